@@ -1,0 +1,1 @@
+//! The guest's libcuda.so.1.

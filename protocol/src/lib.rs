@@ -1,0 +1,1 @@
+//! The boundary between guest and host: uAPI, ring, API table, codecs.

@@ -1,0 +1,1 @@
+//! A libcuda.so.1 in software, with a PTX interpreter.

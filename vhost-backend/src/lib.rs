@@ -1,0 +1,1 @@
+//! The host's side: device process, worker, broker.

@@ -1,0 +1,1 @@
+//! Starting virtual machines with the device attached.
