@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR Apache-2.0 */
+/*
+ * virtio-cuda: what crosses the boundary between a guest and its device, and
+ * between a guest program and its kernel driver.
+ *
+ * docs/device.md is the specification; this header is its C form, and
+ * protocol/src/uapi.rs its Rust mirror (a test compares the two).
+ *
+ * All fields are little-endian. Padding and reserved fields are 0; a receiver
+ * refuses a message in which they are not.
+ */
+#ifndef _UAPI_VIRTIO_CUDA_H
+#define _UAPI_VIRTIO_CUDA_H
+
+#include <linux/types.h>
+#include <linux/ioctl.h>
+
+/* ---- Device identification ------------------------------------------- */
+
+/* First word of the config space: the letters "CUDA". */
+#define VIRTIO_CUDA_MAGIC 0x41445543
+/* Version of this protocol; a driver refuses a device with another major. */
+#define VIRTIO_CUDA_VERSION_MAJOR 1
+#define VIRTIO_CUDA_VERSION_MINOR 0
+
+#define VIRTIO_CUDA_QUEUE_CONTROL 0
+#define VIRTIO_CUDA_QUEUE_EVENT 1
+#define VIRTIO_CUDA_QUEUE_COMMAND 2
+#define VIRTIO_CUDA_NUM_QUEUES 3
+
+/* Capabilities: bits of virtio_cuda_config.capabilities. */
+#define VIRTIO_CUDA_CAP_RING (1U << 0) /* stream rings (the fast way) */
+#define VIRTIO_CUDA_CAP_PINNED (1U << 1) /* VIRTIO_CUDA_REGION_PINNED */
+#define VIRTIO_CUDA_CAP_USER (1U << 2) /* VIRTIO_CUDA_REGION_USER */
+
+struct virtio_cuda_config {
+	__le32 magic;
+	__le16 version_major;
+	__le16 version_minor;
+	__le32 capabilities;
+	__le32 max_sessions; /* sessions that may live at once */
+	__le32 max_regions; /* regions that one session may hold */
+	__le32 max_segments; /* segments of one region */
+	__le64 pinned_max; /* bytes of all regions of one session */
+	__le32 max_plain; /* bytes of one command sent the plain way */
+	__le32 reserved[7];
+};
+
+/* ---- Control queue ---------------------------------------------------- */
+
+#define VIRTIO_CUDA_CTRL_HELLO 1
+#define VIRTIO_CUDA_CTRL_SESSION_CREATE 2
+#define VIRTIO_CUDA_CTRL_SESSION_DESTROY 3
+#define VIRTIO_CUDA_CTRL_REGION_ATTACH 4
+#define VIRTIO_CUDA_CTRL_REGION_DETACH 5
+
+#define VIRTIO_CUDA_OK 0
+#define VIRTIO_CUDA_ERR_INVALID 1 /* malformed, out of range, or unknown type */
+#define VIRTIO_CUDA_ERR_NO_SESSION 2 /* no such session, or it has ended */
+#define VIRTIO_CUDA_ERR_EXISTS 3 /* the id is in use */
+#define VIRTIO_CUDA_ERR_LIMIT 4 /* one of the config space's limits */
+#define VIRTIO_CUDA_ERR_NO_WORKER 5 /* the host could not start a worker */
+#define VIRTIO_CUDA_ERR_UNSUPPORTED 6 /* not among the capabilities */
+#define VIRTIO_CUDA_ERR_MEMORY 7 /* the host could not map the pages */
+#define VIRTIO_CUDA_ERR_BUSY 8 /* the queue stops; ask again later */
+
+/* Begins every message on the control and the command queue. */
+struct virtio_cuda_hdr {
+	__le32 type;
+	__le32 session; /* 0 for HELLO */
+};
+
+/* Begins every answer. */
+struct virtio_cuda_resp {
+	__le32 status; /* VIRTIO_CUDA_OK or VIRTIO_CUDA_ERR_* */
+	__le32 len; /* bytes of answer after this structure */
+};
+
+/* HELLO ends all sessions of earlier epochs. */
+struct virtio_cuda_hello {
+	struct virtio_cuda_hdr hdr;
+	__le64 epoch;
+	__le16 version_major;
+	__le16 version_minor;
+	__le32 reserved;
+};
+
+#define VIRTIO_CUDA_ENV_MAX 4096
+
+/* The driver chooses the session's id: not 0, not in use. */
+struct virtio_cuda_session_create {
+	struct virtio_cuda_hdr hdr;
+	__le32 pid; /* the guest process, for the host's logs only */
+	__le32 env_len; /* bytes of "NAME=value\0" strings that follow */
+};
+
+/* The answer comes when the worker is gone. */
+struct virtio_cuda_session_destroy {
+	struct virtio_cuda_hdr hdr;
+};
+
+/* Header page, stream ring, arena; exactly one a session. */
+#define VIRTIO_CUDA_REGION_RING 1
+/* Pages that the driver allocated, at the same address in the worker. */
+#define VIRTIO_CUDA_REGION_PINNED 2
+/* Pages of the guest program's own that the driver pinned. */
+#define VIRTIO_CUDA_REGION_USER 3
+
+struct virtio_cuda_segment {
+	__le64 addr; /* guest-physical */
+	__le64 len; /* a multiple of 4096 */
+};
+
+/* The driver chooses the region's id: not 0, not in use in the session. */
+struct virtio_cuda_region_attach {
+	struct virtio_cuda_hdr hdr;
+	__le32 region;
+	__le32 kind; /* VIRTIO_CUDA_REGION_* */
+	__le64 vaddr; /* address in the guest process; 0 for a RING */
+	__le64 len; /* the sum of the segments' */
+	__le32 ring_bytes; /* RING: size of the ring, a power of two; else 0 */
+	__le32 nr_segments; /* struct virtio_cuda_segment that follow */
+};
+
+/* The answer comes when the worker has unmapped the pages. */
+struct virtio_cuda_region_detach {
+	struct virtio_cuda_hdr hdr;
+	__le32 region;
+	__le32 reserved;
+};
+
+/* ---- Event queue ------------------------------------------------------ */
+
+#define VIRTIO_CUDA_EVENT_WAKE 1
+#define VIRTIO_CUDA_EVENT_ENDED 2
+
+/* Why a session ended: virtio_cuda_event.value. */
+#define VIRTIO_CUDA_ENDED_DESTROYED 1 /* asked for */
+#define VIRTIO_CUDA_ENDED_PROTOCOL 2 /* the guest broke the protocol */
+#define VIRTIO_CUDA_ENDED_WORKER 3 /* the worker died */
+#define VIRTIO_CUDA_ENDED_HOST 4 /* the operator, or the host's end */
+
+struct virtio_cuda_event {
+	__le32 type;
+	__le32 session;
+	__le32 value;
+	__le32 reserved;
+};
+
+/* ---- Command queue ---------------------------------------------------- */
+
+#define VIRTIO_CUDA_CMD_DOORBELL 1 /* the session's ring has work */
+#define VIRTIO_CUDA_CMD_SUBMIT 2 /* one command follows, the plain way */
+
+/* ---- Stream ring ------------------------------------------------------ */
+
+#define VIRTIO_CUDA_RING_HEADER_BYTES 4096
+#define VIRTIO_CUDA_RING_MIN_BYTES 4096
+#define VIRTIO_CUDA_RING_MAX_BYTES (16 << 20)
+
+/* First page of a RING region; each writer has cache lines of its own. */
+struct virtio_cuda_ring {
+	/* Written by the guest. */
+	__le64 tail; /* bytes ever written */
+	__le64 pad0[7];
+	__le32 guest_sleeps; /* 1: wake me; the worker sets it back to 0 */
+	__le32 pad1[15];
+	/* Written by the worker. */
+	__le64 head; /* bytes ever read */
+	__le64 pad2[7];
+	__le32 host_sleeps; /* 1: ring the doorbell; the guest sets it to 0 */
+	__le32 pad3[15];
+	__le32 posted_error; /* first CUresult of a posted call, not yet taken */
+	__le32 pad4[15];
+};
+
+/* A command, in the ring or in a descriptor chain; multiples of 8 bytes. */
+#define VIRTIO_CUDA_CMD_MAX_BYTES (1 << 20)
+#define VIRTIO_CUDA_CMD_WAITED (1U << 0) /* an answer is written */
+
+struct virtio_cuda_cmd {
+	__le32 len; /* bytes, this header included */
+	__le32 opcode; /* number in the API table */
+	__le32 flags; /* VIRTIO_CUDA_CMD_* */
+	__le32 thread; /* the guest thread */
+	__le64 ctx; /* the thread's current context, 0 for none */
+	__le32 reply; /* offset in the arena, a multiple of 8 */
+	__le32 reply_len; /* bytes there, struct virtio_cuda_reply included */
+};
+
+struct virtio_cuda_reply {
+	__le32 state; /* the guest writes 0; the worker writes 1, last */
+	__le32 result; /* CUresult */
+	__le32 len; /* bytes of answer after this structure */
+	__le32 posted_error; /* as in the ring's header, then taken */
+};
+
+/* ---- /dev/virtio-cudaN ------------------------------------------------ */
+
+struct virtio_cuda_ioc_info {
+	struct virtio_cuda_config config; /* out */
+};
+
+/* Creates the session of this open file, with its ring. */
+struct virtio_cuda_ioc_start {
+	__u64 env; /* in: address of env_len bytes */
+	__u32 env_len; /* in */
+	__u32 ring_bytes; /* in */
+	__u64 arena_bytes; /* in: a multiple of 4096 */
+	__u64 mmap_offset; /* out: header page, ring, arena */
+	__u32 session; /* out */
+	__u32 reserved; /* in: 0 */
+};
+
+/* Allocates pages and attaches them as a PINNED region. */
+struct virtio_cuda_ioc_alloc {
+	__u64 vaddr; /* in: where the caller will map them, page-aligned */
+	__u64 len; /* in: a multiple of 4096 */
+	__u64 mmap_offset; /* out */
+	__u32 region; /* out */
+	__u32 reserved; /* in: 0 */
+};
+
+/* Pins the caller's own pages and attaches them as a USER region. */
+struct virtio_cuda_ioc_pin {
+	__u64 vaddr; /* in: page-aligned */
+	__u64 len; /* in: a multiple of 4096 */
+	__u32 region; /* out */
+	__u32 reserved; /* in: 0 */
+};
+
+/* Detaches a region and gives its pages back. */
+struct virtio_cuda_ioc_release {
+	__u32 region; /* in */
+	__u32 reserved; /* in: 0 */
+};
+
+/* Sleeps until the session has been woken more than @seen times. */
+struct virtio_cuda_ioc_wait {
+	__u32 seen; /* in: wakes the caller knows of; out: wakes so far */
+	__u32 timeout_ms; /* in: 0 for none; then ETIMEDOUT */
+};
+
+/* Sends one command the plain way and waits for its answer. */
+struct virtio_cuda_ioc_submit {
+	__u64 cmd; /* in: address of struct virtio_cuda_cmd */
+	__u64 reply; /* in: address of room for struct virtio_cuda_reply */
+	__u32 cmd_len; /* in */
+	__u32 reply_len; /* in: room; out: bytes written */
+};
+
+#define VIRTIO_CUDA_IOC_TYPE 0xC5
+#define VIRTIO_CUDA_IOC_INFO \
+	_IOR(VIRTIO_CUDA_IOC_TYPE, 0, struct virtio_cuda_ioc_info)
+#define VIRTIO_CUDA_IOC_START \
+	_IOWR(VIRTIO_CUDA_IOC_TYPE, 1, struct virtio_cuda_ioc_start)
+#define VIRTIO_CUDA_IOC_ALLOC \
+	_IOWR(VIRTIO_CUDA_IOC_TYPE, 2, struct virtio_cuda_ioc_alloc)
+#define VIRTIO_CUDA_IOC_PIN \
+	_IOWR(VIRTIO_CUDA_IOC_TYPE, 3, struct virtio_cuda_ioc_pin)
+#define VIRTIO_CUDA_IOC_RELEASE \
+	_IOW(VIRTIO_CUDA_IOC_TYPE, 4, struct virtio_cuda_ioc_release)
+#define VIRTIO_CUDA_IOC_KICK _IO(VIRTIO_CUDA_IOC_TYPE, 5)
+#define VIRTIO_CUDA_IOC_WAIT \
+	_IOWR(VIRTIO_CUDA_IOC_TYPE, 6, struct virtio_cuda_ioc_wait)
+#define VIRTIO_CUDA_IOC_SUBMIT \
+	_IOWR(VIRTIO_CUDA_IOC_TYPE, 7, struct virtio_cuda_ioc_submit)
+
+#endif /* _UAPI_VIRTIO_CUDA_H */
