@@ -1,0 +1,68 @@
+// What every program here needs: errors reported with the call and its place, and a last line.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+// Ends the program with a clear line when a CUDA call fails.
+#define CHECK(call) check_success((call), #call, __FILE__, __LINE__)
+
+// Ends the program when a CUDA call gives anything but the error that it should give.
+#define EXPECT_ERROR(call, expected) check_error((call), (expected), #call, __FILE__, __LINE__)
+
+// Ends the program when a condition that must hold does not; the rest is a printf format.
+#define REQUIRE(condition, ...)                                                            \
+    do {                                                                                   \
+        if (!(condition)) {                                                                \
+            std::fprintf(stderr, "%s:%d: not so: %s: ", __FILE__, __LINE__, #condition);   \
+            std::fprintf(stderr, __VA_ARGS__);                                             \
+            std::fputc('\n', stderr);                                                      \
+            std::exit(1);                                                                  \
+        }                                                                                  \
+    } while (0)
+
+inline void check_success(cudaError_t result, const char *call, const char *file, int line) {
+    if (result != cudaSuccess) {
+        std::fprintf(stderr, "%s:%d: %s: %s (%s)\n", file, line, call, cudaGetErrorName(result),
+                     cudaGetErrorString(result));
+        std::exit(1);
+    }
+}
+
+inline void check_error(cudaError_t result, cudaError_t expected, const char *call,
+                        const char *file, int line) {
+    if (result != expected) {
+        std::fprintf(stderr, "%s:%d: %s: got %s, expected %s\n", file, line, call,
+                     cudaGetErrorName(result), cudaGetErrorName(expected));
+        std::exit(1);
+    }
+}
+
+// A small generator, so that every machine computes on the same numbers.
+inline uint32_t next_random(uint32_t &state) {
+    state = state * 1664525u + 1013904223u;
+    return state >> 8;
+}
+
+// FNV-1a. Results are printed as checksums, to be compared between machines.
+inline uint64_t checksum(const void *data, size_t bytes) {
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < bytes; ++i) {
+        hash = (hash ^ static_cast<const uint8_t *>(data)[i]) * 0x100000001b3u;
+    }
+    return hash;
+}
+
+// The last line of a program that found all to be right. Write `return pass("name");`.
+inline int pass(const char *name) {
+    std::printf("%s: PASS\n", name);
+    return 0;
+}
+
+// Blocks of `threads` threads that cover `n` elements.
+constexpr unsigned blocks_for(size_t n, unsigned threads) {
+    return static_cast<unsigned>((n + threads - 1) / threads);
+}

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Runs nvcc 13.0, fetching it first from PyPI where it is missing (once; 105 MB).
+#
+#   nvcc.sh ARGUMENTS...   runs nvcc with them
+#   nvcc.sh --print-dir    prints where the toolchain lies: bin/ include/ lib/, and cudart12/lib/
+#
+# It lies outside the checkout, in ${VIRTIO_CUDA_CACHE:-~/.cache/virtio-cuda}; what is fetched
+# and its hashes stand in nvcc-requirements.txt.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+requirements=$here/nvcc-requirements.txt
+cache=${VIRTIO_CUDA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/virtio-cuda}
+# The directory is named after the versions that it holds, so that a new pin fetches anew.
+dir=$cache/cuda-toolchain-$(sha256sum "$requirements" | cut -c1-12)
+
+say() { echo "nvcc.sh: $*" >&2; }
+
+install_missing() {
+    local missing=()
+    python3 -m pip --version >/dev/null 2>&1 || missing+=(python3 python3-pip)
+    command -v g++ >/dev/null || missing+=(g++)
+    [ ${#missing[@]} -eq 0 ] && return
+    say "installing ${missing[*]}"
+    local sudo=()
+    [ "$(id -u)" -eq 0 ] || sudo=(sudo)
+    "${sudo[@]}" apt-get update -qq >&2
+    "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+}
+
+fetch() {
+    install_missing
+    local work=$dir.new
+    rm -rf "$work"
+    mkdir -p "$work"
+    say "fetching nvcc 13.0 from PyPI into $dir (105 MB, once)"
+    python3 -m pip download --quiet --no-deps --only-binary=:all: --require-hashes \
+        --dest "$work/wheels" --requirement "$requirements" >&2
+    local wheel
+    for wheel in "$work"/wheels/*.whl; do
+        python3 -m zipfile -e "$wheel" "$work/unpacked"
+    done
+    rm -r "$work/wheels"
+    mv "$work/unpacked/nvidia/cu13"/* "$work/"
+    mv "$work/unpacked/nvidia/cuda_runtime" "$work/cudart12"
+    # The wheels hold the licences; they stay with what they are about.
+    mkdir "$work/licenses"
+    local info
+    for info in "$work"/unpacked/*.dist-info; do
+        cp "$info/licenses/License.txt" "$work/licenses/$(basename "$info" .dist-info).txt"
+    done
+    rm -r "$work/unpacked"
+    # Python's zipfile drops the execute bits, and the wheels lack the names that a linker looks for.
+    chmod +x "$work"/bin/* "$work"/nvvm/bin/*
+    ln -s lib "$work/lib64"
+    ln -s libcudart.so.13 "$work/lib/libcudart.so"
+    ln -s libcudart.so.12 "$work/cudart12/lib/libcudart.so"
+    rm -rf "$dir"
+    mv "$work" "$dir"
+    say "done"
+}
+
+if [ ! -d "$dir" ]; then
+    mkdir -p "$cache"
+    # Two builds at once must not fetch into one another.
+    exec 9>"$cache/cuda-toolchain.lock"
+    flock 9
+    [ -d "$dir" ] || fetch
+    exec 9>&-
+fi
+
+if [ "${1:-}" = --print-dir ]; then
+    echo "$dir"
+    exit
+fi
+exec "$dir/bin/nvcc" "$@"
