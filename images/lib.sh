@@ -1,0 +1,220 @@
+# Shared by the scripts in images/ and scripts/: the cache, the log, and Debian packages
+# of a newer suite than the host's, fetched without touching the host's apt configuration.
+# To be sourced by bash, not run.
+
+VIRTIO_CUDA_CACHE="${VIRTIO_CUDA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/virtio-cuda}"
+CACHE="$VIRTIO_CUDA_CACHE"
+IMAGES_DIR="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)"
+REPO_DIR="$(dirname -- "$IMAGES_DIR")"
+mkdir -p "$CACHE"
+
+# Messages go to stderr: stdout is kept for the answers that callers read.
+log() { printf '[%s +%ss] %s\n' "$(basename -- "${0%.sh}")" "$SECONDS" "$*" >&2; }
+die() {
+    printf '%s: error: %s\n' "$(basename -- "$0")" "$*" >&2
+    exit 1
+}
+
+# as_root CMD...: runs CMD as root, by sudo when needed.
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo "$@"
+    else
+        die "'$1' must run as root, and there is no sudo: run this script as root"
+    fi
+}
+
+# ensure_packages PKG...: installs from the host's own apt sources what is not there yet.
+ensure_packages() {
+    local missing=() pkg
+    for pkg in "$@"; do
+        if [ "$(dpkg-query -W -f='${db:Status-Status}' "$pkg" 2>/dev/null)" != installed ]; then
+            missing+=("$pkg")
+        fi
+    done
+    if [ "${#missing[@]}" -eq 0 ]; then
+        return 0
+    fi
+    log "installing with apt: ${missing[*]}"
+    (
+        # One script at a time: apt's own lock is waited for, dpkg's interrupted state is not.
+        flock 9
+        as_root apt-get update -qq
+        as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+            --no-install-recommends -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 \
+            "${missing[@]}" >&2
+    ) 9>"$CACHE/apt-install.lock"
+}
+
+# record NAME VERSION ORIGIN: the version in use of NAME, in $CACHE/versions.txt.
+record() {
+    (
+        flock 9
+        local file="$CACHE/versions.txt"
+        touch "$file"
+        { grep -v "^$1 " "$file" || true; printf '%s %s %s\n' "$1" "$2" "$3"; } |
+            sort >"$file.new"
+        mv "$file.new" "$file"
+    ) 9>"$CACHE/versions.lock"
+}
+
+# debian_mirror: the URI of the Debian archive that this machine is configured to use.
+debian_mirror() {
+    if [ -n "${VIRTIO_CUDA_DEBIAN_MIRROR:-}" ]; then
+        printf '%s\n' "${VIRTIO_CUDA_DEBIAN_MIRROR%/}"
+        return
+    fi
+    local codename uri file
+    codename="$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-}")"
+    [ -n "$codename" ] || die "/etc/os-release names no VERSION_CODENAME; set VIRTIO_CUDA_DEBIAN_MIRROR to a Debian archive"
+    for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources; do
+        [ -f "$file" ] || continue
+        case "$file" in
+            *.sources)
+                # deb822: stanzas divided by empty lines; the first URI of an enabled one
+                # that has our suite and "main".
+                uri="$(awk -v want="$codename" '
+                    function flush() {
+                        if (suite && comp && on && types ~ /(^| )deb( |$)/ && uri != "") { print uri; exit }
+                        suite = comp = 0; on = 1; uri = types = ""
+                    }
+                    BEGIN { on = 1 }
+                    /^[ \t]*#/ { next }
+                    /^[ \t]*$/ { flush(); next }
+                    {
+                        key = tolower($1)
+                        if (key == "types:") { $1 = ""; types = $0 " " }
+                        if (key == "uris:") uri = $2
+                        if (key == "enabled:" && tolower($2) == "no") on = 0
+                        if (key == "suites:") for (i = 2; i <= NF; i++) if ($i == want) suite = 1
+                        if (key == "components:") for (i = 2; i <= NF; i++) if ($i == "main") comp = 1
+                    }
+                    END { flush() }' "$file" | head -n 1)"
+                ;;
+            *)
+                # One line each: deb [options] URI SUITE COMPONENTS
+                uri="$(sed -E 's/#.*//; s/\[[^]]*\]//' "$file" |
+                    awk -v want="$codename" '$1 == "deb" && $3 == want {
+                        for (i = 4; i <= NF; i++) if ($i == "main") { print $2; exit } }')"
+                ;;
+        esac
+        if [ -n "$uri" ]; then
+            printf '%s\n' "${uri%/}"
+            return
+        fi
+    done
+    die "no apt source for '$codename main' found under /etc/apt; set VIRTIO_CUDA_DEBIAN_MIRROR to a Debian archive"
+}
+
+DEBIAN_KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
+
+# apt_setup SUITE...: makes a private apt state for these suites and sets APT_CONFIG to it.
+# It has its own sources, lists, archives and an empty package database, so that
+# dependencies resolve as on an empty machine and the host's apt is neither read nor changed
+# (except for its proxy settings, which are copied).
+apt_setup() {
+    local name root mirror suite
+    [ -f "$DEBIAN_KEYRING" ] || ensure_packages debian-archive-keyring
+    name="$(IFS=+; printf '%s' "$*")"
+    root="$CACHE/apt/$name"
+    mkdir -p "$root/lists/partial" "$root/archives/partial" "$root/parts" "$root/log"
+    mirror="$(debian_mirror)"
+    for suite in "$@"; do
+        printf 'deb [signed-by=%s] %s %s main\n' "$DEBIAN_KEYRING" "$mirror" "$suite"
+    done >"$root/sources.list"
+    : >>"$root/status"
+    {
+        apt-config dump | grep -E '^Acquire::(https?|Retries|Check-)[^ ]* "[^"]+";' || true
+        printf '%s\n' \
+            "Dir::Etc::Main \"/dev/null\";" \
+            "Dir::Etc::Parts \"$root/parts\";" \
+            "Dir::Etc::SourceList \"$root/sources.list\";" \
+            "Dir::Etc::SourceParts \"$root/parts\";" \
+            "Dir::Etc::Preferences \"/dev/null\";" \
+            "Dir::Etc::PreferencesParts \"$root/parts\";" \
+            "Dir::State \"$root\";" \
+            "Dir::State::Lists \"$root/lists\";" \
+            "Dir::State::status \"$root/status\";" \
+            "Dir::Cache \"$root\";" \
+            "Dir::Cache::Archives \"$root/archives\";" \
+            "Dir::Log \"$root/log\";" \
+            "APT::Architecture \"amd64\";" \
+            "APT::Architectures { \"amd64\"; };" \
+            "APT::Install-Recommends \"false\";" \
+            "APT::Get::AllowUnauthenticated \"false\";" \
+            "APT::Sandbox::User \"$(id -un)\";" \
+            "Acquire::Languages \"none\";" \
+            "Acquire::Retries \"3\";"
+    } >"$root/apt.conf"
+    export APT_CONFIG="$root/apt.conf"
+    APT_ROOT="$root"
+    APT_ARCHIVES="$root/archives"
+}
+
+# apt_archives DIR: from now on packages of this apt state are downloaded to DIR.
+apt_archives() {
+    APT_ARCHIVES="$1"
+    mkdir -p "$1/partial"
+    sed "s|^Dir::Cache::Archives .*|Dir::Cache::Archives \"$1\";|" "$APT_ROOT/apt.conf" >"$1/apt.conf"
+    export APT_CONFIG="$1/apt.conf"
+}
+
+# apt_refresh: fetches the package lists of the suites of apt_setup, at most once a run.
+apt_refresh() {
+    [ "${APT_REFRESHED:-}" != "$APT_ROOT" ] || return 0
+    log "fetching the package lists for $(basename -- "$APT_ROOT")"
+    apt-get update -qq >&2
+    APT_REFRESHED="$APT_ROOT"
+}
+
+# apt_version PKG: the version that would be installed.
+apt_version() { apt-cache policy "$1" | sed -n 's/^  Candidate: //p'; }
+
+# require_version NAME VERSION LEAST: dies unless VERSION is LEAST or newer.
+require_version() {
+    if [ -z "$2" ] || ! dpkg --compare-versions "$2" ge "$3"; then
+        die "$1 is at version '${2:-none}', and $3 is the least that will do; the mirror in /etc/apt must carry it"
+    fi
+}
+
+# fetch_deb PKG: downloads one package from the suites of apt_setup; prints its path.
+fetch_deb() {
+    local dir="$APT_ARCHIVES" out
+    out="$(cd "$dir" && apt-get download --print-uris "$1" | awk 'END { print $2 }')"
+    [ -n "$out" ] || die "there is no package '$1' in $(basename -- "$APT_ROOT")"
+    if [ ! -s "$dir/$out" ]; then
+        log "downloading $out"
+        (cd "$dir" && apt-get download -qq "$1" >&2)
+    fi
+    printf '%s\n' "$dir/$out"
+}
+
+# quietly LOG CMD...: runs CMD with its output added to LOG, whose end is shown on failure.
+quietly() {
+    local file="$1"
+    shift
+    "$@" >>"$file" 2>&1 || {
+        tail -n 30 "$file" >&2
+        die "failed: $* (see $file)"
+    }
+}
+
+# jobs_n: how many jobs a build may run at once.
+jobs_n() { nproc; }
+
+# progress EVERY CMD...: runs CMD with its output in a log file and prints every EVERY
+# lines how far it is; on failure prints the log's end.
+progress() {
+    local every="$1" file="$2"
+    shift 2
+    log "full log: $file"
+    if ! "$@" 2>&1 | tee "$file" |
+        awk -v every="$every" -v t0="$(date +%s)" '
+            NR % every == 0 { "date +%s" | getline now; close("date +%s")
+                printf "    %4d s  %5d steps  %s\n", now - t0, NR, substr($0, 1, 70); fflush() }' >&2; then
+        tail -n 30 "$file" >&2
+        die "failed: $* (see $file)"
+    fi
+}
