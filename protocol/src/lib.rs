@@ -1,1 +1,13 @@
 //! The boundary between guest and host: uAPI, ring, API table, codecs.
+//!
+//! `docs/device.md` is the specification. This crate knows nobody: the guest's library and the
+//! host's programs both build on it, and agree because of it.
+
+pub mod codec;
+pub mod plain;
+pub mod ring;
+pub mod table;
+pub mod uapi;
+
+#[path = "generated/calls.rs"]
+pub mod calls;
