@@ -1,1 +1,355 @@
-//! x
+//! The stream ring: commands from a guest process to its worker, in pages that both see.
+//!
+//! Each side treats what the other writes as hostile: it is read once, checked, and only the copy
+//! is used. The bytes of the ring are moved as 8-byte atomics, so that a peer that writes while
+//! this side reads gives a wrong value at worst, and never undefined behaviour.
+
+use crate::plain::Plain;
+use crate::uapi::{CMD_MAX_BYTES, Cmd, RING_MAX_BYTES, RING_MIN_BYTES};
+
+#[cfg(not(loom))]
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+#[cfg(loom)]
+use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+
+/// The words of the ring's header page, and its data.
+#[derive(Clone, Copy, Debug)]
+pub struct Shared {
+    /// Bytes ever written; the guest's.
+    pub tail: &'static AtomicU64,
+    /// The guest wants to be woken; set by the guest, cleared by the worker.
+    pub guest_sleeps: &'static AtomicU32,
+    /// Bytes ever read; the worker's.
+    pub head: &'static AtomicU64,
+    /// The worker wants a doorbell; set by the worker, cleared by the guest.
+    pub host_sleeps: &'static AtomicU32,
+    /// First CUresult of a posted call that was not yet reported; the worker's.
+    pub posted_error: &'static AtomicU32,
+    /// The ring's bytes, as words.
+    pub data: &'static [AtomicU64],
+}
+
+/// Why a RING region can't be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BadRing;
+
+impl core::fmt::Display for BadRing {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "the ring's size is not a power of two from {RING_MIN_BYTES} to {RING_MAX_BYTES}")
+    }
+}
+
+impl std::error::Error for BadRing {}
+
+#[cfg(not(loom))]
+impl Shared {
+    /// The ring in a mapped RING region.
+    ///
+    /// # Safety
+    /// `base` is page-aligned and the start of `RING_HEADER_BYTES + ring_bytes` mapped, writable
+    /// bytes that stay mapped as long as the result or a copy of it is used.
+    pub unsafe fn new(base: *mut u8, ring_bytes: usize) -> Result<Self, BadRing> {
+        use crate::uapi::{RING_HEADER_BYTES, Ring};
+        use core::mem::offset_of;
+        if !ring_bytes.is_power_of_two() || !(RING_MIN_BYTES..=RING_MAX_BYTES).contains(&ring_bytes)
+        {
+            return Err(BadRing);
+        }
+        // SAFETY: the caller vouches for the mapping; the offsets are those of `Ring`, aligned for
+        // their types and inside the header page; atomics allow any concurrent writer.
+        unsafe {
+            Ok(Self {
+                tail: &*base.add(offset_of!(Ring, tail)).cast(),
+                guest_sleeps: &*base.add(offset_of!(Ring, guest_sleeps)).cast(),
+                head: &*base.add(offset_of!(Ring, head)).cast(),
+                host_sleeps: &*base.add(offset_of!(Ring, host_sleeps)).cast(),
+                posted_error: &*base.add(offset_of!(Ring, posted_error)).cast(),
+                data: core::slice::from_raw_parts(
+                    base.add(RING_HEADER_BYTES).cast(),
+                    ring_bytes / 8,
+                ),
+            })
+        }
+    }
+}
+
+impl Shared {
+    fn bytes(&self) -> u64 {
+        self.data.len() as u64 * 8
+    }
+
+    fn word(&self, position: u64) -> &AtomicU64 {
+        &self.data[(position / 8) as usize & (self.data.len() - 1)]
+    }
+
+    /// Says that this guest thread is about to sleep. The caller then looks once more at what it
+    /// waits for, and sleeps only if it is still missing.
+    pub fn announce_guest_sleep(&self) {
+        self.guest_sleeps.store(1, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+    }
+
+    /// To be called by the worker after it has written what a guest may wait for (a reply, the
+    /// head): whether somebody sleeps and must be woken.
+    pub fn must_wake_guest(&self) -> bool {
+        fence(Ordering::SeqCst);
+        self.guest_sleeps.load(Ordering::Relaxed) != 0
+            && self.guest_sleeps.swap(0, Ordering::Relaxed) != 0
+    }
+}
+
+/// There is not enough room in the ring now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
+/// The guest's end. One thread uses it at a time.
+#[derive(Debug)]
+pub struct GuestRing {
+    shared: Shared,
+    tail: u64,
+    /// The head as last seen; looked up again only when room seems to be short.
+    head: u64,
+}
+
+impl GuestRing {
+    /// The producer of a ring that nobody has written to.
+    pub fn new(shared: Shared) -> Self {
+        Self { shared, tail: 0, head: 0 }
+    }
+
+    /// The words that both sides share.
+    pub fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    /// The longest command that the ring takes.
+    pub fn max_command(&self) -> usize {
+        CMD_MAX_BYTES.min(self.shared.bytes() as usize)
+    }
+
+    /// Whether the worker has read everything.
+    pub fn is_drained(&self) -> bool {
+        self.shared.head.load(Ordering::Acquire) == self.tail
+    }
+
+    /// Whether `len` bytes fit now.
+    pub fn fits(&mut self, len: usize) -> bool {
+        let fits = |head: u64, tail: u64, bytes: u64| {
+            // A worker that misbehaves may write any head; then the ring counts as full.
+            tail.wrapping_sub(head).checked_add(len as u64).is_some_and(|used| used <= bytes)
+        };
+        if fits(self.head, self.tail, self.shared.bytes()) {
+            return true;
+        }
+        self.head = self.shared.head.load(Ordering::Acquire);
+        fits(self.head, self.tail, self.shared.bytes())
+    }
+
+    /// Writes one command, the pieces one after another, each a multiple of 8 bytes long. The
+    /// result tells whether the worker sleeps and wants a doorbell.
+    ///
+    /// # Panics
+    /// When a piece's length is not a multiple of 8.
+    pub fn push(&mut self, pieces: &[&[u8]]) -> Result<bool, Full> {
+        let len: usize = pieces.iter().map(|piece| piece.len()).sum();
+        if !self.fits(len) {
+            return Err(Full);
+        }
+        let mut position = self.tail;
+        for piece in pieces {
+            let (words, rest) = piece.as_chunks::<8>();
+            assert!(rest.is_empty(), "pieces of a command are multiples of 8 bytes");
+            for word in words {
+                self.shared.word(position).store(u64::from_le_bytes(*word), Ordering::Relaxed);
+                position += 8;
+            }
+        }
+        self.tail = position;
+        self.shared.tail.store(position, Ordering::Release);
+        // The rule: the tail is written before host_sleeps is read.
+        fence(Ordering::SeqCst);
+        Ok(self.shared.host_sleeps.load(Ordering::Relaxed) != 0
+            && self.shared.host_sleeps.swap(0, Ordering::Relaxed) != 0)
+    }
+}
+
+/// How a guest broke the ring's rules; its session ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RingError {
+    /// The tail announces more bytes than the ring has.
+    Tail {
+        /// The tail that the guest wrote.
+        tail: u64,
+        /// The worker's head.
+        head: u64,
+    },
+    /// A command's length is impossible.
+    Length {
+        /// The length in the command's header.
+        len: u32,
+        /// The bytes that the tail announces.
+        announced: u64,
+    },
+}
+
+impl core::fmt::Display for RingError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Tail { tail, head } => {
+                write!(f, "the ring's tail {tail} does not fit its head {head}")
+            }
+            Self::Length { len, announced } => {
+                write!(f, "a command of {len} bytes, with {announced} bytes announced")
+            }
+        }
+    }
+}
+
+impl std::error::Error for RingError {}
+
+/// The worker's end. One thread uses it at a time.
+#[derive(Debug)]
+pub struct HostRing {
+    shared: Shared,
+    head: u64,
+}
+
+impl HostRing {
+    /// The consumer of a ring that nobody has read from.
+    pub fn new(shared: Shared) -> Self {
+        Self { shared, head: 0 }
+    }
+
+    /// The words that both sides share.
+    pub fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    /// Copies the next command out: its header is returned, its arguments replace `args`. `None`
+    /// when the ring is empty.
+    pub fn pop(&mut self, args: &mut Vec<u8>) -> Result<Option<Cmd>, RingError> {
+        let tail = self.shared.tail.load(Ordering::Acquire);
+        let announced = tail.wrapping_sub(self.head);
+        if announced == 0 {
+            return Ok(None);
+        }
+        if announced > self.shared.bytes() || announced % 8 != 0 {
+            return Err(RingError::Tail { tail, head: self.head });
+        }
+        const HEADER: usize = size_of::<Cmd>();
+        if announced < HEADER as u64 {
+            return Err(RingError::Length { len: 0, announced });
+        }
+        let mut header = [0; HEADER];
+        self.copy_out(self.head, &mut header);
+        let cmd = Cmd::from_bytes(&header).expect("the header has its size");
+        let len = cmd.len as usize;
+        if !(HEADER..=CMD_MAX_BYTES).contains(&len) || len % 8 != 0 || len as u64 > announced {
+            return Err(RingError::Length { len: cmd.len, announced });
+        }
+        args.resize(len - HEADER, 0);
+        self.copy_out(self.head + HEADER as u64, args);
+        self.head += len as u64;
+        self.shared.head.store(self.head, Ordering::Release);
+        Ok(Some(cmd))
+    }
+
+    fn copy_out(&self, mut position: u64, out: &mut [u8]) {
+        for word in out.as_chunks_mut::<8>().0 {
+            *word = self.shared.word(position).load(Ordering::Relaxed).to_le_bytes();
+            position += 8;
+        }
+    }
+
+    /// Whether the guest has announced anything that was not read.
+    pub fn has_work(&self) -> bool {
+        self.shared.tail.load(Ordering::Acquire) != self.head
+    }
+
+    /// Says that the worker is about to sleep, and looks once more: `true` if it may.
+    pub fn begin_sleep(&self) -> bool {
+        self.shared.host_sleeps.store(1, Ordering::Relaxed);
+        // The rule: host_sleeps is written before the tail is read.
+        fence(Ordering::SeqCst);
+        if self.has_work() {
+            self.end_sleep();
+            return false;
+        }
+        true
+    }
+
+    /// To be called after sleeping, whatever ended the sleep.
+    pub fn end_sleep(&self) {
+        self.shared.host_sleeps.store(0, Ordering::Relaxed);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn ring(words: usize) -> Shared {
+        let leak64 = || &*Box::leak(Box::new(AtomicU64::new(0)));
+        let leak32 = || &*Box::leak(Box::new(AtomicU32::new(0)));
+        Shared {
+            tail: leak64(),
+            guest_sleeps: leak32(),
+            head: leak64(),
+            host_sleeps: leak32(),
+            posted_error: leak32(),
+            data: Box::leak((0..words).map(|_| AtomicU64::new(0)).collect()),
+        }
+    }
+
+    fn command(args: &[u8], opcode: u32) -> Vec<u8> {
+        let cmd = Cmd { len: (32 + args.len()) as u32, opcode, ..Cmd::zeroed() };
+        [cmd.as_bytes(), args].concat()
+    }
+
+    #[test]
+    fn commands_arrive_in_order_and_wrap_around_the_end() {
+        let shared = ring(16);
+        let (mut guest, mut host) = (GuestRing::new(shared), HostRing::new(shared));
+        let mut args = Vec::new();
+        for i in 0..100u32 {
+            let payload = vec![i as u8; (i as usize % 5) * 8];
+            assert_eq!(guest.push(&[&command(&payload, i)]), Ok(false));
+            let cmd = host.pop(&mut args).unwrap().unwrap();
+            assert_eq!((cmd.opcode, &args), (i, &payload));
+        }
+        assert_eq!(host.pop(&mut args), Ok(None));
+        assert!(guest.is_drained());
+    }
+
+    #[test]
+    fn a_full_ring_refuses_and_takes_again_after_a_read() {
+        let shared = ring(8);
+        let (mut guest, mut host) = (GuestRing::new(shared), HostRing::new(shared));
+        let cmd = command(&[], 1);
+        assert!(guest.push(&[&cmd]).is_ok());
+        assert!(guest.push(&[&cmd]).is_ok());
+        assert_eq!(guest.push(&[&cmd]), Err(Full));
+        host.pop(&mut Vec::new()).unwrap();
+        assert!(guest.push(&[&cmd]).is_ok());
+    }
+
+    #[test]
+    fn rubbish_in_the_ring_is_an_error_and_not_a_read_past_it() {
+        for (tail, len) in [(200, 32), (7, 32), (8, 32), (32, 40), (32, 31), (32, 0), (64, 36)] {
+            let shared = ring(16);
+            shared.data[0].store(len, Ordering::Relaxed);
+            shared.tail.store(tail, Ordering::Relaxed);
+            assert!(HostRing::new(shared).pop(&mut Vec::new()).is_err(), "tail {tail} len {len}");
+        }
+    }
+
+    #[test]
+    fn a_sleeping_worker_asks_for_exactly_one_doorbell() {
+        let shared = ring(16);
+        let (mut guest, host) = (GuestRing::new(shared), HostRing::new(shared));
+        assert!(host.begin_sleep());
+        assert_eq!(guest.push(&[&command(&[], 1)]), Ok(true));
+        assert_eq!(guest.push(&[&command(&[], 2)]), Ok(false));
+        assert!(!host.begin_sleep());
+    }
+}
