@@ -1,1 +1,22 @@
-//! What every libcuda.so.1 of ours shares: the list of the driver API's symbols, cuGetProcAddress, cudart's private tables.
+//! What every libcuda.so.1 of ours shares.
+//!
+//! * [`symbols`] lists what a libcuda.so.1 exports, [`proc_address`] looks names up as
+//!   `cuGetProcAddress` does, and [`build`] writes the exports that a crate does not implement.
+//! * [`export_tables`] are the private tables that NVIDIA's own libraries ask for.
+//! * [`error_text`] names and describes the values of `CUresult`.
+//! * [`fatbin`] takes apart what programs hand to the module loaders.
+//!
+//! Without the feature `runtime` only the first three modules remain, which need nothing but std.
+
+pub mod build;
+pub mod proc_address;
+pub mod symbols;
+
+#[cfg(feature = "runtime")]
+pub mod error_text;
+
+/// The types of the driver API. Only the types may be used: cudarc's functions load a libcuda.
+#[cfg(feature = "runtime")]
+pub use cudarc::driver::sys;
+
+mod generated;

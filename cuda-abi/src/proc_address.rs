@@ -1,0 +1,165 @@
+//! The rules of `cuGetProcAddress`: which exported function a base name means to a program that was
+//! built for a given CUDA version and default stream.
+
+use crate::symbols::{CUDA_VERSION, variants};
+
+/// `CU_GET_PROC_ADDRESS_LEGACY_STREAM`: the same as no flag to a driver. (Headers turn "no flag"
+/// into per-thread for a program that was compiled so.)
+pub const LEGACY_STREAM: u64 = 1;
+/// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`.
+pub const PER_THREAD_DEFAULT_STREAM: u64 = 2;
+
+/// What a look-up found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lookup {
+    /// The exported name of the function that is meant.
+    Found(&'static str),
+    /// There is no such base name.
+    SymbolNotFound,
+    /// The function exists, but is newer than the version that the program asked for.
+    VersionNotSufficient,
+}
+
+impl Lookup {
+    /// The value of `CUdriverProcAddressQueryResult`.
+    pub fn status(self) -> u32 {
+        match self {
+            Lookup::Found(_) => 0,
+            Lookup::SymbolNotFound => 1,
+            Lookup::VersionNotSufficient => 2,
+        }
+    }
+
+    /// The exported name, if there is one.
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Lookup::Found(name) => Some(name),
+            _ => None,
+        }
+    }
+}
+
+/// Why a look-up is answered with CUDA_ERROR_INVALID_VALUE.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LookupError {
+    /// Flags that are none of the above, or both.
+    Flags(u64),
+    /// The program asks for a newer CUDA than the table knows. An older variant must not be given
+    /// out for it: the newer one may have other arguments.
+    Version(i32),
+}
+
+impl std::fmt::Display for LookupError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            LookupError::Flags(flags) => {
+                write!(f, "cuGetProcAddress: unknown flags {flags:#x}; use 0, 1 or 2")
+            }
+            LookupError::Version(version) => write!(
+                f,
+                "cuGetProcAddress: asked for CUDA version {version}, newer than {CUDA_VERSION}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for LookupError {}
+
+/// Finds the exported function that `base` means at `cuda_version`.
+///
+/// The newest variant wins that is not newer than `cuda_version`. With
+/// [`PER_THREAD_DEFAULT_STREAM`], a name that has per-thread variants is looked up among those
+/// alone, so it is VersionNotSufficient below CUDA 7.0; this is what NVIDIA's driver does too.
+pub fn resolve(base: &str, cuda_version: i32, flags: u64) -> Result<Lookup, LookupError> {
+    let per_thread = match flags {
+        0 | LEGACY_STREAM => false,
+        PER_THREAD_DEFAULT_STREAM => true,
+        _ => return Err(LookupError::Flags(flags)),
+    };
+    // A negative version is older than everything.
+    let version = u32::try_from(cuda_version).unwrap_or(0);
+    if version > CUDA_VERSION {
+        return Err(LookupError::Version(cuda_version));
+    }
+    let variants = variants(base);
+    if variants.is_empty() {
+        return Ok(Lookup::SymbolNotFound);
+    }
+    let per_thread = per_thread && variants.iter().any(|symbol| symbol.per_thread);
+    let newest = variants
+        .iter()
+        .rev()
+        .find(|symbol| symbol.per_thread == per_thread && symbol.since <= version);
+    Ok(newest.map_or(Lookup::VersionNotSufficient, |symbol| Lookup::Found(symbol.name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_pairs_resolve_as_they_do_natively() {
+        for (base, version, flags, name) in [
+            ("cuMemAlloc", 2000, 0, "cuMemAlloc"),
+            ("cuMemAlloc", 3010, 0, "cuMemAlloc"),
+            ("cuMemAlloc", 3020, 0, "cuMemAlloc_v2"),
+            ("cuMemAlloc", 12000, 2, "cuMemAlloc_v2"),
+            ("cuStreamSynchronize", 12000, 0, "cuStreamSynchronize"),
+            ("cuStreamSynchronize", 12000, 1, "cuStreamSynchronize"),
+            ("cuStreamSynchronize", 12000, 2, "cuStreamSynchronize_ptsz"),
+            ("cuMemcpyHtoD", 12000, 2, "cuMemcpyHtoD_v2_ptds"),
+            ("cuMemcpy", 4000, 0, "cuMemcpy"),
+            ("cuMemcpy", 7000, 2, "cuMemcpy_ptds"),
+            ("cuGetProcAddress", 11030, 0, "cuGetProcAddress"),
+            ("cuGetProcAddress", 12000, 0, "cuGetProcAddress_v2"),
+            ("cuGetExportTable", 3000, 0, "cuGetExportTable"),
+            ("cuCtxCreate", 2000, 0, "cuCtxCreate"),
+            ("cuCtxCreate", 3020, 0, "cuCtxCreate_v2"),
+            ("cuCtxCreate", 11040, 0, "cuCtxCreate_v3"),
+            ("cuCtxCreate", 13000, 0, "cuCtxCreate_v4"),
+            ("cuCtxSynchronize", 12090, 0, "cuCtxSynchronize"),
+            ("cuCtxSynchronize", 13000, 0, "cuCtxSynchronize_v2"),
+            ("cuCtxGetDevice", 13000, 2, "cuCtxGetDevice_v2"),
+            ("cuStreamGetCaptureInfo", 10010, 0, "cuStreamGetCaptureInfo"),
+            ("cuStreamGetCaptureInfo", 11030, 0, "cuStreamGetCaptureInfo_v2"),
+            ("cuStreamGetCaptureInfo", 11030, 2, "cuStreamGetCaptureInfo_v2_ptsz"),
+            ("cuStreamGetCaptureInfo", 12030, 0, "cuStreamGetCaptureInfo_v3"),
+            ("cuStreamGetCaptureInfo", 13000, 2, "cuStreamGetCaptureInfo_v3_ptsz"),
+            ("cuGraphInstantiate", 10000, 0, "cuGraphInstantiate"),
+            ("cuGraphInstantiate", 13000, 0, "cuGraphInstantiate_v2"),
+            ("cuDeviceGetUuid", 9020, 0, "cuDeviceGetUuid"),
+            ("cuDeviceGetUuid", 11040, 0, "cuDeviceGetUuid_v2"),
+        ] {
+            assert_eq!(
+                resolve(base, version, flags),
+                Ok(Lookup::Found(name)),
+                "{base} at {version} with flags {flags}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_says_why() {
+        assert_eq!(resolve("cuNoSuchFunction", 12000, 0), Ok(Lookup::SymbolNotFound));
+        // Exported names are no base names.
+        assert_eq!(resolve("cuMemAlloc_v2", 12000, 0), Ok(Lookup::SymbolNotFound));
+        assert_eq!(resolve("", 12000, 0), Ok(Lookup::SymbolNotFound));
+        assert_eq!(resolve("cuLibraryLoadData", 11080, 0), Ok(Lookup::VersionNotSufficient));
+        assert_eq!(resolve("cuInit", 1999, 0), Ok(Lookup::VersionNotSufficient));
+        assert_eq!(resolve("cuInit", -1, 0), Ok(Lookup::VersionNotSufficient));
+        assert_eq!(resolve("cuStreamSynchronize", 6050, 2), Ok(Lookup::VersionNotSufficient));
+        assert_eq!(resolve("cuInit", 12000, 3), Err(LookupError::Flags(3)));
+        assert_eq!(resolve("cuInit", 99990, 0), Err(LookupError::Version(99990)));
+    }
+
+    #[test]
+    fn every_symbol_is_reached_at_its_own_version() {
+        for symbol in crate::symbols::ALL {
+            let flags = if symbol.per_thread { PER_THREAD_DEFAULT_STREAM } else { 0 };
+            assert_eq!(
+                resolve(symbol.base, symbol.since as i32, flags),
+                Ok(Lookup::Found(symbol.name))
+            );
+        }
+    }
+}

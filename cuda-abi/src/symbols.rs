@@ -1,0 +1,90 @@
+//! What a libcuda.so.1 exports.
+
+pub use crate::generated::symbols::{ALL, CUDA_VERSION};
+
+/// One exported function of the driver API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Symbol {
+    /// The exported name, such as `cuMemcpyHtoD_v2_ptds`.
+    pub name: &'static str,
+    /// The name that programs give to `cuGetProcAddress`, such as `cuMemcpyHtoD`.
+    pub base: &'static str,
+    /// The CUDA version that brought it, 1000 * major + 10 * minor.
+    pub since: u32,
+    /// Whether it takes the per-thread default stream for the null stream (`_ptds`, `_ptsz`).
+    pub per_thread: bool,
+}
+
+/// All variants of a base name, the oldest first; empty if there is no such name.
+pub fn variants(base: &str) -> &'static [Symbol] {
+    let start = ALL.partition_point(|symbol| symbol.base < base);
+    let end = start + ALL[start..].partition_point(|symbol| symbol.base == base);
+    &ALL[start..end]
+}
+
+/// The symbol with that exported name.
+pub fn by_name(name: &str) -> Option<&'static Symbol> {
+    let base = strip_version(strip_per_thread(name));
+    // A base may itself end like a version (there is none today), so both are tried.
+    [base, name].iter().find_map(|base| variants(base).iter().find(|symbol| symbol.name == name))
+}
+
+fn strip_per_thread(name: &str) -> &str {
+    name.strip_suffix("_ptds").or_else(|| name.strip_suffix("_ptsz")).unwrap_or(name)
+}
+
+fn strip_version(name: &str) -> &str {
+    match name.rsplit_once("_v") {
+        Some((base, digits)) if digits.bytes().all(|b| b.is_ascii_digit()) => base,
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn names_are_unique_and_the_table_is_sorted_by_base() {
+        let names: HashSet<_> = ALL.iter().map(|symbol| symbol.name).collect();
+        assert_eq!(names.len(), ALL.len());
+        assert!(ALL.is_sorted_by_key(|symbol| (symbol.base, symbol.since, symbol.per_thread)));
+    }
+
+    #[test]
+    fn every_symbol_is_found_by_its_name() {
+        for symbol in ALL {
+            assert_eq!(by_name(symbol.name), Some(symbol));
+        }
+        assert_eq!(by_name("cuNoSuchFunction"), None);
+        assert_eq!(by_name("cuInit_v9"), None);
+        assert_eq!(by_name(""), None);
+    }
+
+    #[test]
+    fn names_that_only_macros_or_no_header_mention_are_there() {
+        for name in [
+            "cuMemAlloc",
+            "cuMemAlloc_v2",
+            "cuCtxCreate",
+            "cuCtxCreate_v2",
+            "cuCtxCreate_v3",
+            "cuCtxCreate_v4",
+            "cuGetProcAddress",
+            "cuGetProcAddress_v2",
+            "cuGetExportTable",
+            "cuStreamBeginCapture_ptsz",
+            "cuStreamBeginCapture_v2_ptsz",
+            "cuGraphInstantiate",
+            "cuGraphInstantiate_v2",
+            "cuGraphInstantiateWithFlags",
+            "cuMemcpy_ptds",
+            "cuMemcpyHtoDAsync_v2_ptsz",
+            "cuCtxSynchronize_v2",
+            "cuProfilerStart",
+        ] {
+            assert!(by_name(name).is_some(), "{name}");
+        }
+    }
+}
