@@ -1,0 +1,70 @@
+// Prints the device as a program sees it.
+//
+//   deviceinfo                 name, compute capability, memory
+//   deviceinfo alloc SIZE      also tries one allocation: SIZE in bytes, or with K, M or G behind it
+//
+// A refused allocation is an answer, not a failure: the exit code is 0.
+#include "check.h"
+
+#include <cstring>
+
+constexpr double MIB = 1 << 20;
+
+// 0 when the text is no size.
+static size_t parse_size(const char *text) {
+    char *end;
+    const double number = std::strtod(text, &end);
+    const char *units = "KMG";
+    double scale = 1;
+    if (*end != '\0') {
+        const char *unit = std::strchr(units, *end);
+        if (unit == nullptr || end[1] != '\0') {
+            return 0;
+        }
+        for (const char *u = units; u <= unit; ++u) {
+            scale *= 1024;
+        }
+    }
+    return number > 0 ? static_cast<size_t>(number * scale) : 0;
+}
+
+int main(int argc, char **argv) {
+    const size_t size = argc == 3 && std::strcmp(argv[1], "alloc") == 0 ? parse_size(argv[2]) : 0;
+    if (argc != 1 && size == 0) {
+        std::fprintf(stderr, "usage: deviceinfo [alloc SIZE], such as 300M\n");
+        return 2;
+    }
+    int devices, driver, runtime;
+    CHECK(cudaGetDeviceCount(&devices));
+    CHECK(cudaDriverGetVersion(&driver));
+    CHECK(cudaRuntimeGetVersion(&runtime));
+    std::printf("CUDA driver %d.%d, runtime %d.%d, devices: %d\n", driver / 1000, driver % 1000 / 10,
+                runtime / 1000, runtime % 1000 / 10, devices);
+    for (int device = 0; device < devices; ++device) {
+        cudaDeviceProp properties;
+        size_t free, total;
+        CHECK(cudaSetDevice(device));
+        CHECK(cudaGetDeviceProperties(&properties, device));
+        CHECK(cudaMemGetInfo(&free, &total));
+        std::printf("device %d: %s\n", device, properties.name);
+        std::printf("  compute capability: %d.%d\n", properties.major, properties.minor);
+        std::printf("  multiprocessors: %d\n", properties.multiProcessorCount);
+        std::printf("  total memory: %.0f MiB\n", total / MIB);
+        std::printf("  free memory: %.0f MiB\n", free / MIB);
+        REQUIRE(properties.totalGlobalMem == total, "the properties say %zu, cudaMemGetInfo says %zu",
+                properties.totalGlobalMem, total);
+    }
+    if (size != 0) {
+        void *memory;
+        const cudaError_t result = cudaMalloc(&memory, size);
+        if (result != cudaSuccess && result != cudaErrorMemoryAllocation) {
+            CHECK(result);
+        }
+        std::printf("allocation of %.0f MiB: %s\n", size / MIB,
+                    result == cudaSuccess ? "granted" : "refused (cudaErrorMemoryAllocation)");
+        if (result == cudaSuccess) {
+            CHECK(cudaFree(memory));
+        }
+    }
+    return pass("deviceinfo");
+}

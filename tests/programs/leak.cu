@@ -1,0 +1,74 @@
+// Fresh device memory must hold nothing that another process has left in it.
+//
+//   leak               a child fills memory and ends, then this process looks for what it wrote
+//   leak fill [MIB]    fills memory with the pattern and ends without freeing it
+//   leak look [MIB]    allocates memory, and fails if the pattern stands in it
+#include "check.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+constexpr size_t MIB = 1 << 20, CHUNK = 16 * MIB, DEFAULT_MIB = 64;
+constexpr int PATTERN_BYTE = 0xc3;
+constexpr uint32_t PATTERN_WORD = 0xc3c3c3c3;
+
+static void fill(size_t bytes) {
+    void *memory;
+    CHECK(cudaMalloc(&memory, bytes));
+    CHECK(cudaMemset(memory, PATTERN_BYTE, bytes));
+    CHECK(cudaDeviceSynchronize());
+    // It ends with the memory in use, as a process that is killed would.
+    _exit(0);
+}
+
+static int look(size_t bytes) {
+    char *memory;
+    CHECK(cudaMalloc(&memory, bytes));
+    std::vector<uint32_t> words(CHUNK / sizeof(uint32_t));
+    size_t nonzero = 0, pattern = 0;
+    for (size_t at = 0; at < bytes; at += CHUNK) {
+        const size_t part = std::min(CHUNK, bytes - at);
+        CHECK(cudaMemcpy(words.data(), memory + at, part, cudaMemcpyDeviceToHost));
+        for (size_t i = 0; i < part / sizeof(uint32_t); ++i) {
+            nonzero += words[i] != 0;
+            pattern += words[i] == PATTERN_WORD;
+        }
+    }
+    CHECK(cudaFree(memory));
+    std::fprintf(stderr, "%zu MiB: %zu words are not zero\n", bytes / MIB, nonzero);
+    REQUIRE(pattern == 0, "%zu words of another process in %zu MiB of fresh memory", pattern, bytes / MIB);
+    std::printf("leak: %zu MiB of fresh memory hold nothing of another process\n", bytes / MIB);
+    return pass("leak");
+}
+
+// In a process of its own, so that this one can come to memory that it has not had before.
+static void fill_in_child() {
+    const pid_t child = fork();
+    REQUIRE(child >= 0, "fork");
+    if (child == 0) {
+        execl("/proc/self/exe", "leak", "fill", nullptr);
+        _exit(127);
+    }
+    int status;
+    REQUIRE(waitpid(child, &status, 0) == child && status == 0, "the child that fills memory: %d", status);
+}
+
+int main(int argc, char **argv) {
+    if (argc == 1) {
+        fill_in_child();
+        return look(DEFAULT_MIB * MIB);
+    }
+    const size_t mib = argc == 3 ? std::strtoull(argv[2], nullptr, 10) : DEFAULT_MIB;
+    const std::string mode = argv[1];
+    if (argc <= 3 && mib > 0 && mode == "fill") {
+        fill(mib * MIB);
+    } else if (argc <= 3 && mib > 0 && mode == "look") {
+        return look(mib * MIB);
+    }
+    std::fprintf(stderr, "usage: leak [fill|look [MIB]]\n");
+    return 2;
+}

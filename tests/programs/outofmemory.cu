@@ -1,0 +1,94 @@
+// Allocates until there is no more: refused with cudaErrorMemoryAllocation, in step with what
+// cudaMemGetInfo says, harmless for what comes after, and all of it comes back.
+#include "check.h"
+
+#include <vector>
+
+constexpr size_t MIB = 1 << 20;
+
+// What is smaller than this is not asked for; what an allocator rounds away stays well below it.
+constexpr size_t SMALLEST = 16 * MIB;
+
+__global__ void square(unsigned *data, unsigned n) {
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        data[i] = i * i;
+    }
+}
+
+// A kernel on memory at `data`, whose results are right.
+static void use(unsigned *data) {
+    const unsigned n = 1000;
+    unsigned result[n];
+    square<<<blocks_for(n, 128), 128>>>(data, n);
+    CHECK(cudaGetLastError());
+    CHECK(cudaMemcpy(result, data, sizeof result, cudaMemcpyDeviceToHost));
+    for (unsigned i = 0; i < n; ++i) {
+        REQUIRE(result[i] == i * i, "element %u is %u", i, result[i]);
+    }
+}
+
+static size_t free_memory() {
+    size_t free, total;
+    CHECK(cudaMemGetInfo(&free, &total));
+    REQUIRE(free <= total, "%zu free of %zu", free, total);
+    return free;
+}
+
+int main() {
+    // What the runtime itself takes is taken before anything is measured.
+    unsigned *first;
+    CHECK(cudaMalloc(&first, MIB));
+    use(first);
+    size_t free_at_start, total;
+    CHECK(cudaMemGetInfo(&free_at_start, &total));
+
+    std::vector<unsigned *> held;
+    unsigned *pointer;
+    EXPECT_ERROR(cudaMalloc(&pointer, total + MIB), cudaErrorMemoryAllocation);
+    // The error is told once, and is no error of the context.
+    EXPECT_ERROR(cudaGetLastError(), cudaErrorMemoryAllocation);
+    CHECK(cudaGetLastError());
+    std::printf("outofmemory: more than there is, refused\n");
+
+    // Half as much each time that it is refused: few calls, however large the device.
+    size_t allocated = 0;
+    for (size_t size = total; size >= SMALLEST;) {
+        const cudaError_t result = cudaMalloc(&pointer, size);
+        if (result == cudaSuccess) {
+            held.push_back(pointer);
+            allocated += size;
+        } else {
+            check_error(result, cudaErrorMemoryAllocation, "cudaMalloc", __FILE__, __LINE__);
+            EXPECT_ERROR(cudaGetLastError(), cudaErrorMemoryAllocation);
+            size /= 2;
+        }
+    }
+    const size_t free_when_full = free_memory();
+    std::fprintf(stderr, "%zu MiB in %zu allocations; free: %zu MiB before, %zu MiB after\n",
+                 allocated / MIB, held.size(), free_at_start / MIB, free_when_full / MIB);
+    const size_t slack = 2 * SMALLEST * (held.size() + 1);
+    REQUIRE(allocated <= free_at_start, "%zu allocated of %zu free", allocated, free_at_start);
+    REQUIRE(free_at_start - allocated < slack + free_at_start / 64, "only %zu of %zu could be allocated",
+            allocated, free_at_start);
+    const size_t taken = free_at_start - free_when_full;
+    REQUIRE(taken >= allocated && taken - allocated < slack, "%zu taken for %zu", taken, allocated);
+    std::printf("outofmemory: everything that was free could be allocated\n");
+
+    use(first);
+    use(held.back());
+    use(held.front());
+    std::printf("outofmemory: kernels run when memory is full\n");
+
+    for (unsigned *allocation : held) {
+        CHECK(cudaFree(allocation));
+    }
+    const size_t free_at_end = free_memory();
+    REQUIRE(free_at_end + slack >= free_at_start, "%zu free, %zu before", free_at_end, free_at_start);
+    CHECK(cudaMalloc(&pointer, free_at_start / 2));
+    use(pointer);
+    CHECK(cudaFree(pointer));
+    CHECK(cudaFree(first));
+    std::printf("outofmemory: freed memory can be allocated again\n");
+    return pass("outofmemory");
+}

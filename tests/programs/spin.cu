@@ -1,0 +1,96 @@
+// Keeps a device busy until it is killed, for tests of what a killed process leaves behind.
+//
+//   spin [hold=MIB] loop [SECONDS]   launches short kernels, without end or for some seconds
+//   spin [hold=MIB] forever          one kernel that never ends
+//   spin hold=MIB idle [SECONDS]     holds memory and does nothing
+//
+// Prints "spin: ready" once it does what it was asked for.
+#include "check.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <string>
+
+__global__ void step(unsigned *counter, unsigned rounds) {
+    for (unsigned i = 0; i < rounds; ++i) {
+        atomicAdd(counter, 1u);
+    }
+}
+
+__global__ void never_end(volatile unsigned *word) {
+    // Nobody ever writes this value: the compiler can't know, and the kernel doesn't stop.
+    while (*word != 0xffffffffu) {
+    }
+}
+
+static int usage() {
+    std::fprintf(stderr, "usage: spin [hold=MIB] loop [SECONDS] | forever | idle [SECONDS]\n");
+    return 2;
+}
+
+static void say_ready() {
+    std::printf("spin: ready\n");
+    std::fflush(stdout);
+}
+
+int main(int argc, char **argv) {
+    int next = 1;
+    size_t hold = 0;
+    if (next < argc && std::strncmp(argv[next], "hold=", 5) == 0) {
+        hold = std::strtoull(argv[next++] + 5, nullptr, 10) << 20;
+    }
+    if (next >= argc || argc > next + 2) {
+        return usage();
+    }
+    const std::string mode = argv[next];
+    const double seconds = next + 1 < argc ? std::atof(argv[next + 1]) : 1e9;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+    const auto time_left = [&end] { return std::chrono::steady_clock::now() < end; };
+
+    unsigned *counter;
+    void *held = nullptr;
+    CHECK(cudaMalloc(&counter, sizeof *counter));
+    CHECK(cudaMemset(counter, 0, sizeof *counter));
+    if (hold != 0) {
+        CHECK(cudaMalloc(&held, hold));
+        // Both ends are used, so that nothing can put off finding the memory.
+        CHECK(cudaMemset(held, 1, 1));
+        CHECK(cudaMemset(static_cast<char *>(held) + hold - 1, 1, 1));
+    }
+    if (mode == "loop") {
+        unsigned launches = 0, counted;
+        const unsigned blocks = 4, threads = 32, rounds = 10;
+        do {
+            for (int i = 0; i < 16; ++i, ++launches) {
+                step<<<blocks, threads>>>(counter, rounds);
+                CHECK(cudaGetLastError());
+            }
+            CHECK(cudaMemcpy(&counted, counter, sizeof counted, cudaMemcpyDeviceToHost));
+            REQUIRE(counted == launches * blocks * threads * rounds, "%u after %u launches", counted, launches);
+            if (launches == 16) {
+                say_ready();
+            }
+        } while (time_left());
+    } else if (mode == "forever") {
+        never_end<<<1, 1>>>(counter);
+        CHECK(cudaGetLastError());
+        // Still running when the host asks: it has not failed.
+        EXPECT_ERROR(cudaStreamQuery(nullptr), cudaErrorNotReady);
+        say_ready();
+        CHECK(cudaDeviceSynchronize());
+        REQUIRE(false, "the endless kernel has ended");
+    } else if (mode == "idle") {
+        CHECK(cudaDeviceSynchronize());
+        say_ready();
+        while (time_left()) {
+            usleep(20000);
+        }
+    } else {
+        return usage();
+    }
+    CHECK(cudaFree(held));
+    CHECK(cudaFree(counter));
+    return pass("spin");
+}
