@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# Debian's kernels that the driver is built and tested with: headers and compilers of 6.1
+# (bookworm), 6.12 (trixie, cloud) and 7.2 (trixie-backports, cloud), and the images of the
+# latter two. Nothing is installed on the host: the packages are unpacked into one folder in
+# the cache, a root that images/kmod-build.sh enters to compile, since kernel headers name
+# their compiler (gcc-12, gcc-14) and their tools need trixie's C library.
+#
+#   images/kernel-debs.sh            make it ready
+#   images/kernel-debs.sh --print    … and print its folder
+#
+# Result, under $VIRTIO_CUDA_CACHE/kernels/:
+#   root/                     what to enter; /lib/modules/RELEASE/build is there
+#   SERIES/release            the kernel's release, for SERIES in 6.1, 6.12, 7.2
+#   SERIES/vmlinuz, modules   links to the kernel image and its modules (6.12 and 7.2)
+set -euo pipefail
+. "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+
+# Bumped when the list of packages changes.
+REVISION=1
+# Least versions, by series.
+declare -A LEAST=([6.1]=6.1.100 [6.12]=6.12.30 [7.2]=7.2.6)
+
+KERNELS="$CACHE/kernels"
+mode="${1:-}"
+
+finish() {
+    [ "$mode" != --print ] || printf '%s\n' "$KERNELS"
+    exit 0
+}
+ready() { [ "$(cat "$KERNELS/revision" 2>/dev/null)" = "$REVISION" ]; }
+
+if ready; then
+    log "kernels are there: $(cat "$KERNELS"/*/release | tr '\n' ' ')"
+    finish
+fi
+mkdir -p "$KERNELS"
+exec 8>"$KERNELS/lock"
+flock 8
+! ready || finish
+
+apt_setup bookworm trixie trixie-backports
+apt_archives "$KERNELS/archives"
+apt_refresh
+
+# newest REGEX: the package of the highest version whose whole name matches.
+newest() { apt-cache pkgnames linux-headers- | grep -xE "$1" | sort -V | tail -n 1; }
+declare -A HEADERS=(
+    [6.1]="$(newest 'linux-headers-6\.1\.0-[0-9]+-amd64')"
+    [6.12]="$(newest 'linux-headers-6\.12\.[0-9]+\+deb13-cloud-amd64')"
+    [7.2]="$(newest 'linux-headers-7\.2\.[0-9]+\+deb13-cloud-amd64')"
+)
+packages=(base-files bash dash coreutils sed grep mawk findutils make perl-base kmod tar
+    diffutils xz-utils debianutils libc-bin sparse)
+for series in 6.1 6.12 7.2; do
+    package="${HEADERS[$series]}"
+    [ -n "$package" ] || die "the Debian mirror has no kernel headers of the $series series"
+    version="$(apt_version "$package")"
+    require_version "$package" "$version" "${LEAST[$series]}"
+    log "Linux $series: $package $version"
+    packages+=("$package")
+    record "linux-$series" "$version" "$package"
+done
+packages+=("linux-image-${HEADERS[6.12]#linux-headers-}")
+for part in binary modules; do
+    packages+=("linux-$part-${HEADERS[7.2]#linux-headers-}")
+done
+
+log "downloading ${#packages[@]} packages and what they need (about 250 MB)"
+apt-get install -y -qq --download-only "${packages[@]}" >&2
+
+root="$KERNELS/root"
+rm -rf "$root" "$root.new"
+mkdir -p "$root.new"
+log "unpacking"
+unpack() { dpkg-deb --fsys-tarfile "$1" | tar -x -C "$root.new" --keep-directory-symlink; }
+# base-files first: it makes /bin, /lib, … links into /usr, which the others are to follow.
+unpack "$(ls "$APT_ARCHIVES"/base-files_*.deb)"
+for deb in "$APT_ARCHIVES"/*.deb; do
+    unpack "$deb"
+done
+ln -sf mawk "$root.new/usr/bin/awk"
+mkdir -p "$root.new/proc" "$root.new/dev" "$root.new/src"
+mv "$root.new" "$root"
+
+for series in 6.1 6.12 7.2; do
+    release="${HEADERS[$series]#linux-headers-}"
+    mkdir -p "$KERNELS/$series"
+    echo "$release" >"$KERNELS/$series/release"
+    [ -d "$root/usr/lib/modules/$release" ] || die "no /usr/lib/modules/$release after unpacking"
+    if [ "$series" != 6.1 ]; then
+        vmlinuz="$root/boot/vmlinuz-$release"
+        [ -s "$vmlinuz" ] || vmlinuz="$root/usr/lib/modules/$release/vmlinuz"
+        [ -s "$vmlinuz" ] || die "no kernel image of $release among the unpacked packages"
+        ln -sfn "$vmlinuz" "$KERNELS/$series/vmlinuz"
+        ln -sfn "$root/usr/lib/modules/$release" "$KERNELS/$series/modules"
+    fi
+done
+rm -rf "$APT_ARCHIVES"
+echo "$REVISION" >"$KERNELS/revision"
+log "ready: $KERNELS ($(du -sh "$root" | cut -f1)): $(cat "$KERNELS"/*/release | tr '\n' ' ')"
+finish
