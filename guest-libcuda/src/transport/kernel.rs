@@ -1,0 +1,152 @@
+//! The kernel's driver: `/dev/virtio-cuda0`.
+
+use super::mapping::{map_fixed, reserve_fixed};
+use super::{Mapping, Started, Transport, TransportError, check_config};
+use protocol::plain::Plain;
+use protocol::uapi::{
+    Config, IOC_ALLOC, IOC_INFO, IOC_KICK, IOC_PIN, IOC_RELEASE, IOC_START, IOC_SUBMIT, IOC_WAIT,
+    IocAlloc, IocInfo, IocPin, IocRelease, IocStart, IocSubmit, IocWait, RING_HEADER_BYTES,
+};
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// An open file of the driver: one session.
+pub struct Kernel {
+    file: File,
+    config: Config,
+}
+
+impl Kernel {
+    /// Opens the device file and reads the config space.
+    pub fn open(path: PathBuf) -> Result<Self, TransportError> {
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .custom_flags(libc::O_CLOEXEC)
+            .open(&path)
+            .map_err(|source| TransportError::Open { path: path.clone(), source })?;
+        let mut info = IocInfo::zeroed();
+        ioctl(&file, IOC_INFO, &mut info, "asking the driver for the device")?;
+        let config = check_config(&path, info.config)?;
+        Ok(Self { file, config })
+    }
+}
+
+/// One ioctl that takes a structure; begun again when a signal came between.
+fn ioctl<T: Plain>(
+    file: &File,
+    number: u64,
+    argument: &mut T,
+    what: &'static str,
+) -> Result<(), TransportError> {
+    loop {
+        // SAFETY: `argument` is the structure that this number means, alive during the call.
+        let result = unsafe {
+            libc::ioctl(file.as_raw_fd(), number as libc::Ioctl, std::ptr::from_mut(argument))
+        };
+        if result >= 0 {
+            return Ok(());
+        }
+        let source = std::io::Error::last_os_error();
+        match source.raw_os_error() {
+            Some(libc::EINTR) => continue,
+            Some(libc::ENODEV | libc::EPIPE | libc::ESHUTDOWN) => {
+                return Err(TransportError::Ended { why: "the device or its worker has gone" });
+            }
+            Some(libc::EOPNOTSUPP) => return Err(TransportError::Unsupported { what }),
+            _ => return Err(TransportError::System { what, source }),
+        }
+    }
+}
+
+impl Transport for Kernel {
+    fn config(&self) -> Config {
+        self.config
+    }
+
+    fn start(
+        &self,
+        env: &[u8],
+        ring_bytes: u32,
+        arena_bytes: u64,
+    ) -> Result<Started, TransportError> {
+        let mut start = IocStart {
+            env: env.as_ptr() as u64,
+            env_len: env.len() as u32,
+            ring_bytes,
+            arena_bytes,
+            ..IocStart::zeroed()
+        };
+        ioctl(&self.file, IOC_START, &mut start, "starting a session")?;
+        let len = RING_HEADER_BYTES + ring_bytes as usize + arena_bytes as usize;
+        let region = Mapping::shared(self.file.as_raw_fd(), start.mmap_offset, len)?;
+        Ok(Started { region, session: start.session })
+    }
+
+    fn alloc_pinned(&self, vaddr: usize, len: usize) -> Result<u32, TransportError> {
+        let mut alloc = IocAlloc { vaddr: vaddr as u64, len: len as u64, ..IocAlloc::zeroed() };
+        ioctl(&self.file, IOC_ALLOC, &mut alloc, "allocating pinned memory")?;
+        // SAFETY: the caller of `alloc_pinned` owns the range.
+        let mapped = unsafe { map_fixed(vaddr, self.file.as_raw_fd(), alloc.mmap_offset, len) };
+        if let Err(error) = mapped {
+            self.release(alloc.region, vaddr, len)?;
+            return Err(error);
+        }
+        Ok(alloc.region)
+    }
+
+    fn pin_user(&self, vaddr: usize, len: usize) -> Result<u32, TransportError> {
+        let mut pin = IocPin { vaddr: vaddr as u64, len: len as u64, ..IocPin::zeroed() };
+        ioctl(&self.file, IOC_PIN, &mut pin, "pinning memory of the program")?;
+        Ok(pin.region)
+    }
+
+    fn release(&self, region: u32, vaddr: usize, len: usize) -> Result<(), TransportError> {
+        if crate::windows::is_pinned(vaddr) {
+            // SAFETY: the range lies in the pinned window, and its owner gives it up.
+            unsafe { reserve_fixed(vaddr, len)? };
+        }
+        let mut release = IocRelease { region, reserved: 0 };
+        ioctl(&self.file, IOC_RELEASE, &mut release, "releasing a region")
+    }
+
+    fn kick(&self) -> Result<(), TransportError> {
+        // SAFETY: the request takes no argument.
+        if unsafe { libc::ioctl(self.file.as_raw_fd(), IOC_KICK as libc::Ioctl) } < 0 {
+            return Err(TransportError::last("ringing the doorbell"));
+        }
+        Ok(())
+    }
+
+    fn wait(&self, seen: u32, timeout: Option<Duration>) -> Result<u32, TransportError> {
+        let timeout_ms = timeout.map_or(0, |t| t.as_millis().clamp(1, u32::MAX.into()) as u32);
+        let mut wait = IocWait { seen, timeout_ms };
+        match ioctl(&self.file, IOC_WAIT, &mut wait, "waiting for the worker") {
+            Ok(()) => Ok(wait.seen),
+            Err(TransportError::System { source, .. })
+                if source.raw_os_error() == Some(libc::ETIMEDOUT) =>
+            {
+                Ok(seen)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn submit(&self, command: &[u8], reply: &mut [u8]) -> Result<usize, TransportError> {
+        let mut submit = IocSubmit {
+            cmd: command.as_ptr() as u64,
+            reply: reply.as_mut_ptr() as u64,
+            cmd_len: command.len() as u32,
+            reply_len: reply.len() as u32,
+        };
+        ioctl(&self.file, IOC_SUBMIT, &mut submit, "sending a command")?;
+        Ok(submit.reply_len as usize)
+    }
+
+    fn descriptors(&self) -> Vec<i32> {
+        vec![self.file.as_raw_fd()]
+    }
+}

@@ -1,0 +1,163 @@
+//! The "guest memory" of a front end without a VM: a sealed memfd, with an allocator of pages.
+
+use super::super::TransportError;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::fd::{AsRawFd, FromRawFd};
+
+/// Guest-physical pages are those of the device's own page size.
+pub const PAGE: usize = 4096;
+
+/// Free ranges by offset; neighbours are always joined.
+#[derive(Default)]
+struct FreeRanges(BTreeMap<u64, u64>);
+
+impl FreeRanges {
+    fn take(&mut self, len: u64) -> Option<u64> {
+        let (&at, &room) = self.0.iter().find(|&(_, &room)| room >= len)?;
+        self.0.remove(&at);
+        if room > len {
+            self.0.insert(at + len, room - len);
+        }
+        Some(at)
+    }
+
+    fn give(&mut self, mut at: u64, mut len: u64) {
+        if let Some((&before, &room)) = self.0.range(..at).next_back()
+            && before + room == at
+        {
+            self.0.remove(&before);
+            at = before;
+            len += room;
+        }
+        if let Some(room) = self.0.remove(&(at + len)) {
+            len += room;
+        }
+        self.0.insert(at, len);
+    }
+}
+
+/// A sparse memfd that can neither shrink nor grow; its offsets are the guest-physical addresses.
+pub struct GuestMemory {
+    file: File,
+    len: u64,
+    free: parking_lot::Mutex<FreeRanges>,
+}
+
+impl GuestMemory {
+    /// Memory of `len` bytes, none of which is in use, and which takes pages only as it is used.
+    pub fn new(len: u64) -> Result<Self, TransportError> {
+        // SAFETY: the name is a C string; the call has no other argument in memory.
+        let fd = unsafe {
+            libc::memfd_create(c"virtio-cuda".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING)
+        };
+        if fd < 0 {
+            return Err(TransportError::last("memfd_create"));
+        }
+        // SAFETY: the descriptor is new and nobody else's.
+        let file = unsafe { File::from_raw_fd(fd) };
+        file.set_len(len)
+            .map_err(|source| TransportError::System { what: "sizing the memfd", source })?;
+        let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+        // SAFETY: fcntl on our own descriptor with an integer argument.
+        if unsafe { libc::fcntl(fd, libc::F_ADD_SEALS, seals) } < 0 {
+            return Err(TransportError::last("sealing the memfd"));
+        }
+        let mut free = FreeRanges::default();
+        free.give(0, len);
+        Ok(Self { file, len, free: parking_lot::Mutex::new(free) })
+    }
+
+    /// The memory's size.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// The memfd.
+    pub fn fd(&self) -> i32 {
+        self.file.as_raw_fd()
+    }
+
+    /// Takes zeroed, contiguous pages; `len` is rounded up to whole ones.
+    pub fn allocate(&self, len: usize) -> Result<Pages<'_>, TransportError> {
+        let len = len.next_multiple_of(PAGE);
+        let at = self.free.lock().take(len as u64);
+        let offset = at.ok_or(TransportError::OutOfMemory { bytes: len })?;
+        Ok(Pages { memory: self, offset, len })
+    }
+
+    /// Gives pages back that [`Pages::keep`] kept. Nobody may use them any more.
+    pub fn free(&self, offset: u64, len: usize) {
+        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+        // SAFETY: fallocate on our own descriptor with integer arguments.
+        let punched =
+            unsafe { libc::fallocate(self.fd(), mode, offset as libc::off_t, len as libc::off_t) };
+        // Pages that can't be emptied must not be used again: they'd show old content.
+        if punched == 0 {
+            self.free.lock().give(offset, len as u64);
+        }
+    }
+}
+
+/// Pages that go back when dropped.
+pub struct Pages<'a> {
+    memory: &'a GuestMemory,
+    /// Guest-physical address, and offset in the memfd.
+    pub offset: u64,
+    /// Bytes, a multiple of the page size.
+    pub len: usize,
+}
+
+impl Pages<'_> {
+    /// Keeps the pages; [`GuestMemory::free`] gives them back.
+    pub fn keep(self) -> (u64, usize) {
+        let kept = (self.offset, self.len);
+        std::mem::forget(self);
+        kept
+    }
+}
+
+impl Drop for Pages<'_> {
+    fn drop(&mut self) {
+        self.memory.free(self.offset, self.len);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn freed_neighbours_are_joined_and_reused() {
+        let memory = GuestMemory::new(8 * PAGE as u64).unwrap();
+        let a = memory.allocate(PAGE).unwrap();
+        let b = memory.allocate(3 * PAGE).unwrap();
+        let c = memory.allocate(4 * PAGE).unwrap();
+        assert_eq!((a.offset, b.offset, c.offset), (0, 4096, 4 * 4096));
+        assert!(memory.allocate(1).is_err());
+        drop(a);
+        drop(c);
+        drop(b);
+        assert_eq!(memory.allocate(8 * PAGE).unwrap().offset, 0);
+        assert!(memory.allocate(8 * PAGE + 1).is_err());
+    }
+
+    #[test]
+    fn freed_pages_are_zero_again() {
+        use std::os::unix::fs::FileExt;
+        let memory = GuestMemory::new(4 * PAGE as u64).unwrap();
+        let (at, len) = memory.allocate(PAGE).unwrap().keep();
+        memory.file.write_all_at(&[7; 64], at).unwrap();
+        memory.free(at, len);
+        let mut bytes = [1; 64];
+        memory.file.read_exact_at(&mut bytes, at).unwrap();
+        assert_eq!(bytes, [0; 64]);
+    }
+
+    #[test]
+    fn the_memory_is_sealed_against_shrinking() {
+        let memory = GuestMemory::new(4 * PAGE as u64).unwrap();
+        assert!(memory.file.set_len(PAGE as u64).is_err());
+        assert!(memory.file.set_len(8 * PAGE as u64).is_err());
+    }
+}
