@@ -85,7 +85,7 @@ impl Shared {
     /// Says that this guest thread is about to sleep. The caller then looks once more at what it
     /// waits for, and sleeps only if it is still missing.
     pub fn announce_guest_sleep(&self) {
-        self.guest_sleeps.store(1, Ordering::Relaxed);
+        self.guest_sleeps.swap(1, Ordering::AcqRel);
         fence(Ordering::SeqCst);
     }
 
@@ -94,7 +94,7 @@ impl Shared {
     pub fn must_wake_guest(&self) -> bool {
         fence(Ordering::SeqCst);
         self.guest_sleeps.load(Ordering::Relaxed) != 0
-            && self.guest_sleeps.swap(0, Ordering::Relaxed) != 0
+            && self.guest_sleeps.swap(0, Ordering::AcqRel) != 0
     }
 }
 
@@ -169,7 +169,7 @@ impl GuestRing {
         // The rule: the tail is written before host_sleeps is read.
         fence(Ordering::SeqCst);
         Ok(self.shared.host_sleeps.load(Ordering::Relaxed) != 0
-            && self.shared.host_sleeps.swap(0, Ordering::Relaxed) != 0)
+            && self.shared.host_sleeps.swap(0, Ordering::AcqRel) != 0)
     }
 }
 
@@ -268,7 +268,9 @@ impl HostRing {
 
     /// Says that the worker is about to sleep, and looks once more: `true` if it may.
     pub fn begin_sleep(&self) -> bool {
-        self.shared.host_sleeps.store(1, Ordering::Relaxed);
+        // A read-modify-write, as on the guest's side: so the flag's changes have one order that
+        // both sides agree on.
+        self.shared.host_sleeps.swap(1, Ordering::AcqRel);
         // The rule: host_sleeps is written before the tail is read.
         fence(Ordering::SeqCst);
         if self.has_work() {
