@@ -102,15 +102,28 @@ int main() {
     operate<<<BLOCKS, THREADS>>>(device_results, device_tickets);
     CHECK(cudaGetLastError());
     CHECK(cudaMemcpy(&r, device_results, sizeof r, cudaMemcpyDeviceToHost));
-    CHECK(cudaMemcpy(tickets.data(), device_tickets, tickets.size() * sizeof(unsigned), cudaMemcpyDeviceToHost));
+    CHECK(cudaMemcpy(tickets.data(), device_tickets, tickets.size() * sizeof(unsigned),
+                     cudaMemcpyDeviceToHost));
     CHECK(cudaFree(device_results));
     CHECK(cudaFree(device_tickets));
 
 #define SAME(member) REQUIRE(r.member == e.member, "%g, not %g", double(r.member), double(e.member))
-    SAME(sum); SAME(least); SAME(most); SAME(last_exchanged);
-    SAME(anded); SAME(ored); SAME(xored); SAME(wrapped); SAME(down);
-    SAME(wide_sum); SAME(wide_most); SAME(float_sum); SAME(double_sum);
-    SAME(swapped); SAME(finished); SAME(seen_by_last);
+    SAME(sum);
+    SAME(least);
+    SAME(most);
+    SAME(last_exchanged);
+    SAME(anded);
+    SAME(ored);
+    SAME(xored);
+    SAME(wrapped);
+    SAME(down);
+    SAME(wide_sum);
+    SAME(wide_most);
+    SAME(float_sum);
+    SAME(double_sum);
+    SAME(swapped);
+    SAME(finished);
+    SAME(seen_by_last);
 #undef SAME
     // Old values are tickets: every number once.
     std::sort(tickets.begin(), tickets.begin() + TOTAL);

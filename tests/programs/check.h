@@ -14,14 +14,14 @@
 #define EXPECT_ERROR(call, expected) check_error((call), (expected), #call, __FILE__, __LINE__)
 
 // Ends the program when a condition that must hold does not; the rest is a printf format.
-#define REQUIRE(condition, ...)                                                            \
-    do {                                                                                   \
-        if (!(condition)) {                                                                \
-            std::fprintf(stderr, "%s:%d: not so: %s: ", __FILE__, __LINE__, #condition);   \
-            std::fprintf(stderr, __VA_ARGS__);                                             \
-            std::fputc('\n', stderr);                                                      \
-            std::exit(1);                                                                  \
-        }                                                                                  \
+#define REQUIRE(condition, ...)                                                                    \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            std::fprintf(stderr, "%s:%d: not so: %s: ", __FILE__, __LINE__, #condition);           \
+            std::fprintf(stderr, __VA_ARGS__);                                                     \
+            std::fputc('\n', stderr);                                                              \
+            std::exit(1);                                                                          \
+        }                                                                                          \
     } while (0)
 
 inline void check_success(cudaError_t result, const char *call, const char *file, int line) {

@@ -59,7 +59,8 @@ int main() {
     int result[N];
     CHECK(cudaMemcpyFromSymbol(result, table, sizeof result));
     for (int i = 0; i < N; ++i) {
-        REQUIRE(result[i] == expected_at(i, c), "element %d: %d, not %d", i, result[i], expected_at(i, c));
+        REQUIRE(result[i] == expected_at(i, c), "element %d: %d, not %d", i, result[i],
+                expected_at(i, c));
     }
     const uint64_t first = checksum(result, sizeof result);
 
@@ -75,12 +76,14 @@ int main() {
     CHECK(cudaGetSymbolAddress(reinterpret_cast<void **>(&address), table));
     CHECK(cudaMemcpy(result, address, sizeof result, cudaMemcpyDeviceToHost));
     for (int i = 0; i < N - 1; ++i) {
-        REQUIRE(result[i] == expected_at(i, c), "element %d: %d, not %d", i, result[i], expected_at(i, c));
+        REQUIRE(result[i] == expected_at(i, c), "element %d: %d, not %d", i, result[i],
+                expected_at(i, c));
     }
     REQUIRE(result[N - 1] == -1, "the last element is %d", result[N - 1]);
     int *end;
     CHECK(cudaMemcpyFromSymbol(&end, table_end, sizeof end));
-    REQUIRE(end == address + N - 1, "table_end is %p, the table is at %p", (void *)end, (void *)address);
+    REQUIRE(end == address + N - 1, "table_end is %p, the table is at %p", (void *)end,
+            (void *)address);
 
     int count;
     char text[16];

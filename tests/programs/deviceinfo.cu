@@ -1,7 +1,8 @@
 // Prints the device as a program sees it.
 //
 //   deviceinfo                 name, compute capability, memory
-//   deviceinfo alloc SIZE      also tries one allocation: SIZE in bytes, or with K, M or G behind it
+//   deviceinfo alloc SIZE      also tries one allocation: SIZE in bytes, or with K, M or G behind
+//   it
 //
 // A refused allocation is an answer, not a failure: the exit code is 0.
 #include "check.h"
@@ -38,8 +39,8 @@ int main(int argc, char **argv) {
     CHECK(cudaGetDeviceCount(&devices));
     CHECK(cudaDriverGetVersion(&driver));
     CHECK(cudaRuntimeGetVersion(&runtime));
-    std::printf("CUDA driver %d.%d, runtime %d.%d, devices: %d\n", driver / 1000, driver % 1000 / 10,
-                runtime / 1000, runtime % 1000 / 10, devices);
+    std::printf("CUDA driver %d.%d, runtime %d.%d, devices: %d\n", driver / 1000,
+                driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10, devices);
     for (int device = 0; device < devices; ++device) {
         cudaDeviceProp properties;
         size_t free, total;
@@ -49,10 +50,8 @@ int main(int argc, char **argv) {
         std::printf("device %d: %s\n", device, properties.name);
         std::printf("  compute capability: %d.%d\n", properties.major, properties.minor);
         std::printf("  multiprocessors: %d\n", properties.multiProcessorCount);
-        std::printf("  total memory: %.0f MiB\n", total / MIB);
-        std::printf("  free memory: %.0f MiB\n", free / MIB);
-        REQUIRE(properties.totalGlobalMem == total, "the properties say %zu, cudaMemGetInfo says %zu",
-                properties.totalGlobalMem, total);
+        std::printf("  total memory: %.0f MiB\n", properties.totalGlobalMem / MIB);
+        std::printf("  free memory: %.0f of %.0f MiB\n", free / MIB, total / MIB);
     }
     if (size != 0) {
         void *memory;

@@ -31,7 +31,8 @@ int main() {
     EXPECT_ERROR(cudaGetLastError(), cudaErrorIllegalAddress);
     int *more;
     EXPECT_ERROR(cudaMalloc(&more, sizeof(int)), cudaErrorIllegalAddress);
-    EXPECT_ERROR(cudaMemcpy(&read, good, sizeof read, cudaMemcpyDeviceToHost), cudaErrorIllegalAddress);
+    EXPECT_ERROR(cudaMemcpy(&read, good, sizeof read, cudaMemcpyDeviceToHost),
+                 cudaErrorIllegalAddress);
     EXPECT_ERROR(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
     EXPECT_ERROR(cudaFree(good), cudaErrorIllegalAddress);
     std::printf("illegaladdress: and by every call after it\n");

@@ -7,7 +7,8 @@
 
 constexpr int TILE = 16;
 
-__global__ void multiply(const float *a, const float *b, float *c, int rows, int inner, int columns) {
+__global__ void multiply(const float *a, const float *b, float *c, int rows, int inner,
+                         int columns) {
     __shared__ float tile_a[TILE][TILE];
     __shared__ float tile_b[TILE][TILE];
     const int row = blockIdx.y * TILE + threadIdx.y;
@@ -18,7 +19,8 @@ __global__ void multiply(const float *a, const float *b, float *c, int rows, int
         const int k_b = start + threadIdx.y;
         // Outside the matrices the tiles hold zeros, which change no sum.
         tile_a[threadIdx.y][threadIdx.x] = row < rows && k_a < inner ? a[row * inner + k_a] : 0.0f;
-        tile_b[threadIdx.y][threadIdx.x] = k_b < inner && column < columns ? b[k_b * columns + column] : 0.0f;
+        tile_b[threadIdx.y][threadIdx.x] =
+            k_b < inner && column < columns ? b[k_b * columns + column] : 0.0f;
         __syncthreads();
         for (int k = 0; k < TILE; ++k) {
             sum = fmaf(tile_a[threadIdx.y][k], tile_b[k][threadIdx.x], sum);

@@ -77,7 +77,8 @@ static int try_a_childs_secret() {
     close(out[1]);
     FILE *answer = fdopen(out[0], "r");
     unsigned long long address = 0, value = 0;
-    REQUIRE(answer != nullptr && std::fscanf(answer, "%llx", &address) == 1, "the child pinned nothing");
+    REQUIRE(answer != nullptr && std::fscanf(answer, "%llx", &address) == 1,
+            "the child pinned nothing");
     const cudaError_t result = read_word(address, &value);
     close(in[1]);
     int status;

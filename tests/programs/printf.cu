@@ -2,6 +2,7 @@
 // host's printf makes of the same, and printed sorted, since threads print in no fixed order.
 #include "check.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,15 +11,15 @@
 #include <string>
 #include <vector>
 
-#define FORMATS                                                                              \
-    LINE("integers %d %i %5d|%-5d|%05d|%+d\n", -42, 42, 42, 42, 42, 42)                       \
-    LINE("unsigned %u %x %X %#x %o\n", 4000000000u, 0xbeefu, 0xbeefu, 0xbeefu, 8u)            \
-    LINE("64 bits %lld %llu %llx\n", -9000000000000LL, 18000000000000000000ULL, 1ULL << 40)   \
-    LINE("floats %f %.3f %8.2f|%-8.2f|%e %g\n", 1.5f, 3.14159265, 2.5, 2.5, 12345.678, 1e-5)  \
-    LINE("text %s %c %10s|%-10s| 100%%\n", "word", 'x', "right", "left")                      \
+#define FORMATS                                                                                    \
+    LINE("integers %d %i %5d|%-5d|%05d|%+d\n", -42, 42, 42, 42, 42, 42)                            \
+    LINE("unsigned %u %x %X %#x %o\n", 4000000000u, 0xbeefu, 0xbeefu, 0xbeefu, 8u)                 \
+    LINE("64 bits %lld %llu %llx\n", -9000000000000LL, 18000000000000000000ULL, 1ULL << 40)        \
+    LINE("floats %f %.3f %8.2f|%-8.2f|%e %g\n", 1.5f, 3.14159265, 2.5, 2.5, 12345.678, 1e-5)       \
+    LINE("text %s %c %10s|%-10s| 100%%\n", "word", 'x', "right", "left")                           \
     LINE("no arguments\n")
 
-__global__ void all_formats() {
+__global__ void all_formats(){
 #define LINE(...) printf(__VA_ARGS__);
     FORMATS
 #undef LINE
@@ -34,8 +35,8 @@ __global__ void from_every_thread() {
 static std::string host_formats() {
     std::string all;
     char line[256];
-#define LINE(...)                                   \
-    std::snprintf(line, sizeof line, __VA_ARGS__); \
+#define LINE(...)                                                                                  \
+    std::snprintf(line, sizeof line, __VA_ARGS__);                                                 \
     all += line;
     FORMATS
 #undef LINE
@@ -45,8 +46,8 @@ static std::string host_formats() {
 // Standard output as a file while kernels print, so that it can be read again.
 class Capture {
   public:
-    Capture() : file_(std::tmpfile()), kept_(dup(STDOUT_FILENO)) {
-        REQUIRE(file_ != nullptr && kept_ >= 0, "no temporary file to catch the output in");
+    Capture() : file_(fdopen(memfd_create("printf", 0), "r+")), kept_(dup(STDOUT_FILENO)) {
+        REQUIRE(file_ != nullptr && kept_ >= 0, "no file in memory to catch the output in");
         std::fflush(stdout);
         dup2(fileno(file_), STDOUT_FILENO);
     }
@@ -77,7 +78,8 @@ int main() {
     cudaError_t result = cudaDeviceSynchronize();
     std::string text = formats.finish();
     CHECK(result);
-    REQUIRE(text == host_formats(), "the device printed\n%s\nnot\n%s", text.c_str(), host_formats().c_str());
+    REQUIRE(text == host_formats(), "the device printed\n%s\nnot\n%s", text.c_str(),
+            host_formats().c_str());
     std::fputs(text.c_str(), stdout);
 
     Capture threads;
@@ -95,12 +97,14 @@ int main() {
     for (int block = 0; block < 3; ++block) {
         for (int thread = 1; thread < 40; thread += 2) {
             char line[64];
-            std::snprintf(line, sizeof line, "thread %d of block %d: %d", thread, block, block * 100 + thread);
+            std::snprintf(line, sizeof line, "thread %d of block %d: %d", thread, block,
+                          block * 100 + thread);
             expected.push_back(line);
         }
     }
     std::sort(expected.begin(), expected.end());
-    REQUIRE(lines == expected, "%zu lines, not %zu, or others:\n%s", lines.size(), expected.size(), text.c_str());
+    REQUIRE(lines == expected, "%zu lines, not %zu, or others:\n%s", lines.size(), expected.size(),
+            text.c_str());
     for (const std::string &line : lines) {
         std::puts(line.c_str());
     }

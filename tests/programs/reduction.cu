@@ -84,7 +84,7 @@ int main() {
     REQUIRE(result.sum == expected.sum, "%lld, not %lld", result.sum, expected.sum);
     REQUIRE(result.least == expected.least, "%d, not %d", result.least, expected.least);
     REQUIRE(result.most == expected.most, "%d, not %d", result.most, expected.most);
-    std::printf("reduction: %d values, sum %lld, least %d, most %d\n", n, result.sum,
-                result.least, result.most);
+    std::printf("reduction: %d values, sum %lld, least %d, most %d\n", n, result.sum, result.least,
+                result.most);
     return pass("reduction");
 }

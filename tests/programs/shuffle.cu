@@ -113,10 +113,24 @@ int main() {
         const Found got = found[thread];
         const Found e = expected_at(&values[thread / 32 * 32], thread % 32);
 #define SAME(member) REQUIRE(got.member == e.member, "in thread %d", thread)
-        SAME(from_lane); SAME(up); SAME(down); SAME(across); SAME(narrow); SAME(wide); SAME(real);
-        SAME(sum); SAME(half); SAME(flag_mask); SAME(any_all); SAME(odd);
-        SAME(reduced_sum); SAME(reduced_least); SAME(reduced_most);
-        SAME(bits_and); SAME(bits_or); SAME(bits_xor);
+        SAME(from_lane);
+        SAME(up);
+        SAME(down);
+        SAME(across);
+        SAME(narrow);
+        SAME(wide);
+        SAME(real);
+        SAME(sum);
+        SAME(half);
+        SAME(flag_mask);
+        SAME(any_all);
+        SAME(odd);
+        SAME(reduced_sum);
+        SAME(reduced_least);
+        SAME(reduced_most);
+        SAME(bits_and);
+        SAME(bits_or);
+        SAME(bits_xor);
 #undef SAME
     }
     std::printf("shuffle: %d warps, checksum %016llx\n", WARPS,

@@ -68,7 +68,8 @@ int main(int argc, char **argv) {
                 CHECK(cudaGetLastError());
             }
             CHECK(cudaMemcpy(&counted, counter, sizeof counted, cudaMemcpyDeviceToHost));
-            REQUIRE(counted == launches * blocks * threads * rounds, "%u after %u launches", counted, launches);
+            REQUIRE(counted == launches * blocks * threads * rounds, "%u after %u launches",
+                    counted, launches);
             if (launches == 16) {
                 say_ready();
             }

@@ -27,7 +27,8 @@ static uint64_t work(int number) {
     }
     uint32_t *data;
     CHECK(cudaMalloc(&data, N * sizeof(uint32_t)));
-    CHECK(cudaMemcpyAsync(data, expected.data(), N * sizeof(uint32_t), cudaMemcpyHostToDevice, stream));
+    CHECK(cudaMemcpyAsync(data, expected.data(), N * sizeof(uint32_t), cudaMemcpyHostToDevice,
+                          stream));
     CHECK(cudaStreamSynchronize(stream));
     for (int round = 0; round < ROUNDS; ++round) {
         const uint32_t salt = number * 1000 + round;
@@ -43,7 +44,8 @@ static uint64_t work(int number) {
             EXPECT_ERROR(cudaGetLastError(), cudaErrorInvalidMemcpyDirection);
         }
         if (round % 4 == 3) {
-            CHECK(cudaMemcpyAsync(result.data(), data, N * sizeof(uint32_t), cudaMemcpyDeviceToHost, stream));
+            CHECK(cudaMemcpyAsync(result.data(), data, N * sizeof(uint32_t), cudaMemcpyDeviceToHost,
+                                  stream));
             CHECK(cudaStreamSynchronize(stream));
             REQUIRE(result == expected, "thread %d, round %d", number, round);
         }
@@ -67,7 +69,8 @@ int main() {
     }
     CHECK(cudaDeviceSynchronize());
     for (int number = 0; number < HOST_THREADS; ++number) {
-        std::printf("threads: %d, checksum %016llx\n", number, static_cast<unsigned long long>(sums[number]));
+        std::printf("threads: %d, checksum %016llx\n", number,
+                    static_cast<unsigned long long>(sums[number]));
     }
     return pass("threads");
 }
