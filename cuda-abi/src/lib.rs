@@ -14,6 +14,8 @@ pub mod symbols;
 
 #[cfg(feature = "runtime")]
 pub mod error_text;
+#[cfg(feature = "runtime")]
+pub mod export_tables;
 
 /// The types of the driver API. Only the types may be used: cudarc's functions load a libcuda.
 #[cfg(feature = "runtime")]

@@ -1,0 +1,184 @@
+//! CONTEXT_LOCAL_STORAGE: values that libraries keep for a context, under keys of their own.
+//!
+//! cudart looks its state up here on almost every call, so a look-up must cost next to nothing: each
+//! thread remembers what it found last, for as long as nothing was put or deleted anywhere. Values
+//! change only when a context is first used or ends.
+
+use crate::sys::CUcontext;
+use core::cell::Cell;
+use core::ffi::c_void;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{LazyLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// Called with (context, key, value) when a context ends.
+pub type Destructor = unsafe extern "C" fn(CUcontext, *mut c_void, *mut c_void);
+
+#[derive(Clone, Copy)]
+struct Entry {
+    value: usize,
+    destructor: Option<Destructor>,
+}
+
+/// Contexts and keys by address: they are only compared.
+type Key = (usize, usize);
+
+static VALUES: LazyLock<RwLock<HashMap<Key, Entry>>> = LazyLock::new(Default::default);
+
+/// Changed, with the lock held for writing, by whoever changes `VALUES`. Starts at 1, so that no
+/// fresh slot of a thread seems current.
+static GENERATION: AtomicU64 = AtomicU64::new(1);
+
+/// What a thread found in generation `generation`.
+#[derive(Clone, Copy)]
+struct Remembered {
+    generation: u64,
+    key: Key,
+    value: usize,
+}
+
+/// Several libraries, each with its key, take turns on a thread.
+const SLOTS: usize = 8;
+
+thread_local! {
+    // Constant and without a destructor: it can be used until the thread's last instruction, and
+    // has nothing to do there.
+    static REMEMBERED: [Cell<Remembered>; SLOTS] = const {
+        [const { Cell::new(Remembered { generation: 0, key: (0, 0), value: 0 }) }; SLOTS]
+    };
+}
+
+fn slot_of(key: Key) -> usize {
+    // Keys are addresses of objects: their low bits are mostly equal, so bits from above are mixed in.
+    let mixed = (key.0 ^ key.1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    mixed >> (usize::BITS - SLOTS.ilog2())
+}
+
+fn read() -> RwLockReadGuard<'static, HashMap<Key, Entry>> {
+    VALUES.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Write access; all that threads remember is void from now on.
+fn write() -> RwLockWriteGuard<'static, HashMap<Key, Entry>> {
+    let values = VALUES.write().unwrap_or_else(PoisonError::into_inner);
+    GENERATION.fetch_add(1, Ordering::Release);
+    values
+}
+
+/// Keeps a value. A former one under the same key is forgotten, its destructor not called.
+pub fn put(
+    context: CUcontext,
+    key: *mut c_void,
+    value: *mut c_void,
+    destructor: Option<Destructor>,
+) {
+    let entry = Entry { value: value.expose_provenance(), destructor };
+    write().insert((context.addr(), key.addr()), entry);
+}
+
+/// Forgets a value, whose destructor is not called. Says whether there was one.
+pub fn delete(context: CUcontext, key: *mut c_void) -> bool {
+    write().remove(&(context.addr(), key.addr())).is_some()
+}
+
+/// The value that was put.
+pub fn get(context: CUcontext, key: *mut c_void) -> Option<*mut c_void> {
+    let key = (context.addr(), key.addr());
+    REMEMBERED.with(|slots| {
+        let slot = &slots[slot_of(key)];
+        let remembered = slot.get();
+        let value = if remembered.generation == GENERATION.load(Ordering::Acquire)
+            && remembered.key == key
+        {
+            remembered.value
+        } else {
+            let values = read();
+            let value = values.get(&key)?.value;
+            // With the lock held nobody changes it, so this is the generation of the value.
+            let generation = GENERATION.load(Ordering::Acquire);
+            slot.set(Remembered { generation, key, value });
+            value
+        };
+        Some(core::ptr::with_exposed_provenance_mut(value))
+    })
+}
+
+/// Forgets all values of a context that ends, and calls their destructors. To be called by
+/// `cuCtxDestroy`, `cuDevicePrimaryCtxReset` and the last `cuDevicePrimaryCtxRelease`, while the
+/// context's handle is still valid.
+pub fn context_ended(context: CUcontext) {
+    let ended: Vec<_> = {
+        let mut values = write();
+        values.extract_if(|key, _| key.0 == context.addr()).collect()
+    };
+    // Without the lock, since a destructor may well call back.
+    for ((_, key), entry) in ended {
+        if let Some(destructor) = entry.destructor {
+            let key = core::ptr::with_exposed_provenance_mut(key);
+            let value = core::ptr::with_exposed_provenance_mut(entry.value);
+            // SAFETY: who put the value gave this function for it, and it is called once.
+            unsafe { destructor(context, key, value) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicUsize;
+
+    fn context(id: usize) -> CUcontext {
+        core::ptr::without_provenance_mut(0xC000_0000 + id * 64)
+    }
+
+    fn pointer(id: usize) -> *mut c_void {
+        core::ptr::without_provenance_mut(id)
+    }
+
+    #[test]
+    fn values_belong_to_context_and_key() {
+        put(context(1), pointer(1), pointer(11), None);
+        put(context(1), pointer(2), pointer(12), None);
+        put(context(2), pointer(1), pointer(21), None);
+        for _ in 0..2 {
+            assert_eq!(get(context(1), pointer(1)), Some(pointer(11)));
+            assert_eq!(get(context(1), pointer(2)), Some(pointer(12)));
+            assert_eq!(get(context(2), pointer(1)), Some(pointer(21)));
+            assert_eq!(get(context(2), pointer(2)), None);
+        }
+        put(context(1), pointer(1), pointer(111), None);
+        assert_eq!(get(context(1), pointer(1)), Some(pointer(111)));
+        assert!(delete(context(1), pointer(1)));
+        assert_eq!(get(context(1), pointer(1)), None);
+        assert!(!delete(context(1), pointer(1)));
+    }
+
+    #[test]
+    fn what_another_thread_changed_is_seen() {
+        put(context(3), pointer(1), pointer(31), None);
+        assert_eq!(get(context(3), pointer(1)), Some(pointer(31)));
+        std::thread::spawn(|| put(context(3), pointer(1), pointer(32), None)).join().unwrap();
+        assert_eq!(get(context(3), pointer(1)), Some(pointer(32)));
+        std::thread::spawn(|| delete(context(3), pointer(1))).join().unwrap();
+        assert_eq!(get(context(3), pointer(1)), None);
+    }
+
+    #[test]
+    fn destructors_run_once_at_the_contexts_end_and_may_call_back() {
+        static SUM: AtomicUsize = AtomicUsize::new(0);
+        unsafe extern "C" fn destructor(context: CUcontext, key: *mut c_void, value: *mut c_void) {
+            SUM.fetch_add(value.addr(), Ordering::Relaxed);
+            assert_eq!(get(context, key), None);
+            delete(context, key);
+        }
+        put(context(4), pointer(1), pointer(1), Some(destructor));
+        put(context(4), pointer(2), pointer(10), Some(destructor));
+        put(context(4), pointer(3), pointer(100), Some(destructor));
+        put(context(5), pointer(1), pointer(1000), Some(destructor));
+        assert!(delete(context(4), pointer(3)));
+        context_ended(context(4));
+        context_ended(context(4));
+        assert_eq!(SUM.load(Ordering::Relaxed), 11);
+        assert_eq!(get(context(5), pointer(1)), Some(pointer(1000)));
+    }
+}

@@ -1,0 +1,75 @@
+//! Filling a table: unknown slots first, then the known ones.
+
+use super::driver;
+use crate::sys::CUresult;
+use core::ffi::c_void;
+
+/// The longest table has this many words at most.
+const MAX_WORDS: usize = 100;
+
+/// A table as it lies in memory.
+#[repr(transparent)]
+pub struct Table<const WORDS: usize>([*const c_void; WORDS]);
+
+// SAFETY: the words are sizes and addresses of functions; nobody writes to them.
+unsafe impl<const WORDS: usize> Sync for Table<WORDS> {}
+
+impl<const WORDS: usize> Table<WORDS> {
+    /// A table whose first word is its size in bytes. `NAME` is the index of its name in
+    /// [`super::tables::NAMES`].
+    pub const fn sized<const NAME: usize>(known: &[(usize, *const c_void)]) -> Self {
+        let mut table = Self::unsized_::<NAME>(known);
+        table.0[0] = core::ptr::without_provenance(WORDS * size_of::<usize>());
+        table
+    }
+
+    /// A table of functions alone.
+    pub const fn unsized_<const NAME: usize>(known: &[(usize, *const c_void)]) -> Self {
+        let unknown = unknown_slots::<NAME>();
+        let mut words = [core::ptr::null(); WORDS];
+        let mut index = 0;
+        while index < WORDS {
+            words[index] = unknown[index];
+            index += 1;
+        }
+        let mut next = 0;
+        while next < known.len() {
+            words[known[next].0] = known[next].1;
+            next += 1;
+        }
+        Self(words)
+    }
+
+    /// What `cuGetExportTable` returns.
+    pub const fn address(&'static self) -> *const c_void {
+        self.0.as_ptr().cast()
+    }
+
+    /// The address of the function in a slot.
+    pub fn slot(&self, index: usize) -> *const c_void {
+        self.0[index]
+    }
+}
+
+/// What stands in a slot that nobody has been seen to call. Its arguments are unknown and unused.
+extern "C" fn unknown_slot<const NAME: usize, const INDEX: usize>() -> CUresult {
+    driver().unsupported(&format!("export table {}[{INDEX}]", super::tables::NAMES[NAME]))
+}
+
+const fn unknown_slots<const NAME: usize>() -> [*const c_void; MAX_WORDS] {
+    macro_rules! slots {
+        ($($tens:literal)*) => { [$(
+            unknown_slot::<NAME, { $tens * 10 }> as *const c_void,
+            unknown_slot::<NAME, { $tens * 10 + 1 }> as *const c_void,
+            unknown_slot::<NAME, { $tens * 10 + 2 }> as *const c_void,
+            unknown_slot::<NAME, { $tens * 10 + 3 }> as *const c_void,
+            unknown_slot::<NAME, { $tens * 10 + 4 }> as *const c_void,
+            unknown_slot::<NAME, { $tens * 10 + 5 }> as *const c_void,
+            unknown_slot::<NAME, { $tens * 10 + 6 }> as *const c_void,
+            unknown_slot::<NAME, { $tens * 10 + 7 }> as *const c_void,
+            unknown_slot::<NAME, { $tens * 10 + 8 }> as *const c_void,
+            unknown_slot::<NAME, { $tens * 10 + 9 }> as *const c_void,
+        )*] };
+    }
+    slots!(0 1 2 3 4 5 6 7 8 9)
+}

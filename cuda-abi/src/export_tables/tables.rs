@@ -1,0 +1,303 @@
+//! The tables themselves. Each function says what is known of it.
+
+use super::slots::Table;
+use super::{DeviceIdentity, context_storage, driver, integrity};
+use crate::sys::{CUcontext, CUdevice, CUfunction, CUmodule, CUresult, CUstream};
+use core::cell::UnsafeCell;
+use core::ffi::c_void;
+
+const CUDART_INTERFACE: usize = 0;
+const TOOLS_RUNTIME_CALLBACK_HOOKS: usize = 1;
+const TOOLS_TLS: usize = 2;
+const CONTEXT_LOCAL_STORAGE: usize = 3;
+const INTEGRITY_CHECK: usize = 4;
+const CONTEXT_CHECKS: usize = 5;
+const TOOLS_CONTEXT: usize = 6;
+const TOOLS_MODULE: usize = 7;
+
+/// What the tables are called in messages, by the indices above.
+pub const NAMES: [&str; 8] = [
+    "CUDART_INTERFACE",
+    "TOOLS_RUNTIME_CALLBACK_HOOKS",
+    "TOOLS_TLS",
+    "CONTEXT_LOCAL_STORAGE",
+    "INTEGRITY_CHECK",
+    "CONTEXT_CHECKS",
+    "ToolsContext",
+    "ToolsModule",
+];
+
+/// Every cudart asks for it and does not start without.
+static CUDART: Table<13> = Table::sized::<CUDART_INTERFACE>(&[
+    (2, primary_context as *const c_void),
+    (12, load_compilers as *const c_void),
+]);
+
+/// Every cudart asks for it and does not start without.
+static RUNTIME_CALLBACKS: Table<7> = Table::sized::<TOOLS_RUNTIME_CALLBACK_HOOKS>(&[
+    (2, api_callback_flags as *const c_void),
+    (6, resource_callback_flags as *const c_void),
+]);
+
+/// Every cudart asks for it; cuBLAS calls a function of it.
+static TLS: Table<3> = Table::sized::<TOOLS_TLS>(&[(2, current_context as *const c_void)]);
+
+/// Called on almost every runtime call. The one table without a size.
+static STORAGE: Table<3> = Table::unsized_::<CONTEXT_LOCAL_STORAGE>(&[
+    (0, storage_put as *const c_void),
+    (1, storage_delete as *const c_void),
+    (2, storage_get as *const c_void),
+]);
+
+/// cudart asks three times at its start whether this is a driver that it may trust.
+static INTEGRITY: Table<3> =
+    Table::sized::<INTEGRITY_CHECK>(&[(1, integrity_check as *const c_void)]);
+
+/// cudart 13 asks for it and does not start without.
+static CHECKS: Table<5> = Table::sized::<CONTEXT_CHECKS>(&[
+    (2, context_check as *const c_void),
+    (3, context_check_3 as *const c_void),
+]);
+
+/// cudart 13.4 and newer ask for it and do not start without; cuBLAS calls functions of it.
+static CONTEXT: Table<86> = Table::sized::<TOOLS_CONTEXT>(&[
+    (4, context_id as *const c_void),
+    (39, stream_object_property as *const c_void),
+    (51, stream_object as *const c_void),
+]);
+
+/// cuFFT calls a function of it.
+static MODULE: Table<92> = Table::sized::<TOOLS_MODULE>(&[(7, module_functions as *const c_void)]);
+
+/// The bytes of a UUID as it is written.
+const fn uuid(written: u128) -> [u8; 16] {
+    written.to_be_bytes()
+}
+
+/// The table with that UUID, or none if it is to be refused.
+pub fn find(wanted: &[u8; 16]) -> Option<*const c_void> {
+    let tables = [
+        (uuid(0x6BD5FB6C_5BF4_E74A_8987_D93912FD9DF9), CUDART.address()),
+        (uuid(0xA094798C_2E74_2E74_93F2_0800200C0A66), RUNTIME_CALLBACKS.address()),
+        (uuid(0x42D85A81_23F6_CB47_8298_F6E78A3AECDC), TLS.address()),
+        (uuid(0xC693336E_1121_DF11_A8C3_68F355D89593), STORAGE.address()),
+        (uuid(0xD4082055_BDE6_704B_8D34_BA123C66E1F2), INTEGRITY.address()),
+        (uuid(0x263E8860_7CD2_6143_92F6_BBD5006DFA7E), CHECKS.address()),
+        (uuid(0x21318C60_9714_3248_8CA6_41FF7324C8F2), CONTEXT.address()),
+        (uuid(0x6E163FBE_B958_444D_835C_E182AFF1991E), MODULE.address()),
+    ];
+    tables.iter().find(|(uuid, _)| uuid == wanted).map(|&(_, table)| table)
+}
+
+/// Stores through a pointer that a library gave, if it is not null.
+///
+/// # Safety
+/// `out` is null or may be written.
+unsafe fn store<T>(out: *mut T, result: Result<T, CUresult>) -> CUresult {
+    match result {
+        Err(error) => error,
+        Ok(_) if out.is_null() => CUresult::CUDA_ERROR_INVALID_VALUE,
+        Ok(value) => {
+            // SAFETY: it is not null, and the caller promises the rest.
+            unsafe { out.write(value) };
+            CUresult::CUDA_SUCCESS
+        }
+    }
+}
+
+/// `given`, or the calling thread's context where it is null.
+fn or_current(given: CUcontext) -> Result<CUcontext, CUresult> {
+    let context = if given.is_null() { driver().current_context() } else { given };
+    if context.is_null() { Err(CUresult::CUDA_ERROR_INVALID_CONTEXT) } else { Ok(context) }
+}
+
+/// CUDART_INTERFACE[2]: retains a device's primary context.
+unsafe extern "C" fn primary_context(out: *mut CUcontext, device: CUdevice) -> CUresult {
+    // SAFETY: the caller's pointer, as this function's contract has it.
+    unsafe { store(out, driver().primary_context_retain(device)) }
+}
+
+/// CUDART_INTERFACE[12]: a shared cudart from 13.1 on has the driver load its compilers with it.
+/// Here PTX is compiled by whoever gets it, so there is nothing to load.
+extern "C" fn load_compilers() -> CUresult {
+    CUresult::CUDA_SUCCESS
+}
+
+/// Words that a tool would set to have cudart call it back. Nobody sets them here.
+#[repr(transparent)]
+struct Flags<const WORDS: usize>(UnsafeCell<[u32; WORDS]>);
+
+// SAFETY: this library never touches the words; those that it gives them to see to their own order.
+unsafe impl<const WORDS: usize> Sync for Flags<WORDS> {}
+
+impl<const WORDS: usize> Flags<WORDS> {
+    /// # Safety
+    /// Each pointer is null or may be written.
+    unsafe fn give(&self, flags: *mut *mut c_void, count: *mut usize) {
+        if !flags.is_null() {
+            // SAFETY: not null, and the caller promises the rest.
+            unsafe { flags.write(self.0.get().cast()) };
+        }
+        if !count.is_null() {
+            // SAFETY: as above.
+            unsafe { count.write(WORDS) };
+        }
+    }
+}
+
+static API_FLAGS: Flags<1024> = Flags(UnsafeCell::new([0; 1024]));
+static RESOURCE_FLAGS: Flags<14> = Flags(UnsafeCell::new([0; 14]));
+
+/// TOOLS_RUNTIME_CALLBACK_HOOKS[2]: an array with a word for each runtime function.
+unsafe extern "C" fn api_callback_flags(flags: *mut *mut c_void, count: *mut usize) {
+    // SAFETY: the caller's pointers, as this function's contract has them.
+    unsafe { API_FLAGS.give(flags, count) };
+}
+
+/// TOOLS_RUNTIME_CALLBACK_HOOKS[6]: a second such array, of 14 words in NVIDIA's driver.
+unsafe extern "C" fn resource_callback_flags(flags: *mut *mut c_void, count: *mut usize) {
+    // SAFETY: the caller's pointers, as this function's contract has them.
+    unsafe { RESOURCE_FLAGS.give(flags, count) };
+}
+
+/// TOOLS_TLS[2]: the calling thread's context.
+unsafe extern "C" fn current_context(out: *mut CUcontext) -> CUresult {
+    // SAFETY: the caller's pointer, as this function's contract has it.
+    unsafe { store(out, Ok(driver().current_context())) }
+}
+
+/// CONTEXT_LOCAL_STORAGE[0]: keeps a value for a context (null: the current one) and a key. The
+/// destructor is called when the context ends.
+extern "C" fn storage_put(
+    context: CUcontext,
+    key: *mut c_void,
+    value: *mut c_void,
+    destructor: Option<context_storage::Destructor>,
+) -> CUresult {
+    match or_current(context) {
+        Ok(context) => {
+            context_storage::put(context, key, value, destructor);
+            CUresult::CUDA_SUCCESS
+        }
+        Err(error) => error,
+    }
+}
+
+/// CONTEXT_LOCAL_STORAGE[1]: forgets a value. The destructor is not called: those who delete free
+/// the value themselves.
+extern "C" fn storage_delete(context: CUcontext, key: *mut c_void) -> CUresult {
+    match or_current(context) {
+        Ok(context) if context_storage::delete(context, key) => CUresult::CUDA_SUCCESS,
+        Ok(_) => CUresult::CUDA_ERROR_INVALID_HANDLE,
+        Err(error) => error,
+    }
+}
+
+/// CONTEXT_LOCAL_STORAGE[2]: the value of a context and a key. cudart takes any error for "none
+/// yet" and puts one.
+unsafe extern "C" fn storage_get(
+    out: *mut *mut c_void,
+    context: CUcontext,
+    key: *mut c_void,
+) -> CUresult {
+    let value = or_current(context).and_then(|context| {
+        context_storage::get(context, key).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
+    });
+    // SAFETY: the caller's pointer, as this function's contract has it.
+    unsafe { store(out, value) }
+}
+
+/// INTEGRITY_CHECK[1]: see [`integrity`].
+unsafe extern "C" fn integrity_check(
+    cudart_version: u32,
+    unix_seconds: u64,
+    out: *mut [u64; 2],
+) -> CUresult {
+    let answer = |devices: Vec<DeviceIdentity>| {
+        integrity::answer(&integrity::Question {
+            driver_version: driver().driver_version(),
+            cudart_version,
+            unix_seconds,
+            cudart_table: CUDART.address(),
+            integrity_table: INTEGRITY.address(),
+            integrity_function: INTEGRITY.slot(1),
+            devices: &devices,
+        })
+    };
+    // SAFETY: the caller's pointer, as this function's contract has it.
+    unsafe { store(out, driver().device_identities().map(answer)) }
+}
+
+/// CONTEXT_CHECKS[2]: asks for bits of a context that have never been seen set.
+unsafe extern "C" fn context_check(
+    _context: CUcontext,
+    bits: *mut u32,
+    _detail: *mut *const c_void,
+) -> CUresult {
+    // SAFETY: the caller's pointer, as this function's contract has it.
+    unsafe { store(bits, Ok(0)) }
+}
+
+/// CONTEXT_CHECKS[3]: has only been seen to return 0.
+extern "C" fn context_check_3() -> u32 {
+    0
+}
+
+/// ToolsContext[4]: the id of a context (null: the current one), as `cuCtxGetId` gives it.
+unsafe extern "C" fn context_id(context: CUcontext, out: *mut u64) -> CUresult {
+    let id = or_current(context).and_then(|context| driver().context_id(context));
+    // SAFETY: the caller's pointer, as this function's contract has it.
+    unsafe { store(out, id) }
+}
+
+/// ToolsContext[51]: an object that stands for a stream. cuBLAS only hands it to [39], so the
+/// stream's own handle does; the null stream has none, hence a constant that is no pointer.
+unsafe extern "C" fn stream_object(
+    _context: CUcontext,
+    stream: CUstream,
+    out: *mut *const c_void,
+) -> CUresult {
+    let object = if stream.is_null() {
+        core::ptr::without_provenance(NULL_STREAM_OBJECT)
+    } else {
+        stream.cast_const().cast()
+    };
+    // SAFETY: the caller's pointer, as this function's contract has it.
+    unsafe { store(out, Ok(object)) }
+}
+
+/// CU_STREAM_LEGACY, which names the null stream explicitly.
+const NULL_STREAM_OBJECT: usize = 1;
+
+/// ToolsContext[39]: something of the object from [51]; cuBLAS accepts 0.
+unsafe extern "C" fn stream_object_property(
+    _context: CUcontext,
+    _object: *const c_void,
+    out: *mut u64,
+) -> CUresult {
+    // SAFETY: the caller's pointer, as this function's contract has it.
+    unsafe { store(out, Ok(0)) }
+}
+
+/// What ToolsModule[7] calls for each kernel: (the caller's argument, the kernel, its module).
+type FunctionCallback = unsafe extern "C" fn(*mut c_void, CUfunction, CUmodule);
+
+/// ToolsModule[7]: calls back for each kernel of a module.
+unsafe extern "C" fn module_functions(
+    _context: CUcontext,
+    module: CUmodule,
+    callback: Option<FunctionCallback>,
+    user: *mut c_void,
+) -> CUresult {
+    let Some(callback) = callback else { return CUresult::CUDA_ERROR_INVALID_VALUE };
+    match driver().module_functions(module) {
+        Ok(functions) => {
+            for function in functions {
+                // SAFETY: the caller's function with the caller's argument.
+                unsafe { callback(user, function, module) };
+            }
+            CUresult::CUDA_SUCCESS
+        }
+        Err(error) => error,
+    }
+}

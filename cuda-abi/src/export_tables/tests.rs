@@ -1,0 +1,205 @@
+//! The tables as a library sees them: through their addresses.
+
+use super::*;
+use std::sync::Mutex;
+
+struct Fake {
+    unsupported: Mutex<Vec<String>>,
+}
+
+const PRIMARY: usize = 0xAB00;
+
+impl Driver for Fake {
+    fn primary_context_retain(&self, device: CUdevice) -> Result<CUcontext, CUresult> {
+        match device {
+            0 => Ok(core::ptr::without_provenance_mut(PRIMARY)),
+            _ => Err(CUresult::CUDA_ERROR_INVALID_DEVICE),
+        }
+    }
+    fn current_context(&self) -> CUcontext {
+        core::ptr::without_provenance_mut(PRIMARY)
+    }
+    fn context_id(&self, context: CUcontext) -> Result<u64, CUresult> {
+        assert_eq!(context.addr(), PRIMARY);
+        Ok(7)
+    }
+    fn driver_version(&self) -> i32 {
+        13000
+    }
+    fn device_identities(&self) -> Result<Vec<DeviceIdentity>, CUresult> {
+        Ok(vec![DeviceIdentity { uuid: [1; 16], pci_domain: 0, pci_bus: 1, pci_device: 0 }])
+    }
+    fn module_functions(&self, _module: CUmodule) -> Result<Vec<CUfunction>, CUresult> {
+        Ok(vec![core::ptr::without_provenance_mut(0x10), core::ptr::without_provenance_mut(0x20)])
+    }
+    fn unsupported(&self, what: &str) -> CUresult {
+        self.unsupported.lock().unwrap().push(what.to_owned());
+        CUresult::CUDA_ERROR_NOT_SUPPORTED
+    }
+}
+
+static FAKE: Fake = Fake { unsupported: Mutex::new(Vec::new()) };
+
+fn table(written: u128) -> *const usize {
+    get(&written.to_be_bytes(), &FAKE).expect("the table is known").cast()
+}
+
+/// The word at an index.
+fn word(table: *const usize, index: usize) -> usize {
+    // SAFETY: the tests stay within the size that the table's own first word says.
+    unsafe { table.add(index).read() }
+}
+
+macro_rules! call {
+    ($table:expr, $index:expr, ($($kind:ty),*) -> $result:ty, $($argument:expr),*) => {{
+        // SAFETY: the function in that slot has that type.
+        let function: unsafe extern "C" fn($($kind),*) -> $result =
+            unsafe { core::mem::transmute(word($table, $index)) };
+        // SAFETY: its pointers are valid for the call.
+        unsafe { function($($argument),*) }
+    }};
+}
+
+const CUDART: u128 = 0x6BD5FB6C_5BF4_E74A_8987_D93912FD9DF9;
+const HOOKS: u128 = 0xA094798C_2E74_2E74_93F2_0800200C0A66;
+const TLS: u128 = 0x42D85A81_23F6_CB47_8298_F6E78A3AECDC;
+const STORAGE: u128 = 0xC693336E_1121_DF11_A8C3_68F355D89593;
+const INTEGRITY: u128 = 0xD4082055_BDE6_704B_8D34_BA123C66E1F2;
+const CHECKS: u128 = 0x263E8860_7CD2_6143_92F6_BBD5006DFA7E;
+const CONTEXT: u128 = 0x21318C60_9714_3248_8CA6_41FF7324C8F2;
+const MODULE: u128 = 0x6E163FBE_B958_444D_835C_E182AFF1991E;
+
+#[test]
+fn sizes_are_those_of_nvidias_driver_and_no_slot_is_null() {
+    for (uuid, bytes) in [
+        (CUDART, 104),
+        (HOOKS, 56),
+        (TLS, 24),
+        (INTEGRITY, 24),
+        (CHECKS, 40),
+        (CONTEXT, 688),
+        (MODULE, 736),
+    ] {
+        let table = table(uuid);
+        assert_eq!(word(table, 0), bytes);
+        for index in 1..bytes / size_of::<usize>() {
+            assert_ne!(word(table, index), 0);
+        }
+    }
+}
+
+#[test]
+fn unknown_tables_are_refused() {
+    assert_eq!(get(&[0; 16], &FAKE), None);
+    assert_eq!(get(&0xDA9151D3_3AE6_CC41_A5C0_4F26D533E328_u128.to_be_bytes(), &FAKE), None);
+}
+
+#[test]
+fn unknown_slots_name_themselves() {
+    let result = call!(table(CONTEXT), 85, () -> CUresult,);
+    assert_eq!(result, CUresult::CUDA_ERROR_NOT_SUPPORTED);
+    let named = FAKE.unsupported.lock().unwrap();
+    assert!(named.iter().any(|what| what == "export table ToolsContext[85]"), "{named:?}");
+}
+
+#[test]
+fn contexts_come_from_the_driver() {
+    let mut context: CUcontext = core::ptr::null_mut();
+    let table_ = table(CUDART);
+    let result = call!(table_, 2, (*mut CUcontext, CUdevice) -> CUresult, &mut context, 0);
+    assert_eq!((result, context.addr()), (CUresult::CUDA_SUCCESS, PRIMARY));
+    let result = call!(table_, 2, (*mut CUcontext, CUdevice) -> CUresult, &mut context, 1);
+    assert_eq!(result, CUresult::CUDA_ERROR_INVALID_DEVICE);
+
+    let mut current: CUcontext = core::ptr::null_mut();
+    call!(table(TLS), 2, (*mut CUcontext) -> CUresult, &mut current);
+    assert_eq!(current.addr(), PRIMARY);
+
+    let mut id = 0u64;
+    let null: CUcontext = core::ptr::null_mut();
+    call!(table(CONTEXT), 4, (CUcontext, *mut u64) -> CUresult, null, &mut id);
+    assert_eq!(id, 7);
+}
+
+#[test]
+fn storage_uses_the_current_context_where_none_is_given() {
+    let storage = table(STORAGE);
+    let null: CUcontext = core::ptr::null_mut();
+    let key: *mut c_void = core::ptr::without_provenance_mut(0x77);
+    let mut value: *mut c_void = core::ptr::null_mut();
+    type Get = unsafe extern "C" fn(*mut *mut c_void, CUcontext, *mut c_void) -> CUresult;
+    // SAFETY: the function in that slot has that type.
+    let get: Get = unsafe { core::mem::transmute(word(storage, 2)) };
+    // SAFETY: the pointer is valid for the call.
+    assert_ne!(unsafe { get(&mut value, null, key) }, CUresult::CUDA_SUCCESS);
+    let put = call!(
+        storage, 0, (CUcontext, *mut c_void, *mut c_void, usize) -> CUresult,
+        null, key, core::ptr::without_provenance_mut(0x99), 0
+    );
+    assert_eq!(put, CUresult::CUDA_SUCCESS);
+    // SAFETY: as above.
+    assert_eq!(unsafe { get(&mut value, null, key) }, CUresult::CUDA_SUCCESS);
+    assert_eq!(value.addr(), 0x99);
+    let context: CUcontext = core::ptr::without_provenance_mut(PRIMARY);
+    assert_eq!(context_storage::get(context, key), Some(value));
+    let deleted = call!(storage, 1, (CUcontext, *mut c_void) -> CUresult, context, key);
+    assert_eq!(deleted, CUresult::CUDA_SUCCESS);
+}
+
+#[test]
+fn hooks_give_zeroed_words() {
+    for (index, words) in [(2, 1024), (6, 14)] {
+        let (mut flags, mut count) = (core::ptr::null_mut::<c_void>(), 0usize);
+        call!(table(HOOKS), index, (*mut *mut c_void, *mut usize) -> (), &mut flags, &mut count);
+        assert_eq!(count, words);
+        // SAFETY: that many words lie there, and nobody writes them.
+        let flags = unsafe { core::slice::from_raw_parts(flags.cast::<u32>(), count) };
+        assert!(flags.iter().all(|&word| word == 0));
+    }
+}
+
+#[test]
+fn integrity_answers_depend_on_the_time_only_where_they_are_no_constants() {
+    let ask = |version: u32, seconds: u64| {
+        let mut answer = [0u64; 2];
+        let result = call!(
+            table(INTEGRITY), 1, (u32, u64, *mut [u64; 2]) -> CUresult,
+            version, seconds, &mut answer
+        );
+        assert_eq!(result, CUresult::CUDA_SUCCESS);
+        answer
+    };
+    assert_eq!(ask(13000, 1), ask(13000, 2));
+    assert_ne!(ask(13002, 1), ask(13002, 2));
+    assert_eq!(ask(13002, 1), ask(13002, 1));
+}
+
+#[test]
+fn checks_find_nothing() {
+    let mut bits = 9u32;
+    let null = core::ptr::null_mut::<c_void>();
+    let result = call!(
+        table(CHECKS), 2, (*mut c_void, *mut u32, *mut c_void) -> CUresult,
+        null, &mut bits, null
+    );
+    assert_eq!((result, bits), (CUresult::CUDA_SUCCESS, 0));
+    assert_eq!(call!(table(CHECKS), 3, () -> u32,), 0);
+}
+
+#[test]
+fn every_kernel_of_a_module_is_called_back() {
+    unsafe extern "C" fn note(seen: *mut c_void, function: CUfunction, owner: CUmodule) {
+        // SAFETY: the test's own Vec, passed through.
+        let seen = unsafe { &mut *seen.cast::<Vec<(usize, usize)>>() };
+        seen.push((function.addr(), owner.addr()));
+    }
+    type Note = unsafe extern "C" fn(*mut c_void, CUfunction, CUmodule);
+    let mut seen: Vec<(usize, usize)> = Vec::new();
+    let result = call!(
+        table(MODULE), 7, (CUcontext, CUmodule, Note, *mut c_void) -> CUresult,
+        core::ptr::null_mut(), core::ptr::without_provenance_mut(0x5), note,
+        (&raw mut seen).cast()
+    );
+    assert_eq!(result, CUresult::CUDA_SUCCESS);
+    assert_eq!(seen, [(0x10, 0x5), (0x20, 0x5)]);
+}
