@@ -53,14 +53,20 @@ __host__ __device__ inline int iterations_at(double c_real, double c_imaginary) 
     return MOST_ITERATIONS;
 }
 
-// Blue at the edges over gold to black, by polynomials in integers.
+// Blue at the edges over yellow to black, by polynomials in integers.
 __host__ __device__ inline Pixel colour_of(int iterations) {
     if (iterations == MOST_ITERATIONS) {
         return {0, 0, 0};
     }
-    // The low counts cover most of the picture: give them most of the colours.
-    const int doubled = 4 * iterations;
-    const int64_t t = doubled < 255 ? doubled : 255, u = 255 - t;
+    // By the square root, since the low counts cover most of the picture.
+    const int square = 255 * 255 * iterations / MOST_ITERATIONS;
+    int64_t t = 0;
+    for (int bit = 128; bit > 0; bit /= 2) {
+        if ((t + bit) * (t + bit) <= square) {
+            t += bit;
+        }
+    }
+    const int64_t u = 255 - t;
     const int64_t scale = 255 * 255 * 255;
     return {static_cast<uint8_t>(9 * u * t * t * t / scale),
             static_cast<uint8_t>(15 * u * u * t * t / scale),
