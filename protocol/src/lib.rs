@@ -4,6 +4,7 @@
 //! host's programs both build on it, and agree because of it.
 
 pub mod codec;
+pub mod facts;
 pub mod plain;
 pub mod ring;
 pub mod table;

@@ -233,7 +233,7 @@ impl HostRing {
         if announced == 0 {
             return Ok(None);
         }
-        if announced > self.shared.bytes() || announced % 8 != 0 {
+        if announced > self.shared.bytes() || !announced.is_multiple_of(8) {
             return Err(RingError::Tail { tail, head: self.head });
         }
         const HEADER: usize = size_of::<Cmd>();
@@ -244,7 +244,10 @@ impl HostRing {
         self.copy_out(self.head, &mut header);
         let cmd = Cmd::from_bytes(&header).expect("the header has its size");
         let len = cmd.len as usize;
-        if !(HEADER..=CMD_MAX_BYTES).contains(&len) || len % 8 != 0 || len as u64 > announced {
+        if !(HEADER..=CMD_MAX_BYTES).contains(&len)
+            || !len.is_multiple_of(8)
+            || len as u64 > announced
+        {
             return Err(RingError::Length { len: cmd.len, announced });
         }
         args.resize(len - HEADER, 0);

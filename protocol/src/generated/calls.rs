@@ -1,1 +1,2973 @@
-//! x
+//! Made from `api.table` by `cargo xtask codegen`; not to be edited.
+//!
+//! One structure for each call, and one for its answer.
+
+use crate::codec::{Answer, Call, DecodeError, Reader, Word, Writer};
+use crate::table::Entry;
+
+/// All entries, by number.
+pub const ENTRIES: &[Entry] = &[
+    Entry { number: 1, name: "vcudaFacts", waited: true, blocking: false, pending: false },
+    Entry { number: 2, name: "vcudaTakeOutput", waited: true, blocking: false, pending: false },
+    Entry { number: 3, name: "vcudaNop", waited: false, blocking: false, pending: false },
+    Entry { number: 4, name: "vcudaPing", waited: true, blocking: false, pending: false },
+    Entry {
+        number: 10,
+        name: "vcudaPrimaryCtxRetain",
+        waited: true,
+        blocking: false,
+        pending: false,
+    },
+    Entry {
+        number: 11,
+        name: "vcudaPrimaryCtxRelease",
+        waited: true,
+        blocking: true,
+        pending: false,
+    },
+    Entry {
+        number: 12,
+        name: "vcudaPrimaryCtxReset",
+        waited: true,
+        blocking: true,
+        pending: false,
+    },
+    Entry {
+        number: 13,
+        name: "vcudaPrimaryCtxSetFlags",
+        waited: true,
+        blocking: false,
+        pending: false,
+    },
+    Entry { number: 14, name: "vcudaCtxCreate", waited: true, blocking: true, pending: false },
+    Entry { number: 15, name: "vcudaCtxDestroy", waited: true, blocking: true, pending: false },
+    Entry { number: 16, name: "cuCtxSynchronize", waited: true, blocking: false, pending: true },
+    Entry { number: 17, name: "cuCtxGetLimit", waited: true, blocking: false, pending: false },
+    Entry { number: 18, name: "cuCtxSetLimit", waited: true, blocking: false, pending: false },
+    Entry {
+        number: 19,
+        name: "cuCtxGetStreamPriorityRange",
+        waited: true,
+        blocking: false,
+        pending: false,
+    },
+    Entry {
+        number: 20,
+        name: "cuCtxGetCacheConfig",
+        waited: true,
+        blocking: false,
+        pending: false,
+    },
+    Entry {
+        number: 21,
+        name: "cuCtxSetCacheConfig",
+        waited: true,
+        blocking: false,
+        pending: false,
+    },
+    Entry {
+        number: 22,
+        name: "cuCtxGetSharedMemConfig",
+        waited: true,
+        blocking: false,
+        pending: false,
+    },
+    Entry {
+        number: 23,
+        name: "cuCtxSetSharedMemConfig",
+        waited: true,
+        blocking: false,
+        pending: false,
+    },
+    Entry {
+        number: 24,
+        name: "cuCtxResetPersistingL2Cache",
+        waited: true,
+        blocking: false,
+        pending: false,
+    },
+    Entry { number: 30, name: "cuMemAlloc_v2", waited: true, blocking: false, pending: false },
+    Entry { number: 31, name: "cuMemFree_v2", waited: true, blocking: true, pending: false },
+    Entry { number: 32, name: "cuMemGetInfo_v2", waited: true, blocking: false, pending: false },
+    Entry { number: 33, name: "vcudaCopyIn", waited: false, blocking: false, pending: false },
+    Entry { number: 34, name: "vcudaCopyInStaged", waited: true, blocking: false, pending: true },
+    Entry { number: 35, name: "vcudaCopyOut", waited: true, blocking: false, pending: true },
+    Entry { number: 36, name: "vcudaCopyOutStaged", waited: true, blocking: false, pending: true },
+    Entry { number: 37, name: "vcudaCopy", waited: false, blocking: false, pending: false },
+    Entry { number: 38, name: "vcudaCopy2D", waited: false, blocking: false, pending: false },
+    Entry { number: 39, name: "vcudaMemset", waited: false, blocking: false, pending: false },
+    Entry { number: 40, name: "vcudaHostRegister", waited: true, blocking: true, pending: false },
+    Entry { number: 41, name: "vcudaHostUnregister", waited: true, blocking: true, pending: false },
+    Entry { number: 42, name: "cuMemAllocAsync", waited: true, blocking: false, pending: false },
+    Entry { number: 43, name: "cuMemFreeAsync", waited: false, blocking: false, pending: false },
+    Entry {
+        number: 50,
+        name: "cuStreamCreateWithPriority",
+        waited: false,
+        blocking: false,
+        pending: false,
+    },
+    Entry {
+        number: 51,
+        name: "cuStreamDestroy_v2",
+        waited: false,
+        blocking: false,
+        pending: false,
+    },
+    Entry { number: 52, name: "cuStreamSynchronize", waited: true, blocking: false, pending: true },
+    Entry { number: 53, name: "cuStreamQuery", waited: true, blocking: false, pending: false },
+    Entry { number: 54, name: "cuStreamWaitEvent", waited: false, blocking: false, pending: false },
+    Entry { number: 60, name: "cuEventCreate", waited: false, blocking: false, pending: false },
+    Entry { number: 61, name: "cuEventDestroy_v2", waited: false, blocking: false, pending: false },
+    Entry {
+        number: 62,
+        name: "cuEventRecordWithFlags",
+        waited: false,
+        blocking: false,
+        pending: false,
+    },
+    Entry { number: 63, name: "cuEventQuery", waited: true, blocking: false, pending: false },
+    Entry { number: 64, name: "cuEventSynchronize", waited: true, blocking: false, pending: true },
+    Entry {
+        number: 65,
+        name: "cuEventElapsedTime_v2",
+        waited: true,
+        blocking: false,
+        pending: false,
+    },
+    Entry { number: 70, name: "vcudaBlobPut", waited: true, blocking: false, pending: false },
+    Entry { number: 71, name: "vcudaModuleLoad", waited: true, blocking: true, pending: false },
+    Entry { number: 72, name: "cuModuleUnload", waited: true, blocking: true, pending: false },
+    Entry {
+        number: 73,
+        name: "vcudaModuleGetFunction",
+        waited: true,
+        blocking: true,
+        pending: false,
+    },
+    Entry {
+        number: 74,
+        name: "vcudaModuleGetGlobal",
+        waited: true,
+        blocking: false,
+        pending: false,
+    },
+    Entry { number: 75, name: "vcudaLibraryLoad", waited: true, blocking: true, pending: false },
+    Entry { number: 76, name: "cuLibraryUnload", waited: true, blocking: true, pending: false },
+    Entry {
+        number: 77,
+        name: "vcudaLibraryGetKernel",
+        waited: true,
+        blocking: true,
+        pending: false,
+    },
+    Entry { number: 78, name: "cuLibraryGetModule", waited: true, blocking: true, pending: false },
+    Entry {
+        number: 79,
+        name: "vcudaLibraryGetGlobal",
+        waited: true,
+        blocking: false,
+        pending: false,
+    },
+    Entry { number: 80, name: "cuKernelGetFunction", waited: true, blocking: true, pending: false },
+    Entry { number: 81, name: "cuFuncGetAttribute", waited: true, blocking: true, pending: false },
+    Entry { number: 82, name: "cuFuncSetAttribute", waited: true, blocking: true, pending: false },
+    Entry {
+        number: 83,
+        name: "cuKernelGetAttribute",
+        waited: true,
+        blocking: true,
+        pending: false,
+    },
+    Entry {
+        number: 84,
+        name: "cuKernelSetAttribute",
+        waited: true,
+        blocking: true,
+        pending: false,
+    },
+    Entry {
+        number: 85,
+        name: "cuFuncSetCacheConfig",
+        waited: true,
+        blocking: false,
+        pending: false,
+    },
+    Entry {
+        number: 86,
+        name: "cuKernelSetCacheConfig",
+        waited: true,
+        blocking: false,
+        pending: false,
+    },
+    Entry {
+        number: 87,
+        name: "cuLibraryGetKernelCount",
+        waited: true,
+        blocking: false,
+        pending: false,
+    },
+    Entry {
+        number: 88,
+        name: "vcudaLibraryKernelNames",
+        waited: true,
+        blocking: true,
+        pending: false,
+    },
+    Entry {
+        number: 89,
+        name: "cuModuleGetLoadingMode",
+        waited: true,
+        blocking: false,
+        pending: false,
+    },
+    Entry {
+        number: 90,
+        name: "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
+        waited: true,
+        blocking: true,
+        pending: false,
+    },
+    Entry {
+        number: 91,
+        name: "cuOccupancyAvailableDynamicSMemPerBlock",
+        waited: true,
+        blocking: true,
+        pending: false,
+    },
+    Entry { number: 92, name: "cuFuncLoad", waited: true, blocking: true, pending: false },
+    Entry { number: 93, name: "cuFuncIsLoaded", waited: true, blocking: true, pending: false },
+    Entry { number: 100, name: "vcudaLaunch", waited: false, blocking: false, pending: false },
+    Entry {
+        number: 101,
+        name: "vcudaLaunchCooperative",
+        waited: false,
+        blocking: false,
+        pending: false,
+    },
+    Entry { number: 102, name: "vcudaHostFunc", waited: false, blocking: false, pending: false },
+    Entry { number: 103, name: "vcudaHostFuncNext", waited: true, blocking: false, pending: true },
+    Entry {
+        number: 104,
+        name: "vcudaHostFuncDone",
+        waited: false,
+        blocking: false,
+        pending: false,
+    },
+];
+
+/// Call 1, `vcudaFacts`.
+///
+/// devices: protocol::facts::DeviceFacts, one after another; total memory is the VM's quota.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaFacts {}
+impl<'a> Call<'a> for VcudaFacts {
+    const OPCODE: u32 = 1;
+    const NAME: &'static str = "vcudaFacts";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = VcudaFactsAnswer;
+
+    fn encode(&self, _writer: &mut Writer) {}
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let reader = Reader::new(bytes);
+        let call = Self {};
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// What `vcudaFacts` brings back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaFactsAnswer {
+    /// `driver_version`.
+    pub driver_version: u32,
+    /// A byte string.
+    pub devices: Vec<u8>,
+}
+impl Answer for VcudaFactsAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.driver_version.to_word());
+        writer.bytes(&self.devices);
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self {
+            driver_version: <u32>::from_word(reader.word()?)?,
+            devices: reader.bytes()?.to_vec(),
+        };
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+/// Call 2, `vcudaTakeOutput`.
+///
+/// What kernels printed since the last call, in order; at most 64 KiB at a time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaTakeOutput {}
+impl<'a> Call<'a> for VcudaTakeOutput {
+    const OPCODE: u32 = 2;
+    const NAME: &'static str = "vcudaTakeOutput";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = VcudaTakeOutputAnswer;
+
+    fn encode(&self, _writer: &mut Writer) {}
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let reader = Reader::new(bytes);
+        let call = Self {};
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// What `vcudaTakeOutput` brings back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaTakeOutputAnswer {
+    /// A byte string.
+    pub text: Vec<u8>,
+}
+impl Answer for VcudaTakeOutputAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.bytes(&self.text);
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self { text: reader.bytes()?.to_vec() };
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+/// Call 3, `vcudaNop`.
+///
+/// Does nothing: what a call costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaNop {}
+impl<'a> Call<'a> for VcudaNop {
+    const OPCODE: u32 = 3;
+    const NAME: &'static str = "vcudaNop";
+    const WAITED: bool = false;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, _writer: &mut Writer) {}
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let reader = Reader::new(bytes);
+        let call = Self {};
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 4, `vcudaPing`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaPing {}
+impl<'a> Call<'a> for VcudaPing {
+    const OPCODE: u32 = 4;
+    const NAME: &'static str = "vcudaPing";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, _writer: &mut Writer) {}
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let reader = Reader::new(bytes);
+        let call = Self {};
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 10, `vcudaPrimaryCtxRetain`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaPrimaryCtxRetain {
+    /// `dev`.
+    pub dev: i32,
+    /// Id of the new ctx.
+    pub ctx: u64,
+}
+impl<'a> Call<'a> for VcudaPrimaryCtxRetain {
+    const OPCODE: u32 = 10;
+    const NAME: &'static str = "vcudaPrimaryCtxRetain";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.dev.to_word());
+        writer.word(self.ctx.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call =
+            Self { dev: <i32>::from_word(reader.word()?)?, ctx: <u64>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 11, `vcudaPrimaryCtxRelease`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaPrimaryCtxRelease {
+    /// `dev`.
+    pub dev: i32,
+    /// The ctx that ends.
+    pub ctx: u64,
+}
+impl<'a> Call<'a> for VcudaPrimaryCtxRelease {
+    const OPCODE: u32 = 11;
+    const NAME: &'static str = "vcudaPrimaryCtxRelease";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.dev.to_word());
+        writer.word(self.ctx.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call =
+            Self { dev: <i32>::from_word(reader.word()?)?, ctx: <u64>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 12, `vcudaPrimaryCtxReset`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaPrimaryCtxReset {
+    /// `dev`.
+    pub dev: i32,
+}
+impl<'a> Call<'a> for VcudaPrimaryCtxReset {
+    const OPCODE: u32 = 12;
+    const NAME: &'static str = "vcudaPrimaryCtxReset";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.dev.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self { dev: <i32>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 13, `vcudaPrimaryCtxSetFlags`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaPrimaryCtxSetFlags {
+    /// `dev`.
+    pub dev: i32,
+    /// `flags`.
+    pub flags: u32,
+}
+impl<'a> Call<'a> for VcudaPrimaryCtxSetFlags {
+    const OPCODE: u32 = 13;
+    const NAME: &'static str = "vcudaPrimaryCtxSetFlags";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.dev.to_word());
+        writer.word(self.flags.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            dev: <i32>::from_word(reader.word()?)?,
+            flags: <u32>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 14, `vcudaCtxCreate`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaCtxCreate {
+    /// `dev`.
+    pub dev: i32,
+    /// `flags`.
+    pub flags: u32,
+    /// Id of the new ctx.
+    pub ctx: u64,
+}
+impl<'a> Call<'a> for VcudaCtxCreate {
+    const OPCODE: u32 = 14;
+    const NAME: &'static str = "vcudaCtxCreate";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.dev.to_word());
+        writer.word(self.flags.to_word());
+        writer.word(self.ctx.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            dev: <i32>::from_word(reader.word()?)?,
+            flags: <u32>::from_word(reader.word()?)?,
+            ctx: <u64>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 15, `vcudaCtxDestroy`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaCtxDestroy {
+    /// The ctx that ends.
+    pub ctx: u64,
+}
+impl<'a> Call<'a> for VcudaCtxDestroy {
+    const OPCODE: u32 = 15;
+    const NAME: &'static str = "vcudaCtxDestroy";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.ctx.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self { ctx: <u64>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 16, `cuCtxSynchronize`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuCtxSynchronize {}
+impl<'a> Call<'a> for CuCtxSynchronize {
+    const OPCODE: u32 = 16;
+    const NAME: &'static str = "cuCtxSynchronize";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, _writer: &mut Writer) {}
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let reader = Reader::new(bytes);
+        let call = Self {};
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 17, `cuCtxGetLimit`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuCtxGetLimit {
+    /// `limit`.
+    pub limit: u32,
+}
+impl<'a> Call<'a> for CuCtxGetLimit {
+    const OPCODE: u32 = 17;
+    const NAME: &'static str = "cuCtxGetLimit";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = CuCtxGetLimitAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.limit.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self { limit: <u32>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// What `cuCtxGetLimit` brings back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CuCtxGetLimitAnswer {
+    /// `pvalue`.
+    pub pvalue: usize,
+}
+impl Answer for CuCtxGetLimitAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.pvalue.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self { pvalue: <usize>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+/// Call 18, `cuCtxSetLimit`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuCtxSetLimit {
+    /// `limit`.
+    pub limit: u32,
+    /// `value`.
+    pub value: usize,
+}
+impl<'a> Call<'a> for CuCtxSetLimit {
+    const OPCODE: u32 = 18;
+    const NAME: &'static str = "cuCtxSetLimit";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.limit.to_word());
+        writer.word(self.value.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            limit: <u32>::from_word(reader.word()?)?,
+            value: <usize>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 19, `cuCtxGetStreamPriorityRange`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuCtxGetStreamPriorityRange {}
+impl<'a> Call<'a> for CuCtxGetStreamPriorityRange {
+    const OPCODE: u32 = 19;
+    const NAME: &'static str = "cuCtxGetStreamPriorityRange";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = CuCtxGetStreamPriorityRangeAnswer;
+
+    fn encode(&self, _writer: &mut Writer) {}
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let reader = Reader::new(bytes);
+        let call = Self {};
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// What `cuCtxGetStreamPriorityRange` brings back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CuCtxGetStreamPriorityRangeAnswer {
+    /// `leastPriority`.
+    pub least_priority: i32,
+    /// `greatestPriority`.
+    pub greatest_priority: i32,
+}
+impl Answer for CuCtxGetStreamPriorityRangeAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.least_priority.to_word());
+        writer.word(self.greatest_priority.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self {
+            least_priority: <i32>::from_word(reader.word()?)?,
+            greatest_priority: <i32>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+/// Call 20, `cuCtxGetCacheConfig`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuCtxGetCacheConfig {}
+impl<'a> Call<'a> for CuCtxGetCacheConfig {
+    const OPCODE: u32 = 20;
+    const NAME: &'static str = "cuCtxGetCacheConfig";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = CuCtxGetCacheConfigAnswer;
+
+    fn encode(&self, _writer: &mut Writer) {}
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let reader = Reader::new(bytes);
+        let call = Self {};
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// What `cuCtxGetCacheConfig` brings back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CuCtxGetCacheConfigAnswer {
+    /// `pconfig`.
+    pub pconfig: u32,
+}
+impl Answer for CuCtxGetCacheConfigAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.pconfig.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self { pconfig: <u32>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+/// Call 21, `cuCtxSetCacheConfig`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuCtxSetCacheConfig {
+    /// `config`.
+    pub config: u32,
+}
+impl<'a> Call<'a> for CuCtxSetCacheConfig {
+    const OPCODE: u32 = 21;
+    const NAME: &'static str = "cuCtxSetCacheConfig";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.config.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self { config: <u32>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 22, `cuCtxGetSharedMemConfig`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuCtxGetSharedMemConfig {}
+impl<'a> Call<'a> for CuCtxGetSharedMemConfig {
+    const OPCODE: u32 = 22;
+    const NAME: &'static str = "cuCtxGetSharedMemConfig";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = CuCtxGetSharedMemConfigAnswer;
+
+    fn encode(&self, _writer: &mut Writer) {}
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let reader = Reader::new(bytes);
+        let call = Self {};
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// What `cuCtxGetSharedMemConfig` brings back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CuCtxGetSharedMemConfigAnswer {
+    /// `pConfig`.
+    pub p_config: u32,
+}
+impl Answer for CuCtxGetSharedMemConfigAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.p_config.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self { p_config: <u32>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+/// Call 23, `cuCtxSetSharedMemConfig`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuCtxSetSharedMemConfig {
+    /// `config`.
+    pub config: u32,
+}
+impl<'a> Call<'a> for CuCtxSetSharedMemConfig {
+    const OPCODE: u32 = 23;
+    const NAME: &'static str = "cuCtxSetSharedMemConfig";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.config.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self { config: <u32>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 24, `cuCtxResetPersistingL2Cache`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuCtxResetPersistingL2Cache {}
+impl<'a> Call<'a> for CuCtxResetPersistingL2Cache {
+    const OPCODE: u32 = 24;
+    const NAME: &'static str = "cuCtxResetPersistingL2Cache";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, _writer: &mut Writer) {}
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let reader = Reader::new(bytes);
+        let call = Self {};
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 30, `cuMemAlloc_v2`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuMemAllocV2 {
+    /// `bytesize`.
+    pub bytesize: usize,
+}
+impl<'a> Call<'a> for CuMemAllocV2 {
+    const OPCODE: u32 = 30;
+    const NAME: &'static str = "cuMemAlloc_v2";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = CuMemAllocV2Answer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.bytesize.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self { bytesize: <usize>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// What `cuMemAlloc_v2` brings back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CuMemAllocV2Answer {
+    /// `dptr`.
+    pub dptr: u64,
+}
+impl Answer for CuMemAllocV2Answer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.dptr.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self { dptr: <u64>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+/// Call 31, `cuMemFree_v2`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuMemFreeV2 {
+    /// `dptr`.
+    pub dptr: u64,
+}
+impl<'a> Call<'a> for CuMemFreeV2 {
+    const OPCODE: u32 = 31;
+    const NAME: &'static str = "cuMemFree_v2";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.dptr.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self { dptr: <u64>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 32, `cuMemGetInfo_v2`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuMemGetInfoV2 {}
+impl<'a> Call<'a> for CuMemGetInfoV2 {
+    const OPCODE: u32 = 32;
+    const NAME: &'static str = "cuMemGetInfo_v2";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = CuMemGetInfoV2Answer;
+
+    fn encode(&self, _writer: &mut Writer) {}
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let reader = Reader::new(bytes);
+        let call = Self {};
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// What `cuMemGetInfo_v2` brings back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CuMemGetInfoV2Answer {
+    /// `free`.
+    pub free: usize,
+    /// `total`.
+    pub total: usize,
+}
+impl Answer for CuMemGetInfoV2Answer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.free.to_word());
+        writer.word(self.total.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self {
+            free: <usize>::from_word(reader.word()?)?,
+            total: <usize>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+/// Call 33, `vcudaCopyIn`.
+///
+/// At most 16 KiB of pageable memory, inline.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaCopyIn<'a> {
+    /// An address of device-visible memory.
+    pub dst: u64,
+    /// A byte string.
+    pub data: &'a [u8],
+    /// Id of a stream.
+    pub h_stream: u64,
+}
+impl<'a> Call<'a> for VcudaCopyIn<'a> {
+    const OPCODE: u32 = 33;
+    const NAME: &'static str = "vcudaCopyIn";
+    const WAITED: bool = false;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.dst.to_word());
+        writer.bytes(self.data);
+        writer.word(self.h_stream.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            dst: <u64>::from_word(reader.word()?)?,
+            data: reader.bytes()?,
+            h_stream: <u64>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 34, `vcudaCopyInStaged`.
+///
+/// From the arena; answered when those bytes of the arena may be used again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaCopyInStaged {
+    /// An address of device-visible memory.
+    pub dst: u64,
+    /// `arena`.
+    pub arena: u64,
+    /// `len`.
+    pub len: usize,
+    /// Id of a stream.
+    pub h_stream: u64,
+}
+impl<'a> Call<'a> for VcudaCopyInStaged {
+    const OPCODE: u32 = 34;
+    const NAME: &'static str = "vcudaCopyInStaged";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.dst.to_word());
+        writer.word(self.arena.to_word());
+        writer.word(self.len.to_word());
+        writer.word(self.h_stream.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            dst: <u64>::from_word(reader.word()?)?,
+            arena: <u64>::from_word(reader.word()?)?,
+            len: <usize>::from_word(reader.word()?)?,
+            h_stream: <u64>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 35, `vcudaCopyOut`.
+///
+/// At most 16 KiB to pageable memory, inline; answered when the copy is done.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaCopyOut {
+    /// An address of device-visible memory.
+    pub src: u64,
+    /// `len`.
+    pub len: usize,
+    /// Id of a stream.
+    pub h_stream: u64,
+}
+impl<'a> Call<'a> for VcudaCopyOut {
+    const OPCODE: u32 = 35;
+    const NAME: &'static str = "vcudaCopyOut";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = VcudaCopyOutAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.src.to_word());
+        writer.word(self.len.to_word());
+        writer.word(self.h_stream.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            src: <u64>::from_word(reader.word()?)?,
+            len: <usize>::from_word(reader.word()?)?,
+            h_stream: <u64>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// What `vcudaCopyOut` brings back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaCopyOutAnswer {
+    /// A byte string.
+    pub data: Vec<u8>,
+}
+impl Answer for VcudaCopyOutAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.bytes(&self.data);
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self { data: reader.bytes()?.to_vec() };
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+/// Call 36, `vcudaCopyOutStaged`.
+///
+/// To the arena; answered when the bytes are there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaCopyOutStaged {
+    /// An address of device-visible memory.
+    pub src: u64,
+    /// `arena`.
+    pub arena: u64,
+    /// `len`.
+    pub len: usize,
+    /// Id of a stream.
+    pub h_stream: u64,
+}
+impl<'a> Call<'a> for VcudaCopyOutStaged {
+    const OPCODE: u32 = 36;
+    const NAME: &'static str = "vcudaCopyOutStaged";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.src.to_word());
+        writer.word(self.arena.to_word());
+        writer.word(self.len.to_word());
+        writer.word(self.h_stream.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            src: <u64>::from_word(reader.word()?)?,
+            arena: <u64>::from_word(reader.word()?)?,
+            len: <usize>::from_word(reader.word()?)?,
+            h_stream: <u64>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 37, `vcudaCopy`.
+///
+/// Between device-visible addresses.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaCopy {
+    /// An address of device-visible memory.
+    pub dst: u64,
+    /// An address of device-visible memory.
+    pub src: u64,
+    /// `len`.
+    pub len: usize,
+    /// Id of a stream.
+    pub h_stream: u64,
+}
+impl<'a> Call<'a> for VcudaCopy {
+    const OPCODE: u32 = 37;
+    const NAME: &'static str = "vcudaCopy";
+    const WAITED: bool = false;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.dst.to_word());
+        writer.word(self.src.to_word());
+        writer.word(self.len.to_word());
+        writer.word(self.h_stream.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            dst: <u64>::from_word(reader.word()?)?,
+            src: <u64>::from_word(reader.word()?)?,
+            len: <usize>::from_word(reader.word()?)?,
+            h_stream: <u64>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 38, `vcudaCopy2D`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaCopy2D {
+    /// An address of device-visible memory.
+    pub dst: u64,
+    /// `dstPitch`.
+    pub dst_pitch: usize,
+    /// An address of device-visible memory.
+    pub src: u64,
+    /// `srcPitch`.
+    pub src_pitch: usize,
+    /// `width`.
+    pub width: usize,
+    /// `height`.
+    pub height: usize,
+    /// Id of a stream.
+    pub h_stream: u64,
+}
+impl<'a> Call<'a> for VcudaCopy2D {
+    const OPCODE: u32 = 38;
+    const NAME: &'static str = "vcudaCopy2D";
+    const WAITED: bool = false;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.dst.to_word());
+        writer.word(self.dst_pitch.to_word());
+        writer.word(self.src.to_word());
+        writer.word(self.src_pitch.to_word());
+        writer.word(self.width.to_word());
+        writer.word(self.height.to_word());
+        writer.word(self.h_stream.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            dst: <u64>::from_word(reader.word()?)?,
+            dst_pitch: <usize>::from_word(reader.word()?)?,
+            src: <u64>::from_word(reader.word()?)?,
+            src_pitch: <usize>::from_word(reader.word()?)?,
+            width: <usize>::from_word(reader.word()?)?,
+            height: <usize>::from_word(reader.word()?)?,
+            h_stream: <u64>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 39, `vcudaMemset`.
+///
+/// Elements of 1, 2 or 4 bytes; width in elements; pitch in bytes, used when height is above 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaMemset {
+    /// An address of device-visible memory.
+    pub dst: u64,
+    /// `pitch`.
+    pub pitch: usize,
+    /// `elementSize`.
+    pub element_size: u32,
+    /// `value`.
+    pub value: u32,
+    /// `width`.
+    pub width: usize,
+    /// `height`.
+    pub height: usize,
+    /// Id of a stream.
+    pub h_stream: u64,
+}
+impl<'a> Call<'a> for VcudaMemset {
+    const OPCODE: u32 = 39;
+    const NAME: &'static str = "vcudaMemset";
+    const WAITED: bool = false;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.dst.to_word());
+        writer.word(self.pitch.to_word());
+        writer.word(self.element_size.to_word());
+        writer.word(self.value.to_word());
+        writer.word(self.width.to_word());
+        writer.word(self.height.to_word());
+        writer.word(self.h_stream.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            dst: <u64>::from_word(reader.word()?)?,
+            pitch: <usize>::from_word(reader.word()?)?,
+            element_size: <u32>::from_word(reader.word()?)?,
+            value: <u32>::from_word(reader.word()?)?,
+            width: <usize>::from_word(reader.word()?)?,
+            height: <usize>::from_word(reader.word()?)?,
+            h_stream: <u64>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 40, `vcudaHostRegister`.
+///
+/// Makes an attached PINNED or USER region device-visible; dptr is its address for the GPU.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaHostRegister {
+    /// `vaddr`.
+    pub vaddr: u64,
+    /// `len`.
+    pub len: usize,
+    /// `flags`.
+    pub flags: u32,
+}
+impl<'a> Call<'a> for VcudaHostRegister {
+    const OPCODE: u32 = 40;
+    const NAME: &'static str = "vcudaHostRegister";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = VcudaHostRegisterAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.vaddr.to_word());
+        writer.word(self.len.to_word());
+        writer.word(self.flags.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            vaddr: <u64>::from_word(reader.word()?)?,
+            len: <usize>::from_word(reader.word()?)?,
+            flags: <u32>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// What `vcudaHostRegister` brings back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaHostRegisterAnswer {
+    /// `dptr`.
+    pub dptr: u64,
+}
+impl Answer for VcudaHostRegisterAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.dptr.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self { dptr: <u64>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+/// Call 41, `vcudaHostUnregister`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaHostUnregister {
+    /// `vaddr`.
+    pub vaddr: u64,
+}
+impl<'a> Call<'a> for VcudaHostUnregister {
+    const OPCODE: u32 = 41;
+    const NAME: &'static str = "vcudaHostUnregister";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.vaddr.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self { vaddr: <u64>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 42, `cuMemAllocAsync`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuMemAllocAsync {
+    /// `bytesize`.
+    pub bytesize: usize,
+    /// Id of a stream.
+    pub h_stream: u64,
+}
+impl<'a> Call<'a> for CuMemAllocAsync {
+    const OPCODE: u32 = 42;
+    const NAME: &'static str = "cuMemAllocAsync";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = CuMemAllocAsyncAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.bytesize.to_word());
+        writer.word(self.h_stream.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            bytesize: <usize>::from_word(reader.word()?)?,
+            h_stream: <u64>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// What `cuMemAllocAsync` brings back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CuMemAllocAsyncAnswer {
+    /// `dptr`.
+    pub dptr: u64,
+}
+impl Answer for CuMemAllocAsyncAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.dptr.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self { dptr: <u64>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+/// Call 43, `cuMemFreeAsync`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuMemFreeAsync {
+    /// An address of device-visible memory.
+    pub dptr: u64,
+    /// Id of a stream.
+    pub h_stream: u64,
+}
+impl<'a> Call<'a> for CuMemFreeAsync {
+    const OPCODE: u32 = 43;
+    const NAME: &'static str = "cuMemFreeAsync";
+    const WAITED: bool = false;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.dptr.to_word());
+        writer.word(self.h_stream.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            dptr: <u64>::from_word(reader.word()?)?,
+            h_stream: <u64>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 50, `cuStreamCreateWithPriority`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuStreamCreateWithPriority {
+    /// Id of the new stream.
+    pub ph_stream: u64,
+    /// `flags`.
+    pub flags: u32,
+    /// `priority`.
+    pub priority: i32,
+}
+impl<'a> Call<'a> for CuStreamCreateWithPriority {
+    const OPCODE: u32 = 50;
+    const NAME: &'static str = "cuStreamCreateWithPriority";
+    const WAITED: bool = false;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.ph_stream.to_word());
+        writer.word(self.flags.to_word());
+        writer.word(self.priority.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            ph_stream: <u64>::from_word(reader.word()?)?,
+            flags: <u32>::from_word(reader.word()?)?,
+            priority: <i32>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 51, `cuStreamDestroy_v2`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuStreamDestroyV2 {
+    /// The stream that ends.
+    pub h_stream: u64,
+}
+impl<'a> Call<'a> for CuStreamDestroyV2 {
+    const OPCODE: u32 = 51;
+    const NAME: &'static str = "cuStreamDestroy_v2";
+    const WAITED: bool = false;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.h_stream.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self { h_stream: <u64>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 52, `cuStreamSynchronize`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuStreamSynchronize {
+    /// Id of a stream.
+    pub h_stream: u64,
+}
+impl<'a> Call<'a> for CuStreamSynchronize {
+    const OPCODE: u32 = 52;
+    const NAME: &'static str = "cuStreamSynchronize";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.h_stream.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self { h_stream: <u64>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 53, `cuStreamQuery`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuStreamQuery {
+    /// Id of a stream.
+    pub h_stream: u64,
+}
+impl<'a> Call<'a> for CuStreamQuery {
+    const OPCODE: u32 = 53;
+    const NAME: &'static str = "cuStreamQuery";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.h_stream.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self { h_stream: <u64>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 54, `cuStreamWaitEvent`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuStreamWaitEvent {
+    /// Id of a stream.
+    pub h_stream: u64,
+    /// Id of a event.
+    pub h_event: u64,
+    /// `flags`.
+    pub flags: u32,
+}
+impl<'a> Call<'a> for CuStreamWaitEvent {
+    const OPCODE: u32 = 54;
+    const NAME: &'static str = "cuStreamWaitEvent";
+    const WAITED: bool = false;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.h_stream.to_word());
+        writer.word(self.h_event.to_word());
+        writer.word(self.flags.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            h_stream: <u64>::from_word(reader.word()?)?,
+            h_event: <u64>::from_word(reader.word()?)?,
+            flags: <u32>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 60, `cuEventCreate`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuEventCreate {
+    /// Id of the new event.
+    pub ph_event: u64,
+    /// `flags`.
+    pub flags: u32,
+}
+impl<'a> Call<'a> for CuEventCreate {
+    const OPCODE: u32 = 60;
+    const NAME: &'static str = "cuEventCreate";
+    const WAITED: bool = false;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.ph_event.to_word());
+        writer.word(self.flags.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            ph_event: <u64>::from_word(reader.word()?)?,
+            flags: <u32>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 61, `cuEventDestroy_v2`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuEventDestroyV2 {
+    /// The event that ends.
+    pub h_event: u64,
+}
+impl<'a> Call<'a> for CuEventDestroyV2 {
+    const OPCODE: u32 = 61;
+    const NAME: &'static str = "cuEventDestroy_v2";
+    const WAITED: bool = false;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.h_event.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self { h_event: <u64>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 62, `cuEventRecordWithFlags`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuEventRecordWithFlags {
+    /// Id of a event.
+    pub h_event: u64,
+    /// Id of a stream.
+    pub h_stream: u64,
+    /// `flags`.
+    pub flags: u32,
+}
+impl<'a> Call<'a> for CuEventRecordWithFlags {
+    const OPCODE: u32 = 62;
+    const NAME: &'static str = "cuEventRecordWithFlags";
+    const WAITED: bool = false;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.h_event.to_word());
+        writer.word(self.h_stream.to_word());
+        writer.word(self.flags.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            h_event: <u64>::from_word(reader.word()?)?,
+            h_stream: <u64>::from_word(reader.word()?)?,
+            flags: <u32>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 63, `cuEventQuery`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuEventQuery {
+    /// Id of a event.
+    pub h_event: u64,
+}
+impl<'a> Call<'a> for CuEventQuery {
+    const OPCODE: u32 = 63;
+    const NAME: &'static str = "cuEventQuery";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.h_event.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self { h_event: <u64>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 64, `cuEventSynchronize`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuEventSynchronize {
+    /// Id of a event.
+    pub h_event: u64,
+}
+impl<'a> Call<'a> for CuEventSynchronize {
+    const OPCODE: u32 = 64;
+    const NAME: &'static str = "cuEventSynchronize";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.h_event.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self { h_event: <u64>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 65, `cuEventElapsedTime_v2`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuEventElapsedTimeV2 {
+    /// Id of a event.
+    pub h_start: u64,
+    /// Id of a event.
+    pub h_end: u64,
+}
+impl<'a> Call<'a> for CuEventElapsedTimeV2 {
+    const OPCODE: u32 = 65;
+    const NAME: &'static str = "cuEventElapsedTime_v2";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = CuEventElapsedTimeV2Answer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.h_start.to_word());
+        writer.word(self.h_end.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            h_start: <u64>::from_word(reader.word()?)?,
+            h_end: <u64>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// What `cuEventElapsedTime_v2` brings back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CuEventElapsedTimeV2Answer {
+    /// `pMilliseconds`.
+    pub p_milliseconds: f32,
+}
+impl Answer for CuEventElapsedTimeV2Answer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.p_milliseconds.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self { p_milliseconds: <f32>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+/// Call 70, `vcudaBlobPut`.
+///
+/// An image above 512 KiB is put first, piece by piece in order, under an id of the guest's; a load
+/// that names that blob takes it. blob 0: the image is inline.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaBlobPut<'a> {
+    /// `blob`.
+    pub blob: u64,
+    /// `total`.
+    pub total: u64,
+    /// `offset`.
+    pub offset: u64,
+    /// A byte string.
+    pub data: &'a [u8],
+}
+impl<'a> Call<'a> for VcudaBlobPut<'a> {
+    const OPCODE: u32 = 70;
+    const NAME: &'static str = "vcudaBlobPut";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.blob.to_word());
+        writer.word(self.total.to_word());
+        writer.word(self.offset.to_word());
+        writer.bytes(self.data);
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            blob: <u64>::from_word(reader.word()?)?,
+            total: <u64>::from_word(reader.word()?)?,
+            offset: <u64>::from_word(reader.word()?)?,
+            data: reader.bytes()?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 71, `vcudaModuleLoad`.
+///
+/// options: pairs of CUjit_option (le32), 0 (le32), value (le64), plain values only. log: the JIT's
+/// error log, at most log_max bytes; info: its info log.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaModuleLoad<'a> {
+    /// Id of the new module.
+    pub module: u64,
+    /// `blob`.
+    pub blob: u64,
+    /// A byte string.
+    pub image: &'a [u8],
+    /// A byte string.
+    pub options: &'a [u8],
+    /// `logMax`.
+    pub log_max: u32,
+}
+impl<'a> Call<'a> for VcudaModuleLoad<'a> {
+    const OPCODE: u32 = 71;
+    const NAME: &'static str = "vcudaModuleLoad";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = VcudaModuleLoadAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.module.to_word());
+        writer.word(self.blob.to_word());
+        writer.bytes(self.image);
+        writer.bytes(self.options);
+        writer.word(self.log_max.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            module: <u64>::from_word(reader.word()?)?,
+            blob: <u64>::from_word(reader.word()?)?,
+            image: reader.bytes()?,
+            options: reader.bytes()?,
+            log_max: <u32>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// What `vcudaModuleLoad` brings back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaModuleLoadAnswer {
+    /// A byte string.
+    pub error: Vec<u8>,
+    /// A byte string.
+    pub info: Vec<u8>,
+}
+impl Answer for VcudaModuleLoadAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.bytes(&self.error);
+        writer.bytes(&self.info);
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self { error: reader.bytes()?.to_vec(), info: reader.bytes()?.to_vec() };
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+/// Call 72, `cuModuleUnload`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuModuleUnload {
+    /// The module that ends.
+    pub hmod: u64,
+}
+impl<'a> Call<'a> for CuModuleUnload {
+    const OPCODE: u32 = 72;
+    const NAME: &'static str = "cuModuleUnload";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.hmod.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self { hmod: <u64>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 73, `vcudaModuleGetFunction`.
+///
+/// layout: (offset le64, size le64) of each parameter, in order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaModuleGetFunction<'a> {
+    /// Id of the new function.
+    pub hfunc: u64,
+    /// Id of a module.
+    pub hmod: u64,
+    /// A name in UTF-8.
+    pub name: &'a [u8],
+}
+impl<'a> Call<'a> for VcudaModuleGetFunction<'a> {
+    const OPCODE: u32 = 73;
+    const NAME: &'static str = "vcudaModuleGetFunction";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = VcudaModuleGetFunctionAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.hfunc.to_word());
+        writer.word(self.hmod.to_word());
+        writer.bytes(self.name);
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            hfunc: <u64>::from_word(reader.word()?)?,
+            hmod: <u64>::from_word(reader.word()?)?,
+            name: reader.bytes()?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// What `vcudaModuleGetFunction` brings back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaModuleGetFunctionAnswer {
+    /// A byte string.
+    pub layout: Vec<u8>,
+}
+impl Answer for VcudaModuleGetFunctionAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.bytes(&self.layout);
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self { layout: reader.bytes()?.to_vec() };
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+/// Call 74, `vcudaModuleGetGlobal`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaModuleGetGlobal<'a> {
+    /// Id of a module.
+    pub hmod: u64,
+    /// A name in UTF-8.
+    pub name: &'a [u8],
+}
+impl<'a> Call<'a> for VcudaModuleGetGlobal<'a> {
+    const OPCODE: u32 = 74;
+    const NAME: &'static str = "vcudaModuleGetGlobal";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = VcudaModuleGetGlobalAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.hmod.to_word());
+        writer.bytes(self.name);
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self { hmod: <u64>::from_word(reader.word()?)?, name: reader.bytes()? };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// What `vcudaModuleGetGlobal` brings back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaModuleGetGlobalAnswer {
+    /// `dptr`.
+    pub dptr: u64,
+    /// `bytes`.
+    pub bytes: usize,
+}
+impl Answer for VcudaModuleGetGlobalAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.dptr.to_word());
+        writer.word(self.bytes.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self {
+            dptr: <u64>::from_word(reader.word()?)?,
+            bytes: <usize>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+/// Call 75, `vcudaLibraryLoad`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaLibraryLoad<'a> {
+    /// Id of the new library.
+    pub library: u64,
+    /// `blob`.
+    pub blob: u64,
+    /// A byte string.
+    pub image: &'a [u8],
+    /// A byte string.
+    pub options: &'a [u8],
+    /// A byte string.
+    pub library_options: &'a [u8],
+    /// `logMax`.
+    pub log_max: u32,
+}
+impl<'a> Call<'a> for VcudaLibraryLoad<'a> {
+    const OPCODE: u32 = 75;
+    const NAME: &'static str = "vcudaLibraryLoad";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = VcudaLibraryLoadAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.library.to_word());
+        writer.word(self.blob.to_word());
+        writer.bytes(self.image);
+        writer.bytes(self.options);
+        writer.bytes(self.library_options);
+        writer.word(self.log_max.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            library: <u64>::from_word(reader.word()?)?,
+            blob: <u64>::from_word(reader.word()?)?,
+            image: reader.bytes()?,
+            options: reader.bytes()?,
+            library_options: reader.bytes()?,
+            log_max: <u32>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// What `vcudaLibraryLoad` brings back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaLibraryLoadAnswer {
+    /// A byte string.
+    pub error: Vec<u8>,
+    /// A byte string.
+    pub info: Vec<u8>,
+}
+impl Answer for VcudaLibraryLoadAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.bytes(&self.error);
+        writer.bytes(&self.info);
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self { error: reader.bytes()?.to_vec(), info: reader.bytes()?.to_vec() };
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+/// Call 76, `cuLibraryUnload`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuLibraryUnload {
+    /// The library that ends.
+    pub library: u64,
+}
+impl<'a> Call<'a> for CuLibraryUnload {
+    const OPCODE: u32 = 76;
+    const NAME: &'static str = "cuLibraryUnload";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.library.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self { library: <u64>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 77, `vcudaLibraryGetKernel`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaLibraryGetKernel<'a> {
+    /// Id of the new kernel.
+    pub p_kernel: u64,
+    /// Id of a library.
+    pub library: u64,
+    /// A name in UTF-8.
+    pub name: &'a [u8],
+}
+impl<'a> Call<'a> for VcudaLibraryGetKernel<'a> {
+    const OPCODE: u32 = 77;
+    const NAME: &'static str = "vcudaLibraryGetKernel";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = VcudaLibraryGetKernelAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.p_kernel.to_word());
+        writer.word(self.library.to_word());
+        writer.bytes(self.name);
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            p_kernel: <u64>::from_word(reader.word()?)?,
+            library: <u64>::from_word(reader.word()?)?,
+            name: reader.bytes()?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// What `vcudaLibraryGetKernel` brings back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaLibraryGetKernelAnswer {
+    /// A byte string.
+    pub layout: Vec<u8>,
+}
+impl Answer for VcudaLibraryGetKernelAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.bytes(&self.layout);
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self { layout: reader.bytes()?.to_vec() };
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+/// Call 78, `cuLibraryGetModule`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuLibraryGetModule {
+    /// Id of the new module.
+    pub p_mod: u64,
+    /// Id of a library.
+    pub library: u64,
+}
+impl<'a> Call<'a> for CuLibraryGetModule {
+    const OPCODE: u32 = 78;
+    const NAME: &'static str = "cuLibraryGetModule";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.p_mod.to_word());
+        writer.word(self.library.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            p_mod: <u64>::from_word(reader.word()?)?,
+            library: <u64>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 79, `vcudaLibraryGetGlobal`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaLibraryGetGlobal<'a> {
+    /// Id of a library.
+    pub library: u64,
+    /// A name in UTF-8.
+    pub name: &'a [u8],
+}
+impl<'a> Call<'a> for VcudaLibraryGetGlobal<'a> {
+    const OPCODE: u32 = 79;
+    const NAME: &'static str = "vcudaLibraryGetGlobal";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = VcudaLibraryGetGlobalAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.library.to_word());
+        writer.bytes(self.name);
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self { library: <u64>::from_word(reader.word()?)?, name: reader.bytes()? };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// What `vcudaLibraryGetGlobal` brings back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaLibraryGetGlobalAnswer {
+    /// `dptr`.
+    pub dptr: u64,
+    /// `bytes`.
+    pub bytes: usize,
+}
+impl Answer for VcudaLibraryGetGlobalAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.dptr.to_word());
+        writer.word(self.bytes.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self {
+            dptr: <u64>::from_word(reader.word()?)?,
+            bytes: <usize>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+/// Call 80, `cuKernelGetFunction`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuKernelGetFunction {
+    /// Id of the new function.
+    pub p_func: u64,
+    /// Id of a kernel.
+    pub kernel: u64,
+}
+impl<'a> Call<'a> for CuKernelGetFunction {
+    const OPCODE: u32 = 80;
+    const NAME: &'static str = "cuKernelGetFunction";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.p_func.to_word());
+        writer.word(self.kernel.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            p_func: <u64>::from_word(reader.word()?)?,
+            kernel: <u64>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 81, `cuFuncGetAttribute`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuFuncGetAttribute {
+    /// `attrib`.
+    pub attrib: u32,
+    /// Id of a func.
+    pub hfunc: u64,
+}
+impl<'a> Call<'a> for CuFuncGetAttribute {
+    const OPCODE: u32 = 81;
+    const NAME: &'static str = "cuFuncGetAttribute";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = CuFuncGetAttributeAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.attrib.to_word());
+        writer.word(self.hfunc.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            attrib: <u32>::from_word(reader.word()?)?,
+            hfunc: <u64>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// What `cuFuncGetAttribute` brings back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CuFuncGetAttributeAnswer {
+    /// `pi`.
+    pub pi: i32,
+}
+impl Answer for CuFuncGetAttributeAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.pi.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self { pi: <i32>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+/// Call 82, `cuFuncSetAttribute`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuFuncSetAttribute {
+    /// Id of a func.
+    pub hfunc: u64,
+    /// `attrib`.
+    pub attrib: u32,
+    /// `value`.
+    pub value: i32,
+}
+impl<'a> Call<'a> for CuFuncSetAttribute {
+    const OPCODE: u32 = 82;
+    const NAME: &'static str = "cuFuncSetAttribute";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.hfunc.to_word());
+        writer.word(self.attrib.to_word());
+        writer.word(self.value.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            hfunc: <u64>::from_word(reader.word()?)?,
+            attrib: <u32>::from_word(reader.word()?)?,
+            value: <i32>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 83, `cuKernelGetAttribute`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuKernelGetAttribute {
+    /// `attrib`.
+    pub attrib: u32,
+    /// Id of a kernel.
+    pub kernel: u64,
+    /// `dev`.
+    pub dev: i32,
+}
+impl<'a> Call<'a> for CuKernelGetAttribute {
+    const OPCODE: u32 = 83;
+    const NAME: &'static str = "cuKernelGetAttribute";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = CuKernelGetAttributeAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.attrib.to_word());
+        writer.word(self.kernel.to_word());
+        writer.word(self.dev.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            attrib: <u32>::from_word(reader.word()?)?,
+            kernel: <u64>::from_word(reader.word()?)?,
+            dev: <i32>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// What `cuKernelGetAttribute` brings back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CuKernelGetAttributeAnswer {
+    /// `pi`.
+    pub pi: i32,
+}
+impl Answer for CuKernelGetAttributeAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.pi.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self { pi: <i32>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+/// Call 84, `cuKernelSetAttribute`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuKernelSetAttribute {
+    /// `attrib`.
+    pub attrib: u32,
+    /// `val`.
+    pub val: i32,
+    /// Id of a kernel.
+    pub kernel: u64,
+    /// `dev`.
+    pub dev: i32,
+}
+impl<'a> Call<'a> for CuKernelSetAttribute {
+    const OPCODE: u32 = 84;
+    const NAME: &'static str = "cuKernelSetAttribute";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.attrib.to_word());
+        writer.word(self.val.to_word());
+        writer.word(self.kernel.to_word());
+        writer.word(self.dev.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            attrib: <u32>::from_word(reader.word()?)?,
+            val: <i32>::from_word(reader.word()?)?,
+            kernel: <u64>::from_word(reader.word()?)?,
+            dev: <i32>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 85, `cuFuncSetCacheConfig`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuFuncSetCacheConfig {
+    /// Id of a func.
+    pub hfunc: u64,
+    /// `config`.
+    pub config: u32,
+}
+impl<'a> Call<'a> for CuFuncSetCacheConfig {
+    const OPCODE: u32 = 85;
+    const NAME: &'static str = "cuFuncSetCacheConfig";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.hfunc.to_word());
+        writer.word(self.config.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            hfunc: <u64>::from_word(reader.word()?)?,
+            config: <u32>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 86, `cuKernelSetCacheConfig`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuKernelSetCacheConfig {
+    /// Id of a kernel.
+    pub kernel: u64,
+    /// `config`.
+    pub config: u32,
+    /// `dev`.
+    pub dev: i32,
+}
+impl<'a> Call<'a> for CuKernelSetCacheConfig {
+    const OPCODE: u32 = 86;
+    const NAME: &'static str = "cuKernelSetCacheConfig";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.kernel.to_word());
+        writer.word(self.config.to_word());
+        writer.word(self.dev.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            kernel: <u64>::from_word(reader.word()?)?,
+            config: <u32>::from_word(reader.word()?)?,
+            dev: <i32>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 87, `cuLibraryGetKernelCount`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuLibraryGetKernelCount {
+    /// Id of a library.
+    pub lib: u64,
+}
+impl<'a> Call<'a> for CuLibraryGetKernelCount {
+    const OPCODE: u32 = 87;
+    const NAME: &'static str = "cuLibraryGetKernelCount";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = CuLibraryGetKernelCountAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.lib.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self { lib: <u64>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// What `cuLibraryGetKernelCount` brings back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CuLibraryGetKernelCountAnswer {
+    /// `count`.
+    pub count: u32,
+}
+impl Answer for CuLibraryGetKernelCountAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.count.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self { count: <u32>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+/// Call 88, `vcudaLibraryKernelNames`.
+///
+/// names: each ended by a zero byte, in the driver's order; the guest asks for the kernels by name.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaLibraryKernelNames {
+    /// Id of a library.
+    pub lib: u64,
+}
+impl<'a> Call<'a> for VcudaLibraryKernelNames {
+    const OPCODE: u32 = 88;
+    const NAME: &'static str = "vcudaLibraryKernelNames";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = VcudaLibraryKernelNamesAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.lib.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self { lib: <u64>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// What `vcudaLibraryKernelNames` brings back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaLibraryKernelNamesAnswer {
+    /// A byte string.
+    pub names: Vec<u8>,
+}
+impl Answer for VcudaLibraryKernelNamesAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.bytes(&self.names);
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self { names: reader.bytes()?.to_vec() };
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+/// Call 89, `cuModuleGetLoadingMode`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuModuleGetLoadingMode {}
+impl<'a> Call<'a> for CuModuleGetLoadingMode {
+    const OPCODE: u32 = 89;
+    const NAME: &'static str = "cuModuleGetLoadingMode";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = CuModuleGetLoadingModeAnswer;
+
+    fn encode(&self, _writer: &mut Writer) {}
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let reader = Reader::new(bytes);
+        let call = Self {};
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// What `cuModuleGetLoadingMode` brings back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CuModuleGetLoadingModeAnswer {
+    /// `mode`.
+    pub mode: u32,
+}
+impl Answer for CuModuleGetLoadingModeAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.mode.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self { mode: <u32>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+/// Call 90, `cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags {
+    /// Id of a func.
+    pub func: u64,
+    /// `blockSize`.
+    pub block_size: i32,
+    /// `dynamicSMemSize`.
+    pub dynamic_s_mem_size: usize,
+    /// `flags`.
+    pub flags: u32,
+}
+impl<'a> Call<'a> for CuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags {
+    const OPCODE: u32 = 90;
+    const NAME: &'static str = "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = CuOccupancyMaxActiveBlocksPerMultiprocessorWithFlagsAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.func.to_word());
+        writer.word(self.block_size.to_word());
+        writer.word(self.dynamic_s_mem_size.to_word());
+        writer.word(self.flags.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            func: <u64>::from_word(reader.word()?)?,
+            block_size: <i32>::from_word(reader.word()?)?,
+            dynamic_s_mem_size: <usize>::from_word(reader.word()?)?,
+            flags: <u32>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// What `cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags` brings back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CuOccupancyMaxActiveBlocksPerMultiprocessorWithFlagsAnswer {
+    /// `numBlocks`.
+    pub num_blocks: i32,
+}
+impl Answer for CuOccupancyMaxActiveBlocksPerMultiprocessorWithFlagsAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.num_blocks.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self { num_blocks: <i32>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+/// Call 91, `cuOccupancyAvailableDynamicSMemPerBlock`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuOccupancyAvailableDynamicSMemPerBlock {
+    /// Id of a func.
+    pub func: u64,
+    /// `numBlocks`.
+    pub num_blocks: i32,
+    /// `blockSize`.
+    pub block_size: i32,
+}
+impl<'a> Call<'a> for CuOccupancyAvailableDynamicSMemPerBlock {
+    const OPCODE: u32 = 91;
+    const NAME: &'static str = "cuOccupancyAvailableDynamicSMemPerBlock";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = CuOccupancyAvailableDynamicSMemPerBlockAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.func.to_word());
+        writer.word(self.num_blocks.to_word());
+        writer.word(self.block_size.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            func: <u64>::from_word(reader.word()?)?,
+            num_blocks: <i32>::from_word(reader.word()?)?,
+            block_size: <i32>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// What `cuOccupancyAvailableDynamicSMemPerBlock` brings back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CuOccupancyAvailableDynamicSMemPerBlockAnswer {
+    /// `dynamicSmemSize`.
+    pub dynamic_smem_size: usize,
+}
+impl Answer for CuOccupancyAvailableDynamicSMemPerBlockAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.dynamic_smem_size.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self { dynamic_smem_size: <usize>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+/// Call 92, `cuFuncLoad`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuFuncLoad {
+    /// Id of a func.
+    pub function: u64,
+}
+impl<'a> Call<'a> for CuFuncLoad {
+    const OPCODE: u32 = 92;
+    const NAME: &'static str = "cuFuncLoad";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.function.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self { function: <u64>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 93, `cuFuncIsLoaded`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuFuncIsLoaded {
+    /// Id of a func.
+    pub function: u64,
+}
+impl<'a> Call<'a> for CuFuncIsLoaded {
+    const OPCODE: u32 = 93;
+    const NAME: &'static str = "cuFuncIsLoaded";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = CuFuncIsLoadedAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.function.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self { function: <u64>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// What `cuFuncIsLoaded` brings back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CuFuncIsLoadedAnswer {
+    /// `state`.
+    pub state: u32,
+}
+impl Answer for CuFuncIsLoadedAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.state.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self { state: <u32>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+/// Call 100, `vcudaLaunch`.
+///
+/// params: the parameter buffer as the layout has it. attributes: CUlaunchAttribute_id (le32), 0
+/// (le32), then 64 bytes of value, each; only those that hold no pointer or handle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaLaunch<'a> {
+    /// Id of a func.
+    pub f: u64,
+    /// `gridX`.
+    pub grid_x: u32,
+    /// `gridY`.
+    pub grid_y: u32,
+    /// `gridZ`.
+    pub grid_z: u32,
+    /// `blockX`.
+    pub block_x: u32,
+    /// `blockY`.
+    pub block_y: u32,
+    /// `blockZ`.
+    pub block_z: u32,
+    /// `sharedMemBytes`.
+    pub shared_mem_bytes: u32,
+    /// Id of a stream.
+    pub h_stream: u64,
+    /// A byte string.
+    pub params: &'a [u8],
+    /// A byte string.
+    pub attributes: &'a [u8],
+}
+impl<'a> Call<'a> for VcudaLaunch<'a> {
+    const OPCODE: u32 = 100;
+    const NAME: &'static str = "vcudaLaunch";
+    const WAITED: bool = false;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.f.to_word());
+        writer.word(self.grid_x.to_word());
+        writer.word(self.grid_y.to_word());
+        writer.word(self.grid_z.to_word());
+        writer.word(self.block_x.to_word());
+        writer.word(self.block_y.to_word());
+        writer.word(self.block_z.to_word());
+        writer.word(self.shared_mem_bytes.to_word());
+        writer.word(self.h_stream.to_word());
+        writer.bytes(self.params);
+        writer.bytes(self.attributes);
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            f: <u64>::from_word(reader.word()?)?,
+            grid_x: <u32>::from_word(reader.word()?)?,
+            grid_y: <u32>::from_word(reader.word()?)?,
+            grid_z: <u32>::from_word(reader.word()?)?,
+            block_x: <u32>::from_word(reader.word()?)?,
+            block_y: <u32>::from_word(reader.word()?)?,
+            block_z: <u32>::from_word(reader.word()?)?,
+            shared_mem_bytes: <u32>::from_word(reader.word()?)?,
+            h_stream: <u64>::from_word(reader.word()?)?,
+            params: reader.bytes()?,
+            attributes: reader.bytes()?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 101, `vcudaLaunchCooperative`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaLaunchCooperative<'a> {
+    /// Id of a func.
+    pub f: u64,
+    /// `gridX`.
+    pub grid_x: u32,
+    /// `gridY`.
+    pub grid_y: u32,
+    /// `gridZ`.
+    pub grid_z: u32,
+    /// `blockX`.
+    pub block_x: u32,
+    /// `blockY`.
+    pub block_y: u32,
+    /// `blockZ`.
+    pub block_z: u32,
+    /// `sharedMemBytes`.
+    pub shared_mem_bytes: u32,
+    /// Id of a stream.
+    pub h_stream: u64,
+    /// A byte string.
+    pub params: &'a [u8],
+}
+impl<'a> Call<'a> for VcudaLaunchCooperative<'a> {
+    const OPCODE: u32 = 101;
+    const NAME: &'static str = "vcudaLaunchCooperative";
+    const WAITED: bool = false;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.f.to_word());
+        writer.word(self.grid_x.to_word());
+        writer.word(self.grid_y.to_word());
+        writer.word(self.grid_z.to_word());
+        writer.word(self.block_x.to_word());
+        writer.word(self.block_y.to_word());
+        writer.word(self.block_z.to_word());
+        writer.word(self.shared_mem_bytes.to_word());
+        writer.word(self.h_stream.to_word());
+        writer.bytes(self.params);
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            f: <u64>::from_word(reader.word()?)?,
+            grid_x: <u32>::from_word(reader.word()?)?,
+            grid_y: <u32>::from_word(reader.word()?)?,
+            grid_z: <u32>::from_word(reader.word()?)?,
+            block_x: <u32>::from_word(reader.word()?)?,
+            block_y: <u32>::from_word(reader.word()?)?,
+            block_z: <u32>::from_word(reader.word()?)?,
+            shared_mem_bytes: <u32>::from_word(reader.word()?)?,
+            h_stream: <u64>::from_word(reader.word()?)?,
+            params: reader.bytes()?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 102, `vcudaHostFunc`.
+///
+/// The stream stops there until the guest has run its function and says Done. A guest thread asks
+/// for the next token (0: none will come any more).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaHostFunc {
+    /// Id of a stream.
+    pub h_stream: u64,
+    /// `token`.
+    pub token: u64,
+}
+impl<'a> Call<'a> for VcudaHostFunc {
+    const OPCODE: u32 = 102;
+    const NAME: &'static str = "vcudaHostFunc";
+    const WAITED: bool = false;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.h_stream.to_word());
+        writer.word(self.token.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            h_stream: <u64>::from_word(reader.word()?)?,
+            token: <u64>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 103, `vcudaHostFuncNext`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaHostFuncNext {}
+impl<'a> Call<'a> for VcudaHostFuncNext {
+    const OPCODE: u32 = 103;
+    const NAME: &'static str = "vcudaHostFuncNext";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = VcudaHostFuncNextAnswer;
+
+    fn encode(&self, _writer: &mut Writer) {}
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let reader = Reader::new(bytes);
+        let call = Self {};
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// What `vcudaHostFuncNext` brings back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaHostFuncNextAnswer {
+    /// `token`.
+    pub token: u64,
+}
+impl Answer for VcudaHostFuncNextAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.token.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self { token: <u64>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+/// Call 104, `vcudaHostFuncDone`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaHostFuncDone {
+    /// `token`.
+    pub token: u64,
+}
+impl<'a> Call<'a> for VcudaHostFuncDone {
+    const OPCODE: u32 = 104;
+    const NAME: &'static str = "vcudaHostFuncDone";
+    const WAITED: bool = false;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.token.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self { token: <u64>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(call)
+    }
+}

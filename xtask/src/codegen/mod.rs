@@ -1,0 +1,44 @@
+//! From `protocol/api.table` to the code of both sides.
+
+mod parse;
+mod protocol;
+
+use std::error::Error;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Writes the generated files, or with `check` compares them with what is there.
+pub fn run(check: bool) -> Result<(), Box<dyn Error>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in the workspace");
+    let table = root.join("protocol/api.table");
+    let text = std::fs::read_to_string(&table)?;
+    let entries = parse::parse(&text).map_err(|e| format!("{}: {e}", table.display()))?;
+    let outputs: [(PathBuf, String); 1] =
+        [(root.join("protocol/src/generated/calls.rs"), protocol::generate(&entries))];
+    for (path, code) in outputs {
+        let code = format(&code)?;
+        if !check {
+            std::fs::write(&path, code)?;
+        } else if std::fs::read_to_string(&path).unwrap_or_default() != code {
+            return Err(format!("{} is out of date: cargo xtask codegen", path.display()).into());
+        }
+    }
+    Ok(())
+}
+
+/// Formats generated code as the rest of the workspace is.
+fn format(code: &str) -> Result<String, Box<dyn Error>> {
+    let config = concat!(env!("CARGO_MANIFEST_DIR"), "/../rustfmt.toml");
+    let mut child = Command::new("rustfmt")
+        .args(["--edition", "2024", "--config-path", config])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    child.stdin.take().expect("stdin is piped").write_all(code.as_bytes())?;
+    let output = child.wait_with_output()?;
+    if !output.status.success() {
+        return Err("rustfmt refused the generated code".into());
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
