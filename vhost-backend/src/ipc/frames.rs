@@ -1,0 +1,152 @@
+//! Frames on the stream between a device process and a worker: a header of two lengths, the
+//! encoded message, and a body of raw bytes.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::seqpacket::{receive_bytes, send_bytes};
+
+/// The longest encoded message: an Attach with as many pieces as a region may have.
+pub const MAX_HEAD: usize = 1 << 20;
+const PREFIX: usize = 8;
+
+/// A message with its body, as bytes.
+pub fn frame(message: &impl Serialize, body: &[u8]) -> io::Result<Vec<u8>> {
+    let mut frame = postcard::to_extend(message, vec![0; PREFIX]).map_err(io::Error::other)?;
+    let head = frame.len() - PREFIX;
+    frame[..4].copy_from_slice(&(head as u32).to_le_bytes());
+    frame[4..8].copy_from_slice(&(body.len() as u32).to_le_bytes());
+    frame.extend_from_slice(body);
+    Ok(frame)
+}
+
+/// Sends a whole frame on a blocking socket.
+pub fn send(
+    socket: &impl AsRawFd,
+    message: &impl Serialize,
+    body: &[u8],
+    fds: &[RawFd],
+) -> io::Result<()> {
+    let frame = frame(message, body)?;
+    let mut sent = send_bytes(socket, &frame, fds)?;
+    while sent < frame.len() {
+        sent += send_bytes(socket, &frame[sent..], &[])?;
+    }
+    Ok(())
+}
+
+/// Frames that wait to be written to a non-blocking socket.
+#[derive(Default)]
+pub struct Outgoing {
+    queue: VecDeque<(Vec<u8>, usize, Option<OwnedFd>)>,
+    bytes: usize,
+}
+
+impl Outgoing {
+    /// Adds a frame, with at most one descriptor.
+    pub fn push(&mut self, frame: Vec<u8>, fd: Option<OwnedFd>) {
+        self.bytes += frame.len();
+        self.queue.push_back((frame, 0, fd));
+    }
+
+    /// Bytes that wait.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Writes what the socket takes.
+    pub fn flush(&mut self, socket: &impl AsRawFd) -> io::Result<()> {
+        while let Some((frame, sent, fd)) = self.queue.front_mut() {
+            let fds: Vec<RawFd> = fd.iter().map(AsRawFd::as_raw_fd).collect();
+            match send_bytes(socket, &frame[*sent..], &fds) {
+                Ok(count) => {
+                    *fd = None;
+                    *sent += count;
+                    self.bytes -= count;
+                    if *sent == frame.len() {
+                        self.queue.pop_front();
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Frames as they come in, from a blocking or a non-blocking socket.
+pub struct Incoming {
+    buffer: Vec<u8>,
+    start: usize,
+    max_body: usize,
+    fds: VecDeque<OwnedFd>,
+}
+
+impl Incoming {
+    /// A reader that takes bodies of at most `max_body` bytes.
+    pub fn new(max_body: usize) -> Self {
+        Self { buffer: Vec::new(), start: 0, max_body, fds: VecDeque::new() }
+    }
+
+    /// Reads once. `Ok(false)`: the other end is gone.
+    pub fn read(&mut self, socket: &impl AsRawFd) -> io::Result<bool> {
+        if self.start > 0 {
+            self.buffer.drain(..self.start);
+            self.start = 0;
+        }
+        let have = self.buffer.len();
+        self.buffer.resize(have + 64 * 1024, 0);
+        let received = receive_bytes(socket, &mut self.buffer[have..]);
+        let (count, fds) = match received {
+            Ok(received) => received,
+            Err(error) => {
+                self.buffer.truncate(have);
+                return Err(error);
+            }
+        };
+        self.buffer.truncate(have + count);
+        self.fds.extend(fds);
+        if self.fds.len() > 64 {
+            return Err(invalid("more descriptors than messages that take one"));
+        }
+        Ok(count > 0)
+    }
+
+    /// The next whole frame that has been read: its message and body.
+    pub fn next<T: DeserializeOwned>(&mut self) -> io::Result<Option<(T, Vec<u8>)>> {
+        let bytes = &self.buffer[self.start..];
+        let Some(prefix) = bytes.get(..PREFIX) else { return Ok(None) };
+        let length = |at: usize| {
+            u32::from_le_bytes(prefix[at..at + 4].try_into().expect("four bytes")) as usize
+        };
+        let (head, body) = (length(0), length(4));
+        if head > MAX_HEAD || body > self.max_body {
+            return Err(invalid("a frame is too long"));
+        }
+        let Some(frame) = bytes.get(PREFIX..PREFIX + head + body) else { return Ok(None) };
+        let message = postcard::from_bytes(&frame[..head])
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        let body = frame[head..].to_vec();
+        self.start += PREFIX + head + body.len();
+        Ok(Some((message, body)))
+    }
+
+    /// The descriptor that came with a message.
+    pub fn take_fd(&mut self) -> Option<OwnedFd> {
+        self.fds.pop_front()
+    }
+}
+
+fn invalid(what: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}

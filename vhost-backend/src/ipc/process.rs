@@ -1,0 +1,79 @@
+//! Small things that every one of the processes does to itself.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+/// Has this process killed when the thread that started it ends. A change of user clears this, so
+/// it is called again after one.
+pub fn die_with_parent(parent: libc::pid_t) -> io::Result<()> {
+    // SAFETY: prctl with integers only.
+    if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: no arguments. The parent may have ended before the call above.
+    if unsafe { libc::getppid() } != parent {
+        return Err(io::Error::other("the process that started this one is gone"));
+    }
+    Ok(())
+}
+
+/// The parent's process id.
+pub fn parent() -> libc::pid_t {
+    // SAFETY: no arguments.
+    unsafe { libc::getppid() }
+}
+
+/// Becomes a user for good: group, no supplementary groups, user; no new privileges; and nobody
+/// but root may look into this process.
+pub fn become_user(uid: Option<u32>, gid: Option<u32>) -> io::Result<()> {
+    let check = |what: &str, result: libc::c_int| {
+        if result < 0 {
+            let error = io::Error::last_os_error();
+            return Err(io::Error::new(error.kind(), format!("{what}: {error}")));
+        }
+        Ok(())
+    };
+    if let Some(gid) = gid {
+        // SAFETY: an empty list of groups; then integers only.
+        unsafe {
+            check("setgroups", libc::setgroups(0, std::ptr::null()))?;
+            check("setresgid", libc::setresgid(gid, gid, gid))?;
+        }
+    }
+    if let Some(uid) = uid {
+        // SAFETY: integers only.
+        check("setresuid", unsafe { libc::setresuid(uid, uid, uid) })?;
+    }
+    // SAFETY: integers only.
+    unsafe {
+        check("no_new_privs", libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))?;
+        check("dumpable", libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0))
+    }
+}
+
+/// Takes a descriptor that this process was started with. To be called once for each number.
+pub fn inherited(fd: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: F_SETFD takes an integer, and fails if there is no such descriptor.
+    if unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor exists, was passed to this process, and nothing else here owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Makes a descriptor non-blocking.
+pub fn set_nonblocking(fd: &impl AsRawFd) -> io::Result<()> {
+    // SAFETY: F_GETFL and F_SETFL take and give integers.
+    unsafe {
+        let flags = libc::fcntl(fd.as_raw_fd(), libc::F_GETFL);
+        if flags < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        if flags & libc::O_NONBLOCK == 0
+            && libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags | libc::O_NONBLOCK) < 0
+        {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! Small messages with descriptors, over a pair of seqpacket sockets.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// The longest message: an environment and the names around it fit.
+pub const MAX_MESSAGE: usize = 16 * 1024;
+/// The most descriptors in one message.
+pub const MAX_FDS: usize = 4;
+
+/// A connected pair, closed on exec.
+pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    socketpair(libc::SOCK_SEQPACKET)
+}
+
+/// A connected pair of stream sockets, closed on exec.
+pub fn stream_pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    socketpair(libc::SOCK_STREAM)
+}
+
+fn socketpair(kind: libc::c_int) -> io::Result<(OwnedFd, OwnedFd)> {
+    let mut fds = [-1; 2];
+    // SAFETY: `fds` has room for the two descriptors.
+    if unsafe { libc::socketpair(libc::AF_UNIX, kind | libc::SOCK_CLOEXEC, 0, fds.as_mut_ptr()) }
+        < 0
+    {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: both descriptors are new and nobody else's.
+    Ok(unsafe { (OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])) })
+}
+
+/// Sends one message. Blocks as the socket does.
+pub fn send(socket: &impl AsRawFd, message: &impl Serialize, fds: &[RawFd]) -> io::Result<()> {
+    let mut buffer = [0u8; MAX_MESSAGE];
+    let bytes = postcard::to_slice(message, &mut buffer).map_err(io::Error::other)?;
+    send_bytes(socket, bytes, fds).map(|_| ())
+}
+
+/// Receives one message and its descriptors; `None` when the other end is gone.
+pub fn receive<T: DeserializeOwned>(
+    socket: &impl AsRawFd,
+) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
+    let mut buffer = [0u8; MAX_MESSAGE];
+    let (len, fds) = receive_bytes(socket, &mut buffer)?;
+    if len == 0 {
+        return Ok(None);
+    }
+    let message = postcard::from_bytes(&buffer[..len])
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+    Ok(Some((message, fds)))
+}
+
+const CONTROL_BYTES: usize = 128;
+
+/// Room for control messages, aligned as they must be.
+#[repr(C, align(8))]
+struct Control([u8; CONTROL_BYTES]);
+
+/// One sendmsg, with descriptors on the first byte. Never raises SIGPIPE.
+pub(super) fn send_bytes(socket: &impl AsRawFd, bytes: &[u8], fds: &[RawFd]) -> io::Result<usize> {
+    assert!(fds.len() <= MAX_FDS, "a message carries at most {MAX_FDS} descriptors");
+    let mut iov = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+    let mut control = Control([0; CONTROL_BYTES]);
+    // SAFETY: zeros are a valid msghdr.
+    let mut msg: libc::msghdr = unsafe { std::mem::zeroed() };
+    msg.msg_iov = &mut iov;
+    msg.msg_iovlen = 1;
+    if !fds.is_empty() {
+        let payload = size_of_val(fds) as u32;
+        msg.msg_control = control.0.as_mut_ptr().cast();
+        // SAFETY: CMSG_SPACE only computes; MAX_FDS descriptors fit in CONTROL_BYTES.
+        msg.msg_controllen = unsafe { libc::CMSG_SPACE(payload) } as _;
+        // SAFETY: the control buffer is aligned and has CMSG_SPACE(payload) bytes, so the first
+        // header and its data lie in it.
+        unsafe {
+            let header = libc::CMSG_FIRSTHDR(&msg);
+            (*header).cmsg_level = libc::SOL_SOCKET;
+            (*header).cmsg_type = libc::SCM_RIGHTS;
+            (*header).cmsg_len = libc::CMSG_LEN(payload) as _;
+            std::ptr::copy_nonoverlapping(
+                fds.as_ptr().cast::<u8>(),
+                libc::CMSG_DATA(header),
+                payload as usize,
+            );
+        }
+    }
+    loop {
+        // SAFETY: `msg` points at buffers that live across the call.
+        let sent = unsafe { libc::sendmsg(socket.as_raw_fd(), &msg, libc::MSG_NOSIGNAL) };
+        if sent >= 0 {
+            return Ok(sent as usize);
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+/// One recvmsg; the descriptors are closed on exec. Truncated messages are an error.
+pub(super) fn receive_bytes(
+    socket: &impl AsRawFd,
+    buffer: &mut [u8],
+) -> io::Result<(usize, Vec<OwnedFd>)> {
+    let mut iov = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    let mut control = Control([0; CONTROL_BYTES]);
+    // SAFETY: zeros are a valid msghdr.
+    let mut msg: libc::msghdr = unsafe { std::mem::zeroed() };
+    msg.msg_iov = &mut iov;
+    msg.msg_iovlen = 1;
+    msg.msg_control = control.0.as_mut_ptr().cast();
+    msg.msg_controllen = CONTROL_BYTES as _;
+    let len = loop {
+        // SAFETY: `msg` points at buffers that live across the call and have the lengths given.
+        let len = unsafe { libc::recvmsg(socket.as_raw_fd(), &mut msg, libc::MSG_CMSG_CLOEXEC) };
+        if len >= 0 {
+            break len as usize;
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    };
+    let mut fds = Vec::new();
+    // SAFETY: the kernel filled the control buffer; CMSG_FIRSTHDR and CMSG_NXTHDR stay inside the
+    // length that it announced, and each SCM_RIGHTS descriptor is new and ours.
+    unsafe {
+        let mut header = libc::CMSG_FIRSTHDR(&msg);
+        while !header.is_null() {
+            if (*header).cmsg_level == libc::SOL_SOCKET && (*header).cmsg_type == libc::SCM_RIGHTS {
+                let bytes = (*header).cmsg_len as usize - libc::CMSG_LEN(0) as usize;
+                let data = libc::CMSG_DATA(header).cast::<RawFd>();
+                for index in 0..bytes / size_of::<RawFd>() {
+                    fds.push(OwnedFd::from_raw_fd(data.add(index).read_unaligned()));
+                }
+            }
+            header = libc::CMSG_NXTHDR(&msg, header);
+        }
+    }
+    if msg.msg_flags & (libc::MSG_TRUNC | libc::MSG_CTRUNC) != 0 {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "a message was cut off"));
+    }
+    Ok((len, fds))
+}

@@ -1,0 +1,73 @@
+//! The worker's end of the VM's account of device memory, which the broker keeps.
+
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex};
+
+use crate::ipc::messages::{ToBroker, ToWorker};
+use crate::ipc::seqpacket;
+
+/// The VM has no room for so much device memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the VM's memory.max has no room for {bytes} bytes more")]
+pub struct OutOfMemory {
+    /// What was asked for.
+    pub bytes: u64,
+}
+
+/// The account as it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Usage {
+    /// Bytes reserved by all sessions of the VM.
+    pub used: u64,
+    /// The VM's memory.max.
+    pub max: u64,
+}
+
+/// The VM's account. Reserve before device memory is taken, release after it was given back, both
+/// in what it really takes (its granularity). What is reserved when the worker dies is given back
+/// once it has been reaped.
+#[derive(Clone)]
+pub struct Ledger {
+    /// One question at a time: each is answered before the next is asked.
+    socket: Arc<Mutex<OwnedFd>>,
+}
+
+impl Ledger {
+    pub(super) fn new(socket: Arc<Mutex<OwnedFd>>) -> Self {
+        Self { socket }
+    }
+
+    /// Takes `bytes` of the account, or nothing. Costs about 10 us.
+    pub fn reserve(&self, bytes: u64) -> Result<(), OutOfMemory> {
+        match self.ask(&ToBroker::Reserve { bytes }) {
+            ToWorker::Granted => Ok(()),
+            _ => Err(OutOfMemory { bytes }),
+        }
+    }
+
+    /// Gives `bytes` back that were reserved by this worker.
+    pub fn release(&self, bytes: u64) {
+        self.ask(&ToBroker::Release { bytes });
+    }
+
+    /// The account as it stands: what cuMemGetInfo and cuDeviceTotalMem tell.
+    pub fn usage(&self) -> Usage {
+        match self.ask(&ToBroker::Query) {
+            ToWorker::Usage { used, max } => Usage { used, max },
+            _ => Usage { used: 0, max: 0 },
+        }
+    }
+
+    /// A broker that is gone, or answers nonsense, means that nobody keeps the account: then
+    /// nothing may run, and the worker ends.
+    fn ask(&self, question: &ToBroker) -> ToWorker {
+        let socket = self.socket.lock().unwrap_or_else(|error| error.into_inner());
+        let answer = seqpacket::send(&*socket, question, &[])
+            .and_then(|()| seqpacket::receive::<ToWorker>(&*socket));
+        match answer {
+            Ok(Some((answer, _))) => answer,
+            Ok(None) => super::end("the broker is gone"),
+            Err(error) => super::end(&format!("the broker does not answer: {error}")),
+        }
+    }
+}

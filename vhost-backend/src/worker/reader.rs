@@ -1,0 +1,222 @@
+//! The ring reader: the one thread that takes commands, and never blocks in one.
+
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use protocol::ring::HostRing;
+use protocol::uapi;
+
+use super::WorkerError;
+use super::control::{Device, Task};
+use super::executor::{Command, Executor, Pending, Session};
+use super::region::RegionKind;
+use super::reply::{PostedError, ReplyTo, RingRegion};
+
+/// Commands taken before the reader looks at anything else.
+const BATCH: usize = 64;
+/// The spinning time is never adapted below this, or no spin could ever succeed again.
+const MIN_SPIN: Duration = Duration::from_micros(4);
+
+/// The loop's state.
+pub(super) struct Reader {
+    session: Session,
+    executor: Box<dyn Executor>,
+    device: Device,
+    mailbox: mpsc::Receiver<Task>,
+    wake: Arc<OwnedFd>,
+    /// The ring's consumer, and what keeps its pages mapped.
+    ring: Option<(HostRing, Arc<RingRegion>)>,
+    had_ring: bool,
+    posted: Arc<PostedError>,
+    /// The longest time to spin, and the time that seems worth while now.
+    max_spin: Duration,
+    spin: Duration,
+    args: Vec<u8>,
+}
+
+impl Reader {
+    pub(super) fn new(
+        session: Session,
+        executor: Box<dyn Executor>,
+        device: Device,
+        mailbox: mpsc::Receiver<Task>,
+        wake: Arc<OwnedFd>,
+        spin: Duration,
+    ) -> Self {
+        Self {
+            session,
+            executor,
+            device,
+            mailbox,
+            wake,
+            ring: None,
+            had_ring: false,
+            posted: Arc::default(),
+            max_spin: spin,
+            spin,
+            args: Vec::new(),
+        }
+    }
+
+    /// Serves until the process is ended from outside or by a broken protocol.
+    pub(super) fn run(mut self) -> Result<(), WorkerError> {
+        let mut idle_since: Option<Instant> = None;
+        loop {
+            let mut worked = false;
+            if self.session.waker.take_attention() {
+                worked = true;
+                while let Ok(task) = self.mailbox.try_recv() {
+                    self.act(task);
+                }
+            }
+            worked |= self.take_commands();
+            let pending = self.executor.poll();
+            if worked {
+                if idle_since.take().is_some() {
+                    self.spin = self.max_spin.min(self.spin * 2);
+                }
+                continue;
+            }
+            let now = Instant::now();
+            let idle = now.duration_since(*idle_since.get_or_insert(now));
+            if idle < self.spin {
+                std::hint::spin_loop();
+                continue;
+            }
+            let timeout = match pending {
+                Pending::Nothing => None,
+                Pending::Soon => {
+                    // Somebody else may need this processor to make that something end.
+                    std::thread::yield_now();
+                    continue;
+                }
+                Pending::Within(timeout) => Some(timeout),
+            };
+            // Nothing came while spinning: spin less next time.
+            self.spin = (self.spin / 2).max(MIN_SPIN.min(self.max_spin));
+            if self.sleep(timeout) {
+                idle_since = None;
+            }
+        }
+    }
+
+    /// Sleeps by the ring's rule; `false` if something came in the last moment.
+    fn sleep(&mut self, timeout: Option<Duration>) -> bool {
+        if let Some((ring, _)) = &self.ring
+            && !ring.begin_sleep()
+        {
+            return false;
+        }
+        self.session.waker.sleep(timeout);
+        if let Some((ring, _)) = &self.ring {
+            ring.end_sleep();
+        }
+        true
+    }
+
+    /// Executes what the ring holds, up to a batch. Whether there was anything.
+    fn take_commands(&mut self) -> bool {
+        let Some((ring, region)) = &mut self.ring else { return false };
+        let mut count = 0;
+        while count < BATCH {
+            let cmd = match ring.pop(&mut self.args) {
+                Ok(Some(cmd)) => cmd,
+                Ok(None) => break,
+                Err(error) => break_off(&self.device, error.to_string()),
+            };
+            count += 1;
+            let Some(reply) = ReplyTo::ring(region, &cmd, &self.posted) else {
+                let reason = format!(
+                    "a reply of {} bytes at {} is outside the arena",
+                    cmd.reply_len, cmd.reply
+                );
+                break_off(&self.device, reason)
+            };
+            let command =
+                Command { opcode: cmd.opcode, thread: cmd.thread, ctx: cmd.ctx, args: &self.args };
+            self.executor.execute(&command, reply);
+        }
+        if count > 0 {
+            // The head has moved: a guest that waits for room can go on.
+            region.wake_guest();
+        }
+        count > 0
+    }
+
+    fn act(&mut self, task: Task) {
+        match task {
+            Task::Attach { request, region, kind, vaddr, ring_bytes, pieces } => {
+                let status = match RegionKind::from_wire(kind) {
+                    Some(kind) => self.attach(region, kind, vaddr, ring_bytes as usize, &pieces),
+                    None => uapi::ERR_INVALID,
+                };
+                self.device.done(request, status);
+            }
+            Task::Detach { request, region } => self.detach(request, region),
+            Task::Submit { request, room, cmd, args } => {
+                let out = Arc::new(self.device.clone());
+                let reply = ReplyTo::plain(out, request, room, &self.posted);
+                let command =
+                    Command { opcode: cmd.opcode, thread: cmd.thread, ctx: cmd.ctx, args: &args };
+                self.executor.execute(&command, reply);
+            }
+        }
+    }
+
+    fn attach(
+        &mut self,
+        id: u32,
+        kind: RegionKind,
+        vaddr: u64,
+        ring_bytes: usize,
+        pieces: &[(Arc<OwnedFd>, u64, u64)],
+    ) -> u32 {
+        if kind == RegionKind::Ring && self.had_ring {
+            return uapi::ERR_EXISTS;
+        }
+        let region = match Task::map(&self.session.regions, id, kind, vaddr, pieces) {
+            Ok(region) => region,
+            Err(error) => {
+                tracing::warn!(session = self.session.label, region = id, "{error}");
+                return uapi::ERR_MEMORY;
+            }
+        };
+        if kind == RegionKind::Ring {
+            match RingRegion::new(region.clone(), ring_bytes, self.wake.clone()) {
+                Ok(ring) => {
+                    let ring = Arc::new(ring);
+                    self.posted.show_in(&ring);
+                    self.ring = Some((HostRing::new(ring.shared()), ring));
+                    self.had_ring = true;
+                }
+                Err(error) => {
+                    tracing::warn!(session = self.session.label, region = id, "{error}");
+                    self.session.regions.detach(id, || {});
+                    return uapi::ERR_INVALID;
+                }
+            }
+        }
+        self.executor.region_attached(&region);
+        uapi::OK
+    }
+
+    fn detach(&mut self, request: u64, id: u32) {
+        let device = self.device.clone();
+        let told = move || device.done(request, uapi::OK);
+        let Some(region) = self.session.regions.detach(id, told) else {
+            self.device.done(request, uapi::ERR_INVALID);
+            return;
+        };
+        if region.kind() == RegionKind::Ring {
+            self.ring = None;
+        }
+        self.executor.region_detaching(region);
+    }
+}
+
+/// The guest process broke the protocol: its session ends, and with it this process.
+fn break_off(device: &Device, reason: String) -> ! {
+    device.broken(reason.clone());
+    super::end(&format!("the guest process broke the protocol: {reason}"))
+}
