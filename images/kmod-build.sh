@@ -17,6 +17,10 @@ mkdir -p "$out"
 out="$(readlink -f "$out")"
 # Times are kept, so that make sees what changed.
 cp -rp "$folder/." "$out/"
+# The driver's uAPI header lies in the protocol's folder; installed, it is next to the sources.
+if [ -d "$folder/../protocol/include/uapi" ]; then
+    cp -rp "$folder/../protocol/include/uapi" "$out/"
+fi
 
 if [ "$series" = uml ]; then
     kernel="$("$IMAGES_DIR/uml-kernel.sh" --print)"

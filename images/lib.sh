@@ -181,14 +181,17 @@ require_version() {
 
 # fetch_deb PKG: downloads one package from the suites of apt_setup; prints its path.
 fetch_deb() {
-    local dir="$APT_ARCHIVES" out
-    out="$(cd "$dir" && apt-get download --print-uris "$1" | awk 'END { print $2 }')"
-    [ -n "$out" ] || die "there is no package '$1' in $(basename -- "$APT_ROOT")"
-    if [ ! -s "$dir/$out" ]; then
-        log "downloading $out"
-        (cd "$dir" && apt-get download -qq "$1" >&2)
+    local version file
+    version="$(apt_version "$1")"
+    case "$version" in
+        '' | '(none)') die "there is no package '$1' in $(basename -- "$APT_ROOT")" ;;
+    esac
+    file="$APT_ARCHIVES/$1_${version//:/%3a}"
+    if ! compgen -G "${file}_*.deb" >/dev/null; then
+        log "downloading $1 $version"
+        (cd "$APT_ARCHIVES" && apt-get download -qq "$1" >&2)
     fi
-    printf '%s\n' "$dir/$out"
+    compgen -G "${file}_*.deb"
 }
 
 # quietly LOG CMD...: runs CMD with its output added to LOG, whose end is shown on failure.

@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# Builds the user-mode Linux kernel that tests boot: a VM that needs no KVM.
+#
+#   images/uml-kernel.sh            build if needed; prints nothing but the log
+#   images/uml-kernel.sh --print    the same, then prints the directory on stdout
+#
+# Result, under $VIRTIO_CUDA_CACHE/uml/VERSION-REVISION/ (and the link uml/current):
+#   linux     the kernel, stripped
+#   build/    the tree that modules build against:
+#             make -C …/uml/current/build ARCH=um M=$PWD modules
+#
+# Source: Debian's linux-source package in trixie-backports. Least version 7.2: seccomp mode
+# (6.16) and SMP came to user-mode Linux late.
+set -euo pipefail
+. "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+
+LEAST=7.2
+# The series that the tests have seen is preferred to whatever is newest.
+PREFERRED=linux-source-7.2
+SUITE=trixie-backports
+# Bumped when the configuration below changes, so that cached kernels are rebuilt.
+CONFIG_REVISION=2
+
+UML="$CACHE/uml"
+
+finish() {
+    if [ "${1:-}" = --print ]; then
+        readlink -f "$UML/current"
+    fi
+    exit 0
+}
+
+if [ -x "$UML/current/linux" ] && [ "$(cat "$UML/current/revision" 2>/dev/null)" = "$CONFIG_REVISION" ]; then
+    log "user-mode Linux $(basename -- "$(readlink "$UML/current")") is built: $UML/current/linux"
+    finish "${1:-}"
+fi
+
+mkdir -p "$UML"
+exec 8>"$UML/lock"
+flock 8
+if [ -x "$UML/current/linux" ] && [ "$(cat "$UML/current/revision" 2>/dev/null)" = "$CONFIG_REVISION" ]; then
+    finish "${1:-}"
+fi
+
+ensure_packages gcc make flex bison bc libelf-dev xz-utils zstd kmod
+
+apt_setup trixie "$SUITE"
+apt_refresh
+package="$PREFERRED"
+if [ -z "$(apt_version "$package")" ]; then
+    # The metapackage linux-source names the newest.
+    package="$(apt-cache show -a linux-source | sed -n 's/^Depends: \(linux-source-[0-9.]*\).*/\1/p' |
+        sort -V | tail -n 1)"
+fi
+[ -n "$package" ] || die "no linux-source package in $SUITE"
+version="$(apt_version "$package")"
+require_version "$package" "$version" "$LEAST"
+deb="$(fetch_deb "$package")"
+
+# A kernel of another revision may be in use: it stays until the new one is ready.
+name="$version-$CONFIG_REVISION"
+out="$UML/$name"
+build="$out/build"
+rm -rf "$out"
+mkdir -p "$build"
+
+log "unpacking $package $version (a minute)"
+# Left out: what is large and takes no part in this build (Kconfig reads every architecture).
+dpkg-deb --fsys-tarfile "$deb" | tar -xO --wildcards './usr/src/linux-source-*.tar.xz' |
+    tar -xJ -C "$build" --strip-components=1 \
+        --exclude='*/arch/*/boot/dts/*' --exclude='*/Documentation/*/*' \
+        --exclude='*/tools/testing/*' --exclude='*/drivers/gpu/drm/amd/include/*'
+
+log "configuring"
+quietly "$out/config.log" make -s -C "$build" ARCH=um defconfig
+config() { "$build/scripts/config" --file "$build/.config" "$@"; }
+config --set-str LOCALVERSION "-virtio-cuda" -d LOCALVERSION_AUTO
+# The machine: several CPUs, vhost-user devices, the host's files as root.
+config -e SMP --set-val NR_CPUS 16 -e VIRTIO_UML -e HOSTFS -e MODULES -e MODULE_UNLOAD -d MODVERSIONS \
+    -e BLK_DEV_INITRD -e DEVTMPFS -e DEVTMPFS_MOUNT -d UML_TIME_TRAVEL_SUPPORT
+# What programs expect of a system.
+config -e PROC_FS -e SYSFS -e TMPFS -e TMPFS_XATTR -e SHMEM -e MEMFD_CREATE -e FUTEX \
+    -e EPOLL -e EVENTFD -e SIGNALFD -e TIMERFD -e INOTIFY_USER -e UNIX98_PTYS -e OVERLAY_FS \
+    -e FUSE_FS -e VIRTIO_FS -e UNIX -e PACKET -e USERFAULTFD -e ADVISE_SYSCALLS -e MEMBARRIER
+# What tests of the driver need. (Sleep states are not to be had together with SMP.)
+config -e IKCONFIG -e IKCONFIG_PROC -e DEBUG_FS -d DEBUG_INFO -e MAGIC_SYSRQ
+# Nothing of this is ever in such a VM, and it takes a third of the build.
+config -d SOUND -d MEDIA_SUPPORT -d USB_SUPPORT -d WIRELESS -d WLAN -d ETHERNET -d SCSI -d MD \
+    -d INPUT_TOUCHSCREEN
+quietly "$out/config.log" make -s -C "$build" ARCH=um olddefconfig
+for option in SMP VIRTIO_UML HOSTFS MODULES MODULE_UNLOAD BLK_DEV_INITRD DEVTMPFS OVERLAY_FS \
+    VIRTIO_FS MEMFD_CREATE TMPFS PROC_FS UNIX98_PTYS; do
+    grep -q "^CONFIG_$option=y" "$build/.config" ||
+        die "CONFIG_$option did not take effect in $build/.config"
+done
+
+log "building Linux $version for ARCH=um (5 to 8 minutes on 2 cores)"
+progress 100 "$out/build.log" nice -n 15 make -C "$build" ARCH=um -j"$(jobs_n)" \
+    KBUILD_BUILD_USER=virtio-cuda KBUILD_BUILD_HOST=virtio-cuda all
+progress 100 "$out/prepare.log" make -C "$build" ARCH=um -j"$(jobs_n)" modules_prepare
+
+strip -s -o "$out/linux" "$build/linux"
+
+log "booting it once"
+# hostfs as root, so that the program can be a script of ours.
+cat >"$out/boot-check" <<'INIT'
+#!/bin/sh
+mount -t proc proc /proc
+echo "virtio-cuda: guest runs Linux $(cat /proc/sys/kernel/osrelease) on $(grep -c ^processor /proc/cpuinfo) CPUs"
+echo o >/proc/sysrq-trigger
+sleep 5
+INIT
+chmod +x "$out/boot-check"
+start="$(date +%s%N)"
+timeout 60 "$out/linux" mem=256M ncpus=2 seccomp=on root=/dev/root rootfstype=hostfs \
+    rootflags=/ rw quiet init="$out/boot-check" con=null con0=null,fd:1 \
+    </dev/null >"$out/boot.log" 2>&1 || true
+ms=$((($(date +%s%N) - start) / 1000000))
+grep -q 'virtio-cuda: guest' "$out/boot.log" ||
+    die "the kernel did not boot to a program; its console is in $out/boot.log"
+
+# Sources and objects are not needed to build modules; headers, scripts and symbols are.
+log "trimming the build tree"
+find "$build" \( -path "$build/scripts" -o -path "$build/tools" \) -prune -o \
+    -type f \( -name '*.c' -o -name '*.o' -o -name '*.a' -o -name '.*.cmd' -o -name '*.S' \) \
+    ! -name 'module.lds*' -print0 | xargs -0 rm -f
+rm -f "$build/linux" "$build/vmlinux" "$build/vmlinux.unstripped"
+
+echo "$CONFIG_REVISION" >"$out/revision"
+ln -sfn "$name" "$UML/current"
+record uml-kernel "$version" "$SUITE:$package"
+log "ready: $out/linux ($(du -h "$out/linux" | cut -f1)), boots in $ms ms; build tree $(du -sh "$build" | cut -f1)"
+finish "${1:-}"
