@@ -106,6 +106,7 @@ pub fn get(context: CUcontext, key: *mut c_void) -> Option<*mut c_void> {
 /// Forgets all values of a context that ends, and calls their destructors. To be called by
 /// `cuCtxDestroy`, `cuDevicePrimaryCtxReset` and the last `cuDevicePrimaryCtxRelease`, while the
 /// context's handle is still valid.
+#[expect(clippy::not_unsafe_ptr_arg_deref, reason = "a handle, which is only passed on")]
 pub fn context_ended(context: CUcontext) {
     let ended: Vec<_> = {
         let mut values = write();

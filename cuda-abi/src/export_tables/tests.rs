@@ -50,13 +50,16 @@ fn word(table: *const usize, index: usize) -> usize {
     unsafe { table.add(index).read() }
 }
 
+/// Calls the function in a slot.
 macro_rules! call {
     ($table:expr, $index:expr, ($($kind:ty),*) -> $result:ty, $($argument:expr),*) => {{
-        // SAFETY: the function in that slot has that type.
-        let function: unsafe extern "C" fn($($kind),*) -> $result =
-            unsafe { core::mem::transmute(word($table, $index)) };
-        // SAFETY: its pointers are valid for the call.
-        unsafe { function($($argument),*) }
+        let address = word($table, $index);
+        // SAFETY: the function in that slot has that type, and its pointers are valid for the call.
+        unsafe {
+            core::mem::transmute::<usize, unsafe extern "C" fn($($kind),*) -> $result>(address)(
+                $($argument),*
+            )
+        }
     }};
 }
 
