@@ -22,8 +22,11 @@ use std::sync::OnceLock;
 
 /// What the tables need from the library that gives them out.
 pub trait Driver: Sync {
-    /// `cuDevicePrimaryCtxRetain`. cudart releases it with `cuDevicePrimaryCtxRelease`.
-    fn primary_context_retain(&self, device: CUdevice) -> Result<CUcontext, CUresult>;
+    /// The handle that a device's primary context has or will have. It is not retained and need
+    /// not exist yet: cudart asks for every device's as it starts, when
+    /// `cuDevicePrimaryCtxGetState` still has to read inactive, and calls
+    /// `cuDevicePrimaryCtxRetain` later, for the device that it uses.
+    fn primary_context(&self, device: CUdevice) -> Result<CUcontext, CUresult>;
 
     /// `cuCtxGetCurrent`: null where the thread has none. Called on almost every runtime call.
     fn current_context(&self) -> CUcontext;

@@ -111,10 +111,10 @@ fn or_current(given: CUcontext) -> Result<CUcontext, CUresult> {
     if context.is_null() { Err(CUresult::CUDA_ERROR_INVALID_CONTEXT) } else { Ok(context) }
 }
 
-/// CUDART_INTERFACE[2]: retains a device's primary context.
+/// CUDART_INTERFACE[2]: the handle of a device's primary context, which is not retained by it.
 unsafe extern "C" fn primary_context(out: *mut CUcontext, device: CUdevice) -> CUresult {
     // SAFETY: the caller's pointer, as this function's contract has it.
-    unsafe { store(out, driver().primary_context_retain(device)) }
+    unsafe { store(out, driver().primary_context(device)) }
 }
 
 /// CUDART_INTERFACE[12]: a shared cudart from 13.1 on has the driver load its compilers with it.

@@ -10,7 +10,7 @@ struct Fake {
 const PRIMARY: usize = 0xAB00;
 
 impl Driver for Fake {
-    fn primary_context_retain(&self, device: CUdevice) -> Result<CUcontext, CUresult> {
+    fn primary_context(&self, device: CUdevice) -> Result<CUcontext, CUresult> {
         match device {
             0 => Ok(core::ptr::without_provenance_mut(PRIMARY)),
             _ => Err(CUresult::CUDA_ERROR_INVALID_DEVICE),
