@@ -15,8 +15,8 @@ int main() {
 
     // A launch that cannot be fails at once, and leaves nothing behind but the last error.
     write_to<<<1, 4096>>>(good, 0);
-    EXPECT_ERROR(cudaPeekAtLastError(), cudaErrorInvalidConfiguration);
-    EXPECT_ERROR(cudaGetLastError(), cudaErrorInvalidConfiguration);
+    EXPECT_ERROR(cudaPeekAtLastError(), cudaErrorInvalidValue);
+    EXPECT_ERROR(cudaGetLastError(), cudaErrorInvalidValue);
     CHECK(cudaGetLastError());
     CHECK(cudaDeviceSynchronize());
     std::printf("illegaladdress: a block too large is refused at once\n");
