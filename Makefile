@@ -1,0 +1,92 @@
+# virtio-cuda: `make demo` shows it, `make test` checks all of it. Both install what is missing.
+#
+#   make build    everything that runs, staged in target/dist
+#   make check    formatting, lints, generated code, unit tests
+#   make test     every check: README.md says what that is
+#   make demo     a VM with a GPU, in half a minute
+#   make bench    what a call costs
+#   make package  the guest package, in target/guest-package
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.PHONY: all driver deps build programs images package check unit matrix proofs qemu bench demo test clean
+
+# Says what is being done, with the time since the start.
+START := $(shell date +%s)
+SAY = @printf '== %3d s: %s\n' $$(( $$(date +%s) - $(START) ))
+
+DIST := target/dist
+UML_MODULE := target/kmod/uml
+
+all: build
+
+deps:
+	$(SAY) 'what building needs'
+	@scripts/install-deps.sh
+
+programs: deps
+	$(SAY) "CUDA programs, with NVIDIA's own compiler"
+	@$(MAKE) --no-print-directory -s -C tests/programs -j2
+
+images: deps
+	$(SAY) 'user-mode Linux kernel'
+	@images/uml-kernel.sh
+
+build: programs images
+	$(SAY) "host's programs, guest's library, softgpu"
+	@cargo build --release --locked --workspace --bins --lib --quiet
+	$(SAY) "guest's driver"
+	@images/kmod-build.sh uml guest-driver $(UML_MODULE)
+	@scripts/stage.sh $(DIST)
+
+package: deps
+	@images/guest-package.sh
+
+check: deps
+	$(SAY) 'formatting'
+	@cargo fmt --all --check
+	$(SAY) 'generated code'
+	@cargo xtask codegen --check
+	$(SAY) 'lints'
+	@cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
+	$(SAY) 'unit tests'
+	@$(MAKE) --no-print-directory unit
+
+unit: deps programs
+	@cargo build --locked --workspace --bins --lib --quiet
+	@cargo test --locked --workspace --exclude virtio-cuda-tests --quiet
+	@RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom \
+		cargo test --locked --quiet --release -p virtio-cuda-protocol --test loom_ring
+
+# The CUDA programs on every path that this machine has.
+matrix: build
+	$(SAY) 'CUDA programs: softgpu alone, vhost-user, user-mode Linux'
+	@tests/matrix.sh --dist $(DIST) softgpu vhost-user uml
+
+# Sudden ends, isolation, quotas, hostile guests.
+proofs: build
+	$(SAY) 'sudden ends, isolation, quotas, hostile guests'
+	@VIRTIO_CUDA_DIST=$(abspath $(DIST)) cargo test --locked --release --quiet -p virtio-cuda-tests -- --test-threads=1
+
+driver: deps
+	$(SAY) "guest's driver on every kernel"
+	@guest-driver/check.sh
+
+# A core set in QEMU under TCG, from the disk with the package installed.
+qemu: build
+	$(SAY) 'CUDA programs in QEMU, from a disk with the guest package'
+	@tests/qemu/run.sh --dist $(DIST)
+
+bench: build
+	@tests/performance/run.sh --dist $(DIST)
+
+demo: build
+	@scripts/demo.sh $(DIST) $(START)
+
+test: build check driver matrix proofs qemu
+	$(SAY) 'all checks passed'
+	@tests/summary.sh $(DIST)
+
+clean:
+	@rm -rf target

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Lays out what was built as it is installed, and as it is carried to another machine:
+#   bin/ the host's programs, bin/softgpu/libcuda.so.1; guest/ library and driver; uml/ the
+#   kernel; programs/ the CUDA programs; tests/ the scripts that run them
+# usage: scripts/stage.sh FOLDER
+set -euo pipefail
+. "$(dirname -- "${BASH_SOURCE[0]}")/../images/lib.sh"
+[ "$#" -eq 1 ] || die "usage: stage.sh FOLDER"
+dist="$1"
+built="$REPO_DIR/target/release"
+mkdir -p "$dist"/{bin/softgpu,guest,uml,tests}
+for program in vcudad vhost-device-cuda vhost-cuda-worker vcuda-run; do
+    install -p "$built/$program" "$dist/bin/$program"
+done
+install -p "$built/libsoftgpu.so" "$dist/bin/softgpu/libcuda.so.1"
+install -p "$built/libguest_libcuda.so" "$dist/guest/libcuda.so.1"
+install -p -m 644 "$REPO_DIR/target/kmod/uml/virtio_cuda.ko" "$dist/guest/virtio_cuda.ko"
+install -p "$CACHE/uml/current/linux" "$dist/uml/linux"
+rm -rf "$dist/programs"
+mkdir -p "$dist/programs"
+cp -rpl "$REPO_DIR"/target/programs/{static,shared,cudart12,lib} "$dist/programs/"
+cp -p "$REPO_DIR/tests/programs/run.sh" "$dist/programs/run.sh"
+make -s -C "$REPO_DIR/tests/programs" list >"$dist/programs/list"
+git -C "$REPO_DIR" describe --always --dirty >"$dist/commit" 2>/dev/null || echo unknown >"$dist/commit"
+log "staged in $dist ($(du -sh "$dist" | cut -f 1))"

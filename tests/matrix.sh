@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# Runs every CUDA program on several paths, compares what they print, and prints one table.
+#
+#   tests/matrix.sh [--dist DIR] [--driver LIBRARY] [--table FILE] PATH...
+#
+# PATH is one of
+#   softgpu     softgpu's libcuda.so.1 in the program's own process, no device
+#   native      the libcuda.so.1 that the loader finds
+#   vhost-user  the guest's library against the device, no VM
+#   uml         the same in a user-mode Linux guest, through the kernel driver
+# The first one is what the others are compared with. --driver is what the device executes on
+# (auto, softgpu or a path; default softgpu); --table writes the table to a file as Markdown too.
+# The exit code is 0 when every program passed and printed the same everywhere.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+dist=$here/../target/dist driver=softgpu table= paths=()
+while [ $# -gt 0 ]; do
+    case $1 in
+        --dist) dist=${2:?--dist needs a folder}; shift 2 ;;
+        --driver) driver=${2:?--driver needs a library}; shift 2 ;;
+        --table) table=${2:?--table needs a file}; shift 2 ;;
+        softgpu | native | vhost-user | uml) paths+=("$1"); shift ;;
+        *) echo "matrix.sh: unknown argument $1; see its head" >&2; exit 2 ;;
+    esac
+done
+[ ${#paths[@]} -gt 0 ] || { echo "matrix.sh: name a path: softgpu native vhost-user uml" >&2; exit 2; }
+dist=$(cd "$dist" && pwd)
+mapfile -t programs <"$dist/programs/list"
+
+work=$(mktemp -d)
+device=
+cleanup() {
+    [ -z "$device" ] || kill "$device" 2>/dev/null || true
+    [ -z "$device" ] || wait "$device" 2>/dev/null || true
+    rm -rf "$work"
+}
+trap cleanup EXIT
+
+# The device on a socket of its own, for one path.
+start_device() {
+    "$dist/bin/vhost-device-cuda" --socket-path "$work/socket" --driver-library "$driver" \
+        --memory-max 4G >"$work/device.log" 2>&1 &
+    device=$!
+    for _ in $(seq 600); do
+        [ -S "$work/socket" ] && return
+        kill -0 "$device" 2>/dev/null || break
+        sleep 0.1
+    done
+    echo "matrix.sh: the device did not start:" >&2
+    tail -n 20 "$work/device.log" >&2
+    exit 1
+}
+
+stop_device() {
+    kill "$device" 2>/dev/null || true
+    wait "$device" 2>/dev/null || true
+    device=
+    rm -f "$work/socket"
+}
+
+run_path() {
+    local path=$1 args=(--keep "$work/$path")
+    [ "$path" = "${paths[0]}" ] || args+=(--compare "$work/${paths[0]}")
+    export OUT=$dist/programs
+    case $path in
+        softgpu) LD_LIBRARY_PATH=$dist/bin/softgpu "$OUT/run.sh" "${args[@]}" "${programs[@]}" ;;
+        native) "$OUT/run.sh" "${args[@]}" "${programs[@]}" ;;
+        vhost-user)
+            start_device
+            LD_LIBRARY_PATH=$dist/guest VIRTIO_CUDA_SOCKET=$work/socket \
+                "$OUT/run.sh" "${args[@]}" "${programs[@]}"
+            ;;
+        uml)
+            start_device
+            "$dist/bin/vcuda-run" --vmm uml --socket "$work/socket" --uml-kernel "$dist/uml/linux" \
+                --module "$dist/guest/virtio_cuda.ko" --mem 2G --cpus 2 --log "$work/uml.log" \
+                --env LD_LIBRARY_PATH="$dist/guest" --env OUT="$OUT" -- \
+                "$OUT/run.sh" "${args[@]}" "${programs[@]}"
+            ;;
+    esac
+}
+
+failed=0
+for path in "${paths[@]}"; do
+    echo "matrix.sh: $path"
+    run_path "$path" | tee "$work/$path.txt" || { failed=1; tail -n 5 "$work"/{device,uml}.log 2>/dev/null || true; }
+    [ -z "$device" ] || stop_device
+done
+
+# One row a program and variant, one column a path.
+make_table() {
+    local path name variant line
+    printf '| program | cudart |'
+    printf ' %s |' "${paths[@]}"
+    printf '\n|---|---|'
+    printf -- '---|%.0s' "${paths[@]}"
+    printf '\n'
+    for name in "${programs[@]}"; do
+        for variant in static shared cudart12/static cudart12/shared; do
+            [ -x "$dist/programs/$variant/$name" ] || continue
+            printf '| %s | %s |' "$name" "$variant"
+            for path in "${paths[@]}"; do
+                line=$(awk -v n="$name" -v v="$variant" '$1 == n && $2 == v' "$work/$path.txt")
+                case $line in
+                    *PASS) printf ' %s ms |' "$(awk '{print $3}' <<<"$line")" ;;
+                    *) printf ' **FAIL** |' ;;
+                esac
+            done
+            printf '\n'
+        done
+    done
+}
+make_table | tee ${table:+"$table"}
+pass=$(cat "$work"/*.txt | grep -c 'PASS$' || true)
+fail=$(cat "$work"/*.txt | grep -c 'FAIL:' || true)
+echo "matrix: $pass passed, $fail failed"
+exit $failed
