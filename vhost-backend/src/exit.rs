@@ -1,1 +1,29 @@
-//! Exit codes.
+//! How the programs end: one clear line on stderr, and an exit code that tells why.
+
+use std::fmt::Display;
+use std::process::ExitCode;
+
+/// A bad argument, a bad file, or something that they name is missing.
+pub const BAD_INPUT: u8 = 2;
+/// Something failed while running.
+pub const FAILED: u8 = 1;
+
+/// Prints `program: error` and gives the exit code.
+pub fn with(program: &str, code: u8, error: &dyn Display) -> ExitCode {
+    // One line, whatever the error's text holds.
+    let text = error.to_string();
+    let text = text.trim().replace('\n', " ");
+    eprintln!("{program}: {text}");
+    ExitCode::from(code)
+}
+
+/// Sends logs to stderr; `VIRTIO_CUDA_LOG` chooses what is shown, as `RUST_LOG` does elsewhere.
+pub fn start_logging() {
+    let filter = tracing_subscriber::EnvFilter::try_from_env("VIRTIO_CUDA_LOG")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .try_init();
+}
