@@ -16,6 +16,8 @@ pub mod symbols;
 pub mod error_text;
 #[cfg(feature = "runtime")]
 pub mod export_tables;
+#[cfg(feature = "runtime")]
+pub mod fatbin;
 
 /// The types of the driver API. Only the types may be used: cudarc's functions load a libcuda.
 #[cfg(feature = "runtime")]

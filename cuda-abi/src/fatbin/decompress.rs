@@ -1,0 +1,56 @@
+//! The two ways in which payloads are compressed, with a bound on what comes out.
+
+use super::FatbinError;
+use std::io::Read;
+
+/// No LZ4 block expands by more: a byte of it adds at most 255 to a length.
+const LZ4_MAX_RATIO: usize = 255;
+
+pub enum Error {
+    TooLarge,
+    Damaged { method: &'static str, reason: String },
+}
+
+impl Error {
+    /// With the place in the image.
+    pub fn at(self, at: usize, limit: usize) -> FatbinError {
+        match self {
+            Error::TooLarge => FatbinError::TooLarge { at, limit },
+            Error::Damaged { method, reason } => FatbinError::Damaged { method, at, reason },
+        }
+    }
+}
+
+/// One LZ4 block. `len` is the decompressed length, or 0 if it is not known.
+pub fn lz4(block: &[u8], len: u64, limit: usize) -> Result<Vec<u8>, Error> {
+    let possible = block.len().saturating_mul(LZ4_MAX_RATIO);
+    // What the header claims is allocated only as far as the block can fill it.
+    let room = match usize::try_from(len) {
+        Ok(0) => possible.min(limit),
+        Ok(len) if len <= limit => len.min(possible),
+        _ => return Err(Error::TooLarge),
+    };
+    let mut out = vec![0; room];
+    match lz4_flex::block::decompress_into(block, &mut out) {
+        Ok(written) => {
+            out.truncate(written);
+            Ok(out)
+        }
+        Err(lz4_flex::block::DecompressError::OutputTooSmall { .. }) if room == limit => {
+            Err(Error::TooLarge)
+        }
+        Err(error) => Err(Error::Damaged { method: "LZ4", reason: error.to_string() }),
+    }
+}
+
+/// A zstd frame. `len` only says how much to set aside at first.
+pub fn zstd(frame: &[u8], len: u64, limit: usize) -> Result<Vec<u8>, Error> {
+    let damaged = |reason: String| Error::Damaged { method: "zstd", reason };
+    let decoder = ruzstd::decoding::StreamingDecoder::new(frame)
+        .map_err(|error| damaged(error.to_string()))?;
+    // A claim is not worth more than some memory; what is needed beyond grows by itself.
+    let mut out = Vec::with_capacity(usize::try_from(len).unwrap_or(0).min(limit).min(1 << 20));
+    let bound = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+    decoder.take(bound).read_to_end(&mut out).map_err(|error| damaged(error.to_string()))?;
+    if out.len() > limit { Err(Error::TooLarge) } else { Ok(out) }
+}

@@ -1,0 +1,49 @@
+//! How long an ELF file is.
+
+/// Reads an unsigned field of up to 8 bytes at an offset; none beyond the end.
+pub type Read<'a> = &'a dyn Fn(u64, usize) -> Option<u64>;
+
+/// The offset up to which the headers of a 64-bit ELF file say that it reaches: the end of its
+/// header tables and of whatever they describe. None if a field is beyond the end or absurd.
+pub fn len(read: Read<'_>) -> Option<u64> {
+    const CLASS_64: u64 = 2;
+    if read(4, 1)? != CLASS_64 {
+        return None;
+    }
+    let (programs, sections) = (read(32, 8)?, read(40, 8)?);
+    let (program_len, program_count) = (read(54, 2)?, read(56, 2)?);
+    let (section_len, mut section_count) = (read(58, 2)?, read(60, 2)?);
+    let header_len = read(52, 2)?;
+    if sections != 0 && section_count == 0 {
+        // More than fit: the first section, otherwise empty, has the number as its size.
+        section_count = read(sections.checked_add(32)?, 8)?;
+    }
+
+    let mut end = header_len;
+    let mut table = |at: u64, len: u64, count: u64, offset: u64, size: u64, kind: Option<u64>| {
+        if at == 0 || count == 0 {
+            return Some(());
+        }
+        end = end.max(at.checked_add(len.checked_mul(count)?)?);
+        for index in 0..count {
+            let header = at.checked_add(len.checked_mul(index)?)?;
+            const NO_BITS: u64 = 8;
+            if let Some(kind) = kind
+                && read(header.checked_add(kind)?, 4)? == NO_BITS
+            {
+                continue;
+            }
+            let offset = read(header.checked_add(offset)?, 8)?;
+            end = end.max(offset.checked_add(read(header.checked_add(size)?, 8)?)?);
+        }
+        Some(())
+    };
+    // A count of billions would keep us busy; real files have thousands.
+    const MOST_SECTIONS: u64 = 1 << 24;
+    if section_count > MOST_SECTIONS {
+        return None;
+    }
+    table(programs, program_len, program_count, 8, 32, None)?;
+    table(sections, section_len, section_count, 24, 32, Some(4))?;
+    Some(end)
+}

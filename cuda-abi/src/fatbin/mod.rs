@@ -1,0 +1,269 @@
+//! What programs hand to the module loaders: fatbins, ELF cubins and PTX text.
+//!
+//! A fatbin is a header and a sequence of entries, each a header of its own and a payload, PTX or a
+//! cubin for one architecture, mostly compressed. [`Fatbin`] takes one apart without trusting any
+//! of it: every length is checked, and decompression stops at a limit. [`span`](span()) says how
+//! far an image reaches in the memory of a program that gave only its address.
+
+mod decompress;
+mod elf;
+mod span;
+
+pub use span::{Span, SpanKind, span};
+
+/// First word of a wrapper, the structure that nvcc puts around a fatbin's address.
+pub const WRAPPER_MAGIC: u32 = 0x4662_43b1;
+/// First word of a fatbin.
+pub const FATBIN_MAGIC: u32 = 0xba55_ed50;
+/// First bytes of an ELF file, a cubin among them.
+pub const ELF_MAGIC: [u8; 4] = *b"\x7fELF";
+
+/// Magic, version, header's length, length of what follows.
+const FATBIN_HEADER: usize = 16;
+/// The shortest entry header; newer ones are longer and say so.
+const ENTRY_HEADER: usize = 64;
+
+const FLAG_LZ4: u64 = 0x2000;
+const FLAG_ZSTD: u64 = 0x8000;
+
+/// Why an image could not be read. `at` is an offset from the image's start.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FatbinError {
+    /// The image ends before what its headers promise.
+    #[error("the image is truncated: {what} at byte {at} reaches beyond its end at {len}")]
+    Truncated { what: &'static str, at: usize, len: usize },
+    /// A field holds what no known toolkit writes.
+    #[error("{what} at byte {at} is {value:#x}, which no known CUDA toolkit writes")]
+    Invalid { what: &'static str, at: usize, value: u64 },
+    /// None of the known formats.
+    #[error("the image is neither a fatbin, nor an ELF cubin, nor PTX text")]
+    UnknownFormat,
+    /// A payload does not decompress.
+    #[error("the {method} payload at byte {at} is damaged: {reason}")]
+    Damaged { method: &'static str, at: usize, reason: String },
+    /// A payload is larger than the caller allows.
+    #[error("the payload at byte {at} is larger than {limit} bytes when decompressed")]
+    TooLarge { at: usize, limit: usize },
+    /// PTX that is no text.
+    #[error("the PTX at byte {at} is not UTF-8")]
+    NotText { at: usize },
+}
+
+/// What an entry holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// PTX text.
+    Ptx,
+    /// Machine code for one architecture.
+    Cubin,
+    /// Something else, by its number: intermediate code for link-time optimisation, for example.
+    Other(u16),
+}
+
+/// An image that can be compiled or loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Image {
+    /// PTX, without the zeros that end it in memory.
+    Ptx(String),
+    /// An ELF file.
+    Cubin(Vec<u8>),
+}
+
+/// A fatbin in memory.
+#[derive(Debug, Clone, Copy)]
+pub struct Fatbin<'a> {
+    bytes: &'a [u8],
+    header_len: usize,
+}
+
+impl<'a> Fatbin<'a> {
+    /// Reads the header. Bytes after the fatbin are ignored.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, FatbinError> {
+        let (header_len, total) = header(&Reader(bytes))?;
+        match bytes.get(..total) {
+            Some(bytes) => Ok(Self { bytes, header_len }),
+            None => Err(FatbinError::Truncated { what: "the fatbin", at: 0, len: bytes.len() }),
+        }
+    }
+
+    /// All of it, headers included.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The entries in their order. After an error there are no more.
+    pub fn entries(&self) -> impl Iterator<Item = Result<Entry<'a>, FatbinError>> + use<'a> {
+        let bytes = self.bytes;
+        let mut at = self.header_len;
+        std::iter::from_fn(move || {
+            if bytes[at..].iter().all(|&byte| byte == 0) {
+                return None; // The end, or padding before it.
+            }
+            let entry = Entry::parse(bytes, at);
+            at = entry.as_ref().map_or(bytes.len(), |entry| entry.end);
+            Some(entry)
+        })
+    }
+}
+
+/// The lengths of a fatbin's header and of all of it.
+fn header(reader: &Reader<'_>) -> Result<(usize, usize), FatbinError> {
+    let magic = reader.u32("the fatbin's magic", 0)?;
+    if magic != FATBIN_MAGIC {
+        return Err(invalid("the fatbin's magic", 0, magic));
+    }
+    let version = reader.u16("the fatbin's version", 4)?;
+    if version != 1 {
+        return Err(invalid("the fatbin's version", 4, version));
+    }
+    let header_len = reader.u16("the fatbin's header length", 6)?;
+    if usize::from(header_len) < FATBIN_HEADER {
+        return Err(invalid("the fatbin's header length", 6, header_len));
+    }
+    let body = reader.u64("the fatbin's length", 8)?;
+    let total = usize::try_from(body).ok().and_then(|body| body.checked_add(header_len.into()));
+    Ok((header_len.into(), total.ok_or(invalid("the fatbin's length", 8, body))?))
+}
+
+/// One entry of a fatbin.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry<'a> {
+    /// What it holds.
+    pub kind: Kind,
+    /// The architecture, 90 for sm_90 or compute_90.
+    pub arch: u32,
+    flags: u64,
+    /// As the header says; 0 if it does not.
+    decompressed_len: u64,
+    payload: &'a [u8],
+    payload_at: usize,
+    end: usize,
+}
+
+impl<'a> Entry<'a> {
+    fn parse(bytes: &'a [u8], at: usize) -> Result<Self, FatbinError> {
+        let reader = Reader(bytes);
+        if bytes.len() - at < ENTRY_HEADER {
+            let what = "an entry's header";
+            return Err(FatbinError::Truncated { what, at, len: bytes.len() });
+        }
+        let header_len = reader.u32("an entry's header length", at + 4)?;
+        if (header_len as usize) < ENTRY_HEADER {
+            return Err(invalid("an entry's header length", at + 4, header_len));
+        }
+        let flags = reader.u64("an entry's flags", at + 40)?;
+        let stored = reader.u64("an entry's length", at + 8)?;
+        // The stored length is rounded up; decompressors want the exact one.
+        let used = match flags & (FLAG_LZ4 | FLAG_ZSTD) {
+            0 => stored,
+            _ => reader.u32("an entry's compressed length", at + 16)?.into(),
+        };
+        if used > stored {
+            return Err(invalid("an entry's compressed length", at + 16, used));
+        }
+        let payload_at = at.checked_add(header_len as usize);
+        let end_of = |len: u64| payload_at?.checked_add(usize::try_from(len).ok()?);
+        let (payload_at, payload, end) = (|| {
+            let payload = bytes.get(payload_at?..end_of(used)?)?;
+            Some((payload_at?, payload, end_of(stored).filter(|&end| end <= bytes.len())?))
+        })()
+        .ok_or(FatbinError::Truncated { what: "an entry", at, len: bytes.len() })?;
+        Ok(Self {
+            kind: match reader.u16("an entry's kind", at)? {
+                1 => Kind::Ptx,
+                2 => Kind::Cubin,
+                other => Kind::Other(other),
+            },
+            arch: reader.u32("an entry's architecture", at + 28)?,
+            flags,
+            decompressed_len: reader.u64("an entry's decompressed length", at + 56)?,
+            payload,
+            payload_at,
+            end,
+        })
+    }
+
+    /// The payload, decompressed if need be, to `limit` bytes at most.
+    pub fn payload(&self, limit: usize) -> Result<Vec<u8>, FatbinError> {
+        let payload = if self.flags & FLAG_ZSTD != 0 {
+            decompress::zstd(self.payload, self.decompressed_len, limit)
+        } else if self.flags & FLAG_LZ4 != 0 {
+            decompress::lz4(self.payload, self.decompressed_len, limit)
+        } else if self.payload.len() > limit {
+            Err(decompress::Error::TooLarge)
+        } else {
+            Ok(self.payload.to_vec())
+        };
+        payload.map_err(|error| error.at(self.payload_at, limit))
+    }
+
+    /// The image that the payload is; none where it is of another kind.
+    pub fn image(&self, limit: usize) -> Result<Option<Image>, FatbinError> {
+        Ok(match self.kind {
+            Kind::Ptx => Some(Image::Ptx(text(self.payload(limit)?, self.payload_at)?)),
+            Kind::Cubin => Some(Image::Cubin(self.payload(limit)?)),
+            Kind::Other(_) => None,
+        })
+    }
+}
+
+/// The images in a fatbin, an ELF file or PTX text, each with its architecture (0 where only the
+/// image itself says it) and of at most `limit` bytes. Entries of other kinds are left out.
+pub fn images(bytes: &[u8], limit: usize) -> Result<Vec<(u32, Image)>, FatbinError> {
+    if bytes.starts_with(&FATBIN_MAGIC.to_le_bytes()) {
+        let mut images = Vec::new();
+        for entry in Fatbin::parse(bytes)?.entries() {
+            let entry = entry?;
+            images.extend(entry.image(limit)?.map(|image| (entry.arch, image)));
+        }
+        return Ok(images);
+    }
+    if bytes.len() > limit {
+        return Err(FatbinError::TooLarge { at: 0, limit });
+    }
+    if bytes.starts_with(&ELF_MAGIC) {
+        Ok(vec![(0, Image::Cubin(bytes.to_vec()))])
+    } else if looks_like_text(bytes) {
+        Ok(vec![(0, Image::Ptx(text(bytes.to_vec(), 0)?))])
+    } else {
+        Err(FatbinError::UnknownFormat)
+    }
+}
+
+/// Whether an image may be PTX: it begins with a printable character or white space.
+fn looks_like_text(bytes: &[u8]) -> bool {
+    bytes.first().is_some_and(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
+}
+
+/// PTX ends at its first zero, as the driver reads it.
+fn text(mut bytes: Vec<u8>, at: usize) -> Result<String, FatbinError> {
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    bytes.truncate(end);
+    String::from_utf8(bytes).map_err(|_| FatbinError::NotText { at })
+}
+
+fn invalid(what: &'static str, at: usize, value: impl Into<u64>) -> FatbinError {
+    FatbinError::Invalid { what, at, value: value.into() }
+}
+
+/// Little-endian fields of a slice.
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn field<const N: usize>(&self, what: &'static str, at: usize) -> Result<[u8; N], FatbinError> {
+        let bytes = self.0.get(at..).and_then(|rest| rest.first_chunk());
+        bytes.copied().ok_or(FatbinError::Truncated { what, at, len: self.0.len() })
+    }
+
+    fn u16(&self, what: &'static str, at: usize) -> Result<u16, FatbinError> {
+        self.field(what, at).map(u16::from_le_bytes)
+    }
+
+    fn u32(&self, what: &'static str, at: usize) -> Result<u32, FatbinError> {
+        self.field(what, at).map(u32::from_le_bytes)
+    }
+
+    fn u64(&self, what: &'static str, at: usize) -> Result<u64, FatbinError> {
+        self.field(what, at).map(u64::from_le_bytes)
+    }
+}

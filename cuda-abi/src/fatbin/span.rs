@@ -1,0 +1,141 @@
+//! How far an image reaches, given its address alone.
+//!
+//! `cuModuleLoadData`, `cuLibraryLoadData` and their like take no length. A library that sends an
+//! image elsewhere has to find it from the image itself.
+
+use super::{ELF_MAGIC, FATBIN_MAGIC, FatbinError, Reader, WRAPPER_MAGIC, elf, header, invalid};
+use core::ffi::{CStr, c_void};
+
+/// What lies in a [`Span`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpanKind {
+    /// A fatbin, its header included.
+    Fatbin,
+    /// An ELF cubin.
+    Elf,
+    /// PTX text, the zero that ends it included.
+    Ptx,
+}
+
+/// A piece of memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    pub kind: SpanKind,
+    pub start: *const u8,
+    pub len: usize,
+}
+
+impl Span {
+    /// # Safety
+    /// The image is still there, unchanged, for as long as the result is used.
+    pub unsafe fn bytes<'a>(&self) -> &'a [u8] {
+        // SAFETY: `span` found that much of an image, and the caller keeps it.
+        unsafe { core::slice::from_raw_parts(self.start, self.len) }
+    }
+}
+
+/// What the version field of a wrapper says.
+const WRAPPER_ONE: u32 = 1;
+/// With relocatable device code: the linked fatbin, then a null-terminated array of those that went
+/// into it, from which PTX can be linked anew.
+const WRAPPER_LINKED: u32 = 2;
+
+/// The pieces that make up an image: the fatbins that a wrapper points to, or the one fatbin, ELF
+/// file or PTX text at the address itself. The image need not be aligned.
+///
+/// # Safety
+/// `image` is null or points to what a program may give to `cuModuleLoadData` or
+/// `cuLibraryLoadData`, all of it readable.
+pub unsafe fn span(image: *const c_void) -> Result<Vec<Span>, FatbinError> {
+    let start: *const u8 = image.cast();
+    if start.is_null() {
+        return Err(FatbinError::UnknownFormat);
+    }
+    // SAFETY: the caller's promise, here and below.
+    if unsafe { begins_with(start, &WRAPPER_MAGIC.to_le_bytes()) } {
+        // SAFETY: as above.
+        return unsafe { wrapper(start) };
+    }
+    // SAFETY: as above.
+    Ok(vec![unsafe { single(start)? }])
+}
+
+/// # Safety
+/// An image is at `start`, which is not null.
+unsafe fn single(start: *const u8) -> Result<Span, FatbinError> {
+    // SAFETY: the caller's promise; a magic number is compared byte by byte, so that nothing is
+    // read beyond a short text.
+    let (fatbin, elf) = unsafe {
+        (begins_with(start, &FATBIN_MAGIC.to_le_bytes()), begins_with(start, &ELF_MAGIC))
+    };
+    let (kind, len) = if fatbin {
+        // SAFETY: a fatbin has a header of at least this length.
+        let bytes = unsafe { core::slice::from_raw_parts(start, super::FATBIN_HEADER) };
+        (SpanKind::Fatbin, header(&Reader(bytes))?.1)
+    } else if elf {
+        let read = |at: u64, width: usize| {
+            let mut field = [0u8; 8];
+            let at = usize::try_from(at).ok()?;
+            // SAFETY: `elf::len` reads what the file's headers say is there.
+            unsafe {
+                let field = field.as_mut_ptr();
+                core::ptr::copy_nonoverlapping(start.wrapping_add(at), field, width);
+            }
+            Some(u64::from_le_bytes(field))
+        };
+        let len = elf::len(&read).and_then(|len| usize::try_from(len).ok());
+        (SpanKind::Elf, len.ok_or(FatbinError::UnknownFormat)?)
+    } else {
+        // SAFETY: PTX ends with a zero.
+        let text = unsafe { CStr::from_ptr(start.cast()) }.to_bytes_with_nul();
+        if !super::looks_like_text(text) {
+            return Err(FatbinError::UnknownFormat);
+        }
+        (SpanKind::Ptx, text.len())
+    };
+    // Nothing is longer, and slices must not be.
+    if isize::try_from(len).is_err() {
+        return Err(FatbinError::UnknownFormat);
+    }
+    Ok(Span { kind, start, len })
+}
+
+/// # Safety
+/// A wrapper is at `start`.
+unsafe fn wrapper(start: *const u8) -> Result<Vec<Span>, FatbinError> {
+    // SAFETY: a wrapper has these four fields.
+    let (version, linked, parts) = unsafe {
+        (
+            start.add(4).cast::<u32>().read_unaligned(),
+            start.add(8).cast::<*const u8>().read_unaligned(),
+            start.add(16).cast::<*const *const u8>().read_unaligned(),
+        )
+    };
+    if version != WRAPPER_ONE && version != WRAPPER_LINKED {
+        return Err(invalid("the wrapper's version", 4, version));
+    }
+    let mut spans = Vec::new();
+    if !linked.is_null() {
+        // SAFETY: a wrapper points to an image.
+        spans.push(unsafe { single(linked)? });
+    }
+    if version == WRAPPER_LINKED && !parts.is_null() {
+        for index in 0.. {
+            // SAFETY: the array goes on until a null.
+            let part = unsafe { parts.add(index).read_unaligned() };
+            if part.is_null() {
+                break;
+            }
+            // SAFETY: it points to an image.
+            spans.push(unsafe { single(part)? });
+        }
+    }
+    if spans.is_empty() { Err(FatbinError::UnknownFormat) } else { Ok(spans) }
+}
+
+/// # Safety
+/// The bytes at `start` can be read up to the first that differs from `magic`.
+unsafe fn begins_with(start: *const u8, magic: &[u8]) -> bool {
+    // SAFETY: the caller's promise; the comparison stops at the first difference.
+    magic.iter().enumerate().all(|(index, &byte)| unsafe { *start.add(index) } == byte)
+}

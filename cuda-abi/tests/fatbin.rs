@@ -1,0 +1,173 @@
+//! Fatbins that nvcc made (`data/make.sh`), whole and damaged.
+
+use cuda_abi::fatbin::{self, Fatbin, FatbinError, Image, Kind, SpanKind};
+use proptest::prelude::*;
+
+const LIMIT: usize = 1 << 20;
+const PLAIN: &[u8] = include_bytes!("data/plain.fatbin");
+const LZ4: &[u8] = include_bytes!("data/lz4.fatbin");
+const ZSTD: &[u8] = include_bytes!("data/zstd.fatbin");
+
+fn images(bytes: &[u8]) -> Vec<(u32, Image)> {
+    fatbin::images(bytes, LIMIT).expect("nvcc made it")
+}
+
+#[test]
+fn all_compressions_hold_the_same_images() {
+    let plain = images(PLAIN);
+    let [(75, Image::Ptx(ptx)), (90, Image::Cubin(cubin))] = &plain[..] else {
+        panic!("unexpected entries: {plain:?}");
+    };
+    assert!(ptx.contains(".entry twice(") && ptx.ends_with("}\n\n"), "{ptx:?}");
+    assert!(cubin.starts_with(b"\x7fELF"));
+    for (name, bytes) in [("LZ4", LZ4), ("zstd", ZSTD)] {
+        let images = images(bytes);
+        let [(75, Image::Ptx(other_ptx)), (90, Image::Cubin(other_cubin))] = &images[..] else {
+            panic!("unexpected entries in {name}: {images:?}");
+        };
+        // Uncompressed PTX is padded with line feeds.
+        assert_eq!(other_ptx.trim(), ptx.trim(), "{name}");
+        assert_eq!(other_cubin, cubin, "{name}");
+    }
+}
+
+#[test]
+fn kinds_and_architectures_are_read() {
+    let entries: Vec<_> = Fatbin::parse(ZSTD)
+        .expect("nvcc made it")
+        .entries()
+        .map(|entry| entry.map(|entry| (entry.kind, entry.arch)))
+        .collect();
+    assert_eq!(entries, [Ok((Kind::Ptx, 75)), Ok((Kind::Cubin, 90))]);
+}
+
+#[test]
+fn bytes_after_a_fatbin_are_not_its_own() {
+    let mut longer = LZ4.to_vec();
+    longer.extend(b"something else");
+    assert_eq!(images(&longer), images(LZ4));
+    assert_eq!(Fatbin::parse(&longer).expect("nvcc made it").bytes(), LZ4);
+}
+
+#[test]
+fn decompression_stops_at_the_limit() {
+    for bytes in [PLAIN, LZ4, ZSTD] {
+        let entry = Fatbin::parse(bytes).unwrap().entries().next().unwrap().unwrap();
+        let len = entry.payload(LIMIT).unwrap().len();
+        assert!(entry.payload(len).is_ok());
+        let error = entry.payload(len - 1).unwrap_err();
+        assert!(matches!(error, FatbinError::TooLarge { .. }), "{error}");
+    }
+}
+
+#[test]
+fn other_images_are_told_apart() {
+    let ptx = b".version 8.0\n.target sm_75\n\0";
+    assert_eq!(images(ptx), [(0, Image::Ptx(".version 8.0\n.target sm_75\n".to_owned()))]);
+    assert_eq!(images(b"\x7fELF..."), [(0, Image::Cubin(b"\x7fELF...".to_vec()))]);
+    for rubbish in [&b""[..], b"\0", b"\x80abc", b"\xb1\x43\x62\x46"] {
+        assert_eq!(fatbin::images(rubbish, LIMIT), Err(FatbinError::UnknownFormat));
+    }
+}
+
+/// A wrapper as nvcc lays it out.
+#[repr(C)]
+struct Wrapper {
+    magic: u32,
+    version: u32,
+    data: *const u8,
+    parts: *const *const u8,
+}
+
+fn spans<T>(image: &T) -> Vec<(SpanKind, Vec<u8>)> {
+    spans_at(std::ptr::from_ref(image).cast())
+}
+
+fn spans_at(image: *const u8) -> Vec<(SpanKind, Vec<u8>)> {
+    // SAFETY: the tests' images are whole.
+    let spans = unsafe { fatbin::span(image.cast()) }.expect("the image is known");
+    // SAFETY: they are still there.
+    spans.iter().map(|span| (span.kind, unsafe { span.bytes() }.to_vec())).collect()
+}
+
+#[test]
+fn spans_reach_as_far_as_the_image() {
+    let fatbin = |bytes: &[u8]| (SpanKind::Fatbin, bytes.to_vec());
+    assert_eq!(spans_at(ZSTD.as_ptr()), [fatbin(ZSTD)]);
+
+    let Image::Cubin(cubin) = images(LZ4).remove(1).1 else { panic!("no cubin") };
+    let mut longer = cubin.clone();
+    longer.resize(cubin.len() + 100, 0xff);
+    assert_eq!(spans_at(longer.as_ptr()), [(SpanKind::Elf, cubin)]);
+
+    assert_eq!(
+        spans_at(c".version 8.0".as_ptr().cast()),
+        [(SpanKind::Ptx, b".version 8.0\0".to_vec())]
+    );
+
+    let one = Wrapper {
+        magic: fatbin::WRAPPER_MAGIC,
+        version: 1,
+        data: LZ4.as_ptr(),
+        // In version 1 a file name; must not be looked at.
+        parts: c"name".as_ptr().cast(),
+    };
+    assert_eq!(spans(&one), [fatbin(LZ4)]);
+
+    let parts = [ZSTD.as_ptr(), PLAIN.as_ptr(), std::ptr::null()];
+    let linked = Wrapper { version: 2, parts: parts.as_ptr(), ..one };
+    assert_eq!(spans(&linked), [fatbin(LZ4), fatbin(ZSTD), fatbin(PLAIN)]);
+
+    for rubbish in [c"\x01\x02", c""] {
+        // SAFETY: it ends with a zero.
+        assert!(unsafe { fatbin::span(rubbish.as_ptr().cast()) }.is_err());
+    }
+    let newer = Wrapper { version: 3, ..linked };
+    // SAFETY: a whole wrapper.
+    let error = unsafe { fatbin::span((&raw const newer).cast()) }.unwrap_err();
+    assert!(error.to_string().contains("version"), "{error}");
+    // SAFETY: null is allowed.
+    assert!(unsafe { fatbin::span(std::ptr::null()) }.is_err());
+}
+
+/// Reads all that can be read; only that it ends is of interest.
+fn read_all(bytes: &[u8]) {
+    let _ = fatbin::images(bytes, LIMIT);
+    if let Ok(fatbin) = Fatbin::parse(bytes) {
+        for entry in fatbin.entries().flatten() {
+            if let Ok(payload) = entry.payload(LIMIT) {
+                assert!(payload.len() <= LIMIT);
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn rubbish_is_refused(rubbish in prop::collection::vec(any::<u8>(), 0..300)) {
+        read_all(&rubbish);
+        let mut headed = 0xba55_ed50u32.to_le_bytes().to_vec();
+        headed.extend([1, 0, 16, 0]);
+        headed.extend((rubbish.len() as u64).to_le_bytes());
+        headed.extend(rubbish);
+        read_all(&headed);
+    }
+
+    #[test]
+    fn damaged_fatbins_are_survived(
+        which in 0..3usize,
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let mut bytes = [PLAIN, LZ4, ZSTD][which].to_vec();
+        for (index, byte) in damage {
+            // Mostly headers: that is where lengths are.
+            let at = index.index(bytes.len());
+            let at = if byte & 1 == 0 { at % 0x70 } else { at };
+            bytes[at] = byte;
+        }
+        read_all(&bytes);
+        bytes.truncate(cut.index(bytes.len()));
+        read_all(&bytes);
+    }
+}
