@@ -1,1 +1,183 @@
-//! End-to-end tests: CUDA programs on every path.
+//! A host with VMs, for end-to-end tests: `vcudad` from the staged files, and programs run as a
+//! VM's guests, through vhost-user or in user-mode Linux.
+//!
+//! `VIRTIO_CUDA_DIST` names the staged files (`make build` makes `target/dist`);
+//! `VIRTIO_CUDA_DRIVER` the driver library that the workers load (softgpu if not set).
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Where `make build` staged what is tested.
+pub fn dist() -> PathBuf {
+    std::env::var_os("VIRTIO_CUDA_DIST")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/dist"), PathBuf::from)
+}
+
+/// A VM of the test's host.
+#[derive(Clone, Copy, Debug)]
+pub struct Vm {
+    /// Its name.
+    pub name: &'static str,
+    /// `memory.max`.
+    pub memory_max: &'static str,
+    /// The user of its processes.
+    pub uid: u32,
+}
+
+/// The first of two VMs that most tests have.
+pub const A: Vm = Vm { name: "a", memory_max: "2G", uid: 61_301 };
+/// The second.
+pub const B: Vm = Vm { name: "b", memory_max: "3G", uid: 61_302 };
+
+/// A running `vcudad` with its VMs; ends with the value.
+pub struct Host {
+    broker: Child,
+    dir: PathBuf,
+}
+
+impl Host {
+    /// Starts VMs, and waits until their sockets are there.
+    pub fn start(vms: &[Vm]) -> Self {
+        static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let dir = std::env::temp_dir().join(format!("vcuda-test-{}-{count}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        // The devices run as users of their own, and look the socket's folder up.
+        std::fs::set_permissions(&dir, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .unwrap();
+        let driver = std::env::var("VIRTIO_CUDA_DRIVER").unwrap_or_else(|_| "softgpu".into());
+        let mut config = format!("driver_library = \"{driver}\"\nwarm_workers = 2\n");
+        for vm in vms {
+            config += &format!(
+                "[[vm]]\nname = \"{}\"\nsocket = \"{}\"\nmemory.max = \"{}\"\nuid = {}\n",
+                vm.name,
+                dir.join(vm.name).display(),
+                vm.memory_max,
+                vm.uid
+            );
+        }
+        let file = dir.join("vcudad.toml");
+        std::fs::write(&file, config).unwrap();
+        let log = std::fs::File::create(dir.join("log")).unwrap();
+        let broker = Command::new(dist().join("bin/vcudad"))
+            .arg("--config")
+            .arg(&file)
+            .stdout(log.try_clone().unwrap())
+            .stderr(log)
+            .spawn()
+            .expect("vcudad starts: has `make build` been run?");
+        let mut host = Self { broker, dir };
+        let ready = eventually(Duration::from_secs(60), || {
+            assert!(host.broker.try_wait().unwrap().is_none(), "vcudad ended:\n{}", host.log());
+            vms.iter().all(|vm| host.socket(*vm).exists())
+        });
+        assert!(ready, "the sockets are not there:\n{}", host.log());
+        host
+    }
+
+    /// What the host's programs have logged.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.dir.join("log")).unwrap_or_default()
+    }
+
+    /// The VM's vhost-user socket.
+    pub fn socket(&self, vm: Vm) -> PathBuf {
+        self.dir.join(vm.name)
+    }
+
+    /// A program of the VM's guest, without a VM: the library speaks vhost-user itself.
+    pub fn command(&self, vm: Vm, program: &str, args: &[&str]) -> Command {
+        let mut command = Command::new(dist().join("programs/static").join(program));
+        command
+            .args(args)
+            .env("LD_LIBRARY_PATH", dist().join("guest"))
+            .env("VIRTIO_CUDA_SOCKET", self.socket(vm))
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs such a program to its end.
+    pub fn run(&self, vm: Vm, program: &str, args: &[&str]) -> Output {
+        self.command(vm, program, args).output().unwrap()
+    }
+
+    /// Starts such a program, and waits for its first line, which it returns too.
+    pub fn spawn(&self, vm: Vm, program: &str, args: &[&str]) -> (Child, String) {
+        let mut command = self.command(vm, program, args);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = Vec::new();
+        let mut byte = [0];
+        let stdout = child.stdout.as_mut().expect("it is piped");
+        while stdout.read(&mut byte).unwrap() == 1 && byte[0] != b'\n' {
+            line.push(byte[0]);
+        }
+        assert!(!line.is_empty(), "{program} {args:?} said nothing:\n{}", self.log());
+        (child, String::from_utf8(line).unwrap())
+    }
+
+    /// Free and total device memory in MiB, as a guest of the VM sees them.
+    pub fn memory(&self, vm: Vm) -> (u64, u64) {
+        let output = self.run(vm, "deviceinfo", &[]);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let line = text.lines().find(|line| line.contains("free memory:"));
+        let line = line.unwrap_or_else(|| panic!("{output:?}\n{}", self.log()));
+        let numbers: Vec<u64> =
+            line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        (numbers[0], numbers[1])
+    }
+
+    /// The workers that execute sessions of the VM.
+    pub fn workers(&self, vm: Vm) -> Vec<i32> {
+        processes()
+            .into_iter()
+            .filter(|pid| {
+                let path = format!("/proc/{pid}/status");
+                let status = std::fs::read_to_string(path).unwrap_or_default();
+                let is_worker = status.starts_with("Name:\tvhost-cuda-work");
+                is_worker && status.contains(&format!("Uid:\t{}\t", vm.uid))
+            })
+            .collect()
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        // SAFETY: a signal to our own child, which has not been reaped yet.
+        unsafe { libc::kill(self.broker.id() as i32, libc::SIGTERM) };
+        let _ = self.broker.wait();
+        if std::thread::panicking() {
+            eprintln!("--- log of the host ---\n{}", self.log());
+        }
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+/// All processes.
+pub fn processes() -> Vec<i32> {
+    std::fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .collect()
+}
+
+/// Ends a process as `kill -9` does.
+pub fn kill_9(pid: i32) {
+    // SAFETY: a signal to a process that the test started.
+    assert_eq!(unsafe { libc::kill(pid, libc::SIGKILL) }, 0, "kill -9 {pid}");
+}
+
+/// Asks until it is so, or the time is over.
+pub fn eventually(limit: Duration, mut is_so: impl FnMut() -> bool) -> bool {
+    let end = Instant::now() + limit;
+    loop {
+        if is_so() {
+            return true;
+        }
+        if Instant::now() >= end {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,116 @@
+//! kill -9 of a guest process, of a worker and of a VM: the others go on, and the memory is free
+//! again within a second.
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use virtio_cuda_tests::{A, B, Host, dist, eventually, kill_9};
+
+/// Nobody holds anything, a fresh context aside.
+fn idle_memory(host: &Host) -> (u64, u64) {
+    (host.memory(A).0, host.memory(B).0)
+}
+
+/// Waits for VM a's memory to be what it was, and says how long that took.
+fn freed_within_a_second(host: &Host, idle: u64) {
+    let start = Instant::now();
+    // Each look is a session of its own; it takes time, too.
+    let freed = eventually(Duration::from_secs(1), || host.memory(A).0 == idle);
+    assert!(freed, "after {:?}: {} of {idle} MiB are free", start.elapsed(), host.memory(A).0);
+}
+
+fn end(mut child: Child) {
+    let _ = child.kill();
+    child.wait().unwrap();
+}
+
+#[test]
+fn kill_9_of_a_guest_process_frees_its_memory_and_leaves_the_others_alone() {
+    let host = Host::start(&[A, B]);
+    let idle = idle_memory(&host);
+    for mode in ["loop", "forever"] {
+        let (victim, _) = host.spawn(A, "spin", &["hold=512", mode]);
+        let (mut neighbour, _) = host.spawn(A, "spin", &["hold=64", "loop", "2"]);
+        let (mut other_vm, _) = host.spawn(B, "spin", &["hold=64", "loop", "2"]);
+        assert!(host.memory(A).0 + 512 + 64 <= idle.0);
+        kill_9(victim.id() as i32);
+        end(victim);
+        let start = Instant::now();
+        let freed = eventually(Duration::from_secs(1), || host.memory(A).0 + 64 >= idle.0);
+        assert!(freed, "{mode}: not free after {:?}", start.elapsed());
+        assert!(neighbour.wait().unwrap().success());
+        assert!(other_vm.wait().unwrap().success());
+        freed_within_a_second(&host, idle.0);
+    }
+    assert_eq!(idle_memory(&host), idle);
+}
+
+#[test]
+fn kill_9_of_a_worker_ends_its_session_alone() {
+    let host = Host::start(&[A, B]);
+    let idle = idle_memory(&host);
+    let (mut victim, _) = host.spawn(A, "spin", &["hold=512", "loop"]);
+    let workers = host.workers(A);
+    assert_eq!(workers.len(), 1, "{}", host.log());
+    let (mut neighbour, _) = host.spawn(A, "spin", &["hold=64", "loop", "2"]);
+    let (mut other_vm, _) = host.spawn(B, "spin", &["hold=64", "loop", "2"]);
+    kill_9(workers[0]);
+    let mut status = None;
+    let told = eventually(Duration::from_secs(10), || {
+        status = victim.try_wait().unwrap();
+        status.is_some()
+    });
+    assert!(told, "the guest process was not told that its session has ended");
+    assert_eq!(status.and_then(|status| status.code()).map(|code| code != 0), Some(true));
+    assert!(neighbour.wait().unwrap().success());
+    assert!(other_vm.wait().unwrap().success());
+    freed_within_a_second(&host, idle.0);
+    assert_eq!(idle_memory(&host), idle);
+    assert!(host.log().contains("worker"), "the log names what happened");
+}
+
+#[test]
+fn kill_9_of_a_vm_frees_all_that_its_processes_held() {
+    let host = Host::start(&[A, B]);
+    let idle = idle_memory(&host);
+    let dist = dist();
+    let ready = std::env::temp_dir().join(format!("vcuda-ready-{}", std::process::id()));
+    let _ = std::fs::remove_file(&ready);
+    let spin = dist.join("programs/static/spin");
+    let script = format!("exec {} hold=512 loop > {}", spin.display(), ready.display());
+    let vm = Command::new(dist.join("bin/vcuda-run"))
+        .args(["--vmm", "uml", "--mem", "1G", "--socket"])
+        .arg(host.socket(A))
+        .arg("--uml-kernel")
+        .arg(dist.join("uml/linux"))
+        .arg("--module")
+        .arg(dist.join("guest/virtio_cuda.ko"))
+        .arg("--env")
+        .arg(format!("LD_LIBRARY_PATH={}", dist.join("guest").display()))
+        .args(["--", "/bin/sh", "-c", &script])
+        .stdin(Stdio::null())
+        .spawn()
+        .unwrap();
+    let runs = eventually(Duration::from_secs(60), || {
+        std::fs::read_to_string(&ready).is_ok_and(|text| text.contains("ready"))
+    });
+    assert!(runs, "the guest's program did not start:\n{}", host.log());
+    let (mut other_vm, _) = host.spawn(B, "spin", &["hold=64", "loop", "2"]);
+    let kernels: Vec<i32> = virtio_cuda_tests::processes()
+        .into_iter()
+        .filter(|pid| {
+            let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            line.contains("uml/linux") && line.contains(host.socket(A).to_str().unwrap())
+        })
+        .collect();
+    assert!(!kernels.is_empty());
+    for pid in kernels {
+        // Some may end with the first one.
+        // SAFETY: a signal to processes of the VM that this test started.
+        unsafe { libc::kill(pid, libc::SIGKILL) };
+    }
+    freed_within_a_second(&host, idle.0);
+    assert!(other_vm.wait().unwrap().success());
+    assert_eq!(idle_memory(&host), idle);
+    end(vm);
+    let _ = std::fs::remove_file(&ready);
+}
