@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
+/*
+ * virtio-cuda: binding to devices, and letting go of them.
+ *
+ * A device is left with a last HELLO, whose answer means that it holds no page
+ * of the guest any more; a reset alone does not, since some VMMs tell a
+ * vhost-user backend only that the queues have stopped.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/fs.h>
+#include <linux/idr.h>
+#include <linux/module.h>
+#include <linux/reboot.h>
+#include <linux/slab.h>
+#include <linux/virtio_config.h>
+
+#include "virtio_cuda.h"
+
+/* Device ids that a device of ours may have; the magic number decides. */
+#define VCUDA_ID_QEMU 38
+#define VCUDA_ID_OWN 63
+
+struct workqueue_struct *vcuda_workqueue;
+
+/* The numbers of /dev/virtio-cudaN. */
+static DEFINE_IDA(vcuda_ida);
+
+static const struct file_operations vcuda_fops = {
+	.owner = THIS_MODULE,
+	.open = vcuda_open,
+	.release = vcuda_release,
+	.unlocked_ioctl = vcuda_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.mmap = vcuda_mmap,
+};
+
+static void vcuda_device_free(struct kref *kref)
+{
+	struct vcuda_device *dev = container_of(kref, struct vcuda_device, kref);
+
+	ida_free(&vcuda_ida, dev->index);
+	xa_destroy(&dev->sessions);
+	put_device(&dev->vdev->dev);
+	kfree(dev->events);
+	kfree(dev);
+}
+
+void vcuda_device_get(struct vcuda_device *dev)
+{
+	kref_get(&dev->kref);
+}
+
+void vcuda_device_put(struct vcuda_device *dev)
+{
+	kref_put(&dev->kref, vcuda_device_free);
+}
+
+static struct vcuda_device *vcuda_device_new(struct virtio_device *vdev)
+{
+	struct vcuda_device *dev;
+	unsigned int i;
+
+	dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+	if (!dev)
+		return NULL;
+	dev->events = kcalloc(VCUDA_EVENTS, sizeof(*dev->events), GFP_KERNEL);
+	if (!dev->events)
+		goto fail;
+	dev->index = ida_alloc(&vcuda_ida, GFP_KERNEL);
+	if (dev->index < 0)
+		goto fail;
+	kref_init(&dev->kref);
+	get_device(&vdev->dev);
+	dev->vdev = vdev;
+	for (i = 0; i < VIRTIO_CUDA_NUM_QUEUES; i++) {
+		spin_lock_init(&dev->queues[i].lock);
+		init_waitqueue_head(&dev->queues[i].space);
+	}
+	xa_init_flags(&dev->sessions, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
+	init_waitqueue_head(&dev->state_wait);
+	atomic64_set(&dev->pinned, 0);
+	dev->down = true;
+	snprintf(dev->name, sizeof(dev->name), "virtio-cuda%d", dev->index);
+	dev->misc.minor = MISC_DYNAMIC_MINOR;
+	dev->misc.name = dev->name;
+	dev->misc.fops = &vcuda_fops;
+	dev->misc.parent = &vdev->dev;
+	dev->misc.mode = 0660;
+	return dev;
+fail:
+	kfree(dev->events);
+	kfree(dev);
+	return NULL;
+}
+
+/* Whether this is a device of ours, of a version that we speak. */
+static int vcuda_read_config(struct virtio_device *vdev,
+			     struct virtio_cuda_config *config)
+{
+	virtio_cread_bytes(vdev, 0, config, sizeof(*config));
+	if (le32_to_cpu(config->magic) != VIRTIO_CUDA_MAGIC) {
+		/* Somebody else's device with an id that nobody assigned. */
+		dev_dbg(&vdev->dev, "the magic number is another\n");
+		return -ENODEV;
+	}
+	if (le16_to_cpu(config->version_major) != VIRTIO_CUDA_VERSION_MAJOR) {
+		dev_err(&vdev->dev,
+			"the device speaks version %u.%u, this driver %u.%u: update the older of the two\n",
+			le16_to_cpu(config->version_major),
+			le16_to_cpu(config->version_minor),
+			VIRTIO_CUDA_VERSION_MAJOR, VIRTIO_CUDA_VERSION_MINOR);
+		return -ENODEV;
+	}
+	return 0;
+}
+
+/*
+ * The device gets guest-physical addresses of pages. Behind an IOMMU, or where
+ * memory is encrypted, those are not what it could use.
+ */
+static int vcuda_check_dma(struct virtio_device *vdev)
+{
+	struct device *dma = vdev->dev.parent;
+	struct page *page;
+	dma_addr_t addr;
+	int err = 0;
+
+	if (!virtio_has_feature(vdev, VIRTIO_F_ACCESS_PLATFORM))
+		return 0;
+	page = alloc_page(GFP_KERNEL);
+	if (!page)
+		return -ENOMEM;
+	addr = dma_map_page(dma, page, 0, PAGE_SIZE, DMA_BIDIRECTIONAL);
+	if (dma_mapping_error(dma, addr)) {
+		err = -EOPNOTSUPP;
+	} else {
+		if (addr != page_to_phys(page))
+			err = -EOPNOTSUPP;
+		dma_unmap_page(dma, addr, PAGE_SIZE, DMA_BIDIRECTIONAL);
+	}
+	__free_page(page);
+	if (err)
+		dev_err(&vdev->dev,
+			"the device sits behind an IOMMU or cannot read guest memory as it is (VIRTIO_F_ACCESS_PLATFORM): attach it without\n");
+	return err;
+}
+
+static int vcuda_validate(struct virtio_device *vdev)
+{
+	struct virtio_cuda_config config;
+	int err;
+
+	if (!vdev->config->get)
+		return -EINVAL;
+	err = vcuda_read_config(vdev, &config);
+	if (err)
+		return err;
+	if (!virtio_has_feature(vdev, VIRTIO_F_VERSION_1)) {
+		dev_err(&vdev->dev, "the device lacks VIRTIO_F_VERSION_1\n");
+		return -ENODEV;
+	}
+	/* Segments need split rings no more than packed; devices know split. */
+	__virtio_clear_bit(vdev, VIRTIO_F_RING_PACKED);
+	return vcuda_check_dma(vdev);
+}
+
+/* Leaves the device, so that it holds nothing of the guest's. */
+static void vcuda_leave(struct vcuda_device *dev)
+{
+	bool broken;
+	int err;
+
+	vcuda_queues_close(dev);
+	broken = vcuda_queues_broken(dev);
+	err = broken ? -ENODEV : vcuda_hello(dev, true);
+	vcuda_queues_stop(dev);
+	if (broken)
+		/* It went first, and all of its sessions with it. */
+		WRITE_ONCE(dev->era, dev->era + 1);
+	else if (err)
+		dev_warn(&dev->vdev->dev,
+			 "the device did not say that it has let go of the guest's pages (%d): they stay allocated\n",
+			 err);
+	WRITE_ONCE(dev->down, true);
+	wake_up_all(&dev->state_wait);
+	vcuda_sessions_end(dev);
+}
+
+/* Another kernel may follow, and the pages are its own then. */
+static int vcuda_reboot(struct notifier_block *nb, unsigned long action,
+			void *data)
+{
+	struct vcuda_device *dev = container_of(nb, struct vcuda_device, reboot);
+
+	if (!READ_ONCE(dev->down) && !vcuda_queues_broken(dev)) {
+		vcuda_queues_close(dev);
+		vcuda_hello(dev, true);
+	}
+	return NOTIFY_DONE;
+}
+
+static int vcuda_probe(struct virtio_device *vdev)
+{
+	struct vcuda_device *dev;
+	int err;
+
+	dev = vcuda_device_new(vdev);
+	if (!dev)
+		return -ENOMEM;
+	err = vcuda_read_config(vdev, &dev->config);
+	if (err)
+		goto put;
+	dev->max_regions = le32_to_cpu(dev->config.max_regions);
+	dev->max_segments = le32_to_cpu(dev->config.max_segments);
+	dev->max_plain = le32_to_cpu(dev->config.max_plain);
+	dev->pinned_max = le64_to_cpu(dev->config.pinned_max);
+	vdev->priv = dev;
+
+	err = vcuda_queues_start(dev);
+	if (err)
+		goto put;
+	err = misc_register(&dev->misc);
+	if (err)
+		goto leave;
+	dev->reboot.notifier_call = vcuda_reboot;
+	register_reboot_notifier(&dev->reboot);
+	dev_info(&vdev->dev, "/dev/%s: version %u.%u, capabilities %#x\n",
+		 dev->name, le16_to_cpu(dev->config.version_major),
+		 le16_to_cpu(dev->config.version_minor),
+		 le32_to_cpu(dev->config.capabilities));
+	return 0;
+leave:
+	vcuda_leave(dev);
+put:
+	vcuda_device_put(dev);
+	return err;
+}
+
+static void vcuda_remove(struct virtio_device *vdev)
+{
+	struct vcuda_device *dev = vdev->priv;
+
+	unregister_reboot_notifier(&dev->reboot);
+	/* Files that are open keep the structure, and learn -ENODEV. */
+	misc_deregister(&dev->misc);
+	if (!dev->down)
+		vcuda_leave(dev);
+	vcuda_device_put(dev);
+}
+
+#ifdef CONFIG_PM_SLEEP
+/* Sessions can't outlive a suspend: what the GPU held may be gone after it. */
+static int vcuda_freeze(struct virtio_device *vdev)
+{
+	struct vcuda_device *dev = vdev->priv;
+
+	vcuda_leave(dev);
+	return 0;
+}
+
+static int vcuda_restore(struct virtio_device *vdev)
+{
+	return vcuda_queues_start(vdev->priv);
+}
+#endif
+
+static const struct virtio_device_id vcuda_ids[] = {
+	{ VCUDA_ID_QEMU, VIRTIO_DEV_ANY_ID },
+	{ VCUDA_ID_OWN, VIRTIO_DEV_ANY_ID },
+	{ 0 },
+};
+MODULE_DEVICE_TABLE(virtio, vcuda_ids);
+
+static struct virtio_driver vcuda_driver = {
+	.driver.name = KBUILD_MODNAME,
+	.driver.owner = THIS_MODULE,
+	.id_table = vcuda_ids,
+	.validate = vcuda_validate,
+	.probe = vcuda_probe,
+	.remove = vcuda_remove,
+#ifdef CONFIG_PM_SLEEP
+	.freeze = vcuda_freeze,
+	.restore = vcuda_restore,
+#endif
+};
+
+static int __init vcuda_init(void)
+{
+	int err;
+
+	BUILD_BUG_ON(sizeof(struct virtio_cuda_config) != 64);
+	BUILD_BUG_ON(sizeof(struct virtio_cuda_event) != 16);
+	vcuda_workqueue = alloc_workqueue("virtio-cuda", WQ_UNBOUND, 0);
+	if (!vcuda_workqueue)
+		return -ENOMEM;
+	err = register_virtio_driver(&vcuda_driver);
+	if (err)
+		destroy_workqueue(vcuda_workqueue);
+	return err;
+}
+module_init(vcuda_init);
+
+static void __exit vcuda_exit(void)
+{
+	unregister_virtio_driver(&vcuda_driver);
+	/* Runs what ends sessions to its end. */
+	destroy_workqueue(vcuda_workqueue);
+	ida_destroy(&vcuda_ida);
+}
+module_exit(vcuda_exit);
+
+MODULE_DESCRIPTION("A paravirtual CUDA device");
+MODULE_AUTHOR("The virtio-cuda authors");
+MODULE_LICENSE("GPL");
+MODULE_VERSION("0.1.0");

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
+/*
+ * virtio-cuda: what a program asks for. Here the caller's structures are
+ * copied and checked; the work is done elsewhere.
+ */
+#include <linux/fs.h>
+#include <linux/log2.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "virtio_cuda.h"
+
+static u64 vcuda_mmap_offset(u32 region)
+{
+	return (u64)region << VCUDA_MMAP_SHIFT;
+}
+
+static int vcuda_ioctl_info(struct vcuda_session *s, void __user *arg)
+{
+	struct virtio_cuda_ioc_info info = { .config = s->dev->config };
+
+	if (READ_ONCE(s->dev->down))
+		return -ENODEV;
+	return copy_to_user(arg, &info, sizeof(info)) ? -EFAULT : 0;
+}
+
+/* Sizes of ring and arena that make a region, or none at all. */
+static bool vcuda_start_valid(const struct virtio_cuda_ioc_start *p)
+{
+	if (p->reserved || p->env_len > VIRTIO_CUDA_ENV_MAX)
+		return false;
+	if (!p->ring_bytes)
+		return !p->arena_bytes;
+	return is_power_of_2(p->ring_bytes) &&
+	       p->ring_bytes >= VIRTIO_CUDA_RING_MIN_BYTES &&
+	       p->ring_bytes <= VIRTIO_CUDA_RING_MAX_BYTES &&
+	       p->arena_bytes < 1ULL << VCUDA_MMAP_SHIFT &&
+	       PAGE_ALIGNED(VIRTIO_CUDA_RING_HEADER_BYTES + p->ring_bytes +
+			    p->arena_bytes);
+}
+
+static int vcuda_ioctl_start(struct vcuda_session *s, void __user *arg)
+{
+	struct virtio_cuda_ioc_start p;
+	void *env = NULL;
+	u32 region = 0;
+	int err;
+
+	if (copy_from_user(&p, arg, sizeof(p)))
+		return -EFAULT;
+	if (!vcuda_start_valid(&p))
+		return -EINVAL;
+	if (p.env_len) {
+		env = memdup_user(u64_to_user_ptr(p.env), p.env_len);
+		if (IS_ERR(env))
+			return PTR_ERR(env);
+	}
+	err = -EINTR;
+	if (!mutex_lock_killable(&s->lock)) {
+		err = vcuda_session_start(s, env, p.env_len, p.ring_bytes,
+					  p.arena_bytes, &region);
+		mutex_unlock(&s->lock);
+	}
+	kfree(env);
+	if (err)
+		return err;
+	p.mmap_offset = vcuda_mmap_offset(region);
+	p.session = s->id;
+	if (copy_to_user(arg, &p, sizeof(p))) {
+		vcuda_session_end(s, 0);
+		return -EFAULT;
+	}
+	return 0;
+}
+
+/* Attaches a new region, and gives it up again unless @arg takes its id. */
+static int vcuda_attach_new(struct vcuda_session *s, struct vcuda_region *r,
+			    void __user *arg, void *p, size_t size, u32 *id,
+			    u64 *offset)
+{
+	int err = vcuda_region_attach(r, 0);
+
+	if (!err) {
+		*id = r->id;
+		if (offset)
+			*offset = vcuda_mmap_offset(r->id);
+		if (copy_to_user(arg, p, size)) {
+			vcuda_region_detach(s, r->id);
+			err = -EFAULT;
+		}
+	}
+	vcuda_region_put(r);
+	return err;
+}
+
+static int vcuda_ioctl_alloc(struct vcuda_session *s, void __user *arg)
+{
+	struct virtio_cuda_ioc_alloc p;
+	struct vcuda_region *r;
+
+	lockdep_assert_held(&s->lock);
+	if (copy_from_user(&p, arg, sizeof(p)))
+		return -EFAULT;
+	if (p.reserved)
+		return -EINVAL;
+	r = vcuda_region_alloc(s, VIRTIO_CUDA_REGION_PINNED, p.vaddr, p.len);
+	if (IS_ERR(r))
+		return PTR_ERR(r);
+	return vcuda_attach_new(s, r, arg, &p, sizeof(p), &p.region,
+				&p.mmap_offset);
+}
+
+static int vcuda_ioctl_pin(struct vcuda_session *s, void __user *arg)
+{
+	struct virtio_cuda_ioc_pin p;
+	struct vcuda_region *r;
+
+	lockdep_assert_held(&s->lock);
+	if (copy_from_user(&p, arg, sizeof(p)))
+		return -EFAULT;
+	if (p.reserved)
+		return -EINVAL;
+	r = vcuda_region_pin(s, p.vaddr, p.len);
+	if (IS_ERR(r))
+		return PTR_ERR(r);
+	return vcuda_attach_new(s, r, arg, &p, sizeof(p), &p.region, NULL);
+}
+
+static int vcuda_ioctl_release(struct vcuda_session *s, void __user *arg)
+{
+	struct virtio_cuda_ioc_release p;
+
+	lockdep_assert_held(&s->lock);
+	if (copy_from_user(&p, arg, sizeof(p)))
+		return -EFAULT;
+	if (p.reserved)
+		return -EINVAL;
+	return vcuda_region_detach(s, p.region);
+}
+
+/* Whether WAIT has nothing to wait for: a wake, or the session's end. */
+static bool vcuda_woken(struct vcuda_session *s, u32 seen)
+{
+	return (s32)((u32)atomic_read(&s->wakes) - seen) > 0 ||
+	       READ_ONCE(s->state) != VCUDA_LIVE;
+}
+
+static int vcuda_ioctl_wait(struct vcuda_session *s, void __user *arg)
+{
+	struct virtio_cuda_ioc_wait p;
+	long left;
+
+	if (copy_from_user(&p, arg, sizeof(p)))
+		return -EFAULT;
+	if (p.timeout_ms) {
+		left = wait_event_interruptible_timeout(s->wait,
+							vcuda_woken(s, p.seen),
+							msecs_to_jiffies(p.timeout_ms));
+		/* Not restarted: that would begin the time anew. */
+		if (left < 0)
+			return -EINTR;
+		if (!left)
+			return -ETIMEDOUT;
+	} else {
+		left = wait_event_interruptible(s->wait,
+						vcuda_woken(s, p.seen));
+		if (left)
+			return left;
+	}
+	if (READ_ONCE(s->state) != VCUDA_LIVE)
+		return vcuda_session_check(s);
+	p.seen = atomic_read(&s->wakes);
+	return copy_to_user(arg, &p, sizeof(p)) ? -EFAULT : 0;
+}
+
+static int vcuda_ioctl_submit(struct vcuda_session *s, void __user *arg)
+{
+	struct virtio_cuda_resp *resp;
+	struct virtio_cuda_ioc_submit p;
+	struct virtio_cuda_hdr *hdr;
+	struct vcuda_chain *chain;
+	u32 len;
+	int err;
+
+	if (copy_from_user(&p, arg, sizeof(p)))
+		return -EFAULT;
+	/* The command itself is the worker's to judge. */
+	if (p.cmd_len < sizeof(struct virtio_cuda_cmd) || p.cmd_len % 8 ||
+	    p.cmd_len > s->dev->max_plain ||
+	    p.reply_len < sizeof(struct virtio_cuda_reply) ||
+	    p.reply_len > s->dev->max_plain)
+		return -EINVAL;
+
+	chain = vcuda_chain_alloc(size_add(sizeof(*hdr), p.cmd_len),
+				  size_add(sizeof(*resp), p.reply_len));
+	if (!chain)
+		return -ENOMEM;
+	hdr = chain->out;
+	hdr->type = cpu_to_le32(VIRTIO_CUDA_CMD_SUBMIT);
+	hdr->session = cpu_to_le32(s->id);
+	err = -EFAULT;
+	if (copy_from_user(hdr + 1, u64_to_user_ptr(p.cmd), p.cmd_len))
+		goto out;
+	err = vcuda_submit(s, chain);
+	if (err)
+		goto out;
+
+	resp = chain->in;
+	len = min3(le32_to_cpu(resp->len),
+		   (u32)(chain->used - sizeof(*resp)), p.reply_len);
+	p.reply_len = len;
+	if (copy_to_user(u64_to_user_ptr(p.reply), resp + 1, len) ||
+	    copy_to_user(arg, &p, sizeof(p)))
+		err = -EFAULT;
+out:
+	vcuda_chain_put(chain);
+	return err;
+}
+
+/* The requests that change a session's regions, one at a time. */
+static int vcuda_ioctl_locked(struct vcuda_session *s, unsigned int cmd,
+			      void __user *arg)
+{
+	int err;
+
+	if (mutex_lock_killable(&s->lock))
+		return -EINTR;
+	/* Anew, under the lock: see vcuda_session_end_work(). */
+	err = vcuda_session_check(s);
+	if (!err) {
+		if (cmd == VIRTIO_CUDA_IOC_ALLOC)
+			err = vcuda_ioctl_alloc(s, arg);
+		else if (cmd == VIRTIO_CUDA_IOC_PIN)
+			err = vcuda_ioctl_pin(s, arg);
+		else
+			err = vcuda_ioctl_release(s, arg);
+	}
+	mutex_unlock(&s->lock);
+	return err;
+}
+
+long vcuda_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct vcuda_session *s = file->private_data;
+	void __user *p = (void __user *)arg;
+	int err;
+
+	/* A child, or who was handed the file: not its session. */
+	if (current->mm != s->mm)
+		return -EPERM;
+	switch (cmd) {
+	case VIRTIO_CUDA_IOC_INFO:
+		return vcuda_ioctl_info(s, p);
+	case VIRTIO_CUDA_IOC_START:
+		return vcuda_ioctl_start(s, p);
+	case VIRTIO_CUDA_IOC_ALLOC:
+	case VIRTIO_CUDA_IOC_PIN:
+	case VIRTIO_CUDA_IOC_RELEASE:
+		return vcuda_ioctl_locked(s, cmd, p);
+	case VIRTIO_CUDA_IOC_KICK:
+	case VIRTIO_CUDA_IOC_WAIT:
+	case VIRTIO_CUDA_IOC_SUBMIT:
+		break;
+	default:
+		return -ENOTTY;
+	}
+	err = vcuda_session_check(s);
+	if (err)
+		return err;
+	if (cmd == VIRTIO_CUDA_IOC_KICK)
+		return vcuda_doorbell(s);
+	if (cmd == VIRTIO_CUDA_IOC_WAIT)
+		return vcuda_ioctl_wait(s, p);
+	return vcuda_ioctl_submit(s, p);
+}

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
+/*
+ * virtio-cuda: sessions, from open() to the last reference.
+ *
+ * A session ends once, by whatever comes first: its file is closed, its
+ * process's memory goes (so that a child that inherited the file can't keep it
+ * alive), the device says so, or the device goes. The work then tells the
+ * device and waits, for as long as it takes, until that has let go of the
+ * pages.
+ */
+#include <linux/delay.h>
+#include <linux/fs.h>
+#include <linux/sched.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include "virtio_cuda.h"
+
+static void vcuda_session_free(struct kref *kref)
+{
+	struct vcuda_session *s = container_of(kref, struct vcuda_session, kref);
+
+	xa_destroy(&s->regions);
+	mutex_destroy(&s->lock);
+	mmdrop(s->mm);
+	vcuda_device_put(s->dev);
+	kfree(s);
+}
+
+void vcuda_session_put(struct vcuda_session *s)
+{
+	kref_put(&s->kref, vcuda_session_free);
+}
+
+/* ---- The end ----------------------------------------------------------- */
+
+/* Whether the device is known to hold nothing of this session any more. */
+static bool vcuda_session_destroy(struct vcuda_session *s)
+{
+	struct vcuda_device *dev = s->dev;
+	struct virtio_cuda_session_destroy *req;
+	struct vcuda_chain *chain;
+	bool warned = false;
+	int err;
+
+	if (!s->id)
+		return true;
+again:
+	chain = vcuda_chain_alloc(sizeof(*req),
+				  sizeof(struct virtio_cuda_resp));
+	if (!chain) {
+		msleep(100);
+		goto again;
+	}
+	req = chain->out;
+	req->hdr.type = cpu_to_le32(VIRTIO_CUDA_CTRL_SESSION_DESTROY);
+	req->hdr.session = cpu_to_le32(s->id);
+	err = vcuda_chain_send(dev, VIRTIO_CUDA_QUEUE_CONTROL, chain);
+	if (!err) {
+		while (!wait_for_completion_timeout(&chain->done,
+						    VCUDA_DESTROY_WARN)) {
+			if (!warned)
+				dev_warn(&dev->vdev->dev,
+					 "no answer to the end of session %u; %lld bytes stay taken until it comes\n",
+					 s->id, atomic64_read(&s->pinned));
+			warned = true;
+		}
+		err = vcuda_status_errno(dev, chain);
+	}
+	vcuda_chain_put(chain);
+
+	switch (err) {
+	case 0:
+	case -EPIPE:
+		return true;
+	case -EAGAIN:
+		msleep(100);
+		goto again;
+	case -ENODEV:
+		/* Going, or gone: its farewell decides. */
+		wait_event(dev->state_wait, READ_ONCE(dev->era) != s->era ||
+			   READ_ONCE(dev->down));
+		break;
+	default:
+		dev_warn(&dev->vdev->dev,
+			 "the device refused to end session %u: %d\n", s->id,
+			 err);
+		break;
+	}
+	return READ_ONCE(dev->era) != s->era;
+}
+
+static void vcuda_session_end_work(struct work_struct *work)
+{
+	struct vcuda_session *s = container_of(work, struct vcuda_session,
+					       end_work);
+	bool quiet = vcuda_session_destroy(s);
+
+	vcuda_doorbell_close(s);
+	/* Behind this lock no new region can come: the state is ENDED. */
+	mutex_lock(&s->lock);
+	vcuda_regions_free(s, !quiet);
+	if (s->id)
+		xa_erase_irq(&s->dev->sessions, s->id);
+	mutex_unlock(&s->lock);
+	complete_all(&s->ended);
+	vcuda_session_put(s);
+}
+
+/**
+ * vcuda_session_end() - end a session, in any context, any number of times
+ * @s: the session
+ * @reason: VIRTIO_CUDA_ENDED_* that the device gave, or 0
+ */
+void vcuda_session_end(struct vcuda_session *s, u32 reason)
+{
+	if (test_and_set_bit(0, &s->ending))
+		return;
+	s->reason = reason;
+	kref_get(&s->kref);
+	xchg(&s->state, VCUDA_ENDED);
+	wake_up_all(&s->wait);
+	queue_work(vcuda_workqueue, &s->end_work);
+}
+
+/**
+ * vcuda_sessions_end() - end all sessions of a device that has gone
+ * @dev: the device
+ */
+void vcuda_sessions_end(struct vcuda_device *dev)
+{
+	struct vcuda_session *s;
+	unsigned long id;
+
+	xa_lock_irq(&dev->sessions);
+	xa_for_each(&dev->sessions, id, s)
+		vcuda_session_end(s, 0);
+	xa_unlock_irq(&dev->sessions);
+}
+
+/**
+ * vcuda_event() - take note of what the device has to tell; in interrupts
+ * @dev: the device
+ * @ev: a copy of its event
+ */
+void vcuda_event(struct vcuda_device *dev, const struct virtio_cuda_event *ev)
+{
+	u32 value = le32_to_cpu(ev->value);
+	struct vcuda_session *s;
+	unsigned long flags;
+
+	xa_lock_irqsave(&dev->sessions, flags);
+	s = xa_load(&dev->sessions, le32_to_cpu(ev->session));
+	/* None: the event was under way when the session ended. */
+	if (s) {
+		switch (le32_to_cpu(ev->type)) {
+		case VIRTIO_CUDA_EVENT_WAKE:
+			atomic_inc(&s->wakes);
+			wake_up_all(&s->wait);
+			break;
+		case VIRTIO_CUDA_EVENT_ENDED:
+			if (value != VIRTIO_CUDA_ENDED_DESTROYED)
+				dev_info_ratelimited(&dev->vdev->dev,
+						     "the device ended session %u, reason %u\n",
+						     s->id, value);
+			vcuda_session_end(s, value);
+			break;
+		default:
+			break;
+		}
+	}
+	xa_unlock_irqrestore(&dev->sessions, flags);
+}
+
+#if VCUDA_HAVE_MMU_NOTIFIER
+static void vcuda_mm_release(struct mmu_notifier *notifier,
+			     struct mm_struct *mm)
+{
+	vcuda_session_end(container_of(notifier, struct vcuda_session,
+				       notifier), 0);
+}
+
+static const struct mmu_notifier_ops vcuda_notifier_ops = {
+	.release = vcuda_mm_release,
+};
+
+static int vcuda_session_watch(struct vcuda_session *s)
+{
+	int err;
+
+	if (s->notified)
+		return 0;
+	s->notifier.ops = &vcuda_notifier_ops;
+	err = mmu_notifier_register(&s->notifier, s->mm);
+	s->notified = !err;
+	return err;
+}
+
+static void vcuda_session_unwatch(struct vcuda_session *s)
+{
+	if (s->notified)
+		mmu_notifier_unregister(&s->notifier, s->mm);
+}
+#else
+/* The ring's mappings tell instead, see virtio_cuda_mmap.c. */
+static int vcuda_session_watch(struct vcuda_session *s)
+{
+	return 0;
+}
+
+static void vcuda_session_unwatch(struct vcuda_session *s)
+{
+}
+#endif
+
+/* ---- The beginning ----------------------------------------------------- */
+
+/**
+ * vcuda_session_check() - whether the caller may use this session
+ * @s: the session
+ */
+int vcuda_session_check(struct vcuda_session *s)
+{
+	if (current->mm != s->mm)
+		return -EPERM;
+	switch (READ_ONCE(s->state)) {
+	case VCUDA_LIVE:
+		return 0;
+	case VCUDA_NEW:
+		return -ENOTCONN;
+	default:
+		return READ_ONCE(s->dev->down) ||
+		       READ_ONCE(s->dev->era) != s->era ? -ENODEV : -EPIPE;
+	}
+}
+
+static int vcuda_session_create(struct vcuda_session *s, const void *env,
+				u32 env_len)
+{
+	struct virtio_cuda_session_create *req;
+	struct vcuda_chain *chain;
+	int err;
+
+	chain = vcuda_chain_alloc(sizeof(*req) + env_len,
+				  sizeof(struct virtio_cuda_resp));
+	if (!chain)
+		return -ENOMEM;
+	req = chain->out;
+	req->hdr.type = cpu_to_le32(VIRTIO_CUDA_CTRL_SESSION_CREATE);
+	req->hdr.session = cpu_to_le32(s->id);
+	req->pid = cpu_to_le32(task_tgid_nr(current));
+	req->env_len = cpu_to_le32(env_len);
+	memcpy(req + 1, env, env_len);
+	err = vcuda_control(s->dev, chain);
+	vcuda_chain_put(chain);
+	return err;
+}
+
+static int vcuda_session_ring(struct vcuda_session *s, u32 ring_bytes,
+			      u64 arena_bytes, u32 *region)
+{
+	struct vcuda_region *r;
+	int err;
+
+	r = vcuda_region_alloc(s, VIRTIO_CUDA_REGION_RING, 0,
+			       VIRTIO_CUDA_RING_HEADER_BYTES + ring_bytes +
+			       arena_bytes);
+	if (IS_ERR(r))
+		return PTR_ERR(r);
+	err = vcuda_region_attach(r, ring_bytes);
+	*region = r->id;
+	vcuda_region_put(r);
+	return err;
+}
+
+/**
+ * vcuda_session_start() - make the device know this session
+ * @s: the session; vcuda_session.lock is held
+ * @env: the environment, in kernel memory
+ * @env_len: its bytes
+ * @ring_bytes: size of the ring, or 0 for a session without one
+ * @arena_bytes: size of the arena
+ * @region: set to the RING region's id, if there is one
+ *
+ * Returns 0 or -errno. After an answer that no session was made START may be
+ * tried again; after any other failure the session has ended.
+ */
+int vcuda_session_start(struct vcuda_session *s, const void *env, u32 env_len,
+			u32 ring_bytes, u64 arena_bytes, u32 *region)
+{
+	struct vcuda_device *dev = s->dev;
+	int err;
+
+	lockdep_assert_held(&s->lock);
+	switch (READ_ONCE(s->state)) {
+	case VCUDA_NEW:
+		break;
+	case VCUDA_LIVE:
+		return -EBUSY;
+	default:
+		return vcuda_session_check(s);
+	}
+	err = vcuda_session_watch(s);
+	if (err)
+		return err;
+
+	s->era = READ_ONCE(dev->era);
+	err = xa_alloc_cyclic_irq(&dev->sessions, &s->id, s,
+				  XA_LIMIT(1, U32_MAX), &dev->next_session,
+				  GFP_KERNEL);
+	if (err < 0)
+		return err;
+	vcuda_doorbell_init(s);
+	err = vcuda_session_create(s, env, env_len);
+	if (err == -EINTR || err == -ENODEV)
+		goto end;
+	if (err) {
+		xa_erase_irq(&dev->sessions, s->id);
+		s->id = 0;
+		return err;
+	}
+	if (ring_bytes) {
+		err = vcuda_session_ring(s, ring_bytes, arena_bytes, region);
+		if (err)
+			goto end;
+	}
+	/* The device may have ended it in the meantime. */
+	if (cmpxchg(&s->state, VCUDA_NEW, VCUDA_LIVE) != VCUDA_NEW)
+		return vcuda_session_check(s);
+	return 0;
+end:
+	vcuda_session_end(s, 0);
+	return err;
+}
+
+int vcuda_open(struct inode *inode, struct file *file)
+{
+	struct vcuda_device *dev = container_of(file->private_data,
+						struct vcuda_device, misc);
+	struct vcuda_session *s;
+
+	if (!current->mm)
+		return -EINVAL;
+	s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
+	if (!s)
+		return -ENOMEM;
+	kref_init(&s->kref);
+	vcuda_device_get(dev);
+	s->dev = dev;
+	mmgrab(current->mm);
+	s->mm = current->mm;
+	mutex_init(&s->lock);
+	xa_init_flags(&s->regions, XA_FLAGS_ALLOC1);
+	atomic64_set(&s->pinned, 0);
+	atomic_set(&s->ring_maps, 0);
+	atomic_set(&s->wakes, 0);
+	init_waitqueue_head(&s->wait);
+	sema_init(&s->submits, VCUDA_SUBMITS);
+	INIT_WORK(&s->end_work, vcuda_session_end_work);
+	init_completion(&s->ended);
+	file->private_data = s;
+	return nonseekable_open(inode, file);
+}
+
+int vcuda_release(struct inode *inode, struct file *file)
+{
+	struct vcuda_session *s = file->private_data;
+
+	vcuda_session_end(s, 0);
+	/*
+	 * Usually the device has let go before close() returns, or before the
+	 * parent of a killed process hears of it. If not, the work does the
+	 * rest by itself.
+	 */
+	wait_for_completion_timeout(&s->ended, VCUDA_CLOSE_WAIT);
+	vcuda_session_unwatch(s);
+	vcuda_session_put(s);
+	return 0;
+}

@@ -1,0 +1,667 @@
+// SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
+/*
+ * virtio-cuda: chains of buffers, and the three virtqueues that carry them.
+ */
+#include <linux/random.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "virtio_cuda.h"
+
+/* ---- Chains ------------------------------------------------------------ */
+
+static void vcuda_chain_free(struct vcuda_chain *chain)
+{
+	kvfree(chain->out);
+	kvfree(chain->in);
+	kvfree(chain->sg);
+	kfree(chain);
+}
+
+static void vcuda_chain_free_work(struct work_struct *work)
+{
+	vcuda_chain_free(container_of(work, struct vcuda_chain, free));
+}
+
+static void vcuda_chain_release(struct kref *kref)
+{
+	vcuda_chain_free(container_of(kref, struct vcuda_chain, kref));
+}
+
+/* The waiter was killed, and this is atomic context: vfree() has to wait. */
+static void vcuda_chain_release_atomic(struct kref *kref)
+{
+	struct vcuda_chain *chain = container_of(kref, struct vcuda_chain, kref);
+
+	queue_work(vcuda_workqueue, &chain->free);
+}
+
+void vcuda_chain_put(struct vcuda_chain *chain)
+{
+	kref_put(&chain->kref, vcuda_chain_release);
+}
+
+static size_t vcuda_sg_most(const void *buf, size_t len)
+{
+	return is_vmalloc_addr(buf) ?
+		DIV_ROUND_UP(offset_in_page(buf) + len, PAGE_SIZE) : 1;
+}
+
+/* Describes @buf, with neighbouring pages as one entry; returns the entries. */
+static unsigned int vcuda_sg_fill(struct scatterlist *sg, const void *buf,
+				  size_t len)
+{
+	unsigned int nr = 0;
+
+	if (!is_vmalloc_addr(buf)) {
+		sg_set_buf(sg, buf, len);
+		return 1;
+	}
+	while (len) {
+		struct page *page = vmalloc_to_page(buf);
+		unsigned int offset = offset_in_page(buf);
+		size_t part = min_t(size_t, len, PAGE_SIZE - offset);
+
+		if (nr && page_to_phys(page) + offset ==
+		    sg_phys(&sg[nr - 1]) + sg[nr - 1].length)
+			sg[nr - 1].length += part;
+		else
+			sg_set_page(&sg[nr++], page, part, offset);
+		buf += part;
+		len -= part;
+	}
+	return nr;
+}
+
+/**
+ * vcuda_chain_alloc() - make a chain
+ * @out_len: bytes for the device to read
+ * @in_len: bytes for it to write, at least a struct virtio_cuda_resp
+ *
+ * Both parts are zeroed. Returns NULL without memory.
+ */
+struct vcuda_chain *vcuda_chain_alloc(size_t out_len, size_t in_len)
+{
+	struct vcuda_chain *chain;
+	size_t most;
+
+	chain = kzalloc(sizeof(*chain), GFP_KERNEL);
+	if (!chain)
+		return NULL;
+	kref_init(&chain->kref);
+	init_completion(&chain->done);
+	INIT_WORK(&chain->free, vcuda_chain_free_work);
+	chain->out = kvzalloc(out_len, GFP_KERNEL_ACCOUNT);
+	chain->in = kvzalloc(in_len, GFP_KERNEL_ACCOUNT);
+	if (!chain->out || !chain->in)
+		goto fail;
+	chain->out_len = out_len;
+	chain->in_len = in_len;
+
+	most = vcuda_sg_most(chain->out, out_len) +
+	       vcuda_sg_most(chain->in, in_len);
+	chain->sg = kvmalloc_array(most, sizeof(*chain->sg), GFP_KERNEL);
+	if (!chain->sg)
+		goto fail;
+	sg_init_table(chain->sg, most);
+	chain->nr_out = vcuda_sg_fill(chain->sg, chain->out, out_len);
+	chain->nr_in = vcuda_sg_fill(chain->sg + chain->nr_out, chain->in,
+				     in_len);
+	/* Each part ends its own list. */
+	sg_mark_end(&chain->sg[chain->nr_out - 1]);
+	sg_mark_end(&chain->sg[chain->nr_out + chain->nr_in - 1]);
+	return chain;
+fail:
+	vcuda_chain_free(chain);
+	return NULL;
+}
+
+/* ---- Control and command queue ----------------------------------------- */
+
+static int vcuda_add(struct vcuda_queue *q, struct vcuda_chain *chain)
+{
+	struct scatterlist *sgs[2] = { chain->sg, chain->sg + chain->nr_out };
+
+	lockdep_assert_held(&q->lock);
+	if (virtqueue_is_broken(q->vq))
+		return -ENODEV;
+	return virtqueue_add_sgs(q->vq, sgs, 1, chain->nr_in ? 1 : 0, chain,
+				 GFP_ATOMIC);
+}
+
+/* The device has given @chain back, or (@error) never will. */
+static void vcuda_chain_done(struct vcuda_queue *q, struct vcuda_chain *chain,
+			     u32 len, int error)
+{
+	struct vcuda_session *s = chain->session;
+
+	lockdep_assert_held(&q->lock);
+	if (s) {
+		if (s->bell_again) {
+			s->bell_again = false;
+			q->watchers--;
+			/* Its own descriptor has just become free. */
+			if (q->open && !vcuda_add(q, chain)) {
+				virtqueue_kick(q->vq);
+				return;
+			}
+		}
+		s->bell_out = false;
+		return;
+	}
+	chain->used = min_t(size_t, len, chain->in_len);
+	chain->error = error;
+	q->watchers--;
+	complete(&chain->done);
+	kref_put(&chain->kref, vcuda_chain_release_atomic);
+}
+
+/* Takes back what the device has used; leaves interrupts on if need be. */
+static void vcuda_reap(struct vcuda_queue *q)
+{
+	struct vcuda_chain *chain;
+	bool any = false;
+	u32 len;
+
+	lockdep_assert_held(&q->lock);
+	do {
+		virtqueue_disable_cb(q->vq);
+		while ((chain = virtqueue_get_buf(q->vq, &len))) {
+			vcuda_chain_done(q, chain, len, 0);
+			any = true;
+		}
+		if (!q->watchers)
+			break;
+	} while (!virtqueue_enable_cb(q->vq));
+	if (any)
+		wake_up(&q->space);
+}
+
+static void vcuda_used(struct virtqueue *vq)
+{
+	struct vcuda_device *dev = vq->vdev->priv;
+	struct vcuda_queue *q = &dev->queues[vq->index];
+	unsigned long flags;
+
+	spin_lock_irqsave(&q->lock, flags);
+	if (q->vq)
+		vcuda_reap(q);
+	spin_unlock_irqrestore(&q->lock, flags);
+}
+
+/* Interrupts on until the next chain comes back: somebody needs its place. */
+static void vcuda_watch_space(struct vcuda_queue *q)
+{
+	lockdep_assert_held(&q->lock);
+	q->watchers++;
+	vcuda_reap(q);
+	q->watchers--;
+}
+
+static bool vcuda_has_space(struct vcuda_queue *q)
+{
+	unsigned long flags;
+	bool space;
+
+	spin_lock_irqsave(&q->lock, flags);
+	space = !q->vq || !q->open || q->vq->num_free;
+	spin_unlock_irqrestore(&q->lock, flags);
+	return space;
+}
+
+/* The timeout is for a lack of memory, which nobody wakes for. */
+static int vcuda_wait_space(struct vcuda_queue *q)
+{
+	long left = wait_event_killable_timeout(q->space, vcuda_has_space(q),
+						HZ / 10);
+
+	return left < 0 ? -EINTR : 0;
+}
+
+static int vcuda_try_send(struct vcuda_queue *q, struct vcuda_chain *chain,
+			  bool goodbye)
+{
+	unsigned long flags;
+	int err = -ENODEV;
+
+	spin_lock_irqsave(&q->lock, flags);
+	if (q->vq && (q->open || goodbye)) {
+		if (chain->nr_out + chain->nr_in >
+		    virtqueue_get_vring_size(q->vq)) {
+			err = -E2BIG;
+		} else {
+			vcuda_reap(q);
+			err = vcuda_add(q, chain);
+		}
+		if (err == -ENOSPC)
+			vcuda_watch_space(q);
+		if (!err) {
+			kref_get(&chain->kref);
+			q->watchers++;
+			virtqueue_kick(q->vq);
+			vcuda_reap(q);
+		}
+	}
+	spin_unlock_irqrestore(&q->lock, flags);
+	return err;
+}
+
+static int vcuda_send(struct vcuda_queue *q, struct vcuda_chain *chain)
+{
+	int err;
+
+	do {
+		err = vcuda_try_send(q, chain, false);
+		if (err != -ENOSPC && err != -ENOMEM)
+			return err;
+		if (err == -ENOMEM)
+			schedule_timeout_killable(1);
+		err = vcuda_wait_space(q);
+	} while (!err);
+	return err;
+}
+
+/**
+ * vcuda_chain_send() - hand a chain to the device
+ * @dev: the device
+ * @index: which queue
+ * @chain: the chain; the queue takes a reference of its own
+ *
+ * Waits for descriptors. Returns 0, -EINTR after a fatal signal (nothing was
+ * sent), -ENODEV when the device is gone or -E2BIG.
+ */
+int vcuda_chain_send(struct vcuda_device *dev, unsigned int index,
+		     struct vcuda_chain *chain)
+{
+	return vcuda_send(&dev->queues[index], chain);
+}
+
+/**
+ * vcuda_status_errno() - what an answer means
+ * @dev: the device
+ * @chain: a chain that is done
+ *
+ * Never -EINTR or -ENODEV for an answer that came.
+ */
+int vcuda_status_errno(struct vcuda_device *dev,
+		       const struct vcuda_chain *chain)
+{
+	const struct virtio_cuda_resp *resp = chain->in;
+
+	if (chain->error)
+		return chain->error;
+	if (chain->used < sizeof(*resp)) {
+		dev_warn_ratelimited(&dev->vdev->dev,
+				     "an answer of %u bytes is too short\n",
+				     chain->used);
+		return -EPROTO;
+	}
+	switch (le32_to_cpu(resp->status)) {
+	case VIRTIO_CUDA_OK:
+		return 0;
+	case VIRTIO_CUDA_ERR_INVALID:
+		return -EINVAL;
+	case VIRTIO_CUDA_ERR_NO_SESSION:
+		return -EPIPE;
+	case VIRTIO_CUDA_ERR_EXISTS:
+		return -EEXIST;
+	case VIRTIO_CUDA_ERR_LIMIT:
+		return -EDQUOT;
+	case VIRTIO_CUDA_ERR_NO_WORKER:
+		return -EREMOTEIO;
+	case VIRTIO_CUDA_ERR_UNSUPPORTED:
+		return -EOPNOTSUPP;
+	case VIRTIO_CUDA_ERR_MEMORY:
+		return -ENOMEM;
+	case VIRTIO_CUDA_ERR_BUSY:
+		return -EAGAIN;
+	default:
+		return -EPROTO;
+	}
+}
+
+/* Sends and waits; a fatal signal or a suspend does not wait for the device. */
+static int vcuda_call(struct vcuda_device *dev, unsigned int index,
+		      struct vcuda_chain *chain)
+{
+	int err;
+
+	err = vcuda_chain_send(dev, index, chain);
+	if (err)
+		return err;
+	if (wait_for_completion_state(&chain->done,
+				      TASK_KILLABLE | TASK_FREEZABLE))
+		return -EINTR;
+	return vcuda_status_errno(dev, chain);
+}
+
+/**
+ * vcuda_control() - send a control request and wait for its answer
+ * @dev: the device
+ * @chain: the request
+ *
+ * Returns 0 or what the device answered as -errno. After -EINTR and -ENODEV
+ * nobody knows what the device has done or will do.
+ */
+int vcuda_control(struct vcuda_device *dev, struct vcuda_chain *chain)
+{
+	return vcuda_call(dev, VIRTIO_CUDA_QUEUE_CONTROL, chain);
+}
+
+/**
+ * vcuda_submit() - send a command the plain way and wait for its answer
+ * @s: the session
+ * @chain: the command
+ *
+ * Returns as vcuda_control() does.
+ */
+int vcuda_submit(struct vcuda_session *s, struct vcuda_chain *chain)
+{
+	int err;
+
+	/* One session must not take the queue from the others. */
+	if (down_killable(&s->submits))
+		return -EINTR;
+	err = vcuda_call(s->dev, VIRTIO_CUDA_QUEUE_COMMAND, chain);
+	up(&s->submits);
+	return err;
+}
+
+/**
+ * vcuda_hello() - begin a new epoch, which ends all sessions of earlier ones
+ * @dev: the device
+ * @goodbye: this is the last request: send it although the queue is closed
+ *
+ * Returns 0 when the device has answered.
+ */
+int vcuda_hello(struct vcuda_device *dev, bool goodbye)
+{
+	unsigned long timeout = goodbye ? VCUDA_GOODBYE_TIMEOUT :
+					  VCUDA_HELLO_TIMEOUT;
+	struct vcuda_queue *q = &dev->queues[VIRTIO_CUDA_QUEUE_CONTROL];
+	unsigned long deadline = jiffies + timeout;
+	struct virtio_cuda_hello *hello;
+	struct vcuda_chain *chain;
+	int err;
+
+	chain = vcuda_chain_alloc(sizeof(*hello),
+				  sizeof(struct virtio_cuda_resp));
+	if (!chain)
+		return -ENOMEM;
+	hello = chain->out;
+	hello->hdr.type = cpu_to_le32(VIRTIO_CUDA_CTRL_HELLO);
+	hello->epoch = cpu_to_le64(get_random_u64());
+	hello->version_major = cpu_to_le16(VIRTIO_CUDA_VERSION_MAJOR);
+	hello->version_minor = cpu_to_le16(VIRTIO_CUDA_VERSION_MINOR);
+
+	/* A closed queue wakes nobody; and this one request can wait. */
+	while ((err = vcuda_try_send(q, chain, goodbye)) == -ENOSPC &&
+	       time_before(jiffies, deadline))
+		schedule_timeout_uninterruptible(HZ / 100 + 1);
+	if (!err)
+		err = wait_for_completion_timeout(&chain->done, timeout) ?
+			vcuda_status_errno(dev, chain) : -ETIMEDOUT;
+	if (!err) {
+		WRITE_ONCE(dev->era, dev->era + 1);
+		wake_up_all(&dev->state_wait);
+	}
+	vcuda_chain_put(chain);
+	return err;
+}
+
+/* ---- Doorbells --------------------------------------------------------- */
+
+void vcuda_doorbell_init(struct vcuda_session *s)
+{
+	s->bell_hdr.type = cpu_to_le32(VIRTIO_CUDA_CMD_DOORBELL);
+	s->bell_hdr.session = cpu_to_le32(s->id);
+	sg_init_one(&s->bell_sg, &s->bell_hdr, sizeof(s->bell_hdr));
+	s->bell.session = s;
+	s->bell.sg = &s->bell_sg;
+	s->bell.nr_out = 1;
+}
+
+/*
+ * While the device has the doorbell it may or may not have looked at the ring
+ * already, so a second one is sent when the first comes back.
+ */
+static int vcuda_try_doorbell(struct vcuda_session *s)
+{
+	struct vcuda_queue *q = &s->dev->queues[VIRTIO_CUDA_QUEUE_COMMAND];
+	unsigned long flags;
+	int err = -ENODEV;
+
+	spin_lock_irqsave(&q->lock, flags);
+	if (s->bell_closed) {
+		err = -EPIPE;
+	} else if (q->vq && q->open) {
+		vcuda_reap(q);
+		if (!s->bell_out) {
+			err = vcuda_add(q, &s->bell);
+			if (!err) {
+				s->bell_out = true;
+				virtqueue_kick(q->vq);
+			}
+		} else {
+			err = 0;
+			if (!s->bell_again) {
+				s->bell_again = true;
+				q->watchers++;
+				vcuda_reap(q);
+			}
+		}
+	}
+	if (err == -ENOSPC)
+		vcuda_watch_space(q);
+	spin_unlock_irqrestore(&q->lock, flags);
+	return err;
+}
+
+/**
+ * vcuda_doorbell() - tell the device that the session's ring has work
+ * @s: the session
+ */
+int vcuda_doorbell(struct vcuda_session *s)
+{
+	int err;
+
+	while ((err = vcuda_try_doorbell(s)) == -ENOSPC) {
+		err = vcuda_wait_space(&s->dev->queues[VIRTIO_CUDA_QUEUE_COMMAND]);
+		if (err)
+			break;
+	}
+	return err;
+}
+
+static bool vcuda_doorbell_quiet(struct vcuda_session *s)
+{
+	struct vcuda_queue *q = &s->dev->queues[VIRTIO_CUDA_QUEUE_COMMAND];
+	unsigned long flags;
+	bool quiet;
+
+	spin_lock_irqsave(&q->lock, flags);
+	quiet = !s->bell_out;
+	spin_unlock_irqrestore(&q->lock, flags);
+	return quiet;
+}
+
+/**
+ * vcuda_doorbell_close() - send no doorbell any more, and wait for the last
+ * @s: the session, whose memory the device reads while it has the doorbell
+ */
+void vcuda_doorbell_close(struct vcuda_session *s)
+{
+	struct vcuda_queue *q = &s->dev->queues[VIRTIO_CUDA_QUEUE_COMMAND];
+	unsigned long flags;
+
+	spin_lock_irqsave(&q->lock, flags);
+	s->bell_closed = true;
+	q->watchers++;
+	if (q->vq)
+		vcuda_reap(q);
+	spin_unlock_irqrestore(&q->lock, flags);
+
+	wait_event(q->space, vcuda_doorbell_quiet(s));
+
+	spin_lock_irqsave(&q->lock, flags);
+	q->watchers--;
+	spin_unlock_irqrestore(&q->lock, flags);
+}
+
+/* ---- Event queue ------------------------------------------------------- */
+
+static int vcuda_event_supply(struct virtqueue *vq, struct virtio_cuda_event *ev)
+{
+	struct scatterlist sg;
+
+	sg_init_one(&sg, ev, sizeof(*ev));
+	return virtqueue_add_inbuf(vq, &sg, 1, ev, GFP_ATOMIC);
+}
+
+static void vcuda_events_used(struct virtqueue *vq)
+{
+	struct vcuda_device *dev = vq->vdev->priv;
+	struct vcuda_queue *q = &dev->queues[VIRTIO_CUDA_QUEUE_EVENT];
+	struct virtio_cuda_event *ev, copy;
+	unsigned long flags;
+	u32 len;
+
+	spin_lock_irqsave(&q->lock, flags);
+	while (q->vq && (ev = virtqueue_get_buf(vq, &len))) {
+		copy = *ev;
+		/* Back to the device first, or a WAKE sent now had to wait. */
+		if (!vcuda_event_supply(vq, ev))
+			virtqueue_kick(vq);
+		spin_unlock_irqrestore(&q->lock, flags);
+		if (len >= sizeof(copy))
+			vcuda_event(dev, &copy);
+		spin_lock_irqsave(&q->lock, flags);
+	}
+	spin_unlock_irqrestore(&q->lock, flags);
+}
+
+static void vcuda_events_fill(struct vcuda_device *dev)
+{
+	struct vcuda_queue *q = &dev->queues[VIRTIO_CUDA_QUEUE_EVENT];
+	unsigned int i;
+
+	spin_lock_irq(&q->lock);
+	for (i = 0; i < VCUDA_EVENTS; i++)
+		if (vcuda_event_supply(q->vq, &dev->events[i]))
+			break;
+	virtqueue_kick(q->vq);
+	spin_unlock_irq(&q->lock);
+}
+
+/* ---- Life -------------------------------------------------------------- */
+
+/**
+ * vcuda_queues_start() - find the queues, start the device and say hello
+ * @dev: the device, which has been reset
+ */
+int vcuda_queues_start(struct vcuda_device *dev)
+{
+	vq_callback_t *const callbacks[VIRTIO_CUDA_NUM_QUEUES] = {
+		vcuda_used, vcuda_events_used, vcuda_used,
+	};
+	static const char *const names[VIRTIO_CUDA_NUM_QUEUES] = {
+		"control", "event", "command",
+	};
+	struct virtqueue *vqs[VIRTIO_CUDA_NUM_QUEUES];
+	unsigned int i;
+	int err;
+
+	err = vcuda_find_vqs(dev->vdev, VIRTIO_CUDA_NUM_QUEUES, vqs, callbacks,
+			     names);
+	if (err)
+		return err;
+	for (i = 0; i < VIRTIO_CUDA_NUM_QUEUES; i++) {
+		struct vcuda_queue *q = &dev->queues[i];
+
+		spin_lock_irq(&q->lock);
+		q->vq = vqs[i];
+		q->open = true;
+		spin_unlock_irq(&q->lock);
+	}
+	virtio_device_ready(dev->vdev);
+	vcuda_events_fill(dev);
+
+	err = vcuda_hello(dev, false);
+	if (err) {
+		dev_err(&dev->vdev->dev, "the device did not accept HELLO: %d\n",
+			err);
+		vcuda_queues_stop(dev);
+		return err;
+	}
+	WRITE_ONCE(dev->down, false);
+	return 0;
+}
+
+/**
+ * vcuda_queues_close() - take no more requests
+ * @dev: the device
+ */
+void vcuda_queues_close(struct vcuda_device *dev)
+{
+	unsigned int i;
+
+	for (i = 0; i < VIRTIO_CUDA_NUM_QUEUES; i++) {
+		struct vcuda_queue *q = &dev->queues[i];
+
+		spin_lock_irq(&q->lock);
+		q->open = false;
+		spin_unlock_irq(&q->lock);
+		wake_up_all(&q->space);
+	}
+}
+
+/**
+ * vcuda_queues_broken() - whether the device is known to have gone
+ * @dev: the device
+ */
+bool vcuda_queues_broken(struct vcuda_device *dev)
+{
+	struct vcuda_queue *q = &dev->queues[VIRTIO_CUDA_QUEUE_CONTROL];
+	bool broken;
+
+	spin_lock_irq(&q->lock);
+	broken = !q->vq || virtqueue_is_broken(q->vq);
+	spin_unlock_irq(&q->lock);
+	return broken;
+}
+
+/**
+ * vcuda_queues_stop() - reset the device and give up the queues
+ * @dev: the device
+ *
+ * Whoever still waits for an answer gets -ENODEV.
+ */
+void vcuda_queues_stop(struct vcuda_device *dev)
+{
+	struct vcuda_chain *chain;
+	unsigned int i;
+
+	vcuda_queues_close(dev);
+	virtio_reset_device(dev->vdev);
+	for (i = 0; i < VIRTIO_CUDA_NUM_QUEUES; i++) {
+		struct vcuda_queue *q = &dev->queues[i];
+
+		spin_lock_irq(&q->lock);
+		if (q->vq && i == VIRTIO_CUDA_QUEUE_EVENT) {
+			while (virtqueue_detach_unused_buf(q->vq))
+				;
+		} else if (q->vq) {
+			u32 len;
+
+			while ((chain = virtqueue_get_buf(q->vq, &len)))
+				vcuda_chain_done(q, chain, len, 0);
+			while ((chain = virtqueue_detach_unused_buf(q->vq)))
+				vcuda_chain_done(q, chain, 0, -ENODEV);
+		}
+		q->vq = NULL;
+		spin_unlock_irq(&q->lock);
+		wake_up_all(&q->space);
+	}
+	dev->vdev->config->del_vqs(dev->vdev);
+}
