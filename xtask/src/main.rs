@@ -1,10 +1,11 @@
 //! The project's own chores: code generation and checks.
 
 mod codegen;
+mod png;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask codegen [--check]";
+const USAGE: &str = "usage: cargo xtask codegen [--check] | png PPM PNG";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -12,6 +13,7 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["codegen"] => codegen::run(false),
         ["codegen", "--check"] => codegen::run(true),
+        ["png", ppm, png] => png::convert(ppm.as_ref(), png.as_ref()),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

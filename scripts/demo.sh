@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# Shows a VM with a GPU: starts the broker and the device, boots a VM, runs CUDA programs in it.
+# usage: scripts/demo.sh DIST [START], from `make demo`
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+dist=$(cd "${1:?usage: demo.sh DIST [START]}" && pwd)
+began=${2:-$(date +%s)}
+out=$here/target/demo
+quota=1G
+mkdir -p "$out"
+rm -f "$out"/*
+
+step_at=$(date +%s%N)
+# The time that the last step took, and what comes next.
+step() {
+    local now
+    now=$(date +%s%N)
+    [ -z "${step_name:-}" ] || printf 'demo: … %s: %d ms\n' "$step_name" $(((now - step_at) / 1000000))
+    step_name=${1:-} step_at=$now
+    [ -z "$step_name" ] || printf 'demo: %s\n' "$step_name"
+}
+fail() {
+    echo "demo: FAIL: $*" >&2
+    tail -n 15 "$out"/*.log >&2 || true
+    exit 1
+}
+
+work=$(mktemp -d)
+chmod 755 "$work"
+broker=
+cleanup() {
+    [ -z "$broker" ] || kill "$broker" 2>/dev/null || true
+    [ -z "$broker" ] || wait "$broker" 2>/dev/null || true
+    rm -rf "$work"
+}
+trap cleanup EXIT
+
+step "starting vcudad with one VM, memory.max = $quota"
+cat >"$work/vcudad.toml" <<TOML
+driver_library = "auto"
+[[vm]]
+name = "demo"
+socket = "$work/demo.sock"
+memory.max = "$quota"
+TOML
+"$dist/bin/vcudad" --config "$work/vcudad.toml" >"$out/vcudad.log" 2>&1 &
+broker=$!
+for _ in $(seq 300); do
+    [ -S "$work/demo.sock" ] && break
+    kill -0 "$broker" 2>/dev/null || fail "vcudad ended"
+    sleep 0.1
+done
+[ -S "$work/demo.sock" ] || fail "vcudad made no socket"
+driver=$(sed -n 's/.*driver=\([a-z]*\).*/\1/p' "$out/vcudad.log" | head -n 1)
+
+step 'booting a VM, and running CUDA programs in it'
+# What the guest runs; each result goes to a file that the guest's output carries.
+cat >"$work/guest.sh" <<SH
+set -e
+cd $dist/programs/static
+echo '--- uname'; uname -srm
+echo '--- deviceinfo'; ./deviceinfo
+echo '--- vectoradd'; ./vectoradd
+echo '--- mandelbrot'; ./mandelbrot $out/mandelbrot.ppm 640 480
+echo '--- allocation past the quota'; ./deviceinfo alloc 2G | grep allocation
+SH
+"$dist/bin/vcuda-run" --vmm auto --socket "$work/demo.sock" \
+    --uml-kernel "$dist/uml/linux" --module "$dist/guest/virtio_cuda.ko" --mem 1G --cpus 2 \
+    --log "$out/vm.log" --env LD_LIBRARY_PATH="$dist/guest" -- /bin/sh "$work/guest.sh" \
+    2>"$out/vcuda-run.log" | tee "$out/guest.txt" | sed 's/^/demo:   /' || fail 'the guest failed'
+vmm=$(sed -n 's/.*vmm=\([a-z0-9-]*\).*/\1/p' "$out/vcuda-run.log" | head -n 1)
+
+step 'looking at what came out'
+grep -q 'vectoradd: PASS' "$out/guest.txt" || fail 'vector add did not pass'
+grep -q 'mandelbrot: PASS' "$out/guest.txt" || fail 'the mandelbrot did not pass'
+grep -q 'total memory: 1024 MiB' "$out/guest.txt" || fail "the guest does not see its quota"
+grep -q 'refused (cudaErrorMemoryAllocation)' "$out/guest.txt" || fail 'the quota did not hold'
+"$here/target/release/xtask" png "$out/mandelbrot.ppm" "$out/mandelbrot.png"
+rm -f "$out/mandelbrot.ppm"
+echo "demo: the picture: ${out#"$PWD"/}/mandelbrot.png"
+step
+printf 'demo: %d s in all\n' $(($(date +%s) - began))
+echo "demo: PASS (vmm=${vmm:-unknown}, driver=${driver:-unknown})"
