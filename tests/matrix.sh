@@ -9,17 +9,19 @@
 #   vhost-user  the guest's library against the device, no VM
 #   uml         the same in a user-mode Linux guest, through the kernel driver
 # The first one is what the others are compared with. --driver is what the device executes on
-# (auto, softgpu or a path; default softgpu); --table writes the table to a file as Markdown too.
+# (auto, softgpu or a path; default softgpu); --table writes the table to a file as Markdown too,
+# --logs keeps the logs of the device and the VM in a folder.
 # The exit code is 0 when every program passed and printed the same everywhere.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-dist=$here/../target/dist driver=softgpu table= paths=()
+dist=$here/../target/dist driver=softgpu table= logs= paths=()
 while [ $# -gt 0 ]; do
     case $1 in
         --dist) dist=${2:?--dist needs a folder}; shift 2 ;;
         --driver) driver=${2:?--driver needs a library}; shift 2 ;;
         --table) table=${2:?--table needs a file}; shift 2 ;;
+        --logs) logs=${2:?--logs needs a folder}; shift 2 ;;
         softgpu | native | vhost-user | uml) paths+=("$1"); shift ;;
         *) echo "matrix.sh: unknown argument $1; see its head" >&2; exit 2 ;;
     esac
@@ -33,6 +35,7 @@ device=
 cleanup() {
     [ -z "$device" ] || kill "$device" 2>/dev/null || true
     [ -z "$device" ] || wait "$device" 2>/dev/null || true
+    [ -z "$logs" ] || cp "$work"/*.log "$work"/*.txt "$logs/" 2>/dev/null || true
     rm -rf "$work"
 }
 trap cleanup EXIT
@@ -40,7 +43,7 @@ trap cleanup EXIT
 # The device on a socket of its own, for one path.
 start_device() {
     "$dist/bin/vhost-device-cuda" --socket-path "$work/socket" --driver-library "$driver" \
-        --memory-max 4G >"$work/device.log" 2>&1 &
+        --memory-max 4G >>"$work/device.log" 2>&1 &
     device=$!
     for _ in $(seq 600); do
         [ -S "$work/socket" ] && return

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# kill -9 of a process whose kernel never ends and that holds 100 GiB (or most of what there is):
+# how long until NVML says that the memory is free, natively and through the device.
+# usage: endless.sh DIST OUT
+set -uo pipefail
+dist=$1 out=$2
+used() { nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits | head -n 1; }
+total=$(nvidia-smi --query-gpu=memory.total --format=csv,noheader,nounits | head -n 1)
+hold=$((total * 10 / 14 < 102400 ? total * 10 / 14 : 102400))
+program=$dist/programs/static/spin
+
+# Starts the program, kills it, and prints the milliseconds until the memory is back.
+measure() {
+    local before at pid
+    before=$(used)
+    "$@" "$program" "hold=$hold" forever >"$out/spin.txt" 2>&1 &
+    pid=$!
+    for _ in $(seq 600); do grep -q ready "$out/spin.txt" && break; sleep 0.1; done
+    sleep 0.5
+    if [ "$(used)" -lt $((before + hold)) ]; then
+        echo "endless.sh: the program does not hold its memory: $(cat "$out/spin.txt")" >&2
+        return 1
+    fi
+    at=$(date +%s%N)
+    kill -9 "$pid"
+    while [ "$(used)" -gt $((before + 64)) ]; do
+        [ $((($(date +%s%N) - at) / 1000000)) -lt 60000 ] || { echo "endless.sh: not free after a minute" >&2; return 1; }
+    done
+    echo $((($(date +%s%N) - at) / 1000000))
+    wait "$pid" 2>/dev/null
+}
+
+native=$(measure env) || exit 1
+work=$(mktemp -d)
+chmod 755 "$work"
+"$dist/bin/vhost-device-cuda" --socket-path "$work/socket" --memory-max "$((total - 2048))M" \
+    --warm-workers 0 >"$out/endless-device.log" 2>&1 &
+device=$!
+trap 'kill $device; wait $device; rm -rf "$work"' EXIT
+for _ in $(seq 300); do [ -S "$work/socket" ] && break; sleep 0.1; done
+through=$(measure env LD_LIBRARY_PATH="$dist/guest" VIRTIO_CUDA_SOCKET="$work/socket") || exit 1
+echo "kill -9 with $hold MiB held and an endless kernel: free after $native ms natively, $through ms through the device"

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Compares, on a Linux host with an NVIDIA driver of 570 or newer and no network: the CUDA
+# programs natively, through vhost-user without a VM, and in user-mode Linux; vector add and the
+# mandelbrot in QEMU too where its bundle was staged; then sudden ends and isolation.
+#
+#   tests/gpu/run.sh [--dist DIR] [--out DIR]
+#
+# DIR is what `make stage-gpu` laid out (target/dist); results and logs go to --out (a temporary
+# folder). The last thing printed is one table. The exit code is 0 when everything agreed.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+dist=$here/../../target/dist out=
+while [ $# -gt 0 ]; do
+    case $1 in
+        --dist) dist=${2:?--dist needs a folder}; shift 2 ;;
+        --out) out=${2:?--out needs a folder}; shift 2 ;;
+        *) echo "run.sh: unknown argument $1; see its head" >&2; exit 2 ;;
+    esac
+done
+[ -d "$dist/bin" ] || { echo "run.sh: nothing staged in $dist: make stage-gpu" >&2; exit 2; }
+dist=$(cd "$dist" && pwd)
+out=${out:-$(mktemp -d)}
+mkdir -p "$out"
+failed=0
+smi() { nvidia-smi --query-gpu="$1" --format=csv,noheader,nounits | head -n 1; }
+if ! driver=$(smi driver_version) || [ "${driver%%.*}" -lt 570 ]; then
+    echo "run.sh: no NVIDIA driver of 570 or newer answers nvidia-smi" >&2
+    exit 2
+fi
+gpu=$(smi name)
+
+echo "== programs: native, vhost-user, user-mode Linux"
+"$dist/tests/matrix.sh" --dist "$dist" --driver auto --table "$out/matrix.md" --logs "$out" \
+    native vhost-user uml >"$out/matrix.log" 2>&1 || failed=1
+tail -n 1 "$out/matrix.log"
+
+if [ -d "$dist/qemu" ]; then
+    echo "== vector add and mandelbrot in QEMU under TCG"
+    "$dist/tests/qemu-gpu.sh" "$dist" "$out" || failed=1
+fi
+
+echo "== sudden ends, isolation, quotas"
+for test in sudden_ends isolation quota; do
+    VIRTIO_CUDA_DIST=$dist VIRTIO_CUDA_DRIVER=auto "$dist/tests/$test" --test-threads=1 \
+        >"$out/$test.log" 2>&1 || failed=1
+    grep -E '^test |^test result' "$out/$test.log"
+done
+
+echo "== a kernel that never ends, with most of the memory held"
+"$dist/tests/endless.sh" "$dist" "$out" || failed=1
+
+printf '\n%s, %s, driver %s, commit %s\n\n' "$(date -u +%F)" "$gpu" "$driver" "$(cat "$dist/commit")"
+cat "$out/matrix.md"
+exit $failed
