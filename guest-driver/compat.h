@@ -8,6 +8,7 @@
 
 #include <linux/mm.h>
 #include <linux/mmzone.h>
+#include <linux/slab.h>
 #include <linux/version.h>
 #include <linux/virtio.h>
 #include <linux/virtio_config.h>
@@ -34,6 +35,11 @@
 #define VCUDA_MAX_ORDER MAX_ORDER
 #else
 #define VCUDA_MAX_ORDER (MAX_ORDER - 1)
+#endif
+
+/* The allocation of an object by its pointer came in 7.0. */
+#ifndef kzalloc_obj
+#define kzalloc_obj(obj, gfp) kzalloc(sizeof(obj), gfp)
 #endif
 
 /* A mapping's flags have been changed by a function since 6.3. */

@@ -272,12 +272,12 @@ struct vcuda_region {
 	bool lost;
 };
 
-/* virtio_cuda_drv.c */
+/* virtio_cuda_drv.c: binding to devices */
 extern struct workqueue_struct *vcuda_workqueue;
 void vcuda_device_get(struct vcuda_device *dev);
 void vcuda_device_put(struct vcuda_device *dev);
 
-/* virtio_cuda_vq.c */
+/* virtio_cuda_vq.c: queues and the chains in them */
 int vcuda_queues_start(struct vcuda_device *dev);
 void vcuda_queues_close(struct vcuda_device *dev);
 bool vcuda_queues_broken(struct vcuda_device *dev);
@@ -295,7 +295,7 @@ void vcuda_doorbell_init(struct vcuda_session *s);
 int vcuda_doorbell(struct vcuda_session *s);
 void vcuda_doorbell_close(struct vcuda_session *s);
 
-/* virtio_cuda_session.c */
+/* virtio_cuda_session.c: sessions */
 int vcuda_open(struct inode *inode, struct file *file);
 int vcuda_release(struct inode *inode, struct file *file);
 int vcuda_session_start(struct vcuda_session *s, const void *env, u32 env_len,
@@ -306,10 +306,10 @@ void vcuda_session_put(struct vcuda_session *s);
 void vcuda_sessions_end(struct vcuda_device *dev);
 void vcuda_event(struct vcuda_device *dev, const struct virtio_cuda_event *ev);
 
-/* virtio_cuda_ioctl.c */
+/* virtio_cuda_ioctl.c: what a program asks for */
 long vcuda_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 
-/* virtio_cuda_region.c */
+/* virtio_cuda_region.c: pages */
 struct vcuda_region *vcuda_region_alloc(struct vcuda_session *s, u32 kind,
 					u64 vaddr, u64 len);
 struct vcuda_region *vcuda_region_pin(struct vcuda_session *s, u64 vaddr,
@@ -320,7 +320,7 @@ void vcuda_region_get(struct vcuda_region *r);
 void vcuda_region_put(struct vcuda_region *r);
 void vcuda_regions_free(struct vcuda_session *s, bool lost);
 
-/* virtio_cuda_mmap.c */
+/* virtio_cuda_mmap.c: mappings */
 int vcuda_mmap(struct file *file, struct vm_area_struct *vma);
 
 #endif /* _VIRTIO_CUDA_H */

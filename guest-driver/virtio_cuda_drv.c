@@ -60,7 +60,7 @@ static struct vcuda_device *vcuda_device_new(struct virtio_device *vdev)
 	struct vcuda_device *dev;
 	unsigned int i;
 
-	dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+	dev = kzalloc_obj(*dev, GFP_KERNEL);
 	if (!dev)
 		return NULL;
 	dev->events = kcalloc(VCUDA_EVENTS, sizeof(*dev->events), GFP_KERNEL);
@@ -159,7 +159,7 @@ static int vcuda_validate(struct virtio_device *vdev)
 		dev_err(&vdev->dev, "the device lacks VIRTIO_F_VERSION_1\n");
 		return -ENODEV;
 	}
-	/* Segments need split rings no more than packed; devices know split. */
+	/* docs/device.md: split virtqueues. */
 	__virtio_clear_bit(vdev, VIRTIO_F_RING_PACKED);
 	return vcuda_check_dma(vdev);
 }

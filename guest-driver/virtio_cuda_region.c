@@ -131,7 +131,7 @@ static struct vcuda_region *vcuda_region_new(struct vcuda_session *s, u32 kind,
 	if (len >> PAGE_SHIFT > totalram_pages())
 		return ERR_PTR(-ENOMEM);
 
-	r = kzalloc(sizeof(*r), GFP_KERNEL_ACCOUNT);
+	r = kzalloc_obj(*r, GFP_KERNEL_ACCOUNT);
 	if (!r)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&r->kref);

@@ -341,7 +341,7 @@ int vcuda_open(struct inode *inode, struct file *file)
 
 	if (!current->mm)
 		return -EINVAL;
-	s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
+	s = kzalloc_obj(*s, GFP_KERNEL_ACCOUNT);
 	if (!s)
 		return -ENOMEM;
 	kref_init(&s->kref);

@@ -86,7 +86,7 @@ struct vcuda_chain *vcuda_chain_alloc(size_t out_len, size_t in_len)
 	struct vcuda_chain *chain;
 	size_t most;
 
-	chain = kzalloc(sizeof(*chain), GFP_KERNEL);
+	chain = kzalloc_obj(*chain, GFP_KERNEL);
 	if (!chain)
 		return NULL;
 	kref_init(&chain->kref);

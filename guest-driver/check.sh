@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
+#
+# Builds the driver with warnings as errors for every kernel that is tested, runs sparse
+# where it knows the kernel, and checkpatch from the newest kernel's source.
+#
+#   guest-driver/check.sh [OUT]      OUT: where to build; by default target/guest-driver
+#
+# Prints a line for each check; ends with status 1 if one of them failed.
+set -euo pipefail
+
+here="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)"
+images="$here/../images"
+out="${1:-$here/../target/guest-driver}"
+mkdir -p "$out"
+out="$(readlink -f "$out")"
+failed=0
+
+# check NAME CMD...: runs CMD quietly; prints its output only when it fails.
+check() {
+    local name="$1" log="$out/${1//[ .]/-}.log"
+    shift
+    if "$@" >"$log" 2>&1; then
+        echo "ok      $name"
+    else
+        echo "FAILED  $name (full log: $log)"
+        tail -n 40 "$log"
+        failed=1
+    fi
+}
+
+# Only what make needs: a build folder must not get the objects of another kernel.
+src="$out/source/guest-driver"
+rm -rf "$out/source"
+mkdir -p "$src" "$out/source/protocol/include/uapi"
+cp -p "$here"/*.[ch] "$here/Kbuild" "$here/Makefile" "$src/"
+cp -p "$here/../protocol/include/uapi/virtio_cuda.h" "$out/source/protocol/include/uapi/"
+
+build() {
+    local series="$1"
+    shift
+    "$images/kmod-build.sh" "$series" "$src" "$out/$series" W=1 KCFLAGS=-Werror \
+        KBUILD_MODPOST_WARN=1 "$@"
+}
+
+# sparse says what is wrong on stderr and lets make succeed.
+sparse() {
+    build "$1" C=2 CHECK=sparse 2>&1 | tee "$out/sparse.out" &&
+        ! grep -qE '(warning|error):' "$out/sparse.out"
+}
+
+for series in uml 6.1 6.12 7.2; do
+    check "build for $series" build "$series"
+done
+for series in 6.1 6.12 7.2; do
+    check "sparse for $series" sparse "$series"
+done
+
+# Not asked of us: a module outside the kernel's tree has to look at the kernel's version
+# (compat.h only), and a uAPI header has no BIT().
+checkpatch="$("$images/uml-kernel.sh" --print)/build/scripts/checkpatch.pl"
+[ -z "$(grep -l LINUX_VERSION_CODE "$here"/*.[ch] | grep -v '/compat\.h$')" ] ||
+    { echo "FAILED  version checks only in compat.h"; failed=1; }
+check checkpatch perl "$checkpatch" --no-tree --strict --terse --no-summary \
+    --ignore BIT_MACRO,LINUX_VERSION_CODE,CONSTANT_COMPARISON \
+    -f "$src"/*.[ch] "$here/selftest/selftest.c" \
+    "$here/../protocol/include/uapi/virtio_cuda.h"
+exit "$failed"
