@@ -15,6 +15,9 @@ die() {
     exit 1
 }
 
+# No script ends without a word about where.
+trap 'printf "%s: error: line %s failed: %s\n" "$(basename -- "$0")" "$LINENO" "$BASH_COMMAND" >&2' ERR
+
 # as_root CMD...: runs CMD as root, by sudo when needed.
 as_root() {
     if [ "$(id -u)" -eq 0 ]; then

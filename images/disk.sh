@@ -1,0 +1,183 @@
+#!/usr/bin/env bash
+# Builds a bootable Debian 13 disk with the guest package installed through apt, its driver
+# built by DKMS.
+#
+#   images/disk.sh [--deb FILE] [--print] [--try]
+#
+#   --deb FILE   the guest package (default: images/guest-package.sh builds it)
+#   --print      print the disk's path
+#   --try        boot it in QEMU under TCG, from its own boot loader, and show the driver
+#
+# Result, under $VIRTIO_CUDA_CACHE/disk/ (links current.qcow2, current.vmlinuz,
+# current.initrd): a qcow2 of one ext4 partition that boots with BIOS and GRUB, or directly:
+#   -kernel current.vmlinuz -initrd current.initrd -append "console=ttyS0 root=LABEL=vcuda-root"
+# It has a serial console where root is logged in. To run something in it, attach a tar
+# archive with a program "run" as a second disk:
+#   -drive if=none,id=run,format=raw,readonly=on,file=run.tar -device virtio-blk-pci,drive=run,serial=vcuda-run
+# Its output comes on the serial console, then "virtio-cuda-exit: STATUS"; the machine powers
+# off. Boot with -snapshot, or on a qcow2 overlay, to leave the disk as it is.
+#
+# The base system is cached apart, so that a new package fetches nothing.
+set -euo pipefail
+. "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+
+SUITE=trixie
+# Least version of the guest's kernel: Debian 13's.
+LEAST=6.12
+# Bumped when the base system changes; the rest is found out by a hash.
+REVISION=1
+PACKAGES=(systemd-sysv udev dbus kmod procps iproute2 e2fsprogs login linux-image-cloud-amd64
+    linux-headers-cloud-amd64 dkms initramfs-tools zstd grub-pc-bin grub2-common)
+
+DISK="$CACHE/disk"
+parts="$IMAGES_DIR/disk"
+deb='' print='' try=''
+while [ "$#" -gt 0 ]; do
+    case "$1" in
+        --deb) deb="${2:?--deb needs a file}" && shift 2 ;;
+        --print) print=1 && shift ;;
+        --try) try=1 && shift ;;
+        *) die "unknown argument '$1': see the head of $0" ;;
+    esac
+done
+mkdir -p "$DISK"
+qemu="$("$IMAGES_DIR/qemu.sh" --print)"
+qemu_img="$(dirname -- "$qemu")/qemu-img"
+if [ ! -x "$qemu_img" ]; then
+    ensure_packages qemu-utils
+    qemu_img="$(command -v qemu-img)"
+fi
+[ -n "$deb" ] || deb="$("$IMAGES_DIR/guest-package.sh")"
+[ -s "$deb" ] || die "there is no package '$deb'"
+
+# Runs CMD in the root ROOT, with /proc, /sys and /dev, in a mount namespace of its own.
+in_root() {
+    as_root unshare --mount --pid --fork --propagation private sh -euc '
+        root="$1"
+        shift
+        mount -t proc proc "$root/proc"
+        mount -t sysfs -o ro sysfs "$root/sys"
+        mount --rbind /dev "$root/dev"
+        mount -t tmpfs tmpfs "$root/run"
+        mount -t tmpfs tmpfs "$root/tmp"
+        exec chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
+            LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"
+    ' sh "$@"
+}
+
+exec 8>"$DISK/lock"
+flock 8
+
+base="$DISK/base-$SUITE-$REVISION.tar"
+if [ ! -s "$base" ]; then
+    ensure_packages mmdebstrap debian-archive-keyring
+    log "making the base system of Debian $SUITE (2 minutes, 300 MB to fetch)"
+    mirror="$(debian_mirror)"
+    # Root's own folder: mmdebstrap unpacks there.
+    progress 1 "$DISK/base.log" as_root mmdebstrap --variant=minbase --mode=root --format=tar \
+        --include="$(IFS=,; echo "${PACKAGES[*]}")" \
+        --dpkgopt=force-unsafe-io --dpkgopt='path-exclude=/usr/share/doc/*' \
+        --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
+        --aptopt='APT::Install-Recommends "false"' \
+        --customize-hook="copy-in '$parts/setup' /root" \
+        --customize-hook='chroot "$1" /root/setup && rm "$1/root/setup"' \
+        --customize-hook='chroot "$1" dpkg-query -W linux-image-cloud-amd64 dkms systemd >"$1/etc/virtio-cuda-base"' \
+        "$SUITE" "$base.new" "deb [signed-by=$DEBIAN_KEYRING] $mirror $SUITE main"
+    mv "$base.new" "$base"
+fi
+versions="$(tar -xOf "$base" ./etc/virtio-cuda-base)"
+kernel_version="$(awk '$1 == "linux-image-cloud-amd64" { print $2 }' <<<"$versions")"
+require_version linux-image-cloud-amd64 "$kernel_version" "$LEAST"
+
+key="$({ printf '%s' "$versions" && cat "$deb" "$parts"/* "${BASH_SOURCE[0]}"; } | sha256sum | cut -c 1-16)"
+name="$SUITE-$REVISION-$key"
+if [ ! -s "$DISK/$name.qcow2" ]; then
+    ensure_packages e2fsprogs fdisk dpkg-dev
+    root="$DISK/root.$$"
+    trap 'as_root rm -rf "$root" "$DISK/$name.raw"' EXIT
+    log "unpacking the base system"
+    as_root mkdir -p "$root"
+    as_root tar -xpf "$base" -C "$root" --numeric-owner
+
+    # The package comes as it would from any archive: apt finds it in an index.
+    log "installing $(basename -- "$deb") through apt (builds the driver)"
+    as_root install -d "$root/srv/virtio-cuda"
+    as_root cp "$deb" "$root/srv/virtio-cuda/"
+    (cd "$root/srv/virtio-cuda" && dpkg-scanpackages -m . 2>/dev/null | as_root tee Packages >/dev/null)
+    echo 'deb [trusted=yes] file:/srv/virtio-cuda ./' | as_root tee "$root/etc/apt/sources.list.d/virtio-cuda.list" >/dev/null
+    # Only the local archive is read: what the package needs is in the base system.
+    progress 40 "$DISK/install.log" in_root "$root" sh -euc '
+        local="-o Dir::Etc::SourceList=/etc/apt/sources.list.d/virtio-cuda.list -o Dir::Etc::SourceParts=/nonexistent"
+        apt-get $local -o APT::Sandbox::User=root update
+        apt-get $local -o APT::Sandbox::User=root -o Dpkg::Use-Pty=0 install -y --no-install-recommends virtio-cuda-guest
+        dkms status'
+    grep -q 'virtio-cuda.*installed' "$DISK/install.log" || die "DKMS installed no driver; see $DISK/install.log"
+
+    as_root install -m 755 "$parts/virtio-cuda-run" "$root/usr/local/sbin/"
+    as_root install -m 644 "$parts/virtio-cuda-run@.service" "$root/etc/systemd/system/"
+    as_root install -m 644 "$parts/61-virtio-cuda-run.rules" "$root/etc/udev/rules.d/"
+
+    log "making the initramfs and the boot loader"
+    quietly "$DISK/boot.log" in_root "$root" sh -euc '
+        update-initramfs -u -k all
+        mkdir -p /boot/grub/i386-pc
+        cp /usr/lib/grub/i386-pc/*.mod /usr/lib/grub/i386-pc/*.lst /boot/grub/i386-pc/
+        kernel="$(basename /boot/vmlinuz-*)"
+        # grub-probe cannot look into a file system that is not there yet.
+        cat >/boot/grub/grub.cfg <<CFG
+set timeout=0
+menuentry Debian {
+    linux /boot/$kernel console=ttyS0 root=LABEL=vcuda-root quiet
+    initrd /boot/initrd.img-${kernel#vmlinuz-}
+}
+CFG'
+    as_root cp "$parts/grub.cfg" "$root/boot/grub/first-stage.cfg"
+    quietly "$DISK/boot.log" in_root "$root" grub-mkimage -O i386-pc -o /boot/grub/core.img \
+        -p /boot/grub -c /boot/grub/first-stage.cfg \
+        biosdisk part_msdos ext2 search search_label configfile normal linux echo test
+    as_root cp "$root"/boot/vmlinuz-* "$DISK/$name.vmlinuz"
+    as_root cp "$root"/boot/initrd.img-* "$DISK/$name.initrd"
+
+    log "writing the disk"
+    size_mb=$(($(as_root du -sm "$root" | cut -f1) + 1024))
+    # One partition from 1 MiB on; GRUB's boot sector and core lie in front of it, which is
+    # what grub-install would do, without a loop device.
+    rm -f "$DISK/$name.raw"
+    truncate -s "$((size_mb + 1))M" "$DISK/$name.raw"
+    echo 'start=1MiB, type=83, bootable' | sfdisk -q "$DISK/$name.raw"
+    as_root mke2fs -q -t ext4 -L vcuda-root -d "$root" -E offset=1048576 "$DISK/$name.raw" "${size_mb}M"
+    as_root dd if="$root/usr/lib/grub/i386-pc/boot.img" of="$DISK/$name.raw" bs=440 count=1 conv=notrunc status=none
+    as_root dd if="$root/boot/grub/core.img" of="$DISK/$name.raw" bs=512 seek=1 conv=notrunc status=none
+    "$qemu_img" convert -f raw -O qcow2 "$DISK/$name.raw" "$DISK/$name.qcow2.new"
+    mv "$DISK/$name.qcow2.new" "$DISK/$name.qcow2"
+    # Earlier disks, of other packages, are of no more use.
+    for old in "$DISK/$SUITE"-*; do
+        case "$old" in "$DISK/$name".*) ;; *) rm -f "$old" ;; esac
+    done
+    log "ready: $DISK/$name.qcow2 ($(du -h "$DISK/$name.qcow2" | cut -f1))"
+else
+    log "the disk is there: $DISK/$name.qcow2"
+fi
+for suffix in qcow2 vmlinuz initrd; do
+    ln -sfn "$name.$suffix" "$DISK/current.$suffix"
+done
+record disk-kernel "$kernel_version" "$SUITE:linux-image-cloud-amd64"
+
+if [ -n "$try" ]; then
+    log "booting it from its boot loader under TCG"
+    work="$(mktemp -d)"
+    printf '%s\n' '#!/bin/sh' 'uname -r; modinfo -n virtio_cuda; lsmod | grep virtio_cuda; ldconfig -p | grep libcuda' \
+        'systemd-analyze 2>/dev/null; exit 0' >"$work/run"
+    chmod +x "$work/run"
+    tar -cf "$work/run.tar" -C "$work" run
+    start="$(date +%s%N)"
+    timeout 300 "$qemu" -M q35 -accel tcg,thread=multi -cpu max -m 1G -smp 2 -nodefaults -display none \
+        -no-reboot -serial stdio -snapshot \
+        -drive if=none,id=root,format=qcow2,file="$DISK/$name.qcow2" -device virtio-blk-pci,drive=root \
+        -drive if=none,id=run,format=raw,file="$work/run.tar" -device virtio-blk-pci,drive=run,serial=vcuda-run \
+        </dev/null | tee "$work/console" >&2
+    log "whole run $((($(date +%s%N) - start) / 1000000)) ms"
+    grep -q 'virtio-cuda-exit: 0' "$work/console" || die "the machine did not run its program; see $work/console"
+    rm -rf "$work"
+fi
+[ -z "$print" ] || printf '%s\n' "$DISK/$name.qcow2"

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# Builds the guest's Debian package, virtio-cuda-guest: driver (by DKMS), libcuda.so.1, udev
+# rule, CDI specification. Its parts are in images/guest-package/.
+#
+#   images/guest-package.sh [--libcuda FILE] [--out FOLDER]
+#
+# FILE defaults to a release build of guest-libcuda, FOLDER to target/guest-package. Prints
+# the package's path. The same input gives the same package, bit for bit.
+set -euo pipefail
+. "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+
+libcuda='' out="$REPO_DIR/target/guest-package"
+while [ "$#" -gt 0 ]; do
+    case "$1" in
+        --libcuda) libcuda="${2:?--libcuda needs a file}" && shift 2 ;;
+        --out) out="${2:?--out needs a folder}" && shift 2 ;;
+        *) die "unknown argument '$1': see the head of $0" ;;
+    esac
+done
+
+parts="$IMAGES_DIR/guest-package"
+driver="$REPO_DIR/guest-driver"
+version="$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$driver/dkms.conf")"
+workspace="$(sed -n '/^\[workspace\.package\]/,/^\[/ s/^version = "\(.*\)"$/\1/p' "$REPO_DIR/Cargo.toml")"
+[ "$version" = "$workspace" ] ||
+    die "guest-driver/dkms.conf says version '$version', and Cargo.toml '$workspace': make them equal"
+
+if [ -z "$libcuda" ]; then
+    log "building libcuda.so.1"
+    (cd "$REPO_DIR" && cargo build --quiet --release -p guest-libcuda >&2)
+    libcuda="${CARGO_TARGET_DIR:-$REPO_DIR/target}/release/libguest_libcuda.so"
+fi
+[ -s "$libcuda" ] || die "there is no library '$libcuda'"
+soname="$(objdump -p "$libcuda" | awk '$1 == "SONAME" { print $2 }')"
+[ "$soname" = libcuda.so.1 ] || die "$libcuda has the soname '$soname', and not libcuda.so.1"
+
+stage="$(mktemp -d)"
+trap 'rm -rf "$stage"' EXIT
+chmod 755 "$stage"
+
+source="$stage/usr/src/virtio-cuda-$version"
+install -d "$source/uapi"
+install -m 644 -t "$source" "$driver"/*.c "$driver"/*.h "$driver"/Kbuild "$driver"/Makefile "$driver"/dkms.conf
+install -m 644 -t "$source/uapi" "$REPO_DIR"/protocol/include/uapi/*.h
+
+install -d "$stage/usr/lib/x86_64-linux-gnu"
+strip --strip-unneeded -o "$stage/usr/lib/x86_64-linux-gnu/libcuda.so.1" "$libcuda"
+chmod 644 "$stage/usr/lib/x86_64-linux-gnu/libcuda.so.1"
+# For -lcuda.
+ln -s libcuda.so.1 "$stage/usr/lib/x86_64-linux-gnu/libcuda.so"
+
+install -D -m 644 "$parts/60-virtio-cuda.rules" "$stage/usr/lib/udev/rules.d/60-virtio-cuda.rules"
+install -D -m 644 "$parts/modules-load.conf" "$stage/usr/lib/modules-load.d/virtio-cuda.conf"
+install -D -m 644 "$parts/nvidia.yaml" "$stage/etc/cdi/nvidia.yaml"
+install -D -m 644 "$parts/copyright" "$stage/usr/share/doc/virtio-cuda-guest/copyright"
+
+# The C library that it needs is the newest symbol version that it names.
+libc="$(objdump -T "$libcuda" | grep -oE 'GLIBC_[0-9.]+' | sort -uV | tail -n 1)" || true
+[ -n "$libc" ] || die "$libcuda names no version of the C library"
+install -d "$stage/DEBIAN"
+echo /etc/cdi/nvidia.yaml >"$stage/DEBIAN/conffiles"
+for script in postinst prerm postrm; do
+    sed "s/@VERSION@/$version/g" "$parts/$script" >"$stage/DEBIAN/$script"
+    chmod 755 "$stage/DEBIAN/$script"
+done
+sed -e "s/@VERSION@/$version/" -e "s/@LIBC@/${libc#GLIBC_}/" \
+    -e "s/@SIZE@/$(du -k -s --exclude=DEBIAN "$stage" | cut -f1)/" "$parts/control.in" >"$stage/DEBIAN/control"
+(cd "$stage" && find usr -type f -print0 | sort -z | xargs -0 md5sum) >"$stage/DEBIAN/md5sums"
+
+mkdir -p "$out"
+deb="$out/virtio-cuda-guest_${version}_amd64.deb"
+# Times inside are those of the last commit to what the package is made of.
+SOURCE_DATE_EPOCH="$(git -C "$REPO_DIR" log -1 --format=%ct -- guest-driver guest-libcuda cuda-abi \
+    protocol images/guest-package 2>/dev/null || true)"
+SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-0}"
+export SOURCE_DATE_EPOCH
+find "$stage" -newermt "@$SOURCE_DATE_EPOCH" -print0 |
+    xargs -0 -r touch --no-dereference --date="@$SOURCE_DATE_EPOCH"
+dpkg-deb --root-owner-group -Zxz --build "$stage" "$deb" >&2
+log "packed $deb ($(du -h "$deb" | cut -f1))"
+printf '%s\n' "$deb"
