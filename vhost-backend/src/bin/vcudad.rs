@@ -1,1 +1,45 @@
-fn main() {}
+//! vcudad, the broker: serves the VMs of a configuration file.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use vhost_backend::config::{Config, ConfigError, DriverArgs, DriverLibrary};
+use vhost_backend::{broker, exit};
+
+/// Serves virtio-cuda devices to VMs: starts a device process for each VM, workers for their
+/// sessions, and keeps each VM to its device memory.
+#[derive(Parser)]
+#[command(name = "vcudad", version)]
+struct Args {
+    /// The configuration file (TOML)
+    #[arg(long, value_name = "FILE")]
+    config: PathBuf,
+    #[command(flatten)]
+    driver: DriverArgs,
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    exit::start_logging();
+    let config = match read(&args) {
+        Ok(config) => config,
+        Err(error) => return exit::with("vcudad", exit::BAD_INPUT, &error),
+    };
+    match broker::run(config) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => exit::with("vcudad", error.code(), &error),
+    }
+}
+
+/// The file, with what the arguments say instead.
+fn read(args: &Args) -> Result<Config, ConfigError> {
+    let mut config = Config::read(&args.config)?;
+    if let Some(library) = &args.driver.library {
+        config.driver_library = DriverLibrary::clone(library);
+    }
+    if let Some(count) = args.driver.warm_workers {
+        config.warm_workers = count;
+    }
+    Ok(config)
+}

@@ -1,1 +1,52 @@
-fn main() {}
+//! The worker: executes one session. vcudad starts it.
+
+use std::os::fd::RawFd;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use vhost_backend::{exit, ipc, worker};
+
+/// Executes the CUDA calls of one guest process. Started by vcudad, and of no use by hand.
+#[derive(Parser)]
+#[command(name = "vhost-cuda-worker", version)]
+struct Args {
+    /// The libcuda.so.1 to load
+    #[arg(long, value_name = "PATH")]
+    driver_library: PathBuf,
+    /// Only try the library: print its path, or say what is wrong
+    #[arg(long)]
+    probe: bool,
+    /// The socket to the broker
+    #[arg(long, value_name = "N", required_unless_present = "probe")]
+    broker_fd: Option<RawFd>,
+}
+
+fn main() -> ExitCode {
+    const NAME: &str = "vhost-cuda-worker";
+    let args = Args::parse();
+    exit::start_logging();
+    if args.probe {
+        return match worker::probe(&args.driver_library) {
+            Ok(path) => {
+                println!("{path}");
+                ExitCode::SUCCESS
+            }
+            Err(error) => exit::with(NAME, exit::BAD_INPUT, &error),
+        };
+    }
+    // A bug on any thread ends this session, and nothing else.
+    let default = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        default(info);
+        std::process::abort();
+    }));
+    let broker = match args.broker_fd.map(ipc::process::inherited) {
+        Some(Ok(broker)) => broker,
+        _ => return exit::with(NAME, exit::BAD_INPUT, &"--broker-fd names no open descriptor"),
+    };
+    match worker::run(broker, &args.driver_library) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => exit::with(NAME, exit::FAILED, &error),
+    }
+}

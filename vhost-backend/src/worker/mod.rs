@@ -11,6 +11,7 @@
 //! | `reader` | the ring reader's loop |
 //! | `control` | messages of the device process |
 //! | `isolate` | namespaces and identity |
+//! | `probe` | trying a driver library |
 //! | `driver` | the driver library: dlopen, one symbol at a time |
 //! | `calls` | handle tables and the body of each call |
 //!
@@ -32,10 +33,13 @@ pub mod executor;
 mod isolate;
 pub mod ledger;
 pub mod mirror;
+mod probe;
 mod reader;
 pub mod region;
 pub mod reply;
 pub mod waker;
+
+pub use probe::probe;
 
 /// Becomes warm, waits for an assignment, serves it. Returns only with an error.
 pub fn run(broker: OwnedFd, library: &Path) -> Result<(), WorkerError> {

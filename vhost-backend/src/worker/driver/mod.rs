@@ -6,13 +6,19 @@ use std::path::Path;
 
 use super::executor::EngineError;
 
+pub mod entries;
+pub mod error;
+
+pub use error::{CuError, CuResult};
+
 /// A loaded `libcuda.so.1`. It is never unloaded.
 pub struct Driver {
     path: String,
     handle: *mut c_void,
+    entries: entries::Entries,
 }
 
-// SAFETY: the handle is only passed to dlsym, which any thread may call.
+// SAFETY: the handle is only passed to dlsym, which any thread may call; so may the entry points.
 unsafe impl Send for Driver {}
 // SAFETY: as above.
 unsafe impl Sync for Driver {}
@@ -38,7 +44,7 @@ impl Driver {
             };
             return Err(load(reason));
         }
-        Ok(Self { path: name, handle })
+        Ok(Self { path: name, handle, entries: entries::Entries::default() })
     }
 
     /// Where it was loaded from.

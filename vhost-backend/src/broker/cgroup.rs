@@ -1,0 +1,128 @@
+//! The VMs' cgroups: limits of cpu, memory and pids for all workers of a VM together.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::config::Vm;
+
+const CONTROLLERS: [&str; 3] = ["cpu", "memory", "pids"];
+
+/// The cgroup under which the VMs' are made.
+pub(super) struct Cgroups {
+    base: PathBuf,
+}
+
+/// One VM's cgroup; removed when this goes, by when its processes have been reaped.
+pub(super) struct VmCgroup {
+    path: PathBuf,
+}
+
+impl Cgroups {
+    /// Where this host allows it: cgroup v2 with the three controllers, and a cgroup of the
+    /// broker's own that it may divide. Else one line in the log.
+    pub(super) fn set_up() -> Option<Self> {
+        match Self::try_set_up() {
+            Ok(cgroups) => Some(cgroups),
+            Err(reason) => {
+                tracing::warn!(
+                    "cpu.max, memory.host_max and pids.max can't be kept on this host: {reason}"
+                );
+                None
+            }
+        }
+    }
+
+    fn try_set_up() -> Result<Self, String> {
+        let own = own_cgroup()?;
+        let listed = read(&own.join("cgroup.controllers"))?;
+        let missing: Vec<&str> = CONTROLLERS
+            .into_iter()
+            .filter(|name| !listed.split_whitespace().any(|listed| listed == *name))
+            .collect();
+        if !missing.is_empty() {
+            let own = own.display();
+            return Err(format!("{own} has no controller {}", missing.join(", ")));
+        }
+        // A cgroup that has processes can't hand controllers on, so the broker moves down.
+        let base = own.join(format!("virtio-cuda-{}", std::process::id()));
+        let broker = base.join("broker");
+        fs::create_dir_all(&broker).map_err(|error| format!("{}: {error}", broker.display()))?;
+        let enable = "+cpu +memory +pids";
+        let done = write(&broker.join("cgroup.procs"), &std::process::id().to_string())
+            .and_then(|()| write(&own.join("cgroup.subtree_control"), enable))
+            .and_then(|()| write(&base.join("cgroup.subtree_control"), enable));
+        if let Err(reason) = done {
+            let _ = write(&own.join("cgroup.procs"), &std::process::id().to_string());
+            let _ = fs::remove_dir(&broker);
+            let _ = fs::remove_dir(&base);
+            return Err(reason);
+        }
+        Ok(Self { base })
+    }
+
+    /// Makes a VM's cgroup and sets its limits.
+    pub(super) fn add(&self, vm: &Vm) -> Result<VmCgroup, String> {
+        let path = self.base.join(format!("vm-{}", vm.name));
+        fs::create_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let cgroup = VmCgroup { path };
+        let limits = [
+            ("cpu.max", vm.cpu_max.clone()),
+            ("memory.max", vm.host_memory_max.map(|bytes| bytes.to_string())),
+            ("pids.max", vm.pids_max.map(|count| count.to_string())),
+        ];
+        for (file, value) in limits {
+            if let Some(value) = value {
+                write(&cgroup.path.join(file), &value)?;
+            }
+        }
+        Ok(cgroup)
+    }
+}
+
+impl Drop for Cgroups {
+    fn drop(&mut self) {
+        let Some(own) = self.base.parent() else { return };
+        let _ = write(&own.join("cgroup.procs"), &std::process::id().to_string());
+        let _ = fs::remove_dir(self.base.join("broker"));
+        let _ = fs::remove_dir(&self.base);
+    }
+}
+
+impl VmCgroup {
+    /// Moves a process there.
+    pub(super) fn take(&self, pid: u32) -> Result<(), String> {
+        write(&self.path.join("cgroup.procs"), &pid.to_string())
+    }
+}
+
+impl Drop for VmCgroup {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.path);
+    }
+}
+
+/// This process's place in the cgroup2 file system.
+fn own_cgroup() -> Result<PathBuf, String> {
+    let mounts = read(Path::new("/proc/self/mountinfo"))?;
+    let mount = mounts.lines().find_map(|line| {
+        let (left, right) = line.split_once(" - ")?;
+        right.starts_with("cgroup2 ").then(|| left.split(' ').nth(4).map(PathBuf::from))?
+    });
+    let mount = mount.ok_or("no cgroup v2 is mounted")?;
+    let own = read(Path::new("/proc/self/cgroup"))?;
+    let path = own.lines().find_map(|line| line.strip_prefix("0::/"));
+    Ok(mount.join(path.ok_or("this process is in no cgroup of v2")?))
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    let open = || -> io::Result<()> {
+        use std::io::Write;
+        fs::OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes())
+    };
+    open().map_err(|error| format!("{} ← {text}: {error}", path.display()))
+}

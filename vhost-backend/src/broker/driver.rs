@@ -1,0 +1,85 @@
+//! Which driver library the workers load.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::BrokerError;
+use super::spawn::Programs;
+use crate::config::DriverLibrary;
+
+/// Names softgpu's library where it does not lie next to the programs.
+const SOFTGPU_ENV: &str = "VIRTIO_CUDA_SOFTGPU";
+
+/// Finds the library and tries it, in a process of its own: loading it runs its code.
+pub(super) fn choose(wanted: &DriverLibrary, programs: &Programs) -> Result<PathBuf, BrokerError> {
+    let (library, why) = match wanted {
+        DriverLibrary::Path(path) => {
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            if !path.exists() {
+                let path = path.display();
+                return Err(BrokerError::Driver(format!("the driver library {path} is missing")));
+            }
+            (path, "as told")
+        }
+        DriverLibrary::Softgpu => (softgpu(programs)?, "softgpu, as told"),
+        DriverLibrary::Auto => match nvidia(programs) {
+            Ok(path) => (path, "auto: NVIDIA's, which finds a device"),
+            Err(reason) => {
+                tracing::info!("no NVIDIA device here: {reason}");
+                (softgpu(programs)?, "auto: softgpu")
+            }
+        },
+    };
+    let found = probe(programs, &library).map_err(|reason| {
+        BrokerError::Driver(format!("the driver library {}: {reason}", library.display()))
+    })?;
+    tracing::info!(path = %found.display(), "driver library ({why})");
+    Ok(found)
+}
+
+/// NVIDIA's library, if it finds a device.
+fn nvidia(programs: &Programs) -> Result<PathBuf, String> {
+    // Without one of these no driver of theirs runs here, and a libcuda.so.1 that the loader may
+    // find is somebody else's.
+    if !["/dev/nvidiactl", "/dev/dxg"].iter().any(|node| Path::new(node).exists()) {
+        return Err("there is no /dev/nvidiactl".into());
+    }
+    probe(programs, Path::new("libcuda.so.1"))
+}
+
+fn softgpu(programs: &Programs) -> Result<PathBuf, BrokerError> {
+    let mut places = Vec::new();
+    if let Some(path) = std::env::var_os(SOFTGPU_ENV) {
+        let path = PathBuf::from(path);
+        places.push(if path.is_dir() { path.join("libcuda.so.1") } else { path });
+    } else {
+        places.push(programs.folder.join("softgpu/libcuda.so.1"));
+        places.push(programs.folder.join("libsoftgpu.so"));
+        places.push(programs.folder.join("../lib/virtio-cuda/softgpu/libcuda.so.1"));
+    }
+    places.iter().find(|path| path.is_file()).cloned().ok_or_else(|| {
+        let places: Vec<_> = places.iter().map(|path| path.display().to_string()).collect();
+        BrokerError::Driver(format!(
+            "softgpu's library is not at {}: build it, or name it in {SOFTGPU_ENV}",
+            places.join(" or ")
+        ))
+    })
+}
+
+/// Loads a library and initialises it, in a child; its path as the loader found it.
+fn probe(programs: &Programs, library: &Path) -> Result<PathBuf, String> {
+    let output = Command::new(&programs.worker)
+        .arg("--driver-library")
+        .arg(library)
+        .arg("--probe")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("cannot run {}: {error}", programs.worker.display()))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    if output.status.success() {
+        return Ok(PathBuf::from(text(&output.stdout)));
+    }
+    let reason = text(&output.stderr);
+    let last = reason.lines().last().unwrap_or("it could not be tried").to_owned();
+    Err(last.strip_prefix("vhost-cuda-worker: ").unwrap_or(&last).to_owned())
+}

@@ -1,0 +1,238 @@
+//! What a guest's ids stand for.
+//!
+//! The guest mints ids; only here do they become handles of the driver, so a forged id is an
+//! error and never a wild pointer. Tables are bounded: a guest can't make the worker's memory grow
+//! by creating handles for ever.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
+
+use cudarc::driver::sys::{
+    CUcontext, CUdevice, CUevent, CUfunction, CUkernel, CUlibrary, CUmodule, CUstream,
+};
+
+use crate::worker::driver::{CuError, CuResult};
+
+/// Handles of one kind that a session may have. Natively memory is the limit.
+const MAX_HANDLES: usize = 1 << 20;
+
+/// A handle of the driver. The driver API may be called with it from any thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Real<H>(pub H);
+
+// SAFETY: a handle is an opaque name; the driver API is thread-safe, and nothing here follows it.
+unsafe impl<H> Send for Real<H> {}
+// SAFETY: as above.
+unsafe impl<H> Sync for Real<H> {}
+
+/// Ids are small numbers that the guest counts up: they need no strong hash. A guest that makes
+/// them collide slows its own worker.
+#[derive(Default)]
+pub(super) struct IdHasher(u64);
+
+impl Hasher for IdHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+    fn write_u64(&mut self, value: u64) {
+        self.0 = (self.0 ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(26);
+    }
+    fn write_u32(&mut self, value: u32) {
+        self.write_u64(u64::from(value));
+    }
+}
+
+pub(super) type IdMap<K, T> = HashMap<K, T, BuildHasherDefault<IdHasher>>;
+
+/// Ids of one kind and what they stand for.
+pub(super) struct Table<T> {
+    entries: IdMap<u64, T>,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Self { entries: IdMap::default() }
+    }
+}
+
+impl<T> Table<T> {
+    /// Whether a new handle may get this id: to be asked before the driver makes the handle.
+    pub(super) fn vacant(&self, id: u64) -> CuResult {
+        if id == 0 || self.entries.contains_key(&id) {
+            return Err(CuError::INVALID_VALUE);
+        }
+        if self.entries.len() >= MAX_HANDLES {
+            return Err(CuError::OUT_OF_MEMORY);
+        }
+        Ok(())
+    }
+
+    /// Lists a new handle. One that the id had meanwhile got from another thread is returned.
+    pub(super) fn insert(&mut self, id: u64, value: T) -> Option<T> {
+        self.entries.insert(id, value)
+    }
+
+    pub(super) fn get(&self, id: u64) -> CuResult<&T> {
+        self.entries.get(&id).ok_or(CuError::INVALID_HANDLE)
+    }
+
+    pub(super) fn remove(&mut self, id: u64) -> CuResult<T> {
+        self.entries.remove(&id).ok_or(CuError::INVALID_HANDLE)
+    }
+
+    /// Takes out all that `gone` says.
+    pub(super) fn remove_where(&mut self, gone: impl Fn(&T) -> bool) {
+        self.entries.retain(|_, value| !gone(value));
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
+        self.entries.iter().map(|(id, value)| (*id, value))
+    }
+}
+
+pub(super) struct Context {
+    pub real: Real<CUcontext>,
+    pub device: CUdevice,
+    pub primary: bool,
+}
+
+/// A stream, an event or a module, and the context that it ends with.
+#[derive(Clone, Copy)]
+pub(super) struct Owned<H> {
+    pub real: Real<H>,
+    pub ctx: u64,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Module {
+    pub real: Real<CUmodule>,
+    pub ctx: u64,
+    /// It belongs to this library, which unloads it.
+    pub library: Option<u64>,
+}
+
+/// What a function ends with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    Module { id: u64, ctx: u64 },
+    Library { id: u64, ctx: u64 },
+}
+
+/// Where each parameter lies in the parameter buffer: offset and size. `None`: the driver can't
+/// tell.
+pub(super) type Layout = Option<Arc<[(u32, u32)]>>;
+
+#[derive(Clone)]
+pub(super) struct Function {
+    /// A CUkernel is passed as a CUfunction to the calls that take both.
+    pub real: Real<CUfunction>,
+    pub is_kernel: bool,
+    pub layout: Layout,
+    pub owner: Owner,
+}
+
+/// A per-thread default stream is a stream of its own here: one thread calls for all of the
+/// guest's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct ThreadStream {
+    pub thread: u32,
+    pub ctx: u64,
+}
+
+/// All that a session's ids stand for.
+#[derive(Default)]
+pub(super) struct Tables {
+    pub contexts: Table<Context>,
+    pub streams: Table<Owned<CUstream>>,
+    pub events: Table<Owned<CUevent>>,
+    pub modules: Table<Module>,
+    pub libraries: Table<Real<CUlibrary>>,
+    pub functions: Table<Function>,
+    pub thread_streams: HashMap<ThreadStream, Real<CUstream>>,
+}
+
+impl Tables {
+    /// A function or a kernel, as the calls that take both want it.
+    pub(super) fn func(&self, id: u64) -> CuResult<CUfunction> {
+        Ok(self.functions.get(id)?.real.0)
+    }
+
+    pub(super) fn kernel(&self, id: u64) -> CuResult<CUkernel> {
+        let function = self.functions.get(id)?;
+        if function.is_kernel { Ok(function.real.0.cast()) } else { Err(CuError::INVALID_HANDLE) }
+    }
+
+    /// Forgets all that ends with a context.
+    pub(super) fn forget_context(&mut self, ctx: u64) -> CuResult<Context> {
+        let context = self.contexts.remove(ctx).map_err(|_| CuError::INVALID_CONTEXT)?;
+        self.streams.remove_where(|stream| stream.ctx == ctx);
+        self.events.remove_where(|event| event.ctx == ctx);
+        self.modules.remove_where(|module| module.ctx == ctx);
+        self.functions.remove_where(|function| match function.owner {
+            Owner::Module { ctx: owner, .. } => owner == ctx,
+            // A kernel is of no context; a function that was made of one is.
+            Owner::Library { ctx: owner, .. } => owner == ctx && !function.is_kernel,
+        });
+        self.thread_streams.retain(|key, _| key.ctx != ctx);
+        Ok(context)
+    }
+
+    /// Forgets all that ends with a library.
+    pub(super) fn forget_library(&mut self, id: u64) -> CuResult<Real<CUlibrary>> {
+        let library = self.libraries.remove(id)?;
+        self.modules.remove_where(|module| module.library == Some(id));
+        self.functions.remove_where(
+            |function| matches!(function.owner, Owner::Library { id: owner, .. } if owner == id),
+        );
+        Ok(library)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_forged_id_is_an_invalid_handle() {
+        let mut table = Table::default();
+        table.vacant(7).unwrap();
+        table.insert(7, "seven");
+        assert_eq!(table.get(7), Ok(&"seven"));
+        for id in [0, 6, 8, u64::MAX] {
+            assert_eq!(table.get(id), Err(CuError::INVALID_HANDLE));
+            assert_eq!(table.remove(id), Err(CuError::INVALID_HANDLE));
+        }
+    }
+
+    #[test]
+    fn an_id_in_use_and_the_id_0_are_refused() {
+        let mut table = Table::default();
+        table.insert(7, ());
+        assert_eq!(table.vacant(7), Err(CuError::INVALID_VALUE));
+        assert_eq!(table.vacant(0), Err(CuError::INVALID_VALUE));
+        table.remove(7).unwrap();
+        assert_eq!(table.vacant(7), Ok(()));
+    }
+
+    #[test]
+    fn a_context_takes_what_it_owns_with_it() {
+        let mut tables = Tables::default();
+        let null = std::ptr::null_mut();
+        for ctx in [1, 2] {
+            tables
+                .contexts
+                .insert(ctx, Context { real: Real(null), device: 0, primary: true });
+            tables.streams.insert(10 + ctx, Owned { real: Real(null), ctx });
+        }
+        assert!(tables.forget_context(1).is_ok());
+        assert!(tables.streams.get(11).is_err());
+        assert!(tables.streams.get(12).is_ok());
+        assert_eq!(tables.forget_context(1).err(), Some(CuError::INVALID_CONTEXT));
+    }
+}

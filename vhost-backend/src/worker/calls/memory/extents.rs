@@ -1,0 +1,88 @@
+//! Free stretches of an address range: first fit, neighbours joined.
+
+use std::collections::BTreeMap;
+
+/// What is free of a range of addresses (or of offsets).
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Extents {
+    /// Start and length; never touching one another.
+    free: BTreeMap<u64, u64>,
+}
+
+impl Extents {
+    /// A range that is free as a whole.
+    pub(super) fn new(start: u64, len: u64) -> Self {
+        Self { free: BTreeMap::from([(start, len)]) }
+    }
+
+    /// Takes `len` bytes from the first stretch that has them. Starts are multiples of what all
+    /// lengths are multiples of.
+    pub(super) fn take(&mut self, len: u64) -> Option<u64> {
+        let (&start, &room) = self.free.iter().find(|(_, room)| **room >= len)?;
+        self.free.remove(&start);
+        if room > len {
+            self.free.insert(start + len, room - len);
+        }
+        Some(start)
+    }
+
+    /// Gives back what `take` gave.
+    pub(super) fn give(&mut self, mut start: u64, mut len: u64) {
+        if let Some((&before, &room)) = self.free.range(..start).next_back()
+            && before + room == start
+        {
+            self.free.remove(&before);
+            start = before;
+            len += room;
+        }
+        if let Some(room) = self.free.remove(&(start + len)) {
+            len += room;
+        }
+        self.free.insert(start, len);
+    }
+
+    /// Whether `start..start + len` is one free stretch, and nothing else is.
+    pub(super) fn is_all(&self, start: u64, len: u64) -> bool {
+        self.free.len() == 1 && self.free.get(&start) == Some(&len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_first_stretch_that_fits_is_taken() {
+        let mut extents = Extents::new(0, 100);
+        assert_eq!(extents.take(40), Some(0));
+        assert_eq!(extents.take(40), Some(40));
+        assert_eq!(extents.take(40), None);
+        extents.give(0, 40);
+        assert_eq!(extents.take(10), Some(0));
+        assert_eq!(extents.take(20), Some(10));
+        assert_eq!(extents.take(20), Some(80));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_given_twice_and_all_comes_back(steps in prop::collection::vec((1u64..64, any::<bool>(), any::<prop::sample::Index>()), 1..200)) {
+            let mut extents = Extents::new(1 << 40, 1024);
+            let mut taken: Vec<(u64, u64)> = Vec::new();
+            for (len, give, which) in steps {
+                if give && !taken.is_empty() {
+                    let (start, len) = taken.swap_remove(which.index(taken.len()));
+                    extents.give(start, len);
+                } else if let Some(start) = extents.take(len) {
+                    prop_assert!(start >= 1 << 40 && start + len <= (1 << 40) + 1024);
+                    prop_assert!(taken.iter().all(|(s, l)| start + len <= *s || s + l <= start));
+                    taken.push((start, len));
+                }
+            }
+            for (start, len) in taken {
+                extents.give(start, len);
+            }
+            prop_assert!(extents.is_all(1 << 40, 1024));
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Address ranges that a session may name, and what they are.
+
+use std::collections::BTreeMap;
+
+/// Ranges that don't overlap, each with a value.
+pub(in super::super) struct Spans<T> {
+    spans: BTreeMap<u64, (u64, T)>,
+}
+
+impl<T> Default for Spans<T> {
+    fn default() -> Self {
+        Self { spans: BTreeMap::new() }
+    }
+}
+
+impl<T> Spans<T> {
+    /// Lists `start..start + len`; `false` (and nothing is done) if it is empty, wraps around, or
+    /// overlaps another.
+    pub(in super::super) fn insert(&mut self, start: u64, len: u64, value: T) -> bool {
+        let Some(end) = start.checked_add(len) else { return false };
+        if len == 0 || self.spans.range(..end).next_back().is_some_and(|(s, (l, _))| s + l > start)
+        {
+            return false;
+        }
+        self.spans.insert(start, (len, value));
+        true
+    }
+
+    /// The range that starts there.
+    pub(in super::super) fn get(&self, start: u64) -> Option<&(u64, T)> {
+        self.spans.get(&start)
+    }
+
+    pub(in super::super) fn remove(&mut self, start: u64) -> Option<(u64, T)> {
+        self.spans.remove(&start)
+    }
+
+    /// Starts of the ranges whose value `wanted` picks.
+    pub(in super::super) fn starts(&self, wanted: impl Fn(&T) -> bool) -> Vec<u64> {
+        self.spans.iter().filter(|(_, (_, value))| wanted(value)).map(|(start, _)| *start).collect()
+    }
+
+    /// Whether every byte of `start..start + len` is in a range; neighbours without a gap count
+    /// as one.
+    pub(in super::super) fn covers(&self, start: u64, len: u64) -> bool {
+        let Some(end) = start.checked_add(len) else { return false };
+        let mut at = start;
+        loop {
+            match self.spans.range(..=at).next_back() {
+                Some((s, (l, _))) if s + l > at => at = s + l,
+                _ => return false,
+            }
+            if at >= end {
+                return true;
+            }
+        }
+    }
+
+    pub(in super::super) fn len(&self) -> usize {
+        self.spans.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_must_be_covered_to_its_last_byte() {
+        let mut spans = Spans::default();
+        assert!(spans.insert(0x1000, 0x1000, ()));
+        assert!(spans.insert(0x2000, 0x800, ()));
+        assert!(spans.insert(0x4000, 0x1000, ()));
+        for (start, len, covered) in [
+            (0x1000, 0x1000, true),
+            (0x1000, 0x1800, true),
+            (0x1000, 0x1801, false),
+            (0x27ff, 1, true),
+            (0x2800, 1, false),
+            (0xfff, 2, false),
+            (0x2000, 0x3000, false),
+            (0x4fff, u64::MAX, false),
+            (u64::MAX, 1, false),
+            (0, u64::MAX, false),
+        ] {
+            assert_eq!(spans.covers(start, len), covered, "{start:#x} {len:#x}");
+        }
+    }
+
+    #[test]
+    fn overlaps_are_refused() {
+        let mut spans = Spans::default();
+        assert!(spans.insert(0x1000, 0x1000, ()));
+        for (start, len) in [(0x1000, 1), (0xfff, 2), (0x1fff, 1), (0, 0x10000), (5, 0), (9, u64::MAX)] {
+            assert!(!spans.insert(start, len, ()), "{start:#x} {len:#x}");
+        }
+        assert!(spans.insert(0x2000, 1, ()));
+        assert!(spans.insert(0xfff, 1, ()));
+    }
+}
