@@ -10,7 +10,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: all driver deps build programs images package check unit matrix proofs qemu bench demo test clean
+.PHONY: all driver stage-gpu deps build programs images package check unit matrix proofs qemu bench demo test clean
 
 # Says what is being done, with the time since the start.
 START := $(shell date +%s)
@@ -77,6 +77,10 @@ driver: deps
 qemu: build
 	$(SAY) 'CUDA programs in QEMU, from a disk with the guest package'
 	@tests/qemu/run.sh --dist $(DIST)
+
+# All that tests/gpu/run.sh needs on a machine with a GPU and without a network: carry target/dist.
+stage-gpu: build
+	@scripts/stage-gpu.sh $(DIST)
 
 bench: build
 	@tests/performance/run.sh --dist $(DIST)

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# What a call costs: the same program on softgpu directly, through vhost-user without a VM, and in
+# a user-mode Linux guest. Bars, for the guest: a posted call under 1 us, a waited one under 5 us.
+#   tests/performance/run.sh [--dist DIR] [--driver LIBRARY]
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+dist=$here/../../target/dist driver=softgpu
+while [ $# -gt 0 ]; do
+    case $1 in
+        --dist) dist=${2:?--dist needs a folder}; shift 2 ;;
+        --driver) driver=${2:?--driver needs a library}; shift 2 ;;
+        *) echo "run.sh: unknown argument $1; see its head" >&2; exit 2 ;;
+    esac
+done
+dist=$(cd "$dist" && pwd)
+work=$(mktemp -d)
+chmod 755 "$work"
+"$dist/bin/vhost-device-cuda" --socket-path "$work/socket" --driver-library "$driver" \
+    --memory-max 4G --spin-us 200 >"$work/log" 2>&1 &
+device=$!
+trap 'kill $device; wait $device; rm -rf "$work"' EXIT
+for _ in $(seq 300); do [ -S "$work/socket" ] && break; sleep 0.1; done
+
+echo "-- directly"
+if [ "$driver" = softgpu ]; then
+    LD_LIBRARY_PATH=$dist/bin/softgpu "$dist/tests/call-cost"
+else
+    "$dist/tests/call-cost"
+fi
+echo "-- vhost-user"
+LD_LIBRARY_PATH=$dist/guest VIRTIO_CUDA_SOCKET=$work/socket VIRTIO_CUDA_SPIN_US=200 \
+    "$dist/tests/call-cost"
+echo "-- user-mode Linux (bars: 1000 and 5000 ns)"
+"$dist/bin/vcuda-run" --vmm uml --socket "$work/socket" --uml-kernel "$dist/uml/linux" \
+    --module "$dist/guest/virtio_cuda.ko" --mem 1G --cpus 1 --log "$work/uml.log" \
+    --env LD_LIBRARY_PATH="$dist/guest" --env VIRTIO_CUDA_SPIN_US=200 -- \
+    "$dist/tests/call-cost" 1000 5000
