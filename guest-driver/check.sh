@@ -43,16 +43,18 @@ build() {
         KBUILD_MODPOST_WARN=1 "$@"
 }
 
-# sparse says what is wrong on stderr and lets make succeed.
+# sparse says what is wrong and lets make succeed. Debian's headers of 7.2 lack the script
+# by which the kernel asks for it.
 sparse() {
     build "$1" C=2 CHECK=sparse 2>&1 | tee "$out/sparse.out" &&
-        ! grep -qE '(warning|error):' "$out/sparse.out"
+        ! grep -qE '(warning|error):|not available' "$out/sparse.out"
 }
 
+check "selftest" make -s -C "$here/selftest" OUT="$out"
 for series in uml 6.1 6.12 7.2; do
     check "build for $series" build "$series"
 done
-for series in 6.1 6.12 7.2; do
+for series in 6.1 6.12; do
     check "sparse for $series" sparse "$series"
 done
 
