@@ -1,0 +1,87 @@
+//! The heap that kernels' `malloc` takes from.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+/// Alignment and granularity.
+const UNIT: u64 = 16;
+
+/// A heap over an interval of device memory. What is where is kept outside of it.
+#[derive(Debug, Default)]
+pub struct Heap {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    free: BTreeMap<u64, u64>,
+    used: BTreeMap<u64, u64>,
+}
+
+impl Heap {
+    /// A heap on that interval.
+    pub fn new(start: u64, size: u64) -> Self {
+        let heap = Self::default();
+        if size > 0 {
+            heap.lock().free.insert(start, size);
+        }
+        heap
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes memory; 0 if there is none.
+    pub fn allocate(&self, size: u64) -> u64 {
+        let Some(size) = size.max(1).checked_next_multiple_of(UNIT) else { return 0 };
+        let mut state = self.lock();
+        let Some((start, len)) = state.free.iter().find(|(_, len)| **len >= size) else { return 0 };
+        let (start, len) = (*start, *len);
+        state.free.remove(&start);
+        if len > size {
+            state.free.insert(start + size, len - size);
+        }
+        state.used.insert(start, size);
+        start
+    }
+
+    /// Gives memory back; false if it was not taken.
+    pub fn release(&self, start: u64) -> bool {
+        if start == 0 {
+            return true;
+        }
+        let mut state = self.lock();
+        let Some(mut size) = state.used.remove(&start) else { return false };
+        let mut start = start;
+        if let Some((before, len)) = state.free.range(..start).next_back().map(|(a, b)| (*a, *b))
+            && before + len == start
+        {
+            state.free.remove(&before);
+            (start, size) = (before, size + len);
+        }
+        if let Some(len) = state.free.remove(&(start + size)) {
+            size += len;
+        }
+        state.free.insert(start, size);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_heap_joins_what_is_given_back() {
+        let heap = Heap::new(0x1000, 256);
+        let all: Vec<u64> = (0..4).map(|_| heap.allocate(60)).collect();
+        assert_eq!(all, [0x1000, 0x1040, 0x1080, 0x10c0]);
+        assert_eq!(heap.allocate(1), 0);
+        for at in [all[1], all[3], all[0], all[2]] {
+            assert!(heap.release(at));
+        }
+        assert!(!heap.release(all[2]));
+        assert_eq!(heap.allocate(256), 0x1000);
+    }
+}

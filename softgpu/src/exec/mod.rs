@@ -1,0 +1,15 @@
+//! Runs lowered code: grids, blocks, warps and what they touch.
+
+pub mod alu;
+pub mod atomics;
+pub mod bits;
+pub mod block;
+pub mod builtin;
+pub mod collective;
+pub mod cvt;
+pub mod grid;
+pub mod heap;
+pub mod memory;
+pub mod printf;
+pub mod round;
+pub mod warp;

@@ -1,0 +1,299 @@
+//! IEEE arithmetic in the rounding modes that Rust's operators do not have, and half precision.
+
+use std::arch::asm;
+
+/// A rounding mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// To nearest, ties to even.
+    Nearest,
+    /// Towards zero.
+    Zero,
+    /// Towards minus infinity.
+    Down,
+    /// Towards plus infinity.
+    Up,
+}
+
+/// MXCSR with all exceptions masked and that rounding mode.
+const fn mxcsr(mode: Mode) -> u32 {
+    0x1f80
+        | match mode {
+            Mode::Nearest => 0,
+            Mode::Down => 0x2000,
+            Mode::Up => 0x4000,
+            Mode::Zero => 0x6000,
+        }
+}
+
+macro_rules! directed {
+    ($name:ident, $ty:ty, $inst:literal) => {
+        /// The operation in that rounding mode.
+        pub fn $name(mode: Mode, a: $ty, b: $ty) -> $ty {
+            let mut d = a;
+            let new = mxcsr(mode);
+            let mut old = 0u32;
+            // SAFETY: the mode is put back before the block ends, and only the two words here and
+            // the named registers are touched.
+            unsafe {
+                asm!(
+                    "stmxcsr [{old}]", "ldmxcsr [{new}]", concat!($inst, " {d}, {b}"),
+                    "ldmxcsr [{old}]",
+                    old = in(reg) &mut old, new = in(reg) &new, d = inout(xmm_reg) d,
+                    b = in(xmm_reg) b, options(nostack)
+                );
+            }
+            d
+        }
+    };
+}
+
+directed!(add_f32, f32, "addss");
+directed!(sub_f32, f32, "subss");
+directed!(mul_f32, f32, "mulss");
+directed!(div_f32, f32, "divss");
+directed!(sqrt_f32_of, f32, "sqrtss");
+directed!(add_f64, f64, "addsd");
+directed!(sub_f64, f64, "subsd");
+directed!(mul_f64, f64, "mulsd");
+directed!(div_f64, f64, "divsd");
+directed!(sqrt_f64_of, f64, "sqrtsd");
+
+/// A square root in that rounding mode.
+pub fn sqrt_f32(mode: Mode, a: f32) -> f32 {
+    sqrt_f32_of(mode, a, a)
+}
+
+/// A square root in that rounding mode.
+pub fn sqrt_f64(mode: Mode, a: f64) -> f64 {
+    sqrt_f64_of(mode, a, a)
+}
+
+/// A conversion in that rounding mode.
+pub fn f64_to_f32(mode: Mode, a: f64) -> f32 {
+    let d: f32;
+    let new = mxcsr(mode);
+    let mut old = 0u32;
+    // SAFETY: as above.
+    unsafe {
+        asm!(
+            "stmxcsr [{old}]", "ldmxcsr [{new}]", "cvtsd2ss {d}, {a}", "ldmxcsr [{old}]",
+            old = in(reg) &mut old, new = in(reg) &new, d = out(xmm_reg) d, a = in(xmm_reg) a,
+            options(nostack)
+        );
+    }
+    d
+}
+
+/// `a * b + c` with one rounding.
+pub fn fma_f64(mode: Mode, a: f64, b: f64, c: f64) -> f64 {
+    if mode == Mode::Nearest {
+        return a.mul_add(b, c);
+    }
+    if std::arch::is_x86_feature_detected!("fma") {
+        let mut d = a;
+        let new = mxcsr(mode);
+        let mut old = 0u32;
+        // SAFETY: the processor has the instruction; otherwise as above.
+        unsafe {
+            asm!(
+                "stmxcsr [{old}]", "ldmxcsr [{new}]", "vfmadd213sd {d}, {b}, {c}",
+                "ldmxcsr [{old}]",
+                old = in(reg) &mut old, new = in(reg) &new, d = inout(xmm_reg) d,
+                b = in(xmm_reg) b, c = in(xmm_reg) c, options(nostack)
+            );
+        }
+        return d;
+    }
+    // The error of the nearest result tells which neighbour the mode wants. The two sums are
+    // exact unless they overflow, in which case there is no neighbour to step to.
+    let near = a.mul_add(b, c);
+    if !near.is_finite() {
+        return near;
+    }
+    let product = a * b;
+    let low = a.mul_add(b, -product);
+    let (s1, e1) = two_sum(c, low);
+    let (s2, e2) = two_sum(product, s1);
+    let error = (s2 - near) + (e2 + e1);
+    step_f64(mode, near, error)
+}
+
+/// `a * b + c` with one rounding.
+pub fn fma_f32(mode: Mode, a: f32, b: f32, c: f32) -> f32 {
+    if mode == Mode::Nearest {
+        return a.mul_add(b, c);
+    }
+    // The product is exact in a double, and rounding the sum to odd keeps what decides.
+    let product = f64::from(a) * f64::from(b);
+    f64_to_f32(mode, add_odd(product, f64::from(c)))
+}
+
+fn two_sum(a: f64, b: f64) -> (f64, f64) {
+    let s = a + b;
+    let t = s - a;
+    (s, (a - (s - t)) + (b - t))
+}
+
+/// A sum rounded to odd: inexact results get their last bit set, so that a second rounding to a
+/// shorter format is as good as one.
+pub fn add_odd(a: f64, b: f64) -> f64 {
+    let (s, e) = two_sum(a, b);
+    if e == 0.0 || !s.is_finite() || s.to_bits() & 1 == 1 {
+        return s;
+    }
+    // Step towards the exact value: away from zero if the error has the sum's sign.
+    if (e > 0.0) == (s > 0.0) {
+        f64::from_bits(s.to_bits() + 1)
+    } else {
+        f64::from_bits(s.to_bits() - 1)
+    }
+}
+
+fn step_f64(mode: Mode, near: f64, error: f64) -> f64 {
+    match mode {
+        Mode::Up if error > 0.0 => near.next_up(),
+        Mode::Down if error < 0.0 => near.next_down(),
+        Mode::Zero if error < 0.0 && near > 0.0 => near.next_down(),
+        Mode::Zero if error > 0.0 && near < 0.0 => near.next_up(),
+        _ => near,
+    }
+}
+
+/// Rounds an integer, given as sign and magnitude, to a float with that many bits of mantissa
+/// (the leading one included); the result is exact in a double.
+pub fn int_to_float(mode: Mode, negative: bool, magnitude: u64, bits: u32) -> f64 {
+    let len = 64 - magnitude.leading_zeros();
+    let mut kept = u128::from(magnitude);
+    if len > bits {
+        let drop = len - bits;
+        let rest = kept & ((1 << drop) - 1);
+        kept >>= drop;
+        let half = 1u128 << (drop - 1);
+        let up = match mode {
+            Mode::Nearest => rest > half || (rest == half && kept & 1 == 1),
+            Mode::Zero => false,
+            Mode::Down => negative && rest != 0,
+            Mode::Up => !negative && rest != 0,
+        };
+        kept = (kept + u128::from(up)) << drop;
+    }
+    let value = kept as f64;
+    if negative { -value } else { value }
+}
+
+/// Rounds to an integral value.
+pub fn integral(mode: Mode, a: f64) -> f64 {
+    match mode {
+        Mode::Nearest => a.round_ties_even(),
+        Mode::Zero => a.trunc(),
+        Mode::Down => a.floor(),
+        Mode::Up => a.ceil(),
+    }
+}
+
+/// A float format of 16 bits or fewer.
+#[derive(Debug, Clone, Copy)]
+pub struct Small {
+    mantissa: u32,
+    exponent: u32,
+}
+
+/// IEEE half precision.
+pub const F16: Small = Small { mantissa: 10, exponent: 5 };
+/// bfloat16.
+pub const BF16: Small = Small { mantissa: 7, exponent: 8 };
+
+impl Small {
+    /// The value, exactly.
+    pub fn decode(self, bits: u16) -> f64 {
+        let bias = (1i32 << (self.exponent - 1)) - 1;
+        let negative = bits >> (self.mantissa + self.exponent) & 1 == 1;
+        let exponent = i32::from(bits >> self.mantissa) & ((1 << self.exponent) - 1);
+        let mantissa = i32::from(bits) & ((1 << self.mantissa) - 1);
+        let magnitude = if exponent == (1 << self.exponent) - 1 {
+            if mantissa == 0 { f64::INFINITY } else { f64::NAN }
+        } else if exponent == 0 {
+            f64::from(mantissa) * 2f64.powi(1 - bias - self.mantissa as i32)
+        } else {
+            f64::from(mantissa | 1 << self.mantissa)
+                * 2f64.powi(exponent - bias - self.mantissa as i32)
+        };
+        if negative { -magnitude } else { magnitude }
+    }
+
+    /// The nearest value in that mode; NaN is 0x7fff as the hardware has it.
+    pub fn encode(self, mode: Mode, value: f64) -> u16 {
+        if value.is_nan() {
+            return 0x7fff;
+        }
+        let sign = u16::from(value.is_sign_negative()) << (self.mantissa + self.exponent);
+        let negative = sign != 0;
+        let bias = (1i32 << (self.exponent - 1)) - 1;
+        let infinity = ((1u16 << self.exponent) - 1) << self.mantissa;
+        if value.is_infinite() {
+            return sign | infinity;
+        }
+        let magnitude = value.abs();
+        if magnitude == 0.0 {
+            return sign;
+        }
+        // The unit in the last place, clamped to that of subnormals; dividing by it is exact.
+        let raw = ((magnitude.to_bits() >> 52) as i32 - 1023).max(1 - bias);
+        let ulp = 2f64.powi(raw - self.mantissa as i32);
+        let signed = if negative { -(magnitude / ulp) } else { magnitude / ulp };
+        let steps = integral(mode, signed).abs() as u32;
+        // A carry out of the mantissa moves into the exponent by itself.
+        let base = ((raw + bias - 1) as u32) << self.mantissa;
+        let bits = base + steps;
+        if bits >= u32::from(infinity) {
+            let largest = infinity - 1;
+            let to_infinity = match mode {
+                Mode::Nearest => true,
+                Mode::Zero => false,
+                Mode::Down => negative,
+                Mode::Up => !negative,
+            };
+            return sign | if to_infinity { infinity } else { largest };
+        }
+        sign | bits as u16
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_directed_modes_bracket_the_exact_value() {
+        let third = div_f32(Mode::Down, 1.0, 3.0);
+        assert_eq!(third.next_up(), div_f32(Mode::Up, 1.0, 3.0));
+        assert_eq!(add_f64(Mode::Up, 1.0, 1e-30), 1.0f64.next_up());
+        assert_eq!(add_f64(Mode::Zero, -1.0, 1e-30), (-1.0f64).next_up());
+        assert_eq!(sqrt_f64(Mode::Up, 2.0), sqrt_f64(Mode::Down, 2.0).next_up());
+        assert_eq!(fma_f32(Mode::Up, 1.0, 1.0, 1e-20), 1.0f32.next_up());
+        assert_eq!(fma_f64(Mode::Down, 1.0, 1.0, -1e-30), 1.0f64.next_down());
+    }
+
+    #[test]
+    fn test_half_round_trips_and_rounds() {
+        for bits in 0..0x7c00u16 {
+            assert_eq!(F16.encode(Mode::Nearest, F16.decode(bits)), bits);
+        }
+        for bits in 0..0x7f80u16 {
+            assert_eq!(BF16.encode(Mode::Nearest, BF16.decode(bits)), bits);
+        }
+        assert_eq!(F16.encode(Mode::Nearest, 65520.0), 0x7c00);
+        assert_eq!(F16.encode(Mode::Zero, 65520.0), 0x7bff);
+        assert_eq!(F16.encode(Mode::Nearest, 2f64.powi(-25)), 0);
+        assert_eq!(F16.encode(Mode::Up, 2f64.powi(-25)), 1);
+    }
+
+    #[test]
+    fn test_int_to_float_rounds_once() {
+        assert_eq!(int_to_float(Mode::Nearest, false, u64::MAX, 24), 2f64.powi(64));
+        assert_eq!(int_to_float(Mode::Zero, false, (1 << 24) + 1, 24), 16_777_216.0);
+        assert_eq!(int_to_float(Mode::Up, false, (1 << 24) + 1, 24), 16_777_218.0);
+        assert_eq!(int_to_float(Mode::Down, true, (1 << 24) + 1, 24), -16_777_218.0);
+    }
+}

@@ -1,0 +1,538 @@
+//! What PTX is lowered to: registers are slots, labels are program counters, and each operation
+//! has its type built in.
+
+use std::sync::Arc;
+
+use crate::exec::cvt::Cvt;
+
+/// Lanes of a warp.
+pub const WARP: usize = 32;
+/// One register of a warp.
+pub type Lanes = [u64; WARP];
+/// Index of a register, relative to the frame of the function that runs.
+pub type Slot = u16;
+/// Index of a predicate, relative to the frame of the function that runs.
+pub type Pred = u16;
+
+/// One operand in, one out.
+pub type UnFn = fn(&mut Lanes, &Lanes, u32);
+/// Two operands in, one out.
+pub type BinFn = fn(&mut Lanes, &Lanes, &Lanes, u32);
+/// Three operands in, one out.
+pub type TernFn = fn(&mut Lanes, &Lanes, &Lanes, &Lanes, u32);
+/// A comparison; one bit for each lane.
+pub type CmpFn = fn(&Lanes, &Lanes) -> u32;
+
+/// Generic addresses whose upper byte is not 0 lie in a window; the rest is the address itself.
+pub const WINDOW_SHIFT: u32 = 56;
+/// Upper byte of a generic address of shared memory.
+pub const WINDOW_SHARED: u64 = 1;
+/// Upper byte of a generic address of local memory.
+pub const WINDOW_LOCAL: u64 = 2;
+/// Upper byte of a generic address of a kernel's parameters.
+pub const WINDOW_PARAM: u64 = 4;
+/// Upper byte of a function's address.
+pub const WINDOW_CODE: u64 = 8;
+
+/// A state space, as far as an access must know it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Space {
+    /// Any, told by the address.
+    Generic,
+    /// Global and constant memory: real addresses.
+    Global,
+    /// Offsets into the block's shared memory.
+    Shared,
+    /// Offsets into the thread's local memory.
+    Local,
+    /// Offsets into the kernel's parameters.
+    Param,
+}
+
+/// When an instruction applies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Guard {
+    /// Always.
+    Always,
+    /// Where the predicate is set.
+    If(Pred),
+    /// Where it is not.
+    IfNot(Pred),
+}
+
+/// Where memory is accessed.
+#[derive(Debug, Clone, Copy)]
+pub struct Address {
+    /// The state space.
+    pub space: Space,
+    /// The base.
+    pub base: Slot,
+    /// Added to the base.
+    pub offset: i64,
+    /// Whether the start of the frame's local memory is added too.
+    pub frame: bool,
+}
+
+/// A load or a store.
+#[derive(Debug)]
+pub struct Access {
+    /// Where.
+    pub at: Address,
+    /// Bytes of an element: 1, 2, 4 or 8.
+    pub size: u8,
+    /// Whether a narrow load extends the sign.
+    pub signed: bool,
+    /// The elements' registers; `None` is a sink.
+    pub regs: Vec<Option<Slot>>,
+}
+
+/// What an atomic does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum AtomicOp {
+    AddInt,
+    AddF16,
+    AddF16x2,
+    AddBf16,
+    AddBf16x2,
+    AddF32,
+    AddF64,
+    MinS,
+    MaxS,
+    MinU,
+    MaxU,
+    Inc,
+    Dec,
+    And,
+    Or,
+    Xor,
+    Exch,
+    Cas,
+}
+
+/// An atomic or a reduction.
+#[derive(Debug)]
+pub struct Atomic {
+    /// What it does.
+    pub op: AtomicOp,
+    /// Where.
+    pub at: Address,
+    /// Bytes: 2, 4 or 8.
+    pub size: u8,
+    /// Where the old value goes.
+    pub old: Option<Slot>,
+    /// The operand.
+    pub b: Slot,
+    /// The third operand, of `cas`.
+    pub c: Slot,
+}
+
+/// How a comparison is combined with a predicate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BoolOp {
+    /// `.and`
+    And,
+    /// `.or`
+    Or,
+    /// `.xor`
+    Xor,
+}
+
+/// A predicate operand, perhaps negated.
+#[derive(Debug, Clone, Copy)]
+pub struct PredArg {
+    /// Which.
+    pub pred: Pred,
+    /// Whether it is negated.
+    pub negated: bool,
+}
+
+/// A comparison that sets predicates.
+#[derive(Debug)]
+pub struct Setp {
+    /// The comparison.
+    pub f: CmpFn,
+    /// Gets the result.
+    pub p: Option<Pred>,
+    /// Gets the negated result.
+    pub q: Option<Pred>,
+    /// Left.
+    pub a: Slot,
+    /// Right.
+    pub b: Slot,
+    /// What the result is combined with.
+    pub combine: Option<(BoolOp, PredArg)>,
+}
+
+/// A comparison that sets a register.
+#[derive(Debug)]
+pub struct SetReg {
+    /// The comparison.
+    pub f: CmpFn,
+    /// The register.
+    pub d: Slot,
+    /// What is written where it holds.
+    pub ones: u64,
+    /// Left.
+    pub a: Slot,
+    /// Right.
+    pub b: Slot,
+    /// What the result is combined with.
+    pub combine: Option<(BoolOp, PredArg)>,
+}
+
+/// An addition with carry.
+#[derive(Debug)]
+pub struct Carry {
+    /// Whether it works on 64 bits.
+    pub wide: bool,
+    /// Whether it subtracts.
+    pub subtract: bool,
+    /// Whether the carry comes in.
+    pub carry_in: bool,
+    /// Whether the carry goes out.
+    pub carry_out: bool,
+    /// Destination.
+    pub d: Slot,
+    /// Left.
+    pub a: Slot,
+    /// Right.
+    pub b: Slot,
+}
+
+/// How a barrier instruction takes part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BarrierKind {
+    /// Arrive and wait.
+    Sync,
+    /// Arrive only.
+    Arrive,
+    /// Arrive, wait, and count the threads whose predicate is set.
+    Popc,
+    /// Arrive, wait, and tell whether all predicates are set.
+    And,
+    /// Arrive, wait, and tell whether any predicate is set.
+    Or,
+}
+
+/// A barrier of a block.
+#[derive(Debug)]
+pub struct Barrier {
+    /// What it does.
+    pub kind: BarrierKind,
+    /// Which of the 16.
+    pub id: Slot,
+    /// How many threads take part; all, if absent.
+    pub count: Option<Slot>,
+    /// The predicate of a reduction.
+    pub input: Option<PredArg>,
+    /// Where a count goes.
+    pub d: Option<Slot>,
+    /// Where a truth value goes.
+    pub p: Option<Pred>,
+}
+
+/// How a shuffle picks its source lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum ShflMode {
+    Up,
+    Down,
+    Bfly,
+    Idx,
+}
+
+/// A shuffle.
+#[derive(Debug)]
+pub struct Shfl {
+    /// How the source lane is picked.
+    pub mode: ShflMode,
+    /// Destination.
+    pub d: Option<Slot>,
+    /// Tells whether the source lane was in range.
+    pub p: Option<Pred>,
+    /// The value.
+    pub a: Slot,
+    /// Lane or distance.
+    pub b: Slot,
+    /// Clamp and segment mask.
+    pub c: Slot,
+    /// The lanes that take part; those that run, if absent.
+    pub members: Option<Slot>,
+}
+
+/// What a vote finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum VoteKind {
+    All,
+    Any,
+    Uni,
+    Ballot,
+}
+
+/// A vote.
+#[derive(Debug)]
+pub struct Vote {
+    /// What it finds.
+    pub kind: VoteKind,
+    /// Destination of a ballot.
+    pub d: Option<Slot>,
+    /// Destination of the others.
+    pub p: Option<Pred>,
+    /// The predicate.
+    pub input: PredArg,
+    /// The lanes that take part; those that run, if absent.
+    pub members: Option<Slot>,
+}
+
+/// A match across a warp.
+#[derive(Debug)]
+pub struct Match {
+    /// Whether all must agree.
+    pub all: bool,
+    /// Whether values have 64 bits.
+    pub wide: bool,
+    /// Gets the mask.
+    pub d: Option<Slot>,
+    /// Tells whether all agree.
+    pub p: Option<Pred>,
+    /// The value.
+    pub a: Slot,
+    /// The lanes that take part.
+    pub members: Slot,
+}
+
+/// What a reduction across a warp does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum ReduxOp {
+    Add,
+    MinU,
+    MaxU,
+    MinS,
+    MaxS,
+    And,
+    Or,
+    Xor,
+}
+
+/// A value that a call moves between frames.
+#[derive(Debug, Clone, Copy)]
+pub enum Passed {
+    /// Bytes in local memory, by offset in the frame.
+    Memory(u32, u32),
+    /// A register.
+    Register(Slot),
+    /// A predicate.
+    Predicate(Pred),
+}
+
+/// A call.
+#[derive(Debug)]
+pub struct Call {
+    /// Whom.
+    pub target: CallTarget,
+    /// What the caller passes.
+    pub args: Vec<Passed>,
+    /// Where the caller wants the results.
+    pub results: Vec<Passed>,
+}
+
+/// Whom a call calls.
+#[derive(Debug, Clone)]
+pub enum CallTarget {
+    /// A function of the module, by index.
+    Direct(u32),
+    /// The function whose address the register has.
+    Indirect(Slot),
+    /// A function that CUDA provides.
+    Builtin(Builtin),
+}
+
+/// Functions that CUDA provides to kernels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Builtin {
+    Vprintf,
+    Assertfail,
+    Malloc,
+    Free,
+}
+
+/// Registers with a value that changes while a thread runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Volatile {
+    Clock,
+    Clock64,
+    ClockHi,
+    GlobalTimer,
+    GlobalTimerLo,
+    GlobalTimerHi,
+}
+
+/// Registers whose value is fixed when a frame begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Fixed {
+    Const(u64),
+    Tid(u8),
+    Ntid(u8),
+    Ctaid(u8),
+    Nctaid(u8),
+    LaneId,
+    WarpId,
+    NWarpId,
+    SmId,
+    NSmId,
+    GridId,
+    LaneMaskEq,
+    LaneMaskLe,
+    LaneMaskLt,
+    LaneMaskGe,
+    LaneMaskGt,
+    DynamicSharedSize,
+    TotalSharedSize,
+    /// Where the dynamic shared memory starts, for that alignment.
+    DynamicShared,
+    /// `%envregN`: 1 and 2 hold the address of the grid's workspace.
+    EnvReg(u8),
+    ClusterCtaid(u8),
+    ClusterNctaid(u8),
+    ClusterId(u8),
+    NClusterId(u8),
+    ClusterCtaRank,
+    ClusterNctaRank,
+}
+
+/// An operation.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub enum Op {
+    Nop,
+    Un { f: UnFn, d: Slot, a: Slot },
+    Cvt { cvt: Box<Cvt>, d: Slot, a: Slot },
+    Bin { f: BinFn, d: Slot, a: Slot, b: Slot },
+    Tern { f: TernFn, d: Slot, a: Slot, b: Slot, c: Slot },
+    /// Three bitwise inputs and a truth table.
+    Lop3 { d: Slot, a: Slot, b: Slot, c: Slot, table: u8 },
+    Selp { d: Slot, a: Slot, b: Slot, p: PredArg },
+    Setp(Box<Setp>),
+    Set(Box<SetReg>),
+    /// `d = a op b`.
+    PredBin { op: BoolOp, d: Pred, a: PredArg, b: PredArg },
+    PredConst { d: Pred, value: bool },
+    /// `d` is a register that gets 1 or 0.
+    PredToReg { d: Slot, p: PredArg, ones: u64 },
+    Carry(Box<Carry>),
+    Volatile { which: Volatile, d: Slot },
+    /// Address of local memory: the frame's start plus an offset.
+    FrameAddress { d: Slot, offset: u32 },
+    IsSpace { p: Pred, a: Slot, space: Space },
+    Load(Box<Access>),
+    Store(Box<Access>),
+    Atomic(Box<Atomic>),
+    /// Copies between memories, of `cp.async`.
+    Copy { to: Box<Address>, from: Box<Address>, size: u32, source: Option<Slot> },
+    Alloca { d: Slot, size: Slot, align: u32 },
+    StackSave { d: Slot },
+    StackRestore { a: Slot },
+    Fence,
+    Branch { target: u32 },
+    BranchIndex { index: Slot, targets: Box<[u32]> },
+    Call(Box<Call>),
+    Return,
+    Exit,
+    Trap,
+    Breakpoint,
+    Yield,
+    Barrier(Box<Barrier>),
+    WarpSync { members: Slot },
+    ActiveMask { d: Slot },
+    Shfl(Box<Shfl>),
+    Vote(Box<Vote>),
+    Match(Box<Match>),
+    Redux { op: ReduxOp, d: Slot, a: Slot, members: Slot },
+    Elect { d: Option<Slot>, p: Pred, members: Slot },
+}
+
+/// An instruction.
+#[derive(Debug)]
+pub struct Inst {
+    /// When it applies.
+    pub guard: Guard,
+    /// What it does.
+    pub op: Op,
+}
+
+/// A function or a kernel.
+#[derive(Debug)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// Where its code starts.
+    pub entry: u32,
+    /// Registers of a frame.
+    pub slots: u32,
+    /// Predicates of a frame.
+    pub preds: u32,
+    /// Bytes of local memory of a frame.
+    pub local: u32,
+    /// Registers to set when a frame begins.
+    pub fixed: Vec<(Fixed, Slot)>,
+    /// Where a function finds its parameters.
+    pub params: Vec<Passed>,
+    /// Where a function leaves its results.
+    pub results: Vec<Passed>,
+    /// Whether it has code.
+    pub defined: bool,
+}
+
+/// A parameter of a kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KernelParam {
+    /// Offset in the parameter buffer.
+    pub offset: usize,
+    /// Bytes.
+    pub size: usize,
+}
+
+/// What is known of a kernel besides its code.
+#[derive(Debug, Clone)]
+pub struct Kernel {
+    /// Index of its function.
+    pub function: u32,
+    /// Its parameters.
+    pub params: Vec<KernelParam>,
+    /// Bytes of static shared memory.
+    pub shared: u32,
+    /// `.maxntid` or `.reqntid`: the largest block.
+    pub max_threads: Option<u32>,
+    /// `.reqntid`: the block that it must be launched with.
+    pub required: Option<[u32; 3]>,
+    /// Registers that it declares, for `CU_FUNC_ATTRIBUTE_NUM_REGS`.
+    pub registers: u32,
+}
+
+impl Kernel {
+    /// Bytes of the parameter buffer.
+    pub fn param_bytes(&self) -> usize {
+        self.params.last().map_or(0, |p| p.offset + p.size)
+    }
+}
+
+/// A module's code.
+#[derive(Debug, Default)]
+pub struct Program {
+    /// All functions' instructions.
+    pub code: Vec<Inst>,
+    /// All functions.
+    pub functions: Vec<Function>,
+    /// Kernels, in the order of the text.
+    pub kernels: Vec<(String, Arc<Kernel>)>,
+    /// `.version` as major * 10 + minor.
+    pub ptx_version: i32,
+    /// The number of `.target sm_NN`.
+    pub target: i32,
+}

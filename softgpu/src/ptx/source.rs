@@ -1,0 +1,336 @@
+//! Parses a module's text, and lays out its variables.
+
+use std::collections::HashMap;
+
+use ptx_syntax::r#type as ast;
+use ptx_syntax::r#type::{
+    DataLinkage, DataType, GlobalInitializer, InitializerValue, ModuleDirective,
+    ModuleInfoDirectiveKind, ModuleVariableDirective, TargetString, VariableDirective,
+    VariableModifier,
+};
+
+use super::token::{self, Arg};
+
+/// The largest text that is parsed.
+const MAX_TEXT: usize = 256 << 20;
+/// The deepest nesting of braces, brackets and parentheses; the parser recurses on it.
+const MAX_NESTING: usize = 64;
+/// The stack that the parser gets.
+const PARSER_STACK: usize = 256 << 20;
+/// The largest variable.
+const MAX_VARIABLE: u64 = 1 << 40;
+
+/// Why a module's text can't be used.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum PtxError {
+    /// The text is not PTX.
+    #[error("line {line}: {what}")]
+    Invalid {
+        /// Line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The text is PTX that softgpu does not execute.
+    #[error("line {line}: softgpu can't execute this: {what}")]
+    Unsupported {
+        /// Line, from 1.
+        line: usize,
+        /// What it is.
+        what: String,
+    },
+    /// A symbol is declared and not defined.
+    #[error("unresolved symbol '{0}'")]
+    Unresolved(String),
+}
+
+/// A variable in global or constant memory.
+#[derive(Debug, Clone)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Where it lies in the module's memory.
+    pub offset: usize,
+    /// Bytes.
+    pub size: usize,
+    /// What it starts with; zeros after its end.
+    pub initial: Vec<u8>,
+    /// Words of it that hold addresses of symbols.
+    pub relocations: Vec<(usize, String)>,
+}
+
+/// A variable in shared memory.
+#[derive(Debug, Clone, Copy)]
+pub struct SharedVariable {
+    /// Bytes; 0 for `extern` ones, whose size the launch says.
+    pub size: usize,
+    /// Alignment.
+    pub align: usize,
+    /// Whether the launch says its size.
+    pub dynamic: bool,
+}
+
+/// A parsed module.
+#[derive(Debug)]
+pub struct Source {
+    /// The text.
+    pub text: String,
+    /// The tree.
+    pub module: ast::Module,
+    /// Variables in global and constant memory.
+    pub variables: Vec<Variable>,
+    /// Bytes that they take together.
+    pub size: usize,
+    /// Variables in shared memory.
+    pub shared: HashMap<String, SharedVariable>,
+    /// `.version` as major * 10 + minor.
+    pub ptx_version: i32,
+    /// The number of `.target sm_NN`.
+    pub target: i32,
+}
+
+/// The line of a byte of the text, from 1.
+pub fn line_of(text: &str, at: usize) -> usize {
+    text.as_bytes()[..at.min(text.len())].iter().filter(|b| **b == b'\n').count() + 1
+}
+
+fn invalid(text: &str, at: usize, what: impl Into<String>) -> PtxError {
+    PtxError::Invalid { line: line_of(text, at), what: what.into() }
+}
+
+/// Parses PTX.
+pub fn parse(text: &str) -> Result<Source, PtxError> {
+    let text = prepare(text)?;
+    // The parser recurses, and panics on some rubbish; neither may take the process down.
+    let worker = std::thread::Builder::new().name("softgpu-ptx".into()).stack_size(PARSER_STACK);
+    let parsed = worker
+        .spawn(move || {
+            let module = ptx_syntax::parse_ptx(&text);
+            (text, module)
+        })
+        .map_err(|e| PtxError::Invalid { line: 0, what: format!("no thread to parse on: {e}") })?
+        .join();
+    let Ok((text, module)) = parsed else {
+        return Err(PtxError::Invalid { line: 0, what: "the parser gave up on it".into() });
+    };
+    let module = module.map_err(|e| {
+        let start = e.span.start.min(text.len());
+        let line = text.get(start..).and_then(|t| t.lines().next()).unwrap_or("");
+        let kind: String = e.kind.to_string().chars().take(300).collect();
+        invalid(&text, start, format!("{kind}, at '{}'", line.trim()))
+    })?;
+    let mut source = Source {
+        text,
+        module,
+        variables: Vec::new(),
+        size: 0,
+        shared: HashMap::new(),
+        ptx_version: 0,
+        target: 0,
+    };
+    source.collect()?;
+    Ok(source)
+}
+
+/// Checks size and nesting, and rewrites `generic(x)` of initialisers, which the grammar lacks,
+/// to `x` of the same length.
+fn prepare(text: &str) -> Result<String, PtxError> {
+    let text = text.trim_end_matches('\0');
+    if text.len() > MAX_TEXT || text.contains(['\0', '\u{1}']) {
+        return Err(PtxError::Invalid { line: 0, what: "not a PTX text".into() });
+    }
+    let (mut depth, mut quoted) = (0usize, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'"' => quoted = !quoted,
+            b'\n' => quoted = false,
+            _ if quoted => {}
+            b'{' | b'(' | b'[' => depth += 1,
+            b'}' | b')' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > MAX_NESTING {
+            return Err(invalid(text, at, "nested too deep"));
+        }
+    }
+    let mut out = text.to_owned();
+    let mut from = 0;
+    while let Some(found) = out[from..].find("generic(") {
+        let start = from + found;
+        let Some(end) = out[start..].find(')').map(|e| start + e) else { break };
+        from = end;
+        let before = out[..start].chars().next_back();
+        if before.is_some_and(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '.' | '%')) {
+            continue;
+        }
+        out.replace_range(start..start + 8, "        ");
+        out.replace_range(end..=end, " ");
+    }
+    Ok(out)
+}
+
+/// Bytes of an element of that type, and its name for the lowering.
+pub fn type_bytes(ty: &DataType) -> Option<usize> {
+    Some(match ty {
+        DataType::U8 { .. } | DataType::S8 { .. } | DataType::B8 { .. } => 1,
+        DataType::U16 { .. } | DataType::S16 { .. } | DataType::B16 { .. } => 2,
+        DataType::F16 { .. } => 2,
+        DataType::U32 { .. } | DataType::S32 { .. } | DataType::B32 { .. } => 4,
+        DataType::F32 { .. } | DataType::F16x2 { .. } => 4,
+        DataType::U64 { .. } | DataType::S64 { .. } | DataType::B64 { .. } => 8,
+        DataType::F64 { .. } => 8,
+        DataType::B128 { .. } => 16,
+        DataType::Pred { .. } => 1,
+        DataType::TexRef { .. } | DataType::SamplerRef { .. } | DataType::SurfRef { .. } => {
+            return None;
+        }
+    })
+}
+
+/// Element bytes, total bytes and alignment of a variable.
+pub fn extent(v: &VariableDirective) -> Option<(usize, usize, usize)> {
+    let element = type_bytes(&v.ty)?;
+    let (mut width, mut align) = (1u64, 0u64);
+    for modifier in &v.modifiers {
+        match modifier {
+            VariableModifier::Vector { value, .. } => width = u64::from(*value),
+            VariableModifier::Alignment { value, .. } => align = u64::from(*value),
+            VariableModifier::Ptr { .. } => {}
+        }
+    }
+    let mut size = element as u64 * width;
+    if align == 0 {
+        align = size.next_power_of_two();
+    }
+    for dim in &v.array_dims {
+        size = size.checked_mul(dim.unwrap_or(0))?;
+    }
+    (size <= MAX_VARIABLE && align.is_power_of_two() && align <= 1 << 20)
+        .then_some((element, size as usize, align as usize))
+}
+
+fn flatten<'a>(init: &'a GlobalInitializer, out: &mut Vec<&'a InitializerValue>) {
+    match init {
+        GlobalInitializer::Scalar { value, .. } => out.push(value),
+        GlobalInitializer::Aggregate { values, .. } => {
+            for value in values {
+                flatten(value, out);
+            }
+        }
+    }
+}
+
+impl Source {
+    fn collect(&mut self) -> Result<(), PtxError> {
+        let mut variables = Vec::new();
+        let mut shared = HashMap::new();
+        let mut end = 0usize;
+        for directive in &self.module.directives {
+            match directive {
+                ModuleDirective::ModuleInfo { directive, .. } => match directive {
+                    ModuleInfoDirectiveKind::Version { directive, .. } => {
+                        self.ptx_version =
+                            (directive.major.min(99) * 10 + directive.minor.min(9)) as i32;
+                    }
+                    ModuleInfoDirectiveKind::Target { directive, .. } => {
+                        self.target = directive.entries.iter().find_map(target_number).unwrap_or(0);
+                    }
+                    ModuleInfoDirectiveKind::AddressSize { .. } => {}
+                },
+                ModuleDirective::ModuleVariable { linkage, directive, .. } => {
+                    let (v, in_shared) = match directive {
+                        ModuleVariableDirective::Shared { directive, .. } => (directive, true),
+                        ModuleVariableDirective::Global { directive, .. }
+                        | ModuleVariableDirective::Const { directive, .. } => (directive, false),
+                        ModuleVariableDirective::Tex { directive, .. } => {
+                            return Err(self.unsupported(directive, "a texture"));
+                        }
+                    };
+                    if v.attributes.iter().any(|a| matches!(a, ast::AttributeDirective::Managed { .. }))
+                    {
+                        return Err(self.unsupported(v, "managed memory"));
+                    }
+                    let Some((element, mut size, align)) = extent(v) else {
+                        return Err(self.unsupported(v, "a variable of that type or size"));
+                    };
+                    let external = matches!(linkage, Some(DataLinkage::Extern { .. }));
+                    if in_shared {
+                        let dynamic = external || v.array_dims.iter().any(Option::is_none);
+                        let size = if dynamic { 0 } else { size };
+                        shared.insert(v.name.val.clone(), SharedVariable { size, align, dynamic });
+                        continue;
+                    }
+                    if external {
+                        return Err(PtxError::Unresolved(v.name.val.clone()));
+                    }
+                    let mut initial = Vec::new();
+                    let mut relocations = Vec::new();
+                    let mut values = Vec::new();
+                    if let Some(init) = &v.initializer {
+                        flatten(init, &mut values);
+                    }
+                    for value in values {
+                        match value {
+                            InitializerValue::NumericLiteral { value, .. } => {
+                                let Some(bits) = literal_bits(&value.value, element) else {
+                                    return Err(self.unsupported(v, "this initialiser"));
+                                };
+                                initial.extend_from_slice(&bits.to_le_bytes()[..element]);
+                            }
+                            InitializerValue::FunctionSymbol { name, .. } => {
+                                if element != 8 {
+                                    return Err(self.unsupported(v, "a short address"));
+                                }
+                                relocations.push((initial.len(), name.val.clone()));
+                                initial.extend_from_slice(&[0; 8]);
+                            }
+                            InitializerValue::StringLiteral { value, .. } => {
+                                initial.extend_from_slice(value.as_bytes());
+                            }
+                        }
+                    }
+                    if size == 0 {
+                        size = initial.len();
+                    }
+                    initial.truncate(size);
+                    relocations.retain(|(at, _)| at + 8 <= size);
+                    let offset = end.next_multiple_of(align.max(8));
+                    end = offset + size;
+                    let name = v.name.val.clone();
+                    variables.push(Variable { name, offset, size, initial, relocations });
+                }
+                _ => {}
+            }
+        }
+        if end as u64 > MAX_VARIABLE {
+            return Err(PtxError::Invalid { line: 0, what: "the variables are too large".into() });
+        }
+        (self.variables, self.shared, self.size) = (variables, shared, end);
+        Ok(())
+    }
+
+    fn unsupported(&self, v: &VariableDirective, what: &str) -> PtxError {
+        PtxError::Unsupported {
+            line: line_of(&self.text, v.span.start),
+            what: format!("{what}, of variable '{}'", v.name.val),
+        }
+    }
+}
+
+fn literal_bits(text: &str, element: usize) -> Option<u64> {
+    Some(match (token::literal_text(text)?, element) {
+        (Arg::Int(v), _) => v as u64,
+        (Arg::F32(bits), 4) => u64::from(bits),
+        (Arg::F64(bits), 4) => u64::from((f64::from_bits(bits) as f32).to_bits()),
+        (Arg::F32(bits), 8) => f64::from(f32::from_bits(bits)).to_bits(),
+        (Arg::F64(bits), 8) => bits,
+        _ => return None,
+    })
+}
+
+/// The number in a target's name; the tree has a variant for each.
+fn target_number(target: &TargetString) -> Option<i32> {
+    let name = format!("{target:?}");
+    let digits: String = name.strip_prefix("Sm")?.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().ok()
+}
