@@ -30,8 +30,8 @@ TYPEDEFS = [
 ]
 # Exported and resolvable, yet in no header.
 UNDOCUMENTED = [("cuGetExportTable", 3000)]
-# In the typedef headers for all systems, exported on Windows alone.
-ELSEWHERE = {"cuWGLGetDevice"}
+# In the typedef headers for all systems, exported on Windows or Tegra alone.
+ELSEWHERE = {"cuWGLGetDevice", "cuEventCreateFromEGLSync"}
 OUT = Path(__file__).resolve().parent / "src" / "generated"
 
 

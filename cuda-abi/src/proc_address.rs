@@ -42,7 +42,7 @@ impl Lookup {
 /// Why a look-up is answered with CUDA_ERROR_INVALID_VALUE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LookupError {
-    /// Flags that are none of the above, or both.
+    /// Flags beyond the two above.
     Flags(u64),
     /// The program asks for a newer CUDA than the table knows. An older variant must not be given
     /// out for it: the newer one may have other arguments.
@@ -53,7 +53,7 @@ impl std::fmt::Display for LookupError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             LookupError::Flags(flags) => {
-                write!(f, "cuGetProcAddress: unknown flags {flags:#x}; use 0, 1 or 2")
+                write!(f, "cuGetProcAddress: unknown flags {flags:#x}; use 0 to 3")
             }
             LookupError::Version(version) => write!(
                 f,
@@ -69,15 +69,18 @@ impl std::error::Error for LookupError {}
 ///
 /// The newest variant wins that is not newer than `cuda_version`. With
 /// [`PER_THREAD_DEFAULT_STREAM`], a name that has per-thread variants is looked up among those
-/// alone, so it is VersionNotSufficient below CUDA 7.0; this is what NVIDIA's driver does too.
+/// alone, so it is VersionNotSufficient below CUDA 7.0. A negative version means the newest. All
+/// this is what driver 580 was seen to do (`examples/compare.rs` asks a driver).
+///
+/// On an error `cuGetProcAddress_v2` returns CUDA_ERROR_INVALID_VALUE and writes nothing; otherwise
+/// CUDA_SUCCESS, with null as the address of what was not found. The older `cuGetProcAddress`
+/// returns CUDA_ERROR_NOT_FOUND for that, and writes nothing.
 pub fn resolve(base: &str, cuda_version: i32, flags: u64) -> Result<Lookup, LookupError> {
-    let per_thread = match flags {
-        0 | LEGACY_STREAM => false,
-        PER_THREAD_DEFAULT_STREAM => true,
-        _ => return Err(LookupError::Flags(flags)),
-    };
-    // A negative version is older than everything.
-    let version = u32::try_from(cuda_version).unwrap_or(0);
+    if flags & !(LEGACY_STREAM | PER_THREAD_DEFAULT_STREAM) != 0 {
+        return Err(LookupError::Flags(flags));
+    }
+    let per_thread = flags & PER_THREAD_DEFAULT_STREAM != 0;
+    let version = u32::try_from(cuda_version).unwrap_or(CUDA_VERSION);
     if version > CUDA_VERSION {
         return Err(LookupError::Version(cuda_version));
     }
@@ -127,6 +130,8 @@ mod tests {
             ("cuStreamGetCaptureInfo", 13000, 2, "cuStreamGetCaptureInfo_v3_ptsz"),
             ("cuGraphInstantiate", 10000, 0, "cuGraphInstantiate"),
             ("cuGraphInstantiate", 13000, 0, "cuGraphInstantiate_v2"),
+            ("cuCtxCreate", -1, 0, "cuCtxCreate_v4"),
+            ("cuMemcpyHtoD", 12000, 3, "cuMemcpyHtoD_v2_ptds"),
             ("cuDeviceGetUuid", 9020, 0, "cuDeviceGetUuid"),
             ("cuDeviceGetUuid", 11040, 0, "cuDeviceGetUuid_v2"),
         ] {
@@ -146,9 +151,9 @@ mod tests {
         assert_eq!(resolve("", 12000, 0), Ok(Lookup::SymbolNotFound));
         assert_eq!(resolve("cuLibraryLoadData", 11080, 0), Ok(Lookup::VersionNotSufficient));
         assert_eq!(resolve("cuInit", 1999, 0), Ok(Lookup::VersionNotSufficient));
-        assert_eq!(resolve("cuInit", -1, 0), Ok(Lookup::VersionNotSufficient));
+        assert_eq!(resolve("cuInit", 0, 0), Ok(Lookup::VersionNotSufficient));
         assert_eq!(resolve("cuStreamSynchronize", 6050, 2), Ok(Lookup::VersionNotSufficient));
-        assert_eq!(resolve("cuInit", 12000, 3), Err(LookupError::Flags(3)));
+        assert_eq!(resolve("cuInit", 12000, 4), Err(LookupError::Flags(4)));
         assert_eq!(resolve("cuInit", 99990, 0), Err(LookupError::Version(99990)));
     }
 

@@ -7,7 +7,7 @@
 use crate::sys::CUcontext;
 use core::cell::Cell;
 use core::ffi::c_void;
-use std::collections::HashMap;
+use std::collections::{HashMap, hash_map};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LazyLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -65,15 +65,21 @@ fn write() -> RwLockWriteGuard<'static, HashMap<Key, Entry>> {
     values
 }
 
-/// Keeps a value. A former one under the same key is forgotten, its destructor not called.
+/// Keeps a value, unless there is one under that key: says whether it did.
 pub fn put(
     context: CUcontext,
     key: *mut c_void,
     value: *mut c_void,
     destructor: Option<Destructor>,
-) {
+) -> bool {
     let entry = Entry { value: value.expose_provenance(), destructor };
-    write().insert((context.addr(), key.addr()), entry);
+    match write().entry((context.addr(), key.addr())) {
+        hash_map::Entry::Occupied(_) => false,
+        hash_map::Entry::Vacant(vacant) => {
+            vacant.insert(entry);
+            true
+        }
+    }
 }
 
 /// Forgets a value, whose destructor is not called. Says whether there was one.
@@ -147,8 +153,8 @@ mod tests {
             assert_eq!(get(context(2), pointer(1)), Some(pointer(21)));
             assert_eq!(get(context(2), pointer(2)), None);
         }
-        put(context(1), pointer(1), pointer(111), None);
-        assert_eq!(get(context(1), pointer(1)), Some(pointer(111)));
+        assert!(!put(context(1), pointer(1), pointer(111), None));
+        assert_eq!(get(context(1), pointer(1)), Some(pointer(11)));
         assert!(delete(context(1), pointer(1)));
         assert_eq!(get(context(1), pointer(1)), None);
         assert!(!delete(context(1), pointer(1)));
@@ -158,7 +164,11 @@ mod tests {
     fn what_another_thread_changed_is_seen() {
         put(context(3), pointer(1), pointer(31), None);
         assert_eq!(get(context(3), pointer(1)), Some(pointer(31)));
-        std::thread::spawn(|| put(context(3), pointer(1), pointer(32), None)).join().unwrap();
+        let replace = || {
+            delete(context(3), pointer(1));
+            put(context(3), pointer(1), pointer(32), None);
+        };
+        std::thread::spawn(replace).join().unwrap();
         assert_eq!(get(context(3), pointer(1)), Some(pointer(32)));
         std::thread::spawn(|| delete(context(3), pointer(1))).join().unwrap();
         assert_eq!(get(context(3), pointer(1)), None);

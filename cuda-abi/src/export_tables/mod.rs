@@ -3,7 +3,7 @@
 //! cudart does not start without some of them, and cuBLAS, cuFFT and others, each with a cudart of
 //! its own, ask for more. None is documented; what stands here was learnt by running those
 //! libraries. A table is an array of function pointers, in most of them after a first word with the
-//! table's size in bytes. Slots whose meaning is unknown hold a function that reports itself to
+//! table's size in bytes (sizes here are those of driver 580). Slots whose meaning is unknown hold a function that reports itself to
 //! [`Driver::unsupported`] and returns its answer.
 //!
 //! Any other table has to be refused with CUDA_ERROR_INVALID_VALUE, which the libraries take well.
@@ -16,8 +16,8 @@ mod md2;
 mod slots;
 mod tables;
 
-use crate::sys::{CUcontext, CUdevice, CUfunction, CUmodule, CUresult};
-use core::ffi::c_void;
+use crate::sys::{CUcontext, CUdevice, CUfunction, CUmodule, CUresult, CUstream};
+use core::ffi::{c_char, c_void};
 use std::sync::OnceLock;
 
 /// What the tables need from the library that gives them out.
@@ -40,8 +40,15 @@ pub trait Driver: Sync {
     /// The devices that the process sees, in their order.
     fn device_identities(&self) -> Result<Vec<DeviceIdentity>, CUresult>;
 
-    /// `cuModuleEnumerateFunctions`: every kernel of a module.
-    fn module_functions(&self, module: CUmodule) -> Result<Vec<CUfunction>, CUresult>;
+    /// `cuStreamGetId`, for handles of streams, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD.
+    fn stream_id(&self, stream: CUstream) -> Result<u64, CUresult>;
+
+    /// `cuModuleEnumerateFunctions`: every kernel of a module, with the name that `cuFuncGetName`
+    /// gives for it, which lives as long as the module.
+    fn module_functions(
+        &self,
+        module: CUmodule,
+    ) -> Result<Vec<(CUfunction, *const c_char)>, CUresult>;
 
     /// Something was called that is not implemented: logs its name (once) and returns what the
     /// caller gets, CUDA_ERROR_NOT_SUPPORTED.

@@ -4,7 +4,7 @@ use super::slots::Table;
 use super::{DeviceIdentity, context_storage, driver, integrity};
 use crate::sys::{CUcontext, CUdevice, CUfunction, CUmodule, CUresult, CUstream};
 use core::cell::UnsafeCell;
-use core::ffi::c_void;
+use core::ffi::{c_char, c_void};
 
 const CUDART_INTERFACE: usize = 0;
 const TOOLS_RUNTIME_CALLBACK_HOOKS: usize = 1;
@@ -54,20 +54,20 @@ static INTEGRITY: Table<3> =
     Table::sized::<INTEGRITY_CHECK>(&[(1, integrity_check as *const c_void)]);
 
 /// cudart 13 asks for it and does not start without.
-static CHECKS: Table<5> = Table::sized::<CONTEXT_CHECKS>(&[
+static CHECKS: Table<15> = Table::sized::<CONTEXT_CHECKS>(&[
     (2, context_check as *const c_void),
     (3, context_check_3 as *const c_void),
 ]);
 
 /// cudart 13.4 and newer ask for it and do not start without; cuBLAS calls functions of it.
-static CONTEXT: Table<86> = Table::sized::<TOOLS_CONTEXT>(&[
+static CONTEXT: Table<93> = Table::sized::<TOOLS_CONTEXT>(&[
     (4, context_id as *const c_void),
-    (39, stream_object_property as *const c_void),
+    (39, stream_object_id as *const c_void),
     (51, stream_object as *const c_void),
 ]);
 
 /// cuFFT calls a function of it.
-static MODULE: Table<92> = Table::sized::<TOOLS_MODULE>(&[(7, module_functions as *const c_void)]);
+static MODULE: Table<99> = Table::sized::<TOOLS_MODULE>(&[(7, module_functions as *const c_void)]);
 
 /// The bytes of a UUID as it is written.
 const fn uuid(written: u128) -> [u8; 16] {
@@ -166,8 +166,8 @@ unsafe extern "C" fn current_context(out: *mut CUcontext) -> CUresult {
     unsafe { store(out, Ok(driver().current_context())) }
 }
 
-/// CONTEXT_LOCAL_STORAGE[0]: keeps a value for a context (null: the current one) and a key. The
-/// destructor is called when the context ends.
+/// CONTEXT_LOCAL_STORAGE[0]: keeps a value for a context (null: the current one) and a key, which
+/// must have none yet. The destructor is called when the context ends.
 extern "C" fn storage_put(
     context: CUcontext,
     key: *mut c_void,
@@ -175,10 +175,10 @@ extern "C" fn storage_put(
     destructor: Option<context_storage::Destructor>,
 ) -> CUresult {
     match or_current(context) {
-        Ok(context) => {
-            context_storage::put(context, key, value, destructor);
+        Ok(context) if context_storage::put(context, key, value, destructor) => {
             CUresult::CUDA_SUCCESS
         }
+        Ok(_) => CUresult::CUDA_ERROR_INVALID_HANDLE,
         Err(error) => error,
     }
 }
@@ -243,61 +243,60 @@ extern "C" fn context_check_3() -> u32 {
     0
 }
 
-/// ToolsContext[4]: the id of a context (null: the current one), as `cuCtxGetId` gives it.
+/// ToolsContext[4]: the id of a context, as `cuCtxGetId` gives it; 0 for null.
 unsafe extern "C" fn context_id(context: CUcontext, out: *mut u64) -> CUresult {
-    let id = or_current(context).and_then(|context| driver().context_id(context));
+    let id = if context.is_null() { Ok(0) } else { driver().context_id(context) };
     // SAFETY: the caller's pointer, as this function's contract has it.
     unsafe { store(out, id) }
 }
 
-/// ToolsContext[51]: an object that stands for a stream. cuBLAS only hands it to [39], so the
-/// stream's own handle does; the null stream has none, hence a constant that is no pointer.
+/// ToolsContext[51]: an object that stands for a stream, to be handed to [39]. The stream's own
+/// handle does; the null stream is CU_STREAM_LEGACY by another name.
 unsafe extern "C" fn stream_object(
     _context: CUcontext,
     stream: CUstream,
-    out: *mut *const c_void,
+    out: *mut CUstream,
 ) -> CUresult {
-    let object = if stream.is_null() {
-        core::ptr::without_provenance(NULL_STREAM_OBJECT)
-    } else {
-        stream.cast_const().cast()
-    };
+    const CU_STREAM_LEGACY: usize = 1;
+    let object =
+        if stream.is_null() { core::ptr::without_provenance_mut(CU_STREAM_LEGACY) } else { stream };
     // SAFETY: the caller's pointer, as this function's contract has it.
     unsafe { store(out, Ok(object)) }
 }
 
-/// CU_STREAM_LEGACY, which names the null stream explicitly.
-const NULL_STREAM_OBJECT: usize = 1;
-
-/// ToolsContext[39]: something of the object from [51]; cuBLAS accepts 0.
-unsafe extern "C" fn stream_object_property(
+/// ToolsContext[39]: the id of the stream that an object from [51] stands for, as `cuStreamGetId`
+/// gives it.
+unsafe extern "C" fn stream_object_id(
     _context: CUcontext,
-    _object: *const c_void,
+    object: CUstream,
     out: *mut u64,
 ) -> CUresult {
+    let id = if object.is_null() {
+        Err(CUresult::CUDA_ERROR_INVALID_VALUE)
+    } else {
+        driver().stream_id(object)
+    };
     // SAFETY: the caller's pointer, as this function's contract has it.
-    unsafe { store(out, Ok(0)) }
+    unsafe { store(out, id) }
 }
 
-/// What ToolsModule[7] calls for each kernel: (the caller's argument, the kernel, its module).
-type FunctionCallback = unsafe extern "C" fn(*mut c_void, CUfunction, CUmodule);
+/// What ToolsModule[7] calls for each kernel: (the caller's argument, the kernel, its name).
+type FunctionCallback = unsafe extern "C" fn(*mut c_void, CUfunction, *const c_char);
 
-/// ToolsModule[7]: calls back for each kernel of a module.
+/// ToolsModule[7]: calls back for each kernel of a module, whatever the callback returns, and
+/// returns how many there are.
 unsafe extern "C" fn module_functions(
     _context: CUcontext,
     module: CUmodule,
     callback: Option<FunctionCallback>,
     user: *mut c_void,
-) -> CUresult {
-    let Some(callback) = callback else { return CUresult::CUDA_ERROR_INVALID_VALUE };
-    match driver().module_functions(module) {
-        Ok(functions) => {
-            for function in functions {
-                // SAFETY: the caller's function with the caller's argument.
-                unsafe { callback(user, function, module) };
-            }
-            CUresult::CUDA_SUCCESS
+) -> usize {
+    let Ok(functions) = driver().module_functions(module) else { return 0 };
+    for &(function, name) in &functions {
+        if let Some(callback) = callback {
+            // SAFETY: the caller's function with the caller's argument.
+            unsafe { callback(user, function, name) };
         }
-        Err(error) => error,
     }
+    functions.len()
 }

@@ -29,8 +29,17 @@ impl Driver for Fake {
     fn device_identities(&self) -> Result<Vec<DeviceIdentity>, CUresult> {
         Ok(vec![DeviceIdentity { uuid: [1; 16], pci_domain: 0, pci_bus: 1, pci_device: 0 }])
     }
-    fn module_functions(&self, _module: CUmodule) -> Result<Vec<CUfunction>, CUresult> {
-        Ok(vec![core::ptr::without_provenance_mut(0x10), core::ptr::without_provenance_mut(0x20)])
+    fn stream_id(&self, stream: CUstream) -> Result<u64, CUresult> {
+        Ok(stream.addr() as u64 + 6)
+    }
+    fn module_functions(
+        &self,
+        _module: CUmodule,
+    ) -> Result<Vec<(CUfunction, *const c_char)>, CUresult> {
+        Ok(vec![
+            (core::ptr::without_provenance_mut(0x10), c"first".as_ptr()),
+            (core::ptr::without_provenance_mut(0x20), c"second".as_ptr()),
+        ])
     }
     fn unsupported(&self, what: &str) -> CUresult {
         self.unsupported.lock().unwrap().push(what.to_owned());
@@ -79,9 +88,9 @@ fn sizes_are_those_of_nvidias_driver_and_no_slot_is_null() {
         (HOOKS, 56),
         (TLS, 24),
         (INTEGRITY, 24),
-        (CHECKS, 40),
-        (CONTEXT, 688),
-        (MODULE, 736),
+        (CHECKS, 120),
+        (CONTEXT, 744),
+        (MODULE, 792),
     ] {
         let table = table(uuid);
         assert_eq!(word(table, 0), bytes);
@@ -99,10 +108,10 @@ fn unknown_tables_are_refused() {
 
 #[test]
 fn unknown_slots_name_themselves() {
-    let result = call!(table(CONTEXT), 85, () -> CUresult,);
+    let result = call!(table(CONTEXT), 92, () -> CUresult,);
     assert_eq!(result, CUresult::CUDA_ERROR_NOT_SUPPORTED);
     let named = FAKE.unsupported.lock().unwrap();
-    assert!(named.iter().any(|what| what == "export table ToolsContext[85]"), "{named:?}");
+    assert!(named.iter().any(|what| what == "export table ToolsContext[92]"), "{named:?}");
 }
 
 #[test]
@@ -119,9 +128,30 @@ fn contexts_come_from_the_driver() {
     assert_eq!(current.addr(), PRIMARY);
 
     let mut id = 0u64;
+    call!(table(CONTEXT), 4, (CUcontext, *mut u64) -> CUresult, current, &mut id);
+    assert_eq!(id, 7);
     let null: CUcontext = core::ptr::null_mut();
     call!(table(CONTEXT), 4, (CUcontext, *mut u64) -> CUresult, null, &mut id);
-    assert_eq!(id, 7);
+    assert_eq!(id, 0);
+}
+
+#[test]
+fn streams_have_the_ids_that_the_driver_gives() {
+    let table = table(CONTEXT);
+    let null: CUcontext = core::ptr::null_mut();
+    // The null stream, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, a handle.
+    for (stream, expected) in [(0usize, 7), (1, 7), (2, 8), (0x100, 0x106)] {
+        let (mut object, mut id) = (0usize, 0u64);
+        let result =
+            call!(table, 51, (CUcontext, usize, *mut usize) -> CUresult, null, stream, &mut object);
+        assert_eq!(result, CUresult::CUDA_SUCCESS);
+        let result =
+            call!(table, 39, (CUcontext, usize, *mut u64) -> CUresult, null, object, &mut id);
+        assert_eq!((result, id), (CUresult::CUDA_SUCCESS, expected));
+    }
+    let mut id = 0u64;
+    let result = call!(table, 39, (CUcontext, usize, *mut u64) -> CUresult, null, 0, &mut id);
+    assert_eq!(result, CUresult::CUDA_ERROR_INVALID_VALUE);
 }
 
 #[test]
@@ -140,6 +170,11 @@ fn storage_uses_the_current_context_where_none_is_given() {
         null, key, core::ptr::without_provenance_mut(0x99), 0
     );
     assert_eq!(put, CUresult::CUDA_SUCCESS);
+    let again = call!(
+        storage, 0, (CUcontext, *mut c_void, *mut c_void, usize) -> CUresult,
+        null, key, core::ptr::null_mut(), 0
+    );
+    assert_eq!(again, CUresult::CUDA_ERROR_INVALID_HANDLE);
     // SAFETY: as above.
     assert_eq!(unsafe { get(&mut value, null, key) }, CUresult::CUDA_SUCCESS);
     assert_eq!(value.addr(), 0x99);
@@ -191,18 +226,19 @@ fn checks_find_nothing() {
 
 #[test]
 fn every_kernel_of_a_module_is_called_back() {
-    unsafe extern "C" fn note(seen: *mut c_void, function: CUfunction, owner: CUmodule) {
-        // SAFETY: the test's own Vec, passed through.
-        let seen = unsafe { &mut *seen.cast::<Vec<(usize, usize)>>() };
-        seen.push((function.addr(), owner.addr()));
+    unsafe extern "C" fn note(seen: *mut c_void, function: CUfunction, name: *const c_char) {
+        // SAFETY: the test's own Vec, passed through, and the name that the driver gave.
+        let (seen, name) =
+            unsafe { (&mut *seen.cast::<Vec<(usize, String)>>(), core::ffi::CStr::from_ptr(name)) };
+        seen.push((function.addr(), name.to_string_lossy().into_owned()));
     }
-    type Note = unsafe extern "C" fn(*mut c_void, CUfunction, CUmodule);
-    let mut seen: Vec<(usize, usize)> = Vec::new();
-    let result = call!(
-        table(MODULE), 7, (CUcontext, CUmodule, Note, *mut c_void) -> CUresult,
+    type Note = unsafe extern "C" fn(*mut c_void, CUfunction, *const c_char);
+    let mut seen: Vec<(usize, String)> = Vec::new();
+    let count = call!(
+        table(MODULE), 7, (CUcontext, CUmodule, Note, *mut c_void) -> usize,
         core::ptr::null_mut(), core::ptr::without_provenance_mut(0x5), note,
         (&raw mut seen).cast()
     );
-    assert_eq!(result, CUresult::CUDA_SUCCESS);
-    assert_eq!(seen, [(0x10, 0x5), (0x20, 0x5)]);
+    assert_eq!(count, 2);
+    assert_eq!(seen, [(0x10, "first".to_owned()), (0x20, "second".to_owned())]);
 }

@@ -123,7 +123,6 @@ pub static ALL: &[Symbol] = &[
     s("cuEGLStreamProducerPresentFrame", "cuEGLStreamProducerPresentFrame", 7000, false),
     s("cuEGLStreamProducerReturnFrame", "cuEGLStreamProducerReturnFrame", 7000, false),
     s("cuEventCreate", "cuEventCreate", 2000, false),
-    s("cuEventCreateFromEGLSync", "cuEventCreateFromEGLSync", 9000, false),
     s("cuEventDestroy", "cuEventDestroy", 2000, false),
     s("cuEventDestroy_v2", "cuEventDestroy", 4000, false),
     s("cuEventElapsedTime", "cuEventElapsedTime", 2000, false),
