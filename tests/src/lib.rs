@@ -4,6 +4,8 @@
 //! `VIRTIO_CUDA_DIST` names the staged files (`make build` makes `target/dist`);
 //! `VIRTIO_CUDA_DRIVER` the driver library that the workers load (softgpu if not set).
 
+pub mod front_end;
+
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

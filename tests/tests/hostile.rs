@@ -1,0 +1,275 @@
+//! Guests that break the rules: their own session ends with an error that the log names, and
+//! nobody else notices.
+
+use protocol::codec::{Call, Writer};
+use protocol::plain::Plain;
+use protocol::uapi::{self, Cmd, Hdr, RegionAttach, Reply};
+use std::time::Duration;
+use virtio_cuda_tests::front_end::{Descriptor, FREE, FrontEnd, MEMORY};
+use virtio_cuda_tests::{A, B, Host};
+
+const RING: u64 = 64 << 10;
+const REGION: u64 = 4096 + RING + (256 << 10);
+
+/// xorshift: the same rubbish in every run.
+struct Rubbish(u64);
+
+impl Rubbish {
+    fn word(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn bytes(&mut self, len: usize) -> Vec<u8> {
+        (0..len).map(|_| self.word() as u8).collect()
+    }
+}
+
+/// Others still get what they want, in this VM and in another.
+fn others_are_well(host: &Host) {
+    for vm in [A, B] {
+        let output = host.run(vm, "vectoradd", &[]);
+        assert!(output.status.success(), "{output:?}\n{}", host.log());
+    }
+}
+
+fn ring_request(session: u32) -> RegionAttach {
+    RegionAttach {
+        hdr: Hdr { kind: uapi::CTRL_REGION_ATTACH, session },
+        region: 1,
+        kind: uapi::REGION_RING,
+        vaddr: 0,
+        len: REGION,
+        ring_bytes: RING as u32,
+        nr_segments: 1,
+    }
+}
+
+/// A front end with session 1 and its ring at `FREE`.
+fn with_session(host: &Host) -> FrontEnd {
+    let mut guest = FrontEnd::connect(&host.socket(A));
+    assert_eq!(guest.hello(1), uapi::OK);
+    assert_eq!(guest.create(1), uapi::OK, "{}", host.log());
+    assert_eq!(guest.attach(ring_request(1), &[(FREE, REGION)]), uapi::OK, "{}", host.log());
+    guest
+}
+
+/// Writes the ring's tail and rings the doorbell.
+fn announce(guest: &mut FrontEnd, tail: u64) {
+    guest.write(FREE, &tail.to_le_bytes());
+    let doorbell = Hdr { kind: uapi::CMD_DOORBELL, session: 1 };
+    guest.ask(2, doorbell.as_bytes(), 8);
+}
+
+fn expect_end(host: &Host, guest: &mut FrontEnd, why: u32) {
+    let event = guest.event().unwrap_or_else(|| panic!("no event\n{}", host.log()));
+    assert_eq!((event.kind, event.session, event.value), (uapi::EVENT_ENDED, 1, why));
+}
+
+#[test]
+fn rubbish_on_the_control_queue_is_refused() {
+    let host = Host::start(&[A, B]);
+    let mut guest = FrontEnd::connect(&host.socket(A));
+    assert_eq!(guest.create(1), uapi::ERR_INVALID, "before HELLO");
+    assert_eq!(guest.hello(1), uapi::OK);
+    let mut rubbish = Rubbish(0x1234_5678_9abc_def1);
+    for len in 0..200 {
+        let mut request = rubbish.bytes(len);
+        if len >= 4 && len % 2 == 0 {
+            // A real type, and rubbish for the rest.
+            request[..4].copy_from_slice(&(len as u32 % 7).to_le_bytes());
+        }
+        let status = guest.status(&request);
+        assert!(status != uapi::OK && status <= uapi::ERR_BUSY, "{len}: {status:#x}");
+    }
+    others_are_well(&host);
+}
+
+#[test]
+fn impossible_chains_are_survived() {
+    let host = Host::start(&[A, B]);
+    let d = |addr, len, flags, next| Descriptor { addr, len, flags, next };
+    for queue in 0..3 {
+        for chain in [
+            vec![d(MEMORY - 4, 64, 0, 0)],
+            vec![d(u64::MAX - 8, 64, 2, 0)],
+            vec![d(0, 0, 0, 0)],
+            vec![d(FREE, 64, 1, 0)],
+            vec![d(FREE, 64, 1, 1), d(FREE, 64, 1, 0)],
+            vec![d(FREE, 64, 1, 60_000)],
+            vec![d(FREE, u32::MAX, 1, 1), d(FREE, u32::MAX, 2, 0)],
+            vec![d(FREE, 16, 4, 0)],
+            vec![d(FREE, 16, 2, 0)],
+        ] {
+            // A device may answer, or stop that queue; it may not die.
+            let mut guest = FrontEnd::connect(&host.socket(A));
+            guest.push(queue, &chain);
+            guest.pop(queue, Duration::from_millis(50));
+        }
+    }
+    others_are_well(&host);
+}
+
+#[test]
+fn regions_are_checked() {
+    let host = Host::start(&[A, B]);
+    let mut guest = FrontEnd::connect(&host.socket(A));
+    assert_eq!(guest.hello(1), uapi::OK);
+    assert_eq!(guest.create(1), uapi::OK);
+    assert_eq!(guest.create(1), uapi::ERR_EXISTS);
+    let good = ring_request(1);
+    let refused = |guest: &mut FrontEnd, request, segments: &[(u64, u64)], what| {
+        assert_ne!(guest.attach(request, segments), uapi::OK, "{what}");
+    };
+    refused(&mut guest, good, &[(MEMORY - 4096, REGION)], "past the end of guest memory");
+    refused(&mut guest, good, &[(u64::MAX - 4095, REGION)], "around the end of addresses");
+    refused(&mut guest, good, &[(FREE + 1, REGION)], "not page-aligned");
+    refused(&mut guest, good, &[(FREE, REGION - 4096)], "shorter than it says");
+    refused(&mut guest, good, &[], "no segment");
+    let many = RegionAttach { nr_segments: u32::MAX, ..good };
+    refused(&mut guest, many, &[(FREE, REGION)], "more segments than there are");
+    let odd = RegionAttach { ring_bytes: 12_345, ..good };
+    refused(&mut guest, odd, &[(FREE, REGION)], "a ring that is no power of two");
+    let foreign = RegionAttach { hdr: Hdr { session: 2, ..good.hdr }, ..good };
+    assert_eq!(guest.attach(foreign, &[(FREE, REGION)]), uapi::ERR_NO_SESSION);
+    let pinned = RegionAttach { region: 9, kind: uapi::REGION_PINNED, ring_bytes: 0, ..good };
+    for vaddr in [0, 0x40_0000, 0x2000_0000_0000, 0x3400_0000_0000 - 4096, u64::MAX - 4095] {
+        let request = RegionAttach { vaddr, ..pinned };
+        refused(&mut guest, request, &[(FREE, REGION)], "outside the window");
+    }
+    assert_eq!(guest.attach(good, &[(FREE, REGION)]), uapi::OK, "{}", host.log());
+    refused(&mut guest, good, &[(FREE, REGION)], "the same id again");
+    let second = RegionAttach { region: 2, ..good };
+    refused(&mut guest, second, &[(FREE, REGION)], "a second ring");
+    others_are_well(&host);
+}
+
+#[test]
+fn a_broken_ring_ends_its_session_alone() {
+    let host = Host::start(&[A, B]);
+    let command = |len| Cmd { len, opcode: 4, flags: 1, reply_len: 64, ..Cmd::zeroed() };
+    for (tail, cmd, what) in [
+        (1 << 40, command(32), "a tail far ahead"),
+        (33, command(32), "a tail between words"),
+        (32, command(64), "a command longer than announced"),
+        (64, command(8), "a command shorter than its header"),
+        (32, Cmd { reply: u32::MAX - 7, ..command(32) }, "a reply outside the arena"),
+        (32, Cmd { reply_len: u32::MAX, ..command(32) }, "a reply longer than the arena"),
+        (32, Cmd { reply_len: 8, ..command(32) }, "a reply without room for its header"),
+    ] {
+        let mut guest = with_session(&host);
+        guest.write(FREE + 4096, cmd.as_bytes());
+        announce(&mut guest, tail);
+        expect_end(&host, &mut guest, uapi::ENDED_PROTOCOL);
+        let again = Hdr { kind: uapi::CTRL_SESSION_DESTROY, session: 1 };
+        assert_eq!(guest.status(again.as_bytes()), uapi::OK, "{what}");
+        assert_eq!(guest.create(1), uapi::OK, "{what}: a new session in its place");
+    }
+    others_are_well(&host);
+}
+
+#[test]
+fn rubbish_commands_are_answered_with_errors() {
+    let host = Host::start(&[A, B]);
+    let mut guest = with_session(&host);
+    let mut rubbish = Rubbish(0xfeed_beef_1234_5677);
+    let mut tail = 0u64;
+    let arena = FREE + 4096 + RING;
+    let mut send = |guest: &mut FrontEnd, opcode: u32, args: &[u8]| {
+        let len = 32 + args.len() as u32;
+        let cmd = Cmd {
+            len,
+            opcode,
+            flags: 1,
+            thread: opcode % 3,
+            ctx: u64::from(opcode % 5),
+            reply: 0,
+            reply_len: 1 << 16,
+        };
+        guest.write(arena, Reply::zeroed().as_bytes());
+        for (i, byte) in [cmd.as_bytes(), args].concat().iter().enumerate() {
+            guest.write(FREE + 4096 + (tail + i as u64) % RING, &[*byte]);
+        }
+        tail += u64::from(len);
+        announce(guest, tail);
+        for _ in 0..100_000 {
+            let reply = Reply::from_bytes(&guest.read(arena, 16)).expect("16 bytes");
+            if reply.state == 1 {
+                return Some(reply.result);
+            }
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        None
+    };
+    for entry in protocol::table::ENTRIES {
+        // What waits for a host function that never comes is not answered.
+        if !entry.waited || entry.name == "vcudaHostFuncNext" {
+            continue;
+        }
+        for words in 0..10 {
+            let mut args = rubbish.bytes(words * 8);
+            if words % 2 == 1 {
+                // Small numbers look like handles and lengths.
+                for word in args.as_chunks_mut::<8>().0 {
+                    *word = (rubbish.word() % 4).to_le_bytes();
+                }
+            }
+            let result = send(&mut guest, entry.number, &args);
+            assert!(result.is_some(), "{} {args:?}: no answer\n{}", entry.name, host.log());
+        }
+    }
+    assert_eq!(send(&mut guest, 4_000_000, &[]), Some(801), "an unknown number");
+    let mut writer = Writer::new();
+    protocol::calls::VcudaPing {}.encode(&mut writer);
+    assert_eq!(send(&mut guest, protocol::calls::VcudaPing::OPCODE, writer.as_bytes()), Some(0));
+    others_are_well(&host);
+}
+
+#[test]
+fn floods_are_bounded() {
+    let host = Host::start(&[A, B]);
+    let mut guest = with_session(&host);
+    let mut refused = false;
+    for session in 2..100 {
+        match guest.create(session) {
+            uapi::OK => {}
+            uapi::ERR_LIMIT => {
+                refused = true;
+                break;
+            }
+            other => panic!("session {session}: {other}\n{}", host.log()),
+        }
+    }
+    assert!(refused, "sessions.max did not hold");
+    for _ in 0..20_000 {
+        guest.kick(2);
+        guest.kick(0);
+    }
+    let output = host.run(B, "vectoradd", &[]);
+    assert!(output.status.success(), "{output:?}\n{}", host.log());
+    drop(guest);
+    others_are_well(&host);
+}
+
+#[test]
+fn a_guest_that_closes_in_the_middle_leaves_nothing() {
+    let host = Host::start(&[A, B]);
+    let (free, _) = host.memory(A);
+    for _ in 0..5 {
+        let mut guest = with_session(&host);
+        let long = Cmd { len: 1 << 16, opcode: 70, ..Cmd::zeroed() };
+        guest.write(FREE + 4096, long.as_bytes());
+        guest.write(FREE, &48u64.to_le_bytes());
+        let request = Hdr { kind: uapi::CTRL_SESSION_CREATE, session: 2 };
+        let half = Descriptor { addr: FREE + REGION, len: 4, flags: 0, next: 0 };
+        guest.write(FREE + REGION, request.as_bytes());
+        guest.push(0, &[half]);
+        drop(guest);
+    }
+    let gone = virtio_cuda_tests::eventually(Duration::from_secs(5), || host.workers(A).is_empty());
+    assert!(gone, "workers are left: {:?}\n{}", host.workers(A), host.log());
+    assert_eq!(host.memory(A).0, free);
+    others_are_well(&host);
+}
