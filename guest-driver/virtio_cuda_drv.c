@@ -38,7 +38,6 @@ static void vcuda_device_free(struct kref *kref)
 {
 	struct vcuda_device *dev = container_of(kref, struct vcuda_device, kref);
 
-	ida_free(&vcuda_ida, dev->index);
 	xa_destroy(&dev->sessions);
 	put_device(&dev->vdev->dev);
 	kfree(dev->events);
@@ -232,6 +231,7 @@ static int vcuda_probe(struct virtio_device *vdev)
 leave:
 	vcuda_leave(dev);
 put:
+	ida_free(&vcuda_ida, dev->index);
 	vcuda_device_put(dev);
 	return err;
 }
@@ -245,6 +245,8 @@ static void vcuda_remove(struct virtio_device *vdev)
 	misc_deregister(&dev->misc);
 	if (!dev->down)
 		vcuda_leave(dev);
+	/* The next device bound may have the name. */
+	ida_free(&vcuda_ida, dev->index);
 	vcuda_device_put(dev);
 }
 

@@ -527,6 +527,8 @@ static pid_t hold(char how, int tell)
 
 	if (pid)
 		return pid;
+	/* So that the child can be ended as well. */
+	setpgid(0, 0);
 	fd = open_session(&ring, NULL);
 	if (fd < 0 || alloc(fd, PINNED_WINDOW, 6 * MIB, &a))
 		exit(1);
@@ -597,6 +599,7 @@ static void test_limit(void)
 		check(alloc_within(fd, PINNED_WINDOW, 6 * MIB, &a),
 		      ends[i].what);
 		check(!release(fd, a.region), "RELEASE");
+		kill(-pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 	}
 	check(write_file(PINNED_MAX, "0"), "set pinned_max back");
