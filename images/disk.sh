@@ -50,21 +50,6 @@ fi
 [ -n "$deb" ] || deb="$("$IMAGES_DIR/guest-package.sh")"
 [ -s "$deb" ] || die "there is no package '$deb'"
 
-# Runs CMD in the root ROOT, with /proc, /sys and /dev, in a mount namespace of its own.
-in_root() {
-    as_root unshare --mount --pid --fork --propagation private sh -euc '
-        root="$1"
-        shift
-        mount -t proc proc "$root/proc"
-        mount -t sysfs -o ro sysfs "$root/sys"
-        mount --rbind /dev "$root/dev"
-        mount -t tmpfs tmpfs "$root/run"
-        mount -t tmpfs tmpfs "$root/tmp"
-        exec chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
-            LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"
-    ' sh "$@"
-}
-
 exec 8>"$DISK/lock"
 flock 8
 
@@ -106,7 +91,7 @@ if [ ! -s "$DISK/$name.qcow2" ]; then
     (cd "$root/srv/virtio-cuda" && dpkg-scanpackages -m . 2>/dev/null | as_root tee Packages >/dev/null)
     echo 'deb [trusted=yes] file:/srv/virtio-cuda ./' | as_root tee "$root/etc/apt/sources.list.d/virtio-cuda.list" >/dev/null
     # Only the local archive is read: what the package needs is in the base system.
-    progress 40 "$DISK/install.log" in_root "$root" sh -euc '
+    progress 40 "$DISK/install.log" enter_root "$root" -- sh -euc '
         local="-o Dir::Etc::SourceList=/etc/apt/sources.list.d/virtio-cuda.list -o Dir::Etc::SourceParts=/nonexistent"
         apt-get $local -o APT::Sandbox::User=root update
         apt-get $local -o APT::Sandbox::User=root -o Dpkg::Use-Pty=0 install -y --no-install-recommends virtio-cuda-guest
@@ -118,7 +103,7 @@ if [ ! -s "$DISK/$name.qcow2" ]; then
     as_root install -m 644 "$parts/61-virtio-cuda-run.rules" "$root/etc/udev/rules.d/"
 
     log "making the initramfs and the boot loader"
-    quietly "$DISK/boot.log" in_root "$root" sh -euc '
+    quietly "$DISK/boot.log" enter_root "$root" -- sh -euc '
         update-initramfs -u -k all
         mkdir -p /boot/grub/i386-pc
         cp /usr/lib/grub/i386-pc/*.mod /usr/lib/grub/i386-pc/*.lst /boot/grub/i386-pc/
@@ -132,7 +117,7 @@ menuentry Debian {
 }
 CFG'
     as_root cp "$parts/grub.cfg" "$root/boot/grub/first-stage.cfg"
-    quietly "$DISK/boot.log" in_root "$root" grub-mkimage -O i386-pc -o /boot/grub/core.img \
+    quietly "$DISK/boot.log" enter_root "$root" -- grub-mkimage -O i386-pc -o /boot/grub/core.img \
         -p /boot/grub -c /boot/grub/first-stage.cfg \
         biosdisk part_msdos ext2 search search_label configfile normal linux echo test
     as_root cp "$root"/boot/vmlinuz-* "$DISK/$name.vmlinuz"

@@ -32,13 +32,5 @@ kernels="$("$IMAGES_DIR/kernel-debs.sh" --print)"
 [ -f "$kernels/$series/release" ] || die "there is no kernel '$series': use 6.1, 6.12, 7.2 or uml"
 release="$(cat "$kernels/$series/release")"
 log "building $(basename -- "$(readlink -f "$folder")") for Linux $release"
-# A mount namespace of its own: /proc for objtool, and the module's folder as /src.
-as_root unshare --mount --pid --fork --propagation private sh -euc '
-    root="$1" out="$2" release="$3"
-    shift 3
-    mount -t proc proc "$root/proc"
-    mount --rbind /dev "$root/dev"
-    mount --bind "$out" "$root/src"
-    exec chroot "$root" /usr/bin/env -i PATH=/usr/bin:/usr/sbin LC_ALL=C \
-        make -s -C "/lib/modules/$release/build" M=/src "$@" modules
-' sh "$kernels/root" "$out" "$release" -j"$(jobs_n)" "$@"
+enter_root "$kernels/root" "$out:/src" -- \
+    make -s -C "/lib/modules/$release/build" M=/src -j"$(jobs_n)" "$@" modules

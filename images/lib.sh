@@ -207,6 +207,44 @@ quietly() {
     }
 }
 
+# enter_root ROOT [SRC:DEST]... -- CMD...: runs CMD in the root ROOT, with /proc, /sys, /dev,
+# empty /run and /tmp, and the folders SRC at DEST. The mounts are in a namespace of their own.
+enter_root() {
+    local propagation=private
+    # In a chroot "/" is no mount point and cannot be made private. The mounts could then be
+    # seen outside, so that they are undone at the end either way.
+    as_root unshare --mount true 2>/dev/null || propagation=unchanged
+    as_root unshare --mount --pid --fork --propagation "$propagation" sh -euc '
+        root="$1"
+        shift
+        mounted=""
+        attach() {
+            target="$1"
+            shift
+            mount "$@" "$target"
+            mounted="$target $mounted"
+            mount --make-rprivate "$target"
+        }
+        attach "$root/proc" -t proc proc
+        attach "$root/sys" -t sysfs -o ro sysfs
+        attach "$root/dev" --rbind /dev
+        attach "$root/run" -t tmpfs tmpfs
+        attach "$root/tmp" -t tmpfs tmpfs
+        while [ "$1" != -- ]; do
+            attach "$root${1#*:}" --bind "${1%%:*}"
+            shift
+        done
+        shift
+        status=0
+        chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
+            LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@" || status=$?
+        for target in $mounted; do
+            umount -R "$target" || umount -l "$target" || true
+        done
+        exit "$status"
+    ' sh "$@"
+}
+
 # jobs_n: how many jobs a build may run at once.
 jobs_n() { nproc; }
 
