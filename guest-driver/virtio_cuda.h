@@ -22,7 +22,6 @@
 #include <linux/mmu_notifier.h>
 #include <linux/mutex.h>
 #include <linux/scatterlist.h>
-#include <linux/semaphore.h>
 #include <linux/spinlock.h>
 #include <linux/virtio.h>
 #include <linux/wait.h>
@@ -186,8 +185,8 @@ enum vcuda_state {
  * @ring_maps: mappings of the RING region; when the last one goes, so does the
  *	session
  * @wakes: wakes so far
- * @wait: sleepers of WAIT
- * @submits: bounds the commands under way the plain way
+ * @wait: sleepers of WAIT, and of SUBMIT for @submits
+ * @submits: commands that may yet be under way the plain way
  * @bell: the doorbell's chain
  * @bell_hdr: what @bell sends
  * @bell_sg: describes @bell_hdr
@@ -219,7 +218,7 @@ struct vcuda_session {
 	atomic_t ring_maps;
 	atomic_t wakes;
 	wait_queue_head_t wait;
-	struct semaphore submits;
+	atomic_t submits;
 	struct vcuda_chain bell;
 	struct virtio_cuda_hdr bell_hdr;
 	struct scatterlist bell_sg;
@@ -277,14 +276,17 @@ extern struct workqueue_struct *vcuda_workqueue;
 void vcuda_device_get(struct vcuda_device *dev);
 void vcuda_device_put(struct vcuda_device *dev);
 
-/* virtio_cuda_vq.c: queues and the chains in them */
+/* virtio_cuda_chain.c: chains of buffers */
+struct vcuda_chain *vcuda_chain_alloc(size_t out_len, size_t in_len);
+void vcuda_chain_put(struct vcuda_chain *chain);
+void vcuda_chain_put_atomic(struct vcuda_chain *chain);
+
+/* virtio_cuda_vq.c: queues */
 int vcuda_queues_start(struct vcuda_device *dev);
 void vcuda_queues_close(struct vcuda_device *dev);
 bool vcuda_queues_broken(struct vcuda_device *dev);
 void vcuda_queues_stop(struct vcuda_device *dev);
 int vcuda_hello(struct vcuda_device *dev, bool goodbye);
-struct vcuda_chain *vcuda_chain_alloc(size_t out_len, size_t in_len);
-void vcuda_chain_put(struct vcuda_chain *chain);
 int vcuda_chain_send(struct vcuda_device *dev, unsigned int index,
 		     struct vcuda_chain *chain);
 int vcuda_control(struct vcuda_device *dev, struct vcuda_chain *chain);

@@ -355,7 +355,7 @@ int vcuda_open(struct inode *inode, struct file *file)
 	atomic_set(&s->ring_maps, 0);
 	atomic_set(&s->wakes, 0);
 	init_waitqueue_head(&s->wait);
-	sema_init(&s->submits, VCUDA_SUBMITS);
+	atomic_set(&s->submits, VCUDA_SUBMITS);
 	INIT_WORK(&s->end_work, vcuda_session_end_work);
 	init_completion(&s->ended);
 	file->private_data = s;

@@ -197,11 +197,39 @@ struct virtio_cuda_reply {
 
 /* ---- /dev/virtio-cudaN ------------------------------------------------ */
 
+/*
+ * An open file is one session, of the process that opened it: whoever else
+ * comes by the file, a child after fork() first of all, gets EPERM. The session
+ * ends when the file is closed for good (its mappings hold it open), when the
+ * ring, once mapped, is mapped no more, or with the process's memory.
+ *
+ * Errors that mean the same everywhere:
+ *   EPERM      the caller is not the process that opened the file
+ *   ENOTCONN   there was no START
+ *   EPIPE      the session has ended
+ *   ENODEV     the device has gone, or was suspended: open it anew
+ *   EINVAL     a size, an address, an id or a reserved field is wrong, or the
+ *              device found the request malformed
+ *   EDQUOT     a limit: of the device, of its pages (pinned_max), of sessions
+ *   ENOMEM     no memory, or too scattered for the device to take it
+ *   EINTR      a signal; SIGKILL only, for all but WAIT
+ *   EAGAIN     the device is being stopped: try again later
+ *   EPROTO     the device answered something that makes no sense
+ * START has EBUSY for a session that has started and EREMOTEIO for a host that
+ * could not supply a worker; after EDQUOT, EREMOTEIO, EAGAIN and EINVAL it may
+ * be tried again. PIN has EFAULT for pages that are not there or read-only, and
+ * like ALLOC EOPNOTSUPP for what is not among the device's capabilities.
+ *
+ * mmap() takes the offset that START or ALLOC gave, MAP_SHARED, any part of the
+ * region; the mapping keeps the pages after RELEASE and after the session's
+ * end, and is not inherited by children.
+ */
+
 struct virtio_cuda_ioc_info {
 	struct virtio_cuda_config config; /* out */
 };
 
-/* Creates the session of this open file, with its ring. */
+/* Creates the session of this open file, with its ring; 0 and 0 for none. */
 struct virtio_cuda_ioc_start {
 	__u64 env; /* in: address of env_len bytes */
 	__u32 env_len; /* in */
@@ -235,13 +263,19 @@ struct virtio_cuda_ioc_release {
 	__u32 reserved; /* in: 0 */
 };
 
-/* Sleeps until the session has been woken more than @seen times. */
+/*
+ * Sleeps until the session has been woken more than @seen times (the counts may
+ * wrap) or has ended. EINTR and ETIMEDOUT leave @seen as it was.
+ */
 struct virtio_cuda_ioc_wait {
 	__u32 seen; /* in: wakes the caller knows of; out: wakes so far */
 	__u32 timeout_ms; /* in: 0 for none; then ETIMEDOUT */
 };
 
-/* Sends one command the plain way and waits for its answer. */
+/*
+ * Sends one command the plain way and waits for its answer. Command and room
+ * are at most max_plain bytes each; the command's length is a multiple of 8.
+ */
 struct virtio_cuda_ioc_submit {
 	__u64 cmd; /* in: address of struct virtio_cuda_cmd */
 	__u64 reply; /* in: address of room for struct virtio_cuda_reply */

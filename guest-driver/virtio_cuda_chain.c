@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
+/*
+ * virtio-cuda: chains of buffers, each a request and room for its answer.
+ */
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "virtio_cuda.h"
+
+static void vcuda_chain_free(struct vcuda_chain *chain)
+{
+	kvfree(chain->out);
+	kvfree(chain->in);
+	kvfree(chain->sg);
+	kfree(chain);
+}
+
+static void vcuda_chain_free_work(struct work_struct *work)
+{
+	vcuda_chain_free(container_of(work, struct vcuda_chain, free));
+}
+
+static void vcuda_chain_release(struct kref *kref)
+{
+	vcuda_chain_free(container_of(kref, struct vcuda_chain, kref));
+}
+
+/* vfree() may sleep. */
+static void vcuda_chain_release_atomic(struct kref *kref)
+{
+	struct vcuda_chain *chain = container_of(kref, struct vcuda_chain, kref);
+
+	queue_work(vcuda_workqueue, &chain->free);
+}
+
+void vcuda_chain_put(struct vcuda_chain *chain)
+{
+	kref_put(&chain->kref, vcuda_chain_release);
+}
+
+/* For atomic context, where a waiter that was killed leaves the last reference. */
+void vcuda_chain_put_atomic(struct vcuda_chain *chain)
+{
+	kref_put(&chain->kref, vcuda_chain_release_atomic);
+}
+
+static size_t vcuda_sg_most(const void *buf, size_t len)
+{
+	return is_vmalloc_addr(buf) ?
+		DIV_ROUND_UP(offset_in_page(buf) + len, PAGE_SIZE) : 1;
+}
+
+/* Describes @buf, with neighbouring pages as one entry; returns the entries. */
+static unsigned int vcuda_sg_fill(struct scatterlist *sg, const void *buf,
+				  size_t len)
+{
+	unsigned int nr = 0;
+
+	if (!is_vmalloc_addr(buf)) {
+		sg_set_buf(sg, buf, len);
+		return 1;
+	}
+	while (len) {
+		struct page *page = vmalloc_to_page(buf);
+		unsigned int offset = offset_in_page(buf);
+		size_t part = min_t(size_t, len, PAGE_SIZE - offset);
+
+		if (nr && page_to_phys(page) + offset ==
+		    sg_phys(&sg[nr - 1]) + sg[nr - 1].length)
+			sg[nr - 1].length += part;
+		else
+			sg_set_page(&sg[nr++], page, part, offset);
+		buf += part;
+		len -= part;
+	}
+	return nr;
+}
+
+/**
+ * vcuda_chain_alloc() - make a chain
+ * @out_len: bytes for the device to read
+ * @in_len: bytes for it to write, at least a struct virtio_cuda_resp
+ *
+ * Both parts are zeroed. Returns NULL without memory.
+ */
+struct vcuda_chain *vcuda_chain_alloc(size_t out_len, size_t in_len)
+{
+	struct vcuda_chain *chain;
+	size_t most;
+
+	chain = kzalloc_obj(*chain, GFP_KERNEL);
+	if (!chain)
+		return NULL;
+	kref_init(&chain->kref);
+	init_completion(&chain->done);
+	INIT_WORK(&chain->free, vcuda_chain_free_work);
+	chain->out = kvzalloc(out_len, GFP_KERNEL_ACCOUNT);
+	chain->in = kvzalloc(in_len, GFP_KERNEL_ACCOUNT);
+	if (!chain->out || !chain->in)
+		goto fail;
+	chain->out_len = out_len;
+	chain->in_len = in_len;
+
+	most = vcuda_sg_most(chain->out, out_len) +
+	       vcuda_sg_most(chain->in, in_len);
+	chain->sg = kvmalloc_array(most, sizeof(*chain->sg), GFP_KERNEL);
+	if (!chain->sg)
+		goto fail;
+	sg_init_table(chain->sg, most);
+	chain->nr_out = vcuda_sg_fill(chain->sg, chain->out, out_len);
+	chain->nr_in = vcuda_sg_fill(chain->sg + chain->nr_out, chain->in,
+				     in_len);
+	/* Each part ends its own list. */
+	sg_mark_end(&chain->sg[chain->nr_out - 1]);
+	sg_mark_end(&chain->sg[chain->nr_out + chain->nr_in - 1]);
+	return chain;
+fail:
+	vcuda_chain_free(chain);
+	return NULL;
+}
