@@ -59,7 +59,12 @@ pub(super) struct Workers {
 }
 
 impl Workers {
-    pub(super) fn add(&mut self, running: Running, session: Option<Session>, cold: bool) -> WorkerId {
+    pub(super) fn add(
+        &mut self,
+        running: Running,
+        session: Option<Session>,
+        cold: bool,
+    ) -> WorkerId {
         self.last += 1;
         let worker = Worker {
             running,
@@ -93,7 +98,8 @@ impl Workers {
 
     /// The worker of a device process's request.
     pub(super) fn find(&self, vm: VmId, request: u64) -> Option<WorkerId> {
-        let wanted = |w: &Worker| w.session.as_ref().is_some_and(|s| (s.vm, s.request) == (vm, request));
+        let wanted =
+            |w: &Worker| w.session.as_ref().is_some_and(|s| (s.vm, s.request) == (vm, request));
         self.all.iter().find(|(_, worker)| wanted(worker)).map(|(id, _)| *id)
     }
 
@@ -118,8 +124,6 @@ impl Workers {
 
 impl Worker {
     fn is_free(&self) -> bool {
-        self.session.is_none()
-            && !self.cold
-            && matches!(self.phase, Phase::Starting | Phase::Warm)
+        self.session.is_none() && !self.cold && matches!(self.phase, Phase::Starting | Phase::Warm)
     }
 }

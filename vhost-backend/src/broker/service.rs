@@ -96,11 +96,9 @@ impl Service {
         if !change_users {
             tracing::warn!("not run by root: all processes have this user, VMs too");
         }
-        let limits = |vm: &Vm| {
-            vm.cpu_max.is_some() || vm.pids_max.is_some() || vm.host_memory_max.is_some()
-        };
-        let cgroups =
-            if config.vms.iter().any(limits) { Cgroups::set_up() } else { None };
+        let limits =
+            |vm: &Vm| vm.cpu_max.is_some() || vm.pids_max.is_some() || vm.host_memory_max.is_some();
+        let cgroups = if config.vms.iter().any(limits) { Cgroups::set_up() } else { None };
         let mut ledger = Ledger::default();
         let mut vms = Vec::new();
         for (vm, socket) in config.vms.into_iter().zip(sockets) {
@@ -357,8 +355,7 @@ impl Service {
             Some(Session { vm, request, id: session, .. }) => {
                 let name = &self.vms[vm].vm.name;
                 tracing::info!(vm = name, session, bytes, "worker reaped: {how}");
-                let how =
-                    if worker.announced { Ending::Died(how) } else { Ending::NoWorker(how) };
+                let how = if worker.announced { Ending::Died(how) } else { Ending::NoWorker(how) };
                 self.tell_device(vm, &BrokerToDevice::Ended { request, how }, &[]);
             }
             None => {
@@ -438,7 +435,11 @@ impl Service {
         let pid = worker.running.pid();
         let (Some(session), Some(fds)) = (&worker.session, worker.handover.take()) else { return };
         let (vm, message) = (session.vm, BrokerToDevice::Started { request: session.request, pid });
-        self.tell_device(vm, &message, &[fds[0].as_raw_fd(), fds[1].as_raw_fd(), fds[2].as_raw_fd()]);
+        self.tell_device(
+            vm,
+            &message,
+            &[fds[0].as_raw_fd(), fds[1].as_raw_fd(), fds[2].as_raw_fd()],
+        );
     }
 
     /// Ends everything. What is under way is lost, as when a host is switched off.
@@ -467,9 +468,8 @@ impl MutEventSubscriber for Service {
                 let mut info = MaybeUninit::<libc::signalfd_siginfo>::uninit();
                 let size = size_of::<libc::signalfd_siginfo>();
                 // SAFETY: `info` has room for what a signalfd gives.
-                let read = unsafe {
-                    libc::read(self.signals.as_raw_fd(), info.as_mut_ptr().cast(), size)
-                };
+                let read =
+                    unsafe { libc::read(self.signals.as_raw_fd(), info.as_mut_ptr().cast(), size) };
                 if read == size as isize {
                     tracing::info!("ending");
                     self.ended = true;

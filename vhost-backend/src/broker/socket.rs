@@ -57,7 +57,8 @@ pub(super) fn bind(vm: &Vm) -> Result<VmSocket, BrokerError> {
     std::fs::set_permissions(path, mode)
         .map_err(|error| fail(format!("cannot set permissions: {error}")))?;
     if super::spawn::is_root() {
-        chown(path, None, vm.gid).map_err(|error| fail(format!("cannot set the group: {error}")))?;
+        chown(path, None, vm.gid)
+            .map_err(|error| fail(format!("cannot set the group: {error}")))?;
     }
     Ok(socket)
 }

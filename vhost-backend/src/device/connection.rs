@@ -1,0 +1,114 @@
+//! Front ends: a VMM, or a container's programs one by one. Each has a device of its own; all
+//! count against the VM's limits.
+
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use vhost::vhost_user::Listener;
+use vhost_user_backend::VhostUserDaemon;
+use vm_memory::{GuestMemoryAtomic, GuestMemoryMmap};
+
+use super::backend::Backend;
+use super::link::Link;
+use super::{DeviceError, os};
+use crate::ipc::messages::DeviceSetup;
+
+type Daemon = VhostUserDaemon<Arc<Backend>>;
+
+/// Serves every front end that connects. Returns only with an error.
+pub(super) fn accept(
+    listener: UnixListener,
+    setup: &DeviceSetup,
+    link: &Arc<Link>,
+) -> Result<(), DeviceError> {
+    let connections = Arc::new(AtomicU32::new(0));
+    let waiting = listener.try_clone().map_err(os("cannot watch the socket"))?;
+    let mut listener = Listener::from(listener);
+    loop {
+        wait_for_front_end(&waiting)?;
+        if connections.load(Ordering::Acquire) >= setup.limits.max_connections {
+            tracing::warn!(
+                vm = setup.name,
+                "a front end was turned away: connections.max is {}",
+                setup.limits.max_connections
+            );
+            drop(waiting.accept());
+            continue;
+        }
+        let (daemon, backend) = match start(&mut listener, setup, link) {
+            Ok(started) => started,
+            Err(error) => {
+                tracing::error!(vm = setup.name, "a front end could not be served: {error}");
+                continue;
+            }
+        };
+        let here = Present::new(&connections);
+        let name = setup.name.clone();
+        std::thread::Builder::new()
+            .name("connection".into())
+            .spawn(move || serve(&name, daemon, &backend, here))
+            .map_err(os("cannot start a thread"))?;
+    }
+}
+
+/// Counts a connection as long as it lives.
+struct Present(Arc<AtomicU32>);
+
+impl Present {
+    fn new(connections: &Arc<AtomicU32>) -> Self {
+        connections.fetch_add(1, Ordering::AcqRel);
+        Self(connections.clone())
+    }
+}
+
+impl Drop for Present {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+fn wait_for_front_end(listener: &UnixListener) -> Result<(), DeviceError> {
+    let mut fds = libc::pollfd { fd: listener.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    loop {
+        // SAFETY: one descriptor is announced, and `fds` lives across the call.
+        if unsafe { libc::poll(&mut fds, 1, -1) } > 0 {
+            return Ok(());
+        }
+        let error = std::io::Error::last_os_error();
+        if error.kind() != std::io::ErrorKind::Interrupted {
+            return Err(os("cannot watch the socket")(error));
+        }
+    }
+}
+
+fn start(
+    listener: &mut Listener,
+    setup: &DeviceSetup,
+    link: &Arc<Link>,
+) -> std::io::Result<(Daemon, Arc<Backend>)> {
+    let memory = GuestMemoryAtomic::new(GuestMemoryMmap::new());
+    let backend = Arc::new(Backend::new(setup, link, memory.clone())?);
+    let text = |error: vhost_user_backend::Error| std::io::Error::other(error.to_string());
+    let mut daemon =
+        VhostUserDaemon::new("vhost-user".into(), backend.clone(), memory).map_err(text)?;
+    let handlers = daemon.get_epoll_handlers();
+    let handler = handlers.first().ok_or_else(|| std::io::Error::other("no event thread"))?;
+    backend.watch_from(handler)?;
+    if let Err(error) = daemon.start(listener) {
+        backend.close();
+        return Err(text(error));
+    }
+    Ok((daemon, backend))
+}
+
+fn serve(name: &str, mut daemon: Daemon, backend: &Backend, _here: Present) {
+    tracing::info!(vm = name, "front end connected");
+    match daemon.wait() {
+        Ok(()) => tracing::info!(vm = name, "front end disconnected"),
+        Err(error) => tracing::info!(vm = name, "front end disconnected: {error}"),
+    }
+    // Before the daemon goes, which waits for its event thread to end.
+    backend.close();
+}

@@ -1,0 +1,349 @@
+//! What requests and workers' events lead to.
+
+use proptest::prelude::*;
+use protocol::plain::Plain;
+use protocol::uapi::{Cmd, Hdr, Hello, RegionAttach, RegionDetach, Segment, SessionCreate};
+
+use super::*;
+
+const LIMITS: Limits = Limits {
+    max_sessions: 2,
+    max_regions: 2,
+    max_segments: 8,
+    pinned_max: 1 << 20,
+    max_plain: 4096,
+    max_connections: 1,
+};
+
+/// Guest memory is the first MiB.
+struct FirstMiB;
+
+impl GuestPages for FirstMiB {
+    fn pieces(&self, segments: &[Segment]) -> Option<Vec<(u32, u64, u64)>> {
+        segments.iter().map(|s| (s.addr + s.len <= 1 << 20).then_some((1, s.addr, s.len))).collect()
+    }
+}
+
+fn machine() -> Machine {
+    let mut last = 0;
+    Machine::new(
+        LIMITS,
+        Box::new(move || {
+            last += 1;
+            last
+        }),
+    )
+}
+
+fn hdr(kind: u32, session: u32) -> Hdr {
+    Hdr { kind, session }
+}
+
+fn hello(epoch: u64) -> Vec<u8> {
+    let version_major = uapi::VERSION_MAJOR;
+    Hello { hdr: hdr(uapi::CTRL_HELLO, 0), epoch, version_major, ..Hello::zeroed() }
+        .as_bytes()
+        .to_vec()
+}
+
+fn create(session: u32) -> Vec<u8> {
+    SessionCreate { hdr: hdr(uapi::CTRL_SESSION_CREATE, session), pid: 1, env_len: 0 }
+        .as_bytes()
+        .to_vec()
+}
+
+fn destroy(session: u32) -> Vec<u8> {
+    hdr(uapi::CTRL_SESSION_DESTROY, session).as_bytes().to_vec()
+}
+
+fn attach(session: u32, region: u32, addr: u64) -> Vec<u8> {
+    let attach = RegionAttach {
+        hdr: hdr(uapi::CTRL_REGION_ATTACH, session),
+        region,
+        kind: uapi::REGION_USER,
+        vaddr: 0x10000,
+        len: 4096,
+        ring_bytes: 0,
+        nr_segments: 1,
+    };
+    [attach.as_bytes(), Segment { addr, len: 4096 }.as_bytes()].concat()
+}
+
+fn detach(session: u32, region: u32) -> Vec<u8> {
+    RegionDetach { hdr: hdr(uapi::CTRL_REGION_DETACH, session), region, reserved: 0 }
+        .as_bytes()
+        .to_vec()
+}
+
+fn answer(chain: ChainId, status: u32) -> Effect {
+    Effect::Answer { chain, status, body: Vec::new() }
+}
+
+fn ask(machine: &mut Machine, chain: ChainId, bytes: &[u8]) -> Vec<Effect> {
+    machine.control(chain, bytes, &FirstMiB);
+    machine.take_effects()
+}
+
+/// A machine with a live session 5, whose worker is request 1.
+fn with_session() -> Machine {
+    let mut machine = machine();
+    assert_eq!(ask(&mut machine, 1, &hello(7)), [answer(1, uapi::OK)]);
+    let start = Effect::Start { request: 1, session: 5, pid: 1, env: vec![] };
+    assert_eq!(ask(&mut machine, 2, &create(5)), [start]);
+    assert!(machine.worker_started(1, &FirstMiB));
+    assert_eq!(machine.take_effects(), [answer(2, uapi::OK)]);
+    machine
+}
+
+fn died() -> Ending {
+    Ending::Died("it was killed".into())
+}
+
+#[test]
+fn nothing_is_done_before_a_hello() {
+    let mut machine = machine();
+    assert_eq!(ask(&mut machine, 1, &create(5)), [answer(1, uapi::ERR_INVALID)]);
+}
+
+#[test]
+fn ids_in_use_and_limits_are_refused() {
+    let mut machine = with_session();
+    assert_eq!(ask(&mut machine, 3, &create(5)), [answer(3, uapi::ERR_EXISTS)]);
+    assert_eq!(ask(&mut machine, 4, &destroy(6)), [answer(4, uapi::ERR_NO_SESSION)]);
+    ask(&mut machine, 5, &create(6));
+    assert_eq!(ask(&mut machine, 6, &create(7)), [answer(6, uapi::ERR_LIMIT)]);
+}
+
+#[test]
+fn a_session_without_a_worker_is_refused_and_forgotten() {
+    let mut machine = with_session();
+    ask(&mut machine, 3, &create(6));
+    machine.worker_ended(2, &Ending::NoWorker("no".into()), &FirstMiB);
+    assert_eq!(machine.take_effects(), [answer(3, uapi::ERR_NO_WORKER)]);
+    assert_eq!(ask(&mut machine, 4, &destroy(6)), [answer(4, uapi::ERR_NO_SESSION)]);
+}
+
+#[test]
+fn a_destroy_is_answered_when_the_worker_is_reaped_and_the_id_is_free_then() {
+    let mut machine = with_session();
+    assert_eq!(ask(&mut machine, 3, &destroy(5)), [Effect::End { request: 1 }]);
+    // What comes behind it waits.
+    assert_eq!(ask(&mut machine, 4, &create(5)), []);
+    assert_eq!(ask(&mut machine, 5, &attach(5, 1, 0)), []);
+    machine.worker_ended(1, &died(), &FirstMiB);
+    let start = Effect::Start { request: 2, session: 5, pid: 1, env: vec![] };
+    assert_eq!(machine.take_effects(), [answer(3, uapi::OK), start]);
+    machine.worker_started(2, &FirstMiB);
+    let effects = machine.take_effects();
+    assert_eq!(effects[0], answer(4, uapi::OK));
+    assert!(matches!(effects[1], Effect::Tell { request: 2, .. }), "{effects:?}");
+}
+
+#[test]
+fn a_dead_worker_is_told_once_and_acknowledged_by_a_destroy() {
+    let mut machine = with_session();
+    ask(&mut machine, 3, &attach(5, 1, 0));
+    machine.worker_ended(1, &died(), &FirstMiB);
+    let told = Effect::Ended { session: 5, value: uapi::ENDED_WORKER };
+    assert_eq!(machine.take_effects(), [answer(3, uapi::ERR_NO_SESSION), told]);
+    assert_eq!(ask(&mut machine, 4, &detach(5, 1)), [answer(4, uapi::ERR_NO_SESSION)]);
+    assert_eq!(ask(&mut machine, 5, &create(5)), [answer(5, uapi::ERR_EXISTS)]);
+    assert_eq!(ask(&mut machine, 6, &destroy(5)), [answer(6, uapi::OK)]);
+    assert_eq!(ask(&mut machine, 7, &destroy(5)), [answer(7, uapi::ERR_NO_SESSION)]);
+}
+
+#[test]
+fn a_broken_protocol_ends_the_session_after_its_worker() {
+    let mut machine = with_session();
+    let broken = WorkerToDevice::Broken { reason: "tail".into() };
+    machine.worker_spoke(1, broken, vec![]).unwrap();
+    assert_eq!(machine.take_effects(), [Effect::End { request: 1 }]);
+    // Its pages are not free before the worker is reaped.
+    assert_eq!(ask(&mut machine, 3, &detach(5, 1)), []);
+    machine.worker_ended(1, &died(), &FirstMiB);
+    let told = Effect::Ended { session: 5, value: uapi::ENDED_PROTOCOL };
+    assert_eq!(machine.take_effects(), [told, answer(3, uapi::ERR_NO_SESSION)]);
+}
+
+#[test]
+fn regions_are_attached_once_and_only_from_guest_memory() {
+    let mut machine = with_session();
+    assert_eq!(ask(&mut machine, 3, &attach(5, 1, 1 << 20)), [answer(3, uapi::ERR_MEMORY)]);
+    let effects = ask(&mut machine, 4, &attach(5, 1, 0x2000));
+    let [Effect::Tell { message: DeviceToWorker::Attach { request, pieces, .. }, .. }] =
+        effects.as_slice()
+    else {
+        panic!("{effects:?}")
+    };
+    assert_eq!(pieces, &[(1, 0x2000, 4096)]);
+    assert_eq!(ask(&mut machine, 5, &attach(5, 1, 0)), [answer(5, uapi::ERR_EXISTS)]);
+    let done = WorkerToDevice::Done { request: *request, status: uapi::OK };
+    machine.worker_spoke(1, done, vec![]).unwrap();
+    assert_eq!(machine.take_effects(), [answer(4, uapi::OK)]);
+    // A worker that answers twice is caught.
+    let again = WorkerToDevice::Done { request: *request, status: uapi::OK };
+    assert!(machine.worker_spoke(1, again, vec![]).is_err());
+    ask(&mut machine, 6, &attach(5, 2, 0));
+    assert_eq!(ask(&mut machine, 7, &attach(5, 3, 0)), [answer(7, uapi::ERR_LIMIT)]);
+    assert_eq!(ask(&mut machine, 8, &detach(5, 9)), [answer(8, uapi::ERR_INVALID)]);
+}
+
+#[test]
+fn a_new_epoch_ends_all_sessions_before_its_hello_is_answered() {
+    let mut machine = with_session();
+    assert_eq!(ask(&mut machine, 3, &hello(7)), [answer(3, uapi::OK)]);
+    assert_eq!(ask(&mut machine, 4, &hello(8)), [Effect::End { request: 1 }]);
+    machine.worker_ended(1, &died(), &FirstMiB);
+    assert_eq!(machine.take_effects(), [answer(4, uapi::OK)]);
+    assert_eq!(ask(&mut machine, 5, &destroy(5)), [answer(5, uapi::ERR_NO_SESSION)]);
+}
+
+#[test]
+fn commands_of_the_plain_way_are_answered_once_and_bounded() {
+    let mut machine = with_session();
+    let submit = |len: usize| {
+        let cmd = Cmd { len: 32 + len as u32, reply_len: 16, ..Cmd::zeroed() };
+        [hdr(uapi::CMD_SUBMIT, 5).as_bytes(), cmd.as_bytes(), &vec![0; len]].concat()
+    };
+    machine.command(3, &submit(8), 24);
+    let effects = machine.take_effects();
+    let [Effect::Tell { message: DeviceToWorker::Submit { request, room: 16 }, body, .. }] =
+        effects.as_slice()
+    else {
+        panic!("{effects:?}")
+    };
+    assert_eq!(body.len(), 40);
+    let number = *request;
+    let tell = |machine: &mut Machine, len| {
+        machine.worker_spoke(1, WorkerToDevice::Answer { request: number }, vec![1; len])
+    };
+    tell(&mut machine, 16).unwrap();
+    let told = Effect::Answer { chain: 3, status: uapi::OK, body: vec![1; 16] };
+    assert_eq!(machine.take_effects(), [told]);
+    assert!(tell(&mut machine, 16).is_err());
+    for chain in 4..6 {
+        machine.command(chain, &submit(4000), 24);
+        assert!(matches!(machine.take_effects()[..], [Effect::Tell { .. }]));
+    }
+    machine.command(6, &submit(4000), 24);
+    assert_eq!(machine.take_effects(), [answer(6, uapi::ERR_BUSY)]);
+}
+
+#[test]
+fn an_answer_that_is_longer_than_its_room_is_caught() {
+    let mut machine = with_session();
+    let cmd = Cmd { len: 32, reply_len: 16, ..Cmd::zeroed() };
+    let bytes = [hdr(uapi::CMD_SUBMIT, 5).as_bytes(), cmd.as_bytes()].concat();
+    machine.command(3, &bytes, 24);
+    let effects = machine.take_effects();
+    let [Effect::Tell { message: DeviceToWorker::Submit { request, .. }, .. }] = effects.as_slice()
+    else {
+        panic!("{effects:?}")
+    };
+    let answer = WorkerToDevice::Answer { request: *request };
+    assert!(machine.worker_spoke(1, answer, vec![0; 17]).is_err());
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Control(Vec<u8>),
+    Command(Vec<u8>, usize),
+    Started(u64),
+    Ended(u64),
+    Done(u64, u64),
+    Broken(u64),
+    Reset,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let id = 0u32..4;
+    let control = prop_oneof![
+        (0u64..3).prop_map(hello),
+        id.clone().prop_map(create),
+        id.clone().prop_map(destroy),
+        (id.clone(), 0u32..4, 0u64..4).prop_map(|(s, r, page)| attach(s, r, page << 12)),
+        (id.clone(), 0u32..4).prop_map(|(s, r)| detach(s, r)),
+        prop::collection::vec(any::<u8>(), 0..64),
+    ];
+    let command = (id, 0usize..3).prop_map(|(session, extra)| {
+        let cmd = Cmd { len: 32 + 8 * extra as u32, reply_len: 16, ..Cmd::zeroed() };
+        [hdr(uapi::CMD_SUBMIT, session).as_bytes(), cmd.as_bytes(), &vec![0; 8 * extra]].concat()
+    });
+    prop_oneof![
+        4 => control.prop_map(Step::Control),
+        1 => (command, 0usize..64).prop_map(|(bytes, room)| Step::Command(bytes, room)),
+        1 => (0u64..8).prop_map(Step::Started),
+        1 => (0u64..8).prop_map(Step::Ended),
+        1 => (0u64..8, 0u64..60).prop_map(|(worker, request)| Step::Done(worker, request)),
+        1 => (0u64..8).prop_map(Step::Broken),
+        1 => Just(Step::Reset),
+    ]
+}
+
+proptest! {
+    /// Whatever guests and workers do: every chain is answered exactly once, by when all workers
+    /// have ended (or forgotten by a reset).
+    #[test]
+    fn every_chain_is_answered_exactly_once(steps in prop::collection::vec(step(), 0..120)) {
+        let mut machine = machine();
+        let mut open: std::collections::BTreeSet<ChainId> = Default::default();
+        let mut started: Vec<u64> = Vec::new();
+        let mut chain = 0;
+        let settle = |machine: &mut Machine,
+                          open: &mut std::collections::BTreeSet<ChainId>,
+                          started: &mut Vec<u64>| {
+            for effect in machine.take_effects() {
+                match effect {
+                    Effect::Answer { chain, .. } => {
+                        assert!(open.remove(&chain), "chain {chain} is answered twice");
+                    }
+                    Effect::Start { request, .. } => started.push(request),
+                    _ => {}
+                }
+            }
+        };
+        for step in steps {
+            match step {
+                Step::Control(bytes) => {
+                    chain += 1;
+                    open.insert(chain);
+                    machine.control(chain, &bytes, &FirstMiB);
+                }
+                Step::Command(bytes, room) => {
+                    chain += 1;
+                    open.insert(chain);
+                    machine.command(chain, &bytes, room);
+                }
+                Step::Started(worker) => {
+                    machine.worker_started(worker, &FirstMiB);
+                }
+                Step::Ended(worker) => {
+                    started.retain(|w| *w != worker);
+                    machine.worker_ended(worker, &died(), &FirstMiB);
+                }
+                Step::Done(worker, request) => {
+                    let _ = machine.worker_spoke(
+                        worker, WorkerToDevice::Done { request, status: 0 }, vec![]);
+                }
+                Step::Broken(worker) => {
+                    let broken = WorkerToDevice::Broken { reason: String::new() };
+                    let _ = machine.worker_spoke(worker, broken, vec![]);
+                }
+                Step::Reset => {
+                    machine.reset();
+                    settle(&mut machine, &mut open, &mut started);
+                    // HELLOs that were waiting are forgotten together with their queue.
+                    open.clear();
+                }
+            }
+            settle(&mut machine, &mut open, &mut started);
+        }
+        while !started.is_empty() {
+            for worker in std::mem::take(&mut started) {
+                machine.worker_ended(worker, &died(), &FirstMiB);
+                settle(&mut machine, &mut open, &mut started);
+            }
+        }
+        prop_assert!(open.is_empty(), "never answered: {open:?}");
+    }
+}

@@ -1,0 +1,159 @@
+//! Guest memory as workers are told of it: files, by slot, and offsets in them.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use protocol::uapi::Segment;
+use vm_memory::{GuestMemoryBackend, GuestMemoryMmap, GuestMemoryRegion};
+
+use super::machine::GuestPages;
+
+/// The files of the front end's memory table.
+#[derive(Default)]
+pub(super) struct Slots {
+    regions: Vec<Region>,
+    last: u32,
+}
+
+struct Region {
+    slot: u32,
+    file: Arc<File>,
+    start: u64,
+    len: u64,
+    offset: u64,
+}
+
+impl Slots {
+    /// Takes over a memory table. Slots that are no longer in it are returned.
+    pub(super) fn update(&mut self, memory: &GuestMemoryMmap) -> Vec<u32> {
+        let old = std::mem::take(&mut self.regions);
+        for region in memory.iter() {
+            // A region without a file can't be shared; no front end has one.
+            let Some(file_offset) = region.file_offset() else { continue };
+            let file = file_offset.arc().clone();
+            let known = old.iter().chain(&self.regions).find(|r| Arc::ptr_eq(&r.file, &file));
+            let slot = known.map_or_else(
+                || {
+                    self.last += 1;
+                    self.last
+                },
+                |region| region.slot,
+            );
+            self.regions.push(Region {
+                slot,
+                file,
+                start: region.start_addr().0,
+                len: region.len(),
+                offset: file_offset.start(),
+            });
+        }
+        let kept: HashSet<u32> = self.regions.iter().map(|region| region.slot).collect();
+        let mut gone: Vec<u32> = old.iter().map(|region| region.slot).collect();
+        gone.retain(|slot| !kept.contains(slot));
+        gone.sort_unstable();
+        gone.dedup();
+        gone
+    }
+
+    /// A descriptor of a slot's file, for a worker.
+    pub(super) fn file(&self, slot: u32) -> std::io::Result<OwnedFd> {
+        let region = self.regions.iter().find(|region| region.slot == slot);
+        let region = region.ok_or(std::io::ErrorKind::NotFound)?;
+        Ok(region.file.try_clone()?.into())
+    }
+}
+
+impl GuestPages for Slots {
+    fn pieces(&self, segments: &[Segment]) -> Option<Vec<(u32, u64, u64)>> {
+        let mut pieces: Vec<(u32, u64, u64)> = Vec::with_capacity(segments.len());
+        for segment in segments {
+            let (mut addr, mut left) = (segment.addr, segment.len);
+            while left > 0 {
+                let holds = |r: &&Region| addr >= r.start && addr - r.start < r.len;
+                let region = self.regions.iter().find(holds)?;
+                let inside = addr - region.start;
+                let len = left.min(region.len - inside);
+                let offset = region.offset.checked_add(inside)?;
+                // mmap needs whole pages: a table whose regions are not made of them is of no use.
+                if offset % 4096 != 0 || len % 4096 != 0 {
+                    return None;
+                }
+                match pieces.last_mut() {
+                    Some((slot, start, have))
+                        if *slot == region.slot && *start + *have == offset =>
+                    {
+                        *have += len;
+                    }
+                    _ => pieces.push((region.slot, offset, len)),
+                }
+                (addr, left) = (addr.checked_add(len)?, left - len);
+            }
+        }
+        Some(pieces)
+    }
+}
+
+/// Whether the front end could take memory away under the device: its files should be sealed
+/// against shrinking.
+pub(super) fn can_shrink(memory: &GuestMemoryMmap) -> bool {
+    use std::os::fd::AsRawFd;
+    memory.iter().filter_map(|region| region.file_offset()).any(|file| {
+        // SAFETY: F_GET_SEALS takes no argument; a file without seals gives an error.
+        let seals = unsafe { libc::fcntl(file.file().as_raw_fd(), libc::F_GET_SEALS) };
+        seals < 0 || seals & libc::F_SEAL_SHRINK == 0
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vm_memory::{FileOffset, GuestAddress};
+
+    fn memory(ranges: &[(u64, usize, u64)]) -> GuestMemoryMmap {
+        let file = || {
+            let file = vmm_sys_util::tempfile::TempFile::new().unwrap().into_file();
+            file.set_len(1 << 20).unwrap();
+            file
+        };
+        let ranges = ranges
+            .iter()
+            .map(|(start, len, offset)| {
+                (GuestAddress(*start), *len, Some(FileOffset::new(file(), *offset)))
+            })
+            .collect::<Vec<_>>();
+        GuestMemoryMmap::from_ranges_with_files(ranges).unwrap()
+    }
+
+    fn segment(addr: u64, len: u64) -> Segment {
+        Segment { addr, len }
+    }
+
+    #[test]
+    fn segments_are_found_joined_and_split_at_borders() {
+        let mut slots = Slots::default();
+        slots.update(&memory(&[(0, 0x4000, 0), (0x4000, 0x4000, 0x1000)]));
+        let pieces = slots.pieces(&[segment(0x1000, 0x1000), segment(0x2000, 0x4000)]);
+        assert_eq!(pieces, Some(vec![(1, 0x1000, 0x3000), (2, 0x1000, 0x2000)]));
+    }
+
+    #[test]
+    fn what_is_not_guest_memory_is_not_found() {
+        let mut slots = Slots::default();
+        slots.update(&memory(&[(0x1000, 0x4000, 0)]));
+        for bad in [segment(0, 0x1000), segment(0x4000, 0x2000), segment(!0xfff, 0x1000)] {
+            assert_eq!(slots.pieces(&[bad]), None, "{bad:x?}");
+        }
+    }
+
+    #[test]
+    fn slots_of_files_that_left_are_told() {
+        let mut slots = Slots::default();
+        let first = memory(&[(0, 0x4000, 0)]);
+        slots.update(&first);
+        assert_eq!(slots.update(&first), Vec::<u32>::new());
+        assert_eq!(slots.update(&memory(&[(0, 0x4000, 0)])), vec![1]);
+        assert_eq!(slots.pieces(&[segment(0, 0x1000)]), Some(vec![(2, 0, 0x1000)]));
+    }
+}

@@ -1,0 +1,246 @@
+//! The virtqueues of one front end: chains come in, answers and events go out. While a queue is
+//! stopped or disabled nothing is written; answers wait, and go out when it goes on. A queue that
+//! was reset meanwhile has forgotten its chains, and so do we.
+
+use std::collections::{BTreeMap, HashMap};
+
+use protocol::plain::Plain;
+use protocol::uapi::{self, Event};
+use vhost_user_backend::{VringRwLock, VringT};
+use virtio_queue::QueueT;
+use vm_memory::{GuestAddressSpace, GuestMemoryAtomic, GuestMemoryMmap};
+
+use super::chain::Chain;
+use super::machine::ChainId;
+use crate::ipc::process::set_nonblocking;
+
+/// The rings as vhost-user-backend keeps them.
+pub(super) type Vring = VringRwLock<GuestMemoryAtomic<GuestMemoryMmap>>;
+
+/// A chain that was taken, with its request.
+pub(super) struct Taken {
+    pub(super) id: ChainId,
+    /// `None`: it is no chain, or too long.
+    pub(super) request: Option<Vec<u8>>,
+    pub(super) room: usize,
+}
+
+#[derive(Default)]
+struct Queue {
+    /// Where the next chain is expected; anywhere else, and the queue was reset.
+    next: u16,
+    /// Answers that could not be written while the queue was stopped.
+    held: Vec<(ChainId, u32, Vec<u8>)>,
+}
+
+/// Events that a session has coming.
+#[derive(Default)]
+struct Waiting {
+    wake: bool,
+    ended: Option<u32>,
+    /// The event queue's avail index when the last WAKE went out: the next one has to wait until
+    /// the driver has made a buffer available since.
+    mark: Option<u16>,
+}
+
+/// See the module.
+pub(super) struct Queues {
+    memory: GuestMemoryAtomic<GuestMemoryMmap>,
+    vrings: Vec<Vring>,
+    queues: [Queue; uapi::NUM_QUEUES],
+    /// Chains that were taken and not answered.
+    chains: HashMap<ChainId, Chain>,
+    last: ChainId,
+    events: BTreeMap<u32, Waiting>,
+}
+
+impl Queues {
+    pub(super) fn new(memory: GuestMemoryAtomic<GuestMemoryMmap>) -> Self {
+        Self {
+            memory,
+            vrings: Vec::new(),
+            queues: Default::default(),
+            chains: HashMap::new(),
+            last: 0,
+            events: BTreeMap::new(),
+        }
+    }
+
+    /// The rings, which are first seen when one of them is kicked.
+    pub(super) fn set_vrings(&mut self, vrings: &[Vring]) {
+        if self.vrings.is_empty() {
+            self.vrings = vrings.to_vec();
+        }
+    }
+
+    /// Looks at a queue that may have been stopped, started or reset. `true`: it was reset.
+    pub(super) fn look(&mut self, queue: usize) -> bool {
+        let Some(vring) = self.vrings.get(queue) else { return false };
+        let ring = vring.get_ref();
+        if !ring.get_queue().ready() || !ring.is_enabled() {
+            return false;
+        }
+        if let Some(call) = ring.get_call() {
+            // User-mode Linux gives a pipe; a full one says all that there is to say.
+            let _ = set_nonblocking(call);
+        }
+        let next = ring.get_queue().next_avail();
+        drop(ring);
+        if next == self.queues[queue].next {
+            return false;
+        }
+        self.queues[queue] = Queue { next, held: Vec::new() };
+        self.chains.retain(|_, chain| chain.queue != queue);
+        if queue == uapi::QUEUE_EVENT as usize {
+            self.events.values_mut().for_each(|waiting| waiting.mark = None);
+        }
+        true
+    }
+
+    /// Writes the answers that a stopped queue held back.
+    pub(super) fn release(&mut self, queue: usize) {
+        for (id, status, body) in std::mem::take(&mut self.queues[queue].held) {
+            self.answer(id, status, body);
+        }
+    }
+
+    /// Takes the next chain, if there is one.
+    pub(super) fn take(&mut self, queue: usize, max: usize) -> Option<Taken> {
+        let vring = self.vrings.get(queue)?;
+        let mut ring = vring.get_mut();
+        if !ring.get_queue().ready() || !ring.is_enabled() {
+            return None;
+        }
+        let memory = self.memory.memory();
+        let chain = ring.get_queue_mut().pop_descriptor_chain(memory)?;
+        self.queues[queue].next = ring.get_queue().next_avail();
+        drop(ring);
+        let (chain, request) = Chain::read(queue, chain, max);
+        self.last += 1;
+        let taken = Taken { id: self.last, request, room: chain.room() };
+        self.chains.insert(self.last, chain);
+        Some(taken)
+    }
+
+    /// Asks for no kicks while a queue is being emptied.
+    pub(super) fn quiet(&mut self, queue: usize) {
+        if let Some(vring) = self.vrings.get(queue) {
+            let _ = vring.disable_notification();
+        }
+    }
+
+    /// Asks for kicks again. `true`: something came meanwhile.
+    pub(super) fn listen(&mut self, queue: usize) -> bool {
+        let Some(vring) = self.vrings.get(queue) else { return false };
+        let ready = vring.get_ref().get_queue().ready();
+        ready && vring.enable_notification().unwrap_or(false)
+    }
+
+    /// Answers a chain, now or when its queue goes on.
+    pub(super) fn answer(&mut self, id: ChainId, status: u32, body: Vec<u8>) {
+        let Some(chain) = self.chains.get(&id) else { return };
+        let Some(vring) = self.vrings.get(chain.queue) else { return };
+        let memory = self.memory.memory();
+        let mut ring = vring.get_mut();
+        // Under the ring's lock: whoever stops the queue has to wait for this, or comes first. A
+        // queue that goes on elsewhere was reset, which `look` will find.
+        let queue = chain.queue;
+        let goes_on = ring.get_queue().next_avail() == self.queues[queue].next;
+        if !ring.get_queue().ready() || !ring.is_enabled() || !goes_on {
+            drop(ring);
+            self.queues[queue].held.push((id, status, body));
+            return;
+        }
+        let written = chain.write(&memory, status, &body);
+        let used = ring.add_used(chain.head, written);
+        let notify = used.is_ok() && ring.needs_notification().unwrap_or(true);
+        if let Err(error) = used {
+            tracing::warn!("an answer could not be handed over: {error}");
+        }
+        if notify {
+            let _ = ring.signal_used_queue();
+        }
+        drop(ring);
+        self.chains.remove(&id);
+    }
+
+    // ---- Events ----
+
+    /// A session's guest is to be woken.
+    pub(super) fn wake(&mut self, session: u32) {
+        self.events.entry(session).or_default().wake = true;
+        self.deliver();
+    }
+
+    /// A session has ended, and its guest is to be told.
+    pub(super) fn ended(&mut self, session: u32, value: u32) {
+        let waiting = self.events.entry(session).or_default();
+        waiting.wake = false;
+        waiting.ended = Some(value);
+        self.deliver();
+    }
+
+    /// A session is gone, and with it what it had coming.
+    pub(super) fn forget(&mut self, session: u32) {
+        self.events.remove(&session);
+    }
+
+    /// All sessions are gone.
+    pub(super) fn forget_all(&mut self) {
+        self.events.clear();
+    }
+
+    /// Puts events into the buffers that the driver has made available.
+    pub(super) fn deliver(&mut self) {
+        const QUEUE: usize = uapi::QUEUE_EVENT as usize;
+        let Some(vring) = self.vrings.get(QUEUE) else { return };
+        let memory = self.memory.memory();
+        let mut ring = vring.get_mut();
+        if !ring.get_queue().ready() || !ring.is_enabled() {
+            return;
+        }
+        let mut used = false;
+        if ring.get_queue().next_avail() != self.queues[QUEUE].next {
+            // It was reset; no buffer of it is kept here, only what was seen of its index.
+            self.queues[QUEUE].next = ring.get_queue().next_avail();
+            self.events.values_mut().for_each(|waiting| waiting.mark = None);
+        }
+        for (session, waiting) in &mut self.events {
+            loop {
+                let order = std::sync::atomic::Ordering::Acquire;
+                let Ok(avail) = ring.get_queue().avail_idx(&*memory, order) else { break };
+                let (kind, value) = if waiting.wake && waiting.mark != Some(avail.0) {
+                    (uapi::EVENT_WAKE, 0)
+                } else if let Some(value) = waiting.ended {
+                    (uapi::EVENT_ENDED, value)
+                } else {
+                    break;
+                };
+                let Some(chain) = ring.get_queue_mut().pop_descriptor_chain(memory.clone()) else {
+                    break;
+                };
+                self.queues[QUEUE].next = ring.get_queue().next_avail();
+                let (chain, _) = Chain::read(QUEUE, chain, 0);
+                let event = Event { kind, session: *session, value, reserved: 0 };
+                let fits = chain.room() >= size_of::<Event>();
+                let written = if fits { chain.write_bytes(&memory, event.as_bytes()) } else { 0 };
+                used |= ring.add_used(chain.head, written).is_ok();
+                if !fits {
+                    // Not a buffer for events; the next may be.
+                    continue;
+                }
+                if kind == uapi::EVENT_WAKE {
+                    waiting.wake = false;
+                    waiting.mark = Some(avail.0);
+                } else {
+                    waiting.ended = None;
+                }
+            }
+        }
+        // New buffers are worth a kick whenever something may have to wait for one.
+        let _ = ring.enable_notification();
+        if used && ring.needs_notification().unwrap_or(true) {
+            let _ = ring.signal_used_queue();
+        }
+    }
+}
