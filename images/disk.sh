@@ -10,7 +10,7 @@
 #
 # Result, under $VIRTIO_CUDA_CACHE/disk/ (links current.qcow2, current.vmlinuz,
 # current.initrd): a qcow2 of one ext4 partition that boots with BIOS and GRUB, or directly:
-#   -kernel current.vmlinuz -initrd current.initrd -append "console=ttyS0 root=LABEL=vcuda-root"
+#   -kernel current.vmlinuz -initrd current.initrd -append "console=ttyS0 root=LABEL=vcuda-root quiet TERM=dumb"
 # It has a serial console where root is logged in. To run something in it, attach a tar
 # archive with a program "run" as a second disk:
 #   -drive if=none,id=run,format=raw,readonly=on,file=run.tar -device virtio-blk-pci,drive=run,serial=vcuda-run
@@ -24,8 +24,6 @@ set -euo pipefail
 SUITE=trixie
 # Least version of the guest's kernel: Debian 13's.
 LEAST=6.12
-# Bumped when the base system changes; the rest is found out by a hash.
-REVISION=1
 PACKAGES=(systemd-sysv udev dbus kmod procps iproute2 e2fsprogs login linux-image-cloud-amd64
     linux-headers-cloud-amd64 dkms initramfs-tools zstd grub-pc-bin grub2-common)
 
@@ -53,7 +51,8 @@ fi
 exec 8>"$DISK/lock"
 flock 8
 
-base="$DISK/base-$SUITE-$REVISION.tar"
+base_key="$({ printf '%s ' "${PACKAGES[@]}" && cat "$parts/setup"; } | sha256sum | cut -c 1-8)"
+base="$DISK/base-$SUITE-$base_key.tar"
 if [ ! -s "$base" ]; then
     ensure_packages mmdebstrap debian-archive-keyring
     log "making the base system of Debian $SUITE (2 minutes, 300 MB to fetch)"
@@ -75,7 +74,7 @@ kernel_version="$(awk '$1 == "linux-image-cloud-amd64" { print $2 }' <<<"$versio
 require_version linux-image-cloud-amd64 "$kernel_version" "$LEAST"
 
 key="$({ printf '%s' "$versions" && cat "$deb" "$parts"/* "${BASH_SOURCE[0]}"; } | sha256sum | cut -c 1-16)"
-name="$SUITE-$REVISION-$key"
+name="$SUITE-$key"
 if [ ! -s "$DISK/$name.qcow2" ]; then
     ensure_packages e2fsprogs fdisk dpkg-dev
     root="$DISK/root.$$"
@@ -112,7 +111,7 @@ if [ ! -s "$DISK/$name.qcow2" ]; then
         cat >/boot/grub/grub.cfg <<CFG
 set timeout=0
 menuentry Debian {
-    linux /boot/$kernel console=ttyS0 root=LABEL=vcuda-root quiet
+    linux /boot/$kernel console=ttyS0 root=LABEL=vcuda-root quiet TERM=dumb
     initrd /boot/initrd.img-${kernel#vmlinuz-}
 }
 CFG'
@@ -136,8 +135,8 @@ CFG'
     "$qemu_img" convert -f raw -O qcow2 "$DISK/$name.raw" "$DISK/$name.qcow2.new"
     mv "$DISK/$name.qcow2.new" "$DISK/$name.qcow2"
     # Earlier disks, of other packages, are of no more use.
-    for old in "$DISK/$SUITE"-*; do
-        case "$old" in "$DISK/$name".*) ;; *) rm -f "$old" ;; esac
+    for old in "$DISK/$SUITE"-* "$DISK/base-$SUITE"-*; do
+        case "$old" in "$DISK/$name".* | "$base") ;; *) rm -f "$old" ;; esac
     done
     log "ready: $DISK/$name.qcow2 ($(du -h "$DISK/$name.qcow2" | cut -f1))"
 else

@@ -254,10 +254,16 @@ progress() {
     local every="$1" file="$2"
     shift 2
     log "full log: $file"
-    if ! "$@" 2>&1 | tee "$file" |
-        awk -v every="$every" -v t0="$(date +%s)" '
-            NR % every == 0 { "date +%s" | getline now; close("date +%s")
-                printf "    %4d s  %5d steps  %s\n", now - t0, NR, substr($0, 1, 70); fflush() }' >&2; then
+    # Bash and not awk: mawk would hold lines back until it has read 4 KiB.
+    if ! "$@" 2>&1 | tee "$file" | (
+        start="$SECONDS" lines=0
+        while IFS= read -r line; do
+            lines=$((lines + 1))
+            if [ $((lines % every)) -eq 0 ]; then
+                printf '    %4d s  %5d steps  %.70s\n' $((SECONDS - start)) "$lines" "$line" >&2
+            fi
+        done
+    ); then
         tail -n 30 "$file" >&2
         die "failed: $* (see $file)"
     fi
