@@ -1,12 +1,37 @@
-//! The guest's libcuda.so.1.
+//! The guest's libcuda.so.1: CUDA's driver API, carried to a worker on the host.
+//!
+//! * [`transport`] is the way to the device: the kernel's driver, or vhost-user without a VM.
+//! * [`session`] puts commands into the ring and waits for answers.
+//! * [`driver`] is the library's state: the session, the devices, [`handles`], the map of the
+//!   program's [`memory`].
+//! * [`entry`] are the functions that programs call; whatever is not among them is exported all
+//!   the same, and says that it is not supported.
 
+mod context;
+mod device;
+mod driver;
+mod entry;
+mod error;
+mod handles;
+mod log;
+mod memory;
+mod objects;
+mod output;
+mod program;
+mod ranges;
+mod session;
+mod thread;
+mod transfer;
 mod transport;
 mod windows;
 
-pub(crate) fn unsupported(_name: &'static str) -> u32 {
-    801
-}
-
+/// Exports of everything that [`entry`] leaves out, and the addresses of all.
 mod exports {
     include!(concat!(env!("OUT_DIR"), "/exports.rs"));
+}
+
+/// The answer of an entry point that there is none of.
+pub(crate) fn unsupported(name: &'static str) -> error::CUresult {
+    log::unsupported(name);
+    error::CuError::NOT_SUPPORTED.0
 }

@@ -44,3 +44,9 @@ pub fn reserve(range: Range<usize>) -> io::Result<()> {
     }
     Ok(())
 }
+
+/// Gives a reservation up.
+pub fn release(range: Range<usize>) {
+    // SAFETY: the range was reserved by `reserve`, and nothing was put into it.
+    unsafe { libc::munmap(range.start as *mut libc::c_void, range.len()) };
+}

@@ -1,41 +1,12 @@
 //! The "guest memory" of a front end without a VM: a sealed memfd, with an allocator of pages.
 
 use super::super::TransportError;
-use std::collections::BTreeMap;
+use crate::ranges::FreeRanges;
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd};
 
 /// Guest-physical pages are those of the device's own page size.
 pub const PAGE: usize = 4096;
-
-/// Free ranges by offset; neighbours are always joined.
-#[derive(Default)]
-struct FreeRanges(BTreeMap<u64, u64>);
-
-impl FreeRanges {
-    fn take(&mut self, len: u64) -> Option<u64> {
-        let (&at, &room) = self.0.iter().find(|&(_, &room)| room >= len)?;
-        self.0.remove(&at);
-        if room > len {
-            self.0.insert(at + len, room - len);
-        }
-        Some(at)
-    }
-
-    fn give(&mut self, mut at: u64, mut len: u64) {
-        if let Some((&before, &room)) = self.0.range(..at).next_back()
-            && before + room == at
-        {
-            self.0.remove(&before);
-            at = before;
-            len += room;
-        }
-        if let Some(room) = self.0.remove(&(at + len)) {
-            len += room;
-        }
-        self.0.insert(at, len);
-    }
-}
 
 /// A sparse memfd that can neither shrink nor grow; its offsets are the guest-physical addresses.
 pub struct GuestMemory {

@@ -1,0 +1,120 @@
+//! The library's one state, made by `cuInit`.
+
+use crate::device::{self, Device};
+use crate::error::{CuError, CuResult};
+use crate::handles::{self, Handles, Object};
+use crate::log::say;
+use crate::memory::Memory;
+use crate::session::Session;
+use crate::transfer::Uploads;
+use crate::{output, windows};
+use parking_lot::Mutex;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+
+/// What a process has once `cuInit` has succeeded.
+pub struct Driver {
+    pub session: Session,
+    /// The devices that the program sees, in its order.
+    pub devices: Vec<Device>,
+    pub handles: Handles,
+    pub memory: Memory,
+    pub uploads: Uploads,
+}
+
+static DRIVER: OnceLock<Driver> = OnceLock::new();
+static INITIALISING: Mutex<()> = Mutex::new(());
+/// This process is a child of the one that called `cuInit`.
+static FORKED: AtomicBool = AtomicBool::new(false);
+/// Descriptors that only the process itself may hold.
+static DESCRIPTORS: [AtomicI32; 4] = [const { AtomicI32::new(-1) }; 4];
+
+/// The library, if it was initialised.
+#[inline]
+pub fn driver() -> CuResult<&'static Driver> {
+    if FORKED.load(Ordering::Relaxed) {
+        return Err(CuError::NOT_INITIALIZED);
+    }
+    DRIVER.get().ok_or(CuError::NOT_INITIALIZED)
+}
+
+/// `cuInit`. A failure is not remembered: the device may appear later.
+pub fn init() -> CuResult<&'static Driver> {
+    if FORKED.load(Ordering::Relaxed) {
+        return Err(CuError::NOT_INITIALIZED);
+    }
+    if let Some(driver) = DRIVER.get() {
+        return Ok(driver);
+    }
+    let _one_at_a_time = INITIALISING.lock();
+    if let Some(driver) = DRIVER.get() {
+        return Ok(driver);
+    }
+    let driver = start()?;
+    for (slot, fd) in DESCRIPTORS.iter().zip(driver.session.transport().descriptors()) {
+        slot.store(fd, Ordering::Relaxed);
+    }
+    // SAFETY: the handler only stores and closes, which a child may do after fork.
+    unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    Ok(DRIVER.get_or_init(|| driver))
+}
+
+fn start() -> CuResult<Driver> {
+    for range in [windows::DEVICE, windows::PINNED, handles::WINDOW] {
+        if let Err(error) = windows::reserve(range.clone()) {
+            say!(Error, "addresses from {:#x} on are taken: {error}", range.start);
+            return Err(CuError::OUT_OF_MEMORY);
+        }
+    }
+    let started = Session::start().map_err(|error| {
+        say!(Error, "no device: {error}");
+        CuError::NO_DEVICE
+    });
+    let driver = started.and_then(|session| {
+        let devices = device::fetch(&session)?;
+        if devices.is_empty() {
+            say!(Error, "the program sees no device: look at CUDA_VISIBLE_DEVICES");
+            return Err(CuError::NO_DEVICE);
+        }
+        let (handles, memory) = (Handles::default(), Memory::default());
+        for device in &devices {
+            let context = device.primary_context;
+            context.set_handle(handles.insert(Object::Context(context))?);
+        }
+        Ok(Driver { session, devices, handles, memory, uploads: Uploads::default() })
+    });
+    if driver.is_err() {
+        for range in [windows::DEVICE, windows::PINNED, handles::WINDOW] {
+            windows::release(range);
+        }
+    }
+    driver
+}
+
+extern "C" fn in_child() {
+    FORKED.store(true, Ordering::Relaxed);
+    for slot in &DESCRIPTORS {
+        let fd = slot.swap(-1, Ordering::Relaxed);
+        if fd >= 0 {
+            // SAFETY: the child's copy of a descriptor that it has no use for.
+            unsafe { libc::close(fd) };
+        }
+    }
+}
+
+impl Driver {
+    /// The device of a number, as the program counts.
+    pub fn device(&self, number: i32) -> CuResult<&Device> {
+        usize::try_from(number)
+            .ok()
+            .and_then(|number| self.devices.get(number))
+            .ok_or(CuError::INVALID_DEVICE)
+    }
+
+    /// To be called where CUDA would have written what kernels printed.
+    pub fn flush_output(&self) {
+        if self.session.has_output() {
+            output::fetch(&self.session);
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Contexts: the device's primary one, those that the program creates, and each thread's stack.
+
+use super::args::{In, Out};
+use crate::context::{Context, current};
+use crate::device::Device;
+use crate::driver::{Driver, driver};
+use crate::error::{CuError, CuResult};
+use crate::handles::{Handle, Object};
+use crate::thread;
+use protocol::calls::{
+    CuCtxSynchronize, VcudaCtxCreate, VcudaCtxDestroy, VcudaPrimaryCtxRelease,
+    VcudaPrimaryCtxRetain, VcudaPrimaryCtxSetFlags,
+};
+
+/// CU_CTX_FLAGS_MASK.
+const FLAGS: u32 = 0xff;
+
+/// The context of a handle; 0 is the current one.
+fn context_of(driver: &Driver, handle: Handle) -> CuResult<&'static Context> {
+    if handle == 0 {
+        return current();
+    }
+    let context: &Context = driver.handles.get(handle).map_err(|_| CuError::INVALID_CONTEXT)?;
+    if context.is_alive() { Ok(context) } else { Err(CuError::CONTEXT_IS_DESTROYED) }
+}
+
+/// A context ends, with all that it held.
+fn end_context(driver: &Driver, context: &'static Context) {
+    context.end();
+    driver.memory.forget_context(context.handle());
+    driver.session.forget_errors();
+    driver.flush_output();
+}
+
+fn end_primary(driver: &Driver, device: &Device) -> CuResult {
+    let context = device.primary_context;
+    let release = VcudaPrimaryCtxRelease { dev: device.number, ctx: context.id() };
+    let result = driver.session.call(&release);
+    end_context(driver, context);
+    result
+}
+
+fn reset_primary(number: i32) -> CuResult {
+    let driver = driver()?;
+    let device = driver.device(number)?;
+    let mut primary = device.primary.lock();
+    if primary.count == 0 {
+        return Ok(());
+    }
+    primary.count = 0;
+    end_primary(driver, device)
+}
+
+fn release_primary(number: i32) -> CuResult {
+    let driver = driver()?;
+    let device = driver.device(number)?;
+    let mut primary = device.primary.lock();
+    primary.count = primary.count.checked_sub(1).ok_or(CuError::INVALID_CONTEXT)?;
+    if primary.count > 0 {
+        return Ok(());
+    }
+    end_primary(driver, device)
+}
+
+fn set_primary_flags(number: i32, flags: u32) -> CuResult {
+    if flags & !FLAGS != 0 {
+        return Err(CuError::INVALID_VALUE);
+    }
+    let driver = driver()?;
+    let device = driver.device(number)?;
+    let mut primary = device.primary.lock();
+    driver.session.call(&VcudaPrimaryCtxSetFlags { dev: device.number, flags })?;
+    primary.flags = flags;
+    device.primary_context.set_flags(flags);
+    Ok(())
+}
+
+fn create(out: Out<Handle>, flags: u32, number: i32) -> CuResult {
+    out.check()?;
+    let driver = driver()?;
+    let device = driver.device(number)?;
+    let id = driver.session.mint();
+    driver.session.call(&VcudaCtxCreate { dev: device.number, flags, ctx: id })?;
+    let context = Context::new(id, number, false, flags);
+    context.set_handle(driver.handles.insert(Object::Context(context))?);
+    thread::push(context);
+    out.set(context.handle())
+}
+
+fn destroy(handle: Handle) -> CuResult {
+    let driver = driver()?;
+    let context: &Context = driver.handles.get(handle).map_err(|_| CuError::INVALID_CONTEXT)?;
+    if context.primary {
+        return Err(CuError::INVALID_CONTEXT);
+    }
+    driver.handles.remove::<&Context>(handle)?;
+    if thread::current() == Some(context) {
+        thread::pop();
+    }
+    let result = driver.session.call(&VcudaCtxDestroy { ctx: context.id() });
+    end_context(driver, context);
+    result
+}
+
+fn push(handle: Handle) -> CuResult {
+    let driver = driver()?;
+    let context: &'static Context =
+        driver.handles.get(handle).map_err(|_| CuError::INVALID_CONTEXT)?;
+    thread::push(context);
+    Ok(())
+}
+
+fn pop(out: Out<Handle>) -> CuResult {
+    driver()?;
+    let context = thread::pop().ok_or(CuError::INVALID_CONTEXT)?;
+    out.set_if_wanted(context.handle());
+    Ok(())
+}
+
+fn synchronize(driver: &Driver) -> CuResult {
+    let result = driver.session.synchronize(&CuCtxSynchronize {});
+    driver.flush_output();
+    result
+}
+
+entries! {
+    fn cuDevicePrimaryCtxRetain(out: Out<Handle>, number: i32) {
+        out.check()?;
+        let driver = driver()?;
+        let device = driver.device(number)?;
+        let mut primary = device.primary.lock();
+        if primary.count == 0 {
+            let id = driver.session.mint();
+            driver.session.call(&VcudaPrimaryCtxRetain { dev: device.number, ctx: id })?;
+            device.primary_context.revive(id);
+        }
+        primary.count += 1;
+        out.set(device.primary_context.handle())
+    }
+
+    fn cuDevicePrimaryCtxRelease(number: i32) { release_primary(number) }
+    fn cuDevicePrimaryCtxRelease_v2(number: i32) { release_primary(number) }
+    fn cuDevicePrimaryCtxReset(number: i32) { reset_primary(number) }
+    fn cuDevicePrimaryCtxReset_v2(number: i32) { reset_primary(number) }
+    fn cuDevicePrimaryCtxSetFlags(number: i32, flags: u32) { set_primary_flags(number, flags) }
+    fn cuDevicePrimaryCtxSetFlags_v2(number: i32, flags: u32) { set_primary_flags(number, flags) }
+
+    fn cuDevicePrimaryCtxGetState(number: i32, flags: Out<u32>, active: Out<i32>) {
+        let primary = driver()?.device(number)?.primary.lock();
+        flags.set(primary.flags)?;
+        active.set(i32::from(primary.count > 0))
+    }
+
+    fn cuCtxCreate_v2(out: Out<Handle>, flags: u32, device: i32) { create(out, flags, device) }
+
+    fn cuCtxCreate_v3(
+        out: Out<Handle>, affinity: In<u8>, count: i32, flags: u32, device: i32,
+    ) {
+        if !affinity.is_null() && count > 0 {
+            return Err(CuError::NOT_SUPPORTED);
+        }
+        create(out, flags, device)
+    }
+
+    /// `parameters`: execution affinities, their number, and a graphics context to share with.
+    fn cuCtxCreate_v4(out: Out<Handle>, parameters: In<[usize; 3]>, flags: u32, device: i32) {
+        if parameters.optional().is_some_and(|p| p[0] != 0 || p[2] != 0) {
+            return Err(CuError::NOT_SUPPORTED);
+        }
+        create(out, flags, device)
+    }
+
+    fn cuCtxDestroy(handle: Handle) { destroy(handle) }
+    fn cuCtxDestroy_v2(handle: Handle) { destroy(handle) }
+    fn cuCtxPushCurrent(handle: Handle) { push(handle) }
+    fn cuCtxPushCurrent_v2(handle: Handle) { push(handle) }
+    fn cuCtxPopCurrent(out: Out<Handle>) { pop(out) }
+    fn cuCtxPopCurrent_v2(out: Out<Handle>) { pop(out) }
+
+    fn cuCtxSetCurrent(handle: Handle) {
+        let driver = driver()?;
+        if handle == 0 {
+            thread::pop();
+            return Ok(());
+        }
+        let context = driver.handles.get(handle).map_err(|_| CuError::INVALID_CONTEXT)?;
+        thread::set_current(Some(context));
+        Ok(())
+    }
+
+    fn cuCtxGetCurrent(out: Out<Handle>) {
+        driver()?;
+        out.set(thread::current().map_or(0, Context::handle))
+    }
+
+    fn cuCtxGetDevice(device: Out<i32>) {
+        driver()?;
+        device.set(current()?.device)
+    }
+
+    fn cuCtxGetDevice_v2(device: Out<i32>, handle: Handle) {
+        device.set(context_of(driver()?, handle)?.device)
+    }
+
+    fn cuCtxGetFlags(flags: Out<u32>) {
+        driver()?;
+        flags.set(current()?.flags())
+    }
+
+    fn cuCtxSetFlags(flags: u32) {
+        driver()?;
+        if flags & !FLAGS != 0 {
+            return Err(CuError::INVALID_VALUE);
+        }
+        current()?.set_flags(flags);
+        Ok(())
+    }
+
+    fn cuCtxGetId(handle: Handle, id: Out<u64>) {
+        id.set(context_of(driver()?, handle)?.unique)
+    }
+
+    fn cuCtxGetApiVersion(handle: Handle, version: Out<u32>) {
+        context_of(driver()?, handle)?;
+        version.set(3020)
+    }
+
+    fn cuCtxSynchronize() { synchronize(crate::context::driver()?) }
+
+    fn cuCtxSynchronize_v2(handle: Handle) {
+        let driver = driver()?;
+        let context = context_of(driver, handle)?;
+        let before = thread::current();
+        thread::set_current(Some(context));
+        let result = synchronize(driver);
+        thread::set_current(before);
+        result
+    }
+}

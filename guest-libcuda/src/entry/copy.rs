@@ -1,0 +1,53 @@
+//! Copies of contiguous bytes.
+
+use super::stream::stream_id;
+use crate::context;
+use crate::error::CuResult;
+use crate::handles::Handle;
+use crate::transfer::{self, Copy};
+
+fn blocking(dst: u64, src: u64, len: usize, null: usize) -> CuResult {
+    let driver = context::driver()?;
+    transfer::copy(driver, Copy { dst, src, len, stream: null as u64, blocking: true })
+}
+
+fn queued(dst: u64, src: u64, len: usize, stream: Handle, null: usize) -> CuResult {
+    let driver = context::driver()?;
+    let stream = stream_id(driver, stream, null)?;
+    transfer::copy(driver, Copy { dst, src, len, stream, blocking: false })
+}
+
+entries! {
+    fn cuMemcpy, fn cuMemcpy_ptds(dst: u64, src: u64, len: usize) |null| {
+        blocking(dst, src, len, null)
+    }
+    fn cuMemcpyAsync, fn cuMemcpyAsync_ptsz(
+        dst: u64, src: u64, len: usize, stream: Handle,
+    ) |null| {
+        queued(dst, src, len, stream, null)
+    }
+    fn cuMemcpyHtoD_v2, fn cuMemcpyHtoD_v2_ptds(dst: u64, src: u64, len: usize) |null| {
+        blocking(dst, src, len, null)
+    }
+    fn cuMemcpyDtoH_v2, fn cuMemcpyDtoH_v2_ptds(dst: u64, src: u64, len: usize) |null| {
+        blocking(dst, src, len, null)
+    }
+    fn cuMemcpyDtoD_v2, fn cuMemcpyDtoD_v2_ptds(dst: u64, src: u64, len: usize) |null| {
+        blocking(dst, src, len, null)
+    }
+    fn cuMemcpyHtoDAsync_v2, fn cuMemcpyHtoDAsync_v2_ptsz(
+        dst: u64, src: u64, len: usize, stream: Handle,
+    ) |null| {
+        queued(dst, src, len, stream, null)
+    }
+    fn cuMemcpyDtoHAsync_v2, fn cuMemcpyDtoHAsync_v2_ptsz(
+        dst: u64, src: u64, len: usize, stream: Handle,
+    ) |null| {
+        queued(dst, src, len, stream, null)
+    }
+    fn cuMemcpyDtoDAsync_v2, fn cuMemcpyDtoDAsync_v2_ptsz(
+        dst: u64, src: u64, len: usize, stream: Handle,
+    ) |null| {
+        queued(dst, src, len, stream, null)
+    }
+}

@@ -1,0 +1,242 @@
+//! Copies of rectangles and boxes, without arrays.
+
+use super::args::In;
+use super::stream::stream_id;
+use crate::context;
+use crate::driver::Driver;
+use crate::error::{CuError, CuResult};
+use crate::handles::Handle;
+use crate::memory::Place;
+use crate::transfer::{self, Copy, INLINE};
+use protocol::calls::VcudaCopy2D;
+
+const ARRAY: u32 = 3;
+const HOST: u32 = 1;
+
+/// `CUDA_MEMCPY2D`, as C has it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Memcpy2D {
+    src: Side2D,
+    dst: Side2D,
+    width: usize,
+    height: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Side2D {
+    x: usize,
+    y: usize,
+    kind: u32,
+    host: usize,
+    device: u64,
+    array: usize,
+    pitch: usize,
+}
+
+/// `CUDA_MEMCPY3D`, as C has it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Memcpy3D {
+    src: Side3D,
+    dst: Side3D,
+    width: usize,
+    height: usize,
+    depth: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Side3D {
+    x: usize,
+    y: usize,
+    z: usize,
+    lod: usize,
+    kind: u32,
+    host: usize,
+    device: u64,
+    array: usize,
+    reserved: usize,
+    pitch: usize,
+    height: usize,
+}
+
+/// A side of a copy: where its first byte is, and how far rows and slices are apart.
+#[derive(Clone, Copy)]
+struct Side {
+    address: u64,
+    pitch: usize,
+    slice: usize,
+}
+
+struct Shape {
+    width: usize,
+    height: usize,
+    depth: usize,
+}
+
+fn base(kind: u32, host: usize, device: u64) -> CuResult<u64> {
+    match kind {
+        HOST => Ok(host as u64),
+        // Device, or unified: the address says what it is.
+        2 | 4 => Ok(device),
+        ARRAY => Err(CuError::NOT_SUPPORTED),
+        _ => Err(CuError::INVALID_VALUE),
+    }
+}
+
+fn offset(parts: &[(usize, usize)]) -> CuResult<u64> {
+    parts.iter().try_fold(0u64, |sum, &(count, step)| {
+        let part = (count as u64).checked_mul(step as u64).ok_or(CuError::INVALID_VALUE)?;
+        sum.checked_add(part).ok_or(CuError::INVALID_VALUE)
+    })
+}
+
+impl Side2D {
+    fn side(&self, width: usize, height: usize) -> CuResult<Side> {
+        let pitch = if self.pitch == 0 { self.x + width } else { self.pitch };
+        if pitch < width && height > 1 {
+            return Err(CuError::INVALID_VALUE);
+        }
+        let start = base(self.kind, self.host, self.device)?;
+        let address = start + offset(&[(self.x, 1), (self.y, pitch)])?;
+        Ok(Side { address, pitch, slice: 0 })
+    }
+}
+
+impl Side3D {
+    fn side(&self, shape: &Shape) -> CuResult<Side> {
+        let pitch = if self.pitch == 0 { self.x + shape.width } else { self.pitch };
+        let height = if self.height == 0 { self.y + shape.height } else { self.height };
+        if pitch < shape.width || height < shape.height {
+            return Err(CuError::INVALID_VALUE);
+        }
+        let slice = pitch.checked_mul(height).ok_or(CuError::INVALID_VALUE)?;
+        let start = base(self.kind, self.host, self.device)?;
+        let address = start + offset(&[(self.x, 1), (self.y, pitch), (self.z, slice)])?;
+        Ok(Side { address, pitch, slice })
+    }
+}
+
+/// One slice.
+fn rectangle(
+    driver: &Driver,
+    (dst, src): (Side, Side),
+    (width, height): (usize, usize),
+    stream: u64,
+    blocking: bool,
+) -> CuResult {
+    let whole = |side: &Side| side.pitch == width || height == 1;
+    if whole(&dst) && whole(&src) {
+        let len = width * height;
+        return transfer::copy(
+            driver,
+            Copy { dst: dst.address, src: src.address, len, stream, blocking },
+        );
+    }
+    let span = |side: &Side| offset(&[(height - 1, side.pitch), (width, 1)]);
+    let dst_place = driver.memory.place(dst.address, span(&dst)?)?;
+    let src_place = driver.memory.place(src.address, span(&src)?)?;
+    let rows = (0..height).map(|row| Copy {
+        dst: dst.address + (row * dst.pitch) as u64,
+        src: src.address + (row * src.pitch) as u64,
+        len: width,
+        stream,
+        blocking: false,
+    });
+    match (dst_place, src_place) {
+        (
+            Place::Visible { address: dst_at, host: dst_host },
+            Place::Visible { address: src_at, host: src_host },
+        ) => {
+            driver.session.post(&VcudaCopy2D {
+                dst: dst_at,
+                dst_pitch: dst.pitch,
+                src: src_at,
+                src_pitch: src.pitch,
+                width,
+                height,
+                h_stream: stream,
+            })?;
+            if blocking && (dst_host || src_host) {
+                transfer::synchronize(driver, stream)?;
+            }
+            Ok(())
+        }
+        (Place::Pageable, Place::Visible { address, .. }) if width <= INLINE => {
+            let first = src.address;
+            let rows = rows.map(|row| Copy { src: row.src - first + address, ..row });
+            transfer::download_rows(driver, rows)
+        }
+        _ => {
+            for row in rows {
+                transfer::copy(driver, row)?;
+            }
+            if blocking {
+                transfer::synchronize(driver, stream)?;
+            }
+            Ok(())
+        }
+    }
+}
+
+fn copy_2d(copy: Memcpy2D, stream: Handle, null: usize, blocking: bool) -> CuResult {
+    let driver = context::driver()?;
+    let stream = stream_id(driver, stream, null)?;
+    let (width, height) = (copy.width, copy.height);
+    if width == 0 || height == 0 {
+        return Ok(());
+    }
+    let sides = (copy.dst.side(width, height)?, copy.src.side(width, height)?);
+    rectangle(driver, sides, (width, height), stream, blocking)
+}
+
+fn copy_3d(copy: Memcpy3D, stream: Handle, null: usize, blocking: bool) -> CuResult {
+    let driver = context::driver()?;
+    let stream = stream_id(driver, stream, null)?;
+    let shape = Shape { width: copy.width, height: copy.height, depth: copy.depth };
+    if shape.width == 0 || shape.height == 0 || shape.depth == 0 {
+        return Ok(());
+    }
+    let (dst, src) = (copy.dst.side(&shape)?, copy.src.side(&shape)?);
+    let size = (shape.width, shape.height);
+    for slice in 0..shape.depth {
+        let at = |side: Side| Side { address: side.address + (slice * side.slice) as u64, ..side };
+        rectangle(driver, (at(dst), at(src)), size, stream, blocking)?;
+    }
+    Ok(())
+}
+
+entries! {
+    fn cuMemcpy2D_v2, fn cuMemcpy2D_v2_ptds(copy: In<Memcpy2D>) |null| {
+        copy_2d(copy.get()?, 0, null, true)
+    }
+    fn cuMemcpy2DUnaligned_v2, fn cuMemcpy2DUnaligned_v2_ptds(copy: In<Memcpy2D>) |null| {
+        copy_2d(copy.get()?, 0, null, true)
+    }
+    fn cuMemcpy2DAsync_v2, fn cuMemcpy2DAsync_v2_ptsz(
+        copy: In<Memcpy2D>, stream: Handle,
+    ) |null| {
+        copy_2d(copy.get()?, stream, null, false)
+    }
+    fn cuMemcpy3D_v2, fn cuMemcpy3D_v2_ptds(copy: In<Memcpy3D>) |null| {
+        copy_3d(copy.get()?, 0, null, true)
+    }
+    fn cuMemcpy3DAsync_v2, fn cuMemcpy3DAsync_v2_ptsz(
+        copy: In<Memcpy3D>, stream: Handle,
+    ) |null| {
+        copy_3d(copy.get()?, stream, null, false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn structures_have_the_sizes_that_c_gives_them() {
+        assert_eq!(size_of::<Memcpy2D>(), 128);
+        assert_eq!(size_of::<Memcpy3D>(), 200);
+    }
+}

@@ -1,0 +1,91 @@
+//! Events.
+
+use super::args::Out;
+use super::stream::stream_id;
+use crate::context;
+use crate::driver;
+use crate::error::{CuError, CuResult};
+use crate::handles::{Handle, Object};
+use crate::objects::Event;
+use protocol::calls::{
+    CuEventCreate, CuEventDestroyV2, CuEventElapsedTimeV2, CuEventQuery, CuEventRecordWithFlags,
+    CuEventSynchronize,
+};
+use std::sync::Arc;
+
+const DISABLE_TIMING: u32 = 2;
+const INTERPROCESS: u32 = 4;
+
+fn destroy(handle: Handle) -> CuResult {
+    let driver = driver::driver()?;
+    let event: Arc<Event> = driver.handles.remove(handle)?;
+    driver.session.post(&CuEventDestroyV2 { h_event: event.id })
+}
+
+fn record(event: Handle, stream: Handle, flags: u32, null: usize) -> CuResult {
+    if flags & !1 != 0 {
+        return Err(CuError::INVALID_VALUE);
+    }
+    let driver = context::driver()?;
+    let event: Arc<Event> = driver.handles.get(event)?;
+    let h_stream = stream_id(driver, stream, null)?;
+    driver.session.post(&CuEventRecordWithFlags { h_event: event.id, h_stream, flags })
+}
+
+fn elapsed(ms: Out<f32>, start: Handle, end: Handle) -> CuResult {
+    ms.check()?;
+    let driver = driver::driver()?;
+    let start: Arc<Event> = driver.handles.get(start)?;
+    let end: Arc<Event> = driver.handles.get(end)?;
+    if (start.flags | end.flags) & DISABLE_TIMING != 0 {
+        return Err(CuError::INVALID_HANDLE);
+    }
+    let times = CuEventElapsedTimeV2 { h_start: start.id, h_end: end.id };
+    ms.set(driver.session.synchronize(&times)?.p_milliseconds)
+}
+
+entries! {
+    fn cuEventCreate(out: Out<Handle>, flags: u32) {
+        out.check()?;
+        if flags & !7 != 0 || flags & INTERPROCESS != 0 && flags & DISABLE_TIMING == 0 {
+            return Err(CuError::INVALID_VALUE);
+        }
+        if flags & INTERPROCESS != 0 {
+            return Err(CuError::NOT_SUPPORTED);
+        }
+        let driver = context::driver()?;
+        let id = driver.session.mint();
+        driver.session.post(&CuEventCreate { ph_event: id, flags })?;
+        out.set(driver.handles.insert(Object::Event(Arc::new(Event { id, flags })))?)
+    }
+
+    fn cuEventDestroy(event: Handle) { destroy(event) }
+    fn cuEventDestroy_v2(event: Handle) { destroy(event) }
+
+    fn cuEventRecord, fn cuEventRecord_ptsz(event: Handle, stream: Handle) |null| {
+        record(event, stream, 0, null)
+    }
+
+    fn cuEventRecordWithFlags, fn cuEventRecordWithFlags_ptsz(
+        event: Handle, stream: Handle, flags: u32,
+    ) |null| {
+        record(event, stream, flags, null)
+    }
+
+    fn cuEventQuery(event: Handle) {
+        let driver = driver::driver()?;
+        let event: Arc<Event> = driver.handles.get(event)?;
+        driver.session.synchronize(&CuEventQuery { h_event: event.id })
+    }
+
+    fn cuEventSynchronize(event: Handle) {
+        let driver = driver::driver()?;
+        let event: Arc<Event> = driver.handles.get(event)?;
+        let result = driver.session.synchronize(&CuEventSynchronize { h_event: event.id });
+        driver.flush_output();
+        result
+    }
+
+    fn cuEventElapsedTime(ms: Out<f32>, start: Handle, end: Handle) { elapsed(ms, start, end) }
+    fn cuEventElapsedTime_v2(ms: Out<f32>, start: Handle, end: Handle) { elapsed(ms, start, end) }
+}

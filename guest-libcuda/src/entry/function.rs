@@ -1,0 +1,186 @@
+//! Functions of modules and kernels of libraries. A kernel is as good as a function in every call
+//! that takes one, so both are the same here and `cuKernelGetFunction` gives its argument back.
+
+use super::args::Out;
+use super::library::module_of;
+use crate::context;
+use crate::driver::{Driver, driver};
+use crate::error::{CuError, CuResult};
+use crate::handles::Handle;
+use crate::log::say;
+use crate::objects::{Function, Origin};
+use protocol::calls::{
+    CuFuncGetAttribute, CuFuncIsLoaded, CuFuncLoad, CuFuncSetAttribute, CuFuncSetCacheConfig,
+    CuKernelGetAttribute, CuKernelSetAttribute, CuKernelSetCacheConfig,
+};
+use std::ffi::{CString, c_char};
+use std::sync::{Arc, OnceLock};
+
+/// CU_FUNC_ATTRIBUTE_MAX.
+const ATTRIBUTES: u32 = 16;
+
+/// A function as the worker described it.
+pub fn new_function(id: u64, name: &str, origin: Origin, layout: &[u8]) -> CuResult<Function> {
+    let (parameters, parameter_bytes) = Function::parse_layout(layout).ok_or_else(|| {
+        say!(Error, "the layout of {name}'s parameters makes no sense");
+        CuError::UNKNOWN
+    })?;
+    Ok(Function {
+        id,
+        name: CString::new(name).map_err(|_| CuError::INVALID_VALUE)?,
+        origin,
+        parameters,
+        parameter_bytes,
+        attributes: Default::default(),
+        max_threads: OnceLock::new(),
+        occupancy: Default::default(),
+    })
+}
+
+/// An attribute, remembered until it may have changed.
+pub fn attribute(driver: &Driver, function: &Function, attribute: u32) -> CuResult<i32> {
+    if attribute >= ATTRIBUTES {
+        return Err(CuError::INVALID_VALUE);
+    }
+    if let Some(&value) = function.attributes.lock().get(&attribute) {
+        return Ok(value);
+    }
+    let call = CuFuncGetAttribute { attrib: attribute, hfunc: function.id };
+    let value = driver.session.call(&call)?.pi;
+    function.attributes.lock().insert(attribute, value);
+    Ok(value)
+}
+
+fn kernel_attribute(
+    driver: &Driver,
+    function: &Function,
+    attribute: u32,
+    device: i32,
+) -> CuResult<i32> {
+    if attribute >= ATTRIBUTES {
+        return Err(CuError::INVALID_VALUE);
+    }
+    // Devices may differ: those of others than the first are kept apart.
+    let key = attribute | (device as u32) << 8;
+    if let Some(&value) = function.attributes.lock().get(&key) {
+        return Ok(value);
+    }
+    let dev = driver.device(device)?.number;
+    let call = CuKernelGetAttribute { attrib: attribute, kernel: function.id, dev };
+    let value = driver.session.call(&call)?.pi;
+    function.attributes.lock().insert(key, value);
+    Ok(value)
+}
+
+fn forget_answers(function: &Function) {
+    function.attributes.lock().clear();
+    function.occupancy.lock().clear();
+}
+
+fn parameter(function: Handle, index: usize, offset: Out<usize>, size: Out<usize>) -> CuResult {
+    offset.check()?;
+    let function: Arc<Function> = driver()?.handles.get(function)?;
+    let parameter = function.parameters.get(index).ok_or(CuError::INVALID_VALUE)?;
+    offset.set(parameter.offset)?;
+    size.set_if_wanted(parameter.size);
+    Ok(())
+}
+
+fn name(out: Out<*const c_char>, function: Handle) -> CuResult {
+    let function: Arc<Function> = driver()?.handles.get(function)?;
+    out.set(function.name.as_ptr())
+}
+
+entries! {
+    fn cuKernelGetFunction(out: Out<Handle>, kernel: Handle) {
+        let _: Arc<Function> = context::driver()?.handles.get(kernel)?;
+        out.set(kernel)
+    }
+
+    fn cuFuncGetModule(out: Out<Handle>, function: Handle) {
+        out.check()?;
+        let driver = driver()?;
+        let function: Arc<Function> = driver.handles.get(function)?;
+        out.set(match function.origin {
+            Origin::Module(module) => module,
+            Origin::Library(library) => module_of(driver, library)?,
+        })
+    }
+
+    fn cuFuncGetName(out: Out<*const c_char>, function: Handle) { name(out, function) }
+    fn cuKernelGetName(out: Out<*const c_char>, kernel: Handle) { name(out, kernel) }
+
+    fn cuFuncGetParamInfo(
+        function: Handle, index: usize, offset: Out<usize>, size: Out<usize>,
+    ) {
+        parameter(function, index, offset, size)
+    }
+
+    fn cuKernelGetParamInfo(
+        kernel: Handle, index: usize, offset: Out<usize>, size: Out<usize>,
+    ) {
+        parameter(kernel, index, offset, size)
+    }
+
+    fn cuFuncGetAttribute(out: Out<i32>, number: u32, function: Handle) {
+        out.check()?;
+        let driver = driver()?;
+        let function: Arc<Function> = driver.handles.get(function)?;
+        out.set(attribute(driver, &function, number)?)
+    }
+
+    fn cuFuncSetAttribute(function: Handle, attrib: u32, value: i32) {
+        let driver = driver()?;
+        let function: Arc<Function> = driver.handles.get(function)?;
+        forget_answers(&function);
+        driver.session.call(&CuFuncSetAttribute { hfunc: function.id, attrib, value })
+    }
+
+    fn cuKernelGetAttribute(out: Out<i32>, number: u32, kernel: Handle, device: i32) {
+        out.check()?;
+        let driver = driver()?;
+        let function: Arc<Function> = driver.handles.get(kernel)?;
+        out.set(kernel_attribute(driver, &function, number, device)?)
+    }
+
+    fn cuKernelSetAttribute(attrib: u32, value: i32, kernel: Handle, device: i32) {
+        let driver = driver()?;
+        let dev = driver.device(device)?.number;
+        let function: Arc<Function> = driver.handles.get(kernel)?;
+        forget_answers(&function);
+        let call = CuKernelSetAttribute { attrib, val: value, kernel: function.id, dev };
+        driver.session.call(&call)
+    }
+
+    fn cuFuncSetCacheConfig(function: Handle, config: u32) {
+        let driver = driver()?;
+        let function: Arc<Function> = driver.handles.get(function)?;
+        driver.session.call(&CuFuncSetCacheConfig { hfunc: function.id, config })
+    }
+
+    fn cuKernelSetCacheConfig(kernel: Handle, config: u32, device: i32) {
+        let driver = driver()?;
+        let dev = driver.device(device)?.number;
+        let function: Arc<Function> = driver.handles.get(kernel)?;
+        driver.session.call(&CuKernelSetCacheConfig { kernel: function.id, config, dev })
+    }
+
+    /// Means nothing on any GPU of today.
+    fn cuFuncSetSharedMemConfig(function: Handle, config: u32) {
+        let _: Arc<Function> = driver()?.handles.get(function)?;
+        if config > 2 { Err(CuError::INVALID_VALUE) } else { Ok(()) }
+    }
+
+    fn cuFuncLoad(function: Handle) {
+        let driver = context::driver()?;
+        let function: Arc<Function> = driver.handles.get(function)?;
+        driver.session.call(&CuFuncLoad { function: function.id })
+    }
+
+    fn cuFuncIsLoaded(state: Out<u32>, function: Handle) {
+        state.check()?;
+        let driver = context::driver()?;
+        let function: Arc<Function> = driver.handles.get(function)?;
+        state.set(driver.session.call(&CuFuncIsLoaded { function: function.id })?.state)
+    }
+}

@@ -1,0 +1,168 @@
+//! Pinned host memory: allocated in our window, or the program's own, registered.
+
+use super::args::Out;
+use crate::context::{self, current};
+use crate::driver::{Driver, driver};
+use crate::error::{CuError, CuResult};
+use crate::log::say;
+use crate::memory::{Allocation, Kind};
+use crate::transport::TransportError;
+use protocol::calls::{VcudaHostRegister, VcudaHostUnregister};
+use protocol::uapi::{ERR_LIMIT, ERR_MEMORY, ERR_UNSUPPORTED};
+
+const PAGE: usize = 4096;
+/// CU_MEMHOSTALLOC_PORTABLE, DEVICEMAP, WRITECOMBINED.
+const ALLOC_FLAGS: u32 = 7;
+/// CU_MEMHOSTREGISTER_PORTABLE, DEVICEMAP.
+const REGISTER_FLAGS: u32 = 3;
+/// CU_MEMHOSTREGISTER_IOMEMORY, READ_ONLY.
+const UNSUPPORTED_REGISTER_FLAGS: u32 = 12;
+
+/// What CUDA says when the transport can't.
+fn refused(error: TransportError) -> CuError {
+    say!(Warn, "pinned memory: {error}");
+    match error {
+        TransportError::Ended { .. } => CuError::DEVICE_UNAVAILABLE,
+        TransportError::Unsupported { .. }
+        | TransportError::NotAnonymous { .. }
+        | TransportError::Refused { status: ERR_UNSUPPORTED, .. } => CuError::NOT_SUPPORTED,
+        TransportError::Refused { status: ERR_LIMIT | ERR_MEMORY, .. }
+        | TransportError::OutOfMemory { .. } => CuError::OUT_OF_MEMORY,
+        TransportError::System { source, .. } => match source.raw_os_error() {
+            Some(libc::EFAULT | libc::EINVAL) => CuError::INVALID_VALUE,
+            Some(libc::EACCES | libc::EPERM) => CuError::NOT_SUPPORTED,
+            _ => CuError::OUT_OF_MEMORY,
+        },
+        _ => CuError::UNKNOWN,
+    }
+}
+
+fn allocate(out: Out<usize>, bytes: usize, flags: u32) -> CuResult {
+    out.check()?;
+    if bytes == 0 || flags & !ALLOC_FLAGS != 0 {
+        return Err(CuError::INVALID_VALUE);
+    }
+    let driver = context::driver()?;
+    let len = bytes.checked_next_multiple_of(PAGE).ok_or(CuError::OUT_OF_MEMORY)?;
+    let at = driver.memory.pinned.take(len).ok_or(CuError::OUT_OF_MEMORY)?;
+    let transport = driver.session.transport();
+    let region = transport.alloc_pinned(at, len).map_err(|error| {
+        driver.memory.pinned.give(at, len);
+        refused(error)
+    })?;
+    let register = VcudaHostRegister { vaddr: at as u64, len, flags };
+    let device_address = match driver.session.call(&register) {
+        Ok(answer) => answer.dptr,
+        Err(error) => {
+            if transport.release(region, at, len).is_ok() {
+                driver.memory.pinned.give(at, len);
+            }
+            return Err(error);
+        }
+    };
+    let context = current()?;
+    driver.memory.insert(Allocation {
+        base: at as u64,
+        len: bytes as u64,
+        kind: Kind::Pinned { region },
+        device_address,
+        flags: flags | 2,
+        context: context.handle(),
+        device: context.device,
+        id: 0,
+    });
+    out.set(at)
+}
+
+fn free(at: usize) -> CuResult {
+    let driver = driver()?;
+    if at == 0 {
+        return Ok(());
+    }
+    let found = driver.memory.remove(at as u64, |a| matches!(a.kind, Kind::Pinned { .. }));
+    let found = found.ok_or(CuError::INVALID_VALUE)?;
+    let Kind::Pinned { region } = found.kind else { return Err(CuError::INVALID_VALUE) };
+    let len = (found.len as usize).next_multiple_of(PAGE);
+    // As natively, this waits for copies that still use the memory.
+    let result = driver.session.call(&VcudaHostUnregister { vaddr: at as u64 });
+    driver.session.transport().release(region, at, len).map_err(refused)?;
+    driver.memory.pinned.give(at, len);
+    result
+}
+
+fn register(at: usize, bytes: usize, flags: u32) -> CuResult {
+    if at == 0 || bytes == 0 || flags & !(REGISTER_FLAGS | UNSUPPORTED_REGISTER_FLAGS) != 0 {
+        return Err(CuError::INVALID_VALUE);
+    }
+    if flags & UNSUPPORTED_REGISTER_FLAGS != 0 {
+        return Err(CuError::NOT_SUPPORTED);
+    }
+    let driver = context::driver()?;
+    if driver.memory.overlaps_host(at as u64, bytes as u64) {
+        return Err(CuError::HOST_MEMORY_ALREADY_REGISTERED);
+    }
+    let page = at & !(PAGE - 1);
+    let end = at.checked_add(bytes).and_then(|end| end.checked_next_multiple_of(PAGE));
+    let pages = end.ok_or(CuError::INVALID_VALUE)? - page;
+    let transport = driver.session.transport();
+    let region = transport.pin_user(page, pages).map_err(refused)?;
+    let call = VcudaHostRegister { vaddr: page as u64, len: pages, flags };
+    let device_page = match driver.session.call(&call) {
+        Ok(answer) => answer.dptr,
+        Err(error) => {
+            transport.release(region, page, pages).map_err(refused)?;
+            return Err(error);
+        }
+    };
+    let context = current()?;
+    driver.memory.insert(Allocation {
+        base: at as u64,
+        len: bytes as u64,
+        kind: Kind::Registered { region, page, pages },
+        device_address: device_page + (at - page) as u64,
+        flags: flags | 2,
+        context: context.handle(),
+        device: context.device,
+        id: 0,
+    });
+    Ok(())
+}
+
+fn unregister(at: usize) -> CuResult {
+    let driver = driver()?;
+    let found = driver.memory.remove(at as u64, |a| matches!(a.kind, Kind::Registered { .. }));
+    let found = found.ok_or(CuError::HOST_MEMORY_NOT_REGISTERED)?;
+    let Kind::Registered { region, page, pages } = found.kind else {
+        return Err(CuError::HOST_MEMORY_NOT_REGISTERED);
+    };
+    let result = driver.session.call(&VcudaHostUnregister { vaddr: page as u64 });
+    driver.session.transport().release(region, page, pages).map_err(refused)?;
+    result
+}
+
+fn host(driver: &Driver, at: usize) -> CuResult<Allocation> {
+    let found = driver.memory.find(at as u64).filter(|found| !found.kind.is_device());
+    found.ok_or(CuError::INVALID_VALUE)
+}
+
+entries! {
+    fn cuMemHostAlloc(out: Out<usize>, bytes: usize, flags: u32) { allocate(out, bytes, flags) }
+    fn cuMemAllocHost_v2(out: Out<usize>, bytes: usize) { allocate(out, bytes, 0) }
+    fn cuMemFreeHost(at: usize) { free(at) }
+    fn cuMemHostRegister_v2(at: usize, bytes: usize, flags: u32) { register(at, bytes, flags) }
+    fn cuMemHostUnregister(at: usize) { unregister(at) }
+
+    fn cuMemHostGetDevicePointer_v2(out: Out<u64>, at: usize, flags: u32) {
+        out.check()?;
+        if flags != 0 {
+            return Err(CuError::INVALID_VALUE);
+        }
+        let found = host(driver()?, at)?;
+        out.set(found.device_address + (at as u64 - found.base))
+    }
+
+    fn cuMemHostGetFlags(flags: Out<u32>, at: usize) {
+        flags.check()?;
+        flags.set(host(driver()?, at)?.flags)
+    }
+}

@@ -1,0 +1,38 @@
+//! Initialisation, versions and errors.
+
+use super::args::Out;
+use crate::driver;
+use crate::error::{CuError, CuResult};
+use cuda_abi::error_text;
+use std::ffi::{CStr, c_char};
+
+/// What this library is, whatever the host has: the version must be the same before `cuInit` and
+/// after it.
+pub const VERSION: i32 = cuda_abi::symbols::CUDA_VERSION as i32;
+
+fn text(text: Option<&'static CStr>, out: Out<*const c_char>) -> CuResult {
+    out.check()?;
+    out.set(text.map_or(std::ptr::null(), CStr::as_ptr))?;
+    text.map(drop).ok_or(CuError::INVALID_VALUE)
+}
+
+entries! {
+    fn cuInit(flags: u32) {
+        if flags != 0 {
+            return Err(CuError::INVALID_VALUE);
+        }
+        driver::init().map(drop)
+    }
+
+    fn cuDriverGetVersion(version: Out<i32>) {
+        version.set(VERSION)
+    }
+
+    fn cuGetErrorName(error: u32, name: Out<*const c_char>) {
+        text(error_text::name(error), name)
+    }
+
+    fn cuGetErrorString(error: u32, description: Out<*const c_char>) {
+        text(error_text::description(error), description)
+    }
+}

@@ -1,0 +1,300 @@
+//! Launches. Arguments are packed as the kernel's layout says and posted; what natively fails at
+//! once, such as a grid too large, fails here.
+
+use super::args::In;
+use super::function::attribute;
+use super::stream::stream_id;
+use crate::context::{self, current};
+use crate::driver::Driver;
+use crate::error::{CuError, CuResult};
+use crate::handles::Handle;
+use crate::log::say;
+use crate::objects::Function;
+use crate::program::{bytes_at, copy_from};
+use protocol::calls::{VcudaLaunch, VcudaLaunchCooperative};
+use std::sync::Arc;
+
+const MAX_THREADS_PER_BLOCK: u32 = 0;
+const SHARED_SIZE: u32 = 1;
+const MAX_DYNAMIC_SHARED: u32 = 8;
+/// Dynamic shared memory that any kernel may use without asking for more, less its static part.
+const SHARED_DEFAULT: u32 = 48 << 10;
+
+/// CU_LAUNCH_PARAM_END, BUFFER_POINTER, BUFFER_SIZE.
+const END: usize = 0;
+const BUFFER_POINTER: usize = 1;
+const BUFFER_SIZE: usize = 2;
+
+/// `CUlaunchAttribute`, as C has it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Attribute {
+    id: u32,
+    pad: u32,
+    value: [u8; 64],
+}
+
+/// Attributes whose value is plain: no event, no node.
+const PLAIN_ATTRIBUTES: &[u32] = &[1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 14];
+/// A program may pass as many attributes as there are.
+const MAX_ATTRIBUTES: u32 = 64;
+
+/// `CUlaunchConfig`, as C has it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Config {
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared: u32,
+    stream: Handle,
+    attributes: usize,
+    attribute_count: u32,
+}
+
+/// A launch's geometry.
+#[derive(Clone, Copy)]
+struct Shape {
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared: u32,
+}
+
+/// Refuses a geometry that no launch may have.
+fn check(driver: &Driver, function: &Function, shape: &Shape) -> CuResult {
+    let device = driver.device(current()?.device)?;
+    let limits = device.launch_limits();
+    let fits = |dims: &[u32; 3], limits: &[u32; 3]| {
+        dims.iter().zip(limits).all(|(&dim, &limit)| dim > 0 && dim <= limit)
+    };
+    if !fits(&shape.grid, &limits.grid) || !fits(&shape.block, &limits.block) {
+        return Err(CuError::INVALID_VALUE);
+    }
+    let threads: u64 = shape.block.iter().map(|&dim| u64::from(dim)).product();
+    if threads > u64::from(limits.threads) {
+        return Err(CuError::INVALID_VALUE);
+    }
+    let max_threads = match function.max_threads.get() {
+        Some(&max) => max,
+        None => {
+            let max = attribute(driver, function, MAX_THREADS_PER_BLOCK)?.max(1) as u32;
+            *function.max_threads.get_or_init(|| max)
+        }
+    };
+    if threads > u64::from(max_threads) {
+        return Err(CuError::INVALID_VALUE);
+    }
+    if shape.shared > 0 {
+        let fixed = attribute(driver, function, SHARED_SIZE)?.max(0) as u32;
+        let allowed = attribute(driver, function, MAX_DYNAMIC_SHARED)?.max(0) as u32;
+        if shape.shared > allowed.max(SHARED_DEFAULT.saturating_sub(fixed)) {
+            return Err(CuError::INVALID_VALUE);
+        }
+    }
+    Ok(())
+}
+
+/// Calls `then` with the parameter buffer.
+fn with_parameters<R>(
+    function: &Function,
+    parameters: In<usize>,
+    extra: In<usize>,
+    then: impl FnOnce(&[u8]) -> CuResult<R>,
+) -> CuResult<R> {
+    if !parameters.is_null() {
+        if !extra.is_null() && extra.element(0)? != END {
+            return Err(CuError::INVALID_VALUE);
+        }
+        let mut short = [0; 512];
+        let mut long = Vec::new();
+        let len = function.parameter_bytes;
+        let buffer = match short.get_mut(..len) {
+            Some(buffer) => buffer,
+            None => {
+                long.resize(len, 0);
+                &mut long[..]
+            }
+        };
+        for (index, parameter) in function.parameters.iter().enumerate() {
+            let to = &mut buffer[parameter.offset..parameter.offset + parameter.size];
+            copy_from(parameters.element(index)?, to);
+        }
+        return then(buffer);
+    }
+    if !extra.is_null() {
+        let (mut buffer, mut size) = (0, 0);
+        let mut index = 0;
+        loop {
+            match extra.element(index)? {
+                END => break,
+                BUFFER_POINTER => buffer = extra.element(index + 1)?,
+                BUFFER_SIZE => {
+                    let at = extra.element(index + 1)?;
+                    let mut bytes = [0; size_of::<usize>()];
+                    if at == 0 {
+                        return Err(CuError::INVALID_VALUE);
+                    }
+                    copy_from(at, &mut bytes);
+                    size = usize::from_le_bytes(bytes);
+                }
+                _ => return Err(CuError::INVALID_VALUE),
+            }
+            index += 2;
+        }
+        // A buffer may be longer or, with padding at the end, shorter than the layout.
+        if (buffer == 0 && size > 0) || size > 1 << 16 {
+            return Err(CuError::INVALID_VALUE);
+        }
+        return then(bytes_at(buffer, size));
+    }
+    if !function.parameters.is_empty() {
+        return Err(CuError::INVALID_VALUE);
+    }
+    then(&[])
+}
+
+fn launch(
+    function: Handle,
+    shape: Shape,
+    (stream, null): (Handle, usize),
+    (parameters, extra): (In<usize>, In<usize>),
+    attributes: &[u8],
+) -> CuResult {
+    let driver = context::driver()?;
+    let function: Arc<Function> = driver.handles.get(function)?;
+    let h_stream = stream_id(driver, stream, null)?;
+    check(driver, &function, &shape)?;
+    with_parameters(&function, parameters, extra, |params| {
+        driver.session.post(&VcudaLaunch {
+            f: function.id,
+            grid_x: shape.grid[0],
+            grid_y: shape.grid[1],
+            grid_z: shape.grid[2],
+            block_x: shape.block[0],
+            block_y: shape.block[1],
+            block_z: shape.block[2],
+            shared_mem_bytes: shape.shared,
+            h_stream,
+            params,
+            attributes,
+        })
+    })
+}
+
+fn launch_cooperative(
+    function: Handle,
+    shape: Shape,
+    (stream, null): (Handle, usize),
+    parameters: In<usize>,
+) -> CuResult {
+    let driver = context::driver()?;
+    let function: Arc<Function> = driver.handles.get(function)?;
+    let h_stream = stream_id(driver, stream, null)?;
+    check(driver, &function, &shape)?;
+    with_parameters(&function, parameters, In::null(), |params| {
+        driver.session.post(&VcudaLaunchCooperative {
+            f: function.id,
+            grid_x: shape.grid[0],
+            grid_y: shape.grid[1],
+            grid_z: shape.grid[2],
+            block_x: shape.block[0],
+            block_y: shape.block[1],
+            block_z: shape.block[2],
+            shared_mem_bytes: shape.shared,
+            h_stream,
+            params,
+        })
+    })
+}
+
+fn launch_ex(
+    config: In<Config>,
+    function: Handle,
+    arguments: (In<usize>, In<usize>),
+    null: usize,
+) -> CuResult {
+    let config = config.get()?;
+    if config.attribute_count > MAX_ATTRIBUTES {
+        return Err(CuError::INVALID_VALUE);
+    }
+    let attributes: In<Attribute> = In::from_address(config.attributes);
+    let mut wire = Vec::new();
+    for index in 0..config.attribute_count as usize {
+        let attribute = attributes.element(index)?;
+        if attribute.id == 0 {
+            continue;
+        }
+        if !PLAIN_ATTRIBUTES.contains(&attribute.id) {
+            say!(Warn, "launch attribute {} is not supported", attribute.id);
+            return Err(CuError::NOT_SUPPORTED);
+        }
+        wire.extend_from_slice(&u64::from(attribute.id).to_le_bytes());
+        wire.extend_from_slice(&attribute.value);
+    }
+    let shape = Shape { grid: config.grid, block: config.block, shared: config.shared };
+    launch(function, shape, (config.stream, null), arguments, &wire)
+}
+
+entries! {
+    fn cuLaunchKernel, fn cuLaunchKernel_ptsz(
+        function: Handle, grid_x: u32, grid_y: u32, grid_z: u32,
+        block_x: u32, block_y: u32, block_z: u32, shared: u32,
+        stream: Handle, parameters: In<usize>, extra: In<usize>,
+    ) |null| {
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        let shape = Shape { grid, block, shared };
+        launch(function, shape, (stream, null), (parameters, extra), &[])
+    }
+
+    fn cuLaunchCooperativeKernel, fn cuLaunchCooperativeKernel_ptsz(
+        function: Handle, grid_x: u32, grid_y: u32, grid_z: u32,
+        block_x: u32, block_y: u32, block_z: u32, shared: u32,
+        stream: Handle, parameters: In<usize>,
+    ) |null| {
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        launch_cooperative(function, Shape { grid, block, shared }, (stream, null), parameters)
+    }
+
+    fn cuLaunchKernelEx, fn cuLaunchKernelEx_ptsz(
+        config: In<Config>, function: Handle, parameters: In<usize>, extra: In<usize>,
+    ) |null| {
+        launch_ex(config, function, (parameters, extra), null)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::function::new_function;
+    use crate::objects::Origin;
+
+    #[test]
+    fn structures_have_the_sizes_that_c_gives_them() {
+        assert_eq!(size_of::<Attribute>(), 72);
+        assert_eq!(size_of::<Config>(), 56);
+    }
+
+    #[test]
+    fn parameters_are_packed_as_the_layout_says() {
+        let layout: Vec<u8> =
+            [0u64, 8, 8, 4, 16, 8].iter().flat_map(|word| word.to_le_bytes()).collect();
+        let function = new_function(1, "f", Origin::Module(0), &layout).unwrap();
+        let (a, b, c) = (0x1122_3344_5566_7788u64, 7u32, 9u64);
+        let pointers = [&raw const a as usize, &raw const b as usize, &raw const c as usize];
+        let parameters = In::from_address(pointers.as_ptr() as usize);
+        let check = |bytes: &[u8]| {
+            assert_eq!(bytes.len(), 24);
+            assert_eq!(bytes[..8], a.to_le_bytes());
+            assert_eq!(bytes[8..12], b.to_le_bytes());
+            assert_eq!(bytes[16..], c.to_le_bytes());
+            Ok(())
+        };
+        with_parameters(&function, parameters, In::null(), check).unwrap();
+        let buffer = [a, u64::from(b), c];
+        let size = size_of_val(&buffer);
+        let extra = [1, buffer.as_ptr() as usize, 2, &raw const size as usize, 0];
+        let extra = In::from_address(extra.as_ptr() as usize);
+        with_parameters(&function, In::null(), extra, check).unwrap();
+        let none = with_parameters(&function, In::null(), In::null(), |_| Ok(()));
+        assert_eq!(none, Err(CuError::INVALID_VALUE));
+    }
+}

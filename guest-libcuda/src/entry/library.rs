@@ -1,0 +1,198 @@
+//! Libraries and their kernels.
+
+use super::args::{In, Out, Text};
+use super::function::new_function;
+use super::image::{JitOptions, bytes_of, send};
+use super::memory::note;
+use super::module::{LAYOUT_ROOM, forget, read_image};
+use crate::context::{self, current};
+use crate::driver::{Driver, driver};
+use crate::error::{CuError, CuResult};
+use crate::handles::{Handle, Object};
+use crate::log::say;
+use crate::memory::Kind;
+use crate::objects::{Function, Library, Module, Origin};
+use protocol::calls::{
+    CuLibraryGetKernelCount, CuLibraryGetModule, CuLibraryUnload, VcudaLibraryGetGlobal,
+    VcudaLibraryGetKernel, VcudaLibraryKernelNames, VcudaLibraryLoad, VcudaLibraryLoadAnswer,
+};
+use protocol::codec::Answer;
+use std::ffi::c_void;
+use std::sync::Arc;
+
+/// Room for the names of a library's kernels.
+const NAMES_ROOM: usize = 2 << 20;
+
+fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
+    let driver = driver()?;
+    let sent = send(driver, image)?;
+    let id = driver.session.mint();
+    // The library's own options hold pointers of this process (tables of host functions), or say
+    // that the image stays where it is: nothing that the worker could use.
+    let call = VcudaLibraryLoad {
+        library: id,
+        blob: sent.blob,
+        image: sent.inline,
+        options: &jit.wire,
+        library_options: &[],
+        log_max: jit.log_max(),
+    };
+    let replied = driver.session.call_with_room(&call, jit.answer_room())?;
+    if let Ok(answer) = VcudaLibraryLoadAnswer::decode(replied.as_bytes()) {
+        if !answer.error.is_empty() {
+            say!(Warn, "loading a library: {}", String::from_utf8_lossy(&answer.error));
+        }
+        jit.store_logs(&answer.info, &answer.error);
+    }
+    replied.result()?;
+    let library = Library {
+        id,
+        kernels: Default::default(),
+        modules: Default::default(),
+        globals: Default::default(),
+    };
+    out.set(driver.handles.insert(Object::Library(Arc::new(library)))?)
+}
+
+/// The kernel of a name in a library.
+fn kernel(driver: &Driver, handle: Handle, name: &str) -> CuResult<Handle> {
+    let library: Arc<Library> = driver.handles.get(handle)?;
+    let mut known = library.kernels.lock();
+    if let Some(&kernel) = known.get(name.as_bytes()) {
+        return Ok(kernel);
+    }
+    let p_kernel = driver.session.mint();
+    let call = VcudaLibraryGetKernel { p_kernel, library: library.id, name: name.as_bytes() };
+    let layout = driver.session.call_room(&call, LAYOUT_ROOM)?.layout;
+    let function = new_function(p_kernel, name, Origin::Library(handle), &layout)?;
+    let kernel = driver.handles.insert(Object::Function(Arc::new(function)))?;
+    known.insert(name.into(), kernel);
+    Ok(kernel)
+}
+
+/// A library's module in the current context.
+pub fn module_of(driver: &Driver, handle: Handle) -> CuResult<Handle> {
+    let library: Arc<Library> = driver.handles.get(handle)?;
+    let context = current()?;
+    let mut modules = library.modules.lock();
+    if let Some(&module) = modules.get(&context.id()) {
+        return Ok(module);
+    }
+    let id = driver.session.mint();
+    driver.session.call(&CuLibraryGetModule { p_mod: id, library: library.id })?;
+    let module = Module {
+        id,
+        functions: Default::default(),
+        library: Some(handle),
+        globals: Default::default(),
+    };
+    let module = driver.handles.insert(Object::Module(Arc::new(module)))?;
+    modules.insert(context.id(), module);
+    Ok(module)
+}
+
+fn kernel_count(driver: &Driver, handle: Handle) -> CuResult<u32> {
+    let library: Arc<Library> = driver.handles.get(handle)?;
+    Ok(driver.session.call(&CuLibraryGetKernelCount { lib: library.id })?.count)
+}
+
+/// The handles of the first `count` kernels of a library.
+pub fn kernels(driver: &Driver, handle: Handle, count: usize) -> CuResult<Vec<Handle>> {
+    let library: Arc<Library> = driver.handles.get(handle)?;
+    let call = VcudaLibraryKernelNames { lib: library.id };
+    let names = driver.session.call_room(&call, NAMES_ROOM)?.names;
+    names
+        .split(|&byte| byte == 0)
+        .filter(|name| !name.is_empty())
+        .take(count)
+        .map(|name| {
+            let name = std::str::from_utf8(name).map_err(|_| CuError::UNKNOWN)?;
+            kernel(driver, handle, name)
+        })
+        .collect()
+}
+
+entries! {
+    fn cuLibraryLoadData(
+        out: Out<Handle>, code: *const c_void,
+        jit_options: In<u32>, jit_values: In<usize>, jit_count: u32,
+        _options: In<u32>, _values: In<usize>, _count: u32,
+    ) {
+        out.check()?;
+        driver()?;
+        if code.is_null() {
+            return Err(CuError::INVALID_VALUE);
+        }
+        let jit = JitOptions::read(jit_count, jit_options, jit_values)?;
+        load(out, bytes_of(code)?, &jit)
+    }
+
+    fn cuLibraryLoadFromFile(
+        out: Out<Handle>, path: Text,
+        jit_options: In<u32>, jit_values: In<usize>, jit_count: u32,
+        _options: In<u32>, _values: In<usize>, _count: u32,
+    ) {
+        out.check()?;
+        driver()?;
+        let jit = JitOptions::read(jit_count, jit_options, jit_values)?;
+        let image = read_image(path)?;
+        load(out, bytes_of(image.as_ptr().cast())?, &jit)
+    }
+
+    fn cuLibraryUnload(handle: Handle) {
+        let driver = driver()?;
+        let library: Arc<Library> = driver.handles.remove(handle)?;
+        for (_, module) in library.modules.lock().drain() {
+            if let Ok(module) = driver.handles.remove::<Arc<Module>>(module) {
+                forget(driver, &module.functions, &module.globals.lock());
+            }
+        }
+        forget(driver, &library.kernels, &library.globals.lock());
+        driver.session.call(&CuLibraryUnload { library: library.id })
+    }
+
+    fn cuLibraryGetKernel(out: Out<Handle>, library: Handle, name: Text) {
+        out.check()?;
+        out.set(kernel(driver()?, library, name.name()?)?)
+    }
+
+    fn cuLibraryGetModule(out: Out<Handle>, library: Handle) {
+        out.check()?;
+        out.set(module_of(context::driver()?, library)?)
+    }
+
+    fn cuLibraryGetGlobal(
+        address: Out<u64>, bytes: Out<usize>, library: Handle, name: Text,
+    ) {
+        let driver = context::driver()?;
+        let library: Arc<Library> = driver.handles.get(library)?;
+        let call = VcudaLibraryGetGlobal { library: library.id, name: name.name()?.as_bytes() };
+        let global = driver.session.call(&call)?;
+        note(driver, global.dptr, global.bytes, Kind::Global)?;
+        library.globals.lock().push(global.dptr);
+        address.set_if_wanted(global.dptr);
+        bytes.set_if_wanted(global.bytes);
+        Ok(())
+    }
+
+    fn cuLibraryGetKernelCount(count: Out<u32>, library: Handle) {
+        count.check()?;
+        count.set(kernel_count(driver()?, library)?)
+    }
+
+    fn cuLibraryEnumerateKernels(out: Out<Handle>, count: u32, library: Handle) {
+        out.check()?;
+        for (index, kernel) in kernels(driver()?, library, count as usize)?.iter().enumerate() {
+            out.set_element(index, *kernel)?;
+        }
+        Ok(())
+    }
+
+    fn cuKernelGetLibrary(out: Out<Handle>, kernel: Handle) {
+        let function: Arc<Function> = driver()?.handles.get(kernel)?;
+        match function.origin {
+            Origin::Library(library) => out.set(library),
+            Origin::Module(_) => Err(CuError::INVALID_HANDLE),
+        }
+    }
+}

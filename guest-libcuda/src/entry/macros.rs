@@ -1,0 +1,64 @@
+//! How entry points are written.
+
+/// CU_STREAM_LEGACY's meaning of a null stream.
+pub const LEGACY: usize = 0;
+/// CU_STREAM_PER_THREAD: what a null stream means in the `_ptds` and `_ptsz` variants.
+pub const PER_THREAD: usize = 2;
+
+/// Defines exported functions. The body gives a `CuResult`. A function that has a variant for the
+/// per-thread default stream is written once, `fn name, fn name_ptsz (arguments) |null| { … }`,
+/// where `null` is what a null stream means in the one and the other.
+macro_rules! entries {
+    () => {};
+    ($(#[$doc:meta])* fn $name:ident, fn $per_thread:ident
+     ($($arg:ident: $t:ty),* $(,)?) |$null:ident| $body:block $($rest:tt)*) => {
+        $(#[$doc])*
+        #[unsafe(no_mangle)]
+        #[allow(non_snake_case)]
+        pub extern "C" fn $name($($arg: $t),*) -> $crate::error::CUresult {
+            #[allow(unused_variables)]
+            let $null = $crate::entry::macros::LEGACY;
+            $crate::entry::macros::run(stringify!($name), || $body)
+        }
+        $(#[$doc])*
+        #[unsafe(no_mangle)]
+        #[allow(non_snake_case)]
+        pub extern "C" fn $per_thread($($arg: $t),*) -> $crate::error::CUresult {
+            #[allow(unused_variables)]
+            let $null = $crate::entry::macros::PER_THREAD;
+            $crate::entry::macros::run(stringify!($per_thread), || $body)
+        }
+        entries! { $($rest)* }
+    };
+    ($(#[$doc:meta])* fn $name:ident ($($arg:ident: $t:ty),* $(,)?) $body:block $($rest:tt)*) => {
+        $(#[$doc])*
+        #[unsafe(no_mangle)]
+        #[allow(non_snake_case)]
+        pub extern "C" fn $name($($arg: $t),*) -> $crate::error::CUresult {
+            $crate::entry::macros::run(stringify!($name), || $body)
+        }
+        entries! { $($rest)* }
+    };
+}
+
+/// Runs an entry point's body. A panic in it ends the process (`extern "C"` sees to that); nothing
+/// here is meant to panic.
+#[inline(always)]
+pub fn run(
+    name: &'static str,
+    body: impl FnOnce() -> crate::error::CuResult,
+) -> crate::error::CUresult {
+    let result = crate::error::code(body());
+    if crate::log::enabled(crate::log::Level::Trace) {
+        trace(name, result);
+    }
+    result
+}
+
+#[cold]
+fn trace(name: &'static str, result: u32) {
+    crate::log::write(crate::log::Level::Trace, format_args!("{name} = {result}"));
+    if result == crate::error::CuError::NOT_SUPPORTED.0 {
+        crate::log::unsupported(name);
+    }
+}

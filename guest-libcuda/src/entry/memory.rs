@@ -1,0 +1,114 @@
+//! Device memory.
+
+use super::args::Out;
+use super::stream::stream_id;
+use crate::context::{self, current};
+use crate::driver::{Driver, driver};
+use crate::error::{CuError, CuResult};
+use crate::handles::Handle;
+use crate::memory::{Allocation, Kind};
+use protocol::calls::{CuMemAllocAsync, CuMemAllocV2, CuMemFreeAsync, CuMemFreeV2, CuMemGetInfoV2};
+
+/// Rows of pitched memory begin at multiples of this.
+const PITCH: usize = 512;
+
+/// Takes note of memory that the worker has allocated.
+pub fn note(driver: &Driver, address: u64, len: usize, kind: Kind) -> CuResult {
+    let context = current()?;
+    driver.memory.insert(Allocation {
+        base: address,
+        len: len as u64,
+        kind,
+        device_address: address,
+        flags: 0,
+        context: context.handle(),
+        device: context.device,
+        id: 0,
+    });
+    Ok(())
+}
+
+fn allocate(bytes: usize) -> CuResult<u64> {
+    if bytes == 0 {
+        return Err(CuError::INVALID_VALUE);
+    }
+    let driver = context::driver()?;
+    let address = driver.session.call(&CuMemAllocV2 { bytesize: bytes })?.dptr;
+    note(driver, address, bytes, Kind::Device)?;
+    Ok(address)
+}
+
+entries! {
+    fn cuMemAlloc_v2(out: Out<u64>, bytes: usize) {
+        out.check()?;
+        out.set(allocate(bytes)?)
+    }
+
+    fn cuMemAllocPitch_v2(
+        out: Out<u64>, pitch: Out<usize>, width: usize, height: usize, element: u32,
+    ) {
+        out.check()?;
+        pitch.check()?;
+        if !matches!(element, 4 | 8 | 16) || width == 0 {
+            return Err(CuError::INVALID_VALUE);
+        }
+        let row = width.checked_next_multiple_of(PITCH).ok_or(CuError::INVALID_VALUE)?;
+        let bytes = row.checked_mul(height).ok_or(CuError::INVALID_VALUE)?;
+        out.set(allocate(bytes)?)?;
+        pitch.set(row)
+    }
+
+    fn cuMemFree_v2(address: u64) {
+        let driver = driver()?;
+        if address == 0 {
+            return Ok(());
+        }
+        let removed = driver.memory.remove(address, |found| found.kind == Kind::Device);
+        let allocation = removed.ok_or(CuError::INVALID_VALUE)?;
+        let result = driver.session.call(&CuMemFreeV2 { dptr: address });
+        if result.is_err() {
+            driver.memory.insert(allocation);
+        }
+        result
+    }
+
+    fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) {
+        let info = context::driver()?.session.call(&CuMemGetInfoV2 {})?;
+        free.set(info.free)?;
+        total.set(info.total)
+    }
+
+    fn cuMemGetAddressRange_v2(base: Out<u64>, size: Out<usize>, address: u64) {
+        let found = driver()?.memory.find(address).filter(|found| found.kind.is_device());
+        let found = found.ok_or(CuError::NOT_FOUND)?;
+        base.set_if_wanted(found.base);
+        size.set_if_wanted(found.len as usize);
+        Ok(())
+    }
+
+    fn cuMemAllocAsync, fn cuMemAllocAsync_ptsz(
+        out: Out<u64>, bytes: usize, stream: Handle,
+    ) |null| {
+        out.check()?;
+        if bytes == 0 {
+            return out.set(0);
+        }
+        let driver = context::driver()?;
+        let h_stream = stream_id(driver, stream, null)?;
+        let call = CuMemAllocAsync { bytesize: bytes, h_stream };
+        let address = driver.session.call(&call)?.dptr;
+        note(driver, address, bytes, Kind::Device)?;
+        out.set(address)
+    }
+
+    fn cuMemFreeAsync, fn cuMemFreeAsync_ptsz(address: u64, stream: Handle) |null| {
+        if address == 0 {
+            return Ok(());
+        }
+        let driver = context::driver()?;
+        let h_stream = stream_id(driver, stream, null)?;
+        let removed = driver.memory.remove(address, |found| found.kind == Kind::Device);
+        removed.ok_or(CuError::INVALID_VALUE)?;
+        driver.session.post(&CuMemFreeAsync { dptr: address, h_stream })
+    }
+}

@@ -1,0 +1,29 @@
+//! The entry points of the driver API, a module for each family.
+//!
+//! What C passes comes in as integers and as the pointer types of [`args`]; an entry point checks
+//! it, and gives CUDA's result.
+
+#[macro_use]
+mod macros;
+mod args;
+mod context;
+mod copy;
+mod copy2d;
+mod device;
+mod event;
+mod function;
+mod generated;
+mod host_func;
+mod host_memory;
+mod image;
+mod init;
+mod launch;
+mod library;
+mod memory;
+mod memset;
+mod module;
+mod occupancy;
+mod pointer;
+mod proc_address;
+mod stream;
+mod tables;

@@ -1,0 +1,149 @@
+//! Modules.
+
+use super::args::{In, Out, Text};
+use super::function::new_function;
+use super::image::{JitOptions, bytes_of, send};
+use super::memory::note;
+use crate::context;
+use crate::driver::{Driver, driver};
+use crate::error::{CuError, CuResult};
+use crate::handles::{Handle, Object};
+use crate::log::say;
+use crate::memory::Kind;
+use crate::objects::{Function, Module, Origin};
+use protocol::calls::{
+    CuModuleGetLoadingMode, CuModuleUnload, VcudaModuleGetFunction, VcudaModuleGetGlobal,
+    VcudaModuleLoad, VcudaModuleLoadAnswer,
+};
+use protocol::codec::Answer;
+use std::ffi::c_void;
+use std::sync::Arc;
+
+/// Room for the layout of a kernel's parameters: at most 4,096 of them.
+pub const LAYOUT_ROOM: usize = 64 << 10;
+
+fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
+    let driver = context::driver()?;
+    let sent = send(driver, image)?;
+    let id = driver.session.mint();
+    let call = VcudaModuleLoad {
+        module: id,
+        blob: sent.blob,
+        image: sent.inline,
+        options: &jit.wire,
+        log_max: jit.log_max(),
+    };
+    let replied = driver.session.call_with_room(&call, jit.answer_room())?;
+    if let Ok(answer) = VcudaModuleLoadAnswer::decode(replied.as_bytes()) {
+        if !answer.error.is_empty() {
+            say!(Warn, "loading a module: {}", String::from_utf8_lossy(&answer.error));
+        }
+        jit.store_logs(&answer.info, &answer.error);
+    }
+    replied.result()?;
+    let module =
+        Module { id, functions: Default::default(), library: None, globals: Default::default() };
+    out.set(driver.handles.insert(Object::Module(Arc::new(module)))?)
+}
+
+fn load_at(out: Out<Handle>, image: *const c_void, jit: &JitOptions) -> CuResult {
+    out.check()?;
+    if image.is_null() {
+        return Err(CuError::INVALID_VALUE);
+    }
+    load(out, bytes_of(image)?, jit)
+}
+
+/// Reads a file as `cuModuleLoad` does: a text gets the zero byte that ends it.
+pub fn read_image(path: Text) -> CuResult<Vec<u8>> {
+    use std::os::unix::ffi::OsStrExt;
+    let path = std::ffi::OsStr::from_bytes(path.get()?.to_bytes());
+    let mut image = std::fs::read(path).map_err(|_| CuError::FILE_NOT_FOUND)?;
+    image.push(0);
+    Ok(image)
+}
+
+/// The function of a name in a module.
+fn function(driver: &Driver, handle: Handle, name: &str) -> CuResult<Handle> {
+    let module: Arc<Module> = driver.handles.get(handle)?;
+    let mut known = module.functions.lock();
+    if let Some(&function) = known.get(name.as_bytes()) {
+        return Ok(function);
+    }
+    let hfunc = driver.session.mint();
+    let call = VcudaModuleGetFunction { hfunc, hmod: module.id, name: name.as_bytes() };
+    let layout = driver.session.call_room(&call, LAYOUT_ROOM)?.layout;
+    let function = new_function(hfunc, name, Origin::Module(handle), &layout)?;
+    let function = driver.handles.insert(Object::Function(Arc::new(function)))?;
+    known.insert(name.into(), function);
+    Ok(function)
+}
+
+/// Forgets what a module or library had.
+pub fn forget(driver: &Driver, functions: &crate::objects::ByName, globals: &[u64]) {
+    for (_, function) in functions.lock().drain() {
+        let _ = driver.handles.remove::<Arc<Function>>(function);
+    }
+    for &global in globals {
+        driver.memory.remove(global, |found| found.kind == Kind::Global);
+    }
+}
+
+entries! {
+    fn cuModuleLoad(out: Out<Handle>, path: Text) {
+        out.check()?;
+        context::driver()?;
+        let image = read_image(path)?;
+        load_at(out, image.as_ptr().cast(), &JitOptions::default())
+    }
+
+    fn cuModuleLoadData(out: Out<Handle>, image: *const c_void) {
+        load_at(out, image, &JitOptions::default())
+    }
+
+    fn cuModuleLoadDataEx(
+        out: Out<Handle>, image: *const c_void, count: u32, options: In<u32>, values: In<usize>,
+    ) {
+        let jit = JitOptions::read(count, options, values)?;
+        load_at(out, image, &jit)
+    }
+
+    fn cuModuleLoadFatBinary(out: Out<Handle>, image: *const c_void) {
+        load_at(out, image, &JitOptions::default())
+    }
+
+    fn cuModuleUnload(handle: Handle) {
+        let driver = driver()?;
+        let module: Arc<Module> = driver.handles.get(handle)?;
+        if module.library.is_some() {
+            return Err(CuError::INVALID_HANDLE);
+        }
+        driver.handles.remove::<Arc<Module>>(handle)?;
+        forget(driver, &module.functions, &module.globals.lock());
+        driver.session.call(&CuModuleUnload { hmod: module.id })
+    }
+
+    fn cuModuleGetFunction(out: Out<Handle>, module: Handle, name: Text) {
+        out.check()?;
+        out.set(function(driver()?, module, name.name()?)?)
+    }
+
+    fn cuModuleGetGlobal_v2(
+        address: Out<u64>, bytes: Out<usize>, module: Handle, name: Text,
+    ) {
+        let driver = driver()?;
+        let module: Arc<Module> = driver.handles.get(module)?;
+        let call = VcudaModuleGetGlobal { hmod: module.id, name: name.name()?.as_bytes() };
+        let global = driver.session.call(&call)?;
+        note(driver, global.dptr, global.bytes, Kind::Global)?;
+        module.globals.lock().push(global.dptr);
+        address.set_if_wanted(global.dptr);
+        bytes.set_if_wanted(global.bytes);
+        Ok(())
+    }
+
+    fn cuModuleGetLoadingMode(mode: Out<u32>) {
+        mode.check()?;
+        mode.set(driver()?.session.call(&CuModuleGetLoadingMode {})?.mode)
+    }
+}

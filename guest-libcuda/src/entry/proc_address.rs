@@ -1,0 +1,52 @@
+//! Looking entry points up by name.
+
+use super::args::{Out, Text};
+use crate::error::{CuError, CuResult};
+use crate::exports;
+use crate::log::say;
+use cuda_abi::proc_address::{Lookup, resolve};
+use std::ffi::c_void;
+
+const FOUND: u32 = 0;
+const NOT_FOUND: u32 = 1;
+
+fn look_up(
+    name: Text,
+    out: Out<*const c_void>,
+    version: i32,
+    flags: u64,
+    status: Option<Out<u32>>,
+) -> CuResult {
+    out.check()?;
+    let name = name.name()?;
+    let tell = |value| status.iter().for_each(|status| status.set_if_wanted(value));
+    let lookup = resolve(name, version, flags).map_err(|error| {
+        say!(Warn, "{error} ({name})");
+        CuError::INVALID_VALUE
+    })?;
+    tell(lookup.status());
+    let address = lookup.name().and_then(exports::address);
+    out.set(address.unwrap_or(std::ptr::null()))?;
+    if address.is_none() {
+        say!(Info, "cuGetProcAddress: no {name} for CUDA {version}");
+        if matches!(lookup, Lookup::Found(_)) {
+            tell(NOT_FOUND);
+        }
+        // The second version tells by its status; the first can only fail.
+        return Err(CuError::NOT_FOUND);
+    }
+    debug_assert_eq!(lookup.status(), FOUND);
+    Ok(())
+}
+
+entries! {
+    fn cuGetProcAddress(name: Text, out: Out<*const c_void>, version: i32, flags: u64) {
+        look_up(name, out, version, flags, None)
+    }
+
+    fn cuGetProcAddress_v2(
+        name: Text, out: Out<*const c_void>, version: i32, flags: u64, status: Out<u32>,
+    ) {
+        look_up(name, out, version, flags, Some(status))
+    }
+}

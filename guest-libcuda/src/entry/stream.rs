@@ -1,0 +1,195 @@
+//! Streams.
+
+use super::args::Out;
+use crate::context::{self, current};
+use crate::driver::Driver;
+use crate::error::{CuError, CuResult};
+use crate::handles::{Handle, Object};
+use crate::objects::{Event, Stream};
+use crate::thread;
+use protocol::calls::{
+    CuCtxGetStreamPriorityRange, CuStreamCreateWithPriority, CuStreamDestroyV2, CuStreamQuery,
+    CuStreamSynchronize, CuStreamWaitEvent,
+};
+use std::sync::Arc;
+
+/// CU_STREAM_NON_BLOCKING.
+const NON_BLOCKING: u32 = 1;
+
+/// The id of a stream; `null` is what a null stream means.
+#[inline]
+pub fn stream_id(driver: &Driver, handle: Handle, null: usize) -> CuResult<u64> {
+    match handle {
+        0 => Ok(null as u64),
+        1 | 2 => Ok(handle as u64),
+        _ => Ok(driver.handles.get::<Arc<Stream>>(handle)?.id),
+    }
+}
+
+/// `cuStreamGetId`.
+pub fn public_id(driver: &Driver, stream: Handle, null: usize) -> CuResult<u64> {
+    Ok(match stream_id(driver, stream, null)? {
+        // Of CUDA's own streams each context has one.
+        own @ 0..=2 => current()?.unique << 32 | own.max(1),
+        id => id,
+    })
+}
+
+/// A stream that the program created; none if it is one of CUDA's own.
+fn own_stream(driver: &Driver, handle: Handle) -> CuResult<Option<Arc<Stream>>> {
+    if handle <= 2 { Ok(None) } else { driver.handles.get(handle).map(Some) }
+}
+
+/// Waits until all work of a stream is done.
+pub fn synchronize(driver: &Driver, id: u64) -> CuResult {
+    let result = driver.session.synchronize(&CuStreamSynchronize { h_stream: id });
+    driver.flush_output();
+    result
+}
+
+fn create(out: Out<Handle>, flags: u32, priority: i32) -> CuResult {
+    out.check()?;
+    if flags & !NON_BLOCKING != 0 {
+        return Err(CuError::INVALID_VALUE);
+    }
+    let driver = context::driver()?;
+    let priority = match priority {
+        0 => 0,
+        _ => {
+            let range = driver.session.call(&CuCtxGetStreamPriorityRange {})?;
+            // The greatest priority is the lowest number.
+            let (low, high) = (range.greatest_priority, range.least_priority);
+            priority.clamp(low.min(high), high.max(low))
+        }
+    };
+    let id = driver.session.mint();
+    driver.session.post(&CuStreamCreateWithPriority { ph_stream: id, flags, priority })?;
+    let stream = Stream { id, flags, priority, context: current()? };
+    out.set(driver.handles.insert(Object::Stream(Arc::new(stream)))?)
+}
+
+fn destroy(handle: Handle) -> CuResult {
+    let driver = crate::driver::driver()?;
+    let stream: Arc<Stream> = driver.handles.remove(handle)?;
+    driver.session.post(&CuStreamDestroyV2 { h_stream: stream.id })
+}
+
+/// No stream is ever being captured: capture is not supported.
+fn not_capturing(stream: Handle, status: Out<u32>, id: Out<u64>) -> CuResult {
+    let driver = context::driver()?;
+    own_stream(driver, stream)?;
+    status.set(0)?;
+    id.set_if_wanted(0);
+    Ok(())
+}
+
+fn context_handle(stream: Handle) -> CuResult<Handle> {
+    let driver = context::driver()?;
+    match own_stream(driver, stream)? {
+        Some(stream) => Ok(stream.context.handle()),
+        None => Ok(current()?.handle()),
+    }
+}
+
+entries! {
+    fn cuStreamCreate(out: Out<Handle>, flags: u32) { create(out, flags, 0) }
+
+    fn cuStreamCreateWithPriority(out: Out<Handle>, flags: u32, priority: i32) {
+        create(out, flags, priority)
+    }
+
+    fn cuStreamDestroy(stream: Handle) { destroy(stream) }
+    fn cuStreamDestroy_v2(stream: Handle) { destroy(stream) }
+
+    fn cuStreamSynchronize, fn cuStreamSynchronize_ptsz(stream: Handle) |null| {
+        let driver = context::driver()?;
+        synchronize(driver, stream_id(driver, stream, null)?)
+    }
+
+    fn cuStreamQuery, fn cuStreamQuery_ptsz(stream: Handle) |null| {
+        let driver = context::driver()?;
+        let id = stream_id(driver, stream, null)?;
+        let result = driver.session.synchronize(&CuStreamQuery { h_stream: id });
+        driver.flush_output();
+        result
+    }
+
+    fn cuStreamWaitEvent, fn cuStreamWaitEvent_ptsz(
+        stream: Handle, event: Handle, flags: u32,
+    ) |null| {
+        if flags & !1 != 0 {
+            return Err(CuError::INVALID_VALUE);
+        }
+        let driver = context::driver()?;
+        let h_stream = stream_id(driver, stream, null)?;
+        let event: Arc<Event> = driver.handles.get(event)?;
+        driver.session.post(&CuStreamWaitEvent { h_stream, h_event: event.id, flags })
+    }
+
+    fn cuStreamGetPriority, fn cuStreamGetPriority_ptsz(
+        stream: Handle, priority: Out<i32>,
+    ) |_null| {
+        let stream = own_stream(context::driver()?, stream)?;
+        priority.set(stream.map_or(0, |stream| stream.priority))
+    }
+
+    fn cuStreamGetFlags, fn cuStreamGetFlags_ptsz(stream: Handle, flags: Out<u32>) |_null| {
+        let stream = own_stream(context::driver()?, stream)?;
+        flags.set(stream.map_or(0, |stream| stream.flags))
+    }
+
+    fn cuStreamGetId, fn cuStreamGetId_ptsz(stream: Handle, id: Out<u64>) |null| {
+        id.set(public_id(context::driver()?, stream, null)?)
+    }
+
+    fn cuStreamGetCtx, fn cuStreamGetCtx_ptsz(stream: Handle, out: Out<Handle>) |_null| {
+        out.set(context_handle(stream)?)
+    }
+
+    fn cuStreamGetCtx_v2, fn cuStreamGetCtx_v2_ptsz(
+        stream: Handle, out: Out<Handle>, green: Out<Handle>,
+    ) |_null| {
+        green.set_if_wanted(0);
+        out.set(context_handle(stream)?)
+    }
+
+    fn cuStreamGetDevice, fn cuStreamGetDevice_ptsz(stream: Handle, device: Out<i32>) |_null| {
+        let stream = own_stream(context::driver()?, stream)?;
+        device.set(stream.map_or(current()?.device, |stream| stream.context.device))
+    }
+
+    fn cuStreamIsCapturing, fn cuStreamIsCapturing_ptsz(
+        stream: Handle, status: Out<u32>,
+    ) |_null| {
+        own_stream(context::driver()?, stream)?;
+        status.set(0)
+    }
+
+    fn cuStreamGetCaptureInfo, fn cuStreamGetCaptureInfo_ptsz(
+        stream: Handle, status: Out<u32>, id: Out<u64>,
+    ) |_null| {
+        not_capturing(stream, status, id)
+    }
+
+    fn cuStreamGetCaptureInfo_v2, fn cuStreamGetCaptureInfo_v2_ptsz(
+        stream: Handle, status: Out<u32>, id: Out<u64>, _graph: Out<Handle>,
+        _dependencies: Out<usize>, _count: Out<usize>,
+    ) |_null| {
+        not_capturing(stream, status, id)
+    }
+
+    fn cuStreamGetCaptureInfo_v3, fn cuStreamGetCaptureInfo_v3_ptsz(
+        stream: Handle, status: Out<u32>, id: Out<u64>, _graph: Out<Handle>,
+        _dependencies: Out<usize>, _edges: Out<usize>, _count: Out<usize>,
+    ) |_null| {
+        not_capturing(stream, status, id)
+    }
+
+    fn cuThreadExchangeStreamCaptureMode(mode: Out<u32>) {
+        let wanted = mode.read()?;
+        if wanted > 2 {
+            return Err(CuError::INVALID_VALUE);
+        }
+        mode.set(thread::exchange_capture_mode(wanted))
+    }
+}

@@ -1,0 +1,113 @@
+//! The private tables that NVIDIA's libraries ask for.
+
+use super::args::{In, Out};
+use super::init::VERSION;
+use super::library::kernels;
+use super::macros::LEGACY;
+use super::stream::public_id;
+use crate::context::Context;
+use crate::driver::driver;
+use crate::error::{CuError, CuResult};
+use crate::handles::Handle;
+use crate::log;
+use crate::objects::{Function, Module};
+use crate::thread;
+use cuda_abi::export_tables::{self, DeviceIdentity, Driver};
+use cuda_abi::sys::{CUcontext, CUdevice, CUfunction, CUmodule, CUresult, CUstream};
+use std::ffi::{c_char, c_void};
+use std::sync::Arc;
+
+const PCI_BUS_ID: u32 = 33;
+const PCI_DEVICE_ID: u32 = 34;
+const PCI_DOMAIN_ID: u32 = 50;
+
+/// What the tables' functions know of this library.
+struct Tables;
+
+/// The type that the tables use for results; only values that we make ourselves.
+fn result(error: CuError) -> CUresult {
+    match error {
+        CuError::NOT_INITIALIZED => CUresult::CUDA_ERROR_NOT_INITIALIZED,
+        CuError::INVALID_DEVICE => CUresult::CUDA_ERROR_INVALID_DEVICE,
+        CuError::INVALID_CONTEXT => CUresult::CUDA_ERROR_INVALID_CONTEXT,
+        CuError::INVALID_HANDLE => CUresult::CUDA_ERROR_INVALID_HANDLE,
+        CuError::NOT_SUPPORTED => CUresult::CUDA_ERROR_NOT_SUPPORTED,
+        CuError::DEVICE_UNAVAILABLE => CUresult::CUDA_ERROR_DEVICE_UNAVAILABLE,
+        _ => CUresult::CUDA_ERROR_UNKNOWN,
+    }
+}
+
+/// The kernels of a module that is a library's; of other modules the worker has no list.
+fn functions(module: Handle) -> CuResult<Vec<(CUfunction, *const c_char)>> {
+    let driver = driver()?;
+    let module: Arc<Module> = driver.handles.get(module)?;
+    let library = module.library.ok_or(CuError::NOT_SUPPORTED)?;
+    let kernels = kernels(driver, library, usize::MAX)?;
+    let named = kernels.into_iter().map(|handle| {
+        let function: Arc<Function> = driver.handles.get(handle)?;
+        Ok((handle as CUfunction, function.name.as_ptr()))
+    });
+    named.collect()
+}
+
+impl Driver for Tables {
+    fn primary_context(&self, device: CUdevice) -> Result<CUcontext, CUresult> {
+        let context = driver().and_then(|driver| Ok(driver.device(device)?.primary_context));
+        context.map(|context| context.handle() as CUcontext).map_err(result)
+    }
+
+    fn current_context(&self) -> CUcontext {
+        thread::current().map_or(0, Context::handle) as CUcontext
+    }
+
+    fn context_id(&self, context: CUcontext) -> Result<u64, CUresult> {
+        let find = || -> CuResult<u64> {
+            let context: &Context = driver()?.handles.get(context as Handle)?;
+            Ok(context.unique)
+        };
+        find().map_err(result)
+    }
+
+    fn driver_version(&self) -> i32 {
+        VERSION
+    }
+
+    fn device_identities(&self) -> Result<Vec<DeviceIdentity>, CUresult> {
+        let devices = &driver().map_err(result)?.devices;
+        let identities = devices.iter().map(|device| DeviceIdentity {
+            uuid: device.uuid(),
+            pci_domain: device.attribute(PCI_DOMAIN_ID).unwrap_or(0),
+            pci_bus: device.attribute(PCI_BUS_ID).unwrap_or(0),
+            pci_device: device.attribute(PCI_DEVICE_ID).unwrap_or(0),
+        });
+        Ok(identities.collect())
+    }
+
+    fn stream_id(&self, stream: CUstream) -> Result<u64, CUresult> {
+        driver().and_then(|driver| public_id(driver, stream as Handle, LEGACY)).map_err(result)
+    }
+
+    fn module_functions(
+        &self,
+        module: CUmodule,
+    ) -> Result<Vec<(CUfunction, *const c_char)>, CUresult> {
+        functions(module as Handle).map_err(result)
+    }
+
+    fn unsupported(&self, what: &str) -> CUresult {
+        log::unsupported(what);
+        CUresult::CUDA_ERROR_NOT_SUPPORTED
+    }
+}
+
+entries! {
+    fn cuGetExportTable(out: Out<*const c_void>, uuid: In<[u8; 16]>) {
+        out.check()?;
+        let uuid = uuid.get()?;
+        let table = export_tables::get(&uuid, &Tables).ok_or_else(|| {
+            log::say!(Info, "no table {uuid:02x?}");
+            CuError::INVALID_VALUE
+        })?;
+        out.set(table)
+    }
+}

@@ -1,0 +1,71 @@
+//! What the library says on stderr, if `VIRTIO_CUDA_LOG` asks for it: error, warn, info or trace.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// How much is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Level {
+    Off = 1,
+    Error,
+    Warn,
+    Info,
+    Trace,
+}
+
+/// 0 until the environment was read.
+static LEVEL: AtomicU8 = AtomicU8::new(0);
+static UNSUPPORTED: parking_lot::Mutex<BTreeSet<String>> = parking_lot::Mutex::new(BTreeSet::new());
+
+#[cold]
+fn read_level() -> u8 {
+    let level = match std::env::var("VIRTIO_CUDA_LOG").as_deref() {
+        Err(_) | Ok("" | "0" | "off") => Level::Off,
+        Ok("error") => Level::Error,
+        Ok("info") => Level::Info,
+        Ok("trace" | "debug") => Level::Trace,
+        Ok(_) => Level::Warn,
+    };
+    LEVEL.store(level as u8, Ordering::Relaxed);
+    level as u8
+}
+
+/// Whether messages of a level are wanted.
+#[inline]
+pub fn enabled(level: Level) -> bool {
+    let now = match LEVEL.load(Ordering::Relaxed) {
+        0 => read_level(),
+        now => now,
+    };
+    level as u8 <= now
+}
+
+/// Writes one line. Use the macros.
+pub fn write(level: Level, message: std::fmt::Arguments<'_>) {
+    let name = match level {
+        Level::Error => "error",
+        Level::Warn => "warn",
+        Level::Info => "info",
+        Level::Trace | Level::Off => "trace",
+    };
+    // Not eprintln!, which panics when stderr is closed.
+    let _ = writeln!(std::io::stderr(), "virtio-cuda[{}] {name}: {message}", std::process::id());
+}
+
+/// Names an entry point that is not supported, once.
+pub fn unsupported(name: &str) {
+    if enabled(Level::Warn) && UNSUPPORTED.lock().insert(name.to_owned()) {
+        write(Level::Warn, format_args!("{name} is not supported"));
+    }
+}
+
+macro_rules! say {
+    ($level:ident, $($message:tt)*) => {
+        if $crate::log::enabled($crate::log::Level::$level) {
+            $crate::log::write($crate::log::Level::$level, format_args!($($message)*));
+        }
+    };
+}
+pub(crate) use say;

@@ -1,0 +1,172 @@
+//! What memory the program has from us: enough to say of any address what it is.
+
+mod pinned;
+
+pub use pinned::PinnedAddresses;
+
+use crate::error::{CuError, CuResult};
+use crate::windows;
+use parking_lot::RwLock;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Where memory lies, and how it came to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `cuMemAlloc` and the like.
+    Device,
+    /// A global of a module.
+    Global,
+    /// `cuMemHostAlloc`.
+    Pinned { region: u32 },
+    /// `cuMemHostRegister`: pages from `page` on, `pages` bytes of them.
+    Registered { region: u32, page: usize, pages: usize },
+}
+
+impl Kind {
+    /// Whether it is memory of the GPU's own.
+    pub fn is_device(self) -> bool {
+        matches!(self, Kind::Device | Kind::Global)
+    }
+}
+
+/// One piece of memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Allocation {
+    /// Where it begins for the program.
+    pub base: u64,
+    pub len: u64,
+    pub kind: Kind,
+    /// Where it begins for the GPU.
+    pub device_address: u64,
+    /// `cuMemHostAlloc`'s or `cuMemHostRegister`'s.
+    pub flags: u32,
+    /// Handle of the context that it was made in.
+    pub context: usize,
+    /// Number of its device, as the program counts.
+    pub device: i32,
+    /// CU_POINTER_ATTRIBUTE_BUFFER_ID.
+    pub id: u64,
+}
+
+/// What a copy finds at an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The GPU sees it, at this address.
+    Visible { address: u64, host: bool },
+    /// Memory of the program that the GPU does not see.
+    Pageable,
+}
+
+/// All of the program's memory that we gave or registered.
+#[derive(Default)]
+pub struct Memory {
+    map: RwLock<BTreeMap<u64, Allocation>>,
+    next_id: AtomicU64,
+    pub pinned: PinnedAddresses,
+}
+
+impl Memory {
+    /// Takes note of memory.
+    pub fn insert(&self, mut allocation: Allocation) {
+        allocation.id = self.next_id.fetch_add(1, Ordering::Relaxed) + 1;
+        self.map.write().insert(allocation.base, allocation);
+    }
+
+    /// The allocation that has an address in it.
+    pub fn find(&self, address: u64) -> Option<Allocation> {
+        let map = self.map.read();
+        let (_, allocation) = map.range(..=address).next_back()?;
+        (address - allocation.base < allocation.len.max(1)).then_some(*allocation)
+    }
+
+    /// As [`find`](Self::find), by an address of the GPU.
+    pub fn find_device(&self, address: u64) -> Option<Allocation> {
+        self.find(address).filter(|found| found.device_address == found.base).or_else(|| {
+            // Only aliases have another address; there are few.
+            let map = self.map.read();
+            map.values()
+                .find(|a| {
+                    a.device_address != a.base
+                        && address.wrapping_sub(a.device_address) < a.len.max(1)
+                })
+                .copied()
+        })
+    }
+
+    /// Forgets the allocation that begins at an address, if `is_meant` says so.
+    pub fn remove(
+        &self,
+        base: u64,
+        is_meant: impl FnOnce(&Allocation) -> bool,
+    ) -> Option<Allocation> {
+        let mut map = self.map.write();
+        if !map.get(&base).is_some_and(is_meant) {
+            return None;
+        }
+        map.remove(&base)
+    }
+
+    /// Forgets the device memory of a context that has ended.
+    pub fn forget_context(&self, context: usize) {
+        self.map.write().retain(|_, a| a.context != context || !a.kind.is_device());
+    }
+
+    /// Whether a range overlaps memory that is registered already.
+    pub fn overlaps_host(&self, base: u64, len: u64) -> bool {
+        let map = self.map.read();
+        map.range(..base.saturating_add(len))
+            .next_back()
+            .is_some_and(|(_, a)| a.base + a.len > base && !a.kind.is_device())
+    }
+
+    /// What a copy of `len` bytes finds at an address.
+    pub fn place(&self, address: u64, len: u64) -> CuResult<Place> {
+        if let Some(found) = self.find(address) {
+            let offset = address - found.base;
+            if len > found.len - offset {
+                return Err(CuError::INVALID_VALUE);
+            }
+            let address = found.device_address + offset;
+            return Ok(Place::Visible { address, host: !found.kind.is_device() });
+        }
+        let address = address as usize;
+        if windows::DEVICE.contains(&address) || windows::is_pinned(address) {
+            return Err(CuError::INVALID_VALUE);
+        }
+        Ok(Place::Pageable)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allocation(base: u64, len: u64, kind: Kind, device_address: u64) -> Allocation {
+        Allocation { base, len, kind, device_address, flags: 0, context: 1, device: 0, id: 0 }
+    }
+
+    #[test]
+    fn addresses_are_found_in_the_memory_they_belong_to() {
+        let memory = Memory::default();
+        memory.insert(allocation(0x1000, 0x100, Kind::Device, 0x1000));
+        assert!(memory.find(0xfff).is_none());
+        assert_eq!(memory.find(0x10ff).unwrap().base, 0x1000);
+        assert!(memory.find(0x1100).is_none());
+        assert_eq!(memory.place(0x1080, 0x80), Ok(Place::Visible { address: 0x1080, host: false }));
+        assert!(memory.place(0x1080, 0x81).is_err());
+        assert_eq!(memory.place(0x9000, 1), Ok(Place::Pageable));
+    }
+
+    #[test]
+    fn registered_memory_with_an_alias_is_copied_at_the_alias() {
+        let memory = Memory::default();
+        let kind = Kind::Registered { region: 1, page: 0x5000, pages: 0x1000 };
+        memory.insert(allocation(0x5010, 0x100, kind, 0x77_0010));
+        assert_eq!(memory.place(0x5020, 8), Ok(Place::Visible { address: 0x77_0020, host: true }));
+        assert_eq!(memory.find_device(0x77_0020).unwrap().base, 0x5010);
+        assert!(memory.find_device(0x5020).is_none());
+        assert!(memory.overlaps_host(0x5000, 0x11));
+        assert!(!memory.overlaps_host(0x5000, 0x10));
+    }
+}

@@ -1,0 +1,117 @@
+//! The arena: pages that both sides see, for answers and for bytes on their way.
+
+use crate::ranges::FreeRanges;
+use parking_lot::{Condvar, Mutex};
+
+/// Bytes of a small slot, the answer's header included. Most answers fit.
+pub const SLOT: usize = 256;
+const SLOTS: usize = 4096;
+/// Granule of everything larger.
+const GRANULE: usize = 4096;
+
+struct State {
+    slots: Vec<u32>,
+    ranges: FreeRanges,
+}
+
+/// Hands out parts of the arena by their offset.
+pub struct Arena {
+    base: *mut u8,
+    state: Mutex<State>,
+    freed: Condvar,
+    largest: usize,
+}
+
+// SAFETY: the arena is shared memory, not tied to a thread; parts are handed out one owner each.
+unsafe impl Send for Arena {}
+// SAFETY: as above.
+unsafe impl Sync for Arena {}
+
+/// A part of the arena, which nobody else uses until it is given back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// From the start of the arena.
+    pub offset: usize,
+    /// Bytes.
+    pub len: usize,
+}
+
+impl Arena {
+    /// # Safety
+    /// `base` begins `len` mapped bytes that stay mapped while the arena is used.
+    pub unsafe fn new(base: *mut u8, len: usize) -> Self {
+        let small = (SLOT * SLOTS).min(len / 2).next_multiple_of(GRANULE);
+        let mut ranges = FreeRanges::default();
+        ranges.give(small as u64, (len - small) as u64);
+        let slots = (0..small / SLOT).rev().map(|i| (i * SLOT) as u32).collect();
+        let state = Mutex::new(State { slots, ranges });
+        Self { base, state, freed: Condvar::new(), largest: (len - small) / 2 }
+    }
+
+    /// The longest part that is handed out.
+    pub fn largest(&self) -> usize {
+        self.largest
+    }
+
+    /// A part of `len` bytes or more, if there is one now.
+    pub fn try_take(&self, len: usize) -> Option<Part> {
+        let mut state = self.state.lock();
+        if len <= SLOT
+            && let Some(offset) = state.slots.pop()
+        {
+            return Some(Part { offset: offset as usize, len: SLOT });
+        }
+        let len = len.max(1).next_multiple_of(GRANULE);
+        let offset = state.ranges.take(len as u64)?;
+        Some(Part { offset: offset as usize, len })
+    }
+
+    /// A part of `len` bytes or more, waiting for one if need be. `len` is at most
+    /// [`largest`](Self::largest).
+    pub fn take(&self, len: usize) -> Part {
+        debug_assert!(len <= self.largest);
+        loop {
+            if let Some(part) = self.try_take(len) {
+                return part;
+            }
+            let mut state = self.state.lock();
+            // A part given back between the two looks is found the next time round.
+            self.freed.wait_for(&mut state, std::time::Duration::from_millis(1));
+        }
+    }
+
+    /// Gives a part back. The worker must be done with it.
+    pub fn give(&self, part: Part) {
+        let mut state = self.state.lock();
+        if part.len == SLOT {
+            state.slots.push(part.offset as u32);
+        } else {
+            state.ranges.give(part.offset as u64, part.len as u64);
+            self.freed.notify_all();
+        }
+    }
+
+    /// Where a part lies in this process.
+    pub fn ptr(&self, part: Part) -> *mut u8 {
+        self.base.wrapping_add(part.offset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_do_not_overlap_and_come_back() {
+        let mut memory = vec![0u64; (4 << 20) / 8];
+        // SAFETY: `memory` has 4 MiB and outlives the arena.
+        let arena = unsafe { Arena::new(memory.as_mut_ptr().cast(), 4 << 20) };
+        let mut parts: Vec<Part> = (0..300).map(|i| arena.take(1 + (i * 97) % 9000)).collect();
+        parts.sort_by_key(|part| part.offset);
+        assert!(parts.windows(2).all(|two| two[0].offset + two[0].len <= two[1].offset));
+        assert!(parts.iter().all(|part| part.offset + part.len <= 4 << 20));
+        parts.into_iter().for_each(|part| arena.give(part));
+        let large = arena.take(arena.largest());
+        assert!(large.len >= arena.largest());
+    }
+}

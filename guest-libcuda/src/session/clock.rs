@@ -1,0 +1,90 @@
+//! How long to spin. Reading the clock can cost a system call (under user-mode Linux it does), so
+//! the processor's own counter is used where there is one.
+
+use std::time::{Duration, Instant};
+
+#[cfg(target_arch = "x86_64")]
+fn ticks() -> u64 {
+    // SAFETY: every x86-64 processor has the instruction.
+    unsafe { core::arch::x86_64::_rdtsc() }
+}
+
+/// Measures how fast the counter runs, between [`Calibration::begin`] and [`Calibration::end`].
+pub struct Calibration {
+    began: Instant,
+    #[cfg(target_arch = "x86_64")]
+    ticks: u64,
+}
+
+/// How long a waiter looks at its answer before it sleeps.
+#[derive(Clone, Copy, Debug)]
+pub struct SpinBudget {
+    #[cfg(target_arch = "x86_64")]
+    ticks: u64,
+    #[cfg(not(target_arch = "x86_64"))]
+    time: Duration,
+}
+
+impl Calibration {
+    pub fn begin() -> Self {
+        Self {
+            began: Instant::now(),
+            #[cfg(target_arch = "x86_64")]
+            ticks: ticks(),
+        }
+    }
+
+    /// A budget of the given time.
+    pub fn end(self, budget: Duration) -> SpinBudget {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let ns = self.began.elapsed().as_nanos().max(1);
+            let passed = u128::from(ticks().wrapping_sub(self.ticks));
+            SpinBudget { ticks: (passed * budget.as_nanos() / ns) as u64 }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        SpinBudget { time: budget }
+    }
+}
+
+impl SpinBudget {
+    /// Spins until `ready` gives something or the budget is spent.
+    pub fn until<T>(&self, mut ready: impl FnMut() -> Option<T>) -> Option<T> {
+        #[cfg(target_arch = "x86_64")]
+        let begin = ticks();
+        #[cfg(not(target_arch = "x86_64"))]
+        let begin = Instant::now();
+        loop {
+            for _ in 0..16 {
+                if let Some(value) = ready() {
+                    return Some(value);
+                }
+                std::hint::spin_loop();
+            }
+            #[cfg(target_arch = "x86_64")]
+            let spent = ticks().wrapping_sub(begin) >= self.ticks;
+            #[cfg(not(target_arch = "x86_64"))]
+            let spent = begin.elapsed() >= self.time;
+            if spent {
+                return None;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_is_spent_in_about_its_time() {
+        let calibration = Calibration::begin();
+        std::thread::sleep(Duration::from_millis(20));
+        let budget = calibration.end(Duration::from_millis(5));
+        let began = Instant::now();
+        assert_eq!(budget.until(|| None::<()>), None);
+        let took = began.elapsed();
+        assert!(took > Duration::from_millis(4) && took < Duration::from_millis(500), "{took:?}");
+        assert_eq!(budget.until(|| Some(3)), Some(3));
+    }
+}

@@ -1,0 +1,77 @@
+//! What the environment says about the session.
+
+use protocol::uapi::{ENV_MAX, RING_MAX_BYTES, RING_MIN_BYTES};
+use std::time::Duration;
+
+/// CUDA's variables that mean something to the driver in the worker. The host allows what it will.
+const FORWARDED: &[&str] = &[
+    "CUDA_LAUNCH_BLOCKING",
+    "CUDA_MODULE_LOADING",
+    "CUDA_MODULE_DATA_LOADING",
+    "CUDA_FORCE_PTX_JIT",
+    "CUDA_DISABLE_PTX_JIT",
+    "CUDA_FORCE_JIT",
+    "CUDA_DISABLE_JIT",
+    "CUDA_CACHE_DISABLE",
+    "CUDA_DEVICE_MAX_CONNECTIONS",
+    "CUDA_AUTO_BOOST",
+];
+
+/// How long a waiter spins: longer than a wake takes, shorter than anybody minds.
+const SPIN_US: u64 = 50;
+
+/// The session's settings.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// `NAME=value\0` strings for the worker.
+    pub env: Vec<u8>,
+    /// Bytes of the ring.
+    pub ring_bytes: u32,
+    /// Bytes of the arena.
+    pub arena_bytes: u64,
+    /// How long to spin before sleeping (`VIRTIO_CUDA_SPIN_US`).
+    pub spin: Duration,
+    /// Every call waits (`VIRTIO_CUDA_SYNC=1`).
+    pub sync: bool,
+    /// Every call goes the plain way (`VIRTIO_CUDA_PLAIN=1`).
+    pub plain: bool,
+}
+
+fn flag(name: &str) -> bool {
+    std::env::var(name).is_ok_and(|value| !matches!(value.as_str(), "" | "0"))
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.trim().parse().ok()
+}
+
+fn forwarded() -> Vec<u8> {
+    let mut env = Vec::new();
+    for name in FORWARDED {
+        if let Ok(value) = std::env::var(name) {
+            let entry = format!("{name}={value}\0");
+            if env.len() + entry.len() <= ENV_MAX {
+                env.extend_from_slice(entry.as_bytes());
+            }
+        }
+    }
+    env
+}
+
+impl Config {
+    /// Reads the environment.
+    pub fn from_env() -> Self {
+        let ring = number("VIRTIO_CUDA_RING_BYTES").unwrap_or(1 << 20) as usize;
+        let ring = ring.clamp(16 * RING_MIN_BYTES, RING_MAX_BYTES).next_power_of_two();
+        let arena = number("VIRTIO_CUDA_ARENA_BYTES").unwrap_or(16 << 20);
+        let spin = number("VIRTIO_CUDA_SPIN_US").unwrap_or(SPIN_US);
+        Self {
+            env: forwarded(),
+            ring_bytes: ring as u32,
+            arena_bytes: arena.clamp(4 << 20, 1 << 30).next_multiple_of(4096),
+            spin: Duration::from_micros(spin.min(1_000_000)),
+            sync: flag("VIRTIO_CUDA_SYNC"),
+            plain: flag("VIRTIO_CUDA_PLAIN"),
+        }
+    }
+}

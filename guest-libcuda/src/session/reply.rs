@@ -1,0 +1,98 @@
+//! Answers, copied out of the arena.
+
+use super::arena::{Part, SLOT};
+use crate::error::{CuError, CuResult};
+use protocol::plain::Plain;
+use protocol::uapi::Reply;
+
+/// In a reply's state, beside "done": kernels have printed, `vcudaTakeOutput` brings it.
+pub const STATE_OUTPUT: u32 = 2;
+
+const HEAD: usize = size_of::<Reply>();
+const SHORT: usize = SLOT - HEAD;
+
+/// A waited call that was sent.
+#[must_use = "its part of the arena must be given back"]
+pub enum Pending {
+    /// The answer will be written to this part.
+    InArena(Part, &'static str),
+    /// The plain way: it is there already.
+    Answered(Box<Replied>),
+}
+
+/// The bytes of an answer.
+#[allow(clippy::large_enum_variant)] // to keep a short answer from the allocator
+pub enum Bytes {
+    Short([u8; SHORT], usize),
+    Long(Vec<u8>),
+}
+
+impl Bytes {
+    pub fn as_bytes(&self) -> &[u8] {
+        match self {
+            Bytes::Short(bytes, len) => &bytes[..*len],
+            Bytes::Long(bytes) => bytes,
+        }
+    }
+}
+
+/// An answer: its head and its bytes.
+pub struct Replied {
+    head: Reply,
+    bytes: Bytes,
+}
+
+impl Replied {
+    /// Copies an answer out of its `room` bytes.
+    ///
+    /// # Safety
+    /// `at` begins `room` mapped bytes, at least a head; the worker has written them.
+    pub unsafe fn read(at: *const u8, room: usize) -> Self {
+        // SAFETY: a head fits, whatever its bytes.
+        let head = unsafe { at.cast::<Reply>().read_volatile() };
+        let len = (head.len as usize).min(room - HEAD);
+        let bytes = if len <= SHORT {
+            let mut bytes = [0; SHORT];
+            // SAFETY: `len` bytes follow the head and fit in `bytes`.
+            unsafe { std::ptr::copy_nonoverlapping(at.add(HEAD), bytes.as_mut_ptr(), len) };
+            Bytes::Short(bytes, len)
+        } else {
+            let mut bytes = vec![0; len];
+            // SAFETY: as above.
+            unsafe { std::ptr::copy_nonoverlapping(at.add(HEAD), bytes.as_mut_ptr(), len) };
+            Bytes::Long(bytes)
+        };
+        Self { head, bytes }
+    }
+
+    /// An answer that came the plain way.
+    pub fn from_bytes(bytes: &[u8]) -> Self {
+        let head = Reply::from_bytes(bytes)
+            .unwrap_or(Reply { result: CuError::UNKNOWN.0, ..Reply::zeroed() });
+        let rest = bytes.get(HEAD..).unwrap_or_default();
+        let len = (head.len as usize).min(rest.len());
+        Self { head, bytes: Bytes::Long(rest[..len].to_vec()) }
+    }
+
+    pub fn head(&self) -> &Reply {
+        &self.head
+    }
+
+    /// The bytes, whatever the result.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.bytes.as_bytes()
+    }
+
+    /// Success, or the error that the head has.
+    pub fn result(&self) -> CuResult {
+        match self.head.result {
+            0 => Ok(()),
+            code => Err(CuError(code)),
+        }
+    }
+
+    /// The bytes if the call succeeded.
+    pub fn into_result(self) -> CuResult<Bytes> {
+        self.result().map(|()| self.bytes)
+    }
+}

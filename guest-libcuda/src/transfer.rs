@@ -1,0 +1,303 @@
+//! Copies. What the GPU sees is copied by the worker from address to address; pageable memory of
+//! the program travels inline in the ring when it is short, and else in pieces through the arena,
+//! several of them under way at once.
+
+use crate::driver::Driver;
+use crate::error::{CuError, CuResult};
+use crate::memory::Place;
+use crate::program::{copy_from, copy_to};
+use crate::session::arena::Part;
+use crate::session::{Pending, Session};
+use parking_lot::Mutex;
+use protocol::calls::{
+    CuStreamSynchronize, VcudaCopy, VcudaCopyIn, VcudaCopyInStaged, VcudaCopyOut,
+    VcudaCopyOutAnswer, VcudaCopyOutStaged,
+};
+use protocol::codec::Answer;
+use std::collections::VecDeque;
+
+/// Pageable memory of up to this size travels inline.
+pub const INLINE: usize = 16 << 10;
+/// The largest piece that goes through the arena.
+const PIECE: usize = 1 << 20;
+const SMALLEST_PIECE: usize = 128 << 10;
+
+/// Pieces of uploads that returned before they were done: their parts of the arena are in use.
+#[derive(Default)]
+pub struct Uploads(Mutex<VecDeque<(Part, Pending)>>);
+
+/// One copy of contiguous bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Copy {
+    pub dst: u64,
+    pub src: u64,
+    pub len: usize,
+    /// Id of the stream.
+    pub stream: u64,
+    /// The caller goes on only when the program's memory may be used again.
+    pub blocking: bool,
+}
+
+fn piece_of(len: usize) -> usize {
+    (len / 4).next_multiple_of(SMALLEST_PIECE).clamp(SMALLEST_PIECE, PIECE)
+}
+
+impl Uploads {
+    /// Gives back the parts whose bytes have been read; waits for the oldest if asked to. Tells
+    /// whether there was any.
+    fn reap(&self, session: &Session, wait: bool) -> bool {
+        let mut any = false;
+        loop {
+            let mut queue = self.0.lock();
+            let ready = match queue.front() {
+                Some((_, pending)) => session.is_answered(pending) || (wait && !any),
+                None => false,
+            };
+            if !ready {
+                return any;
+            }
+            let Some((part, pending)) = queue.pop_front() else { return any };
+            drop(queue);
+            // An error of an asynchronous copy shows up where the stream is synchronised, too.
+            if session.finish(pending).is_ok() {
+                session.arena.give(part);
+            }
+            any = true;
+        }
+    }
+}
+
+/// A part of the arena for a piece; `own` are the caller's, to be finished if nothing is free.
+fn take_part(
+    driver: &Driver,
+    len: usize,
+    mut finish_own: impl FnMut() -> CuResult<bool>,
+) -> CuResult<Part> {
+    let session = &driver.session;
+    driver.uploads.reap(session, false);
+    loop {
+        if let Some(part) = session.arena.try_take(len) {
+            return Ok(part);
+        }
+        if !finish_own()? && !driver.uploads.reap(session, true) {
+            return Ok(session.arena.take(len));
+        }
+    }
+}
+
+/// Copies, whatever the two sides are.
+pub fn copy(driver: &Driver, copy: Copy) -> CuResult {
+    if copy.len == 0 {
+        return Ok(());
+    }
+    let dst = driver.memory.place(copy.dst, copy.len as u64)?;
+    let src = driver.memory.place(copy.src, copy.len as u64)?;
+    match (dst, src) {
+        (
+            Place::Visible { address: dst, host: dst_host },
+            Place::Visible { address: src, host: src_host },
+        ) => {
+            let wire = VcudaCopy { dst, src, len: copy.len, h_stream: copy.stream };
+            driver.session.post(&wire)?;
+            // Copies inside the GPU never wait.
+            if copy.blocking && (dst_host || src_host) {
+                synchronize(driver, copy.stream)?;
+            }
+            Ok(())
+        }
+        (Place::Visible { address, .. }, Place::Pageable) => {
+            upload(driver, Copy { dst: address, ..copy })
+        }
+        (Place::Pageable, Place::Visible { address, .. }) => {
+            download(driver, Copy { src: address, ..copy })
+        }
+        (Place::Pageable, Place::Pageable) => {
+            synchronize(driver, copy.stream)?;
+            copy_within(copy.src as usize, copy.dst as usize, copy.len);
+            Ok(())
+        }
+    }
+}
+
+/// Waits for a stream.
+pub fn synchronize(driver: &Driver, stream: u64) -> CuResult {
+    let result = driver.session.synchronize(&CuStreamSynchronize { h_stream: stream });
+    driver.flush_output();
+    result
+}
+
+fn copy_within(src: usize, dst: usize, len: usize) {
+    // SAFETY: by the API's rules the program's memory has as many bytes at both addresses.
+    unsafe { std::ptr::copy(src as *const u8, dst as *mut u8, len) };
+}
+
+fn upload(driver: &Driver, copy: Copy) -> CuResult {
+    let session = &driver.session;
+    if copy.len <= INLINE {
+        let data = crate::program::bytes_at(copy.src as usize, copy.len);
+        return session.post(&VcudaCopyIn { dst: copy.dst, data, h_stream: copy.stream });
+    }
+    let piece = piece_of(copy.len);
+    let mut own: VecDeque<(Part, Pending)> = VecDeque::new();
+    let mut sent = 0;
+    let mut result = Ok(());
+    let finish_first = |own: &mut VecDeque<(Part, Pending)>| -> CuResult<bool> {
+        let Some((part, pending)) = own.pop_front() else { return Ok(false) };
+        let replied = session.finish(pending)?;
+        session.arena.give(part);
+        replied.result()?;
+        Ok(true)
+    };
+    while sent < copy.len && result.is_ok() {
+        let len = piece.min(copy.len - sent);
+        result = take_part(driver, len, || finish_first(&mut own)).and_then(|part| {
+            // SAFETY: the part has room for `len` bytes and is this copy's own.
+            let to = unsafe { std::slice::from_raw_parts_mut(session.arena.ptr(part), len) };
+            copy_from(copy.src as usize + sent, to);
+            let staged = VcudaCopyInStaged {
+                dst: copy.dst + sent as u64,
+                arena: part.offset as u64,
+                len,
+                h_stream: copy.stream,
+            };
+            match session.begin(&staged, 0) {
+                Ok(pending) => {
+                    own.push_back((part, pending));
+                    Ok(())
+                }
+                Err(error) => {
+                    session.arena.give(part);
+                    Err(error)
+                }
+            }
+        });
+        sent += len;
+    }
+    if !copy.blocking && result.is_ok() {
+        driver.uploads.0.lock().append(&mut own);
+        return Ok(());
+    }
+    loop {
+        match finish_first(&mut own) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error) => result = result.and(Err(error)),
+        }
+    }
+    result?;
+    session.report_posted_error()
+}
+
+fn download(driver: &Driver, copy: Copy) -> CuResult {
+    let result = match copy.len <= INLINE {
+        true => download_inline(driver, copy),
+        false => download_staged(driver, copy),
+    };
+    driver.flush_output();
+    result?;
+    driver.session.report_posted_error()
+}
+
+fn download_inline(driver: &Driver, copy: Copy) -> CuResult {
+    let call = VcudaCopyOut { src: copy.src, len: copy.len, h_stream: copy.stream };
+    let replied = driver.session.call_with_room(&call, copy.len + 16)?;
+    store_inline(&replied.into_result()?, copy)
+}
+
+fn store_inline(bytes: &crate::session::Bytes, copy: Copy) -> CuResult {
+    let answer = VcudaCopyOutAnswer::decode(bytes.as_bytes()).map_err(|_| CuError::UNKNOWN)?;
+    if answer.data.len() != copy.len {
+        return Err(CuError::UNKNOWN);
+    }
+    copy_to(copy.dst as usize, &answer.data);
+    Ok(())
+}
+
+fn download_staged(driver: &Driver, copy: Copy) -> CuResult {
+    let session = &driver.session;
+    let piece = piece_of(copy.len);
+    let mut own: VecDeque<(Part, Pending, usize, usize)> = VecDeque::new();
+    let mut asked = 0;
+    let mut result = Ok(());
+    let finish_first = |own: &mut VecDeque<(Part, Pending, usize, usize)>| -> CuResult<bool> {
+        let Some((part, pending, at, len)) = own.pop_front() else { return Ok(false) };
+        let replied = session.finish(pending)?;
+        if replied.result().is_ok() {
+            // SAFETY: the worker has filled the part's first `len` bytes and is done with it.
+            let from = unsafe { std::slice::from_raw_parts(session.arena.ptr(part), len) };
+            copy_to(copy.dst as usize + at, from);
+        }
+        session.arena.give(part);
+        replied.result()?;
+        Ok(true)
+    };
+    while asked < copy.len && result.is_ok() {
+        let len = piece.min(copy.len - asked);
+        // A few pieces under way keep both sides busy; the arena serves other threads as well.
+        while own.len() >= 6 && result.is_ok() {
+            result = finish_first(&mut own).map(drop);
+        }
+        if result.is_err() {
+            break;
+        }
+        result = take_part(driver, len, || finish_first(&mut own)).and_then(|part| {
+            let staged = VcudaCopyOutStaged {
+                src: copy.src + asked as u64,
+                arena: part.offset as u64,
+                len,
+                h_stream: copy.stream,
+            };
+            match session.begin(&staged, 0) {
+                Ok(pending) => {
+                    own.push_back((part, pending, asked, len));
+                    Ok(())
+                }
+                Err(error) => {
+                    session.arena.give(part);
+                    Err(error)
+                }
+            }
+        });
+        asked += len;
+    }
+    loop {
+        match finish_first(&mut own) {
+            Ok(true) => {}
+            Ok(false) => return result,
+            Err(error) => result = result.and(Err(error)),
+        }
+    }
+}
+
+/// Copies many short rows from the GPU to pageable memory, with several questions under way.
+pub fn download_rows(driver: &Driver, rows: impl Iterator<Item = Copy>) -> CuResult {
+    let session = &driver.session;
+    let mut own: VecDeque<(Pending, Copy)> = VecDeque::new();
+    let mut result = Ok(());
+    let finish_first = |own: &mut VecDeque<(Pending, Copy)>| -> CuResult<bool> {
+        let Some((pending, row)) = own.pop_front() else { return Ok(false) };
+        let bytes = session.finish(pending)?.into_result()?;
+        store_inline(&bytes, row)?;
+        Ok(true)
+    };
+    for row in rows {
+        if own.len() >= 64 {
+            result = finish_first(&mut own).map(drop);
+        }
+        if result.is_err() {
+            break;
+        }
+        let call = VcudaCopyOut { src: row.src, len: row.len, h_stream: row.stream };
+        result = session.begin(&call, row.len + 16).map(|pending| own.push_back((pending, row)));
+    }
+    loop {
+        match finish_first(&mut own) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error) => result = result.and(Err(error)),
+        }
+    }
+    driver.flush_output();
+    result?;
+    session.report_posted_error()
+}
