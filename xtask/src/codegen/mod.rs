@@ -1,7 +1,9 @@
 //! From `protocol/api.table` to the code of both sides.
 
+mod guest;
 mod parse;
 mod protocol;
+mod worker;
 
 use std::error::Error;
 use std::io::Write;
@@ -14,8 +16,14 @@ pub fn run(check: bool) -> Result<(), Box<dyn Error>> {
     let table = root.join("protocol/api.table");
     let text = std::fs::read_to_string(&table)?;
     let entries = parse::parse(&text).map_err(|e| format!("{}: {e}", table.display()))?;
-    let outputs: [(PathBuf, String); 1] =
-        [(root.join("protocol/src/generated/calls.rs"), protocol::generate(&entries))];
+    let outputs: [(PathBuf, String); 3] = [
+        (root.join("protocol/src/generated/calls.rs"), protocol::generate(&entries)),
+        (root.join("guest-libcuda/src/entry/generated.rs"), guest::generate(&entries)),
+        (
+            root.join("vhost-backend/src/worker/calls/generated/dispatch.rs"),
+            worker::generate(&entries),
+        ),
+    ];
     for (path, code) in outputs {
         let code = format(&code)?;
         if !check {

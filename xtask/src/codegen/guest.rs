@@ -1,0 +1,52 @@
+//! Entry points of guest-libcuda that do nothing but send their call and wait.
+
+use super::parse::{Direction, Entry, Param};
+use std::fmt::Write;
+
+/// The C type of a parameter, in Rust.
+fn c_type(param: &Param) -> String {
+    match param.direction {
+        Direction::Out => format!("Out<{}>", param.kind),
+        _ if param.is_scalar() => param.kind.clone(),
+        _ => panic!("{}: no entry point can be generated for a {}", param.name, param.kind),
+    }
+}
+
+/// `guest-libcuda/src/entry/generated.rs`.
+pub fn generate(entries: &[Entry]) -> String {
+    let entries: Vec<&Entry> = entries.iter().filter(|entry| entry.has("guest")).collect();
+    let mut out = String::from(
+        "//! Made from `protocol/api.table` by `cargo xtask codegen`; not to be edited.\n\n\
+         use super::args::Out;\nuse crate::context;\n",
+    );
+    let types: Vec<String> = entries.iter().map(|entry| entry.type_name()).collect();
+    let _ = writeln!(out, "use protocol::calls::{{{}}};\n\nentries! {{", types.join(", "));
+    for entry in entries {
+        let arguments: Vec<String> =
+            entry.params.iter().map(|p| format!("{}: {}", p.field(), c_type(p))).collect();
+        let (outs, ins): (Vec<&Param>, Vec<&Param>) =
+            entry.params.iter().partition(|p| p.direction == Direction::Out);
+        let fields: Vec<String> = ins.iter().map(|p| p.field()).collect();
+        let _ = writeln!(out, "    fn {}({}) {{", entry.name, arguments.join(", "));
+        let _ = writeln!(out, "        let driver = context::driver()?;");
+        let call = match &fields[..] {
+            [] => format!("{} {{}}", entry.type_name()),
+            fields => format!("{} {{ {} }}", entry.type_name(), fields.join(", ")),
+        };
+        if outs.is_empty() {
+            let _ = writeln!(out, "        driver.session.call(&{call})");
+        } else {
+            let _ = writeln!(out, "        let answer = driver.session.call(&{call})?;");
+            for param in outs {
+                let field = param.field();
+                let _ = writeln!(out, "        {field}.set_if_wanted(answer.{field});");
+            }
+            let _ = writeln!(out, "        Ok(())");
+        }
+        let _ = writeln!(out, "    }}\n");
+    }
+    // No blank line before the end.
+    out.truncate(out.trim_end().len());
+    out.push_str("\n}\n");
+    out
+}
