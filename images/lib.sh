@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Shared by the scripts in images/ and scripts/: the cache, the log, and Debian packages
 # of a newer suite than the host's, fetched without touching the host's apt configuration.
 # To be sourced by bash, not run.
