@@ -1,0 +1,305 @@
+//! The guest's half: `vcuda-run guest-init JOB` as the guest's first process, or
+//! `vcuda-run guest-agent JOB` in a guest that has a first process of its own.
+
+use std::ffi::CString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::{Duration, Instant};
+
+use crate::error::{EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND};
+use crate::frame::{Frame, MAX_PAYLOAD};
+use crate::job::Job;
+
+/// How long the driver may take to make its device node.
+const DEVICE_WAIT: Duration = Duration::from_secs(10);
+/// How long output may still come after the command's end, from children that it left.
+const DRAIN_WAIT: Duration = Duration::from_secs(2);
+
+type Channel = Arc<Mutex<File>>;
+
+/// As the first process: mounts, loads, runs, powers off. Never returns.
+pub fn init(job: &Path) -> ! {
+    if std::process::id() != 1 {
+        eprintln!("vcuda-run: guest-init is only for the first process of a guest");
+        std::process::exit(2);
+    }
+    mount_all();
+    loopback_up();
+    if let Err(why) = read_job(job).and_then(|job| work(&job)) {
+        // No line to the host: its console shows this.
+        eprintln!("vcuda-run: {why}");
+    }
+    // SAFETY: plain system calls without pointers.
+    unsafe {
+        libc::sync();
+        libc::reboot(libc::RB_POWER_OFF);
+        libc::_exit(1)
+    }
+}
+
+/// As a helper of the guest's own system: runs the job; the caller powers off.
+pub fn agent(job: &Path) -> i32 {
+    match read_job(job).and_then(|job| work(&job)) {
+        Ok(()) => 0,
+        Err(why) => {
+            eprintln!("vcuda-run: {why}");
+            1
+        }
+    }
+}
+
+fn read_job(path: &Path) -> Result<Job, String> {
+    let text = fs::read(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+    serde_json::from_slice(&text).map_err(|e| format!("{} is no job: {e}", path.display()))
+}
+
+/// Mounts what programs expect; what is mounted already stays.
+fn mount_all() {
+    for (kind, target, options) in [
+        ("proc", "/proc", ""),
+        ("sysfs", "/sys", ""),
+        ("devtmpfs", "/dev", "mode=0755"),
+        ("devpts", "/dev/pts", "mode=0620,ptmxmode=0666"),
+        ("tmpfs", "/dev/shm", "mode=1777"),
+    ] {
+        // /dev may be the host's (through hostfs) until devtmpfs covers it: made only inside.
+        if target.starts_with("/dev/") {
+            let _ = fs::create_dir(target);
+        }
+        if let Err(error) = mount(kind, target, options)
+            && error.raw_os_error() != Some(libc::EBUSY)
+        {
+            eprintln!("vcuda-run: cannot mount {kind} on {target}: {error}");
+        }
+    }
+    for (link, target) in [
+        ("/dev/fd", "/proc/self/fd"),
+        ("/dev/stdin", "/proc/self/fd/0"),
+        ("/dev/stdout", "/proc/self/fd/1"),
+        ("/dev/stderr", "/proc/self/fd/2"),
+    ] {
+        let _ = std::os::unix::fs::symlink(target, link);
+    }
+}
+
+fn mount(kind: &str, target: &str, options: &str) -> io::Result<()> {
+    let [kind, target, options] = [kind, target, options].map(|text| CString::new(text).unwrap());
+    // SAFETY: zero-terminated strings that outlive the call.
+    let result = unsafe {
+        libc::mount(kind.as_ptr(), target.as_ptr(), kind.as_ptr(), 0, options.as_ptr().cast())
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Sets the loopback interface up: programs talk to themselves over it.
+fn loopback_up() {
+    // SAFETY: `ifreq` is plain data for which zeroes are valid; the name "lo" fits and stays
+    // zero-terminated; the socket is closed again.
+    unsafe {
+        let mut request: libc::ifreq = std::mem::zeroed();
+        request.ifr_name[0] = b'l' as libc::c_char;
+        request.ifr_name[1] = b'o' as libc::c_char;
+        request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+        let socket = libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
+        if socket >= 0 {
+            libc::ioctl(socket, libc::SIOCSIFFLAGS, &request);
+            libc::close(socket);
+        }
+    }
+}
+
+/// Opens the line to the host and sets it raw, so that every byte arrives as it is.
+fn open_channel(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOCTTY).open(path)?;
+    // SAFETY: termios is plain data, filled by tcgetattr before it is used.
+    unsafe {
+        let mut termios: libc::termios = std::mem::zeroed();
+        if libc::tcgetattr(file.as_raw_fd(), &mut termios) == 0 {
+            libc::cfmakeraw(&mut termios);
+            libc::cfsetspeed(&mut termios, libc::B115200);
+            termios.c_cflag |= libc::CLOCAL;
+            if libc::tcsetattr(file.as_raw_fd(), libc::TCSANOW, &termios) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+    }
+    Ok(file)
+}
+
+fn send(channel: &Channel, frame: &Frame) -> Result<(), String> {
+    let mut file = channel.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    file.write_all(&frame.encode()).map_err(|e| format!("cannot write to the host: {e}"))
+}
+
+/// Runs the job and tells the host how it went.
+fn work(job: &Job) -> Result<(), String> {
+    let file = open_channel(&job.channel)
+        .map_err(|e| format!("cannot open the line to the host, {}: {e}", job.channel.display()))?;
+    let channel = Arc::new(Mutex::new(file));
+    let outcome = prepare(job).and_then(|()| {
+        send(&channel, &Frame::Up(uptime_ms()))?;
+        run(job, &channel)
+    });
+    let last = match outcome {
+        Ok(code) => {
+            for (index, path) in job.fetch.iter().enumerate() {
+                send_file(&channel, index as u32, path)?;
+            }
+            Frame::Exit(code)
+        }
+        Err(why) => Frame::Failed(why),
+    };
+    send(&channel, &last)?;
+    let file = channel.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    // SAFETY: waits until the line has sent all; a valid descriptor.
+    unsafe { libc::tcdrain(file.as_raw_fd()) };
+    Ok(())
+}
+
+fn uptime_ms() -> u32 {
+    let text = fs::read_to_string("/proc/uptime").unwrap_or_default();
+    let seconds: f64 = text.split(' ').next().and_then(|s| s.parse().ok()).unwrap_or(0.0);
+    (seconds * 1000.0) as u32
+}
+
+/// Loads the modules and waits for the device.
+fn prepare(job: &Job) -> Result<(), String> {
+    for module in &job.modules {
+        load(module).map_err(|e| {
+            format!("cannot load {}: {e} (the kernel's reason is on its console)", module.display())
+        })?;
+    }
+    let Some(device) = &job.device else { return Ok(()) };
+    let start = Instant::now();
+    while !device.exists() {
+        if start.elapsed() > DEVICE_WAIT {
+            return Err(format!(
+                "there is no {} after {} s: is the driver loaded, and does the device answer? (see --log)",
+                device.display(),
+                DEVICE_WAIT.as_secs()
+            ));
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    Ok(())
+}
+
+fn load(module: &Path) -> io::Result<()> {
+    let file = File::open(module)?;
+    // SAFETY: finit_module(fd, "", 0) with a descriptor that outlives the call.
+    let result =
+        unsafe { libc::syscall(libc::SYS_finit_module, file.as_raw_fd(), c"".as_ptr(), 0) };
+    let error = io::Error::last_os_error();
+    if result == 0 || error.raw_os_error() == Some(libc::EEXIST) { Ok(()) } else { Err(error) }
+}
+
+/// Runs the command and relays its output; its exit code.
+fn run(job: &Job, channel: &Channel) -> Result<i32, String> {
+    let (program, arguments) = job.command.split_first().ok_or("the job has no command")?;
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .env_clear()
+        .envs(job.env.iter().map(|(name, value)| (name, value)))
+        .current_dir(&job.cwd)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            let code = match error.kind() {
+                io::ErrorKind::NotFound => EXIT_NOT_FOUND,
+                _ => EXIT_NOT_EXECUTABLE,
+            };
+            let cwd = job.cwd.display();
+            let text = if job.cwd.is_dir() {
+                format!("vcuda-run: cannot run '{program}' in the guest: {error}\n")
+            } else {
+                format!("vcuda-run: the guest has no folder '{cwd}'\n")
+            };
+            send(channel, &Frame::Stderr(text.into_bytes()))?;
+            return Ok(code);
+        }
+    };
+    let (done, relays) = mpsc::channel();
+    let stdout = child.stdout.take().ok_or("no pipe for the command's output")?;
+    let stderr = child.stderr.take().ok_or("no pipe for the command's errors")?;
+    relay(stdout, Frame::Stdout, channel, done.clone());
+    relay(stderr, Frame::Stderr, channel, done);
+    let status = wait_for(child.id() as libc::pid_t)?;
+    // Both pipes end when the last process that holds them does.
+    let deadline = Instant::now() + DRAIN_WAIT;
+    for _ in 0..2 {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let _ = relays.recv_timeout(left);
+    }
+    Ok(match (status.code(), status.signal()) {
+        (Some(code), _) => code,
+        (None, signal) => 128 + signal.unwrap_or(0),
+    })
+}
+
+/// Copies a pipe to the host, in a thread of its own.
+fn relay(
+    mut pipe: impl Read + Send + 'static,
+    frame: fn(Vec<u8>) -> Frame,
+    channel: &Channel,
+    done: mpsc::Sender<()>,
+) {
+    let channel = channel.clone();
+    std::thread::spawn(move || {
+        let mut buffer = vec![0; MAX_PAYLOAD];
+        while let Ok(len) = pipe.read(&mut buffer) {
+            if len == 0 || send(&channel, &frame(buffer[..len].to_vec())).is_err() {
+                break;
+            }
+        }
+        let _ = done.send(());
+    });
+}
+
+/// Waits for the command; as the first process also for every orphan on the way.
+fn wait_for(child: libc::pid_t) -> Result<ExitStatus, String> {
+    let which = if std::process::id() == 1 { -1 } else { child };
+    loop {
+        let mut status = 0;
+        // SAFETY: `status` outlives the call.
+        let pid = unsafe { libc::waitpid(which, &mut status, 0) };
+        if pid == child {
+            return Ok(ExitStatus::from_raw(status));
+        }
+        if pid < 0 {
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(format!("cannot wait for the command: {error}"));
+            }
+        }
+    }
+}
+
+/// Sends a file, if it is there; the host tells when it is not.
+fn send_file(channel: &Channel, index: u32, path: &Path) -> Result<(), String> {
+    let Ok(mut file) = File::open(path) else { return Ok(()) };
+    send(channel, &Frame::FileStart(index))?;
+    let mut buffer = vec![0; MAX_PAYLOAD];
+    loop {
+        let len = match file.read(&mut buffer) {
+            Ok(len) => len,
+            Err(error) => {
+                let text = format!("vcuda-run: cannot read {}: {error}\n", path.display());
+                return send(channel, &Frame::Stderr(text.into_bytes()));
+            }
+        };
+        if len == 0 {
+            return send(channel, &Frame::FileEnd);
+        }
+        send(channel, &Frame::FileData(buffer[..len].to_vec()))?;
+    }
+}

@@ -1,0 +1,146 @@
+//! Whether KVM runs a guest on this host.
+//!
+//! On some hosts /dev/kvm opens and answers every question, and yet an ordinary kernel dies
+//! under it. So the questions come first, because they are quick, and a guest that boots is
+//! the answer. It is kept until the host boots again.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use kvm_ioctls::Kvm;
+
+use crate::job::Job;
+use crate::options::Options;
+use crate::plan::cache;
+use crate::vm::{self, Launch};
+use crate::{initramfs, qemu};
+
+/// The one version of KVM's API there has been since Linux 2.6.22.
+const API_VERSION: i32 = 12;
+/// A guest under KVM is up in a second or two.
+const BOOT_LIMIT: Duration = Duration::from_secs(15);
+
+/// Ok if a guest boots with KVM; else why not.
+pub fn usable(options: &Options) -> Result<(), String> {
+    static ANSWER: OnceLock<Result<(), String>> = OnceLock::new();
+    ANSWER
+        .get_or_init(|| {
+            ask()?;
+            let kept = kept_answer();
+            if let Some(answer) = kept.as_deref().and_then(read_answer) {
+                return answer;
+            }
+            let answer = boot(options);
+            if let Some(path) = kept {
+                let text = answer.as_ref().err().map_or("usable", String::as_str);
+                let _ = path.parent().map(fs::create_dir_all);
+                let _ = fs::write(path, text);
+            }
+            answer
+        })
+        .clone()
+}
+
+/// What can be asked without a guest.
+pub fn ask() -> Result<(), String> {
+    let kvm = Kvm::new().map_err(|e| format!("/dev/kvm cannot be opened: {e}"))?;
+    match kvm.get_api_version() {
+        API_VERSION => {}
+        other => return Err(format!("KVM has API version {other}, and {API_VERSION} is needed")),
+    }
+    let vm = kvm.create_vm().map_err(|e| format!("KVM creates no VM: {e}"))?;
+    vm.create_vcpu(0).map_err(|e| format!("KVM creates no CPU: {e}"))?;
+    Ok(())
+}
+
+/// Where the answer for this boot of the host is kept.
+fn kept_answer() -> Option<PathBuf> {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(cache().join("kvm").join(boot.trim()))
+}
+
+fn read_answer(path: &Path) -> Option<Result<(), String>> {
+    match fs::read_to_string(path).ok()?.as_str() {
+        "" => None,
+        "usable" => Some(Ok(())),
+        why => Some(Err(why.to_string())),
+    }
+}
+
+/// Boots the kernel that would be used, with nothing to do but to say so.
+fn boot(options: &Options) -> Result<(), String> {
+    let folder =
+        tempfile::Builder::new().prefix("vcuda-run.").tempdir().map_err(|e| e.to_string())?;
+    let mut job = Job {
+        command: vec!["true".into()],
+        env: Vec::new(),
+        cwd: "/".into(),
+        modules: Vec::new(),
+        device: None,
+        channel: qemu::CHANNEL.into(),
+        fetch: Vec::new(),
+    };
+    let brought = initramfs::Brought { files: &[], libcuda: None, modules: &[] };
+    let initrd = folder.path().join("initrd");
+    let bytes = initramfs::build(&mut job, &brought, None).map_err(|e| e.to_string())?;
+    fs::write(&initrd, bytes).map_err(|e| e.to_string())?;
+    let machine = qemu::Qemu {
+        binary: qemu::binary(options).map_err(|e| e.to_string())?,
+        kvm: true,
+        memory: 256 << 20,
+        cpus: 1,
+        device: None,
+        boot: qemu::Boot::Kernel {
+            kernel: qemu::kernel(options).map_err(|e| e.to_string())?,
+            initrd,
+        },
+        append: None,
+    };
+    let launch = Launch {
+        vmm: "KVM",
+        command: machine.command(),
+        log: folder.path().join("console"),
+        timeout: Some(BOOT_LIMIT),
+        fetch: Vec::new(),
+    };
+    let mut nothing = std::io::sink();
+    match vm::run(launch, &mut nothing, &mut std::io::sink()) {
+        Ok(outcome) if outcome.code == 0 => Ok(()),
+        Ok(outcome) => Err(format!("a trial guest's command ended with {}", outcome.code)),
+        Err(error) => Err(reason(&error.to_string())),
+    }
+}
+
+/// One line of an error that may show a console.
+fn reason(text: &str) -> String {
+    let internal = text.lines().find(|line| line.contains("KVM internal error"));
+    let first = text.lines().next().unwrap_or_default();
+    let line = internal.unwrap_or(first).trim();
+    format!("a trial guest did not boot: {line}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_the_reason_is_the_line_that_tells() {
+        let text = "the KVM guest ended (exit 1)\n    KVM internal error. Suberror: 1\n    RAX=0";
+        assert_eq!(reason(text), "a trial guest did not boot: KVM internal error. Suberror: 1");
+    }
+
+    #[test]
+    fn test_answers_are_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        assert_eq!(read_answer(&path), None);
+        for (text, answer) in
+            [("", None), ("usable", Some(Ok(()))), ("no", Some(Err("no".to_string())))]
+        {
+            fs::write(&path, text).unwrap();
+            assert_eq!(read_answer(&path), answer);
+        }
+    }
+}

@@ -1,0 +1,357 @@
+//! From options to one VM: which kind, which files, and the job for the guest.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use crate::error::{RunError, existing};
+use crate::job::{DEVICE_NODE, Job};
+use crate::kvm;
+use crate::options::{Accel, Options, Vmm};
+use crate::process::Owned;
+use crate::vm::Launch;
+use crate::{device, initramfs, qemu, tar, uml};
+
+/// A VM that can be run, and all that must live as long as it does.
+#[derive(Debug)]
+pub struct Plan {
+    /// What [`crate::vm::run`] takes.
+    pub launch: Launch,
+    /// The kind of VM in words, such as "qemu-tcg".
+    pub name: &'static str,
+    /// The device process, if we started one: ends before the folder goes.
+    pub device: Option<Owned>,
+    /// The run's own files.
+    pub folder: TempDir,
+}
+
+/// Where the scripts in images/ put what they build.
+pub fn cache() -> PathBuf {
+    let var = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    var("VIRTIO_CUDA_CACHE").unwrap_or_else(|| {
+        var("XDG_CACHE_HOME")
+            .unwrap_or_else(|| var("HOME").unwrap_or_else(|| "/root".into()).join(".cache"))
+            .join("virtio-cuda")
+    })
+}
+
+/// The given file, or the default if there is one.
+pub fn given_or(
+    option: &str,
+    given: &Option<PathBuf>,
+    default: PathBuf,
+    hint: &str,
+) -> Result<PathBuf, RunError> {
+    match given {
+        Some(path) => existing(option, path),
+        None if default.exists() => Ok(default),
+        None => Err(RunError::Usage(format!("{option} is missing, and {hint}"))),
+    }
+}
+
+/// The modules for this kind of VM ("uml" or "qemu").
+fn modules(options: &Options, vmm: &str) -> Result<Vec<PathBuf>, RunError> {
+    let mut paths = Vec::new();
+    for text in &options.module {
+        let path = match text.split_once('=') {
+            Some((kind @ ("uml" | "qemu"), path)) => {
+                if kind != vmm {
+                    continue;
+                }
+                path
+            }
+            _ => text.as_str(),
+        };
+        paths.push(existing("--module", Path::new(path))?);
+    }
+    Ok(paths)
+}
+
+fn wants_device(options: &Options) -> bool {
+    options.socket.is_some() || options.start_device
+}
+
+/// Takes the decision of `--vmm auto`.
+pub fn choose(options: &Options) -> Result<Vmm, RunError> {
+    if options.vmm != Vmm::Auto {
+        return Ok(options.vmm);
+    }
+    if options.disk.is_some() || options.initrd.is_some() || options.kernel.is_some() {
+        return Ok(Vmm::Qemu);
+    }
+    if options.uml_kernel.is_some() {
+        return Ok(Vmm::Uml);
+    }
+    let has_module =
+        |vmm| !wants_device(options) || modules(options, vmm).is_ok_and(|m| !m.is_empty());
+    let qemu = has_module("qemu") && qemu::binary(options).is_ok() && qemu::kernel(options).is_ok();
+    let uml = has_module("uml") && uml_kernel(options).is_ok();
+    if qemu && (!uml || (options.accel != Accel::Tcg && kvm::usable(options).is_ok())) {
+        return Ok(Vmm::Qemu);
+    }
+    if uml {
+        return Ok(Vmm::Uml);
+    }
+    Err(RunError::Usage(
+        "--vmm auto: there is neither a user-mode Linux kernel nor QEMU with a kernel, with --module for it: images/uml-kernel.sh or images/qemu.sh and images/kernel-debs.sh make them"
+            .into(),
+    ))
+}
+
+/// The user-mode Linux kernel to boot.
+pub fn uml_kernel(options: &Options) -> Result<PathBuf, RunError> {
+    given_or(
+        "--uml-kernel",
+        &options.uml_kernel,
+        cache().join("uml/current/linux"),
+        "images/uml-kernel.sh has built none",
+    )
+}
+
+/// The environment of the command: little, as in a machine that has just booted.
+fn environment(
+    options: &Options,
+    libraries: Option<&str>,
+) -> Result<Vec<(String, String)>, RunError> {
+    let mut env = vec![
+        (
+            "PATH".to_string(),
+            "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".to_string(),
+        ),
+        ("HOME".into(), "/root".into()),
+        ("LC_ALL".into(), "C.UTF-8".into()),
+    ];
+    for text in &options.env {
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) => (name.to_string(), Some(value.to_string())),
+            None => (text.clone(), std::env::var(text).ok()),
+        };
+        if name.is_empty() || name.contains('\0') {
+            return Err(RunError::Usage(format!("--env: '{text}' has no name")));
+        }
+        env.retain(|(other, _)| *other != name);
+        if let Some(value) = value {
+            env.push((name, value));
+        }
+    }
+    if let Some(folder) = libraries {
+        match env.iter_mut().find(|(name, _)| name == "LD_LIBRARY_PATH") {
+            Some((_, value)) => *value = format!("{folder}:{value}"),
+            None => env.push(("LD_LIBRARY_PATH".into(), folder.into())),
+        }
+    }
+    Ok(env)
+}
+
+/// A folder for the run's files that the guest can see: not where it mounts its own.
+fn folder() -> Result<TempDir, RunError> {
+    let hidden = |path: &Path| ["/dev", "/proc", "/sys"].iter().any(|root| path.starts_with(root));
+    let mut base = std::env::temp_dir();
+    if hidden(&base) || base.to_string_lossy().contains([' ', ':', ',']) {
+        base = "/tmp".into();
+    }
+    tempfile::Builder::new()
+        .prefix("vcuda-run.")
+        .tempdir_in(&base)
+        .map_err(RunError::host(format!("cannot make a folder in {}", base.display())))
+}
+
+/// `GUEST[:HOST]` of --fetch.
+fn fetches(options: &Options) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let pair = |text: &String| match text.split_once(':') {
+        Some((guest, host)) => (PathBuf::from(guest), PathBuf::from(host)),
+        None => {
+            let guest = PathBuf::from(text);
+            let host = guest.file_name().map_or_else(|| guest.clone(), PathBuf::from);
+            (guest, host)
+        }
+    };
+    options.fetch.iter().map(pair).unzip()
+}
+
+/// Makes all ready for the VM: files, job, device process.
+pub fn plan(options: &Options) -> Result<Plan, RunError> {
+    if options.command.is_empty() {
+        return Err(RunError::Usage(
+            "a COMMAND for the guest is missing (--help tells more)".into(),
+        ));
+    }
+    if !wants_device(options) && !options.no_device {
+        return Err(RunError::Usage(
+            "how to reach the device is missing: --socket PATH, --start-device or --no-device"
+                .into(),
+        ));
+    }
+    let vmm = choose(options)?;
+    let folder = folder()?;
+    // The guest's files and the VMM's arguments name the socket by this short path.
+    let socket = folder.path().join("device.sock");
+    if let Some(path) = &options.socket {
+        let path = existing("--socket", path)?;
+        symlink(&path, &socket).map_err(RunError::host("cannot link the socket"))?;
+    }
+    let attached = wants_device(options).then(|| (socket.clone(), options.device_id));
+    let (mut launch, name) = match vmm {
+        Vmm::Uml => plan_uml(options, folder.path(), attached)?,
+        Vmm::Qemu => plan_qemu(options, folder.path(), attached)?,
+        Vmm::Auto | Vmm::CloudHypervisor => {
+            return Err(RunError::Usage(
+                "--vmm cloud-hypervisor: vcuda-run only prints its command line: add --print"
+                    .into(),
+            ));
+        }
+    };
+    if let Some(log) = &options.log {
+        launch.log = log.clone();
+    }
+    launch.timeout = (options.timeout > 0).then(|| Duration::from_secs(options.timeout));
+    // Last, so that nothing else can fail while it runs.
+    let device = match options.start_device && !options.print {
+        true => Some(start_device(options, &socket)?),
+        false => None,
+    };
+    Ok(Plan { launch, name, device, folder })
+}
+
+fn start_device(options: &Options, socket: &Path) -> Result<Owned, RunError> {
+    let program = match &options.device_program {
+        Some(path) => existing("--device-program", path)?,
+        None => device::default_program(),
+    };
+    let mut arguments = Vec::new();
+    if let Some(size) = &options.memory_max {
+        arguments.push(format!("--memory-max={size}"));
+    }
+    arguments.extend(options.device_arg.iter().cloned());
+    device::start(&program, socket, &arguments)
+}
+
+fn write_job(path: &Path, job: &Job) -> Result<(), RunError> {
+    let text = serde_json::to_vec_pretty(job)
+        .map_err(|e| RunError::Usage(format!("this command cannot be handed over: {e}")))?;
+    fs::write(path, text).map_err(RunError::host(format!("cannot write {}", path.display())))
+}
+
+fn plan_uml(
+    options: &Options,
+    folder: &Path,
+    device: Option<(PathBuf, u32)>,
+) -> Result<(Launch, &'static str), RunError> {
+    let link = |target: &Path, name: &str| {
+        let link = folder.join(name);
+        symlink(target, &link)
+            .map_err(RunError::host(format!("cannot make {}", link.display())))?;
+        Ok::<PathBuf, RunError>(link)
+    };
+    let exe = std::env::current_exe().map_err(RunError::host("cannot find this program"))?;
+    let init = link(&exe, "init")?;
+    let mut libraries = None;
+    if let Some(libcuda) = &options.libcuda {
+        let lib = folder.join("lib");
+        fs::create_dir(&lib).map_err(RunError::host("cannot make a folder for libcuda"))?;
+        link(&existing("--libcuda", libcuda)?, "lib/libcuda.so.1")?;
+        libraries = Some(lib.display().to_string());
+    }
+    let cwd = match &options.cwd {
+        Some(cwd) => cwd.clone(),
+        None => std::env::current_dir().map_err(RunError::host("there is no working folder"))?,
+    };
+    let (fetch, targets) = fetches(options);
+    let job = Job {
+        command: options.command.clone(),
+        env: environment(options, libraries.as_deref())?,
+        cwd,
+        modules: modules(options, "uml")?,
+        device: device.as_ref().map(|_| DEVICE_NODE.into()),
+        channel: uml::CHANNEL.into(),
+        fetch,
+    };
+    let job_path = folder.join("job.json");
+    write_job(&job_path, &job)?;
+    let uml = uml::Uml {
+        kernel: uml_kernel(options)?,
+        memory: options.mem,
+        cpus: options.cpus,
+        device,
+        init,
+        job: job_path,
+        run_dir: folder.into(),
+        memory_dir: uml::memory_folder(options.mem)?,
+    };
+    let launch = Launch {
+        vmm: "user-mode Linux",
+        command: uml.command(),
+        log: folder.join("console"),
+        timeout: None,
+        fetch: targets,
+    };
+    Ok((launch, "uml"))
+}
+
+fn plan_qemu(
+    options: &Options,
+    folder: &Path,
+    device: Option<(PathBuf, u32)>,
+) -> Result<(Launch, &'static str), RunError> {
+    let libraries = options.libcuda.as_ref().map(|_| initramfs::LIBRARIES);
+    let (fetch, targets) = fetches(options);
+    let mut job = Job {
+        command: options.command.clone(),
+        env: environment(options, libraries)?,
+        cwd: options.cwd.clone().unwrap_or_else(|| "/root".into()),
+        modules: Vec::new(),
+        device: device.as_ref().map(|_| DEVICE_NODE.into()),
+        channel: qemu::CHANNEL.into(),
+        fetch,
+    };
+    let brought = initramfs::Brought {
+        files: &options.file,
+        libcuda: options.libcuda.as_deref(),
+        modules: &modules(options, "qemu")?,
+    };
+    let boot = match &options.disk {
+        Some(disk) => {
+            let archive = folder.join("run.tar");
+            let bytes = tar::archive(&mut job, &brought)?;
+            fs::write(&archive, bytes).map_err(RunError::host("cannot write the job's disk"))?;
+            qemu::Boot::Disk { image: existing("--disk", disk)?, archive }
+        }
+        None => {
+            let initrd = folder.join("initrd");
+            let bytes = initramfs::build(&mut job, &brought, options.initrd.as_deref())?;
+            fs::write(&initrd, bytes).map_err(RunError::host("cannot write the initramfs"))?;
+            qemu::Boot::Kernel { kernel: qemu::kernel(options)?, initrd }
+        }
+    };
+    let kvm = match options.accel {
+        Accel::Kvm => true,
+        Accel::Tcg => false,
+        Accel::Auto => match kvm::usable(options) {
+            Ok(()) => true,
+            Err(why) => {
+                eprintln!("vcuda-run: without KVM ({why}): QEMU translates the guest's code (TCG)");
+                false
+            }
+        },
+    };
+    let machine = qemu::Qemu {
+        binary: qemu::binary(options)?,
+        kvm,
+        memory: options.mem,
+        cpus: options.cpus,
+        device,
+        boot,
+        append: options.append.clone(),
+    };
+    let launch = Launch {
+        vmm: if kvm { "QEMU (KVM)" } else { "QEMU (TCG)" },
+        command: machine.command(),
+        log: folder.join("console"),
+        timeout: None,
+        fetch: targets,
+    };
+    Ok((launch, if kvm { "qemu-kvm" } else { "qemu-tcg" }))
+}

@@ -1,0 +1,167 @@
+//! Child processes that end with us, and signals that end us in order.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::{Duration, Instant};
+
+/// The descriptor under which a VMM finds its line to us.
+pub const CHANNEL_FD: i32 = 3;
+
+static SIGNAL: AtomicI32 = AtomicI32::new(0);
+
+extern "C" fn note_signal(signal: libc::c_int) {
+    SIGNAL.store(signal, Ordering::SeqCst);
+}
+
+/// Lets SIGINT, SIGTERM and SIGHUP only be noted, so that we can clean up.
+pub fn catch_signals() {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: the handler only stores to an atomic; sigaction is plain data, and zeroes
+        // mean no flags and an empty mask.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = note_signal as extern "C" fn(libc::c_int) as libc::sighandler_t;
+            libc::sigaction(signal, &action, std::ptr::null_mut());
+        }
+    }
+}
+
+/// The signal that came, if one did.
+pub fn signalled() -> Option<i32> {
+    match SIGNAL.load(Ordering::SeqCst) {
+        0 => None,
+        signal => Some(signal),
+    }
+}
+
+/// A child process that is killed when this value goes, or when this thread dies.
+#[derive(Debug)]
+pub struct Owned {
+    child: Child,
+    /// What to send first, and how long to wait before SIGKILL.
+    gentle: Option<Duration>,
+}
+
+impl Owned {
+    /// Starts `command`; it finds `channel` as descriptor [`CHANNEL_FD`]. `gentle`: it is
+    /// asked by SIGTERM first, and killed only after that time.
+    pub fn spawn(
+        command: &mut Command,
+        channel: Option<OwnedFd>,
+        gentle: Option<Duration>,
+    ) -> io::Result<Owned> {
+        let parent = std::process::id();
+        let fd = channel.as_ref().map(AsRawFd::as_raw_fd);
+        let death = if gentle.is_some() { libc::SIGTERM } else { libc::SIGKILL };
+        // SAFETY: between fork and exec only system calls, on memory that is ours.
+        unsafe {
+            command.pre_exec(move || {
+                if libc::prctl(libc::PR_SET_PDEATHSIG, death) != 0 {
+                    return Err(io::Error::last_os_error());
+                }
+                // We may have died before that took effect.
+                if libc::getppid() as u32 != parent {
+                    return Err(io::Error::from_raw_os_error(libc::ESRCH));
+                }
+                match fd {
+                    Some(CHANNEL_FD) if libc::fcntl(CHANNEL_FD, libc::F_SETFD, 0) < 0 => {
+                        Err(io::Error::last_os_error())
+                    }
+                    Some(fd) if fd != CHANNEL_FD && libc::dup2(fd, CHANNEL_FD) < 0 => {
+                        Err(io::Error::last_os_error())
+                    }
+                    _ => Ok(()),
+                }
+            });
+        }
+        // A terminal's Ctrl-C is for us; we end the child.
+        command.process_group(0);
+        let child = command.spawn()?;
+        Ok(Owned { child, gentle })
+    }
+
+    /// The process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// How it ended, if it did.
+    pub fn ended(&mut self) -> Option<std::process::ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+
+    /// Waits until it ends, `limit` at the longest.
+    pub fn wait(&mut self, limit: Duration) -> Option<std::process::ExitStatus> {
+        let deadline = Instant::now() + limit;
+        loop {
+            if let Some(status) = self.ended() {
+                return Some(status);
+            }
+            if Instant::now() >= deadline {
+                return None;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        if let (Some(limit), None) = (self.gentle, self.ended()) {
+            // SAFETY: our own child, which has not been waited for.
+            unsafe { libc::kill(self.child.id() as libc::pid_t, libc::SIGTERM) };
+            self.wait(limit);
+        }
+        if self.ended().is_none() {
+            // SAFETY: the group is the one that spawn made, whose leader is not waited for.
+            unsafe { libc::kill(-(self.child.id() as libc::pid_t), libc::SIGKILL) };
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// A command as one would type it into a shell.
+pub fn shell_line(command: &Command) -> String {
+    std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .map(|word| shell_word(&word.to_string_lossy()))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// One word, quoted if a shell would take it apart.
+pub fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:=+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.into();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Stdio;
+
+    #[test]
+    fn test_shell_words() {
+        assert_eq!(shell_word("size=8G,shared=on"), "size=8G,shared=on");
+        assert_eq!(shell_word("it's"), "'it'\\''s'");
+        assert_eq!(shell_word(""), "''");
+    }
+
+    #[test]
+    fn test_owned_process_is_gone_after_drop() {
+        for gentle in [None, Some(Duration::from_secs(5))] {
+            let mut command = Command::new("sleep");
+            command.arg("600").stdin(Stdio::null());
+            let owned = Owned::spawn(&mut command, None, gentle).unwrap();
+            let pid = owned.id();
+            drop(owned);
+            assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
+        }
+    }
+}

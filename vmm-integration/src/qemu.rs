@@ -1,0 +1,202 @@
+//! QEMU: its command line.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::error::{RunError, existing};
+use crate::initramfs;
+use crate::options::Options;
+use crate::plan::{cache, given_or};
+use crate::process::CHANNEL_FD;
+
+/// The line to the host, as the guest names it: the second serial port.
+pub const CHANNEL: &str = "/dev/ttyS1";
+/// The device model that any vhost-user device fits; QEMU 10.2 is the first that lets users
+/// create it.
+pub const DEVICE: &str = "vhost-user-test-device-pci";
+/// The device's virtqueues.
+pub const QUEUES: u32 = 3;
+/// Descriptors of each; QEMU's limit.
+pub const QUEUE_SIZE: u32 = 1024;
+/// Bytes of the device's config space.
+pub const CONFIG_SIZE: u32 = 64;
+
+/// What the guest boots.
+#[derive(Clone, Debug)]
+pub enum Boot {
+    /// A kernel and the initramfs that holds the job.
+    Kernel {
+        /// A bzImage.
+        kernel: PathBuf,
+        /// See [`initramfs::build`].
+        initrd: PathBuf,
+    },
+    /// A disk as images/disk.sh builds them.
+    Disk {
+        /// A qcow2 image; nothing is written to it.
+        image: PathBuf,
+        /// See [`crate::tar::archive`].
+        archive: PathBuf,
+    },
+}
+
+/// One guest under QEMU.
+#[derive(Clone, Debug)]
+pub struct Qemu {
+    /// qemu-system-x86_64.
+    pub binary: PathBuf,
+    /// With KVM, or by translation.
+    pub kvm: bool,
+    /// Guest memory in bytes.
+    pub memory: u64,
+    /// CPUs of the guest.
+    pub cpus: u32,
+    /// The device's socket and virtio id.
+    pub device: Option<(PathBuf, u32)>,
+    /// What it boots.
+    pub boot: Boot,
+    /// More for the kernel's command line.
+    pub append: Option<String>,
+}
+
+impl Qemu {
+    /// The arguments.
+    pub fn arguments(&self) -> Vec<String> {
+        let memory = self.memory >> 20;
+        let mut words: Vec<String> = Vec::new();
+        let mut add = |text: &str| words.extend(text.split(' ').map(String::from));
+        add("-nodefaults -no-user-config -display none -no-reboot");
+        // The device maps the guest's memory: it must be shared.
+        add("-M q35,memory-backend=mem");
+        add(&format!("-object memory-backend-memfd,id=mem,size={memory}M,share=on -m {memory}M"));
+        add(&format!("-smp {}", self.cpus));
+        add(match self.kvm {
+            true => "-accel kvm -cpu host",
+            false => "-accel tcg,thread=multi -cpu max",
+        });
+        // The console goes to our log, by QEMU's output; the second port is the line to us.
+        add("-chardev stdio,id=console,signal=off -serial chardev:console");
+        add(&format!("-chardev socket,id=line,fd={CHANNEL_FD} -serial chardev:line"));
+        if let Some((socket, id)) = &self.device {
+            add(&device_arguments(&socket.display().to_string(), *id));
+        }
+        match &self.boot {
+            Boot::Kernel { kernel, initrd } => {
+                let mut append =
+                    format!("console=ttyS0 loglevel=4 panic=-1 rdinit={}", initramfs::INIT);
+                if let Some(more) = &self.append {
+                    append = format!("{append} {more}");
+                }
+                append = format!("{append} -- guest-init {}", initramfs::JOB);
+                let paths = [kernel, initrd].map(|path| path.display().to_string());
+                let [kernel, initrd] = paths;
+                words.extend([
+                    "-kernel".into(),
+                    kernel,
+                    "-initrd".into(),
+                    initrd,
+                    "-append".into(),
+                    append,
+                ]);
+            }
+            Boot::Disk { image, archive } => {
+                let drive = |id: &str, format: &str, rest: &str, path: &PathBuf| {
+                    // QEMU takes a doubled comma for one.
+                    let path = path.display().to_string().replace(',', ",,");
+                    [
+                        "-drive".to_string(),
+                        format!("if=none,id={id},format={format},{rest},file={path}"),
+                    ]
+                };
+                words.extend(drive("root", "qcow2", "snapshot=on", image));
+                words.extend(drive("run", "raw", "readonly=on", archive));
+                let devices = "-device virtio-blk-pci,drive=root -device virtio-blk-pci,drive=run,serial=vcuda-run";
+                words.extend(devices.split(' ').map(String::from));
+            }
+        }
+        words
+    }
+
+    /// The process to start.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.binary);
+        command.args(self.arguments());
+        command
+    }
+}
+
+/// The arguments that attach the device, for any QEMU command line with shared memory.
+pub fn device_arguments(socket: &str, id: u32) -> String {
+    let socket = socket.replace(',', ",,");
+    format!(
+        "-chardev socket,id=vcuda,path={socket} -device {DEVICE},chardev=vcuda,virtio-id={id},num_vqs={QUEUES},vq_size={QUEUE_SIZE},config_size={CONFIG_SIZE}"
+    )
+}
+
+/// QEMU as the options name it, from the cache, or from PATH.
+pub fn binary(options: &Options) -> Result<PathBuf, RunError> {
+    if let Some(path) = &options.qemu {
+        return existing("--qemu", path);
+    }
+    let bundled = cache().join("qemu/current/bin/qemu-system-x86_64");
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    std::iter::once(bundled)
+        .chain(std::env::split_paths(&paths).map(|folder| folder.join("qemu-system-x86_64")))
+        .find(|path| path.is_file())
+        .ok_or_else(|| {
+            RunError::Usage(
+                "--qemu is missing, and there is none in PATH: images/qemu.sh makes one ready"
+                    .into(),
+            )
+        })
+}
+
+/// The kernel that QEMU boots directly.
+pub fn kernel(options: &Options) -> Result<PathBuf, RunError> {
+    given_or(
+        "--kernel",
+        &options.kernel,
+        cache().join("kernels/7.2/vmlinuz"),
+        "images/kernel-debs.sh has fetched none",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn qemu(boot: Boot) -> Qemu {
+        Qemu {
+            binary: "qemu".into(),
+            kvm: false,
+            memory: 1 << 30,
+            cpus: 2,
+            device: Some(("/t/device.sock".into(), 38)),
+            boot,
+            append: Some("quiet".into()),
+        }
+    }
+
+    #[test]
+    fn test_the_device_and_shared_memory_are_attached() {
+        let boot = Boot::Kernel { kernel: "/k".into(), initrd: "/i".into() };
+        let line = qemu(boot).arguments().join(" ");
+        for part in [
+            "-M q35,memory-backend=mem -object memory-backend-memfd,id=mem,size=1024M,share=on",
+            "-chardev socket,id=vcuda,path=/t/device.sock",
+            "-device vhost-user-test-device-pci,chardev=vcuda,virtio-id=38,num_vqs=3,vq_size=1024,config_size=64",
+            "rdinit=/virtio-cuda/init quiet -- guest-init /virtio-cuda/job.json",
+        ] {
+            assert!(line.contains(part), "{part} is not in: {line}");
+        }
+    }
+
+    #[test]
+    fn test_a_disk_is_not_written_to() {
+        let boot = Boot::Disk { image: "/a,b.qcow2".into(), archive: "/run.tar".into() };
+        let line = qemu(boot).arguments().join(" ");
+        assert!(line.contains("id=root,format=qcow2,snapshot=on,file=/a,,b.qcow2"));
+        assert!(line.contains("id=run,format=raw,readonly=on,file=/run.tar"));
+        assert!(line.contains("-device virtio-blk-pci,drive=run,serial=vcuda-run"));
+    }
+}

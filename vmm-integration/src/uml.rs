@@ -1,0 +1,127 @@
+//! User-mode Linux: a kernel as a process, with the host's file system as its root.
+
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::error::RunError;
+use crate::process::CHANNEL_FD;
+
+/// The line to the host, as the guest names it.
+pub const CHANNEL: &str = "/dev/ttyS0";
+
+/// One guest under user-mode Linux.
+#[derive(Clone, Debug)]
+pub struct Uml {
+    /// The kernel, an executable.
+    pub kernel: PathBuf,
+    /// Guest memory in bytes.
+    pub memory: u64,
+    /// CPUs of the guest.
+    pub cpus: u32,
+    /// The device's socket and virtio id; no blank and no colon in the path.
+    pub device: Option<(PathBuf, u32)>,
+    /// The first program, and its argument; no blanks.
+    pub init: PathBuf,
+    /// The job that it reads.
+    pub job: PathBuf,
+    /// A folder for what the kernel writes at run time.
+    pub run_dir: PathBuf,
+    /// Where the guest's memory lies: see [`memory_folder`].
+    pub memory_dir: PathBuf,
+}
+
+impl Uml {
+    /// The arguments, which are at the same time the guest kernel's command line.
+    pub fn arguments(&self) -> Vec<String> {
+        let mut arguments = vec![
+            format!("mem={}M", self.memory >> 20),
+            format!("ncpus={}", self.cpus),
+            // "on" where the kernel and the host can, else the older way, by ptrace.
+            "seccomp=auto".into(),
+            "root=/dev/root".into(),
+            "rootfstype=hostfs".into(),
+            "rootflags=/".into(),
+            "rw".into(),
+            format!("uml_dir={}", self.run_dir.display()),
+            "umid=vcuda-run".into(),
+            // The kernel's messages on its standard output; nothing starts a terminal.
+            "con=null".into(),
+            "con0=null,fd:1".into(),
+            "ssl=null".into(),
+            format!("ssl0=fd:{CHANNEL_FD}"),
+            "panic=-1".into(),
+        ];
+        if let Some((socket, id)) = &self.device {
+            arguments.push(format!("virtio_uml.device={}:{id}", socket.display()));
+        }
+        arguments.push(format!("init={}", self.init.display()));
+        arguments.push("--".into());
+        arguments.push("guest-init".into());
+        arguments.push(self.job.display().to_string());
+        arguments
+    }
+
+    /// The process to start.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.kernel);
+        command.args(self.arguments()).env_clear().env("TMPDIR", &self.memory_dir);
+        command
+    }
+}
+
+/// Where the guest's memory goes: a tmpfs that has room and lets it be executed, or the
+/// temporary folder.
+pub fn memory_folder(bytes: u64) -> Result<PathBuf, RunError> {
+    let shm = Path::new("/dev/shm");
+    if room(shm).is_some_and(|(free, noexec)| free > bytes && !noexec) {
+        return Ok(shm.into());
+    }
+    let other = std::env::temp_dir();
+    match room(&other) {
+        Some((free, false)) if free > bytes => Ok(other),
+        _ => Err(RunError::Usage(format!(
+            "--mem: neither /dev/shm nor {} has {} MiB free and mounted without noexec",
+            other.display(),
+            bytes >> 20
+        ))),
+    }
+}
+
+/// Bytes free, and whether programs can't be executed there.
+fn room(folder: &Path) -> Option<(u64, bool)> {
+    let path = CString::new(folder.as_os_str().as_bytes()).ok()?;
+    // SAFETY: statvfs is plain data; the path is zero-terminated.
+    let stat = unsafe {
+        let mut stat: libc::statvfs = std::mem::zeroed();
+        (libc::statvfs(path.as_ptr(), &mut stat) == 0).then_some(stat)?
+    };
+    Some((stat.f_bavail * stat.f_frsize, stat.f_flag & libc::ST_NOEXEC != 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_arguments_attach_the_device_and_hand_over_the_job() {
+        let uml = Uml {
+            kernel: "/k/linux".into(),
+            memory: 1 << 30,
+            cpus: 2,
+            device: Some(("/t/device.sock".into(), 38)),
+            init: "/t/init".into(),
+            job: "/t/job.json".into(),
+            run_dir: "/t".into(),
+            memory_dir: "/dev/shm".into(),
+        };
+        let line = uml.arguments().join(" ");
+        assert!(line.starts_with(
+            "mem=1024M ncpus=2 seccomp=auto root=/dev/root rootfstype=hostfs rootflags=/ rw "
+        ));
+        assert!(line.contains(" con=null con0=null,fd:1 ssl=null ssl0=fd:3 "));
+        assert!(line.contains(" virtio_uml.device=/t/device.sock:38 "));
+        assert!(line.ends_with(" init=/t/init -- guest-init /t/job.json"));
+    }
+}

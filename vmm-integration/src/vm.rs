@@ -1,0 +1,195 @@
+//! A running VM: relays what its command writes, and tells how it ended.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::error::RunError;
+use crate::frame::{Decoder, Frame};
+use crate::process::{self, Owned};
+
+/// How long a guest may take to power off once its command has ended.
+const POWER_OFF_WAIT: Duration = Duration::from_secs(10);
+/// How often signals and the VM's end are looked for while nothing arrives.
+const TICK: Duration = Duration::from_millis(100);
+
+/// What is to be started, and where its parts go.
+#[derive(Debug)]
+pub struct Launch {
+    /// The kind of VM, for messages.
+    pub vmm: &'static str,
+    /// The VMM with its arguments; it finds the line to us as descriptor
+    /// [`process::CHANNEL_FD`].
+    pub command: Command,
+    /// Where the guest's console goes.
+    pub log: PathBuf,
+    /// When to give up.
+    pub timeout: Option<Duration>,
+    /// Where files that the guest sends go, by their number.
+    pub fetch: Vec<PathBuf>,
+}
+
+/// How a run went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The command's exit code.
+    pub code: i32,
+    /// From the start of the VMM until the guest was up.
+    pub boot: Duration,
+    /// From the start of the VMM until it had ended.
+    pub whole: Duration,
+}
+
+/// Runs the VM to its end. `stdout` and `stderr` get what the command writes.
+pub fn run(
+    launch: Launch,
+    stdout: &mut dyn Write,
+    stderr: &mut dyn Write,
+) -> Result<Outcome, RunError> {
+    let Launch { vmm, mut command, log, timeout, fetch } = launch;
+    let console = File::create(&log)
+        .map_err(RunError::host(format!("cannot write the log '{}'", log.display())))?;
+    let console_too = console.try_clone().map_err(RunError::host("cannot share the log"))?;
+    let (ours, theirs) = UnixStream::pair().map_err(RunError::host("cannot make a socket pair"))?;
+    command.stdin(Stdio::null()).stdout(console).stderr(console_too);
+    let start = Instant::now();
+    let program = command.get_program().to_owned();
+    let child = Owned::spawn(&mut command, Some(OwnedFd::from(theirs)), None)
+        .map_err(RunError::host(format!("cannot start '{}'", program.display())))?;
+    let mut vm = Vm {
+        vmm,
+        child,
+        line: ours,
+        decoder: Decoder::default(),
+        deadline: timeout.map(|timeout| (start + timeout, timeout)),
+        log,
+        fetch,
+        file: None,
+        start,
+        boot: Duration::ZERO,
+    };
+    let code = vm.relay(stdout, stderr)?;
+    vm.child.wait(POWER_OFF_WAIT);
+    Ok(Outcome { code, boot: vm.boot, whole: start.elapsed() })
+}
+
+struct Vm {
+    vmm: &'static str,
+    child: Owned,
+    line: UnixStream,
+    decoder: Decoder,
+    deadline: Option<(Instant, Duration)>,
+    log: PathBuf,
+    fetch: Vec<PathBuf>,
+    file: Option<File>,
+    start: Instant,
+    boot: Duration,
+}
+
+impl Vm {
+    /// Until the guest tells the command's exit code.
+    fn relay(&mut self, stdout: &mut dyn Write, stderr: &mut dyn Write) -> Result<i32, RunError> {
+        let mut buffer = vec![0; 128 * 1024];
+        loop {
+            if let Some(signal) = process::signalled() {
+                return Err(RunError::Signal(signal));
+            }
+            if let Some((deadline, timeout)) = self.deadline
+                && Instant::now() >= deadline
+            {
+                return Err(RunError::Timeout(timeout.as_secs()));
+            }
+            // Looked at before the line: what it sent before it ended is still read.
+            let ended = self.child.ended();
+            if !self.readable()? {
+                match ended {
+                    Some(status) => return Err(self.ended(status.to_string())),
+                    None => continue,
+                }
+            }
+            let len = match self.line.read(&mut buffer) {
+                Ok(0) => {
+                    let status = self.child.wait(Duration::from_secs(2));
+                    let how = status.map_or("it closed its line".into(), |s| s.to_string());
+                    return Err(self.ended(how));
+                }
+                Ok(len) => len,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+                Err(e) => return Err(self.ended(e.to_string())),
+            };
+            self.decoder.push(&buffer[..len]);
+            while let Some(frame) = self.decoder.next_frame()? {
+                if let Some(code) = self.handle(frame, stdout, stderr)? {
+                    return Ok(code);
+                }
+            }
+        }
+    }
+
+    fn handle(
+        &mut self,
+        frame: Frame,
+        stdout: &mut dyn Write,
+        stderr: &mut dyn Write,
+    ) -> Result<Option<i32>, RunError> {
+        // Whoever reads our output may have gone; the command goes on as if it had not.
+        match frame {
+            Frame::Up(_) => self.boot = self.start.elapsed(),
+            Frame::Stdout(bytes) => drop(stdout.write_all(&bytes).and_then(|()| stdout.flush())),
+            Frame::Stderr(bytes) => drop(stderr.write_all(&bytes).and_then(|()| stderr.flush())),
+            Frame::FileStart(index) => {
+                let path = self.fetch.get(index as usize).ok_or_else(|| {
+                    RunError::Guest(format!("it sends a file {index} that nobody asked for"))
+                })?;
+                self.file = Some(File::create(path).map_err(RunError::host(format!(
+                    "cannot write '{}', which the guest sends",
+                    path.display()
+                )))?);
+            }
+            Frame::FileData(bytes) => {
+                if let Some(file) = &mut self.file {
+                    file.write_all(&bytes)
+                        .map_err(RunError::host("cannot write a fetched file"))?;
+                }
+            }
+            Frame::FileEnd => self.file = None,
+            Frame::Exit(code) => return Ok(Some(code)),
+            Frame::Failed(why) => return Err(RunError::Guest(why)),
+        }
+        Ok(None)
+    }
+
+    fn readable(&self) -> Result<bool, RunError> {
+        let mut poll = libc::pollfd { fd: self.line.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one valid pollfd.
+        let count = unsafe { libc::poll(&mut poll, 1, TICK.as_millis() as i32) };
+        if count < 0 {
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(RunError::host("cannot wait for the guest")(error));
+            }
+        }
+        Ok(count > 0)
+    }
+
+    fn ended(&self, how: String) -> RunError {
+        RunError::Ended { vmm: self.vmm, how, console: console_tail(&self.log) }
+    }
+}
+
+/// The last lines of a console, each after a line break and indented; empty if there are none.
+pub fn console_tail(log: &std::path::Path) -> String {
+    const LINES: usize = 12;
+    let bytes = fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> =
+        text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    let tail = &lines[lines.len().saturating_sub(LINES)..];
+    // A guest does not get to send control sequences to our terminal.
+    let plain = |line: &str| line.replace(|c: char| c.is_control(), "");
+    tail.iter().map(|line| format!("\n    {}", plain(line))).collect()
+}
