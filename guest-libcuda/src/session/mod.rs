@@ -5,6 +5,8 @@ pub mod arena;
 mod clock;
 mod config;
 mod reply;
+#[cfg(test)]
+mod tests;
 
 use crate::error::{CuError, CuResult};
 use crate::log::say;
@@ -65,8 +67,15 @@ impl Session {
     /// Opens the device and starts a session on it.
     pub fn start() -> Result<Self, TransportError> {
         let calibration = Calibration::begin();
-        let config = Config::from_env();
         let transport = crate::transport::open()?;
+        Self::on(transport, Config::from_env(), calibration)
+    }
+
+    fn on(
+        transport: Box<dyn Transport>,
+        config: Config,
+        calibration: Calibration,
+    ) -> Result<Self, TransportError> {
         let started = transport.start(&config.env, config.ring_bytes, config.arena_bytes)?;
         let base = started.region.as_ptr();
         let ring = config.ring_bytes as usize;

@@ -39,8 +39,10 @@ const VIRTIO_F_VERSION_1: u64 = 1 << 32;
 const USER_BASE: u64 = 0x4000_0000_0000;
 /// There is one session a connection.
 const SESSION: u32 = 1;
+/// The longest command that goes the plain way: the library makes no longer ones.
+const PLAIN_COMMAND: u32 = 1 << 20;
 /// Room for the answer of a command that went the plain way.
-const PLAIN_REPLY: usize = 64 << 10;
+const PLAIN_REPLY: usize = 256 << 10;
 
 /// Pages of a region, and where they came from.
 struct Region {
@@ -82,7 +84,8 @@ impl VhostUser {
             .map_err(|source| TransportError::Connect { path: path.clone(), source })?;
         let mut front_end = Frontend::from_stream(stream, NUM_QUEUES as u64);
         let socket = front_end.as_raw_fd();
-        let config = negotiate(&mut front_end, &path)?;
+        let mut config = negotiate(&mut front_end, &path)?;
+        config.max_plain = config.max_plain.min(PLAIN_COMMAND);
 
         let memory = GuestMemory::new(memory_size())?;
         let request = size_of::<RegionAttach>() + 16 + ENV_MAX;

@@ -1,0 +1,293 @@
+//! The session against a worker of a few lines, in a thread.
+
+use super::*;
+use crate::transport::Started;
+use parking_lot::Condvar;
+use protocol::calls::{
+    CuMemAllocV2, CuMemAllocV2Answer, CuMemFreeV2, CuStreamSynchronize, VcudaCopyIn, VcudaNop,
+    VcudaPing,
+};
+use protocol::ring::HostRing;
+use protocol::uapi::Config as DeviceConfig;
+use std::fs::File;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::sync::Arc;
+use std::time::Instant;
+
+const RING: u32 = 64 << 10;
+const ARENA: u64 = 8 << 20;
+
+/// What the two sides share beside the region.
+#[derive(Default)]
+struct Link {
+    wakes: Mutex<u32>,
+    woken: Condvar,
+    doorbells: Mutex<u32>,
+    rung: Condvar,
+    stop: AtomicBool,
+    ended: AtomicBool,
+}
+
+struct FakeTransport {
+    memory: File,
+    link: Arc<Link>,
+}
+
+impl Transport for FakeTransport {
+    fn config(&self) -> DeviceConfig {
+        DeviceConfig::zeroed()
+    }
+    fn start(&self, _: &[u8], ring: u32, arena: u64) -> Result<Started, TransportError> {
+        let len = RING_HEADER_BYTES + ring as usize + arena as usize;
+        let region = Mapping::shared(self.memory.as_raw_fd(), 0, len)?;
+        Ok(Started { region, session: 1 })
+    }
+    fn alloc_pinned(&self, _: usize, _: usize) -> Result<u32, TransportError> {
+        Err(TransportError::Unsupported { what: "pinned memory" })
+    }
+    fn pin_user(&self, _: usize, _: usize) -> Result<u32, TransportError> {
+        Err(TransportError::Unsupported { what: "pinned memory" })
+    }
+    fn release(&self, _: u32, _: usize, _: usize) -> Result<(), TransportError> {
+        Err(TransportError::Unsupported { what: "pinned memory" })
+    }
+    fn kick(&self) -> Result<(), TransportError> {
+        *self.link.doorbells.lock() += 1;
+        self.link.rung.notify_all();
+        Ok(())
+    }
+    fn wait(&self, seen: u32, timeout: Option<Duration>) -> Result<u32, TransportError> {
+        let deadline = Instant::now() + timeout.unwrap_or(Duration::from_secs(60));
+        let mut wakes = self.link.wakes.lock();
+        while *wakes == seen {
+            if self.link.ended.load(Ordering::Relaxed) {
+                return Err(TransportError::Ended { why: "the test says so" });
+            }
+            if self.link.woken.wait_until(&mut wakes, deadline).timed_out() {
+                break;
+            }
+        }
+        Ok(*wakes)
+    }
+    fn submit(&self, _: &[u8], _: &mut [u8]) -> Result<usize, TransportError> {
+        Err(TransportError::Unsupported { what: "the plain way" })
+    }
+    fn descriptors(&self) -> Vec<i32> {
+        Vec::new()
+    }
+}
+
+/// What the worker does with a command: the result, the answer, and an error of a posted call.
+type Serve = Box<dyn FnMut(u32, &[u8]) -> (u32, Vec<u8>, u32) + Send>;
+
+struct Fixture {
+    session: Arc<Session>,
+    link: Arc<Link>,
+    worker: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Fixture {
+    fn new(spin: Duration, mut serve: Serve) -> Self {
+        // SAFETY: the name is a C string.
+        let fd = unsafe { libc::memfd_create(c"test".as_ptr(), libc::MFD_CLOEXEC) };
+        // SAFETY: the descriptor is new and nobody else's.
+        let memory = unsafe { File::from_raw_fd(fd) };
+        let len = RING_HEADER_BYTES + RING as usize + ARENA as usize;
+        memory.set_len(len as u64).unwrap();
+        let link = Arc::new(Link::default());
+        let theirs = Mapping::shared(fd, 0, len).unwrap();
+        let transport = Box::new(FakeTransport { memory, link: link.clone() });
+        let config = Config { spin, ring_bytes: RING, arena_bytes: ARENA, ..Config::from_env() };
+        let session = Arc::new(Session::on(transport, config, Calibration::begin()).unwrap());
+        let far = link.clone();
+        let worker = std::thread::spawn(move || work(&theirs, &far, &mut serve, spin));
+        Self { session, link, worker: Some(worker) }
+    }
+}
+
+impl Drop for Fixture {
+    fn drop(&mut self) {
+        self.link.stop.store(true, Ordering::Relaxed);
+        self.link.rung.notify_all();
+        self.worker.take().unwrap().join().unwrap();
+    }
+}
+
+fn wake(shared: &Shared, link: &Link) {
+    if shared.must_wake_guest() {
+        *link.wakes.lock() += 1;
+        link.woken.notify_all();
+    }
+}
+
+fn work(region: &Mapping, link: &Link, serve: &mut Serve, spin: Duration) {
+    // SAFETY: the region begins with header page and ring, and outlives the thread.
+    let shared = unsafe { Shared::new(region.as_ptr(), RING as usize) }.unwrap();
+    let arena = region.as_ptr().wrapping_add(RING_HEADER_BYTES + RING as usize);
+    let mut ring = HostRing::new(shared);
+    let (mut args, mut posted_error) = (Vec::new(), 0);
+    let mut idle = Instant::now();
+    while !link.stop.load(Ordering::Relaxed) {
+        match ring.pop(&mut args).unwrap() {
+            Some(cmd) => {
+                let (result, answer, error) = serve(cmd.opcode, &args);
+                posted_error = if posted_error == 0 { error } else { posted_error };
+                if cmd.flags & CMD_WAITED != 0 {
+                    assert!(cmd.reply_len as usize >= 16 + answer.len());
+                    let at = arena.wrapping_add(cmd.reply as usize);
+                    // SAFETY: the reply lies in the arena, as the session made it.
+                    unsafe {
+                        std::ptr::copy_nonoverlapping(answer.as_ptr(), at.add(16), answer.len());
+                        at.cast::<u32>().add(1).write(result);
+                        at.cast::<u32>().add(2).write(answer.len() as u32);
+                        at.cast::<u32>().add(3).write(std::mem::take(&mut posted_error));
+                        AtomicU32::from_ptr(at.cast()).store(1, Ordering::Release);
+                    }
+                }
+                wake(&shared, link);
+                idle = Instant::now();
+            }
+            None if idle.elapsed() < spin => std::hint::spin_loop(),
+            None => {
+                let mut doorbells = link.doorbells.lock();
+                if *doorbells == 0 && ring.begin_sleep() {
+                    link.rung.wait_for(&mut doorbells, Duration::from_millis(20));
+                    ring.end_sleep();
+                }
+                *doorbells = 0;
+                idle = Instant::now();
+            }
+        }
+    }
+}
+
+fn allocator() -> Serve {
+    let mut next = 0x1000;
+    Box::new(move |opcode, args| {
+        if opcode != CuMemAllocV2::OPCODE {
+            return (0, Vec::new(), 0);
+        }
+        let call = CuMemAllocV2::decode(args).unwrap();
+        if call.bytesize == 13 {
+            return (2, Vec::new(), 0);
+        }
+        next += 0x1000;
+        let mut writer = Writer::new();
+        CuMemAllocV2Answer { dptr: next }.encode(&mut writer);
+        (0, writer.as_bytes().to_vec(), 0)
+    })
+}
+
+#[test]
+fn answers_come_back_whether_the_two_sides_spin_or_sleep() {
+    for spin in [Duration::ZERO, Duration::from_micros(200)] {
+        let fixture = Fixture::new(spin, allocator());
+        for i in 1..200u64 {
+            let answer = fixture.session.call(&CuMemAllocV2 { bytesize: 64 }).unwrap();
+            assert_eq!(answer.dptr, 0x1000 + i * 0x1000);
+        }
+        let refused = fixture.session.call(&CuMemAllocV2 { bytesize: 13 });
+        assert_eq!(refused, Err(CuError::OUT_OF_MEMORY));
+    }
+}
+
+#[test]
+fn several_threads_get_their_own_answers() {
+    let fixture = Fixture::new(Duration::from_micros(20), allocator());
+    let mut seen: Vec<u64> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4)
+            .map(|_| {
+                scope.spawn(|| {
+                    let ask = || fixture.session.call(&CuMemAllocV2 { bytesize: 1 }).unwrap().dptr;
+                    (0..500).map(|_| ask()).collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen.len(), 2000);
+}
+
+#[test]
+fn more_than_the_ring_holds_can_be_posted() {
+    let got = Arc::new(Mutex::new(Vec::new()));
+    let sink = got.clone();
+    let fixture = Fixture::new(
+        Duration::ZERO,
+        Box::new(move |opcode, args| {
+            if opcode == VcudaCopyIn::OPCODE {
+                sink.lock().push(VcudaCopyIn::decode(args).unwrap().data[0]);
+            }
+            (0, Vec::new(), 0)
+        }),
+    );
+    for i in 0..200u8 {
+        let call = VcudaCopyIn { dst: 0, data: &vec![i; 16 << 10], h_stream: 0 };
+        fixture.session.post(&call).unwrap();
+    }
+    fixture.session.call(&VcudaPing {}).unwrap();
+    assert_eq!(*got.lock(), (0..200).collect::<Vec<u8>>());
+}
+
+#[test]
+fn an_error_of_a_posted_call_is_reported_once_and_where_one_synchronises() {
+    let fixture = Fixture::new(
+        Duration::ZERO,
+        Box::new(|opcode, _| (0, Vec::new(), if opcode == CuMemFreeV2::OPCODE { 1 } else { 0 })),
+    );
+    let session = &fixture.session;
+    session.post(&CuMemFreeV2 { dptr: 1 }).unwrap();
+    assert_eq!(session.call(&VcudaPing {}), Ok(()));
+    let synchronize = CuStreamSynchronize { h_stream: 0 };
+    assert_eq!(session.synchronize(&synchronize), Err(CuError::INVALID_VALUE));
+    assert_eq!(session.synchronize(&synchronize), Ok(()));
+}
+
+#[test]
+fn after_an_error_that_sticks_nothing_is_posted_until_the_context_goes() {
+    let fixture = Fixture::new(
+        Duration::ZERO,
+        Box::new(|opcode, _| (if opcode == VcudaPing::OPCODE { 700 } else { 0 }, Vec::new(), 0)),
+    );
+    let session = &fixture.session;
+    session.post(&VcudaNop {}).unwrap();
+    assert_eq!(session.call(&VcudaPing {}), Err(CuError(700)));
+    assert_eq!(session.post(&VcudaNop {}), Err(CuError(700)));
+    session.forget_errors();
+    assert_eq!(session.post(&VcudaNop {}), Ok(()));
+}
+
+#[test]
+fn when_the_session_ends_everything_says_so() {
+    let fixture = Fixture::new(Duration::ZERO, allocator());
+    let session = &fixture.session;
+    session.call(&VcudaPing {}).unwrap();
+    fixture.link.stop.store(true, Ordering::Relaxed);
+    fixture.link.ended.store(true, Ordering::Relaxed);
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(session.call(&VcudaPing {}), Err(CuError::DEVICE_UNAVAILABLE));
+    assert_eq!(session.post(&VcudaNop {}), Err(CuError::DEVICE_UNAVAILABLE));
+    assert_eq!(session.call(&VcudaPing {}), Err(CuError::DEVICE_UNAVAILABLE));
+}
+
+/// `cargo test --release -p guest-libcuda -- --ignored --nocapture costs`
+#[test]
+#[ignore = "a measurement"]
+fn costs_of_a_posted_and_of_a_waited_call() {
+    let fixture = Fixture::new(Duration::from_millis(1), allocator());
+    let session = &fixture.session;
+    session.call(&VcudaPing {}).unwrap();
+    let mut best = [f64::MAX; 2];
+    for _ in 0..50 {
+        let began = Instant::now();
+        (0..1000).for_each(|_| session.post(&VcudaNop {}).unwrap());
+        best[0] = best[0].min(began.elapsed().as_secs_f64() * 1e6 / 1000.0);
+        session.call(&VcudaPing {}).unwrap();
+        let began = Instant::now();
+        (0..200).for_each(|_| session.call(&VcudaPing {}).unwrap());
+        best[1] = best[1].min(began.elapsed().as_secs_f64() * 1e6 / 200.0);
+    }
+    println!("posted {:.3} us, waited {:.3} us", best[0], best[1]);
+}
