@@ -16,7 +16,7 @@ use crate::error::{EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND};
 use crate::frame::{Frame, MAX_PAYLOAD};
 use crate::job::Job;
 
-/// How long the driver may take to make its device node.
+/// How long a driver may take to make its device node.
 const DEVICE_WAIT: Duration = Duration::from_secs(10);
 /// How long output may still come after the command's end, from children that it left.
 const DRAIN_WAIT: Duration = Duration::from_secs(2);
@@ -116,6 +116,7 @@ fn loopback_up() {
 
 /// Opens the line to the host and sets it raw, so that every byte arrives as it is.
 fn open_channel(path: &Path) -> io::Result<File> {
+    wait_until_there(path);
     let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOCTTY).open(path)?;
     // SAFETY: termios is plain data, filled by tcgetattr before it is used.
     unsafe {
@@ -139,10 +140,12 @@ fn send(channel: &Channel, frame: &Frame) -> Result<(), String> {
 
 /// Runs the job and tells the host how it went.
 fn work(job: &Job) -> Result<(), String> {
+    // First the modules: one of them may bring the line.
+    let prepared = prepare(job);
     let file = open_channel(&job.channel)
         .map_err(|e| format!("cannot open the line to the host, {}: {e}", job.channel.display()))?;
     let channel = Arc::new(Mutex::new(file));
-    let outcome = prepare(job).and_then(|()| {
+    let outcome = prepared.and_then(|()| {
         send(&channel, &Frame::Up(uptime_ms()))?;
         run(job, &channel)
     });
@@ -175,19 +178,26 @@ fn prepare(job: &Job) -> Result<(), String> {
             format!("cannot load {}: {e} (the kernel's reason is on its console)", module.display())
         })?;
     }
-    let Some(device) = &job.device else { return Ok(()) };
+    match &job.device {
+        Some(device) if !wait_until_there(device) => Err(format!(
+            "there is no {} after {} s: is the driver loaded, and does the device answer? (--log FILE keeps its console)",
+            device.display(),
+            DEVICE_WAIT.as_secs()
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Waits for a device node; whether it is there.
+fn wait_until_there(node: &Path) -> bool {
     let start = Instant::now();
-    while !device.exists() {
+    while !node.exists() {
         if start.elapsed() > DEVICE_WAIT {
-            return Err(format!(
-                "there is no {} after {} s: is the driver loaded, and does the device answer? (see --log)",
-                device.display(),
-                DEVICE_WAIT.as_secs()
-            ));
+            return false;
         }
         std::thread::sleep(Duration::from_millis(2));
     }
-    Ok(())
+    true
 }
 
 fn load(module: &Path) -> io::Result<()> {

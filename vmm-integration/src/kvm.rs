@@ -104,6 +104,7 @@ fn boot(options: &Options) -> Result<(), String> {
         log: folder.path().join("console"),
         timeout: Some(BOOT_LIMIT),
         fetch: Vec::new(),
+        fatal: Some(qemu::KVM_LOST),
     };
     let mut nothing = std::io::sink();
     match vm::run(launch, &mut nothing, &mut std::io::sink()) {
@@ -115,9 +116,8 @@ fn boot(options: &Options) -> Result<(), String> {
 
 /// One line of an error that may show a console.
 fn reason(text: &str) -> String {
-    let internal = text.lines().find(|line| line.contains("KVM internal error"));
-    let first = text.lines().next().unwrap_or_default();
-    let line = internal.unwrap_or(first).trim();
+    let line = text.lines().next().unwrap_or_default();
+    let line = line.find(qemu::KVM_LOST).map_or(line, |at| line[at..].trim_end_matches(')'));
     format!("a trial guest did not boot: {line}")
 }
 
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn test_the_reason_is_the_line_that_tells() {
-        let text = "the KVM guest ended (exit 1)\n    KVM internal error. Suberror: 1\n    RAX=0";
+        let text = "the KVM guest ended (KVM internal error. Suberror: 1)\n    RAX=0";
         assert_eq!(reason(text), "a trial guest did not boot: KVM internal error. Suberror: 1");
     }
 

@@ -287,6 +287,7 @@ fn plan_uml(
         log: folder.join("console"),
         timeout: None,
         fetch: targets,
+        fatal: None,
     };
     Ok((launch, "uml"))
 }
@@ -352,6 +353,7 @@ fn plan_qemu(
         log: folder.join("console"),
         timeout: None,
         fetch: targets,
+        fatal: kvm.then_some(qemu::KVM_LOST),
     };
     Ok((launch, if kvm { "qemu-kvm" } else { "qemu-tcg" }))
 }

@@ -31,6 +31,8 @@ pub struct Launch {
     pub timeout: Option<Duration>,
     /// Where files that the guest sends go, by their number.
     pub fetch: Vec<PathBuf>,
+    /// What in the log means that the VM is lost although its process lives on.
+    pub fatal: Option<&'static str>,
 }
 
 /// How a run went.
@@ -50,7 +52,7 @@ pub fn run(
     stdout: &mut dyn Write,
     stderr: &mut dyn Write,
 ) -> Result<Outcome, RunError> {
-    let Launch { vmm, mut command, log, timeout, fetch } = launch;
+    let Launch { vmm, mut command, log, timeout, fetch, fatal } = launch;
     let console = File::create(&log)
         .map_err(RunError::host(format!("cannot write the log '{}'", log.display())))?;
     let console_too = console.try_clone().map_err(RunError::host("cannot share the log"))?;
@@ -68,6 +70,7 @@ pub fn run(
         deadline: timeout.map(|timeout| (start + timeout, timeout)),
         log,
         fetch,
+        fatal,
         file: None,
         start,
         boot: Duration::ZERO,
@@ -85,6 +88,7 @@ struct Vm {
     deadline: Option<(Instant, Duration)>,
     log: PathBuf,
     fetch: Vec<PathBuf>,
+    fatal: Option<&'static str>,
     file: Option<File>,
     start: Instant,
     boot: Duration,
@@ -106,10 +110,13 @@ impl Vm {
             // Looked at before the line: what it sent before it ended is still read.
             let ended = self.child.ended();
             if !self.readable()? {
-                match ended {
-                    Some(status) => return Err(self.ended(status.to_string())),
-                    None => continue,
+                if let Some(status) = ended {
+                    return Err(self.ended(status.to_string()));
                 }
+                if let Some(line) = self.lost() {
+                    return Err(self.ended(line));
+                }
+                continue;
             }
             let len = match self.line.read(&mut buffer) {
                 Ok(0) => {
@@ -174,6 +181,14 @@ impl Vm {
             }
         }
         Ok(count > 0)
+    }
+
+    /// The line of the log that says that the VM is lost.
+    fn lost(&self) -> Option<String> {
+        let fatal = self.fatal?;
+        let log = fs::read(&self.log).unwrap_or_default();
+        let text = String::from_utf8_lossy(&log);
+        text.lines().find(|line| line.contains(fatal)).map(|line| line.trim().to_string())
     }
 
     fn ended(&self, how: String) -> RunError {
