@@ -123,24 +123,29 @@ fn until_zero(bytes: &[u8]) -> &[u8] {
 /// Asks the worker for its devices; gives those that the program sees.
 pub fn fetch(session: &Session) -> CuResult<Vec<Device>> {
     let answer = session.call_room(&VcudaFacts {}, 64 * (size_of::<DeviceFacts>() + 64))?;
-    let facts: Vec<DeviceFacts> = answer
+    let mut facts: Vec<DeviceFacts> = answer
         .devices
         .chunks_exact(size_of::<DeviceFacts>())
         .filter_map(DeviceFacts::from_bytes)
         .collect();
+    let mut numbers: Vec<i32> = (0..facts.len() as i32).collect();
+    if std::env::var("CUDA_DEVICE_ORDER").is_ok_and(|order| order == "PCI_BUS_ID") {
+        numbers.sort_by_key(|&number| facts[number as usize].pci_bus_id);
+        facts.sort_by_key(|facts| facts.pci_bus_id);
+    }
     let wanted = std::env::var("CUDA_VISIBLE_DEVICES").ok();
     let devices: Vec<Device> = visible(wanted.as_deref(), &facts)
         .into_iter()
         .enumerate()
-        .map(|(seen_as, number)| {
-            let mut facts = facts[number];
+        .map(|(seen_as, place)| {
+            let mut facts = facts[place];
             for &(attribute, value) in OVERRIDES {
                 facts.attributes[attribute as usize] = value;
             }
             let context = Context::new(session.mint(), seen_as as i32, true, 0);
             context.end();
             Device {
-                number: number as i32,
+                number: numbers[place],
                 facts,
                 primary: Mutex::new(Primary { count: 0, flags: 0 }),
                 primary_context: context,
