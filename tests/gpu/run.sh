@@ -36,7 +36,7 @@ tail -n 1 "$out/matrix.log"
 
 if [ -d "$dist/qemu" ]; then
     echo "== vector add and mandelbrot in QEMU under TCG"
-    "$dist/tests/qemu-gpu.sh" "$dist" "$out" || failed=1
+    "$dist/tests/qemu.sh" "$dist" "$out" || failed=1
 fi
 
 echo "== sudden ends, isolation, quotas"

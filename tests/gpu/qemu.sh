@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Vector add and the mandelbrot in QEMU under TCG on a host with a GPU: kernel, initramfs and QEMU
+# were staged by scripts/stage-gpu.sh. Prints a line for each.   usage: qemu.sh DIST OUT
+set -uo pipefail
+dist=$1 out=$2
+work=$(mktemp -d)
+chmod 755 "$work"
+"$dist/bin/vhost-device-cuda" --socket-path "$work/socket" --driver-library auto \
+    --memory-max 4G >"$out/qemu-device.log" 2>&1 &
+device=$!
+trap 'kill $device; wait $device; rm -rf "$work"' EXIT
+mkdir "$work/qemu"
+tar -C "$work/qemu" --zstd -xf "$dist/qemu/qemu.tar.zst" || exit 1
+for _ in $(seq 300); do [ -S "$work/socket" ] && break; sleep 0.1; done
+failed=0
+for name in vectoradd mandelbrot; do
+    "$dist/programs/static/$name" >"$work/native" 2>/dev/null
+    start=$(date +%s%N)
+    verdict=PASS
+    "$dist/bin/vcuda-run" --vmm qemu --accel tcg --qemu "$work"/qemu/*/bin/qemu-system-x86_64 \
+        --kernel "$dist/qemu/vmlinuz" --initrd "$dist/qemu/initramfs.cpio.gz" \
+        --module "qemu=$dist/qemu/virtio_cuda.ko" --libcuda "$dist/guest/libcuda.so.1" \
+        --socket "$work/socket" --mem 1G --timeout 200 --log "$out/qemu-$name.log" -- \
+        "$dist/programs/static/$name" >"$work/guest" 2>"$out/qemu-$name.err" || verdict=FAIL
+    cmp -s "$work/native" "$work/guest" || verdict='FAIL: prints other than natively'
+    [ "$verdict" = PASS ] || failed=1
+    printf '%-15s qemu-tcg %6d ms  %s\n' "$name" $((($(date +%s%N) - start) / 1000000)) "$verdict"
+done
+exit $failed
