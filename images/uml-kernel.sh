@@ -95,7 +95,7 @@ for option in SMP VIRTIO_UML HOSTFS MODULES MODULE_UNLOAD BLK_DEV_INITRD DEVTMPF
 done
 
 log "building Linux $version for ARCH=um (5 to 8 minutes on 2 cores)"
-progress 100 "$out/build.log" nice -n 15 make -C "$build" ARCH=um -j"$(jobs_n)" \
+progress 100 "$out/build.log" nice -n 5 make -C "$build" ARCH=um -j"$(jobs_n)" \
     KBUILD_BUILD_USER=virtio-cuda KBUILD_BUILD_HOST=virtio-cuda all
 progress 100 "$out/prepare.log" make -C "$build" ARCH=um -j"$(jobs_n)" modules_prepare
 
