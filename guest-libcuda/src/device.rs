@@ -53,8 +53,6 @@ const OVERRIDES: &[(u32, i32)] = &[
 pub struct Primary {
     /// How often the program has retained it.
     pub count: u32,
-    /// `cuDevicePrimaryCtxSetFlags`.
-    pub flags: u32,
 }
 
 /// A device that the program sees.
@@ -147,7 +145,7 @@ pub fn fetch(session: &Session) -> CuResult<Vec<Device>> {
             Device {
                 number: numbers[place],
                 facts,
-                primary: Mutex::new(Primary { count: 0, flags: 0 }),
+                primary: Mutex::new(Primary { count: 0 }),
                 primary_context: context,
             }
         })

@@ -13,6 +13,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// How often a busy device is asked again, a millisecond apart.
+const BUSY_TRIES: u32 = 2000;
+
 /// An open file of the driver: one session.
 pub struct Kernel {
     file: File,
@@ -42,6 +45,7 @@ fn ioctl<T: Plain>(
     argument: &mut T,
     what: &'static str,
 ) -> Result<(), TransportError> {
+    let mut tries = 0;
     loop {
         // SAFETY: `argument` is the structure that this number means, alive during the call.
         let result = unsafe {
@@ -53,6 +57,15 @@ fn ioctl<T: Plain>(
         let source = std::io::Error::last_os_error();
         match source.raw_os_error() {
             Some(libc::EINTR) => continue,
+            // The device stops its queues for a moment (VIRTIO_CUDA_ERR_BUSY).
+            Some(libc::EAGAIN) if tries < BUSY_TRIES => {
+                tries += 1;
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Some(libc::EREMOTEIO) => {
+                let source = std::io::Error::other("the host could not start a worker");
+                return Err(TransportError::System { what, source });
+            }
             Some(libc::ENODEV | libc::EPIPE | libc::ESHUTDOWN) => {
                 return Err(TransportError::Ended { why: "the device or its worker has gone" });
             }
