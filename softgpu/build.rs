@@ -1,6 +1,7 @@
-//! Gives the library the name that programs ask the dynamic linker for.
+//! Writes the exports that this crate does not define, and gives the library its name.
 
-fn main() {
-    println!("cargo::rerun-if-changed=build.rs");
+fn main() -> std::io::Result<()> {
+    cuda_abi::build::generate()?;
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libcuda.so.1");
+    Ok(())
 }

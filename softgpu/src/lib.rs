@@ -1,4 +1,16 @@
 //! A libcuda.so.1 in software, with a PTX interpreter.
+//!
+//! [`ptx`] makes code of a module's text, [`exec`] runs it, and the driver API on top of both keeps
+//! contexts, memory, streams and modules.
 
+mod api;
 pub mod exec;
+mod log;
 pub mod ptx;
+mod state;
+
+mod exports {
+    include!(concat!(env!("OUT_DIR"), "/exports.rs"));
+}
+
+pub(crate) use api::unsupported;

@@ -1,0 +1,342 @@
+//! Copies and fills.
+
+use std::ffi::{c_uint, c_void};
+
+use cuda_abi::sys::{CUDA_MEMCPY2D, CUcontext, CUdeviceptr, CUmemorytype};
+
+use super::{Answer, CUresult, cuda_on_default, cuda_on_stream, get};
+use crate::state::memory;
+use crate::state::stream::Stream;
+
+/// Pageable memory up to this size is copied aside, so that the caller need not wait.
+const STAGED: usize = 1 << 20;
+
+/// A rectangle of bytes: rows, and how far apart they are. One row if it is no rectangle.
+#[derive(Debug, Clone, Copy)]
+struct Rows {
+    address: u64,
+    pitch: u64,
+}
+
+/// A copy of rows.
+#[derive(Debug, Clone, Copy)]
+struct Copy {
+    to: Rows,
+    from: Rows,
+    width: usize,
+    height: usize,
+}
+
+/// Whose memory an address must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Host,
+    Device,
+    Any,
+}
+
+impl Copy {
+    fn linear(to: u64, from: u64, len: usize) -> Self {
+        let rows = |address| Rows { address, pitch: len as u64 };
+        Self { to: rows(to), from: rows(from), width: len, height: 1 }
+    }
+
+    fn span(rows: Rows, width: usize, height: usize) -> u64 {
+        match height {
+            0 => 0,
+            n => rows.pitch * (n as u64 - 1) + width as u64,
+        }
+    }
+
+    fn check(&self, to: Side, from: Side) -> Answer {
+        for (rows, side) in [(self.to, to), (self.from, from)] {
+            let span = Self::span(rows, self.width, self.height);
+            let known = memory::known(rows.address, span);
+            let bad = match side {
+                Side::Device => !known,
+                // Part of an allocation, but beyond its end.
+                Side::Any => !known && memory::find(rows.address).is_some(),
+                Side::Host => false,
+            };
+            if bad || (rows.address == 0 && span > 0) {
+                return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+            }
+        }
+        Ok(())
+    }
+
+    /// Does it, on memory that stays where it is until this returns.
+    fn run(&self) {
+        for row in 0..self.height as u64 {
+            let from = (self.from.address + row * self.from.pitch) as *const u8;
+            let to = (self.to.address + row * self.to.pitch) as *mut u8;
+            // SAFETY: device memory was checked, and the caller vouches for the rest; the two may
+            // overlap.
+            unsafe { std::ptr::copy(from, to, self.width) };
+        }
+    }
+
+    fn pageable(rows: Rows, span: u64) -> bool {
+        !memory::known(rows.address, span)
+    }
+
+    /// Does it before returning, after what is in the stream.
+    fn wait(self, stream: &Stream) -> Answer {
+        super::stream::synchronize(stream)?;
+        self.run();
+        Ok(())
+    }
+
+    /// Queues it. What is pageable may be used by the caller as soon as this returns, so it is
+    /// copied aside or waited for.
+    fn queue(self, stream: &Stream) -> Answer {
+        let span = |rows| Self::span(rows, self.width, self.height);
+        if Self::pageable(self.to, span(self.to)) {
+            return self.wait(stream);
+        }
+        let work = move |context: &crate::state::context::Context| {
+            if !context.failed() {
+                self.run();
+            }
+        };
+        if !Self::pageable(self.from, span(self.from)) {
+            stream.now_or_submit(work);
+            return Ok(());
+        }
+        let size = self.width * self.height;
+        if stream.idle() || size > STAGED {
+            return self.wait(stream);
+        }
+        let mut staged = vec![0u8; size];
+        let pitch = self.width as u64;
+        let aside =
+            Copy { to: Rows { address: staged.as_mut_ptr() as u64, pitch }, ..self };
+        aside.run();
+        stream.submit(move |context| {
+            let from = Rows { address: staged.as_ptr() as u64, pitch };
+            if !context.failed() {
+                Copy { from, ..self }.run();
+            }
+        });
+        Ok(())
+    }
+}
+
+fn copy(stream: &Stream, to: (u64, Side), from: (u64, Side), len: usize, wait: bool) -> Answer {
+    if len == 0 {
+        return Ok(());
+    }
+    let copy = Copy::linear(to.0, from.0, len);
+    copy.check(to.1, from.1)?;
+    if wait { copy.wait(stream) } else { copy.queue(stream) }
+}
+
+/// Device to device: does not make the host wait, even where the call has no stream.
+fn on_device(stream: &Stream, to: u64, from: u64, len: usize) -> Answer {
+    copy(stream, (to, Side::Device), (from, Side::Device), len, false)
+}
+
+fn rectangle(stream: &Stream, params: *const CUDA_MEMCPY2D, wait: bool) -> Answer {
+    let p = get(params)?;
+    let side = |kind: CUmemorytype, host: u64, device: u64| match kind {
+        CUmemorytype::CU_MEMORYTYPE_HOST => Ok((host, Side::Host)),
+        CUmemorytype::CU_MEMORYTYPE_DEVICE => Ok((device, Side::Device)),
+        CUmemorytype::CU_MEMORYTYPE_UNIFIED => Ok((device, Side::Any)),
+        CUmemorytype::CU_MEMORYTYPE_ARRAY => Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
+    };
+    let (from, from_side) = side(p.srcMemoryType, p.srcHost as u64, p.srcDevice)?;
+    let (to, to_side) = side(p.dstMemoryType, p.dstHost as u64, p.dstDevice)?;
+    if p.WidthInBytes == 0 || p.Height == 0 {
+        return Ok(());
+    }
+    let rows = |address: u64, x: usize, y: usize, pitch: usize| {
+        let pitch = if pitch == 0 { p.WidthInBytes } else { pitch };
+        if p.Height > 1 && pitch < p.WidthInBytes {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        let skip = y.checked_mul(pitch).and_then(|n| n.checked_add(x));
+        let address = skip.and_then(|n| address.checked_add(n as u64));
+        let address = address.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        pitch.checked_mul(p.Height).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        Ok(Rows { address, pitch: pitch as u64 })
+    };
+    let copy = Copy {
+        to: rows(to, p.dstXInBytes, p.dstY, p.dstPitch)?,
+        from: rows(from, p.srcXInBytes, p.srcY, p.srcPitch)?,
+        width: p.WidthInBytes,
+        height: p.Height,
+    };
+    copy.check(to_side, from_side)?;
+    let on_device = to_side == Side::Device && from_side == Side::Device;
+    if wait && !on_device { copy.wait(stream) } else { copy.queue(stream) }
+}
+
+/// Fills rows with a value of 1, 2 or 4 bytes.
+fn fill(
+    stream: &Stream,
+    to: u64,
+    pitch: usize,
+    value: u32,
+    size: usize,
+    (width, height): (usize, usize),
+) -> Answer {
+    let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
+    let bytes = width.checked_mul(size).ok_or(invalid)?;
+    if bytes == 0 || height == 0 {
+        return Ok(());
+    }
+    if to % size as u64 != 0 || (height > 1 && (pitch < bytes || pitch % size != 0)) {
+        return Err(invalid);
+    }
+    let span = pitch.checked_mul(height - 1).and_then(|n| n.checked_add(bytes)).ok_or(invalid)?;
+    if !memory::accessible(to, span as u64) {
+        return Err(invalid);
+    }
+    stream.now_or_submit(move |context| {
+        if context.failed() {
+            return;
+        }
+        for row in 0..height {
+            let start = to + (row * pitch) as u64;
+            // SAFETY: the interval was checked, and is aligned.
+            unsafe {
+                match size {
+                    1 => std::slice::from_raw_parts_mut(start as *mut u8, width).fill(value as u8),
+                    2 => std::slice::from_raw_parts_mut(start as *mut u16, width).fill(value as u16),
+                    _ => std::slice::from_raw_parts_mut(start as *mut u32, width).fill(value),
+                }
+            }
+        }
+    });
+    Ok(())
+}
+
+cuda_on_default! {
+    fn cuMemcpy, fn cuMemcpy_ptds(to: CUdeviceptr, from: CUdeviceptr, len: usize; stream) {
+        let known = memory::known(to, len as u64) && memory::known(from, len as u64);
+        copy(&stream, (to, Side::Any), (from, Side::Any), len, !known)
+    }
+
+    fn cuMemcpyHtoD_v2, fn cuMemcpyHtoD_v2_ptds(to: CUdeviceptr, from: *const c_void, len: usize; stream) {
+        copy(&stream, (to, Side::Device), (from as u64, Side::Host), len, true)
+    }
+
+    fn cuMemcpyDtoH_v2, fn cuMemcpyDtoH_v2_ptds(to: *mut c_void, from: CUdeviceptr, len: usize; stream) {
+        copy(&stream, (to as u64, Side::Host), (from, Side::Device), len, true)
+    }
+
+    fn cuMemcpyDtoD_v2, fn cuMemcpyDtoD_v2_ptds(to: CUdeviceptr, from: CUdeviceptr, len: usize; stream) {
+        on_device(&stream, to, from, len)
+    }
+
+    fn cuMemcpyPeer, fn cuMemcpyPeer_ptds(
+        to: CUdeviceptr, _to_context: CUcontext, from: CUdeviceptr, _from_context: CUcontext, len: usize;
+        stream
+    ) {
+        copy(&stream, (to, Side::Device), (from, Side::Device), len, true)
+    }
+
+    fn cuMemcpy2D_v2, fn cuMemcpy2D_v2_ptds(params: *const CUDA_MEMCPY2D; stream) {
+        rectangle(&stream, params, true)
+    }
+
+    fn cuMemcpy2DUnaligned_v2, fn cuMemcpy2DUnaligned_v2_ptds(params: *const CUDA_MEMCPY2D; stream) {
+        rectangle(&stream, params, true)
+    }
+
+    fn cuMemsetD8_v2, fn cuMemsetD8_v2_ptds(to: CUdeviceptr, value: u8, count: usize; stream) {
+        fill(&stream, to, 0, value.into(), 1, (count, 1))
+    }
+
+    fn cuMemsetD16_v2, fn cuMemsetD16_v2_ptds(to: CUdeviceptr, value: u16, count: usize; stream) {
+        fill(&stream, to, 0, value.into(), 2, (count, 1))
+    }
+
+    fn cuMemsetD32_v2, fn cuMemsetD32_v2_ptds(to: CUdeviceptr, value: c_uint, count: usize; stream) {
+        fill(&stream, to, 0, value, 4, (count, 1))
+    }
+
+    fn cuMemsetD2D8_v2, fn cuMemsetD2D8_v2_ptds(
+        to: CUdeviceptr, pitch: usize, value: u8, width: usize, height: usize; stream
+    ) {
+        fill(&stream, to, pitch, value.into(), 1, (width, height))
+    }
+
+    fn cuMemsetD2D16_v2, fn cuMemsetD2D16_v2_ptds(
+        to: CUdeviceptr, pitch: usize, value: u16, width: usize, height: usize; stream
+    ) {
+        fill(&stream, to, pitch, value.into(), 2, (width, height))
+    }
+
+    fn cuMemsetD2D32_v2, fn cuMemsetD2D32_v2_ptds(
+        to: CUdeviceptr, pitch: usize, value: c_uint, width: usize, height: usize; stream
+    ) {
+        fill(&stream, to, pitch, value, 4, (width, height))
+    }
+}
+
+cuda_on_stream! {
+    fn cuMemcpyAsync, fn cuMemcpyAsync_ptsz(to: CUdeviceptr, from: CUdeviceptr, len: usize; stream) {
+        copy(&stream, (to, Side::Any), (from, Side::Any), len, false)
+    }
+
+    fn cuMemcpyHtoDAsync_v2, fn cuMemcpyHtoDAsync_v2_ptsz(
+        to: CUdeviceptr, from: *const c_void, len: usize; stream
+    ) {
+        copy(&stream, (to, Side::Device), (from as u64, Side::Host), len, false)
+    }
+
+    fn cuMemcpyDtoHAsync_v2, fn cuMemcpyDtoHAsync_v2_ptsz(
+        to: *mut c_void, from: CUdeviceptr, len: usize; stream
+    ) {
+        copy(&stream, (to as u64, Side::Host), (from, Side::Device), len, false)
+    }
+
+    fn cuMemcpyDtoDAsync_v2, fn cuMemcpyDtoDAsync_v2_ptsz(
+        to: CUdeviceptr, from: CUdeviceptr, len: usize; stream
+    ) {
+        on_device(&stream, to, from, len)
+    }
+
+    fn cuMemcpyPeerAsync, fn cuMemcpyPeerAsync_ptsz(
+        to: CUdeviceptr, _to_context: CUcontext, from: CUdeviceptr, _from_context: CUcontext, len: usize;
+        stream
+    ) {
+        on_device(&stream, to, from, len)
+    }
+
+    fn cuMemcpy2DAsync_v2, fn cuMemcpy2DAsync_v2_ptsz(params: *const CUDA_MEMCPY2D; stream) {
+        rectangle(&stream, params, false)
+    }
+
+    fn cuMemsetD8Async, fn cuMemsetD8Async_ptsz(to: CUdeviceptr, value: u8, count: usize; stream) {
+        fill(&stream, to, 0, value.into(), 1, (count, 1))
+    }
+
+    fn cuMemsetD16Async, fn cuMemsetD16Async_ptsz(to: CUdeviceptr, value: u16, count: usize; stream) {
+        fill(&stream, to, 0, value.into(), 2, (count, 1))
+    }
+
+    fn cuMemsetD32Async, fn cuMemsetD32Async_ptsz(to: CUdeviceptr, value: c_uint, count: usize; stream) {
+        fill(&stream, to, 0, value, 4, (count, 1))
+    }
+
+    fn cuMemsetD2D8Async, fn cuMemsetD2D8Async_ptsz(
+        to: CUdeviceptr, pitch: usize, value: u8, width: usize, height: usize; stream
+    ) {
+        fill(&stream, to, pitch, value.into(), 1, (width, height))
+    }
+
+    fn cuMemsetD2D16Async, fn cuMemsetD2D16Async_ptsz(
+        to: CUdeviceptr, pitch: usize, value: u16, width: usize, height: usize; stream
+    ) {
+        fill(&stream, to, pitch, value.into(), 2, (width, height))
+    }
+
+    fn cuMemsetD2D32Async, fn cuMemsetD2D32Async_ptsz(
+        to: CUdeviceptr, pitch: usize, value: c_uint, width: usize, height: usize; stream
+    ) {
+        fill(&stream, to, pitch, value, 4, (width, height))
+    }
+}
+

@@ -1,0 +1,189 @@
+//! Devices.
+
+use std::ffi::{c_char, c_int, c_uint};
+
+use cuda_abi::sys::{CUdevice_attribute as A, CUuuid};
+
+use super::{CUresult, cuda, put, put_text, text};
+use crate::state::device::{Device, driver};
+
+/// The bus that a device says it is on.
+pub(crate) fn pci_bus(ordinal: i32) -> i32 {
+    ordinal + 1
+}
+
+fn pci_name(ordinal: i32) -> String {
+    format!("0000:{:02X}:00.0", pci_bus(ordinal))
+}
+
+/// An attribute: what this device does, which is less than a GPU of its compute capability could.
+fn attribute(device: &Device, which: u32) -> Option<i32> {
+    use A::*;
+    // Attributes that say what the device has.
+    const VALUES: &[(A, i32)] = &[
+        (CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024),
+        (CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024),
+        (CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, 1024),
+        (CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, 64),
+        (CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, i32::MAX),
+        (CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, 65535),
+        (CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, 65535),
+        (CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 48 << 10),
+        (CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 227 << 10),
+        (CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 228 << 10),
+        (CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, 1024),
+        (CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY, 64 << 10),
+        (CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32),
+        (CU_DEVICE_ATTRIBUTE_MAX_PITCH, i32::MAX),
+        (CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, 65536),
+        (CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, 65536),
+        (CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1_000_000),
+        (CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 1_000_000),
+        (CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 128),
+        (CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 4 << 20),
+        (CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, 512),
+        (CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT, 32),
+        (CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT, 512),
+        (CU_DEVICE_ATTRIBUTE_GPU_OVERLAP, 1),
+        (CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 1),
+        (CU_DEVICE_ATTRIBUTE_INTEGRATED, 0),
+        (CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 1),
+        (CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, 1),
+        (CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1),
+        (CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 2048),
+        (CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, 32),
+        (CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9),
+        (CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0),
+        (CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED, 1),
+        (CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED, 1),
+        (CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED, 1),
+        (CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED, 1),
+        (CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO, 1),
+        (CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED, 1),
+        (CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, 1),
+        (CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS_V1, 1),
+        (CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, 1),
+        (CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR_V1, 1),
+        (CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR, 1),
+        (CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 1),
+        (CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, 1),
+        (CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED, 1),
+        (CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED, 1),
+        (CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 1),
+        (CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1),
+        (CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS, 1),
+        (CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, 0),
+        (CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, 0),
+    ];
+    if which == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT as u32 {
+        return Some(device.processors as i32);
+    }
+    if which == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID as u32 {
+        return Some(pci_bus(device.ordinal));
+    }
+    if let Some((_, value)) = VALUES.iter().find(|(a, _)| *a as u32 == which) {
+        return Some(*value);
+    }
+    // Everything else that CUDA 13 knows, the device does not have.
+    (1..CU_DEVICE_ATTRIBUTE_MAX as u32).contains(&which).then_some(0)
+}
+
+cuda! {
+    fn cuDeviceGet(device: *mut c_int, ordinal: c_int) {
+        driver()?.device(ordinal)?;
+        put(device, ordinal)
+    }
+
+    fn cuDeviceGetCount(count: *mut c_int) {
+        put(count, driver()?.devices.len() as c_int)
+    }
+
+    fn cuDeviceGetName(name: *mut c_char, len: c_int, device: c_int) {
+        driver()?.device(device)?;
+        put_text(name, usize::try_from(len).unwrap_or(0), "softgpu")
+    }
+
+    fn cuDeviceGetUuid(uuid: *mut CUuuid, device: c_int) {
+        let bytes = driver()?.device(device)?.uuid.map(|b| b as c_char);
+        put(uuid, CUuuid { bytes })
+    }
+
+    fn cuDeviceGetUuid_v2(uuid: *mut CUuuid, device: c_int) {
+        let bytes = driver()?.device(device)?.uuid.map(|b| b as c_char);
+        put(uuid, CUuuid { bytes })
+    }
+
+    fn cuDeviceGetLuid(_luid: *mut c_char, _mask: *mut c_uint, device: c_int) {
+        // Windows has those.
+        driver()?.device(device)?;
+        Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
+    }
+
+    fn cuDeviceTotalMem(bytes: *mut c_uint, device: c_int) {
+        let total = driver()?.device(device)?.memory;
+        put(bytes, u32::try_from(total).unwrap_or(u32::MAX))
+    }
+
+    fn cuDeviceTotalMem_v2(bytes: *mut usize, device: c_int) {
+        put(bytes, driver()?.device(device)?.memory as usize)
+    }
+
+    fn cuDeviceGetAttribute(value: *mut c_int, which: c_uint, device: c_int) {
+        let device = driver()?.device(device)?;
+        put(value, attribute(device, which).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?)
+    }
+
+    fn cuDeviceComputeCapability(major: *mut c_int, minor: *mut c_int, device: c_int) {
+        driver()?.device(device)?;
+        put(major, 9)?;
+        put(minor, 0)
+    }
+
+    fn cuDeviceGetPCIBusId(name: *mut c_char, len: c_int, device: c_int) {
+        let ordinal = driver()?.device(device)?.ordinal;
+        put_text(name, usize::try_from(len).unwrap_or(0), &pci_name(ordinal))
+    }
+
+    fn cuDeviceGetByPCIBusId(device: *mut c_int, name: *const c_char) {
+        let wanted = text(name)?.to_ascii_uppercase();
+        let found = driver()?.devices.iter().find(|d| {
+            let full = pci_name(d.ordinal);
+            wanted == full || wanted == full[5..] || wanted == full[5..10]
+        });
+        put(device, found.ok_or(CUresult::CUDA_ERROR_INVALID_DEVICE)?.ordinal)
+    }
+
+    fn cuDeviceCanAccessPeer(can: *mut c_int, device: c_int, peer: c_int) {
+        driver()?.device(device)?;
+        driver()?.device(peer)?;
+        // All devices' memory lies in the process's own address space.
+        put(can, c_int::from(device != peer))
+    }
+
+    fn cuDeviceGetP2PAttribute(value: *mut c_int, which: c_uint, a: c_int, b: c_int) {
+        driver()?.device(a)?;
+        driver()?.device(b)?;
+        match which {
+            // Performance rank, and CUDA arrays.
+            1 | 4 => put(value, 0),
+            // Access, and native atomics.
+            2 | 3 => put(value, 1),
+            _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+        }
+    }
+
+    fn cuDeviceGetExecAffinitySupport(value: *mut c_int, _kind: c_uint, device: c_int) {
+        driver()?.device(device)?;
+        put(value, 0)
+    }
+
+    fn cuDeviceGetTexture1DLinearMaxWidth(
+        _max: *mut usize,
+        _format: c_uint,
+        _channels: c_uint,
+        device: c_int,
+    ) {
+        driver()?.device(device)?;
+        Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
+    }
+}

@@ -1,0 +1,81 @@
+//! Initialisation, entry points and errors.
+
+use std::ffi::{c_char, c_int, c_uint, c_void};
+
+use cuda_abi::{error_text, export_tables, proc_address};
+
+use super::{CUresult, cuda, put, put_if, text};
+use crate::exports;
+use crate::state::device::{DRIVER_VERSION, init};
+
+cuda! {
+    fn cuInit(flags: c_uint) {
+        if flags != 0 {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        init()
+    }
+
+    fn cuDriverGetVersion(version: *mut c_int) {
+        put(version, DRIVER_VERSION)
+    }
+
+    fn cuGetProcAddress(
+        symbol: *const c_char,
+        function: *mut *mut c_void,
+        version: c_int,
+        flags: u64,
+    ) {
+        let found = proc_address::resolve(text(symbol)?, version, flags)
+            .map_err(|_| CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        let address = found.name().and_then(exports::address);
+        put(function, address.ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?.cast_mut())
+    }
+
+    fn cuGetProcAddress_v2(
+        symbol: *const c_char,
+        function: *mut *mut c_void,
+        version: c_int,
+        flags: u64,
+        status: *mut c_uint,
+    ) {
+        let found = proc_address::resolve(text(symbol)?, version, flags)
+            .map_err(|_| CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        let address = found.name().and_then(exports::address);
+        put_if(status, found.status());
+        put(function, address.unwrap_or(std::ptr::null()).cast_mut())
+    }
+
+    fn cuGetExportTable(table: *mut *const c_void, id: *const [u8; 16]) {
+        let found = export_tables::get(&super::get(id)?, &super::tables::TABLES);
+        put(table, found.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?)
+    }
+
+    fn cuGetErrorName(error: c_uint, name: *mut *const c_char) {
+        match error_text::name(error) {
+            Some(found) => put(name, found.as_ptr()),
+            None => {
+                put(name, std::ptr::null())?;
+                Err(CUresult::CUDA_ERROR_INVALID_VALUE)
+            }
+        }
+    }
+
+    fn cuGetErrorString(error: c_uint, string: *mut *const c_char) {
+        match error_text::description(error) {
+            Some(found) => put(string, found.as_ptr()),
+            None => {
+                put(string, std::ptr::null())?;
+                Err(CUresult::CUDA_ERROR_INVALID_VALUE)
+            }
+        }
+    }
+
+    fn cuProfilerStart() {
+        crate::state::context::current().map(drop)
+    }
+
+    fn cuProfilerStop() {
+        crate::state::context::current().map(drop)
+    }
+}

@@ -1,0 +1,267 @@
+//! Device memory, and host memory that kernels may use.
+
+use std::ffi::{c_int, c_uint, c_void};
+
+use cuda_abi::sys::{CUcontext, CUdeviceptr, CUpointer_attribute as P};
+
+use super::{Answer, CUresult, cuda, get, put, put_if};
+use crate::state::context::{by_handle, current};
+use crate::state::memory::{self, Allocation, Memory};
+
+/// Rows of a pitched allocation start at multiples of this.
+const PITCH: usize = 512;
+const HOST_FLAGS: u32 = 7;
+const REGISTER_FLAGS: u32 = 15;
+const PAGE: u64 = 4096;
+
+fn free(address: CUdeviceptr) -> Answer {
+    let context = current()?;
+    if address == 0 {
+        return Ok(());
+    }
+    let found = memory::at(address).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+    if !matches!(found.memory, Memory::Device | Memory::Pool(_)) {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    // Kernels that still run may use it.
+    match by_handle(found.context_handle) {
+        Ok(owner) => owner.synchronize(),
+        Err(_) => context.synchronize(),
+    }
+    memory::forget(address).map(drop).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
+}
+
+fn host_allocate(to: *mut *mut c_void, size: usize, flags: c_uint) -> Answer {
+    let context = current()?;
+    if size == 0 || flags & !HOST_FLAGS != 0 {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    put(to, memory::allocate_as(&context, size as u64, Memory::Host(flags))? as *mut c_void)
+}
+
+/// Whether memory is mapped there at all.
+fn mapped(start: u64, size: u64) -> bool {
+    let first = start & !(PAGE - 1);
+    let Some(end) = start.checked_add(size) else { return false };
+    let mut at = first;
+    let mut pages = [0u8; 1024];
+    while at < end {
+        let len = (end - at).min(pages.len() as u64 * PAGE);
+        // SAFETY: mincore only looks, and its answer fits.
+        let found = unsafe { libc::mincore(at as *mut c_void, len as usize, pages.as_mut_ptr()) };
+        if found != 0 {
+            return false;
+        }
+        at += pages.len() as u64 * PAGE;
+    }
+    true
+}
+
+fn register(address: *mut c_void, size: usize, flags: c_uint) -> Answer {
+    let context = current()?;
+    let (start, size) = (address as u64, size as u64);
+    if start == 0 || size == 0 || flags & !REGISTER_FLAGS != 0 {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    if memory::overlaps(start, size) {
+        return Err(CUresult::CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+    }
+    if !mapped(start, size) {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    memory::add(&context, start, size, 0, Memory::Registered(flags));
+    Ok(())
+}
+
+fn attribute(which: c_uint, data: *mut c_void, found: Option<&Allocation>, address: u64) -> Answer {
+    use P::*;
+    let Some(a) = found else {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    };
+    let is = |attribute: P| attribute as u32 == which;
+    if is(CU_POINTER_ATTRIBUTE_CONTEXT) {
+        put(data.cast(), a.context_handle as CUcontext)
+    } else if is(CU_POINTER_ATTRIBUTE_MEMORY_TYPE) {
+        put(data.cast(), if a.on_host() { 1u32 } else { 2u32 })
+    } else if is(CU_POINTER_ATTRIBUTE_DEVICE_POINTER) {
+        put(data.cast(), address)
+    } else if is(CU_POINTER_ATTRIBUTE_HOST_POINTER) {
+        if !a.on_host() {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        put(data.cast(), address)
+    } else if is(CU_POINTER_ATTRIBUTE_BUFFER_ID) {
+        put(data.cast(), a.id)
+    } else if is(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) {
+        put(data.cast(), a.ordinal)
+    } else if is(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR) {
+        put(data.cast(), a.start)
+    } else if is(CU_POINTER_ATTRIBUTE_RANGE_SIZE) {
+        put(data.cast(), a.size as usize)
+    } else if is(CU_POINTER_ATTRIBUTE_MAPPED) {
+        put(data.cast(), 1u8)
+    } else if is(CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
+        || is(CU_POINTER_ATTRIBUTE_IS_MANAGED)
+        || is(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE)
+        || is(CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE)
+        || is(CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE)
+    {
+        put(data.cast(), 0u8)
+    } else if is(CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES)
+        || is(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE)
+        || is(CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID)
+    {
+        put(data.cast(), 0u64)
+    } else if is(CU_POINTER_ATTRIBUTE_MAPPING_SIZE) {
+        put(data.cast(), a.size as usize)
+    } else if is(CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR) {
+        put(data.cast(), a.start)
+    } else if is(CU_POINTER_ATTRIBUTE_ACCESS_FLAGS) {
+        put(data.cast(), 3u32)
+    } else {
+        Err(CUresult::CUDA_ERROR_INVALID_VALUE)
+    }
+}
+
+cuda! {
+    fn cuMemAlloc_v2(to: *mut CUdeviceptr, size: usize) {
+        put(to, memory::allocate(&current()?, size as u64)?)
+    }
+
+    fn cuMemAllocPitch_v2(
+        to: *mut CUdeviceptr,
+        pitch: *mut usize,
+        width: usize,
+        height: usize,
+        element: c_uint,
+    ) {
+        let context = current()?;
+        if !matches!(element, 4 | 8 | 16) {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        let row = width.checked_next_multiple_of(PITCH);
+        let row = row.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        let size = row.checked_mul(height).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        put(to, memory::allocate(&context, size as u64)?)?;
+        put(pitch, row)
+    }
+
+    fn cuMemFree_v2(address: CUdeviceptr) {
+        free(address)
+    }
+
+    fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) {
+        let context = current()?;
+        let device = context.device()?;
+        let used = device.used.load(std::sync::atomic::Ordering::Relaxed);
+        put(free, device.memory.saturating_sub(used) as usize)?;
+        put(total, device.memory as usize)
+    }
+
+    fn cuMemGetAddressRange_v2(start: *mut CUdeviceptr, size: *mut usize, address: CUdeviceptr) {
+        current()?;
+        let found = memory::find(address).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
+        put_if(start, found.start);
+        put_if(size, found.size as usize);
+        Ok(())
+    }
+
+    fn cuMemAllocHost(to: *mut *mut c_void, size: usize) {
+        host_allocate(to, size, 0)
+    }
+
+    fn cuMemAllocHost_v2(to: *mut *mut c_void, size: usize) {
+        host_allocate(to, size, 0)
+    }
+
+    fn cuMemHostAlloc(to: *mut *mut c_void, size: usize, flags: c_uint) {
+        host_allocate(to, size, flags)
+    }
+
+    fn cuMemFreeHost(address: *mut c_void) {
+        let context = current()?;
+        let found = memory::at(address as u64).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        if !matches!(found.memory, Memory::Host(_)) {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        context.synchronize();
+        memory::forget(found.start);
+        Ok(())
+    }
+
+    fn cuMemHostRegister(address: *mut c_void, size: usize, flags: c_uint) {
+        register(address, size, flags)
+    }
+
+    fn cuMemHostRegister_v2(address: *mut c_void, size: usize, flags: c_uint) {
+        register(address, size, flags)
+    }
+
+    fn cuMemHostUnregister(address: *mut c_void) {
+        let context = current()?;
+        let found = memory::at(address as u64)
+            .filter(|a| matches!(a.memory, Memory::Registered(_)))
+            .ok_or(CUresult::CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED)?;
+        context.synchronize();
+        memory::forget(found.start);
+        Ok(())
+    }
+
+    fn cuMemHostGetDevicePointer_v2(to: *mut CUdeviceptr, address: *mut c_void, flags: c_uint) {
+        current()?;
+        if flags != 0 {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        let found = memory::find(address as u64).filter(Allocation::on_host);
+        found.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        put(to, address as u64)
+    }
+
+    fn cuMemHostGetFlags(to: *mut c_uint, address: *mut c_void) {
+        current()?;
+        match memory::find(address as u64).map(|a| a.memory) {
+            // All of it is portable and mapped, whatever was asked for.
+            Some(Memory::Host(flags)) => put(to, flags | 3),
+            _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+        }
+    }
+
+    fn cuPointerGetAttribute(data: *mut c_void, which: c_uint, address: CUdeviceptr) {
+        current()?;
+        attribute(which, data, memory::find(address).as_ref(), address)
+    }
+
+    fn cuPointerGetAttributes(
+        count: c_uint,
+        which: *const c_uint,
+        data: *const *mut c_void,
+        address: CUdeviceptr,
+    ) {
+        current()?;
+        let found = memory::find(address);
+        for i in 0..count as usize {
+            let (which, data) = (get(which.wrapping_add(i))?, get(data.wrapping_add(i))?);
+            if attribute(which, data, found.as_ref(), address).is_err() && found.is_none() {
+                // Of memory that is not known, everything reads 0, in the attribute's own width.
+                match which {
+                    2 | 20 | 7 | 5 | 6 => put_if(data.cast(), 0u32),
+                    9 => put_if(data.cast(), -2 as c_int),
+                    8 | 13 | 15 | 18 | 21 => put_if(data.cast(), 0u8),
+                    1 | 3 | 4 | 10..=12 | 14 | 16 | 17 | 19 => put_if(data.cast(), 0u64),
+                    _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn cuPointerSetAttribute(_value: *const c_void, which: c_uint, address: CUdeviceptr) {
+        current()?;
+        memory::find(address).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        // Copies wait as CU_POINTER_ATTRIBUTE_SYNC_MEMOPS asks; there is nothing else to set.
+        if which == P::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS as u32 {
+            return Ok(());
+        }
+        Err(CUresult::CUDA_ERROR_INVALID_VALUE)
+    }
+}

@@ -1,0 +1,153 @@
+//! The driver API.
+//!
+//! Every exported function has its C signature, with enumerations taken as integers, since programs
+//! may pass what no enumeration of ours has.
+
+mod context;
+mod copy;
+mod device;
+mod event;
+mod init;
+mod launch;
+mod library;
+mod memory;
+mod module;
+mod pool;
+mod stream;
+mod tables;
+mod vmm;
+
+use std::collections::BTreeSet;
+use std::ffi::{CStr, c_char};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
+
+pub(crate) use cuda_abi::sys::CUresult;
+
+/// What a function of the API comes to.
+pub(crate) type Answer = Result<(), CUresult>;
+
+/// Runs a function of the API; nothing may unwind into a program.
+pub(crate) fn answer(f: impl FnOnce() -> Answer) -> CUresult {
+    match catch_unwind(AssertUnwindSafe(f)) {
+        Ok(Ok(())) => CUresult::CUDA_SUCCESS,
+        Ok(Err(code)) => code,
+        Err(_) => CUresult::CUDA_ERROR_UNKNOWN,
+    }
+}
+
+/// Exports functions of the API.
+macro_rules! cuda {
+    ($($(#[$meta:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block)*) => {$(
+        $(#[$meta])*
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($arg: $ty),*) -> $crate::api::CUresult {
+            #[allow(unused_mut)]
+            $crate::api::answer(move || $body)
+        }
+    )*};
+}
+pub(crate) use cuda;
+
+/// Exports functions of the API that take a stream: the second name takes the thread's default
+/// stream for the null stream.
+macro_rules! cuda_on_stream {
+    ($(fn $name:ident, fn $per_thread:ident($($arg:ident: $ty:ty),*; $stream:ident) $body:block)*) => {$(
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($arg: $ty,)* stream: cuda_abi::sys::CUstream) -> $crate::api::CUresult {
+            $crate::api::answer(move || {
+                let $stream = $crate::api::stream::lookup(stream, false)?;
+                $body
+            })
+        }
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $per_thread($($arg: $ty,)* stream: cuda_abi::sys::CUstream) -> $crate::api::CUresult {
+            $crate::api::answer(move || {
+                let $stream = $crate::api::stream::lookup(stream, true)?;
+                $body
+            })
+        }
+    )*};
+}
+pub(crate) use cuda_on_stream;
+
+/// Exports functions of the API that work on a default stream: the second name on the thread's.
+macro_rules! cuda_on_default {
+    ($(fn $name:ident, fn $per_thread:ident($($arg:ident: $ty:ty),* ; $stream:ident) $body:block)*) => {$(
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($arg: $ty),*) -> $crate::api::CUresult {
+            $crate::api::answer(move || {
+                let $stream = $crate::api::stream::lookup(std::ptr::null_mut(), false)?;
+                $body
+            })
+        }
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $per_thread($($arg: $ty),*) -> $crate::api::CUresult {
+            $crate::api::answer(move || {
+                let $stream = $crate::api::stream::lookup(std::ptr::null_mut(), true)?;
+                $body
+            })
+        }
+    )*};
+}
+pub(crate) use cuda_on_default;
+
+/// Writes a result to where a program wants it.
+pub(crate) fn put<T>(to: *mut T, value: T) -> Answer {
+    if to.is_null() {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    // SAFETY: not null, and the API's contract is that such pointers are valid for writes.
+    unsafe { to.write_unaligned(value) };
+    Ok(())
+}
+
+/// Writes a result if the program wants it.
+pub(crate) fn put_if<T>(to: *mut T, value: T) {
+    if !to.is_null() {
+        let _ = put(to, value);
+    }
+}
+
+/// Reads what a program passes by address.
+pub(crate) fn get<T: Copy>(from: *const T) -> Result<T, CUresult> {
+    if from.is_null() {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    // SAFETY: not null, and the API's contract is that such pointers are valid for reads.
+    Ok(unsafe { from.read_unaligned() })
+}
+
+/// A program's string.
+pub(crate) fn text<'a>(from: *const c_char) -> Result<&'a str, CUresult> {
+    if from.is_null() {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    // SAFETY: not null, and the API's contract is that strings end in a zero.
+    unsafe { CStr::from_ptr(from) }.to_str().map_err(|_| CUresult::CUDA_ERROR_INVALID_VALUE)
+}
+
+/// Writes a string into a program's buffer, cut to its length.
+pub(crate) fn put_text(to: *mut c_char, len: usize, value: &str) -> Answer {
+    if to.is_null() || len == 0 {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    let n = value.len().min(len - 1);
+    // SAFETY: the API's contract is that the buffer has `len` bytes.
+    unsafe {
+        std::ptr::copy_nonoverlapping(value.as_ptr().cast(), to, n);
+        to.add(n).write(0);
+    }
+    Ok(())
+}
+
+/// What is not implemented says so, in the log once.
+pub(crate) fn unsupported(name: &str) -> CUresult {
+    static SEEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    if crate::log::enabled()
+        && SEEN.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned())
+    {
+        crate::log::line(&format!("{name} is not supported"));
+    }
+    CUresult::CUDA_ERROR_NOT_SUPPORTED
+}

@@ -1,0 +1,374 @@
+//! Streams.
+
+use std::cell::Cell;
+use std::ffi::{c_int, c_uint, c_void};
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use cuda_abi::sys::{CUcontext, CUdeviceptr, CUevent, CUstream};
+
+use super::{Answer, CUresult, cuda, cuda_on_stream, put};
+use crate::state::context::{Context, current};
+use crate::state::memory;
+use crate::state::stream::{STREAMS, Stream};
+
+/// A stream, for a call that uses it.
+pub(crate) enum Target {
+    Made(Arc<Stream>),
+    Default(Stream),
+}
+
+impl Deref for Target {
+    type Target = Stream;
+
+    fn deref(&self) -> &Stream {
+        match self {
+            Target::Made(stream) => stream,
+            Target::Default(stream) => stream,
+        }
+    }
+}
+
+impl Target {
+    pub(crate) fn id(&self) -> u64 {
+        self.deref().id
+    }
+}
+
+/// The stream that a handle names, in a context without error.
+pub(crate) fn lookup(handle: CUstream, per_thread: bool) -> Result<Target, CUresult> {
+    match (handle as usize, per_thread) {
+        (0, false) | (1, _) => Ok(Target::Default(current()?.legacy_stream())),
+        (0, true) | (2, _) => Ok(Target::Default(current()?.thread_stream())),
+        (handle, _) => {
+            crate::state::device::driver()?;
+            let stream = STREAMS.get(handle).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
+            stream.context.healthy()?;
+            Ok(Target::Made(stream))
+        }
+    }
+}
+
+fn create(to: *mut CUstream, flags: c_uint, priority: c_int) -> Answer {
+    let context = current()?;
+    if flags & !1 != 0 {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    put(to, context.create_stream(flags & 1 != 0, priority.clamp(-5, 0)) as CUstream)
+}
+
+fn destroy(handle: CUstream) -> Answer {
+    crate::state::device::driver()?;
+    let stream = STREAMS.remove(handle as usize).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
+    // What is queued is still done, and other streams' waits for it hold.
+    let (context, queue) = (stream.context.clone(), stream.queue.clone());
+    if queue.idle() {
+        context.forget_queue(&queue);
+    } else {
+        stream.submit(move |_| context.forget_queue(&queue));
+    }
+    Ok(())
+}
+
+/// Waits for a stream, and says what its work came to.
+pub(crate) fn synchronize(stream: &Stream) -> Answer {
+    stream.synchronize();
+    stream.context.printf.flush();
+    stream.context.healthy()
+}
+
+thread_local! {
+    static CAPTURE_MODE: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Streams can't be captured; the mode is kept all the same.
+pub(crate) fn exchange_capture_mode(mode: *mut c_uint) -> Answer {
+    let new = super::get(mode)?;
+    if new > 2 {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    put(mode, CAPTURE_MODE.replace(new))
+}
+
+/// A host function or callback with its argument, on its way to a stream's thread.
+struct Callback<F>(F, *mut c_void);
+// SAFETY: the program gave the pointer for use on another thread.
+unsafe impl<F> Send for Callback<F> {}
+
+type HostFn = unsafe extern "C" fn(*mut c_void);
+type StreamCallback = unsafe extern "C" fn(CUstream, CUresult, *mut c_void);
+
+fn write_value(stream: &Stream, address: u64, value: u64, wide: bool, flags: c_uint) -> Answer {
+    let size = if wide { 8 } else { 4 };
+    if flags & !1 != 0 || address % size != 0 || !memory::accessible(address, size) {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    stream.now_or_submit(move |context| {
+        if context.failed() || !memory::accessible(address, size) {
+            return;
+        }
+        // SAFETY: the interval is accessible, and aligned.
+        unsafe {
+            if wide {
+                AtomicU64::from_ptr(address as *mut u64).store(value, Ordering::SeqCst);
+            } else {
+                AtomicU32::from_ptr(address as *mut u32).store(value as u32, Ordering::SeqCst);
+            }
+        }
+    });
+    Ok(())
+}
+
+fn wait_value(stream: &Stream, address: u64, value: u64, wide: bool, flags: c_uint) -> Answer {
+    let size = if wide { 8 } else { 4 };
+    if flags & !0x4000_0003 != 0 || address % size != 0 || !memory::accessible(address, size) {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    let holds = move || {
+        // SAFETY: the interval is accessible, and aligned.
+        let now = unsafe {
+            if wide {
+                AtomicU64::from_ptr(address as *mut u64).load(Ordering::SeqCst)
+            } else {
+                AtomicU32::from_ptr(address as *mut u32).load(Ordering::SeqCst).into()
+            }
+        };
+        match flags & 3 {
+            0 if wide => now.wrapping_sub(value) as i64 >= 0,
+            0 => (now as u32).wrapping_sub(value as u32) as i32 >= 0,
+            1 => now == value,
+            2 => now & value != 0,
+            _ if wide => !(now | value) != 0,
+            _ => !(now as u32 | value as u32) != 0,
+        }
+    };
+    stream.submit(move |context| {
+        let mut rounds = 0u32;
+        while !context.failed() && memory::accessible(address, size) && !holds() {
+            rounds += 1;
+            if rounds < 1000 {
+                std::thread::yield_now();
+            } else {
+                std::thread::sleep(std::time::Duration::from_micros(50));
+            }
+        }
+    });
+    Ok(())
+}
+
+cuda! {
+    fn cuStreamCreate(to: *mut CUstream, flags: c_uint) {
+        create(to, flags, 0)
+    }
+
+    fn cuStreamCreateWithPriority(to: *mut CUstream, flags: c_uint, priority: c_int) {
+        create(to, flags, priority)
+    }
+
+    fn cuStreamDestroy(stream: CUstream) {
+        destroy(stream)
+    }
+
+    fn cuStreamDestroy_v2(stream: CUstream) {
+        destroy(stream)
+    }
+}
+
+// The thread's default stream is what their null stream means.
+macro_rules! queries {
+    ($(fn $name:ident, fn $per_thread:ident($($arg:ident: $ty:ty),*; $stream:ident) $body:block)*) => {$(
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(stream: CUstream, $($arg: $ty),*) -> CUresult {
+            super::answer(move || {
+                let $stream = lookup(stream, false)?;
+                $body
+            })
+        }
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $per_thread(stream: CUstream, $($arg: $ty),*) -> CUresult {
+            super::answer(move || {
+                let $stream = lookup(stream, true)?;
+                $body
+            })
+        }
+    )*};
+}
+
+queries! {
+    fn cuStreamGetPriority, fn cuStreamGetPriority_ptsz(to: *mut c_int; stream) {
+        put(to, stream.priority)
+    }
+
+    fn cuStreamGetFlags, fn cuStreamGetFlags_ptsz(to: *mut c_uint; stream) {
+        put(to, c_uint::from(stream.non_blocking))
+    }
+
+    fn cuStreamGetId, fn cuStreamGetId_ptsz(to: *mut u64; stream) {
+        put(to, stream.id())
+    }
+
+    fn cuStreamGetCtx, fn cuStreamGetCtx_ptsz(to: *mut CUcontext; stream) {
+        put(to, stream.context.handle as CUcontext)
+    }
+
+    fn cuStreamGetCtx_v2, fn cuStreamGetCtx_v2_ptsz(to: *mut CUcontext, green: *mut *mut c_void; stream) {
+        super::put_if(green, std::ptr::null_mut());
+        put(to, stream.context.handle as CUcontext)
+    }
+
+    fn cuStreamGetDevice, fn cuStreamGetDevice_ptsz(to: *mut c_int; stream) {
+        put(to, stream.context.ordinal)
+    }
+
+    fn cuStreamQuery, fn cuStreamQuery_ptsz(; stream) {
+        if !stream.idle() {
+            return Err(CUresult::CUDA_ERROR_NOT_READY);
+        }
+        stream.context.printf.flush();
+        stream.context.healthy()
+    }
+
+    fn cuStreamSynchronize, fn cuStreamSynchronize_ptsz(; stream) {
+        synchronize(&stream)
+    }
+
+    fn cuStreamWaitEvent, fn cuStreamWaitEvent_ptsz(event: CUevent, flags: c_uint; stream) {
+        if flags & !1 != 0 {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        super::event::wait_on(&stream, event)
+    }
+
+    fn cuStreamIsCapturing, fn cuStreamIsCapturing_ptsz(to: *mut c_uint; _stream) {
+        put(to, 0)
+    }
+
+    fn cuStreamGetCaptureInfo_v2, fn cuStreamGetCaptureInfo_v2_ptsz(
+        status: *mut c_uint,
+        id: *mut u64,
+        _graph: *mut c_void,
+        _dependencies: *mut c_void,
+        _count: *mut usize;
+        _stream
+    ) {
+        super::put_if(id, 0);
+        put(status, 0)
+    }
+
+    fn cuStreamGetCaptureInfo_v3, fn cuStreamGetCaptureInfo_v3_ptsz(
+        status: *mut c_uint,
+        id: *mut u64,
+        _graph: *mut c_void,
+        _dependencies: *mut c_void,
+        _edges: *mut c_void,
+        _count: *mut usize;
+        _stream
+    ) {
+        super::put_if(id, 0);
+        put(status, 0)
+    }
+
+    fn cuStreamAttachMemAsync, fn cuStreamAttachMemAsync_ptsz(
+        _address: CUdeviceptr,
+        _length: usize,
+        _flags: c_uint;
+        _stream
+    ) {
+        // It is about managed memory.
+        Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
+    }
+
+    fn cuLaunchHostFunc, fn cuLaunchHostFunc_ptsz(
+        function: Option<HostFn>,
+        data: *mut c_void;
+        stream
+    ) {
+        let callback = Callback(function.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?, data);
+        stream.submit(move |context| {
+            let callback = callback;
+            if !context.failed() {
+                // SAFETY: the program asked for this call.
+                unsafe { (callback.0)(callback.1) };
+            }
+        });
+        Ok(())
+    }
+
+    fn cuStreamAddCallback, fn cuStreamAddCallback_ptsz(
+        function: Option<StreamCallback>,
+        data: *mut c_void,
+        flags: c_uint;
+        stream
+    ) {
+        if flags != 0 {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        let handle = stream.handle;
+        let callback = Callback(function.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?, data);
+        stream.submit(move |context: &Context| {
+            let callback = callback;
+            let status = context.healthy().err().unwrap_or(CUresult::CUDA_SUCCESS);
+            // SAFETY: the program asked for this call.
+            unsafe { (callback.0)(handle as CUstream, status, callback.1) };
+        });
+        Ok(())
+    }
+
+    fn cuStreamWriteValue32, fn cuStreamWriteValue32_ptsz(
+        address: CUdeviceptr, value: u32, flags: c_uint; stream
+    ) {
+        write_value(&stream, address, value.into(), false, flags)
+    }
+
+    fn cuStreamWriteValue32_v2, fn cuStreamWriteValue32_v2_ptsz(
+        address: CUdeviceptr, value: u32, flags: c_uint; stream
+    ) {
+        write_value(&stream, address, value.into(), false, flags)
+    }
+
+    fn cuStreamWriteValue64, fn cuStreamWriteValue64_ptsz(
+        address: CUdeviceptr, value: u64, flags: c_uint; stream
+    ) {
+        write_value(&stream, address, value, true, flags)
+    }
+
+    fn cuStreamWriteValue64_v2, fn cuStreamWriteValue64_v2_ptsz(
+        address: CUdeviceptr, value: u64, flags: c_uint; stream
+    ) {
+        write_value(&stream, address, value, true, flags)
+    }
+
+    fn cuStreamWaitValue32, fn cuStreamWaitValue32_ptsz(
+        address: CUdeviceptr, value: u32, flags: c_uint; stream
+    ) {
+        wait_value(&stream, address, value.into(), false, flags)
+    }
+
+    fn cuStreamWaitValue32_v2, fn cuStreamWaitValue32_v2_ptsz(
+        address: CUdeviceptr, value: u32, flags: c_uint; stream
+    ) {
+        wait_value(&stream, address, value.into(), false, flags)
+    }
+
+    fn cuStreamWaitValue64, fn cuStreamWaitValue64_ptsz(
+        address: CUdeviceptr, value: u64, flags: c_uint; stream
+    ) {
+        wait_value(&stream, address, value, true, flags)
+    }
+
+    fn cuStreamWaitValue64_v2, fn cuStreamWaitValue64_v2_ptsz(
+        address: CUdeviceptr, value: u64, flags: c_uint; stream
+    ) {
+        wait_value(&stream, address, value, true, flags)
+    }
+}
+
+cuda_on_stream! {
+    fn cuMemPrefetchAsync, fn cuMemPrefetchAsync_ptsz(
+        _address: CUdeviceptr, _count: usize, _device: c_int; _stream
+    ) {
+        // It is about managed memory.
+        Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
+    }
+}

@@ -1,0 +1,70 @@
+//! What cudart's private tables need.
+
+use std::ffi::c_char;
+
+use cuda_abi::export_tables::{DeviceIdentity, Driver};
+use cuda_abi::sys::{CUcontext, CUdevice, CUfunction, CUmodule, CUstream};
+
+use super::CUresult;
+use crate::state::context::{by_handle, current_if_any};
+use crate::state::device::{DRIVER_VERSION, driver};
+use crate::state::module::{FUNCTIONS, MODULES};
+
+/// What `cuGetExportTable` gives the tables.
+pub(crate) static TABLES: Tables = Tables;
+
+/// See [`TABLES`].
+pub(crate) struct Tables;
+
+impl Driver for Tables {
+    fn primary_context(&self, device: CUdevice) -> Result<CUcontext, CUresult> {
+        Ok(driver()?.device(device)?.primary.handle as CUcontext)
+    }
+
+    fn current_context(&self) -> CUcontext {
+        current_if_any().map_or(std::ptr::null_mut(), |c| c.handle as CUcontext)
+    }
+
+    fn context_id(&self, context: CUcontext) -> Result<u64, CUresult> {
+        Ok(by_handle(context as usize)?.id)
+    }
+
+    fn driver_version(&self) -> i32 {
+        DRIVER_VERSION
+    }
+
+    fn device_identities(&self) -> Result<Vec<DeviceIdentity>, CUresult> {
+        Ok(driver()?
+            .devices
+            .iter()
+            .map(|d| DeviceIdentity {
+                uuid: d.uuid,
+                pci_domain: 0,
+                pci_bus: super::device::pci_bus(d.ordinal),
+                pci_device: 0,
+            })
+            .collect())
+    }
+
+    fn stream_id(&self, stream: CUstream) -> Result<u64, CUresult> {
+        Ok(super::stream::lookup(stream, false)?.id())
+    }
+
+    fn module_functions(
+        &self,
+        module: CUmodule,
+    ) -> Result<Vec<(CUfunction, *const c_char)>, CUresult> {
+        let module = MODULES.get(module as usize).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
+        let mut all = Vec::new();
+        for (name, _) in &module.loaded.program.kernels {
+            let handle = module.function(name).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
+            let function = FUNCTIONS.get(handle).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
+            all.push((handle as CUfunction, function.name.as_ptr()));
+        }
+        Ok(all)
+    }
+
+    fn unsupported(&self, what: &str) -> CUresult {
+        super::unsupported(what)
+    }
+}

@@ -1,0 +1,460 @@
+//! The virtual memory API: addresses and memory apart.
+
+use std::collections::BTreeMap;
+use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
+use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cuda_abi::sys::{
+    CUdeviceptr, CUmemAccessDesc, CUmemAccess_flags, CUmemAllocationHandleType,
+    CUmemAllocationProp, CUmemAllocationType, CUmemLocationType, CUmemLocation,
+};
+
+use super::{CUresult, cuda, get, put};
+use crate::exec::memory::Range;
+use crate::state::context::{CONTEXTS, current_if_any};
+use crate::state::device::{RANGES, driver};
+use crate::state::handles::{Kind, Table};
+use crate::state::memory::{self, Memory};
+
+/// Everything is had in multiples of this.
+const GRANULARITY: u64 = 2 << 20;
+
+/// Memory without an address.
+struct Physical {
+    file: OwnedFd,
+    size: u64,
+    ordinal: i32,
+    properties: CUmemAllocationProp,
+    /// Handles that name it.
+    references: Mutex<u32>,
+    charged: bool,
+}
+
+// SAFETY: the pointer in the properties is never followed.
+unsafe impl Send for Physical {}
+// SAFETY: as above.
+unsafe impl Sync for Physical {}
+
+impl Drop for Physical {
+    fn drop(&mut self) {
+        if self.charged
+            && let Ok(device) = driver().and_then(|d| d.device(self.ordinal))
+        {
+            device.uncharge(self.size);
+        }
+    }
+}
+
+static PHYSICAL: Table<Physical> = Table::new(Kind::Allocation);
+
+struct Mapping {
+    size: u64,
+    physical: Arc<Physical>,
+    handle: usize,
+    access: u32,
+}
+
+#[derive(Default)]
+struct Space {
+    /// Reserved addresses: start and size.
+    reserved: BTreeMap<u64, u64>,
+    mapped: BTreeMap<u64, Mapping>,
+}
+
+static SPACE: Mutex<Space> =
+    Mutex::new(Space { reserved: BTreeMap::new(), mapped: BTreeMap::new() });
+
+fn lock() -> MutexGuard<'static, Space> {
+    SPACE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Space {
+    fn reserves(&self, start: u64, size: u64) -> bool {
+        let found = self.reserved.range(..=start).next_back();
+        found.is_some_and(|(s, n)| start.checked_add(size).is_some_and(|end| end <= s + n))
+    }
+
+    /// The mapping that an address lies in.
+    fn mapping_at(&self, address: u64) -> Option<(u64, &Mapping)> {
+        let (start, mapping) = self.mapped.range(..=address).next_back()?;
+        (address < start + mapping.size).then_some((*start, mapping))
+    }
+
+    /// The starts of mappings that make up an interval exactly.
+    fn cover(&self, start: u64, size: u64) -> Option<Vec<u64>> {
+        let (mut at, mut starts) = (start, Vec::new());
+        let end = start.checked_add(size)?;
+        while at < end {
+            at += self.mapped.get(&at)?.size;
+            starts.push(at);
+        }
+        if at != end {
+            return None;
+        }
+        Some(self.mapped.range(start..end).map(|(s, _)| *s).collect())
+    }
+}
+
+/// Puts inaccessible memory at an address, or anywhere if it is 0.
+fn reserve(address: u64, size: u64, fixed: i32) -> Result<u64, CUresult> {
+    let len = usize::try_from(size).map_err(|_| CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+    // SAFETY: what exists is not touched, unless it is a mapping of this module (MAP_FIXED).
+    let found = unsafe {
+        libc::mmap(
+            address as *mut c_void,
+            len,
+            libc::PROT_NONE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | fixed,
+            -1,
+            0,
+        )
+    };
+    if found == libc::MAP_FAILED {
+        return Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    Ok(found as u64)
+}
+
+fn release_addresses(start: u64, size: u64) {
+    // SAFETY: the interval was reserved by this module, and nothing is mapped in it any more.
+    unsafe { libc::munmap(start as *mut c_void, size as usize) };
+}
+
+fn aligned(value: u64) -> bool {
+    value % GRANULARITY == 0
+}
+
+fn check_properties(properties: &CUmemAllocationProp) -> Result<i32, CUresult> {
+    // SAFETY: both members are plain numbers, and the program may have given any.
+    let ordinal = unsafe { location_id(&properties.location) };
+    if properties.type_ != CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    if properties.location.type_ != CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE {
+        // Memory of the host's NUMA nodes.
+        return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+    }
+    match properties.requestedHandleTypes {
+        CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE
+        | CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR => {}
+        _ => return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
+    }
+    driver()?.device(ordinal)?;
+    Ok(ordinal)
+}
+
+/// # Safety
+/// Every bit pattern of the member is a number.
+unsafe fn location_id(location: &CUmemLocation) -> i32 {
+    location.id
+}
+
+fn named(handle: c_ulonglong) -> Result<Arc<Physical>, CUresult> {
+    driver()?;
+    PHYSICAL.get(handle as usize).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
+}
+
+/// Waits for the kernels that may use memory that is about to go.
+fn wait_for_kernels() {
+    if let Some(context) = current_if_any() {
+        context.synchronize();
+    }
+    if let Ok(driver) = driver() {
+        for device in &driver.devices {
+            device.primary.synchronize();
+        }
+    }
+}
+
+cuda! {
+    fn cuMemGetAllocationGranularity(
+        to: *mut usize,
+        properties: *const CUmemAllocationProp,
+        _option: c_uint,
+    ) {
+        check_properties(&get(properties)?)?;
+        put(to, GRANULARITY as usize)
+    }
+
+    fn cuMemAddressReserve(
+        to: *mut CUdeviceptr,
+        size: usize,
+        alignment: usize,
+        address: CUdeviceptr,
+        flags: c_ulonglong,
+    ) {
+        driver()?;
+        let (size, alignment) = (size as u64, (alignment as u64).max(GRANULARITY));
+        if size == 0 || !aligned(size) || flags != 0 || !alignment.is_power_of_two() {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        let mut start = 0;
+        if address != 0 && address % alignment == 0 {
+            start = reserve(address, size, libc::MAP_FIXED_NOREPLACE).unwrap_or(0);
+            if start != 0 && start != address {
+                release_addresses(start, size);
+                start = 0;
+            }
+        }
+        if start == 0 {
+            // More than is wanted, so that an aligned part of it can be kept.
+            let room = size.checked_add(alignment).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+            let wide = reserve(0, room, 0)?;
+            start = wide.next_multiple_of(alignment);
+            if start > wide {
+                release_addresses(wide, start - wide);
+            }
+            release_addresses(start + size, wide + room - start - size);
+        }
+        lock().reserved.insert(start, size);
+        put(to, start)
+    }
+
+    fn cuMemAddressFree(address: CUdeviceptr, size: usize) {
+        driver()?;
+        let mut space = lock();
+        let size = size as u64;
+        if space.reserved.get(&address) != Some(&size) {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        if space.mapped.range(address..address + size).next().is_some() {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        space.reserved.remove(&address);
+        release_addresses(address, size);
+        Ok(())
+    }
+
+    fn cuMemCreate(
+        to: *mut c_ulonglong,
+        size: usize,
+        properties: *const CUmemAllocationProp,
+        flags: c_ulonglong,
+    ) {
+        let properties = get(properties)?;
+        let ordinal = check_properties(&properties)?;
+        let size = size as u64;
+        if size == 0 || !aligned(size) || flags != 0 {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        let device = driver()?.device(ordinal)?;
+        device.charge(size)?;
+        let make = || {
+            // SAFETY: the name ends in a zero.
+            let fd = unsafe { libc::memfd_create(c"softgpu".as_ptr(), libc::MFD_CLOEXEC) };
+            if fd < 0 {
+                return None;
+            }
+            // SAFETY: the descriptor was just made, and nobody else has it.
+            let file = unsafe { OwnedFd::from_raw_fd(fd) };
+            // SAFETY: as above.
+            let sized = unsafe { libc::ftruncate(file.as_raw_fd(), size as libc::off_t) };
+            (sized == 0).then_some(file)
+        };
+        let Some(file) = make() else {
+            device.uncharge(size);
+            return Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+        };
+        let references = Mutex::new(1);
+        let physical = Physical { file, size, ordinal, properties, references, charged: true };
+        put(to, PHYSICAL.insert(physical) as c_ulonglong)
+    }
+
+    fn cuMemRelease(handle: c_ulonglong) {
+        let physical = named(handle)?;
+        let mut references = physical.references.lock().unwrap_or_else(PoisonError::into_inner);
+        *references -= 1;
+        if *references == 0 {
+            // What is mapped stays until it is unmapped.
+            PHYSICAL.remove(handle as usize);
+        }
+        Ok(())
+    }
+
+    fn cuMemMap(
+        address: CUdeviceptr,
+        size: usize,
+        offset: usize,
+        handle: c_ulonglong,
+        flags: c_ulonglong,
+    ) {
+        let physical = named(handle)?;
+        let (size, offset) = (size as u64, offset as u64);
+        let mut space = lock();
+        let free = space.mapped.range(..address.saturating_add(size)).next_back();
+        let free = free.is_none_or(|(start, m)| start + m.size <= address);
+        // Memory is mapped as a whole.
+        if size == 0 || !aligned(size) || !aligned(address) || flags != 0 || offset != 0
+            || size > physical.size || !space.reserves(address, size) || !free
+        {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        // SAFETY: the interval is reserved, and nothing is mapped in it.
+        let found = unsafe {
+            libc::mmap(
+                address as *mut c_void,
+                size as usize,
+                libc::PROT_NONE,
+                libc::MAP_SHARED | libc::MAP_FIXED | libc::MAP_NORESERVE,
+                physical.file.as_raw_fd(),
+                0,
+            )
+        };
+        if found == libc::MAP_FAILED {
+            return Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+        }
+        space.mapped.insert(address, Mapping { size, physical, handle: handle as usize, access: 0 });
+        Ok(())
+    }
+
+    fn cuMemUnmap(address: CUdeviceptr, size: usize) {
+        driver()?;
+        wait_for_kernels();
+        let mut space = lock();
+        let starts = space.cover(address, size as u64);
+        let starts = starts.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        RANGES.remove(address, address + size as u64);
+        for start in starts {
+            if let Some(mapping) = space.mapped.remove(&start) {
+                memory::forget(start);
+                reserve(start, mapping.size, libc::MAP_FIXED)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn cuMemSetAccess(
+        address: CUdeviceptr,
+        size: usize,
+        descriptions: *const CUmemAccessDesc,
+        count: usize,
+    ) {
+        driver()?;
+        let mut access = None;
+        for i in 0..count {
+            let description = get(descriptions.wrapping_add(i))?;
+            // SAFETY: every bit pattern is a number.
+            let ordinal = unsafe { location_id(&description.location) };
+            driver()?.device(ordinal)?;
+            access = Some(description.flags);
+        }
+        let (access, protection) = match access.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)? {
+            CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE => (0, libc::PROT_NONE),
+            CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READ => (1, libc::PROT_READ),
+            CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE => {
+                (3, libc::PROT_READ | libc::PROT_WRITE)
+            }
+            _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+        };
+        let mut space = lock();
+        let starts = space.cover(address, size as u64);
+        let starts = starts.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        for start in starts {
+            let Some(mapping) = space.mapped.get_mut(&start) else { continue };
+            mapping.access = access;
+            // SAFETY: the interval is mapped by this module.
+            let set =
+                unsafe { libc::mprotect(start as *mut c_void, mapping.size as usize, protection) };
+            if set != 0 {
+                return Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+            }
+            memory::forget(start);
+            if access != 0 {
+                let ordinal = mapping.physical.ordinal;
+                // Memory of this kind outlives contexts; the pointer's context is the current one.
+                let context = current_if_any();
+                let context = match &context {
+                    Some(context) => context,
+                    None => &driver()?.device(ordinal)?.primary,
+                };
+                debug_assert!(CONTEXTS.get(context.handle).is_some());
+                memory::add(context, start, mapping.size, 0, Memory::Mapped);
+                RANGES.insert(Range { start, end: start + mapping.size, writable: access == 3 });
+            }
+        }
+        Ok(())
+    }
+
+    fn cuMemGetAccess(
+        flags: *mut c_ulonglong,
+        location: *const CUmemLocation,
+        address: CUdeviceptr,
+    ) {
+        // SAFETY: every bit pattern is a number.
+        let ordinal = unsafe { location_id(&get(location)?) };
+        driver()?.device(ordinal)?;
+        let space = lock();
+        let (_, mapping) = space.mapping_at(address).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        put(flags, mapping.access.into())
+    }
+
+    fn cuMemRetainAllocationHandle(to: *mut c_ulonglong, address: *mut c_void) {
+        driver()?;
+        let mut space = lock();
+        let found = space.mapping_at(address as u64);
+        let start = found.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?.0;
+        let mapping = space.mapped.get_mut(&start).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        let physical = mapping.physical.clone();
+        if !PHYSICAL.get(mapping.handle).is_some_and(|p| Arc::ptr_eq(&p, &physical)) {
+            // All handles were released: it gets a new one.
+            mapping.handle = PHYSICAL.insert_shared(|_| physical.clone()).0;
+        }
+        *physical.references.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        put(to, mapping.handle as c_ulonglong)
+    }
+
+    fn cuMemGetAllocationPropertiesFromHandle(
+        to: *mut CUmemAllocationProp,
+        handle: c_ulonglong,
+    ) {
+        put(to, named(handle)?.properties)
+    }
+
+    fn cuMemExportToShareableHandle(
+        to: *mut c_void,
+        handle: c_ulonglong,
+        kind: c_uint,
+        flags: c_ulonglong,
+    ) {
+        let physical = named(handle)?;
+        if kind != 1 || flags != 0 {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        let copy = physical.file.try_clone().map_err(|_| CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+        put(to.cast::<c_int>(), copy.into_raw_fd())
+    }
+
+    fn cuMemImportFromShareableHandle(
+        to: *mut c_ulonglong,
+        handle: *mut c_void,
+        kind: c_uint,
+    ) {
+        driver()?;
+        if kind != 1 {
+            return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+        }
+        // SAFETY: the call only asks about a number that may be a descriptor.
+        let copy = unsafe { libc::fcntl(handle as usize as c_int, libc::F_DUPFD_CLOEXEC, 0) };
+        if copy < 0 {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        // SAFETY: the descriptor was just made.
+        let file = unsafe { OwnedFd::from_raw_fd(copy) };
+        let size = std::fs::File::from(file.try_clone().map_err(|_| CUresult::CUDA_ERROR_OUT_OF_MEMORY)?)
+            .metadata()
+            .map_err(|_| CUresult::CUDA_ERROR_INVALID_VALUE)?
+            .len();
+        if size == 0 || !aligned(size) {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        // SAFETY: all members are numbers and pointers, for which zeros are values.
+        let mut properties: CUmemAllocationProp = unsafe { std::mem::zeroed() };
+        properties.type_ = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
+        properties.location.type_ = CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
+        let references = Mutex::new(1);
+        let physical =
+            Physical { file, size, ordinal: 0, properties, references, charged: false };
+        put(to, PHYSICAL.insert(physical) as c_ulonglong)
+    }
+}

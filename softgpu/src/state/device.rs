@@ -1,0 +1,173 @@
+//! The process's state and its devices.
+
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
+
+use cuda_abi::sys::CUresult;
+
+use super::context::Context;
+use crate::exec::memory::Ranges;
+
+/// The CUDA version that the driver API is of.
+pub(crate) const DRIVER_VERSION: i32 = 13000;
+/// The most devices that `SOFTGPU_DEVICES` can ask for.
+const MAX_DEVICES: usize = 16;
+
+/// What kernels may access.
+pub(crate) static RANGES: LazyLock<Ranges> = LazyLock::new(Ranges::default);
+
+/// A device.
+pub(crate) struct Device {
+    pub(crate) ordinal: i32,
+    /// Bytes of its memory.
+    pub(crate) memory: u64,
+    /// Bytes that are taken.
+    pub(crate) used: AtomicU64,
+    pub(crate) processors: u32,
+    pub(crate) uuid: [u8; 16],
+    pub(crate) primary: Arc<Context>,
+    /// How often the primary context is retained.
+    pub(crate) retained: Mutex<u32>,
+}
+
+impl Device {
+    /// Takes memory, if there is that much.
+    pub(crate) fn charge(&self, bytes: u64) -> Result<(), CUresult> {
+        let mut used = self.used.load(Ordering::Relaxed);
+        loop {
+            let next = used
+                .checked_add(bytes)
+                .filter(|next| *next <= self.memory)
+                .ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+            match self.used.compare_exchange_weak(used, next, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return Ok(()),
+                Err(now) => used = now,
+            }
+        }
+    }
+
+    /// Gives memory back.
+    pub(crate) fn uncharge(&self, bytes: u64) {
+        self.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+/// The process's state.
+pub(crate) struct Driver {
+    pub(crate) devices: Vec<Device>,
+}
+
+impl Driver {
+    pub(crate) fn device(&self, ordinal: i32) -> Result<&Device, CUresult> {
+        usize::try_from(ordinal)
+            .ok()
+            .and_then(|i| self.devices.get(i))
+            .ok_or(CUresult::CUDA_ERROR_INVALID_DEVICE)
+    }
+}
+
+static DRIVER: OnceLock<Driver> = OnceLock::new();
+/// 0: not initialised; 1: initialised; 2: a child after fork, to which nothing works any more.
+static PHASE: AtomicU8 = AtomicU8::new(0);
+
+extern "C" fn forked() {
+    PHASE.store(2, Ordering::Relaxed);
+}
+
+/// The state, once `cuInit` was called.
+pub(crate) fn driver() -> Result<&'static Driver, CUresult> {
+    if PHASE.load(Ordering::Acquire) == 1
+        && let Some(driver) = DRIVER.get()
+    {
+        return Ok(driver);
+    }
+    Err(CUresult::CUDA_ERROR_NOT_INITIALIZED)
+}
+
+/// `cuInit`.
+pub(crate) fn init() -> Result<(), CUresult> {
+    if PHASE.load(Ordering::Acquire) == 2 {
+        return Err(CUresult::CUDA_ERROR_NOT_INITIALIZED);
+    }
+    let driver = DRIVER.get_or_init(|| {
+        // SAFETY: the handler only stores to an atomic.
+        unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+        let count = number("SOFTGPU_DEVICES").unwrap_or(1).min(MAX_DEVICES as u64);
+        let memory = number("SOFTGPU_MEMORY").unwrap_or_else(|| host_memory() / 2);
+        let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+        let devices = (0..count as i32).map(|ordinal| Device {
+            ordinal,
+            memory: memory & !0xffff,
+            used: AtomicU64::new(0),
+            processors,
+            uuid: uuid(ordinal),
+            primary: Context::new(ordinal, 0, true),
+            retained: Mutex::new(0),
+        });
+        Driver { devices: devices.collect() }
+    });
+    if driver.devices.is_empty() {
+        return Err(CUresult::CUDA_ERROR_NO_DEVICE);
+    }
+    PHASE.store(1, Ordering::Release);
+    Ok(())
+}
+
+/// The same for every process on a host, and different between hosts.
+fn uuid(ordinal: i32) -> [u8; 16] {
+    let machine = std::fs::read_to_string("/etc/machine-id").unwrap_or_default();
+    let mut hash = 0xcbf2_9ce4_8422_2325u64;
+    let mut mix = |byte: u8| {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        hash
+    };
+    machine.bytes().for_each(|b| {
+        mix(b);
+    });
+    let mut uuid = *b"softgpu\0\0\0\0\0\0\0\0\0";
+    for (i, byte) in uuid[7..].iter_mut().enumerate() {
+        *byte = (mix(i as u8 ^ (ordinal as u8) << 4) >> 32) as u8;
+    }
+    uuid
+}
+
+fn host_memory() -> u64 {
+    // SAFETY: sysconf takes a name and gives a number.
+    let (pages, size) =
+        unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    u64::try_from(pages).unwrap_or(0) * u64::try_from(size).unwrap_or(0)
+}
+
+/// A number from the environment, with K, M, G or T behind it.
+fn number(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    let parsed = parse_size(&text);
+    if parsed.is_none() {
+        crate::log::line(&format!("{name}={text} is no size; write a number such as 4G"));
+    }
+    parsed
+}
+
+fn parse_size(text: &str) -> Option<u64> {
+    let text = text.trim().trim_end_matches(['B', 'b']).trim_end_matches(['i', 'I']);
+    let (digits, shift) = match text.as_bytes().last()? {
+        b'k' | b'K' => (&text[..text.len() - 1], 10),
+        b'm' | b'M' => (&text[..text.len() - 1], 20),
+        b'g' | b'G' => (&text[..text.len() - 1], 30),
+        b't' | b'T' => (&text[..text.len() - 1], 40),
+        _ => (text, 0),
+    };
+    digits.trim().parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn test_sizes() {
+        for (text, want) in
+            [("4G", Some(4 << 30)), ("512MiB", Some(512 << 20)), ("7", Some(7)), ("x", None), ("", None)]
+        {
+            assert_eq!(super::parse_size(text), want, "{text}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Events.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use cuda_abi::sys::CUresult;
+
+use super::context::Context;
+use super::handles::{Kind, Table};
+use super::stream::{Mark, Stream};
+
+/// All events.
+pub(crate) static EVENTS: Table<Event> = Table::new(Kind::Event);
+
+/// A record: where in which stream, and when it was reached.
+#[derive(Clone)]
+struct Record {
+    mark: Mark,
+    nanoseconds: Arc<AtomicU64>,
+}
+
+/// An event.
+pub(crate) struct Event {
+    pub(crate) context: Arc<Context>,
+    pub(crate) timing: bool,
+    record: Mutex<Option<Record>>,
+}
+
+fn now() -> u64 {
+    static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+    START.get_or_init(Instant::now).elapsed().as_nanos() as u64 + 1
+}
+
+impl Event {
+    pub(crate) fn new(context: Arc<Context>, timing: bool) -> Self {
+        Self { context, timing, record: Mutex::new(None) }
+    }
+
+    fn current(&self) -> Option<Record> {
+        self.record.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn record(&self, stream: &Stream) {
+        let nanoseconds = Arc::new(AtomicU64::new(0));
+        let mark = if stream.idle() {
+            nanoseconds.store(now(), Ordering::Release);
+            stream.queue.mark()
+        } else {
+            let cell = nanoseconds.clone();
+            stream.submit(move |_| cell.store(now(), Ordering::Release))
+        };
+        let record = Record { mark, nanoseconds };
+        *self.record.lock().unwrap_or_else(PoisonError::into_inner) = Some(record);
+    }
+
+    /// Where waiting streams have to wait; none if there is nothing to wait for.
+    pub(crate) fn pending(&self) -> Option<Mark> {
+        self.current().map(|r| r.mark).filter(|mark| !mark.reached())
+    }
+
+    pub(crate) fn wait(&self) {
+        if let Some(mark) = self.pending() {
+            mark.wait();
+        }
+    }
+
+    /// Milliseconds between two events.
+    pub(crate) fn since(&self, start: &Event) -> Result<f32, CUresult> {
+        if !self.timing || !start.timing {
+            return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
+        }
+        let (Some(a), Some(b)) = (start.current(), self.current()) else {
+            return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
+        };
+        if !a.mark.reached() || !b.mark.reached() {
+            return Err(CUresult::CUDA_ERROR_NOT_READY);
+        }
+        let (a, b) =
+            (a.nanoseconds.load(Ordering::Acquire), b.nanoseconds.load(Ordering::Acquire));
+        Ok((b as f64 - a as f64) as f32 / 1e6)
+    }
+}

@@ -1,0 +1,140 @@
+//! Handles: numbers that look like pointers and are never followed, so that a stale or forged one
+//! is an error and not a crash.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// What a handle names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    Context = 0x10,
+    Stream = 0x20,
+    Event = 0x30,
+    Module = 0x40,
+    Function = 0x50,
+    Library = 0x60,
+    Kernel = 0x70,
+    Allocation = 0x80,
+    Pool = 0x90,
+}
+
+struct Slot<T> {
+    generation: u32,
+    value: Option<Arc<T>>,
+}
+
+struct Slots<T> {
+    all: Vec<Slot<T>>,
+    free: Vec<u32>,
+}
+
+/// The objects of a kind.
+pub(crate) struct Table<T> {
+    kind: Kind,
+    slots: RwLock<Slots<T>>,
+}
+
+impl<T> Table<T> {
+    pub(crate) const fn new(kind: Kind) -> Self {
+        Self { kind, slots: RwLock::new(Slots { all: Vec::new(), free: Vec::new() }) }
+    }
+
+    fn encode(&self, index: u32, generation: u32) -> usize {
+        // Above everything that CUDA gives a meaning, such as the default streams.
+        (generation as usize & 0x7fff) << 40 | (index as usize + 1) << 8 | self.kind as usize
+    }
+
+    fn decode(&self, handle: usize) -> Option<(usize, u32)> {
+        if handle & 0xff != self.kind as usize {
+            return None;
+        }
+        let index = (handle >> 8 & 0xffff_ffff).checked_sub(1)?;
+        Some((index, (handle >> 40) as u32))
+    }
+
+    /// Adds an object that is made from its own handle.
+    pub(crate) fn insert_with(&self, make: impl FnOnce(usize) -> T) -> (usize, Arc<T>) {
+        self.insert_shared(|handle| Arc::new(make(handle)))
+    }
+
+    /// Adds an object that others have already.
+    pub(crate) fn insert_shared(&self, make: impl FnOnce(usize) -> Arc<T>) -> (usize, Arc<T>) {
+        let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
+        let index = match slots.free.pop() {
+            Some(index) => index,
+            None => {
+                slots.all.push(Slot { generation: 1, value: None });
+                slots.all.len() as u32 - 1
+            }
+        };
+        let slot = &mut slots.all[index as usize];
+        let handle = self.encode(index, slot.generation);
+        let value = make(handle);
+        slot.value = Some(value.clone());
+        (handle, value)
+    }
+
+    /// Adds an object.
+    pub(crate) fn insert(&self, value: T) -> usize {
+        self.insert_with(|_| value).0
+    }
+
+    /// The object that a handle names.
+    pub(crate) fn get(&self, handle: usize) -> Option<Arc<T>> {
+        let (index, generation) = self.decode(handle)?;
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        let slot = slots.all.get(index)?;
+        if slot.generation & 0x7fff != generation {
+            return None;
+        }
+        slot.value.clone()
+    }
+
+    /// Takes an object out.
+    pub(crate) fn remove(&self, handle: usize) -> Option<Arc<T>> {
+        let (index, generation) = self.decode(handle)?;
+        let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
+        let slot = slots.all.get_mut(index)?;
+        if slot.generation & 0x7fff != generation {
+            return None;
+        }
+        let value = slot.value.take()?;
+        slot.generation += 1;
+        slots.free.push(index as u32);
+        Some(value)
+    }
+
+    /// Takes all out that a test picks.
+    pub(crate) fn remove_where(&self, test: impl Fn(&T) -> bool) -> Vec<Arc<T>> {
+        let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
+        let mut gone = Vec::new();
+        let Slots { all, free } = &mut *slots;
+        for (index, slot) in all.iter_mut().enumerate() {
+            if slot.value.as_deref().is_some_and(&test) {
+                gone.extend(slot.value.take());
+                slot.generation += 1;
+                free.push(index as u32);
+            }
+        }
+        gone
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_stale_and_forged_handles_name_nothing() {
+        let table = Table::new(Kind::Event);
+        let a = table.insert(1);
+        assert_eq!(table.get(a).as_deref(), Some(&1));
+        assert!(table.get(a + 1).is_none() && table.get(0).is_none() && table.get(2).is_none());
+        assert!(table.remove(a).is_some());
+        let b = table.insert(2);
+        assert_ne!(a, b);
+        assert!(table.get(a).is_none() && table.remove(a).is_none());
+        assert_eq!(table.remove_where(|v| *v == 2).len(), 1);
+        assert!(table.get(b).is_none());
+    }
+}

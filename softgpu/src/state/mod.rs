@@ -1,0 +1,9 @@
+//! What the driver API keeps: devices, contexts, streams, memory, modules.
+
+pub(crate) mod context;
+pub(crate) mod device;
+pub(crate) mod event;
+pub(crate) mod handles;
+pub(crate) mod memory;
+pub(crate) mod module;
+pub(crate) mod stream;

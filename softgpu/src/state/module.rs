@@ -1,0 +1,352 @@
+//! Modules and libraries.
+
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cuda_abi::fatbin::{self, Fatbin, Image};
+use cuda_abi::sys::CUresult;
+
+use super::context::{CONTEXTS, Context};
+use super::handles::{Kind, Table};
+use super::memory::{self, Memory};
+use crate::exec::heap::Heap;
+use crate::log;
+use crate::ptx::ir::{Builtin, CallTarget, Kernel, Op, Program};
+use crate::ptx::lower::lower;
+use crate::ptx::source::{self, PtxError, Source};
+
+pub(crate) static MODULES: Table<Module> = Table::new(Kind::Module);
+pub(crate) static FUNCTIONS: Table<Function> = Table::new(Kind::Function);
+pub(crate) static LIBRARIES: Table<Library> = Table::new(Kind::Library);
+pub(crate) static KERNELS: Table<LibraryKernel> = Table::new(Kind::Kernel);
+
+/// The compute capability of the device, as PTX's targets name it.
+pub(crate) const ARCHITECTURE: u32 = 90;
+/// The newest `.version` that is understood, as major * 10 + minor.
+const PTX_VERSION: i32 = 90;
+/// The largest text in a fatbin.
+const MAX_TEXT: usize = 256 << 20;
+
+/// Why an image was not loaded: the error code, and the words for the log.
+#[derive(Debug)]
+pub(crate) struct LoadError {
+    pub(crate) code: CUresult,
+    pub(crate) text: String,
+}
+
+impl LoadError {
+    fn new(code: CUresult, text: impl Into<String>) -> Self {
+        let error = Self { code, text: text.into() };
+        log::line(&format!("module not loaded: {}", error.text));
+        error
+    }
+}
+
+impl From<PtxError> for LoadError {
+    fn from(error: PtxError) -> Self {
+        let code = match &error {
+            PtxError::Invalid { .. } => CUresult::CUDA_ERROR_INVALID_PTX,
+            PtxError::Unsupported { .. } => CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
+            PtxError::Unresolved(_) => CUresult::CUDA_ERROR_INVALID_PTX,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+/// A kernel of a loaded module.
+pub(crate) struct Function {
+    pub(crate) name: CString,
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) module: usize,
+    pub(crate) loaded: Arc<Loaded>,
+    pub(crate) attributes: Attributes,
+}
+
+/// What can be set of a kernel.
+#[derive(Debug)]
+pub(crate) struct Attributes {
+    pub(crate) max_dynamic_shared: AtomicI32,
+    pub(crate) carveout: AtomicI32,
+}
+
+impl Default for Attributes {
+    fn default() -> Self {
+        Self { max_dynamic_shared: AtomicI32::new(48 << 10), carveout: AtomicI32::new(-1) }
+    }
+}
+
+/// A module's code and memory.
+pub(crate) struct Loaded {
+    pub(crate) context: Arc<Context>,
+    pub(crate) program: Arc<Program>,
+    pub(crate) heap: Arc<Heap>,
+    base: u64,
+    variables: HashMap<String, (u64, u64)>,
+}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        if self.base != 0 {
+            memory::forget(self.base);
+        }
+    }
+}
+
+/// A module.
+pub(crate) struct Module {
+    pub(crate) handle: usize,
+    pub(crate) loaded: Arc<Loaded>,
+    functions: Mutex<HashMap<String, usize>>,
+}
+
+impl Module {
+    /// Loads a parsed text into a context.
+    pub(crate) fn load(context: &Arc<Context>, source: &Source) -> Result<Arc<Self>, LoadError> {
+        let failed = |code| LoadError::new(code, "no memory for the module's variables");
+        let base = match source.size {
+            0 => 0,
+            size => {
+                memory::allocate_as(context, size as u64, Memory::Module).map_err(failed)?
+            }
+        };
+        let (program, words) = lower(source, base).inspect_err(|_| {
+            memory::forget(base);
+        })?;
+        for variable in &source.variables {
+            let at = (base + variable.offset as u64) as *mut u8;
+            // SAFETY: the variables lie in the memory just allocated for all of them.
+            unsafe {
+                std::ptr::copy_nonoverlapping(variable.initial.as_ptr(), at, variable.initial.len());
+            }
+        }
+        for (offset, value) in words {
+            // SAFETY: the words lie in variables.
+            unsafe { ((base + offset as u64) as *mut u64).write_unaligned(value) };
+        }
+        let variables = source
+            .variables
+            .iter()
+            .map(|v| (v.name.clone(), (base + v.offset as u64, v.size as u64)))
+            .collect();
+        let heap = if allocates(&program) { context.heap().map_err(failed)? } else { Arc::default() };
+        let loaded = Loaded {
+            context: context.clone(),
+            program: Arc::new(program),
+            heap,
+            base,
+            variables,
+        };
+        let (_, module) = MODULES.insert_with(|handle| Module {
+            handle,
+            loaded: Arc::new(loaded),
+            functions: Mutex::new(HashMap::new()),
+        });
+        Ok(module)
+    }
+
+    /// The handle of a kernel.
+    pub(crate) fn function(&self, name: &str) -> Option<usize> {
+        let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(handle) = functions.get(name) {
+            return Some(*handle);
+        }
+        let (_, kernel) = self.loaded.program.kernels.iter().find(|(n, _)| n == name)?;
+        let handle = FUNCTIONS.insert(Function {
+            name: CString::new(name).ok()?,
+            kernel: kernel.clone(),
+            module: self.handle,
+            loaded: self.loaded.clone(),
+            attributes: Attributes::default(),
+        });
+        functions.insert(name.to_owned(), handle);
+        Some(handle)
+    }
+
+    /// Address and size of a variable.
+    pub(crate) fn variable(&self, name: &str) -> Option<(u64, u64)> {
+        self.loaded.variables.get(name).copied()
+    }
+}
+
+fn allocates(program: &Program) -> bool {
+    program.code.iter().any(|inst| match &inst.op {
+        Op::Call(call) => matches!(call.target, CallTarget::Builtin(Builtin::Malloc)),
+        _ => false,
+    })
+}
+
+/// Unloads a module.
+pub(crate) fn unload(handle: usize) -> Option<()> {
+    let module = MODULES.remove(handle)?;
+    FUNCTIONS.remove_where(|f| f.module == module.handle);
+    Some(())
+}
+
+/// A library: its modules come into being in each context that uses it.
+pub(crate) struct Library {
+    pub(crate) handle: usize,
+    pub(crate) source: Source,
+    modules: Mutex<HashMap<u64, usize>>,
+    pub(crate) kernels: Mutex<Vec<(String, usize)>>,
+    names: Vec<String>,
+}
+
+/// A kernel of a library.
+pub(crate) struct LibraryKernel {
+    pub(crate) name: String,
+    pub(crate) library: usize,
+}
+
+impl Library {
+    pub(crate) fn load(source: Source) -> Result<usize, LoadError> {
+        // Lowered once without a place, so that what can't be executed is said at once.
+        let (program, _) = lower(&source, 0)?;
+        let names = program.kernels.iter().map(|(name, _)| name.clone()).collect();
+        let (handle, _) = LIBRARIES.insert_with(|handle| Library {
+            handle,
+            source,
+            modules: Mutex::new(HashMap::new()),
+            kernels: Mutex::new(Vec::new()),
+            names,
+        });
+        Ok(handle)
+    }
+
+    /// The library's module in a context.
+    pub(crate) fn module(&self, context: &Arc<Context>) -> Result<Arc<Module>, CUresult> {
+        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(module) = modules.get(&context.id).and_then(|handle| MODULES.get(*handle)) {
+            return Ok(module);
+        }
+        let module = Module::load(context, &self.source).map_err(|e| e.code)?;
+        modules.insert(context.id, module.handle);
+        Ok(module)
+    }
+
+    /// The handle of a kernel.
+    pub(crate) fn kernel(&self, name: &str) -> Option<usize> {
+        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, handle)) = kernels.iter().find(|(n, _)| n == name) {
+            return Some(*handle);
+        }
+        self.names.iter().find(|n| *n == name)?;
+        let handle = KERNELS.insert(LibraryKernel { name: name.to_owned(), library: self.handle });
+        kernels.push((name.to_owned(), handle));
+        Some(handle)
+    }
+
+    pub(crate) fn kernel_names(&self) -> &[String] {
+        &self.names
+    }
+}
+
+/// Unloads a library.
+pub(crate) fn unload_library(handle: usize) -> Option<()> {
+    let library = LIBRARIES.remove(handle)?;
+    let modules = library.modules.lock().unwrap_or_else(PoisonError::into_inner);
+    for module in modules.values() {
+        // Its kernels may still run.
+        if let Some(module) = MODULES.get(*module) {
+            module.loaded.context.synchronize();
+        }
+        unload(*module);
+    }
+    KERNELS.remove_where(|k| k.library == handle);
+    Some(())
+}
+
+/// Unloads a context's modules.
+pub(crate) fn forget_context(context: u64) {
+    for module in MODULES.remove_where(|m| m.loaded.context.id == context) {
+        FUNCTIONS.remove_where(|f| f.module == module.handle);
+    }
+}
+
+/// The function that a handle of a function or of a library's kernel means in a context.
+pub(crate) fn function_of(
+    handle: usize,
+    context: impl FnOnce() -> Result<Arc<Context>, CUresult>,
+) -> Result<Arc<Function>, CUresult> {
+    if let Some(function) = FUNCTIONS.get(handle) {
+        return Ok(function);
+    }
+    let kernel = KERNELS.get(handle).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
+    let library = LIBRARIES.get(kernel.library).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
+    let module = library.module(&context()?)?;
+    let function = module.function(&kernel.name).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
+    FUNCTIONS.get(function).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
+}
+
+impl Function {
+    pub(crate) fn context(&self) -> &Arc<Context> {
+        &self.loaded.context
+    }
+
+    /// The most dynamic shared memory that a launch may ask for.
+    pub(crate) fn dynamic_limit(&self) -> u32 {
+        let set = self.attributes.max_dynamic_shared.load(Ordering::Relaxed).max(0) as u32;
+        set.max((48u32 << 10).saturating_sub(self.kernel.shared))
+    }
+}
+
+/// Whether a context still exists.
+pub(crate) fn alive(context: &Context) -> bool {
+    CONTEXTS.get(context.handle).is_some()
+}
+
+/// Parses an image: PTX, or a fatbin with PTX that the device can run.
+pub(crate) fn parse(bytes: &[u8]) -> Result<Source, LoadError> {
+    let text = match bytes {
+        [0x7f, b'E', b'L', b'F', ..] => {
+            return Err(LoadError::new(
+                CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU,
+                "this is machine code for a GPU; softgpu executes PTX only",
+            ));
+        }
+        _ if bytes.starts_with(&fatbin::FATBIN_MAGIC.to_le_bytes()) => from_fatbin(bytes)?,
+        _ => String::from_utf8(bytes.split(|b| *b == 0).next().unwrap_or_default().to_vec())
+            .map_err(|_| LoadError::new(CUresult::CUDA_ERROR_INVALID_IMAGE, "this is no PTX text"))?,
+    };
+    let source = source::parse(&text)?;
+    if source.ptx_version > PTX_VERSION {
+        let (major, minor) = (source.ptx_version / 10, source.ptx_version % 10);
+        return Err(LoadError::new(
+            CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
+            format!("PTX {major}.{minor} is newer than the 9.0 of CUDA 13.0"),
+        ));
+    }
+    if source.target > ARCHITECTURE as i32 {
+        return Err(LoadError::new(
+            CUresult::CUDA_ERROR_INVALID_PTX,
+            format!("sm_{} is newer than the device's sm_90", source.target),
+        ));
+    }
+    Ok(source)
+}
+
+fn from_fatbin(bytes: &[u8]) -> Result<String, LoadError> {
+    let damaged = |e: fatbin::FatbinError| {
+        LoadError::new(CUresult::CUDA_ERROR_INVALID_IMAGE, e.to_string())
+    };
+    let fatbin = Fatbin::parse(bytes).map_err(damaged)?;
+    let mut best = None;
+    for entry in fatbin.entries() {
+        let entry = entry.map_err(damaged)?;
+        let fits = entry.kind == fatbin::Kind::Ptx && entry.arch <= ARCHITECTURE;
+        if fits && best.as_ref().is_none_or(|b: &fatbin::Entry<'_>| b.arch < entry.arch) {
+            best = Some(entry);
+        }
+    }
+    let Some(entry) = best else {
+        return Err(LoadError::new(
+            CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU,
+            "the fatbin has no PTX for sm_90 or older; softgpu executes PTX only",
+        ));
+    };
+    match entry.image(MAX_TEXT).map_err(damaged)? {
+        Some(Image::Ptx(text)) => Ok(text),
+        _ => Err(LoadError::new(CUresult::CUDA_ERROR_INVALID_IMAGE, "the fatbin's PTX is none")),
+    }
+}

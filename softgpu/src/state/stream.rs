@@ -1,0 +1,289 @@
+//! Streams: each has a queue and, once it is used, a thread that empties it.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use cuda_abi::sys::CUresult;
+
+use super::context::Context;
+use super::handles::{Kind, Table};
+
+/// All streams that programs have made.
+pub(crate) static STREAMS: Table<Stream> = Table::new(Kind::Stream);
+
+/// How long an idle stream's thread looks for work before it sleeps, and a waiting thread before
+/// it does.
+const SPIN: Duration = Duration::from_micros(20);
+
+/// What a stream does for one call. It runs even after an error, so that what waits for it does not
+/// wait forever, and is told of the error.
+type Work = Box<dyn FnOnce(&Context) + Send>;
+
+struct Item {
+    sequence: u64,
+    after: Vec<Mark>,
+    work: Work,
+}
+
+/// A place in a stream.
+#[derive(Clone)]
+pub(crate) struct Mark {
+    pub(crate) stream: Arc<Queue>,
+    pub(crate) sequence: u64,
+}
+
+impl Mark {
+    pub(crate) fn reached(&self) -> bool {
+        self.stream.completed.load(Ordering::Acquire) >= self.sequence
+    }
+
+    pub(crate) fn wait(&self) {
+        self.stream.wait(self.sequence);
+    }
+}
+
+/// A stream's queue.
+pub(crate) struct Queue {
+    items: Mutex<VecDeque<Item>>,
+    filled: Condvar,
+    submitted: AtomicU64,
+    completed: AtomicU64,
+    asleep: AtomicBool,
+    started: AtomicBool,
+    closed: AtomicBool,
+    waiters: AtomicU32,
+    wait_lock: Mutex<()>,
+    done: Condvar,
+}
+
+/// A stream.
+pub(crate) struct Stream {
+    pub(crate) handle: usize,
+    pub(crate) id: u64,
+    pub(crate) context: Arc<Context>,
+    pub(crate) non_blocking: bool,
+    pub(crate) priority: i32,
+    pub(crate) queue: Arc<Queue>,
+    /// Whether it is the legacy default stream.
+    pub(crate) legacy: bool,
+}
+
+static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+
+/// A number that no other stream or context of the process has.
+pub(crate) fn unique_id() -> u64 {
+    NEXT_ID.fetch_add(1, Ordering::Relaxed)
+}
+
+impl Queue {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            items: Mutex::new(VecDeque::new()),
+            filled: Condvar::new(),
+            submitted: AtomicU64::new(0),
+            completed: AtomicU64::new(0),
+            asleep: AtomicBool::new(false),
+            started: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+            waiters: AtomicU32::new(0),
+            wait_lock: Mutex::new(()),
+            done: Condvar::new(),
+        })
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<Item>> {
+        self.items.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The end of what was submitted.
+    pub(crate) fn mark(self: &Arc<Self>) -> Mark {
+        Mark { stream: self.clone(), sequence: self.submitted.load(Ordering::Acquire) }
+    }
+
+    pub(crate) fn idle(&self) -> bool {
+        self.completed.load(Ordering::Acquire) == self.submitted.load(Ordering::Acquire)
+    }
+
+    fn wait(&self, sequence: u64) {
+        let reached = || self.completed.load(Ordering::SeqCst) >= sequence;
+        if reached() {
+            return;
+        }
+        let start = Instant::now();
+        while start.elapsed() < SPIN {
+            if reached() {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        self.waiters.fetch_add(1, Ordering::SeqCst);
+        let mut guard = self.wait_lock.lock().unwrap_or_else(PoisonError::into_inner);
+        while !reached() {
+            guard = self.done.wait(guard).unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(guard);
+        self.waiters.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    fn submit(self: &Arc<Self>, context: &Arc<Context>, after: Vec<Mark>, work: Work) -> Mark {
+        let sequence = {
+            let mut items = self.lock();
+            let sequence = self.submitted.load(Ordering::Relaxed) + 1;
+            items.push_back(Item { sequence, after, work });
+            self.submitted.store(sequence, Ordering::Release);
+            if self.asleep.load(Ordering::Relaxed) {
+                self.filled.notify_one();
+            }
+            sequence
+        };
+        if !self.started.swap(true, Ordering::AcqRel) {
+            let (queue, context) = (self.clone(), context.clone());
+            let thread = std::thread::Builder::new().name("softgpu-stream".into());
+            if thread.spawn(move || queue.run(&context)).is_err() {
+                // No thread to be had: do what is there at once.
+                self.started.store(false, Ordering::Release);
+                self.drain();
+            }
+        }
+        Mark { stream: self.clone(), sequence }
+    }
+
+    /// Does what is queued on the caller's thread, where no other can be had.
+    fn drain(self: &Arc<Self>) {
+        loop {
+            let Some(item) = self.lock().pop_front() else { break };
+            self.complete(item.sequence);
+        }
+    }
+
+    fn complete(&self, sequence: u64) {
+        self.completed.store(sequence, Ordering::SeqCst);
+        if self.waiters.load(Ordering::SeqCst) > 0 {
+            drop(self.wait_lock.lock().unwrap_or_else(PoisonError::into_inner));
+            self.done.notify_all();
+        }
+    }
+
+    fn next(&self) -> Option<Item> {
+        let start = Instant::now();
+        loop {
+            if !self.idle() {
+                if let Some(item) = self.lock().pop_front() {
+                    return Some(item);
+                }
+            } else if self.closed.load(Ordering::Acquire) {
+                return None;
+            }
+            if start.elapsed() >= SPIN {
+                break;
+            }
+            std::hint::spin_loop();
+        }
+        let mut items = self.lock();
+        loop {
+            if let Some(item) = items.pop_front() {
+                return Some(item);
+            }
+            if self.closed.load(Ordering::Acquire) {
+                return None;
+            }
+            self.asleep.store(true, Ordering::Relaxed);
+            items = self.filled.wait(items).unwrap_or_else(PoisonError::into_inner);
+            self.asleep.store(false, Ordering::Relaxed);
+        }
+    }
+
+    fn run(&self, context: &Context) {
+        while let Some(item) = self.next() {
+            for mark in &item.after {
+                mark.wait();
+            }
+            let work = item.work;
+            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(context)));
+            if result.is_err() {
+                context.fail(CUresult::CUDA_ERROR_UNKNOWN);
+            }
+            self.complete(item.sequence);
+        }
+    }
+
+    /// Ends the thread when the queue is empty.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        let _items = self.lock();
+        self.filled.notify_all();
+    }
+}
+
+impl Stream {
+    /// What work submitted now has to wait for, apart from the stream's own: the legacy stream
+    /// waits for all blocking ones, and they for it.
+    fn dependencies(&self) -> Vec<Mark> {
+        let mut marks = Vec::new();
+        if self.legacy {
+            self.context.each_blocking(|queue| {
+                let mark = queue.mark();
+                if !mark.reached() {
+                    marks.push(mark);
+                }
+            });
+        } else if !self.non_blocking {
+            let mark = self.context.legacy_queue().mark();
+            if !mark.reached() {
+                marks.push(mark);
+            }
+        }
+        marks
+    }
+
+    /// Queues work.
+    pub(crate) fn submit(&self, work: impl FnOnce(&Context) + Send + 'static) -> Mark {
+        self.queue.submit(&self.context, self.dependencies(), Box::new(work))
+    }
+
+    /// Queues a wait.
+    pub(crate) fn submit_after(&self, mark: Mark) {
+        let mut after = self.dependencies();
+        after.push(mark);
+        self.queue.submit(&self.context, after, Box::new(|_| {}));
+    }
+
+    /// Does work at once if nothing is before it, else queues it.
+    pub(crate) fn now_or_submit(&self, work: impl FnOnce(&Context) + Send + 'static) {
+        if self.idle() {
+            work(&self.context);
+        } else {
+            self.submit(work);
+        }
+    }
+
+    /// Whether all work is done that work submitted now would wait for.
+    pub(crate) fn idle(&self) -> bool {
+        if !self.queue.idle() {
+            return false;
+        }
+        if self.legacy {
+            let mut idle = true;
+            self.context.each_blocking(|queue| idle &= queue.idle());
+            idle
+        } else {
+            self.non_blocking || self.context.legacy_queue().idle()
+        }
+    }
+
+    /// Waits for all work.
+    pub(crate) fn synchronize(&self) {
+        self.queue.mark().wait();
+        for mark in self.dependencies() {
+            mark.wait();
+        }
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.queue.close();
+    }
+}
