@@ -17,6 +17,21 @@ pub fn with(program: &str, code: u8, error: &dyn Display) -> ExitCode {
     ExitCode::from(code)
 }
 
+/// Reads the command line. A mistake in it is one line, too; `--help` and `--version` print.
+pub fn parse<T: clap::Parser>(program: &str) -> Result<T, ExitCode> {
+    T::try_parse().map_err(|error| {
+        if error.use_stderr() {
+            let text = error.render().to_string();
+            let what = text.split("\n\n").next().unwrap_or_default();
+            let what = what.strip_prefix("error: ").unwrap_or(what).replace("\n  ", " ");
+            with(program, BAD_INPUT, &format!("{what} (see --help)"))
+        } else {
+            let _ = error.print();
+            ExitCode::SUCCESS
+        }
+    })
+}
+
 /// Sends logs to stderr; `VIRTIO_CUDA_LOG` chooses what is shown, as `RUST_LOG` does elsewhere.
 pub fn start_logging() {
     let filter = tracing_subscriber::EnvFilter::try_from_env("VIRTIO_CUDA_LOG")

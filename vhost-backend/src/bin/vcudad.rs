@@ -7,10 +7,12 @@ use clap::Parser;
 use vhost_backend::config::{Config, ConfigError, DriverArgs, DriverLibrary};
 use vhost_backend::{broker, exit};
 
+const NAME: &str = "vcudad";
+
 /// Serves virtio-cuda devices to VMs: starts a device process for each VM, workers for their
 /// sessions, and keeps each VM to its device memory.
 #[derive(Parser)]
-#[command(name = "vcudad", version)]
+#[command(name = NAME, version)]
 struct Args {
     /// The configuration file (TOML)
     #[arg(long, value_name = "FILE")]
@@ -20,15 +22,18 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args: Args = match exit::parse(NAME) {
+        Ok(args) => args,
+        Err(code) => return code,
+    };
     exit::start_logging();
     let config = match read(&args) {
         Ok(config) => config,
-        Err(error) => return exit::with("vcudad", exit::BAD_INPUT, &error),
+        Err(error) => return exit::with(NAME, exit::BAD_INPUT, &error),
     };
     match broker::run(config) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => exit::with("vcudad", error.code(), &error),
+        Err(error) => exit::with(NAME, error.code(), &error),
     }
 }
 

@@ -7,9 +7,11 @@ use std::process::ExitCode;
 use clap::Parser;
 use vhost_backend::{exit, ipc, worker};
 
+const NAME: &str = "vhost-cuda-worker";
+
 /// Executes the CUDA calls of one guest process. Started by vcudad, and of no use by hand.
 #[derive(Parser)]
-#[command(name = "vhost-cuda-worker", version)]
+#[command(name = NAME, version)]
 struct Args {
     /// The libcuda.so.1 to load
     #[arg(long, value_name = "PATH")]
@@ -23,8 +25,10 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    const NAME: &str = "vhost-cuda-worker";
-    let args = Args::parse();
+    let args: Args = match exit::parse(NAME) {
+        Ok(args) => args,
+        Err(code) => return code,
+    };
     exit::start_logging();
     if args.probe {
         return match worker::probe(&args.driver_library) {

@@ -41,7 +41,10 @@ fn main() -> ExitCode {
             Err(error) => exit::with(NAME, exit::FAILED, &error),
         };
     }
-    let args = Args::parse();
+    let args: Args = match exit::parse(NAME) {
+        Ok(args) => args,
+        Err(code) => return code,
+    };
     let config = match Config::single(&args.vm, &args.driver) {
         Ok(config) => config,
         Err(error) => return exit::with(NAME, exit::BAD_INPUT, &error),

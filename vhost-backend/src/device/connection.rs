@@ -105,8 +105,11 @@ fn start(
 
 fn serve(name: &str, mut daemon: Daemon, backend: &Backend, _here: Present) {
     tracing::info!(vm = name, "front end connected");
+    use vhost::vhost_user::Error::{Disconnected, PartialMessage};
     match daemon.wait() {
-        Ok(()) => tracing::info!(vm = name, "front end disconnected"),
+        Ok(()) | Err(vhost_user_backend::Error::HandleRequest(Disconnected | PartialMessage)) => {
+            tracing::info!(vm = name, "front end disconnected");
+        }
         Err(error) => tracing::info!(vm = name, "front end disconnected: {error}"),
     }
     // Before the daemon goes, which waits for its event thread to end.

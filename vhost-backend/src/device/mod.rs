@@ -52,6 +52,7 @@ fn os(what: &'static str) -> impl FnOnce(std::io::Error) -> DeviceError {
 
 /// Serves a VM, as the broker says. Returns only with an error.
 pub fn run(broker: OwnedFd) -> Result<(), DeviceError> {
+    process::unblock_signals();
     let parent = process::parent();
     process::die_with_parent(parent).map_err(os("cannot bind this process to the broker"))?;
     let message = seqpacket::receive(&broker).map_err(os("cannot hear the broker"))?;

@@ -17,6 +17,16 @@ pub fn die_with_parent(parent: libc::pid_t) -> io::Result<()> {
     Ok(())
 }
 
+/// Takes signals again: the broker blocks some for itself, and its children inherit that.
+pub fn unblock_signals() {
+    // SAFETY: `set` is initialised by sigemptyset before it is used.
+    unsafe {
+        let mut set = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+        libc::sigemptyset(set.as_mut_ptr());
+        libc::sigprocmask(libc::SIG_SETMASK, set.as_ptr(), std::ptr::null_mut());
+    }
+}
+
 /// The parent's process id.
 pub fn parent() -> libc::pid_t {
     // SAFETY: no arguments.

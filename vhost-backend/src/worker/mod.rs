@@ -43,6 +43,7 @@ pub use probe::probe;
 
 /// Becomes warm, waits for an assignment, serves it. Returns only with an error.
 pub fn run(broker: OwnedFd, library: &Path) -> Result<(), WorkerError> {
+    process::unblock_signals();
     let parent = process::parent();
     process::die_with_parent(parent).map_err(WorkerError::Start)?;
     isolate::leave_namespaces();

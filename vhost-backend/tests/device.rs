@@ -1,0 +1,289 @@
+//! The device as a front end sees it: sessions, rings, the plain way, and what becomes of guests
+//! that break the rules.
+
+mod support;
+
+use protocol::plain::Plain;
+use protocol::uapi::{self, Event, Hdr, Resp};
+use support::{BASE, Device, FREE, Guest, create, submit, wait_for};
+use vhost::VhostBackend;
+use vhost::vhost_user::VhostUserFrontend;
+
+const CUDA_ERROR_NOT_SUPPORTED: u32 = 801;
+/// A number that no call will ever have.
+const NO_CALL: u32 = u32::MAX;
+const WORKER: &str = "vhost-cuda-worker";
+
+fn ended(session: u32, value: u32) -> Event {
+    Event { kind: uapi::EVENT_ENDED, session, value, reserved: 0 }
+}
+
+#[test]
+fn the_config_space_tells_the_limits_and_can_be_read_in_parts() {
+    let device = Device::start(&["--sessions-max", "3"]);
+    let mut guest = Guest::connect(&device.socket);
+    let config = guest.limits();
+    assert_eq!((config.magic, config.version_major, config.max_sessions), (uapi::MAGIC, 1, 3));
+    assert_eq!(config.capabilities, uapi::CAP_RING | uapi::CAP_PINNED | uapi::CAP_USER);
+    assert_eq!(guest.config(12, 4), 3u32.to_le_bytes());
+    // QEMU reads as much as it was told to have.
+    assert_eq!(guest.config(0, 256)[64..], [0; 192]);
+}
+
+#[test]
+fn commands_go_by_the_ring_and_the_plain_way() {
+    let device = Device::start(&[]);
+    let mut guest = Guest::connect(&device.socket);
+    assert_eq!(guest.create(7), uapi::OK);
+    assert_eq!(guest.create(7), uapi::ERR_EXISTS);
+    let mut ring = guest.attach_ring(7, FREE);
+    for _ in 0..100 {
+        assert_eq!(ring.call(&mut guest, NO_CALL).result, CUDA_ERROR_NOT_SUPPORTED);
+    }
+    let (status, reply) = guest.submit(7, NO_CALL, 16);
+    assert_eq!((status, reply.unwrap().result), (uapi::OK, CUDA_ERROR_NOT_SUPPORTED));
+    // A posted error is reported with the next reply, once.
+    if ring.push(NO_CALL, 0, 0, 0) {
+        guest.doorbell(7);
+    }
+    assert_eq!(ring.call(&mut guest, NO_CALL).posted_error, CUDA_ERROR_NOT_SUPPORTED);
+    assert_eq!(ring.call(&mut guest, NO_CALL).posted_error, 0);
+    assert_eq!(guest.destroy(7), uapi::OK);
+    assert_eq!(guest.doorbell(7), uapi::ERR_NO_SESSION);
+}
+
+#[test]
+fn a_guest_that_sleeps_is_woken_once() {
+    let device = Device::start(&[]);
+    let mut guest = Guest::connect(&device.socket);
+    assert_eq!(guest.create(1), uapi::OK);
+    let mut ring = guest.attach_ring(1, FREE);
+    for _ in 0..20 {
+        // Long enough for the worker to sleep too, sometimes.
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        ring.ring.shared().announce_guest_sleep();
+        if ring.push(NO_CALL, uapi::CMD_WAITED, 0, 16) {
+            guest.doorbell(1);
+        }
+        let wake = Event { kind: uapi::EVENT_WAKE, session: 1, value: 0, reserved: 0 };
+        assert_eq!(guest.wait_event(), wake);
+        wait_for("the reply", || ring.reply(0).is_some());
+        assert!(guest.was_called(1));
+    }
+}
+
+#[test]
+fn rubbish_on_the_queues_is_refused_and_harms_nobody() {
+    let device = Device::start(&[]);
+    let mut guest = Guest::connect_without_hello(&device.socket);
+    assert_eq!(guest.create(1), uapi::ERR_INVALID);
+    assert_eq!(guest.hello(1), uapi::OK);
+    assert_eq!(guest.create(1), uapi::OK);
+    for bad in [&b""[..], b"rubbish", &[0xff; 100], &[0; 8]] {
+        assert_eq!(guest.control(bad), uapi::ERR_INVALID);
+    }
+    // A loop, a descriptor outside guest memory, and parts in the wrong order.
+    guest.descriptor(0, 0, BASE, 8, 1, 0);
+    guest.submit_head(0, 0);
+    guest.descriptor(0, 1, 0xdead_0000_0000, 64, 1, 2);
+    guest.descriptor(0, 2, BASE + FREE as u64, 8, 2, 0);
+    guest.submit_head(0, 1);
+    guest.descriptor(0, 3, BASE + FREE as u64, 8, 3, 4);
+    guest.descriptor(0, 4, BASE, 8, 0, 0);
+    guest.submit_head(0, 3);
+    wait_for("their return", || guest.answer_of(0, 3).is_some());
+    let status = Resp::from_bytes(&guest.read(FREE, 8)).unwrap().status;
+    assert_eq!(status, uapi::ERR_INVALID);
+    let mut ring = guest.attach_ring(1, FREE);
+    assert_eq!(ring.call(&mut guest, NO_CALL).result, CUDA_ERROR_NOT_SUPPORTED);
+}
+
+#[test]
+fn a_guest_process_that_breaks_the_protocol_ends_alone() {
+    let device = Device::start(&["--warm-workers", "2"]);
+    let mut guest = Guest::connect(&device.socket);
+    let mut rings: Vec<_> = (1..=4)
+        .map(|session| {
+            assert_eq!(guest.create(session), uapi::OK);
+            guest.attach_ring(session, FREE + session as usize * 0x10_0000)
+        })
+        .collect();
+    // A tail beyond the ring, a reply outside the arena, a command of no length.
+    let shared = *rings[0].ring.shared();
+    shared.tail.store(1 << 40, std::sync::atomic::Ordering::Release);
+    guest.doorbell(1);
+    assert_eq!(guest.wait_event(), ended(1, uapi::ENDED_PROTOCOL));
+    rings[1].push(NO_CALL, uapi::CMD_WAITED, u32::MAX - 7, 64);
+    guest.doorbell(2);
+    assert_eq!(guest.wait_event(), ended(2, uapi::ENDED_PROTOCOL));
+    rings[2].ring.shared().data[0].store(0, std::sync::atomic::Ordering::Relaxed);
+    rings[2].ring.shared().tail.store(64, std::sync::atomic::Ordering::Release);
+    guest.doorbell(3);
+    assert_eq!(guest.wait_event(), ended(3, uapi::ENDED_PROTOCOL));
+    assert_eq!(guest.submit(3, NO_CALL, 16).0, uapi::ERR_NO_SESSION);
+    for session in 1..=3 {
+        assert_eq!(guest.destroy(session), uapi::OK);
+    }
+    assert_eq!(rings[3].call(&mut guest, NO_CALL).result, CUDA_ERROR_NOT_SUPPORTED);
+}
+
+#[test]
+fn a_killed_worker_ends_its_session_alone() {
+    let device = Device::start(&["--warm-workers", "0"]);
+    let mut guest = Guest::connect(&device.socket);
+    assert_eq!(guest.create(1), uapi::OK);
+    let victim = device.processes(WORKER)[0];
+    assert_eq!(guest.create(2), uapi::OK);
+    let mut ring = guest.attach_ring(2, FREE);
+    // SAFETY: a signal to a process of this test.
+    unsafe { libc::kill(victim as libc::pid_t, libc::SIGKILL) };
+    assert_eq!(guest.wait_event(), ended(1, uapi::ENDED_WORKER));
+    assert_eq!(guest.submit(1, NO_CALL, 16).0, uapi::ERR_NO_SESSION);
+    assert_eq!(guest.create(1), uapi::ERR_EXISTS);
+    assert_eq!(guest.destroy(1), uapi::OK);
+    assert_eq!(ring.call(&mut guest, NO_CALL).result, CUDA_ERROR_NOT_SUPPORTED);
+}
+
+#[test]
+fn sessions_max_holds_for_the_vm_as_a_whole() {
+    let device = Device::start(&["--sessions-max", "2"]);
+    let mut first = Guest::connect(&device.socket);
+    let mut second = Guest::connect(&device.socket);
+    assert_eq!(first.create(1), uapi::OK);
+    assert_eq!(second.create(1), uapi::OK);
+    assert_eq!(first.create(2), uapi::ERR_LIMIT);
+    assert_eq!(second.destroy(1), uapi::OK);
+    assert_eq!(first.create(2), uapi::OK);
+}
+
+#[test]
+fn a_new_epoch_and_a_disconnection_end_all_sessions() {
+    let device = Device::start(&["--warm-workers", "0"]);
+    let mut guest = Guest::connect(&device.socket);
+    assert_eq!(guest.create(1), uapi::OK);
+    assert_eq!(guest.create(2), uapi::OK);
+    assert_eq!(device.processes(WORKER).len(), 2);
+    assert_eq!(guest.hello(2), uapi::OK);
+    assert_eq!(device.processes(WORKER).len(), 0);
+    assert_eq!(guest.destroy(1), uapi::ERR_NO_SESSION);
+    assert_eq!(guest.create(1), uapi::OK);
+    drop(guest);
+    wait_for("the workers' end", || device.processes(WORKER).is_empty());
+    let mut again = Guest::connect(&device.socket);
+    assert_eq!(again.create(1), uapi::OK);
+}
+
+#[test]
+fn a_stopped_queue_is_left_alone_and_goes_on_where_it_was() {
+    let device = Device::start(&["--warm-workers", "0"]);
+    let mut guest = Guest::connect(&device.socket);
+    assert_eq!(guest.create(1), uapi::OK);
+    // The worker of a second session takes its time to start; meanwhile the VM is stopped.
+    let head = guest.send(0, &create(2), 8);
+    let mut base = 0;
+    for queue in 0..3 {
+        guest.front.set_vring_enable(queue, false).unwrap();
+        let next = guest.front.get_vring_base(queue).unwrap() as u16;
+        base = if queue == 0 { next } else { base };
+        if queue > 0 {
+            guest.start_queue(queue, next);
+        }
+    }
+    let early = guest.answer_of(0, head);
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    if early.is_none() {
+        assert_eq!(guest.answer_of(0, head), None);
+    }
+    guest.start_queue(0, base);
+    let answer = early.unwrap_or_else(|| guest.wait(0, head));
+    assert_eq!(Resp::from_bytes(&answer).unwrap().status, uapi::OK);
+    let mut ring = guest.attach_ring(2, FREE);
+    assert_eq!(ring.call(&mut guest, NO_CALL).result, CUDA_ERROR_NOT_SUPPORTED);
+    assert_eq!(guest.destroy(1), uapi::OK);
+}
+
+#[test]
+fn pages_that_were_detached_are_no_longer_the_workers() {
+    let device = Device::start(&["--warm-workers", "0"]);
+    let mut guest = Guest::connect(&device.socket);
+    assert_eq!(guest.create(1), uapi::OK);
+    let worker = device.processes(WORKER)[0];
+    let mapped = || {
+        let maps = std::fs::read_to_string(format!("/proc/{worker}/maps")).unwrap();
+        maps.lines().filter(|line| line.contains("memfd:guest")).count()
+    };
+    let attach = |guest: &mut Guest, region, kind, vaddr, offset: usize| {
+        let attach = uapi::RegionAttach {
+            hdr: Hdr { kind: uapi::CTRL_REGION_ATTACH, session: 1 },
+            region,
+            kind,
+            vaddr,
+            len: 8192,
+            ring_bytes: 0,
+            nr_segments: 1,
+        };
+        let segment = uapi::Segment { addr: BASE + offset as u64, len: 8192 };
+        guest.control(&[attach.as_bytes(), segment.as_bytes()].concat())
+    };
+    let window = vhost_backend::worker::region::PINNED_WINDOW.start;
+    assert_eq!(attach(&mut guest, 1, uapi::REGION_PINNED, window, FREE), uapi::OK);
+    assert_eq!(attach(&mut guest, 1, uapi::REGION_PINNED, window + 8192, FREE), uapi::ERR_EXISTS);
+    assert_eq!(attach(&mut guest, 2, uapi::REGION_PINNED, window + 4096, FREE), uapi::ERR_MEMORY);
+    assert_eq!(attach(&mut guest, 3, uapi::REGION_USER, 0x1000_0000, FREE), uapi::OK);
+    assert_eq!(attach(&mut guest, 4, uapi::REGION_USER, 0x1000_0000, 1 << 30), uapi::ERR_MEMORY);
+    assert_eq!(mapped(), 2);
+    let maps = std::fs::read_to_string(format!("/proc/{worker}/maps")).unwrap();
+    let place = format!("{window:x}-{:x} rw-s", window + 8192);
+    assert!(maps.contains(&place), "{place} is not in\n{maps}");
+    for region in [1, 3] {
+        let hdr = Hdr { kind: uapi::CTRL_REGION_DETACH, session: 1 };
+        let detach = uapi::RegionDetach { hdr, region, reserved: 0 };
+        assert_eq!(guest.control(detach.as_bytes()), uapi::OK);
+    }
+    assert_eq!(mapped(), 0);
+    assert_eq!(attach(&mut guest, 1, uapi::REGION_PINNED, window, FREE), uapi::OK);
+}
+
+#[test]
+fn a_flood_of_commands_is_answered_in_full() {
+    let device = Device::start(&[]);
+    let mut guest = Guest::connect(&device.socket);
+    assert_eq!(guest.create(1), uapi::OK);
+    for _ in 0..200 {
+        let heads: Vec<u16> = (0..8).map(|_| guest.send(2, &submit(1, NO_CALL, 16), 24)).collect();
+        for head in heads {
+            assert_eq!(Resp::from_bytes(&guest.wait(2, head)).unwrap().status, uapi::OK);
+        }
+    }
+}
+
+#[test]
+fn the_end_leaves_nothing_behind() {
+    let mut device = Device::start(&["--warm-workers", "2"]);
+    let mut guest = Guest::connect(&device.socket);
+    assert_eq!(guest.create(1), uapi::OK);
+    let mut processes = device.processes(WORKER);
+    processes.extend(device.processes("vhost-device-cuda"));
+    assert!(processes.len() >= 2);
+    assert!(device.end().success());
+    assert!(!device.socket.exists());
+    for pid in processes {
+        assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists(), "{pid} is still there");
+    }
+}
+
+#[test]
+fn a_killed_broker_takes_everything_with_it() {
+    let device = Device::start(&[]);
+    let mut guest = Guest::connect(&device.socket);
+    assert_eq!(guest.create(1), uapi::OK);
+    let mut processes = device.processes(WORKER);
+    processes.extend(device.processes("vhost-device-cuda"));
+    // SAFETY: a signal to a process of this test.
+    unsafe { libc::kill(device.pid() as libc::pid_t, libc::SIGKILL) };
+    let gone = |pid: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+        stat.map_or(true, |stat| stat.contains(") Z "))
+    };
+    wait_for("their end", || processes.iter().all(gone));
+}
