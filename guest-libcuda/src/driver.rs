@@ -6,9 +6,9 @@ use crate::handles::{self, Handles, Object};
 use crate::log::say;
 use crate::memory::Memory;
 use crate::session::Session;
-use crate::transfer::Uploads;
 use crate::{output, windows};
 use parking_lot::Mutex;
+use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
@@ -19,8 +19,10 @@ pub struct Driver {
     pub devices: Vec<Device>,
     pub handles: Handles,
     pub memory: Memory,
-    pub uploads: Uploads,
 }
+
+/// Addresses that nothing else may have.
+const WINDOWS: [Range<usize>; 3] = [windows::DEVICE, windows::PINNED, handles::WINDOW];
 
 static DRIVER: OnceLock<Driver> = OnceLock::new();
 static INITIALISING: Mutex<()> = Mutex::new(());
@@ -60,9 +62,10 @@ pub fn init() -> CuResult<&'static Driver> {
 }
 
 fn start() -> CuResult<Driver> {
-    for range in [windows::DEVICE, windows::PINNED, handles::WINDOW] {
+    for (index, range) in WINDOWS.iter().enumerate() {
         if let Err(error) = windows::reserve(range.clone()) {
             say!(Error, "addresses from {:#x} on are taken: {error}", range.start);
+            WINDOWS[..index].iter().cloned().for_each(windows::release);
             return Err(CuError::OUT_OF_MEMORY);
         }
     }
@@ -81,12 +84,10 @@ fn start() -> CuResult<Driver> {
             let context = device.primary_context;
             context.set_handle(handles.insert(Object::Context(context))?);
         }
-        Ok(Driver { session, devices, handles, memory, uploads: Uploads::default() })
+        Ok(Driver { session, devices, handles, memory })
     });
     if driver.is_err() {
-        for range in [windows::DEVICE, windows::PINNED, handles::WINDOW] {
-            windows::release(range);
-        }
+        WINDOWS.into_iter().for_each(windows::release);
     }
     driver
 }

@@ -6,9 +6,8 @@ use crate::driver::Driver;
 use crate::error::{CuError, CuResult};
 use crate::memory::Place;
 use crate::program::{copy_from, copy_to};
+use crate::session::Pending;
 use crate::session::arena::Part;
-use crate::session::{Pending, Session};
-use parking_lot::Mutex;
 use protocol::calls::{
     CuStreamSynchronize, VcudaCopy, VcudaCopyIn, VcudaCopyInStaged, VcudaCopyOut,
     VcudaCopyOutAnswer, VcudaCopyOutStaged,
@@ -21,10 +20,6 @@ pub const INLINE: usize = 16 << 10;
 /// The largest piece that goes through the arena.
 const PIECE: usize = 1 << 20;
 const SMALLEST_PIECE: usize = 128 << 10;
-
-/// Pieces of uploads that returned before they were done: their parts of the arena are in use.
-#[derive(Default)]
-pub struct Uploads(Mutex<VecDeque<(Part, Pending)>>);
 
 /// One copy of contiguous bytes.
 #[derive(Clone, Copy, Debug)]
@@ -42,31 +37,6 @@ fn piece_of(len: usize) -> usize {
     (len / 4).next_multiple_of(SMALLEST_PIECE).clamp(SMALLEST_PIECE, PIECE)
 }
 
-impl Uploads {
-    /// Gives back the parts whose bytes have been read; waits for the oldest if asked to. Tells
-    /// whether there was any.
-    fn reap(&self, session: &Session, wait: bool) -> bool {
-        let mut any = false;
-        loop {
-            let mut queue = self.0.lock();
-            let ready = match queue.front() {
-                Some((_, pending)) => session.is_answered(pending) || (wait && !any),
-                None => false,
-            };
-            if !ready {
-                return any;
-            }
-            let Some((part, pending)) = queue.pop_front() else { return any };
-            drop(queue);
-            // An error of an asynchronous copy shows up where the stream is synchronised, too.
-            if session.finish(pending).is_ok() {
-                session.arena.give(part);
-            }
-            any = true;
-        }
-    }
-}
-
 /// A part of the arena for a piece; `own` are the caller's, to be finished if nothing is free.
 fn take_part(
     driver: &Driver,
@@ -74,12 +44,12 @@ fn take_part(
     mut finish_own: impl FnMut() -> CuResult<bool>,
 ) -> CuResult<Part> {
     let session = &driver.session;
-    driver.uploads.reap(session, false);
+    session.reap_uploads(false);
     loop {
         if let Some(part) = session.arena.try_take(len) {
             return Ok(part);
         }
-        if !finish_own()? && !driver.uploads.reap(session, true) {
+        if !finish_own()? && !session.reap_uploads(true) {
             return Ok(session.arena.take(len));
         }
     }
@@ -174,7 +144,7 @@ fn upload(driver: &Driver, copy: Copy) -> CuResult {
         sent += len;
     }
     if !copy.blocking && result.is_ok() {
-        driver.uploads.0.lock().append(&mut own);
+        session.leave_uploads(own);
         return Ok(());
     }
     loop {
@@ -281,7 +251,7 @@ pub fn download_rows(driver: &Driver, rows: impl Iterator<Item = Copy>) -> CuRes
         Ok(true)
     };
     for row in rows {
-        if own.len() >= 64 {
+        if own.len() >= 16 {
             result = finish_first(&mut own).map(drop);
         }
         if result.is_err() {

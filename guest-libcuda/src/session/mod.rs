@@ -7,6 +7,7 @@ mod config;
 mod reply;
 #[cfg(test)]
 mod tests;
+mod uploads;
 
 use crate::error::{CuError, CuResult};
 use crate::log::say;
@@ -56,6 +57,7 @@ pub struct Session {
     /// Kernels have printed something that was not fetched yet.
     output: AtomicBool,
     next_id: AtomicU64,
+    uploads: uploads::Uploads,
 }
 
 /// Errors after which every call of the context gives the same.
@@ -104,6 +106,7 @@ impl Session {
             sticky: AtomicU32::new(0),
             output: AtomicBool::new(false),
             next_id: AtomicU64::new(FIRST_ID),
+            uploads: Default::default(),
         })
     }
 
@@ -175,7 +178,14 @@ impl Session {
         if len > self.arena.largest() {
             return Err(CuError::INVALID_VALUE);
         }
-        let part = self.arena.take(len);
+        let part = loop {
+            if let Some(part) = self.arena.try_take(len) {
+                break part;
+            }
+            if !self.reap_uploads(true) {
+                break self.arena.take(len);
+            }
+        };
         let reply = Part { offset: part.offset, len };
         // SAFETY: the part is this call's own, and aligned for the state.
         unsafe { AtomicU32::from_ptr(self.arena.ptr(part).cast()).store(0, Ordering::Relaxed) };
