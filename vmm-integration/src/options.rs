@@ -13,7 +13,7 @@ use crate::error::RunError;
 /// Exit codes of its own: 2 wrong arguments, 124 time is up, 125 the VM failed, 126 and 127
 /// the guest cannot execute or find COMMAND.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "vcuda-run", version, disable_help_subcommand = true)]
+#[command(name = "vcuda-run", version, args_override_self = true)]
 pub struct Options {
     /// The kind of VM. auto: QEMU if KVM really runs a guest here, else user-mode Linux, else
     /// QEMU without KVM.

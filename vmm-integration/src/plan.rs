@@ -57,17 +57,21 @@ fn modules(options: &Options, vmm: &str) -> Result<Vec<PathBuf>, RunError> {
     let mut paths = Vec::new();
     for text in &options.module {
         let path = match text.split_once('=') {
-            Some((kind @ ("uml" | "qemu"), path)) => {
-                if kind != vmm {
-                    continue;
-                }
-                path
-            }
+            Some((kind @ ("uml" | "qemu"), path)) if kind == vmm => path,
+            Some(("uml" | "qemu", _)) => continue,
+            _ if options.vmm == Vmm::Auto && !is_for(options, vmm) => continue,
             _ => text.as_str(),
         };
         paths.push(existing("--module", Path::new(path))?);
     }
     Ok(paths)
+}
+
+/// Whether a module of unnamed kind is for this VM: it goes with the kernel that is named.
+fn is_for(options: &Options, vmm: &str) -> bool {
+    let qemu = options.kernel.is_some() || options.initrd.is_some() || options.disk.is_some();
+    let uml = options.uml_kernel.is_some();
+    if vmm == "uml" { uml || !qemu } else { qemu || !uml }
 }
 
 fn wants_device(options: &Options) -> bool {
@@ -79,26 +83,22 @@ pub fn choose(options: &Options) -> Result<Vmm, RunError> {
     if options.vmm != Vmm::Auto {
         return Ok(options.vmm);
     }
-    if options.disk.is_some() || options.initrd.is_some() || options.kernel.is_some() {
-        return Ok(Vmm::Qemu);
+    let driver = |vmm| !wants_device(options) || modules(options, vmm).is_ok_and(|m| !m.is_empty());
+    let boots = options.disk.is_some() || (driver("qemu") && qemu::kernel(options).is_ok());
+    let qemu = boots && qemu::binary(options).is_ok();
+    // Options for QEMU's guest mean that it is QEMU's guest that is wanted.
+    let other = options.kernel.is_some() || options.initrd.is_some() || options.disk.is_some();
+    let uml =
+        driver("uml") && uml_kernel(options).is_ok() && (!other || options.uml_kernel.is_some());
+    match (qemu, uml) {
+        (true, true) if options.accel != Accel::Tcg && kvm::usable(options).is_ok() => Ok(Vmm::Qemu),
+        (_, true) => Ok(Vmm::Uml),
+        (true, false) => Ok(Vmm::Qemu),
+        (false, false) => Err(RunError::Usage(
+            "--vmm auto: there is neither a user-mode Linux kernel nor a QEMU with a kernel, with a --module for it (images/uml-kernel.sh, or images/qemu.sh and images/kernel-debs.sh, make them)"
+                .into(),
+        )),
     }
-    if options.uml_kernel.is_some() {
-        return Ok(Vmm::Uml);
-    }
-    let has_module =
-        |vmm| !wants_device(options) || modules(options, vmm).is_ok_and(|m| !m.is_empty());
-    let qemu = has_module("qemu") && qemu::binary(options).is_ok() && qemu::kernel(options).is_ok();
-    let uml = has_module("uml") && uml_kernel(options).is_ok();
-    if qemu && (!uml || (options.accel != Accel::Tcg && kvm::usable(options).is_ok())) {
-        return Ok(Vmm::Qemu);
-    }
-    if uml {
-        return Ok(Vmm::Uml);
-    }
-    Err(RunError::Usage(
-        "--vmm auto: there is neither a user-mode Linux kernel nor QEMU with a kernel, with --module for it: images/uml-kernel.sh or images/qemu.sh and images/kernel-debs.sh make them"
-            .into(),
-    ))
 }
 
 /// The user-mode Linux kernel to boot.
@@ -159,6 +159,12 @@ fn folder() -> Result<TempDir, RunError> {
         .map_err(RunError::host(format!("cannot make a folder in {}", base.display())))
 }
 
+/// Whether a VMM's arguments can name a socket by this path.
+fn short_and_plain(socket: &Path) -> bool {
+    let text = socket.to_string_lossy();
+    text.len() < 108 && !text.contains([' ', ':', ',', '"'])
+}
+
 /// `GUEST[:HOST]` of --fetch.
 fn fetches(options: &Options) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let pair = |text: &String| match text.split_once(':') {
@@ -185,13 +191,16 @@ pub fn plan(options: &Options) -> Result<Plan, RunError> {
                 .into(),
         ));
     }
+    let given = options.socket.as_deref().map(|path| existing("--socket", path)).transpose()?;
     let vmm = choose(options)?;
     let folder = folder()?;
-    // The guest's files and the VMM's arguments name the socket by this short path.
-    let socket = folder.path().join("device.sock");
-    if let Some(path) = &options.socket {
-        let path = existing("--socket", path)?;
-        symlink(&path, &socket).map_err(RunError::host("cannot link the socket"))?;
+    let mut socket = folder.path().join("device.sock");
+    if let Some(path) = given {
+        if short_and_plain(&path) {
+            socket = path;
+        } else {
+            symlink(&path, &socket).map_err(RunError::host("cannot link the socket"))?;
+        }
     }
     let attached = wants_device(options).then(|| (socket.clone(), options.device_id));
     let (mut launch, name) = match vmm {
@@ -356,4 +365,55 @@ fn plan_qemu(
         fatal: kvm.then_some(qemu::KVM_LOST),
     };
     Ok((launch, if kvm { "qemu-kvm" } else { "qemu-tcg" }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(line: &str) -> Options {
+        Options::parse_line(line.split(' ').map(Into::into)).unwrap()
+    }
+
+    #[test]
+    fn test_modules_go_with_their_kernels() {
+        let of = |line: &str, vmm| modules(&options(line), vmm).unwrap().len();
+        let both = "vcuda-run --module uml=/bin/sh --module qemu=/bin/sh --module /bin/sh true";
+        assert_eq!((of(both, "uml"), of(both, "qemu")), (2, 2));
+        let uml = "vcuda-run --uml-kernel /k --module /bin/sh true";
+        assert_eq!((of(uml, "uml"), of(uml, "qemu")), (1, 0));
+        let qemu = "vcuda-run --kernel /k --module /bin/sh true";
+        assert_eq!((of(qemu, "uml"), of(qemu, "qemu")), (0, 1));
+        assert_eq!(of("vcuda-run --vmm qemu --uml-kernel /k --module /bin/sh true", "qemu"), 1);
+    }
+
+    #[test]
+    fn test_what_is_missing_is_told_with_exit_code_2() {
+        for (line, word) in [
+            ("vcuda-run true", "--socket"),
+            ("vcuda-run --no-device", "COMMAND"),
+            ("vcuda-run --socket /no/such true", "--socket"),
+            ("vcuda-run --vmm uml --no-device --uml-kernel /no/such true", "--uml-kernel"),
+            ("vcuda-run --vmm uml --no-device --module /no/such true", "--module"),
+            ("vcuda-run --vmm qemu --no-device --disk /no/such true", "--disk"),
+            ("vcuda-run --vmm cloud-hypervisor --no-device true", "--print"),
+        ] {
+            let error = plan(&options(line)).unwrap_err();
+            assert_eq!(error.exit_code(), 2, "{line}: {error}");
+            assert!(error.to_string().contains(word), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn test_the_environment_is_what_was_asked_for() {
+        let options = options(
+            "vcuda-run --env A=b=c --env LD_LIBRARY_PATH=/x --env NO_SUCH_VARIABLE --env PATH=/p true",
+        );
+        let env = environment(&options, Some("/lib")).unwrap();
+        let get = |name: &str| env.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
+        assert_eq!(get("A"), Some("b=c"));
+        assert_eq!(get("LD_LIBRARY_PATH"), Some("/lib:/x"));
+        assert_eq!(get("NO_SUCH_VARIABLE"), None);
+        assert_eq!(get("PATH"), Some("/p"));
+    }
 }
