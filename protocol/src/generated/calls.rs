@@ -15,7 +15,7 @@ pub const ENTRIES: &[Entry] = &[
         number: 10,
         name: "vcudaPrimaryCtxRetain",
         waited: true,
-        blocking: false,
+        blocking: true,
         pending: false,
     },
     Entry {
@@ -392,7 +392,7 @@ impl<'a> Call<'a> for VcudaPrimaryCtxRetain {
     const OPCODE: u32 = 10;
     const NAME: &'static str = "vcudaPrimaryCtxRetain";
     const WAITED: bool = true;
-    const BLOCKING: bool = false;
+    const BLOCKING: bool = true;
     type Answer = ();
 
     fn encode(&self, writer: &mut Writer) {

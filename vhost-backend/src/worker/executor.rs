@@ -60,8 +60,9 @@ pub trait Executor {
         Pending::Nothing
     }
 
-    /// The guest's driver attached a region; it is in [`Session::regions`] already.
-    fn region_attached(&mut self, _region: &Arc<Region>) {}
+    /// The guest's driver attached a region; it is in [`Session::regions`] already. `arena`: where
+    /// the arena of a RING region starts in it.
+    fn region_attached(&mut self, _region: &Arc<Region>, _arena: usize) {}
 
     /// The guest's driver wants a region's pages back; it is no longer in [`Session::regions`].
     /// The pages are unmapped, and the guest is told, when the last `Arc` is dropped: undo what
@@ -103,6 +104,14 @@ pub enum EngineError {
         path: String,
         /// The symbol.
         symbol: &'static str,
+    },
+    /// The window for device memory is taken.
+    #[error("the driver library {path} reserves addresses at {at:#x} instead of the window's")]
+    Window {
+        /// The library.
+        path: String,
+        /// Where the driver would have it.
+        at: u64,
     },
     /// The VM's memory.max has no room for the context.
     #[error("memory.max has no room for the session's context of {bytes} bytes")]

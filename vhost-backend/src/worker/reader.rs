@@ -197,7 +197,7 @@ impl Reader {
                 }
             }
         }
-        self.executor.region_attached(&region);
+        self.executor.region_attached(&region, uapi::RING_HEADER_BYTES + ring_bytes);
         uapi::OK
     }
 

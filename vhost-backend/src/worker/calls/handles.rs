@@ -82,6 +82,10 @@ impl<T> Table<T> {
         self.entries.get(&id).ok_or(CuError::INVALID_HANDLE)
     }
 
+    pub(super) fn get_mut(&mut self, id: u64) -> CuResult<&mut T> {
+        self.entries.get_mut(&id).ok_or(CuError::INVALID_HANDLE)
+    }
+
     pub(super) fn remove(&mut self, id: u64) -> CuResult<T> {
         self.entries.remove(&id).ok_or(CuError::INVALID_HANDLE)
     }
@@ -94,6 +98,10 @@ impl<T> Table<T> {
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
         self.entries.iter().map(|(id, value)| (*id, value))
     }
+
+    pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.entries.values_mut()
+    }
 }
 
 pub(super) struct Context {
@@ -102,7 +110,14 @@ pub(super) struct Context {
     pub primary: bool,
 }
 
-/// A stream, an event or a module, and the context that it ends with.
+pub(super) struct Stream {
+    pub real: Real<CUstream>,
+    pub ctx: u64,
+    /// Something may have been queued since it was last seen empty.
+    pub used: bool,
+}
+
+/// A handle and the context that it ends with.
 #[derive(Clone, Copy)]
 pub(super) struct Owned<H> {
     pub real: Real<H>,
@@ -149,7 +164,7 @@ pub(super) struct ThreadStream {
 #[derive(Default)]
 pub(super) struct Tables {
     pub contexts: Table<Context>,
-    pub streams: Table<Owned<CUstream>>,
+    pub streams: Table<Stream>,
     pub events: Table<Owned<CUevent>>,
     pub modules: Table<Module>,
     pub libraries: Table<Real<CUlibrary>>,
@@ -223,12 +238,11 @@ mod tests {
     #[test]
     fn a_context_takes_what_it_owns_with_it() {
         let mut tables = Tables::default();
-        let null = std::ptr::null_mut();
         for ctx in [1, 2] {
-            tables
-                .contexts
-                .insert(ctx, Context { real: Real(null), device: 0, primary: true });
-            tables.streams.insert(10 + ctx, Owned { real: Real(null), ctx });
+            let real = Real(std::ptr::null_mut());
+            tables.contexts.insert(ctx, Context { real, device: 0, primary: true });
+            let real = Real(std::ptr::null_mut());
+            tables.streams.insert(10 + ctx, Stream { real, ctx, used: false });
         }
         assert!(tables.forget_context(1).is_ok());
         assert!(tables.streams.get(11).is_err());

@@ -1,37 +1,193 @@
-//! The body of each call: handle tables, and what the generated dispatch needs.
+//! The body of each call.
+//!
+//! | module | what |
+//! |---|---|
+//! | `generated/dispatch` | from a command's number to its body |
+//! | `dispatch` | what that is made of |
+//! | `cx` | what a body works with; the current context |
+//! | `handles` | what a guest's ids stand for |
+//! | `pending` | waiting for the GPU |
+//! | `memory`, `copy`, `host` | device memory, copies, registered host memory |
+//! | `context`, `stream` | contexts; streams and events |
+//! | `image`, `blob`, `module`, `launch` | code and its kernels |
+//! | `facts`, `output`, `hostfunc` | attributes, what kernels print, host functions |
+//!
+//! Bodies of posted and of quick calls run on the ring reader's thread, those of blocking calls on
+//! the thread that mirrors the guest's. All that they share stands in `Shared`, under locks that
+//! are never held across a call of the driver that may take long.
 
 use std::path::Path;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::driver::Driver;
-use super::executor::{Command, Engine, EngineError, Executor, Session};
+use cudarc::driver::sys::{CUcontext, CUdevice};
+
+use super::driver::{CuError, Driver};
+use super::executor::{Command, Engine, EngineError, Executor, Pending, Session};
+use super::region::{Region, RegionKind};
 use super::reply::ReplyTo;
+use cx::Cx;
+use handles::{Real, Tables};
+use memory::Memory;
 
-const CUDA_ERROR_NOT_SUPPORTED: u32 = 801;
+mod blob;
+mod context;
+mod copy;
+mod cx;
+mod dispatch;
+mod facts;
+#[path = "generated/dispatch.rs"]
+mod generated;
+mod handles;
+mod host;
+mod hostfunc;
+mod image;
+mod launch;
+mod memory;
+mod module;
+mod output;
+mod pending;
+mod stream;
 
-/// Loads a driver library and makes it warm.
+/// `CU_STREAM_CAPTURE_MODE_RELAXED`.
+const CAPTURE_MODE_RELAXED: u32 = 2;
+
+/// Loads a driver library and makes it warm: initialised, with the first device's primary context.
 pub fn open(library: &Path) -> Result<Box<dyn Engine>, EngineError> {
+    let output = output::Output::capture();
     let driver = Driver::open(library)?;
-    Ok(Box::new(Warm { driver }))
+    let failed = |call, error: CuError| EngineError::Call {
+        path: driver.path().to_owned(),
+        call,
+        result: error.0,
+    };
+    let (mut devices, mut context) = (0, std::ptr::null_mut());
+    // SAFETY: the pointers are those of locals.
+    unsafe {
+        driver.cuInit(0).map_err(|error| failed("cuInit", error))?;
+        driver
+            .cuDeviceGetCount(&mut devices)
+            .map_err(|error| failed("cuDeviceGetCount", error))?;
+        driver
+            .cuDevicePrimaryCtxRetain(&mut context, 0)
+            .map_err(|error| failed("cuDevicePrimaryCtxRetain", error))?;
+    }
+    let memory = Memory::new(&driver, devices)?;
+    Ok(Box::new(Warm { driver, devices, context: Real(context), memory, output }))
 }
 
 struct Warm {
     driver: Driver,
+    devices: i32,
+    context: Real<CUcontext>,
+    memory: Memory,
+    output: output::Output,
 }
 
 impl Engine for Warm {
     fn begin(self: Box<Self>, session: Session) -> Result<Box<dyn Executor>, EngineError> {
-        Ok(Box::new(Calls { _driver: self.driver, session }))
+        // This thread queries streams of which some may be capturing.
+        let mut mode = CAPTURE_MODE_RELAXED;
+        // SAFETY: the pointer is that of a local. A library without captures has no modes.
+        let _ = unsafe { self.driver.cuThreadExchangeStreamCaptureMode(&mut mode) };
+        let mut primaries = vec![None; self.devices as usize];
+        primaries[0] = Some(self.context);
+        let shared = Arc::new(Shared {
+            driver: self.driver,
+            session,
+            devices: self.devices,
+            tables: Mutex::default(),
+            memory: self.memory,
+            generation: AtomicU64::new(0),
+            primaries: Mutex::new(primaries),
+            blobs: Mutex::default(),
+            output: Mutex::new(self.output),
+            host_funcs: Arc::default(),
+            registered: Mutex::default(),
+        });
+        let waits = pending::Waits::default();
+        Ok(Box::new(Calls { shared, waits, arena: None, async_frees: Default::default() }))
     }
 }
 
-struct Calls {
-    _driver: Driver,
+/// What all threads of the worker share.
+struct Shared {
+    driver: Driver,
     session: Session,
+    devices: CUdevice,
+    tables: Mutex<Tables>,
+    memory: Memory,
+    /// Counts contexts that have ended.
+    generation: AtomicU64,
+    /// By device: its primary context, while the worker retains it. The guest sees it active only
+    /// once it has retained it itself.
+    primaries: Mutex<Vec<Option<Real<CUcontext>>>>,
+    blobs: Mutex<blob::Blobs>,
+    output: Mutex<output::Output>,
+    host_funcs: Arc<hostfunc::HostFuncs>,
+    registered: Mutex<host::Registered>,
+}
+
+/// The executor: what only the ring reader's thread touches.
+struct Calls {
+    shared: Arc<Shared>,
+    waits: pending::Waits,
+    arena: Option<copy::Arena>,
+    async_frees: memory::AsyncFrees,
+}
+
+impl Calls {
+    /// Runs a job on the thread that mirrors a guest thread, with its context.
+    fn job(&self, thread: u32, ctx: u64, job: impl FnOnce(&Cx<'_>) + Send + 'static) {
+        let shared = self.shared.clone();
+        let done = self.shared.session.mirrors.run(thread, move || {
+            job(&Cx { shared: &shared, thread, ctx });
+        });
+        if let Err(error) = done {
+            tracing::warn!(session = self.shared.session.label, "{error}");
+        }
+    }
+
+    /// As `job`, for one that answers a command.
+    fn on_mirror(
+        &self,
+        thread: u32,
+        ctx: u64,
+        reply: ReplyTo,
+        job: impl FnOnce(&Cx<'_>, ReplyTo) + Send + 'static,
+    ) {
+        self.job(thread, ctx, move |cx| job(cx, reply));
+    }
 }
 
 impl Executor for Calls {
     fn execute(&mut self, command: &Command<'_>, reply: ReplyTo) {
-        tracing::warn!(session = self.session.label, "no call has number {}", command.opcode);
-        reply.finish(CUDA_ERROR_NOT_SUPPORTED, &[]);
+        generated::dispatch(self, command, reply);
     }
+
+    fn poll(&mut self) -> Pending {
+        self.answer_host_funcs();
+        let frees = self.poll_async_frees();
+        match self.poll_waits() {
+            Pending::Nothing => frees,
+            pending => pending,
+        }
+    }
+
+    fn region_attached(&mut self, region: &Arc<Region>, arena: usize) {
+        if region.kind() == RegionKind::Ring {
+            self.arena = Some(copy::Arena::new(&self.shared, region.clone(), arena));
+        }
+    }
+
+    fn region_detaching(&mut self, region: Arc<Region>) {
+        if region.kind() == RegionKind::Ring {
+            self.arena = None;
+        }
+        self.detach(region);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|error| error.into_inner())
 }

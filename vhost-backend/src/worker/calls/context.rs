@@ -1,0 +1,193 @@
+//! Contexts.
+
+use std::sync::atomic::Ordering;
+
+use cudarc::driver::sys::CUdevice;
+use protocol::calls as api;
+
+use super::cx::Cx;
+use super::dispatch::number;
+use super::handles::{Context, Real};
+use super::{Calls, ReplyTo, lock};
+use crate::worker::driver::{CuError, CuResult};
+
+/// Flags of a context that mean something here: LMEM_RESIZE_TO_MAX and SYNC_MEMOPS. How a thread
+/// waits is the guest library's business; core dumps are not written on a guest's word.
+const CONTEXT_FLAGS: u32 = 0x10 | 0x80;
+
+/// `CU_LIMIT_STACK_SIZE` to `CU_LIMIT_PERSISTING_L2_CACHE_SIZE`.
+const LIMITS: u32 = 7;
+const LIMIT_PRINTF_FIFO_SIZE: u32 = 1;
+const LIMIT_MALLOC_HEAP_SIZE: u32 = 2;
+/// More than this can't be kept until the guest fetches it.
+const MAX_PRINTF_FIFO: usize = 64 << 20;
+
+impl Cx<'_> {
+    fn check_device(&self, device: CUdevice) -> CuResult {
+        if (0..self.shared.devices).contains(&device) { Ok(()) } else { Err(CuError::INVALID_DEVICE) }
+    }
+
+    pub(super) fn vcuda_primary_ctx_retain(&self, call: api::VcudaPrimaryCtxRetain) -> CuResult {
+        self.check_device(call.dev)?;
+        let mut primaries = lock(&self.shared.primaries);
+        {
+            let tables = lock(&self.shared.tables);
+            tables.contexts.vacant(call.ctx)?;
+            if tables.contexts.iter().any(|(_, c)| c.primary && c.device == call.dev) {
+                return Err(CuError::INVALID_VALUE);
+            }
+        }
+        let slot = &mut primaries[call.dev as usize];
+        let real = match *slot {
+            Some(real) => real,
+            None => {
+                let mut context = std::ptr::null_mut();
+                // SAFETY: the pointer is that of a local.
+                unsafe { self.driver().cuDevicePrimaryCtxRetain(&mut context, call.dev)? };
+                *slot = Some(Real(context));
+                Real(context)
+            }
+        };
+        let context = Context { real, device: call.dev, primary: true };
+        lock(&self.shared.tables).contexts.insert(call.ctx, context);
+        Ok(())
+    }
+
+    pub(super) fn vcuda_primary_ctx_set_flags(
+        &self,
+        call: api::VcudaPrimaryCtxSetFlags,
+    ) -> CuResult {
+        self.check_device(call.dev)?;
+        let flags = call.flags & CONTEXT_FLAGS;
+        // SAFETY: no pointers.
+        unsafe { self.driver().cuDevicePrimaryCtxSetFlags(call.dev, flags) }
+    }
+
+    pub(super) fn vcuda_ctx_create(&self, call: api::VcudaCtxCreate) -> CuResult {
+        self.check_device(call.dev)?;
+        lock(&self.shared.tables).contexts.vacant(call.ctx)?;
+        let mut context = std::ptr::null_mut();
+        // SAFETY: the pointer is that of a local.
+        unsafe { self.driver().cuCtxCreate(&mut context, call.flags & CONTEXT_FLAGS, call.dev)? };
+        let context = Context { real: Real(context), device: call.dev, primary: false };
+        lock(&self.shared.tables).contexts.insert(call.ctx, context);
+        // The new context is current on this thread, which is not what was noted.
+        self.shared.generation.fetch_add(1, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// Ends a context, after what was left to be freed in it.
+    fn end_context(&self, id: u64) -> CuResult {
+        let context = lock(&self.shared.tables).forget_context(id)?;
+        self.shared.generation.fetch_add(1, Ordering::AcqRel);
+        let ended = if context.primary {
+            let mut primaries = lock(&self.shared.primaries);
+            primaries[context.device as usize] = None;
+            // SAFETY: the worker retained it once.
+            unsafe { self.driver().cuDevicePrimaryCtxRelease(context.device) }
+        } else {
+            // SAFETY: the context was live, and nobody can name it any more.
+            unsafe { self.driver().cuCtxDestroy(context.real.0) }
+        };
+        self.free_all_of(id);
+        self.forget_globals_of_context(id);
+        ended
+    }
+
+    pub(super) fn cu_ctx_set_limit(&self, call: api::CuCtxSetLimit) -> CuResult {
+        self.enter()?;
+        if call.limit >= LIMITS
+            || (call.limit == LIMIT_PRINTF_FIFO_SIZE && call.value > MAX_PRINTF_FIFO)
+        {
+            return Err(CuError::INVALID_VALUE);
+        }
+        if call.limit != LIMIT_MALLOC_HEAP_SIZE {
+            // SAFETY: no pointers.
+            return unsafe { self.driver().cuCtxSetLimit(call.limit, call.value) };
+        }
+        self.set_heap(call.value)
+    }
+
+    /// The heap of kernels' malloc is device memory, which the account must have room for.
+    fn set_heap(&self, bytes: usize) -> CuResult {
+        let mut before = 0;
+        // SAFETY: the pointer is that of a local.
+        unsafe { self.driver().cuCtxGetLimit(&mut before, LIMIT_MALLOC_HEAP_SIZE)? };
+        let ledger = &self.shared.session.ledger;
+        let more = bytes.saturating_sub(before) as u64;
+        if more > 0 {
+            ledger.reserve(more).map_err(|_| CuError::OUT_OF_MEMORY)?;
+        }
+        // SAFETY: no pointers.
+        let set = unsafe { self.driver().cuCtxSetLimit(LIMIT_MALLOC_HEAP_SIZE, bytes) };
+        if set.is_err() && more > 0 {
+            ledger.release(more);
+        }
+        set
+    }
+}
+
+impl Calls {
+    pub(super) fn vcuda_primary_ctx_release(
+        &mut self,
+        cx: &Cx<'_>,
+        call: api::VcudaPrimaryCtxRelease,
+        reply: ReplyTo,
+    ) {
+        self.end(cx, call.ctx, |context| context.primary && context.device == call.dev, reply);
+    }
+
+    pub(super) fn vcuda_primary_ctx_reset(
+        &mut self,
+        cx: &Cx<'_>,
+        call: api::VcudaPrimaryCtxReset,
+        reply: ReplyTo,
+    ) {
+        let of_device = |context: &Context| context.primary && context.device == call.dev;
+        let id = lock(&self.shared.tables)
+            .contexts
+            .iter()
+            .find_map(|(id, context)| of_device(context).then_some(id));
+        match id {
+            Some(id) => self.end(cx, id, of_device, reply),
+            None => reply.finish(number(cx.check_device(call.dev)), &[]),
+        }
+    }
+
+    pub(super) fn vcuda_ctx_destroy(
+        &mut self,
+        cx: &Cx<'_>,
+        call: api::VcudaCtxDestroy,
+        reply: ReplyTo,
+    ) {
+        self.end(cx, call.ctx, |context| !context.primary, reply);
+    }
+
+    /// Ends a context with all that is in it.
+    fn end(
+        &mut self,
+        cx: &Cx<'_>,
+        id: u64,
+        is_meant: impl FnOnce(&Context) -> bool,
+        reply: ReplyTo,
+    ) {
+        if !lock(&self.shared.tables).contexts.get(id).is_ok_and(is_meant) {
+            reply.finish(CuError::INVALID_CONTEXT.0, &[]);
+            return;
+        }
+        let mut freeing = self.end_waits_of(id);
+        freeing.extend(self.end_async_frees_of(id).into_iter().map(|freeing| (freeing, None)));
+        self.on_mirror(cx.thread, 0, reply, move |cx, reply| {
+            let ended = cx.end_context(id);
+            for (freeing, waiting) in freeing {
+                if let Some(mapping) = cx.freed(freeing) {
+                    cx.give_back(mapping);
+                }
+                if let Some(waiting) = waiting {
+                    waiting.finish(0, &[]);
+                }
+            }
+            reply.finish(number(ended), &[]);
+        });
+    }
+}

@@ -1,0 +1,166 @@
+//! What a call's body works with: the session, the guest thread, and its current context.
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use cudarc::driver::sys::{CUdevice, CUevent, CUfunction, CUkernel, CUlibrary, CUstream};
+
+use super::handles::{Real, ThreadStream};
+use super::{Shared, lock};
+use crate::worker::driver::{CuError, CuResult, Driver};
+
+/// Per-thread default streams of one session at most; past it, idle ones are given up.
+const MAX_THREAD_STREAMS: usize = 1024;
+/// `CU_STREAM_LEGACY` and `CU_STREAM_PER_THREAD`, as ids.
+const LEGACY: u64 = 1;
+const PER_THREAD: u64 = 2;
+
+/// The context that is current on a thread of the worker.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Current {
+    ctx: u64,
+    device: CUdevice,
+    /// `Shared::generation` when it was set: a context that has ended since may not be used.
+    generation: u64,
+}
+
+thread_local! {
+    static CURRENT: Cell<Current> =
+        const { Cell::new(Current { ctx: 0, device: -1, generation: u64::MAX }) };
+}
+
+/// A context that is current.
+#[derive(Clone, Copy)]
+pub(super) struct Entered {
+    pub device: CUdevice,
+}
+
+/// One command's surroundings.
+#[derive(Clone, Copy)]
+pub(super) struct Cx<'a> {
+    pub shared: &'a Arc<Shared>,
+    /// The guest thread.
+    pub thread: u32,
+    /// Its current context's id; 0 for none.
+    pub ctx: u64,
+}
+
+impl<'a> Cx<'a> {
+    pub(super) fn driver(&self) -> &'a Driver {
+        &self.shared.driver
+    }
+
+    /// The same, with another context current.
+    pub(super) fn within(&self, ctx: u64) -> Self {
+        Self { ctx, ..*self }
+    }
+
+    /// Makes the guest thread's context current on this thread, if it is not.
+    pub(super) fn enter(&self) -> CuResult<Entered> {
+        let generation = self.shared.generation.load(Ordering::Acquire);
+        let current = CURRENT.get();
+        if current.ctx == self.ctx && current.generation == generation && self.ctx != 0 {
+            return Ok(Entered { device: current.device });
+        }
+        self.switch(generation)
+    }
+
+    /// As [`Cx::enter`], for calls that also work without a context, or say themselves that they
+    /// don't.
+    pub(super) fn enter_any(&self) -> CuResult {
+        if self.ctx != 0 {
+            return self.enter().map(|_| ());
+        }
+        if CURRENT.get().ctx != 0 {
+            CURRENT.set(Current { ctx: 0, device: -1, generation: u64::MAX });
+            // SAFETY: null is no context.
+            unsafe { self.driver().cuCtxSetCurrent(std::ptr::null_mut())? };
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn switch(&self, generation: u64) -> CuResult<Entered> {
+        let (real, device) = {
+            let tables = lock(&self.shared.tables);
+            let context =
+                tables.contexts.get(self.ctx).map_err(|_| CuError::INVALID_CONTEXT)?;
+            (context.real, context.device)
+        };
+        // SAFETY: the context was live a moment ago; a guest that destroys it at the same time
+        // does the same natively.
+        unsafe { self.driver().cuCtxSetCurrent(real.0)? };
+        CURRENT.set(Current { ctx: self.ctx, device, generation });
+        Ok(Entered { device })
+    }
+
+    /// A stream, and the context that it is of; the current context must be entered. To be called
+    /// on the ring reader's thread only, which alone decides that a stream is empty.
+    pub(super) fn stream_of(&self, id: u64) -> CuResult<(CUstream, u64)> {
+        match id {
+            0 | LEGACY => Ok((std::ptr::null_mut(), self.ctx)),
+            PER_THREAD => Ok((self.thread_stream()?, self.ctx)),
+            _ => {
+                let mut tables = lock(&self.shared.tables);
+                let stream = tables.streams.get_mut(id)?;
+                stream.used = true;
+                Ok((stream.real.0, stream.ctx))
+            }
+        }
+    }
+
+    pub(super) fn stream(&self, id: u64) -> CuResult<CUstream> {
+        self.stream_of(id).map(|(stream, _)| stream)
+    }
+
+    /// The guest thread's own default stream in the current context.
+    fn thread_stream(&self) -> CuResult<CUstream> {
+        let key = ThreadStream { thread: self.thread, ctx: self.ctx };
+        let mut tables = lock(&self.shared.tables);
+        if let Some(stream) = tables.thread_streams.get(&key) {
+            return Ok(stream.0);
+        }
+        if tables.thread_streams.len() >= MAX_THREAD_STREAMS {
+            // A stream with nothing in it can be made anew when its thread comes back.
+            let driver = self.driver();
+            tables.thread_streams.retain(|_, stream| {
+                // SAFETY: a stream that was made here and is destroyed once.
+                unsafe {
+                    driver.cuStreamQuery(stream.0).is_err()
+                        || driver.cuStreamDestroy(stream.0).is_err()
+                }
+            });
+            if tables.thread_streams.len() >= MAX_THREAD_STREAMS {
+                return Err(CuError::OUT_OF_MEMORY);
+            }
+        }
+        let mut stream = std::ptr::null_mut();
+        // SAFETY: the pointer is that of a local.
+        unsafe { self.driver().cuStreamCreateWithPriority(&mut stream, 0, 0)? };
+        tables.thread_streams.insert(key, Real(stream));
+        Ok(stream)
+    }
+
+    pub(super) fn event(&self, id: u64) -> CuResult<CUevent> {
+        Ok(lock(&self.shared.tables).events.get(id)?.real.0)
+    }
+
+    pub(super) fn library(&self, id: u64) -> CuResult<CUlibrary> {
+        Ok(lock(&self.shared.tables).libraries.get(id)?.0)
+    }
+
+    pub(super) fn kernel(&self, id: u64) -> CuResult<CUkernel> {
+        lock(&self.shared.tables).kernel(id)
+    }
+
+    /// A function, or a kernel as the calls that take both want it.
+    pub(super) fn func(&self, id: u64) -> CuResult<CUfunction> {
+        lock(&self.shared.tables).func(id)
+    }
+
+    /// Refuses addresses that this session has no memory at.
+    pub(super) fn check(&self, addr: u64, len: u64) -> CuResult {
+        self.shared.memory.check(addr, len)
+    }
+}

@@ -1,0 +1,258 @@
+//! Which addresses of the window hold what: bookkeeping only, no driver.
+//!
+//! Requests of up to half a granule are cut from slabs of one granule; larger ones are mapped on
+//! their own. A slab belongs to one context, and goes as soon as nothing of it is in use.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::extents::Extents;
+use super::spans::Spans;
+
+/// The window for device memory: the same addresses in the guest process.
+pub(in super::super) const WINDOW: Range<u64> = 0x2000_0000_0000..0x2400_0000_0000;
+/// What CUDA's own allocator aligns to, as seen on every device.
+const ALIGN: u64 = 512;
+/// Allocations of one session: each costs the worker some memory of its own.
+const MAX_ALLOCATIONS: usize = 1 << 21;
+
+/// Physical memory, mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) struct Mapping {
+    pub addr: u64,
+    /// A multiple of the granule.
+    pub len: u64,
+    /// CUmemGenericAllocationHandle.
+    pub handle: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Own(Mapping),
+    Piece { slab: u64, len: u64 },
+}
+
+/// An allocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) struct Live {
+    pub ctx: u64,
+    place: Place,
+}
+
+/// An allocation that the guest has freed, and whose bytes may still be in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(in super::super) struct Freeing {
+    pub addr: u64,
+    pub len: u64,
+    live: Live,
+}
+
+impl Freeing {
+    /// The context that it was allocated in.
+    pub(in super::super) fn ctx(&self) -> u64 {
+        self.live.ctx
+    }
+}
+
+struct Slab {
+    ctx: u64,
+    free: Extents,
+    mapping: Mapping,
+}
+
+/// The window's bookkeeping.
+pub(in super::super) struct Plan {
+    granule: u64,
+    window: Extents,
+    slabs: BTreeMap<u64, Slab>,
+    live: Spans<Live>,
+}
+
+impl Plan {
+    pub(in super::super) fn new(granule: u64) -> Self {
+        Self {
+            granule,
+            window: Extents::new(WINDOW.start, WINDOW.end - WINDOW.start),
+            slabs: BTreeMap::new(),
+            live: Spans::default(),
+        }
+    }
+
+    /// Whether a request is cut from a slab.
+    pub(in super::super) fn is_small(&self, len: u64) -> bool {
+        len <= self.granule / 2
+    }
+
+    /// What a request takes when it is mapped (a new slab, for a small one).
+    pub(in super::super) fn physical(&self, len: u64) -> Option<u64> {
+        if self.is_small(len) { Some(self.granule) } else { len.checked_next_multiple_of(self.granule) }
+    }
+
+    /// Cuts a small request from a slab that exists.
+    pub(in super::super) fn piece(&mut self, ctx: u64, len: u64) -> Option<u64> {
+        let rounded = len.next_multiple_of(ALIGN);
+        let mut slabs = self.slabs.iter_mut().filter(|(_, slab)| slab.ctx == ctx);
+        let (slab, addr) =
+            slabs.find_map(|(base, slab)| slab.free.take(rounded).map(|addr| (*base, addr)))?;
+        self.live.insert(addr, len, Live { ctx, place: Place::Piece { slab, len: rounded } });
+        Some(addr)
+    }
+
+    /// Whether one allocation more may be listed.
+    pub(in super::super) fn has_room(&self) -> bool {
+        self.live.len() < MAX_ALLOCATIONS
+    }
+
+    /// Addresses for a mapping, and an unmapped granule after them, so that running past the end
+    /// faults.
+    pub(in super::super) fn addresses(&mut self, physical: u64) -> Option<u64> {
+        self.window.take(physical.checked_add(self.granule)?)
+    }
+
+    /// Gives back what `addresses` gave.
+    pub(in super::super) fn give_addresses(&mut self, addr: u64, physical: u64) {
+        self.window.give(addr, physical + self.granule);
+    }
+
+    /// Lists a request of `len` bytes that has its own mapping, or a new slab and a piece of it.
+    pub(in super::super) fn mapped(&mut self, ctx: u64, len: u64, mapping: Mapping) -> u64 {
+        if self.is_small(len) {
+            let free = Extents::new(mapping.addr, mapping.len);
+            self.slabs.insert(mapping.addr, Slab { ctx, free, mapping });
+            return self.piece(ctx, len).expect("a new slab has room for a small request");
+        }
+        self.live.insert(mapping.addr, len, Live { ctx, place: Place::Own(mapping) });
+        mapping.addr
+    }
+
+    /// The guest frees: from now on no call may name these bytes.
+    pub(in super::super) fn take(&mut self, addr: u64) -> Option<Freeing> {
+        let (len, live) = self.live.remove(addr)?;
+        Some(Freeing { addr, len, live })
+    }
+
+    /// The guest gets bytes that it freed on the same stream, before anything else had them.
+    pub(in super::super) fn untake(&mut self, freeing: Freeing) -> u64 {
+        self.live.insert(freeing.addr, freeing.len, freeing.live);
+        freeing.addr
+    }
+
+    /// Nothing uses these bytes any more. What must be unmapped, if that was the last of it.
+    pub(in super::super) fn ended(&mut self, freeing: Freeing) -> Option<Mapping> {
+        match freeing.live.place {
+            Place::Own(mapping) => Some(mapping),
+            Place::Piece { slab: base, len } => {
+                let slab = self.slabs.get_mut(&base)?;
+                slab.free.give(freeing.addr, len);
+                if !slab.free.is_all(base, slab.mapping.len) {
+                    return None;
+                }
+                self.slabs.remove(&base).map(|slab| slab.mapping)
+            }
+        }
+    }
+
+    /// Allocations of a context, which end with it.
+    pub(in super::super) fn of_context(&self, ctx: u64) -> Vec<u64> {
+        self.live.starts(|live| live.ctx == ctx)
+    }
+
+    /// Whether a call may name these bytes.
+    pub(in super::super) fn covers(&self, addr: u64, len: u64) -> bool {
+        self.live.covers(addr, len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const MIB: u64 = 1 << 20;
+
+    /// What the driver's part does, without a driver.
+    fn alloc(plan: &mut Plan, len: u64, mapped: &mut u64) -> u64 {
+        if plan.is_small(len)
+            && let Some(addr) = plan.piece(1, len)
+        {
+            return addr;
+        }
+        let physical = plan.physical(len).unwrap();
+        let addr = plan.addresses(physical).unwrap();
+        *mapped += physical;
+        plan.mapped(1, len, Mapping { addr, len: physical, handle: 0 })
+    }
+
+    fn free(plan: &mut Plan, addr: u64, mapped: &mut u64) {
+        let freeing = plan.take(addr).unwrap();
+        if let Some(mapping) = plan.ended(freeing) {
+            plan.give_addresses(mapping.addr, mapping.len);
+            *mapped -= mapping.len;
+        }
+    }
+
+    #[test]
+    fn small_requests_share_a_granule_and_large_ones_do_not() {
+        let (mut plan, mut mapped) = (Plan::new(2 * MIB), 0);
+        let a = alloc(&mut plan, 100, &mut mapped);
+        let b = alloc(&mut plan, MIB, &mut mapped);
+        assert_eq!((a % 512, b % 512, mapped), (0, 0, 2 * MIB));
+        let c = alloc(&mut plan, 3 * MIB, &mut mapped);
+        assert_eq!((c % (2 * MIB), mapped), (0, 6 * MIB));
+        assert!(plan.covers(c, 3 * MIB) && !plan.covers(c, 3 * MIB + 1));
+        free(&mut plan, c, &mut mapped);
+        assert!(!plan.covers(c, 1));
+        free(&mut plan, a, &mut mapped);
+        assert_eq!(mapped, 2 * MIB);
+        free(&mut plan, b, &mut mapped);
+        assert_eq!(mapped, 0);
+        assert_eq!(plan.take(b), None);
+    }
+
+    #[test]
+    fn freed_bytes_are_not_given_out_before_their_use_has_ended() {
+        let (mut plan, mut mapped) = (Plan::new(2 * MIB), 0);
+        let a = alloc(&mut plan, 512, &mut mapped);
+        let freeing = plan.take(a).unwrap();
+        assert_ne!(alloc(&mut plan, 512, &mut mapped), a);
+        assert_eq!(plan.ended(freeing), None);
+        assert_eq!(alloc(&mut plan, 512, &mut mapped), a);
+    }
+
+    #[test]
+    fn contexts_share_no_slab() {
+        let mut plan = Plan::new(2 * MIB);
+        let addr = plan.addresses(2 * MIB).unwrap();
+        plan.mapped(1, 512, Mapping { addr, len: 2 * MIB, handle: 0 });
+        assert_eq!(plan.piece(2, 512), None);
+        assert!(plan.piece(1, 512).is_some());
+    }
+
+    proptest! {
+        #[test]
+        fn live_bytes_never_overlap_and_all_comes_back(
+            steps in prop::collection::vec((1u64..6 * MIB, any::<bool>(), any::<prop::sample::Index>()), 1..150),
+        ) {
+            let (mut plan, mut mapped) = (Plan::new(2 * MIB), 0);
+            let mut live: Vec<(u64, u64)> = Vec::new();
+            for (len, give, which) in steps {
+                let len = if give { len / 4096 + 1 } else { len };
+                if give && !live.is_empty() {
+                    let (addr, _) = live.swap_remove(which.index(live.len()));
+                    free(&mut plan, addr, &mut mapped);
+                } else {
+                    let addr = alloc(&mut plan, len, &mut mapped);
+                    prop_assert!(WINDOW.contains(&addr) && WINDOW.contains(&(addr + len - 1)));
+                    prop_assert!(live.iter().all(|(a, l)| addr + len <= *a || a + l <= addr));
+                    live.push((addr, len));
+                }
+            }
+            for (addr, _) in live {
+                free(&mut plan, addr, &mut mapped);
+            }
+            prop_assert_eq!(mapped, 0);
+            prop_assert!(plan.window.is_all(WINDOW.start, WINDOW.end - WINDOW.start));
+        }
+    }
+}

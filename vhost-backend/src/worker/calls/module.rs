@@ -1,0 +1,355 @@
+//! Modules, libraries, and what they hold.
+
+use std::ffi::{CStr, CString};
+use std::sync::Arc;
+
+use cudarc::driver::sys::{CUfunction, CUkernel};
+use protocol::calls as api;
+
+use super::cx::Cx;
+use super::handles::{Function, Layout, Module, Owner, Real};
+use super::image::Jit;
+use super::lock;
+use super::memory::Foreign;
+use crate::worker::driver::{CuError, CuResult};
+
+/// Parameters of a kernel: more don't fit in what a launch can pass.
+const MAX_PARAMETERS: usize = 4096;
+/// Bytes of a kernel's parameters; the hardware's limit is 32,764.
+const MAX_PARAMETER_BYTES: usize = 32 << 10;
+/// Kernels of a library that are listed by name.
+const MAX_NAMES: u32 = 1 << 16;
+
+fn c_name(name: &[u8]) -> CuResult<CString> {
+    CString::new(name).map_err(|_| CuError::INVALID_VALUE)
+}
+
+/// Asks for one parameter after another, until the driver says that there is no such one.
+fn layout(ask: impl Fn(usize, &mut usize, &mut usize) -> CuResult) -> CuResult<Layout> {
+    let mut parameters = Vec::new();
+    while parameters.len() < MAX_PARAMETERS {
+        let (mut offset, mut size) = (0, 0);
+        match ask(parameters.len(), &mut offset, &mut size) {
+            Ok(()) if offset.saturating_add(size) <= MAX_PARAMETER_BYTES => {
+                parameters.push((offset as u32, size as u32));
+            }
+            Ok(()) => return Err(CuError::INVALID_IMAGE),
+            Err(CuError::INVALID_VALUE) => return Ok(Some(Arc::from(parameters))),
+            Err(CuError::NOT_SUPPORTED) if parameters.is_empty() => return Ok(None),
+            Err(error) => return Err(error),
+        }
+    }
+    Err(CuError::INVALID_IMAGE)
+}
+
+/// As the API table has it.
+fn layout_bytes(layout: &Layout) -> Vec<u8> {
+    let parameters = layout.as_deref().unwrap_or_default();
+    parameters
+        .iter()
+        .flat_map(|(offset, size)| [u64::from(*offset), u64::from(*size)])
+        .flat_map(u64::to_le_bytes)
+        .collect()
+}
+
+impl Cx<'_> {
+    fn function_layout(&self, function: CUfunction) -> CuResult<Layout> {
+        // SAFETY: a live function; the pointers are those of locals.
+        layout(|index, offset, size| unsafe {
+            self.driver().cuFuncGetParamInfo(function, index, offset, size)
+        })
+    }
+
+    fn kernel_layout(&self, kernel: CUkernel) -> CuResult<Layout> {
+        // SAFETY: a live kernel; the pointers are those of locals.
+        layout(|index, offset, size| unsafe {
+            self.driver().cuKernelGetParamInfo(kernel, index, offset, size)
+        })
+    }
+
+    fn vacant_function(&self, id: u64) -> CuResult {
+        lock(&self.shared.tables).functions.vacant(id)
+    }
+
+    pub(super) fn vcuda_module_load(
+        &self,
+        call: api::VcudaModuleLoad<'_>,
+    ) -> (CuResult, api::VcudaModuleLoadAnswer) {
+        let mut answer = api::VcudaModuleLoadAnswer::default();
+        let result = self.enter().and_then(|_| {
+            let image = self.image(call.blob, call.image)?;
+            let mut jit = Jit::new(call.options, call.log_max)?;
+            lock(&self.shared.tables).modules.vacant(call.module)?;
+            let mut module = std::ptr::null_mut();
+            let (count, options, values) = jit.parts();
+            // SAFETY: the image is private, complete and followed by zeros; the options are
+            // plain values and the logs' buffers, which live until `logs`.
+            let loaded = unsafe {
+                self.driver().cuModuleLoadDataEx(&mut module, image.as_ptr(), count, options, values)
+            };
+            (answer.error, answer.info) = jit.logs();
+            loaded?;
+            let module = Module { real: Real(module), ctx: self.ctx, library: None };
+            lock(&self.shared.tables).modules.insert(call.module, module);
+            Ok(())
+        });
+        (result, answer)
+    }
+
+    pub(super) fn cu_module_unload(&self, call: api::CuModuleUnload) -> CuResult {
+        self.enter_any()?;
+        let module = {
+            let mut tables = lock(&self.shared.tables);
+            if tables.modules.get(call.hmod)?.library.is_some() {
+                return Err(CuError::INVALID_HANDLE);
+            }
+            tables.functions.remove_where(
+                |f| matches!(f.owner, Owner::Module { id, .. } if id == call.hmod),
+            );
+            tables.modules.remove(call.hmod)?
+        };
+        self.forget_globals(
+            |global| matches!(global, Foreign::Global { module: Some(id), .. } if *id == call.hmod),
+        );
+        // SAFETY: the module was live, and nobody can name it any more.
+        unsafe { self.driver().cuModuleUnload(module.real.0) }
+    }
+
+    fn forget_globals(&self, gone: impl Fn(&Foreign) -> bool) {
+        let mut foreign = lock(&self.shared.memory.foreign);
+        for start in foreign.starts(gone) {
+            foreign.remove(start);
+        }
+    }
+
+    /// The variables of a context's modules end with it.
+    pub(super) fn forget_globals_of_context(&self, ended: u64) {
+        self.forget_globals(|global| matches!(global, Foreign::Global { ctx, .. } if *ctx == ended));
+    }
+
+    pub(super) fn vcuda_module_get_function(
+        &self,
+        call: api::VcudaModuleGetFunction<'_>,
+    ) -> CuResult<api::VcudaModuleGetFunctionAnswer> {
+        self.enter()?;
+        let name = c_name(call.name)?;
+        self.vacant_function(call.hfunc)?;
+        let module = *lock(&self.shared.tables).modules.get(call.hmod)?;
+        let mut function = std::ptr::null_mut();
+        // SAFETY: a live module; the pointers are those of locals.
+        unsafe {
+            self.driver().cuModuleGetFunction(&mut function, module.real.0, name.as_ptr())?;
+        }
+        let layout = self.function_layout(function)?;
+        let bytes = layout_bytes(&layout);
+        let owner = match module.library {
+            Some(id) => Owner::Library { id, ctx: module.ctx },
+            None => Owner::Module { id: call.hmod, ctx: module.ctx },
+        };
+        let function = Function { real: Real(function), is_kernel: false, layout, owner };
+        lock(&self.shared.tables).functions.insert(call.hfunc, function);
+        Ok(api::VcudaModuleGetFunctionAnswer { layout: bytes })
+    }
+
+    pub(super) fn vcuda_module_get_global(
+        &self,
+        call: api::VcudaModuleGetGlobal<'_>,
+    ) -> CuResult<api::VcudaModuleGetGlobalAnswer> {
+        self.enter()?;
+        let name = c_name(call.name)?;
+        let module = *lock(&self.shared.tables).modules.get(call.hmod)?;
+        let (mut dptr, mut bytes) = (0, 0);
+        // SAFETY: a live module; the pointers are those of locals.
+        unsafe {
+            self.driver().cuModuleGetGlobal(&mut dptr, &mut bytes, module.real.0, name.as_ptr())?;
+        }
+        self.list_global(dptr, bytes, Some(call.hmod), module.library)?;
+        Ok(api::VcudaModuleGetGlobalAnswer { dptr, bytes })
+    }
+
+    /// From now on the session may name a variable's address.
+    fn list_global(
+        &self,
+        dptr: u64,
+        bytes: usize,
+        module: Option<u64>,
+        library: Option<u64>,
+    ) -> CuResult {
+        let global = Foreign::Global { module, library, ctx: self.ctx };
+        let mut foreign = lock(&self.shared.memory.foreign);
+        match foreign.get(dptr) {
+            Some((len, _)) if *len == bytes as u64 => return Ok(()),
+            // What stood there has been unloaded with its context.
+            Some((_, Foreign::Global { .. })) => drop(foreign.remove(dptr)),
+            _ => {}
+        }
+        if foreign.insert(dptr, bytes as u64, global) { Ok(()) } else { Err(CuError::UNKNOWN) }
+    }
+
+    pub(super) fn vcuda_library_load(
+        &self,
+        call: api::VcudaLibraryLoad<'_>,
+    ) -> (CuResult, api::VcudaLibraryLoadAnswer) {
+        let mut answer = api::VcudaLibraryLoadAnswer::default();
+        let result = self.enter_any().and_then(|()| {
+            // Its options say how the guest keeps the image, or hold pointers: nothing for here.
+            let image = self.image(call.blob, call.image)?;
+            let mut jit = Jit::new(call.options, call.log_max)?;
+            lock(&self.shared.tables).libraries.vacant(call.library)?;
+            let mut library = std::ptr::null_mut();
+            let (count, options, values) = jit.parts();
+            let null = std::ptr::null_mut();
+            // SAFETY: as in `vcuda_module_load`; there are no options of the library's.
+            let loaded = unsafe {
+                self.driver().cuLibraryLoadData(
+                    &mut library,
+                    image.as_ptr(),
+                    options,
+                    values,
+                    count,
+                    null,
+                    null.cast(),
+                    0,
+                )
+            };
+            (answer.error, answer.info) = jit.logs();
+            loaded?;
+            lock(&self.shared.tables).libraries.insert(call.library, Real(library));
+            Ok(())
+        });
+        (result, answer)
+    }
+
+    pub(super) fn cu_library_unload(&self, call: api::CuLibraryUnload) -> CuResult {
+        self.enter_any()?;
+        let library = lock(&self.shared.tables).forget_library(call.library)?;
+        self.forget_globals(
+            |g| matches!(g, Foreign::Global { library: Some(id), .. } if *id == call.library),
+        );
+        // SAFETY: the library was live, and nobody can name it any more.
+        unsafe { self.driver().cuLibraryUnload(library.0) }
+    }
+
+    pub(super) fn vcuda_library_get_kernel(
+        &self,
+        call: api::VcudaLibraryGetKernel<'_>,
+    ) -> CuResult<api::VcudaLibraryGetKernelAnswer> {
+        self.enter_any()?;
+        let name = c_name(call.name)?;
+        self.vacant_function(call.p_kernel)?;
+        let library = self.library(call.library)?;
+        let mut kernel = std::ptr::null_mut();
+        // SAFETY: a live library; the pointers are those of locals.
+        unsafe { self.driver().cuLibraryGetKernel(&mut kernel, library, name.as_ptr())? };
+        let layout = self.kernel_layout(kernel)?;
+        let bytes = layout_bytes(&layout);
+        let owner = Owner::Library { id: call.library, ctx: 0 };
+        let kernel = Function { real: Real(kernel.cast()), is_kernel: true, layout, owner };
+        lock(&self.shared.tables).functions.insert(call.p_kernel, kernel);
+        Ok(api::VcudaLibraryGetKernelAnswer { layout: bytes })
+    }
+
+    pub(super) fn cu_library_get_module(&self, call: api::CuLibraryGetModule) -> CuResult {
+        self.enter()?;
+        lock(&self.shared.tables).modules.vacant(call.p_mod)?;
+        let library = self.library(call.library)?;
+        let mut module = std::ptr::null_mut();
+        // SAFETY: a live library; the pointer is that of a local.
+        unsafe { self.driver().cuLibraryGetModule(&mut module, library)? };
+        let module = Module { real: Real(module), ctx: self.ctx, library: Some(call.library) };
+        lock(&self.shared.tables).modules.insert(call.p_mod, module);
+        Ok(())
+    }
+
+    pub(super) fn vcuda_library_get_global(
+        &self,
+        call: api::VcudaLibraryGetGlobal<'_>,
+    ) -> CuResult<api::VcudaLibraryGetGlobalAnswer> {
+        self.enter()?;
+        let name = c_name(call.name)?;
+        let library = self.library(call.library)?;
+        let (mut dptr, mut bytes) = (0, 0);
+        // SAFETY: a live library; the pointers are those of locals.
+        unsafe {
+            self.driver().cuLibraryGetGlobal(&mut dptr, &mut bytes, library, name.as_ptr())?;
+        }
+        self.list_global(dptr, bytes, None, Some(call.library))?;
+        Ok(api::VcudaLibraryGetGlobalAnswer { dptr, bytes })
+    }
+
+    pub(super) fn vcuda_library_kernel_names(
+        &self,
+        call: api::VcudaLibraryKernelNames,
+    ) -> CuResult<api::VcudaLibraryKernelNamesAnswer> {
+        self.enter_any()?;
+        let library = self.library(call.lib)?;
+        let mut count = 0;
+        // SAFETY: a live library; the pointer is that of a local.
+        unsafe { self.driver().cuLibraryGetKernelCount(&mut count, library)? };
+        let mut kernels = vec![std::ptr::null_mut(); count.min(MAX_NAMES) as usize];
+        let mut names = Vec::new();
+        // SAFETY: the vector has room for as many kernels as are asked for; a kernel's name is a
+        // C string that lives as long as its library.
+        unsafe {
+            let room = kernels.len() as u32;
+            self.driver().cuLibraryEnumerateKernels(kernels.as_mut_ptr(), room, library)?;
+            for kernel in kernels {
+                let mut name = std::ptr::null();
+                self.driver().cuKernelGetName(&mut name, kernel)?;
+                names.extend_from_slice(CStr::from_ptr(name).to_bytes_with_nul());
+            }
+        }
+        Ok(api::VcudaLibraryKernelNamesAnswer { names })
+    }
+
+    pub(super) fn cu_kernel_get_function(&self, call: api::CuKernelGetFunction) -> CuResult {
+        self.enter()?;
+        self.vacant_function(call.p_func)?;
+        let (kernel, layout, owner) = {
+            let tables = lock(&self.shared.tables);
+            let kernel = tables.functions.get(call.kernel)?;
+            (tables.kernel(call.kernel)?, kernel.layout.clone(), kernel.owner)
+        };
+        let owner = match owner {
+            Owner::Library { id, .. } => Owner::Library { id, ctx: self.ctx },
+            module @ Owner::Module { .. } => module,
+        };
+        let mut function = std::ptr::null_mut();
+        // SAFETY: a live kernel; the pointer is that of a local.
+        unsafe { self.driver().cuKernelGetFunction(&mut function, kernel)? };
+        let function = Function { real: Real(function), is_kernel: false, layout, owner };
+        lock(&self.shared.tables).functions.insert(call.p_func, function);
+        Ok(())
+    }
+
+    pub(super) fn cu_func_set_attribute(&self, call: api::CuFuncSetAttribute) -> CuResult {
+        self.enter()?;
+        let function = self.func(call.hfunc)?;
+        // SAFETY: a live function.
+        unsafe { self.driver().cuFuncSetAttribute(function, call.attrib, call.value) }
+    }
+
+    pub(super) fn cu_kernel_set_attribute(&self, call: api::CuKernelSetAttribute) -> CuResult {
+        self.enter_any()?;
+        let kernel = self.kernel(call.kernel)?;
+        // SAFETY: a live kernel.
+        unsafe { self.driver().cuKernelSetAttribute(call.attrib, call.val, kernel, call.dev) }
+    }
+
+    pub(super) fn cu_func_set_cache_config(&self, call: api::CuFuncSetCacheConfig) -> CuResult {
+        self.enter()?;
+        let function = self.func(call.hfunc)?;
+        // SAFETY: a live function.
+        unsafe { self.driver().cuFuncSetCacheConfig(function, call.config) }
+    }
+
+    pub(super) fn cu_kernel_set_cache_config(
+        &self,
+        call: api::CuKernelSetCacheConfig,
+    ) -> CuResult {
+        self.enter_any()?;
+        let kernel = self.kernel(call.kernel)?;
+        // SAFETY: a live kernel.
+        unsafe { self.driver().cuKernelSetCacheConfig(kernel, call.config, call.dev) }
+    }
+}

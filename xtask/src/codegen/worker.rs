@@ -1,0 +1,105 @@
+//! The worker's dispatch: from a command's number to the body of its call.
+
+use super::parse::{Direction, Entry, Param};
+use std::fmt::Write;
+
+/// Calls whose answer comes back with a failure too: the JIT's log says why.
+const ANSWER_ON_ERROR: &[&str] = &["vcudaModuleLoad", "vcudaLibraryLoad"];
+
+/// Calls that need what only the ring reader's thread has, and then perhaps something that may
+/// block: their bodies take the reply, as those of pending calls do.
+const TAKES_REPLY: &[&str] =
+    &[
+    "vcudaPrimaryCtxRelease",
+    "vcudaPrimaryCtxReset",
+    "vcudaCtxDestroy",
+    "cuMemFree_v2",
+    "cuMemAllocAsync",
+    "cuMemFreeAsync",
+];
+
+/// The code of `vhost-backend/src/worker/calls/generated/dispatch.rs`.
+pub fn generate(entries: &[Entry]) -> String {
+    let mut code = String::from(
+        "//! Made from `protocol/api.table` by `cargo xtask codegen`; not to be edited.\n\n\
+         use protocol::calls as api;\nuse protocol::codec::Answer;\n\n\
+         use super::dispatch::{blocking, decode, inline, pending, unknown};\n\
+         use super::{Calls, Command, ReplyTo};\n\n\
+         /// Executes one command.\n\
+         pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, reply: ReplyTo) {\n\
+         match command.opcode {\n",
+    );
+    for entry in entries {
+        arm(&mut code, entry);
+    }
+    code += "_ => unknown(command, reply),\n}\n}\n";
+    code
+}
+
+fn arm(code: &mut String, entry: &Entry) {
+    let ty = entry.type_name();
+    let method = entry.function_name();
+    let _ = writeln!(code, "// {}", entry.name);
+    if entry.has("pending") || TAKES_REPLY.contains(&entry.name.as_str()) {
+        let _ = writeln!(
+            code,
+            "{} => pending(calls, command, reply, |calls, cx, call: api::{ty}, reply| calls.{method}(cx, call, reply)),",
+            entry.number
+        );
+        return;
+    }
+    let how = if entry.has("blocking") { "blocking" } else { "inline" };
+    let empty = !entry.params.iter().any(|p| p.direction != Direction::Out);
+    let call = if empty && entry.has("worker") { "_" } else { "call" };
+    let answers = entry.params.iter().any(|p| p.direction == Direction::Out);
+    let out = if answers { "out" } else { "_" };
+    let _ = writeln!(code, "{} => {how}(calls, command, reply, |cx, args, {out}| {{", entry.number);
+    let _ = writeln!(code, "let {call} = decode::<api::{ty}>(args)?;");
+    if entry.has("worker") {
+        driver_call(code, entry);
+    } else if ANSWER_ON_ERROR.contains(&entry.name.as_str()) {
+        let _ = writeln!(code, "let (result, answer) = cx.{method}(call);");
+        code.push_str("answer.encode(out);\nresult\n");
+    } else if answers {
+        let _ = writeln!(code, "cx.{method}(call)?.encode(out);\nOk(())");
+    } else {
+        let _ = writeln!(code, "cx.{method}(call)");
+    }
+    code.push_str("}),\n");
+}
+
+/// The driver's function of the same name, with the arguments in the table's order.
+fn driver_call(code: &mut String, entry: &Entry) {
+    code.push_str("cx.enter_any()?;\n");
+    let outputs: Vec<&Param> =
+        entry.params.iter().filter(|p| p.direction == Direction::Out).collect();
+    let mut arguments = Vec::new();
+    for param in &entry.params {
+        let field = param.field();
+        if param.direction == Direction::Out {
+            let _ = writeln!(code, "let mut {field} = {}::default();", param.kind);
+            arguments.push(format!("&mut {field}"));
+        } else if param.is_handle() {
+            let _ = writeln!(code, "let {field} = cx.{}(call.{field})?;", param.kind);
+            arguments.push(field);
+        } else {
+            arguments.push(format!("call.{field}"));
+        }
+    }
+    code.push_str(
+        "// SAFETY: handles are live (just looked up), pointers are those of locals.\nunsafe { ",
+    );
+    // A version's suffix is the driver table's business.
+    let function = entry.name.split("_v").next().unwrap_or(&entry.name);
+    let _ = writeln!(code, "cx.driver().{function}({})?; }}", arguments.join(", "));
+    if !outputs.is_empty() {
+        let fields: Vec<String> = outputs.iter().map(|p| p.field()).collect();
+        let _ = writeln!(
+            code,
+            "api::{}Answer {{ {} }}.encode(out);",
+            entry.type_name(),
+            fields.join(", ")
+        );
+    }
+    code.push_str("Ok(())\n");
+}
