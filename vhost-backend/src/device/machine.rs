@@ -245,9 +245,8 @@ impl Machine {
             return self.answer(chain, uapi::ERR_NO_SESSION);
         };
         let bytes: u64 = session.regions.values().sum();
-        let refusal = if session.regions.contains_key(&region.id) {
-            Some(uapi::ERR_EXISTS)
-        } else if region.kind == uapi::REGION_RING && session.had_ring {
+        let second_ring = region.kind == uapi::REGION_RING && session.had_ring;
+        let refusal = if second_ring || session.regions.contains_key(&region.id) {
             Some(uapi::ERR_EXISTS)
         } else if session.regions.len() >= limits.max_regions as usize
             || bytes.saturating_add(region.len) > limits.pinned_max

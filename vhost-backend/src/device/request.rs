@@ -163,10 +163,8 @@ impl Attach {
         if attach.nr_segments > limits.max_segments || attach.len > limits.pinned_max {
             return Err(uapi::ERR_LIMIT);
         }
-        let segments: Vec<Segment> = list
-            .chunks_exact(size_of::<Segment>())
-            .filter_map(|chunk| Segment::from_bytes(chunk))
-            .collect();
+        let segments: Vec<Segment> =
+            list.chunks_exact(size_of::<Segment>()).filter_map(Segment::from_bytes).collect();
         let mut sum = 0u64;
         for segment in &segments {
             let aligned = segment.addr.is_multiple_of(PAGE) && segment.len.is_multiple_of(PAGE);
@@ -232,7 +230,7 @@ impl<'a> Submitted<'a> {
                 let room = room.saturating_sub(size_of::<uapi::Resp>());
                 let reply_len = cmd.reply_len as usize;
                 if cmd.len as usize != command.len()
-                    || command.len() % 8 != 0
+                    || !command.len().is_multiple_of(8)
                     || command.len() > limits.max_plain as usize
                     || cmd.reply != 0
                     || reply_len < size_of::<uapi::Reply>()

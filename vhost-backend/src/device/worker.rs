@@ -10,6 +10,9 @@ use crate::ipc::messages::{DeviceToWorker, WorkerToDevice};
 use crate::ipc::process::set_nonblocking;
 use crate::worker::waker::notify;
 
+/// A message with its body.
+type Message = (WorkerToDevice, Vec<u8>);
+
 /// See the module.
 pub(super) struct WorkerLink {
     pub(super) stream: OwnedFd,
@@ -81,7 +84,7 @@ impl WorkerLink {
     }
 
     /// Reads once; the messages that are whole by now. `None`: the worker is gone.
-    pub(super) fn read(&mut self) -> io::Result<Option<Vec<(WorkerToDevice, Vec<u8>)>>> {
+    pub(super) fn read(&mut self) -> io::Result<Option<Vec<Message>>> {
         match self.incoming.read(&self.stream) {
             Ok(true) => {}
             Ok(false) => return Ok(None),
@@ -89,7 +92,7 @@ impl WorkerLink {
             Err(error) => return Err(error),
         }
         let mut messages = Vec::new();
-        while let Some(message) = self.incoming.next()? {
+        while let Some(message) = self.incoming.take()? {
             messages.push(message);
         }
         Ok(Some(messages))

@@ -123,7 +123,7 @@ impl Incoming {
     }
 
     /// The next whole frame that has been read: its message and body.
-    pub fn next<T: DeserializeOwned>(&mut self) -> io::Result<Option<(T, Vec<u8>)>> {
+    pub fn take<T: DeserializeOwned>(&mut self) -> io::Result<Option<(T, Vec<u8>)>> {
         let bytes = &self.buffer[self.start..];
         let Some(prefix) = bytes.get(..PREFIX) else { return Ok(None) };
         let length = |at: usize| {

@@ -111,7 +111,7 @@ struct Control {
 
 impl Control {
     fn take(&mut self, waker: &Waker) -> io::Result<()> {
-        while let Some((message, body)) = self.incoming.next()? {
+        while let Some((message, body)) = self.incoming.take()? {
             let task = match message {
                 DeviceToWorker::Memory { slot } => {
                     let file = self.incoming.take_fd().ok_or_else(|| invalid("no descriptor"))?;

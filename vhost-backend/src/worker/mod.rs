@@ -80,7 +80,7 @@ pub fn run(broker: OwnedFd, library: &Path) -> Result<(), WorkerError> {
     };
     let executor = match engine.begin(session.clone()) {
         Ok(executor) => executor,
-        Err(error) => return Err(fail(&*lock(&broker), error.to_string())),
+        Err(error) => return Err(fail(&lock(&broker), error.to_string())),
     };
     seqpacket::send(&*lock(&broker), &ToBroker::Began, &[]).map_err(WorkerError::Broker)?;
     let spin = Duration::from_micros(spin_us.into());
