@@ -5,7 +5,7 @@ mod support;
 
 use protocol::plain::Plain;
 use protocol::uapi::{self, Event, Hdr, Resp};
-use support::{BASE, Device, FREE, Guest, create, submit, wait_for};
+use support::{BASE, Device, FREE, Guest, create, create_with, submit, wait_for};
 use vhost::VhostBackend;
 use vhost::vhost_user::VhostUserFrontend;
 
@@ -286,4 +286,95 @@ fn a_killed_broker_takes_everything_with_it() {
         stat.map_or(true, |stat| stat.contains(") Z "))
     };
     wait_for("their end", || processes.iter().all(gone));
+}
+
+#[test]
+fn a_killed_device_process_is_replaced() {
+    let device = Device::start(&[]);
+    let mut guest = Guest::connect(&device.socket);
+    assert_eq!(guest.create(1), uapi::OK);
+    let process = device.processes("vhost-device-cuda")[0];
+    // SAFETY: a signal to a process of this test.
+    unsafe { libc::kill(process as libc::pid_t, libc::SIGKILL) };
+    wait_for("another", || device.processes("vhost-device-cuda").iter().any(|p| *p != process));
+    let mut again = Guest::connect(&device.socket);
+    assert_eq!(again.create(1), uapi::OK);
+}
+
+#[test]
+fn a_worker_has_the_vms_user_and_no_way_back() {
+    let device = Device::start(&["--warm-workers", "0", "--uid", "61001", "--gid", "61002"]);
+    let mut guest = Guest::connect(&device.socket);
+    assert_eq!(guest.create(1), uapi::OK);
+    let worker = device.processes(WORKER)[0];
+    let status = std::fs::read_to_string(format!("/proc/{worker}/status")).unwrap();
+    let field = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        line.unwrap_or_default().split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(field("NoNewPrivs:"), ["1"]);
+    // Without root there is only one user for everything.
+    // SAFETY: no arguments.
+    if unsafe { libc::geteuid() } == 0 {
+        assert_eq!(field("Uid:"), ["61001"; 4]);
+        assert_eq!(field("Gid:"), ["61002"; 4]);
+        assert_eq!(field("Groups:"), [""; 0]);
+        assert_eq!(field("CapEff:"), ["0000000000000000"]);
+        let net = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/net")).unwrap();
+        assert_ne!(net(&worker.to_string()), net("self"));
+    }
+}
+
+#[test]
+fn variables_reach_the_worker_if_the_host_allows_them() {
+    let device = Device::start(&["--warm-workers", "1"]);
+    let mut guest = Guest::connect(&device.socket);
+    let env = b"CUDA_LAUNCH_BLOCKING=1\0LD_PRELOAD=/tmp/evil.so\0";
+    assert_eq!(guest.control(&create_with(1, env)), uapi::OK);
+    let environments: Vec<String> = device
+        .processes(WORKER)
+        .iter()
+        .map(|worker| std::fs::read(format!("/proc/{worker}/environ")).unwrap())
+        .map(|environment| String::from_utf8_lossy(&environment).into_owned())
+        .collect();
+    let has = |what: &str| environments.iter().filter(|env| env.contains(what)).count();
+    assert_eq!((has("CUDA_LAUNCH_BLOCKING=1\0"), has("LD_PRELOAD")), (1, 0));
+    assert_eq!(guest.control(&create_with(2, b"NO_VALUE\0")), uapi::ERR_INVALID);
+}
+
+#[test]
+fn memory_that_can_be_taken_away_is_only_for_those_who_are_alone() {
+    let device = Device::start(&[]);
+    let mut sealed = Guest::connect(&device.socket);
+    assert_eq!(sealed.create(1), uapi::OK);
+    assert!(Guest::connect_unsealed(&device.socket).set_up().is_err());
+    assert_eq!(sealed.create(2), uapi::OK);
+    drop(sealed);
+    let mut alone = None;
+    wait_for("the others' leave", || {
+        let mut guest = Guest::connect_unsealed(&device.socket);
+        let set_up = guest.set_up().is_ok();
+        alone = Some(guest);
+        set_up
+    });
+    let mut alone = alone.unwrap();
+    assert_eq!(alone.hello(1), uapi::OK);
+    assert_eq!(alone.create(1), uapi::OK);
+    assert!(Guest::connect_unsealed(&device.socket).set_up().is_err());
+    // Now it takes its memory away, under its own worker; the device is there for the next.
+    let mut ring = alone.attach_ring(1, FREE);
+    ring.push(NO_CALL, 0, 0, 0);
+    alone.truncate();
+    drop(alone);
+    wait_for("the workers' end", || device.processes(WORKER).len() <= 1);
+    let mut next = None;
+    wait_for("the device", || {
+        let mut guest = Guest::connect_unsealed(&device.socket);
+        let set_up = guest.set_up().is_ok();
+        next = Some(guest);
+        set_up
+    });
+    let mut next = next.unwrap();
+    assert_eq!(next.hello(1), uapi::OK);
+    assert_eq!(next.create(1), uapi::OK);
 }

@@ -72,6 +72,7 @@ impl BrokerError {
 
 /// Serves the VMs of a configuration until a signal ends it.
 pub fn run(config: Config) -> Result<(), BrokerError> {
+    crate::ipc::process::raise_descriptor_limit();
     // First the signals, so that none leaves a socket behind.
     let signals = service::catch_signals().map_err(BrokerError::os("cannot catch signals"))?;
     let programs = spawn::Programs::find()?;

@@ -17,6 +17,7 @@ use virtio_bindings::bindings::virtio_ring::{
 use vm_memory::{GuestAddressSpace, GuestMemoryAtomic, GuestMemoryMmap};
 use vmm_sys_util::epoll::EventSet;
 
+use super::connection::Place;
 use super::link::{Link, Mailbox};
 use super::machine::{Effect, Machine, Request};
 use super::memory::{Slots, can_shrink};
@@ -49,6 +50,7 @@ pub(super) struct Backend {
     name: String,
     limits: Limits,
     link: Arc<Link>,
+    place: Arc<Place>,
     mailbox: Arc<Mailbox>,
     quit: OwnedFd,
     more: OwnedFd,
@@ -70,6 +72,7 @@ impl Backend {
     pub(super) fn new(
         setup: &DeviceSetup,
         link: &Arc<Link>,
+        place: &Arc<Place>,
         memory: GuestMemoryAtomic<GuestMemoryMmap>,
     ) -> io::Result<Self> {
         let numbers = link.clone();
@@ -85,6 +88,7 @@ impl Backend {
             name: setup.name.clone(),
             limits: setup.limits,
             link: link.clone(),
+            place: place.clone(),
             mailbox: Mailbox::new()?,
             quit: eventfd()?,
             more: eventfd()?,
@@ -408,11 +412,11 @@ impl VhostUserBackend for Backend {
     fn update_memory(&self, memory: GuestMemoryAtomic<GuestMemoryMmap>) -> io::Result<()> {
         let mut state = self.lock();
         let memory = memory.memory();
-        if can_shrink(&memory) {
-            tracing::debug!(
-                vm = self.name,
-                "the front end's memory is not sealed against shrinking"
-            );
+        if can_shrink(&memory)
+            && let Err(why) = self.place.be_alone()
+        {
+            tracing::error!(vm = self.name, "a front end is refused: {why}");
+            return Err(io::Error::other(why));
         }
         let gone = state.slots.update(&memory);
         let requests: Vec<Request> = state.workers.keys().copied().collect();

@@ -3,8 +3,7 @@
 
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixListener;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use vhost::vhost_user::Listener;
 use vhost_user_backend::VhostUserDaemon;
@@ -23,49 +22,89 @@ pub(super) fn accept(
     setup: &DeviceSetup,
     link: &Arc<Link>,
 ) -> Result<(), DeviceError> {
-    let connections = Arc::new(AtomicU32::new(0));
+    let present = Arc::new(Present::default());
     let waiting = listener.try_clone().map_err(os("cannot watch the socket"))?;
     let mut listener = Listener::from(listener);
     loop {
         wait_for_front_end(&waiting)?;
-        if connections.load(Ordering::Acquire) >= setup.limits.max_connections {
-            tracing::warn!(
-                vm = setup.name,
-                "a front end was turned away: connections.max is {}",
-                setup.limits.max_connections
-            );
-            drop(waiting.accept());
-            continue;
-        }
-        let (daemon, backend) = match start(&mut listener, setup, link) {
+        let place = match present.enter(setup.limits.max_connections) {
+            Ok(place) => Arc::new(place),
+            Err(why) => {
+                tracing::warn!(vm = setup.name, "a front end was turned away: {why}");
+                drop(waiting.accept());
+                continue;
+            }
+        };
+        let (daemon, backend) = match start(&mut listener, setup, link, &place) {
             Ok(started) => started,
             Err(error) => {
                 tracing::error!(vm = setup.name, "a front end could not be served: {error}");
                 continue;
             }
         };
-        let here = Present::new(&connections);
         let name = setup.name.clone();
         std::thread::Builder::new()
             .name("connection".into())
-            .spawn(move || serve(&name, daemon, &backend, here))
+            .spawn(move || serve(&name, daemon, &backend))
             .map_err(os("cannot start a thread"))?;
     }
 }
 
-/// Counts a connection as long as it lives.
-struct Present(Arc<AtomicU32>);
+/// The front ends that are connected.
+#[derive(Default)]
+struct Present(Mutex<Count>);
+
+#[derive(Default)]
+struct Count {
+    connected: u32,
+    /// The only one has memory that it could take away again.
+    alone: bool,
+}
 
 impl Present {
-    fn new(connections: &Arc<AtomicU32>) -> Self {
-        connections.fetch_add(1, Ordering::AcqRel);
-        Self(connections.clone())
+    fn lock(&self) -> MutexGuard<'_, Count> {
+        self.0.lock().unwrap_or_else(|error| error.into_inner())
+    }
+
+    fn enter(self: &Arc<Self>, max: u32) -> Result<Place, String> {
+        let mut count = self.lock();
+        if count.alone {
+            return Err(
+                "the one that is connected has memory without a seal, and must be alone".into()
+            );
+        }
+        if count.connected >= max {
+            return Err(format!("connections.max is {max}"));
+        }
+        count.connected += 1;
+        Ok(Place(self.clone()))
     }
 }
 
-impl Drop for Present {
+/// A connection's place among the others, as long as it lives.
+pub(super) struct Place(Arc<Present>);
+
+impl Place {
+    /// A front end whose memory is not sealed against shrinking can end this process by taking it
+    /// away. A VM that is alone here harms only itself; among others nobody may do that.
+    pub(super) fn be_alone(&self) -> Result<(), &'static str> {
+        let mut count = self.0.lock();
+        if count.connected > 1 {
+            return Err(
+                "memory that is shared with a device of several front ends must be sealed \
+                        against shrinking (F_SEAL_SHRINK)",
+            );
+        }
+        count.alone = true;
+        Ok(())
+    }
+}
+
+impl Drop for Place {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
+        let mut count = self.0.lock();
+        count.connected -= 1;
+        count.alone = false;
     }
 }
 
@@ -87,9 +126,10 @@ fn start(
     listener: &mut Listener,
     setup: &DeviceSetup,
     link: &Arc<Link>,
+    place: &Arc<Place>,
 ) -> std::io::Result<(Daemon, Arc<Backend>)> {
     let memory = GuestMemoryAtomic::new(GuestMemoryMmap::new());
-    let backend = Arc::new(Backend::new(setup, link, memory.clone())?);
+    let backend = Arc::new(Backend::new(setup, link, place, memory.clone())?);
     let text = |error: vhost_user_backend::Error| std::io::Error::other(error.to_string());
     let mut daemon =
         VhostUserDaemon::new("vhost-user".into(), backend.clone(), memory).map_err(text)?;
@@ -103,7 +143,7 @@ fn start(
     Ok((daemon, backend))
 }
 
-fn serve(name: &str, mut daemon: Daemon, backend: &Backend, _here: Present) {
+fn serve(name: &str, mut daemon: Daemon, backend: &Backend) {
     tracing::info!(vm = name, "front end connected");
     use vhost::vhost_user::Error::{Disconnected, PartialMessage};
     match daemon.wait() {

@@ -27,6 +27,18 @@ pub fn unblock_signals() {
     }
 }
 
+/// Takes as many descriptors as the host lets this process have.
+pub fn raise_descriptor_limit() {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is readable and writable. If it can't be raised, it stays as it is.
+    unsafe {
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 {
+            limit.rlim_cur = limit.rlim_max;
+            libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
+        }
+    }
+}
+
 /// The parent's process id.
 pub fn parent() -> libc::pid_t {
     // SAFETY: no arguments.

@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 use protocol::plain::Plain;
 use protocol::ring::{GuestRing, Shared};
 use protocol::uapi::{self, Cmd, Config, Event, Hdr, Hello, RegionAttach, Reply, Resp, Segment};
-use vhost::vhost_user::message::{VhostUserConfigFlags, VhostUserProtocolFeatures};
+use vhost::vhost_user::message::{
+    VhostUserConfigFlags, VhostUserHeaderFlag, VhostUserProtocolFeatures,
+};
 use vhost::vhost_user::{Frontend, VhostUserFrontend};
 use vhost::{VhostBackend, VhostUserMemoryRegionInfo, VringConfigData};
 use vmm_sys_util::eventfd::EventFd;
@@ -115,7 +117,7 @@ pub struct Guest {
     pub front: Frontend,
     base: *mut u8,
     queues: Vec<Queue>,
-    _memory: OwnedFd,
+    memory: OwnedFd,
 }
 
 struct Queue {
@@ -138,6 +140,17 @@ impl Guest {
     }
 
     pub fn connect_without_hello(socket: &Path) -> Self {
+        let mut guest = Self::connected(socket, true);
+        guest.set_up().unwrap();
+        guest
+    }
+
+    /// A front end whose memory could shrink, before it has set anything up.
+    pub fn connect_unsealed(socket: &Path) -> Self {
+        Self::connected(socket, false)
+    }
+
+    fn connected(socket: &Path, sealed: bool) -> Self {
         let front = Frontend::connect(socket, 3).unwrap();
         // SAFETY: memfd_create and mmap of a new file; the mapping is kept for the test's life.
         let (memory, base) = unsafe {
@@ -145,7 +158,9 @@ impl Guest {
             assert!(fd >= 0);
             let memory = OwnedFd::from_raw_fd(fd);
             assert_eq!(libc::ftruncate(fd, MEMORY as i64), 0);
-            assert_eq!(libc::fcntl(fd, libc::F_ADD_SEALS, libc::F_SEAL_SHRINK), 0);
+            if sealed {
+                assert_eq!(libc::fcntl(fd, libc::F_ADD_SEALS, libc::F_SEAL_SHRINK), 0);
+            }
             let flags = libc::PROT_READ | libc::PROT_WRITE;
             let base = libc::mmap(std::ptr::null_mut(), MEMORY, flags, libc::MAP_SHARED, fd, 0);
             assert_ne!(base, libc::MAP_FAILED);
@@ -159,34 +174,42 @@ impl Guest {
             used: 0,
             back: Vec::new(),
         });
-        let mut guest = Self { front, base, queues: queues.collect(), _memory: memory };
-        guest.set_up();
-        guest
+        Self { front, base, queues: queues.collect(), memory }
     }
 
-    fn set_up(&mut self) {
+    /// Negotiates, shares the memory, starts the queues.
+    pub fn set_up(&mut self) -> vhost::Result<()> {
         let front = &mut self.front;
-        front.set_owner().unwrap();
-        let features = front.get_features().unwrap();
-        let protocol = front.get_protocol_features().unwrap();
+        front.set_owner()?;
+        let features = front.get_features()?;
+        let protocol = front.get_protocol_features()?;
         assert!(protocol.contains(VhostUserProtocolFeatures::CONFIG));
-        front.set_protocol_features(protocol).unwrap();
+        front.set_protocol_features(protocol)?;
         // Without EVENT_IDX: these tests look for themselves.
-        front.set_features(features & !(1 << 29)).unwrap();
+        front.set_features(features & !(1 << 29))?;
         let region = VhostUserMemoryRegionInfo {
             guest_phys_addr: BASE,
             memory_size: MEMORY as u64,
             userspace_addr: self.base as u64,
             mmap_offset: 0,
-            mmap_handle: self._memory.as_raw_fd(),
+            mmap_handle: self.memory.as_raw_fd(),
         };
-        front.set_mem_table(&[region]).unwrap();
+        front.set_hdr_flags(VhostUserHeaderFlag::NEED_REPLY);
+        front.set_mem_table(&[region])?;
+        front.set_hdr_flags(VhostUserHeaderFlag::empty());
         for index in 0..3 {
             self.start_queue(index, 0);
         }
         for _ in 0..SIZE {
             self.offer_event_buffer();
         }
+        Ok(())
+    }
+
+    /// Takes all memory away.
+    pub fn truncate(&self) {
+        // SAFETY: an open descriptor and an integer. Nobody here touches the mapping afterwards.
+        assert_eq!(unsafe { libc::ftruncate(self.memory.as_raw_fd(), 0) }, 0);
     }
 
     pub fn start_queue(&mut self, index: usize, base: u16) {
@@ -420,8 +443,13 @@ impl Guest {
 }
 
 pub fn create(session: u32) -> Vec<u8> {
+    create_with(session, b"")
+}
+
+pub fn create_with(session: u32, env: &[u8]) -> Vec<u8> {
     let hdr = Hdr { kind: uapi::CTRL_SESSION_CREATE, session };
-    uapi::SessionCreate { hdr, pid: std::process::id(), env_len: 0 }.as_bytes().to_vec()
+    let create = uapi::SessionCreate { hdr, pid: std::process::id(), env_len: env.len() as u32 };
+    [create.as_bytes(), env].concat()
 }
 
 pub fn submit(session: u32, opcode: u32, room: usize) -> Vec<u8> {
@@ -451,7 +479,7 @@ impl SessionRing {
             for page in 0..pages {
                 let at = base.byte_add(page * 4096);
                 let from = offset + (pages - 1 - page) * 4096;
-                let (flags, fd) = (libc::MAP_SHARED | libc::MAP_FIXED, guest._memory.as_raw_fd());
+                let (flags, fd) = (libc::MAP_SHARED | libc::MAP_FIXED, guest.memory.as_raw_fd());
                 let prot = libc::PROT_READ | libc::PROT_WRITE;
                 assert_eq!(libc::mmap(at, 4096, prot, flags, fd, from as i64), at);
             }
