@@ -16,10 +16,21 @@ const READY_WAIT: Duration = Duration::from_secs(60);
 const END_WAIT: Duration = Duration::from_secs(5);
 
 /// Starts `program --socket-path SOCKET ARGUMENTS…` and waits for its socket.
-pub fn start(program: &Path, socket: &Path, arguments: &[String]) -> Result<Owned, RunError> {
+/// Its messages go to `log`, or where ours go.
+pub fn start(
+    program: &Path,
+    socket: &Path,
+    arguments: &[String],
+    log: Option<&Path>,
+) -> Result<Owned, RunError> {
     let mut command = Command::new(program);
     command.arg("--socket-path").arg(socket).args(arguments);
-    // Its messages go where ours go; its output is not the command's.
+    if let Some(log) = log {
+        let file = std::fs::File::create(log)
+            .map_err(RunError::host(format!("cannot write the log '{}'", log.display())))?;
+        command.stderr(file);
+    }
+    // Its output is not the command's.
     command.stdin(Stdio::null()).stdout(Stdio::null());
     let mut owned = Owned::spawn(&mut command, None, Some(END_WAIT))
         .map_err(|e| RunError::Device(format!("cannot start '{}': {e}", program.display())))?;

@@ -31,6 +31,9 @@ pub struct Options {
     /// A further argument for the device's program, such as --device-arg=--memory-max=2G.
     #[arg(long, value_name = "ARG", requires = "start_device", allow_hyphen_values = true)]
     pub device_arg: Vec<String>,
+    /// Where the device's messages go [default: with ours].
+    #[arg(long, value_name = "FILE", requires = "start_device")]
+    pub device_log: Option<PathBuf>,
     /// The VM's quota of device memory, handed to the device's program.
     #[arg(long, value_name = "SIZE", requires = "start_device")]
     pub memory_max: Option<String>,

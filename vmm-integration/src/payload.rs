@@ -160,7 +160,10 @@ fn place(path: &Path) -> PathBuf {
 /// The command's program among the host's files, if it is one of them.
 fn host_program(program: &str, guest: Guest) -> Option<PathBuf> {
     if program.contains('/') {
-        return std::path::absolute(program).ok().filter(|path| path.is_file());
+        let path = std::path::absolute(program).ok().filter(|path| path.is_file())?;
+        // A whole system has programs of its own there, and must keep them.
+        let own = guest == Guest::System && place(&path).starts_with("usr");
+        return (!own).then_some(path);
     }
     // A guest with programs of its own knows what a bare name means.
     let folders = (guest == Guest::Bare).then(|| std::env::var_os("PATH")).flatten()?;
@@ -250,6 +253,9 @@ mod tests {
         job.command[0] = "cat".into();
         let payload = Payload::gather(&mut job, &brought, Guest::System).unwrap();
         assert!(payload.files.is_empty() && job.command[0] == "cat");
+        job.command[0] = "/bin/cat".into();
+        let payload = Payload::gather(&mut job, &brought, Guest::System).unwrap();
+        assert!(payload.files.is_empty() && job.command[0] == "/bin/cat");
     }
 
     #[test]

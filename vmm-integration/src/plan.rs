@@ -235,7 +235,7 @@ fn start_device(options: &Options, socket: &Path) -> Result<Owned, RunError> {
         arguments.push(format!("--memory-max={size}"));
     }
     arguments.extend(options.device_arg.iter().cloned());
-    device::start(&program, socket, &arguments)
+    device::start(&program, socket, &arguments, options.device_log.as_deref())
 }
 
 fn write_job(path: &Path, job: &Job) -> Result<(), RunError> {

@@ -69,7 +69,7 @@ pub fn run(
         decoder: Decoder::default(),
         deadline: timeout.map(|timeout| (start + timeout, timeout)),
         log,
-        fetch,
+        fetch: fetch.into_iter().map(Some).collect(),
         fatal,
         file: None,
         start,
@@ -87,7 +87,8 @@ struct Vm {
     decoder: Decoder,
     deadline: Option<(Instant, Duration)>,
     log: PathBuf,
-    fetch: Vec<PathBuf>,
+    /// Those that have not come yet.
+    fetch: Vec<Option<PathBuf>>,
     fatal: Option<&'static str>,
     file: Option<File>,
     start: Instant,
@@ -149,10 +150,11 @@ impl Vm {
             Frame::Stdout(bytes) => drop(stdout.write_all(&bytes).and_then(|()| stdout.flush())),
             Frame::Stderr(bytes) => drop(stderr.write_all(&bytes).and_then(|()| stderr.flush())),
             Frame::FileStart(index) => {
-                let path = self.fetch.get(index as usize).ok_or_else(|| {
+                let wanted = self.fetch.get_mut(index as usize).and_then(Option::take);
+                let path = wanted.ok_or_else(|| {
                     RunError::Guest(format!("it sends a file {index} that nobody asked for"))
                 })?;
-                self.file = Some(File::create(path).map_err(RunError::host(format!(
+                self.file = Some(File::create(&path).map_err(RunError::host(format!(
                     "cannot write '{}', which the guest sends",
                     path.display()
                 )))?);
@@ -164,7 +166,14 @@ impl Vm {
                 }
             }
             Frame::FileEnd => self.file = None,
-            Frame::Exit(code) => return Ok(Some(code)),
+            Frame::Exit(code) => {
+                for path in self.fetch.iter().flatten() {
+                    let text =
+                        format!("vcuda-run: the guest had no file for '{}'\n", path.display());
+                    drop(stderr.write_all(text.as_bytes()));
+                }
+                return Ok(Some(code));
+            }
             Frame::Failed(why) => return Err(RunError::Guest(why)),
         }
         Ok(None)
