@@ -56,7 +56,7 @@ pub struct Variable {
     /// What it starts with; zeros after its end.
     pub initial: Vec<u8>,
     /// Words of it that hold addresses of symbols.
-    pub relocations: Vec<(usize, String)>,
+    pub relocations: Vec<(usize, String, i64)>,
 }
 
 /// A variable in shared memory.
@@ -77,6 +77,8 @@ pub struct Source {
     pub text: String,
     /// The tree.
     pub module: ast::Module,
+    /// What initialisers add to symbols, by where the symbol stands.
+    addends: HashMap<usize, i64>,
     /// Variables in global and constant memory.
     pub variables: Vec<Variable>,
     /// Bytes that they take together.
@@ -100,7 +102,7 @@ fn invalid(text: &str, at: usize, what: impl Into<String>) -> PtxError {
 
 /// Parses PTX.
 pub fn parse(text: &str) -> Result<Source, PtxError> {
-    let text = prepare(text)?;
+    let (text, addends) = prepare(text)?;
     // The parser recurses, and panics on some rubbish; neither may take the process down.
     let worker = std::thread::Builder::new().name("softgpu-ptx".into()).stack_size(PARSER_STACK);
     let parsed = worker
@@ -122,6 +124,7 @@ pub fn parse(text: &str) -> Result<Source, PtxError> {
     let mut source = Source {
         text,
         module,
+        addends,
         variables: Vec::new(),
         size: 0,
         shared: HashMap::new(),
@@ -132,41 +135,95 @@ pub fn parse(text: &str) -> Result<Source, PtxError> {
     Ok(source)
 }
 
-/// Checks size and nesting, and rewrites `generic(x)` of initialisers, which the grammar lacks,
-/// to `x` of the same length.
-fn prepare(text: &str) -> Result<String, PtxError> {
+/// Checks size and nesting, and takes out of initialisers what the grammar lacks: `generic(x)`
+/// becomes `x`, and `x+4` becomes `x` with the 4 noted. The text keeps its length.
+fn prepare(text: &str) -> Result<(String, HashMap<usize, i64>), PtxError> {
     let text = text.trim_end_matches('\0');
-    if text.len() > MAX_TEXT || text.contains(['\0', '\u{1}']) {
+    if text.len() > MAX_TEXT || !text.is_ascii() || text.contains(['\0', '\u{1}']) {
         return Err(PtxError::Invalid { line: 0, what: "not a PTX text".into() });
     }
-    let (mut depth, mut quoted) = (0usize, false);
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
+    let mut out = text.as_bytes().to_vec();
+    let mut addends = HashMap::new();
+    let (mut depth, mut quoted, mut at) = (0usize, false, 0);
+    // Where the initialiser at hand starts.
+    let mut initialiser = None;
+    while at < out.len() {
+        match out[at] {
+            b'/' if !quoted && out.get(at + 1) == Some(&b'/') => {
+                while at < out.len() && out[at] != b'\n' {
+                    at += 1;
+                }
+                continue;
+            }
             b'"' => quoted = !quoted,
             b'\n' => quoted = false,
             _ if quoted => {}
             b'{' | b'(' | b'[' => depth += 1,
             b'}' | b')' | b']' => depth = depth.saturating_sub(1),
+            b'=' if depth == 0 => initialiser = Some(at),
+            b';' if depth == 0 => {
+                if let Some(start) = initialiser.take() {
+                    simplify(&mut out[start..at], start, &mut addends);
+                }
+            }
             _ => {}
         }
         if depth > MAX_NESTING {
             return Err(invalid(text, at, "nested too deep"));
         }
+        at += 1;
     }
-    let mut out = text.to_owned();
-    let mut from = 0;
-    while let Some(found) = out[from..].find("generic(") {
-        let start = from + found;
-        let Some(end) = out[start..].find(')').map(|e| start + e) else { break };
-        from = end;
-        let before = out[..start].chars().next_back();
-        if before.is_some_and(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '.' | '%')) {
-            continue;
+    let out = String::from_utf8(out).map_err(|_| invalid(text, 0, "not a PTX text"))?;
+    Ok((out, addends))
+}
+
+/// See [`prepare`]; `init` starts at byte `start` of the text.
+fn simplify(init: &mut [u8], start: usize, addends: &mut HashMap<usize, i64>) {
+    let word = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'%' | b'.');
+    let (mut at, mut symbol, mut generic) = (0, None, 0);
+    while at < init.len() {
+        match init[at] {
+            b'"' => {
+                at += 1;
+                while at < init.len() && init[at] != b'"' {
+                    at += 1;
+                }
+            }
+            b if word(b) => {
+                let end = init[at..].iter().position(|b| !word(*b)).map_or(init.len(), |n| at + n);
+                if &init[at..end] == b"generic" && init.get(end) == Some(&b'(') {
+                    init[at..=end].fill(b' ');
+                    generic += 1;
+                    at = end;
+                } else {
+                    symbol = (!b.is_ascii_digit()).then_some(start + at);
+                    at = end - 1;
+                }
+            }
+            b')' if generic > 0 => {
+                init[at] = b' ';
+                generic -= 1;
+            }
+            sign @ (b'+' | b'-') => {
+                if let Some(symbol) = symbol {
+                    let digits = at + 1 + init[at + 1..].iter().take_while(|b| **b == b' ').count();
+                    let end =
+                        init[digits..].iter().position(|b| !word(*b)).map_or(init.len(), |n| digits + n);
+                    let text = std::str::from_utf8(&init[digits..end]).unwrap_or("");
+                    if let Some(value) = token::integer(text) {
+                        let value = value as i64;
+                        let value = if sign == b'-' { value.wrapping_neg() } else { value };
+                        addends.insert(symbol, value);
+                        init[at..end].fill(b' ');
+                        at = end - 1;
+                    }
+                }
+            }
+            b',' | b'{' => symbol = None,
+            _ => {}
         }
-        out.replace_range(start..start + 8, "        ");
-        out.replace_range(end..=end, " ");
+        at += 1;
     }
-    Ok(out)
 }
 
 /// Bytes of an element of that type, and its name for the lowering.
@@ -277,11 +334,12 @@ impl Source {
                                 };
                                 initial.extend_from_slice(&bits.to_le_bytes()[..element]);
                             }
-                            InitializerValue::FunctionSymbol { name, .. } => {
+                            InitializerValue::FunctionSymbol { name, span } => {
                                 if element != 8 {
                                     return Err(self.unsupported(v, "a short address"));
                                 }
-                                relocations.push((initial.len(), name.val.clone()));
+                                let add = self.addends.get(&span.start).copied().unwrap_or(0);
+                                relocations.push((initial.len(), name.val.clone(), add));
                                 initial.extend_from_slice(&[0; 8]);
                             }
                             InitializerValue::StringLiteral { value, .. } => {
@@ -293,7 +351,7 @@ impl Source {
                         size = initial.len();
                     }
                     initial.truncate(size);
-                    relocations.retain(|(at, _)| at + 8 <= size);
+                    relocations.retain(|(at, ..)| at + 8 <= size);
                     let offset = end.next_multiple_of(align.max(8));
                     end = offset + size;
                     let name = v.name.val.clone();

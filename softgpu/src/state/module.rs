@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cuda_abi::fatbin::{self, Fatbin, Image};
 use cuda_abi::sys::CUresult;
 
-use super::context::{CONTEXTS, Context};
+use super::context::Context;
 use super::handles::{Kind, Table};
 use super::memory::{self, Memory};
 use crate::exec::heap::Heap;
@@ -289,11 +289,6 @@ impl Function {
         let set = self.attributes.max_dynamic_shared.load(Ordering::Relaxed).max(0) as u32;
         set.max((48u32 << 10).saturating_sub(self.kernel.shared))
     }
-}
-
-/// Whether a context still exists.
-pub(crate) fn alive(context: &Context) -> bool {
-    CONTEXTS.get(context.handle).is_some()
 }
 
 /// Parses an image: PTX, or a fatbin with PTX that the device can run.

@@ -284,6 +284,9 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        self.queue.close();
+        // Default streams' queues live as long as their context; this was only a view of one.
+        if self.handle > 2 {
+            self.queue.close();
+        }
     }
 }

@@ -244,17 +244,6 @@ impl FunctionState {
         self.problem.get_or_insert(what);
         None
     }
-
-    /// The width that a register was declared with.
-    pub(crate) fn width(&self, arg: &Arg) -> Option<u32> {
-        match arg {
-            Arg::Name(name) => match self.reg(name)? {
-                Reg::Slot(_, bits) => Some(bits),
-                Reg::Pred(_) => None,
-            },
-            _ => None,
-        }
-    }
 }
 
 impl Lower<'_> {

@@ -61,12 +61,12 @@ pub fn lower(source: &Source, base: u64) -> Result<(Program, Vec<(usize, u64)>),
     lower.bodies()?;
     let mut words = Vec::new();
     for variable in &source.variables {
-        for (at, symbol) in &variable.relocations {
+        for (at, symbol, add) in &variable.relocations {
             let address = lower
                 .addresses
                 .get(symbol)
                 .ok_or_else(|| PtxError::Unresolved(symbol.clone()))?;
-            words.push((variable.offset + at, *address));
+            words.push((variable.offset + at, address.wrapping_add(*add as u64)));
         }
     }
     Ok((lower.program, words))
