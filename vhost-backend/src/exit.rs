@@ -32,9 +32,9 @@ pub fn parse<T: clap::Parser>(program: &str) -> Result<T, ExitCode> {
     })
 }
 
-/// Sends logs to stderr; `VIRTIO_CUDA_LOG` chooses what is shown, as `RUST_LOG` does elsewhere.
+/// Sends logs to stderr; `RUST_LOG` chooses what is shown.
 pub fn start_logging() {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("VIRTIO_CUDA_LOG")
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)

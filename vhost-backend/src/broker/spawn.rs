@@ -112,7 +112,7 @@ pub(super) fn worker(programs: &Programs, library: &Path, env: &[(String, String
     let mut command = Command::new(&programs.worker);
     command.arg("--driver-library").arg(library).env_clear();
     let passed = |name: &str| {
-        ["PATH", "LD_LIBRARY_PATH", "VIRTIO_CUDA_LOG", "RUST_BACKTRACE", "RAYON_NUM_THREADS"]
+        ["PATH", "LD_LIBRARY_PATH", "RUST_LOG", "RUST_BACKTRACE", "RAYON_NUM_THREADS"]
             .contains(&name)
             || name.starts_with("SOFTGPU_")
     };
