@@ -48,6 +48,8 @@ mod module;
 mod output;
 mod pending;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 /// `CU_STREAM_CAPTURE_MODE_RELAXED`.
 const CAPTURE_MODE_RELAXED: u32 = 2;
