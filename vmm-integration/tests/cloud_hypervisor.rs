@@ -1,0 +1,554 @@
+//! Replays what cloud-hypervisor 53 says to a generic vhost-user device, in its order and with
+//! the library that it uses, against a device of ours with softgpu: which messages, which bits
+//! it masks, how it reads the config space, adds memory, pauses, resumes and resets.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::{Duration, Instant};
+
+use protocol::plain::Plain;
+use protocol::uapi::{self, Hdr};
+use vhost::vhost_user::message::{
+    VhostTransferStateDirection, VhostTransferStatePhase, VhostUserConfigFlags,
+    VhostUserHeaderFlag, VhostUserProtocolFeatures, VhostUserVirtioFeatures,
+};
+use vhost::vhost_user::{Frontend, VhostUserFrontend};
+use vhost::{VhostBackend, VhostUserMemoryRegionInfo, VringConfigData};
+use vmm_sys_util::eventfd::EventFd;
+
+/// The feature bits that cloud-hypervisor lets through: INDIRECT_DESC, EVENT_IDX, VERSION_1,
+/// IN_ORDER, ORDER_PLATFORM, NOTIFICATION_DATA, LOG_ALL, and vhost-user's own. None of 0 to 23.
+const FEATURES: u64 = 1 << 28 | 1 << 29 | 1 << 32 | 1 << 35 | 1 << 36 | 1 << 38 | 1 << 26 | 1 << 30;
+const QUEUES: usize = 3;
+const QUEUE_SIZE: u16 = 256;
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// Bytes of each memory region.
+const REGION: u64 = 32 << 20;
+/// Guest-physical starts: below the gap for devices, and above it, as memory hot-plug has it.
+const STARTS: [u64; 2] = [0, 4 << 30];
+
+/// `vhost-device-cuda` on softgpu, out of the same build as this test.
+struct Device {
+    child: Child,
+    folder: tempfile::TempDir,
+}
+
+impl Device {
+    fn start() -> Device {
+        let folder = tempfile::tempdir().unwrap();
+        let built = built();
+        let child = Command::new(built.join("vhost-device-cuda"))
+            .arg("--socket-path")
+            .arg(folder.path().join("socket"))
+            .arg("--driver-library")
+            .arg(built.join("libsoftgpu.so"))
+            .args(["--memory-max", "1G", "--sessions-max", "4"])
+            .stdin(Stdio::null())
+            .stderr(File::create(folder.path().join("log")).unwrap())
+            .spawn()
+            .unwrap();
+        let device = Device { child, folder };
+        device.until("a socket", || device.socket().exists());
+        device
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.folder.path().join("socket")
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("log")).unwrap()
+    }
+
+    fn until(&self, what: &str, done: impl Fn() -> bool) {
+        let start = Instant::now();
+        while !done() {
+            assert!(start.elapsed() < LIMIT, "no {what}; the device says:\n{}", self.log());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Sessions whose worker the broker has reaped.
+    fn reaped(&self) -> usize {
+        self.log().matches("worker reaped").count()
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        // SAFETY: a signal to our own child, which has not been waited for.
+        unsafe { libc::kill(self.child.id() as i32, libc::SIGTERM) };
+        let _ = self.child.wait();
+    }
+}
+
+/// Where cargo put the programs: this test lies in its folder "deps".
+fn built() -> PathBuf {
+    let exe = std::env::current_exe().unwrap();
+    let folder = exe.ancestors().nth(2).unwrap().to_path_buf();
+    for name in ["vhost-device-cuda", "vhost-cuda-worker", "libsoftgpu.so"] {
+        let path = folder.join(name);
+        assert!(path.exists(), "{} is missing: cargo build --workspace", path.display());
+    }
+    folder
+}
+
+/// A region of guest memory.
+struct Memory {
+    file: File,
+    base: *mut u8,
+    start: u64,
+}
+
+impl Memory {
+    fn new(start: u64) -> Memory {
+        // SAFETY: a name, and flags that exist.
+        let fd = unsafe { libc::memfd_create(c"ch".as_ptr(), libc::MFD_CLOEXEC) };
+        assert!(fd >= 0);
+        // SAFETY: a new descriptor that nobody else has.
+        let file = unsafe { File::from_raw_fd(fd) };
+        file.set_len(REGION).unwrap();
+        // SAFETY: a new mapping of a file that is as long.
+        let base = unsafe {
+            let access = libc::PROT_READ | libc::PROT_WRITE;
+            let none = std::ptr::null_mut();
+            libc::mmap(none, REGION as usize, access, libc::MAP_SHARED, file.as_raw_fd(), 0)
+        };
+        assert_ne!(base, libc::MAP_FAILED);
+        Memory { file, base: base.cast(), start }
+    }
+
+    fn info(&self) -> VhostUserMemoryRegionInfo {
+        VhostUserMemoryRegionInfo {
+            guest_phys_addr: self.start,
+            memory_size: REGION,
+            userspace_addr: self.base as u64,
+            mmap_offset: 0,
+            mmap_handle: self.file.as_raw_fd(),
+        }
+    }
+
+    fn bytes(&self, at: u64, len: usize) -> *mut u8 {
+        assert!(at + len as u64 <= REGION);
+        // SAFETY: inside the mapping.
+        unsafe { self.base.add(at as usize) }
+    }
+
+    fn write(&self, at: u64, bytes: &[u8]) {
+        // SAFETY: `bytes` has checked the range; the other side is another process.
+        unsafe { std::ptr::copy(bytes.as_ptr(), self.bytes(at, bytes.len()), bytes.len()) }
+    }
+
+    fn read(&self, at: u64, len: usize) -> Vec<u8> {
+        let mut bytes = vec![0; len];
+        // SAFETY: as in `write`.
+        unsafe { std::ptr::copy(self.bytes(at, len), bytes.as_mut_ptr(), len) };
+        bytes
+    }
+
+    fn index(&self, at: u64) -> &AtomicU16 {
+        // SAFETY: inside the mapping, at an even address, and shared only by atomic access.
+        unsafe { AtomicU16::from_ptr(self.bytes(at, 2).cast()) }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: the mapping that `new` made, which nothing uses any more.
+        unsafe { libc::munmap(self.base.cast(), REGION as usize) };
+    }
+}
+
+/// cloud-hypervisor's half, with a guest's driver in it.
+struct Vmm {
+    front_end: Frontend,
+    acked: u64,
+    protocol: VhostUserProtocolFeatures,
+    memory: Vec<Memory>,
+    kicks: Vec<EventFd>,
+    calls: Vec<EventFd>,
+    avail: [u16; QUEUES],
+    used: [u16; QUEUES],
+}
+
+impl Vmm {
+    /// `GenericVhostUser::new`: before the guest runs.
+    fn connect(socket: &Path) -> Vmm {
+        // A connection that is lost at once is tried again, for a minute.
+        let start = Instant::now();
+        let (mut front_end, offered) = loop {
+            let front_end = Frontend::connect(socket, QUEUES as u64).unwrap();
+            match front_end.set_owner().and_then(|()| front_end.get_features()) {
+                Ok(features) => break (front_end, features),
+                Err(error) => assert!(start.elapsed() < LIMIT, "{error}"),
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        };
+        let acked = offered & FEATURES;
+        assert_ne!(acked & VhostUserVirtioFeatures::PROTOCOL_FEATURES.bits(), 0);
+        let wanted = VhostUserProtocolFeatures::CONFIG
+            | VhostUserProtocolFeatures::MQ
+            | VhostUserProtocolFeatures::CONFIGURE_MEM_SLOTS
+            | VhostUserProtocolFeatures::REPLY_ACK
+            | VhostUserProtocolFeatures::INFLIGHT_SHMFD
+            | VhostUserProtocolFeatures::LOG_SHMFD
+            | VhostUserProtocolFeatures::DEVICE_STATE
+            | VhostUserProtocolFeatures::BACKEND_REQ;
+        let protocol = front_end.get_protocol_features().unwrap() & wanted;
+        front_end.set_protocol_features(protocol).unwrap();
+        if protocol.contains(VhostUserProtocolFeatures::REPLY_ACK) {
+            front_end.set_hdr_flags(VhostUserHeaderFlag::NEED_REPLY);
+        }
+        if protocol.contains(VhostUserProtocolFeatures::MQ) {
+            assert!(front_end.get_queue_num().unwrap() >= QUEUES as u64);
+        }
+        let eventfds = || (0..QUEUES).map(|_| EventFd::new(libc::EFD_NONBLOCK).unwrap()).collect();
+        Vmm {
+            front_end,
+            acked,
+            protocol,
+            memory: vec![Memory::new(STARTS[0])],
+            kicks: eventfds(),
+            calls: eventfds(),
+            avail: [0; QUEUES],
+            used: [0; QUEUES],
+        }
+    }
+
+    /// `setup_vhost_user`: the guest's driver has set DRIVER_OK.
+    fn activate(&mut self) {
+        self.front_end.set_features(self.acked).unwrap();
+        let regions: Vec<_> = self.memory.iter().map(Memory::info).collect();
+        self.front_end.set_mem_table(&regions).unwrap();
+        for queue in 0..QUEUES {
+            self.front_end.set_vring_num(queue, QUEUE_SIZE).unwrap();
+        }
+        for queue in 0..QUEUES {
+            let base = self.memory[0].base as u64 + Self::queue_at(queue);
+            let config = VringConfigData {
+                queue_max_size: QUEUE_SIZE,
+                queue_size: QUEUE_SIZE,
+                flags: 0,
+                desc_table_addr: base,
+                avail_ring_addr: base + 0x2000,
+                used_ring_addr: base + 0x3000,
+                log_addr: None,
+            };
+            self.front_end.set_vring_addr(queue, &config).unwrap();
+            // cloud-hypervisor reads the avail index out of the guest's memory.
+            self.front_end.set_vring_base(queue, self.avail[queue]).unwrap();
+            self.front_end.set_vring_call(queue, &self.calls[queue]).unwrap();
+            self.front_end.set_vring_kick(queue, &self.kicks[queue]).unwrap();
+        }
+        self.enable(true);
+    }
+
+    fn enable(&mut self, enable: bool) {
+        for queue in 0..QUEUES {
+            self.front_end.set_vring_enable(queue, enable).unwrap();
+        }
+    }
+
+    /// `reset_vhost_user`: the guest's driver has written 0 to the status.
+    fn reset(&mut self) {
+        for queue in 0..QUEUES {
+            self.front_end.set_vring_enable(queue, false).unwrap();
+            let base = self.front_end.get_vring_base(queue).unwrap();
+            assert_eq!(base, u32::from(self.avail[queue]), "queue {queue} has taken all");
+        }
+        // A driver that starts anew has fresh rings.
+        self.avail = [0; QUEUES];
+        self.used = [0; QUEUES];
+        let rings = vec![0; Self::queue_at(QUEUES) as usize];
+        self.memory[0].write(0, &rings);
+    }
+
+    /// `read_config`, whose failure is the end of the VMM.
+    fn config(&mut self, offset: u32, len: usize) -> Vec<u8> {
+        let buffer = vec![0; len];
+        let flags = VhostUserConfigFlags::empty();
+        let answer = self.front_end.get_config(offset, len as u32, flags, &buffer);
+        answer.unwrap_or_else(|error| panic!("config {offset}+{len}: {error}")).1
+    }
+
+    fn queue_at(queue: usize) -> u64 {
+        queue as u64 * 0x10_000
+    }
+
+    /// Puts a request on a queue, with room for an answer, and kicks.
+    fn push(&mut self, queue: usize, request: &[u8]) {
+        let ring = Self::queue_at(queue);
+        let (at, answer) = (ring + 0x4000, ring + 0x8000);
+        self.memory[0].write(at, request);
+        self.memory[0].write(answer, &[0xee; 8]);
+        let descriptor = |addr: u64, len: u32, flags: u16, next: u16| {
+            let mut bytes = addr.to_le_bytes().to_vec();
+            bytes.extend(len.to_le_bytes());
+            bytes.extend(flags.to_le_bytes());
+            bytes.extend(next.to_le_bytes());
+            bytes
+        };
+        self.memory[0].write(ring, &descriptor(at, request.len() as u32, 1, 1));
+        self.memory[0].write(ring + 16, &descriptor(answer, 8, 2, 0));
+        let slot = u64::from(self.avail[queue] % QUEUE_SIZE);
+        self.memory[0].write(ring + 0x2004 + 2 * slot, &0u16.to_le_bytes());
+        self.avail[queue] = self.avail[queue].wrapping_add(1);
+        self.memory[0].index(ring + 0x2002).store(self.avail[queue], Ordering::SeqCst);
+        self.kicks[queue].write(1).unwrap();
+    }
+
+    /// The status of the answer to the last request, once it is there.
+    fn pop(&mut self, queue: usize, limit: Duration) -> Option<u32> {
+        let ring = Self::queue_at(queue);
+        let start = Instant::now();
+        while self.memory[0].index(ring + 0x3002).load(Ordering::SeqCst) == self.used[queue] {
+            if start.elapsed() > limit {
+                return None;
+            }
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        self.used[queue] = self.used[queue].wrapping_add(1);
+        let status = self.memory[0].read(ring + 0x8000, 4);
+        Some(u32::from_le_bytes(status.try_into().unwrap()))
+    }
+
+    fn ask(&mut self, request: &[u8]) -> u32 {
+        self.push(0, request);
+        self.pop(0, LIMIT).expect("an answer")
+    }
+
+    fn hello(&mut self, epoch: u64) -> u32 {
+        let hello = uapi::Hello {
+            hdr: Hdr { kind: uapi::CTRL_HELLO, session: 0 },
+            epoch,
+            version_major: uapi::VERSION_MAJOR,
+            version_minor: uapi::VERSION_MINOR,
+            reserved: 0,
+        };
+        self.ask(hello.as_bytes())
+    }
+
+    fn create(&mut self, session: u32) -> u32 {
+        self.ask(create(session).as_bytes())
+    }
+
+    fn destroy(&mut self, session: u32) -> u32 {
+        let hdr = Hdr { kind: uapi::CTRL_SESSION_DESTROY, session };
+        self.ask(uapi::SessionDestroy { hdr }.as_bytes())
+    }
+
+    /// Attaches a session's ring at a guest-physical address.
+    fn attach(&mut self, session: u32, addr: u64) -> u32 {
+        let len = 1 << 20;
+        let attach = uapi::RegionAttach {
+            hdr: Hdr { kind: uapi::CTRL_REGION_ATTACH, session },
+            region: 1,
+            kind: uapi::REGION_RING,
+            vaddr: 0,
+            len,
+            ring_bytes: 64 << 10,
+            nr_segments: 1,
+        };
+        let mut bytes = attach.as_bytes().to_vec();
+        bytes.extend(uapi::Segment { addr, len }.as_bytes());
+        self.ask(&bytes)
+    }
+}
+
+fn create(session: u32) -> uapi::SessionCreate {
+    let hdr = Hdr { kind: uapi::CTRL_SESSION_CREATE, session };
+    uapi::SessionCreate { hdr, pid: 1, env_len: 0 }
+}
+
+#[test]
+fn test_the_masked_feature_bits_are_enough() {
+    let device = Device::start();
+    let mut vmm = Vmm::connect(&device.socket());
+    // What the device needs is among what is left, and it has nothing of its own below bit 24.
+    assert_ne!(vmm.acked & (1 << 32), 0, "VERSION_1");
+    let offered = vmm.front_end.get_features().unwrap();
+    assert_eq!(offered & 0xff_ffff, 0, "device feature bits are masked by some VMMs");
+    assert!(vmm.protocol.contains(VhostUserProtocolFeatures::CONFIG));
+    assert!(vmm.protocol.contains(VhostUserProtocolFeatures::REPLY_ACK));
+    vmm.activate();
+    assert_eq!(vmm.hello(1), uapi::OK);
+    assert_eq!(vmm.create(7), uapi::OK);
+    assert_eq!(vmm.create(7), uapi::ERR_EXISTS);
+    assert_eq!(vmm.attach(7, 16 << 20), uapi::OK);
+    assert_eq!(vmm.destroy(7), uapi::OK);
+}
+
+#[test]
+fn test_every_config_access_is_answered() {
+    let device = Device::start();
+    let mut vmm = Vmm::connect(&device.socket());
+    let whole = vmm.config(0, uapi_config_size());
+    let config = uapi::Config::from_bytes(&whole).unwrap();
+    assert_eq!((config.magic, config.version_major), (uapi::MAGIC, uapi::VERSION_MAJOR));
+    assert_eq!(config.max_sessions, 4);
+    // A guest reads bytes, words, or anything else, before and after the queues run.
+    for activate in [false, true] {
+        if activate {
+            vmm.activate();
+        }
+        for len in [1, 2, 4, 8] {
+            for offset in (0..whole.len()).step_by(len) {
+                let got = vmm.config(offset as u32, len);
+                assert_eq!(got, whole[offset..offset + len], "{offset}+{len}");
+            }
+        }
+        // Beyond the device's own: zeros. A refusal would end cloud-hypervisor.
+        assert_eq!(vmm.config(uapi_config_size() as u32, 4), [0; 4]);
+        assert_eq!(vmm.config(252, 4), [0; 4]);
+    }
+    // A write is taken and changes nothing.
+    let write = VhostUserConfigFlags::WRITABLE;
+    vmm.front_end.set_config(0, write, &[0xff; 4]).unwrap();
+    assert_eq!(vmm.config(0, uapi_config_size()), whole);
+}
+
+fn uapi_config_size() -> usize {
+    size_of::<uapi::Config>()
+}
+
+#[test]
+fn test_memory_added_later_can_be_attached() {
+    let device = Device::start();
+    let mut vmm = Vmm::connect(&device.socket());
+    vmm.activate();
+    assert_eq!(vmm.hello(1), uapi::OK);
+    assert_eq!(vmm.create(1), uapi::OK);
+    let addr = STARTS[1] + (8 << 20);
+    assert_eq!(vmm.attach(1, addr), uapi::ERR_MEMORY, "there is no memory yet");
+    // `add_memory_region`: one more region where slots are offered, else the whole table.
+    vmm.memory.push(Memory::new(STARTS[1]));
+    if vmm.protocol.contains(VhostUserProtocolFeatures::CONFIGURE_MEM_SLOTS) {
+        vmm.front_end.add_mem_region(&vmm.memory[1].info()).unwrap();
+    } else {
+        let regions: Vec<_> = vmm.memory.iter().map(Memory::info).collect();
+        vmm.front_end.set_mem_table(&regions).unwrap();
+    }
+    assert_eq!(vmm.attach(1, addr), uapi::OK);
+    // The first region serves as before.
+    assert_eq!(vmm.create(2), uapi::OK);
+    assert_eq!(vmm.attach(2, 16 << 20), uapi::OK);
+    assert_eq!(vmm.destroy(1), uapi::OK);
+    assert_eq!(vmm.destroy(2), uapi::OK);
+}
+
+#[test]
+fn test_pause_stops_the_queues_and_ends_no_session() {
+    let device = Device::start();
+    let mut vmm = Vmm::connect(&device.socket());
+    vmm.activate();
+    assert_eq!(vmm.hello(1), uapi::OK);
+    assert_eq!(vmm.create(1), uapi::OK);
+    assert_eq!(vmm.attach(1, 16 << 20), uapi::OK);
+    for round in 0..3 {
+        vmm.enable(false);
+        // The guest's last kick may still be on its way when its CPUs stop.
+        let before = vmm.memory[0].read(0, Vmm::queue_at(QUEUES) as usize);
+        vmm.push(0, create(10 + round).as_bytes());
+        let pushed = vmm.memory[0].read(0, Vmm::queue_at(QUEUES) as usize);
+        assert_eq!(vmm.pop(0, Duration::from_millis(300)), None, "a stopped queue serves nobody");
+        let after = vmm.memory[0].read(0, Vmm::queue_at(QUEUES) as usize);
+        assert!(before != pushed && pushed == after, "a stopped queue writes nothing");
+        vmm.enable(true);
+        assert_eq!(
+            vmm.pop(0, LIMIT),
+            Some(uapi::OK),
+            "what waited is served; log:\n{}",
+            device.log()
+        );
+        assert_eq!(vmm.destroy(10 + round), uapi::OK);
+    }
+    assert_eq!(vmm.create(1), uapi::ERR_EXISTS, "the session lives on");
+    assert_eq!(vmm.destroy(1), uapi::OK);
+}
+
+#[test]
+fn test_reset_stops_the_queues_and_a_new_driver_starts_over() {
+    let device = Device::start();
+    let mut vmm = Vmm::connect(&device.socket());
+    for epoch in 1..4 {
+        vmm.activate();
+        assert_eq!(vmm.hello(epoch), uapi::OK);
+        // The session of the driver before has ended: its id is free.
+        assert_eq!(vmm.create(1), uapi::OK);
+        assert_eq!(vmm.attach(1, 16 << 20), uapi::OK);
+        vmm.reset();
+        // Between drivers the config space is read all the same.
+        assert_eq!(vmm.config(0, 4), uapi::MAGIC.to_le_bytes());
+    }
+    vmm.activate();
+    assert_eq!(vmm.hello(4), uapi::OK);
+    device.until("end of the three sessions", || device.reaped() >= 3);
+}
+
+#[test]
+fn test_device_state_is_not_offered_and_refused() {
+    let device = Device::start();
+    let mut vmm = Vmm::connect(&device.socket());
+    for feature in [
+        VhostUserProtocolFeatures::DEVICE_STATE,
+        VhostUserProtocolFeatures::LOG_SHMFD,
+        VhostUserProtocolFeatures::INFLIGHT_SHMFD,
+    ] {
+        assert!(!vmm.protocol.contains(feature), "{feature:?} would promise a migration");
+    }
+    vmm.activate();
+    assert_eq!(vmm.hello(1), uapi::OK);
+    // A front end that keeps to what was negotiated does not even ask.
+    let (_ours, theirs) = UnixStream::pair().unwrap();
+    let save = VhostTransferStateDirection::SAVE;
+    let stopped = VhostTransferStatePhase::STOPPED;
+    let fd: OwnedFd = theirs.into();
+    vmm.front_end.set_device_state_fd(save, stopped, fd.into()).unwrap_err();
+    assert_eq!(vmm.create(1), uapi::OK, "and goes on");
+
+    // One that asks all the same is told no, or hung up on, and the next is served. (A VMM
+    // whose memory is not sealed has the device for itself, so the first one goes.)
+    assert_eq!(vmm.destroy(1), uapi::OK);
+    drop(vmm);
+    device.until("end of the connection", || device.log().contains("front end disconnected"));
+    let mut rude = UnixStream::connect(device.socket()).unwrap();
+    rude.set_read_timeout(Some(LIMIT)).unwrap();
+    let (request, version_1_need_reply) = (42u32, 1u32 | 1 << 3);
+    let mut message = Vec::new();
+    for word in [request, version_1_need_reply, 8, 0, 0] {
+        message.extend(word.to_le_bytes());
+    }
+    rude.write_all(&message).unwrap();
+    let mut answer = [0; 20];
+    match std::io::Read::read(&mut rude, &mut answer) {
+        Ok(0) | Err(_) => {}
+        Ok(len) => {
+            assert!(len >= 20, "an answer of {len} bytes");
+            assert_ne!(answer[12..20], [0; 8], "SET_DEVICE_STATE_FD was said to be done");
+        }
+    }
+    drop(rude);
+    let mut other = Vmm::connect(&device.socket());
+    other.activate();
+    assert_eq!(other.hello(1), uapi::OK);
+}
+
+#[test]
+fn test_disconnection_ends_the_sessions() {
+    let device = Device::start();
+    for round in 1..=3 {
+        let mut vmm = Vmm::connect(&device.socket());
+        vmm.activate();
+        assert_eq!(vmm.hello(1), uapi::OK);
+        assert_eq!(vmm.create(1), uapi::OK);
+        assert_eq!(vmm.attach(1, 16 << 20), uapi::OK);
+        drop(vmm);
+        device.until("end of the session", || device.reaped() == round);
+    }
+}
