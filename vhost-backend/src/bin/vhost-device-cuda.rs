@@ -9,9 +9,16 @@ use vhost_backend::{broker, device, exit, ipc};
 
 const NAME: &str = "vhost-device-cuda";
 
+/// Management software asks every vhost-user backend for this, as QEMU's convention has it; all
+/// other arguments are ignored then.
+const PRINT_CAPABILITIES: &str = "--print-capabilities";
+const CAPABILITIES: &str = r#"{"type": "cuda"}"#;
+const CAPABILITIES_HELP: &str =
+    "--print-capabilities prints what this backend is, as JSON, and ends.";
+
 /// Serves a virtio-cuda device to one VM on a vhost-user socket. For several VMs, see vcudad.
 #[derive(Parser)]
-#[command(name = NAME, version)]
+#[command(name = NAME, version, after_help = CAPABILITIES_HELP)]
 struct Args {
     #[command(flatten)]
     vm: VmArgs,
@@ -40,6 +47,10 @@ fn main() -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => exit::with(NAME, exit::FAILED, &error),
         };
+    }
+    if std::env::args_os().any(|arg| arg == PRINT_CAPABILITIES) {
+        println!("{CAPABILITIES}");
+        return ExitCode::SUCCESS;
     }
     let args: Args = match exit::parse(NAME) {
         Ok(args) => args,
