@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Lays out what was built as it is installed, and as it is carried to another machine:
 #   bin/ the host's programs, bin/softgpu/libcuda.so.1; guest/ library and driver; uml/ the
-#   kernel; programs/ the CUDA programs; tests/ the scripts that run them
+#   kernel; programs/ the CUDA programs; tests/ the scripts that run them. Stripped: what still
+#   has its symbols is in target/release.
 # usage: scripts/stage.sh FOLDER
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../images/lib.sh"
@@ -10,10 +11,10 @@ dist="$1"
 built="$REPO_DIR/target/release"
 mkdir -p "$dist"/{bin/softgpu,guest,uml,tests}
 for program in vcudad vhost-device-cuda vhost-cuda-worker vcuda-run; do
-    install -p "$built/$program" "$dist/bin/$program"
+    install -s "$built/$program" "$dist/bin/$program"
 done
-install -p "$built/libsoftgpu.so" "$dist/bin/softgpu/libcuda.so.1"
-install -p "$built/libguest_libcuda.so" "$dist/guest/libcuda.so.1"
+install -s "$built/libsoftgpu.so" "$dist/bin/softgpu/libcuda.so.1"
+install -s "$built/libguest_libcuda.so" "$dist/guest/libcuda.so.1"
 install -p -m 644 "$REPO_DIR/target/kmod/uml/virtio_cuda.ko" "$dist/guest/virtio_cuda.ko"
 install -p "$CACHE/uml/current/linux" "$dist/uml/linux"
 rm -rf "$dist/programs"
@@ -21,7 +22,7 @@ mkdir -p "$dist/programs"
 cp -rpl "$REPO_DIR"/target/programs/{static,shared,cudart12,lib} "$dist/programs/"
 cp -p "$REPO_DIR/tests/programs/run.sh" "$dist/programs/run.sh"
 make -s -C "$REPO_DIR/tests/programs" list >"$dist/programs/list"
-install -p "$built/call-cost" "$dist/tests/call-cost"
+install -s "$built/call-cost" "$dist/tests/call-cost"
 install -p "$REPO_DIR"/tests/matrix.sh "$REPO_DIR"/tests/gpu/*.sh "$dist/tests/"
 git -C "$REPO_DIR" describe --always --dirty >"$dist/commit" 2>/dev/null || echo unknown >"$dist/commit"
 log "staged in $dist ($(du -sh "$dist" | cut -f 1))"
