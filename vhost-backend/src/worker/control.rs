@@ -91,7 +91,7 @@ pub(super) fn start(stream: OwnedFd, waker: Waker) -> io::Result<(Device, mpsc::
         loop {
             match control.incoming.read(&stream) {
                 Ok(true) => {}
-                Ok(false) => super::end("the device process is gone"),
+                Ok(false) => super::leave(),
                 Err(error) => super::end(&format!("the device process's stream broke: {error}")),
             }
             if let Err(error) = control.take(&waker) {

@@ -106,6 +106,13 @@ fn end(reason: &str) -> ! {
     unsafe { libc::_exit(1) }
 }
 
+/// Ends the worker when its device process has closed the stream: the session is over.
+fn leave() -> ! {
+    tracing::debug!("the session is over");
+    // SAFETY: as in `end`.
+    unsafe { libc::_exit(0) }
+}
+
 /// Why a worker ended before, or instead of, serving a session.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
