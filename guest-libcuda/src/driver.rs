@@ -5,8 +5,9 @@ use crate::error::{CuError, CuResult};
 use crate::handles::{self, Handles, Object};
 use crate::log::say;
 use crate::memory::Memory;
+use crate::output::Output;
 use crate::session::Session;
-use crate::{output, windows};
+use crate::windows;
 use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -19,6 +20,7 @@ pub struct Driver {
     pub devices: Vec<Device>,
     pub handles: Handles,
     pub memory: Memory,
+    pub output: Output,
 }
 
 /// Addresses that nothing else may have.
@@ -84,7 +86,7 @@ fn start() -> CuResult<Driver> {
             let context = device.primary_context;
             context.set_handle(handles.insert(Object::Context(context))?);
         }
-        Ok(Driver { session, devices, handles, memory })
+        Ok(Driver { session, devices, handles, memory, output: Output::default() })
     });
     if driver.is_err() {
         WINDOWS.into_iter().for_each(windows::release);
@@ -114,8 +116,6 @@ impl Driver {
 
     /// To be called where CUDA would have written what kernels printed.
     pub fn flush_output(&self) {
-        if self.session.has_output() {
-            output::fetch(&self.session);
-        }
+        self.output.flush(&self.session);
     }
 }

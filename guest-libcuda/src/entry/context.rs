@@ -29,13 +29,13 @@ fn end_context(driver: &Driver, context: &'static Context) {
     context.end();
     driver.memory.forget_context(context.handle());
     driver.session.forget_errors();
-    driver.flush_output();
+    driver.output.flush_all(&driver.session);
 }
 
 fn end_primary(driver: &Driver, device: &Device) -> CuResult {
     let context = device.primary_context;
     let release = VcudaPrimaryCtxRelease { dev: device.number, ctx: context.id() };
-    let result = driver.session.call(&release);
+    let result = driver.session.call_always(&release, 0);
     end_context(driver, context);
     result
 }
@@ -69,7 +69,7 @@ fn set_primary_flags(number: i32, flags: u32) -> CuResult {
     let driver = driver()?;
     let device = driver.device(number)?;
     let _one_at_a_time = device.primary.lock();
-    driver.session.call(&VcudaPrimaryCtxSetFlags { dev: device.number, flags })?;
+    driver.session.call_always(&VcudaPrimaryCtxSetFlags { dev: device.number, flags }, 0)?;
     device.primary_context.set_flags(flags);
     Ok(())
 }
@@ -79,7 +79,7 @@ fn create(out: Out<Handle>, flags: u32, number: i32) -> CuResult {
     let driver = driver()?;
     let device = driver.device(number)?;
     let id = driver.session.mint();
-    driver.session.call(&VcudaCtxCreate { dev: device.number, flags, ctx: id })?;
+    driver.session.call_always(&VcudaCtxCreate { dev: device.number, flags, ctx: id }, 0)?;
     let context = Context::new(id, number, false, flags);
     context.set_handle(driver.handles.insert(Object::Context(context))?);
     thread::push(context);
@@ -96,7 +96,7 @@ fn destroy(handle: Handle) -> CuResult {
     if thread::current() == Some(context) {
         thread::pop();
     }
-    let result = driver.session.call(&VcudaCtxDestroy { ctx: context.id() });
+    let result = driver.session.call_always(&VcudaCtxDestroy { ctx: context.id() }, 0);
     end_context(driver, context);
     result
 }
@@ -130,7 +130,8 @@ entries! {
         let mut primary = device.primary.lock();
         if primary.count == 0 {
             let id = driver.session.mint();
-            driver.session.call(&VcudaPrimaryCtxRetain { dev: device.number, ctx: id })?;
+            let retain = VcudaPrimaryCtxRetain { dev: device.number, ctx: id };
+            driver.session.call_always(&retain, 0)?;
             device.primary_context.revive(id);
         }
         primary.count += 1;

@@ -63,7 +63,7 @@ fn with_signals_blocked(body: fn()) -> impl FnOnce() + Send + 'static {
 fn run() {
     let Ok(driver) = driver() else { return };
     loop {
-        let token = match driver.session.call(&VcudaHostFuncNext {}) {
+        let token = match driver.session.call_always(&VcudaHostFuncNext {}, 64) {
             Ok(answer) if answer.token != 0 => answer.token,
             Ok(_) | Err(_) => return,
         };

@@ -84,7 +84,7 @@ fn free(at: usize) -> CuResult {
     let Kind::Pinned { region } = found.kind else { return Err(CuError::INVALID_VALUE) };
     let len = (found.len as usize).next_multiple_of(PAGE);
     // As natively, this waits for copies that still use the memory.
-    let result = driver.session.call(&VcudaHostUnregister { vaddr: at as u64 });
+    let result = driver.session.call_always(&VcudaHostUnregister { vaddr: at as u64 }, 0);
     driver.session.transport().release(region, at, len).map_err(refused)?;
     driver.memory.pinned.give(at, len);
     result
@@ -135,7 +135,7 @@ fn unregister(at: usize) -> CuResult {
     let Kind::Registered { region, page, pages } = found.kind else {
         return Err(CuError::HOST_MEMORY_NOT_REGISTERED);
     };
-    let result = driver.session.call(&VcudaHostUnregister { vaddr: page as u64 });
+    let result = driver.session.call_always(&VcudaHostUnregister { vaddr: page as u64 }, 0);
     driver.session.transport().release(region, page, pages).map_err(refused)?;
     result
 }

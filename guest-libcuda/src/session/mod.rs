@@ -132,10 +132,7 @@ impl Session {
     /// Sends a call without waiting for it. Its error, if any, comes with a later answer.
     #[inline]
     pub fn post<'a, C: Call<'a>>(&self, call: &C) -> CuResult {
-        let sticky = self.sticky.load(Ordering::Relaxed);
-        if sticky != 0 {
-            return Err(CuError(sticky));
-        }
+        self.check_sticky()?;
         if self.config.sync || self.config.plain {
             return self.call_with_room(call, 0).and_then(Replied::into_result).map(drop);
         }
@@ -149,6 +146,12 @@ impl Session {
 
     /// Sends a call and waits for its answer of at most `room` bytes.
     pub fn call_room<'a, C: Call<'a>>(&self, call: &C, room: usize) -> CuResult<C::Answer> {
+        self.check_sticky()?;
+        self.call_always(call, room)
+    }
+
+    /// As [`call_room`](Self::call_room), for what is done even in a context that has failed.
+    pub fn call_always<'a, C: Call<'a>>(&self, call: &C, room: usize) -> CuResult<C::Answer> {
         let bytes = self.call_with_room(call, room)?.into_result()?;
         C::Answer::decode(bytes.as_bytes()).map_err(|error| {
             say!(Error, "{}: the answer makes no sense: {error}", C::NAME);
@@ -265,6 +268,14 @@ impl Session {
     pub fn forget_errors(&self) {
         self.sticky.store(0, Ordering::Relaxed);
         self.posted_error.store(0, Ordering::Relaxed);
+    }
+
+    /// In a context that has failed every call gives the same error.
+    fn check_sticky(&self) -> CuResult {
+        match self.sticky.load(Ordering::Relaxed) {
+            0 => Ok(()),
+            code => Err(CuError(code)),
+        }
     }
 
     fn check_alive(&self) -> CuResult {
