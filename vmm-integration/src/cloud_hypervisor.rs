@@ -13,6 +13,11 @@ use crate::qemu;
 /// Descriptors of each queue; a power of two.
 pub const QUEUE_SIZE: u16 = 256;
 
+/// Where the VMM is told to listen for REST.
+const API_SOCKET: &str = "/run/cloud-hypervisor.sock";
+/// The request that attaches a device.
+const ADD: &str = "http://localhost/api/v1/vm.add-generic-vhost-user";
+
 /// The body of `PUT /api/v1/vm.add-generic-vhost-user`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -59,7 +64,7 @@ impl GenericVhostUser {
 }
 
 /// The words of the whole command line.
-pub fn arguments(options: &Options, device: &GenericVhostUser) -> Vec<String> {
+pub fn arguments(options: &Options, device: &GenericVhostUser, type_key: &str) -> Vec<String> {
     let show = |path: &Option<std::path::PathBuf>, other: &str| {
         path.as_ref().map_or(other.to_string(), |path| path.display().to_string())
     };
@@ -87,10 +92,10 @@ pub fn arguments(options: &Options, device: &GenericVhostUser) -> Vec<String> {
     }
     words.extend(["--cmdline".into(), cmdline]);
     words.extend(
-        ["--serial", "tty", "--console", "off", "--api-socket", "path=/run/cloud-hypervisor.sock"]
+        ["--serial", "tty", "--console", "off", "--api-socket", &format!("path={API_SOCKET}")]
             .map(String::from),
     );
-    words.extend(["--generic-vhost-user".into(), device.argument("device_type")]);
+    words.extend(["--generic-vhost-user".into(), device.argument(type_key)]);
     words
 }
 
@@ -109,14 +114,16 @@ pub fn describe(options: &Options) -> Result<String, RunError> {
         }
     }
     let device = GenericVhostUser::new(&socket.to_string_lossy(), options.device_id);
-    let line: Vec<_> = arguments(options, &device).iter().map(|word| shell_word(word)).collect();
-    let older = shell_word(&device.argument("virtio_id"));
+    let line = |type_key| {
+        let words = arguments(options, &device, type_key);
+        words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
+    };
     Ok(format!(
-        "# cloud-hypervisor 53 or newer (52: --generic-vhost-user {older})\n{}\n\n\
-         # a running VM with shared=on: REST\n\
-         curl --unix-socket /run/cloud-hypervisor.sock -X PUT -H 'Content-Type: application/json' \
-         http://localhost/api/v1/vm.add-generic-vhost-user -d {}\n",
-        line.join(" "),
+        "# cloud-hypervisor 53 or newer\n{}\n\n# cloud-hypervisor 52\n{}\n\n\
+         # the device for a VM that runs with shared=on, by REST (52: virtio_id for device_type)\n\
+         curl --unix-socket {API_SOCKET} -i -X PUT {ADD} -H 'Content-Type: application/json' -d {}\n",
+        line("device_type"),
+        line("virtio_id"),
         shell_word(&device.body())
     ))
 }

@@ -1,0 +1,148 @@
+#!/usr/bin/env bash
+# The one command for a host with KVM and QEMU (10.2 or newer) or cloud-hypervisor (52 or newer):
+# runs vector add in a guest with each VMM that is there, says what is missing, and ends with 0
+# if at least one ran and all that ran passed, 1 if one failed, 3 if none could run.
+#
+#   tests/kvm/run.sh [--dist DIR] [--driver-library auto|softgpu|PATH] [--logs DIR]
+#
+# DIR is what `make build` staged (default target/dist; built if it is not there). QEMU, the
+# guest's kernel and its driver come from images/. VCUDA_ACCEL=tcg lets QEMU run without KVM, to
+# try this script.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+dist=$root/target/dist library=auto logs='' accel=${VCUDA_ACCEL:-kvm}
+least_ch=52
+usage() {
+    echo "run.sh: $*; see its head" >&2
+    exit 2
+}
+while [ $# -gt 0 ]; do
+    case $1 in
+        --dist) dist=${2:?--dist needs a folder}; shift 2 ;;
+        --driver-library) library=${2:?--driver-library needs auto, softgpu or a path}; shift 2 ;;
+        --logs) logs=${2:?--logs needs a folder}; shift 2 ;;
+        *) usage "unknown argument $1" ;;
+    esac
+done
+say() { printf 'kvm: %s\n' "$*"; }
+
+if [ ! -x "$dist/bin/vcuda-run" ]; then
+    [ "$dist" = "$root/target/dist" ] || usage "there is no $dist/bin/vcuda-run"
+    say 'building (make build)'
+    make -C "$root" --no-print-directory build
+fi
+dist=$(cd "$dist" && pwd)
+kernels=$("$root/images/kernel-debs.sh" --print)
+series=7.2
+kernel=$(readlink -f "$kernels/$series/vmlinuz")
+say "guest: Linux $(cat "$kernels/$series/release")"
+"$root/images/kmod-build.sh" "$series" "$root/guest-driver" "$root/target/kmod/$series"
+module=$root/target/kmod/$series/virtio_cuda.ko
+program=$dist/programs/static/vectoradd
+[ -x "$program" ] || usage "there is no $program (make programs)"
+
+work=$(mktemp -d)
+chmod 755 "$work"
+device=''
+cleanup() {
+    [ -z "$device" ] || stop_device
+    rm -rf "$work"
+}
+trap cleanup EXIT
+logs=${logs:-$work}
+mkdir -p "$logs"
+
+passed=() failed=() missing=()
+verdict() { # NAME STATUS TEXT
+    case $2 in
+        PASS) passed+=("$1") ;;
+        FAIL) failed+=("$1") ;;
+        *) missing+=("$1") ;;
+    esac
+    say "$1: $2${3:+ ($3)}"
+}
+
+start_device() {
+    "$dist/bin/vhost-device-cuda" --socket-path "$work/socket" --driver-library "$library" \
+        --memory-max 1G >"$logs/$1-device.log" 2>&1 &
+    device=$!
+    for _ in $(seq 600); do
+        [ ! -S "$work/socket" ] || return 0
+        kill -0 "$device" 2>/dev/null || break
+        sleep 0.1
+    done
+    tail -n 5 "$logs/$1-device.log" >&2
+    say "the device did not start" >&2
+    exit 1
+}
+stop_device() {
+    kill "$device" 2>/dev/null || true
+    wait "$device" 2>/dev/null || true
+    device=''
+}
+
+qemu_test() {
+    local name=qemu-$accel qemu
+    if ! qemu=$("$root/images/qemu.sh" --print); then
+        verdict "$name" MISSING 'images/qemu.sh could not make QEMU 10.2 or newer ready'
+        return
+    fi
+    local run=("$dist/bin/vcuda-run" --vmm qemu --qemu "$qemu" --kernel "$kernel")
+    if [ "$accel" = kvm ] && ! "${run[@]}" --probe-kvm >"$logs/probe" 2>&1; then
+        verdict "$name" MISSING "$(tail -n 1 "$logs/probe")"
+        return
+    fi
+    start_device "$name"
+    if "${run[@]}" --accel "$accel" --socket "$work/socket" --module "$module" \
+        --libcuda "$dist/guest/libcuda.so.1" --mem 1G --timeout 180 --log "$logs/$name.log" \
+        --verbose -- "$program" >"$logs/$name.out" 2>&1 && grep -q 'vectoradd: PASS' "$logs/$name.out"; then
+        verdict "$name" PASS "$(sed -n 's/^vcuda-run: vmm=//p' "$logs/$name.out")"
+    else
+        tail -n 15 "$logs/$name.out" "$logs/$name-device.log" >&2
+        verdict "$name" FAIL
+    fi
+    stop_device
+}
+
+cloud_hypervisor_test() {
+    local name=cloud-hypervisor version which=1 line
+    if ! command -v cloud-hypervisor >/dev/null; then
+        verdict "$name" MISSING "there is no cloud-hypervisor in PATH: install version $least_ch or newer"
+        return
+    fi
+    version=$(cloud-hypervisor --version | grep -oE '[0-9]+' | head -n 1)
+    if [ "${version:-0}" -lt "$least_ch" ]; then
+        verdict "$name" MISSING "version ${version:-?} knows no generic vhost-user device: $least_ch or newer does"
+        return
+    fi
+    [ "$version" -gt 52 ] || which=2
+    if [ ! -r /dev/kvm ] || [ ! -w /dev/kvm ]; then
+        verdict "$name" MISSING '/dev/kvm is not there, or not for this user'
+        return
+    fi
+    "$root/images/initramfs.sh" -o "$work/initramfs.cpio" -k "$series" -m "$module" \
+        -f "$dist/guest/libcuda.so.1:/usr/lib/" -f "$program:/root/vectoradd" -c /root/vectoradd
+    start_device "$name"
+    # Exactly what the documentation tells people to type.
+    line=$("$dist/bin/vcuda-run" --vmm cloud-hypervisor --print --socket "$work/socket" \
+        --kernel "$kernel" --initrd "$work/initramfs.cpio" --mem 1G |
+        grep '^cloud-hypervisor ' | sed -n "${which}p")
+    line=${line//\/run\/cloud-hypervisor.sock/$work/api.sock}
+    say "$line"
+    timeout 120 bash -c "exec $line" </dev/null >"$logs/$name.out" 2>&1 || true
+    if grep -q 'vectoradd: PASS' "$logs/$name.out" && grep -q 'virtio-cuda-exit: 0' "$logs/$name.out"; then
+        verdict "$name" PASS "version $version"
+    else
+        tail -n 15 "$logs/$name.out" "$logs/$name-device.log" >&2
+        verdict "$name" FAIL "version $version"
+    fi
+    stop_device
+}
+
+qemu_test
+cloud_hypervisor_test
+
+say "passed: ${passed[*]:-none}; failed: ${failed[*]:-none}; missing: ${missing[*]:-none}"
+[ "${#failed[@]}" -eq 0 ] || exit 1
+[ "${#passed[@]}" -gt 0 ] || exit 3
