@@ -49,12 +49,17 @@ pub struct FrontEnd {
 impl FrontEnd {
     /// Connects to the VM's socket, and starts the queues; says no HELLO yet.
     pub fn connect(socket: &Path) -> Self {
-        // SAFETY: a name, no special flags.
-        let fd = unsafe { libc::memfd_create(c"guest".as_ptr(), libc::MFD_CLOEXEC) };
+        let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
+        // SAFETY: a name and flags.
+        let fd = unsafe { libc::memfd_create(c"guest".as_ptr(), flags) };
         assert!(fd >= 0);
         // SAFETY: the descriptor is new and nobody else's.
         let file = unsafe { File::from_raw_fd(fd) };
         file.set_len(MEMORY).unwrap();
+        // Memory that could shrink is taken only from a front end that is alone on its socket.
+        // SAFETY: an open descriptor and integers.
+        let sealed = unsafe { libc::fcntl(fd, libc::F_ADD_SEALS, libc::F_SEAL_SHRINK) };
+        assert_eq!(sealed, 0);
         // SAFETY: a new mapping of a file that is as long.
         let memory = unsafe {
             libc::mmap(

@@ -16,6 +16,9 @@ const CAPABILITIES: &str = r#"{"type": "cuda"}"#;
 const CAPABILITIES_HELP: &str =
     "--print-capabilities prints what this backend is, as JSON, and ends.";
 
+/// What vmm-integration's descriptor says of this program.
+const CAPABILITIES: &str = r#"{ "type": "cuda" }"#;
+
 /// Serves a virtio-cuda device to one VM on a vhost-user socket. For several VMs, see vcudad.
 #[derive(Parser)]
 #[command(name = NAME, version, after_help = CAPABILITIES_HELP)]
@@ -24,6 +27,9 @@ struct Args {
     vm: VmArgs,
     #[command(flatten)]
     driver: DriverArgs,
+    /// Print what a VMM's management may use of this program, as JSON, and end
+    #[arg(long)]
+    print_capabilities: bool,
 }
 
 /// How vcudad starts a VM's device process.
@@ -49,6 +55,12 @@ fn main() -> ExitCode {
         };
     }
     if std::env::args_os().any(|arg| arg == PRINT_CAPABILITIES) {
+        println!("{CAPABILITIES}");
+        return ExitCode::SUCCESS;
+    }
+    // As docs/interop/vhost-user.rst of QEMU's wants it of a program with a descriptor: whatever
+    // else is asked for, the capabilities are printed.
+    if std::env::args().any(|argument| argument == "--print-capabilities") {
         println!("{CAPABILITIES}");
         return ExitCode::SUCCESS;
     }

@@ -12,28 +12,28 @@ const SOFTGPU_ENV: &str = "VIRTIO_CUDA_SOFTGPU";
 
 /// Finds the library and tries it, in a process of its own: loading it runs its code.
 pub(super) fn choose(wanted: &DriverLibrary, programs: &Programs) -> Result<PathBuf, BrokerError> {
-    let (library, why) = match wanted {
+    let (library, driver, why) = match wanted {
         DriverLibrary::Path(path) => {
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
             if !path.exists() {
                 let path = path.display();
                 return Err(BrokerError::Driver(format!("the driver library {path} is missing")));
             }
-            (path, "as told")
+            (path, "path", "as told")
         }
-        DriverLibrary::Softgpu => (softgpu(programs)?, "softgpu, as told"),
+        DriverLibrary::Softgpu => (softgpu(programs)?, "softgpu", "as told"),
         DriverLibrary::Auto => match nvidia(programs) {
-            Ok(path) => (path, "auto: NVIDIA's, which finds a device"),
+            Ok(path) => (path, "nvidia", "auto: it finds a device"),
             Err(reason) => {
                 tracing::info!("no NVIDIA device here: {reason}");
-                (softgpu(programs)?, "auto: softgpu")
+                (softgpu(programs)?, "softgpu", "auto: there is nothing else")
             }
         },
     };
     let found = probe(programs, &library).map_err(|reason| {
         BrokerError::Driver(format!("the driver library {}: {reason}", library.display()))
     })?;
-    tracing::info!(path = %found.display(), "driver library ({why})");
+    tracing::info!(driver = %driver, path = %found.display(), "driver library, {why}");
     Ok(found)
 }
 
