@@ -17,11 +17,16 @@ const CUDA_ERROR_UNKNOWN: u32 = 999;
 /// CUDA_ERROR_INVALID_VALUE: the answer when there is no room for it.
 const CUDA_ERROR_INVALID_VALUE: u32 = 1;
 const REPLY_BYTES: usize = size_of::<Reply>();
+/// In a reply's state: the answer is there.
+const STATE_DONE: u32 = 1;
+/// In a reply's state: kernels have printed, and the guest may take it.
+const STATE_OUTPUT: u32 = 2;
 
 /// Takes the answer of one command, exactly once, from any thread.
 pub struct ReplyTo {
     target: Option<Target>,
     posted: Arc<PostedError>,
+    state: u32,
 }
 
 enum Target {
@@ -57,7 +62,7 @@ impl ReplyTo {
             }
             Target::Arena { ring: ring.clone(), slot, bytes }
         };
-        Some(Self { target: Some(target), posted: posted.clone() })
+        Some(Self { target: Some(target), posted: posted.clone(), state: STATE_DONE })
     }
 
     /// For a command of the plain way, with room for `bytes` of answer.
@@ -67,7 +72,14 @@ impl ReplyTo {
         bytes: usize,
         posted: &Arc<PostedError>,
     ) -> Self {
-        Self { target: Some(Target::Plain { out, request, bytes }), posted: posted.clone() }
+        let target = Some(Target::Plain { out, request, bytes });
+        Self { target, posted: posted.clone(), state: STATE_DONE }
+    }
+
+    /// The same, and the answer says that kernels have printed.
+    pub fn with_output(mut self) -> Self {
+        self.state |= STATE_OUTPUT;
+        self
     }
 
     /// Whether nobody waits for the answer: only an error is kept of it.
@@ -121,7 +133,8 @@ impl ReplyTo {
                 } else {
                     (result, answer, len)
                 };
-                ring.write_reply(slot, result, answer, len as u32, self.posted.take());
+                let words = [self.state, result, len as u32, self.posted.take()];
+                ring.write_reply(slot, words, answer);
             }
             Target::Plain { out, request, bytes } => {
                 let answer = answer.unwrap_or_default();
@@ -131,7 +144,7 @@ impl ReplyTo {
                     (result, answer)
                 };
                 let reply = Reply {
-                    state: 1,
+                    state: self.state,
                     result,
                     len: answer.len() as u32,
                     posted_error: self.posted.take(),
@@ -191,7 +204,12 @@ impl RingRegion {
         }
     }
 
-    fn write_reply(&self, slot: usize, result: u32, answer: Option<&[u8]>, len: u32, posted: u32) {
+    fn write_reply(
+        &self,
+        slot: usize,
+        [state, result, len, posted]: [u32; 4],
+        answer: Option<&[u8]>,
+    ) {
         let place = self.arena().wrapping_add(slot);
         let words = place.cast::<u32>();
         if let Some(answer) = answer {
@@ -211,7 +229,7 @@ impl RingRegion {
             (*words.add(1).cast::<AtomicU32>()).store(result, Ordering::Relaxed);
             (*words.add(2).cast::<AtomicU32>()).store(len, Ordering::Relaxed);
             (*words.add(3).cast::<AtomicU32>()).store(posted, Ordering::Relaxed);
-            (*words.cast::<AtomicU32>()).store(1, Ordering::Release);
+            (*words.cast::<AtomicU32>()).store(state, Ordering::Release);
         }
         self.wake_guest();
     }

@@ -8,8 +8,7 @@ const ANSWER_ON_ERROR: &[&str] = &["vcudaModuleLoad", "vcudaLibraryLoad"];
 
 /// Calls that need what only the ring reader's thread has, and then perhaps something that may
 /// block: their bodies take the reply, as those of pending calls do.
-const TAKES_REPLY: &[&str] =
-    &[
+const TAKES_REPLY: &[&str] = &[
     "vcudaPrimaryCtxRelease",
     "vcudaPrimaryCtxReset",
     "vcudaCtxDestroy",

@@ -24,7 +24,11 @@ const MAX_PRINTF_FIFO: usize = 64 << 20;
 
 impl Cx<'_> {
     fn check_device(&self, device: CUdevice) -> CuResult {
-        if (0..self.shared.devices).contains(&device) { Ok(()) } else { Err(CuError::INVALID_DEVICE) }
+        if (0..self.shared.devices).contains(&device) {
+            Ok(())
+        } else {
+            Err(CuError::INVALID_DEVICE)
+        }
     }
 
     pub(super) fn vcuda_primary_ctx_retain(&self, call: api::VcudaPrimaryCtxRetain) -> CuResult {
@@ -187,7 +191,7 @@ impl Calls {
                     waiting.finish(0, &[]);
                 }
             }
-            reply.finish(number(ended), &[]);
+            cx.shared.tell_output(reply).finish(number(ended), &[]);
         });
     }
 }

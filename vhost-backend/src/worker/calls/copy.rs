@@ -252,12 +252,7 @@ impl Calls {
         }
     }
 
-    pub(super) fn vcuda_copy_out(
-        &mut self,
-        cx: &Cx<'_>,
-        call: api::VcudaCopyOut,
-        reply: ReplyTo,
-    ) {
+    pub(super) fn vcuda_copy_out(&mut self, cx: &Cx<'_>, call: api::VcudaCopyOut, reply: ReplyTo) {
         let ready = cx.enter().and_then(|_| {
             cx.check(call.src, call.len as u64)?;
             if call.len > MAX_INLINE {

@@ -84,8 +84,7 @@ impl<'a> Cx<'a> {
     fn switch(&self, generation: u64) -> CuResult<Entered> {
         let (real, device) = {
             let tables = lock(&self.shared.tables);
-            let context =
-                tables.contexts.get(self.ctx).map_err(|_| CuError::INVALID_CONTEXT)?;
+            let context = tables.contexts.get(self.ctx).map_err(|_| CuError::INVALID_CONTEXT)?;
             (context.real, context.device)
         };
         // SAFETY: the context was live a moment ago; a guest that destroys it at the same time

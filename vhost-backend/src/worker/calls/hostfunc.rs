@@ -120,7 +120,8 @@ impl Calls {
     pub(super) fn answer_host_funcs(&mut self) {
         let mut state = lock(&self.shared.host_funcs.state);
         while !state.reached.is_empty() && !state.asking.is_empty() {
-            if let (Some(token), Some(reply)) = (state.reached.pop_front(), state.asking.pop_front())
+            if let (Some(token), Some(reply)) =
+                (state.reached.pop_front(), state.asking.pop_front())
             {
                 reply.finish(0, &token.to_le_bytes());
             }

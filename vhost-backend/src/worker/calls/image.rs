@@ -15,6 +15,7 @@ const TAIL: usize = 64;
 /// A private copy of an image, aligned, with zeros after it.
 pub(super) struct Image {
     words: Vec<u64>,
+    may_print: bool,
 }
 
 impl Image {
@@ -28,11 +29,38 @@ impl Image {
         unsafe {
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), words.as_mut_ptr().cast(), bytes.len());
         }
-        Ok(Self { words })
+        Ok(Self { words, may_print: may_print(bytes) })
+    }
+
+    /// Whether its kernels may print.
+    pub(super) fn may_print(&self) -> bool {
+        self.may_print
     }
 
     pub(super) fn as_ptr(&self) -> *const c_void {
         self.words.as_ptr().cast()
+    }
+}
+
+/// Images up to this size are searched for printf, compressed ones too.
+const MAX_SEARCHED: usize = 4 << 20;
+/// What they may grow to for that.
+const MAX_DECOMPRESSED: usize = 32 << 20;
+
+/// Whether kernels of an image may print. Larger images are not searched: what their kernels print
+/// is noticed a little later.
+fn may_print(bytes: &[u8]) -> bool {
+    let calls_printf = |bytes: &[u8]| bytes.windows(7).any(|name| name == b"vprintf");
+    if bytes.len() > MAX_SEARCHED {
+        return false;
+    }
+    match cuda_abi::fatbin::images(bytes, MAX_DECOMPRESSED) {
+        Ok(images) => images.iter().any(|(_, image)| match image {
+            cuda_abi::fatbin::Image::Ptx(text) => calls_printf(text.as_bytes()),
+            cuda_abi::fatbin::Image::Cubin(elf) => calls_printf(elf),
+        }),
+        // The driver may make more of it.
+        Err(_) => true,
     }
 }
 
@@ -69,7 +97,8 @@ const ERROR_LOG_BUFFER_SIZE: u32 = 6;
 /// OPTIMIZATION_LEVEL, TARGET, debug and line information, CACHE_MODE and the floating-point modes
 /// to MIN_CTA_PER_SM, MAX_THREADS_PER_BLOCK and OVERRIDE_DIRECTIVE_VALUES. The others are
 /// addresses of the guest's, or outputs.
-const PLAIN: &[u32] = &[0, 1, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 20, 21, 22, 23, 24, 30, 31, 32, 33];
+const PLAIN: &[u32] =
+    &[0, 1, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 20, 21, 22, 23, 24, 30, 31, 32, 33];
 /// Options of one load.
 const MAX_OPTIONS: usize = 64;
 /// Bytes of each log.

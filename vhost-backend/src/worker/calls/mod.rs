@@ -17,7 +17,7 @@
 //! are never held across a call of the driver that may take long.
 
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use cudarc::driver::sys::{CUcontext, CUdevice};
@@ -67,9 +67,7 @@ pub fn open(library: &Path) -> Result<Box<dyn Engine>, EngineError> {
     // SAFETY: the pointers are those of locals.
     unsafe {
         driver.cuInit(0).map_err(|error| failed("cuInit", error))?;
-        driver
-            .cuDeviceGetCount(&mut devices)
-            .map_err(|error| failed("cuDeviceGetCount", error))?;
+        driver.cuDeviceGetCount(&mut devices).map_err(|error| failed("cuDeviceGetCount", error))?;
         driver
             .cuDevicePrimaryCtxRetain(&mut context, 0)
             .map_err(|error| failed("cuDevicePrimaryCtxRetain", error))?;
@@ -106,9 +104,15 @@ impl Engine for Warm {
             output: Mutex::new(self.output),
             host_funcs: Arc::default(),
             registered: Mutex::default(),
+            prints: AtomicBool::new(false),
         });
-        let waits = pending::Waits::default();
-        Ok(Box::new(Calls { shared, waits, arena: None, async_frees: Default::default() }))
+        Ok(Box::new(Calls {
+            shared,
+            waits: Default::default(),
+            arena: None,
+            async_frees: Default::default(),
+            watch: Default::default(),
+        }))
     }
 }
 
@@ -128,6 +132,8 @@ struct Shared {
     output: Mutex<output::Output>,
     host_funcs: Arc<hostfunc::HostFuncs>,
     registered: Mutex<host::Registered>,
+    /// Kernels may print: whoever waits for them is told what they have printed.
+    prints: AtomicBool,
 }
 
 /// The executor: what only the ring reader's thread touches.
@@ -136,6 +142,7 @@ struct Calls {
     waits: pending::Waits,
     arena: Option<copy::Arena>,
     async_frees: memory::AsyncFrees,
+    watch: output::Watch,
 }
 
 impl Calls {

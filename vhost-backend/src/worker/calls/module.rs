@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use cudarc::driver::sys::{CUfunction, CUkernel};
 use protocol::calls as api;
@@ -85,10 +86,17 @@ impl Cx<'_> {
             // SAFETY: the image is private, complete and followed by zeros; the options are
             // plain values and the logs' buffers, which live until `logs`.
             let loaded = unsafe {
-                self.driver().cuModuleLoadDataEx(&mut module, image.as_ptr(), count, options, values)
+                self.driver().cuModuleLoadDataEx(
+                    &mut module,
+                    image.as_ptr(),
+                    count,
+                    options,
+                    values,
+                )
             };
             (answer.error, answer.info) = jit.logs();
             loaded?;
+            self.shared.prints.fetch_or(image.may_print(), Ordering::Relaxed);
             let module = Module { real: Real(module), ctx: self.ctx, library: None };
             lock(&self.shared.tables).modules.insert(call.module, module);
             Ok(())
@@ -103,9 +111,9 @@ impl Cx<'_> {
             if tables.modules.get(call.hmod)?.library.is_some() {
                 return Err(CuError::INVALID_HANDLE);
             }
-            tables.functions.remove_where(
-                |f| matches!(f.owner, Owner::Module { id, .. } if id == call.hmod),
-            );
+            tables
+                .functions
+                .remove_where(|f| matches!(f.owner, Owner::Module { id, .. } if id == call.hmod));
             tables.modules.remove(call.hmod)?
         };
         self.forget_globals(
@@ -124,7 +132,9 @@ impl Cx<'_> {
 
     /// The variables of a context's modules end with it.
     pub(super) fn forget_globals_of_context(&self, ended: u64) {
-        self.forget_globals(|global| matches!(global, Foreign::Global { ctx, .. } if *ctx == ended));
+        self.forget_globals(
+            |global| matches!(global, Foreign::Global { ctx, .. } if *ctx == ended),
+        );
     }
 
     pub(super) fn vcuda_module_get_function(
@@ -214,6 +224,7 @@ impl Cx<'_> {
             };
             (answer.error, answer.info) = jit.logs();
             loaded?;
+            self.shared.prints.fetch_or(image.may_print(), Ordering::Relaxed);
             lock(&self.shared.tables).libraries.insert(call.library, Real(library));
             Ok(())
         });
@@ -343,10 +354,7 @@ impl Cx<'_> {
         unsafe { self.driver().cuFuncSetCacheConfig(function, call.config) }
     }
 
-    pub(super) fn cu_kernel_set_cache_config(
-        &self,
-        call: api::CuKernelSetCacheConfig,
-    ) -> CuResult {
+    pub(super) fn cu_kernel_set_cache_config(&self, call: api::CuKernelSetCacheConfig) -> CuResult {
         self.enter_any()?;
         let kernel = self.kernel(call.kernel)?;
         // SAFETY: a live kernel.

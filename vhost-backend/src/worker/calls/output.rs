@@ -1,7 +1,7 @@
 //! What kernels print.
 //!
-//! The driver writes it to this process's standard output when a context synchronises. Here that
-//! is a file in memory, whose content the guest takes. What is taken is given back to the kernel,
+//! The driver writes it to this process's standard output when a context synchronises (a query of
+//! a stream or an event does not do it). Here that is a file in memory, whose content the guest takes. What is taken is given back to the kernel,
 //! and what nobody takes is dropped from the start, past a bound.
 
 use std::ffi::c_int;
@@ -10,16 +10,24 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::FileExt;
 
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use cudarc::driver::sys::CUstream;
 use protocol::calls as api;
 
 use super::cx::Cx;
-use super::lock;
+use super::handles::{IdMap, Real};
+use super::{Calls, ReplyTo, Shared, lock};
 use crate::worker::driver::CuResult;
 
 /// Bytes of one answer.
 const MAX_TAKEN: usize = 64 << 10;
 /// Bytes that are kept for the guest.
 const MAX_KEPT: u64 = 16 << 20;
+
+/// `CU_STREAM_NON_BLOCKING`.
+const STREAM_NON_BLOCKING: u32 = 1;
 
 /// The file behind the standard output.
 pub(super) struct Output {
@@ -104,6 +112,75 @@ fn give_back(file: &File, from: u64, len: u64) {
     // SAFETY: no pointers. A refusal costs memory, up to the bound of the worker's cgroup.
     unsafe {
         libc::fallocate(file.as_raw_fd(), mode, start as i64, (from + len - start) as i64);
+    }
+}
+
+/// How often output is looked for that nobody expects.
+const UNEXPECTED: Duration = Duration::from_millis(10);
+
+/// Since when the guest is told of output, and how the driver is made to write it.
+#[derive(Default)]
+pub(super) struct Watch {
+    /// By context: a stream with nothing in it. To wait for it makes the driver write what kernels
+    /// have printed, and takes no time.
+    streams: IdMap<u64, Real<CUstream>>,
+    last: Option<Instant>,
+}
+
+impl Calls {
+    /// A wait for the GPU has ended: an answer that tells of what kernels have printed.
+    pub(super) fn with_output(&mut self, cx: &Cx<'_>, reply: ReplyTo) -> ReplyTo {
+        if !self.shared.prints.load(Ordering::Relaxed) {
+            return reply;
+        }
+        let _ = self.make_driver_write(cx);
+        self.shared.tell_output(reply)
+    }
+
+    /// Looks for output that nobody expects, now and then.
+    pub(super) fn look_for_output(&mut self, cx: &Cx<'_>) {
+        let now = Instant::now();
+        let due = self.watch.last.is_none_or(|last| now.duration_since(last) > UNEXPECTED);
+        if due && !self.shared.prints.load(Ordering::Relaxed) {
+            self.watch.last = Some(now);
+            if self.make_driver_write(cx).is_ok() && lock(&self.shared.output).waiting() > 0 {
+                self.shared.prints.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// The context's stream ends with it.
+    pub(super) fn forget_watch(&mut self, ctx: u64) {
+        self.watch.streams.remove(&ctx);
+    }
+
+    fn make_driver_write(&mut self, cx: &Cx<'_>) -> CuResult {
+        cx.enter()?;
+        let stream = match self.watch.streams.get(&cx.ctx) {
+            Some(stream) => stream.0,
+            None => {
+                let mut stream = std::ptr::null_mut();
+                // SAFETY: the pointer is that of a local.
+                unsafe {
+                    cx.driver().cuStreamCreateWithPriority(&mut stream, STREAM_NON_BLOCKING, 0)?;
+                }
+                self.watch.streams.insert(cx.ctx, Real(stream));
+                stream
+            }
+        };
+        // SAFETY: a live stream, in which nothing is ever queued.
+        unsafe {
+            cx.driver().cuStreamSynchronize(stream)?;
+            libc::fflush(std::ptr::null_mut());
+        }
+        Ok(())
+    }
+}
+
+impl Shared {
+    /// An answer that tells of what kernels have printed, if the driver has written any.
+    pub(super) fn tell_output(&self, reply: ReplyTo) -> ReplyTo {
+        if lock(&self.output).waiting() > 0 { reply.with_output() } else { reply }
     }
 }
 

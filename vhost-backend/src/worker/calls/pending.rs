@@ -178,7 +178,7 @@ impl Calls {
             return Pending::Nothing;
         }
         let shared = self.shared.clone();
-        let mut ended = false;
+        let mut last = None;
         let mut index = 0;
         while index < self.waits.list.len() {
             let waiting = &mut self.waits.list[index];
@@ -201,16 +201,19 @@ impl Calls {
                 index += 1;
                 continue;
             }
-            ended = true;
+            last = Some(waiting.ctx);
             let waiting = self.waits.list.swap_remove(index);
             self.waits.give_all(waiting.ctx, waiting.on);
             self.then(&cx, state, waiting.then);
         }
         if self.waits.list.is_empty() {
+            if let Some(ctx) = last {
+                self.look_for_output(&Cx { shared: &shared, thread: 0, ctx });
+            }
             return Pending::Nothing;
         }
         let now = Instant::now();
-        if ended {
+        if last.is_some() {
             self.waits.quiet_since = Some(now);
             return Pending::Soon;
         }
@@ -225,9 +228,9 @@ impl Calls {
     /// A wait has ended.
     pub(super) fn then(&mut self, cx: &Cx<'_>, result: CuResult, then: Then) {
         match then {
-            Then::Answer(reply) => reply.finish(number(result), &[]),
+            Then::Answer(reply) => self.with_output(cx, reply).finish(number(result), &[]),
             Then::InPlace(reply, len) => match result {
-                Ok(()) => reply.finish_in_place(0, len),
+                Ok(()) => self.with_output(cx, reply).finish_in_place(0, len),
                 Err(error) => reply.finish(error.0, &[]),
             },
             Then::Free(freeing, thread, reply) => {
@@ -273,6 +276,7 @@ impl Calls {
         }
         // The events end with the context.
         self.waits.idle.remove(&ctx);
+        self.forget_watch(ctx);
         freeing
     }
 }

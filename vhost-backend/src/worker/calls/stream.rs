@@ -63,10 +63,7 @@ impl Cx<'_> {
         unsafe { self.driver().cuEventDestroy(event.real.0) }
     }
 
-    pub(super) fn cu_event_record_with_flags(
-        &self,
-        call: api::CuEventRecordWithFlags,
-    ) -> CuResult {
+    pub(super) fn cu_event_record_with_flags(&self, call: api::CuEventRecordWithFlags) -> CuResult {
         self.enter()?;
         let (stream, event) = (self.stream(call.h_stream)?, self.event(call.h_event)?);
         // SAFETY: live handles.

@@ -107,6 +107,9 @@ impl Calls {
 
     /// Frees what streams have come to by now.
     pub(in super::super) fn poll_async_frees(&mut self) -> Pending {
+        if self.async_frees.list.is_empty() {
+            return Pending::Nothing;
+        }
         let shared = self.shared.clone();
         while let Some(free) = self.async_frees.list.front() {
             let ctx = free.freeing.ctx();

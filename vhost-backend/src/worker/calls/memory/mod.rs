@@ -122,6 +122,7 @@ impl Cx<'_> {
         if bytes == 0 {
             return Err(CuError::INVALID_VALUE);
         }
+        self.refuse_after_fault()?;
         let (physical, addr) = {
             let mut plan = lock(&memory.plan);
             if !plan.has_room() {
@@ -143,6 +144,18 @@ impl Cx<'_> {
                 plan.give_addresses(addr, physical);
                 Err(error)
             }
+        }
+    }
+
+    /// A context in which a kernel has failed allocates nothing more, also where the driver would
+    /// not be asked.
+    fn refuse_after_fault(&self) -> CuResult {
+        /// From `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` on: not about a fault.
+        const CAPTURE: u32 = 900;
+        // SAFETY: null is the legacy stream.
+        match unsafe { self.driver().cuStreamQuery(std::ptr::null_mut()) } {
+            Err(error) if error != CuError::NOT_READY && error.0 < CAPTURE => Err(error),
+            _ => Ok(()),
         }
     }
 

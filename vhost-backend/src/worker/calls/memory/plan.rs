@@ -86,7 +86,11 @@ impl Plan {
 
     /// What a request takes when it is mapped (a new slab, for a small one).
     pub(in super::super) fn physical(&self, len: u64) -> Option<u64> {
-        if self.is_small(len) { Some(self.granule) } else { len.checked_next_multiple_of(self.granule) }
+        if self.is_small(len) {
+            Some(self.granule)
+        } else {
+            len.checked_next_multiple_of(self.granule)
+        }
     }
 
     /// Cuts a small request from a slab that exists.

@@ -91,7 +91,9 @@ mod tests {
     fn overlaps_are_refused() {
         let mut spans = Spans::default();
         assert!(spans.insert(0x1000, 0x1000, ()));
-        for (start, len) in [(0x1000, 1), (0xfff, 2), (0x1fff, 1), (0, 0x10000), (5, 0), (9, u64::MAX)] {
+        for (start, len) in
+            [(0x1000, 1), (0xfff, 2), (0x1fff, 1), (0, 0x10000), (5, 0), (9, u64::MAX)]
+        {
             assert!(!spans.insert(start, len, ()), "{start:#x} {len:#x}");
         }
         assert!(spans.insert(0x2000, 1, ()));
