@@ -16,9 +16,6 @@ const CAPABILITIES: &str = r#"{"type": "cuda"}"#;
 const CAPABILITIES_HELP: &str =
     "--print-capabilities prints what this backend is, as JSON, and ends.";
 
-/// What vmm-integration's descriptor says of this program.
-const CAPABILITIES: &str = r#"{ "type": "cuda" }"#;
-
 /// Serves a virtio-cuda device to one VM on a vhost-user socket. For several VMs, see vcudad.
 #[derive(Parser)]
 #[command(name = NAME, version, after_help = CAPABILITIES_HELP)]
@@ -27,16 +24,14 @@ struct Args {
     vm: VmArgs,
     #[command(flatten)]
     driver: DriverArgs,
-    /// Print what a VMM's management may use of this program, as JSON, and end
-    #[arg(long)]
-    print_capabilities: bool,
 }
 
 /// How vcudad starts a VM's device process.
 #[derive(Parser)]
 struct Serve {
-    #[arg(long)]
-    serve: bool,
+    /// Always there; it tells this command line from the operator's.
+    #[arg(long = "serve", required = true)]
+    _serve: bool,
     #[arg(long)]
     broker_fd: RawFd,
 }
@@ -44,8 +39,10 @@ struct Serve {
 fn main() -> ExitCode {
     exit::start_logging();
     if std::env::args().nth(1).as_deref() == Some("--serve") {
-        let serve = Serve::parse();
-        debug_assert!(serve.serve);
+        let serve: Serve = match exit::parse(NAME) {
+            Ok(serve) => serve,
+            Err(code) => return code,
+        };
         let Ok(broker) = ipc::process::inherited(serve.broker_fd) else {
             return exit::with(NAME, exit::BAD_INPUT, &"--broker-fd names no open descriptor");
         };
@@ -55,12 +52,6 @@ fn main() -> ExitCode {
         };
     }
     if std::env::args_os().any(|arg| arg == PRINT_CAPABILITIES) {
-        println!("{CAPABILITIES}");
-        return ExitCode::SUCCESS;
-    }
-    // As docs/interop/vhost-user.rst of QEMU's wants it of a program with a descriptor: whatever
-    // else is asked for, the capabilities are printed.
-    if std::env::args().any(|argument| argument == "--print-capabilities") {
         println!("{CAPABILITIES}");
         return ExitCode::SUCCESS;
     }
