@@ -5,9 +5,8 @@ use crate::error::{CuError, CuResult};
 use crate::handles::{self, Handles, Object};
 use crate::log::say;
 use crate::memory::Memory;
-use crate::output::Output;
 use crate::session::Session;
-use crate::windows;
+use crate::{output, windows};
 use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -20,7 +19,6 @@ pub struct Driver {
     pub devices: Vec<Device>,
     pub handles: Handles,
     pub memory: Memory,
-    pub output: Output,
 }
 
 /// Addresses that nothing else may have.
@@ -86,7 +84,7 @@ fn start() -> CuResult<Driver> {
             let context = device.primary_context;
             context.set_handle(handles.insert(Object::Context(context))?);
         }
-        Ok(Driver { session, devices, handles, memory, output: Output::default() })
+        Ok(Driver { session, devices, handles, memory })
     });
     if driver.is_err() {
         WINDOWS.into_iter().for_each(windows::release);
@@ -116,6 +114,6 @@ impl Driver {
 
     /// To be called where CUDA would have written what kernels printed.
     pub fn flush_output(&self) {
-        self.output.flush(&self.session);
+        output::flush(&self.session);
     }
 }

@@ -29,7 +29,7 @@ fn end_context(driver: &Driver, context: &'static Context) {
     context.end();
     driver.memory.forget_context(context.handle());
     driver.session.forget_errors();
-    driver.output.flush_all(&driver.session);
+    driver.flush_output();
 }
 
 fn end_primary(driver: &Driver, device: &Device) -> CuResult {

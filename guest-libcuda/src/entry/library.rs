@@ -25,7 +25,6 @@ const NAMES_ROOM: usize = 2 << 20;
 
 fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
     let driver = driver()?;
-    driver.output.see(image);
     let sent = send(driver, image)?;
     let id = driver.session.mint();
     // The library's own options hold pointers of this process (tables of host functions), or say

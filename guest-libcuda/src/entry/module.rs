@@ -24,7 +24,6 @@ pub const LAYOUT_ROOM: usize = 64 << 10;
 
 fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
     let driver = context::driver()?;
-    driver.output.see(image);
     let sent = send(driver, image)?;
     let id = driver.session.mint();
     let call = VcudaModuleLoad {
