@@ -153,9 +153,22 @@ impl<'a> Cx<'a> {
         lock(&self.shared.tables).kernel(id)
     }
 
-    /// A function, or a kernel as the calls that take both want it.
+    /// A function, or that of a kernel in the current context: the driver launches a kernel as it
+    /// is, but knows attributes and occupancies of functions only.
     pub(super) fn func(&self, id: u64) -> CuResult<CUfunction> {
-        lock(&self.shared.tables).func(id)
+        let (function, is_kernel) = {
+            let tables = lock(&self.shared.tables);
+            let function = tables.functions.get(id)?;
+            (function.real.0, function.is_kernel)
+        };
+        if !is_kernel {
+            return Ok(function);
+        }
+        self.enter()?;
+        let mut of_context = std::ptr::null_mut();
+        // SAFETY: a live kernel; the pointer is that of a local.
+        unsafe { self.driver().cuKernelGetFunction(&mut of_context, function.cast())? };
+        Ok(of_context)
     }
 
     /// Refuses addresses that this session has no memory at.

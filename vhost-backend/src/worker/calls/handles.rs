@@ -173,11 +173,6 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// A function or a kernel, as the calls that take both want it.
-    pub(super) fn func(&self, id: u64) -> CuResult<CUfunction> {
-        Ok(self.functions.get(id)?.real.0)
-    }
-
     pub(super) fn kernel(&self, id: u64) -> CuResult<CUkernel> {
         let function = self.functions.get(id)?;
         if function.is_kernel { Ok(function.real.0.cast()) } else { Err(CuError::INVALID_HANDLE) }
