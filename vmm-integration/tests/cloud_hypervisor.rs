@@ -74,6 +74,14 @@ impl Device {
         }
     }
 
+    /// Waits until so many front ends have gone.
+    fn gone(&self, count: usize) {
+        let disconnected = || self.log().matches("front end disconnected").count();
+        self.until("end of a connection", || disconnected() == count);
+        // Its place is free when its threads have ended, a moment after that line.
+        std::thread::sleep(Duration::from_millis(300));
+    }
+
     /// Sessions whose worker the broker has reaped.
     fn reaped(&self) -> usize {
         self.log().matches("worker reaped").count()
@@ -509,14 +517,14 @@ fn test_device_state_is_not_offered_and_refused() {
     let save = VhostTransferStateDirection::SAVE;
     let stopped = VhostTransferStatePhase::STOPPED;
     let fd: OwnedFd = theirs.into();
-    vmm.front_end.set_device_state_fd(save, stopped, fd.into()).unwrap_err();
+    vmm.front_end.set_device_state_fd(save, stopped, fd).unwrap_err();
     assert_eq!(vmm.create(1), uapi::OK, "and goes on");
 
     // One that asks all the same is told no, or hung up on, and the next is served. (A VMM
     // whose memory is not sealed has the device for itself, so the first one goes.)
     assert_eq!(vmm.destroy(1), uapi::OK);
     drop(vmm);
-    device.until("end of the connection", || device.log().contains("front end disconnected"));
+    device.gone(1);
     let mut rude = UnixStream::connect(device.socket()).unwrap();
     rude.set_read_timeout(Some(LIMIT)).unwrap();
     let (request, version_1_need_reply) = (42u32, 1u32 | 1 << 3);
@@ -534,6 +542,7 @@ fn test_device_state_is_not_offered_and_refused() {
         }
     }
     drop(rude);
+    device.gone(2);
     let mut other = Vmm::connect(&device.socket());
     other.activate();
     assert_eq!(other.hello(1), uapi::OK);
