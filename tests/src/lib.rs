@@ -121,13 +121,19 @@ impl Host {
 
     /// Free and total device memory in MiB, as a guest of the VM sees them.
     pub fn memory(&self, vm: Vm) -> (u64, u64) {
+        self.look(vm).unwrap_or_else(|output| panic!("{output:?}\n{}", self.log()))
+    }
+
+    /// As `memory`; the program's output if the device can't be opened now.
+    pub fn look(&self, vm: Vm) -> Result<(u64, u64), Output> {
         let output = self.run(vm, "deviceinfo", &[]);
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let line = text.lines().find(|line| line.contains("free memory:"));
-        let line = line.unwrap_or_else(|| panic!("{output:?}\n{}", self.log()));
+        let Some(line) = text.lines().find(|line| line.contains("free memory:")) else {
+            return Err(output);
+        };
         let numbers: Vec<u64> =
             line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-        (numbers[0], numbers[1])
+        Ok((numbers[0], numbers[1]))
     }
 
     /// The workers that execute sessions of the VM.

@@ -14,7 +14,9 @@ fn idle_memory(host: &Host) -> (u64, u64) {
 fn freed_within_a_second(host: &Host, idle: u64) {
     let start = Instant::now();
     // Each look is a session of its own; it takes time, too.
-    let freed = eventually(Duration::from_secs(1), || host.memory(A).0 == idle);
+    // A VM's memory may shrink, so its device takes no other front end until it is gone.
+    let is_free = || host.look(A).is_ok_and(|(free, _)| free == idle);
+    let freed = eventually(Duration::from_secs(1), is_free);
     assert!(freed, "after {:?}: {} of {idle} MiB are free", start.elapsed(), host.memory(A).0);
 }
 
@@ -35,7 +37,8 @@ fn kill_9_of_a_guest_process_frees_its_memory_and_leaves_the_others_alone() {
         kill_9(victim.id() as i32);
         end(victim);
         let start = Instant::now();
-        let freed = eventually(Duration::from_secs(1), || host.memory(A).0 + 64 >= idle.0);
+        // The neighbour holds its 64 MiB and, for its counter, one granule of the driver's.
+        let freed = eventually(Duration::from_secs(1), || host.memory(A).0 + 66 >= idle.0);
         assert!(freed, "{mode}: not free after {:?}", start.elapsed());
         assert!(neighbour.wait().unwrap().success());
         assert!(other_vm.wait().unwrap().success());
@@ -49,8 +52,13 @@ fn kill_9_of_a_worker_ends_its_session_alone() {
     let host = Host::start(&[A, B]);
     let idle = idle_memory(&host);
     let (mut victim, _) = host.spawn(A, "spin", &["hold=512", "loop"]);
-    let workers = host.workers(A);
-    assert_eq!(workers.len(), 1, "{}", host.log());
+    // Those of the looks before it may still be on their way out.
+    let mut workers = Vec::new();
+    let one = eventually(Duration::from_secs(1), || {
+        workers = host.workers(A);
+        workers.len() == 1
+    });
+    assert!(one, "{workers:?}\n{}", host.log());
     let (mut neighbour, _) = host.spawn(A, "spin", &["hold=64", "loop", "2"]);
     let (mut other_vm, _) = host.spawn(B, "spin", &["hold=64", "loop", "2"]);
     kill_9(workers[0]);
