@@ -144,7 +144,9 @@ impl Host {
                 let path = format!("/proc/{pid}/status");
                 let status = std::fs::read_to_string(path).unwrap_or_default();
                 let is_worker = status.starts_with("Name:\tvhost-cuda-work");
-                is_worker && status.contains(&format!("Uid:\t{}\t", vm.uid))
+                // Tests that run beside this one have hosts with the same users.
+                let ours = status.contains(&format!("PPid:\t{}\n", self.broker.id()));
+                ours && is_worker && status.contains(&format!("Uid:\t{}\t", vm.uid))
             })
             .collect()
     }

@@ -250,6 +250,9 @@ fn floods_are_bounded() {
     let output = host.run(B, "vectoradd", &[]);
     assert!(output.status.success(), "{output:?}\n{}", host.log());
     drop(guest);
+    // VM a has room again once its flood's workers are gone.
+    let gone = virtio_cuda_tests::eventually(Duration::from_secs(10), || host.look(A).is_ok());
+    assert!(gone, "{}", host.log());
     others_are_well(&host);
 }
 
