@@ -3,7 +3,8 @@
 
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixListener;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Duration;
 
 use vhost::vhost_user::Listener;
 use vhost_user_backend::VhostUserDaemon;
@@ -50,9 +51,15 @@ pub(super) fn accept(
     }
 }
 
+/// How long a front end may have to wait for a place: one that was killed leaves in less.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// The front ends that are connected.
 #[derive(Default)]
-struct Present(Mutex<Count>);
+struct Present {
+    count: Mutex<Count>,
+    somebody_left: Condvar,
+}
 
 #[derive(Default)]
 struct Count {
@@ -63,18 +70,19 @@ struct Count {
 
 impl Present {
     fn lock(&self) -> MutexGuard<'_, Count> {
-        self.0.lock().unwrap_or_else(|error| error.into_inner())
+        self.count.lock().unwrap_or_else(|error| error.into_inner())
     }
 
     fn enter(self: &Arc<Self>, max: u32) -> Result<Place, String> {
-        let mut count = self.lock();
-        if count.alone {
-            return Err(
+        let full = |count: &mut Count| count.alone || count.connected >= max;
+        let waited = self.somebody_left.wait_timeout_while(self.lock(), PATIENCE, full);
+        let (mut count, waited) = waited.unwrap_or_else(|error| error.into_inner());
+        if waited.timed_out() {
+            return Err(if count.alone {
                 "the one that is connected has memory without a seal, and must be alone".into()
-            );
-        }
-        if count.connected >= max {
-            return Err(format!("connections.max is {max}"));
+            } else {
+                format!("connections.max is {max}")
+            });
         }
         count.connected += 1;
         Ok(Place(self.clone()))
@@ -105,6 +113,7 @@ impl Drop for Place {
         let mut count = self.0.lock();
         count.connected -= 1;
         count.alone = false;
+        self.0.somebody_left.notify_all();
     }
 }
 
