@@ -70,8 +70,7 @@ fn push(context: CUcontext) -> Answer {
 
 fn pop(to: *mut CUcontext) -> Answer {
     driver()?;
-    let context =
-        with_stack(Vec::pop).ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?;
+    let context = with_stack(Vec::pop).ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?;
     put_if(to, handle(&context));
     Ok(())
 }
@@ -352,4 +351,3 @@ cuda! {
         Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
     }
 }
-

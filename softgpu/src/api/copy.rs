@@ -109,8 +109,7 @@ impl Copy {
         }
         let mut staged = vec![0u8; size];
         let pitch = self.width as u64;
-        let aside =
-            Copy { to: Rows { address: staged.as_mut_ptr() as u64, pitch }, ..self };
+        let aside = Copy { to: Rows { address: staged.as_mut_ptr() as u64, pitch }, ..self };
         aside.run();
         stream.submit(move |context| {
             let from = Rows { address: staged.as_ptr() as u64, pitch };
@@ -185,7 +184,9 @@ fn fill(
     if bytes == 0 || height == 0 {
         return Ok(());
     }
-    if to % size as u64 != 0 || (height > 1 && (pitch < bytes || pitch % size != 0)) {
+    if !to.is_multiple_of(size as u64)
+        || (height > 1 && (pitch < bytes || !pitch.is_multiple_of(size)))
+    {
         return Err(invalid);
     }
     let span = pitch.checked_mul(height - 1).and_then(|n| n.checked_add(bytes)).ok_or(invalid)?;
@@ -202,7 +203,9 @@ fn fill(
             unsafe {
                 match size {
                     1 => std::slice::from_raw_parts_mut(start as *mut u8, width).fill(value as u8),
-                    2 => std::slice::from_raw_parts_mut(start as *mut u16, width).fill(value as u16),
+                    2 => {
+                        std::slice::from_raw_parts_mut(start as *mut u16, width).fill(value as u16)
+                    }
                     _ => std::slice::from_raw_parts_mut(start as *mut u32, width).fill(value),
                 }
             }
@@ -339,4 +342,3 @@ cuda_on_stream! {
         fill(&stream, to, pitch, value, 4, (width, height))
     }
 }
-

@@ -117,8 +117,7 @@ fn launch(
     extra: *const *mut c_void,
 ) -> Answer {
     let context = &stream.context;
-    let function =
-        crate::state::module::function_of(handle as usize, || Ok(context.clone()))?;
+    let function = crate::state::module::function_of(handle as usize, || Ok(context.clone()))?;
     if function.context().id != context.id {
         return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
     }
@@ -195,12 +194,8 @@ fn launch_ex(
 ) -> Answer {
     let config = get(config)?;
     let stream = super::stream::lookup(config.stream, per_thread)?;
-    let mut shape = Shape {
-        grid: config.grid,
-        block: config.block,
-        shared: config.shared,
-        cooperative: false,
-    };
+    let mut shape =
+        Shape { grid: config.grid, block: config.block, shared: config.shared, cooperative: false };
     let mut event: Option<CUevent> = None;
     for i in 0..config.count as usize {
         let attribute = get(config.attributes.wrapping_add(i))?;
@@ -425,4 +420,3 @@ cuda! {
         put(to, 1)
     }
 }
-

@@ -41,7 +41,12 @@ fn kept_name(name: &str) -> Result<*const c_char, CUresult> {
     Ok(name.as_ptr())
 }
 
-fn variable(to: *mut CUdeviceptr, size: *mut usize, handle: CUlibrary, name: *const c_char) -> Answer {
+fn variable(
+    to: *mut CUdeviceptr,
+    size: *mut usize,
+    handle: CUlibrary,
+    name: *const c_char,
+) -> Answer {
     let context = current()?;
     let found = library(handle)?.module(&context)?.variable(text(name)?);
     let (address, bytes) = found.ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
@@ -172,4 +177,3 @@ cuda! {
         parameter(&function, n, to, size)
     }
 }
-

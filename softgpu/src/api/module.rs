@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cuda_abi::fatbin;
-use cuda_abi::sys::{CUdeviceptr, CUfunction, CUfunction_attribute as F, CUjit_option as J, CUmodule};
+use cuda_abi::sys::{
+    CUdeviceptr, CUfunction, CUfunction_attribute as F, CUjit_option as J, CUmodule,
+};
 
 use super::{Answer, CUresult, cuda, get, put, put_if, text};
 use crate::ptx::source::Source;
 use crate::state::context::{Context, current};
-use crate::state::module::{
-    Function, LoadError, MODULES, Module, function_of, parse, unload,
-};
+use crate::state::module::{Function, LoadError, MODULES, Module, function_of, parse, unload};
 
 /// Buffers that a program gave for the compiler's words.
 #[derive(Debug, Default)]
@@ -65,7 +65,10 @@ impl Logs {
 pub(crate) fn image(at: *const c_void) -> Result<Source, LoadError> {
     let invalid = |text: String| LoadError { code: CUresult::CUDA_ERROR_INVALID_IMAGE, text };
     if at.is_null() {
-        return Err(LoadError { code: CUresult::CUDA_ERROR_INVALID_VALUE, text: "no image".into() });
+        return Err(LoadError {
+            code: CUresult::CUDA_ERROR_INVALID_VALUE,
+            text: "no image".into(),
+        });
     }
     // SAFETY: the API's contract is that an image is there.
     let spans = unsafe { fatbin::span(at) }.map_err(|e| invalid(e.to_string()))?;

@@ -101,7 +101,7 @@ type StreamCallback = unsafe extern "C" fn(CUstream, CUresult, *mut c_void);
 
 fn write_value(stream: &Stream, address: u64, value: u64, wide: bool, flags: c_uint) -> Answer {
     let size = if wide { 8 } else { 4 };
-    if flags & !1 != 0 || address % size != 0 || !memory::accessible(address, size) {
+    if flags & !1 != 0 || !address.is_multiple_of(size) || !memory::accessible(address, size) {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
     stream.now_or_submit(move |context| {
@@ -122,7 +122,10 @@ fn write_value(stream: &Stream, address: u64, value: u64, wide: bool, flags: c_u
 
 fn wait_value(stream: &Stream, address: u64, value: u64, wide: bool, flags: c_uint) -> Answer {
     let size = if wide { 8 } else { 4 };
-    if flags & !0x4000_0003 != 0 || address % size != 0 || !memory::accessible(address, size) {
+    if flags & !0x4000_0003 != 0
+        || !address.is_multiple_of(size)
+        || !memory::accessible(address, size)
+    {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
     let holds = move || {

@@ -6,8 +6,8 @@ use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cuda_abi::sys::{
-    CUdeviceptr, CUmemAccessDesc, CUmemAccess_flags, CUmemAllocationHandleType,
-    CUmemAllocationProp, CUmemAllocationType, CUmemLocationType, CUmemLocation,
+    CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationHandleType,
+    CUmemAllocationProp, CUmemAllocationType, CUmemLocation, CUmemLocationType,
 };
 
 use super::{CUresult, cuda, get, put};
@@ -122,7 +122,7 @@ fn release_addresses(start: u64, size: u64) {
 }
 
 fn aligned(value: u64) -> bool {
-    value % GRANULARITY == 0
+    value.is_multiple_of(GRANULARITY)
 }
 
 fn check_properties(properties: &CUmemAllocationProp) -> Result<i32, CUresult> {
@@ -190,7 +190,7 @@ cuda! {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
         let mut start = 0;
-        if address != 0 && address % alignment == 0 {
+        if address != 0 && address.is_multiple_of(alignment) {
             start = reserve(address, size, libc::MAP_FIXED_NOREPLACE).unwrap_or(0);
             if start != 0 && start != address {
                 release_addresses(start, size);

@@ -263,12 +263,18 @@ macro_rules! half_ops {
     ($op:expr, $format:expr, $packed:expr, $v:expr) => {
         match ($op, $v.nan) {
             ("add", _) => half_bin!($format, $packed, $v.relu, $v.sat, |a, b| round::add_odd(a, b)),
-            ("sub", _) => half_bin!($format, $packed, $v.relu, $v.sat, |a, b| round::add_odd(a, -b)),
+            ("sub", _) => {
+                half_bin!($format, $packed, $v.relu, $v.sat, |a, b| round::add_odd(a, -b))
+            }
             ("mul", _) => half_bin!($format, $packed, $v.relu, $v.sat, |a, b| a * b),
             ("min", false) => half_bin!($format, $packed, $v.relu, $v.sat, |a, b| min_f64(a, b)),
             ("max", false) => half_bin!($format, $packed, $v.relu, $v.sat, |a, b| max_f64(a, b)),
-            ("min", true) => half_bin!($format, $packed, $v.relu, $v.sat, |a, b| nan2(a, b, min_f64(a, b))),
-            ("max", true) => half_bin!($format, $packed, $v.relu, $v.sat, |a, b| nan2(a, b, max_f64(a, b))),
+            ("min", true) => {
+                half_bin!($format, $packed, $v.relu, $v.sat, |a, b| nan2(a, b, min_f64(a, b)))
+            }
+            ("max", true) => {
+                half_bin!($format, $packed, $v.relu, $v.sat, |a, b| nan2(a, b, max_f64(a, b)))
+            }
             _ => return None,
         }
     };
@@ -375,7 +381,9 @@ pub fn mul_int(part: Part, ty: Ty) -> Option<BinFn> {
 pub fn mul24(hi: bool, ty: Ty) -> Option<BinFn> {
     Some(match (hi, ty) {
         (false, Ty::U32) => bin!(|a, b| u64::from(((a & 0xff_ffff) * (b & 0xff_ffff)) as u32)),
-        (true, Ty::U32) => bin!(|a, b| u64::from((((a & 0xff_ffff) * (b & 0xff_ffff)) >> 16) as u32)),
+        (true, Ty::U32) => {
+            bin!(|a, b| u64::from((((a & 0xff_ffff) * (b & 0xff_ffff)) >> 16) as u32))
+        }
         (false, Ty::S32) => bin!(|a, b| u64::from((s24(a) * s24(b)) as u32)),
         (true, Ty::S32) => bin!(|a, b| u64::from(((s24(a) * s24(b)) >> 16) as u32)),
         _ => return None,
@@ -428,32 +436,104 @@ fn two16(a: u64, b: u64, f: impl Fn(u16, u16) -> u16) -> u64 {
 pub fn float_bin(op: &str, ty: Ty, v: Float) -> Option<BinFn> {
     Some(match ty {
         Ty::F32 => match op {
-            "add" => float_bin!(v, |a: f32, b: f32| a + b, round::add_f32, f32_of, from_f32, ftz, sat_f32),
-            "sub" => float_bin!(v, |a: f32, b: f32| a - b, round::sub_f32, f32_of, from_f32, ftz, sat_f32),
-            "mul" => float_bin!(v, |a: f32, b: f32| a * b, round::mul_f32, f32_of, from_f32, ftz, sat_f32),
-            "div" => float_bin!(v, |a: f32, b: f32| a / b, round::div_f32, f32_of, from_f32, ftz, sat_f32),
+            "add" => float_bin!(
+                v,
+                |a: f32, b: f32| a + b,
+                round::add_f32,
+                f32_of,
+                from_f32,
+                ftz,
+                sat_f32
+            ),
+            "sub" => float_bin!(
+                v,
+                |a: f32, b: f32| a - b,
+                round::sub_f32,
+                f32_of,
+                from_f32,
+                ftz,
+                sat_f32
+            ),
+            "mul" => float_bin!(
+                v,
+                |a: f32, b: f32| a * b,
+                round::mul_f32,
+                f32_of,
+                from_f32,
+                ftz,
+                sat_f32
+            ),
+            "div" => float_bin!(
+                v,
+                |a: f32, b: f32| a / b,
+                round::div_f32,
+                f32_of,
+                from_f32,
+                ftz,
+                sat_f32
+            ),
             "min" => match (v.ftz, v.nan) {
                 (false, false) => bin!(|a, b| from_f32(min_f32(f32_of(a), f32_of(b)))),
                 (true, false) => bin!(|a, b| from_f32(min_f32(ftz(f32_of(a)), ftz(f32_of(b))))),
                 (_, true) => {
-                    bin!(|a, b| from_f32(nan2_f32(f32_of(a), f32_of(b), min_f32(f32_of(a), f32_of(b)))))
+                    bin!(|a, b| from_f32(nan2_f32(
+                        f32_of(a),
+                        f32_of(b),
+                        min_f32(f32_of(a), f32_of(b))
+                    )))
                 }
             },
             "max" => match (v.ftz, v.nan) {
                 (false, false) => bin!(|a, b| from_f32(max_f32(f32_of(a), f32_of(b)))),
                 (true, false) => bin!(|a, b| from_f32(max_f32(ftz(f32_of(a)), ftz(f32_of(b))))),
                 (_, true) => {
-                    bin!(|a, b| from_f32(nan2_f32(f32_of(a), f32_of(b), max_f32(f32_of(a), f32_of(b)))))
+                    bin!(|a, b| from_f32(nan2_f32(
+                        f32_of(a),
+                        f32_of(b),
+                        max_f32(f32_of(a), f32_of(b))
+                    )))
                 }
             },
             "copysign" => bin!(|a, b| (b & 0x7fff_ffff) | (a & 0x8000_0000)),
             _ => return None,
         },
         Ty::F64 => match op {
-            "add" => float_bin!(v, |a: f64, b: f64| a + b, round::add_f64, f64_of, from_f64, same, sat_f64),
-            "sub" => float_bin!(v, |a: f64, b: f64| a - b, round::sub_f64, f64_of, from_f64, same, sat_f64),
-            "mul" => float_bin!(v, |a: f64, b: f64| a * b, round::mul_f64, f64_of, from_f64, same, sat_f64),
-            "div" => float_bin!(v, |a: f64, b: f64| a / b, round::div_f64, f64_of, from_f64, same, sat_f64),
+            "add" => float_bin!(
+                v,
+                |a: f64, b: f64| a + b,
+                round::add_f64,
+                f64_of,
+                from_f64,
+                same,
+                sat_f64
+            ),
+            "sub" => float_bin!(
+                v,
+                |a: f64, b: f64| a - b,
+                round::sub_f64,
+                f64_of,
+                from_f64,
+                same,
+                sat_f64
+            ),
+            "mul" => float_bin!(
+                v,
+                |a: f64, b: f64| a * b,
+                round::mul_f64,
+                f64_of,
+                from_f64,
+                same,
+                sat_f64
+            ),
+            "div" => float_bin!(
+                v,
+                |a: f64, b: f64| a / b,
+                round::div_f64,
+                f64_of,
+                from_f64,
+                same,
+                sat_f64
+            ),
             "min" => bin!(|a, b| from_f64(min_f64(f64_of(a), f64_of(b)))),
             "max" => bin!(|a, b| from_f64(max_f64(f64_of(a), f64_of(b)))),
             "copysign" => bin!(|a, b| (b & !(1 << 63)) | (a & (1 << 63))),
@@ -538,20 +618,48 @@ pub fn float_un(op: &str, ty: Ty, v: Float, approx: bool) -> Option<UnFn> {
     macro_rules! by_mode {
         (|$m:ident, $x:ident| $e:expr) => {
             match v.mode {
-                Mode::Nearest => with_ftz!(|$x| { const $m: Mode = Mode::Nearest; $e }),
-                Mode::Zero => with_ftz!(|$x| { const $m: Mode = Mode::Zero; $e }),
-                Mode::Down => with_ftz!(|$x| { const $m: Mode = Mode::Down; $e }),
-                Mode::Up => with_ftz!(|$x| { const $m: Mode = Mode::Up; $e }),
+                Mode::Nearest => with_ftz!(|$x| {
+                    const $m: Mode = Mode::Nearest;
+                    $e
+                }),
+                Mode::Zero => with_ftz!(|$x| {
+                    const $m: Mode = Mode::Zero;
+                    $e
+                }),
+                Mode::Down => with_ftz!(|$x| {
+                    const $m: Mode = Mode::Down;
+                    $e
+                }),
+                Mode::Up => with_ftz!(|$x| {
+                    const $m: Mode = Mode::Up;
+                    $e
+                }),
             }
         };
     }
     macro_rules! by_mode64 {
         (|$m:ident, $x:ident| $e:expr) => {
             match v.mode {
-                Mode::Nearest => un!(|a| { const $m: Mode = Mode::Nearest; let $x = f64_of(a); from_f64($e) }),
-                Mode::Zero => un!(|a| { const $m: Mode = Mode::Zero; let $x = f64_of(a); from_f64($e) }),
-                Mode::Down => un!(|a| { const $m: Mode = Mode::Down; let $x = f64_of(a); from_f64($e) }),
-                Mode::Up => un!(|a| { const $m: Mode = Mode::Up; let $x = f64_of(a); from_f64($e) }),
+                Mode::Nearest => un!(|a| {
+                    const $m: Mode = Mode::Nearest;
+                    let $x = f64_of(a);
+                    from_f64($e)
+                }),
+                Mode::Zero => un!(|a| {
+                    const $m: Mode = Mode::Zero;
+                    let $x = f64_of(a);
+                    from_f64($e)
+                }),
+                Mode::Down => un!(|a| {
+                    const $m: Mode = Mode::Down;
+                    let $x = f64_of(a);
+                    from_f64($e)
+                }),
+                Mode::Up => un!(|a| {
+                    const $m: Mode = Mode::Up;
+                    let $x = f64_of(a);
+                    from_f64($e)
+                }),
             }
         };
     }
@@ -610,7 +718,7 @@ macro_rules! float_cmp {
     ($op:expr, $t:ty, $get:expr) => {
         match $op {
             "eq" => cmp!($t, |a, b| a == b, $get),
-            "ne" => cmp!($t, |a, b| a < b || a > b, $get),
+            "ne" => cmp!($t, |a, b| a != b && !a.is_nan() && !b.is_nan(), $get),
             "lt" => cmp!($t, |a, b| a < b, $get),
             "le" => cmp!($t, |a, b| a <= b, $get),
             "gt" => cmp!($t, |a, b| a > b, $get),

@@ -193,7 +193,9 @@ pub fn prmt(how: Option<&str>) -> Option<TernFn> {
     }
     Some(match how {
         None => tern!(|a, b, c| permute(a, b, [0, 4, 8, 12].map(|s| (c >> s & 15) as u8))),
-        Some("f4e") => tern!(|a, b, c| permute(a, b, [0, 1, 2, 3].map(|i| (i + (c & 3) as u8) & 7))),
+        Some("f4e") => {
+            tern!(|a, b, c| permute(a, b, [0, 1, 2, 3].map(|i| (i + (c & 3) as u8) & 7)))
+        }
         Some("b4e") => {
             tern!(|a, b, c| permute(a, b, [0, 7, 6, 5].map(|i| (i + (c & 3) as u8) & 7)))
         }
@@ -323,7 +325,9 @@ pub fn pack_halves(dst: Ty, mode: Mode, relu: bool) -> Option<BinFn> {
         (Ty::F16x2, Mode::Nearest, false) => {
             bin!(|a, b| cvt::pack(Ty::F16x2, Mode::Nearest, false, a, b))
         }
-        (Ty::F16x2, Mode::Zero, false) => bin!(|a, b| cvt::pack(Ty::F16x2, Mode::Zero, false, a, b)),
+        (Ty::F16x2, Mode::Zero, false) => {
+            bin!(|a, b| cvt::pack(Ty::F16x2, Mode::Zero, false, a, b))
+        }
         (Ty::F16x2, Mode::Nearest, true) => {
             bin!(|a, b| cvt::pack(Ty::F16x2, Mode::Nearest, true, a, b))
         }
@@ -348,7 +352,9 @@ pub fn mad(part: Part, ty: Ty) -> Option<TernFn> {
         }
         (Part::Lo, Ty::S64 | Ty::U64) => tern!(|a, b, c| a.wrapping_mul(b).wrapping_add(c)),
         (Part::Wide, Ty::S32) => {
-            tern!(|a, b, c| (i64::from(a as i32) * i64::from(b as i32)).wrapping_add(c as i64) as u64)
+            tern!(
+                |a, b, c| (i64::from(a as i32) * i64::from(b as i32)).wrapping_add(c as i64) as u64
+            )
         }
         (Part::Wide, Ty::U32) => {
             tern!(|a, b, c| (u64::from(a as u32) * u64::from(b as u32)).wrapping_add(c))
@@ -366,7 +372,11 @@ pub fn video(name: &str, signed: bool, accumulate: bool) -> Option<TernFn> {
         for i in 0..count {
             let value = f(get(a, i, signed), get(b, i, signed));
             sum = sum.wrapping_add(value);
-            let part = if bytes { u64::from(value as u8) << (8 * i) } else { u64::from(value as u16) << (16 * i) };
+            let part = if bytes {
+                u64::from(value as u8) << (8 * i)
+            } else {
+                u64::from(value as u16) << (16 * i)
+            };
             packed |= part;
         }
         (packed, sum)
@@ -377,10 +387,14 @@ pub fn video(name: &str, signed: bool, accumulate: bool) -> Option<TernFn> {
                 (false, false) => tern!(|a, b, _c| each(a, b, $bytes, false, $f).0),
                 (true, false) => tern!(|a, b, _c| each(a, b, $bytes, true, $f).0),
                 (false, true) => {
-                    tern!(|a, b, c| (each(a, b, $bytes, false, $f).1 as u32).wrapping_add(c as u32).into())
+                    tern!(|a, b, c| (each(a, b, $bytes, false, $f).1 as u32)
+                        .wrapping_add(c as u32)
+                        .into())
                 }
                 (true, true) => {
-                    tern!(|a, b, c| (each(a, b, $bytes, true, $f).1 as u32).wrapping_add(c as u32).into())
+                    tern!(|a, b, c| (each(a, b, $bytes, true, $f).1 as u32)
+                        .wrapping_add(c as u32)
+                        .into())
                 }
             }
         };
@@ -436,7 +450,10 @@ mod tests {
     #[test]
     fn test_dot_and_video() {
         assert_eq!(run3(dp4a([true, true]), 0xff02_0304, 0x0101_0101, 10), 18);
-        assert_eq!(run3(video("vabsdiff4", false, true).unwrap(), 0x05ff_0000, 0x0a00_0001, 1), 262);
+        assert_eq!(
+            run3(video("vabsdiff4", false, true).unwrap(), 0x05ff_0000, 0x0a00_0001, 1),
+            262
+        );
         assert_eq!(run3(fns(), 0b1011_0000, 0, 2), 5);
     }
 }

@@ -109,8 +109,9 @@ impl<'l> Block<'l> {
             let completed = self.state.completed();
             *turn = warp.run(&mut self.state, WARP_TURN)?;
             done &= *turn == Turn::Done;
-            progress |=
-                *turn != Turn::Blocked || before != Turn::Blocked || completed != self.state.completed();
+            progress |= *turn != Turn::Blocked
+                || before != Turn::Blocked
+                || completed != self.state.completed();
         }
         if done || progress {
             self.state.stuck = false;
@@ -434,7 +435,11 @@ impl Warp {
             Space::Param => {
                 let params = block.launch.params.as_slice();
                 let at = usize::try_from(at).map_err(|_| Fault::IllegalAddress)?;
-                word(at.checked_add(len).and_then(|e| params.get(at..e)).ok_or(Fault::IllegalAddress)?)
+                word(
+                    at.checked_add(len)
+                        .and_then(|e| params.get(at..e))
+                        .ok_or(Fault::IllegalAddress)?,
+                )
             }
         })
     }

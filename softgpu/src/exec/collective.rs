@@ -4,9 +4,7 @@ use super::block::BlockState;
 use super::memory::Fault;
 use super::warp::{Group, Next, State, Warp};
 use crate::each_lane;
-use crate::ptx::ir::{
-    Barrier, BarrierKind, Match, Op, ReduxOp, Shfl, ShflMode, Vote, VoteKind,
-};
+use crate::ptx::ir::{Barrier, BarrierKind, Match, Op, ReduxOp, Shfl, ShflMode, Vote, VoteKind};
 
 impl Warp {
     /// Whether the group has to wait for other lanes that an instruction names.
@@ -31,9 +29,9 @@ impl Warp {
         op: &Op,
     ) -> Result<Next, Fault> {
         let members = match op {
-            Op::WarpSync { members }
-            | Op::Redux { members, .. }
-            | Op::Elect { members, .. } => Some(*members),
+            Op::WarpSync { members } | Op::Redux { members, .. } | Op::Elect { members, .. } => {
+                Some(*members)
+            }
             Op::Match(m) => Some(m.members),
             Op::Shfl(s) => s.members,
             Op::Vote(v) => v.members,
@@ -56,7 +54,8 @@ impl Warp {
             Op::Match(matching) => self.matching(group, matching),
             Op::Redux { op, d, a, .. } => {
                 let values = self.regs[group.base + *a as usize];
-                let mut lanes = (0..32).filter(|i| group.mask >> i & 1 == 1).map(|i| values[i] as u32);
+                let mut lanes =
+                    (0..32).filter(|i| group.mask >> i & 1 == 1).map(|i| values[i] as u32);
                 let first = lanes.next().unwrap_or(0);
                 let value = lanes.fold(first, |x, y| match op {
                     ReduxOp::Add => x.wrapping_add(y),

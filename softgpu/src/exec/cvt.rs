@@ -28,7 +28,7 @@ pub struct Cvt {
 impl Cvt {
     /// The conversion of one value.
     pub fn convert(&self, a: u64) -> u64 {
-        if self.src.float() { self.from_float(self.decode(a)) } else { self.from_int(a) }
+        if self.src.float() { self.float_to(self.decode(a)) } else { self.int_to(a) }
     }
 
     fn decode(&self, a: u64) -> f64 {
@@ -75,7 +75,7 @@ impl Cvt {
         }
     }
 
-    fn from_int(&self, a: u64) -> u64 {
+    fn int_to(&self, a: u64) -> u64 {
         let value = self.int(a);
         let (negative, magnitude) = (value < 0, value.unsigned_abs() as u64);
         match self.dst {
@@ -97,8 +97,7 @@ impl Cvt {
         }
     }
 
-    #[allow(clippy::wrong_self_convention)]
-    fn from_float(&self, value: f64) -> u64 {
+    fn float_to(&self, value: f64) -> u64 {
         let mode = self.mode;
         if !self.dst.float() {
             if value.is_nan() {
@@ -134,21 +133,22 @@ impl Cvt {
         }
         let (dst, src) = (self.dst, self.src);
         if !dst.float() && !src.float() {
-            return Some(match (src, dst.bits()) {
-                (Ty::U8 | Ty::B8, _) => un!(|a| a & 0xff),
-                (Ty::U16 | Ty::B16, 16..) => un!(|a| a & 0xffff),
-                (Ty::U32 | Ty::B32, 32..) => un!(|a| a & 0xffff_ffff),
-                (_, 8) if dst.signed() => un!(|a| a as i8 as u64),
-                (_, 16) if dst.signed() => un!(|a| a as i16 as u64),
-                (_, 8) => un!(|a| a & 0xff),
-                (Ty::S8, 16) => un!(|a| a as i8 as u16 as u64),
-                (_, 16) => un!(|a| a & 0xffff),
-                (Ty::S8, 32) => un!(|a| a as i8 as u32 as u64),
-                (Ty::S16, 32) => un!(|a| a as i16 as u32 as u64),
-                (_, 32) => un!(|a| a & 0xffff_ffff),
-                (Ty::S8, _) => un!(|a| a as i8 as u64),
-                (Ty::S16, _) => un!(|a| a as i16 as u64),
+            // The narrower one decides; a signed source then still has to be cut to an unsigned
+            // destination.
+            let narrow = if dst.bits() < src.bits() { dst } else { src };
+            return Some(match (narrow, dst) {
+                (Ty::S8, Ty::U16 | Ty::B16) => un!(|a| a as i8 as u16 as u64),
+                (Ty::S8, Ty::U32 | Ty::B32) => un!(|a| a as i8 as u32 as u64),
+                (Ty::S8, Ty::U8 | Ty::B8) => un!(|a| a & 0xff),
+                (Ty::S16, Ty::U16 | Ty::B16) => un!(|a| a & 0xffff),
+                (Ty::S16, Ty::U32 | Ty::B32) => un!(|a| a as i16 as u32 as u64),
+                (Ty::S32, Ty::U32 | Ty::B32) => un!(|a| a & 0xffff_ffff),
+                (Ty::U8 | Ty::B8, Ty::S8) | (Ty::S8, _) => un!(|a| a as i8 as u64),
+                (Ty::U16 | Ty::B16, Ty::S16) | (Ty::S16, _) => un!(|a| a as i16 as u64),
                 (Ty::S32, _) => un!(|a| a as i32 as u64),
+                (Ty::U8 | Ty::B8, _) => un!(|a| a & 0xff),
+                (Ty::U16 | Ty::B16, _) => un!(|a| a & 0xffff),
+                (Ty::U32 | Ty::B32, _) => un!(|a| a & 0xffff_ffff),
                 _ => un!(|a| a),
             });
         }
@@ -200,7 +200,8 @@ mod tests {
     #[test]
     fn test_fast_agrees_with_the_general_form() {
         let ints = [Ty::U8, Ty::S8, Ty::U16, Ty::S16, Ty::U32, Ty::S32, Ty::U64, Ty::S64];
-        let values = [0u64, 1, 0x7f, 0x80, 0xff, 0x8000, 0xffff, 0x8000_0000, 0xffff_ffff, 1 << 63, !0];
+        let values =
+            [0u64, 1, 0x7f, 0x80, 0xff, 0x8000, 0xffff, 0x8000_0000, 0xffff_ffff, 1 << 63, !0];
         for src in ints {
             for dst in ints.into_iter().chain([Ty::F32, Ty::F64]) {
                 let c = cvt(dst, src, Mode::Nearest);

@@ -165,8 +165,9 @@ mod tests {
 
     #[test]
     fn test_format_follows_c() {
-        let mut args = [42u64, (-1i32) as u32 as u64, 2.5f64.to_bits(), 0x7000, 1 << 40, b'x'.into()]
-            .into_iter();
+        let mut args =
+            [42u64, (-1i32) as u32 as u64, 2.5f64.to_bits(), 0x7000, 1 << 40, b'x'.into()]
+                .into_iter();
         let (text, count) = format::<()>(
             b"%5d|%u|%.2f|%s|%llx|%c|100%%\n",
             |_| Ok(args.next().unwrap()),

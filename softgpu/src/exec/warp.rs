@@ -215,7 +215,9 @@ impl Warp {
                 })
             }),
             Fixed::Ntid(axis) => same(launch.block[usize::from(axis)].into()),
-            Fixed::Ctaid(axis) | Fixed::ClusterId(axis) => same(block.index[usize::from(axis)].into()),
+            Fixed::Ctaid(axis) | Fixed::ClusterId(axis) => {
+                same(block.index[usize::from(axis)].into())
+            }
             Fixed::Nctaid(axis) | Fixed::NClusterId(axis) => {
                 same(launch.grid[usize::from(axis)].into())
             }
@@ -404,7 +406,13 @@ impl Warp {
     }
 
     #[inline]
-    pub(crate) fn set_reg(&mut self, group: &Group, slot: u16, mask: u32, f: impl Fn(usize) -> u64) {
+    pub(crate) fn set_reg(
+        &mut self,
+        group: &Group,
+        slot: u16,
+        mask: u32,
+        f: impl Fn(usize) -> u64,
+    ) {
         let register = &mut self.regs[group.base + slot as usize];
         each_lane!(mask, i, {
             register[i] = f(i);
@@ -749,9 +757,7 @@ impl Warp {
     pub(crate) fn value(&self, group: &Group, from: Passed, lane: usize) -> u64 {
         match from {
             Passed::Register(slot) => self.regs[group.base + slot as usize][lane],
-            Passed::Predicate(p) => {
-                u64::from(self.preds[group.pred_base + p as usize] >> lane & 1)
-            }
+            Passed::Predicate(p) => u64::from(self.preds[group.pred_base + p as usize] >> lane & 1),
             Passed::Memory(at, n) => {
                 let at = lane * self.stride as usize + (group.local_base + at) as usize;
                 let n = n.min(8) as usize;

@@ -411,36 +411,106 @@ pub enum Fixed {
 #[allow(missing_docs)]
 pub enum Op {
     Nop,
-    Un { f: UnFn, d: Slot, a: Slot },
-    Cvt { cvt: Box<Cvt>, d: Slot, a: Slot },
-    Bin { f: BinFn, d: Slot, a: Slot, b: Slot },
-    Tern { f: TernFn, d: Slot, a: Slot, b: Slot, c: Slot },
+    Un {
+        f: UnFn,
+        d: Slot,
+        a: Slot,
+    },
+    Cvt {
+        cvt: Box<Cvt>,
+        d: Slot,
+        a: Slot,
+    },
+    Bin {
+        f: BinFn,
+        d: Slot,
+        a: Slot,
+        b: Slot,
+    },
+    Tern {
+        f: TernFn,
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        c: Slot,
+    },
     /// Three bitwise inputs and a truth table.
-    Lop3 { d: Slot, a: Slot, b: Slot, c: Slot, table: u8 },
-    Selp { d: Slot, a: Slot, b: Slot, p: PredArg },
+    Lop3 {
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        c: Slot,
+        table: u8,
+    },
+    Selp {
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        p: PredArg,
+    },
     Setp(Box<Setp>),
     Set(Box<SetReg>),
     /// `d = a op b`.
-    PredBin { op: BoolOp, d: Pred, a: PredArg, b: PredArg },
-    PredConst { d: Pred, value: bool },
+    PredBin {
+        op: BoolOp,
+        d: Pred,
+        a: PredArg,
+        b: PredArg,
+    },
+    PredConst {
+        d: Pred,
+        value: bool,
+    },
     /// `d` is a register that gets 1 or 0.
-    PredToReg { d: Slot, p: PredArg, ones: u64 },
+    PredToReg {
+        d: Slot,
+        p: PredArg,
+        ones: u64,
+    },
     Carry(Box<Carry>),
-    Volatile { which: Volatile, d: Slot },
+    Volatile {
+        which: Volatile,
+        d: Slot,
+    },
     /// Address of local memory: the frame's start plus an offset.
-    FrameAddress { d: Slot, offset: u32 },
-    IsSpace { p: Pred, a: Slot, space: Space },
+    FrameAddress {
+        d: Slot,
+        offset: u32,
+    },
+    IsSpace {
+        p: Pred,
+        a: Slot,
+        space: Space,
+    },
     Load(Box<Access>),
     Store(Box<Access>),
     Atomic(Box<Atomic>),
     /// Copies between memories, of `cp.async`.
-    Copy { to: Box<Address>, from: Box<Address>, size: u32, source: Option<Slot> },
-    Alloca { d: Slot, size: Slot, align: u32 },
-    StackSave { d: Slot },
-    StackRestore { a: Slot },
+    Copy {
+        to: Box<Address>,
+        from: Box<Address>,
+        size: u32,
+        source: Option<Slot>,
+    },
+    Alloca {
+        d: Slot,
+        size: Slot,
+        align: u32,
+    },
+    StackSave {
+        d: Slot,
+    },
+    StackRestore {
+        a: Slot,
+    },
     Fence,
-    Branch { target: u32 },
-    BranchIndex { index: Slot, targets: Box<[u32]> },
+    Branch {
+        target: u32,
+    },
+    BranchIndex {
+        index: Slot,
+        targets: Box<[u32]>,
+    },
     Call(Box<Call>),
     Return,
     Exit,
@@ -448,13 +518,26 @@ pub enum Op {
     Breakpoint,
     Yield,
     Barrier(Box<Barrier>),
-    WarpSync { members: Slot },
-    ActiveMask { d: Slot },
+    WarpSync {
+        members: Slot,
+    },
+    ActiveMask {
+        d: Slot,
+    },
     Shfl(Box<Shfl>),
     Vote(Box<Vote>),
     Match(Box<Match>),
-    Redux { op: ReduxOp, d: Slot, a: Slot, members: Slot },
-    Elect { d: Option<Slot>, p: Pred, members: Slot },
+    Redux {
+        op: ReduxOp,
+        d: Slot,
+        a: Slot,
+        members: Slot,
+    },
+    Elect {
+        d: Option<Slot>,
+        p: Pred,
+        members: Slot,
+    },
 }
 
 /// An instruction.

@@ -17,6 +17,8 @@ const MAX_TEXT: usize = 256 << 20;
 const MAX_NESTING: usize = 64;
 /// The stack that the parser gets.
 const PARSER_STACK: usize = 256 << 20;
+/// How many kinds of instructions that the grammar lacks a module may have.
+const MAX_GAPS: usize = 32;
 /// The largest variable.
 const MAX_VARIABLE: u64 = 1 << 40;
 
@@ -103,24 +105,7 @@ fn invalid(text: &str, at: usize, what: impl Into<String>) -> PtxError {
 /// Parses PTX.
 pub fn parse(text: &str) -> Result<Source, PtxError> {
     let (text, addends) = prepare(text)?;
-    // The parser recurses, and panics on some rubbish; neither may take the process down.
-    let worker = std::thread::Builder::new().name("softgpu-ptx".into()).stack_size(PARSER_STACK);
-    let parsed = worker
-        .spawn(move || {
-            let module = ptx_syntax::parse_ptx(&text);
-            (text, module)
-        })
-        .map_err(|e| PtxError::Invalid { line: 0, what: format!("no thread to parse on: {e}") })?
-        .join();
-    let Ok((text, module)) = parsed else {
-        return Err(PtxError::Invalid { line: 0, what: "the parser gave up on it".into() });
-    };
-    let module = module.map_err(|e| {
-        let start = e.span.start.min(text.len());
-        let line = text.get(start..).and_then(|t| t.lines().next()).unwrap_or("");
-        let kind: String = e.kind.to_string().chars().take(300).collect();
-        invalid(&text, start, format!("{kind}, at '{}'", line.trim()))
-    })?;
+    let module = parse_on_thread(&text)?;
     let mut source = Source {
         text,
         module,
@@ -133,6 +118,108 @@ pub fn parse(text: &str) -> Result<Source, PtxError> {
     };
     source.collect()?;
     Ok(source)
+}
+
+/// Parses on a thread of its own: the parser recurses, and panics on some rubbish, and neither may
+/// take the process down.
+fn parse_on_thread(text: &str) -> Result<ast::Module, PtxError> {
+    let copy = text.to_owned();
+    let worker = std::thread::Builder::new().name("softgpu-ptx".into()).stack_size(PARSER_STACK);
+    let thread = worker
+        .spawn(move || parse_around_gaps(copy))
+        .map_err(|e| PtxError::Invalid { line: 0, what: format!("no thread to parse on: {e}") })?;
+    let Ok(parsed) = thread.join() else {
+        return Err(PtxError::Invalid { line: 0, what: "the parser gave up on it".into() });
+    };
+    parsed.map_err(|e| {
+        let start = e.span.start.min(text.len());
+        let line = text.get(start..).and_then(|t| t.lines().next()).unwrap_or("");
+        let kind: String = e.kind.to_string().chars().take(300).collect();
+        invalid(text, start, format!("{kind}, at '{}'", line.trim()))
+    })
+}
+
+/// The grammar does not know every instruction, `red.global` for one. Where it stops at one, all
+/// like it are blanked out (to a `ret` of the same length) and it tries again: lowering reads
+/// instructions from the original text, and is who decides whether they can be executed.
+fn parse_around_gaps(text: String) -> Result<ast::Module, ptx_syntax::PtxParseError> {
+    let mut masked = without_prototypes(text);
+    for _ in 0..MAX_GAPS {
+        match ptx_syntax::parse_ptx(&masked) {
+            Ok(module) => return Ok(module),
+            Err(error) => {
+                let Some(opcode) = opcode_at(&masked, error.span.start) else { return Err(error) };
+                masked = mask(masked, &opcode);
+            }
+        }
+    }
+    ptx_syntax::parse_ptx(&masked)
+}
+
+/// Blanks out prototypes of indirect calls, not all of which the grammar knows. Calls take what
+/// they need from the function that is called.
+fn without_prototypes(text: String) -> String {
+    const WORD: &[u8] = b".callprototype";
+    let mut bytes = text.into_bytes();
+    let mut at = 0;
+    while at + WORD.len() < bytes.len() {
+        if !bytes[at..].starts_with(WORD) {
+            at += 1;
+            continue;
+        }
+        let len = bytes[at..].iter().take_while(|b| **b != b';').count();
+        let end = (at + len + 1).min(bytes.len());
+        for byte in bytes[at..end].iter_mut().filter(|b| **b != b'\n') {
+            *byte = b' ';
+        }
+        at = end;
+    }
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+fn in_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'%')
+}
+
+/// The opcode with its modifiers that a position is in or right behind the first word of.
+fn opcode_at(text: &str, at: usize) -> Option<String> {
+    let bytes = text.as_bytes();
+    let mut start = at.min(bytes.len());
+    while start > 0 && (in_word(bytes[start - 1]) || matches!(bytes[start - 1], b'.' | b':')) {
+        start -= 1;
+    }
+    let word = |b: &u8| in_word(*b) || matches!(b, b'.' | b':');
+    let len = bytes[start..].iter().take_while(|b| word(b)).count();
+    let opcode = text.get(start..start + len)?;
+    let (first, _) = opcode.split_once('.')?;
+    let plain =
+        first.len() >= 3 && first.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    (plain && !opcode.contains(['%', '$'])).then(|| opcode.to_owned())
+}
+
+/// Makes a `ret` of every instruction with that opcode.
+fn mask(text: String, opcode: &str) -> String {
+    let mut bytes = text.into_bytes();
+    let pattern = opcode.as_bytes();
+    let mut at = 0;
+    while at + pattern.len() < bytes.len() {
+        let hit = bytes[at..].starts_with(pattern)
+            && (at == 0 || !(in_word(bytes[at - 1]) || bytes[at - 1] == b'.'))
+            && bytes[at + pattern.len()].is_ascii_whitespace();
+        if !hit {
+            at += 1;
+            continue;
+        }
+        let len = bytes[at..].iter().take_while(|b| **b != b';').count();
+        for byte in &mut bytes[at..at + len] {
+            if *byte != b'\n' {
+                *byte = b' ';
+            }
+        }
+        bytes[at..at + 3].copy_from_slice(b"ret");
+        at += len;
+    }
+    String::from_utf8(bytes).unwrap_or_default()
 }
 
 /// Checks size and nesting, and takes out of initialisers what the grammar lacks: `generic(x)`
@@ -207,8 +294,10 @@ fn simplify(init: &mut [u8], start: usize, addends: &mut HashMap<usize, i64>) {
             sign @ (b'+' | b'-') => {
                 if let Some(symbol) = symbol {
                     let digits = at + 1 + init[at + 1..].iter().take_while(|b| **b == b' ').count();
-                    let end =
-                        init[digits..].iter().position(|b| !word(*b)).map_or(init.len(), |n| digits + n);
+                    let end = init[digits..]
+                        .iter()
+                        .position(|b| !word(*b))
+                        .map_or(init.len(), |n| digits + n);
                     let text = std::str::from_utf8(&init[digits..end]).unwrap_or("");
                     if let Some(value) = token::integer(text) {
                         let value = value as i64;
@@ -262,8 +351,11 @@ pub fn extent(v: &VariableDirective) -> Option<(usize, usize, usize)> {
     for dim in &v.array_dims {
         size = size.checked_mul(dim.unwrap_or(0))?;
     }
-    (size <= MAX_VARIABLE && align.is_power_of_two() && align <= 1 << 20)
-        .then_some((element, size as usize, align as usize))
+    (size <= MAX_VARIABLE && align.is_power_of_two() && align <= 1 << 20).then_some((
+        element,
+        size as usize,
+        align as usize,
+    ))
 }
 
 fn flatten<'a>(init: &'a GlobalInitializer, out: &mut Vec<&'a InitializerValue>) {
@@ -303,7 +395,9 @@ impl Source {
                             return Err(self.unsupported(directive, "a texture"));
                         }
                     };
-                    if v.attributes.iter().any(|a| matches!(a, ast::AttributeDirective::Managed { .. }))
+                    if v.attributes
+                        .iter()
+                        .any(|a| matches!(a, ast::AttributeDirective::Managed { .. }))
                     {
                         return Err(self.unsupported(v, "managed memory"));
                     }
@@ -389,6 +483,7 @@ fn literal_bits(text: &str, element: usize) -> Option<u64> {
 /// The number in a target's name; the tree has a variant for each.
 fn target_number(target: &TargetString) -> Option<i32> {
     let name = format!("{target:?}");
-    let digits: String = name.strip_prefix("Sm")?.chars().take_while(char::is_ascii_digit).collect();
+    let digits: String =
+        name.strip_prefix("Sm")?.chars().take_while(char::is_ascii_digit).collect();
     digits.parse().ok()
 }

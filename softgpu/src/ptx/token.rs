@@ -303,7 +303,8 @@ mod tests {
 
     #[test]
     fn test_parse_splits_opcode_modifiers_operands() {
-        let inst = parse("@!%p1 ld.global.nc.L1::no_allocate.v2.f32 {%f1, %f2}, [%rd1+-4];").unwrap();
+        let inst =
+            parse("@!%p1 ld.global.nc.L1::no_allocate.v2.f32 {%f1, %f2}, [%rd1+-4];").unwrap();
         assert_eq!(inst.op, "ld");
         assert_eq!(inst.mods, ["global", "nc", "L1::no_allocate", "v2", "f32"]);
         assert_eq!(inst.args[0], Arg::Vector(vec![name("%f1"), name("%f2")]));

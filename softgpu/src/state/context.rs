@@ -228,11 +228,14 @@ impl Context {
     }
 }
 
+/// Threads' default streams, by context: identifier and queue.
+type ThreadStreams = HashMap<u64, (u64, Arc<Queue>)>;
+
 // Without destructors, so that they still work in the destructors of a program's own objects.
 thread_local! {
     static STACK: ManuallyDrop<RefCell<Vec<Arc<Context>>>> =
         const { ManuallyDrop::new(RefCell::new(Vec::new())) };
-    static THREAD_STREAMS: ManuallyDrop<RefCell<HashMap<u64, (u64, Arc<Queue>)>>> =
+    static THREAD_STREAMS: ManuallyDrop<RefCell<ThreadStreams>> =
         ManuallyDrop::new(RefCell::new(HashMap::new()));
 }
 

@@ -39,7 +39,8 @@ impl Device {
                 .checked_add(bytes)
                 .filter(|next| *next <= self.memory)
                 .ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
-            match self.used.compare_exchange_weak(used, next, Ordering::Relaxed, Ordering::Relaxed) {
+            match self.used.compare_exchange_weak(used, next, Ordering::Relaxed, Ordering::Relaxed)
+            {
                 Ok(_) => return Ok(()),
                 Err(now) => used = now,
             }
@@ -164,9 +165,13 @@ fn parse_size(text: &str) -> Option<u64> {
 mod tests {
     #[test]
     fn test_sizes() {
-        for (text, want) in
-            [("4G", Some(4 << 30)), ("512MiB", Some(512 << 20)), ("7", Some(7)), ("x", None), ("", None)]
-        {
+        for (text, want) in [
+            ("4G", Some(4 << 30)),
+            ("512MiB", Some(512 << 20)),
+            ("7", Some(7)),
+            ("x", None),
+            ("", None),
+        ] {
             assert_eq!(super::parse_size(text), want, "{text}");
         }
     }

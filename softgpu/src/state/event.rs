@@ -76,8 +76,7 @@ impl Event {
         if !a.mark.reached() || !b.mark.reached() {
             return Err(CUresult::CUDA_ERROR_NOT_READY);
         }
-        let (a, b) =
-            (a.nanoseconds.load(Ordering::Acquire), b.nanoseconds.load(Ordering::Acquire));
+        let (a, b) = (a.nanoseconds.load(Ordering::Acquire), b.nanoseconds.load(Ordering::Acquire));
         Ok((b as f64 - a as f64) as f32 / 1e6)
     }
 }

@@ -98,7 +98,8 @@ fn take(context: &Context, size: u64, memory: Memory) -> Result<u64, CUresult> {
     if size == 0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
-    let mapped = size.checked_next_multiple_of(GRANULE).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+    let mapped =
+        size.checked_next_multiple_of(GRANULE).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     let device = context.device()?;
     let on_host = matches!(memory, Memory::Host(_));
     if !on_host {

@@ -107,9 +107,7 @@ impl Module {
         let failed = |code| LoadError::new(code, "no memory for the module's variables");
         let base = match source.size {
             0 => 0,
-            size => {
-                memory::allocate_as(context, size as u64, Memory::Module).map_err(failed)?
-            }
+            size => memory::allocate_as(context, size as u64, Memory::Module).map_err(failed)?,
         };
         let (program, words) = lower(source, base).inspect_err(|_| {
             memory::forget(base);
@@ -118,7 +116,11 @@ impl Module {
             let at = (base + variable.offset as u64) as *mut u8;
             // SAFETY: the variables lie in the memory just allocated for all of them.
             unsafe {
-                std::ptr::copy_nonoverlapping(variable.initial.as_ptr(), at, variable.initial.len());
+                std::ptr::copy_nonoverlapping(
+                    variable.initial.as_ptr(),
+                    at,
+                    variable.initial.len(),
+                );
             }
         }
         for (offset, value) in words {
@@ -130,14 +132,10 @@ impl Module {
             .iter()
             .map(|v| (v.name.clone(), (base + v.offset as u64, v.size as u64)))
             .collect();
-        let heap = if allocates(&program) { context.heap().map_err(failed)? } else { Arc::default() };
-        let loaded = Loaded {
-            context: context.clone(),
-            program: Arc::new(program),
-            heap,
-            base,
-            variables,
-        };
+        let heap =
+            if allocates(&program) { context.heap().map_err(failed)? } else { Arc::default() };
+        let loaded =
+            Loaded { context: context.clone(), program: Arc::new(program), heap, base, variables };
         let (_, module) = MODULES.insert_with(|handle| Module {
             handle,
             loaded: Arc::new(loaded),
@@ -302,7 +300,9 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Source, LoadError> {
         }
         _ if bytes.starts_with(&fatbin::FATBIN_MAGIC.to_le_bytes()) => from_fatbin(bytes)?,
         _ => String::from_utf8(bytes.split(|b| *b == 0).next().unwrap_or_default().to_vec())
-            .map_err(|_| LoadError::new(CUresult::CUDA_ERROR_INVALID_IMAGE, "this is no PTX text"))?,
+            .map_err(|_| {
+                LoadError::new(CUresult::CUDA_ERROR_INVALID_IMAGE, "this is no PTX text")
+            })?,
     };
     let source = source::parse(&text)?;
     if source.ptx_version > PTX_VERSION {
@@ -322,9 +322,8 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Source, LoadError> {
 }
 
 fn from_fatbin(bytes: &[u8]) -> Result<String, LoadError> {
-    let damaged = |e: fatbin::FatbinError| {
-        LoadError::new(CUresult::CUDA_ERROR_INVALID_IMAGE, e.to_string())
-    };
+    let damaged =
+        |e: fatbin::FatbinError| LoadError::new(CUresult::CUDA_ERROR_INVALID_IMAGE, e.to_string());
     let fatbin = Fatbin::parse(bytes).map_err(damaged)?;
     let mut best = None;
     for entry in fatbin.entries() {

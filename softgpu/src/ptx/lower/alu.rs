@@ -72,7 +72,9 @@ impl Lower<'_> {
 
     pub(crate) fn pred_src(&mut self, f: &mut FunctionState, arg: &Arg) -> Option<PredArg> {
         match arg {
-            Arg::Int(v) => Some(PredArg { pred: if *v == 0 { FALSE } else { TRUE }, negated: false }),
+            Arg::Int(v) => {
+                Some(PredArg { pred: if *v == 0 { FALSE } else { TRUE }, negated: false })
+            }
             Arg::Not(inner) => {
                 let inner = self.pred_src(f, inner)?;
                 Some(PredArg { negated: !inner.negated, ..inner })
@@ -113,7 +115,13 @@ impl Lower<'_> {
         Some(())
     }
 
-    fn tern(&mut self, f: &mut FunctionState, inst: &RawInst, t: [Ty; 3], op: TernFn) -> Option<()> {
+    fn tern(
+        &mut self,
+        f: &mut FunctionState,
+        inst: &RawInst,
+        t: [Ty; 3],
+        op: TernFn,
+    ) -> Option<()> {
         let (d, [a, b, c]) = self.args(f, inst, t)?;
         self.emit(f, Op::Tern { f: op, d, a, b, c });
         Some(())
@@ -299,7 +307,10 @@ impl Lower<'_> {
         if t == Ty::Pred {
             let d = self.pred_dst(f, to)??;
             let a = self.pred_src(f, from)?;
-            self.emit(f, Op::PredBin { op: BoolOp::Or, d, a, b: PredArg { pred: FALSE, negated: false } });
+            self.emit(
+                f,
+                Op::PredBin { op: BoolOp::Or, d, a, b: PredArg { pred: FALSE, negated: false } },
+            );
             return Some(());
         }
         match (to, from) {
@@ -361,7 +372,16 @@ impl Lower<'_> {
             Ty::parse(m).is_some()
                 || matches!(
                     m.as_str(),
-                    "rn" | "rz" | "rm" | "rp" | "rni" | "rzi" | "rmi" | "rpi" | "ftz" | "sat" | "relu"
+                    "rn" | "rz"
+                        | "rm"
+                        | "rp"
+                        | "rni"
+                        | "rzi"
+                        | "rmi"
+                        | "rpi"
+                        | "ftz"
+                        | "sat"
+                        | "relu"
                 )
         });
         let &[dst, src] = types.as_slice() else { return None };
@@ -372,12 +392,14 @@ impl Lower<'_> {
         if matches!(dst, Ty::F16x2 | Ty::Bf16x2) && src == Ty::F32 {
             return self.bin(f, inst, [src, src], bits::pack_halves(dst, mode, inst.has("relu"))?);
         }
-        if [dst, src].iter().any(|t| {
-            matches!(t, Ty::F16x2 | Ty::Bf16x2 | Ty::U16x2 | Ty::S16x2 | Ty::Pred)
-        }) {
+        if [dst, src]
+            .iter()
+            .any(|t| matches!(t, Ty::F16x2 | Ty::Bf16x2 | Ty::U16x2 | Ty::S16x2 | Ty::Pred))
+        {
             return None;
         }
-        let integral = inst.mods.iter().any(|m| matches!(m.as_str(), "rni" | "rzi" | "rmi" | "rpi"));
+        let integral =
+            inst.mods.iter().any(|m| matches!(m.as_str(), "rni" | "rzi" | "rmi" | "rpi"));
         let cvt = Cvt {
             dst,
             src,
@@ -438,9 +460,7 @@ impl Lower<'_> {
                 let how = inst.mods.iter().rev().find(|m| Ty::parse(m).is_none());
                 self.tern(f, inst, [Ty::U32; 3], bits::prmt(how.map(String::as_str))?)
             }
-            "shf" => {
-                self.tern(f, inst, [Ty::U32; 3], bits::shf(inst.has("l"), inst.has("wrap")))
-            }
+            "shf" => self.tern(f, inst, [Ty::U32; 3], bits::shf(inst.has("l"), inst.has("wrap"))),
             "sad" => self.tern(f, inst, [t; 3], bits::sad(t)?),
             "slct" => {
                 let types: Vec<Ty> = inst.mods.iter().filter_map(|m| Ty::parse(m)).collect();

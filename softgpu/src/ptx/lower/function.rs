@@ -116,7 +116,12 @@ impl FunctionState {
     }
 
     /// A variable in the frame's local memory.
-    pub(crate) fn frame_variable(&mut self, name: &str, size: usize, align: usize) -> Option<Passed> {
+    pub(crate) fn frame_variable(
+        &mut self,
+        name: &str,
+        size: usize,
+        align: usize,
+    ) -> Option<Passed> {
         let offset = (self.local as usize).next_multiple_of(align);
         if offset + size > MAX_LOCAL {
             return None;
@@ -288,14 +293,15 @@ impl Lower<'_> {
     ) -> Result<(), PtxError> {
         match directive {
             StatementDirective::Reg { directive, span } => {
-                if f.declare(directive).is_none() {
-                    return Err(self.unsupported(span.start, "registers of that type or number"));
-                }
+                f.declare(directive).ok_or_else(|| {
+                    self.unsupported(span.start, "registers of that type or number")
+                })?;
             }
             StatementDirective::Local { directive, span }
             | StatementDirective::Param { directive, span } => {
-                let placed = extent(directive)
-                    .and_then(|(_, size, align)| f.frame_variable(&directive.name.val, size, align));
+                let placed = extent(directive).and_then(|(_, size, align)| {
+                    f.frame_variable(&directive.name.val, size, align)
+                });
                 if placed.is_none() {
                     return Err(self.unsupported(span.start, "a local variable of that size"));
                 }
@@ -334,10 +340,8 @@ impl Lower<'_> {
         let span = instruction.span;
         f.at = span.start;
         let text = self.source.text.get(span.start..span.end).unwrap_or("");
-        let invalid = |what: String| PtxError::Invalid {
-            line: line_of(&self.source.text, span.start),
-            what,
-        };
+        let invalid =
+            |what: String| PtxError::Invalid { line: line_of(&self.source.text, span.start), what };
         let short: String = text.chars().take(200).collect();
         let Some(inst) = token::parse(text) else {
             return Err(self.unsupported(span.start, short));
@@ -367,9 +371,8 @@ impl Lower<'_> {
     fn lower_inst(&mut self, f: &mut FunctionState, inst: &RawInst) -> Option<()> {
         match inst.op.as_str() {
             "ld" | "ldu" | "st" | "atom" | "red" | "cp" | "prefetch" | "prefetchu" | "cvta"
-            | "isspacep" | "alloca" | "stacksave" | "stackrestore" | "applypriority" | "discard" => {
-                self.memory(f, inst)
-            }
+            | "isspacep" | "alloca" | "stacksave" | "stackrestore" | "applypriority"
+            | "discard" => self.memory(f, inst),
             "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" | "bar" | "barrier"
             | "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" | "membar" | "fence"
             | "nanosleep" | "pmevent" | "griddepcontrol" => self.control(f, inst),
@@ -408,7 +411,9 @@ impl Lower<'_> {
             Arg::Int(v) if ty == Ty::F32 => f.constant(u64::from((*v as f32).to_bits())),
             Arg::Int(v) if ty == Ty::F64 => f.constant((*v as f64).to_bits()),
             Arg::Int(v) => f.constant(*v as u64 & mask),
-            Arg::F32(bits) if ty == Ty::F64 => f.constant(f64::from(f32::from_bits(*bits)).to_bits()),
+            Arg::F32(bits) if ty == Ty::F64 => {
+                f.constant(f64::from(f32::from_bits(*bits)).to_bits())
+            }
             Arg::F32(bits) => f.constant(u64::from(*bits)),
             Arg::F64(bits) if ty == Ty::F32 => {
                 f.constant(u64::from((f64::from_bits(*bits) as f32).to_bits()))

@@ -62,10 +62,8 @@ pub fn lower(source: &Source, base: u64) -> Result<(Program, Vec<(usize, u64)>),
     let mut words = Vec::new();
     for variable in &source.variables {
         for (at, symbol, add) in &variable.relocations {
-            let address = lower
-                .addresses
-                .get(symbol)
-                .ok_or_else(|| PtxError::Unresolved(symbol.clone()))?;
+            let address =
+                lower.addresses.get(symbol).ok_or_else(|| PtxError::Unresolved(symbol.clone()))?;
             words.push((variable.offset + at, address.wrapping_add(*add as u64)));
         }
     }
@@ -302,8 +300,11 @@ fn memory_param(param: &ParameterDirective) -> Option<(&str, usize, usize)> {
         size = size.checked_mul(dim.unwrap_or(0))?;
     }
     let align = align.map_or(element, |a| (a as usize).max(1));
-    (size <= MAX_PARAMS as u64 && align.is_power_of_two() && align <= 4096)
-        .then_some((name.val.as_str(), size as usize, align))
+    (size <= MAX_PARAMS as u64 && align.is_power_of_two() && align <= 4096).then_some((
+        name.val.as_str(),
+        size as usize,
+        align,
+    ))
 }
 
 fn dimensions(dim: &FunctionDim) -> [u32; 3] {
