@@ -1,14 +1,26 @@
 #!/usr/bin/env bash
 # Adds to what scripts/stage.sh laid out what tests/gpu/run.sh needs beside it: the test programs
-# as executables. usage: scripts/stage-gpu.sh FOLDER
+# as executables, and a QEMU with a guest kernel. usage: scripts/stage-gpu.sh FOLDER
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../images/lib.sh"
 [ "$#" -eq 1 ] || die "usage: stage-gpu.sh FOLDER"
+mkdir -p "$1/qemu"
+dist="$(readlink -f "$1")"
 cd "$REPO_DIR"
+
 for test in sudden_ends isolation quota; do
+    # Cargo names the executable after the test and a hash.
     program="$(cargo test --locked --release --quiet --no-run -p virtio-cuda-tests --test "$test" \
-        --message-format=json | sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1)"
-    install -p "$program" "$1/tests/$test"
-    strip "$1/tests/$test"
+        --message-format=json | grep -o "\"executable\":\"[^\"]*/$test-[^\"]*\"" | cut -d '"' -f 4)"
+    install -s "$program" "$dist/tests/$test"
 done
-log "ready to be carried: $1 ($(du -sh "$1" | cut -f 1))"
+
+bundle="$(images/qemu.sh --tar)"
+kernels="$(images/kernel-debs.sh --print)"
+images/kmod-build.sh 7.2 guest-driver target/kmod/7.2
+install -p -m 644 target/kmod/7.2/virtio_cuda.ko "$dist/qemu/virtio_cuda.ko"
+strip --strip-debug "$dist/qemu/virtio_cuda.ko"
+cp -L "$kernels/7.2/vmlinuz" "$dist/qemu/vmlinuz"
+images/initramfs.sh -o "$dist/qemu/initramfs.cpio.gz"
+cp "$bundle" "$dist/qemu/qemu.tar.zst"
+log "ready to be carried: $dist ($(du -sh "$dist" | cut -f 1))"
