@@ -22,7 +22,8 @@ thread_local! {
 /// The kernel's number of this thread, and the id of its current context (0 for none).
 #[inline]
 pub fn origin() -> (u32, u64) {
-    (number(), current().map_or(0, Context::id))
+    let context = current().filter(|context| context.is_alive());
+    (number(), context.map_or(0, Context::id))
 }
 
 #[inline]

@@ -40,15 +40,25 @@ fn end_primary(driver: &Driver, device: &Device) -> CuResult {
     result
 }
 
+/// Brings a device's primary context to life in the worker.
+fn begin_primary(driver: &Driver, device: &Device) -> CuResult {
+    let id = driver.session.mint();
+    let retain = VcudaPrimaryCtxRetain { dev: device.number, ctx: id };
+    driver.session.call_always(&retain, 0)?;
+    device.primary_context.revive(id);
+    Ok(())
+}
+
+/// Ends all that the primary context holds. Who has retained it still has it, as new.
 fn reset_primary(number: i32) -> CuResult {
     let driver = driver()?;
     let device = driver.device(number)?;
-    let mut primary = device.primary.lock();
+    let primary = device.primary.lock();
     if primary.count == 0 {
         return Ok(());
     }
-    primary.count = 0;
-    end_primary(driver, device)
+    end_primary(driver, device)?;
+    begin_primary(driver, device)
 }
 
 fn release_primary(number: i32) -> CuResult {
@@ -129,10 +139,7 @@ entries! {
         let device = driver.device(number)?;
         let mut primary = device.primary.lock();
         if primary.count == 0 {
-            let id = driver.session.mint();
-            let retain = VcudaPrimaryCtxRetain { dev: device.number, ctx: id };
-            driver.session.call_always(&retain, 0)?;
-            device.primary_context.revive(id);
+            begin_primary(driver, device)?;
         }
         primary.count += 1;
         out.set(device.primary_context.handle())
