@@ -64,7 +64,7 @@ echo '--- vectoradd'; ./vectoradd
 echo '--- mandelbrot'; ./mandelbrot $out/mandelbrot.ppm 640 480
 echo '--- allocation past the quota'; ./deviceinfo alloc 2G | grep allocation
 SH
-"$dist/bin/vcuda-run" --vmm auto --socket "$work/demo.sock" \
+"$dist/bin/vcuda-run" --verbose --vmm auto --socket "$work/demo.sock" \
     --uml-kernel "$dist/uml/linux" --module "$dist/guest/virtio_cuda.ko" --mem 1G --cpus 2 \
     --log "$out/vm.log" --env LD_LIBRARY_PATH="$dist/guest" -- /bin/sh "$work/guest.sh" \
     2>"$out/vcuda-run.log" | tee "$out/guest.txt" | sed 's/^/demo:   /' || fail 'the guest failed'
