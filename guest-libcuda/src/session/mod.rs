@@ -366,6 +366,7 @@ impl Session {
         let args = writer.as_bytes();
         let mut header = self.header::<C>(args.len(), None);
         header.flags = CMD_WAITED;
+        let room = room.min(self.transport.max_reply());
         header.reply_len = room as u32;
         let mut reply = vec![0; room];
         let command = [header.as_bytes(), args].concat();

@@ -72,6 +72,9 @@ impl Transport for FakeTransport {
     fn submit(&self, _: &[u8], _: &mut [u8]) -> Result<usize, TransportError> {
         Err(TransportError::Unsupported { what: "the plain way" })
     }
+    fn max_reply(&self) -> usize {
+        0
+    }
     fn descriptors(&self) -> Vec<i32> {
         Vec::new()
     }

@@ -159,6 +159,10 @@ impl Transport for Kernel {
         Ok(submit.reply_len as usize)
     }
 
+    fn max_reply(&self) -> usize {
+        self.config.max_plain as usize
+    }
+
     fn descriptors(&self) -> Vec<i32> {
         vec![self.file.as_raw_fd()]
     }

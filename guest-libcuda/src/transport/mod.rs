@@ -90,6 +90,9 @@ pub trait Transport: Send + Sync {
     /// Sends one command the plain way; gives the answer's length in `reply`.
     fn submit(&self, command: &[u8], reply: &mut [u8]) -> Result<usize, TransportError>;
 
+    /// The longest answer that [`submit`](Self::submit) can bring, its head included.
+    fn max_reply(&self) -> usize;
+
     /// Descriptors that a child after fork must close, so that the session ends with its process.
     fn descriptors(&self) -> Vec<i32>;
 }

@@ -323,6 +323,10 @@ impl Transport for VhostUser {
         self.command.ask("SUBMIT", &[hdr.as_bytes(), command], reply)
     }
 
+    fn max_reply(&self) -> usize {
+        PLAIN_REPLY
+    }
+
     fn descriptors(&self) -> Vec<i32> {
         vec![self.socket]
     }
