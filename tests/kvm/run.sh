@@ -82,15 +82,16 @@ stop_device() {
     device=''
 }
 
+qemu=$("$root/images/qemu.sh" --print) ||
+    usage 'images/qemu.sh could not make QEMU 10.2 or newer ready'
+run=("$dist/bin/vcuda-run" --vmm qemu --qemu "$qemu" --kernel "$kernel")
+# Whether an ordinary guest boots with KVM here; empty if it does.
+no_kvm=$("${run[@]}" --probe-kvm 2>&1) && no_kvm=''
+
 qemu_test() {
-    local name=qemu-$accel qemu
-    if ! qemu=$("$root/images/qemu.sh" --print); then
-        verdict "$name" MISSING 'images/qemu.sh could not make QEMU 10.2 or newer ready'
-        return
-    fi
-    local run=("$dist/bin/vcuda-run" --vmm qemu --qemu "$qemu" --kernel "$kernel")
-    if [ "$accel" = kvm ] && ! "${run[@]}" --probe-kvm >"$logs/probe" 2>&1; then
-        verdict "$name" MISSING "$(tail -n 1 "$logs/probe")"
+    local name=qemu-$accel
+    if [ "$accel" = kvm ] && [ -n "$no_kvm" ]; then
+        verdict "$name" MISSING "$no_kvm"
         return
     fi
     start_device "$name"
@@ -117,8 +118,8 @@ cloud_hypervisor_test() {
         return
     fi
     [ "$version" -gt 52 ] || which=2
-    if [ ! -r /dev/kvm ] || [ ! -w /dev/kvm ]; then
-        verdict "$name" MISSING '/dev/kvm is not there, or not for this user'
+    if [ -n "$no_kvm" ]; then
+        verdict "$name" MISSING "$no_kvm"
         return
     fi
     "$root/images/initramfs.sh" -o "$work/initramfs.cpio" -k "$series" -m "$module" \
