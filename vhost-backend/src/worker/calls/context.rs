@@ -179,6 +179,7 @@ impl Calls {
             reply.finish(CuError::INVALID_CONTEXT.0, &[]);
             return;
         }
+        self.forget_flight_of(id);
         let mut freeing = self.end_waits_of(id);
         freeing.extend(self.end_async_frees_of(id).into_iter().map(|freeing| (freeing, None)));
         self.on_mirror(cx.thread, 0, reply, move |cx, reply| {

@@ -96,7 +96,7 @@ impl Cx<'_> {
     pub(super) fn vcuda_copy_in(&self, call: api::VcudaCopyIn<'_>) -> CuResult {
         self.enter()?;
         self.check(call.dst, call.data.len() as u64)?;
-        let stream = self.stream(call.h_stream)?;
+        let (stream, _) = self.queue(call.h_stream, call.data.len())?;
         if call.data.is_empty() {
             return Ok(());
         }
@@ -119,7 +119,7 @@ impl Cx<'_> {
         self.enter()?;
         self.check(call.dst, call.len as u64)?;
         self.check(call.src, call.len as u64)?;
-        let stream = self.stream(call.h_stream)?;
+        let (stream, _) = self.queue(call.h_stream, 0)?;
         if call.len == 0 {
             return Ok(());
         }
@@ -131,7 +131,7 @@ impl Cx<'_> {
         self.enter()?;
         self.check(call.dst, extent(call.width, call.dst_pitch, call.height)?)?;
         self.check(call.src, extent(call.width, call.src_pitch, call.height)?)?;
-        let stream = self.stream(call.h_stream)?;
+        let (stream, _) = self.queue(call.h_stream, 0)?;
         if call.width == 0 || call.height == 0 {
             return Ok(());
         }
@@ -165,7 +165,7 @@ impl Cx<'_> {
         }
         let width = call.width.checked_mul(size).ok_or(CuError::INVALID_VALUE)?;
         self.check(call.dst, extent(width, call.pitch, call.height)?)?;
-        let stream = self.stream(call.h_stream)?;
+        let (stream, _) = self.queue(call.h_stream, 0)?;
         if call.width == 0 || call.height == 0 {
             return Ok(());
         }
@@ -241,7 +241,7 @@ impl Calls {
             return Err(CuError::INVALID_VALUE);
         }
         let at = staging.at(cx, arena, len)?;
-        let (stream, ctx) = cx.stream_of(stream)?;
+        let (stream, ctx) = cx.queue(stream, 0)?;
         Ok((at, stream, ctx))
     }
 
@@ -258,7 +258,7 @@ impl Calls {
             if call.len > MAX_INLINE {
                 return Err(CuError::INVALID_VALUE);
             }
-            cx.stream_of(call.h_stream)
+            cx.queue(call.h_stream, 0)
         });
         let (stream, ctx) = match ready {
             Ok(ready) => ready,

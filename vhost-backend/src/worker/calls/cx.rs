@@ -25,9 +25,11 @@ struct Current {
     generation: u64,
 }
 
+const NO_CONTEXT: Current = Current { ctx: 0, device: -1, generation: u64::MAX };
+
 thread_local! {
     static CURRENT: Cell<Current> =
-        const { Cell::new(Current { ctx: 0, device: -1, generation: u64::MAX }) };
+        const { Cell::new(NO_CONTEXT) };
 }
 
 /// A context that is current.
@@ -73,11 +75,39 @@ impl<'a> Cx<'a> {
             return self.enter().map(|_| ());
         }
         if CURRENT.get().ctx != 0 {
-            CURRENT.set(Current { ctx: 0, device: -1, generation: u64::MAX });
+            CURRENT.set(NO_CONTEXT);
             // SAFETY: null is no context.
             unsafe { self.driver().cuCtxSetCurrent(std::ptr::null_mut())? };
         }
         Ok(())
+    }
+
+    /// Calls `then` with some context current: the guest's, or else the first device's primary one.
+    /// For what the driver tells of a kernel only within a context, and the guest may ask before it
+    /// has one.
+    pub(super) fn with_any_context<T>(&self, then: impl FnOnce() -> CuResult<T>) -> CuResult<T> {
+        if self.ctx != 0 {
+            self.enter()?;
+            return then();
+        }
+        let mut primaries = lock(&self.shared.primaries);
+        let context = match primaries[0] {
+            Some(context) => context,
+            None => {
+                let mut context = std::ptr::null_mut();
+                // SAFETY: the pointer is that of a local.
+                unsafe { self.driver().cuDevicePrimaryCtxRetain(&mut context, 0)? };
+                *primaries[0].insert(Real(context))
+            }
+        };
+        // SAFETY: the context is retained while `primaries` is locked; then none is current again.
+        unsafe {
+            self.driver().cuCtxSetCurrent(context.0)?;
+            let result = then();
+            self.driver().cuCtxSetCurrent(std::ptr::null_mut())?;
+            CURRENT.set(NO_CONTEXT);
+            result
+        }
     }
 
     #[cold]
@@ -113,22 +143,34 @@ impl<'a> Cx<'a> {
         self.stream_of(id).map(|(stream, _)| stream)
     }
 
+    /// As [`Cx::stream_of`], to queue a command there that takes `bytes` of pageable memory along.
+    pub(super) fn queue(&self, id: u64, bytes: usize) -> CuResult<(CUstream, u64)> {
+        let (stream, ctx) = self.stream_of(id)?;
+        if lock(&self.shared.tables).flight.add(stream, ctx, bytes) {
+            self.shared.flight_due.set();
+        }
+        Ok((stream, ctx))
+    }
+
     /// The guest thread's own default stream in the current context.
     fn thread_stream(&self) -> CuResult<CUstream> {
         let key = ThreadStream { thread: self.thread, ctx: self.ctx };
-        let mut tables = lock(&self.shared.tables);
+        let tables = &mut *lock(&self.shared.tables);
         if let Some(stream) = tables.thread_streams.get(&key) {
             return Ok(stream.0);
         }
         if tables.thread_streams.len() >= MAX_THREAD_STREAMS {
             // A stream with nothing in it can be made anew when its thread comes back.
             let driver = self.driver();
-            tables.thread_streams.retain(|_, stream| {
-                // SAFETY: a stream that was made here and is destroyed once.
-                unsafe {
-                    driver.cuStreamQuery(stream.0).is_err()
-                        || driver.cuStreamDestroy(stream.0).is_err()
+            tables.thread_streams.retain(|key, stream| {
+                // SAFETY: a stream that was made here.
+                let busy = unsafe { driver.cuStreamQuery(stream.0) }.is_err();
+                if !busy {
+                    tables.flight.forget(stream.0, key.ctx);
+                    // SAFETY: as above; it is destroyed once, and not listed any more.
+                    let _ = unsafe { driver.cuStreamDestroy(stream.0) };
                 }
+                busy
             });
             if tables.thread_streams.len() >= MAX_THREAD_STREAMS {
                 return Err(CuError::OUT_OF_MEMORY);

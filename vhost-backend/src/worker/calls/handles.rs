@@ -12,6 +12,7 @@ use cudarc::driver::sys::{
     CUcontext, CUdevice, CUevent, CUfunction, CUkernel, CUlibrary, CUmodule, CUstream,
 };
 
+use super::flight::Flight;
 use crate::worker::driver::{CuError, CuResult};
 
 /// Handles of one kind that a session may have. Natively memory is the limit.
@@ -170,6 +171,7 @@ pub(super) struct Tables {
     pub libraries: Table<Real<CUlibrary>>,
     pub functions: Table<Function>,
     pub thread_streams: HashMap<ThreadStream, Real<CUstream>>,
+    pub flight: Flight,
 }
 
 impl Tables {

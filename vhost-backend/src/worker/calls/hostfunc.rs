@@ -64,7 +64,7 @@ unsafe extern "C" fn reached(stop: *mut c_void) {
 impl Cx<'_> {
     pub(super) fn vcuda_host_func(&self, call: api::VcudaHostFunc) -> CuResult {
         self.enter()?;
-        let stream = self.stream(call.h_stream)?;
+        let (stream, _) = self.queue(call.h_stream, 0)?;
         if call.token == 0 {
             return Err(CuError::INVALID_VALUE);
         }

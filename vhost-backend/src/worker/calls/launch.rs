@@ -118,7 +118,7 @@ fn with_buffer(
 impl Cx<'_> {
     pub(super) fn vcuda_launch(&self, call: api::VcudaLaunch<'_>) -> CuResult {
         self.enter()?;
-        let stream = self.stream(call.h_stream)?;
+        let (stream, _) = self.queue(call.h_stream, 0)?;
         let shape = Shape {
             dims: [call.grid_x, call.grid_y, call.grid_z, call.block_x, call.block_y, call.block_z],
             shared: call.shared_mem_bytes,
@@ -168,7 +168,7 @@ impl Cx<'_> {
         call: api::VcudaLaunchCooperative<'_>,
     ) -> CuResult {
         self.enter()?;
-        let stream = self.stream(call.h_stream)?;
+        let (stream, _) = self.queue(call.h_stream, 0)?;
         with_parameters(self, call.f, call.params, |function, params, extra| {
             if !extra.is_null() {
                 return Err(CuError::NOT_SUPPORTED);

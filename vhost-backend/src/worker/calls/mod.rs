@@ -7,6 +7,7 @@
 //! | `cx` | what a body works with; the current context |
 //! | `handles` | what a guest's ids stand for |
 //! | `pending` | waiting for the GPU |
+//! | `flight` | how much is queued in the driver |
 //! | `memory`, `copy`, `host` | device memory, copies, registered host memory |
 //! | `context`, `stream` | contexts; streams and events |
 //! | `image`, `blob`, `module`, `launch` | code and its kernels |
@@ -36,6 +37,7 @@ mod copy;
 mod cx;
 mod dispatch;
 mod facts;
+mod flight;
 #[path = "generated/dispatch.rs"]
 mod generated;
 mod handles;
@@ -105,6 +107,7 @@ impl Engine for Warm {
             host_funcs: Arc::default(),
             registered: Mutex::default(),
             prints: AtomicBool::new(false),
+            flight_due: Default::default(),
         });
         Ok(Box::new(Calls {
             shared,
@@ -112,6 +115,7 @@ impl Engine for Warm {
             arena: None,
             async_frees: Default::default(),
             watch: Default::default(),
+            backlog: Default::default(),
         }))
     }
 }
@@ -134,6 +138,7 @@ struct Shared {
     registered: Mutex<host::Registered>,
     /// Kernels may print: whoever waits for them is told what they have printed.
     prints: AtomicBool,
+    flight_due: flight::FlightDue,
 }
 
 /// The executor: what only the ring reader's thread touches.
@@ -143,6 +148,7 @@ struct Calls {
     arena: Option<copy::Arena>,
     async_frees: memory::AsyncFrees,
     watch: output::Watch,
+    backlog: flight::Backlog,
 }
 
 impl Calls {
@@ -171,16 +177,18 @@ impl Calls {
 
 impl Executor for Calls {
     fn execute(&mut self, command: &Command<'_>, reply: ReplyTo) {
-        generated::dispatch(self, command, reply);
+        self.admit(command, reply);
     }
 
     fn poll(&mut self) -> Pending {
         self.answer_host_funcs();
-        let frees = self.poll_async_frees();
-        match self.poll_waits() {
-            Pending::Nothing => frees,
-            pending => pending,
-        }
+        let others = [self.poll_flight(), self.poll_async_frees()];
+        let waits = self.poll_waits();
+        others.into_iter().fold(waits, |soonest, other| match (soonest, other) {
+            (Pending::Nothing, other) => other,
+            (Pending::Within(a), Pending::Within(b)) => Pending::Within(a.min(b)),
+            (soonest, _) => soonest,
+        })
     }
 
     fn region_attached(&mut self, region: &Arc<Region>, arena: usize) {

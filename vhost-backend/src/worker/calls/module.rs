@@ -252,7 +252,7 @@ impl Cx<'_> {
         let mut kernel = std::ptr::null_mut();
         // SAFETY: a live library; the pointers are those of locals.
         unsafe { self.driver().cuLibraryGetKernel(&mut kernel, library, name.as_ptr())? };
-        let layout = self.kernel_layout(kernel)?;
+        let layout = self.with_any_context(|| self.kernel_layout(kernel))?;
         let bytes = layout_bytes(&layout);
         let owner = Owner::Library { id: call.library, ctx: 0 };
         let kernel = Function { real: Real(kernel.cast()), is_kernel: true, layout, owner };

@@ -27,7 +27,12 @@ impl Cx<'_> {
 
     pub(super) fn cu_stream_destroy_v2(&self, call: api::CuStreamDestroyV2) -> CuResult {
         self.enter_any()?;
-        let stream = lock(&self.shared.tables).streams.remove(call.h_stream)?;
+        let stream = {
+            let mut tables = lock(&self.shared.tables);
+            let stream = tables.streams.remove(call.h_stream)?;
+            tables.flight.forget(stream.real.0, stream.ctx);
+            stream
+        };
         // SAFETY: the stream was live, and nobody else can name it any more.
         unsafe { self.driver().cuStreamDestroy(stream.real.0) }
     }

@@ -65,6 +65,32 @@ DONE:
 }
 ";
 
+const SAY: &[u8] = br"
+.version 7.0
+.target sm_70
+.address_size 64
+.extern .func (.param .b32 result) vprintf (.param .b64 format, .param .b64 arguments);
+.global .align 1 .b8 text[7] = {104, 101, 108, 108, 111, 10, 0};
+.visible .entry say()
+{
+    .reg .b32 %r1;
+    .reg .b64 %d<4>;
+    mov.u64 %d1, text;
+    cvta.global.u64 %d2, %d1;
+    mov.u64 %d3, 0;
+    {
+        .param .b64 format;
+        st.param.b64 [format], %d2;
+        .param .b64 arguments;
+        st.param.b64 [arguments], %d3;
+        .param .b32 result;
+        call.uni (result), vprintf, (format, arguments);
+        ld.param.b32 %r1, [result];
+    }
+    ret;
+}
+";
+
 /// Runs `body` in a process of its own.
 fn alone(test: &str, body: fn(Bench)) {
     const MARK: &str = "VIRTIO_CUDA_TEST_ALONE";
@@ -552,6 +578,69 @@ fn rubbish_is_answered() {
         let (result, answer) = bench.call(&load);
         assert_ne!(result, 0);
         assert!(!answer.error.is_empty(), "the JIT's log comes with the error");
+    });
+}
+
+#[test]
+fn the_reader_is_not_stopped_by_a_full_stream() {
+    alone("the_reader_is_not_stopped_by_a_full_stream", |mut bench| {
+        let f = bench.vector_add();
+        let a = bench.alloc(16);
+        for ph_stream in 500..504 {
+            bench.post(&CuStreamCreateWithPriority { ph_stream, flags: 1, priority: 0 });
+        }
+        bench.post(&VcudaHostFunc { h_stream: 500, token: 42 });
+        // More than a channel takes, all behind the host function, and large copies as well.
+        for i in 0..3000 {
+            bench.launch(f, a, a, a, 1, 500);
+            if i % 10 == 0 {
+                bench.post(&VcudaCopyIn { dst: a, data: &[i as u8; 16], h_stream: 500 });
+            }
+        }
+        assert_eq!(bench.good(&VcudaHostFuncNext {}).token, 42);
+        bench.post(&VcudaHostFuncDone { token: 42 });
+        bench.good(&CuStreamSynchronize { h_stream: 500 });
+        let last = bench.good(&VcudaCopyOut { src: a, len: 16, h_stream: 500 }).data;
+        // 9 launches doubled the first float after the last copy.
+        let expected = f32::from_le_bytes([2990_u32 as u8; 4]) * 512.0;
+        assert_eq!(last[..4], expected.to_le_bytes());
+        for i in 0..4000 {
+            bench.launch(f, a, a, a, 1, 500 + i % 4);
+        }
+        for h_stream in 500..504 {
+            bench.post(&CuStreamDestroyV2 { h_stream });
+        }
+        bench.good(&CuCtxSynchronize {});
+    });
+}
+
+#[test]
+fn what_kernels_print_is_told_and_taken() {
+    alone("what_kernels_print_is_told_and_taken", |mut bench| {
+        let load = VcudaLibraryLoad {
+            library: 900,
+            blob: 0,
+            image: SAY,
+            options: &[],
+            library_options: &[],
+            log_max: 0,
+        };
+        bench.good(&load);
+        // As cudart does it: before there is a context.
+        let ctx = std::mem::take(&mut bench.ctx);
+        bench.good(&VcudaLibraryGetKernel { p_kernel: 901, library: 900, name: b"say" });
+        bench.ctx = ctx;
+        bench.post(&CuStreamCreateWithPriority { ph_stream: 500, flags: 1, priority: 0 });
+        for stream in [0, 500] {
+            assert_eq!(bench.good(&VcudaTakeOutput {}).text, b"");
+            bench.good(&CuStreamSynchronize { h_stream: stream });
+            assert_eq!(bench.state().load(Ordering::Relaxed), 1, "nothing was printed");
+            bench.launch(901, 0, 0, 0, 2, stream);
+            bench.good(&CuStreamSynchronize { h_stream: stream });
+            assert_eq!(bench.state().load(Ordering::Relaxed), 3, "stream {stream}");
+            let text = bench.good(&VcudaTakeOutput {}).text;
+            assert_eq!(text, b"hello\n".repeat(128), "stream {stream}");
+        }
     });
 }
 
