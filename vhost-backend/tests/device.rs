@@ -378,3 +378,32 @@ fn memory_that_can_be_taken_away_is_only_for_those_who_are_alone() {
     assert_eq!(next.hello(1), uapi::OK);
     assert_eq!(next.create(1), uapi::OK);
 }
+
+#[test]
+fn a_wake_that_has_to_wait_for_a_buffer_comes_with_it() {
+    let device = Device::start(&[]);
+    for event_idx in [false, true] {
+        let mut guest = if event_idx {
+            Guest::connect_with_event_idx(&device.socket)
+        } else {
+            Guest::connect(&device.socket)
+        };
+        assert_eq!(guest.create(1), uapi::OK);
+        let mut ring = guest.attach_ring(1, FREE);
+        for _ in 0..10 {
+            // Two in a row, the second before the driver has given a buffer back.
+            for slot in [0, 64] {
+                ring.ring.shared().announce_guest_sleep();
+                if ring.push(NO_CALL, uapi::CMD_WAITED, slot, 16) {
+                    guest.doorbell(1);
+                }
+                wait_for("the reply", || ring.reply(slot as usize).is_some());
+                std::thread::sleep(std::time::Duration::from_millis(3));
+            }
+            for _ in 0..2 {
+                assert_eq!(guest.wait_event().kind, uapi::EVENT_WAKE, "event_idx {event_idx}");
+            }
+            assert_eq!(guest.event(), None);
+        }
+    }
+}

@@ -96,6 +96,13 @@ impl Workers {
         self.all.values().filter(|w| w.session.as_ref().is_some_and(|s| s.vm == vm)).count()
     }
 
+    /// Whether some of them are on their way out.
+    pub(super) fn ending(&self, vm: VmId) -> bool {
+        let ending =
+            |w: &Worker| w.phase == Phase::Ending && w.session.as_ref().is_some_and(|s| s.vm == vm);
+        self.all.values().any(ending)
+    }
+
     /// The worker of a device process's request.
     pub(super) fn find(&self, vm: VmId, request: u64) -> Option<WorkerId> {
         let wanted =

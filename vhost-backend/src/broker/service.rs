@@ -1,7 +1,7 @@
 //! The event loop's subscriber: signals, device processes, workers. One thread, and nothing here
 //! waits for anybody: sockets are non-blocking, and who does not read is ended.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -57,6 +57,8 @@ pub(super) struct Service {
     signals: OwnedFd,
     sources: HashMap<RawFd, Source>,
     workers: Workers,
+    /// Sessions for which there is no room until a worker that was ended has been reaped.
+    waiting: VecDeque<Session>,
     ledger: Ledger,
     failures: u32,
     ended: bool,
@@ -117,6 +119,7 @@ impl Service {
             signals,
             sources: HashMap::new(),
             workers: Workers::default(),
+            waiting: VecDeque::new(),
             ledger,
             failures: 0,
             ended: false,
@@ -201,6 +204,7 @@ impl Service {
             self.unwatch(ops, device.socket.as_raw_fd());
             self.unwatch(ops, device.pidfd.as_raw_fd());
         }
+        self.waiting.retain(|session| session.vm != id);
         for worker in self.workers.ids_of_vm(id) {
             self.end_worker(worker);
         }
@@ -228,8 +232,13 @@ impl Service {
                 self.start_session(ops, Session { vm: id, request, id: session, pid, env });
             }
             DeviceToBroker::End { request } => {
+                let same = |session: &Session| (session.vm, session.request) == (id, request);
                 if let Some(worker) = self.workers.find(id, request) {
                     self.end_worker(worker);
+                } else if let Some(place) = self.waiting.iter().position(same) {
+                    self.waiting.remove(place);
+                    let how = Ending::NoWorker("it is no longer wanted".into());
+                    self.tell_device(id, &BrokerToDevice::Ended { request, how }, &[]);
                 }
             }
         }
@@ -241,6 +250,9 @@ impl Service {
         let VmState { vm, .. } = &self.vms[session.vm];
         let (id, request) = (session.vm, session.request);
         if self.workers.of_vm(id) >= vm.limits.max_sessions as usize {
+            if self.workers.ending(id) {
+                return self.waiting.push_back(session);
+            }
             let max = vm.limits.max_sessions;
             tracing::warn!(vm = vm.name, session = session.id, "refused: sessions.max is {max}");
             let ended = BrokerToDevice::Ended { request, how: Ending::Limit };
@@ -367,6 +379,9 @@ impl Service {
             }
         }
         if !self.ended {
+            for session in std::mem::take(&mut self.waiting) {
+                self.start_session(ops, session);
+            }
             self.refill(ops);
         }
     }

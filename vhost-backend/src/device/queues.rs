@@ -3,16 +3,19 @@
 //! was reset meanwhile has forgotten its chains, and so do we.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{Ordering, fence};
 
 use protocol::plain::Plain;
 use protocol::uapi::{self, Event};
-use vhost_user_backend::{VringRwLock, VringT};
+use vhost_user_backend::{VringRwLock, VringState, VringT};
 use virtio_queue::QueueT;
-use vm_memory::{GuestAddressSpace, GuestMemoryAtomic, GuestMemoryMmap};
+use vm_memory::{Bytes, GuestAddress, GuestAddressSpace, GuestMemoryAtomic, GuestMemoryMmap};
 
 use super::chain::Chain;
 use super::machine::ChainId;
 use crate::ipc::process::set_nonblocking;
+
+const EVENTS: usize = uapi::QUEUE_EVENT as usize;
 
 /// The rings as vhost-user-backend keeps them.
 pub(super) type Vring = VringRwLock<GuestMemoryAtomic<GuestMemoryMmap>>;
@@ -91,7 +94,7 @@ impl Queues {
         }
         self.queues[queue] = Queue { next, held: Vec::new() };
         self.chains.retain(|_, chain| chain.queue != queue);
-        if queue == uapi::QUEUE_EVENT as usize {
+        if queue == EVENTS {
             self.events.values_mut().for_each(|waiting| waiting.mark = None);
         }
         true
@@ -132,8 +135,9 @@ impl Queues {
     /// Asks for kicks again. `true`: something came meanwhile.
     pub(super) fn listen(&mut self, queue: usize) -> bool {
         let Some(vring) = self.vrings.get(queue) else { return false };
-        let ready = vring.get_ref().get_queue().ready();
-        ready && vring.enable_notification().unwrap_or(false)
+        let mut ring = vring.get_mut();
+        let runs = ring.get_queue().ready() && ring.is_enabled();
+        runs && ring.enable_notification().unwrap_or(false)
     }
 
     /// Answers a chain, now or when its queue goes on.
@@ -192,55 +196,88 @@ impl Queues {
 
     /// Puts events into the buffers that the driver has made available.
     pub(super) fn deliver(&mut self) {
-        const QUEUE: usize = uapi::QUEUE_EVENT as usize;
-        let Some(vring) = self.vrings.get(QUEUE) else { return };
+        let Some(vring) = self.vrings.get(EVENTS).cloned() else { return };
         let memory = self.memory.memory();
         let mut ring = vring.get_mut();
         if !ring.get_queue().ready() || !ring.is_enabled() {
             return;
         }
-        let mut used = false;
-        if ring.get_queue().next_avail() != self.queues[QUEUE].next {
+        if ring.get_queue().next_avail() != self.queues[EVENTS].next {
             // It was reset; no buffer of it is kept here, only what was seen of its index.
-            self.queues[QUEUE].next = ring.get_queue().next_avail();
+            self.queues[EVENTS].next = ring.get_queue().next_avail();
             self.events.values_mut().for_each(|waiting| waiting.mark = None);
         }
-        for (session, waiting) in &mut self.events {
-            loop {
-                let order = std::sync::atomic::Ordering::Acquire;
-                let Ok(avail) = ring.get_queue().avail_idx(&*memory, order) else { break };
-                let (kind, value) = if waiting.wake && waiting.mark != Some(avail.0) {
-                    (uapi::EVENT_WAKE, 0)
-                } else if let Some(value) = waiting.ended {
-                    (uapi::EVENT_ENDED, value)
-                } else {
-                    break;
-                };
-                let Some(chain) = ring.get_queue_mut().pop_descriptor_chain(memory.clone()) else {
-                    break;
-                };
-                self.queues[QUEUE].next = ring.get_queue().next_avail();
-                let (chain, _) = Chain::read(QUEUE, chain, 0);
-                let event = Event { kind, session: *session, value, reserved: 0 };
-                let fits = chain.room() >= size_of::<Event>();
-                let written = if fits { chain.write_bytes(&memory, event.as_bytes()) } else { 0 };
-                used |= ring.add_used(chain.head, written).is_ok();
-                if !fits {
-                    // Not a buffer for events; the next may be.
-                    continue;
-                }
-                if kind == uapi::EVENT_WAKE {
-                    waiting.wake = false;
-                    waiting.mark = Some(avail.0);
-                } else {
-                    waiting.ended = None;
+        let mut used = false;
+        // A driver whose index never stands still does not keep this thread.
+        for _ in 0..4 {
+            let order = Ordering::Acquire;
+            let Ok(avail) = ring.get_queue().avail_idx(&*memory, order) else { break };
+            for (session, waiting) in &mut self.events {
+                while let Some((kind, value)) = waiting.due(avail.0) {
+                    let queue = ring.get_queue_mut();
+                    let Some(chain) = queue.pop_descriptor_chain(memory.clone()) else { break };
+                    self.queues[EVENTS].next = queue.next_avail();
+                    let (chain, _) = Chain::read(EVENTS, chain, 0);
+                    let event = Event { kind, session: *session, value, reserved: 0 };
+                    // One that is too short is not a buffer for events; the next may be.
+                    let fits = chain.room() >= size_of::<Event>();
+                    let written =
+                        if fits { chain.write_bytes(&memory, event.as_bytes()) } else { 0 };
+                    used |= ring.add_used(chain.head, written).is_ok();
+                    if fits {
+                        waiting.gone(kind, avail.0);
+                    }
                 }
             }
+            if !self.events.values().any(|waiting| waiting.wake || waiting.ended.is_some()) {
+                break;
+            }
+            // What is left waits for a buffer that the driver has yet to make available.
+            want_kick_after(&mut ring, &memory, avail.0);
+            let now = ring.get_queue().avail_idx(&*memory, Ordering::SeqCst);
+            if now.is_ok_and(|now| now == avail) {
+                break;
+            }
         }
-        // New buffers are worth a kick whenever something may have to wait for one.
-        let _ = ring.enable_notification();
         if used && ring.needs_notification().unwrap_or(true) {
             let _ = ring.signal_used_queue();
         }
     }
+}
+
+impl Waiting {
+    /// The next event that may go out, while the driver's avail index is `avail`.
+    fn due(&self, avail: u16) -> Option<(u32, u32)> {
+        if self.wake && self.mark != Some(avail) {
+            return Some((uapi::EVENT_WAKE, 0));
+        }
+        self.ended.map(|value| (uapi::EVENT_ENDED, value))
+    }
+
+    fn gone(&mut self, kind: u32, avail: u16) {
+        if kind == uapi::EVENT_WAKE {
+            self.wake = false;
+            self.mark = Some(avail);
+        } else {
+            self.ended = None;
+        }
+    }
+}
+
+/// Asks for a kick when the avail index goes beyond `avail`: with EVENT_IDX the library would ask
+/// for one at the next buffer that it takes, which may be there already.
+fn want_kick_after(
+    ring: &mut VringState<GuestMemoryAtomic<GuestMemoryMmap>>,
+    memory: &GuestMemoryMmap,
+    avail: u16,
+) {
+    let _ = ring.enable_notification();
+    let queue = ring.get_queue();
+    if queue.event_idx_enabled() {
+        const HEADER: u64 = 4;
+        const ELEMENT: u64 = 8;
+        let place = queue.used_ring() + HEADER + ELEMENT * u64::from(queue.size());
+        let _ = memory.store(avail.to_le(), GuestAddress(place), Ordering::Release);
+    }
+    fence(Ordering::SeqCst);
 }

@@ -117,6 +117,8 @@ pub struct Guest {
     pub front: Frontend,
     base: *mut u8,
     queues: Vec<Queue>,
+    /// VIRTIO_RING_F_EVENT_IDX was taken: kicks only where the device wants one.
+    event_idx: bool,
     memory: OwnedFd,
 }
 
@@ -142,6 +144,15 @@ impl Guest {
     pub fn connect_without_hello(socket: &Path) -> Self {
         let mut guest = Self::connected(socket, true);
         guest.set_up().unwrap();
+        guest
+    }
+
+    /// As `connect`, with VIRTIO_RING_F_EVENT_IDX.
+    pub fn connect_with_event_idx(socket: &Path) -> Self {
+        let mut guest = Self::connected(socket, true);
+        guest.event_idx = true;
+        guest.set_up().unwrap();
+        assert_eq!(guest.hello(1), uapi::OK);
         guest
     }
 
@@ -174,7 +185,7 @@ impl Guest {
             used: 0,
             back: Vec::new(),
         });
-        Self { front, base, queues: queues.collect(), memory }
+        Self { front, base, queues: queues.collect(), event_idx: false, memory }
     }
 
     /// Negotiates, shares the memory, starts the queues.
@@ -185,8 +196,8 @@ impl Guest {
         let protocol = front.get_protocol_features()?;
         assert!(protocol.contains(VhostUserProtocolFeatures::CONFIG));
         front.set_protocol_features(protocol)?;
-        // Without EVENT_IDX: these tests look for themselves.
-        front.set_features(features & !(1 << 29))?;
+        let event_idx = if self.event_idx { 0 } else { 1 << 29 };
+        front.set_features(features & !event_idx)?;
         let region = VhostUserMemoryRegionInfo {
             guest_phys_addr: BASE,
             memory_size: MEMORY as u64,
@@ -283,12 +294,16 @@ impl Guest {
 
     /// Makes a head available and kicks.
     pub fn submit_head(&mut self, queue: usize, head: u16) {
-        let slot = self.queues[queue].avail % SIZE;
+        let old = self.queues[queue].avail;
+        let slot = old % SIZE;
         self.word(queue, 1024 + 4 + 2 * slot as usize).store(head, Ordering::Relaxed);
         self.queues[queue].avail = self.queues[queue].avail.wrapping_add(1);
         self.word(queue, 1024 + 2).store(self.queues[queue].avail, Ordering::Release);
         fence(Ordering::SeqCst);
-        self.queues[queue].kick.write(1).unwrap();
+        let wanted = self.word(queue, 2048 + 4 + 8 * SIZE as usize).load(Ordering::Relaxed);
+        if !self.event_idx || wanted == old {
+            self.queues[queue].kick.write(1).unwrap();
+        }
     }
 
     /// Sends a request with room for an answer; the head that stands for it.
