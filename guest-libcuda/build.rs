@@ -2,5 +2,7 @@
 fn main() -> std::io::Result<()> {
     cuda_abi::build::generate()?;
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libcuda.so.1");
+    // dlclose leaves it: a thread of its own may be running, and a session can't be begun again.
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
     Ok(())
 }

@@ -55,6 +55,7 @@ pub fn write(level: Level, message: std::fmt::Arguments<'_>) {
 }
 
 /// Names an entry point that is not supported, once.
+#[cold]
 pub fn unsupported(name: &str) {
     if enabled(Level::Warn) && UNSUPPORTED.lock().insert(name.to_owned()) {
         write(Level::Warn, format_args!("{name} is not supported"));

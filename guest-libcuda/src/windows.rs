@@ -4,6 +4,8 @@
 //! sides. Both are reserved here, so that no mapping of the program's can have such an address: a
 //! pointer says by its value what it is.
 
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 
@@ -49,4 +51,71 @@ pub fn reserve(range: Range<usize>) -> io::Result<()> {
 pub fn release(range: Range<usize>) {
     // SAFETY: the range was reserved by `reserve`, and nothing was put into it.
     unsafe { libc::munmap(range.start as *mut libc::c_void, range.len()) };
+}
+
+const PAGE: usize = 4096;
+
+/// Ranges outside of the windows that the GPU has memory at, by where they begin: reserved here
+/// for good, so that none of the program's own memory is ever taken for them.
+static FOREIGN: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
+
+/// Keeps the addresses of memory that the GPU has outside of the windows. An error if the program
+/// has memory there already.
+pub fn keep(base: u64, len: usize) -> io::Result<()> {
+    let start = base as usize & !(PAGE - 1);
+    let end = (base as usize).saturating_add(len).next_multiple_of(PAGE);
+    if DEVICE.contains(&start) || PINNED.contains(&start) {
+        return Ok(());
+    }
+    let mut foreign = FOREIGN.lock();
+    for gap in gaps(&foreign, start..end) {
+        reserve(gap.clone())?;
+        foreign.insert(gap.start, gap.end);
+    }
+    Ok(())
+}
+
+/// What of a range is in none of the others.
+fn gaps(taken: &BTreeMap<usize, usize>, range: Range<usize>) -> Vec<Range<usize>> {
+    let mut gaps = Vec::new();
+    let mut from = range.start;
+    let before = taken.range(..range.start).next_back();
+    for (&start, &end) in before.into_iter().chain(taken.range(range.clone())) {
+        if start > from {
+            gaps.push(from..start);
+        }
+        from = from.max(end);
+    }
+    if from < range.end {
+        gaps.push(from..range.end);
+    }
+    gaps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_are_what_is_not_taken() {
+        let taken = BTreeMap::from([(10, 20), (30, 40)]);
+        let gaps = |range| -> Vec<(usize, usize)> {
+            super::gaps(&taken, range).into_iter().map(|gap| (gap.start, gap.end)).collect()
+        };
+        assert_eq!(gaps(0..50), [(0, 10), (20, 30), (40, 50)]);
+        assert_eq!(gaps(12..18), []);
+        assert_eq!(gaps(15..35), [(20, 30)]);
+        assert_eq!(gaps(20..30), [(20, 30)]);
+        assert_eq!(gaps(40..41), [(40, 41)]);
+    }
+
+    #[test]
+    fn addresses_of_the_program_cannot_be_kept() {
+        let own = Box::new([0u8; 16]);
+        assert!(keep(own.as_ptr() as u64, 16).is_err());
+        let free = 0x2d00_0000_0000;
+        keep(free + 100, 10).unwrap();
+        keep(free, 2 * PAGE).unwrap();
+        assert!(reserve(free as usize..free as usize + PAGE).is_err());
+    }
 }

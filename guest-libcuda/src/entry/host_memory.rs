@@ -1,6 +1,7 @@
 //! Pinned host memory: allocated in our window, or the program's own, registered.
 
 use super::args::Out;
+use super::memory::keep_address;
 use crate::context::{self, current};
 use crate::driver::{Driver, driver};
 use crate::error::{CuError, CuResult};
@@ -115,6 +116,11 @@ fn register(at: usize, bytes: usize, flags: u32) -> CuResult {
         }
     };
     let context = current()?;
+    if device_page != page as u64 {
+        // The worker's alias; should the program have memory there, it can still use its own
+        // address in copies.
+        let _ = keep_address(device_page, pages);
+    }
     driver.memory.insert(Allocation {
         base: at as u64,
         len: bytes as u64,

@@ -49,6 +49,9 @@ pub fn run(
     body: impl FnOnce() -> crate::error::CuResult,
 ) -> crate::error::CUresult {
     let result = crate::error::code(body());
+    if result == crate::error::CuError::NOT_SUPPORTED.0 {
+        crate::log::unsupported(name);
+    }
     if crate::log::enabled(crate::log::Level::Trace) {
         trace(name, result);
     }
@@ -58,7 +61,4 @@ pub fn run(
 #[cold]
 fn trace(name: &'static str, result: u32) {
     crate::log::write(crate::log::Level::Trace, format_args!("{name} = {result}"));
-    if result == crate::error::CuError::NOT_SUPPORTED.0 {
-        crate::log::unsupported(name);
-    }
 }

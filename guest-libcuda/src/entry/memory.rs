@@ -6,15 +6,26 @@ use crate::context::{self, current};
 use crate::driver::{Driver, driver};
 use crate::error::{CuError, CuResult};
 use crate::handles::Handle;
+use crate::log::say;
 use crate::memory::{Allocation, Kind};
+use crate::windows;
 use protocol::calls::{CuMemAllocAsync, CuMemAllocV2, CuMemFreeAsync, CuMemFreeV2, CuMemGetInfoV2};
 
 /// Rows of pitched memory begin at multiples of this.
 const PITCH: usize = 512;
 
+/// Makes sure that no memory of the program's is at an address of the GPU's.
+pub fn keep_address(address: u64, len: usize) -> CuResult {
+    windows::keep(address, len).map_err(|error| {
+        say!(Error, "the GPU has memory at {address:#x}, and so has the program: {error}");
+        CuError::UNKNOWN
+    })
+}
+
 /// Takes note of memory that the worker has allocated.
 pub fn note(driver: &Driver, address: u64, len: usize, kind: Kind) -> CuResult {
     let context = current()?;
+    keep_address(address, len)?;
     driver.memory.insert(Allocation {
         base: address,
         len: len as u64,

@@ -8,7 +8,7 @@ use crate::error::{CuError, CuResult};
 use crate::windows;
 use parking_lot::RwLock;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Where memory lies, and how it came to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +63,8 @@ pub enum Place {
 pub struct Memory {
     map: RwLock<BTreeMap<u64, Allocation>>,
     next_id: AtomicU64,
+    /// Pieces that the GPU has at another address, ever.
+    aliases: AtomicBool,
     pub pinned: PinnedAddresses,
 }
 
@@ -70,6 +72,9 @@ impl Memory {
     /// Takes note of memory.
     pub fn insert(&self, mut allocation: Allocation) {
         allocation.id = self.next_id.fetch_add(1, Ordering::Relaxed) + 1;
+        if allocation.device_address != allocation.base {
+            self.aliases.store(true, Ordering::Relaxed);
+        }
         self.map.write().insert(allocation.base, allocation);
     }
 
@@ -83,7 +88,9 @@ impl Memory {
     /// As [`find`](Self::find), by an address of the GPU.
     pub fn find_device(&self, address: u64) -> Option<Allocation> {
         self.find(address).filter(|found| found.device_address == found.base).or_else(|| {
-            // Only aliases have another address; there are few.
+            if !self.aliases.load(Ordering::Relaxed) {
+                return None;
+            }
             let map = self.map.read();
             map.values()
                 .find(|a| {
@@ -130,6 +137,12 @@ impl Memory {
             let address = found.device_address + offset;
             return Ok(Place::Visible { address, host: !found.kind.is_device() });
         }
+        if let Some(found) = self.find_device(address) {
+            if len > found.len - (address - found.device_address) {
+                return Err(CuError::INVALID_VALUE);
+            }
+            return Ok(Place::Visible { address, host: true });
+        }
         let address = address as usize;
         if windows::DEVICE.contains(&address) || windows::is_pinned(address) {
             return Err(CuError::INVALID_VALUE);
@@ -166,6 +179,10 @@ mod tests {
         assert_eq!(memory.place(0x5020, 8), Ok(Place::Visible { address: 0x77_0020, host: true }));
         assert_eq!(memory.find_device(0x77_0020).unwrap().base, 0x5010);
         assert!(memory.find_device(0x5020).is_none());
+        assert_eq!(
+            memory.place(0x77_0020, 8),
+            Ok(Place::Visible { address: 0x77_0020, host: true })
+        );
         assert!(memory.overlaps_host(0x5000, 0x11));
         assert!(!memory.overlaps_host(0x5000, 0x10));
     }
