@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use kvm_ioctls::Kvm;
 
+use crate::folder::RunFolder;
 use crate::job::Job;
 use crate::options::Options;
 use crate::plan::cache;

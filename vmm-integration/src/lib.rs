@@ -13,6 +13,7 @@
 //! | [`kvm`] | whether KVM really runs a guest here |
 //! | [`payload`], [`initramfs`], [`cpio`], [`tar`] | what is brought to a guest that does not see our files |
 //! | [`vm`] | a running VM: its output, its end |
+//! | [`folder`] | the run's own files |
 //! | [`device`] | a device process started for the VM |
 //! | [`job`], [`guest`] | the guest's half |
 
@@ -20,6 +21,7 @@ pub mod cloud_hypervisor;
 pub mod cpio;
 pub mod device;
 pub mod error;
+pub mod folder;
 pub mod frame;
 pub mod guest;
 pub mod initramfs;

@@ -5,9 +5,8 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tempfile::TempDir;
-
 use crate::error::{RunError, existing};
+use crate::folder::RunFolder;
 use crate::job::{DEVICE_NODE, Job};
 use crate::kvm;
 use crate::options::{Accel, Options, Vmm};
@@ -25,7 +24,7 @@ pub struct Plan {
     /// The device process, if we started one: ends before the folder goes.
     pub device: Option<Owned>,
     /// The run's own files.
-    pub folder: TempDir,
+    pub folder: RunFolder,
 }
 
 /// Where the scripts in images/ put what they build.
@@ -146,19 +145,6 @@ fn environment(
     Ok(env)
 }
 
-/// A folder for the run's files that the guest can see: not where it mounts its own.
-fn folder() -> Result<TempDir, RunError> {
-    let hidden = |path: &Path| ["/dev", "/proc", "/sys"].iter().any(|root| path.starts_with(root));
-    let mut base = std::env::temp_dir();
-    if hidden(&base) || base.to_string_lossy().contains([' ', ':', ',']) {
-        base = "/tmp".into();
-    }
-    tempfile::Builder::new()
-        .prefix("vcuda-run.")
-        .tempdir_in(&base)
-        .map_err(RunError::host(format!("cannot make a folder in {}", base.display())))
-}
-
 /// Whether a VMM's arguments can name a socket by this path.
 fn short_and_plain(socket: &Path) -> bool {
     let text = socket.to_string_lossy();
@@ -193,7 +179,7 @@ pub fn plan(options: &Options) -> Result<Plan, RunError> {
     }
     let given = options.socket.as_deref().map(|path| existing("--socket", path)).transpose()?;
     let vmm = choose(options)?;
-    let folder = folder()?;
+    let folder = RunFolder::new()?;
     let mut socket = folder.path().join("device.sock");
     if let Some(path) = given {
         if short_and_plain(&path) {

@@ -169,6 +169,12 @@ fn test_the_vm_dies_with_a_killed_vcuda_run() {
     child.kill().unwrap();
     child.wait().unwrap();
     gone_soon(base.path());
+    // What it could not remove itself, the next run does.
+    assert_eq!(left_behind(base.path()), 1);
+    let mut command = uml();
+    command.env("TMPDIR", base.path());
+    assert!(shell(command, "true").status.success());
+    assert_eq!(left_behind(base.path()), 0);
 }
 
 #[test]

@@ -1,0 +1,91 @@
+//! The run's own folder: gone when the run is over, at the latest when the next one starts.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::error::RunError;
+
+const PREFIX: &str = "vcuda-run.";
+/// Locked as long as the run lives; a run that was killed leaves it unlocked.
+const LOCK: &str = "lock";
+
+/// A folder in the host's temporary folder.
+#[derive(Debug)]
+pub struct RunFolder {
+    folder: TempDir,
+    _lock: File,
+}
+
+impl RunFolder {
+    /// Makes one where the guest sees it (not where it mounts its own), with a name that a
+    /// VMM's arguments can hold; removes those of runs that were killed.
+    pub fn new() -> Result<RunFolder, RunError> {
+        let own = ["/dev", "/proc", "/sys"];
+        let mut base = std::env::temp_dir();
+        let hidden = own.iter().any(|root| base.starts_with(root));
+        if hidden || base.to_string_lossy().contains([' ', ':', ',']) {
+            base = "/tmp".into();
+        }
+        RunFolder::new_in(&base)
+    }
+
+    fn new_in(base: &Path) -> Result<RunFolder, RunError> {
+        for stale in stale(base) {
+            // It may be another user's, or another run may be at it: then it stays, or is gone.
+            let _ = fs::remove_dir_all(stale);
+        }
+        let what = format!("cannot make a folder in {}", base.display());
+        let make = || {
+            let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(base)?;
+            let lock = File::create(folder.path().join(LOCK))?;
+            lock.lock()?;
+            Ok(RunFolder { folder, _lock: lock })
+        };
+        make().map_err(RunError::host(what))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Removes it.
+    pub fn close(self) -> std::io::Result<()> {
+        self.folder.close()
+    }
+}
+
+/// Folders whose run has let go of its lock.
+fn stale(base: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(base).map(|entries| entries.flatten().collect()).unwrap_or(vec![]);
+    entries
+        .into_iter()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX))
+        .map(|entry| entry.path())
+        .filter(|path| File::open(path.join(LOCK)).is_ok_and(|lock| lock.try_lock().is_ok()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_folders_of_killed_runs_are_removed_and_no_others() {
+        let base = tempfile::tempdir().unwrap();
+        let first = RunFolder::new_in(base.path()).unwrap();
+        let killed = base.path().join("vcuda-run.killed");
+        fs::create_dir(&killed).unwrap();
+        File::create(killed.join(LOCK)).unwrap();
+        let others = base.path().join("vcuda-run.young");
+        fs::create_dir(&others).unwrap();
+        let second = RunFolder::new_in(base.path()).unwrap();
+        assert!(first.path().exists() && second.path().exists() && others.exists());
+        assert!(!killed.exists());
+        first.close().unwrap();
+        second.close().unwrap();
+        assert_eq!(fs::read_dir(base.path()).unwrap().count(), 1);
+    }
+}
