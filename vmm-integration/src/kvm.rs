@@ -72,8 +72,7 @@ fn read_answer(path: &Path) -> Option<Result<(), String>> {
 
 /// Boots the kernel that would be used, with nothing to do but to say so.
 fn boot(options: &Options) -> Result<(), String> {
-    let folder =
-        tempfile::Builder::new().prefix("vcuda-run.").tempdir().map_err(|e| e.to_string())?;
+    let folder = RunFolder::new().map_err(|e| e.to_string())?;
     let mut job = Job {
         command: vec!["true".into()],
         env: Vec::new(),
