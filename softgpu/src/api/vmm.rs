@@ -5,10 +5,7 @@ use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cuda_abi::sys::{
-    CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationHandleType,
-    CUmemAllocationProp, CUmemAllocationType, CUmemLocation, CUmemLocationType,
-};
+use cuda_abi::sys::{CUdeviceptr, CUmemAccessDesc, CUmemAllocationProp};
 
 use super::{CUresult, cuda, get, put};
 use crate::exec::memory::Range;
@@ -25,16 +22,11 @@ struct Physical {
     file: OwnedFd,
     size: u64,
     ordinal: i32,
-    properties: CUmemAllocationProp,
+    properties: Properties,
     /// Handles that name it.
     references: Mutex<u32>,
     charged: bool,
 }
-
-// SAFETY: the pointer in the properties is never followed.
-unsafe impl Send for Physical {}
-// SAFETY: as above.
-unsafe impl Sync for Physical {}
 
 impl Drop for Physical {
     fn drop(&mut self) {
@@ -125,29 +117,54 @@ fn aligned(value: u64) -> bool {
     value.is_multiple_of(GRANULARITY)
 }
 
-fn check_properties(properties: &CUmemAllocationProp) -> Result<i32, CUresult> {
-    // SAFETY: both members are plain numbers, and the program may have given any.
-    let ordinal = unsafe { location_id(&properties.location) };
-    if properties.type_ != CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED {
+/// `CUmemAllocationProp` with its enumerations as integers, since programs may pass anything.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Properties {
+    kind: c_int,
+    handles: c_int,
+    place: Place,
+    metadata: usize,
+    flags: u64,
+}
+
+/// `CUmemLocation`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Place {
+    kind: c_int,
+    id: c_int,
+}
+
+/// `CUmemAccessDesc`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Access {
+    place: Place,
+    flags: c_uint,
+}
+
+const _: () = assert!(size_of::<Properties>() == size_of::<CUmemAllocationProp>());
+const _: () = assert!(size_of::<Access>() == size_of::<CUmemAccessDesc>());
+
+const KIND_PINNED: c_int = 1;
+const PLACE_DEVICE: c_int = 1;
+const HANDLE_NONE: c_int = 0;
+const HANDLE_FILE: c_int = 1;
+
+fn check_properties(properties: &Properties) -> Result<i32, CUresult> {
+    if properties.kind != KIND_PINNED {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
-    if properties.location.type_ != CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE {
+    if properties.place.kind != PLACE_DEVICE {
         // Memory of the host's NUMA nodes.
         return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
     }
-    match properties.requestedHandleTypes {
-        CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE
-        | CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR => {}
-        _ => return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
+    if !matches!(properties.handles, HANDLE_NONE | HANDLE_FILE) {
+        return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
     }
-    driver()?.device(ordinal)?;
-    Ok(ordinal)
-}
-
-/// # Safety
-/// Every bit pattern of the member is a number.
-unsafe fn location_id(location: &CUmemLocation) -> i32 {
-    location.id
+    driver()?.device(properties.place.id)?;
+    Ok(properties.place.id)
 }
 
 fn named(handle: c_ulonglong) -> Result<Arc<Physical>, CUresult> {
@@ -170,7 +187,7 @@ fn wait_for_kernels() {
 cuda! {
     fn cuMemGetAllocationGranularity(
         to: *mut usize,
-        properties: *const CUmemAllocationProp,
+        properties: *const Properties,
         _option: c_uint,
     ) {
         check_properties(&get(properties)?)?;
@@ -229,7 +246,7 @@ cuda! {
     fn cuMemCreate(
         to: *mut c_ulonglong,
         size: usize,
-        properties: *const CUmemAllocationProp,
+        properties: *const Properties,
         flags: c_ulonglong,
     ) {
         let properties = get(properties)?;
@@ -327,24 +344,20 @@ cuda! {
     fn cuMemSetAccess(
         address: CUdeviceptr,
         size: usize,
-        descriptions: *const CUmemAccessDesc,
+        descriptions: *const Access,
         count: usize,
     ) {
         driver()?;
         let mut access = None;
         for i in 0..count {
             let description = get(descriptions.wrapping_add(i))?;
-            // SAFETY: every bit pattern is a number.
-            let ordinal = unsafe { location_id(&description.location) };
-            driver()?.device(ordinal)?;
+            driver()?.device(description.place.id)?;
             access = Some(description.flags);
         }
         let (access, protection) = match access.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)? {
-            CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE => (0, libc::PROT_NONE),
-            CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READ => (1, libc::PROT_READ),
-            CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE => {
-                (3, libc::PROT_READ | libc::PROT_WRITE)
-            }
+            0 => (0, libc::PROT_NONE),
+            1 => (1, libc::PROT_READ),
+            3 => (3, libc::PROT_READ | libc::PROT_WRITE),
             _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
         };
         let mut space = lock();
@@ -378,12 +391,10 @@ cuda! {
 
     fn cuMemGetAccess(
         flags: *mut c_ulonglong,
-        location: *const CUmemLocation,
+        location: *const Place,
         address: CUdeviceptr,
     ) {
-        // SAFETY: every bit pattern is a number.
-        let ordinal = unsafe { location_id(&get(location)?) };
-        driver()?.device(ordinal)?;
+        driver()?.device(get(location)?.id)?;
         let space = lock();
         let (_, mapping) = space.mapping_at(address).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
         put(flags, mapping.access.into())
@@ -405,7 +416,7 @@ cuda! {
     }
 
     fn cuMemGetAllocationPropertiesFromHandle(
-        to: *mut CUmemAllocationProp,
+        to: *mut Properties,
         handle: c_ulonglong,
     ) {
         put(to, named(handle)?.properties)
@@ -448,10 +459,9 @@ cuda! {
         if size == 0 || !aligned(size) {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        // SAFETY: all members are numbers and pointers, for which zeros are values.
-        let mut properties: CUmemAllocationProp = unsafe { std::mem::zeroed() };
-        properties.type_ = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
-        properties.location.type_ = CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
+        let place = Place { kind: PLACE_DEVICE, id: 0 };
+        let properties =
+            Properties { kind: KIND_PINNED, handles: HANDLE_FILE, place, ..Properties::default() };
         let references = Mutex::new(1);
         let physical =
             Physical { file, size, ordinal: 0, properties, references, charged: false };

@@ -547,8 +547,15 @@ pub fn float_bin(op: &str, ty: Ty, v: Float) -> Option<BinFn> {
     })
 }
 
-/// Fused multiply-add.
+/// Fused multiply-add, with the processor's own instruction where it has one.
 pub fn fma(ty: Ty, v: Float) -> Option<TernFn> {
+    if v.mode == Mode::Nearest && !v.ftz && !v.sat && super::fused::available() {
+        match ty {
+            Ty::F32 => return Some(super::fused::f32),
+            Ty::F64 => return Some(super::fused::f64),
+            _ => {}
+        }
+    }
     Some(match ty {
         Ty::F32 => fma_by_mode!(v, round::fma_f32, f32_of, from_f32, ftz, sat_f32),
         Ty::F64 => fma_by_mode!(v, round::fma_f64, f64_of, from_f64, same, sat_f64),

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-use super::alu::{f32_of, f64_of, from_f32, from_f64};
+use super::alu::{f32_of, f64_of, from_f32, from_f64, ftz};
 use super::round::{self, BF16, F16, Mode, Small};
 use crate::ptx::ir::AtomicOp;
 
@@ -27,6 +27,7 @@ pub fn apply(op: AtomicOp, size: u8, old: u64, b: u64, c: u64) -> u64 {
     cut(match op {
         AtomicOp::AddInt => old.wrapping_add(b),
         AtomicOp::AddF32 => from_f32(f32_of(old) + f32_of(b)),
+        AtomicOp::AddF32Flush => from_f32(ftz(ftz(f32_of(old)) + ftz(f32_of(b)))),
         AtomicOp::AddF64 => from_f64(f64_of(old) + f64_of(b)),
         AtomicOp::AddF16 => half_add(F16, old, b),
         AtomicOp::AddBf16 => half_add(BF16, old, b),
@@ -87,6 +88,7 @@ macro_rules! update {
 /// # Safety
 /// The address must be valid for reads and writes of `size` bytes, and aligned to it.
 pub unsafe fn global(op: AtomicOp, size: u8, address: u64, b: u64, c: u64) -> u64 {
+    let op = if op == AtomicOp::AddF32 { AtomicOp::AddF32Flush } else { op };
     match size {
         2 => update!(AtomicU16, u16, address, op, size, b, c),
         4 => update!(AtomicU32, u32, address, op, size, b, c),

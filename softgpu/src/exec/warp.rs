@@ -7,7 +7,7 @@
 use super::block::BlockState;
 use super::memory::Fault;
 use crate::each_lane;
-use crate::ptx::ir::{BoolOp, CallTarget, Fixed, Guard, Inst, Lanes, Op, Passed, PredArg, WARP};
+use crate::ptx::ir::{BoolOp, Fixed, Guard, Inst, Lanes, Op, PredArg, WARP};
 
 /// Instructions that a group runs before others get their turn.
 const TURN: u32 = 8192;
@@ -21,12 +21,12 @@ const MAX_REGISTERS: usize = 1 << 20;
 /// Where a call came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Frame {
-    call: u32,
-    callee: u32,
-    base: usize,
-    pred_base: usize,
-    local_base: u32,
-    local_top: u32,
+    pub(crate) call: u32,
+    pub(crate) caller: u32,
+    pub(crate) base: usize,
+    pub(crate) pred_base: usize,
+    pub(crate) local_base: u32,
+    pub(crate) local_top: u32,
 }
 
 /// What a group is doing.
@@ -51,12 +51,12 @@ pub(crate) struct Group {
     /// It has run long, and lets others go first.
     patient: bool,
     /// The function that runs.
-    function: u32,
+    pub(crate) function: u32,
     pub(crate) base: usize,
     pub(crate) pred_base: usize,
     pub(crate) local_base: u32,
     pub(crate) local_top: u32,
-    frames: Vec<Frame>,
+    pub(crate) frames: Vec<Frame>,
 }
 
 impl Group {
@@ -87,7 +87,7 @@ pub struct Warp {
     pub(crate) live: u32,
     /// Lanes that exist.
     pub(crate) initial: u32,
-    groups: Vec<Group>,
+    pub(crate) groups: Vec<Group>,
     pub(crate) regs: Vec<Lanes>,
     pub(crate) preds: Vec<u32>,
     carry: u32,
@@ -153,7 +153,7 @@ impl Warp {
     }
 
     /// Prepares the frame that a group enters.
-    fn enter(&mut self, block: &BlockState<'_>, group: &Group) -> Result<(), Fault> {
+    pub(crate) fn enter(&mut self, block: &BlockState<'_>, group: &Group) -> Result<(), Fault> {
         let function = &block.launch.program.functions[group.function as usize];
         let slots = group.base + function.slots as usize;
         if slots > MAX_REGISTERS || group.frames.len() > MAX_DEPTH {
@@ -235,8 +235,8 @@ impl Warp {
             Fixed::DynamicSharedSize => same(launch.dynamic_shared.into()),
             Fixed::TotalSharedSize => same(launch.shared_bytes() as u64),
             Fixed::DynamicShared => same(launch.dynamic_shared_start().into()),
-            Fixed::EnvReg(1) => same(launch.workspace & 0xffff_ffff),
-            Fixed::EnvReg(2) => same(launch.workspace >> 32),
+            Fixed::EnvReg(1) => same(launch.workspace >> 32),
+            Fixed::EnvReg(2) => same(launch.workspace & 0xffff_ffff),
             Fixed::EnvReg(_) | Fixed::ClusterCtaid(_) | Fixed::ClusterCtaRank => same(0),
             Fixed::ClusterNctaid(_) | Fixed::ClusterNctaRank => same(1),
         }
@@ -442,7 +442,7 @@ impl Warp {
     }
 
     /// Ends lanes.
-    fn exit(&mut self, block: &mut BlockState<'_>, mask: u32) {
+    pub(crate) fn exit(&mut self, block: &mut BlockState<'_>, mask: u32) {
         self.live &= !mask;
         block.exited(mask.count_ones());
     }
@@ -635,153 +635,6 @@ impl Warp {
             }
         }
         Ok(Next::Step)
-    }
-
-    fn call(
-        &mut self,
-        block: &mut BlockState<'_>,
-        group: &mut Group,
-        call: &crate::ptx::ir::Call,
-    ) -> Result<Next, Fault> {
-        let program = block.launch.program.clone();
-        let callee = match call.target {
-            CallTarget::Direct(index) => index,
-            CallTarget::Builtin(builtin) => {
-                self.builtin(block, group, builtin, call)?;
-                return Ok(Next::Step);
-            }
-            CallTarget::Indirect(slot) => {
-                let values = self.regs[group.base + slot as usize];
-                let wanted = values[group.mask.trailing_zeros() as usize];
-                let mut same = 0u32;
-                each_lane!(group.mask, i, {
-                    same |= u32::from(values[i] == wanted) << i;
-                });
-                if same != group.mask {
-                    let mut rest = group.clone();
-                    rest.mask &= !same;
-                    group.mask = same;
-                    self.groups.push(rest);
-                }
-                crate::ptx::lower::function_at(wanted).ok_or(Fault::IllegalInstruction)?
-            }
-        };
-        let function = program
-            .functions
-            .get(callee as usize)
-            .filter(|f| f.defined)
-            .ok_or(Fault::IllegalInstruction)?;
-        let caller = &program.functions[group.function as usize];
-        let mut inner = group.clone();
-        inner.frames.push(Frame {
-            call: group.pc,
-            callee: group.function,
-            base: group.base,
-            pred_base: group.pred_base,
-            local_base: group.local_base,
-            local_top: group.local_top,
-        });
-        inner.function = callee;
-        inner.base = group.base + caller.slots as usize;
-        inner.pred_base = group.pred_base + caller.preds as usize;
-        inner.local_base = group.local_top.next_multiple_of(16);
-        inner.local_top = inner.local_base + function.local;
-        inner.pc = function.entry;
-        self.enter(block, &inner)?;
-        for (from, to) in call.args.iter().zip(&function.params) {
-            self.pass(group, *from, &inner, *to);
-        }
-        *group = inner;
-        Ok(Next::Jump)
-    }
-
-    fn leave(&mut self, block: &mut BlockState<'_>, group: &mut Group) -> Next {
-        let Some(frame) = group.frames.pop() else {
-            self.exit(block, group.mask);
-            return Next::Gone;
-        };
-        let program = block.launch.program.clone();
-        let inner = group.clone();
-        group.function = frame.callee;
-        group.base = frame.base;
-        group.pred_base = frame.pred_base;
-        group.local_base = frame.local_base;
-        group.local_top = frame.local_top;
-        group.pc = frame.call + 1;
-        if let Op::Call(call) = &program.code[frame.call as usize].op {
-            let function = &program.functions[inner.function as usize];
-            for (from, to) in function.results.iter().zip(&call.results) {
-                self.pass(&inner, *from, group, *to);
-            }
-        }
-        Next::Jump
-    }
-
-    /// Moves a value between frames.
-    fn pass(&mut self, from_group: &Group, from: Passed, to_group: &Group, to: Passed) {
-        let mask = from_group.mask;
-        let stride = self.stride as usize;
-        let place = |group: &Group, at: u32| group.local_base as usize + at as usize;
-        match (from, to) {
-            (Passed::Memory(a, n), Passed::Memory(b, m)) => {
-                let (a, b, n) = (place(from_group, a), place(to_group, b), n.min(m) as usize);
-                each_lane!(mask, i, {
-                    self.local.copy_within(i * stride + a..i * stride + a + n, i * stride + b);
-                });
-            }
-            (Passed::Memory(a, n), to) => {
-                let (a, n) = (place(from_group, a), n.min(8) as usize);
-                each_lane!(mask, i, {
-                    let mut word = [0; 8];
-                    word[..n].copy_from_slice(&self.local[i * stride + a..][..n]);
-                    self.place(to_group, to, i, u64::from_le_bytes(word));
-                });
-            }
-            (from, Passed::Memory(b, n)) => {
-                let (b, n) = (place(to_group, b), n.min(8) as usize);
-                each_lane!(mask, i, {
-                    let word = self.value(from_group, from, i).to_le_bytes();
-                    self.local[i * stride + b..][..n].copy_from_slice(&word[..n]);
-                });
-            }
-            (from, to) => {
-                each_lane!(mask, i, {
-                    let value = self.value(from_group, from, i);
-                    self.place(to_group, to, i, value);
-                });
-            }
-        }
-    }
-
-    /// A value that a call passes, of one lane.
-    pub(crate) fn value(&self, group: &Group, from: Passed, lane: usize) -> u64 {
-        match from {
-            Passed::Register(slot) => self.regs[group.base + slot as usize][lane],
-            Passed::Predicate(p) => u64::from(self.preds[group.pred_base + p as usize] >> lane & 1),
-            Passed::Memory(at, n) => {
-                let at = lane * self.stride as usize + (group.local_base + at) as usize;
-                let n = n.min(8) as usize;
-                let mut word = [0; 8];
-                word[..n].copy_from_slice(&self.local[at..][..n]);
-                u64::from_le_bytes(word)
-            }
-        }
-    }
-
-    /// Sets what a call returns, of one lane.
-    pub(crate) fn place(&mut self, group: &Group, to: Passed, lane: usize, value: u64) {
-        match to {
-            Passed::Register(slot) => self.regs[group.base + slot as usize][lane] = value,
-            Passed::Predicate(p) => {
-                let bits = u32::from(value != 0) << lane;
-                self.set_pred(group, p, bits, 1 << lane);
-            }
-            Passed::Memory(at, n) => {
-                let at = lane * self.stride as usize + (group.local_base + at) as usize;
-                let n = n.min(8) as usize;
-                self.local[at..][..n].copy_from_slice(&value.to_le_bytes()[..n]);
-            }
-        }
     }
 }
 

@@ -96,6 +96,8 @@ pub enum AtomicOp {
     AddBf16,
     AddBf16x2,
     AddF32,
+    /// On global memory, where the hardware flushes subnormals.
+    AddF32Flush,
     AddF64,
     MinS,
     MaxS,
@@ -396,7 +398,7 @@ pub enum Fixed {
     TotalSharedSize,
     /// Where the dynamic shared memory starts, for that alignment.
     DynamicShared,
-    /// `%envregN`: 1 and 2 hold the address of the grid's workspace.
+    /// `%envregN`: 1 and 2 are the upper and the lower half of the address of the grid's workspace.
     EnvReg(u8),
     ClusterCtaid(u8),
     ClusterNctaid(u8),

@@ -1,0 +1,38 @@
+//! Fused multiply-add with the processor's own instruction; without it, it is a call for each lane.
+
+use super::alu::{f32_of, f64_of, from_f32, from_f64};
+use crate::each_lane;
+use crate::ptx::ir::Lanes;
+
+/// Whether the processor has the instruction.
+pub fn available() -> bool {
+    std::arch::is_x86_feature_detected!("fma") && std::arch::is_x86_feature_detected!("avx2")
+}
+
+#[target_feature(enable = "fma,avx2")]
+fn lanes_f32(d: &mut Lanes, a: &Lanes, b: &Lanes, c: &Lanes, mask: u32) {
+    each_lane!(mask, i, {
+        d[i] = from_f32(f32_of(a[i]).mul_add(f32_of(b[i]), f32_of(c[i])));
+    });
+}
+
+#[target_feature(enable = "fma,avx2")]
+fn lanes_f64(d: &mut Lanes, a: &Lanes, b: &Lanes, c: &Lanes, mask: u32) {
+    each_lane!(mask, i, {
+        d[i] = from_f64(f64_of(a[i]).mul_add(f64_of(b[i]), f64_of(c[i])));
+    });
+}
+
+/// `a * b + c` on singles. Only where [`available`].
+pub fn f32(d: &mut Lanes, a: &Lanes, b: &Lanes, c: &Lanes, mask: u32) {
+    debug_assert!(available());
+    // SAFETY: lowering picks this only where the processor has the instruction.
+    unsafe { lanes_f32(d, a, b, c, mask) }
+}
+
+/// `a * b + c` on doubles. Only where [`available`].
+pub fn f64(d: &mut Lanes, a: &Lanes, b: &Lanes, c: &Lanes, mask: u32) {
+    debug_assert!(available());
+    // SAFETY: as above.
+    unsafe { lanes_f64(d, a, b, c, mask) }
+}
