@@ -10,7 +10,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: all driver stage-gpu deps build programs images package check unit matrix proofs qemu bench demo test clean
+.PHONY: all driver stage-gpu deps build programs images package check unit matrix proofs bench demo test clean
 
 # Says what is being done, with the time since the start.
 START := $(shell date +%s)
@@ -59,10 +59,14 @@ unit: deps programs
 	@RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom \
 		cargo test --locked --quiet --release -p virtio-cuda-protocol --test loom_ring
 
-# The CUDA programs on every path that this machine has.
+# The CUDA programs on every path that needs no GPU. The disk has the guest package installed.
 matrix: build
-	$(SAY) 'CUDA programs: softgpu alone, vhost-user, user-mode Linux'
-	@tests/matrix.sh --dist $(DIST) softgpu vhost-user uml
+	$(SAY) 'QEMU, and a Debian disk with the guest package'
+	@images/qemu.sh
+	@images/disk.sh
+	$(SAY) 'CUDA programs: softgpu alone, vhost-user, user-mode Linux, QEMU under TCG'
+	@tests/matrix.sh --dist $(DIST) --disk "$$(images/disk.sh --print)" --table target/matrix.md \
+		softgpu vhost-user uml qemu
 
 # Sudden ends, isolation, quotas, hostile guests.
 proofs: build
@@ -72,11 +76,6 @@ proofs: build
 driver: deps
 	$(SAY) "guest's driver on every kernel"
 	@guest-driver/check.sh
-
-# A core set in QEMU under TCG, from the disk with the package installed.
-qemu: build
-	$(SAY) 'CUDA programs in QEMU, from a disk with the guest package'
-	@tests/qemu/run.sh --dist $(DIST)
 
 # All that tests/gpu/run.sh needs on a machine with a GPU and without a network: carry target/dist.
 stage-gpu: build
@@ -88,9 +87,9 @@ bench: build
 demo: build
 	@scripts/demo.sh $(DIST) $(START)
 
-test: build check driver matrix proofs qemu
+test: build check driver matrix proofs
 	$(SAY) 'all checks passed'
-	@tests/summary.sh $(DIST)
+	@tests/summary.sh target/matrix.md
 
 clean:
 	@rm -rf target

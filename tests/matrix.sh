@@ -8,6 +8,8 @@
 #   native      the libcuda.so.1 that the loader finds
 #   vhost-user  the guest's library against the device, no VM
 #   uml         the same in a user-mode Linux guest, through the kernel driver
+#   qemu        in QEMU under TCG: the disk of --disk (images/disk.sh), on which the guest package
+#               was installed with apt
 # The first one is what the others are compared with. --driver is what the device executes on
 # (auto, softgpu or a path; default softgpu); --table writes the table to a file as Markdown too,
 # --logs keeps the logs of the device and the VM in a folder.
@@ -15,18 +17,19 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-dist=$here/../target/dist driver=softgpu table= logs= paths=()
+dist=$here/../target/dist driver=softgpu table= logs= disk= paths=()
 while [ $# -gt 0 ]; do
     case $1 in
         --dist) dist=${2:?--dist needs a folder}; shift 2 ;;
         --driver) driver=${2:?--driver needs a library}; shift 2 ;;
         --table) table=${2:?--table needs a file}; shift 2 ;;
+        --disk) disk=${2:?--disk needs an image}; shift 2 ;;
         --logs) logs=${2:?--logs needs a folder}; shift 2 ;;
-        softgpu | native | vhost-user | uml) paths+=("$1"); shift ;;
+        softgpu | native | vhost-user | uml | qemu) paths+=("$1"); shift ;;
         *) echo "matrix.sh: unknown argument $1; see its head" >&2; exit 2 ;;
     esac
 done
-[ ${#paths[@]} -gt 0 ] || { echo "matrix.sh: name a path: softgpu native vhost-user uml" >&2; exit 2; }
+[ ${#paths[@]} -gt 0 ] || { echo "matrix.sh: name a path: softgpu native vhost-user uml qemu" >&2; exit 2; }
 dist=$(cd "$dist" && pwd)
 mapfile -t programs <"$dist/programs/list"
 
@@ -81,13 +84,21 @@ run_path() {
                 --env LD_LIBRARY_PATH="$dist/guest" --env OUT="$OUT" -- \
                 "$OUT/run.sh" "${args[@]}" "${programs[@]}"
             ;;
+        qemu)
+            start_device
+            "$dist/bin/vcuda-run" --vmm qemu --accel tcg --disk "$disk" --socket "$work/socket" \
+                --mem 2G --cpus 2 --timeout 1800 --log "$work/qemu.log" \
+                --file "$OUT:/root/programs" --file "$work/${paths[0]}:/root/reference" \
+                --env OUT=/root/programs --env TIMEOUT=300 -- \
+                /bin/bash /root/programs/run.sh --compare /root/reference "${programs[@]}"
+            ;;
     esac
 }
 
 failed=0
 for path in "${paths[@]}"; do
     echo "matrix.sh: $path"
-    run_path "$path" | tee "$work/$path.txt" || { failed=1; tail -n 5 "$work"/{device,uml}.log 2>/dev/null || true; }
+    run_path "$path" | tee "$work/$path.txt" || { failed=1; tail -n 5 "$work"/*.log 2>/dev/null || true; }
     [ -z "$device" ] || stop_device
 done
 

@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# The last lines of `make test`.   usage: summary.sh TABLE
+set -euo pipefail
+table=${1:?usage: summary.sh TABLE}
+passed=$(grep -o ' [0-9]* ms ' "$table" | wc -l)
+failed=$(grep -c 'FAIL' "$table" || true)
+echo "CUDA programs and paths: $passed passed, $failed failed"
+[ "$failed" = 0 ]
