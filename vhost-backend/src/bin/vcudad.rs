@@ -43,6 +43,7 @@ fn read(args: &Args) -> Result<Config, ConfigError> {
     if let Some(library) = &args.driver.library {
         config.driver_library = DriverLibrary::clone(library);
     }
+    config.allow_pageable_memory_access |= args.driver.allow_pageable_memory_access;
     if let Some(count) = args.driver.warm_workers {
         config.warm_workers = count;
     }

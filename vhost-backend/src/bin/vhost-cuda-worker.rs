@@ -19,6 +19,9 @@ struct Args {
     /// Only try the library: print its path, or say what is wrong
     #[arg(long)]
     probe: bool,
+    /// Try it also where kernels can reach all memory of this process
+    #[arg(long)]
+    allow_pageable_memory_access: bool,
     /// The socket to the broker
     #[arg(long, value_name = "N", required_unless_present = "probe")]
     broker_fd: Option<RawFd>,
@@ -31,7 +34,7 @@ fn main() -> ExitCode {
     };
     exit::start_logging();
     if args.probe {
-        return match worker::probe(&args.driver_library) {
+        return match worker::probe(&args.driver_library, args.allow_pageable_memory_access) {
             Ok(path) => {
                 println!("{path}");
                 ExitCode::SUCCESS

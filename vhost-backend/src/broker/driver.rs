@@ -5,14 +5,14 @@ use std::process::{Command, Stdio};
 
 use super::BrokerError;
 use super::spawn::Programs;
-use crate::config::DriverLibrary;
+use crate::config::{Config, DriverLibrary};
 
 /// Names softgpu's library where it does not lie next to the programs.
 const SOFTGPU_ENV: &str = "VIRTIO_CUDA_SOFTGPU";
 
 /// Finds the library and tries it, in a process of its own: loading it runs its code.
-pub(super) fn choose(wanted: &DriverLibrary, programs: &Programs) -> Result<PathBuf, BrokerError> {
-    let (library, driver, why) = match wanted {
+pub(super) fn choose(config: &Config, programs: &Programs) -> Result<PathBuf, BrokerError> {
+    let (library, driver, why) = match &config.driver_library {
         DriverLibrary::Path(path) => {
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
             if !path.exists() {
@@ -30,7 +30,8 @@ pub(super) fn choose(wanted: &DriverLibrary, programs: &Programs) -> Result<Path
             }
         },
     };
-    let found = probe(programs, &library).map_err(|reason| {
+    let allow = config.allow_pageable_memory_access;
+    let found = probe(programs, &library, allow).map_err(|reason| {
         BrokerError::Driver(format!("the driver library {}: {reason}", library.display()))
     })?;
     tracing::info!(driver = %driver, path = %found.display(), "driver library, {why}");
@@ -44,7 +45,8 @@ fn nvidia(programs: &Programs) -> Result<PathBuf, String> {
     if !["/dev/nvidiactl", "/dev/dxg"].iter().any(|node| Path::new(node).exists()) {
         return Err("there is no /dev/nvidiactl".into());
     }
-    probe(programs, Path::new("libcuda.so.1"))
+    // What it may reach is looked at once it is chosen.
+    probe(programs, Path::new("libcuda.so.1"), true)
 }
 
 fn softgpu(programs: &Programs) -> Result<PathBuf, BrokerError> {
@@ -67,8 +69,9 @@ fn softgpu(programs: &Programs) -> Result<PathBuf, BrokerError> {
 }
 
 /// Loads a library and initialises it, in a child; its path as the loader found it.
-fn probe(programs: &Programs, library: &Path) -> Result<PathBuf, String> {
+fn probe(programs: &Programs, library: &Path, allow: bool) -> Result<PathBuf, String> {
     let output = Command::new(&programs.worker)
+        .args(allow.then_some("--allow-pageable-memory-access"))
         .arg("--driver-library")
         .arg(library)
         .arg("--probe")

@@ -53,6 +53,9 @@ pub struct DriverArgs {
     /// auto (NVIDIA's where it finds a device, else softgpu), softgpu, or a libcuda.so.1
     #[arg(long = "driver-library", value_name = "auto|softgpu|PATH")]
     pub library: Option<DriverLibrary>,
+    /// Serve also where kernels can reach all memory of their worker's process (HMM)
+    #[arg(long)]
+    pub allow_pageable_memory_access: bool,
     /// Workers that are kept ready for new sessions [default: 1]
     #[arg(long, value_name = "N")]
     pub warm_workers: Option<u32>,

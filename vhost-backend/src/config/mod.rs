@@ -87,6 +87,8 @@ pub struct Vm {
 pub struct Config {
     /// Which driver library the workers load.
     pub driver_library: DriverLibrary,
+    /// Whether kernels may reach all memory of their worker's process.
+    pub allow_pageable_memory_access: bool,
     /// Workers that are kept ready.
     pub warm_workers: u32,
     /// The VMs.
@@ -121,6 +123,8 @@ pub enum ConfigError {
 #[serde(deny_unknown_fields)]
 struct File {
     driver_library: Option<String>,
+    #[serde(default)]
+    allow_pageable_memory_access: bool,
     warm_workers: Option<u32>,
     #[serde(default)]
     defaults: Settings,
@@ -319,7 +323,13 @@ impl Config {
             vms.push(settings.or(file.defaults.clone()).into_vm(entry.name, entry.socket)?);
         }
         let driver_library = driver_library.parse().map_err(ConfigError::Value)?;
-        Self { driver_library, warm_workers: file.warm_workers.unwrap_or(1), vms }.checked()
+        Self {
+            driver_library,
+            allow_pageable_memory_access: file.allow_pageable_memory_access,
+            warm_workers: file.warm_workers.unwrap_or(1),
+            vms,
+        }
+        .checked()
     }
 
     /// One VM, by arguments.
@@ -328,6 +338,7 @@ impl Config {
         let vm = settings.into_vm(name, socket)?;
         Self {
             driver_library: driver.library.clone().unwrap_or(DriverLibrary::Auto),
+            allow_pageable_memory_access: driver.allow_pageable_memory_access,
             warm_workers: driver.warm_workers.unwrap_or(1),
             vms: vec![vm],
         }

@@ -105,6 +105,16 @@ pub enum EngineError {
         /// The symbol.
         symbol: &'static str,
     },
+    /// Kernels could read and write all that this process has.
+    #[error(
+        "with the driver library {path} kernels reach all memory of their process (HMM): they could \
+         read what is the host's; allow_pageable_memory_access in the configuration, or \
+         --allow-pageable-memory-access, serves guests all the same"
+    )]
+    ReachesHostMemory {
+        /// The library.
+        path: String,
+    },
     /// The window for device memory is taken.
     #[error("the driver library {path} reserves addresses at {at:#x} instead of the window's")]
     Window {

@@ -1,40 +1,45 @@
 //! Trying a driver library, before any VM depends on it.
 
-use std::ffi::{CStr, c_int, c_uint, c_void};
+use std::ffi::{CStr, c_void};
 use std::path::Path;
 
-use super::driver::Driver;
+use super::driver::{CuError, Driver};
 use super::executor::EngineError;
 
-/// Loads a library, initialises it and counts its devices; its path as the loader found it.
-pub fn probe(library: &Path) -> Result<String, EngineError> {
+/// `CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS`.
+const PAGEABLE_MEMORY_ACCESS: u32 = 88;
+
+/// Loads a library, initialises it and counts its devices; its path as the loader found it. One
+/// whose kernels reach all memory of their process is refused, unless that is allowed.
+pub fn probe(library: &Path, allow_pageable_memory_access: bool) -> Result<String, EngineError> {
     let driver = Driver::open(library)?;
     let path = || driver.path().to_owned();
-    let symbol = |name: &'static CStr| {
-        driver.symbol(name).ok_or_else(|| EngineError::Missing {
-            path: path(),
-            symbol: name.to_str().unwrap_or_default(),
-        })
-    };
-    let failed = |call, result| EngineError::Call { path: path(), call, result };
-    let init = symbol(c"cuInit")?;
-    let count = symbol(c"cuDeviceGetCount")?;
-    // SAFETY: the symbols have these signatures in every libcuda.so.1; `devices` is writable.
+    let failed = |call, error: CuError| EngineError::Call { path: path(), call, result: error.0 };
+    let symbol = driver
+        .symbol(c"cuInit")
+        .ok_or_else(|| EngineError::Missing { path: path(), symbol: "cuInit" })?;
+    let mut devices = 0;
+    // SAFETY: the pointer is that of a local.
     unsafe {
-        let init: extern "C" fn(c_uint) -> c_uint = std::mem::transmute(init);
-        let count: extern "C" fn(*mut c_int) -> c_uint = std::mem::transmute(count);
-        let result = init(0);
-        if result != 0 {
-            return Err(failed("cuInit", result));
-        }
-        let mut devices = 0;
-        let result = count(&mut devices);
-        if result != 0 || devices < 1 {
-            const CUDA_ERROR_NO_DEVICE: u32 = 100;
-            return Err(failed("cuDeviceGetCount", result.max(CUDA_ERROR_NO_DEVICE)));
-        }
+        driver.cuInit(0).map_err(|error| failed("cuInit", error))?;
+        driver.cuDeviceGetCount(&mut devices).map_err(|error| failed("cuDeviceGetCount", error))?;
     }
-    Ok(loaded_from(symbol(c"cuInit")?).unwrap_or_else(path))
+    if devices < 1 {
+        return Err(failed("cuDeviceGetCount", CuError::NO_DEVICE));
+    }
+    if !allow_pageable_memory_access && (0..devices).any(|device| reaches_host(&driver, device)) {
+        return Err(EngineError::ReachesHostMemory { path: path() });
+    }
+    Ok(loaded_from(symbol).unwrap_or_else(path))
+}
+
+/// Whether kernels of a device reach all memory of their process. A driver that can't tell is too
+/// old to do it.
+fn reaches_host(driver: &Driver, device: i32) -> bool {
+    let mut value = 0;
+    // SAFETY: the pointer is that of a local.
+    let known = unsafe { driver.cuDeviceGetAttribute(&mut value, PAGEABLE_MEMORY_ACCESS, device) };
+    known.is_ok() && value != 0
 }
 
 /// The file that a symbol came from.

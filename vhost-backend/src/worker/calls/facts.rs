@@ -11,19 +11,7 @@ use protocol::facts::{DeviceFacts, MAX_ATTRIBUTES};
 use protocol::plain::Plain;
 
 use super::cx::Cx;
-use crate::worker::driver::{CuResult, Driver};
-
-/// `CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS`.
-const PAGEABLE_MEMORY_ACCESS: u32 = 88;
-
-/// Whether kernels could reach all memory of the worker's process: then a guest's kernels can read
-/// what belongs to the host.
-pub(super) fn reaches_host_memory(driver: &Driver, device: CUdevice) -> bool {
-    let mut value = 0;
-    // SAFETY: the pointer is that of a local.
-    unsafe { driver.cuDeviceGetAttribute(&mut value, PAGEABLE_MEMORY_ACCESS, device) }.is_ok()
-        && value != 0
-}
+use crate::worker::driver::CuResult;
 
 impl Cx<'_> {
     pub(super) fn vcuda_nop(&self, _: api::VcudaNop) -> CuResult {

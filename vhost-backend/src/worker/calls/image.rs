@@ -115,7 +115,7 @@ pub(super) struct Jit {
 impl Jit {
     /// From pairs of an option (le32, then 0) and a value (le64).
     pub(super) fn new(pairs: &[u8], log_max: u32) -> CuResult<Self> {
-        if pairs.len() % 16 != 0 || pairs.len() > 16 * MAX_OPTIONS {
+        if !pairs.len().is_multiple_of(16) || pairs.len() > 16 * MAX_OPTIONS {
             return Err(CuError::INVALID_VALUE);
         }
         let log = vec![0; (log_max as usize).min(MAX_LOG)];

@@ -14,8 +14,8 @@ use crate::worker::driver::{CuError, CuResult};
 const FEW: usize = 32;
 /// `CU_LAUNCH_PARAM_END`, `_BUFFER_POINTER`, `_BUFFER_SIZE`.
 const PARAM_END: *mut c_void = std::ptr::null_mut();
-const PARAM_BUFFER_POINTER: *mut c_void = 1 as *mut c_void;
-const PARAM_BUFFER_SIZE: *mut c_void = 2 as *mut c_void;
+const PARAM_BUFFER_POINTER: *mut c_void = std::ptr::without_provenance_mut(1);
+const PARAM_BUFFER_SIZE: *mut c_void = std::ptr::without_provenance_mut(2);
 
 /// Attributes that hold plain values: COOPERATIVE, SYNCHRONIZATION_POLICY, CLUSTER_DIMENSION,
 /// CLUSTER_SCHEDULING_POLICY_PREFERENCE, PROGRAMMATIC_STREAM_SERIALIZATION, PRIORITY,
@@ -39,7 +39,9 @@ fn attributes(
     bytes: &[u8],
     check: impl Fn(u64, u64) -> CuResult,
 ) -> CuResult<Vec<LaunchAttribute>> {
-    if bytes.len() % ATTRIBUTE_BYTES != 0 || bytes.len() > MAX_ATTRIBUTES * ATTRIBUTE_BYTES {
+    if !bytes.len().is_multiple_of(ATTRIBUTE_BYTES)
+        || bytes.len() > MAX_ATTRIBUTES * ATTRIBUTE_BYTES
+    {
         return Err(CuError::INVALID_VALUE);
     }
     let word = |chunk: &[u8], at: usize| u64::from_le_bytes(std::array::from_fn(|i| chunk[at + i]));
