@@ -69,7 +69,13 @@ pub fn keep(base: u64, len: usize) -> io::Result<()> {
     }
     let mut foreign = FOREIGN.lock();
     for gap in gaps(&foreign, start..end) {
-        reserve(gap.clone())?;
+        match reserve(gap.clone()) {
+            Ok(()) => {}
+            // Past the end of what this process can map (a user-mode Linux guest has less than
+            // its host): so the program can't have memory there either.
+            Err(error) if error.raw_os_error() == Some(libc::ENOMEM) => {}
+            Err(error) => return Err(error),
+        }
         foreign.insert(gap.start, gap.end);
     }
     Ok(())
@@ -116,6 +122,8 @@ mod tests {
         let free = 0x2d00_0000_0000;
         keep(free + 100, 10).unwrap();
         keep(free, 2 * PAGE).unwrap();
+        // No process can have memory there.
+        keep(0xffff_8000_0000_0000, PAGE).unwrap();
         assert!(reserve(free as usize..free as usize + PAGE).is_err());
     }
 }

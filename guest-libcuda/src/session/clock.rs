@@ -16,6 +16,9 @@ pub struct Calibration {
     ticks: u64,
 }
 
+/// A few microseconds, after which most answers are there.
+const ROUNDS_BEFORE_YIELD: u32 = 16;
+
 /// How long a waiter looks at its answer before it sleeps.
 #[derive(Clone, Copy, Debug)]
 pub struct SpinBudget {
@@ -54,6 +57,7 @@ impl SpinBudget {
         let begin = ticks();
         #[cfg(not(target_arch = "x86_64"))]
         let begin = Instant::now();
+        let mut rounds = 0u32;
         loop {
             for _ in 0..16 {
                 if let Some(value) = ready() {
@@ -67,6 +71,11 @@ impl SpinBudget {
             let spent = begin.elapsed() >= self.time;
             if spent {
                 return None;
+            }
+            // The worker may be waiting for this very processor.
+            rounds += 1;
+            if rounds % ROUNDS_BEFORE_YIELD == 0 {
+                std::thread::yield_now();
             }
         }
     }
