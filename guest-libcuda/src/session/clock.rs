@@ -74,7 +74,7 @@ impl SpinBudget {
             }
             // The worker may be waiting for this very processor.
             rounds += 1;
-            if rounds % ROUNDS_BEFORE_YIELD == 0 {
+            if rounds.is_multiple_of(ROUNDS_BEFORE_YIELD) {
                 std::thread::yield_now();
             }
         }
