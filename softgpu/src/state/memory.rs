@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cuda_abi::sys::CUresult;
@@ -69,13 +70,25 @@ fn lock() -> MutexGuard<'static, BTreeMap<u64, Allocation>> {
     ALLOCATIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Where memory is put if that is free: apart from where a process has its own, as a GPU's is.
+const PLACE: u64 = 0x2800_0000_0000;
+const PLACE_END: u64 = 0x2c00_0000_0000;
+
 /// Maps zeroed memory.
 fn map(bytes: u64) -> Result<u64, CUresult> {
+    static NEXT: AtomicU64 = AtomicU64::new(PLACE);
     let len = usize::try_from(bytes).map_err(|_| CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+    let step = bytes.next_multiple_of(1 << 21);
+    let mut place = NEXT.fetch_add(step, Ordering::Relaxed);
+    if place.saturating_add(step) > PLACE_END {
+        // Around again: a place that is taken is only a hint that the kernel does not follow.
+        NEXT.store(PLACE, Ordering::Relaxed);
+        place = PLACE;
+    }
     // SAFETY: a fresh mapping touches nothing that exists.
     let address = unsafe {
         libc::mmap(
-            std::ptr::null_mut(),
+            place as *mut libc::c_void,
             len,
             libc::PROT_READ | libc::PROT_WRITE,
             libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
