@@ -13,6 +13,7 @@ const TAKES_REPLY: &[&str] = &[
     "vcudaPrimaryCtxReset",
     "vcudaCtxDestroy",
     "cuMemFree_v2",
+    "cuMemAlloc_v2",
     "cuMemAllocAsync",
     "cuMemFreeAsync",
 ];

@@ -18,7 +18,7 @@
 //! are never held across a call of the driver that may take long.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use cudarc::driver::sys::{CUcontext, CUdevice};
@@ -108,6 +108,7 @@ impl Engine for Warm {
             registered: Mutex::default(),
             prints: AtomicBool::new(false),
             flight_due: Default::default(),
+            giving_back: AtomicUsize::new(0),
         });
         Ok(Box::new(Calls {
             shared,
@@ -116,6 +117,7 @@ impl Engine for Warm {
             async_frees: Default::default(),
             watch: Default::default(),
             backlog: Default::default(),
+            retries: Default::default(),
         }))
     }
 }
@@ -139,6 +141,8 @@ struct Shared {
     /// Kernels may print: whoever waits for them is told what they have printed.
     prints: AtomicBool,
     flight_due: flight::FlightDue,
+    /// Mappings that are on their way back to the driver and the account.
+    giving_back: AtomicUsize,
 }
 
 /// The executor: what only the ring reader's thread touches.
@@ -149,6 +153,7 @@ struct Calls {
     async_frees: memory::AsyncFrees,
     watch: output::Watch,
     backlog: flight::Backlog,
+    retries: memory::Retries,
 }
 
 impl Calls {
@@ -183,6 +188,7 @@ impl Executor for Calls {
     fn poll(&mut self) -> Pending {
         self.answer_host_funcs();
         let others = [self.poll_flight(), self.poll_async_frees()];
+        self.poll_retries();
         let waits = self.poll_waits();
         others.into_iter().fold(waits, |soonest, other| match (soonest, other) {
             (Pending::Nothing, other) => other,

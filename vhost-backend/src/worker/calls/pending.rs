@@ -239,13 +239,11 @@ impl Calls {
                     (None, None) => {}
                     (None, Some(reply)) => reply.finish(number(result), &[]),
                     (Some(mapping), reply) => {
-                        let done = move |cx: &Cx<'_>| {
-                            cx.give_back(mapping);
+                        self.give_back_later(thread, cx.ctx, mapping, move || {
                             if let Some(reply) = reply {
                                 reply.finish(number(result), &[]);
                             }
-                        };
-                        self.job(thread, cx.ctx, done);
+                        });
                     }
                 }
             }

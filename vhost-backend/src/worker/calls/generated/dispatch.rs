@@ -153,10 +153,8 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, reply: ReplyTo)
             Ok(())
         }),
         // cuMemAlloc_v2
-        30 => inline(calls, command, reply, |cx, args, out| {
-            let call = decode::<api::CuMemAllocV2>(args)?;
-            cx.cu_mem_alloc_v2(call)?.encode(out);
-            Ok(())
+        30 => pending(calls, command, reply, |calls, cx, call: api::CuMemAllocV2, reply| {
+            calls.cu_mem_alloc_v2(cx, call, reply)
         }),
         // cuMemFree_v2
         31 => pending(calls, command, reply, |calls, cx, call: api::CuMemFreeV2, reply| {

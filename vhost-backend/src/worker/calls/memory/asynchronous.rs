@@ -1,14 +1,15 @@
-//! Stream-ordered allocation, on the same memory.
+//! Allocation and freeing as the ring reader does it; stream-ordered allocation.
 //!
 //! What a stream frees is free when the stream gets there. Until then an allocation of the same
 //! size on the same stream may have it at once, since it comes later in the same order.
 
 use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
 
 use cudarc::driver::sys::CUevent;
 use protocol::calls as api;
 
-use super::Freeing;
+use super::{Freeing, Mapping};
 use crate::worker::calls::cx::Cx;
 use crate::worker::calls::handles::Real;
 use crate::worker::calls::pending::Then;
@@ -26,6 +27,20 @@ struct AsyncFree {
     event: Real<CUevent>,
     /// The stream's context, which is the event's.
     ctx: u64,
+}
+
+/// An allocation that found no room while memory was on its way back.
+struct Retry {
+    bytes: usize,
+    thread: u32,
+    ctx: u64,
+    reply: ReplyTo,
+}
+
+/// Allocations to be tried again, once.
+#[derive(Default)]
+pub(in super::super) struct Retries {
+    list: VecDeque<Retry>,
 }
 
 /// Frees that streams have not reached yet, oldest first.
@@ -75,15 +90,78 @@ impl Calls {
         Ok(())
     }
 
+    pub(in super::super) fn cu_mem_alloc_v2(
+        &mut self,
+        cx: &Cx<'_>,
+        call: api::CuMemAllocV2,
+        reply: ReplyTo,
+    ) {
+        self.answer_allocation(cx, cx.allocate(call.bytesize as u64), call.bytesize, reply);
+    }
+
     pub(in super::super) fn cu_mem_alloc_async(
         &mut self,
         cx: &Cx<'_>,
         call: api::CuMemAllocAsync,
         reply: ReplyTo,
     ) {
-        match self.allocate_async(cx, call) {
+        let allocated = self.allocate_async(cx, call);
+        self.answer_allocation(cx, allocated, call.bytesize, reply);
+    }
+
+    /// Answers, unless memory that is on its way back may make room.
+    fn answer_allocation(
+        &mut self,
+        cx: &Cx<'_>,
+        allocated: CuResult<u64>,
+        bytes: usize,
+        reply: ReplyTo,
+    ) {
+        match allocated {
             Ok(dptr) => reply.finish(0, &dptr.to_le_bytes()),
+            Err(CuError::OUT_OF_MEMORY) => {
+                self.poll_async_frees();
+                let (thread, ctx) = (cx.thread, cx.ctx);
+                self.retries.list.push_back(Retry { bytes, thread, ctx, reply });
+                // Now, if nothing is on its way any more.
+                self.poll_retries();
+            }
             Err(error) => reply.finish(error.0, &[]),
+        }
+    }
+
+    fn jobs_giving_back(&self) -> bool {
+        self.shared.giving_back.load(Ordering::Acquire) > 0
+    }
+
+    /// Unmaps memory on the thread that mirrors a guest thread, then calls `done`.
+    pub(in super::super) fn give_back_later(
+        &self,
+        thread: u32,
+        ctx: u64,
+        mapping: Mapping,
+        done: impl FnOnce() + Send + 'static,
+    ) {
+        self.shared.giving_back.fetch_add(1, Ordering::AcqRel);
+        self.job(thread, ctx, move |cx| {
+            cx.give_back(mapping);
+            cx.shared.giving_back.fetch_sub(1, Ordering::AcqRel);
+            cx.shared.session.waker.wake();
+            done();
+        });
+    }
+
+    /// Tries again what memory on its way back may have made room for.
+    pub(in super::super) fn poll_retries(&mut self) {
+        if self.retries.list.is_empty() || self.jobs_giving_back() {
+            return;
+        }
+        let shared = self.shared.clone();
+        for Retry { bytes, thread, ctx, reply } in std::mem::take(&mut self.retries.list) {
+            match (Cx { shared: &shared, thread, ctx }).allocate(bytes as u64) {
+                Ok(dptr) => reply.finish(0, &dptr.to_le_bytes()),
+                Err(error) => reply.finish(error.0, &[]),
+            }
         }
     }
 
@@ -121,7 +199,7 @@ impl Calls {
             let Some(free) = self.async_frees.list.pop_front() else { break };
             self.give_event(free.ctx, free.event);
             if let Some(mapping) = cx.freed(free.freeing) {
-                self.job(free.thread, ctx, move |cx| cx.give_back(mapping));
+                self.give_back_later(free.thread, ctx, mapping, || {});
             }
         }
         Pending::Nothing

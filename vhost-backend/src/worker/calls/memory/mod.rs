@@ -29,7 +29,7 @@ mod extents;
 mod plan;
 mod spans;
 
-pub(super) use asynchronous::AsyncFrees;
+pub(super) use asynchronous::{AsyncFrees, Retries};
 pub(super) use plan::{Freeing, Mapping, Plan, WINDOW};
 use spans::Spans;
 
@@ -107,14 +107,6 @@ impl Memory {
 }
 
 impl Cx<'_> {
-    pub(super) fn cu_mem_alloc_v2(
-        &self,
-        call: api::CuMemAllocV2,
-    ) -> CuResult<api::CuMemAllocV2Answer> {
-        let dptr = self.allocate(call.bytesize as u64)?;
-        Ok(api::CuMemAllocV2Answer { dptr })
-    }
-
     /// Device memory of the current context.
     pub(super) fn allocate(&self, bytes: u64) -> CuResult<u64> {
         let device = self.enter()?.device;
