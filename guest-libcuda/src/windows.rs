@@ -119,7 +119,7 @@ mod tests {
     fn addresses_of_the_program_cannot_be_kept() {
         let own = Box::new([0u8; 16]);
         assert!(keep(own.as_ptr() as u64, 16).is_err());
-        let free = 0x2d00_0000_0000;
+        let free = 0x3800_0000_0000;
         keep(free + 100, 10).unwrap();
         keep(free, 2 * PAGE).unwrap();
         // No process can have memory there.

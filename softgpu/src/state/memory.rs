@@ -71,8 +71,8 @@ fn lock() -> MutexGuard<'static, BTreeMap<u64, Allocation>> {
 }
 
 /// Where memory is put if that is free: apart from where a process has its own, as a GPU's is.
-const PLACE: u64 = 0x2800_0000_0000;
-const PLACE_END: u64 = 0x2c00_0000_0000;
+const PLACE: u64 = 0x2c00_0000_0000;
+const PLACE_END: u64 = 0x3000_0000_0000;
 
 /// Maps zeroed memory.
 fn map(bytes: u64) -> Result<u64, CUresult> {
