@@ -100,9 +100,10 @@ fn attribute(which: c_uint, data: *mut c_void, found: Option<&Allocation>, addre
         put(data.cast(), a.size as usize)
     } else if is(CU_POINTER_ATTRIBUTE_MAPPED) {
         put(data.cast(), 1u8)
-    } else if is(CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
-        || is(CU_POINTER_ATTRIBUTE_IS_MANAGED)
-        || is(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE)
+    } else if is(CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) || is(CU_POINTER_ATTRIBUTE_IS_MANAGED) {
+        // Booleans, but cudart reads four bytes.
+        put(data.cast(), 0u32)
+    } else if is(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE)
         || is(CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE)
         || is(CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE)
     {
@@ -241,13 +242,13 @@ cuda! {
         let found = memory::find(address);
         for i in 0..count as usize {
             let (which, data) = (get(which.wrapping_add(i))?, get(data.wrapping_add(i))?);
-            if attribute(which, data, found.as_ref(), address).is_err() && found.is_none() {
-                // Of memory that is not known, everything reads 0, in the attribute's own width.
+            if attribute(which, data, found.as_ref(), address).is_err() {
+                // What the memory does not have reads 0, in the attribute's own width.
                 match which {
-                    2 | 20 | 7 | 5 | 6 => put_if(data.cast(), 0u32),
+                    2 | 6 | 8 | 16 => put_if(data.cast(), 0u32),
                     9 => put_if(data.cast(), -2 as c_int),
-                    8 | 13 | 15 | 18 | 21 => put_if(data.cast(), 0u8),
-                    1 | 3 | 4 | 10..=12 | 14 | 16 | 17 | 19 => put_if(data.cast(), 0u64),
+                    10 | 13 | 15 | 21 => put_if(data.cast(), 0u8),
+                    1 | 3 | 4 | 7 | 11 | 12 | 14 | 17..=20 => put_if(data.cast(), 0u64),
                     _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
                 }
             }
