@@ -22,5 +22,7 @@ install -p -m 644 target/kmod/7.2/virtio_cuda.ko "$dist/qemu/virtio_cuda.ko"
 strip --strip-debug "$dist/qemu/virtio_cuda.ko"
 cp -L "$kernels/7.2/vmlinuz" "$dist/qemu/vmlinuz"
 images/initramfs.sh -o "$dist/qemu/initramfs.cpio.gz"
-cp "$bundle" "$dist/qemu/qemu.tar.zst"
+# What unpacks it may have no zstd.
+zstd -dc "$bundle" | gzip -9 >"$dist/qemu/qemu.tar.gz"
+rm -f "$dist/qemu/qemu.tar.zst"
 log "ready to be carried: $dist ($(du -sh "$dist" | cut -f 1))"

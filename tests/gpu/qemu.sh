@@ -10,7 +10,7 @@ chmod 755 "$work"
 device=$!
 trap 'kill $device; wait $device; rm -rf "$work"' EXIT
 mkdir "$work/qemu"
-tar -C "$work/qemu" --zstd -xf "$dist/qemu/qemu.tar.zst" || exit 1
+tar -C "$work/qemu" -xzf "$dist/qemu/qemu.tar.gz" || exit 1
 for _ in $(seq 300); do [ -S "$work/socket" ] && break; sleep 0.1; done
 failed=0
 for name in vectoradd mandelbrot; do
