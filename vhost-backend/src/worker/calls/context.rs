@@ -52,7 +52,7 @@ impl Cx<'_> {
                 Real(context)
             }
         };
-        let context = Context { real, device: call.dev, primary: true };
+        let context = Context { real, device: call.dev, primary: true, legacy_used: false };
         lock(&self.shared.tables).contexts.insert(call.ctx, context);
         Ok(())
     }
@@ -73,7 +73,8 @@ impl Cx<'_> {
         let mut context = std::ptr::null_mut();
         // SAFETY: the pointer is that of a local.
         unsafe { self.driver().cuCtxCreate(&mut context, call.flags & CONTEXT_FLAGS, call.dev)? };
-        let context = Context { real: Real(context), device: call.dev, primary: false };
+        let context =
+            Context { real: Real(context), device: call.dev, primary: false, legacy_used: false };
         lock(&self.shared.tables).contexts.insert(call.ctx, context);
         // The new context is current on this thread, which is not what was noted.
         self.shared.generation.fetch_add(1, Ordering::AcqRel);

@@ -128,7 +128,12 @@ impl<'a> Cx<'a> {
     /// on the ring reader's thread only, which alone decides that a stream is empty.
     pub(super) fn stream_of(&self, id: u64) -> CuResult<(CUstream, u64)> {
         match id {
-            0 | LEGACY => Ok((std::ptr::null_mut(), self.ctx)),
+            0 | LEGACY => {
+                if let Ok(context) = lock(&self.shared.tables).contexts.get_mut(self.ctx) {
+                    context.legacy_used = true;
+                }
+                Ok((std::ptr::null_mut(), self.ctx))
+            }
             PER_THREAD => Ok((self.thread_stream()?, self.ctx)),
             _ => {
                 let mut tables = lock(&self.shared.tables);

@@ -109,6 +109,8 @@ pub(super) struct Context {
     pub real: Real<CUcontext>,
     pub device: CUdevice,
     pub primary: bool,
+    /// Something may have been queued in its legacy stream since that was last seen empty.
+    pub legacy_used: bool,
 }
 
 pub(super) struct Stream {
@@ -116,6 +118,8 @@ pub(super) struct Stream {
     pub ctx: u64,
     /// Something may have been queued since it was last seen empty.
     pub used: bool,
+    /// It and the legacy stream wait for one another.
+    pub blocking: bool,
 }
 
 /// A handle and the context that it ends with.
@@ -237,9 +241,11 @@ mod tests {
         let mut tables = Tables::default();
         for ctx in [1, 2] {
             let real = Real(std::ptr::null_mut());
-            tables.contexts.insert(ctx, Context { real, device: 0, primary: true });
+            tables
+                .contexts
+                .insert(ctx, Context { real, device: 0, primary: true, legacy_used: false });
             let real = Real(std::ptr::null_mut());
-            tables.streams.insert(10 + ctx, Stream { real, ctx, used: false });
+            tables.streams.insert(10 + ctx, Stream { real, ctx, used: false, blocking: true });
         }
         assert!(tables.forget_context(1).is_ok());
         assert!(tables.streams.get(11).is_err());

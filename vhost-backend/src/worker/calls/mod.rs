@@ -92,6 +92,9 @@ impl Engine for Warm {
         let mut mode = CAPTURE_MODE_RELAXED;
         // SAFETY: the pointer is that of a local. A library without captures has no modes.
         let _ = unsafe { self.driver.cuThreadExchangeStreamCaptureMode(&mut mode) };
+        // Short sleeps are to be as short as they say; errors only make them longer.
+        // SAFETY: no pointers.
+        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1000) };
         let mut primaries = vec![None; self.devices as usize];
         primaries[0] = Some(self.context);
         let shared = Arc::new(Shared {

@@ -18,6 +18,7 @@ use protocol::calls as api;
 
 use super::cx::Cx;
 use super::handles::{IdMap, Real};
+use super::stream::STREAM_NON_BLOCKING;
 use super::{Calls, ReplyTo, Shared, lock};
 use crate::worker::driver::CuResult;
 
@@ -25,9 +26,6 @@ use crate::worker::driver::CuResult;
 const MAX_TAKEN: usize = 64 << 10;
 /// Bytes that are kept for the guest.
 const MAX_KEPT: u64 = 16 << 20;
-
-/// `CU_STREAM_NON_BLOCKING`.
-const STREAM_NON_BLOCKING: u32 = 1;
 
 /// The file behind the standard output.
 pub(super) struct Output {

@@ -20,8 +20,8 @@ const EVENT_DISABLE_TIMING: u32 = 2;
 /// Waits at once. A guest thread waits for one thing at a time.
 const MAX_WAITS: usize = 4096;
 /// After so long without anything ending, the reader may sleep between looks.
-const PATIENCE: Duration = Duration::from_micros(200);
-const SHORTEST_SLEEP: Duration = Duration::from_micros(50);
+const PATIENCE: Duration = Duration::from_micros(500);
+const SHORTEST_SLEEP: Duration = Duration::from_micros(20);
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
 /// What is to happen when a wait has ended.
@@ -134,42 +134,60 @@ impl Calls {
         recorded.map(|()| event)
     }
 
-    /// Records an event in each stream of the current context that is not empty.
+    /// Records events such that all that the current context has queued lies before them.
     fn record_all(&mut self, cx: &Cx<'_>) -> CuResult<Vec<Real<CUevent>>> {
         cx.enter()?;
-        let mut streams = vec![std::ptr::null_mut()];
-        {
-            let mut tables = lock(&cx.shared.tables);
-            let own = tables.thread_streams.iter().filter(|(key, _)| key.ctx == cx.ctx);
-            streams.extend(own.map(|(_, stream)| stream.0));
-            for stream in tables.streams.values_mut() {
-                if stream.ctx == cx.ctx && stream.used {
-                    // SAFETY: a live stream.
-                    let state = unsafe { cx.driver().cuStreamQuery(stream.real.0) };
-                    stream.used = state.is_err();
-                    if state.is_err() {
-                        streams.push(stream.real.0);
-                    }
-                }
-            }
-        }
         let mut events = Vec::new();
-        for stream in streams {
-            // SAFETY: a live stream: only this thread destroys any.
-            let event = match unsafe { cx.driver().cuStreamQuery(stream) } {
-                Ok(()) => continue,
-                Err(CuError::NOT_READY) => self.record(cx, stream, cx.ctx),
-                Err(error) => Err(error),
-            };
-            match event {
-                Ok(event) => events.push(event),
-                Err(error) => {
-                    events.into_iter().for_each(|event| self.waits.give(cx.ctx, event));
-                    return Err(error);
-                }
-            }
+        let recorded = self.busy_streams(cx).and_then(|streams| {
+            streams.into_iter().try_for_each(|stream| {
+                events.push(self.record(cx, stream.0, cx.ctx)?);
+                Ok(())
+            })
+        });
+        if let Err(error) = recorded {
+            events.into_iter().for_each(|event| self.waits.give(cx.ctx, event));
+            return Err(error);
         }
         Ok(events)
+    }
+
+    /// The streams that must be waited for, if all of the current context is. The legacy stream
+    /// stands for those that wait for it.
+    fn busy_streams(&self, cx: &Cx<'_>) -> CuResult<Vec<Real<CUstream>>> {
+        // SAFETY: live streams: only this thread destroys any.
+        let busy = |stream| match unsafe { cx.driver().cuStreamQuery(stream) } {
+            Ok(()) => Ok(false),
+            Err(CuError::NOT_READY) => Ok(true),
+            Err(error) => Err(error),
+        };
+        let tables = &mut *lock(&cx.shared.tables);
+        let context = tables.contexts.get_mut(cx.ctx).map_err(|_| CuError::INVALID_CONTEXT)?;
+        let mut streams = Vec::new();
+        // Asked in any case: it tells of a context in which a kernel has failed.
+        let legacy = busy(std::ptr::null_mut())?;
+        let all_blocking = legacy && context.legacy_used;
+        if all_blocking {
+            streams.push(Real(std::ptr::null_mut()));
+        }
+        context.legacy_used &= legacy;
+        if legacy && !all_blocking {
+            for (_, stream) in tables.thread_streams.iter().filter(|(key, _)| key.ctx == cx.ctx) {
+                if busy(stream.0)? {
+                    streams.push(*stream);
+                }
+            }
+        }
+        for stream in tables.streams.values_mut() {
+            // When the legacy stream is empty, so is each that it waits for.
+            let covered = stream.blocking && (all_blocking || !legacy);
+            if stream.ctx == cx.ctx && stream.used && !covered {
+                stream.used = busy(stream.real.0)?;
+                if stream.used {
+                    streams.push(stream.real);
+                }
+            }
+        }
+        Ok(streams)
     }
 
     /// Looks at everything that is waited for.
@@ -221,7 +239,7 @@ impl Calls {
         if quiet < PATIENCE {
             Pending::Soon
         } else {
-            Pending::Within((quiet / 16).clamp(SHORTEST_SLEEP, LONGEST_SLEEP))
+            Pending::Within((quiet / 32).clamp(SHORTEST_SLEEP, LONGEST_SLEEP))
         }
     }
 

@@ -8,6 +8,9 @@ use super::pending::Then;
 use super::{Calls, ReplyTo, lock};
 use crate::worker::driver::CuResult;
 
+/// `CU_STREAM_NON_BLOCKING`.
+pub(super) const STREAM_NON_BLOCKING: u32 = 1;
+
 impl Cx<'_> {
     pub(super) fn cu_stream_create_with_priority(
         &self,
@@ -20,7 +23,8 @@ impl Cx<'_> {
         unsafe {
             self.driver().cuStreamCreateWithPriority(&mut stream, call.flags, call.priority)?;
         }
-        let stream = Stream { real: Real(stream), ctx: self.ctx, used: false };
+        let blocking = call.flags & STREAM_NON_BLOCKING == 0;
+        let stream = Stream { real: Real(stream), ctx: self.ctx, used: false, blocking };
         lock(&self.shared.tables).streams.insert(call.ph_stream, stream);
         Ok(())
     }
