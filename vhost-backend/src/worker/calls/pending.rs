@@ -19,8 +19,9 @@ use crate::worker::executor::Pending;
 const EVENT_DISABLE_TIMING: u32 = 2;
 /// Waits at once. A guest thread waits for one thing at a time.
 const MAX_WAITS: usize = 4096;
-/// After so long without anything ending, the reader may sleep between looks.
-const PATIENCE: Duration = Duration::from_micros(500);
+/// After so long without anything ending, the reader may sleep between looks: to be woken takes
+/// tens of microseconds on each side. (Natively a thread that waits spins all the time.)
+const PATIENCE: Duration = Duration::from_millis(2);
 const SHORTEST_SLEEP: Duration = Duration::from_micros(20);
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
@@ -239,7 +240,7 @@ impl Calls {
         if quiet < PATIENCE {
             Pending::Soon
         } else {
-            Pending::Within((quiet / 32).clamp(SHORTEST_SLEEP, LONGEST_SLEEP))
+            Pending::Within((quiet / 64).clamp(SHORTEST_SLEEP, LONGEST_SLEEP))
         }
     }
 
