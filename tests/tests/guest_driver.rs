@@ -1,0 +1,44 @@
+//! The guest's driver, asked from inside a guest: its own selftest in user-mode Linux (bad ioctls,
+//! forked children, other sessions' regions, limits, unbinding while sessions live).
+
+use std::path::Path;
+use std::process::Command;
+use virtio_cuda_tests::{A, Host, dist};
+
+fn selftest(args: &[&str]) {
+    let out = std::env::temp_dir().join(format!("vcuda-selftest-{}", std::process::id()));
+    std::fs::create_dir_all(&out).unwrap();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guest-driver/selftest");
+    let built =
+        Command::new("make").arg("-C").arg(folder).arg(format!("OUT={}", out.display())).output();
+    assert!(built.as_ref().is_ok_and(|make| make.status.success()), "{built:?}");
+    let host = Host::start(&[A]);
+    let dist = dist();
+    let output = Command::new(dist.join("bin/vcuda-run"))
+        .args(["--vmm", "uml", "--mem", "1G", "--timeout", "120", "--socket"])
+        .arg(host.socket(A))
+        .arg("--uml-kernel")
+        .arg(dist.join("uml/linux"))
+        .arg("--module")
+        .arg(dist.join("guest/virtio_cuda.ko"))
+        .arg("--")
+        .arg(out.join("selftest"))
+        .args(args)
+        .output()
+        .unwrap();
+    std::fs::remove_dir_all(&out).unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let wrong: Vec<&str> = text.lines().filter(|line| line.starts_with("not ok")).collect();
+    assert!(output.status.success() && wrong.is_empty(), "{wrong:#?}\n{output:?}\n{}", host.log());
+    assert!(text.contains("selftest: PASS"), "{text}");
+}
+
+#[test]
+fn the_driver_keeps_its_promises_to_programs() {
+    selftest(&[]);
+}
+
+#[test]
+fn the_driver_lets_go_of_the_device_while_sessions_live() {
+    selftest(&["unbind"]);
+}
