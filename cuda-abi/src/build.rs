@@ -88,6 +88,11 @@ impl Exports {
         self
     }
 
+    /// Whether a symbol was found.
+    pub fn has(&self, name: &str) -> bool {
+        self.defined.contains(name)
+    }
+
     fn scan_text(&mut self, text: &str) {
         for line in text.lines() {
             let code = line.split("//").next().unwrap_or_default();

@@ -1,5 +1,6 @@
-//! From `protocol/api.table` to the code of both sides.
+//! From `protocol/api.table` to the code of both sides, and the report of what they cover.
 
+mod coverage;
 mod guest;
 mod parse;
 mod protocol;
@@ -24,8 +25,11 @@ pub fn run(check: bool) -> Result<(), Box<dyn Error>> {
             worker::generate(&entries),
         ),
     ];
+    let mut files = vec![(root.join("docs/coverage.md"), coverage::generate(root)?)];
     for (path, code) in outputs {
-        let code = format(&code)?;
+        files.push((path, format(&code)?));
+    }
+    for (path, code) in files {
         if !check {
             std::fs::write(&path, code)?;
         } else if std::fs::read_to_string(&path).unwrap_or_default() != code {
