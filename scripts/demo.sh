@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
 # Shows a VM with a GPU: starts the broker and the device, boots a VM, runs CUDA programs in it.
 # usage: scripts/demo.sh DIST [START], from `make demo`
+#
+# The VM is QEMU where the processor can virtualise and KVM really boots a guest, else user-mode
+# Linux. VIRTIO_CUDA_DEMO_VMM=qemu or uml chooses; QEMU then runs without KVM if it must.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 dist=$(cd "${1:?usage: demo.sh DIST [START]}" && pwd)
@@ -53,21 +56,48 @@ done
 [ -S "$work/demo.sock" ] || fail "vcudad made no socket"
 driver=$(sed -n 's/.*driver=\([a-z]*\).*/\1/p' "$out/vcudad.log" | head -n 1)
 
-step 'booting a VM, and running CUDA programs in it'
-# What the guest runs; each result goes to a file that the guest's output carries.
-cat >"$work/guest.sh" <<SH
+# What the guest runs, from the folder of the programs.
+cat >"$work/guest.sh" <<'SH'
 set -e
-cd $dist/programs/static
 echo '--- uname'; uname -srm
 echo '--- deviceinfo'; ./deviceinfo
 echo '--- vectoradd'; ./vectoradd
-echo '--- mandelbrot'; ./mandelbrot $out/mandelbrot.ppm 640 480
+echo '--- mandelbrot'; ./mandelbrot "$PICTURE" 640 480
 echo '--- allocation past the quota'; ./deviceinfo alloc 2G | grep allocation
 SH
-"$dist/bin/vcuda-run" --verbose --vmm auto --socket "$work/demo.sock" \
-    --uml-kernel "$dist/uml/linux" --module "$dist/guest/virtio_cuda.ko" --mem 1G --cpus 2 \
-    --log "$out/vm.log" --env LD_LIBRARY_PATH="$dist/guest" -- /bin/sh "$work/guest.sh" \
-    2>"$out/vcuda-run.log" | tee "$out/guest.txt" | sed 's/^/demo:   /' || fail 'the guest failed'
+
+kind=${VIRTIO_CUDA_DEMO_VMM:-}
+if [ -z "$kind" ]; then
+    kind=uml
+    if [ -w /dev/kvm ] && grep -qwE 'vmx|svm' /proc/cpuinfo; then
+        step 'asking whether KVM really boots a guest'
+        "$here/images/qemu.sh"
+        "$here/images/kernel-debs.sh"
+        ! "$dist/bin/vcuda-run" --probe-kvm || kind=qemu
+    fi
+fi
+guest=(--verbose --socket "$work/demo.sock" --mem 1G --cpus 2 --timeout 300 --log "$out/vm.log")
+if [ "$kind" = qemu ]; then
+    step 'QEMU, and the driver for its guest'
+    "$here/images/qemu.sh"
+    "$here/images/kmod-build.sh" 7.2 "$here/guest-driver" "$here/target/kmod/7.2"
+    "$here/images/initramfs.sh" -o "$here/target/demo-initramfs.cpio"
+    guest+=(--vmm qemu --initrd "$here/target/demo-initramfs.cpio" --cwd /root/programs
+        --module "$here/target/kmod/7.2/virtio_cuda.ko" --libcuda "$dist/guest/libcuda.so.1"
+        --file "$work/guest.sh:/root/guest.sh" --fetch "/root/demo.ppm:$out/mandelbrot.ppm"
+        --env PICTURE=/root/demo.ppm)
+    for program in deviceinfo vectoradd mandelbrot; do
+        guest+=(--file "$dist/programs/static/$program:/root/programs/$program")
+    done
+    guest+=(-- /bin/sh /root/guest.sh)
+else
+    guest+=(--vmm uml --uml-kernel "$dist/uml/linux" --module "$dist/guest/virtio_cuda.ko"
+        --env LD_LIBRARY_PATH="$dist/guest" --env PICTURE="$out/mandelbrot.ppm"
+        --cwd "$dist/programs/static" -- /bin/sh "$work/guest.sh")
+fi
+step 'booting a VM, and running CUDA programs in it'
+"$dist/bin/vcuda-run" "${guest[@]}" 2>"$out/vcuda-run.log" | tee "$out/guest.txt" |
+    sed 's/^/demo:   /' || fail 'the guest failed'
 vmm=$(sed -n 's/.*vmm=\([a-z0-9-]*\).*/\1/p' "$out/vcuda-run.log" | head -n 1)
 
 step 'looking at what came out'
