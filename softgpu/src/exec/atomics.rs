@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-use super::alu::{f32_of, f64_of, from_f32, from_f64, ftz};
+use super::lanes::{f32_of, f64_of, from_f32, from_f64, ftz};
 use super::round::{self, BF16, F16, Mode, Small};
 use crate::ptx::ir::AtomicOp;
 

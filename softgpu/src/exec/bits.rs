@@ -1,36 +1,11 @@
 //! Operations on bits and bytes.
 
-use super::alu::{Part, f32_of};
+use super::alu::Part;
 use super::cvt;
+use super::lanes::{bin, f32_of, tern, un};
 use super::round::Mode;
-use crate::each_lane;
-use crate::ptx::ir::{BinFn, Lanes, TernFn, UnFn};
+use crate::ptx::ir::{BinFn, TernFn, UnFn};
 use crate::ptx::types::Ty;
-use crate::un;
-
-macro_rules! bin {
-    (|$a:ident, $b:ident| $e:expr) => {{
-        fn lanes(d: &mut Lanes, a: &Lanes, b: &Lanes, mask: u32) {
-            each_lane!(mask, i, {
-                let ($a, $b) = (a[i], b[i]);
-                d[i] = $e;
-            });
-        }
-        lanes as BinFn
-    }};
-}
-
-macro_rules! tern {
-    (|$a:ident, $b:ident, $c:ident| $e:expr) => {{
-        fn lanes(d: &mut Lanes, a: &Lanes, b: &Lanes, c: &Lanes, mask: u32) {
-            each_lane!(mask, i, {
-                let ($a, $b, $c) = (a[i], b[i], c[i]);
-                d[i] = $e;
-            });
-        }
-        lanes as TernFn
-    }};
-}
 
 /// Position of the leading bit that differs from the sign, or all ones.
 fn bfind(value: u64, signed: bool, bits: u32, shift: bool) -> u64 {

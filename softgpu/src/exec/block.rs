@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use super::atomics;
 use super::grid::Launch;
+use super::lanes::each_lane;
 use super::memory::{Fault, View};
 use super::warp::{Group, Turn, Warp};
-use crate::each_lane;
 use crate::ptx::ir::{
     Access, Address, Atomic, Lanes, Space, Volatile, WARP, WINDOW_LOCAL, WINDOW_PARAM,
     WINDOW_SHARED, WINDOW_SHIFT,

@@ -1,9 +1,9 @@
 //! Calls of functions: frames, and what is passed between them.
 
 use super::block::BlockState;
+use super::lanes::each_lane;
 use super::memory::Fault;
 use super::warp::{Frame, Group, Next, Warp};
-use crate::each_lane;
 use crate::ptx::ir::{Call, CallTarget, Op, Passed};
 use crate::ptx::lower::function_at;
 

@@ -1,9 +1,9 @@
 //! What the lanes of a warp, or the warps of a block, do together.
 
 use super::block::BlockState;
+use super::lanes::each_lane;
 use super::memory::Fault;
 use super::warp::{Group, Next, State, Warp};
-use crate::each_lane;
 use crate::ptx::ir::{Barrier, BarrierKind, Match, Op, ReduxOp, Shfl, ShflMode, Vote, VoteKind};
 
 impl Warp {

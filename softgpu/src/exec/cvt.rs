@@ -1,10 +1,9 @@
 //! Conversions between types.
 
-use super::alu::{f32_of, f64_of, from_f32, ftz, sat_f32};
+use super::lanes::{f32_of, f64_of, from_f32, ftz, sat_f32, un};
 use super::round::{self, BF16, F16, Mode};
 use crate::ptx::ir::UnFn;
 use crate::ptx::types::Ty;
-use crate::un;
 
 /// A conversion.
 #[derive(Debug, Clone, Copy)]

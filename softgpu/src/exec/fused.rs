@@ -1,7 +1,6 @@
 //! Fused multiply-add with the processor's own instruction; without it, it is a call for each lane.
 
-use super::alu::{f32_of, f64_of, from_f32, from_f64};
-use crate::each_lane;
+use super::lanes::{each_lane, f32_of, f64_of, from_f32, from_f64};
 use crate::ptx::ir::Lanes;
 
 /// Whether the processor has the instruction.

@@ -5,8 +5,8 @@
 //! others steps back, so that a lane may wait for another of its warp.
 
 use super::block::BlockState;
+use super::lanes::each_lane;
 use super::memory::Fault;
-use crate::each_lane;
 use crate::ptx::ir::{BoolOp, Fixed, Guard, Inst, Lanes, Op, PredArg, WARP};
 
 /// Instructions that a group runs before others get their turn.

@@ -2,9 +2,11 @@
 
 use super::Lower;
 use super::function::{FALSE, FunctionState, Reg, TRUE};
-use crate::exec::alu::{self, Float, Part};
+use crate::exec::alu::{self, Part};
 use crate::exec::bits;
+use crate::exec::compare;
 use crate::exec::cvt::Cvt;
+use crate::exec::float::{self, Float};
 use crate::exec::round::Mode;
 use crate::ptx::ir::{BinFn, BoolOp, Carry, Op, Pred, PredArg, SetReg, Setp, Slot, TernFn, UnFn};
 use crate::ptx::token::{Arg, RawInst};
@@ -22,7 +24,7 @@ fn mode(inst: &RawInst) -> Mode {
     Mode::Nearest
 }
 
-fn float(inst: &RawInst) -> Float {
+fn variant(inst: &RawInst) -> Float {
     Float {
         mode: mode(inst),
         ftz: inst.has("ftz"),
@@ -154,7 +156,7 @@ impl Lower<'_> {
                 self.carry(f, inst, false, op == "madc", t, [d, product, c])
             }
             "add" | "sub" | "mul" | "div" | "min" | "max" | "copysign" if t.float() => {
-                let function = alu::float_bin(op, t, float(inst))?;
+                let function = float::binary(op, t, variant(inst))?;
                 if inst.args.len() == 4 && matches!(op, "min" | "max") {
                     let (d, [a, b, c]) = self.args(f, inst, [t, t, t])?;
                     let first = f.temp()?;
@@ -168,8 +170,8 @@ impl Lower<'_> {
                 let part = self.part(inst)?;
                 self.bin(f, inst, [t, t], alu::mul_int(part, t)?)
             }
-            "mad" if t.float() => self.tern(f, inst, [t, t, t], alu::fma(t, float(inst))?),
-            "fma" => self.tern(f, inst, [t, t, t], alu::fma(t, float(inst))?),
+            "mad" if t.float() => self.tern(f, inst, [t, t, t], float::fma(t, variant(inst))?),
+            "fma" => self.tern(f, inst, [t, t, t], float::fma(t, variant(inst))?),
             "mad" => self.mad(f, inst, t),
             "mul24" => self.bin(f, inst, [t, t], alu::mul24(inst.has("hi"), t)?),
             "mad24" => {
@@ -198,7 +200,7 @@ impl Lower<'_> {
             "shl" | "shr" => self.bin(f, inst, [t, Ty::U32], alu::int_bin(op, t, false)?),
             "neg" | "abs" => self.un(f, inst, t, alu::neg_abs(op, t, inst.has("ftz"))?),
             "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" => {
-                self.un(f, inst, t, alu::float_un(op, t, float(inst), inst.has("approx"))?)
+                self.un(f, inst, t, float::unary(op, t, variant(inst), inst.has("approx"))?)
             }
             "not" | "cnot" | "popc" | "clz" | "brev" | "bfind" => {
                 self.un(f, inst, t, bits::unary(op, t, inst.has("shiftamt"))?)
@@ -218,7 +220,7 @@ impl Lower<'_> {
             "setp" => self.setp(f, inst, t),
             "set" => self.set(f, inst, t),
             "testp" => {
-                let function = alu::testp(inst.mods.first()?, t)?;
+                let function = compare::testp(inst.mods.first()?, t)?;
                 let p = self.pred_dst(f, inst.args.first()?)?;
                 let a = self.src(f, inst.args.get(1)?, t)?;
                 let setp = Setp { f: function, p, q: None, a, b: a, combine: None };
@@ -418,7 +420,7 @@ impl Lower<'_> {
     }
 
     fn setp(&mut self, f: &mut FunctionState, inst: &RawInst, t: Ty) -> Option<()> {
-        let function = alu::compare(inst.mods.first()?, t, inst.has("ftz"))?;
+        let function = compare::compare(inst.mods.first()?, t, inst.has("ftz"))?;
         let (p, q) = self.pred_pair(f, inst.args.first()?)?;
         let (a, b) = (self.src(f, inst.args.get(1)?, t)?, self.src(f, inst.args.get(2)?, t)?);
         let combine = match inst.args.get(3) {
@@ -430,7 +432,7 @@ impl Lower<'_> {
     }
 
     fn set(&mut self, f: &mut FunctionState, inst: &RawInst, t: Ty) -> Option<()> {
-        let function = alu::compare(inst.mods.first()?, t, inst.has("ftz"))?;
+        let function = compare::compare(inst.mods.first()?, t, inst.has("ftz"))?;
         let types: Vec<Ty> = inst.mods.iter().filter_map(|m| Ty::parse(m)).collect();
         let ones = match types.first()? {
             Ty::U32 | Ty::S32 => 0xffff_ffff,
