@@ -274,23 +274,3 @@ fn when_the_session_ends_everything_says_so() {
     assert_eq!(session.post(&VcudaNop {}), Err(CuError::DEVICE_UNAVAILABLE));
     assert_eq!(session.call(&VcudaPing {}), Err(CuError::DEVICE_UNAVAILABLE));
 }
-
-/// `cargo test --release -p guest-libcuda -- --ignored --nocapture costs`
-#[test]
-#[ignore = "a measurement"]
-fn costs_of_a_posted_and_of_a_waited_call() {
-    let fixture = Fixture::new(Duration::from_millis(1), allocator());
-    let session = &fixture.session;
-    session.call(&VcudaPing {}).unwrap();
-    let mut best = [f64::MAX; 2];
-    for _ in 0..50 {
-        let began = Instant::now();
-        (0..1000).for_each(|_| session.post(&VcudaNop {}).unwrap());
-        best[0] = best[0].min(began.elapsed().as_secs_f64() * 1e6 / 1000.0);
-        session.call(&VcudaPing {}).unwrap();
-        let began = Instant::now();
-        (0..200).for_each(|_| session.call(&VcudaPing {}).unwrap());
-        best[1] = best[1].min(began.elapsed().as_secs_f64() * 1e6 / 200.0);
-    }
-    println!("posted {:.3} us, waited {:.3} us", best[0], best[1]);
-}

@@ -57,7 +57,7 @@ fn ioctl<T: Plain>(
         let source = std::io::Error::last_os_error();
         match source.raw_os_error() {
             Some(libc::EINTR) => continue,
-            // The device stops its queues for a moment (VIRTIO_CUDA_ERR_BUSY).
+            // Too much is under way for this session (VIRTIO_CUDA_ERR_BUSY).
             Some(libc::EAGAIN) if tries < BUSY_TRIES => {
                 tries += 1;
                 std::thread::sleep(Duration::from_millis(1));
