@@ -82,7 +82,7 @@ pub const ERR_NO_WORKER: u32 = 5;
 pub const ERR_UNSUPPORTED: u32 = 6;
 /// the host could not map the pages.
 pub const ERR_MEMORY: u32 = 7;
-/// the queue stops; ask again later.
+/// too much is under way for the session; ask again later.
 pub const ERR_BUSY: u32 = 8;
 /// Begins every message on the control and the command queue.
 #[repr(C)]
@@ -302,7 +302,7 @@ unsafe impl Plain for Cmd {}
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// The guest writes 0; the worker writes 1, last.
+    /// The guest writes 0; the worker, last, 1, or 3 when kernels have printed.
     pub state: u32,
     /// CUresult.
     pub result: u32,

@@ -94,6 +94,10 @@ fn rubbish_on_the_queues_is_refused_and_harms_nobody() {
     wait_for("their return", || guest.answer_of(0, 3).is_some());
     let status = Resp::from_bytes(&guest.read(FREE, 8)).unwrap().status;
     assert_eq!(status, uapi::ERR_INVALID);
+    // A request without room for its answer is not carried out.
+    let head = guest.send(0, &create(2), 4);
+    assert_eq!(guest.wait(0, head), b"");
+    assert_eq!(guest.doorbell(2), uapi::ERR_NO_SESSION);
     let mut ring = guest.attach_ring(1, FREE);
     assert_eq!(ring.call(&mut guest, NO_CALL).result, CUDA_ERROR_NOT_SUPPORTED);
 }

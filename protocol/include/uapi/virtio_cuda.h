@@ -62,7 +62,7 @@ struct virtio_cuda_config {
 #define VIRTIO_CUDA_ERR_NO_WORKER 5 /* the host could not start a worker */
 #define VIRTIO_CUDA_ERR_UNSUPPORTED 6 /* not among the capabilities */
 #define VIRTIO_CUDA_ERR_MEMORY 7 /* the host could not map the pages */
-#define VIRTIO_CUDA_ERR_BUSY 8 /* the queue stops; ask again later */
+#define VIRTIO_CUDA_ERR_BUSY 8 /* too much is under way; ask again later */
 
 /* Begins every message on the control and the command queue. */
 struct virtio_cuda_hdr {
@@ -189,7 +189,7 @@ struct virtio_cuda_cmd {
 };
 
 struct virtio_cuda_reply {
-	__le32 state; /* the guest writes 0; the worker writes 1, last */
+	__le32 state; /* guest: 0; worker, last: 1, or 3 with output to take */
 	__le32 result; /* CUresult */
 	__le32 len; /* bytes of answer after this structure */
 	__le32 posted_error; /* as in the ring's header, then taken */
@@ -213,7 +213,7 @@ struct virtio_cuda_reply {
  *   EDQUOT     a limit: of the device, of its pages (pinned_max), of sessions
  *   ENOMEM     no memory, or too scattered for the device to take it
  *   EINTR      a signal; SIGKILL only, for all but WAIT
- *   EAGAIN     the device is being stopped: try again later
+ *   EAGAIN     too much is under way for the session: try again later
  *   EPROTO     the device answered something that makes no sense
  * START has EBUSY for a session that has started and EREMOTEIO for a host that
  * could not supply a worker; after EDQUOT, EREMOTEIO, EAGAIN and EINVAL it may

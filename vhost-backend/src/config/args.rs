@@ -18,12 +18,18 @@ pub struct VmArgs {
     /// Device memory that the VM may hold, such as 4G
     #[arg(long, value_name = "SIZE", default_value = "4G")]
     pub memory_max: Size,
-    /// Guest processes that may use the device at once
+    /// Guest processes that may use the device at once [default: 32]
     #[arg(long, value_name = "N")]
     pub sessions_max: Option<u32>,
-    /// Front ends that may be connected at once
+    /// Front ends that may be connected at once [default: 64]
     #[arg(long, value_name = "N")]
     pub connections_max: Option<u32>,
+    /// Guest memory that one session may attach [default: 1T]
+    #[arg(long, value_name = "SIZE")]
+    pub pinned_max: Option<Size>,
+    /// Bytes of one command on the command queue [default: 64M]
+    #[arg(long, value_name = "SIZE")]
+    pub plain_max: Option<Size>,
     /// Permissions of the socket [default: 0660]
     #[arg(long, value_name = "MODE")]
     pub socket_mode: Option<String>,
@@ -45,6 +51,9 @@ pub struct VmArgs {
     /// How long a worker spins before it sleeps, in microseconds [default: 50]
     #[arg(long, value_name = "US")]
     pub spin_us: Option<u32>,
+    /// Environment variables that a session may bring, with commas between [default: some of CUDA's]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub env_allow: Option<Vec<String>>,
 }
 
 /// What the workers run.
@@ -57,7 +66,7 @@ pub struct DriverArgs {
     #[arg(long)]
     pub allow_pageable_memory_access: bool,
     /// Workers that are kept ready for new sessions [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=256))]
     pub warm_workers: Option<u32>,
 }
 
@@ -71,11 +80,11 @@ impl VmArgs {
             memory: Memory { max: Some(self.memory_max), host_max: self.host_memory_max },
             sessions: Max { max: self.sessions_max },
             connections: Max { max: self.connections_max },
-            pinned: Max::default(),
-            plain: Max::default(),
+            pinned: Max { max: self.pinned_max },
+            plain: Max { max: self.plain_max },
             cpu: Max { max: self.cpu_max.clone() },
             pids: Max { max: self.pids_max },
-            env: Env::default(),
+            env: Env { allow: self.env_allow.clone() },
         };
         (self.name.clone(), self.socket_path.clone(), settings)
     }
