@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Writes docs/tested.md from what was seen: `make matrix` leaves target/matrix.md, and
-# tests/gpu/run.sh prints everything and leaves matrix.md in its --out folder.
+# tests/gpu/run.sh prints everything and leaves matrix.md in its --out
+# folder; there, too, softgpu is what the others are compared with.
 # usage: scripts/tested.sh LOCAL.md GPU.md GPU-OUTPUT.txt
 set -euo pipefail
 [ $# -eq 3 ] || { echo "usage: tested.sh LOCAL.md GPU.md GPU-OUTPUT.txt" >&2; exit 2; }
@@ -14,13 +15,13 @@ cmp -s <(cut -d '|' -f 2,3 "$local_table") <(cut -d '|' -f 2,3 "$gpu_table") ||
     cat <<MD
 # What was tested, where, and when
 
-Every program checks its own results; every path must print the same as the first one of its group. A cell is the time that the whole process took, as seen once; it is no benchmark. Made by \`scripts/tested.sh\`.
+Every program checks its own results; every path must print the same as softgpu alone, bit for bit. A cell is the time that the whole process took, as seen once; it is no benchmark. Made by \`scripts/tested.sh\`.
 
 - softgpu, vhost-user, uml, qemu: \`make matrix\`, $(date -u +%F), commit $(git -C "$here" describe --always), two cores without a GPU. vhost-user is the device without a VM; uml a user-mode Linux guest through the kernel driver; qemu a Debian 13 guest (QEMU under TCG, kernel 6.12) on whose disk the guest package was installed with apt.
 - H200 native, vhost-user, uml, qemu: \`tests/gpu/run.sh\`, $seen. qemu is there for two programs: a kernel 7.2 with an initramfs, under TCG.
 
 MD
-    paste -d '|' <(sed 's/|$//' "$local_table") <(cut -d '|' -f 4- "$gpu_table") |
+    paste -d '|' <(sed 's/|$//' "$local_table") <(cut -d '|' -f 5- "$gpu_table") |
         sed -e '1s/| native | vhost-user | uml |/| H200 native | H200 vhost-user | H200 uml | H200 qemu |/' \
             -e '2s/$/---|/' |
         while IFS= read -r row; do

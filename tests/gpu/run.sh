@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Compares, on a Linux host with an NVIDIA driver of 570 or newer and no network: the CUDA
-# programs natively, through vhost-user without a VM, and in user-mode Linux; vector add and the
+# programs on softgpu, natively, through vhost-user without a VM, and in user-mode Linux; vector add and the
 # mandelbrot in QEMU too where its bundle was staged; then sudden ends and isolation.
 #
 #   tests/gpu/run.sh [--dist DIR] [--out DIR]
@@ -29,9 +29,9 @@ if ! driver=$(smi driver_version) || [ "${driver%%.*}" -lt 570 ]; then
 fi
 gpu=$(smi name)
 
-echo "== programs: native, vhost-user, user-mode Linux"
+echo "== programs: softgpu, native, vhost-user, user-mode Linux"
 "$dist/tests/matrix.sh" --dist "$dist" --driver auto --table "$out/matrix.md" --logs "$out" \
-    native vhost-user uml >"$out/matrix.log" 2>&1 || failed=1
+    softgpu native vhost-user uml >"$out/matrix.log" 2>&1 || failed=1
 tail -n 1 "$out/matrix.log"
 
 if [ -d "$dist/qemu" ]; then
