@@ -17,6 +17,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$here/lib.sh"
 dist=$here/../target/dist driver=softgpu table= logs= disk= paths=()
 while [ $# -gt 0 ]; do
     case $1 in
@@ -34,58 +35,32 @@ dist=$(cd "$dist" && pwd)
 mapfile -t programs <"$dist/programs/list"
 
 work=$(mktemp -d)
-device=
 cleanup() {
-    [ -z "$device" ] || kill "$device" 2>/dev/null || true
-    [ -z "$device" ] || wait "$device" 2>/dev/null || true
+    stop_device
     [ -z "$logs" ] || cp "$work"/*.log "$work"/*.txt "$logs/" 2>/dev/null || true
     rm -rf "$work"
 }
 trap cleanup EXIT
 
-# The device on a socket of its own, for one path.
-start_device() {
-    "$dist/bin/vhost-device-cuda" --socket-path "$work/socket" --driver-library "$driver" \
-        --memory-max 4G >>"$work/device.log" 2>&1 &
-    device=$!
-    for _ in $(seq 600); do
-        [ -S "$work/socket" ] && return
-        kill -0 "$device" 2>/dev/null || break
-        sleep 0.1
-    done
-    echo "matrix.sh: the device did not start:" >&2
-    tail -n 20 "$work/device.log" >&2
-    exit 1
-}
-
-stop_device() {
-    kill "$device" 2>/dev/null || true
-    wait "$device" 2>/dev/null || true
-    device=
-    rm -f "$work/socket"
-}
-
 run_path() {
-    local path=$1 args=(--keep "$work/$path")
+    local path=$1
+    local args=(--keep "$work/$path")
     [ "$path" = "${paths[0]}" ] || args+=(--compare "$work/${paths[0]}")
     export OUT=$dist/programs
     case $path in
         softgpu) LD_LIBRARY_PATH=$dist/bin/softgpu "$OUT/run.sh" "${args[@]}" "${programs[@]}" ;;
         native) "$OUT/run.sh" "${args[@]}" "${programs[@]}" ;;
         vhost-user)
-            start_device
             LD_LIBRARY_PATH=$dist/guest VIRTIO_CUDA_SOCKET=$work/socket \
                 "$OUT/run.sh" "${args[@]}" "${programs[@]}"
             ;;
         uml)
-            start_device
             "$dist/bin/vcuda-run" --vmm uml --socket "$work/socket" --uml-kernel "$dist/uml/linux" \
                 --module "$dist/guest/virtio_cuda.ko" --mem 2G --cpus 2 --log "$work/uml.log" \
                 --env LD_LIBRARY_PATH="$dist/guest" --env OUT="$OUT" -- \
                 "$OUT/run.sh" "${args[@]}" "${programs[@]}"
             ;;
         qemu)
-            start_device
             "$dist/bin/vcuda-run" --vmm qemu --accel tcg --disk "$disk" --socket "$work/socket" \
                 --mem 2G --cpus 2 --timeout 1800 --log "$work/qemu.log" \
                 --file "$OUT:/root/programs" --file "$work/${paths[0]}:/root/reference" \
@@ -98,8 +73,14 @@ run_path() {
 failed=0
 for path in "${paths[@]}"; do
     echo "matrix.sh: $path"
+    case $path in
+        vhost-user | uml | qemu)
+            start_device "$dist" "$work/socket" "$work/device.log" --driver-library "$driver" \
+                --memory-max 4G
+            ;;
+    esac
     run_path "$path" | tee "$work/$path.txt" || { failed=1; tail -n 5 "$work"/*.log 2>/dev/null || true; }
-    [ -z "$device" ] || stop_device
+    stop_device
 done
 
 # One row a program and variant, one column a path.

@@ -4,6 +4,7 @@
 # usage: endless.sh DIST OUT
 set -uo pipefail
 dist=$1 out=$2
+. "$dist/tests/lib.sh"
 used() { nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits | head -n 1; }
 total=$(nvidia-smi --query-gpu=memory.total --format=csv,noheader,nounits | head -n 1)
 hold=$((total * 10 / 14 < 102400 ? total * 10 / 14 : 102400))
@@ -33,10 +34,8 @@ measure() {
 native=$(measure env) || exit 1
 work=$(mktemp -d)
 chmod 755 "$work"
-"$dist/bin/vhost-device-cuda" --socket-path "$work/socket" --memory-max "$((total - 2048))M" \
-    --warm-workers 0 >"$out/endless-device.log" 2>&1 &
-device=$!
-trap 'kill $device; wait $device; rm -rf "$work"' EXIT
-for _ in $(seq 300); do [ -S "$work/socket" ] && break; sleep 0.1; done
+trap 'stop_device; rm -rf "$work"' EXIT
+start_device "$dist" "$work/socket" "$out/endless-device.log" --memory-max "$((total - 2048))M" \
+    --warm-workers 0 || exit 1
 through=$(measure env LD_LIBRARY_PATH="$dist/guest" VIRTIO_CUDA_SOCKET="$work/socket") || exit 1
 echo "kill -9 with $hold MiB held and an endless kernel: free after $native ms natively, $through ms through the device"

@@ -3,15 +3,14 @@
 # were staged by scripts/stage-gpu.sh. Prints a line for each.   usage: qemu.sh DIST OUT
 set -uo pipefail
 dist=$1 out=$2
+. "$dist/tests/lib.sh"
 work=$(mktemp -d)
 chmod 755 "$work"
-"$dist/bin/vhost-device-cuda" --socket-path "$work/socket" --driver-library auto \
-    --memory-max 4G >"$out/qemu-device.log" 2>&1 &
-device=$!
-trap 'kill $device; wait $device; rm -rf "$work"' EXIT
+trap 'stop_device; rm -rf "$work"' EXIT
+start_device "$dist" "$work/socket" "$out/qemu-device.log" --driver-library auto --memory-max 4G ||
+    exit 1
 mkdir "$work/qemu"
 tar -C "$work/qemu" -xzf "$dist/qemu/qemu.tar.gz" || exit 1
-for _ in $(seq 300); do [ -S "$work/socket" ] && break; sleep 0.1; done
 failed=0
 for name in vectoradd mandelbrot; do
     "$dist/programs/static/$name" >"$work/native" 2>/dev/null

@@ -11,6 +11,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
+. "$root/tests/lib.sh"
 dist=$root/target/dist library=auto logs='' accel=${VCUDA_ACCEL:-kvm}
 least_ch=52
 usage() {
@@ -44,9 +45,8 @@ program=$dist/programs/static/vectoradd
 
 work=$(mktemp -d)
 chmod 755 "$work"
-device=''
 cleanup() {
-    [ -z "$device" ] || stop_device
+    stop_device
     rm -rf "$work"
 }
 trap cleanup EXIT
@@ -63,23 +63,10 @@ verdict() { # NAME STATUS TEXT
     say "$1: $2${3:+ ($3)}"
 }
 
-start_device() {
-    "$dist/bin/vhost-device-cuda" --socket-path "$work/socket" --driver-library "$library" \
-        --memory-max 1G >"$logs/$1-device.log" 2>&1 &
-    device=$!
-    for _ in $(seq 600); do
-        [ ! -S "$work/socket" ] || return 0
-        kill -0 "$device" 2>/dev/null || break
-        sleep 0.1
-    done
-    tail -n 5 "$logs/$1-device.log" >&2
-    say "the device did not start" >&2
-    exit 1
-}
-stop_device() {
-    kill "$device" 2>/dev/null || true
-    wait "$device" 2>/dev/null || true
-    device=''
+start_for() { # NAME
+    : >"$logs/$1-device.log"
+    start_device "$dist" "$work/socket" "$logs/$1-device.log" --driver-library "$library" \
+        --memory-max 1G
 }
 
 qemu=$("$root/images/qemu.sh" --print) ||
@@ -94,7 +81,7 @@ qemu_test() {
         verdict "$name" MISSING "$no_kvm"
         return
     fi
-    start_device "$name"
+    start_for "$name"
     if "${run[@]}" --accel "$accel" --socket "$work/socket" --module "$module" \
         --libcuda "$dist/guest/libcuda.so.1" --mem 1G --timeout 180 --log "$logs/$name.log" \
         --verbose -- "$program" >"$logs/$name.out" 2>&1 && grep -q 'vectoradd: PASS' "$logs/$name.out"; then
@@ -124,7 +111,7 @@ cloud_hypervisor_test() {
     fi
     "$root/images/initramfs.sh" -o "$work/initramfs.cpio" -k "$series" -m "$module" \
         -f "$dist/guest/libcuda.so.1:/usr/lib/" -f "$program:/root/vectoradd" -c /root/vectoradd
-    start_device "$name"
+    start_for "$name"
     # Exactly what the documentation tells people to type.
     line=$("$dist/bin/vcuda-run" --vmm cloud-hypervisor --print --socket "$work/socket" \
         --kernel "$kernel" --initrd "$work/initramfs.cpio" --mem 1G |

@@ -4,6 +4,7 @@
 #   tests/performance/run.sh [--dist DIR] [--driver LIBRARY]
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$here/../lib.sh"
 dist=$here/../../target/dist driver=softgpu
 while [ $# -gt 0 ]; do
     case $1 in
@@ -15,11 +16,9 @@ done
 dist=$(cd "$dist" && pwd)
 work=$(mktemp -d)
 chmod 755 "$work"
-"$dist/bin/vhost-device-cuda" --socket-path "$work/socket" --driver-library "$driver" \
-    --memory-max 4G --spin-us 200 >"$work/log" 2>&1 &
-device=$!
-trap 'kill $device; wait $device; rm -rf "$work"' EXIT
-for _ in $(seq 300); do [ -S "$work/socket" ] && break; sleep 0.1; done
+trap 'stop_device; rm -rf "$work"' EXIT
+start_device "$dist" "$work/socket" "$work/log" --driver-library "$driver" --memory-max 4G \
+    --spin-us 200
 
 echo "-- directly"
 if [ "$driver" = softgpu ]; then
