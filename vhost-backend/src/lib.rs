@@ -1,4 +1,12 @@
-//! The host's side: device process, worker, broker.
+//! The host's side, for three programs (`src/bin/`).
+//!
+//! * [`broker`], in `vcudad`: starts and reaps processes, keeps each VM's account, the [`ledger`].
+//! * [`device`], in `vhost-device-cuda`: the vhost-user device of one VM. Requests of the guest are
+//!   parsed in `device/request.rs` and acted on in `device/machine.rs`, which does no I/O.
+//! * [`worker`], in `vhost-cuda-worker`: one session. `worker/reader.rs` takes commands from the
+//!   ring, `worker/calls/` carries them out with the driver library.
+//! * [`ipc`] is what they tell one another, [`config`] what the operator tells them, [`exit`] how
+//!   they end.
 
 pub mod broker;
 pub mod config;
