@@ -1,7 +1,7 @@
 //! Launches. Arguments are packed as the kernel's layout says and posted; what natively fails at
 //! once, such as a grid too large, fails here.
 
-use super::args::In;
+use super::args::{In, Out};
 use super::function::attribute;
 use super::stream::stream_id;
 use crate::context::{self, current};
@@ -11,7 +11,7 @@ use crate::handles::Handle;
 use crate::log::say;
 use crate::objects::Function;
 use crate::program::{bytes_at, copy_from};
-use protocol::calls::{VcudaLaunch, VcudaLaunchCooperative};
+use protocol::calls::{VcudaLaunch, VcudaLaunchCooperative, VcudaOccupancyClusters};
 use std::sync::Arc;
 
 const MAX_THREADS_PER_BLOCK: u32 = 0;
@@ -206,12 +206,8 @@ fn launch_cooperative(
     })
 }
 
-fn launch_ex(
-    config: In<Config>,
-    function: Handle,
-    arguments: (In<usize>, In<usize>),
-    null: usize,
-) -> CuResult {
+/// A configuration's shape, its stream, and its attributes as they travel.
+fn read_config(config: In<Config>) -> CuResult<(Shape, Handle, Vec<u8>)> {
     let config = config.get()?;
     if config.attribute_count > MAX_ATTRIBUTES {
         return Err(CuError::INVALID_VALUE);
@@ -231,7 +227,38 @@ fn launch_ex(
         wire.extend_from_slice(&attribute.value);
     }
     let shape = Shape { grid: config.grid, block: config.block, shared: config.shared };
-    launch(function, shape, (config.stream, null), arguments, &wire)
+    Ok((shape, config.stream, wire))
+}
+
+fn launch_ex(
+    config: In<Config>,
+    function: Handle,
+    arguments: (In<usize>, In<usize>),
+    null: usize,
+) -> CuResult {
+    let (shape, stream, attributes) = read_config(config)?;
+    launch(function, shape, (stream, null), arguments, &attributes)
+}
+
+/// Asks how many clusters of a launch fit the device, or how large one may be.
+fn clusters(question: u32, out: Out<i32>, function: Handle, config: In<Config>) -> CuResult {
+    out.check()?;
+    let driver = context::driver()?;
+    let function: Arc<Function> = driver.handles.get(function)?;
+    let (shape, _, attributes) = read_config(config)?;
+    let answer = driver.session.call(&VcudaOccupancyClusters {
+        question,
+        f: function.id,
+        grid_x: shape.grid[0],
+        grid_y: shape.grid[1],
+        grid_z: shape.grid[2],
+        block_x: shape.block[0],
+        block_y: shape.block[1],
+        block_z: shape.block[2],
+        shared_mem_bytes: shape.shared,
+        attributes: &attributes,
+    })?;
+    out.set(answer.clusters)
 }
 
 entries! {
@@ -258,6 +285,14 @@ entries! {
         config: In<Config>, function: Handle, parameters: In<usize>, extra: In<usize>,
     ) |null| {
         launch_ex(config, function, (parameters, extra), null)
+    }
+
+    fn cuOccupancyMaxActiveClusters(out: Out<i32>, function: Handle, config: In<Config>) {
+        clusters(0, out, function, config)
+    }
+
+    fn cuOccupancyMaxPotentialClusterSize(out: Out<i32>, function: Handle, config: In<Config>) {
+        clusters(1, out, function, config)
     }
 }
 

@@ -237,6 +237,13 @@ pub const ENTRIES: &[Entry] = &[
     },
     Entry { number: 92, name: "cuFuncLoad", waited: true, blocking: true, pending: false },
     Entry { number: 93, name: "cuFuncIsLoaded", waited: true, blocking: true, pending: false },
+    Entry {
+        number: 94,
+        name: "vcudaOccupancyClusters",
+        waited: true,
+        blocking: true,
+        pending: false,
+    },
     Entry { number: 100, name: "vcudaLaunch", waited: false, blocking: false, pending: false },
     Entry {
         number: 101,
@@ -2742,6 +2749,89 @@ impl Answer for CuFuncIsLoadedAnswer {
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
         let answer = Self { state: <u32>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+/// Call 94, `vcudaOccupancyClusters`.
+///
+/// question: 0 cuOccupancyMaxActiveClusters, 1 cuOccupancyMaxPotentialClusterSize; attributes as for
+/// a launch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaOccupancyClusters<'a> {
+    /// `question`.
+    pub question: u32,
+    /// Id of a func.
+    pub f: u64,
+    /// `gridX`.
+    pub grid_x: u32,
+    /// `gridY`.
+    pub grid_y: u32,
+    /// `gridZ`.
+    pub grid_z: u32,
+    /// `blockX`.
+    pub block_x: u32,
+    /// `blockY`.
+    pub block_y: u32,
+    /// `blockZ`.
+    pub block_z: u32,
+    /// `sharedMemBytes`.
+    pub shared_mem_bytes: u32,
+    /// A byte string.
+    pub attributes: &'a [u8],
+}
+impl<'a> Call<'a> for VcudaOccupancyClusters<'a> {
+    const OPCODE: u32 = 94;
+    const NAME: &'static str = "vcudaOccupancyClusters";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = VcudaOccupancyClustersAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.question.to_word());
+        writer.word(self.f.to_word());
+        writer.word(self.grid_x.to_word());
+        writer.word(self.grid_y.to_word());
+        writer.word(self.grid_z.to_word());
+        writer.word(self.block_x.to_word());
+        writer.word(self.block_y.to_word());
+        writer.word(self.block_z.to_word());
+        writer.word(self.shared_mem_bytes.to_word());
+        writer.bytes(self.attributes);
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            question: <u32>::from_word(reader.word()?)?,
+            f: <u64>::from_word(reader.word()?)?,
+            grid_x: <u32>::from_word(reader.word()?)?,
+            grid_y: <u32>::from_word(reader.word()?)?,
+            grid_z: <u32>::from_word(reader.word()?)?,
+            block_x: <u32>::from_word(reader.word()?)?,
+            block_y: <u32>::from_word(reader.word()?)?,
+            block_z: <u32>::from_word(reader.word()?)?,
+            shared_mem_bytes: <u32>::from_word(reader.word()?)?,
+            attributes: reader.bytes()?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// What `vcudaOccupancyClusters` brings back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaOccupancyClustersAnswer {
+    /// `clusters`.
+    pub clusters: i32,
+}
+impl Answer for VcudaOccupancyClustersAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.clusters.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self { clusters: <i32>::from_word(reader.word()?)? };
         reader.finish()?;
         Ok(answer)
     }

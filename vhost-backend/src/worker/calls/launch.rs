@@ -143,6 +143,39 @@ impl Cx<'_> {
         })
     }
 
+    pub(super) fn vcuda_occupancy_clusters(
+        &self,
+        call: api::VcudaOccupancyClusters<'_>,
+    ) -> CuResult<api::VcudaOccupancyClustersAnswer> {
+        self.enter()?;
+        let function = self.func(call.f)?;
+        let mut attributes = attributes(call.attributes, |addr, len| self.check(addr, len))?;
+        let config = LaunchConfig {
+            dims: [call.grid_x, call.grid_y, call.grid_z, call.block_x, call.block_y, call.block_z],
+            shared_mem_bytes: call.shared_mem_bytes,
+            stream: std::ptr::null_mut(),
+            attrs: attributes.as_mut_ptr(),
+            num_attrs: attributes.len() as u32,
+        };
+        let mut clusters = 0;
+        // SAFETY: a live function; the pointers are those of locals; the attributes hold no
+        // pointers.
+        unsafe {
+            match call.question {
+                0 => {
+                    self.driver().cuOccupancyMaxActiveClusters(&mut clusters, function, &config)?
+                }
+                1 => self.driver().cuOccupancyMaxPotentialClusterSize(
+                    &mut clusters,
+                    function,
+                    &config,
+                )?,
+                _ => return Err(CuError::INVALID_VALUE),
+            }
+        }
+        Ok(api::VcudaOccupancyClustersAnswer { clusters })
+    }
+
     fn launch(&self, f: u64, shape: &Shape, stream: CUstream, params: &[u8]) -> CuResult {
         let [gx, gy, gz, bx, by, bz] = shape.dims;
         with_parameters(self, f, params, |function, params, extra| {

@@ -184,6 +184,8 @@ entries! {
     fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks: *mut c_int, function: CUfunction, block_size: c_int, shared: usize, flags: c_uint);
     fn cuOccupancyAvailableDynamicSMemPerBlock(bytes: *mut usize, function: CUfunction, blocks: c_int, block_size: c_int);
     fn cuLaunchKernel(function: CUfunction, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint, block_x: c_uint, block_y: c_uint, block_z: c_uint, shared: c_uint, stream: CUstream, params: *mut *mut c_void, extra: *mut *mut c_void);
+    fn cuOccupancyMaxActiveClusters(clusters: *mut c_int, function: CUfunction, config: *const LaunchConfig);
+    fn cuOccupancyMaxPotentialClusterSize(size: *mut c_int, function: CUfunction, config: *const LaunchConfig);
     fn cuLaunchKernelEx(config: *const LaunchConfig, function: CUfunction, params: *mut *mut c_void, extra: *mut *mut c_void);
     fn cuLaunchCooperativeKernel(function: CUfunction, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint, block_x: c_uint, block_y: c_uint, block_z: c_uint, shared: c_uint, stream: CUstream, params: *mut *mut c_void);
 }

@@ -473,6 +473,12 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, reply: ReplyTo)
             api::CuFuncIsLoadedAnswer { state }.encode(out);
             Ok(())
         }),
+        // vcudaOccupancyClusters
+        94 => blocking(calls, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaOccupancyClusters>(args)?;
+            cx.vcuda_occupancy_clusters(call)?.encode(out);
+            Ok(())
+        }),
         // vcudaLaunch
         100 => inline(calls, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaLaunch>(args)?;
