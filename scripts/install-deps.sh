@@ -15,7 +15,7 @@ packages=(
     # CUDA's compiler comes from PyPI as wheels, into a virtual environment.
     python3 python3-venv python3-pip
     # Checks.
-    sparse file util-linux procps
+    sparse file util-linux mount procps
 )
 ensure_packages "${packages[@]}"
 
