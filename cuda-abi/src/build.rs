@@ -15,7 +15,7 @@
 //! pub(crate) fn unsupported(name: &'static str) -> CUresult { /* log once */ }
 //! ```
 //!
-//! The module then exports a stub for each symbol of [`symbols::ALL`](crate::symbols::ALL) that the
+//! The module then exports a stub for each symbol of [`symbols::ALL`] that the
 //! crate does not define (it calls `crate::unsupported` and returns its answer), and has
 //!
 //! ```text

@@ -13,7 +13,7 @@
 //!   records the error, if it is one, and writes no reply.
 //! - A bad opcode, handle or argument is answered with a CUresult; nothing that a guest puts into
 //!   a command's arguments may end the worker.
-//! - Guest memory is reached only through [`Regions`](super::region::Regions); whoever uses a
+//! - Guest memory is reached only through [`Regions`]; whoever uses a
 //!   region's pages holds its `Arc`, and the pages stay mapped until the last one is dropped.
 
 use std::sync::Arc;
