@@ -29,7 +29,6 @@ fn the_quota_is_the_vms_and_not_the_processs() {
     let (free, _) = host.memory(A);
     let (mut first, _) = host.spawn(A, "spin", &["hold=1024", "idle", "3"]);
     let with_first = host.memory(A).0;
-    // The process's context counts too, where the driver says what it takes.
     assert!(with_first + 1024 <= free, "{with_first} of {free}");
     assert!(allocation(&host, A, &format!("{}M", with_first + 2)).contains("refused"));
     assert!(first.wait().unwrap().success());
