@@ -52,7 +52,8 @@ impl Cx<'_> {
                 Real(context)
             }
         };
-        let context = Context { real, device: call.dev, primary: true, legacy_used: false };
+        let context =
+            Context { real, device: call.dev, primary: true, legacy_used: false, ending: false };
         lock(&self.shared.tables).contexts.insert(call.ctx, context);
         Ok(())
     }
@@ -73,8 +74,13 @@ impl Cx<'_> {
         let mut context = std::ptr::null_mut();
         // SAFETY: the pointer is that of a local.
         unsafe { self.driver().cuCtxCreate(&mut context, call.flags & CONTEXT_FLAGS, call.dev)? };
-        let context =
-            Context { real: Real(context), device: call.dev, primary: false, legacy_used: false };
+        let context = Context {
+            real: Real(context),
+            device: call.dev,
+            primary: false,
+            legacy_used: false,
+            ending: false,
+        };
         lock(&self.shared.tables).contexts.insert(call.ctx, context);
         // The new context is current on this thread, which is not what was noted.
         self.shared.generation.fetch_add(1, Ordering::AcqRel);
@@ -83,14 +89,16 @@ impl Cx<'_> {
 
     /// Ends a context, after what was left to be freed in it.
     fn end_context(&self, id: u64) -> CuResult {
+        // From before the id is free on, so that nobody gets a primary context that is ending.
+        let mut primaries = lock(&self.shared.primaries);
         let context = lock(&self.shared.tables).forget_context(id)?;
         self.shared.generation.fetch_add(1, Ordering::AcqRel);
         let ended = if context.primary {
-            let mut primaries = lock(&self.shared.primaries);
             primaries[context.device as usize] = None;
             // SAFETY: the worker retained it once.
             unsafe { self.driver().cuDevicePrimaryCtxRelease(context.device) }
         } else {
+            drop(primaries);
             // SAFETY: the context was live, and nobody can name it any more.
             unsafe { self.driver().cuCtxDestroy(context.real.0) }
         };
@@ -176,15 +184,25 @@ impl Calls {
         is_meant: impl FnOnce(&Context) -> bool,
         reply: ReplyTo,
     ) {
-        if !lock(&self.shared.tables).contexts.get(id).is_ok_and(is_meant) {
-            reply.finish(CuError::INVALID_CONTEXT.0, &[]);
-            return;
+        self.shared.ending.fetch_add(1, Ordering::AcqRel);
+        {
+            let mut tables = lock(&self.shared.tables);
+            let found = tables.contexts.get(id).is_ok_and(|c| !c.ending && is_meant(c));
+            if !found || tables.begin_end_of_context(id).is_err() {
+                drop(tables);
+                self.shared.ending.fetch_sub(1, Ordering::AcqRel);
+                reply.finish(CuError::INVALID_CONTEXT.0, &[]);
+                return;
+            }
         }
+        // Nothing is queued there from now on, and so nothing is waited for that ends with it.
+        self.shared.generation.fetch_add(1, Ordering::AcqRel);
         self.forget_flight_of(id);
         let mut freeing = self.end_waits_of(id);
         freeing.extend(self.end_async_frees_of(id).into_iter().map(|freeing| (freeing, None)));
-        self.on_mirror(cx.thread, 0, reply, move |cx, reply| {
+        self.own_job(Some(cx.thread), 0, move |cx| {
             let ended = cx.end_context(id);
+            cx.shared.ending.fetch_sub(1, Ordering::AcqRel);
             for (freeing, waiting) in freeing {
                 if let Some(mapping) = cx.freed(freeing) {
                     cx.give_back(mapping);

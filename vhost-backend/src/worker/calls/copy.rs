@@ -10,6 +10,7 @@ use protocol::calls as api;
 use super::cx::Cx;
 use super::dispatch::number;
 use super::handles::Real;
+use super::host::Registration;
 use super::pending::Then;
 use super::{Calls, ReplyTo, Shared};
 use crate::worker::driver::{CuError, CuResult};
@@ -47,12 +48,17 @@ impl Arena {
         Ok(self.region.base().wrapping_add(self.start + offset))
     }
 
+    /// What must be unregistered before the pages go.
+    pub(super) fn registration(&self) -> Option<Registration> {
+        self.registered.map(|_| Registration::of_all(&self.region))
+    }
+
     fn register(&mut self, cx: &Cx<'_>) {
         let generation = self.shared.generation.load(Ordering::Acquire);
         if self.registered == Some(generation) {
             return;
         }
-        // SAFETY: the region's pages stay mapped until they are unregistered in `drop`.
+        // SAFETY: the region's pages stay mapped until they are unregistered: `Calls::detach`.
         let done = unsafe {
             let base = self.region.base().cast();
             cx.driver().cuMemHostRegister(base, self.region.len(), REGISTER_FLAGS)
@@ -66,20 +72,6 @@ impl Arena {
             );
         }
         self.registered = Some(generation);
-    }
-}
-
-impl Drop for Arena {
-    fn drop(&mut self) {
-        if self.registered.is_some() {
-            let (shared, region) = (self.shared.clone(), self.region.clone());
-            let _ = self.shared.session.mirrors.run(u32::MAX, move || {
-                // SAFETY: the pages are still mapped: `region` is dropped after the call. The
-                // registration may have ended with its context; that is an error to nobody.
-                let _ = unsafe { shared.driver.cuMemHostUnregister(region.base().cast()) };
-                drop(region);
-            });
-        }
     }
 }
 

@@ -115,6 +115,9 @@ impl<'a> Cx<'a> {
         let (real, device) = {
             let tables = lock(&self.shared.tables);
             let context = tables.contexts.get(self.ctx).map_err(|_| CuError::INVALID_CONTEXT)?;
+            if context.ending {
+                return Err(CuError::INVALID_CONTEXT);
+            }
             (context.real, context.device)
         };
         // SAFETY: the context was live a moment ago; a guest that destroys it at the same time

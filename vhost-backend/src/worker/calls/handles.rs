@@ -111,6 +111,8 @@ pub(super) struct Context {
     pub primary: bool,
     /// Something may have been queued in its legacy stream since that was last seen empty.
     pub legacy_used: bool,
+    /// Its end has begun: no call may use it.
+    pub ending: bool,
 }
 
 pub(super) struct Stream {
@@ -184,9 +186,11 @@ impl Tables {
         if function.is_kernel { Ok(function.real.0.cast()) } else { Err(CuError::INVALID_HANDLE) }
     }
 
-    /// Forgets all that ends with a context.
-    pub(super) fn forget_context(&mut self, ctx: u64) -> CuResult<Context> {
-        let context = self.contexts.remove(ctx).map_err(|_| CuError::INVALID_CONTEXT)?;
+    /// A context is about to end: forgets all that ends with it. Its id stays taken until
+    /// [`Tables::forget_context`].
+    pub(super) fn begin_end_of_context(&mut self, ctx: u64) -> CuResult {
+        let context = self.contexts.get_mut(ctx).map_err(|_| CuError::INVALID_CONTEXT)?;
+        context.ending = true;
         self.streams.remove_where(|stream| stream.ctx == ctx);
         self.events.remove_where(|event| event.ctx == ctx);
         self.modules.remove_where(|module| module.ctx == ctx);
@@ -196,7 +200,14 @@ impl Tables {
             Owner::Library { ctx: owner, .. } => owner == ctx && !function.is_kernel,
         });
         self.thread_streams.retain(|key, _| key.ctx != ctx);
-        Ok(context)
+        Ok(())
+    }
+
+    /// A context ends.
+    pub(super) fn forget_context(&mut self, ctx: u64) -> CuResult<Context> {
+        // What calls that were under way have made in it meanwhile ends with it, too.
+        self.begin_end_of_context(ctx)?;
+        self.contexts.remove(ctx).map_err(|_| CuError::INVALID_CONTEXT)
     }
 
     /// Forgets all that ends with a library.
@@ -241,9 +252,10 @@ mod tests {
         let mut tables = Tables::default();
         for ctx in [1, 2] {
             let real = Real(std::ptr::null_mut());
-            tables
-                .contexts
-                .insert(ctx, Context { real, device: 0, primary: true, legacy_used: false });
+            tables.contexts.insert(
+                ctx,
+                Context { real, device: 0, primary: true, legacy_used: false, ending: false },
+            );
             let real = Real(std::ptr::null_mut());
             tables.streams.insert(10 + ctx, Stream { real, ctx, used: false, blocking: true });
         }

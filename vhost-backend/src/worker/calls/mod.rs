@@ -111,6 +111,7 @@ impl Engine for Warm {
             registered: Mutex::default(),
             prints: AtomicBool::new(false),
             flight_due: Default::default(),
+            ending: AtomicUsize::new(0),
             giving_back: AtomicUsize::new(0),
         });
         Ok(Box::new(Calls {
@@ -144,6 +145,8 @@ struct Shared {
     /// Kernels may print: whoever waits for them is told what they have printed.
     prints: AtomicBool,
     flight_due: flight::FlightDue,
+    /// Contexts whose end has begun and that the driver has not ended yet.
+    ending: AtomicUsize,
     /// Mappings that are on their way back to the driver and the account.
     giving_back: AtomicUsize,
 }
@@ -166,9 +169,19 @@ impl Calls {
         let done = self.shared.session.mirrors.run(thread, move || {
             job(&Cx { shared: &shared, thread, ctx });
         });
+        // At debug: a guest can have it said as often as it likes.
         if let Err(error) = done {
-            tracing::warn!(session = self.shared.session.label, "{error}");
+            tracing::debug!(session = self.shared.session.label, "{error}");
         }
+    }
+
+    /// As `job`, for one that must not be left undone: without a guest thread, or with one, it
+    /// does not run there if the guest has too many.
+    fn own_job(&self, thread: Option<u32>, ctx: u64, job: impl FnOnce(&Cx<'_>) + Send + 'static) {
+        let shared = self.shared.clone();
+        self.shared.session.mirrors.run_always(thread, move || {
+            job(&Cx { shared: &shared, thread: thread.unwrap_or(u32::MAX), ctx });
+        });
     }
 
     /// As `job`, for one that answers a command.
@@ -207,10 +220,11 @@ impl Executor for Calls {
     }
 
     fn region_detaching(&mut self, region: Arc<Region>) {
-        if region.kind() == RegionKind::Ring {
-            self.arena = None;
-        }
-        self.detach(region);
+        let arena = match region.kind() {
+            RegionKind::Ring => self.arena.take().and_then(|arena| arena.registration()),
+            _ => None,
+        };
+        self.detach(region, arena);
     }
 }
 

@@ -401,6 +401,89 @@ fn copies_go_through_the_arena_and_between_registered_memory() {
     });
 }
 
+/// Keeps mirrors of guest threads busy until the sender is dropped.
+fn keep_busy(bench: &Bench, threads: std::ops::Range<u32>) -> std::sync::mpsc::Sender<()> {
+    let (go, until) = std::sync::mpsc::channel();
+    let until = Arc::new(Mutex::new(until));
+    for thread in threads {
+        let until = until.clone();
+        let wait = move || until.lock().unwrap().recv().unwrap_or_default();
+        bench.session.mirrors.run(thread, wait).unwrap();
+    }
+    go
+}
+
+#[test]
+fn memory_stays_mapped_until_the_gpu_has_let_go_of_it() {
+    alone("memory_stays_mapped_until_the_gpu_has_let_go_of_it", |mut bench| {
+        let (vaddr, len) = (0x3000_0020_0000, 1 << 20);
+        let register = VcudaHostRegister { vaddr, len, flags: 0 };
+        let region = |bench: &mut Bench, id| {
+            bench.attach_pinned(id, vaddr, len as u64);
+            assert_eq!(bench.good(&register).dptr, vaddr, "region {id}");
+        };
+        let detach = |bench: &mut Bench, id| {
+            let (told, unmapped) = std::sync::mpsc::channel();
+            let region = bench.session.regions.detach(id, move || told.send(()).unwrap()).unwrap();
+            bench.executor.region_detaching(region);
+            unmapped
+        };
+        let soon = std::time::Duration::from_secs(10);
+
+        // A thread that has no context takes it from the GPU all the same.
+        region(&mut bench, 2);
+        bench.ctx = 0;
+        bench.good(&VcudaHostUnregister { vaddr });
+        bench.ctx = 77;
+        bench.good(&register);
+        detach(&mut bench, 2).recv_timeout(soon).unwrap();
+
+        // However busy the guest keeps its threads.
+        region(&mut bench, 3);
+        let go = keep_busy(&bench, 100..100 + crate::worker::mirror::MAX_MIRRORS as u32 - 1);
+        let last = keep_busy(&bench, 5..6);
+        detach(&mut bench, 3).recv_timeout(soon).unwrap();
+        drop((go, last));
+        region(&mut bench, 4);
+
+        // And not before a context has ended, if that is how the GPU lets go.
+        let go = keep_busy(&bench, 5..6);
+        let mut writer = Writer::new();
+        VcudaPrimaryCtxRelease { dev: 0, ctx: 77 }.encode(&mut writer);
+        bench.send(VcudaPrimaryCtxRelease::OPCODE, writer.as_bytes(), 0);
+        let unmapped = detach(&mut bench, 4);
+        assert!(unmapped.recv_timeout(std::time::Duration::from_millis(200)).is_err());
+        drop(go);
+        unmapped.recv_timeout(soon).unwrap();
+    });
+}
+
+#[test]
+fn a_context_whose_end_has_begun_is_used_no_more() {
+    alone("a_context_whose_end_has_begun_is_used_no_more", |mut bench| {
+        let stream = 9;
+        bench.post(&CuStreamCreateWithPriority { ph_stream: stream, flags: 1, priority: 0 });
+        assert_eq!(bench.posted_error(), 0);
+        let go = keep_busy(&bench, 5..6);
+        let mut writer = Writer::new();
+        VcudaPrimaryCtxRelease { dev: 0, ctx: 77 }.encode(&mut writer);
+        bench.send(VcudaPrimaryCtxRelease::OPCODE, writer.as_bytes(), 0);
+        let invalid = CuError::INVALID_CONTEXT.0;
+        assert_eq!(bench.call(&CuCtxSynchronize {}).0, invalid);
+        assert_eq!(bench.call(&CuStreamSynchronize { h_stream: stream }).0, invalid);
+        let again = VcudaPrimaryCtxRelease { dev: 0, ctx: 77 };
+        assert_eq!(bench.call(&again).0, invalid);
+        drop(go);
+        bench.ctx = 0;
+        let start = std::time::Instant::now();
+        while bench.call(&VcudaPrimaryCtxRetain { dev: 0, ctx: 77 }).0 != 0 {
+            assert!(start.elapsed().as_secs() < 10, "the context has not ended");
+        }
+        bench.ctx = 77;
+        bench.good(&CuCtxSynchronize {});
+    });
+}
+
 #[test]
 fn nothing_is_reached_that_the_session_does_not_have() {
     alone("nothing_is_reached_that_the_session_does_not_have", |mut bench| {

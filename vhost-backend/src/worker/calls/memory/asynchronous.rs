@@ -20,6 +20,9 @@ use crate::worker::executor::Pending;
 /// How long the reader may sleep while only frees are outstanding.
 const UNHURRIED: std::time::Duration = std::time::Duration::from_millis(1);
 
+/// Allocations that may wait for memory on its way back.
+const MAX_RETRIES: usize = 4096;
+
 struct AsyncFree {
     freeing: Freeing,
     stream: u64,
@@ -119,7 +122,8 @@ impl Calls {
     ) {
         match allocated {
             Ok(dptr) => reply.finish(0, &dptr.to_le_bytes()),
-            Err(CuError::OUT_OF_MEMORY) => {
+            // A guest thread waits for one allocation at a time.
+            Err(CuError::OUT_OF_MEMORY) if self.retries.list.len() < MAX_RETRIES => {
                 self.poll_async_frees();
                 let (thread, ctx) = (cx.thread, cx.ctx);
                 self.retries.list.push_back(Retry { bytes, thread, ctx, reply });
@@ -143,7 +147,7 @@ impl Calls {
         done: impl FnOnce() + Send + 'static,
     ) {
         self.shared.giving_back.fetch_add(1, Ordering::AcqRel);
-        self.job(thread, ctx, move |cx| {
+        self.own_job(Some(thread), ctx, move |cx| {
             cx.give_back(mapping);
             cx.shared.giving_back.fetch_sub(1, Ordering::AcqRel);
             cx.shared.session.waker.wake();
