@@ -152,7 +152,8 @@ impl Backend {
         match effect {
             Effect::Answer { chain, status, body } => state.queues.answer(chain, status, body),
             Effect::Start { request, session, pid, env } => {
-                state.queues.forget(session);
+                let State { queues, machine, .. } = &mut *state;
+                queues.begin(session, |id| machine.knows(id));
                 let start = DeviceToBroker::Start { request, session, pid, env };
                 self.link.tell(&start, &self.mailbox);
             }

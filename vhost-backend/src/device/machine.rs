@@ -305,7 +305,8 @@ impl Machine {
     /// A request of the command queue, whose chain has room for `room` bytes of answer.
     pub fn command(&mut self, chain: ChainId, bytes: &[u8], room: usize) {
         let number = self.number();
-        let max_in_flight = 2 * self.limits.max_plain as usize;
+        let max_plain = self.limits.max_plain;
+        let max_in_flight = 2 * max_plain as usize;
         match Submitted::parse(bytes, room, &self.limits) {
             Err(status) => self.answer(chain, status),
             Ok(Submitted::Doorbell { session }) => {
@@ -322,6 +323,8 @@ impl Machine {
                 let Some(session) = self.live(session) else {
                     return self.answer(chain, uapi::ERR_NO_SESSION);
                 };
+                // What a message of the worker can hold: a longer answer is refused there.
+                let room = room.min(max_plain);
                 let bytes = command.len() + room as usize;
                 if session.submitted > 0 && session.submitted + bytes > max_in_flight {
                     return self.answer(chain, uapi::ERR_BUSY);
@@ -477,6 +480,11 @@ impl Machine {
         self.end_all();
         self.epoch = None;
         self.hellos.clear();
+    }
+
+    /// Whether there is such a session, or its end has not been acknowledged.
+    pub fn knows(&self, session: u32) -> bool {
+        self.sessions.contains_key(&session)
     }
 
     /// The session of a worker, if its guest may still be told of it.

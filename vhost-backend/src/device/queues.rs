@@ -17,6 +17,9 @@ use crate::ipc::process::set_nonblocking;
 
 const EVENTS: usize = uapi::QUEUE_EVENT as usize;
 
+/// Event buffers without room for an event that are passed over at once.
+const MAX_SHORT: u32 = 1024;
+
 /// The rings as vhost-user-backend keeps them.
 pub(super) type Vring = VringRwLock<GuestMemoryAtomic<GuestMemoryMmap>>;
 
@@ -184,9 +187,10 @@ impl Queues {
         self.deliver();
     }
 
-    /// A session is gone, and with it what it had coming.
-    pub(super) fn forget(&mut self, session: u32) {
-        self.events.remove(&session);
+    /// A session begins under this id: what an earlier one had coming is gone, and so is what
+    /// those had that nobody knows any more.
+    pub(super) fn begin(&mut self, session: u32, known: impl Fn(u32) -> bool) {
+        self.events.retain(|id, _| *id != session && known(*id));
     }
 
     /// All sessions are gone.
@@ -208,12 +212,16 @@ impl Queues {
             self.events.values_mut().for_each(|waiting| waiting.mark = None);
         }
         let mut used = false;
+        // Buffers that are too short are passed over, though not for ever.
+        let mut short = 0;
         // A driver whose index never stands still does not keep this thread.
         for _ in 0..4 {
             let order = Ordering::Acquire;
             let Ok(avail) = ring.get_queue().avail_idx(&*memory, order) else { break };
             for (session, waiting) in &mut self.events {
-                while let Some((kind, value)) = waiting.due(avail.0) {
+                while short < MAX_SHORT
+                    && let Some((kind, value)) = waiting.due(avail.0)
+                {
                     let queue = ring.get_queue_mut();
                     let Some(chain) = queue.pop_descriptor_chain(memory.clone()) else { break };
                     self.queues[EVENTS].next = queue.next_avail();
@@ -226,6 +234,8 @@ impl Queues {
                     used |= ring.add_used(chain.head, written).is_ok();
                     if fits {
                         waiting.gone(kind, avail.0);
+                    } else {
+                        short += 1;
                     }
                 }
             }
@@ -280,4 +290,20 @@ fn want_kick_after(
         let _ = memory.store(avail.to_le(), GuestAddress(place), Ordering::Release);
     }
     fence(Ordering::SeqCst);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ended_sessions_had_coming_does_not_pile_up() {
+        let mut queues = Queues::new(GuestMemoryAtomic::new(GuestMemoryMmap::new()));
+        for session in 1..1000 {
+            queues.begin(session, |known| known == session);
+            queues.wake(session);
+            queues.ended(session, uapi::ENDED_WORKER);
+        }
+        assert_eq!(queues.events.len(), 1);
+    }
 }

@@ -230,6 +230,20 @@ fn commands_of_the_plain_way_are_answered_once_and_bounded() {
 }
 
 #[test]
+fn a_worker_is_not_told_of_more_room_than_its_message_may_have() {
+    let mut machine = with_session();
+    let cmd = Cmd { len: 32, reply_len: 1 << 30, ..Cmd::zeroed() };
+    let bytes = [hdr(uapi::CMD_SUBMIT, 5).as_bytes(), cmd.as_bytes()].concat();
+    machine.command(3, &bytes, 2 << 30);
+    let effects = machine.take_effects();
+    let [Effect::Tell { message: DeviceToWorker::Submit { room, .. }, .. }] = effects.as_slice()
+    else {
+        panic!("{effects:?}")
+    };
+    assert_eq!(*room, LIMITS.max_plain);
+}
+
+#[test]
 fn an_answer_that_is_longer_than_its_room_is_caught() {
     let mut machine = with_session();
     let cmd = Cmd { len: 32, reply_len: 16, ..Cmd::zeroed() };
