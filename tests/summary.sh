@@ -4,5 +4,5 @@ set -euo pipefail
 table=${1:?usage: summary.sh TABLE}
 passed=$(grep -o ' [0-9]* ms ' "$table" | wc -l)
 failed=$(grep -c 'FAIL' "$table" || true)
-echo "CUDA programs and paths: $passed passed, $failed failed"
+echo "matrix: $passed passed, $failed failed"
 [ "$failed" = 0 ]
