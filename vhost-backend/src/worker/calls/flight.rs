@@ -166,7 +166,8 @@ impl Calls {
         for (event, ctx) in flight.orphans.drain(..) {
             self.give_event(ctx, event);
         }
-        let crowded = flight.total >= LIMIT;
+        // As long as anything is kept back, or what many streams hold between them stays counted.
+        let crowded = self.backlog.full || flight.total >= LIMIT;
         for stream in flight.streams.values_mut() {
             let cx = Cx { shared: &shared, thread: 0, ctx: stream.ctx };
             if stream.since >= MARK

@@ -701,6 +701,42 @@ fn the_reader_is_not_stopped_by_a_full_stream() {
 }
 
 #[test]
+fn the_reader_goes_on_when_streams_that_held_few_commands_each_are_empty() {
+    let test = "the_reader_goes_on_when_streams_that_held_few_commands_each_are_empty";
+    alone(test, |mut bench| {
+        let f = bench.vector_add();
+        let a = bench.alloc(16);
+        for h_stream in 500..505 {
+            let ph_stream = h_stream;
+            bench.post(&CuStreamCreateWithPriority { ph_stream, flags: 1, priority: 0 });
+            bench.post(&VcudaHostFunc { h_stream, token: h_stream });
+        }
+        // As much as there is room for, and in no stream enough for a mark.
+        for h_stream in 500..504 {
+            for _ in 0..206 {
+                bench.launch(f, a, a, a, 1, h_stream);
+            }
+        }
+        for _ in 0..10 {
+            bench.launch(f, a, a, a, 1, 504);
+        }
+        // The small one empties first, and is looked at.
+        for _ in 500..505 {
+            bench.good(&VcudaHostFuncNext {});
+        }
+        bench.post(&VcudaHostFuncDone { token: 504 });
+        for _ in 0..100 {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            bench.executor.poll();
+        }
+        for token in 500..504 {
+            bench.post(&VcudaHostFuncDone { token });
+        }
+        bench.good(&CuCtxSynchronize {});
+    });
+}
+
+#[test]
 fn what_kernels_print_is_told_and_taken() {
     alone("what_kernels_print_is_told_and_taken", |mut bench| {
         let load = VcudaLibraryLoad {
