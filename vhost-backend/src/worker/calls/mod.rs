@@ -168,6 +168,8 @@ impl Calls {
         let shared = self.shared.clone();
         let done = self.shared.session.mirrors.run(thread, move || {
             job(&Cx { shared: &shared, thread, ctx });
+            // The driver may have written what kernels printed, and nobody may ever ask for it.
+            lock(&shared.output).waiting();
         });
         // At debug: a guest can have it said as often as it likes.
         if let Err(error) = done {

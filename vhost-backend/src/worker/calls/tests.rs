@@ -737,6 +737,23 @@ fn the_reader_goes_on_when_streams_that_held_few_commands_each_are_empty() {
 }
 
 #[test]
+fn what_kernels_print_does_not_pile_up_when_nobody_takes_it() {
+    use std::os::fd::{AsRawFd, BorrowedFd};
+    alone("what_kernels_print_does_not_pile_up_when_nobody_takes_it", |mut bench| {
+        // SAFETY: the standard output stays open.
+        let out = unsafe { BorrowedFd::borrow_raw(1) };
+        let mut file = std::fs::File::from(out.try_clone_to_owned().unwrap());
+        std::io::Write::write_all(&mut file, &vec![b'x'; 40 << 20]).unwrap();
+        bench.post(&VcudaHostUnregister { vaddr: 4096 });
+        let start = std::time::Instant::now();
+        let kept = || std::os::unix::fs::MetadataExt::blocks(&file.metadata().unwrap()) * 512;
+        while kept() > 17 << 20 {
+            assert!(start.elapsed().as_secs() < 10, "{} bytes of {}", kept(), out.as_raw_fd());
+        }
+    });
+}
+
+#[test]
 fn what_kernels_print_is_told_and_taken() {
     alone("what_kernels_print_is_told_and_taken", |mut bench| {
         let load = VcudaLibraryLoad {
