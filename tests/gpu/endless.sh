@@ -10,25 +10,33 @@ total=$(nvidia-smi --query-gpu=memory.total --format=csv,noheader,nounits | head
 hold=$((total * 10 / 14 < 102400 ? total * 10 / 14 : 102400))
 program=$dist/programs/static/spin
 
-# Starts the program, kills it, and prints the milliseconds until the memory is back.
+# Starts the program, kills it, and prints the milliseconds until NVML shows the memory as free.
 measure() {
-    local before at pid
+    local before at pid watcher when free=
     before=$(used)
     "$@" "$program" "hold=$hold" forever >"$out/spin.txt" 2>&1 &
     pid=$!
     for _ in $(seq 600); do grep -q ready "$out/spin.txt" && break; sleep 0.1; done
-    sleep 0.5
     if [ "$(used)" -lt $((before + hold)) ]; then
         echo "endless.sh: the program does not hold its memory: $(cat "$out/spin.txt")" >&2
         return 1
     fi
-    at=$(date +%s%N)
+    # One process that looks every 5 ms: starting nvidia-smi anew takes ten times as long.
+    nvidia-smi --query-gpu=timestamp,memory.used --format=csv,noheader,nounits -i 0 -lms 5 \
+        >"$out/watch.txt" &
+    watcher=$!
+    sleep 1
+    at=$(date +%s%3N)
     kill -9 "$pid"
-    while [ "$(used)" -gt $((before + 64)) ]; do
-        [ $((($(date +%s%N) - at) / 1000000)) -lt 60000 ] || { echo "endless.sh: not free after a minute" >&2; return 1; }
+    for _ in $(seq 60); do
+        sleep 1
+        when=$(awk -F ', ' -v most=$((before + 64)) '$2 <= most {print $1; exit}' "$out/watch.txt")
+        [ -z "$when" ] || { free=$(date -d "${when//\//-}" +%s%3N); break; }
     done
-    echo $((($(date +%s%N) - at) / 1000000))
-    wait "$pid" 2>/dev/null || true
+    kill "$watcher"
+    wait "$pid" "$watcher" 2>/dev/null || true
+    [ -n "$free" ] || { echo "endless.sh: not free after a minute" >&2; return 1; }
+    echo $((free - at))
 }
 
 work=$(mktemp -d)
@@ -36,7 +44,7 @@ chmod 755 "$work"
 trap 'stop_device; rm -rf "$work"' EXIT
 start_device "$dist" "$work/socket" "$out/endless-device.log" --memory-max "$((total - 2048))M" \
     --warm-workers 0 || exit 1
-# In turns, five of each: asking NVML takes some 50 ms, and the driver's own time varies.
+# In turns, five of each: the driver's own time varies.
 native=() through=()
 for _ in 1 2 3 4 5; do
     native+=("$(measure env)") || exit 1
