@@ -3,6 +3,8 @@
 //! An executor takes over its process (its standard output, the window, the driver), so each test
 //! runs in a process of its own: this test binary, started again for that one test.
 
+mod streams;
+
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -664,136 +666,6 @@ fn rubbish_is_answered() {
         let (result, answer) = bench.call(&load);
         assert_ne!(result, 0);
         assert!(!answer.error.is_empty(), "the JIT's log comes with the error");
-    });
-}
-
-#[test]
-fn the_reader_is_not_stopped_by_a_full_stream() {
-    alone("the_reader_is_not_stopped_by_a_full_stream", |mut bench| {
-        let f = bench.vector_add();
-        let a = bench.alloc(16);
-        for ph_stream in 500..504 {
-            bench.post(&CuStreamCreateWithPriority { ph_stream, flags: 1, priority: 0 });
-        }
-        bench.post(&VcudaHostFunc { h_stream: 500, token: 42 });
-        // More than a channel takes, all behind the host function, and large copies as well.
-        for i in 0..3000 {
-            bench.launch(f, a, a, a, 1, 500);
-            if i % 10 == 0 {
-                bench.post(&VcudaCopyIn { dst: a, data: &[i as u8; 16], h_stream: 500 });
-            }
-        }
-        assert_eq!(bench.good(&VcudaHostFuncNext {}).token, 42);
-        bench.post(&VcudaHostFuncDone { token: 42 });
-        bench.good(&CuStreamSynchronize { h_stream: 500 });
-        let last = bench.good(&VcudaCopyOut { src: a, len: 16, h_stream: 500 }).data;
-        // 9 launches doubled the first float after the last copy.
-        let expected = f32::from_le_bytes([2990_u32 as u8; 4]) * 512.0;
-        assert_eq!(last[..4], expected.to_le_bytes());
-        for i in 0..4000 {
-            bench.launch(f, a, a, a, 1, 500 + i % 4);
-        }
-        for h_stream in 500..504 {
-            bench.post(&CuStreamDestroyV2 { h_stream });
-        }
-        bench.good(&CuCtxSynchronize {});
-    });
-}
-
-#[test]
-fn the_reader_goes_on_when_streams_that_held_few_commands_each_are_empty() {
-    let test = "the_reader_goes_on_when_streams_that_held_few_commands_each_are_empty";
-    alone(test, |mut bench| {
-        let f = bench.vector_add();
-        let a = bench.alloc(16);
-        for h_stream in 500..505 {
-            let ph_stream = h_stream;
-            bench.post(&CuStreamCreateWithPriority { ph_stream, flags: 1, priority: 0 });
-            bench.post(&VcudaHostFunc { h_stream, token: h_stream });
-        }
-        // As much as there is room for, and in no stream enough for a mark.
-        for h_stream in 500..504 {
-            for _ in 0..206 {
-                bench.launch(f, a, a, a, 1, h_stream);
-            }
-        }
-        for _ in 0..10 {
-            bench.launch(f, a, a, a, 1, 504);
-        }
-        // The small one empties first, and is looked at.
-        for _ in 500..505 {
-            bench.good(&VcudaHostFuncNext {});
-        }
-        bench.post(&VcudaHostFuncDone { token: 504 });
-        for _ in 0..100 {
-            std::thread::sleep(std::time::Duration::from_millis(1));
-            bench.executor.poll();
-        }
-        for token in 500..504 {
-            bench.post(&VcudaHostFuncDone { token });
-        }
-        bench.good(&CuCtxSynchronize {});
-    });
-}
-
-#[test]
-fn what_kernels_print_does_not_pile_up_when_nobody_takes_it() {
-    use std::os::fd::{AsRawFd, BorrowedFd};
-    alone("what_kernels_print_does_not_pile_up_when_nobody_takes_it", |mut bench| {
-        // SAFETY: the standard output stays open.
-        let out = unsafe { BorrowedFd::borrow_raw(1) };
-        let mut file = std::fs::File::from(out.try_clone_to_owned().unwrap());
-        std::io::Write::write_all(&mut file, &vec![b'x'; 40 << 20]).unwrap();
-        bench.post(&VcudaHostUnregister { vaddr: 4096 });
-        let start = std::time::Instant::now();
-        let kept = || std::os::unix::fs::MetadataExt::blocks(&file.metadata().unwrap()) * 512;
-        while kept() > 17 << 20 {
-            assert!(start.elapsed().as_secs() < 10, "{} bytes of {}", kept(), out.as_raw_fd());
-        }
-    });
-}
-
-#[test]
-fn what_kernels_print_is_told_and_taken() {
-    alone("what_kernels_print_is_told_and_taken", |mut bench| {
-        let load = VcudaLibraryLoad {
-            library: 900,
-            blob: 0,
-            image: SAY,
-            options: &[],
-            library_options: &[],
-            log_max: 0,
-        };
-        bench.good(&load);
-        // As cudart does it: before there is a context.
-        let ctx = std::mem::take(&mut bench.ctx);
-        bench.good(&VcudaLibraryGetKernel { p_kernel: 901, library: 900, name: b"say" });
-        bench.ctx = ctx;
-        bench.post(&CuStreamCreateWithPriority { ph_stream: 500, flags: 1, priority: 0 });
-        for stream in [0, 500] {
-            assert_eq!(bench.good(&VcudaTakeOutput {}).text, b"");
-            bench.good(&CuStreamSynchronize { h_stream: stream });
-            assert_eq!(bench.state().load(Ordering::Relaxed), 1, "nothing was printed");
-            bench.launch(901, 0, 0, 0, 2, stream);
-            bench.good(&CuStreamSynchronize { h_stream: stream });
-            assert_eq!(bench.state().load(Ordering::Relaxed), 3, "stream {stream}");
-            let text = bench.good(&VcudaTakeOutput {}).text;
-            assert_eq!(text, b"hello\n".repeat(128), "stream {stream}");
-        }
-    });
-}
-
-#[test]
-fn a_stream_stops_for_a_host_function() {
-    alone("a_stream_stops_for_a_host_function", |mut bench| {
-        bench.post(&CuStreamCreateWithPriority { ph_stream: 500, flags: 1, priority: 0 });
-        bench.post(&VcudaHostFunc { h_stream: 500, token: 42 });
-        assert_eq!(bench.good(&VcudaHostFuncNext {}).token, 42);
-        assert_eq!(bench.call(&CuStreamQuery { h_stream: 500 }).0, CuError::NOT_READY.0);
-        bench.post(&VcudaHostFuncDone { token: 43 });
-        assert_eq!(bench.posted_error(), CuError::INVALID_VALUE.0);
-        bench.post(&VcudaHostFuncDone { token: 42 });
-        bench.good(&CuStreamSynchronize { h_stream: 500 });
     });
 }
 
