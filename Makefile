@@ -63,9 +63,9 @@ unit: deps programs
 matrix: build
 	$(SAY) 'QEMU, and a Debian disk with the guest package'
 	@images/qemu.sh
-	@images/disk.sh
+	@images/disk.sh --print >target/disk.path
 	$(SAY) 'CUDA programs: softgpu alone, vhost-user, user-mode Linux, QEMU under TCG'
-	@tests/matrix.sh --dist $(DIST) --disk "$$(images/disk.sh --print)" --table target/matrix.md \
+	@tests/matrix.sh --dist $(DIST) --disk "$$(cat target/disk.path)" --table target/matrix.md \
 		softgpu vhost-user uml qemu
 
 # Sudden ends, isolation, quotas, hostile guests.
