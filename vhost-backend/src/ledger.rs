@@ -1,25 +1,61 @@
-//! The account of device memory: one for each VM, kept by the broker. Pure: no clock, no I/O.
+//! The account of device memory: one for each VM and GPU, kept by the broker. Pure: no clock, no
+//! I/O.
 //!
 //! What a worker reserved counts against its VM until the worker releases it or is reaped. All
 //! sums are checked, so that no sequence of requests makes the account say less than the truth.
 
 use std::collections::HashMap;
 
-use crate::ipc::messages::WorkerId;
+use crate::ipc::messages::{Charge, WorkerId};
 
-/// A VM, by its place in the configuration.
-pub type VmId = usize;
+#[cfg(test)]
+mod tests;
 
-/// How a VM's account stands.
+/// A VM, by a number that is never used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct VmId(pub u64);
+
+/// A GPU, by its place among the host's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GpuId(pub u32);
+
+/// Bytes, by what they are for.
+pub type Kinds = [u64; Charge::ALL.len()];
+
+/// What a VM may hold on a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quota {
+    /// All its sessions together: memory.max. Bytes.
+    pub max: u64,
+    /// One session: memory.session_max. Bytes; `None`: no bound of its own.
+    pub session_max: Option<u64>,
+}
+
+/// How a VM's account on a GPU stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// What it may hold.
+    pub quota: Quota,
+    /// Bytes reserved. Above `quota.max` only if that was made less meanwhile.
+    pub used: u64,
+    /// The most that was ever reserved. Bytes.
+    pub peak: u64,
+    /// Requests that had no room.
+    pub rejected: u64,
+    /// `used`, by what it is for.
+    pub kinds: Kinds,
+}
+
+/// A GPU's account as a session is to see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// Bytes reserved.
+    /// Bytes of `max` that are taken.
     pub used: u64,
-    /// memory.max.
+    /// memory.max, or memory.session_max where that is less. Bytes.
     pub max: u64,
 }
 
-/// Why a request was not booked. Nothing has changed then.
+/// Why a request was not booked. Nothing has changed then but the count of refusals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LedgerError {
     /// memory.max has no room.
@@ -32,220 +68,195 @@ pub enum LedgerError {
         /// The limit.
         max: u64,
     },
+    /// memory.session_max has no room.
+    #[error("memory.session_max is {max} bytes, {used} are in use, {bytes} more were asked for")]
+    NoRoomInSession {
+        /// Asked for.
+        bytes: u64,
+        /// In use by the session.
+        used: u64,
+        /// The limit.
+        max: u64,
+    },
     /// A worker released more than it holds.
-    #[error("worker {worker} released {bytes} bytes and holds {held}")]
+    #[error("worker {worker} released {bytes} bytes of {} and holds {held}", kind.name())]
     NotHeld {
         /// The worker.
         worker: WorkerId,
+        /// What it was said to be for.
+        kind: Charge,
         /// Released.
         bytes: u64,
         /// Held.
         held: u64,
+    },
+    /// A worker named a GPU that it does not have.
+    #[error("worker {worker} has no device {device}")]
+    NoDevice {
+        /// The worker.
+        worker: WorkerId,
+        /// The ordinal.
+        device: u32,
     },
     /// No such worker has an account.
     #[error("worker {0} has no account")]
     NoWorker(WorkerId),
 }
 
+impl LedgerError {
+    /// Whether there was no room, which any worker may meet; else the worker broke the rules.
+    pub fn is_full(&self) -> bool {
+        matches!(self, Self::NoRoom { .. } | Self::NoRoomInSession { .. })
+    }
+}
+
 /// The accounts.
 #[derive(Debug, Default)]
 pub struct Ledger {
-    vms: Vec<Usage>,
-    workers: HashMap<WorkerId, Held>,
+    accounts: HashMap<(VmId, GpuId), Account>,
+    workers: HashMap<WorkerId, Worker>,
+}
+
+#[derive(Debug)]
+struct Worker {
+    vm: VmId,
+    /// By the worker's ordinal.
+    devices: Vec<Held>,
 }
 
 #[derive(Debug)]
 struct Held {
-    vm: VmId,
-    bytes: u64,
+    gpu: GpuId,
+    used: u64,
+    kinds: Kinds,
 }
 
 impl Ledger {
-    /// Opens a VM's account.
-    pub fn add_vm(&mut self, max: u64) -> VmId {
-        self.vms.push(Usage { used: 0, max });
-        self.vms.len() - 1
+    /// Opens a VM's account on a GPU, or changes what it may hold there: also to less than is in
+    /// use, and then nothing more is booked until enough was given back.
+    pub fn set(&mut self, vm: VmId, gpu: GpuId, quota: Quota) {
+        let empty = Account { quota, used: 0, peak: 0, rejected: 0, kinds: Kinds::default() };
+        self.accounts.entry((vm, gpu)).or_insert(empty).quota = quota;
     }
 
-    /// Opens a worker's account with a VM.
+    /// Closes a VM's accounts.
     ///
     /// # Panics
-    /// When the VM has none.
-    pub fn open(&mut self, worker: WorkerId, vm: VmId) {
-        assert!(vm < self.vms.len(), "the VM has an account");
-        self.workers.entry(worker).or_insert(Held { vm, bytes: 0 });
+    /// When a worker still has an account with the VM.
+    pub fn remove(&mut self, vm: VmId) {
+        assert!(!self.workers.values().any(|worker| worker.vm == vm), "its workers were reaped");
+        self.accounts.retain(|(of, _), _| *of != vm);
+    }
+
+    /// Opens a worker's accounts with a VM; `gpus` by the worker's ordinal.
+    ///
+    /// # Panics
+    /// When the VM has no account on one of them.
+    pub fn open(&mut self, worker: WorkerId, vm: VmId, gpus: &[GpuId]) {
+        let has = |gpu: &GpuId| self.accounts.contains_key(&(vm, *gpu));
+        assert!(gpus.iter().all(has), "the VM has an account on each of its GPUs");
+        self.workers.entry(worker).or_insert_with(|| {
+            let held = |&gpu| Held { gpu, used: 0, kinds: Kinds::default() };
+            Worker { vm, devices: gpus.iter().map(held).collect() }
+        });
+    }
+
+    fn held(
+        &mut self,
+        worker: WorkerId,
+        device: u32,
+    ) -> Result<(&mut Account, &mut Held), LedgerError> {
+        let Worker { vm, devices } =
+            self.workers.get_mut(&worker).ok_or(LedgerError::NoWorker(worker))?;
+        let no_device = LedgerError::NoDevice { worker, device };
+        let held = devices.get_mut(device as usize).ok_or(no_device)?;
+        let account = self.accounts.get_mut(&(*vm, held.gpu)).ok_or(no_device)?;
+        Ok((account, held))
     }
 
     /// Books `bytes` to a worker, or nothing.
-    pub fn reserve(&mut self, worker: WorkerId, bytes: u64) -> Result<(), LedgerError> {
-        let held = self.workers.get_mut(&worker).ok_or(LedgerError::NoWorker(worker))?;
-        let vm = &mut self.vms[held.vm];
-        match vm.used.checked_add(bytes) {
-            Some(used) if used <= vm.max => {
-                vm.used = used;
-                // A worker holds no more than its VM uses, so this sum is smaller.
-                held.bytes += bytes;
-                Ok(())
-            }
-            _ => Err(LedgerError::NoRoom { bytes, used: vm.used, max: vm.max }),
+    pub fn reserve(
+        &mut self,
+        worker: WorkerId,
+        device: u32,
+        bytes: u64,
+        kind: Charge,
+    ) -> Result<(), LedgerError> {
+        let (account, held) = self.held(worker, device)?;
+        let Quota { max, session_max } = account.quota;
+        let Some(used) = account.used.checked_add(bytes).filter(|used| *used <= max) else {
+            account.rejected += 1;
+            return Err(LedgerError::NoRoom { bytes, used: account.used, max });
+        };
+        // A worker holds no more than its VM uses, so this and the sums below are no larger.
+        let own = held.used + bytes;
+        if let Some(max) = session_max
+            && own > max
+        {
+            account.rejected += 1;
+            return Err(LedgerError::NoRoomInSession { bytes, used: held.used, max });
         }
-    }
-
-    /// Gives `bytes` back that a worker holds.
-    pub fn release(&mut self, worker: WorkerId, bytes: u64) -> Result<(), LedgerError> {
-        let held = self.workers.get_mut(&worker).ok_or(LedgerError::NoWorker(worker))?;
-        let rest = held.bytes.checked_sub(bytes).ok_or(LedgerError::NotHeld {
-            worker,
-            bytes,
-            held: held.bytes,
-        })?;
-        held.bytes = rest;
-        // The VM uses at least what its worker held.
-        self.vms[held.vm].used -= bytes;
+        account.used = used;
+        account.peak = account.peak.max(used);
+        account.kinds[kind as usize] += bytes;
+        held.used = own;
+        held.kinds[kind as usize] += bytes;
         Ok(())
     }
 
-    /// Closes a worker's account, once it has been reaped, and gives all back that it held.
+    /// Gives `bytes` back that a worker holds.
+    pub fn release(
+        &mut self,
+        worker: WorkerId,
+        device: u32,
+        bytes: u64,
+        kind: Charge,
+    ) -> Result<(), LedgerError> {
+        let (account, holds) = self.held(worker, device)?;
+        let held = holds.kinds[kind as usize];
+        let rest =
+            held.checked_sub(bytes).ok_or(LedgerError::NotHeld { worker, kind, bytes, held })?;
+        holds.kinds[kind as usize] = rest;
+        holds.used -= bytes;
+        // The VM uses at least what its worker held.
+        account.used -= bytes;
+        account.kinds[kind as usize] -= bytes;
+        Ok(())
+    }
+
+    /// Closes a worker's accounts, once it has been reaped, and gives all back that it held.
     pub fn close(&mut self, worker: WorkerId) -> u64 {
-        let Some(held) = self.workers.remove(&worker) else { return 0 };
-        self.vms[held.vm].used -= held.bytes;
-        held.bytes
-    }
-
-    /// How the account of a worker's VM stands.
-    pub fn usage_of(&self, worker: WorkerId) -> Result<Usage, LedgerError> {
-        let held = self.workers.get(&worker).ok_or(LedgerError::NoWorker(worker))?;
-        Ok(self.vms[held.vm])
-    }
-
-    /// How a VM's account stands.
-    pub fn usage(&self, vm: VmId) -> Option<Usage> {
-        self.vms.get(vm).copied()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn reserving_up_to_the_limit_works_and_past_it_changes_nothing() {
-        let mut ledger = Ledger::default();
-        let vm = ledger.add_vm(100);
-        ledger.open(1, vm);
-        ledger.open(2, vm);
-        assert_eq!(ledger.reserve(1, 60), Ok(()));
-        assert_eq!(
-            ledger.reserve(2, 41),
-            Err(LedgerError::NoRoom { bytes: 41, used: 60, max: 100 })
-        );
-        assert_eq!(ledger.reserve(2, 40), Ok(()));
-        assert_eq!(ledger.usage(vm), Some(Usage { used: 100, max: 100 }));
-    }
-
-    #[test]
-    fn sums_that_overflow_are_refused() {
-        let mut ledger = Ledger::default();
-        let vm = ledger.add_vm(u64::MAX);
-        ledger.open(1, vm);
-        assert_eq!(ledger.reserve(1, u64::MAX), Ok(()));
-        assert!(ledger.reserve(1, 1).is_err());
-        assert!(ledger.reserve(1, u64::MAX).is_err());
-    }
-
-    #[test]
-    fn a_worker_releases_no_more_than_it_holds() {
-        let mut ledger = Ledger::default();
-        let vm = ledger.add_vm(100);
-        ledger.open(1, vm);
-        ledger.open(2, vm);
-        ledger.reserve(1, 50).unwrap();
-        assert_eq!(
-            ledger.release(2, 1),
-            Err(LedgerError::NotHeld { worker: 2, bytes: 1, held: 0 })
-        );
-        assert_eq!(ledger.close(1), 50);
-        assert_eq!(ledger.close(1), 0);
-        assert_eq!(ledger.usage(vm), Some(Usage { used: 0, max: 100 }));
-    }
-
-    #[test]
-    fn unknown_workers_are_refused() {
-        let mut ledger = Ledger::default();
-        assert_eq!(ledger.reserve(7, 1), Err(LedgerError::NoWorker(7)));
-        assert_eq!(ledger.release(7, 1), Err(LedgerError::NoWorker(7)));
-        assert_eq!(ledger.usage_of(7), Err(LedgerError::NoWorker(7)));
-    }
-
-    #[derive(Clone, Debug)]
-    enum Step {
-        Open(u64, usize),
-        Reserve(u64, u64),
-        Release(u64, u64),
-        Close(u64),
-    }
-
-    fn step() -> impl Strategy<Value = Step> {
-        let bytes = prop_oneof![0u64..2000, Just(u64::MAX), Just(u64::MAX / 2)];
-        prop_oneof![
-            (0u64..6, 0usize..2).prop_map(|(worker, vm)| Step::Open(worker, vm)),
-            (0u64..6, bytes.clone()).prop_map(|(worker, bytes)| Step::Reserve(worker, bytes)),
-            (0u64..6, bytes).prop_map(|(worker, bytes)| Step::Release(worker, bytes)),
-            (0u64..6).prop_map(Step::Close),
-        ]
-    }
-
-    proptest! {
-        /// Against a model of plain sums in u128: the account is exact and never above its limit.
-        #[test]
-        fn the_account_is_exact(steps in prop::collection::vec(step(), 0..200)) {
-            let limits = [1000u64, 3000];
-            let mut ledger = Ledger::default();
-            for max in limits {
-                ledger.add_vm(max);
+        let Some(Worker { vm, devices }) = self.workers.remove(&worker) else { return 0 };
+        let mut bytes = 0u64;
+        for held in devices {
+            let Some(account) = self.accounts.get_mut(&(vm, held.gpu)) else { continue };
+            account.used -= held.used;
+            for (sum, part) in account.kinds.iter_mut().zip(held.kinds) {
+                *sum -= part;
             }
-            let mut model: HashMap<u64, (usize, u128)> = HashMap::new();
-            for step in steps {
-                let used = |model: &HashMap<u64, (usize, u128)>, vm: usize| -> u128 {
-                    model.values().filter(|held| held.0 == vm).map(|held| held.1).sum()
-                };
-                match step {
-                    Step::Open(worker, vm) => {
-                        ledger.open(worker, vm);
-                        model.entry(worker).or_insert((vm, 0));
-                    }
-                    Step::Reserve(worker, bytes) => {
-                        let booked = ledger.reserve(worker, bytes).is_ok();
-                        let expected = model.get(&worker).is_some_and(|held| {
-                            used(&model, held.0) + u128::from(bytes) <= limits[held.0].into()
-                        });
-                        prop_assert_eq!(booked, expected);
-                        if booked {
-                            model.get_mut(&worker).unwrap().1 += u128::from(bytes);
-                        }
-                    }
-                    Step::Release(worker, bytes) => {
-                        let given = ledger.release(worker, bytes).is_ok();
-                        let expected =
-                            model.get(&worker).is_some_and(|held| held.1 >= bytes.into());
-                        prop_assert_eq!(given, expected);
-                        if given {
-                            model.get_mut(&worker).unwrap().1 -= u128::from(bytes);
-                        }
-                    }
-                    Step::Close(worker) => {
-                        let given = u128::from(ledger.close(worker));
-                        let held = model.remove(&worker).map_or(0, |held| held.1);
-                        prop_assert_eq!(given, held);
-                    }
-                }
-                for (vm, max) in limits.into_iter().enumerate() {
-                    let usage = ledger.usage(vm).unwrap();
-                    prop_assert_eq!(u128::from(usage.used), used(&model, vm));
-                    prop_assert!(usage.used <= max);
-                }
-            }
+            bytes = bytes.saturating_add(held.used);
         }
+        bytes
+    }
+
+    /// A GPU's account as a worker's guest is to see it.
+    pub fn usage_of(&mut self, worker: WorkerId, device: u32) -> Result<Usage, LedgerError> {
+        let (account, held) = self.held(worker, device)?;
+        let of_session = account.quota.session_max.unwrap_or(u64::MAX);
+        let max = account.quota.max.min(of_session);
+        let free = account.quota.max.saturating_sub(account.used);
+        let free = free.min(of_session.saturating_sub(held.used));
+        Ok(Usage { used: max - free.min(max), max })
+    }
+
+    /// How a VM's account on a GPU stands.
+    pub fn account(&self, vm: VmId, gpu: GpuId) -> Option<Account> {
+        self.accounts.get(&(vm, gpu)).copied()
+    }
+
+    /// What a worker holds: each GPU with its bytes, by the worker's ordinal.
+    pub fn held_by(&self, worker: WorkerId) -> Vec<(GpuId, u64)> {
+        let devices = self.workers.get(&worker).map_or(&[][..], |worker| &worker.devices);
+        devices.iter().map(|held| (held.gpu, held.used)).collect()
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 
+use super::service::VmId;
 use super::spawn::Running;
 use crate::ipc::messages::WorkerId;
-use crate::ledger::VmId;
 
 /// A session that wants, or has, a worker.
 #[derive(Debug)]

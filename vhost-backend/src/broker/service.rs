@@ -20,13 +20,23 @@ use crate::ipc::messages::{
     Assignment, BrokerToDevice, DeviceSetup, DeviceToBroker, Ending, ToBroker, ToWorker, WorkerId,
 };
 use crate::ipc::seqpacket;
-use crate::ledger::{Ledger, VmId};
+use crate::ledger::{self, GpuId, Ledger, Quota};
 use crate::worker::waker::eventfd;
 
 /// Warm workers that may fail in a row before no more are started ahead of a session.
 const MAX_FAILURES: u32 = 3;
 /// A device process that ends more often than this within a minute is not started again.
 const MAX_RESTARTS: usize = 5;
+
+/// A VM, by its place in the configuration.
+pub(super) type VmId = usize;
+
+/// Devices that a worker may have.
+const MAX_GPUS: u32 = 16;
+
+fn account(vm: VmId) -> ledger::VmId {
+    ledger::VmId(vm as u64)
+}
 
 /// Who a descriptor belongs to.
 #[derive(Clone, Copy, Debug)]
@@ -104,7 +114,10 @@ impl Service {
         let mut ledger = Ledger::default();
         let mut vms = Vec::new();
         for (vm, socket) in config.vms.into_iter().zip(sockets) {
-            ledger.add_vm(vm.memory_max);
+            for gpu in (0..MAX_GPUS).map(GpuId) {
+                let quota = Quota { max: vm.memory_max, session_max: None };
+                ledger.set(account(vms.len()), gpu, quota);
+            }
             let cgroup = cgroups.as_ref().and_then(|cgroups| {
                 cgroups.add(&vm).inspect_err(|reason| tracing::warn!("no cgroup: {reason}")).ok()
             });
@@ -302,7 +315,8 @@ impl Service {
             env: session.env.clone(),
             spin_us: state.vm.spin_us,
         };
-        self.ledger.open(id, session.vm);
+        let gpus: Vec<GpuId> = (0..MAX_GPUS).map(GpuId).collect();
+        self.ledger.open(id, account(session.vm), &gpus);
         let text = |error: io::Error| error.to_string();
         let (theirs, devices) = seqpacket::stream_pair().map_err(text)?;
         let (doorbell, wake) = (eventfd().map_err(text)?, eventfd().map_err(text)?);
@@ -413,18 +427,23 @@ impl Service {
                 return self.end_worker(id);
             }
             ToBroker::Began if worker.phase == Phase::Assigned => return self.announce(id),
-            ToBroker::Reserve { bytes } if has_account => match self.ledger.reserve(id, bytes) {
-                Ok(()) => ToWorker::Granted,
-                Err(error) => {
-                    tracing::debug!("{error}");
-                    ToWorker::Refused
+            ToBroker::Reserve { device, bytes, kind } if has_account => {
+                match self.ledger.reserve(id, device, bytes, kind) {
+                    Ok(()) => ToWorker::Granted,
+                    Err(error) if error.is_full() => {
+                        tracing::debug!("{error}");
+                        ToWorker::Refused
+                    }
+                    Err(error) => return self.misbehaved(id, &error.to_string()),
                 }
-            },
-            ToBroker::Release { bytes } if has_account => match self.ledger.release(id, bytes) {
-                Ok(()) => ToWorker::Granted,
-                Err(error) => return self.misbehaved(id, &error.to_string()),
-            },
-            ToBroker::Query if has_account => match self.ledger.usage_of(id) {
+            }
+            ToBroker::Release { device, bytes, kind } if has_account => {
+                match self.ledger.release(id, device, bytes, kind) {
+                    Ok(()) => ToWorker::Granted,
+                    Err(error) => return self.misbehaved(id, &error.to_string()),
+                }
+            }
+            ToBroker::Query { device } if has_account => match self.ledger.usage_of(id, device) {
                 Ok(usage) => ToWorker::Usage { used: usage.used, max: usage.max },
                 Err(error) => return self.misbehaved(id, &error.to_string()),
             },

@@ -19,16 +19,76 @@ pub enum ToBroker {
     Began,
     /// May so much device memory be taken?
     Reserve {
+        /// The GPU, by the worker's ordinal.
+        device: u32,
         /// Bytes.
         bytes: u64,
+        /// What it is for.
+        kind: Charge,
     },
     /// So much was given back.
     Release {
+        /// The GPU, by the worker's ordinal.
+        device: u32,
         /// Bytes.
         bytes: u64,
+        /// What it was reserved for.
+        kind: Charge,
     },
     /// How does the account stand?
-    Query,
+    Query {
+        /// The GPU, by the worker's ordinal.
+        device: u32,
+    },
+}
+
+/// What device memory is charged for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Charge {
+    /// A context itself.
+    Context,
+    /// What a program allocates, at the driver's granularity.
+    Memory,
+    /// Code and global variables.
+    Module,
+    /// The heap of kernels' own malloc.
+    Heap,
+    /// Kernels' stacks.
+    Stack,
+    /// The buffer of kernels' printf.
+    Printf,
+    /// Local memory of kernels, past the stacks.
+    Local,
+    /// Anything else.
+    Other,
+}
+
+impl Charge {
+    /// All of them, each at the place of its number.
+    pub const ALL: [Self; 8] = [
+        Self::Context,
+        Self::Memory,
+        Self::Module,
+        Self::Heap,
+        Self::Stack,
+        Self::Printf,
+        Self::Local,
+        Self::Other,
+    ];
+
+    /// Its name, in logs and statistics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Context => "context",
+            Self::Memory => "memory",
+            Self::Module => "module",
+            Self::Heap => "heap",
+            Self::Stack => "stack",
+            Self::Printf => "printf",
+            Self::Local => "local",
+            Self::Other => "other",
+        }
+    }
 }
 
 /// From the broker to a worker.
@@ -41,11 +101,11 @@ pub enum ToWorker {
     Granted,
     /// Reserve: no room.
     Refused,
-    /// Query.
+    /// Query: the GPU as the session's guest is to see it.
     Usage {
-        /// Bytes reserved by all sessions of the VM.
+        /// Bytes of `max` that are taken.
         used: u64,
-        /// The VM's memory.max.
+        /// memory.max, or memory.session_max where that is less.
         max: u64,
     },
 }

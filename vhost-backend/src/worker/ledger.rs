@@ -3,27 +3,27 @@
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
 
-use crate::ipc::messages::{ToBroker, ToWorker};
+use crate::ipc::messages::{Charge, ToBroker, ToWorker};
 use crate::ipc::seqpacket;
 
 /// The VM has no room for so much device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the VM's memory.max has no room for {bytes} bytes more")]
+#[error("the VM's memory.max, or memory.session_max, has no room for {bytes} bytes more")]
 pub struct OutOfMemory {
     /// What was asked for.
     pub bytes: u64,
 }
 
-/// The account as it stands.
+/// A GPU's account as it stands, as the guest is to see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// Bytes reserved by all sessions of the VM.
+    /// Bytes of `max` that are taken.
     pub used: u64,
-    /// The VM's memory.max.
+    /// memory.max, or memory.session_max where that is less.
     pub max: u64,
 }
 
-/// The VM's account. Reserve before device memory is taken, release after it was given back, both
+/// The VM's account of each of its GPUs, which are named by the worker's ordinals. Reserve before device memory is taken, release after it was given back, both
 /// in what it really takes (its granularity). What is reserved when the worker dies is given back
 /// once it has been reaped.
 #[derive(Clone)]
@@ -38,21 +38,22 @@ impl Ledger {
     }
 
     /// Takes `bytes` of the account, or nothing. Costs about 10 us.
-    pub fn reserve(&self, bytes: u64) -> Result<(), OutOfMemory> {
-        match self.ask(&ToBroker::Reserve { bytes }) {
+    pub fn reserve(&self, device: i32, bytes: u64, kind: Charge) -> Result<(), OutOfMemory> {
+        match self.ask(&ToBroker::Reserve { device: device as u32, bytes, kind }) {
             ToWorker::Granted => Ok(()),
             _ => Err(OutOfMemory { bytes }),
         }
     }
 
-    /// Gives `bytes` back that were reserved by this worker.
-    pub fn release(&self, bytes: u64) {
-        self.ask(&ToBroker::Release { bytes });
+    /// Gives `bytes` back that were reserved by this worker, for the same device and kind. More
+    /// than that breaks the broker's rules, and it ends the worker.
+    pub fn release(&self, device: i32, bytes: u64, kind: Charge) {
+        self.ask(&ToBroker::Release { device: device as u32, bytes, kind });
     }
 
     /// The account as it stands: what cuMemGetInfo and cuDeviceTotalMem tell.
-    pub fn usage(&self) -> Usage {
-        match self.ask(&ToBroker::Query) {
+    pub fn usage(&self, device: i32) -> Usage {
+        match self.ask(&ToBroker::Query { device: device as u32 }) {
             ToWorker::Usage { used, max } => Usage { used, max },
             _ => Usage { used: 0, max: 0 },
         }

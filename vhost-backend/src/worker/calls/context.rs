@@ -9,6 +9,7 @@ use super::cx::Cx;
 use super::dispatch::number;
 use super::handles::{Context, Real};
 use super::{Calls, ReplyTo, lock};
+use crate::ipc::messages::Charge;
 use crate::worker::driver::{CuError, CuResult};
 
 /// Flags of a context that mean something here: LMEM_RESIZE_TO_MAX and SYNC_MEMOPS. How a thread
@@ -123,18 +124,19 @@ impl Cx<'_> {
 
     /// The heap of kernels' malloc is device memory, which the account must have room for.
     fn set_heap(&self, bytes: usize) -> CuResult {
+        let device = self.enter()?.device;
         let mut before = 0;
         // SAFETY: the pointer is that of a local.
         unsafe { self.driver().cuCtxGetLimit(&mut before, LIMIT_MALLOC_HEAP_SIZE)? };
         let ledger = &self.shared.session.ledger;
         let more = bytes.saturating_sub(before) as u64;
         if more > 0 {
-            ledger.reserve(more).map_err(|_| CuError::OUT_OF_MEMORY)?;
+            ledger.reserve(device, more, Charge::Heap).map_err(|_| CuError::OUT_OF_MEMORY)?;
         }
         // SAFETY: no pointers.
         let set = unsafe { self.driver().cuCtxSetLimit(LIMIT_MALLOC_HEAP_SIZE, bytes) };
         if set.is_err() && more > 0 {
-            ledger.release(more);
+            ledger.release(device, more, Charge::Heap);
         }
         set
     }

@@ -26,15 +26,14 @@ impl Cx<'_> {
         let mut version = 0;
         // SAFETY: the pointer is that of a local.
         unsafe { self.driver().cuDriverGetVersion(&mut version)? };
-        let quota = self.shared.session.ledger.usage().max;
         let mut devices = Vec::new();
         for device in 0..self.shared.devices {
-            devices.extend_from_slice(self.device_facts(device, quota)?.as_bytes());
+            devices.extend_from_slice(self.device_facts(device)?.as_bytes());
         }
         Ok(api::VcudaFactsAnswer { driver_version: version as u32, devices })
     }
 
-    fn device_facts(&self, device: CUdevice, quota: u64) -> CuResult<DeviceFacts> {
+    fn device_facts(&self, device: CUdevice) -> CuResult<DeviceFacts> {
         let driver = self.driver();
         let mut facts = DeviceFacts::zeroed();
         let mut total = 0;
@@ -47,7 +46,7 @@ impl Cx<'_> {
             driver.cuDeviceGetName(name.as_mut_ptr().cast(), name.len() as i32 - 1, device)?;
             driver.cuDeviceGetPCIBusId(bus.as_mut_ptr().cast(), bus.len() as i32 - 1, device)?;
         }
-        facts.total_memory = (total as u64).min(quota);
+        facts.total_memory = (total as u64).min(self.shared.session.ledger.usage(device).max);
         facts.uuid = uuid.bytes.map(|byte| byte as u8);
         for attribute in 1..MAX_ATTRIBUTES {
             let value = &mut facts.attributes[attribute];

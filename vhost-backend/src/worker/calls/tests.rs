@@ -127,12 +127,12 @@ fn ledger() -> (Ledger, Arc<Mutex<u64>>) {
         while let Ok(Some((question, _))) = seqpacket::receive::<ToBroker>(&theirs) {
             let mut used = account.lock().unwrap();
             let answer = match question {
-                ToBroker::Reserve { bytes } if *used + bytes > QUOTA => ToWorker::Refused,
-                ToBroker::Reserve { bytes } => {
+                ToBroker::Reserve { bytes, .. } if *used + bytes > QUOTA => ToWorker::Refused,
+                ToBroker::Reserve { bytes, .. } => {
                     *used += bytes;
                     ToWorker::Granted
                 }
-                ToBroker::Release { bytes } => {
+                ToBroker::Release { bytes, .. } => {
                     *used -= bytes;
                     ToWorker::Granted
                 }

@@ -21,6 +21,7 @@ use protocol::calls as api;
 
 use super::cx::Cx;
 use super::lock;
+use crate::ipc::messages::Charge;
 use crate::worker::driver::{CuError, CuResult, Driver};
 use crate::worker::executor::EngineError;
 
@@ -154,24 +155,24 @@ impl Cx<'_> {
     /// Creates and maps memory, within the VM's quota.
     fn map(&self, addr: u64, len: u64, device: i32) -> CuResult<Mapping> {
         let (driver, ledger) = (self.driver(), &self.shared.session.ledger);
-        ledger.reserve(len).map_err(|_| CuError::OUT_OF_MEMORY)?;
+        ledger.reserve(device, len, Charge::Memory).map_err(|_| CuError::OUT_OF_MEMORY)?;
         let properties = properties(device);
         let mut handle = 0;
         // SAFETY: the pointers are those of locals.
         let created = unsafe { driver.cuMemCreate(&mut handle, len as usize, &properties, 0) };
         if let Err(error) = created {
-            ledger.release(len);
+            ledger.release(device, len, Charge::Memory);
             return Err(error);
         }
         let access = CUmemAccessDesc {
             location: properties.location,
             flags: CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
         };
-        let mapping = Mapping { addr, len, handle };
+        let mapping = Mapping { addr, len, handle, device };
         // SAFETY: the addresses are of the window and nobody else's; the handle is new.
         unsafe {
             if let Err(error) = driver.cuMemMap(addr, len as usize, 0, handle, 0) {
-                self.released(driver.cuMemRelease(handle), len);
+                self.released(driver.cuMemRelease(handle), mapping);
                 return Err(error);
             }
             if let Err(error) = driver.cuMemSetAccess(addr, len as usize, &access, 1) {
@@ -184,20 +185,21 @@ impl Cx<'_> {
 
     /// Gives a mapping's memory back, and says so to the account. Nothing may use it any more.
     fn unmap(&self, mapping: Mapping) -> bool {
-        let Mapping { addr, len, handle } = mapping;
+        let Mapping { addr, len, handle, .. } = mapping;
         // SAFETY: the mapping was made by `map` and is unmapped once.
         let done = unsafe {
             self.driver()
                 .cuMemUnmap(addr, len as usize)
                 .and_then(|()| self.driver().cuMemRelease(handle))
         };
-        self.released(done, len)
+        self.released(done, mapping)
     }
 
     /// Only what the driver says it took back is taken off the account.
-    fn released(&self, done: CuResult, len: u64) -> bool {
+    fn released(&self, done: CuResult, mapping: Mapping) -> bool {
+        let Mapping { len, device, .. } = mapping;
         match done {
-            Ok(()) => self.shared.session.ledger.release(len),
+            Ok(()) => self.shared.session.ledger.release(device, len, Charge::Memory),
             Err(error) => tracing::warn!(
                 session = self.shared.session.label,
                 "{len} bytes of device memory could not be given back: {error}"
@@ -234,11 +236,11 @@ impl Cx<'_> {
         &self,
         _: api::CuMemGetInfoV2,
     ) -> CuResult<api::CuMemGetInfoV2Answer> {
-        self.enter()?;
+        let device = self.enter()?.device;
         let (mut free, mut total) = (0, 0);
         // SAFETY: the pointers are those of locals.
         unsafe { self.driver().cuMemGetInfo(&mut free, &mut total)? };
-        let usage = self.shared.session.ledger.usage();
+        let usage = self.shared.session.ledger.usage(device);
         let left = usage.max.saturating_sub(usage.used) as usize;
         let total = total.min(usage.max as usize);
         Ok(api::CuMemGetInfoV2Answer { free: free.min(left).min(total), total })

@@ -24,6 +24,8 @@ pub(in super::super) struct Mapping {
     pub len: u64,
     /// CUmemGenericAllocationHandle.
     pub handle: u64,
+    /// The GPU that it is on.
+    pub device: i32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,7 +187,7 @@ mod tests {
         let physical = plan.physical(len).unwrap();
         let addr = plan.addresses(physical).unwrap();
         *mapped += physical;
-        plan.mapped(1, len, Mapping { addr, len: physical, handle: 0 })
+        plan.mapped(1, len, Mapping { addr, len: physical, handle: 0, device: 0 })
     }
 
     fn free(plan: &mut Plan, addr: u64, mapped: &mut u64) {
@@ -228,7 +230,7 @@ mod tests {
     fn contexts_share_no_slab() {
         let mut plan = Plan::new(2 * MIB);
         let addr = plan.addresses(2 * MIB).unwrap();
-        plan.mapped(1, 512, Mapping { addr, len: 2 * MIB, handle: 0 });
+        plan.mapped(1, 512, Mapping { addr, len: 2 * MIB, handle: 0, device: 0 });
         assert_eq!(plan.piece(2, 512), None);
         assert!(plan.piece(1, 512).is_some());
     }

@@ -1,0 +1,239 @@
+//! What is booked, what is refused, and that nothing is ever lost or counted twice.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const VM: VmId = VmId(7);
+const GPU: GpuId = GpuId(3);
+
+/// One VM on one GPU, with workers 1 and 2.
+fn ledger(max: u64, session_max: Option<u64>) -> Ledger {
+    let mut ledger = Ledger::default();
+    ledger.set(VM, GPU, Quota { max, session_max });
+    ledger.open(1, VM, &[GPU]);
+    ledger.open(2, VM, &[GPU]);
+    ledger
+}
+
+fn used(ledger: &Ledger) -> u64 {
+    ledger.account(VM, GPU).unwrap().used
+}
+
+#[test]
+fn reserving_up_to_the_limit_works_and_past_it_changes_nothing() {
+    let mut ledger = ledger(100, None);
+    assert_eq!(ledger.reserve(1, 0, 60, Charge::Memory), Ok(()));
+    let refused = ledger.reserve(2, 0, 41, Charge::Memory);
+    assert_eq!(refused, Err(LedgerError::NoRoom { bytes: 41, used: 60, max: 100 }));
+    assert_eq!(ledger.reserve(2, 0, 40, Charge::Module), Ok(()));
+    let account = ledger.account(VM, GPU).unwrap();
+    assert_eq!((account.used, account.peak, account.rejected), (100, 100, 1));
+    assert_eq!(account.kinds[Charge::Memory as usize], 60);
+    assert_eq!(account.kinds[Charge::Module as usize], 40);
+}
+
+#[test]
+fn a_session_has_a_bound_of_its_own() {
+    let mut ledger = ledger(100, Some(60));
+    assert_eq!(ledger.reserve(1, 0, 60, Charge::Memory), Ok(()));
+    let refused = ledger.reserve(1, 0, 1, Charge::Memory);
+    assert_eq!(refused, Err(LedgerError::NoRoomInSession { bytes: 1, used: 60, max: 60 }));
+    // The other has what the VM has left, which is less.
+    assert_eq!(ledger.usage_of(2, 0), Ok(Usage { used: 20, max: 60 }));
+    assert_eq!(ledger.usage_of(1, 0), Ok(Usage { used: 60, max: 60 }));
+}
+
+#[test]
+fn a_limit_below_the_use_blocks_until_enough_is_given_back() {
+    let mut ledger = ledger(100, None);
+    ledger.reserve(1, 0, 80, Charge::Memory).unwrap();
+    ledger.set(VM, GPU, Quota { max: 50, session_max: None });
+    assert_eq!(used(&ledger), 80);
+    assert_eq!(ledger.usage_of(1, 0), Ok(Usage { used: 50, max: 50 }));
+    assert!(ledger.reserve(1, 0, 1, Charge::Memory).unwrap_err().is_full());
+    ledger.release(1, 0, 40, Charge::Memory).unwrap();
+    assert_eq!(ledger.reserve(1, 0, 10, Charge::Memory), Ok(()));
+    assert!(ledger.reserve(1, 0, 1, Charge::Memory).is_err());
+}
+
+#[test]
+fn gpus_are_accounts_of_their_own() {
+    let mut ledger = Ledger::default();
+    let (first, second) = (GpuId(0), GpuId(5));
+    ledger.set(VM, first, Quota { max: 10, session_max: None });
+    ledger.set(VM, second, Quota { max: 20, session_max: None });
+    // The worker's order, not the host's.
+    ledger.open(1, VM, &[second, first]);
+    assert_eq!(ledger.reserve(1, 0, 20, Charge::Memory), Ok(()));
+    assert_eq!(ledger.reserve(1, 1, 10, Charge::Memory), Ok(()));
+    assert!(ledger.reserve(1, 0, 1, Charge::Memory).unwrap_err().is_full());
+    let refused = ledger.reserve(1, 2, 1, Charge::Memory).unwrap_err();
+    assert_eq!(refused, LedgerError::NoDevice { worker: 1, device: 2 });
+    assert!(!refused.is_full());
+    assert_eq!(ledger.held_by(1), [(second, 20), (first, 10)]);
+    assert_eq!(ledger.close(1), 30);
+    ledger.remove(VM);
+    assert_eq!(ledger.account(VM, first), None);
+}
+
+#[test]
+fn sums_that_overflow_are_refused() {
+    let mut ledger = ledger(u64::MAX, None);
+    assert_eq!(ledger.reserve(1, 0, u64::MAX, Charge::Memory), Ok(()));
+    assert!(ledger.reserve(1, 0, 1, Charge::Memory).is_err());
+    assert!(ledger.reserve(1, 0, u64::MAX, Charge::Heap).is_err());
+}
+
+#[test]
+fn a_worker_releases_no_more_than_it_holds_of_a_kind() {
+    let mut ledger = ledger(100, None);
+    ledger.reserve(1, 0, 50, Charge::Memory).unwrap();
+    let kind = Charge::Memory;
+    let refused = ledger.release(2, 0, 1, kind);
+    assert_eq!(refused, Err(LedgerError::NotHeld { worker: 2, kind, bytes: 1, held: 0 }));
+    let kind = Charge::Heap;
+    let refused = ledger.release(1, 0, 1, kind);
+    assert_eq!(refused, Err(LedgerError::NotHeld { worker: 1, kind, bytes: 1, held: 0 }));
+    assert_eq!(ledger.close(1), 50);
+    assert_eq!(ledger.close(1), 0);
+    assert_eq!(used(&ledger), 0);
+}
+
+#[test]
+fn unknown_workers_are_refused() {
+    let mut ledger = Ledger::default();
+    let unknown = LedgerError::NoWorker(7);
+    assert_eq!(ledger.reserve(7, 0, 1, Charge::Memory), Err(unknown));
+    assert_eq!(ledger.release(7, 0, 1, Charge::Memory), Err(unknown));
+    assert_eq!(ledger.usage_of(7, 0), Err(unknown));
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Open(u64, usize),
+    Reserve(u64, u32, u64, usize),
+    Release(u64, u32, u64, usize),
+    Close(u64),
+    Set(usize, u32, u64, Option<u64>),
+}
+
+const VMS: usize = 2;
+const GPUS: u32 = 2;
+
+fn step() -> impl Strategy<Value = Step> {
+    let bytes = prop_oneof![8 => 0u64..2000, 1 => Just(u64::MAX), 1 => Just(u64::MAX / 2)];
+    let asks = || (0u64..6, 0..GPUS + 1, bytes.clone(), 0usize..3);
+    prop_oneof![
+        2 => (0u64..6, 0..VMS).prop_map(|(worker, vm)| Step::Open(worker, vm)),
+        4 => asks().prop_map(|(worker, gpu, bytes, kind)| Step::Reserve(worker, gpu, bytes, kind)),
+        3 => asks().prop_map(|(worker, gpu, bytes, kind)| Step::Release(worker, gpu, bytes, kind)),
+        1 => (0u64..6).prop_map(Step::Close),
+        1 => (0..VMS, 0..GPUS, 0u64..4000, prop::option::of(0u64..3000))
+            .prop_map(|(vm, gpu, max, session)| Step::Set(vm, gpu, max, session)),
+    ]
+}
+
+/// Bytes, by GPU and kind.
+type Parts = HashMap<(u32, usize), u128>;
+
+/// A model of plain sums in u128: what each worker holds, by GPU and kind.
+#[derive(Default)]
+struct Model {
+    held: HashMap<u64, (usize, Parts)>,
+}
+
+impl Model {
+    fn of_worker(&self, worker: u64, gpu: u32) -> u128 {
+        let parts = self.held.get(&worker).into_iter().flat_map(|(_, parts)| parts);
+        parts.filter(|((of, _), _)| *of == gpu).map(|(_, bytes)| bytes).sum()
+    }
+
+    fn of_vm(&self, vm: usize, gpu: u32) -> u128 {
+        let workers = self.held.iter().filter(|(_, held)| held.0 == vm);
+        workers.map(|(worker, _)| self.of_worker(*worker, gpu)).sum()
+    }
+}
+
+proptest! {
+    /// The account is exact, by VM, GPU and kind; nothing is booked past a limit; the peak is the
+    /// largest use, and each refusal is counted.
+    #[test]
+    fn the_account_is_exact(steps in prop::collection::vec(step(), 0..200)) {
+        let mut quotas = [[Quota { max: 1000, session_max: None }; GPUS as usize]; VMS];
+        let mut ledger = Ledger::default();
+        let id = |vm: usize| VmId(vm as u64 + 10);
+        let all = || (0..VMS).flat_map(|vm| (0..GPUS).map(move |gpu| (vm, gpu)));
+        for (vm, gpu) in all() {
+            ledger.set(id(vm), GpuId(gpu), quotas[vm][gpu as usize]);
+        }
+        let mut model = Model::default();
+        let (mut peaks, mut refusals) = (HashMap::new(), 0);
+        for step in steps {
+            match step {
+                Step::Open(worker, vm) => {
+                    ledger.open(worker, id(vm), &[GpuId(0), GpuId(1)]);
+                    model.held.entry(worker).or_insert((vm, HashMap::new()));
+                }
+                Step::Reserve(worker, gpu, bytes, kind) => {
+                    let booked = ledger.reserve(worker, gpu, bytes, Charge::ALL[kind]);
+                    let vm = model.held.get(&worker).map(|held| held.0).filter(|_| gpu < GPUS);
+                    let fits = vm.is_some_and(|vm| {
+                        let Quota { max, session_max } = quotas[vm][gpu as usize];
+                        let more = u128::from(bytes);
+                        model.of_vm(vm, gpu) + more <= max.into()
+                            && session_max.is_none_or(|max| {
+                                model.of_worker(worker, gpu) + more <= max.into()
+                            })
+                    });
+                    prop_assert_eq!(booked.is_ok(), fits);
+                    prop_assert_eq!(booked.is_err_and(|error| error.is_full()), vm.is_some() && !fits);
+                    refusals += u64::from(vm.is_some() && !fits);
+                    if fits {
+                        let parts = &mut model.held.get_mut(&worker).unwrap().1;
+                        *parts.entry((gpu, kind)).or_default() += u128::from(bytes);
+                    }
+                }
+                Step::Release(worker, gpu, bytes, kind) => {
+                    let given = ledger.release(worker, gpu, bytes, Charge::ALL[kind]).is_ok();
+                    let held = model.held.get_mut(&worker).filter(|_| gpu < GPUS);
+                    let part = held.map(|held| held.1.entry((gpu, kind)).or_default());
+                    let fits = part.as_ref().is_some_and(|part| **part >= bytes.into());
+                    prop_assert_eq!(given, fits);
+                    if let Some(part) = part.filter(|_| fits) {
+                        *part -= u128::from(bytes);
+                    }
+                }
+                Step::Close(worker) => {
+                    let held: u128 = (0..GPUS).map(|gpu| model.of_worker(worker, gpu)).sum();
+                    prop_assert_eq!(u128::from(ledger.close(worker)), held);
+                    model.held.remove(&worker);
+                }
+                Step::Set(vm, gpu, max, session_max) => {
+                    quotas[vm][gpu as usize] = Quota { max, session_max };
+                    ledger.set(id(vm), GpuId(gpu), quotas[vm][gpu as usize]);
+                }
+            }
+            let mut rejected = 0;
+            for (vm, gpu) in all() {
+                let account = ledger.account(id(vm), GpuId(gpu)).unwrap();
+                let expected = model.of_vm(vm, gpu);
+                let peak = peaks.entry((vm, gpu)).or_insert(0);
+                *peak = expected.max(*peak);
+                prop_assert_eq!(u128::from(account.used), expected);
+                prop_assert_eq!(u128::from(account.peak), *peak);
+                prop_assert_eq!(account.kinds.iter().sum::<u64>(), account.used);
+                rejected += account.rejected;
+            }
+            prop_assert_eq!(rejected, refusals);
+            for (worker, (vm, _)) in &model.held {
+                for gpu in 0..GPUS {
+                    let usage = ledger.usage_of(*worker, gpu).unwrap();
+                    let quota = quotas[*vm][gpu as usize];
+                    prop_assert_eq!(usage.max, quota.max.min(quota.session_max.unwrap_or(u64::MAX)));
+                    prop_assert!(usage.used <= usage.max);
+                }
+            }
+        }
+    }
+}
