@@ -70,7 +70,7 @@ sed -e "s/@VERSION@/$version/" -e "s/@LIBC@/${libc#GLIBC_}/" \
 mkdir -p "$out"
 deb="$out/virtio-cuda-guest_${version}_amd64.deb"
 # Times inside are those of the last commit to what the package is made of.
-SOURCE_DATE_EPOCH="$(git -C "$REPO_DIR" log -1 --format=%ct -- guest-driver guest-libcuda cuda-abi \
+SOURCE_DATE_EPOCH="$(git -C "$REPO_DIR" log -1 --format=%ct -- guest-driver guest-libcuda guest-transport cuda-abi \
     protocol images/guest-package 2>/dev/null || true)"
 SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-0}"
 export SOURCE_DATE_EPOCH

@@ -1,6 +1,7 @@
 //! The guest's libcuda.so.1: CUDA's driver API, carried to a worker on the host.
 //!
-//! * [`transport`] is the way to the device: the kernel's driver, or vhost-user without a VM.
+//! * [`transport`], a crate of its own, is the way to the device: the kernel's driver, or vhost-user
+//!   without a VM.
 //! * [`session`] puts commands into the ring and waits for answers.
 //! * [`driver`] is the library's state: the session, the devices, [`handles`], the map of the
 //!   program's [`memory`].
@@ -13,17 +14,17 @@ mod driver;
 mod entry;
 mod error;
 mod handles;
-mod log;
 mod memory;
 mod objects;
 mod output;
 mod program;
-mod ranges;
 mod session;
 mod thread;
 mod transfer;
-mod transport;
 mod windows;
+
+use guest_transport as transport;
+use guest_transport::{log, ranges};
 
 /// Exports of everything that [`entry`] leaves out, and the addresses of all.
 mod exports {

@@ -11,13 +11,7 @@ use std::ops::Range;
 
 /// Device memory.
 pub const DEVICE: Range<usize> = 0x2000_0000_0000..0x2400_0000_0000;
-/// Pinned host memory.
-pub const PINNED: Range<usize> = 0x3000_0000_0000..0x3400_0000_0000;
-
-/// Whether an address lies in the window for pinned memory.
-pub fn is_pinned(address: usize) -> bool {
-    PINNED.contains(&address)
-}
+pub use guest_transport::{PINNED_WINDOW as PINNED, is_pinned};
 
 /// Reserves a range, without access and without memory.
 pub fn reserve(range: Range<usize>) -> io::Result<()> {

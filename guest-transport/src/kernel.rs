@@ -1,7 +1,7 @@
 //! The kernel's driver: `/dev/virtio-cuda0`.
 
-use super::mapping::{map_fixed, reserve_fixed};
-use super::{Mapping, Started, Transport, TransportError, check_config};
+use crate::mapping::{map_fixed, reserve_fixed};
+use crate::{Mapping, Started, Transport, TransportError, check_config};
 use protocol::plain::Plain;
 use protocol::uapi::{
     Config, IOC_ALLOC, IOC_INFO, IOC_KICK, IOC_PIN, IOC_RELEASE, IOC_START, IOC_SUBMIT, IOC_WAIT,
@@ -118,7 +118,7 @@ impl Transport for Kernel {
     }
 
     fn release(&self, region: u32, vaddr: usize, len: usize) -> Result<(), TransportError> {
-        if crate::windows::is_pinned(vaddr) {
+        if crate::is_pinned(vaddr) {
             // SAFETY: the range lies in the pinned window, and its owner gives it up.
             unsafe { reserve_fixed(vaddr, len)? };
         }

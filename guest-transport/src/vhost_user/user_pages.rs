@@ -5,8 +5,8 @@
 //! while it is copied may be lost. This works for anonymous private memory alone; after a fork the
 //! child does not have the range.
 
-use super::super::TransportError;
-use super::super::mapping::Mapping;
+use crate::TransportError;
+use crate::mapping::Mapping;
 
 /// Whether all of `maps` (the text of /proc/self/maps) in the range is anonymous private memory.
 fn is_anonymous(maps: &str, vaddr: usize, len: usize) -> bool {

@@ -1,6 +1,6 @@
 //! Requests and answers over one virtqueue, from any number of threads.
 
-use super::super::TransportError;
+use crate::TransportError;
 use super::queue::SplitQueue;
 use parking_lot::{Condvar, Mutex};
 use protocol::plain::Plain;

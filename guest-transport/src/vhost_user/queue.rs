@@ -4,7 +4,7 @@
 //! (written by it) and a buffer for each, for as long as the queue lives. So a request costs two
 //! copies and no allocation, and the device never sees memory of the program.
 
-use super::super::{Mapping, TransportError};
+use crate::{Mapping, TransportError};
 use super::memory::{GuestMemory, PAGE};
 use std::sync::atomic::{AtomicU16, Ordering, fence};
 

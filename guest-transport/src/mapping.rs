@@ -1,6 +1,6 @@
 //! Memory mappings that unmap themselves.
 
-use super::TransportError;
+use crate::TransportError;
 use std::os::fd::RawFd;
 use std::ptr::NonNull;
 

@@ -1,6 +1,6 @@
 //! The "guest memory" of a front end without a VM: a sealed memfd, with an allocator of pages.
 
-use super::super::TransportError;
+use crate::TransportError;
 use crate::ranges::FreeRanges;
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd};

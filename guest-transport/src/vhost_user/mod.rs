@@ -7,8 +7,8 @@ mod queue;
 mod requests;
 mod user_pages;
 
-use super::mapping::{map_fixed, reserve_fixed};
-use super::{Mapping, Started, Transport, TransportError, check_config};
+use crate::mapping::{map_fixed, reserve_fixed};
+use crate::{Mapping, Started, Transport, TransportError, check_config};
 use events::Events;
 use memory::GuestMemory;
 use parking_lot::Mutex;

@@ -1,6 +1,6 @@
 //! The event queue: who waits for the worker waits here, without a thread of the library's own.
 
-use super::super::TransportError;
+use crate::TransportError;
 use super::queue::SplitQueue;
 use super::requests::Signals;
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -43,7 +43,7 @@ impl Events {
         let _ = self.signals.kick.write(1);
     }
 
-    /// As [`Transport::wait`](super::super::Transport::wait).
+    /// As [`Transport::wait`](crate::Transport::wait).
     pub fn wait(&self, seen: u32, timeout: Option<Duration>) -> Result<u32, TransportError> {
         let deadline = timeout.map(|t| Instant::now() + t);
         let mut state = self.state.lock();

@@ -1,13 +1,17 @@
-//! How the library reaches the device: through the kernel's driver, or as a vhost-user front end.
+//! What the guest's libraries share: how they reach the device (through the kernel's driver, or as
+//! a vhost-user front end), and how they say what is wrong.
 
 mod kernel;
+pub mod log;
 mod mapping;
+pub mod ranges;
 mod vhost_user;
 
 pub use mapping::Mapping;
 
 use protocol::uapi::Config;
 use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,6 +19,14 @@ use std::time::Duration;
 const DEVICE: &str = "/dev/virtio-cuda0";
 /// Names the socket of a device process, for use without a VM.
 const SOCKET_VARIABLE: &str = "VIRTIO_CUDA_SOCKET";
+
+/// Addresses of pinned host memory, in the program and in its worker.
+pub const PINNED_WINDOW: Range<usize> = 0x3000_0000_0000..0x3400_0000_0000;
+
+/// Whether an address lies in the window for pinned memory.
+pub fn is_pinned(address: usize) -> bool {
+    PINNED_WINDOW.contains(&address)
+}
 
 /// Why a transport did not do what it was asked for.
 #[derive(Debug, thiserror::Error)]

@@ -62,6 +62,8 @@ pub fn unsupported(name: &str) {
     }
 }
 
+/// Says something at a level, if that is wanted.
+#[macro_export]
 macro_rules! say {
     ($level:ident, $($message:tt)*) => {
         if $crate::log::enabled($crate::log::Level::$level) {
@@ -69,4 +71,4 @@ macro_rules! say {
         }
     };
 }
-pub(crate) use say;
+pub use say;
