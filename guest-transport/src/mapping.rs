@@ -47,6 +47,7 @@ impl Mapping {
     }
 
     /// Its bytes.
+    #[expect(clippy::len_without_is_empty, reason = "no mapping is empty")]
     pub fn len(&self) -> usize {
         self.len
     }

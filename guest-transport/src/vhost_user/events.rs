@@ -1,8 +1,8 @@
 //! The event queue: who waits for the worker waits here, without a thread of the library's own.
 
-use crate::TransportError;
 use super::queue::SplitQueue;
 use super::requests::Signals;
+use crate::TransportError;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use protocol::plain::Plain;
 use protocol::uapi::{ENDED_HOST, ENDED_PROTOCOL, ENDED_WORKER, EVENT_ENDED, EVENT_WAKE, Event};

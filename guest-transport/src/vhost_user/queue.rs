@@ -4,8 +4,8 @@
 //! (written by it) and a buffer for each, for as long as the queue lives. So a request costs two
 //! copies and no allocation, and the device never sees memory of the program.
 
-use crate::{Mapping, TransportError};
 use super::memory::{GuestMemory, PAGE};
+use crate::{Mapping, TransportError};
 use std::sync::atomic::{AtomicU16, Ordering, fence};
 
 const DESC_F_NEXT: u16 = 1;

@@ -1,7 +1,7 @@
 //! Requests and answers over one virtqueue, from any number of threads.
 
-use crate::TransportError;
 use super::queue::SplitQueue;
+use crate::TransportError;
 use parking_lot::{Condvar, Mutex};
 use protocol::plain::Plain;
 use protocol::uapi::{OK, Resp};
