@@ -45,17 +45,42 @@ impl Param {
 pub struct Entry {
     pub number: u32,
     pub flags: Vec<String>,
+    /// One of `ORDERS`.
+    pub order: String,
+    /// One of `CHARGES`.
+    pub charges: String,
     pub name: String,
     pub params: Vec<Param>,
     /// The comment above it.
     pub doc: Vec<String>,
 }
 
-const FLAGS: &[&str] = &["posted", "waited", "blocking", "pending", "guest", "worker"];
+const FLAGS: &[&str] =
+    &["posted", "waited", "blocking", "pending", "guest", "worker", "gated", "free"];
+/// What a call may not overtake: `protocol::table::Order`.
+pub const ORDERS: &[&str] = &[
+    "none",
+    "stream",
+    "pool",
+    "query",
+    "wait",
+    "function",
+    "allocation",
+    "context",
+    "session",
+];
+/// Device memory that a call may take: `protocol::table::Charges`.
+pub const CHARGES: &[&str] = &["none", "memory", "context", "module", "limit", "local", "graph"];
 
 impl Entry {
     pub fn has(&self, flag: &str) -> bool {
         self.flags.iter().any(|f| f == flag)
+    }
+
+    /// Whether a parameter that goes to the worker is a handle of one of these kinds.
+    pub fn takes(&self, kinds: &[&str]) -> bool {
+        let named = |p: &Param| p.direction != Direction::New && kinds.contains(&p.kind.as_str());
+        self.params.iter().any(named)
     }
 
     /// The name of the call's structure: cuMemAlloc_v2 is CuMemAllocV2.
@@ -119,6 +144,8 @@ pub fn parse(text: &str) -> Result<Vec<Entry>, String> {
             .ok_or_else(|| at("begins with no number"))?;
         let mut flags: Vec<String> = words.map(str::to_owned).collect();
         let name = flags.pop().ok_or_else(|| at("no name"))?;
+        let order = take_word(&mut flags, "order=", ORDERS).map_err(|e| at(&e))?;
+        let charges = take_word(&mut flags, "charges=", CHARGES).map_err(|e| at(&e))?;
         if let Some(flag) = flags.iter().find(|flag| !FLAGS.contains(&flag.as_str())) {
             return Err(at(&format!("unknown flag {flag}")));
         }
@@ -127,9 +154,25 @@ pub fn parse(text: &str) -> Result<Vec<Entry>, String> {
             .filter(|param| !param.trim().is_empty())
             .map(|param| parse_param(param).map_err(|e| at(&e)))
             .collect::<Result<Vec<_>, _>>()?;
-        let entry = Entry { number, flags, name, params, doc: std::mem::take(&mut doc) };
+        let doc = std::mem::take(&mut doc);
+        let entry = Entry { number, flags, order, charges, name, params, doc };
         if entry.has("posted") == entry.has("waited") {
             return Err(at("needs one of posted and waited"));
+        }
+        if entry.has("gated") == entry.has("free") {
+            return Err(at("needs one of gated and free"));
+        }
+        if entry.has("gated") && entry.order != "stream" {
+            return Err(at("a gated call has order=stream"));
+        }
+        let named = match entry.order.as_str() {
+            "stream" | "query" | "wait" => entry.takes(&["stream", "event"]),
+            "pool" => entry.takes(&["stream"]),
+            "function" => entry.takes(&["function", "kernel", "func"]),
+            _ => true,
+        };
+        if !named {
+            return Err(at("names nothing that such an order could be about"));
         }
         if entry.has("posted") && entry.params.iter().any(|p| p.direction == Direction::Out) {
             return Err(at("a posted call brings nothing back"));
@@ -143,6 +186,20 @@ pub fn parse(text: &str) -> Result<Vec<Entry>, String> {
         entries.push(entry);
     }
     Ok(entries)
+}
+
+/// Takes the one flag that begins with `key` out of the list: its value, which must be known.
+fn take_word(flags: &mut Vec<String>, key: &str, known: &[&str]) -> Result<String, String> {
+    let found: Vec<usize> = (0..flags.len()).filter(|i| flags[*i].starts_with(key)).collect();
+    let [index] = found[..] else {
+        return Err(format!("needs one {key} of {}", known.join(", ")));
+    };
+    let word = flags.remove(index).split_off(key.len());
+    if known.contains(&word.as_str()) {
+        Ok(word)
+    } else {
+        Err(format!("{key}{word} is none of {}", known.join(", ")))
+    }
 }
 
 fn parse_param(text: &str) -> Result<Param, String> {
@@ -188,11 +245,20 @@ mod tests {
     #[test]
     fn mistakes_are_named_with_their_line() {
         for (text, message) in [
-            ("1 posted f(out u32 x)", "brings nothing back"),
-            ("1 f()", "posted and waited"),
-            ("2 posted f()\n2 posted g()", "line 2: numbers must grow"),
-            ("1 waited f(in int x)", "int can't be"),
-            ("1 waited odd f()", "unknown flag odd"),
+            ("1 posted free order=none charges=none f(out u32 x)", "brings nothing back"),
+            ("1 free order=none charges=none f()", "posted and waited"),
+            (
+                "2 posted free order=none charges=none f()\n2 posted free order=none charges=none g()",
+                "line 2: numbers must grow",
+            ),
+            ("1 waited free order=none charges=none f(in int x)", "int can't be"),
+            ("1 waited odd free order=none charges=none f()", "unknown flag odd"),
+            ("1 waited order=none charges=none f()", "gated and free"),
+            ("1 waited free charges=none f()", "needs one order="),
+            ("1 waited free order=none f()", "needs one charges="),
+            ("1 waited free order=none charges=much f()", "charges=much is none of"),
+            ("1 waited gated order=none charges=none f()", "gated call has order=stream"),
+            ("1 waited gated order=stream charges=none f()", "names nothing"),
         ] {
             let error = parse(text).unwrap_err();
             assert!(error.contains(message), "{error}");

@@ -9,18 +9,22 @@ pub fn generate(entries: &[Entry]) -> String {
         "//! Made from `api.table` by `cargo xtask codegen`; not to be edited.\n\
          //!\n//! One structure for each call, and one for its answer.\n\n\
          use crate::codec::{Answer, Call, DecodeError, Reader, Word, Writer};\n\
-         use crate::table::Entry;\n\n",
+         use crate::table::{Charges, Entry, Order};\n\n",
     );
     code += "/// All entries, by number.\npub const ENTRIES: &[Entry] = &[\n";
     for entry in entries {
         let _ = writeln!(
             code,
-            "Entry {{ number: {}, name: {:?}, waited: {}, blocking: {}, pending: {} }},",
+            "Entry {{ number: {}, name: {:?}, waited: {}, blocking: {}, pending: {}, \
+             gated: {}, order: Order::{}, charges: Charges::{} }},",
             entry.number,
             entry.name,
             entry.has("waited"),
             entry.has("blocking"),
             entry.has("pending"),
+            entry.has("gated"),
+            capital(&entry.order),
+            capital(&entry.charges),
         );
     }
     code += "];\n\n";
@@ -29,6 +33,11 @@ pub fn generate(entries: &[Entry]) -> String {
         answer(&mut code, entry);
     }
     code
+}
+
+/// A word of the table as a variant's name.
+fn capital(word: &str) -> String {
+    word[..1].to_uppercase() + &word[1..]
 }
 
 fn is_in(param: &Param) -> bool {
