@@ -58,17 +58,8 @@ pub struct Entry {
 const FLAGS: &[&str] =
     &["posted", "waited", "blocking", "pending", "guest", "worker", "gated", "free"];
 /// What a call may not overtake: `protocol::table::Order`.
-pub const ORDERS: &[&str] = &[
-    "none",
-    "stream",
-    "pool",
-    "query",
-    "wait",
-    "function",
-    "allocation",
-    "context",
-    "session",
-];
+pub const ORDERS: &[&str] =
+    &["none", "stream", "pool", "query", "wait", "function", "allocation", "context", "session"];
 /// Device memory that a call may take: `protocol::table::Charges`.
 pub const CHARGES: &[&str] = &["none", "memory", "context", "module", "limit", "local", "graph"];
 
