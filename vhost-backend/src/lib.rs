@@ -5,11 +5,13 @@
 //!   parsed in `device/request.rs` and acted on in `device/machine.rs`, which does no I/O.
 //! * [`worker`], in `vhost-cuda-worker`: one session. `worker/reader.rs` takes commands from the
 //!   ring, `worker/calls/` carries them out with the driver library.
+//! * [`control`], in `vcudad`: the API for operators.
 //! * [`ipc`] is what they tell one another, [`config`] what the operator tells them, [`exit`] how
 //!   they end.
 
 pub mod broker;
 pub mod config;
+pub mod control;
 pub mod device;
 pub mod exit;
 pub mod ipc;

@@ -1,0 +1,229 @@
+//! The ranges of a VM's settings. What depends on the host (GPUs, sockets, users) is not known here.
+
+use crate::error::ApiError;
+use crate::spec::{ComputeSpec, GpuRequest, MpsSpec, Sharing, VmSpec};
+use crate::units::{Percent, Timespan};
+
+/// GPUs that one VM may have.
+const MAX_GPUS: usize = 16;
+/// The longest kernel_timeout: a day.
+const MAX_TIMEOUT: Timespan = Timespan::from_nanos(24 * 3_600 * 1_000_000_000);
+/// The shortest kernel_timeout: a millisecond.
+const MIN_TIMEOUT: Timespan = Timespan::from_nanos(1_000_000);
+
+type Checked = Result<(), ApiError>;
+
+fn range<T: PartialOrd + std::fmt::Display>(field: &str, value: T, low: T, high: T) -> Checked {
+    if value >= low && value <= high {
+        return Ok(());
+    }
+    Err(ApiError::invalid(
+        field,
+        format!("{value} is out of range: it must be from {low} to {high}"),
+    ))
+}
+
+/// Whether this can be a VM's name.
+pub fn check_name(name: &str) -> Checked {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if (1..=64).contains(&name.len()) && name.chars().all(allowed) && !name.starts_with('.') {
+        return Ok(());
+    }
+    let rule = "a name is 1 to 64 letters, digits, '-', '_' and '.', the first no '.'";
+    Err(ApiError::invalid("name", rule))
+}
+
+/// Whether this can be a VM's device memory.
+pub fn check_memory_max(bytes: u64) -> Checked {
+    range("memory.max", bytes, 1, 1 << 50)
+}
+
+impl ComputeSpec {
+    /// Whether all is in its range; the error names the field.
+    pub fn check(&self) -> Checked {
+        range("compute.weight", self.weight, 1, 10_000)?;
+        let one = Percent::from_basis_points(100);
+        range("compute.max", self.max, one, Percent::ALL)?;
+        range("compute.min", self.min, Percent::NONE, Percent::ALL)?;
+        if self.min > self.max {
+            let says = format!("{} is above compute.max, which is {}", self.min, self.max);
+            return Err(ApiError::invalid("compute.min", says));
+        }
+        let timeout = self.kernel_timeout.unwrap_or(MAX_TIMEOUT);
+        range("compute.kernel_timeout", timeout, MIN_TIMEOUT, MAX_TIMEOUT)
+    }
+}
+
+impl MpsSpec {
+    fn check(&self, sharing: Sharing) -> Checked {
+        if sharing != Sharing::Mps && !self.is_empty() {
+            let says = "is only for a VM with sharing = \"mps\"";
+            return Err(ApiError::invalid("mps", says));
+        }
+        if let Some(percentage) = self.active_thread_percentage {
+            let one = Percent::from_basis_points(100);
+            range("mps.active_thread_percentage", percentage, one, Percent::ALL)?;
+        }
+        if let Some(limit) = self.pinned_memory_limit {
+            range("mps.pinned_memory_limit", limit, 1, 1 << 50)?;
+        }
+        Ok(())
+    }
+}
+
+impl VmSpec {
+    /// Whether all is in its range; the error names the field.
+    pub fn check(&self) -> Checked {
+        check_name(&self.name)?;
+        self.check_socket()?;
+        self.check_gpus()?;
+        check_memory_max(self.memory.max)?;
+        if let Some(bytes) = self.memory.session_max {
+            range("memory.session_max", bytes, 1, 1 << 50)?;
+        }
+        if let Some(bytes) = self.memory.host_max {
+            range("memory.host_max", bytes, 1 << 20, 1 << 50)?;
+        }
+        self.compute.check()?;
+        self.mps.check(self.sharing)?;
+        range("sessions.max", self.sessions.max.unwrap_or(32), 1, 4096)?;
+        range("connections.max", self.connections.max.unwrap_or(64), 1, 1024)?;
+        range("pinned.max", self.pinned.max.unwrap_or(1 << 40), 1 << 20, 1 << 46)?;
+        range("plain.max", self.plain.max.unwrap_or(64 << 20), 4096, 1 << 30)?;
+        range("pids.max", self.pids.max.unwrap_or(1024), 1, 1 << 22)?;
+        range("spin_us", self.spin_us.unwrap_or(50), 0, 1_000_000)?;
+        if let Some(cpu) = &self.cpu.max {
+            check_cpu_max(cpu)?;
+        }
+        for (field, id) in [("uid", self.uid), ("gid", self.gid)] {
+            if id == Some(0) {
+                return Err(ApiError::invalid(field, "can't be root's"));
+            }
+        }
+        self.check_env()
+    }
+
+    fn check_socket(&self) -> Checked {
+        if let Some(socket) = &self.socket {
+            let length = socket.as_os_str().len();
+            if length > 107 {
+                let says = format!("a socket's path has at most 107 bytes, and this one {length}");
+                return Err(ApiError::invalid("socket", says));
+            }
+            if !socket.is_absolute() {
+                return Err(ApiError::invalid("socket", "must be an absolute path"));
+            }
+        }
+        if let Some(text) = &self.socket_mode {
+            let octal = u32::from_str_radix(text, 8).is_ok_and(|mode| mode <= 0o777);
+            if !octal || text.starts_with('+') {
+                let says = format!("'{}' is not like \"0660\"", text.escape_debug());
+                return Err(ApiError::invalid("socket_mode", says));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_gpus(&self) -> Checked {
+        range("gpus", self.gpus.len(), 1, MAX_GPUS).map_err(|_| {
+            let count = self.gpus.len();
+            ApiError::invalid("gpus", format!("{count} GPUs: a VM has from 1 to {MAX_GPUS}"))
+        })?;
+        for (place, gpu) in self.gpus.iter().enumerate() {
+            if *gpu != GpuRequest::Any && self.gpus[..place].contains(gpu) {
+                return Err(ApiError::invalid("gpus", format!("{gpu} stands there twice")));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_env(&self) -> Checked {
+        let names = self.env.allow.iter().flatten();
+        let letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        for name in names {
+            if name.is_empty() || name.len() > 128 || !name.bytes().all(letter) {
+                let says = format!("'{}' is no name of a variable", name.escape_debug());
+                return Err(ApiError::invalid("env.allow", says));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `max`, or microseconds of each period, with or without the period, as the kernel takes them.
+fn check_cpu_max(text: &str) -> Checked {
+    let mut words = text.split(' ');
+    let number = |word: &str| word.parse::<u64>().is_ok_and(|number| number >= 1000);
+    let fits = match (words.next(), words.next(), words.next()) {
+        (Some(quota), period, None) => {
+            (quota == "max" || number(quota)) && period.is_none_or(number)
+        }
+        _ => false,
+    };
+    if fits {
+        return Ok(());
+    }
+    let says = format!(
+        "'{}' is not \"QUOTA PERIOD\" in microseconds, as cgroup v2 has it",
+        text.escape_debug()
+    );
+    Err(ApiError::invalid("cpu.max", says))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads settings with one more key and says what is wrong with them.
+    fn refused(more: &str) -> (String, String) {
+        let text = format!(r#"{{"name": "a", {more}}}"#);
+        let text = if more.contains("\"memory\"") {
+            text
+        } else {
+            text.replacen('{', r#"{"memory": {"max": 4096}, "#, 1)
+        };
+        let spec: VmSpec = serde_json::from_str(&text).unwrap();
+        let error = spec.check().unwrap_err();
+        (error.field.unwrap(), error.message)
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_refused_by_field_and_range() {
+        for (more, field, says) in [
+            (r#""compute": {"weight": 0}"#, "compute.weight", "from 1 to 10000"),
+            (r#""compute": {"weight": 10001}"#, "compute.weight", "10001"),
+            (r#""compute": {"max": "0.99%"}"#, "compute.max", "from 1% to 100%"),
+            (r#""compute": {"max": "101%"}"#, "compute.max", "101%"),
+            (r#""compute": {"min": "100.01%"}"#, "compute.min", "from 0% to 100%"),
+            (r#""compute": {"min": "30%", "max": "20%"}"#, "compute.min", "above compute.max"),
+            (
+                r#""compute": {"kernel_timeout": "1us"}"#,
+                "compute.kernel_timeout",
+                "from 1ms to 24h",
+            ),
+            (r#""memory": {"max": 0}"#, "memory.max", "from 1"),
+            (r#""memory": {"max": 1, "session_max": 0}"#, "memory.session_max", "from 1"),
+            (r#""sessions": {"max": 0}"#, "sessions.max", "from 1 to 4096"),
+            (r#""gpus": []"#, "gpus", "from 1 to 16"),
+            (r#""gpus": ["0", 0]"#, "gpus", "twice"),
+            (r#""mps": {"active_thread_percentage": "50%"}"#, "mps", "sharing"),
+            (r#""socket": "here.sock""#, "socket", "absolute"),
+            (r#""socket_mode": "0999""#, "socket_mode", "0660"),
+            (r#""uid": 0"#, "uid", "root"),
+            (r#""cpu": {"max": "5"}"#, "cpu.max", "QUOTA"),
+            (r#""env": {"allow": ["A=B"]}"#, "env.allow", "A=B"),
+        ] {
+            let (named, message) = refused(more);
+            assert_eq!(named, field, "{more}");
+            assert!(message.contains(says), "{more}: {message}");
+        }
+    }
+
+    #[test]
+    fn defaults_are_in_range() {
+        VmSpec::new("a", 1 << 30).check().unwrap();
+        for name in ["", ".a", "a b", "a/b", "ä"] {
+            assert!(check_name(name).is_err(), "{name}");
+        }
+    }
+}
