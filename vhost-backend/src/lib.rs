@@ -6,14 +6,15 @@
 //! * [`worker`], in `vhost-cuda-worker`: one session. `worker/reader.rs` takes commands from the
 //!   ring, `worker/calls/` carries them out with the driver library.
 //! * [`control`], in `vcudad`: the API for operators.
-//! * [`ipc`] is what they tell one another, [`config`] what the operator tells them, [`exit`] how
-//!   they end.
+//! * [`ipc`] is what they tell one another, [`config`] what the operator tells them, [`gpu`] what
+//!   the probe finds, [`exit`] how they end.
 
 pub mod broker;
 pub mod config;
 pub mod control;
 pub mod device;
 pub mod exit;
+pub mod gpu;
 pub mod ipc;
 pub mod ledger;
 pub mod worker;

@@ -16,7 +16,7 @@ struct Args {
     /// The libcuda.so.1 to load
     #[arg(long, value_name = "PATH")]
     driver_library: PathBuf,
-    /// Only try the library: print its path, or say what is wrong
+    /// Only try the library: print its path and its GPUs, or say what is wrong
     #[arg(long)]
     probe: bool,
     /// Try it also where kernels can reach all memory of this process
@@ -35,10 +35,13 @@ fn main() -> ExitCode {
     exit::start_logging();
     if args.probe {
         return match worker::probe(&args.driver_library, args.allow_pageable_memory_access) {
-            Ok(path) => {
-                println!("{path}");
-                ExitCode::SUCCESS
-            }
+            Ok(probed) => match toml::to_string(&probed) {
+                Ok(text) => {
+                    print!("{text}");
+                    ExitCode::SUCCESS
+                }
+                Err(error) => exit::with(NAME, exit::FAILED, &error),
+            },
             Err(error) => exit::with(NAME, exit::BAD_INPUT, &error),
         };
     }

@@ -1,4 +1,4 @@
-//! Which driver library the workers load.
+//! Which driver library the workers load, and the GPUs that it finds.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -6,12 +6,13 @@ use std::process::{Command, Stdio};
 use super::BrokerError;
 use super::spawn::Programs;
 use crate::config::{Config, DriverLibrary};
+use crate::gpu::Probed;
 
 /// Names softgpu's library where it does not lie next to the programs.
 const SOFTGPU_ENV: &str = "VIRTIO_CUDA_SOFTGPU";
 
 /// Finds the library and tries it, in a process of its own: loading it runs its code.
-pub(super) fn choose(config: &Config, programs: &Programs) -> Result<PathBuf, BrokerError> {
+pub(super) fn choose(config: &Config, programs: &Programs) -> Result<Probed, BrokerError> {
     let (library, driver, why) = match &config.driver_library {
         DriverLibrary::Path(path) => {
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
@@ -34,7 +35,8 @@ pub(super) fn choose(config: &Config, programs: &Programs) -> Result<PathBuf, Br
     let found = probe(programs, &library, allow).map_err(|reason| {
         BrokerError::Driver(format!("the driver library {}: {reason}", library.display()))
     })?;
-    tracing::info!(driver = %driver, path = %found.display(), "driver library, {why}");
+    let path = found.library.display();
+    tracing::info!(driver = %driver, %path, version = found.driver, "driver library, {why}");
     Ok(found)
 }
 
@@ -46,7 +48,7 @@ fn nvidia(programs: &Programs) -> Result<PathBuf, String> {
         return Err("there is no /dev/nvidiactl".into());
     }
     // What it may reach is looked at once it is chosen.
-    probe(programs, Path::new("libcuda.so.1"), true)
+    probe(programs, Path::new("libcuda.so.1"), true).map(|probed| probed.library)
 }
 
 fn softgpu(programs: &Programs) -> Result<PathBuf, BrokerError> {
@@ -68,8 +70,8 @@ fn softgpu(programs: &Programs) -> Result<PathBuf, BrokerError> {
     })
 }
 
-/// Loads a library and initialises it, in a child; its path as the loader found it.
-fn probe(programs: &Programs, library: &Path, allow: bool) -> Result<PathBuf, String> {
+/// Loads a library and initialises it, in a child.
+fn probe(programs: &Programs, library: &Path, allow: bool) -> Result<Probed, String> {
     let output = Command::new(&programs.worker)
         .args(allow.then_some("--allow-pageable-memory-access"))
         .arg("--driver-library")
@@ -80,7 +82,11 @@ fn probe(programs: &Programs, library: &Path, allow: bool) -> Result<PathBuf, St
         .map_err(|error| format!("cannot run {}: {error}", programs.worker.display()))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     if output.status.success() {
-        return Ok(PathBuf::from(text(&output.stdout)));
+        let printed = text(&output.stdout);
+        // A driver may print things of its own before.
+        let from = printed.find("library = ").unwrap_or(0);
+        return toml::from_str(&printed[from..])
+            .map_err(|error| format!("its probe printed what makes no sense: {error}"));
     }
     let reason = text(&output.stderr);
     let last = reason.lines().last().unwrap_or("it could not be tried").to_owned();

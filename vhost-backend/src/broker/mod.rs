@@ -77,8 +77,8 @@ pub fn run(config: Config) -> Result<(), BrokerError> {
     let signals = service::catch_signals().map_err(BrokerError::os("cannot catch signals"))?;
     let programs = spawn::Programs::find()?;
     let sockets = config.vms.iter().map(socket::bind).collect::<Result<Vec<_>, _>>()?;
-    let library = driver::choose(&config, &programs)?;
-    let service = service::Service::new(config, programs, library, sockets, signals)?;
+    let driver = driver::choose(&config, &programs)?;
+    let service = service::Service::new(config, programs, driver, sockets, signals)?;
     let mut manager = EventManager::new().map_err(BrokerError::Loop)?;
     let id = manager.add_subscriber(service);
     loop {

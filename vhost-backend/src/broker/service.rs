@@ -5,7 +5,6 @@ use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use event_manager::{EventOps, EventSet, Events, MutEventSubscriber};
@@ -16,6 +15,7 @@ use super::pool::{Phase, Session, Workers};
 use super::socket::VmSocket;
 use super::spawn::{self, Programs, Running};
 use crate::config::{Config, Vm};
+use crate::gpu::Probed;
 use crate::ipc::messages::{
     Assignment, BrokerToDevice, DeviceSetup, DeviceToBroker, Ending, ToBroker, ToWorker, WorkerId,
 };
@@ -61,7 +61,8 @@ pub(super) struct Service {
     vms: Vec<VmState>,
     warm_workers: usize,
     programs: Programs,
-    library: PathBuf,
+    /// The driver library and the GPUs that it finds.
+    driver: Probed,
     /// Processes get users of their own.
     change_users: bool,
     signals: OwnedFd,
@@ -100,7 +101,7 @@ impl Service {
     pub(super) fn new(
         config: Config,
         programs: Programs,
-        library: PathBuf,
+        driver: Probed,
         sockets: Vec<VmSocket>,
         signals: OwnedFd,
     ) -> Result<Self, BrokerError> {
@@ -127,7 +128,7 @@ impl Service {
             vms,
             warm_workers: config.warm_workers as usize,
             programs,
-            library,
+            driver,
             change_users,
             signals,
             sources: HashMap::new(),
@@ -343,7 +344,7 @@ impl Service {
     fn start_worker(&mut self, ops: &mut EventOps, session: Option<Session>) {
         let env = session.as_ref().map_or(&[][..], |session| session.env.as_slice());
         let cold = !env.is_empty();
-        match Running::start(spawn::worker(&self.programs, &self.library, env)) {
+        match Running::start(spawn::worker(&self.programs, &self.driver.library, env)) {
             Ok(running) => {
                 let (socket, pidfd) = (running.socket.as_raw_fd(), running.pidfd.as_raw_fd());
                 let id = self.workers.add(running, session, cold);
