@@ -19,8 +19,8 @@ install -p -m 644 "$REPO_DIR/target/kmod/uml/virtio_cuda.ko" "$dist/guest/virtio
 install -p "$CACHE/uml/current/linux" "$dist/uml/linux"
 rm -rf "$dist/programs"
 mkdir -p "$dist/programs"
-cp -rp "$REPO_DIR"/target/programs/{static,shared,cudart12,lib} "$dist/programs/"
-strip "$dist"/programs/{static,shared,cudart12/*}/*
+cp -rp "$REPO_DIR"/target/programs/{static,shared,quota,cudart12,lib} "$dist/programs/"
+strip "$dist"/programs/{static,shared,quota,cudart12/*}/*
 cp -p "$REPO_DIR/tests/programs/run.sh" "$dist/programs/run.sh"
 make -s -C "$REPO_DIR/tests/programs" list >"$dist/programs/list"
 install -s "$built/call-cost" "$dist/tests/call-cost"

@@ -1,0 +1,118 @@
+# shellcheck shell=bash
+# What quotas.sh and mps.sh share: a broker with some VMs, load in them or natively, and results.
+# To be sourced, with $dist, $out, $driver and $row set.
+
+# The processes that produce load, and what each was called.
+load_pids=() load_names=()
+broker=
+
+say() { echo "$*" >&2; }
+
+# Starts a broker with a configuration (standard input; @W@ in it is the folder of the sockets),
+# and waits for the sockets of all its VMs.
+start_broker() {
+    local config=$work/vcudad.toml socket
+    stop_broker
+    {
+        printf 'driver_library = "%s"\ncontrol_socket = "%s/control.sock"\nstate_dir = "%s"\n' \
+            "$driver" "$work" "$(mktemp -d "$work/state-XXXXXX")"
+        sed "s|@W@|$work|g"
+    } >"$config"
+    cp "$config" "$out/$row.toml"
+    "$dist/bin/vcudad" --config "$config" >>"$out/$row-vcudad.log" 2>&1 &
+    broker=$!
+    for socket in $(sed -n 's/^socket = "\(.*\)"/\1/p' "$config"); do
+        for _ in $(seq 600); do
+            [ ! -S "$socket" ] || continue 2
+            kill -0 "$broker" 2>/dev/null || break 2
+            sleep 0.05
+        done
+    done
+    if ! kill -0 "$broker" 2>/dev/null || [ ! -S "$socket" ]; then
+        say "vcudad did not start:"
+        tail -n 10 "$out/$row-vcudad.log" >&2
+        return 1
+    fi
+    # Warm workers start their contexts: not in the time of what is measured.
+    sleep "$settle"
+}
+
+stop_broker() {
+    [ -n "$broker" ] || return 0
+    kill "$broker" 2>/dev/null
+    wait "$broker" 2>/dev/null
+    broker=
+}
+
+# vm NAME [LINE...]: a VM for the configuration.
+vm() {
+    printf '[[vm]]\nname = "%s"\nsocket = "@W@/%s.sock"\n' "$1" "$1"
+    shift
+    printf '%s\n' "${@:-}"
+}
+
+# in_vm VM COMMAND...: runs it against that VM's device. `native` is the GPU itself.
+in_vm() {
+    local vm=$1
+    shift
+    if [ "$vm" != native ]; then
+        LD_LIBRARY_PATH=$dist/guest VIRTIO_CUDA_SOCKET=$work/$vm.sock "$@"
+    elif [ "$driver" = softgpu ]; then
+        LD_LIBRARY_PATH=$dist/bin/softgpu "$@"
+    else
+        "$@"
+    fi
+}
+
+# The time at which the next loads begin to count, so that they begin together.
+meet_in() { at=$(($(date +%s%N) + $1 * 1000000000)); }
+
+# load NAME VM PROGRAM ARGUMENT...: starts it; what it prints is $out/$row-NAME.json.
+load() {
+    local name=$1 vm=$2 program=$3
+    shift 3
+    in_vm "$vm" timeout --kill-after 5 "$((seconds + 60))" "$programs/$program" --start-at "$at" "$@" \
+        >"$out/$row-$name.json" 2>"$out/$row-$name.err" &
+    load_pids+=($!) load_names+=("$name")
+}
+
+# Waits for all of them. 1 when one failed, after saying which and why.
+wait_loads() {
+    local i failed=0
+    for i in "${!load_pids[@]}"; do
+        if ! wait "${load_pids[$i]}"; then
+            say "$row: ${load_names[$i]} failed: $(tail -n 2 "$out/$row-${load_names[$i]}.err")"
+            failed=1
+        fi
+    done
+    load_pids=() load_names=()
+    return $failed
+}
+
+# alone NAME VM PROGRAM ARGUMENT...: one load, with nothing beside it, until it has ended.
+alone() {
+    meet_in "$lead"
+    load "$@" || return 1
+    wait_loads
+}
+
+# field NAME KEY: a number of what it printed.
+field() { sed -n "s/.*\"$2\":\([0-9.]*\).*/\1/p" "$out/$row-$1.json"; }
+
+# calc EXPRESSION: with two digits behind the point.
+calc() { awk "BEGIN { printf \"%.2f\", ($1) }"; }
+holds() { awk "BEGIN { exit !($1) }"; }
+
+# result WHAT MEASURED BAR CONDITION: prints and keeps one line of the table.
+result() {
+    local verdict=FAIL
+    if holds "$4"; then verdict=pass; else failures=$((failures + 1)); fi
+    printf '%s | %s | %s | %s | %s\n' "$row" "$1" "$2" "$3" "$verdict"
+    printf '| %s | %s | %s | %s | %s |\n' "$row" "$1" "$2" "$3" "$verdict" >>"$out/table.md"
+}
+
+# note WHAT MEASURED: a reference that has no bar.
+note() {
+    printf '%s | %s | %s | |\n' "$row" "$1" "$2"
+    printf '| %s | %s | %s | | |\n' "$row" "$1" "$2" >>"$out/table.md"
+}

@@ -1,0 +1,414 @@
+#!/usr/bin/env bash
+# Measures what quotas promise, with programs that know nothing of quotas, on a Linux host with an
+# NVIDIA GPU and no network. What a promise is held against is measured in the same run: alone
+# through the device, or natively. As root.
+#
+#   tests/gpu/quotas.sh [--dist DIR] [--out DIR] [--seconds S] [--driver auto|softgpu|PATH] [ROW...]
+#
+# ROW is one or more of
+#   shares       two saturating VMs at 30/70: short and long kernels, graphs, a mix, small and large
+#   ten          ten VMs at 10% each
+#   extremes     1/99
+#   cap          a cap of 25% with the GPU otherwise idle
+#   unsaturated  two VMs that leave gaps, against the driver's own slicing
+#   throughput   two saturating VMs together, against one
+#   alone        one VM, against no scheduler at all
+#   latency      a latency VM beside a batch VM
+#   memory       10,000 random allocations, against NVML
+#   noise        a noisy neighbour
+#   weight       a weight changed under load
+#   gang         two VMs with the same two GPUs and kernels that wait for one another (60 s; two GPUs)
+#   torch        PyTorch natively and through the device, where it is installed
+# Without any: all that this machine has the GPUs for. --seconds (10) is how long loads are counted;
+# with softgpu the kernels are of one block, and the numbers say something about the script only.
+# Prints `row | what | measured | bar | pass` as it goes, and one Markdown table at the end, which is
+# also $out/table.md. The exit code is 0 when all bars were reached.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+dist=$here/../../target/dist out='' seconds=10 driver=auto rows=()
+while [ $# -gt 0 ]; do
+    case $1 in
+        --dist) dist=${2:?--dist needs a folder}; shift 2 ;;
+        --out) out=${2:?--out needs a folder}; shift 2 ;;
+        --seconds) seconds=${2:?--seconds needs a number}; shift 2 ;;
+        --driver) driver=${2:?--driver needs a library}; shift 2 ;;
+        -*) echo "quotas.sh: unknown argument $1; see its head" >&2; exit 2 ;;
+        *) rows+=("$1"); shift ;;
+    esac
+done
+[ -x "$dist/bin/vcudad" ] || { echo "quotas.sh: nothing staged in $dist: make stage-gpu" >&2; exit 2; }
+dist=$(cd "$dist" && pwd)
+programs=$dist/programs/quota
+out=${out:-$(mktemp -d)}
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+rm -f "$out"/table.md
+work=$(mktemp -d)
+chmod 755 "$work"
+row=quotas at=0 failures=0
+# Seconds from the start of a load until it counts, and for a broker to settle.
+lead=3 settle=2
+. "$here/load.sh"
+trap 'kill "${load_pids[@]}" 2>/dev/null; stop_broker; rm -rf "$work"' EXIT
+
+if [ "$driver" = softgpu ]; then
+    shape=(--blocks 1 --threads 32) small=(--blocks 1 --threads 32)
+    export SOFTGPU_DEVICES=2 SOFTGPU_MEMORY=64G
+    gpus=2 gpu=softgpu version=none
+else
+    shape=() small=(--blocks 8 --threads 256)
+    gpus=$(nvidia-smi -L | grep -c '^GPU') || { echo "quotas.sh: nvidia-smi shows no GPU" >&2; exit 2; }
+    gpu=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1)
+    version=$(nvidia-smi --query-gpu=driver_version --format=csv,noheader | head -n 1)
+fi
+alone_seconds=$(awk "BEGIN { s = $seconds / 2; print s > 5 ? 5 : s }")
+memory='memory.max = "6G"'
+
+# Iterations in a microsecond for both shapes, natively with nothing beside it: kernels are then of
+# the same length in all processes.
+calibrated() {
+    rate=$(in_vm native "$programs/saturate" --calibrate 1 "${shape[@]}") &&
+        small_rate=$(in_vm native "$programs/saturate" --calibrate 1 "${small[@]}")
+}
+
+# saturate NAME VM KIND [ARGUMENT...]
+saturate() {
+    local name=$1 vm=$2 kind=$3
+    shift 3
+    case $kind in
+        20us) set -- --kernel-us 20 "$@" ;;
+        400us) set -- --kernel-us 400 "$@" ;;
+        1ms) set -- --kernel-us 1000 "$@" ;;
+        graphs) set -- --mode graphs --kernel-us 20 "$@" ;;
+        mix) set -- --mode mix --kernel-us 50 "$@" ;;
+        small) set -- --kernel-us 20 "$@" ;;
+    esac
+    if [ "$kind" = small ]; then
+        load "$name" "$vm" saturate "${small[@]}" --rate "$small_rate" "$@"
+    else
+        load "$name" "$vm" saturate "${shape[@]}" --rate "$rate" "$@"
+    fi
+}
+
+# saturate_alone NAME VM KIND: the rate with nothing beside it.
+saturate_alone() {
+    meet_in "$lead"
+    saturate "$@" --seconds "$alone_seconds"
+    wait_loads
+}
+
+# of_alone NAME REFERENCE: its work in percent of the rate alone.
+of_alone() { calc "100 * $(field "$1" per_second) / $(field "$2" per_second)"; }
+
+# pair WHAT KIND_A KIND_B SHARE_A: both at once; their shares of what was done.
+pair() {
+    local what=$1 a=$2 b=$3 promised=$4 fa fb share
+    saturate_alone "alone-$a" b "$a" || return 1
+    [ "$a" = "$b" ] || saturate_alone "alone-$b" b "$b" || return 1
+    meet_in "$lead"
+    saturate "$a-a" a "$a" --seconds "$seconds"
+    saturate "$b-b" b "$b" --seconds "$seconds"
+    wait_loads || return 1
+    fa=$(of_alone "$a-a" "alone-$a") fb=$(of_alone "$b-b" "alone-$b")
+    share=$(calc "100 * $fa / ($fa + $fb)")
+    result "$what" "$share / $(calc "100 - $share") (work: $fa + $fb = $(calc "$fa + $fb")% of alone)" \
+        "$promised ± 1" "$share >= $promised - 1 && $share <= $promised + 1"
+}
+
+row_shares() {
+    start_broker < <(echo 'warm_workers = 2'; vm a "$memory" 'compute.weight = 30'; vm b "$memory" 'compute.weight = 70') || return 1
+    pair '30/70, kernels of 20 us' 20us 20us 30
+    pair '30/70, kernels of 400 us' 400us 400us 30
+    pair '30/70, graphs of 50 kernels' graphs graphs 30
+    pair '30/70, kernels, copies and memsets' mix mix 30
+    pair '30/70, small kernels against large' small 400us 30
+}
+
+row_ten() {
+    local i least=1000 most=0 sum=0 f
+    start_broker < <(echo 'warm_workers = 10'; for i in 0 1 2 3 4 5 6 7 8 9; do vm "t$i" "$memory"; done) || return 1
+    saturate_alone alone t0 20us --wait poll || return 1
+    # Ten start up at once.
+    meet_in $((2 * lead))
+    for i in 0 1 2 3 4 5 6 7 8 9; do saturate "$i" "t$i" 20us --wait poll --seconds "$seconds"; done
+    wait_loads || return 1
+    for i in 0 1 2 3 4 5 6 7 8 9; do
+        f=$(of_alone "$i" alone)
+        sum=$(calc "$sum + $f")
+        least=$(calc "$f < $least ? $f : $least") most=$(calc "$f > $most ? $f : $most")
+    done
+    result 'ten VMs at equal weights' "$least to $most (sum $sum% of alone)" '10 ± 1' \
+        "$least >= 9 && $most <= 11"
+}
+
+row_extremes() {
+    local fa fb share
+    start_broker < <(echo 'warm_workers = 2'; vm a "$memory" 'compute.weight = 1'; vm b "$memory" 'compute.weight = 99') || return 1
+    saturate_alone alone b 20us || return 1
+    meet_in "$lead"
+    saturate a a 20us --seconds "$seconds"
+    saturate b b 20us --seconds "$seconds"
+    wait_loads || return 1
+    fa=$(of_alone a alone) fb=$(of_alone b alone) share=$(calc "100 * $fa / ($fa + $fb)")
+    result '1/99' "$share / $(calc "100 - $share") (work: $fa + $fb% of alone)" \
+        'within 1 point and 10%: 0.9 to 1.1, 89.1 or more' "$share >= 0.9 && $share <= 1.1 && $fb >= 89.1"
+}
+
+row_cap() {
+    local kind f
+    start_broker < <(echo 'warm_workers = 2'; vm free "$memory"; vm capped "$memory" 'compute.max = "25%"') || return 1
+    for kind in 20us 400us; do
+        saturate_alone "alone-$kind" free "$kind" || return 1
+        meet_in "$lead"
+        saturate "capped-$kind" capped "$kind" --seconds "$seconds"
+        wait_loads || return 1
+        f=$(of_alone "capped-$kind" "alone-$kind")
+        result "cap of 25%, nothing beside it, ${kind/us/ us}" "$f% of alone" '25 ± 1' "$f >= 24 && $f <= 26"
+    done
+}
+
+# chain NAME VM [ARGUMENT...]
+chain() {
+    local name=$1 vm=$2
+    shift 2
+    load "$name" "$vm" chain "${chain_shape[@]}" --rate "$chain_rate" "$@"
+}
+
+# A small network's kernels don't fill the GPU; and their length is calibrated for their own shape.
+chain_calibrated() {
+    chain_shape=("${small[@]}") chain_rate=$small_rate
+}
+
+row_unsaturated() {
+    local who a b
+    chain_calibrated
+    start_broker < <(echo 'warm_workers = 2'; vm a "$memory"; vm b "$memory") || return 1
+    alone alone-native native chain "${chain_shape[@]}" --rate "$chain_rate" --seconds "$alone_seconds" || return 1
+    alone alone-device a chain "${chain_shape[@]}" --rate "$chain_rate" --seconds "$alone_seconds" || return 1
+    note 'a chain of 180 kernels alone, requests/s (mean ms)' \
+        "natively $(field alone-native per_second) ($(field alone-native mean)), through the device $(field alone-device per_second) ($(field alone-device mean))"
+    for who in native device; do
+        meet_in "$lead"
+        for vm in a b; do
+            if [ $who = native ]; then
+                chain "native-$vm" native --seconds "$seconds"
+            else
+                chain "device-$vm" "$vm" --seconds "$seconds"
+            fi
+        done
+        wait_loads || return 1
+    done
+    a=$(calc "$(field device-a per_second) / $(field native-a per_second)")
+    b=$(calc "$(field device-b per_second) / $(field native-b per_second)")
+    result 'two such chains, against natively in two processes' \
+        "$a and $b ($(field device-a per_second) and $(field device-b per_second) requests/s, natively $(field native-a per_second) and $(field native-b per_second))" \
+        'each 0.95 or more' "$a >= 0.95 && $b >= 0.95"
+}
+
+row_throughput() {
+    local fa fb kind
+    start_broker < <(echo 'warm_workers = 2'; vm a "$memory"; vm b "$memory") || return 1
+    for kind in 20us 400us; do
+        saturate_alone "alone-$kind" a "$kind" || return 1
+        meet_in "$lead"
+        saturate "$kind-a" a "$kind" --seconds "$seconds"
+        saturate "$kind-b" b "$kind" --seconds "$seconds"
+        wait_loads || return 1
+        fa=$(of_alone "$kind-a" "alone-$kind") fb=$(of_alone "$kind-b" "alone-$kind")
+        result "two at once, ${kind/us/ us}, over one alone" "$(calc "$fa + $fb")% ($fa + $fb)" '97% or more' \
+            "$fa + $fb >= 97"
+    done
+    saturate_alone native-alone native 20us || return 1
+    meet_in "$lead"
+    saturate native-a native 20us --seconds "$alone_seconds"
+    saturate native-b native 20us --seconds "$alone_seconds"
+    wait_loads || return 1
+    fa=$(of_alone native-a native-alone) fb=$(of_alone native-b native-alone)
+    note "the driver's own slicing, 20 us, natively over natively alone" "$(calc "$fa + $fb")% ($fa + $fb)"
+}
+
+# Several turns of each with the same broker: what a machine's clock does goes to both.
+row_alone() {
+    local turn mode kind on off ratio sums
+    chain_calibrated
+    declare -A sums
+    for turn in 1 2 3 4; do
+        # On, off, off, on: a drift goes to both.
+        mode=$([ "$turn" = 1 ] || [ "$turn" = 4 ] && echo on || echo off)
+        start_broker < <(echo 'warm_workers = 1'; echo "scheduler = \"$mode\""; vm a "$memory") || return 1
+        for kind in 20us launches chain; do
+            meet_in "$lead"
+            case $kind in
+                20us) saturate "$kind-$turn" a 20us --seconds "$alone_seconds" ;;
+                launches) load "$kind-$turn" a saturate "${small[@]}" --rate "$small_rate" --kernel-us 1 \
+                    --seconds "$alone_seconds" ;;
+                chain) chain "$kind-$turn" a --seconds "$alone_seconds" ;;
+            esac
+            wait_loads || return 1
+            sums[$kind-$mode]=$(calc "${sums[$kind-$mode]:-0} + $(field "$kind-$turn" per_second)")
+        done
+    done
+    for kind in 20us launches chain; do
+        on=${sums[$kind-on]} off=${sums[$kind-off]} ratio=$(calc "100 * $on / $off")
+        result "alone, against no scheduler: $(case $kind in
+            20us) echo 'kernels of 20 us' ;;
+            launches) echo 'kernels of 1 us, as fast as they are launched' ;;
+            chain) echo 'the chain' ;;
+        esac)" "$ratio%" '99.5% or more' "$ratio >= 99.5"
+    done
+}
+
+row_latency() {
+    local how quiet beside left kept bar
+    chain_calibrated
+    start_broker < <(echo 'warm_workers = 2'; vm latency "$memory" 'class = "latency"'; vm batch "$memory") || return 1
+    saturate_alone alone-batch batch 1ms || return 1
+    for how in eager graph; do
+        meet_in "$lead"
+        chain "alone-$how" latency --launch "$how" --per-second 50 --seconds "$seconds"
+        wait_loads || return 1
+        meet_in "$lead"
+        chain "$how" latency --launch "$how" --per-second 50 --seconds "$seconds"
+        saturate "batch-$how" batch 1ms --seconds "$seconds"
+        wait_loads || return 1
+        quiet=$(field "alone-$how" p99) beside=$(field "$how" p99)
+        bar=$([ $how = eager ] && echo 1.10 || echo 1.25)
+        # The one kernel of 1 ms that can't be preempted goes on top.
+        result "p99 at 50 requests/s beside 1 ms kernels, $how" \
+            "$beside ms, alone $quiet ms: $(calc "($beside - 1) / $quiet") × and 1 ms (p50 $(field "$how" p50), alone $(field "alone-$how" p50))" \
+            "$bar × alone and 1 ms" "$beside <= $bar * $quiet + 1"
+        left=$(calc "100 * (1 - 50 * $(field "alone-$how" mean) / 1000)")
+        kept=$(of_alone "batch-$how" alone-batch)
+        result "the batch VM beside it, $how" "$kept% of alone, of the $left% that requests leave" \
+            '80% of what is left' "$kept >= 0.8 * $left"
+    done
+}
+
+row_memory() {
+    local line held available total used first='' least=0 most=0 drift samples=0
+    if [ "$driver" = softgpu ]; then say "memory: softgpu has no NVML"; return 0; fi
+    start_broker < <(echo 'warm_workers = 1'; vm a 'memory.max = "8G"') || return 1
+    local smi=(nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits -i 0)
+    coproc churn { in_vm a "$programs/churn" --sequences 10000 --max 512 --pause-every 400 2>"$out/memory.err"; }
+    local from=${churn[0]} to=${churn[1]} pid=$churn_PID
+    while read -r -u "$from" line; do
+        case $line in
+            held*)
+                read -r _ held _ available _ total <<<"$line"
+                used=$("${smi[@]}")
+                # NVML's minus what the VM is told, from the first look on: MiB.
+                drift=$(calc "$used - ($total - $available) / 1048576")
+                first=${first:-$drift}
+                drift=$(calc "$drift - $first") samples=$((samples + 1))
+                least=$(calc "$drift < $least ? $drift : $least") most=$(calc "$drift > $most ? $drift : $most")
+                echo "$line nvml $used drift $drift" >>"$out/memory.txt"
+                echo >&"$to"
+                ;;
+            *) echo "$line" >"$out/memory-churn.json" ;;
+        esac
+    done
+    if ! wait "$pid"; then say "memory: churn failed: $(tail -n 2 "$out/memory.err")"; return 1; fi
+    result '10,000 random sequences of allocations: no leak, no drift in cudaMemGetInfo' \
+        "$(field churn granted) granted, $(field churn refused) refused" 'all free at the end' 1
+    result "NVML's memory against the VM's, $samples looks" "$least to $most MiB apart" '± 2 MiB' \
+        "$least >= -2 && $most <= 2 && $samples > 0"
+}
+
+row_noise() {
+    local f
+    start_broker < <(echo 'warm_workers = 2'; vm a "$memory"; vm noisy 'memory.max = "2G"') || return 1
+    saturate_alone alone a 20us || return 1
+    meet_in "$lead"
+    load noise noisy noise --seconds $((seconds + 2))
+    saturate beside a 20us --seconds "$seconds"
+    wait_loads || return 1
+    f=$(of_alone beside alone)
+    result 'a 50% share beside a noisy neighbour' \
+        "$f% of alone (beside $(field noise launches) launches, $(field noise refused) refused allocations)" \
+        '47% or more' "$f >= 47"
+}
+
+# Work of a bin of 100 ms. bin NAME INDEX
+bin() { sed 's/.*"per_100ms":\[\([^]]*\)\].*/\1/' "$out/$row-$1.json" | cut -d , -f "$2"; }
+
+row_weight() {
+    local change took share i late=0 shares=() before=()
+    start_broker < <(echo 'warm_workers = 2'; vm a "$memory"; vm b "$memory") || return 1
+    meet_in "$lead"
+    saturate a a 20us --seconds 4
+    saturate b b 20us --seconds 4
+    # At 2 s sharp, from 50/50 to 20/80.
+    change=$((at + 2000000000))
+    sleep "$(calc "($change - $(date +%s%N)) / 1e9 - 0.01")"
+    "$dist/bin/vcudactl" --socket "$work/control.sock" vm set a --compute-weight 25 \
+        >"$out/weight-set.txt" 2>&1 || { say "weight: $(cat "$out/weight-set.txt")"; kill "${load_pids[@]}"; return 1; }
+    took=$(calc "($(date +%s%N) - $change) / 1e6")
+    wait_loads || return 1
+    for i in 18 19 20 21 22 23 24 25 26; do
+        share=$(calc "100 * $(bin a $i) / ($(bin a $i) + $(bin b $i) + 0.001)")
+        if [ "$i" -le 20 ]; then before+=("$share"); else shares+=("$share"); fi
+        # From the second after the change on.
+        [ "$i" -lt 22 ] || holds "$share >= 15 && $share <= 25" || late=$((late + 1))
+    done
+    result 'weights from 100:100 to 25:100 under load, share in each 100 ms' \
+        "before ${before[*]}; after ${shares[*]} (vcudactl had ended $took ms after)" \
+        '20 ± 5 from 100 ms after' "$late == 0"
+}
+
+row_gang() {
+    local fa fb share
+    seconds=$([ "$driver" = softgpu ] && echo "$seconds" || echo 60)
+    start_broker < <(echo 'warm_workers = 0'
+      vm a "$memory" 'gpus = ["0", "1"]' 'compute.weight = 30'
+      vm b "$memory" 'gpus = ["0", "1"]' 'compute.weight = 70') || return 1
+    gang_rate=$(in_vm native "$programs/saturate" --calibrate 1 --blocks 1 --threads 256)
+    alone alone b gang --rate "$gang_rate" --seconds "$alone_seconds" || return 1
+    meet_in $((2 * lead))
+    load a a gang --rate "$gang_rate" --seconds "$seconds"
+    load b b gang --rate "$gang_rate" --seconds "$seconds"
+    wait_loads || return 1
+    fa=$(of_alone a alone) fb=$(of_alone b alone) share=$(calc "100 * $fa / ($fa + $fb)")
+    result "30/70 on the same two GPUs, kernels that wait for one another, $seconds s" \
+        "$share / $(calc "100 - $share"), no hang (work: $(calc "$fa + $fb")% of alone; longest pause $(field a longest_pause_ms) ms)" \
+        '30 ± 2' "$share >= 28 && $share <= 32"
+}
+
+row_torch() {
+    local mode native device
+    if ! python3 -c 'import torch' 2>/dev/null; then say "torch: PyTorch is not installed"; return 0; fi
+    start_broker < <(echo 'warm_workers = 1'; vm a 'memory.max = "16G"') || return 1
+    for mode in eager graph; do
+        in_vm native python3 "$here/torch_chain.py" "$mode" "$alone_seconds" \
+            >"$out/torch-native-$mode.json" 2>"$out/torch-native-$mode.err" || { tail -n 3 "$out/torch-native-$mode.err" >&2; return 1; }
+        in_vm a python3 "$here/torch_chain.py" "$mode" "$alone_seconds" \
+            >"$out/torch-device-$mode.json" 2>"$out/torch-device-$mode.err" || { tail -n 3 "$out/torch-device-$mode.err" >&2; return 1; }
+        native=$(field "native-$mode" mean) device=$(field "device-$mode" mean)
+        note "PyTorch, batch 1, $mode, ms a request" "natively $native, through the device $device"
+    done
+}
+
+[ ${#rows[@]} -gt 0 ] || {
+    rows=(shares ten extremes cap unsaturated throughput alone latency memory noise weight torch)
+    [ "$gpus" -lt 2 ] || rows+=(gang)
+}
+printf '| row | what | measured | bar | |\n|---|---|---|---|---|\n' >"$out/table.md"
+calibrated || { echo "quotas.sh: the GPU does not answer natively" >&2; exit 2; }
+chain_calibrated
+for row in "${rows[@]}"; do
+    if ! declare -F "row_$row" >/dev/null; then
+        echo "quotas.sh: no row $row; see its head" >&2
+        exit 2
+    fi
+    began=$(date +%s)
+    if ! "row_$row"; then
+        result "could not be measured" "see $row-*.err and $row-vcudad.log" '' 0
+        kill "${load_pids[@]}" 2>/dev/null
+        wait_loads 2>/dev/null
+    fi
+    stop_broker
+    say "quotas.sh: $row took $(($(date +%s) - began)) s"
+done
+printf '\n%s, %s, driver %s, commit %s, %s s each\n\n' "$(date -u +%F)" "$gpu" "$version" \
+    "$(cat "$dist/commit" 2>/dev/null)" "$seconds"
+cat "$out/table.md"
+exit $((failures > 0))

@@ -1,0 +1,96 @@
+// What the load generators share: arguments and clocks.
+#pragma once
+
+#include "../check.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+// Options of the form `--name value`; an option that no one asked for is an error.
+class Options {
+  public:
+    Options(int argc, char **argv) : program_(argv[0]) {
+        for (int i = 1; i < argc; i += 2) {
+            if (std::strncmp(argv[i], "--", 2) != 0 || i + 1 >= argc) {
+                std::fprintf(stderr, "%s: `--name value` is expected, not `%s`\n", argv[0], argv[i]);
+                std::exit(2);
+            }
+            given_[argv[i] + 2] = argv[i + 1];
+        }
+    }
+
+    std::string text(const char *name, const char *otherwise) {
+        const auto found = given_.find(name);
+        if (found == given_.end()) {
+            return otherwise;
+        }
+        const std::string value = found->second;
+        given_.erase(found);
+        return value;
+    }
+
+    double number(const char *name, double otherwise) {
+        const std::string value = text(name, "");
+        if (value.empty()) {
+            return otherwise;
+        }
+        char *end;
+        const double number = std::strtod(value.c_str(), &end);
+        if (*end != '\0' || number < 0) {
+            std::fprintf(stderr, "%s: --%s: `%s` is no number\n", program_, name, value.c_str());
+            std::exit(2);
+        }
+        return number;
+    }
+
+    // In nanoseconds of the system's clock: too long for a double.
+    int64_t nanoseconds(const char *name) { return std::strtoll(text(name, "0").c_str(), nullptr, 10); }
+
+    void finish() const {
+        for (const auto &option : given_) {
+            std::fprintf(stderr, "%s: unknown option --%s\n", program_, option.first.c_str());
+        }
+        if (!given_.empty()) {
+            std::exit(2);
+        }
+    }
+
+  private:
+    const char *program_;
+    std::map<std::string, std::string> given_;
+};
+
+// Nanoseconds since 1970, so that two processes can agree on a start.
+inline int64_t now_ns() {
+    timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec * 1000000000ll + now.tv_nsec;
+}
+
+inline int64_t ns(double seconds) { return static_cast<int64_t>(seconds * 1e9); }
+
+inline void sleep_until(int64_t when) {
+    for (int64_t left; (left = when - now_ns()) > 0;) {
+        // The last of it is spun, since a sleep ends late by up to 0.1 ms.
+        if (left > 200000) {
+            usleep(static_cast<useconds_t>((left - 150000) / 1000));
+        }
+    }
+}
+
+// The value below which this part of them lies; sorts them.
+inline double quantile(std::vector<double> &values, double part) {
+    if (values.empty()) {
+        return 0;
+    }
+    std::sort(values.begin(), values.end());
+    const size_t at = static_cast<size_t>(std::ceil(part * values.size()));
+    return values[std::min(values.size() - 1, at > 0 ? at - 1 : 0)];
+}

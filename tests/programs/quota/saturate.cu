@@ -1,0 +1,175 @@
+// Keeps a GPU saturated for some seconds, and says how much work was done in them.
+//
+//   saturate [--mode kernels|graphs|mix] [--kernel-us US] [--seconds S] [--start-at UNIX_NS] …
+//
+//   --blocks N, --threads N  the grid; 0 blocks (the default) fill the GPU
+//   --rate R                 iterations in a microsecond, from `saturate --calibrate 1`
+//   --in-flight N            launches that may be queued (256)
+//   --batch-us US            an event after about that much work (1000): what work is counted by
+//   --graph-kernels K        kernels in a graph (50)
+//   --wait spin|poll         how it waits; poll sleeps 0.1 ms between looks
+//   --warmup S, --cooldown S load before and after what is counted (0.5, 0.3), so that of several
+//                            processes with the same --start-at none is counted while it is alone
+//   --hold MIB               memory held meanwhile
+//
+// Work is counted in microseconds of kernels by the rate of --rate. The last line is JSON: done
+// (us), per_second (us/s), per_100ms (a list), and what was asked for.
+#include "work.h"
+
+struct Load {
+    std::string mode;
+    Shape shape;
+    double kernel_us, rate;
+    unsigned graph_kernels;
+    unsigned *sink;
+    cudaStream_t stream;
+    cudaGraphExec_t graph = nullptr;
+    void *host = nullptr, *device = nullptr;
+    static constexpr size_t copied = 1 << 20;
+
+    void kernel(double us) {
+        fixed_work<<<shape.blocks, shape.threads, 0, stream>>>(iterations_for(us, rate), sink);
+        CHECK(cudaGetLastError());
+    }
+
+    void prepare() {
+        CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+        if (mode == "graphs") {
+            cudaGraph_t captured;
+            CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+            for (unsigned i = 0; i < graph_kernels; ++i) {
+                kernel(kernel_us);
+            }
+            CHECK(cudaStreamEndCapture(stream, &captured));
+            CHECK(cudaGraphInstantiate(&graph, captured, 0));
+            CHECK(cudaGraphDestroy(captured));
+        } else if (mode == "mix") {
+            CHECK(cudaMallocHost(&host, copied));
+            CHECK(cudaMalloc(&device, copied));
+        }
+    }
+
+    // What is launched at once: its work in microseconds, and how many launches it is.
+    double work() const {
+        return mode == "graphs" ? graph_kernels * kernel_us : mode == "mix" ? 8 * kernel_us : kernel_us;
+    }
+    unsigned launches() const { return mode == "mix" ? 12 : 1; }
+
+    void launch() {
+        if (mode == "graphs") {
+            CHECK(cudaGraphLaunch(graph, stream));
+            return;
+        }
+        if (mode == "kernels") {
+            kernel(kernel_us);
+            return;
+        }
+        CHECK(cudaMemcpyAsync(device, host, copied, cudaMemcpyHostToDevice, stream));
+        for (int i = 0; i < 4; ++i) {
+            kernel(kernel_us * 0.5);
+            kernel(kernel_us * 1.5);
+        }
+        CHECK(cudaMemsetAsync(device, 1, copied, stream));
+        CHECK(cudaMemsetAsync(device, 2, copied / 2, stream));
+        CHECK(cudaMemcpyAsync(host, device, copied, cudaMemcpyDeviceToHost, stream));
+    }
+};
+
+int main(int argc, char **argv) {
+    Options options(argc, argv);
+    Load load;
+    load.mode = options.text("mode", "kernels");
+    load.kernel_us = options.number("kernel-us", 20);
+    load.shape = shape_of(options);
+    load.rate = options.number("rate", 0);
+    load.graph_kernels = static_cast<unsigned>(options.number("graph-kernels", 50));
+    const double seconds = options.number("seconds", 10);
+    const double warmup = options.number("warmup", 0.5), cooldown = options.number("cooldown", 0.3);
+    const unsigned in_flight = static_cast<unsigned>(options.number("in-flight", 256));
+    const double batch_us = options.number("batch-us", 1000);
+    const bool only_calibrate = options.number("calibrate", 0) != 0;
+    const bool poll = options.text("wait", "spin") == "poll";
+    const size_t hold = static_cast<size_t>(options.number("hold", 0)) << 20;
+    int64_t start = options.nanoseconds("start-at");
+    options.finish();
+    REQUIRE(load.mode == "kernels" || load.mode == "graphs" || load.mode == "mix",
+            "--mode is kernels, graphs or mix, not %s", load.mode.c_str());
+    REQUIRE(load.graph_kernels > 0 && in_flight > 0 && seconds > 0, "above 0, all of them");
+
+    CHECK(cudaMalloc(&load.sink, sizeof *load.sink));
+    if (load.rate == 0) {
+        load.rate = calibrate(load.shape, load.sink);
+    }
+    if (only_calibrate) {
+        std::printf("%.3f\n", load.rate);
+        return 0;
+    }
+    void *held = nullptr;
+    if (hold != 0) {
+        CHECK(cudaMalloc(&held, hold));
+        CHECK(cudaMemset(held, 1, hold));
+    }
+    load.prepare();
+    // The first launch loads the kernel.
+    load.launch();
+    CHECK(cudaStreamSynchronize(load.stream));
+
+    const unsigned per_batch = std::max(1u, static_cast<unsigned>(std::lround(
+                                                std::min(batch_us / load.work(),
+                                                         in_flight / 2.0 / load.launches()))));
+    const size_t batches = std::max(2u, in_flight / (per_batch * load.launches()));
+    std::vector<cudaEvent_t> events(batches);
+    for (auto &event : events) {
+        CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    }
+    if (start == 0) {
+        start = now_ns() + ns(warmup);
+    }
+    if (now_ns() > start) {
+        std::fprintf(stderr, "saturate: --start-at was %.3f s ago\n", (now_ns() - start) / 1e9);
+        return 1;
+    }
+    sleep_until(start - ns(warmup));
+
+    const int64_t end = start + ns(seconds);
+    std::vector<double> per_100ms(static_cast<size_t>(std::ceil(seconds * 10)));
+    double done = 0;
+    int64_t longest = 0, last = start;
+    for (size_t next = 0; now_ns() < end + ns(cooldown); ++next) {
+        const cudaEvent_t event = events[next % batches];
+        if (next >= batches) {
+            if (poll) {
+                cudaError_t found;
+                while ((found = cudaEventQuery(event)) == cudaErrorNotReady) {
+                    usleep(100);
+                }
+                CHECK(found);
+            } else {
+                CHECK(cudaEventSynchronize(event));
+            }
+            const int64_t now = now_ns();
+            if (now >= start && now < end) {
+                done += per_batch * load.work();
+                per_100ms[(now - start) / 100000000] += per_batch * load.work();
+                longest = std::max(longest, now - last);
+                last = now;
+            }
+        }
+        for (unsigned i = 0; i < per_batch; ++i) {
+            load.launch();
+        }
+        CHECK(cudaEventRecord(event, load.stream));
+    }
+    CHECK(cudaStreamSynchronize(load.stream));
+
+    std::printf("{\"program\":\"saturate\",\"mode\":\"%s\",\"kernel_us\":%g,\"blocks\":%u,"
+                "\"seconds\":%g,\"rate\":%.3f,\"done\":%.0f,\"per_second\":%.0f,"
+                "\"longest_pause_ms\":%.1f,\"per_100ms\":[",
+                load.mode.c_str(), load.kernel_us, load.shape.blocks, seconds, load.rate, done,
+                done / seconds, longest / 1e6);
+    for (size_t i = 0; i < per_100ms.size(); ++i) {
+        std::printf("%s%.0f", i ? "," : "", per_100ms[i]);
+    }
+    std::printf("]}\n");
+    return 0;
+}

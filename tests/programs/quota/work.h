@@ -1,0 +1,72 @@
+// A kernel that does a fixed amount of work, and how much of it a microsecond holds.
+#pragma once
+
+#include "load.h"
+
+// A chain of dependent operations. What it does depends on `iterations` alone and not on a clock:
+// when the driver lets another process have the GPU in the middle of it, it does the same work.
+__device__ inline void work(unsigned iterations, unsigned *sink) {
+    unsigned x = threadIdx.x + blockIdx.x;
+#pragma unroll 1
+    for (unsigned i = 0; i < iterations; ++i) {
+        x = x * 1664525u + 1013904223u;
+        x ^= x >> 7;
+    }
+    if (x == 0x5eed5eedu) {
+        *sink = x;
+    }
+}
+
+static __global__ void fixed_work(unsigned iterations, unsigned *sink) { work(iterations, sink); }
+
+struct Shape {
+    unsigned blocks, threads;
+};
+
+// The blocks that fill the GPU, or what was asked for.
+inline Shape shape_of(Options &options) {
+    Shape shape = {static_cast<unsigned>(options.number("blocks", 0)),
+                   static_cast<unsigned>(options.number("threads", 1024))};
+    if (shape.blocks == 0) {
+        int device, count, resident;
+        CHECK(cudaGetDevice(&device));
+        CHECK(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
+        CHECK(cudaDeviceGetAttribute(&resident, cudaDevAttrMaxThreadsPerMultiProcessor, device));
+        shape.blocks = count * std::max(1u, resident / shape.threads);
+    }
+    return shape;
+}
+
+// Iterations of `fixed_work` in a microsecond, for this shape. The least of several: what else
+// runs on the GPU only makes it longer. Measured where nothing else runs, and passed on as --rate,
+// it makes kernels of the same length in all processes.
+inline double calibrate(Shape shape, unsigned *sink) {
+    cudaEvent_t begin, end;
+    CHECK(cudaEventCreate(&begin));
+    CHECK(cudaEventCreate(&end));
+    unsigned iterations = 64;
+    double best = 0;
+    // Grows until one takes 2 ms, and with that wakes the GPU's clock.
+    for (int measured = 0; measured < 40;) {
+        float ms;
+        CHECK(cudaEventRecord(begin));
+        fixed_work<<<shape.blocks, shape.threads>>>(iterations, sink);
+        CHECK(cudaGetLastError());
+        CHECK(cudaEventRecord(end));
+        CHECK(cudaEventSynchronize(end));
+        CHECK(cudaEventElapsedTime(&ms, begin, end));
+        if (ms < 2 && iterations < 1u << 30) {
+            iterations *= 2;
+            continue;
+        }
+        best = std::max(best, iterations / (ms * 1000.0));
+        ++measured;
+    }
+    CHECK(cudaEventDestroy(begin));
+    CHECK(cudaEventDestroy(end));
+    return best;
+}
+
+inline unsigned iterations_for(double us, double rate) {
+    return static_cast<unsigned>(std::max(1.0, us * rate));
+}
