@@ -41,6 +41,8 @@ trap cleanup EXIT
 step "starting vcudad with one VM, memory.max = $quota"
 cat >"$work/vcudad.toml" <<TOML
 driver_library = "auto"
+state_dir = "$work/state"
+control_socket = "$work/control.sock"
 [[vm]]
 name = "demo"
 socket = "$work/demo.sock"

@@ -50,7 +50,13 @@ impl Host {
         std::fs::set_permissions(&dir, std::os::unix::fs::PermissionsExt::from_mode(0o755))
             .unwrap();
         let driver = std::env::var("VIRTIO_CUDA_DRIVER").unwrap_or_else(|_| "softgpu".into());
-        let mut config = format!("driver_library = \"{driver}\"\nwarm_workers = 2\n");
+        let (state, control) = (dir.join("state"), dir.join("control.sock"));
+        let mut config = format!(
+            "driver_library = \"{driver}\"\nwarm_workers = 2\n\
+             state_dir = \"{}\"\ncontrol_socket = \"{}\"\n",
+            state.display(),
+            control.display()
+        );
         for vm in vms {
             config += &format!(
                 "[[vm]]\nname = \"{}\"\nsocket = \"{}\"\nmemory.max = \"{}\"\nuid = {}\n",

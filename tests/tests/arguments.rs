@@ -34,7 +34,7 @@ fn a_bad_file_is_refused_with_its_key() {
     with_config(&format!("{vm}memory.max = \"many\"\n"), "many");
     with_config(vm, "memory.max");
     with_config("colour = \"blue\"\n", "colour");
-    with_config("", "[[vm]]");
+    with_config("state_dir = \"\"\ncontrol_socket = \"\"\n", "[[vm]]");
     with_config(
         &format!("driver_library = \"/nonexistent/libcuda.so.1\"\n{vm}memory.max = \"1G\"\n"),
         "/nonexistent/libcuda.so.1",

@@ -43,6 +43,11 @@ fn bad_arguments_of_the_device_are_refused() {
     with(&["--driver-library", &path("none")], "missing");
     with(&["--driver-library", &file], "cannot load");
     with(&["--sessions-max", "0"], "sessions.max");
+    with(&["--compute-weight", "10001"], "compute.weight");
+    with(&["--compute-max", "0.5%"], "compute.max");
+    with(&["--compute-max", "half"], "'half'");
+    with(&["--class", "fast"], "fast");
+    with(&["--gpus", "0,0"], "twice");
     check(DEVICE, &["--socket-path", &path("no/socket")], "cannot listen");
     check(DEVICE, &["--socket-path", &file], "not a socket");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "not a library");
@@ -61,7 +66,8 @@ fn bad_files_of_the_broker_are_refused() {
         (format!("{vm}colour = 1\n"), "colour"),
         (format!("warm = 1\n{vm}"), "warm"),
         (vm.replace("1G", "1Q"), "1Q"),
-        (String::new(), "no [[vm]]"),
+        ("state_dir = \"\"\ncontrol_socket = \"\"\n".into(), "no [[vm]]"),
+        (format!("{vm}compute.weight = 0\n"), "compute.weight: 0"),
         (format!("driver_library = \"/none\"\n{vm}"), "missing"),
     ] {
         std::fs::write(&file, text).unwrap();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use vhost_backend::config::{Config, ConfigError, DriverArgs, DriverLibrary};
+use vhost_backend::config::{BrokerArgs, Config, ConfigError, DriverArgs, DriverLibrary};
 use vhost_backend::{broker, exit};
 
 const NAME: &str = "vcudad";
@@ -19,6 +19,8 @@ struct Args {
     config: PathBuf,
     #[command(flatten)]
     driver: DriverArgs,
+    #[command(flatten)]
+    broker: BrokerArgs,
 }
 
 fn main() -> ExitCode {
@@ -47,5 +49,11 @@ fn read(args: &Args) -> Result<Config, ConfigError> {
     if let Some(count) = args.driver.warm_workers {
         config.warm_workers = count;
     }
-    Ok(config)
+    if let Some(path) = &args.broker.state_dir {
+        config.state_dir = Some(path.clone());
+    }
+    if let Some(path) = &args.broker.control_socket {
+        config.control_socket = Some(path.clone());
+    }
+    config.with_places(broker::is_root())
 }

@@ -4,9 +4,16 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use control_api::VmSpec;
+
 use crate::config::Vm;
 
 const CONTROLLERS: [&str; 3] = ["cpu", "memory", "pids"];
+
+/// Whether a VM asks for what a cgroup does.
+pub(super) fn has_limits(spec: &VmSpec) -> bool {
+    spec.cpu.max.is_some() || spec.pids.max.is_some() || spec.memory.host_max.is_some()
+}
 
 /// The cgroup under which the VMs' are made.
 pub(super) struct Cgroups {
@@ -67,9 +74,9 @@ impl Cgroups {
         fs::create_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let cgroup = VmCgroup { path };
         let limits = [
-            ("cpu.max", vm.cpu_max.clone()),
-            ("memory.max", vm.host_memory_max.map(|bytes| bytes.to_string())),
-            ("pids.max", vm.pids_max.map(|count| count.to_string())),
+            ("cpu.max", vm.spec.cpu.max.clone()),
+            ("memory.max", vm.spec.memory.host_max.map(|bytes| bytes.to_string())),
+            ("pids.max", vm.spec.pids.max.map(|count| count.to_string())),
         ];
         for (file, value) in limits {
             if let Some(value) = value {

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use event_manager::{EventManager, SubscriberOps};
 
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, ConfigError, check_vms, choose_uids};
 
 mod cgroup;
 mod driver;
@@ -22,6 +22,8 @@ mod pool;
 mod service;
 mod socket;
 mod spawn;
+
+pub use spawn::is_root;
 
 /// Why the broker ends.
 #[derive(Debug, thiserror::Error)]
@@ -76,9 +78,11 @@ pub fn run(config: Config) -> Result<(), BrokerError> {
     // First the signals, so that none leaves a socket behind.
     let signals = service::catch_signals().map_err(BrokerError::os("cannot catch signals"))?;
     let programs = spawn::Programs::find()?;
-    let sockets = config.vms.iter().map(socket::bind).collect::<Result<Vec<_>, _>>()?;
+    let mut vms = check_vms(&config.vms)?;
+    choose_uids(&mut vms, [])?;
+    let sockets = vms.iter().map(socket::bind).collect::<Result<Vec<_>, _>>()?;
     let driver = driver::choose(&config, &programs)?;
-    let service = service::Service::new(config, programs, driver, sockets, signals)?;
+    let service = service::Service::new(config, vms, programs, driver, sockets, signals)?;
     let mut manager = EventManager::new().map_err(BrokerError::Loop)?;
     let id = manager.add_subscriber(service);
     loop {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use event_manager::{EventOps, EventSet, Events, MutEventSubscriber};
 
 use super::BrokerError;
-use super::cgroup::{Cgroups, VmCgroup};
+use super::cgroup::{self, Cgroups, VmCgroup};
 use super::pool::{Phase, Session, Workers};
 use super::socket::VmSocket;
 use super::spawn::{self, Programs, Running};
@@ -100,6 +100,7 @@ pub(super) fn catch_signals() -> io::Result<OwnedFd> {
 impl Service {
     pub(super) fn new(
         config: Config,
+        configured: Vec<Vm>,
         programs: Programs,
         driver: Probed,
         sockets: Vec<VmSocket>,
@@ -109,14 +110,14 @@ impl Service {
         if !change_users {
             tracing::warn!("not run by root: all processes have this user, VMs too");
         }
-        let limits =
-            |vm: &Vm| vm.cpu_max.is_some() || vm.pids_max.is_some() || vm.host_memory_max.is_some();
-        let cgroups = if config.vms.iter().any(limits) { Cgroups::set_up() } else { None };
+        let limits = |vm: &Vm| cgroup::has_limits(&vm.spec);
+        let cgroups = if configured.iter().any(limits) { Cgroups::set_up() } else { None };
         let mut ledger = Ledger::default();
         let mut vms = Vec::new();
-        for (vm, socket) in config.vms.into_iter().zip(sockets) {
+        for (vm, socket) in configured.into_iter().zip(sockets) {
             for gpu in (0..MAX_GPUS).map(GpuId) {
-                let quota = Quota { max: vm.memory_max, session_max: None };
+                let quota =
+                    Quota { max: vm.spec.memory.max, session_max: vm.spec.memory.session_max };
                 ledger.set(account(vms.len()), gpu, quota);
             }
             let cgroup = cgroups.as_ref().and_then(|cgroups| {
@@ -191,7 +192,7 @@ impl Service {
         tracing::info!(
             vm = name,
             pid = device.pid(),
-            memory_max = state.vm.memory_max,
+            memory_max = state.vm.spec.memory.max,
             socket = %state.vm.socket.display(),
             "device process"
         );

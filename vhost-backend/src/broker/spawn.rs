@@ -10,7 +10,7 @@ use super::BrokerError;
 use crate::ipc::{process, seqpacket};
 
 /// Whether this process is root, and so can give its children users of their own.
-pub(super) fn is_root() -> bool {
+pub fn is_root() -> bool {
     // SAFETY: no arguments.
     unsafe { libc::geteuid() == 0 }
 }

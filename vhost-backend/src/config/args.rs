@@ -3,8 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use control_api::{ApiError, Class, GpuRequest, Percent, Sharing, Timespan, VmSpec};
+use serde::de::DeserializeOwned;
 
-use super::{DriverLibrary, Env, Max, Memory, Settings, Size};
+use super::vm::{Compute, Env, Max, Memory, Mps, Settings};
+use super::{DriverLibrary, OnExcess, Policy, Ratio, Size};
+
+/// memory.max of a VM by arguments, if they don't say.
+const DEFAULT_MEMORY: Size = Size(4 << 30);
 
 /// One VM.
 #[derive(Args, Clone, Debug)]
@@ -15,9 +21,54 @@ pub struct VmArgs {
     /// The VM's name, in logs
     #[arg(long, value_name = "NAME", default_value = "vm")]
     pub name: String,
-    /// Device memory that the VM may hold, such as 4G
-    #[arg(long, value_name = "SIZE", default_value = "4G")]
-    pub memory_max: Size,
+    /// Its GPUs, with commas between: any, an index, or a UUID [default: any]
+    #[arg(long, value_name = "GPUS", value_delimiter = ',')]
+    pub gpus: Option<Vec<GpuRequest>>,
+    /// Device memory that the VM may hold on each GPU [default: 4G, or what the GPU has]
+    #[arg(long, value_name = "SIZE")]
+    pub memory_max: Option<Size>,
+    /// Device memory that one session may hold on each GPU
+    #[arg(long, value_name = "SIZE")]
+    pub memory_session_max: Option<Size>,
+    /// The VM's part of the GPU's time beside others, 1 to 10000 [default: 100]
+    #[arg(long, value_name = "N")]
+    pub compute_weight: Option<u32>,
+    /// The most of the GPU's time that it gets, 1% to 100% [default: 100%]
+    #[arg(long, value_name = "PERCENT")]
+    pub compute_max: Option<Percent>,
+    /// What it gets of the GPU's time for sure [default: 0%]
+    #[arg(long, value_name = "PERCENT")]
+    pub compute_min: Option<Percent>,
+    /// How long one kernel may run, such as 2s
+    #[arg(long, value_name = "SPAN")]
+    pub compute_kernel_timeout: Option<Timespan>,
+    /// Throughput (batch), or the GPU soon (latency) [default: batch]
+    #[arg(long, value_name = "batch|latency", value_parser = word::<Class>)]
+    pub class: Option<Class>,
+    /// One VM at a time (exclusive), or at once with others that trust one another (mps)
+    #[arg(long, value_name = "exclusive|mps", value_parser = word::<Sharing>)]
+    pub sharing: Option<Sharing>,
+    /// With mps: of the GPU's multiprocessors, for each session
+    #[arg(long, value_name = "PERCENT")]
+    pub mps_active_thread_percentage: Option<Percent>,
+    /// With mps: device memory of each session, as MPS counts it
+    #[arg(long, value_name = "SIZE")]
+    pub mps_pinned_memory_limit: Option<Size>,
+    /// on, or off: the driver shares the GPU's time, and compute.* has no effect
+    #[arg(long, value_name = "on|off", value_parser = switch)]
+    pub scheduler: Option<bool>,
+    /// How often the GPU's memory may be promised [default: 1.0]
+    #[arg(long, value_name = "RATIO")]
+    pub memory_overcommit: Option<Ratio>,
+    /// What the driver may take by itself before that is an excess [default: 256M]
+    #[arg(long, value_name = "SIZE")]
+    pub memory_slack: Option<Size>,
+    /// What is done about an excess: log, or end the session [default: log]
+    #[arg(long, value_name = "log|end", value_parser = word::<OnExcess>)]
+    pub memory_on_excess: Option<OnExcess>,
+    /// Listen for the control API there
+    #[arg(long, value_name = "PATH")]
+    pub control_socket: Option<PathBuf>,
     /// Guest processes that may use the device at once [default: 32]
     #[arg(long, value_name = "N")]
     pub sessions_max: Option<u32>,
@@ -70,14 +121,57 @@ pub struct DriverArgs {
     pub warm_workers: Option<u32>,
 }
 
+/// Where a broker keeps and offers things.
+#[derive(Args, Clone, Debug)]
+pub struct BrokerArgs {
+    /// Where VMs made and changed at run time are written down [default for root:
+    /// /var/lib/virtio-cuda]; "": nowhere
+    #[arg(long, value_name = "FOLDER")]
+    pub state_dir: Option<PathBuf>,
+    /// Where the control API listens [default for root: /run/virtio-cuda/control.sock]; "": nowhere
+    #[arg(long, value_name = "PATH")]
+    pub control_socket: Option<PathBuf>,
+}
+
+/// One of the words that a setting knows.
+fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    let from = serde::de::value::StrDeserializer::<serde::de::value::Error>::new(text);
+    T::deserialize(from).map_err(|error| error.to_string())
+}
+
+fn switch(text: &str) -> Result<bool, String> {
+    match text {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err("it is on or off".into()),
+    }
+}
+
 impl VmArgs {
-    pub(super) fn settings(&self) -> (String, PathBuf, Settings) {
+    pub(super) fn spec(&self) -> Result<VmSpec, ApiError> {
         let settings = Settings {
             socket_mode: self.socket_mode.clone(),
             uid: self.uid,
             gid: self.gid,
             spin_us: self.spin_us,
-            memory: Memory { max: Some(self.memory_max), host_max: self.host_memory_max },
+            gpus: self.gpus.clone(),
+            class: self.class,
+            sharing: self.sharing,
+            memory: Memory {
+                max: Some(self.memory_max.unwrap_or(DEFAULT_MEMORY)),
+                session_max: self.memory_session_max,
+                host_max: self.host_memory_max,
+            },
+            compute: Compute {
+                weight: self.compute_weight,
+                max: self.compute_max,
+                min: self.compute_min,
+                kernel_timeout: self.compute_kernel_timeout,
+            },
+            mps: Mps {
+                active_thread_percentage: self.mps_active_thread_percentage,
+                pinned_memory_limit: self.mps_pinned_memory_limit,
+            },
             sessions: Max { max: self.sessions_max },
             connections: Max { max: self.connections_max },
             pinned: Max { max: self.pinned_max },
@@ -86,6 +180,17 @@ impl VmArgs {
             pids: Max { max: self.pids_max },
             env: Env { allow: self.env_allow.clone() },
         };
-        (self.name.clone(), self.socket_path.clone(), settings)
+        settings.into_spec(self.name.clone(), self.socket_path.clone())
+    }
+
+    pub(super) fn policy(&self) -> Policy {
+        let default = Policy::default();
+        Policy {
+            memory_overcommit: self.memory_overcommit.unwrap_or(default.memory_overcommit),
+            memory_slack: self.memory_slack.map_or(default.memory_slack, |size| size.0),
+            on_excess: self.memory_on_excess.unwrap_or(default.on_excess),
+            compute_overcommit: default.compute_overcommit,
+            scheduler: self.scheduler.unwrap_or(default.scheduler),
+        }
     }
 }

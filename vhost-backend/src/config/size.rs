@@ -1,9 +1,10 @@
 //! Sizes as people write them: `4G`, `512M`, `4096`.
 
+use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, Error};
 
 /// Bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Size(pub u64);
 
 /// A size that can't be read.

@@ -1,5 +1,7 @@
 //! What a configuration file may say, and how it is refused.
 
+use control_api::{Class, GpuRequest, Percent, Sharing, Timespan};
+
 use super::*;
 
 const GOOD: &str = r#"
@@ -30,13 +32,15 @@ fn defaults_hold_where_a_vm_says_nothing() {
     let config = Config::parse(GOOD).unwrap();
     assert_eq!(config.driver_library, DriverLibrary::Softgpu);
     assert_eq!(config.warm_workers, 3);
-    let [alpha, beta] = config.vms.as_slice() else { panic!("two VMs") };
-    assert_eq!((alpha.memory_max, beta.memory_max), (4 << 30, 512 << 20));
+    let mut vms = check_vms(&config.vms).unwrap();
+    choose_uids(&mut vms, []).unwrap();
+    let [alpha, beta] = vms.as_slice() else { panic!("two VMs") };
+    assert_eq!((alpha.spec.memory.max, beta.spec.memory.max), (4 << 30, 512 << 20));
     assert_eq!((alpha.limits.max_sessions, beta.limits.max_sessions), (8, 8));
-    assert_eq!((alpha.uid, alpha.gid), (Some(FIRST_UID), Some(FIRST_UID)));
+    assert_eq!((alpha.uid, alpha.gid), (Some(users::FIRST_UID), Some(users::FIRST_UID)));
     assert_eq!((beta.uid, beta.gid), (Some(4711), Some(4711)));
-    assert_eq!(beta.cpu_max.as_deref(), Some("200000 100000"));
-    assert_eq!((beta.pids_max, beta.host_memory_max), (Some(100), Some(2 << 30)));
+    assert_eq!(beta.spec.cpu.max.as_deref(), Some("200000 100000"));
+    assert_eq!((beta.spec.pids.max, beta.spec.memory.host_max), (Some(100), Some(2 << 30)));
     assert_eq!(alpha.env_allow, ALLOWED_ENV);
     assert_eq!(beta.env_allow, ["CUDA_LAUNCH_BLOCKING"]);
 }
@@ -55,11 +59,36 @@ fn mistakes_are_refused_by_name_and_on_one_line() {
         (format!("{vm}socket_mode = \"99\""), "socket_mode"),
         (format!("{vm}{vm}"), "two VMs"),
         (vm.replace("1G", "1Q"), "1Q"),
-        (vm.replace("memory.max = \"1G\"", ""), "memory.max is missing"),
+        (vm.replace("memory.max = \"1G\"", ""), "memory.max: is missing"),
         (vm.replace("name = \"a\"", "name = \"../a\""), "name"),
         (vm.replace("name = \"a\"\n", ""), "name"),
         (format!("driver_library = \"\"\n{vm}"), "auto, softgpu"),
-        (String::new(), "no [[vm]]"),
+        (
+            format!("{vm}compute.weight = 0"),
+            "compute.weight: 0 is out of range: it must be from 1 to",
+        ),
+        (format!("{vm}compute.weight = 10001"), "compute.weight: 10001"),
+        (format!("{vm}compute.weight = -3"), "compute.weight"),
+        (
+            format!("{vm}compute.max = \"0.99%\""),
+            "compute.max: 0.99% is out of range: it must be from 1%",
+        ),
+        (format!("{vm}compute.max = \"101%\""), "compute.max: 101%"),
+        (format!("{vm}compute.max = 25"), "compute.max"),
+        (format!("{vm}compute.min = \"30%\"\ncompute.max = \"25%\""), "compute.min: 30% is above"),
+        (format!("{vm}compute.kernel_timeout = \"1us\""), "must be from 1ms to 24h"),
+        (format!("{vm}compute.kernel_timeout = 2"), "kernel_timeout"),
+        (format!("{vm}class = \"fast\""), "fast"),
+        (format!("{vm}gpus = []"), "gpus: 0 GPUs"),
+        (format!("{vm}gpus = [\"all\"]"), "'all' is no GPU"),
+        (format!("{vm}gpus = [1, \"1\"]"), "gpus: 1 stands there twice"),
+        (format!("{vm}memory.session_max = 0"), "memory.session_max: 0"),
+        (format!("{vm}mps.active_thread_percentage = \"20%\""), "sharing"),
+        (format!("memory.overcommit = 0.5\n{vm}"), "'0.5' is not a ratio"),
+        (format!("memory.on_excess = \"kill\"\n{vm}"), "kill"),
+        (format!("scheduler = \"maybe\"\n{vm}"), "maybe"),
+        (format!("metrics_address = \"0.0.0.0:9400\"\n{vm}"), "loopback"),
+        (format!("metrics_address = \"here\"\n{vm}"), "metrics_address"),
         ("[[vm]\n".into(), "line 1"),
     ];
     for (text, expected) in cases {
@@ -73,4 +102,53 @@ fn mistakes_are_refused_by_name_and_on_one_line() {
 fn two_vms_never_share_a_user() {
     let two = GOOD.replace("name = \"alpha\"", "name = \"alpha\"\nuid = 4711");
     assert!(Config::parse(&two).unwrap_err().to_string().contains("4711"));
+}
+
+#[test]
+fn quotas_are_read_and_have_defaults() {
+    let text = r#"
+        memory.overcommit = 1.5
+        compute.overcommit = "2.0"
+        scheduler = "off"
+        [defaults]
+        memory.max = "4G"
+        compute.weight = 30
+        [[vm]]
+        name = "a"
+        socket = "/run/a"
+        gpus = [1, "any", "GPU-01234567-89AB-cdef-0123-456789abcdef"]
+        memory.session_max = "1G"
+        compute.max = "25%"
+        compute.min = "12.5%"
+        compute.kernel_timeout = "500ms"
+        class = "latency"
+        sharing = "mps"
+        mps.active_thread_percentage = "40%"
+        [[vm]]
+        name = "b"
+        socket = "/run/b"
+    "#;
+    let config = Config::parse(text).unwrap();
+    assert_eq!(config.policy.memory_overcommit.of(100), 150);
+    assert_eq!((config.policy.memory_slack, config.policy.scheduler), (256 << 20, false));
+    let (a, b) = (&config.vms[0], &config.vms[1]);
+    let uuid = "GPU-01234567-89AB-cdef-0123-456789abcdef".to_owned();
+    assert_eq!(a.gpus, [GpuRequest::Index(1), GpuRequest::Any, GpuRequest::Uuid(uuid)]);
+    assert_eq!(a.memory.session_max, Some(1 << 30));
+    assert_eq!((a.compute.weight, a.class), (30, Class::Latency));
+    assert_eq!((a.compute.max.basis_points(), a.compute.min.basis_points()), (2500, 1250));
+    assert_eq!(a.compute.kernel_timeout, Some(Timespan::from_nanos(500_000_000)));
+    assert_eq!(a.sharing, Sharing::Mps);
+    assert_eq!((&b.gpus, b.sharing), (&vec![GpuRequest::Any], Sharing::Exclusive));
+    assert_eq!((b.compute.max, b.compute.min), (Percent::ALL, Percent::NONE));
+    assert_eq!((b.class, b.compute.kernel_timeout), (Class::Batch, None));
+}
+
+#[test]
+fn without_vms_there_must_be_a_way_to_add_some() {
+    let none = Config::parse("").unwrap();
+    assert!(none.clone().with_places(true).is_ok());
+    assert!(none.with_places(false).unwrap_err().to_string().contains("no [[vm]]"));
+    let off = Config::parse("control_socket = \"\"\nstate_dir = \"\"").unwrap();
+    assert!(off.with_places(true).unwrap_err().to_string().contains("no [[vm]]"));
 }
