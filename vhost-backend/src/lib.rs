@@ -17,4 +17,5 @@ pub mod exit;
 pub mod gpu;
 pub mod ipc;
 pub mod ledger;
+pub mod scheduler;
 pub mod worker;

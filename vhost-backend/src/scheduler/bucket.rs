@@ -1,0 +1,156 @@
+//! Two accounts of GPU time against wall time: the cap and the guarantee.
+
+use super::types::{Nanos, WHOLE};
+
+/// Basis points of a time.
+fn part(time: Nanos, points: u32) -> i64 {
+    let part = u128::from(time) * u128::from(points) / u128::from(WHOLE);
+    i64::try_from(part).unwrap_or(i64::MAX)
+}
+
+/// compute.max: tokens are GPU time, they come in at the cap's rate and are paid for what was used.
+/// Below zero is debt: it is paid off before the VM runs again, and never forgiven, since the cap is
+/// an upper bound.
+#[derive(Clone, Copy, Debug)]
+pub struct Bucket {
+    max: u32,
+    burst: Nanos,
+    tokens: i64,
+    at: Nanos,
+}
+
+impl Bucket {
+    /// A full one: `max` in basis points, `burst` the most that is saved up.
+    pub fn new(max: u32, burst: Nanos, now: Nanos) -> Self {
+        Bucket { max, burst, tokens: burst as i64, at: now }
+    }
+
+    /// Takes another cap from now on.
+    pub fn set(&mut self, max: u32, now: Nanos) {
+        self.refill(now);
+        self.max = max;
+    }
+
+    fn refill(&mut self, now: Nanos) {
+        self.tokens = self.tokens(now);
+        self.at = self.at.max(now);
+    }
+
+    /// Tokens now; below zero is debt.
+    pub fn tokens(&self, now: Nanos) -> i64 {
+        let come = part(now.saturating_sub(self.at), self.max);
+        self.tokens.saturating_add(come).min(self.burst as i64)
+    }
+
+    /// Pays for GPU time.
+    pub fn pay(&mut self, used: Nanos, now: Nanos) {
+        self.refill(now);
+        self.tokens = self.tokens.saturating_sub_unsigned(used);
+    }
+
+    /// How long tokens last if they are spent at full rate from now on.
+    pub fn lasts(&self, now: Nanos) -> Nanos {
+        let tokens = self.tokens(now).max(0) as u128;
+        let net = u128::from(WHOLE.saturating_sub(self.max).max(1));
+        u64::try_from(tokens * u128::from(WHOLE) / net).unwrap_or(Nanos::MAX)
+    }
+
+    /// When there will be `need` tokens.
+    pub fn ready_at(&self, need: Nanos, now: Nanos) -> Nanos {
+        let missing = (need as i64).saturating_sub(self.tokens(now)).max(0) as u128;
+        let wait = (missing * u128::from(WHOLE)).div_ceil(u128::from(self.max.max(1)));
+        now.saturating_add(u64::try_from(wait).unwrap_or(Nanos::MAX))
+    }
+}
+
+/// compute.min: what a VM that has work is owed. It comes in at the guarantee's rate while there is
+/// work, and goes out with what was used; neither credit nor debt grows past a memory, so that what
+/// nobody else wanted is not held against a VM.
+#[derive(Clone, Copy, Debug)]
+pub struct Guarantee {
+    min: u32,
+    memory: Nanos,
+    owed: i64,
+    at: Nanos,
+}
+
+impl Guarantee {
+    /// Nothing owed: `min` in basis points, `memory` the most wall time that is remembered.
+    pub fn new(min: u32, memory: Nanos, now: Nanos) -> Self {
+        Guarantee { min, memory, owed: 0, at: now }
+    }
+
+    /// Takes another guarantee from now on.
+    pub fn set(&mut self, min: u32, now: Nanos) {
+        self.at = self.at.max(now);
+        self.min = min;
+    }
+
+    /// Time passes; `working` says whether the VM had work in it.
+    pub fn pass(&mut self, working: bool, now: Nanos) {
+        let come = if working { part(now.saturating_sub(self.at), self.min) } else { 0 };
+        let most = part(self.memory, self.min);
+        self.owed = self.owed.saturating_add(come).clamp(-most, most);
+        self.at = self.at.max(now);
+    }
+
+    /// GPU time was used.
+    pub fn pay(&mut self, used: Nanos) {
+        let most = part(self.memory, self.min);
+        self.owed = self.owed.saturating_sub_unsigned(used).max(-most);
+    }
+
+    /// By how much wall time the guarantee is behind.
+    pub fn behind(&self) -> Nanos {
+        if self.min == 0 {
+            return 0;
+        }
+        (self.owed.max(0) as u64).saturating_mul(u64::from(WHOLE)) / u64::from(self.min)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::types::{MS, SEC};
+    use super::*;
+
+    #[test]
+    fn a_quarter_of_a_second_comes_in_a_second_at_25_percent() {
+        let mut bucket = Bucket::new(2500, SEC, 0);
+        bucket.pay(SEC, 0);
+        assert_eq!(bucket.tokens(SEC), (250 * MS) as i64);
+        assert_eq!(bucket.ready_at(300 * MS, SEC), SEC + 200 * MS);
+        assert_eq!(bucket.tokens(100 * SEC), SEC as i64, "no more than the burst");
+    }
+
+    #[test]
+    fn an_overrun_is_paid_off_before_tokens_come() {
+        let mut bucket = Bucket::new(1000, 20 * MS, 0);
+        bucket.pay(120 * MS, 0);
+        assert_eq!(bucket.tokens(0), -(100 * MS as i64));
+        assert_eq!(bucket.lasts(0), 0);
+        assert_eq!(bucket.ready_at(2 * MS, 0), 1020 * MS);
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_brings_nothing() {
+        let mut bucket = Bucket::new(5000, 20 * MS, SEC);
+        bucket.pay(20 * MS, SEC);
+        assert_eq!(bucket.tokens(0), 0);
+        bucket.pay(0, 0);
+        assert_eq!(bucket.tokens(SEC), 0, "the time up to there was counted before");
+    }
+
+    #[test]
+    fn a_guarantee_counts_only_time_with_work_and_forgets() {
+        let mut min = Guarantee::new(5000, 200 * MS, 0);
+        min.pass(false, SEC);
+        assert_eq!(min.behind(), 0);
+        min.pass(true, SEC + 10 * MS);
+        assert_eq!(min.behind(), 10 * MS);
+        min.pay(5 * MS);
+        assert_eq!(min.behind(), 0);
+        min.pass(true, 100 * SEC);
+        assert_eq!(min.behind(), 200 * MS);
+    }
+}

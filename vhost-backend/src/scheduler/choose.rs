@@ -1,0 +1,218 @@
+//! Who is next on a GPU, and for how long.
+
+use super::types::{Class, GpuKey, Nanos, VmKey};
+use super::{Scheduler, member::Member};
+
+/// Who goes first: the lesser. Of equals, who has not run for longest; last the key, so that the same
+/// reports always give the same answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rank {
+    pub tier: Tier,
+    /// Within a tier: what is owed (more is first), then virtual time.
+    order: (u64, u128),
+    ran: u64,
+    vm: VmKey,
+}
+
+/// What comes before weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tier {
+    /// A guarantee that is far behind.
+    Urgent,
+    /// A latency VM within its share.
+    Latency,
+    /// A guarantee that is behind.
+    Guaranteed,
+    /// By weight alone.
+    Weight,
+}
+
+impl Scheduler {
+    /// The GPUs that a VM needs at once: those where it has work, or had a short while before it last
+    /// had any.
+    pub(super) fn gang(&self, vm: VmKey) -> Vec<GpuKey> {
+        let Some(vm) = self.vms.get(&vm) else { return Vec::new() };
+        if vm.members.len() == 1 {
+            return vm.members.keys().copied().collect();
+        }
+        let last = vm.members.values().filter_map(|member| member.worked_at).max().unwrap_or(0);
+        let used = |member: &Member| {
+            member.last.held
+                || member
+                    .worked_at
+                    .is_some_and(|at| last.saturating_sub(at) <= self.settings.recent)
+        };
+        vm.members.iter().filter(|(_, member)| used(member)).map(|(key, _)| *key).collect()
+    }
+
+    /// Whether a VM wants this GPU and has no turn on it.
+    pub(super) fn wants(&self, vm: VmKey, gpu: GpuKey) -> bool {
+        let Some(state) = self.vms.get(&vm) else { return false };
+        let Some(member) = state.members.get(&gpu) else { return false };
+        match &state.turn {
+            Some(turn) => member.last.held && !turn.gpus.contains(&gpu),
+            None if member.last.held => true,
+            None if state.members.len() == 1 => false,
+            None => {
+                state.members.values().any(|member| member.last.held)
+                    && self.gang(vm).contains(&gpu)
+            }
+        }
+    }
+
+    /// Tokens that a VM needs on a GPU to begin a window.
+    pub(super) fn need(&self) -> Nanos {
+        self.settings.min_window
+    }
+
+    /// Whether a VM may have a turn: its cap allows it on all the GPUs that it needs.
+    pub(super) fn eligible(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> bool {
+        let may = |gpu| self.member(vm, gpu).is_none_or(|member| member.may_run(self.need(), now));
+        may(gpu)
+            && (self.vms.get(&vm).is_none_or(|vm| vm.members.len() == 1)
+                || self.gang(vm).into_iter().all(may))
+    }
+
+    /// VMs that wait for this GPU and may have it.
+    pub(super) fn waiting(&self, gpu: GpuKey, now: Nanos) -> impl Iterator<Item = VmKey> + '_ {
+        let recent = self.gpus.get(&gpu).map_or(&[][..], |gpu| &gpu.recent);
+        recent.iter().copied().filter(move |vm| self.wants(*vm, gpu) && self.eligible(*vm, gpu, now))
+    }
+
+    /// Whether anybody but `vm` waits for this GPU.
+    pub(super) fn wanted(&self, gpu: GpuKey, vm: VmKey, now: Nanos) -> bool {
+        self.waiting(gpu, now).any(|other| other != vm)
+    }
+
+    /// The least virtual time of the others that have work here, or where the GPU's clock stands.
+    pub(super) fn clock_of_others(&self, vm: VmKey, gpu: GpuKey) -> u128 {
+        let Some(state) = self.gpus.get(&gpu) else { return 0 };
+        let others = state.recent.iter().filter(|other| **other != vm);
+        others
+            .filter_map(|other| self.member(*other, gpu))
+            .filter(|member| contends(member))
+            .map(|member| member.time.get())
+            .min()
+            .unwrap_or(state.clock)
+    }
+
+    /// Moves the GPU's clock to the least virtual time of those that have work.
+    pub(super) fn advance_clock(&mut self, gpu: GpuKey) {
+        let Some(state) = self.gpus.get(&gpu) else { return };
+        let members = state.recent.iter().filter_map(|vm| self.member(*vm, gpu));
+        let least = members.filter(|m| contends(m)).map(|m| m.time.get()).min();
+        if let (Some(least), Some(state)) = (least, self.gpus.get_mut(&gpu)) {
+            state.clock = state.clock.max(least);
+        }
+    }
+
+    /// How a VM stands in the queue of a GPU, after `more` GPU time.
+    pub(super) fn rank(&self, vm: VmKey, gpu: GpuKey, more: Nanos) -> Option<Rank> {
+        let member = self.member(vm, gpu)?;
+        let mut guarantee = member.guarantee;
+        guarantee.pay(more);
+        let behind = guarantee.behind();
+        let time = member.time.after(more, member.share.weight);
+        let (tier, first) = if behind >= self.settings.min_urgent {
+            (Tier::Urgent, u64::MAX - behind)
+        } else if member.share.class == Class::Latency && !member.over {
+            (Tier::Latency, 0)
+        } else if behind > 0 {
+            (Tier::Guaranteed, u64::MAX - behind)
+        } else {
+            (Tier::Weight, 0)
+        };
+        Some(Rank { tier, order: (first, time), ran: member.ran, vm })
+    }
+
+    /// Those who wait, first come first. A reserved GPU has its VM before all others.
+    pub(super) fn queue(&self, gpu: GpuKey, now: Nanos) -> Vec<VmKey> {
+        let reserved = self.gpus.get(&gpu).and_then(|gpu| gpu.reserved);
+        let mut queue: Vec<_> =
+            self.waiting(gpu, now).filter_map(|vm| self.rank(vm, gpu, 0)).collect();
+        queue.sort_unstable_by_key(|rank| (Some(rank.vm) != reserved, *rank));
+        queue.into_iter().map(|rank| rank.vm).collect()
+    }
+
+    /// The best rank of those who wait, but `vm`.
+    pub(super) fn best_other(&self, gpu: GpuKey, vm: VmKey, now: Nanos) -> Option<Rank> {
+        let others = self.waiting(gpu, now).filter(|other| *other != vm);
+        others.filter_map(|other| self.rank(other, gpu, 0)).min()
+    }
+
+    /// Notes whether a latency VM has used its share up. Once it has, it waits until it is well
+    /// within, so that it does not take single milliseconds.
+    pub(super) fn judge_latency(&mut self, vm: VmKey, gpu: GpuKey) {
+        let burst = self.settings.latency_burst;
+        let others = self.clock_of_others(vm, gpu);
+        let Some(member) = self.member_mut(vm, gpu) else { return };
+        if member.share.class == Class::Latency {
+            let ahead = member.time.ahead(others, member.share.weight);
+            member.over = ahead > if member.over { burst / 2 } else { burst };
+        }
+    }
+
+    /// Whether a latency VM other than `vm` has had work a short while ago.
+    pub(super) fn latency_awake(&self, gpu: GpuKey, vm: VmKey, now: Nanos) -> bool {
+        let Some(state) = self.gpus.get(&gpu) else { return false };
+        state.recent.iter().filter(|other| **other != vm).any(|other| {
+            self.member(*other, gpu).is_some_and(|member| {
+                member.share.class == Class::Latency
+                    && member.awake(self.settings.latency_awake, now)
+            })
+        })
+    }
+
+    /// When a VM that is alone here may run without bounds: nobody else has had work for some time.
+    /// None: not, as things are.
+    pub(super) fn alone_at(&self, gpu: GpuKey, vm: VmKey) -> Option<Nanos> {
+        let state = self.gpus.get(&gpu)?;
+        if self.member(vm, gpu)?.share.capped() || state.reserved.is_some_and(|other| other != vm) {
+            return None;
+        }
+        let mut at = 0;
+        for other in state.recent.iter().filter(|other| **other != vm) {
+            let Some(member) = self.member(*other, gpu) else { continue };
+            if member.last.held || state.running.contains(other) {
+                return None;
+            }
+            let quiet = match member.share.class {
+                Class::Latency => self.settings.latency_awake.max(state.alone_after),
+                Class::Batch => state.alone_after,
+            };
+            at = at.max(member.worked_at.map_or(0, |worked| worked.saturating_add(quiet)));
+        }
+        Some(at)
+    }
+
+    /// How long a window of a VM is: in proportion to the weights of those who compete, so that all
+    /// have their turn within the period.
+    pub(super) fn window(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> Nanos {
+        let settings = &self.settings;
+        let Some((state, member)) = self.gpus.get(&gpu).zip(self.member(vm, gpu)) else {
+            return settings.min_window;
+        };
+        let competing = state.recent.iter().filter_map(|other| {
+            let other_member = self.member(*other, gpu)?;
+            (*other != vm && (contends(other_member) || self.wants(*other, gpu)))
+                .then_some(u64::from(other_member.share.weight))
+        });
+        let weights = competing.sum::<u64>() + u64::from(member.share.weight);
+        let mut period = settings.period;
+        if self.latency_awake(gpu, vm, now) {
+            period /= 2;
+        }
+        let part = u128::from(period) * u128::from(member.share.weight) / u128::from(weights);
+        let least = settings.min_window.min(settings.max_window);
+        let length = (part as u64).clamp(least, settings.max_window);
+        match &member.bucket {
+            Some(bucket) => length.min(bucket.lasts(now)),
+            None => length,
+        }
+    }
+}
+
+/// Whether a VM competes for the GPU now.
+fn contends(member: &Member) -> bool {
+    member.last.held || (member.last.active && !member.last.stalled)
+}

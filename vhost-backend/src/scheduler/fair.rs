@@ -1,0 +1,132 @@
+//! Virtual time: what was used, divided by the weight. Who has least of it goes next.
+//!
+//! As in CFS and in stride scheduling, and with their two questions: what does one get for time in
+//! which it did not want to run (nothing), and how long does one wait after it ran too long (as long
+//! as it takes the others to get theirs, but no longer than a limit).
+
+use super::types::Nanos;
+
+/// Virtual time that a nanosecond costs at weight 1.
+const SCALE: u128 = 10_000;
+
+/// The virtual time of a VM on one GPU.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Virtual {
+    now: u128,
+    /// What it was owed when it went to sleep, measured against those who stayed.
+    owed: u128,
+    slept_at: Option<Nanos>,
+}
+
+impl Virtual {
+    /// One that sleeps from the beginning.
+    pub fn asleep(now: Nanos) -> Self {
+        Virtual { slept_at: Some(now), ..Virtual::default() }
+    }
+
+    /// Where it stands.
+    pub fn get(&self) -> u128 {
+        self.now
+    }
+
+    /// Books GPU time.
+    pub fn charge(&mut self, used: Nanos, weight: u32) {
+        self.now = self.now.saturating_add(cost(used, weight));
+    }
+
+    /// Where it would stand after `used` more.
+    pub fn after(&self, used: Nanos, weight: u32) -> u128 {
+        self.now.saturating_add(cost(used, weight))
+    }
+
+    /// The VM has no more work. `others` is the clock of those who have.
+    pub fn sleep(&mut self, others: u128, now: Nanos) {
+        self.owed = others.saturating_sub(self.now);
+        self.slept_at = Some(now);
+    }
+
+    /// The VM has work again. Time that others ran meanwhile is not owed to it; what it was owed
+    /// before is still, if it only paused. What it owes stays, less what it waited meanwhile.
+    pub fn wake(&mut self, others: u128, pause: Nanos, now: Nanos) {
+        let Some(slept_at) = self.slept_at.take() else { return };
+        let paused = now.saturating_sub(slept_at) <= pause;
+        let owed = if paused { self.owed } else { 0 };
+        self.now = self.now.max(others.saturating_sub(owed));
+    }
+
+    /// Whether it sleeps.
+    pub fn sleeps(&self) -> bool {
+        self.slept_at.is_some()
+    }
+
+    /// It could not run for a reason of its own (its cap, another GPU): it is owed no more than
+    /// `most` of its own time.
+    pub fn limit_credit(&mut self, others: u128, most: Nanos, weight: u32) {
+        self.now = self.now.max(others.saturating_sub(cost(most, weight)));
+    }
+
+    /// It waits no longer than `limit` until the others, of `weights` in all, have caught up.
+    pub fn limit_debt(&mut self, others: u128, limit: Nanos, weights: u64) {
+        let most = u128::from(limit) * SCALE / u128::from(weights.max(1));
+        self.now = self.now.min(others.saturating_add(most));
+    }
+
+    /// By how much of its own time it is ahead of the others.
+    pub fn ahead(&self, others: u128, weight: u32) -> Nanos {
+        let ahead = self.now.saturating_sub(others);
+        u64::try_from(ahead * u128::from(weight) / SCALE).unwrap_or(Nanos::MAX)
+    }
+}
+
+fn cost(used: Nanos, weight: u32) -> u128 {
+    u128::from(used) * SCALE / u128::from(weight.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::types::{MS, SEC};
+    use super::*;
+
+    #[test]
+    fn twice_the_weight_runs_twice_as_long() {
+        let (mut a, mut b) = (Virtual::default(), Virtual::default());
+        a.charge(10 * MS, 100);
+        b.charge(20 * MS, 200);
+        assert_eq!(a.get(), b.get());
+        assert!(a.after(1, 100) > b.get());
+    }
+
+    #[test]
+    fn sleep_earns_nothing() {
+        let mut vm = Virtual::default();
+        let mut other = Virtual::default();
+        vm.sleep(other.get(), 0);
+        other.charge(SEC, 100);
+        vm.wake(other.get(), 100 * MS, SEC);
+        assert_eq!(vm.get(), other.get());
+    }
+
+    #[test]
+    fn a_short_pause_keeps_what_was_owed_before_it() {
+        let mut vm = Virtual::default();
+        let mut other = Virtual::default();
+        other.charge(2 * MS, 1);
+        let owed = other.get() - vm.get();
+        vm.sleep(other.get(), 0);
+        other.charge(2 * MS, 1);
+        vm.wake(other.get(), 100 * MS, 2 * MS);
+        assert_eq!(other.get() - vm.get(), owed);
+    }
+
+    #[test]
+    fn debt_outlasts_sleep_and_is_bounded() {
+        let mut vm = Virtual::default();
+        vm.charge(60 * SEC, 100);
+        let before = vm.get();
+        vm.sleep(0, 0);
+        vm.wake(0, 100 * MS, SEC);
+        assert_eq!(vm.get(), before);
+        vm.limit_debt(0, 10 * SEC, 100);
+        assert_eq!(vm.ahead(0, 100), 10 * SEC);
+    }
+}

@@ -1,0 +1,49 @@
+//! A GPU: who is on it now, and who is to be next.
+
+use super::types::{GpuKey, Nanos, OpenMode, VmKey};
+
+#[derive(Debug, Default)]
+pub struct Gpu {
+    /// VMs that had work a short while ago, and all that run: nobody else is looked at.
+    pub recent: Vec<VmKey>,
+    /// VMs whose turn includes this GPU, drained or not.
+    pub running: Vec<VmKey>,
+    /// A VM of several GPUs takes this one as soon as it has the others.
+    pub reserved: Option<VmKey>,
+    /// Who was told to prepare.
+    pub prepared: Option<VmKey>,
+    /// How long the others must be idle for one to be alone, and since when it is.
+    pub alone_after: Nanos,
+    pub alone_since: Option<Nanos>,
+    /// The virtual time of the VM with work that has least of it; never goes back.
+    pub clock: u128,
+    /// Turns that ended.
+    pub turns: u64,
+    /// When something is to be looked at.
+    pub wake: Option<Nanos>,
+}
+
+/// A VM's time on its GPUs.
+#[derive(Debug)]
+pub struct Turn {
+    /// In order.
+    pub gpus: Vec<GpuKey>,
+    pub mode: OpenMode,
+    pub opened: Nanos,
+    /// When it is to have drained, if somebody waits.
+    pub until: Option<Nanos>,
+    pub depth: Nanos,
+    pub phase: Phase,
+    /// When something last finished, or the gate last moved.
+    pub progress_at: Nanos,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    Open,
+    /// Opened again while draining, until then.
+    Reopened(Nanos),
+    Draining {
+        since: Nanos,
+    },
+}

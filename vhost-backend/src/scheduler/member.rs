@@ -1,0 +1,219 @@
+//! A VM on one GPU: what it was promised, what it last said, what it was charged.
+
+use super::bucket::{Bucket, Guarantee};
+use super::fair::Virtual;
+use super::settings::Settings;
+use super::stats::{Ring, VmStats};
+use super::types::{Class, Nanos, Report, Share};
+
+/// How the VM's gate stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gate {
+    Closed,
+    Prepared,
+    Open,
+}
+
+#[derive(Debug)]
+pub struct Member {
+    pub share: Share,
+    pub last: Report,
+    pub seen_at: Nanos,
+    /// When it last had work.
+    pub worked_at: Option<Nanos>,
+    /// Since when nothing of it runs.
+    pub idle_since: Option<Nanos>,
+    /// Something ran since the gate was opened.
+    pub started: bool,
+    /// Seen drained since the gate was closed.
+    pub drained: bool,
+    /// busy_ns that came and was not looked at so far.
+    pub busy: Nanos,
+    /// Up to when its time was booked, and since when it was idle then.
+    pub charged_at: Nanos,
+    pub idle_at_charge: Option<Nanos>,
+    pub gate: Gate,
+    pub time: Virtual,
+    /// Number of its last turn's end on this GPU; 0: none.
+    pub ran: u64,
+    pub bucket: Option<Bucket>,
+    pub guarantee: Guarantee,
+    /// The bucket was empty while it had work, since its last window.
+    pub held_back: bool,
+    /// A latency VM that used its share up.
+    pub over: bool,
+    /// The oldest call was reported as too long.
+    pub timed_out: bool,
+    /// The longest time without an end of a call while it ran unhindered, fading.
+    pub longest: Nanos,
+    /// How long nothing has ended now, as far as it was watched.
+    pub still: Nanos,
+    pub waiting_since: Option<Nanos>,
+    pub ring: Ring,
+    pub stats: VmStats,
+}
+
+impl Member {
+    pub fn new(share: Share, settings: &Settings, now: Nanos) -> Self {
+        let share = share.clamped();
+        Member {
+            share,
+            last: Report::default(),
+            seen_at: now,
+            worked_at: None,
+            idle_since: Some(now),
+            started: false,
+            drained: true,
+            busy: 0,
+            charged_at: now,
+            idle_at_charge: Some(now),
+            gate: Gate::Closed,
+            time: Virtual::asleep(now),
+            ran: 0,
+            bucket: share.capped().then(|| Bucket::new(share.max, settings.max_window, now)),
+            guarantee: Guarantee::new(share.min, settings.min_memory, now),
+            held_back: false,
+            over: false,
+            timed_out: false,
+            longest: 0,
+            still: 0,
+            waiting_since: None,
+            ring: Ring::new(now),
+            stats: VmStats::default(),
+        }
+    }
+
+    pub fn set_share(&mut self, share: Share, settings: &Settings, now: Nanos) {
+        let share = share.clamped();
+        match (&mut self.bucket, share.capped()) {
+            (Some(bucket), true) => bucket.set(share.max, now),
+            (bucket, true) => *bucket = Some(Bucket::new(share.max, settings.max_window, now)),
+            (bucket, false) => *bucket = None,
+        }
+        self.guarantee.pass(self.last.held || self.last.active, now);
+        self.guarantee.set(share.min, now);
+        self.share = share;
+        self.timed_out = false;
+    }
+
+    /// Takes a report in. True if calls have finished since the one before. What `watch` did not see
+    /// counts for nothing: reports further apart than it do not tell how long a call ran.
+    pub fn take(&mut self, report: Report, watch: Nanos, now: Nanos) -> bool {
+        // A clock that stands still, or a worker that lies: no more than the wall time counts.
+        let passed = now.saturating_sub(self.seen_at);
+        let busy = report.busy_ns.saturating_sub(self.last.busy_ns).min(passed);
+        let finished = report.finished != self.last.finished;
+        self.busy = self.busy.saturating_add(busy);
+        if finished {
+            self.longest = self.still.max(self.longest - self.longest / 16);
+            self.still = 0;
+        } else if self.last.active && passed <= watch {
+            self.still = self.still.saturating_add(passed);
+        } else {
+            self.still = 0;
+        }
+        let runs = report.active && !report.stalled;
+        if runs {
+            self.idle_since = None;
+        } else if finished || self.idle_since.is_none() {
+            self.idle_since = Some(now);
+        }
+        self.started |= finished || runs;
+        if report.held || report.active || finished {
+            self.worked_at = Some(now);
+        }
+        self.drained |= !report.active || report.stalled;
+        if report.oldest_for < self.last.oldest_for {
+            self.timed_out = false;
+        }
+        self.last = report;
+        self.seen_at = now.max(self.seen_at);
+        finished
+    }
+
+    /// Whether it had work within `span`.
+    pub fn awake(&self, span: Nanos, now: Nanos) -> bool {
+        self.last.held || self.worked_at.is_some_and(|at| now.saturating_sub(at) <= span)
+    }
+
+    /// Books GPU time that it used.
+    pub fn charge(&mut self, used: Nanos, now: Nanos) {
+        if used == 0 {
+            return;
+        }
+        self.time.charge(used, self.share.weight);
+        if let Some(bucket) = &mut self.bucket {
+            bucket.pay(used, now);
+        }
+        self.guarantee.pay(used);
+        self.ring.add(used, now);
+        self.stats.charged_ns = self.stats.charged_ns.saturating_add(used);
+    }
+
+    /// Books the time that has passed in a window of its own: all of it, but what it let pass idle
+    /// only up to the grace. If it was idle at the last look and has worked since then, only its own
+    /// clock can say for how long.
+    pub fn charge_window(&mut self, grace: Nanos, now: Nanos) {
+        let from = self.charged_at;
+        let passed = now.saturating_sub(from);
+        let busy = std::mem::take(&mut self.busy);
+        let used = match self.idle_at_charge {
+            Some(since) => {
+                let idle = since.saturating_add(grace).saturating_sub(from).min(passed);
+                if self.idle_since == Some(since) { idle } else { (idle + busy).min(passed) }
+            }
+            None => passed,
+        };
+        self.charged_at = now.max(from);
+        self.idle_at_charge = self.idle_since;
+        self.charge(used, now);
+    }
+
+    /// Books what it says it was busy with: nobody else was there to be hurt, or it ran past its
+    /// window.
+    pub fn charge_busy(&mut self, now: Nanos) {
+        let passed = now.saturating_sub(self.charged_at);
+        self.charged_at = now.max(self.charged_at);
+        self.idle_at_charge = self.idle_since;
+        let busy = std::mem::take(&mut self.busy).min(passed);
+        self.charge(busy, now);
+    }
+
+    /// How long it may leave the GPU unused while others wait.
+    pub fn grace(&self, settings: &Settings) -> Nanos {
+        if self.last.stalled {
+            0
+        } else if self.last.held && !self.started {
+            settings.start_grace
+        } else if self.share.class == Class::Latency {
+            settings.latency_grace
+        } else {
+            settings.batch_grace
+        }
+    }
+
+    /// How long a drain may stand still before it is taken for stuck.
+    pub fn patience(&self, settings: &Settings) -> Nanos {
+        // Two looks may pass before the end of a short call is seen.
+        if self.longest <= 2 * settings.sample {
+            settings.no_progress
+        } else {
+            settings.no_progress.max(self.longest + self.longest / 2)
+        }
+    }
+
+    /// Whether held work waits for a closed gate is noted in the statistics.
+    pub fn watch_throttling(&mut self, now: Nanos) {
+        let waits = self.last.held && self.gate != Gate::Open;
+        if let Some(since) = self.waiting_since {
+            let waited = now.saturating_sub(since);
+            self.stats.throttled_ns = self.stats.throttled_ns.saturating_add(waited);
+        }
+        self.waiting_since = waits.then_some(now);
+    }
+
+    /// Tokens that a window needs before it begins, and whether they are there.
+    pub fn may_run(&self, need: Nanos, now: Nanos) -> bool {
+        self.bucket.as_ref().is_none_or(|bucket| bucket.tokens(now) >= need as i64)
+    }
+}

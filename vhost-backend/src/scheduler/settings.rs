@@ -1,0 +1,76 @@
+//! The scheduler's constants. `docs/design/scheduler.md` says how each was chosen.
+
+use super::types::{MS, Nanos, SEC, US};
+
+/// Times that the scheduler goes by. The default is what was measured to be good on an H200.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// The shortest window.
+    pub min_window: Nanos,
+    /// The longest window; also the most that a capped VM saves up.
+    pub max_window: Nanos,
+    /// In about this time every competing VM has had its turn.
+    pub period: Nanos,
+    /// A drain in which nothing finishes for so long has the VM's submission opened again.
+    pub no_progress: Nanos,
+    /// For how long it is opened again.
+    pub reopen: Nanos,
+    /// How long a batch VM keeps a window that it does not use, while others wait.
+    pub batch_grace: Nanos,
+    /// The same for a latency VM: longer than the time between the launches of one request.
+    pub latency_grace: Nanos,
+    /// How long a VM may take to start its first work in a window, while others wait.
+    pub start_grace: Nanos,
+    /// Work in flight for each stream.
+    pub depth: Nanos,
+    /// Work in flight for each stream of a batch VM while a latency VM is awake.
+    pub latency_depth: Nanos,
+    /// A latency VM is awake so long after its last work.
+    pub latency_awake: Nanos,
+    /// GPU time by which a latency VM may be ahead of its share before it waits as a batch VM does.
+    pub latency_burst: Nanos,
+    /// A VM is alone when nobody else has had work for so long; at least, see `alone_most`.
+    pub alone_after: Nanos,
+    /// Each time that a VM was alone only briefly, `alone_after` doubles, up to this.
+    pub alone_most: Nanos,
+    /// A GPU on which a VM of several GPUs had no work for so long is not opened with the others,
+    /// and a VM that paused for less keeps what it was owed.
+    pub recent: Nanos,
+    /// A guarantee that is behind by so much time goes before latency VMs.
+    pub min_urgent: Nanos,
+    /// The most time that a guarantee remembers.
+    pub min_memory: Nanos,
+    /// After a time that it used past its share, a VM waits no longer than this for what it owes.
+    pub debt_limit: Nanos,
+    /// How often the state of open VMs is looked at.
+    pub sample: Nanos,
+    /// The next VM is told to prepare so long before the window's end.
+    pub lead: Nanos,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            min_window: 2 * MS,
+            max_window: 20 * MS,
+            period: 60 * MS,
+            no_progress: MS,
+            reopen: MS,
+            batch_grace: 50 * US,
+            latency_grace: 250 * US,
+            start_grace: MS,
+            depth: 500 * US,
+            latency_depth: 100 * US,
+            latency_awake: SEC,
+            latency_burst: 50 * MS,
+            alone_after: 50 * MS,
+            alone_most: SEC,
+            recent: 100 * MS,
+            min_urgent: 50 * MS,
+            min_memory: 200 * MS,
+            debt_limit: 10 * SEC,
+            sample: MS,
+            lead: 500 * US,
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! What a VM got of a GPU, for the operator.
+
+use super::types::{MS, Nanos, SEC, WHOLE};
+
+const SLOT: Nanos = 100 * MS;
+const SLOTS: usize = 101;
+
+/// How a VM stands on one GPU. Sums count from the VM's start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VmStats {
+    /// GPU time charged, in ns.
+    pub charged_ns: u64,
+    /// Time with held work and a closed gate, in ns.
+    pub throttled_ns: u64,
+    /// Windows that began.
+    pub windows: u64,
+    /// From the closing of a gate until the GPU was drained: sum, in ns.
+    pub handover_ns: u64,
+    /// How many such drains there were.
+    pub handovers: u64,
+    /// The longest, in ns.
+    pub handover_max_ns: u64,
+    /// How often a drain without progress had submission opened again.
+    pub reopened: u64,
+    /// GPU time that the VM is ahead of its share or its cap, in ns.
+    pub debt_ns: u64,
+    /// Charged over the last second, in basis points of it.
+    pub share_1s: u32,
+    /// Charged over the last ten seconds, in basis points of them.
+    pub share_10s: u32,
+}
+
+/// Charged time of the last ten seconds, in slots of 100 ms.
+#[derive(Clone, Debug)]
+pub struct Ring {
+    slots: Box<[Nanos; SLOTS]>,
+    /// Number of the newest slot, counted from the clock's zero.
+    newest: u64,
+}
+
+impl Ring {
+    /// An empty one.
+    pub fn new(now: Nanos) -> Self {
+        Ring { slots: Box::new([0; SLOTS]), newest: now / SLOT }
+    }
+
+    /// Adds time that was used up to now. What is longer than a slot is spread over the slots
+    /// before.
+    pub fn add(&mut self, used: Nanos, now: Nanos) {
+        let slot = now / SLOT;
+        if slot > self.newest {
+            for gone in (self.newest + 1..=slot).take(SLOTS) {
+                self.slots[(gone % SLOTS as u64) as usize] = 0;
+            }
+            // The numbers taken above cover all slots if more passed than there are.
+            if slot - self.newest > SLOTS as u64 {
+                self.slots.fill(0);
+            }
+            self.newest = slot;
+        }
+        let mut rest = used;
+        let mut room = now.saturating_sub(self.newest * SLOT).min(SLOT).max(1);
+        for back in 0..SLOTS as u64 {
+            let Some(slot) = self.newest.checked_sub(back) else { break };
+            let put = rest.min(room);
+            self.slots[(slot % SLOTS as u64) as usize] += put;
+            rest -= put;
+            room = SLOT;
+            if rest == 0 {
+                break;
+            }
+        }
+    }
+
+    /// The share of the last `span`, in basis points: of the whole slots before the one that runs.
+    pub fn share(&self, span: Nanos, now: Nanos) -> u32 {
+        let current = now / SLOT;
+        let count = (span / SLOT).clamp(1, SLOTS as u64 - 1);
+        let sum: Nanos = (1..=count)
+            .filter_map(|back| current.checked_sub(back))
+            .filter(|slot| *slot <= self.newest && self.newest - slot < SLOTS as u64)
+            .map(|slot| self.slots[(slot % SLOTS as u64) as usize])
+            .sum();
+        (u128::from(sum) * u128::from(WHOLE) / u128::from(count * SLOT)).min(u128::from(WHOLE))
+            as u32
+    }
+
+    /// Over one second and over ten.
+    pub fn shares(&self, now: Nanos) -> (u32, u32) {
+        (self.share(SEC, now), self.share(10 * SEC, now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_each_millisecond_is_half_of_a_second() {
+        let mut ring = Ring::new(0);
+        for ms in 1..=20_000 {
+            ring.add(MS / 2, ms * MS);
+        }
+        assert_eq!(ring.shares(20_000 * MS), (5000, 5000));
+        assert_eq!(ring.shares(21_000 * MS), (0, 4500));
+        assert_eq!(ring.shares(60_000 * MS), (0, 0));
+    }
+
+    #[test]
+    fn a_long_call_counts_in_the_time_that_it_ran() {
+        let mut ring = Ring::new(0);
+        ring.add(3 * SEC, 5 * SEC);
+        assert_eq!(ring.share(SEC, 5 * SEC), 10_000);
+        assert_eq!(ring.share(10 * SEC, 10 * SEC), 3000);
+    }
+
+    #[test]
+    fn a_long_pause_leaves_nothing_behind() {
+        let mut ring = Ring::new(0);
+        ring.add(SEC, SEC);
+        ring.add(1, 1000 * SEC);
+        assert_eq!(ring.share(10 * SEC, 1000 * SEC + SLOT), 0);
+    }
+}

@@ -1,0 +1,279 @@
+//! Rules that a user can name, one report at a time. Longer courses are in the simulator.
+
+use super::*;
+
+const GPU: GpuKey = GpuKey(0);
+const GPU1: GpuKey = GpuKey(1);
+const A: VmKey = VmKey(1);
+const B: VmKey = VmKey(2);
+const C: VmKey = VmKey(3);
+
+const IDLE: Report =
+    Report { held: false, active: false, stalled: false, finished: 0, busy_ns: 0, oldest_for: 0 };
+const HELD: Report = Report { held: true, ..IDLE };
+const BUSY: Report = Report { held: true, active: true, ..IDLE };
+
+/// A scheduler, and what it has answered since the last look.
+struct Bench {
+    scheduler: Scheduler,
+    now: Nanos,
+    out: Vec<Action>,
+}
+
+impl Bench {
+    fn new(vms: &[(VmKey, Share)]) -> Self {
+        let mut scheduler = Scheduler::new(Settings::default());
+        for (vm, share) in vms {
+            scheduler.add_vm(*vm, &[(GPU, *share)], 0);
+        }
+        Bench { scheduler, now: 0, out: Vec::new() }
+    }
+
+    fn says(&mut self, vm: VmKey, report: Report) -> Vec<Action> {
+        self.says_on(vm, GPU, report)
+    }
+
+    fn says_on(&mut self, vm: VmKey, gpu: GpuKey, report: Report) -> Vec<Action> {
+        self.scheduler.report(vm, gpu, report, self.now, &mut self.out);
+        std::mem::take(&mut self.out)
+    }
+
+    /// Time passes to the next tick, or to `to` if that comes first.
+    fn tick(&mut self, to: Nanos) -> Vec<Action> {
+        self.now = self.scheduler.wake_at().unwrap_or(to).clamp(self.now, to);
+        self.scheduler.tick(self.now, &mut self.out);
+        std::mem::take(&mut self.out)
+    }
+
+    /// Ticks until a gate opens; what is open says that it is busy.
+    fn until_open(&mut self, busy: VmKey) -> (Nanos, VmKey) {
+        for _ in 0..10_000 {
+            let mut actions = self.tick(self.now + SEC);
+            actions.extend(self.says(busy, BUSY));
+            if actions.iter().any(|action| matches!(action, Action::Close { .. })) {
+                let actions = self.says(busy, HELD);
+                return (self.now, opened(&actions).expect("the next is opened").0);
+            }
+        }
+        panic!("no gate closes");
+    }
+}
+
+fn opened(actions: &[Action]) -> Option<(VmKey, OpenMode)> {
+    actions.iter().find_map(|action| match action {
+        Action::Open { vm, mode, .. } => Some((*vm, *mode)),
+        _ => None,
+    })
+}
+
+fn closed(actions: &[Action]) -> Option<VmKey> {
+    actions.iter().find_map(|action| match action {
+        Action::Close { vm, .. } => Some(*vm),
+        _ => None,
+    })
+}
+
+fn share(weight: u32) -> Share {
+    Share { weight, ..Share::default() }
+}
+
+#[test]
+fn a_vm_alone_and_uncapped_is_unlimited() {
+    let mut bench = Bench::new(&[(A, share(100))]);
+    assert_eq!(opened(&bench.says(A, HELD)), Some((A, OpenMode::Unlimited)));
+    assert_eq!(bench.scheduler.wake_at(), None, "and nothing has to be looked at");
+}
+
+#[test]
+fn a_second_vm_gets_a_window_once_the_first_has_drained() {
+    let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
+    bench.says(A, HELD);
+    bench.now = SEC;
+    assert_eq!(closed(&bench.says(B, HELD)), Some(A));
+    assert_eq!(opened(&bench.says(A, BUSY)), None, "A has work in flight");
+    bench.now += MS / 2;
+    let actions = bench.says(A, HELD);
+    assert_eq!(opened(&actions), Some((B, OpenMode::Window)));
+}
+
+#[test]
+fn an_idle_vm_loses_its_gate_at_once() {
+    let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
+    bench.says(A, HELD);
+    bench.says(A, IDLE);
+    bench.now = SEC;
+    assert_eq!(closed(&bench.says(B, HELD)), Some(A));
+    assert_eq!(opened(&bench.says(A, IDLE)).map(|open| open.0), Some(B));
+}
+
+#[test]
+fn a_window_ends_early_when_nothing_is_left_to_run() {
+    let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
+    bench.says(A, HELD);
+    bench.says(B, HELD);
+    bench.says(A, HELD);
+    bench.now += 2 * MS;
+    bench.says(B, Report { finished: 1, ..IDLE });
+    let actions = bench.tick(SEC);
+    assert_eq!(closed(&actions), Some(B));
+    assert!(bench.now <= 2 * MS + 60 * US, "after the grace, not {}", bench.now);
+}
+
+#[test]
+fn weights_decide_how_often_one_has_the_gpu() {
+    let mut bench = Bench::new(&[(A, share(30)), (B, share(70))]);
+    bench.says(A, HELD);
+    bench.says(B, HELD);
+    let (_, mut runs) = (0, B);
+    bench.says(A, HELD);
+    for _ in 0..400 {
+        runs = bench.until_open(runs).1;
+    }
+    let a = bench.scheduler.stats(A, GPU, bench.now).unwrap().charged_ns as f64;
+    let b = bench.scheduler.stats(B, GPU, bench.now).unwrap().charged_ns as f64;
+    let part = a / (a + b);
+    assert!((part - 0.3).abs() < 0.005, "A got {part}");
+}
+
+#[test]
+fn a_cap_holds_though_nobody_else_wants_the_gpu() {
+    let capped = Share { max: 2500, ..share(100) };
+    let mut bench = Bench::new(&[(A, capped)]);
+    assert_eq!(opened(&bench.says(A, HELD)), Some((A, OpenMode::Window)));
+    let mut open = 0;
+    while bench.now < 10 * SEC {
+        let before = bench.now;
+        let runs = bench.scheduler.turn(A).is_some();
+        let actions = bench.tick(10 * SEC);
+        open += if runs { bench.now - before } else { 0 };
+        bench.says(A, if closed(&actions).is_some() { HELD } else { BUSY });
+        if bench.scheduler.turn(A).is_none() {
+            bench.says(A, HELD);
+        }
+    }
+    let part = open as f64 / (10 * SEC) as f64;
+    assert!((part - 0.25).abs() < 0.005, "A ran {part} of the time");
+}
+
+#[test]
+fn a_latency_vm_takes_the_gpu_at_the_next_boundary() {
+    let latency = Share { class: Class::Latency, ..share(100) };
+    let mut bench = Bench::new(&[(A, share(100)), (B, latency), (C, share(100))]);
+    bench.says(A, HELD);
+    bench.says(C, HELD);
+    bench.says(A, HELD);
+    assert!(bench.scheduler.turn(C).is_some());
+    bench.now += 100 * US;
+    assert_eq!(closed(&bench.says(B, HELD)), Some(C), "before its window's end");
+    bench.now += 50 * US;
+    assert_eq!(opened(&bench.says(C, HELD)).map(|open| open.0), Some(B));
+}
+
+#[test]
+fn batch_work_is_kept_shallow_while_a_latency_vm_is_awake() {
+    let latency = Share { class: Class::Latency, ..share(100) };
+    let mut bench = Bench::new(&[(A, share(100)), (B, latency)]);
+    bench.says(B, HELD);
+    bench.says(B, Report { finished: 1, ..IDLE });
+    bench.now += 20 * MS;
+    bench.says(A, HELD);
+    let actions = bench.says(B, Report { finished: 1, ..IDLE });
+    let depth = actions.iter().find_map(|action| match action {
+        Action::Open { vm: A, depth, mode: OpenMode::Window, .. } => Some(*depth),
+        _ => None,
+    });
+    assert_eq!(depth, Some(100 * US));
+}
+
+#[test]
+fn several_gpus_open_together_and_in_order() {
+    let mut bench = Bench::new(&[]);
+    let gpus = [(GPU1, share(100)), (GPU, share(100))];
+    for vm in [A, B] {
+        bench.scheduler.add_vm(vm, &gpus, 0);
+    }
+    bench.says_on(A, GPU1, HELD);
+    bench.says_on(A, GPU, HELD);
+    bench.says_on(A, GPU, BUSY);
+    bench.says_on(A, GPU1, BUSY);
+    bench.now += MS;
+    let mut actions = bench.says_on(B, GPU1, HELD);
+    actions.extend(bench.says_on(B, GPU, HELD));
+    let closes: Vec<_> =
+        actions.iter().filter(|action| matches!(action, Action::Close { .. })).collect();
+    assert_eq!(closes, [&Action::Close { vm: A, gpu: GPU }, &Action::Close { vm: A, gpu: GPU1 }]);
+    assert_eq!(opened(&bench.says_on(A, GPU1, HELD)), None, "A has work on the other");
+    let actions = bench.says_on(A, GPU, HELD);
+    let opens: Vec<_> = actions
+        .iter()
+        .filter_map(|action| match action {
+            Action::Open { vm, gpu, .. } => Some((*vm, *gpu)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(opens, [(B, GPU), (B, GPU1)]);
+}
+
+#[test]
+fn a_drain_that_stands_still_is_opened_again() {
+    let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
+    bench.says(A, HELD);
+    bench.says(A, BUSY);
+    assert_eq!(closed(&bench.says(B, HELD)), Some(A));
+    bench.says(A, BUSY);
+    let actions = bench.tick(SEC);
+    assert_eq!(opened(&actions).map(|open| open.0), Some(A));
+    assert_eq!(bench.now, MS);
+    let stats = bench.scheduler.stats(A, GPU, bench.now).unwrap();
+    assert_eq!((stats.reopened, stats.charged_ns), (1, MS), "as debt");
+}
+
+#[test]
+fn a_long_call_with_nothing_behind_it_just_drains() {
+    let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
+    bench.says(A, HELD);
+    let alone = Report { held: false, ..BUSY };
+    bench.says(A, alone);
+    bench.says(B, HELD);
+    for _ in 0..100 {
+        assert_eq!(opened(&bench.tick(bench.now + MS)), None);
+        assert_eq!(opened(&bench.says(A, alone)), None);
+    }
+    assert_eq!(opened(&bench.says(A, IDLE)).map(|open| open.0), Some(B));
+}
+
+#[test]
+fn streams_that_wait_for_the_host_count_as_drained() {
+    let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
+    bench.says(A, HELD);
+    bench.says(A, BUSY);
+    bench.says(B, HELD);
+    bench.now += 100 * US;
+    let actions = bench.says(A, Report { stalled: true, ..BUSY });
+    assert_eq!(opened(&actions).map(|open| open.0), Some(B));
+}
+
+#[test]
+fn a_call_that_is_too_long_is_told_of_once() {
+    let share = Share { kernel_timeout: Some(2 * SEC), ..share(100) };
+    let mut bench = Bench::new(&[(A, share)]);
+    bench.says(A, HELD);
+    bench.says(A, BUSY);
+    bench.now = 3 * SEC;
+    let long = Report { oldest_for: 2 * SEC + 1, ..BUSY };
+    assert_eq!(bench.says(A, long), [Action::Timeout { vm: A, gpu: GPU }]);
+    assert_eq!(bench.says(A, long), []);
+}
+
+#[test]
+fn what_a_removed_vm_had_goes_to_the_next() {
+    let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
+    bench.says(A, HELD);
+    bench.says(A, BUSY);
+    bench.says(B, HELD);
+    let mut out = Vec::new();
+    bench.scheduler.remove_vm(A, bench.now, &mut out);
+    assert_eq!(opened(&out).map(|open| open.0), Some(B));
+    bench.says(A, BUSY);
+    assert!(bench.scheduler.stats(A, GPU, 0).is_none());
+}
