@@ -76,7 +76,10 @@ impl Scheduler {
     /// VMs that wait for this GPU and may have it.
     pub(super) fn waiting(&self, gpu: GpuKey, now: Nanos) -> impl Iterator<Item = VmKey> + '_ {
         let recent = self.gpus.get(&gpu).map_or(&[][..], |gpu| &gpu.recent);
-        recent.iter().copied().filter(move |vm| self.wants(*vm, gpu) && self.eligible(*vm, gpu, now))
+        recent
+            .iter()
+            .copied()
+            .filter(move |vm| self.wants(*vm, gpu) && self.eligible(*vm, gpu, now))
     }
 
     /// Whether anybody but `vm` waits for this GPU.

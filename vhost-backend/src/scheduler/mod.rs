@@ -28,9 +28,7 @@ use std::collections::BTreeMap;
 
 pub use settings::Settings;
 pub use stats::VmStats;
-pub use types::{
-    Action, Class, GpuKey, MS, Nanos, OpenMode, Report, SEC, Share, US, VmKey, WHOLE,
-};
+pub use types::{Action, Class, GpuKey, MS, Nanos, OpenMode, Report, SEC, Share, US, VmKey, WHOLE};
 
 use gpu::{Gpu, Turn};
 use member::{Gate, Member};

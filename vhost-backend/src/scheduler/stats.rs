@@ -59,7 +59,7 @@ impl Ring {
             self.newest = slot;
         }
         let mut rest = used;
-        let mut room = now.saturating_sub(self.newest * SLOT).min(SLOT).max(1);
+        let mut room = now.saturating_sub(self.newest * SLOT).clamp(1, SLOT);
         for back in 0..SLOTS as u64 {
             let Some(slot) = self.newest.checked_sub(back) else { break };
             let put = rest.min(room);

@@ -119,7 +119,9 @@ impl Scheduler {
             self.relax(vm, &gpus, now, out);
             return false;
         }
-        if mode == OpenMode::Unlimited || self.idle(vm, &gpus, now) || self.preempted(vm, &gpus, now)
+        if mode == OpenMode::Unlimited
+            || self.idle(vm, &gpus, now)
+            || self.preempted(vm, &gpus, now)
         {
             return true;
         }
@@ -285,7 +287,8 @@ impl Scheduler {
             if let Some(state) = self.gpus.get_mut(gpu)
                 && unlimited
             {
-                let brief = state.alone_since.take().is_some_and(|at| now < at.saturating_add(most));
+                let brief =
+                    state.alone_since.take().is_some_and(|at| now < at.saturating_add(most));
                 let base = self.settings.alone_after;
                 state.alone_after = if brief { (2 * state.alone_after).min(most) } else { base };
             }
@@ -409,10 +412,10 @@ impl Scheduler {
     /// Gives a free GPU to whoever is next.
     fn fill(&mut self, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
         let Some(state) = self.gpus.get(&gpu) else { return };
-        if state.reserved.is_some_and(|vm| !self.wants(vm, gpu) || !self.eligible(vm, gpu, now)) {
-            if let Some(state) = self.gpus.get_mut(&gpu) {
-                state.reserved = None;
-            }
+        let gone = |vm| !self.wants(vm, gpu) || !self.eligible(vm, gpu, now);
+        let reserved = state.reserved.filter(|vm| !gone(*vm));
+        if let Some(state) = self.gpus.get_mut(&gpu) {
+            state.reserved = reserved;
         }
         if self.gpus.get(&gpu).is_some_and(|state| !state.running.is_empty()) {
             return;
@@ -511,7 +514,8 @@ impl Scheduler {
                 self.dirty.push(*gpu);
             }
         }
-        let capped = gpus.iter().any(|gpu| self.member(vm, *gpu).is_some_and(|m| m.bucket.is_some()));
+        let capped =
+            gpus.iter().any(|gpu| self.member(vm, *gpu).is_some_and(|m| m.bucket.is_some()));
         let waited = capped || gpus.iter().any(|gpu| self.wanted(*gpu, vm, now));
         let alone = |gpu: &GpuKey| self.alone_at(*gpu, vm).is_some_and(|at| at <= now);
         let (mode, until, depth) = if waited {
@@ -571,9 +575,10 @@ impl Scheduler {
         for vm in &state.running {
             let Some((turn, member)) = self.turn(*vm).zip(self.member(*vm, gpu)) else { continue };
             match turn.phase {
-                Phase::Draining { .. } => {
-                    at(turn.progress_at.saturating_add(member.patience(&self.settings)).max(now + 1))
-                }
+                Phase::Draining { .. } => at(turn
+                    .progress_at
+                    .saturating_add(member.patience(&self.settings))
+                    .max(now + 1)),
                 _ if turn.mode == OpenMode::Unlimited => {}
                 _ => {
                     let waited = turn.gpus.iter().any(|gpu| self.wanted(*gpu, *vm, now));
