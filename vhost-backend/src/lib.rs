@@ -5,6 +5,7 @@
 //!   parsed in `device/request.rs` and acted on in `device/machine.rs`, which does no I/O.
 //! * [`worker`], in `vhost-cuda-worker`: one session. `worker/reader.rs` takes commands from the
 //!   ring, `worker/calls/` carries them out with the driver library.
+//! * [`gate`] is the page on which the broker's scheduler and a worker meet.
 //! * [`control`], in `vcudad`: the API for operators.
 //! * [`ipc`] is what they tell one another, [`config`] what the operator tells them, [`gpu`] what
 //!   the probe finds, [`exit`] how they end.
@@ -14,6 +15,7 @@ pub mod config;
 pub mod control;
 pub mod device;
 pub mod exit;
+pub mod gate;
 pub mod gpu;
 pub mod ipc;
 pub mod ledger;

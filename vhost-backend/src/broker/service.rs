@@ -15,6 +15,7 @@ use super::pool::{Phase, Session, Workers};
 use super::socket::VmSocket;
 use super::spawn::{self, Programs, Running};
 use crate::config::{Config, Vm};
+use crate::gate::{GateMap, GatePage};
 use crate::gpu::Probed;
 use crate::ipc::messages::{
     Assignment, BrokerToDevice, DeviceSetup, DeviceToBroker, Ending, ToBroker, ToWorker, WorkerId,
@@ -322,7 +323,9 @@ impl Service {
         let text = |error: io::Error| error.to_string();
         let (theirs, devices) = seqpacket::stream_pair().map_err(text)?;
         let (doorbell, wake) = (eventfd().map_err(text)?, eventfd().map_err(text)?);
-        let fds = [theirs.as_raw_fd(), doorbell.as_raw_fd(), wake.as_raw_fd()];
+        let (page, bell) = (GatePage::create().map_err(text)?, eventfd().map_err(text)?);
+        GateMap::map(&page).map_err(text)?.open_all();
+        let fds = [&theirs, &doorbell, &wake, &page, &bell].map(OwnedFd::as_raw_fd);
         seqpacket::send(&worker.running.socket, &ToWorker::Assign(assignment), &fds)
             .map_err(text)?;
         worker.handover = Some([devices, doorbell, wake]);

@@ -94,8 +94,9 @@ impl Charge {
 /// From the broker to a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum ToWorker {
-    /// Serve this session. With three descriptors: the stream to the device process, the doorbell
-    /// (device to worker) and the wake (worker to guest).
+    /// Serve this session. With five descriptors: the stream to the device process, the doorbell
+    /// (device and scheduler to worker), the wake (worker to guest), the gate page, and the bell
+    /// (worker to scheduler).
     Assign(Assignment),
     /// Reserve: yes. Release: noted.
     Granted,

@@ -19,6 +19,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::calls::GateEnd;
 use super::ledger::Ledger;
 use super::mirror::Mirrors;
 use super::region::{Region, Regions};
@@ -58,6 +59,11 @@ pub trait Executor {
     /// last answer asked for.
     fn poll(&mut self) -> Pending {
         Pending::Nothing
+    }
+
+    /// Whether so many commands are held that no more are to be taken for now.
+    fn is_full(&self) -> bool {
+        false
     }
 
     /// The guest's driver attached a region; it is in [`Session::regions`] already. `arena`: where
@@ -148,4 +154,6 @@ pub struct Session {
     pub mirrors: Mirrors,
     /// Makes the ring reader call [`Executor::poll`].
     pub waker: Waker,
+    /// The scheduler's word.
+    pub gate: GateEnd,
 }

@@ -58,7 +58,7 @@ pub fn run(broker: OwnedFd, library: &Path) -> Result<(), WorkerError> {
         return Ok(());
     };
     let ToWorker::Assign(assignment) = message else { return Err(WorkerError::NoAssignment) };
-    let Ok([stream, doorbell, wake]) = <[OwnedFd; 3]>::try_from(fds) else {
+    let Ok([stream, doorbell, wake, page, bell]) = <[OwnedFd; 5]>::try_from(fds) else {
         return Err(WorkerError::NoAssignment);
     };
     let Assignment { label, pid, uid, gid, env, spin_us } = assignment;
@@ -68,6 +68,7 @@ pub fn run(broker: OwnedFd, library: &Path) -> Result<(), WorkerError> {
     process::die_with_parent(parent).map_err(WorkerError::Start)?;
     tracing::info!(session = label, guest_pid = pid, "serving");
 
+    let gate = calls::GateEnd::new(&page, bell).map_err(WorkerError::Start)?;
     let broker = Arc::new(Mutex::new(broker));
     let session = executor::Session {
         label,
@@ -77,6 +78,7 @@ pub fn run(broker: OwnedFd, library: &Path) -> Result<(), WorkerError> {
         regions: region::Regions::default(),
         mirrors: mirror::Mirrors::default(),
         waker: waker::Waker::new(doorbell),
+        gate,
     };
     let executor = match engine.begin(session.clone()) {
         Ok(executor) => executor,

@@ -103,6 +103,11 @@ impl Reader {
 
     /// Sleeps by the ring's rule; `false` if something came in the last moment.
     fn sleep(&mut self, timeout: Option<Duration>) -> bool {
+        if self.executor.is_full() {
+            // What stands in the ring is not taken now, and nobody needs to ring for it.
+            self.session.waker.sleep(timeout);
+            return true;
+        }
         if let Some((ring, _)) = &self.ring
             && !ring.begin_sleep()
         {
@@ -119,7 +124,7 @@ impl Reader {
     fn take_commands(&mut self) -> bool {
         let Some((ring, region)) = &mut self.ring else { return false };
         let mut count = 0;
-        while count < BATCH {
+        while count < BATCH && !self.executor.is_full() {
             let cmd = match ring.pop(&mut self.args) {
                 Ok(Some(cmd)) => cmd,
                 Ok(None) => break,

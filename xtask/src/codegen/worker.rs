@@ -24,7 +24,8 @@ pub fn generate(entries: &[Entry]) -> String {
         "//! Made from `protocol/api.table` by `cargo xtask codegen`; not to be edited.\n\n\
          use protocol::calls as api;\nuse protocol::codec::Answer;\n\n\
          use super::dispatch::{blocking, decode, inline, pending, unknown};\n\
-         use super::{Calls, Command, ReplyTo};\n\n\
+         use super::gate::Names;\n\
+         use super::{Calls, Command, ReplyTo};\nuse crate::worker::driver::CuResult;\n\n\
          /// Executes one command.\n\
          pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, reply: ReplyTo) {\n\
          match command.opcode {\n",
@@ -32,8 +33,45 @@ pub fn generate(entries: &[Entry]) -> String {
     for entry in entries {
         arm(&mut code, entry);
     }
-    code += "_ => unknown(command, reply),\n}\n}\n";
+    code += "_ => unknown(command, reply),\n}\n}\n\n";
+    names(&mut code, entries);
     code
+}
+
+/// What the calls that may be held name.
+fn names(code: &mut String, entries: &[Entry]) {
+    *code += "/// The handles that a command which may be held names.\n\
+              pub(super) fn names(opcode: u32, args: &[u8]) -> CuResult<Names> {\n\
+              let mut names = Names::default();\n\
+              match opcode {\n";
+    let kinds = [
+        ("stream", "streams"),
+        ("event", "events"),
+        ("function", "functions"),
+        ("kernel", "functions"),
+        ("func", "functions"),
+        ("ctx", "contexts"),
+    ];
+    for entry in entries.iter().filter(|entry| entry.order != "none") {
+        let named: Vec<String> = entry
+            .params
+            .iter()
+            .filter(|p| matches!(p.direction, Direction::In | Direction::Del))
+            .filter_map(|p| {
+                let (_, list) = kinds.iter().find(|(kind, _)| *kind == p.kind)?;
+                let ends = p.direction == Direction::Del;
+                Some(format!("names.{list}.add(call.{}, {ends});", p.field()))
+            })
+            .collect();
+        if named.is_empty() {
+            continue;
+        }
+        let _ = writeln!(code, "// {}", entry.name);
+        let _ = writeln!(code, "{} => {{", entry.number);
+        let _ = writeln!(code, "let call = decode::<api::{}>(args)?;", entry.type_name());
+        let _ = writeln!(code, "{}\n}}", named.join("\n"));
+    }
+    *code += "_ => {}\n}\nOk(names)\n}\n";
 }
 
 fn arm(code: &mut String, entry: &Entry) {

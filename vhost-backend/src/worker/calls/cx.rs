@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use cudarc::driver::sys::{CUdevice, CUevent, CUfunction, CUkernel, CUlibrary, CUstream};
 
-use super::handles::{Real, ThreadStream};
+use super::handles::{Real, Tables, ThreadStream};
 use super::{Shared, lock};
 use crate::worker::driver::{CuError, CuResult, Driver};
 
@@ -151,10 +151,22 @@ impl<'a> Cx<'a> {
         self.stream_of(id).map(|(stream, _)| stream)
     }
 
-    /// As [`Cx::stream_of`], to queue a command there that takes `bytes` of pageable memory along.
+    /// As [`Cx::stream_of`], to queue a gated call there that takes `bytes` of pageable memory
+    /// along.
     pub(super) fn queue(&self, id: u64, bytes: usize) -> CuResult<(CUstream, u64)> {
+        self.count(id, bytes, true)
+    }
+
+    /// As [`Cx::queue`], for a command that takes none of the GPU's time.
+    pub(super) fn queue_free(&self, id: u64) -> CuResult<(CUstream, u64)> {
+        self.count(id, 0, false)
+    }
+
+    fn count(&self, id: u64, bytes: usize, gated: bool) -> CuResult<(CUstream, u64)> {
         let (stream, ctx) = self.stream_of(id)?;
-        if lock(&self.shared.tables).flight.add(stream, ctx, bytes) {
+        let Tables { flight, contexts, .. } = &mut *lock(&self.shared.tables);
+        let device = || contexts.get(ctx).map_or(0, |context| context.device as usize);
+        if flight.add(stream, ctx, bytes, gated, device) {
             self.shared.flight_due.set();
         }
         Ok((stream, ctx))

@@ -12,7 +12,7 @@ use cudarc::driver::sys::{
     CUcontext, CUdevice, CUevent, CUfunction, CUkernel, CUlibrary, CUmodule, CUstream,
 };
 
-use super::flight::Flight;
+use super::gate::flight::Flight;
 use crate::worker::driver::{CuError, CuResult};
 
 /// Handles of one kind that a session may have. Natively memory is the limit.

@@ -3,13 +3,14 @@
 //! The stream runs a function here that hands the guest its token, and does not return before the
 //! guest has said Done.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::ffi::c_void;
 use std::sync::{Arc, Condvar, Mutex};
 
 use protocol::calls as api;
 
 use super::cx::Cx;
+use super::gate::flight::{Key, Standing};
 use super::{Calls, ReplyTo, lock};
 use crate::worker::driver::{CuError, CuResult};
 use crate::worker::waker::Waker;
@@ -32,8 +33,8 @@ struct State {
     outstanding: usize,
     /// Streams stopped for these, and the guest does not know yet.
     reached: VecDeque<u64>,
-    /// The guest runs these.
-    running: HashSet<u64>,
+    /// The guest runs these, and these streams wait.
+    running: HashMap<u64, Key>,
     asking: VecDeque<ReplyTo>,
 }
 
@@ -42,6 +43,7 @@ struct Stop {
     funcs: Arc<HostFuncs>,
     waker: Waker,
     token: u64,
+    stream: Key,
 }
 
 /// Runs on a thread of the driver's, when the stream gets there.
@@ -53,18 +55,25 @@ unsafe extern "C" fn reached(stop: *mut c_void) {
     let stop = unsafe { Box::from_raw(stop.cast::<Stop>()) };
     let mut state = lock(&stop.funcs.state);
     state.reached.push_back(stop.token);
-    state.running.insert(stop.token);
+    state.running.insert(stop.token, stop.stream);
     stop.waker.wake();
-    while state.running.contains(&stop.token) {
+    while state.running.contains_key(&stop.token) {
         state = stop.funcs.done.wait(state).unwrap_or_else(|error| error.into_inner());
     }
     state.outstanding -= 1;
 }
 
+impl HostFuncs {
+    /// Streams that stand at a function which the guest has not done yet.
+    pub(super) fn standing(&self) -> Standing {
+        lock(&self.state).running.values().copied().collect()
+    }
+}
+
 impl Cx<'_> {
     pub(super) fn vcuda_host_func(&self, call: api::VcudaHostFunc) -> CuResult {
         self.enter()?;
-        let (stream, _) = self.queue(call.h_stream, 0)?;
+        let (stream, ctx) = self.queue_free(call.h_stream)?;
         if call.token == 0 {
             return Err(CuError::INVALID_VALUE);
         }
@@ -77,7 +86,9 @@ impl Cx<'_> {
             state.outstanding += 1;
         }
         let waker = self.shared.session.waker.clone();
-        let stop = Box::into_raw(Box::new(Stop { funcs: funcs.clone(), waker, token: call.token }));
+        let (token, key) = (call.token, (stream as u64, ctx));
+        let stop = Stop { funcs: funcs.clone(), waker, token, stream: key };
+        let stop = Box::into_raw(Box::new(stop));
         // SAFETY: a live stream; `reached` takes `stop`, once.
         let queued = unsafe { self.driver().cuLaunchHostFunc(stream, reached, stop.cast()) };
         if queued.is_err() {
@@ -91,7 +102,7 @@ impl Cx<'_> {
     pub(super) fn vcuda_host_func_done(&self, call: api::VcudaHostFuncDone) -> CuResult {
         let funcs = &self.shared.host_funcs;
         let mut state = lock(&funcs.state);
-        if state.reached.contains(&call.token) || !state.running.remove(&call.token) {
+        if state.reached.contains(&call.token) || state.running.remove(&call.token).is_none() {
             return Err(CuError::INVALID_VALUE);
         }
         funcs.done.notify_all();

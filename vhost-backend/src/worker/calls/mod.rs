@@ -7,7 +7,7 @@
 //! | `cx` | what a body works with; the current context |
 //! | `handles` | what a guest's ids stand for |
 //! | `pending` | waiting for the GPU |
-//! | `flight` | how much is queued in the driver |
+//! | `gate` | what may go to the driver now, and what is held |
 //! | `memory`, `copy`, `host` | device memory, copies, registered host memory |
 //! | `context`, `stream` | contexts; streams and events |
 //! | `image`, `blob`, `module`, `launch` | code and its kernels |
@@ -28,6 +28,7 @@ use super::executor::{Command, Engine, EngineError, Executor, Pending, Session};
 use super::region::{Region, RegionKind};
 use super::reply::ReplyTo;
 use cx::Cx;
+use gate::flight;
 use handles::{Real, Tables};
 use memory::Memory;
 
@@ -37,7 +38,7 @@ mod copy;
 mod cx;
 mod dispatch;
 mod facts;
-mod flight;
+mod gate;
 #[path = "generated/dispatch.rs"]
 mod generated;
 mod handles;
@@ -52,6 +53,8 @@ mod pending;
 mod stream;
 #[cfg(test)]
 mod tests;
+
+pub use gate::GateEnd;
 
 /// `CU_STREAM_CAPTURE_MODE_RELAXED`.
 const CAPTURE_MODE_RELAXED: u32 = 2;
@@ -97,6 +100,7 @@ impl Engine for Warm {
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1000) };
         let mut primaries = vec![None; self.devices as usize];
         primaries[0] = Some(self.context);
+        let gate = gate::Gate::new(session.gate.clone(), self.devices as usize);
         let shared = Arc::new(Shared {
             driver: self.driver,
             session,
@@ -120,8 +124,8 @@ impl Engine for Warm {
             arena: None,
             async_frees: Default::default(),
             watch: Default::default(),
-            backlog: Default::default(),
             retries: Default::default(),
+            gate,
         }))
     }
 }
@@ -158,8 +162,8 @@ struct Calls {
     arena: Option<copy::Arena>,
     async_frees: memory::AsyncFrees,
     watch: output::Watch,
-    backlog: flight::Backlog,
     retries: memory::Retries,
+    gate: gate::Gate,
 }
 
 impl Calls {
@@ -205,14 +209,18 @@ impl Executor for Calls {
 
     fn poll(&mut self) -> Pending {
         self.answer_host_funcs();
-        let others = [self.poll_flight(), self.poll_async_frees()];
+        let others = [self.poll_gate(), self.poll_async_frees()];
         self.poll_retries();
         let waits = self.poll_waits();
         others.into_iter().fold(waits, |soonest, other| match (soonest, other) {
-            (Pending::Nothing, other) => other,
+            (Pending::Nothing, other) | (_, other @ Pending::Soon) => other,
             (Pending::Within(a), Pending::Within(b)) => Pending::Within(a.min(b)),
             (soonest, _) => soonest,
         })
+    }
+
+    fn is_full(&self) -> bool {
+        self.holds_too_much()
     }
 
     fn region_attached(&mut self, region: &Arc<Region>, arena: usize) {

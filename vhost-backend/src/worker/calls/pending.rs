@@ -269,6 +269,18 @@ impl Calls {
         }
     }
 
+    /// The session ends: whoever waits is told why. What was to be freed is freed with the worker.
+    pub(super) fn fail_waits(&mut self, error: CuError) {
+        for waiting in std::mem::take(&mut self.waits.list) {
+            match waiting.then {
+                Then::Answer(reply) | Then::InPlace(reply, _) | Then::Free(_, _, Some(reply)) => {
+                    reply.finish(error.0, &[]);
+                }
+                Then::Free(_, _, None) => {}
+            }
+        }
+    }
+
     /// An event of the pool is not needed any more.
     pub(super) fn give_event(&mut self, ctx: u64, event: Real<CUevent>) {
         self.waits.give(ctx, event);

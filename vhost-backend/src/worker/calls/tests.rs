@@ -179,6 +179,7 @@ impl Bench {
             regions: Regions::default(),
             mirrors: Mirrors::default(),
             waker: Waker::new(eventfd().unwrap()),
+            gate: super::GateEnd::private().unwrap(),
         };
         let mut executor = engine.begin(session.clone()).unwrap();
         let file = memory(REGION_BYTES);

@@ -4,7 +4,9 @@ use protocol::calls as api;
 use protocol::codec::Answer;
 
 use super::dispatch::{blocking, decode, inline, pending, unknown};
+use super::gate::Names;
 use super::{Calls, Command, ReplyTo};
+use crate::worker::driver::CuResult;
 
 /// Executes one command.
 pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, reply: ReplyTo) {
@@ -505,4 +507,153 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, reply: ReplyTo)
         }),
         _ => unknown(command, reply),
     }
+}
+
+/// The handles that a command which may be held names.
+pub(super) fn names(opcode: u32, args: &[u8]) -> CuResult<Names> {
+    let mut names = Names::default();
+    match opcode {
+        // vcudaPrimaryCtxRelease
+        11 => {
+            let call = decode::<api::VcudaPrimaryCtxRelease>(args)?;
+            names.contexts.add(call.ctx, true);
+        }
+        // vcudaCtxDestroy
+        15 => {
+            let call = decode::<api::VcudaCtxDestroy>(args)?;
+            names.contexts.add(call.ctx, true);
+        }
+        // vcudaCopyIn
+        33 => {
+            let call = decode::<api::VcudaCopyIn>(args)?;
+            names.streams.add(call.h_stream, false);
+        }
+        // vcudaCopyInStaged
+        34 => {
+            let call = decode::<api::VcudaCopyInStaged>(args)?;
+            names.streams.add(call.h_stream, false);
+        }
+        // vcudaCopyOut
+        35 => {
+            let call = decode::<api::VcudaCopyOut>(args)?;
+            names.streams.add(call.h_stream, false);
+        }
+        // vcudaCopyOutStaged
+        36 => {
+            let call = decode::<api::VcudaCopyOutStaged>(args)?;
+            names.streams.add(call.h_stream, false);
+        }
+        // vcudaCopy
+        37 => {
+            let call = decode::<api::VcudaCopy>(args)?;
+            names.streams.add(call.h_stream, false);
+        }
+        // vcudaCopy2D
+        38 => {
+            let call = decode::<api::VcudaCopy2D>(args)?;
+            names.streams.add(call.h_stream, false);
+        }
+        // vcudaMemset
+        39 => {
+            let call = decode::<api::VcudaMemset>(args)?;
+            names.streams.add(call.h_stream, false);
+        }
+        // cuMemAllocAsync
+        42 => {
+            let call = decode::<api::CuMemAllocAsync>(args)?;
+            names.streams.add(call.h_stream, false);
+        }
+        // cuMemFreeAsync
+        43 => {
+            let call = decode::<api::CuMemFreeAsync>(args)?;
+            names.streams.add(call.h_stream, false);
+        }
+        // cuStreamDestroy_v2
+        51 => {
+            let call = decode::<api::CuStreamDestroyV2>(args)?;
+            names.streams.add(call.h_stream, true);
+        }
+        // cuStreamSynchronize
+        52 => {
+            let call = decode::<api::CuStreamSynchronize>(args)?;
+            names.streams.add(call.h_stream, false);
+        }
+        // cuStreamQuery
+        53 => {
+            let call = decode::<api::CuStreamQuery>(args)?;
+            names.streams.add(call.h_stream, false);
+        }
+        // cuStreamWaitEvent
+        54 => {
+            let call = decode::<api::CuStreamWaitEvent>(args)?;
+            names.streams.add(call.h_stream, false);
+            names.events.add(call.h_event, false);
+        }
+        // cuEventDestroy_v2
+        61 => {
+            let call = decode::<api::CuEventDestroyV2>(args)?;
+            names.events.add(call.h_event, true);
+        }
+        // cuEventRecordWithFlags
+        62 => {
+            let call = decode::<api::CuEventRecordWithFlags>(args)?;
+            names.events.add(call.h_event, false);
+            names.streams.add(call.h_stream, false);
+        }
+        // cuEventQuery
+        63 => {
+            let call = decode::<api::CuEventQuery>(args)?;
+            names.events.add(call.h_event, false);
+        }
+        // cuEventSynchronize
+        64 => {
+            let call = decode::<api::CuEventSynchronize>(args)?;
+            names.events.add(call.h_event, false);
+        }
+        // cuEventElapsedTime_v2
+        65 => {
+            let call = decode::<api::CuEventElapsedTimeV2>(args)?;
+            names.events.add(call.h_start, false);
+            names.events.add(call.h_end, false);
+        }
+        // cuFuncSetAttribute
+        82 => {
+            let call = decode::<api::CuFuncSetAttribute>(args)?;
+            names.functions.add(call.hfunc, false);
+        }
+        // cuKernelSetAttribute
+        84 => {
+            let call = decode::<api::CuKernelSetAttribute>(args)?;
+            names.functions.add(call.kernel, false);
+        }
+        // cuFuncSetCacheConfig
+        85 => {
+            let call = decode::<api::CuFuncSetCacheConfig>(args)?;
+            names.functions.add(call.hfunc, false);
+        }
+        // cuKernelSetCacheConfig
+        86 => {
+            let call = decode::<api::CuKernelSetCacheConfig>(args)?;
+            names.functions.add(call.kernel, false);
+        }
+        // vcudaLaunch
+        100 => {
+            let call = decode::<api::VcudaLaunch>(args)?;
+            names.functions.add(call.f, false);
+            names.streams.add(call.h_stream, false);
+        }
+        // vcudaLaunchCooperative
+        101 => {
+            let call = decode::<api::VcudaLaunchCooperative>(args)?;
+            names.functions.add(call.f, false);
+            names.streams.add(call.h_stream, false);
+        }
+        // vcudaHostFunc
+        102 => {
+            let call = decode::<api::VcudaHostFunc>(args)?;
+            names.streams.add(call.h_stream, false);
+        }
+        _ => {}
+    }
+    Ok(names)
 }

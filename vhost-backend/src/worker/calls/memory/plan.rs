@@ -164,6 +164,11 @@ impl Plan {
         self.live.starts(|live| live.ctx == ctx)
     }
 
+    /// The context of an allocation that starts there.
+    pub(in super::super) fn context_of(&self, addr: u64) -> Option<u64> {
+        self.live.get(addr).map(|(_, live)| live.ctx)
+    }
+
     /// Whether a call may name these bytes.
     pub(in super::super) fn covers(&self, addr: u64, len: u64) -> bool {
         self.live.covers(addr, len)

@@ -1,0 +1,160 @@
+//! How long gated calls take on the GPU: what was measured of calls of the same kind.
+
+use protocol::calls as api;
+use protocol::codec::Call;
+
+use crate::worker::calls::handles::IdMap;
+use crate::worker::calls::memory::WINDOW;
+use crate::worker::executor::Command;
+
+/// Kinds that are remembered. Past it all are learnt anew.
+const MAX_KINDS: usize = 4096;
+/// Of a kernel or graph that was never seen, in ns.
+const UNKNOWN: u64 = 250_000;
+/// What every command costs at least.
+const LEAST: u64 = 1_000;
+
+/// Calls that should take about as long as one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::worker::calls) enum Kind {
+    /// A function or kernel, by its id and the logarithm of its number of blocks.
+    Kernel(u64, u32),
+    /// Copies between host and device, by the logarithm of their bytes.
+    HostCopy(u32),
+    /// Copies within device memory, and memsets, likewise.
+    DeviceCopy(u32),
+    /// Any other gated call, by its number and what it names.
+    Other(u32, u64),
+}
+
+/// The logarithm that kinds are told apart by.
+fn size(value: u64) -> u32 {
+    64 - value.leading_zeros()
+}
+
+impl Kind {
+    /// The kind of a gated command; what can't be decoded is refused elsewhere.
+    pub(super) fn of(command: &Command<'_>) -> Self {
+        let kernel = |f, x: u32, y: u32, z: u32| {
+            let blocks = u64::from(x).saturating_mul(y.into()).saturating_mul(z.into());
+            Self::Kernel(f, size(blocks))
+        };
+        let other = Self::Other(command.opcode, 0);
+        fn decode<'a, C: Call<'a>>(command: &Command<'a>) -> Option<C> {
+            C::decode(command.args).ok()
+        }
+        let host = |len: usize| Self::HostCopy(size(len as u64));
+        let kind = match command.opcode {
+            api::VcudaLaunch::OPCODE => decode::<api::VcudaLaunch<'_>>(command)
+                .map(|call| kernel(call.f, call.grid_x, call.grid_y, call.grid_z)),
+            api::VcudaLaunchCooperative::OPCODE => {
+                decode::<api::VcudaLaunchCooperative<'_>>(command)
+                    .map(|call| kernel(call.f, call.grid_x, call.grid_y, call.grid_z))
+            }
+            api::VcudaCopyIn::OPCODE => {
+                decode::<api::VcudaCopyIn<'_>>(command).map(|call| host(call.data.len()))
+            }
+            api::VcudaCopyInStaged::OPCODE => {
+                decode::<api::VcudaCopyInStaged>(command).map(|call| host(call.len))
+            }
+            api::VcudaCopyOut::OPCODE => {
+                decode::<api::VcudaCopyOut>(command).map(|call| host(call.len))
+            }
+            api::VcudaCopyOutStaged::OPCODE => {
+                decode::<api::VcudaCopyOutStaged>(command).map(|call| host(call.len))
+            }
+            api::VcudaCopy::OPCODE => decode::<api::VcudaCopy>(command).map(|call| {
+                if WINDOW.contains(&call.dst) && WINDOW.contains(&call.src) {
+                    Self::DeviceCopy(size(call.len as u64))
+                } else {
+                    host(call.len)
+                }
+            }),
+            api::VcudaMemset::OPCODE => decode::<api::VcudaMemset>(command)
+                .map(|call| Self::DeviceCopy(size(call.width.saturating_mul(call.height) as u64))),
+            _ => None,
+        };
+        kind.unwrap_or(other)
+    }
+}
+
+/// What was learnt, in ns.
+#[derive(Default)]
+pub(in crate::worker::calls) struct Estimates {
+    known: IdMap<Kind, u64>,
+}
+
+impl Estimates {
+    /// How long a call of a kind takes, and whether that was measured.
+    pub(super) fn of(&self, kind: Kind) -> (u64, bool) {
+        match (self.known.get(&kind), kind) {
+            (Some(ns), _) => (*ns, true),
+            // 10 GB/s, and what it costs to begin.
+            (None, Kind::HostCopy(size)) => (5_000 + (1u64 << size.min(40)) / 10, true),
+            // 1 TB/s.
+            (None, Kind::DeviceCopy(size)) => (3_000 + (1u64 << size.min(40)) / 1000, true),
+            (None, _) => (UNKNOWN, false),
+        }
+    }
+
+    /// Calls of these kinds, of which so much was expected, took so long one after another.
+    pub(super) fn learn(&mut self, kinds: &[(Kind, u32)], expected: u64, took: u64) {
+        if self.known.len() > MAX_KINDS {
+            self.known.clear();
+        }
+        for (kind, _) in kinds {
+            let (before, measured) = self.of(*kind);
+            // Each kind's part of it, as expected.
+            let part = u128::from(took) * u128::from(before) / u128::from(expected.max(1));
+            let now = u64::try_from(part).unwrap_or(u64::MAX).max(LEAST);
+            let next = match measured {
+                false => now,
+                // What turns out to be long is believed sooner: it is what overruns.
+                true if now > before * 2 => before / 2 + now / 2,
+                true => before - before / 8 + now / 8,
+            };
+            self.known.insert(*kind, next);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const F: Kind = Kind::Kernel(9, 3);
+
+    #[test]
+    fn what_was_never_seen_is_measured_at_once() {
+        let mut estimates = Estimates::default();
+        assert_eq!(estimates.of(F), (UNKNOWN, false));
+        estimates.learn(&[(F, 1)], UNKNOWN, 20_000);
+        assert_eq!(estimates.of(F), (20_000, true));
+    }
+
+    #[test]
+    fn what_becomes_longer_is_believed_sooner_than_what_becomes_shorter() {
+        let mut estimates = Estimates::default();
+        estimates.learn(&[(F, 1)], UNKNOWN, 100_000);
+        estimates.learn(&[(F, 4)], 400_000, 4_000_000);
+        assert_eq!(estimates.of(F).0, 550_000);
+        estimates.learn(&[(F, 1)], 550_000, 100_000);
+        assert_eq!(estimates.of(F).0, 550_000 - 550_000 / 8 + 100_000 / 8);
+    }
+
+    #[test]
+    fn a_stretch_of_two_kinds_is_shared_out_as_expected() {
+        let (mut estimates, g) = (Estimates::default(), Kind::Kernel(10, 3));
+        estimates.learn(&[(F, 1)], UNKNOWN, 100_000);
+        estimates.learn(&[(g, 1)], UNKNOWN, 300_000);
+        for _ in 0..100 {
+            let expected = estimates.of(F).0 + estimates.of(g).0;
+            estimates.learn(&[(F, 1), (g, 1)], expected, 800_000);
+        }
+        let (f, g) = (estimates.of(F).0, estimates.of(g).0);
+        assert!(
+            (780_000..=810_000).contains(&(f + g)) && (29..=31).contains(&(g * 10 / f)),
+            "{f} {g}"
+        );
+    }
+}

@@ -1,0 +1,316 @@
+//! What is queued in the driver, by stream.
+//!
+//! A channel of the GPU takes about a thousand commands; the next one blocks whoever queues it
+//! until the GPU has finished one. That must not be the ring reader: what the GPU waits for (a
+//! host function's end) may stand in the ring behind it. So the reader counts what it has queued,
+//! and what would be too much is held. While the VM shares the GPU it also keeps account of time:
+//! marks (events) tell how long what lies between them took.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use cudarc::driver::sys::{CUevent, CUstream};
+
+use super::device::Sight;
+use super::estimate::{Estimates, Kind};
+use crate::gate;
+use crate::worker::calls::cx::Cx;
+use crate::worker::calls::handles::{IdMap, Real};
+use crate::worker::calls::{Calls, lock};
+use crate::worker::driver::CuError;
+
+/// Commands queued at once. Several streams may share a channel, so all count together.
+pub(super) const LIMIT: u32 = 832;
+/// So many of a stream's, and progress there is asked for.
+pub(super) const MARK: u32 = LIMIT / 4;
+/// So much estimated work of a stream's, in ns, and it is marked while time is kept.
+const MARK_NS: u64 = 100_000;
+/// Bytes of pageable memory that count as one command: the driver's staging for them is bounded
+/// as well.
+const BYTES: usize = 4096;
+
+/// A stream: the address of its handle and its context. The legacy stream is in each context.
+pub(in crate::worker::calls) type Key = (u64, u64);
+
+/// What was queued between two marks.
+#[derive(Default)]
+struct Segment {
+    /// Commands, as the channel counts them.
+    weight: u32,
+    /// Gated calls.
+    calls: u32,
+    /// Estimated time in ns, and what it was estimated of.
+    ns: u64,
+    kinds: Vec<(Kind, u32)>,
+}
+
+/// What a stream holds.
+struct Stream {
+    real: Real<CUstream>,
+    ctx: u64,
+    /// The GPU, by the worker's ordinal.
+    device: usize,
+    /// Queued since the last mark.
+    since: Segment,
+    marks: VecDeque<(Real<CUevent>, Segment)>,
+    /// Gated calls that have not finished, and their estimated time.
+    calls: u32,
+    ns: u64,
+    /// Since when the oldest of them has been at the head; 0 while that is not known.
+    begun: u64,
+}
+
+/// A mark of a stream that has ended.
+struct Orphan {
+    event: Real<CUevent>,
+    ctx: u64,
+    device: usize,
+    calls: u32,
+}
+
+/// A gated call that is about to be queued, while time is kept.
+#[derive(Clone, Copy)]
+pub(super) struct Expected {
+    pub kind: Kind,
+    pub ns: u64,
+    /// The estimate was measured.
+    pub known: bool,
+    pub now: u64,
+}
+
+/// What all streams hold.
+#[derive(Default)]
+pub(in crate::worker::calls) struct Flight {
+    streams: IdMap<Key, Stream>,
+    pub(super) total: u32,
+    orphans: Vec<Orphan>,
+    pub(super) expected: Option<Expected>,
+    /// Streams that want a mark.
+    due: Vec<Key>,
+    pub(super) estimates: Estimates,
+}
+
+impl Flight {
+    /// Counts what is about to be queued; whether it is time to look at the streams.
+    pub(in crate::worker::calls) fn add(
+        &mut self,
+        real: CUstream,
+        ctx: u64,
+        bytes: usize,
+        gated: bool,
+        device: impl FnOnce() -> usize,
+    ) -> bool {
+        let weight = bytes.div_ceil(BYTES).max(1) as u32;
+        let key = (real as u64, ctx);
+        let stream = self.streams.entry(key).or_insert_with(|| Stream {
+            real: Real(real),
+            ctx,
+            device: device(),
+            since: Segment::default(),
+            marks: VecDeque::new(),
+            calls: 0,
+            ns: 0,
+            begun: 0,
+        });
+        stream.since.weight += weight;
+        self.total += weight;
+        if gated {
+            stream.since.calls += 1;
+            stream.calls += 1;
+        }
+        let mut due = false;
+        if let Some(Expected { kind, ns, known, now }) = self.expected.take() {
+            stream.ns += ns;
+            stream.since.ns += ns;
+            if stream.begun == 0 {
+                stream.begun = now;
+            }
+            match stream.since.kinds.last_mut() {
+                Some((last, count)) if *last == kind => *count += 1,
+                _ => stream.since.kinds.push((kind, 1)),
+            }
+            due = stream.since.ns >= MARK_NS || !known;
+        }
+        if due {
+            self.due.push(key);
+        }
+        due || stream.since.weight >= MARK || self.total >= LIMIT
+    }
+
+    /// Estimated time in ns that a stream has before it, or none if nothing gated is in flight.
+    pub(super) fn ahead(&self, key: Key) -> Option<u64> {
+        self.streams.get(&key).filter(|stream| stream.calls > 0).map(|stream| stream.ns)
+    }
+
+    /// A stream ends; it empties by itself.
+    pub(in crate::worker::calls) fn forget(&mut self, real: CUstream, ctx: u64) {
+        let Some(stream) = self.streams.remove(&(real as u64, ctx)) else { return };
+        let marked: u32 = stream.marks.iter().map(|(_, segment)| segment.weight).sum();
+        self.total -= marked + stream.since.weight;
+        let device = stream.device;
+        let orphan =
+            |(event, segment): (_, Segment)| Orphan { event, ctx, device, calls: segment.calls };
+        self.orphans.extend(stream.marks.into_iter().map(orphan));
+    }
+
+    fn forget_context(&mut self, ctx: u64) {
+        let gone: Vec<CUstream> =
+            self.streams.values().filter(|s| s.ctx == ctx).map(|s| s.real.0).collect();
+        for stream in gone {
+            self.forget(stream, ctx);
+        }
+        self.orphans.retain(|orphan| orphan.ctx != ctx);
+    }
+}
+
+/// Set when `Flight::add` says so.
+#[derive(Default)]
+pub(in crate::worker::calls) struct FlightDue(AtomicBool);
+
+impl FlightDue {
+    pub(in crate::worker::calls) fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn take(&self) -> bool {
+        self.0.load(Ordering::Relaxed) && self.0.swap(false, Ordering::Relaxed)
+    }
+}
+
+impl Calls {
+    /// After a call that `Flight::add` wanted to be looked at: marks where one is due, and looks
+    /// at all streams if there is much in them.
+    pub(super) fn mark_flight(&mut self) {
+        let shared = self.shared.clone();
+        let mut flight = std::mem::take(&mut lock(&shared.tables).flight);
+        for key in std::mem::take(&mut flight.due) {
+            if let Some(stream) = flight.streams.get_mut(&key) {
+                self.mark(stream);
+            }
+        }
+        let crowded =
+            flight.total >= LIMIT || flight.streams.values().any(|s| s.since.weight >= MARK);
+        lock(&shared.tables).flight = flight;
+        if crowded {
+            self.look_at_flight();
+        }
+    }
+
+    /// Marks the end of what a stream holds, so that its end will be known after the stream's own.
+    pub(super) fn mark_end(&mut self, key: Key) {
+        let shared = self.shared.clone();
+        let mut flight = std::mem::take(&mut lock(&shared.tables).flight);
+        if let Some(stream) = flight.streams.get_mut(&key)
+            && stream.since.calls > 0
+        {
+            self.mark(stream);
+        }
+        lock(&shared.tables).flight = flight;
+    }
+
+    fn mark(&mut self, stream: &mut Stream) {
+        let shared = self.shared.clone();
+        let cx = Cx { shared: &shared, thread: 0, ctx: stream.ctx };
+        if let Ok(event) = self.record(&cx, stream.real.0, stream.ctx) {
+            stream.marks.push_back((event, std::mem::take(&mut stream.since)));
+        }
+    }
+
+    /// Marks streams that hold much, takes off what they have finished, and tells each GPU's gate
+    /// what was seen.
+    pub(super) fn look_at_flight(&mut self) {
+        let shared = self.shared.clone();
+        let mut flight = std::mem::take(&mut lock(&shared.tables).flight);
+        let now = gate::now();
+        let mut sights: Vec<Sight> = self.gate.devices.iter().map(|_| Sight::default()).collect();
+        let standing = shared.host_funcs.standing();
+        // As long as anything is held for room, or what many streams hold between them stays
+        // counted.
+        let crowded = self.gate.full || flight.total >= LIMIT;
+        let orphans = std::mem::take(&mut flight.orphans);
+        for orphan in orphans {
+            let cx = Cx { shared: &shared, thread: 0, ctx: orphan.ctx };
+            let sight = &mut sights[orphan.device];
+            if reached(&cx, orphan.event) {
+                sight.finished += u64::from(orphan.calls);
+                self.give_event(orphan.ctx, orphan.event);
+            } else {
+                sight.flying += u64::from(orphan.calls);
+                sight.running |= orphan.calls > 0;
+                flight.orphans.push(orphan);
+            }
+        }
+        let Flight { streams, total, estimates, .. } = &mut flight;
+        for (key, stream) in streams.iter_mut() {
+            let timed = self.gate.devices[stream.device].is_timed(now);
+            if stream.since.weight >= MARK {
+                self.mark(stream);
+            }
+            let cx = Cx { shared: &shared, thread: 0, ctx: stream.ctx };
+            let sight = &mut sights[stream.device];
+            let mut retire = |stream: &mut Stream, segment: Segment| {
+                *total -= segment.weight;
+                sight.finished += u64::from(segment.calls);
+                stream.calls -= segment.calls;
+                stream.ns -= segment.ns;
+                if segment.ns > 0 && stream.begun > 0 {
+                    estimates.learn(&segment.kinds, segment.ns, now.saturating_sub(stream.begun));
+                }
+                stream.begun = if stream.calls > 0 && timed { now } else { 0 };
+            };
+            while let Some((event, _)) = stream.marks.front()
+                && reached(&cx, *event)
+            {
+                if let Some((event, segment)) = stream.marks.pop_front() {
+                    self.give_event(stream.ctx, event);
+                    retire(stream, segment);
+                }
+            }
+            // A stream that holds few is asked only when that matters.
+            if (crowded || timed) && stream.marks.is_empty() && stream.since.weight > 0 {
+                // SAFETY: a live stream: it leaves this list before it is destroyed.
+                if unsafe { cx.driver().cuStreamQuery(stream.real.0) } != Err(CuError::NOT_READY) {
+                    let segment = std::mem::take(&mut stream.since);
+                    retire(stream, segment);
+                } else if timed && self.gate.devices[stream.device].is_sampled() {
+                    // Of what is queued without end, some progress is to be seen.
+                    self.mark(stream);
+                }
+            }
+            if stream.calls == 0 {
+                continue;
+            }
+            sight.flying += u64::from(stream.calls);
+            if standing.contains(key) {
+                // Not the GPU's time.
+                stream.begun = if timed { now } else { 0 };
+                continue;
+            }
+            sight.running = true;
+            if timed {
+                if stream.begun == 0 {
+                    stream.begun = now;
+                }
+                sight.oldest =
+                    if sight.oldest == 0 { stream.begun } else { sight.oldest.min(stream.begun) };
+            }
+        }
+        self.gate.full = flight.total >= if self.gate.full { LIMIT - MARK } else { LIMIT };
+        lock(&shared.tables).flight = flight;
+        self.gate.saw(&sights, now);
+    }
+
+    /// A context is about to end.
+    pub(in crate::worker::calls) fn forget_flight_of(&mut self, ctx: u64) {
+        lock(&self.shared.tables).flight.forget_context(ctx);
+    }
+}
+
+/// Whether a mark was reached, or its context failed.
+fn reached(cx: &Cx<'_>, event: Real<CUevent>) -> bool {
+    // SAFETY: an event of the pool, whose context has not ended.
+    (unsafe { cx.driver().cuEventQuery(event.0) }) != Err(CuError::NOT_READY)
+}
+
+/// Streams that stand at host functions of the guest's.
+pub(in crate::worker::calls) type Standing = HashSet<Key>;
