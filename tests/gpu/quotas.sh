@@ -61,7 +61,7 @@ else
     gpu=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1)
     version=$(nvidia-smi --query-gpu=driver_version --format=csv,noheader | head -n 1)
 fi
-alone_seconds=$(awk "BEGIN { s = $seconds / 2; print s > 5 ? 5 : s }")
+alone_seconds=$(awk "BEGIN { s = $seconds / 2; print (s > 5 ? 5 : s) }")
 memory='memory.max = "6G"'
 
 # Iterations in a microsecond for both shapes, natively with nothing beside it: kernels are then of

@@ -37,13 +37,13 @@ class Options {
     }
 
     double number(const char *name, double otherwise) {
-        const std::string value = text(name, "");
-        if (value.empty()) {
+        if (given_.find(name) == given_.end()) {
             return otherwise;
         }
+        const std::string value = text(name, "");
         char *end;
         const double number = std::strtod(value.c_str(), &end);
-        if (*end != '\0' || number < 0) {
+        if (value.empty() || *end != '\0' || number < 0) {
             std::fprintf(stderr, "%s: --%s: `%s` is no number\n", program_, name, value.c_str());
             std::exit(2);
         }
