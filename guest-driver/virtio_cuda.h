@@ -113,10 +113,11 @@ struct vcuda_queue {
  * @name: backs misc.name
  * @index: the N in the name
  * @config: the config space as the device wrote it, little-endian
- * @max_regions: config.max_regions in the CPU's byte order, as those below
- * @max_segments: see @max_regions
- * @max_plain: see @max_regions
- * @pinned_max: see @max_regions
+ * @capabilities: config.capabilities in the CPU's byte order, as those below
+ * @max_regions: see @capabilities
+ * @max_segments: see @capabilities
+ * @max_plain: see @capabilities
+ * @pinned_max: see @capabilities
  * @queues: by VIRTIO_CUDA_QUEUE_*
  * @events: the buffers of the event queue
  * @sessions: sessions that the device may know, by id; its lock is taken in
@@ -136,6 +137,7 @@ struct vcuda_device {
 	char name[24];
 	int index;
 	struct virtio_cuda_config config;
+	u32 capabilities;
 	u32 max_regions;
 	u32 max_segments;
 	u32 max_plain;
@@ -177,7 +179,7 @@ enum vcuda_state {
  * @state: enum vcuda_state; written under @lock or by vcuda_session_end(),
  *	read without
  * @reason: VIRTIO_CUDA_ENDED_* that the device gave, or 0
- * @lock: serialises START, ALLOC, PIN and RELEASE
+ * @lock: serialises START, ALLOC, PIN, RELEASE and QUERY
  * @regions: by id; has a lock of its own
  * @next_region: where the search for a free id goes on; under @lock
  * @nr_regions: how many @regions there are; under @lock
@@ -209,7 +211,7 @@ struct vcuda_session {
 	u32 era;
 	enum vcuda_state state;
 	u32 reason;
-	/* Serialises START, ALLOC, PIN and RELEASE. */
+	/* Serialises START, ALLOC, PIN, RELEASE and QUERY. */
 	struct mutex lock;
 	struct xarray regions;
 	u32 next_region;

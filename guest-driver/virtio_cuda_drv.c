@@ -209,6 +209,7 @@ static int vcuda_probe(struct virtio_device *vdev)
 	err = vcuda_read_config(vdev, &dev->config);
 	if (err)
 		goto put;
+	dev->capabilities = le32_to_cpu(dev->config.capabilities);
 	dev->max_regions = le32_to_cpu(dev->config.max_regions);
 	dev->max_segments = le32_to_cpu(dev->config.max_segments);
 	dev->max_plain = le32_to_cpu(dev->config.max_plain);
@@ -226,7 +227,7 @@ static int vcuda_probe(struct virtio_device *vdev)
 	dev_info(&vdev->dev, "/dev/%s: version %u.%u, capabilities %#x\n",
 		 dev->name, le16_to_cpu(dev->config.version_major),
 		 le16_to_cpu(dev->config.version_minor),
-		 le32_to_cpu(dev->config.capabilities));
+		 dev->capabilities);
 	return 0;
 leave:
 	vcuda_leave(dev);

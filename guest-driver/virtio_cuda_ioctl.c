@@ -218,6 +218,52 @@ out:
 	return err;
 }
 
+/* Asks the device about its GPUs; needs no session. */
+static int vcuda_ioctl_query(struct vcuda_session *s, void __user *arg)
+{
+	struct virtio_cuda_ioc_query p;
+	struct virtio_cuda_query *req;
+	struct virtio_cuda_resp *resp;
+	struct vcuda_chain *chain;
+	u32 len;
+	int err;
+
+	if (copy_from_user(&p, arg, sizeof(p)))
+		return -EFAULT;
+	if (p.reserved || p.answer_len < sizeof(struct virtio_cuda_facts) ||
+	    p.answer_len > VIRTIO_CUDA_QUERY_MAX)
+		return -EINVAL;
+	/* Older devices would not know the request. */
+	if (!(s->dev->capabilities & VIRTIO_CUDA_CAP_QUERY))
+		return -EOPNOTSUPP;
+
+	chain = vcuda_chain_alloc(sizeof(*req),
+				  size_add(sizeof(*resp), p.answer_len));
+	if (!chain)
+		return -ENOMEM;
+	req = chain->out;
+	req->hdr.type = cpu_to_le32(VIRTIO_CUDA_CTRL_QUERY);
+	/* One open file must not take the queue from the others. */
+	err = -EINTR;
+	if (mutex_lock_killable(&s->lock))
+		goto out;
+	err = vcuda_control(s->dev, chain);
+	mutex_unlock(&s->lock);
+	if (err)
+		goto out;
+
+	resp = chain->in;
+	len = min3(le32_to_cpu(resp->len),
+		   (u32)(chain->used - sizeof(*resp)), p.answer_len);
+	p.answer_len = len;
+	if (copy_to_user(u64_to_user_ptr(p.answer), resp + 1, len) ||
+	    copy_to_user(arg, &p, sizeof(p)))
+		err = -EFAULT;
+out:
+	vcuda_chain_put(chain);
+	return err;
+}
+
 /* The requests that change a session's regions, one at a time. */
 static int vcuda_ioctl_locked(struct vcuda_session *s, unsigned int cmd,
 			      void __user *arg)
@@ -254,6 +300,8 @@ long vcuda_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return vcuda_ioctl_info(s, p);
 	case VIRTIO_CUDA_IOC_START:
 		return vcuda_ioctl_start(s, p);
+	case VIRTIO_CUDA_IOC_QUERY:
+		return vcuda_ioctl_query(s, p);
 	case VIRTIO_CUDA_IOC_ALLOC:
 	case VIRTIO_CUDA_IOC_PIN:
 	case VIRTIO_CUDA_IOC_RELEASE:

@@ -468,6 +468,106 @@ static void test_submit(void)
 	close(fd);
 }
 
+/* ---- Questions about the GPUs ------------------------------------------ */
+
+static int query(int fd, void *answer, __u32 *len)
+{
+	struct virtio_cuda_ioc_query q = { .answer = (uintptr_t)answer,
+					   .answer_len = *len };
+	int ret;
+
+	do {
+		ret = ioctl(fd, VIRTIO_CUDA_IOC_QUERY, &q);
+	} while (ret && (errno == EAGAIN || errno == EINTR));
+	*len = q.answer_len;
+	return ret;
+}
+
+/* Whether an answer is one, and holds a GPU. */
+static bool makes_sense(const void *answer, __u32 len)
+{
+	const struct virtio_cuda_facts *facts = answer;
+	const struct virtio_cuda_gpu *gpu = (const void *)(facts + 1);
+
+	return len >= sizeof(*facts) + sizeof(*gpu) && facts->gpus >= 1 &&
+	       facts->gpu_bytes == sizeof(*gpu) &&
+	       len == sizeof(*facts) + facts->gpus * facts->gpu_bytes +
+		      facts->processes * facts->process_bytes &&
+	       gpu->name[0] && gpu->memory_total &&
+	       gpu->memory_used <= gpu->memory_total;
+}
+
+static void *asker(void *arg)
+{
+	static __thread char room[VIRTIO_CUDA_QUERY_MAX];
+	long i, good = 0;
+	int fd = open_device();
+
+	(void)arg;
+	for (i = 0; i < 500; i++) {
+		__u32 len = sizeof(room);
+
+		good += !query(fd, room, &len) && makes_sense(room, len);
+	}
+	close(fd);
+	return (void *)good;
+}
+
+static void test_query(void)
+{
+	static char room[VIRTIO_CUDA_QUERY_MAX];
+	struct virtio_cuda_ioc_query q;
+	struct virtio_cuda_ioc_info info;
+	pthread_t threads[8];
+	int fd = open_device(), i;
+	__u32 len = sizeof(room);
+	long good = 0;
+	void *part;
+
+	ioctl(fd, VIRTIO_CUDA_IOC_INFO, &info);
+	if (!(info.config.capabilities & VIRTIO_CUDA_CAP_QUERY)) {
+		q = (struct virtio_cuda_ioc_query){
+			.answer = (uintptr_t)room, .answer_len = sizeof(room),
+		};
+		refused(fd, VIRTIO_CUDA_IOC_QUERY, &q, EOPNOTSUPP,
+			"QUERY on a device that cannot");
+		close(fd);
+		return;
+	}
+	check(!query(fd, room, &len) && makes_sense(room, len),
+	      "QUERY without a session names a GPU");
+#define BAD(at, bytes, rest, error) do {				\
+	q = (struct virtio_cuda_ioc_query){ .answer = (uintptr_t)(at),	\
+		.answer_len = bytes, .reserved = rest };		\
+	refused(fd, VIRTIO_CUDA_IOC_QUERY, &q, error,			\
+		"QUERY of " #bytes " bytes to " #at);			\
+} while (0)
+	BAD(room, 0, 0, EINVAL);
+	BAD(room, 63, 0, EINVAL);
+	BAD(room, 65537, 0, EINVAL);
+	BAD(room, 0xffffffff, 0, EINVAL);
+	BAD(room, 65536, 1, EINVAL);
+	BAD(room, 64, 0, EDQUOT);
+	BAD(8, 65536, 0, EFAULT);
+#undef BAD
+	refused(fd, VIRTIO_CUDA_IOC_QUERY, (void *)8, EFAULT,
+		"QUERY at a bad address");
+	for (i = 0; i < 8; i++)
+		pthread_create(&threads[i], NULL, asker, NULL);
+	for (i = 0; i < 8; i++) {
+		pthread_join(threads[i], &part);
+		good += (long)part;
+	}
+	check(good == 4000, "4000 questions of 8 threads (%ld answered)", good);
+	close(fd);
+	fd = open_session(NULL, NULL);
+	check(fd >= 0, "a session after them");
+	len = sizeof(room);
+	check(!query(fd, room, &len) && makes_sense(room, len),
+	      "QUERY of a session's file");
+	close(fd);
+}
+
 /* ---- Processes --------------------------------------------------------- */
 
 static void test_fork(void)
@@ -764,6 +864,7 @@ int main(int argc, char **argv)
 		test_pin();
 		test_wait();
 		test_submit();
+		test_query();
 		test_fork();
 		test_limit();
 		test_rubbish();

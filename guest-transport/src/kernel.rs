@@ -1,20 +1,18 @@
 //! The kernel's driver: `/dev/virtio-cuda0`.
 
 use crate::mapping::{map_fixed, reserve_fixed};
-use crate::{Mapping, Started, Transport, TransportError, check_config};
+use crate::{BUSY_TRIES, Mapping, Started, Transport, TransportError, check_config};
 use protocol::plain::Plain;
 use protocol::uapi::{
-    Config, IOC_ALLOC, IOC_INFO, IOC_KICK, IOC_PIN, IOC_RELEASE, IOC_START, IOC_SUBMIT, IOC_WAIT,
-    IocAlloc, IocInfo, IocPin, IocRelease, IocStart, IocSubmit, IocWait, RING_HEADER_BYTES,
+    Config, IOC_ALLOC, IOC_INFO, IOC_KICK, IOC_PIN, IOC_QUERY, IOC_RELEASE, IOC_START, IOC_SUBMIT,
+    IOC_WAIT, IocAlloc, IocInfo, IocPin, IocQuery, IocRelease, IocStart, IocSubmit, IocWait,
+    QUERY_MAX, RING_HEADER_BYTES,
 };
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
-
-/// How often a busy device is asked again, a millisecond apart.
-const BUSY_TRIES: u32 = 2000;
 
 /// An open file of the driver: one session.
 pub struct Kernel {
@@ -69,7 +67,10 @@ fn ioctl<T: Plain>(
             Some(libc::ENODEV | libc::EPIPE | libc::ESHUTDOWN) => {
                 return Err(TransportError::Ended { why: "the device or its worker has gone" });
             }
-            Some(libc::EOPNOTSUPP) => return Err(TransportError::Unsupported { what }),
+            // A driver that is older than the request has ENOTTY.
+            Some(libc::EOPNOTSUPP | libc::ENOTTY) => {
+                return Err(TransportError::Unsupported { what });
+            }
             _ => return Err(TransportError::System { what, source }),
         }
     }
@@ -157,6 +158,16 @@ impl Transport for Kernel {
         };
         ioctl(&self.file, IOC_SUBMIT, &mut submit, "sending a command")?;
         Ok(submit.reply_len as usize)
+    }
+
+    fn query(&self, answer: &mut [u8]) -> Result<usize, TransportError> {
+        let mut query = IocQuery {
+            answer: answer.as_mut_ptr() as u64,
+            answer_len: answer.len().min(QUERY_MAX) as u32,
+            reserved: 0,
+        };
+        ioctl(&self.file, IOC_QUERY, &mut query, "asking about the GPUs")?;
+        Ok(query.answer_len as usize)
     }
 
     fn max_reply(&self) -> usize {

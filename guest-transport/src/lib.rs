@@ -28,6 +28,9 @@ pub fn is_pinned(address: usize) -> bool {
     PINNED_WINDOW.contains(&address)
 }
 
+/// How often a busy device is asked again, a millisecond apart.
+const BUSY_TRIES: u32 = 2000;
+
 /// Why a transport did not do what it was asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum TransportError {
@@ -101,6 +104,10 @@ pub trait Transport: Send + Sync {
 
     /// Sends one command the plain way; gives the answer's length in `reply`.
     fn submit(&self, command: &[u8], reply: &mut [u8]) -> Result<usize, TransportError>;
+
+    /// Asks about the VM's GPUs: `uapi::Facts` and what follows it. Needs no session. Gives the
+    /// answer's length in `answer`.
+    fn query(&self, answer: &mut [u8]) -> Result<usize, TransportError>;
 
     /// The longest answer that [`submit`](Self::submit) can bring, its head included.
     fn max_reply(&self) -> usize;

@@ -13,7 +13,7 @@ pub const MAGIC: u32 = 0x4144_5543;
 /// Version of this protocol; a driver refuses a device with another major.
 pub const VERSION_MAJOR: u16 = 1;
 /// Version of this protocol; a driver refuses a device with another major.
-pub const VERSION_MINOR: u16 = 0;
+pub const VERSION_MINOR: u16 = 1;
 /// Queue control.
 pub const QUEUE_CONTROL: u32 = 0;
 /// Queue event.
@@ -28,6 +28,8 @@ pub const CAP_RING: u32 = 1 << 0;
 pub const CAP_PINNED: u32 = 1 << 1;
 /// VIRTIO_CUDA_REGION_USER.
 pub const CAP_USER: u32 = 1 << 2;
+/// VIRTIO_CUDA_CTRL_QUERY.
+pub const CAP_QUERY: u32 = 1 << 3;
 /// Config.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +68,8 @@ pub const CTRL_SESSION_DESTROY: u32 = 3;
 pub const CTRL_REGION_ATTACH: u32 = 4;
 /// Ctrl region detach.
 pub const CTRL_REGION_DETACH: u32 = 5;
+/// Ctrl query.
+pub const CTRL_QUERY: u32 = 6;
 /// Ok.
 pub const OK: u32 = 0;
 /// malformed, out of range, or unknown type.
@@ -90,7 +94,7 @@ pub const ERR_BUSY: u32 = 8;
 pub struct Hdr {
     /// Type.
     pub kind: u32,
-    /// 0 for HELLO.
+    /// 0 for HELLO and QUERY.
     pub session: u32,
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
@@ -205,6 +209,104 @@ pub struct RegionDetach {
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for RegionDetach {}
+
+/// What the VM's GPUs are and how much of them it uses; needs no session.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Query {
+    /// Hdr.
+    pub hdr: Hdr,
+    /// Reserved.
+    pub reserved: u64,
+}
+// SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
+unsafe impl Plain for Query {}
+
+/// The longest answer to a query, in bytes.
+pub const QUERY_MAX: usize = 65536;
+/// Begins the answer to a query.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Struct virtio_cuda_gpu that follow.
+    pub gpus: u32,
+    /// Bytes of each: skip what is longer than you know.
+    pub gpu_bytes: u32,
+    /// Struct virtio_cuda_process that follow those.
+    pub processes: u32,
+    /// Bytes of each.
+    pub process_bytes: u32,
+    /// As cuDriverGetVersion has it: 13000.
+    pub cuda_version: u32,
+    /// Reserved.
+    pub reserved: u32,
+    /// The driver's version, ended by a zero byte.
+    pub driver: [u8; 40],
+}
+// SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
+unsafe impl Plain for Facts {}
+
+/// its memory corrects errors.
+pub const GPU_ECC: u32 = 1 << 0;
+/// virtio_cuda_gpu.utilization: not known.
+pub const UTILIZATION_NONE: u32 = 0xffff_ffff;
+/// A GPU of the VM.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gpu {
+    /// Uuid.
+    pub uuid: [u8; 16],
+    /// Ended by a zero byte.
+    pub name: [u8; 96],
+    /// Ended by a zero byte.
+    pub pci_bus_id: [u8; 32],
+    /// Bytes that the VM may use.
+    pub memory_total: u64,
+    /// Bytes that the VM uses.
+    pub memory_used: u64,
+    /// The VM's part of the last second, in 0.01%.
+    pub utilization: u32,
+    /// VIRTIO_CUDA_GPU_*.
+    pub flags: u32,
+    /// Compute major.
+    pub compute_major: u32,
+    /// Compute minor.
+    pub compute_minor: u32,
+    /// Multiprocessors.
+    pub multiprocessors: u32,
+    /// The highest; 0: not known.
+    pub clock_khz: u32,
+    /// The highest; 0: not known.
+    pub memory_clock_khz: u32,
+    /// Memory bus bits.
+    pub memory_bus_bits: u32,
+    /// Device << 16 | vendor; 0: not known.
+    pub pci_device: u32,
+    /// Likewise.
+    pub pci_subsystem: u32,
+    /// Reserved.
+    pub reserved: [u32; 6],
+}
+// SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
+unsafe impl Plain for Gpu {}
+
+/// A process of the VM on one of its GPUs.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Process {
+    /// As in virtio_cuda_session_create.
+    pub pid: u32,
+    /// Session.
+    pub session: u32,
+    /// Its place among the GPUs.
+    pub gpu: u32,
+    /// Reserved.
+    pub reserved: u32,
+    /// Bytes.
+    pub memory_used: u64,
+}
+// SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
+unsafe impl Plain for Process {}
 
 /// Event wake.
 pub const EVENT_WAKE: u32 = 1;
@@ -420,6 +522,20 @@ pub struct IocSubmit {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for IocSubmit {}
 
+/// Asks the device about the VM's GPUs.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IocQuery {
+    /// In: address of room.
+    pub answer: u64,
+    /// In: room, at most QUERY_MAX; out: bytes written.
+    pub answer_len: u32,
+    /// In: 0.
+    pub reserved: u32,
+}
+// SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
+unsafe impl Plain for IocQuery {}
+
 /// Ioc type.
 pub const IOC_TYPE: u32 = 0xC5;
 const fn ioc(dir: u32, nr: u32, size: usize) -> u64 {
@@ -444,3 +560,5 @@ pub const IOC_KICK: u64 = ioc(0, 5, 0);
 pub const IOC_WAIT: u64 = ioc(R | W, 6, size_of::<IocWait>());
 /// Number of the ioctl SUBMIT.
 pub const IOC_SUBMIT: u64 = ioc(R | W, 7, size_of::<IocSubmit>());
+/// Number of the ioctl QUERY.
+pub const IOC_QUERY: u64 = ioc(R | W, 8, size_of::<IocQuery>());

@@ -19,7 +19,7 @@ fn expectations() -> Vec<(String, u64)> {
         REGION_USER EVENT_WAKE EVENT_ENDED ENDED_DESTROYED ENDED_PROTOCOL ENDED_WORKER ENDED_HOST
         CMD_DOORBELL CMD_SUBMIT RING_HEADER_BYTES RING_MIN_BYTES RING_MAX_BYTES CMD_MAX_BYTES
         CMD_WAITED IOC_TYPE IOC_INFO IOC_START IOC_ALLOC IOC_PIN IOC_RELEASE IOC_KICK IOC_WAIT
-        IOC_SUBMIT
+        IOC_SUBMIT IOC_QUERY CAP_QUERY CTRL_QUERY QUERY_MAX GPU_ECC UTILIZATION_NONE
     }
     macro_rules! structs { ($($rust:ident $c:literal { $($field:ident $cfield:literal)* })*) => { $(
         all.push((concat!("sizeof(struct virtio_cuda_", $c, ")").into(), size_of::<$rust>() as u64));
@@ -43,6 +43,18 @@ fn expectations() -> Vec<(String, u64)> {
         RegionAttach "region_attach" { hdr "hdr" region "region" kind "kind" vaddr "vaddr"
             len "len" ring_bytes "ring_bytes" nr_segments "nr_segments" }
         RegionDetach "region_detach" { hdr "hdr" region "region" reserved "reserved" }
+        Query "query" { hdr "hdr" reserved "reserved" }
+        Facts "facts" { gpus "gpus" gpu_bytes "gpu_bytes" processes "processes"
+            process_bytes "process_bytes" cuda_version "cuda_version" reserved "reserved"
+            driver "driver" }
+        Gpu "gpu" { uuid "uuid" name "name" pci_bus_id "pci_bus_id" memory_total "memory_total"
+            memory_used "memory_used" utilization "utilization" flags "flags"
+            compute_major "compute_major" compute_minor "compute_minor"
+            multiprocessors "multiprocessors" clock_khz "clock_khz"
+            memory_clock_khz "memory_clock_khz" memory_bus_bits "memory_bus_bits"
+            pci_device "pci_device" pci_subsystem "pci_subsystem" reserved "reserved" }
+        Process "process" { pid "pid" session "session" gpu "gpu" reserved "reserved"
+            memory_used "memory_used" }
         Event "event" { kind "type" session "session" value "value" reserved "reserved" }
         Ring "ring" { tail "tail" guest_sleeps "guest_sleeps" head "head"
             host_sleeps "host_sleeps" posted_error "posted_error" }
@@ -59,6 +71,7 @@ fn expectations() -> Vec<(String, u64)> {
         IocRelease "ioc_release" { region "region" reserved "reserved" }
         IocWait "ioc_wait" { seen "seen" timeout_ms "timeout_ms" }
         IocSubmit "ioc_submit" { cmd "cmd" reply "reply" cmd_len "cmd_len" reply_len "reply_len" }
+        IocQuery "ioc_query" { answer "answer" answer_len "answer_len" reserved "reserved" }
     }
     all
 }

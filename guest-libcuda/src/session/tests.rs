@@ -72,6 +72,10 @@ impl Transport for FakeTransport {
     fn submit(&self, _: &[u8], _: &mut [u8]) -> Result<usize, TransportError> {
         Err(TransportError::Unsupported { what: "the plain way" })
     }
+    fn query(&self, _: &mut [u8]) -> Result<usize, TransportError> {
+        Err(TransportError::Unsupported { what: "questions about the GPUs" })
+    }
+
     fn max_reply(&self) -> usize {
         0
     }

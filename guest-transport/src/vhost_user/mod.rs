@@ -8,17 +8,17 @@ mod requests;
 mod user_pages;
 
 use crate::mapping::{map_fixed, reserve_fixed};
-use crate::{Mapping, Started, Transport, TransportError, check_config};
+use crate::{BUSY_TRIES, Mapping, Started, Transport, TransportError, check_config};
 use events::Events;
 use memory::GuestMemory;
 use parking_lot::Mutex;
 use protocol::plain::Plain;
 use protocol::uapi::{
-    CAP_PINNED, CAP_RING, CAP_USER, CMD_DOORBELL, CMD_SUBMIT, CTRL_HELLO, CTRL_REGION_ATTACH,
-    CTRL_REGION_DETACH, CTRL_SESSION_CREATE, Config, ENV_MAX, Event, Hdr, Hello, NUM_QUEUES,
-    QUEUE_COMMAND, QUEUE_CONTROL, QUEUE_EVENT, REGION_PINNED, REGION_RING, REGION_USER,
-    RING_HEADER_BYTES, RegionAttach, RegionDetach, Resp, Segment, SessionCreate, VERSION_MAJOR,
-    VERSION_MINOR,
+    CAP_PINNED, CAP_QUERY, CAP_RING, CAP_USER, CMD_DOORBELL, CMD_SUBMIT, CTRL_HELLO, CTRL_QUERY,
+    CTRL_REGION_ATTACH, CTRL_REGION_DETACH, CTRL_SESSION_CREATE, Config, ENV_MAX, ERR_BUSY, Event,
+    Hdr, Hello, NUM_QUEUES, QUERY_MAX, QUEUE_COMMAND, QUEUE_CONTROL, QUEUE_EVENT, Query,
+    REGION_PINNED, REGION_RING, REGION_USER, RING_HEADER_BYTES, RegionAttach, RegionDetach, Resp,
+    Segment, SessionCreate, VERSION_MAJOR, VERSION_MINOR,
 };
 use queue::SplitQueue;
 use requests::{Requests, Signals};
@@ -90,7 +90,7 @@ impl VhostUser {
         let memory = GuestMemory::new(memory_size())?;
         let request = size_of::<RegionAttach>() + 16 + ENV_MAX;
         let plain = size_of::<Hdr>() + config.max_plain as usize;
-        let control = SplitQueue::new(&memory, 16, request, size_of::<Resp>())?;
+        let control = SplitQueue::new(&memory, 16, request, size_of::<Resp>() + QUERY_MAX)?;
         let event = SplitQueue::new(&memory, 64, 0, size_of::<Event>())?;
         let command = SplitQueue::new(&memory, 64, plain, size_of::<Resp>() + PLAIN_REPLY)?;
         let control = Requests::new(control, Signals::new(socket)?);
@@ -321,6 +321,24 @@ impl Transport for VhostUser {
     fn submit(&self, command: &[u8], reply: &mut [u8]) -> Result<usize, TransportError> {
         let hdr = Hdr { kind: CMD_SUBMIT, session: SESSION };
         self.command.ask("SUBMIT", &[hdr.as_bytes(), command], reply)
+    }
+
+    fn query(&self, answer: &mut [u8]) -> Result<usize, TransportError> {
+        if self.config.capabilities & CAP_QUERY == 0 {
+            return Err(TransportError::Unsupported { what: "questions about the GPUs" });
+        }
+        let query = Query { hdr: Hdr { kind: CTRL_QUERY, session: 0 }, reserved: 0 };
+        let room = answer.len().min(QUERY_MAX);
+        let mut tries = 0;
+        loop {
+            match self.control.ask("QUERY", &[query.as_bytes()], &mut answer[..room]) {
+                Err(TransportError::Refused { status: ERR_BUSY, .. }) if tries < BUSY_TRIES => {
+                    tries += 1;
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                answered => return answered,
+            }
+        }
     }
 
     fn max_reply(&self) -> usize {

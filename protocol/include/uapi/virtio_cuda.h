@@ -21,7 +21,7 @@
 #define VIRTIO_CUDA_MAGIC 0x41445543
 /* Version of this protocol; a driver refuses a device with another major. */
 #define VIRTIO_CUDA_VERSION_MAJOR 1
-#define VIRTIO_CUDA_VERSION_MINOR 0
+#define VIRTIO_CUDA_VERSION_MINOR 1
 
 #define VIRTIO_CUDA_QUEUE_CONTROL 0
 #define VIRTIO_CUDA_QUEUE_EVENT 1
@@ -32,6 +32,7 @@
 #define VIRTIO_CUDA_CAP_RING (1U << 0) /* stream rings (the fast way) */
 #define VIRTIO_CUDA_CAP_PINNED (1U << 1) /* VIRTIO_CUDA_REGION_PINNED */
 #define VIRTIO_CUDA_CAP_USER (1U << 2) /* VIRTIO_CUDA_REGION_USER */
+#define VIRTIO_CUDA_CAP_QUERY (1U << 3) /* VIRTIO_CUDA_CTRL_QUERY */
 
 struct virtio_cuda_config {
 	__le32 magic;
@@ -53,6 +54,7 @@ struct virtio_cuda_config {
 #define VIRTIO_CUDA_CTRL_SESSION_DESTROY 3
 #define VIRTIO_CUDA_CTRL_REGION_ATTACH 4
 #define VIRTIO_CUDA_CTRL_REGION_DETACH 5
+#define VIRTIO_CUDA_CTRL_QUERY 6
 
 #define VIRTIO_CUDA_OK 0
 #define VIRTIO_CUDA_ERR_INVALID 1 /* malformed, out of range, or unknown type */
@@ -67,7 +69,7 @@ struct virtio_cuda_config {
 /* Begins every message on the control and the command queue. */
 struct virtio_cuda_hdr {
 	__le32 type;
-	__le32 session; /* 0 for HELLO */
+	__le32 session; /* 0 for HELLO and QUERY */
 };
 
 /* Begins every answer. */
@@ -127,6 +129,59 @@ struct virtio_cuda_region_detach {
 	struct virtio_cuda_hdr hdr;
 	__le32 region;
 	__le32 reserved;
+};
+
+/*
+ * What the VM's GPUs are and how much of them it uses; needs no session. The
+ * answer is struct virtio_cuda_facts, then its GPUs, then its processes, at
+ * most VIRTIO_CUDA_QUERY_MAX bytes.
+ */
+struct virtio_cuda_query {
+	struct virtio_cuda_hdr hdr;
+	__le64 reserved;
+};
+
+#define VIRTIO_CUDA_QUERY_MAX 65536
+
+struct virtio_cuda_facts {
+	__le32 gpus; /* struct virtio_cuda_gpu that follow */
+	__le32 gpu_bytes; /* of each: skip what is longer than you know */
+	__le32 processes; /* struct virtio_cuda_process that follow those */
+	__le32 process_bytes; /* of each */
+	__le32 cuda_version; /* as cuDriverGetVersion has it: 13000 */
+	__le32 reserved;
+	__u8 driver[40]; /* the driver's version, ended by a zero byte */
+};
+
+#define VIRTIO_CUDA_GPU_ECC (1U << 0) /* its memory corrects errors */
+/* virtio_cuda_gpu.utilization: not known. */
+#define VIRTIO_CUDA_UTILIZATION_NONE 0xffffffff
+
+struct virtio_cuda_gpu {
+	__u8 uuid[16];
+	__u8 name[96]; /* ended by a zero byte, as the next */
+	__u8 pci_bus_id[32];
+	__le64 memory_total; /* bytes that the VM may use */
+	__le64 memory_used; /* bytes that the VM uses */
+	__le32 utilization; /* the VM's part of the last second, in 0.01% */
+	__le32 flags; /* VIRTIO_CUDA_GPU_* */
+	__le32 compute_major;
+	__le32 compute_minor;
+	__le32 multiprocessors;
+	__le32 clock_khz; /* the highest; 0: not known, as the next */
+	__le32 memory_clock_khz;
+	__le32 memory_bus_bits;
+	__le32 pci_device; /* device << 16 | vendor; 0: not known, as the next */
+	__le32 pci_subsystem;
+	__le32 reserved[6];
+};
+
+struct virtio_cuda_process {
+	__le32 pid; /* as in virtio_cuda_session_create */
+	__le32 session;
+	__le32 gpu; /* its place among the GPUs */
+	__le32 reserved;
+	__le64 memory_used; /* bytes */
 };
 
 /* ---- Event queue ------------------------------------------------------ */
@@ -213,12 +268,13 @@ struct virtio_cuda_reply {
  *   EDQUOT     a limit: of the device, of its pages (pinned_max), of sessions
  *   ENOMEM     no memory, or too scattered for the device to take it
  *   EINTR      a signal; SIGKILL only, for all but WAIT
- *   EAGAIN     too much is under way for the session: try again later
+ *   EAGAIN     too much is under way: try again later
  *   EPROTO     the device answered something that makes no sense
  * START has EBUSY for a session that has started and EREMOTEIO for a host that
  * could not supply a worker; after EDQUOT, EREMOTEIO, EAGAIN and EINVAL it may
  * be tried again. PIN has EFAULT for pages that are not there or read-only, and
- * like ALLOC EOPNOTSUPP for what is not among the device's capabilities.
+ * like ALLOC and QUERY EOPNOTSUPP for what is not among the device's
+ * capabilities. QUERY needs no START.
  *
  * mmap() takes the offset that START or ALLOC gave, MAP_SHARED, any part of the
  * region; the mapping keeps the pages after RELEASE and after the session's
@@ -283,6 +339,16 @@ struct virtio_cuda_ioc_submit {
 	__u32 reply_len; /* in: room; out: bytes written */
 };
 
+/*
+ * Asks the device about the VM's GPUs: virtio_cuda_facts and what follows it.
+ * An answer that is longer than the room is EDQUOT.
+ */
+struct virtio_cuda_ioc_query {
+	__u64 answer; /* in: address of room */
+	__u32 answer_len; /* in: room, at most QUERY_MAX; out: bytes written */
+	__u32 reserved; /* in: 0 */
+};
+
 #define VIRTIO_CUDA_IOC_TYPE 0xC5
 #define VIRTIO_CUDA_IOC_INFO \
 	_IOR(VIRTIO_CUDA_IOC_TYPE, 0, struct virtio_cuda_ioc_info)
@@ -299,5 +365,7 @@ struct virtio_cuda_ioc_submit {
 	_IOWR(VIRTIO_CUDA_IOC_TYPE, 6, struct virtio_cuda_ioc_wait)
 #define VIRTIO_CUDA_IOC_SUBMIT \
 	_IOWR(VIRTIO_CUDA_IOC_TYPE, 7, struct virtio_cuda_ioc_submit)
+#define VIRTIO_CUDA_IOC_QUERY \
+	_IOWR(VIRTIO_CUDA_IOC_TYPE, 8, struct virtio_cuda_ioc_query)
 
 #endif /* _UAPI_VIRTIO_CUDA_H */

@@ -4,6 +4,7 @@
 //! | module | what |
 //! |---|---|
 //! | `driver` | which driver library the workers load |
+//! | `facts` | what a VM's guest may know of its GPUs |
 //! | `socket` | the VMs' listening sockets |
 //! | `spawn` | child processes |
 //! | `cgroup` | the VMs' cgroups, where the host has them |
@@ -18,6 +19,7 @@ use crate::config::{Config, ConfigError, check_vms, choose_uids};
 
 mod cgroup;
 mod driver;
+mod facts;
 mod pool;
 mod service;
 mod socket;

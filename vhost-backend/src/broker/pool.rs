@@ -116,6 +116,13 @@ impl Workers {
         self.all.iter().filter(|(_, worker)| of_vm(worker)).map(|(id, _)| *id).collect()
     }
 
+    /// The sessions that a VM has, with their workers.
+    pub(super) fn sessions_of(&self, vm: VmId) -> impl Iterator<Item = (WorkerId, &Session)> {
+        let sessions =
+            self.all.iter().filter_map(|(id, worker)| Some((*id, worker.session.as_ref()?)));
+        sessions.filter(move |(_, session)| session.vm == vm)
+    }
+
     /// Workers that nobody has yet, ready or about to be.
     pub(super) fn free(&self) -> usize {
         self.all.values().filter(|worker| worker.is_free()).count()

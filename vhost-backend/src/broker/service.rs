@@ -11,6 +11,7 @@ use event_manager::{EventOps, EventSet, Events, MutEventSubscriber};
 
 use super::BrokerError;
 use super::cgroup::{self, Cgroups, VmCgroup};
+use super::facts::{self, Serving};
 use super::pool::{Phase, Session, Workers};
 use super::socket::VmSocket;
 use super::spawn::{self, Programs, Running};
@@ -257,7 +258,21 @@ impl Service {
                     self.tell_device(id, &BrokerToDevice::Ended { request, how }, &[]);
                 }
             }
+            DeviceToBroker::Query { request } => self.tell_facts(id, request),
         }
+    }
+
+    /// Tells a VM's guest about its GPUs.
+    fn tell_facts(&mut self, id: VmId, request: u64) {
+        let gpus: Vec<GpuId> = (0..self.driver.gpus.len() as u32).map(GpuId).collect();
+        let sessions = self.workers.sessions_of(id).map(|(worker, session)| Serving {
+            worker,
+            session: session.id,
+            pid: session.pid,
+        });
+        let facts =
+            facts::collect(&self.driver, &self.ledger, account(id), &gpus, sessions, |_| None);
+        self.tell_device(id, &BrokerToDevice::Facts { request, facts }, &[]);
     }
 
     // ---- Sessions ----

@@ -18,6 +18,7 @@ use vm_memory::{GuestAddressSpace, GuestMemoryAtomic, GuestMemoryMmap};
 use vmm_sys_util::epoll::EventSet;
 
 use super::connection::Place;
+use super::facts;
 use super::link::{Link, Mailbox};
 use super::machine::{Effect, Machine, Request};
 use super::memory::{Slots, can_shrink};
@@ -124,7 +125,7 @@ impl Backend {
             magic: uapi::MAGIC,
             version_major: uapi::VERSION_MAJOR,
             version_minor: uapi::VERSION_MINOR,
-            capabilities: uapi::CAP_RING | uapi::CAP_PINNED | uapi::CAP_USER,
+            capabilities: uapi::CAP_RING | uapi::CAP_PINNED | uapi::CAP_USER | uapi::CAP_QUERY,
             max_sessions: self.limits.max_sessions,
             max_regions: self.limits.max_regions,
             max_segments: self.limits.max_segments,
@@ -151,6 +152,7 @@ impl Backend {
     fn carry_out_one(&self, state: &mut State, effect: Effect) {
         match effect {
             Effect::Answer { chain, status, body } => state.queues.answer(chain, status, body),
+            Effect::Query { request } => self.link.query(request, &self.mailbox),
             Effect::Start { request, session, pid, env } => {
                 let State { queues, machine, .. } = &mut *state;
                 queues.begin(session, |id| machine.knows(id));
@@ -203,7 +205,8 @@ impl Backend {
                 match chain.request.filter(|_| !mute) {
                     None => state.queues.answer(chain.id, uapi::ERR_INVALID, Vec::new()),
                     Some(request) if queue == CONTROL => {
-                        state.machine.control(chain.id, &request, &state.slots);
+                        let room = chain.room;
+                        state.machine.control(chain.id, &request, room, &state.slots);
                     }
                     Some(request) => state.machine.command(chain.id, &request, chain.room),
                 }
@@ -244,6 +247,9 @@ impl Backend {
                 BrokerToDevice::Ended { request, how } => {
                     self.drop_worker(state, request);
                     state.machine.worker_ended(request, &how, &state.slots);
+                }
+                BrokerToDevice::Facts { request, facts } => {
+                    state.machine.facts(request, facts::encode(&facts));
                 }
             }
             self.carry_out(state);

@@ -5,9 +5,11 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Instant;
 
+use super::facts::{Questions, Verdict};
 use super::machine::Request;
-use crate::ipc::messages::{BrokerToDevice, DeviceToBroker};
+use crate::ipc::messages::{BrokerToDevice, DeviceToBroker, VmFacts};
 use crate::ipc::seqpacket;
 use crate::worker::waker::{eventfd, notify};
 
@@ -16,7 +18,11 @@ pub(super) struct Link {
     broker: OwnedFd,
     last: AtomicU64,
     routes: Mutex<HashMap<Request, Arc<Mailbox>>>,
+    questions: Mutex<Questions<Asker>>,
 }
+
+/// Who asks about the VM's GPUs: the question's number at its connection, and the connection.
+type Asker = (Request, Arc<Mailbox>);
 
 /// What the broker said to one connection, and a descriptor that is readable when it has.
 pub(super) struct Mailbox {
@@ -37,6 +43,15 @@ impl Mailbox {
         super::drain(&self.event);
         std::mem::take(&mut *lock(&self.letters))
     }
+
+    fn put(&self, message: BrokerToDevice, fds: Vec<OwnedFd>) {
+        lock(&self.letters).push_back((message, fds));
+        notify(&self.event);
+    }
+
+    fn put_facts(&self, request: Request, facts: &VmFacts) {
+        self.put(BrokerToDevice::Facts { request, facts: facts.clone() }, Vec::new());
+    }
 }
 
 impl Link {
@@ -44,7 +59,8 @@ impl Link {
     /// process.
     pub(super) fn start(broker: OwnedFd) -> io::Result<Arc<Self>> {
         let routes = Mutex::default();
-        let link = Arc::new(Self { broker, last: AtomicU64::new(0), routes });
+        let questions = Mutex::new(Questions::new(Instant::now()));
+        let link = Arc::new(Self { broker, last: AtomicU64::new(0), routes, questions });
         let reader = link.clone();
         std::thread::Builder::new().name("broker".into()).spawn(move || {
             loop {
@@ -59,16 +75,38 @@ impl Link {
     }
 
     fn deliver(&self, message: BrokerToDevice, fds: Vec<OwnedFd>) {
+        if let BrokerToDevice::Facts { facts, .. } = message {
+            return self.deliver_facts(Arc::new(facts));
+        }
         let mut routes = lock(&self.routes);
         let mailbox = match &message {
-            BrokerToDevice::Setup(_) => None,
+            BrokerToDevice::Setup(_) | BrokerToDevice::Facts { .. } => None,
             BrokerToDevice::Started { request, .. } => routes.get(request).cloned(),
             BrokerToDevice::Ended { request, .. } => routes.remove(request),
         };
         drop(routes);
         if let Some(mailbox) = mailbox {
-            lock(&mailbox.letters).push_back((message, fds));
-            notify(&mailbox.event);
+            mailbox.put(message, fds);
+        }
+    }
+
+    /// Asks about the VM's GPUs; the answer goes to `mailbox`.
+    pub(super) fn query(&self, request: Request, mailbox: &Arc<Mailbox>) {
+        let verdict = lock(&self.questions).ask((request, mailbox.clone()), Instant::now());
+        match verdict {
+            Verdict::Ask => self.tell(&DeviceToBroker::Query { request }, mailbox),
+            Verdict::Wait => {}
+            Verdict::Known((request, mailbox), facts) => mailbox.put_facts(request, &facts),
+        }
+    }
+
+    fn deliver_facts(&self, facts: Arc<VmFacts>) {
+        let (askers, next) = lock(&self.questions).answered(&facts);
+        for (request, mailbox) in askers {
+            mailbox.put_facts(request, &facts);
+        }
+        if let Some((request, mailbox)) = next {
+            self.tell(&DeviceToBroker::Query { request }, &mailbox);
         }
     }
 

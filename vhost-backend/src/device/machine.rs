@@ -13,6 +13,9 @@ pub type ChainId = u64;
 /// A worker, as the broker knows it: numbers of the device process, never used again.
 pub type Request = u64;
 
+/// Questions about the VM's GPUs that one front end may have under way.
+const MAX_QUERIES: usize = 8;
+
 /// What is to be done.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Effect {
@@ -24,6 +27,11 @@ pub enum Effect {
         status: Status,
         /// And what after it.
         body: Vec<u8>,
+    },
+    /// Ask the broker about the VM's GPUs.
+    Query {
+        /// Names the question in [`Machine::facts`].
+        request: Request,
     },
     /// Ask the broker for a worker.
     Start {
@@ -112,6 +120,8 @@ pub struct Machine {
     dying: HashMap<Request, ()>,
     /// HELLOs that wait for them.
     hellos: Vec<ChainId>,
+    /// Questions about the VM's GPUs, with the chain's room for an answer.
+    queries: HashMap<Request, (ChainId, usize)>,
     next: u64,
     effects: Vec<Effect>,
     /// Makes numbers that no other front end of this process has.
@@ -127,6 +137,7 @@ impl Machine {
             sessions: BTreeMap::new(),
             dying: HashMap::new(),
             hellos: Vec::new(),
+            queries: HashMap::new(),
             next: 0,
             effects: Vec::new(),
             requests,
@@ -144,9 +155,10 @@ impl Machine {
 
     // ---- The control queue ----
 
-    /// A request of the control queue.
-    pub fn control(&mut self, chain: ChainId, bytes: &[u8], pages: &dyn GuestPages) {
+    /// A request of the control queue, whose chain has room for `room` bytes of answer.
+    pub fn control(&mut self, chain: ChainId, bytes: &[u8], room: usize, pages: &dyn GuestPages) {
         match Control::parse(bytes, &self.limits) {
+            Ok(Control::Query) => self.query(chain, room),
             Ok(request) => self.request(chain, request, pages),
             Err(status) => self.answer(chain, status),
         }
@@ -176,7 +188,7 @@ impl Machine {
             return;
         }
         match request {
-            Control::Hello { .. } => {}
+            Control::Hello { .. } | Control::Query => {}
             Control::Create { session, pid, env } => self.create(chain, session, pid, env),
             Control::Destroy { session } => self.destroy(chain, session),
             Control::Attach { session, region } => self.attach(chain, session, region, pages),
@@ -199,6 +211,27 @@ impl Machine {
                 self.answer(chain, uapi::OK);
             }
         }
+    }
+
+    fn query(&mut self, chain: ChainId, room: usize) {
+        if self.epoch.is_none() {
+            return self.answer(chain, uapi::ERR_INVALID);
+        }
+        if self.queries.len() >= MAX_QUERIES {
+            return self.answer(chain, uapi::ERR_BUSY);
+        }
+        let request = (self.requests)();
+        self.queries.insert(request, (chain, room));
+        self.effects.push(Effect::Query { request });
+    }
+
+    /// What the broker says about the VM's GPUs, as the guest reads it.
+    pub fn facts(&mut self, request: Request, body: Vec<u8>) {
+        let Some((chain, room)) = self.queries.remove(&request) else { return };
+        if size_of::<uapi::Resp>() + body.len() > room {
+            return self.answer(chain, uapi::ERR_LIMIT);
+        }
+        self.effects.push(Effect::Answer { chain, status: uapi::OK, body });
     }
 
     fn create(&mut self, chain: ChainId, id: u32, pid: u32, env: Vec<(String, String)>) {
@@ -480,6 +513,7 @@ impl Machine {
         self.end_all();
         self.epoch = None;
         self.hellos.clear();
+        self.queries.clear();
     }
 
     /// Whether there is such a session, or its end has not been acknowledged.

@@ -9,6 +9,7 @@
 //! | `chain` | descriptor chains |
 //! | `memory` | guest memory as workers are told of it |
 //! | `link` | the way to the broker |
+//! | `facts` | what the guest may know of its GPUs: bounded questions, and the answer's bytes |
 //! | `worker` | the way to a worker |
 //! | `queues` | the virtqueues: chains in, answers and events out |
 //! | `backend` | what vhost-user-backend calls |
@@ -23,6 +24,7 @@ use crate::ipc::{process, seqpacket};
 mod backend;
 mod chain;
 mod connection;
+mod facts;
 mod link;
 pub mod machine;
 mod memory;

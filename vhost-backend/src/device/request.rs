@@ -2,7 +2,9 @@
 //! Everything a guest can put into them ends here or is known to be in range.
 
 use protocol::plain::Plain;
-use protocol::uapi::{self, Cmd, Hdr, Hello, RegionAttach, RegionDetach, Segment, SessionCreate};
+use protocol::uapi::{
+    self, Cmd, Hdr, Hello, Query, RegionAttach, RegionDetach, Segment, SessionCreate,
+};
 
 use crate::ipc::messages::Limits;
 use crate::worker::region::PINNED_WINDOW;
@@ -50,6 +52,8 @@ pub enum Control {
         /// The region's id.
         region: u32,
     },
+    /// Somebody wants to know about the VM's GPUs.
+    Query,
 }
 
 /// A region to attach.
@@ -102,7 +106,8 @@ impl Control {
     /// Reads a request.
     pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Self, Status> {
         let hdr = take::<Hdr>(bytes)?;
-        if (hdr.session == 0) != (hdr.kind == uapi::CTRL_HELLO) {
+        let of_no_session = matches!(hdr.kind, uapi::CTRL_HELLO | uapi::CTRL_QUERY);
+        if (hdr.session == 0) != of_no_session {
             return Err(uapi::ERR_INVALID);
         }
         let session = hdr.session;
@@ -136,6 +141,12 @@ impl Control {
                 }
                 Ok(Self::Detach { session, region: detach.region })
             }
+            uapi::CTRL_QUERY => {
+                if whole::<Query>(bytes)?.reserved != 0 {
+                    return Err(uapi::ERR_INVALID);
+                }
+                Ok(Self::Query)
+            }
             _ => Err(uapi::ERR_INVALID),
         }
     }
@@ -143,7 +154,7 @@ impl Control {
     /// The session that it concerns.
     pub fn session(&self) -> Option<u32> {
         match self {
-            Self::Hello { .. } => None,
+            Self::Hello { .. } | Self::Query => None,
             Self::Create { session, .. }
             | Self::Destroy { session }
             | Self::Attach { session, .. }

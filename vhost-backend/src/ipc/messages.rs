@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::gpu::GpuFacts;
+
 /// A worker of the broker's, by a number that is never used again.
 pub type WorkerId = u64;
 
@@ -147,6 +149,11 @@ pub enum DeviceToBroker {
         /// The request that started it.
         request: u64,
     },
+    /// What are the VM's GPUs, and how much of them does it use? One at a time.
+    Query {
+        /// Names this request in the answer.
+        request: u64,
+    },
 }
 
 /// From the broker to a device process.
@@ -169,6 +176,57 @@ pub enum BrokerToDevice {
         /// What became of it.
         how: Ending,
     },
+    /// The VM's GPUs.
+    Facts {
+        /// The request.
+        request: u64,
+        /// What they are and how much of them is used.
+        facts: VmFacts,
+    },
+}
+
+/// The most GPUs that a VM's guest is told of.
+pub const MAX_FACTS_GPUS: usize = 16;
+/// The most processes likewise: those that use most.
+pub const MAX_FACTS_PROCESSES: usize = 256;
+
+/// What a guest may know of its GPUs without a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VmFacts {
+    /// `cuDriverGetVersion`.
+    pub cuda_version: u32,
+    /// The driver's version.
+    pub driver: String,
+    /// By the sessions' ordinal; [`MAX_FACTS_GPUS`] at most.
+    pub gpus: Vec<VmGpu>,
+    /// What each session holds on each GPU; [`MAX_FACTS_PROCESSES`] at most.
+    pub processes: Vec<VmProcess>,
+}
+
+/// A GPU of a VM.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VmGpu {
+    /// What does not change.
+    pub facts: GpuFacts,
+    /// Bytes that the VM may use.
+    pub total: u64,
+    /// Bytes that it uses.
+    pub used: u64,
+    /// Its part of the last second, in 0.01%, if that is known.
+    pub utilization: Option<u32>,
+}
+
+/// A session's use of a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VmProcess {
+    /// The guest process.
+    pub pid: u32,
+    /// The guest's id of the session.
+    pub session: u32,
+    /// The GPU's place among the VM's.
+    pub gpu: u32,
+    /// Bytes.
+    pub bytes: u64,
 }
 
 /// What became of a worker.

@@ -80,7 +80,7 @@ fn answer(chain: ChainId, status: u32) -> Effect {
 }
 
 fn ask(machine: &mut Machine, chain: ChainId, bytes: &[u8]) -> Vec<Effect> {
-    machine.control(chain, bytes, &FirstMiB);
+    machine.control(chain, bytes, 4096, &FirstMiB);
     machine.take_effects()
 }
 
@@ -93,6 +93,55 @@ fn with_session() -> Machine {
     assert!(machine.worker_started(1, &FirstMiB));
     assert_eq!(machine.take_effects(), [answer(2, uapi::OK)]);
     machine
+}
+
+fn query() -> Vec<u8> {
+    uapi::Query { hdr: hdr(uapi::CTRL_QUERY, 0), reserved: 0 }.as_bytes().to_vec()
+}
+
+#[test]
+fn a_question_needs_no_session_but_a_hello() {
+    let mut machine = machine();
+    assert_eq!(ask(&mut machine, 1, &query()), [answer(1, uapi::ERR_INVALID)]);
+    assert_eq!(ask(&mut machine, 2, &hello(7)), [answer(2, uapi::OK)]);
+    assert_eq!(ask(&mut machine, 3, &query()), [Effect::Query { request: 1 }]);
+    machine.facts(1, vec![9; 80]);
+    let told = Effect::Answer { chain: 3, status: uapi::OK, body: vec![9; 80] };
+    assert_eq!(machine.take_effects(), [told]);
+    machine.facts(1, vec![]);
+    assert_eq!(machine.take_effects(), []);
+}
+
+#[test]
+fn questions_are_bounded_and_an_answer_needs_its_room() {
+    let mut machine = machine();
+    ask(&mut machine, 1, &hello(7));
+    for chain in 2..10 {
+        let request = chain - 1;
+        assert_eq!(ask(&mut machine, chain, &query()), [Effect::Query { request }]);
+    }
+    assert_eq!(ask(&mut machine, 10, &query()), [answer(10, uapi::ERR_BUSY)]);
+    machine.facts(1, vec![0; 4096]);
+    assert_eq!(machine.take_effects(), [answer(2, uapi::ERR_LIMIT)]);
+    assert_eq!(ask(&mut machine, 11, &query()), [Effect::Query { request: 9 }]);
+    machine.reset();
+    machine.facts(2, vec![]);
+    assert_eq!(machine.take_effects(), []);
+}
+
+#[test]
+fn a_malformed_question_is_refused() {
+    let mut machine = machine();
+    ask(&mut machine, 1, &hello(7));
+    let mut of_a_session = query();
+    of_a_session[4] = 5;
+    let mut reserved = query();
+    reserved[15] = 1;
+    let long = [query(), vec![0; 8]].concat();
+    let cut = query()[..12].to_vec();
+    for (chain, bad) in (2..).zip([of_a_session, reserved, long, cut]) {
+        assert_eq!(ask(&mut machine, chain, &bad), [answer(chain, uapi::ERR_INVALID)]);
+    }
 }
 
 fn died() -> Ending {
@@ -266,6 +315,7 @@ enum Step {
     Ended(u64),
     Done(u64, u64),
     Broken(u64),
+    Facts(u64),
     Reset,
 }
 
@@ -273,6 +323,7 @@ fn step() -> impl Strategy<Value = Step> {
     let id = 0u32..4;
     let control = prop_oneof![
         (0u64..3).prop_map(hello),
+        Just(query()),
         id.clone().prop_map(create),
         id.clone().prop_map(destroy),
         (id.clone(), 0u32..4, 0u64..4).prop_map(|(s, r, page)| attach(s, r, page << 12)),
@@ -290,6 +341,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0u64..8).prop_map(Step::Ended),
         1 => (0u64..8, 0u64..60).prop_map(|(worker, request)| Step::Done(worker, request)),
         1 => (0u64..8).prop_map(Step::Broken),
+        1 => (0u64..8).prop_map(Step::Facts),
         1 => Just(Step::Reset),
     ]
 }
@@ -302,8 +354,9 @@ proptest! {
         let mut machine = machine();
         let mut open: std::collections::BTreeSet<ChainId> = Default::default();
         let mut started: Vec<u64> = Vec::new();
+        let mut questions: Vec<u64> = Vec::new();
         let mut chain = 0;
-        let settle = |machine: &mut Machine,
+        let mut settle = |machine: &mut Machine,
                           open: &mut std::collections::BTreeSet<ChainId>,
                           started: &mut Vec<u64>| {
             for effect in machine.take_effects() {
@@ -312,6 +365,7 @@ proptest! {
                         assert!(open.remove(&chain), "chain {chain} is answered twice");
                     }
                     Effect::Start { request, .. } => started.push(request),
+                    Effect::Query { request } => questions.push(request),
                     _ => {}
                 }
             }
@@ -321,7 +375,7 @@ proptest! {
                 Step::Control(bytes) => {
                     chain += 1;
                     open.insert(chain);
-                    machine.control(chain, &bytes, &FirstMiB);
+                    machine.control(chain, &bytes, 8, &FirstMiB);
                 }
                 Step::Command(bytes, room) => {
                     chain += 1;
@@ -343,6 +397,7 @@ proptest! {
                     let broken = WorkerToDevice::Broken { reason: String::new() };
                     let _ = machine.worker_spoke(worker, broken, vec![]);
                 }
+                Step::Facts(request) => machine.facts(request, vec![]),
                 Step::Reset => {
                     machine.reset();
                     settle(&mut machine, &mut open, &mut started);
@@ -357,6 +412,13 @@ proptest! {
                 machine.worker_ended(worker, &died(), &FirstMiB);
                 settle(&mut machine, &mut open, &mut started);
             }
+        }
+        for request in questions {
+            machine.facts(request, vec![]);
+        }
+        for effect in machine.take_effects() {
+            let Effect::Answer { chain, .. } = effect else { panic!("{effect:?}") };
+            assert!(open.remove(&chain), "chain {chain} is answered twice");
         }
         prop_assert!(open.is_empty(), "never answered: {open:?}");
     }
