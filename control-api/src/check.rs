@@ -170,6 +170,22 @@ fn check_cpu_max(text: &str) -> Checked {
     Err(ApiError::invalid("cpu.max", says))
 }
 
+/// What a field takes, for messages about values that are not even of its type.
+pub fn expected(field: &str) -> Option<&'static str> {
+    Some(match field {
+        "memory.max" | "memory.session_max" | "mps.pinned_memory_limit" => {
+            "a whole number of bytes, from 1 to 1125899906842624"
+        }
+        "compute.weight" => "a whole number from 1 to 10000",
+        "compute.max" | "mps.active_thread_percentage" => "a string from \"1%\" to \"100%\"",
+        "compute.min" => "a string from \"0%\" to \"100%\"",
+        "compute.kernel_timeout" => "a string from \"1ms\" to \"24h\"",
+        "sessions.max" => "a whole number from 1 to 4096",
+        "connections.max" => "a whole number from 1 to 1024",
+        _ => return None,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

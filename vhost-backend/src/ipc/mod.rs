@@ -3,6 +3,7 @@
 //! before it is looked at.
 
 pub mod frames;
+pub mod listener;
 pub mod messages;
 pub mod process;
 pub mod seqpacket;

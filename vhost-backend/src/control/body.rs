@@ -1,0 +1,202 @@
+//! Requests' bodies, and refusals as answers.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::Body as _;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::model::{ApiError, ErrorCode, VmPatch, VmSpec, expected};
+
+/// The largest body that is read.
+const MAX_BODY: usize = 64 << 10;
+/// How long a client may take to send its body.
+const BODY_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Settings that a VM keeps for its life.
+const FIXED: [&str; 15] = [
+    "name",
+    "socket",
+    "socket_mode",
+    "gpus",
+    "memory.host_max",
+    "sharing",
+    "connections",
+    "pinned",
+    "plain",
+    "cpu",
+    "pids",
+    "env",
+    "uid",
+    "gid",
+    "spin_us",
+];
+
+/// A refusal as an answer.
+#[derive(Debug)]
+pub(super) struct Refusal(ApiError);
+
+impl From<ApiError> for Refusal {
+    fn from(error: ApiError) -> Self {
+        Self(error)
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let status = match self.0.code {
+            ErrorCode::BadRequest => StatusCode::BAD_REQUEST,
+            ErrorCode::NotFound => StatusCode::NOT_FOUND,
+            ErrorCode::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            ErrorCode::Timeout => StatusCode::REQUEST_TIMEOUT,
+            ErrorCode::Conflict => StatusCode::CONFLICT,
+            ErrorCode::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            ErrorCode::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
+            ErrorCode::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            ErrorCode::NoRoom => StatusCode::INSUFFICIENT_STORAGE,
+            ErrorCode::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        json(status, &self.0)
+    }
+}
+
+/// An answer in JSON.
+pub(super) fn json<T: Serialize>(status: StatusCode, value: &T) -> Response {
+    match serde_json::to_vec(value) {
+        Ok(text) => {
+            let kind = HeaderValue::from_static("application/json");
+            (status, [(header::CONTENT_TYPE, kind)], text).into_response()
+        }
+        Err(error) => {
+            tracing::error!("an answer can't be written as JSON: {error}");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}
+
+/// Reads a body. One that says it is too large is refused without being read.
+async fn read(body: Body) -> Result<Vec<u8>, ApiError> {
+    let too_large = || {
+        let says = format!("the body is larger than {MAX_BODY} bytes");
+        ApiError::new(ErrorCode::TooLarge, says)
+    };
+    if body.size_hint().lower() > MAX_BODY as u64 {
+        return Err(too_large());
+    }
+    let read = Limited::new(body, MAX_BODY).collect();
+    match tokio::time::timeout(BODY_PATIENCE, read).await {
+        Ok(Ok(body)) => Ok(body.to_bytes().into()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Err(error)) => {
+            Err(ApiError::new(ErrorCode::BadRequest, format!("the body can't be read: {error}")))
+        }
+        Err(_) => Err(ApiError::new(ErrorCode::Timeout, "the rest of the body did not come")),
+    }
+}
+
+fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
+    let mut from = serde_json::Deserializer::from_slice(text);
+    let value = serde_path_to_error::deserialize(&mut from).map_err(|error| {
+        let field = error.path().to_string();
+        let inner = error.into_inner();
+        let mut message = inner.to_string();
+        if let Some(range) = expected(&field) {
+            message = format!("{message}; it must be {range}");
+        }
+        let code = ErrorCode::BadRequest;
+        match field.as_str() {
+            "." | "?" => ApiError::new(code, message),
+            _ => ApiError::new(code, message).of(field),
+        }
+    })?;
+    from.end().map_err(|error| ApiError::new(ErrorCode::BadRequest, error.to_string()))?;
+    Ok(value)
+}
+
+/// A VM's settings, in their ranges.
+pub(super) async fn spec(body: Body) -> Result<VmSpec, ApiError> {
+    let spec: VmSpec = parse(&read(body).await?)?;
+    spec.check()?;
+    Ok(spec)
+}
+
+/// A change of settings. Their ranges are the service's to check, which knows the others.
+pub(super) async fn patch(body: Body) -> Result<VmPatch, ApiError> {
+    let text = read(body).await?;
+    parse(&text).map_err(|error| fixed(&text).unwrap_or(error))
+}
+
+/// The refusal of a change to what can't be changed, if that is what the text asks for.
+fn fixed(text: &[u8]) -> Option<ApiError> {
+    let value: Value = serde_json::from_slice(text).ok()?;
+    let named = |field: &&&str| {
+        let pointer = format!("/{}", field.replace('.', "/"));
+        value.pointer(&pointer).is_some()
+    };
+    let field = FIXED.iter().find(named)?;
+    let says = "can't be changed while the VM exists: remove the VM and add it again";
+    Some(ApiError::invalid(*field, says))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn refused_spec(text: &str) -> ApiError {
+        spec(Body::from(text.to_owned())).await.unwrap_err()
+    }
+
+    #[tokio::test]
+    async fn a_body_that_is_wrong_is_refused_with_its_field() {
+        let memory = r#""memory": {"max": 1073741824}"#;
+        for (more, field, says) in [
+            (r#""compute": {"weight": -5}"#, "compute.weight", "from 1 to 10000"),
+            (r#""compute": {"weight": 1.5}"#, "compute.weight", "from 1 to 10000"),
+            (r#""compute": {"weight": 0}"#, "compute.weight", "from 1 to 10000"),
+            (r#""compute": {"max": 25}"#, "compute.max", "\"1%\" to \"100%\""),
+            (r#""compute": {"max": "a quarter"}"#, "compute.max", "a quarter"),
+            (r#""compute": {"kernel_timeout": "2 days"}"#, "compute.kernel_timeout", "2 days"),
+            (r#""compute": {"speed": 1}"#, "compute.speed", "unknown field"),
+            (r#""colour": 1"#, "colour", "unknown field"),
+            (r#""class": "slow""#, "class", "latency"),
+            (r#""gpus": ["any", "fast"]"#, "gpus[1]", "UUID"),
+        ] {
+            let error = refused_spec(&format!(r#"{{"name": "a", {memory}, {more}}}"#)).await;
+            assert_eq!(error.field.as_deref(), Some(field), "{more}: {error}");
+            assert!(error.message.contains(says), "{more}: {error}");
+        }
+        let error = refused_spec(r#"{"name": "a"}"#).await;
+        assert!(error.message.contains("memory"), "{error}");
+        let error = refused_spec(r#"{"name": "a", "memory": {"max": "4G"}}"#).await;
+        assert!(error.message.contains("bytes"), "{error}");
+        for text in ["", "{", "[]", "null", "{} {}", "\u{0}"] {
+            assert_eq!(refused_spec(text).await.code, ErrorCode::BadRequest, "{text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_can_not_be_changed_is_refused_by_name() {
+        for (text, field) in [
+            (r#"{"gpus": ["0"]}"#, "gpus"),
+            (r#"{"memory": {"host_max": 5}}"#, "memory.host_max"),
+            (r#"{"compute": {"weight": 5}, "sharing": "mps"}"#, "sharing"),
+        ] {
+            let error = patch(Body::from(text)).await.unwrap_err();
+            assert_eq!(error.field.as_deref(), Some(field));
+            assert!(error.message.contains("add it again"), "{error}");
+        }
+        let error = patch(Body::from(r#"{"colour": 1}"#)).await.unwrap_err();
+        assert_eq!(error.field.as_deref(), Some("colour"));
+    }
+
+    #[tokio::test]
+    async fn a_body_that_is_too_large_is_refused() {
+        let error = refused_spec(&" ".repeat(MAX_BODY + 1)).await;
+        assert_eq!(error.code, ErrorCode::TooLarge);
+    }
+}

@@ -1,0 +1,187 @@
+//! Accepting connections, and the bounds of what each may cost: how many there are, how long a
+//! client may take to ask, and how long to read its answer.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, Sleep};
+
+/// Connections at once on each listener. Who comes above that is told so.
+const MAX_CONNECTIONS: usize = 128;
+/// How long a client may take to send a request's head; an idle connection ends after it, too.
+const HEAD_PATIENCE: Duration = Duration::from_secs(10);
+/// How long a client may leave its answer, or an event, unread.
+const WRITE_PATIENCE: Duration = Duration::from_secs(10);
+/// The largest head of a request, and what is buffered of an answer.
+const MAX_BUFFER: usize = 64 << 10;
+const MAX_HEADERS: usize = 64;
+
+const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n\
+    content-length: 80\r\nconnection: close\r\n\r\n\
+    {\"code\":\"unavailable\",\"message\":\"too many connections at once: try again later\"}";
+
+/// What can be accepted from.
+pub(super) trait Accept {
+    type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
+
+    fn accept(&self) -> impl Future<Output = io::Result<Self::Stream>> + Send;
+}
+
+impl Accept for tokio::net::UnixListener {
+    type Stream = tokio::net::UnixStream;
+
+    async fn accept(&self) -> io::Result<Self::Stream> {
+        Ok(Self::accept(self).await?.0)
+    }
+}
+
+impl Accept for tokio::net::TcpListener {
+    type Stream = tokio::net::TcpStream;
+
+    async fn accept(&self) -> io::Result<Self::Stream> {
+        Ok(Self::accept(self).await?.0)
+    }
+}
+
+/// Accepts for ever.
+pub(super) async fn serve<A: Accept>(listener: A, router: Router) {
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    loop {
+        let mut stream = match listener.accept().await {
+            Ok(stream) => stream,
+            Err(error) => {
+                // Out of descriptors, most likely: others may give some back.
+                tracing::warn!("cannot accept a control connection: {error}");
+                tokio::time::sleep(Duration::from_millis(200)).await;
+                continue;
+            }
+        };
+        let Ok(place) = places.clone().try_acquire_owned() else {
+            // What the socket doesn't take at once is lost.
+            let told = stream.write_all(FULL);
+            let _ = tokio::time::timeout(Duration::ZERO, told).await;
+            continue;
+        };
+        let router = router.clone();
+        tokio::spawn(async move {
+            let served = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(HEAD_PATIENCE)
+                .max_headers(MAX_HEADERS)
+                .max_buf_size(MAX_BUFFER)
+                .serve_connection(
+                    TokioIo::new(Patient::new(stream)),
+                    TowerToHyperService::new(router),
+                )
+                .await;
+            if let Err(error) = served {
+                tracing::debug!("a control connection ended: {error}");
+            }
+            drop(place);
+        });
+    }
+}
+
+/// A stream whose writes fail when the other side reads nothing for [`WRITE_PATIENCE`].
+struct Patient<S> {
+    stream: S,
+    /// Runs while a write waits.
+    limit: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> Patient<S> {
+    fn new(stream: S) -> Self {
+        Self { stream, limit: None }
+    }
+
+    fn watch<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        write: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        if write.is_ready() {
+            self.limit = None;
+            return write;
+        }
+        let limit = self.limit.get_or_insert_with(|| {
+            Box::pin(tokio::time::sleep_until(Instant::now() + WRITE_PATIENCE))
+        });
+        ready!(limit.as_mut().poll(cx));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, into)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.watch(cx, written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bytes);
+        self.watch(cx, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.stream).poll_flush(cx);
+        self.watch(cx, flushed)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_refusal_of_a_connection_is_an_answer() {
+        let text = std::str::from_utf8(FULL).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        assert!(head.contains(&format!("content-length: {}\r\n", body.len())), "{}", body.len());
+        let error: super::super::model::ApiError = serde_json::from_str(body).unwrap();
+        assert_eq!(error.code, super::super::model::ErrorCode::Unavailable);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_reads_nothing_is_left_after_a_while() {
+        let (_silent, stream) = tokio::io::duplex(16);
+        let mut stream = Patient::new(stream);
+        let error = stream.write_all(&[0; 64]).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    }
+}

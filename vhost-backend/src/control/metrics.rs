@@ -1,0 +1,226 @@
+//! The statistics in Prometheus' text format (OpenMetrics), made anew for each scrape.
+
+use std::sync::atomic::AtomicU64;
+
+use prometheus_client::encoding::text::encode as encode_registry;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::{Registry, Unit};
+
+use super::model::{GpuState, Stats, VmGpuStats, VmStats};
+
+/// The format's name in HTTP.
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+type Labels = Vec<(&'static str, String)>;
+
+/// A unit that can't be told from the name alone is part of it, as Prometheus' conventions ask.
+struct Page {
+    registry: Registry,
+}
+
+impl Page {
+    fn count(
+        &mut self,
+        name: &str,
+        unit: Option<Unit>,
+        help: &str,
+        samples: impl Iterator<Item = (Labels, u64)>,
+    ) {
+        let family = Family::<Labels, Counter>::default();
+        for (labels, value) in samples {
+            family.get_or_create(&labels).inc_by(value);
+        }
+        match unit {
+            Some(unit) => self.registry.register_with_unit(name, help, unit, family),
+            None => self.registry.register(name, help, family),
+        }
+    }
+
+    /// Nanoseconds that add up, shown as seconds.
+    fn time(&mut self, name: &str, help: &str, samples: impl Iterator<Item = (Labels, u64)>) {
+        let family = Family::<Labels, Counter<f64, AtomicU64>>::default();
+        for (labels, nanos) in samples {
+            family.get_or_create(&labels).inc_by(seconds(nanos));
+        }
+        self.registry.register_with_unit(name, help, Unit::Seconds, family);
+    }
+
+    fn gauge(
+        &mut self,
+        name: &str,
+        unit: Option<Unit>,
+        help: &str,
+        samples: impl Iterator<Item = (Labels, f64)>,
+    ) {
+        let family = Family::<Labels, Gauge<f64, AtomicU64>>::default();
+        for (labels, value) in samples {
+            family.get_or_create(&labels).set(value);
+        }
+        match unit {
+            Some(unit) => self.registry.register_with_unit(name, help, unit, family),
+            None => self.registry.register(name, help, family),
+        }
+    }
+}
+
+fn seconds(nanos: u64) -> f64 {
+    nanos as f64 / 1e9
+}
+
+/// One page of all metrics.
+pub fn encode(stats: &Stats) -> String {
+    let mut page = Page { registry: Registry::with_prefix("virtio_cuda") };
+    about_memory(&mut page, stats);
+    about_compute(&mut page, stats);
+    about_vms(&mut page, stats);
+    about_gpus(&mut page, stats);
+    about_host(&mut page, stats);
+    let mut text = String::new();
+    if let Err(error) = encode_registry(&mut text, &page.registry) {
+        tracing::error!("the metrics can't be written: {error}");
+    }
+    text
+}
+
+/// A sample for each VM and GPU.
+fn shares<'a, T: 'a>(
+    stats: &'a Stats,
+    value: impl Fn(&VmGpuStats) -> T + 'a,
+) -> impl Iterator<Item = (Labels, T)> + 'a {
+    let vms = stats.vms.iter().flat_map(|vm| vm.gpus.iter().map(move |gpu| (vm, gpu)));
+    vms.map(move |(vm, gpu)| (share(vm, gpu), value(gpu)))
+}
+
+fn share(vm: &VmStats, gpu: &VmGpuStats) -> Labels {
+    vec![("vm", vm.name.clone()), ("gpu", gpu.gpu.to_string())]
+}
+
+fn about_memory(page: &mut Page, stats: &Stats) {
+    let bytes = || Some(Unit::Bytes);
+    let used = shares(stats, |gpu| gpu.memory_used as f64);
+    page.gauge("memory_used", bytes(), "Device memory held, by the ledger", used);
+    let limit = shares(stats, |gpu| gpu.memory_max as f64);
+    page.gauge("memory_limit", bytes(), "Device memory that may be held", limit);
+    let peak = shares(stats, |gpu| gpu.memory_peak as f64);
+    page.gauge("memory_peak", bytes(), "The most device memory that was held", peak);
+    let kinds = stats.vms.iter().flat_map(|vm| {
+        vm.gpus.iter().flat_map(move |gpu| {
+            gpu.memory_by_kind.iter().map(move |(kind, bytes)| {
+                let mut labels = share(vm, gpu);
+                labels.push(("kind", kind.clone()));
+                (labels, *bytes as f64)
+            })
+        })
+    });
+    page.gauge("memory_kind", bytes(), "Device memory held, by what it is for", kinds);
+    let driver = shares(stats, |gpu| gpu.memory_driver);
+    let driver = driver.filter_map(|(labels, bytes)| bytes.map(|bytes| (labels, bytes as f64)));
+    page.gauge("memory_driver", bytes(), "Device memory that the driver reports", driver);
+    let rejected = shares(stats, |gpu| gpu.memory_rejected);
+    page.count("memory_rejected", None, "Allocations that went past a quota", rejected);
+}
+
+fn about_compute(page: &mut Page, stats: &Stats) {
+    let time = shares(stats, |gpu| gpu.gpu_ns);
+    page.time("gpu_time", "GPU time charged", time);
+    let throttled = shares(stats, |gpu| gpu.throttled_ns);
+    page.time("throttled", "Time with work that had to wait for its turn", throttled);
+    let windows = shares(stats, |gpu| gpu.windows);
+    page.count("windows", None, "Windows given", windows);
+    let handovers = shares(stats, |gpu| gpu.handovers);
+    page.count("handovers", None, "Handovers of a GPU to this VM", handovers);
+    let handover = shares(stats, |gpu| gpu.handover_ns);
+    page.time("handover", "Time that handovers took", handover);
+    let longest = shares(stats, |gpu| seconds(gpu.handover_max_ns));
+    page.gauge("handover_max", Some(Unit::Seconds), "The longest handover", longest);
+    let debt = shares(stats, |gpu| seconds(gpu.debt_ns));
+    page.gauge("debt", Some(Unit::Seconds), "GPU time taken above the share, still owed", debt);
+    let recent = shares(stats, |gpu| gpu.share_10s);
+    page.gauge("share_ratio", None, "Part of the GPU's time over the last 10 seconds", recent);
+    let promised = shares(stats, |gpu| gpu.share_promised);
+    page.gauge("share_promised_ratio", None, "Part of the GPU's time that is promised", promised);
+    let timeouts = shares(stats, |gpu| gpu.kernel_timeouts);
+    page.count("kernel_timeouts", None, "Kernels that ran above their timeout", timeouts);
+}
+
+fn about_vms(page: &mut Page, stats: &Stats) {
+    let of = |vm: &VmStats| vec![("vm", vm.name.clone())];
+    let each = |value: fn(&VmStats) -> u64| stats.vms.iter().map(move |vm| (of(vm), value(vm)));
+    page.count("launches", None, "Kernel launches", each(|vm| vm.activity.launches));
+    let graphs = each(|vm| vm.activity.graph_launches);
+    page.count("graph_launches", None, "Launches of graphs", graphs);
+    page.count("calls", None, "Calls carried out", each(|vm| vm.activity.calls));
+    let copied = stats.vms.iter().flat_map(|vm| {
+        let directions = [
+            ("host_to_device", vm.activity.bytes_h2d),
+            ("device_to_host", vm.activity.bytes_d2h),
+            ("device_to_device", vm.activity.bytes_d2d),
+        ];
+        directions.map(|(direction, bytes)| {
+            (vec![("vm", vm.name.clone()), ("direction", direction.to_owned())], bytes)
+        })
+    });
+    page.count("copied", Some(Unit::Bytes), "Bytes copied, by direction", copied);
+    let depth = each(|vm| vm.activity.ring_depth).map(|(labels, value)| (labels, value as f64));
+    page.gauge("ring_depth", Some(Unit::Bytes), "Commands that wait in the rings", depth);
+    let sessions = each(|vm| vm.sessions.into()).map(|(labels, value)| (labels, value as f64));
+    page.gauge("sessions", None, "Guest processes with the device open", sessions);
+    let started = each(|vm| vm.sessions_total);
+    page.count("sessions_started", None, "Guest processes that opened the device", started);
+    let restarts = each(|vm| vm.device_restarts);
+    page.count("device_restarts", None, "Device processes that were started again", restarts);
+}
+
+fn about_gpus(page: &mut Page, stats: &Stats) {
+    let of = |gpu: u32| vec![("gpu", gpu.to_string())];
+    let bytes = || Some(Unit::Bytes);
+    let info = stats.gpus.iter().map(|gpu| {
+        let mut labels = of(gpu.index);
+        labels.push(("uuid", gpu.uuid.clone()));
+        labels.push(("model", gpu.name.clone()));
+        (labels, 1.0)
+    });
+    page.gauge("gpu_info", None, "The host's GPUs", info);
+    let each = |value: fn(&super::model::GpuInfo) -> f64| {
+        stats.gpus.iter().map(move |gpu| (of(gpu.index), value(gpu)))
+    };
+    let size = each(|gpu| gpu.memory_total as f64);
+    page.gauge("gpu_memory_size", bytes(), "Memory of the GPU", size);
+    let promised = each(|gpu| gpu.memory_promised as f64);
+    page.gauge("gpu_memory_promised", bytes(), "Memory promised to VMs", promised);
+    let used = each(|gpu| gpu.memory_used as f64);
+    page.gauge("gpu_memory_used", bytes(), "Memory that VMs hold, by the ledger", used);
+    let differs = stats
+        .gpus
+        .iter()
+        .filter_map(|gpu| gpu.memory_difference.map(|bytes| (of(gpu.index), bytes as f64)));
+    let help = "What the driver reports above the ledger";
+    page.gauge("gpu_ledger_difference", bytes(), help, differs);
+    let healthy = each(|gpu| if gpu.state == GpuState::Healthy { 1.0 } else { 0.0 });
+    page.gauge("gpu_healthy", None, "1: VMs are placed on it; 0: it had a fault", healthy);
+    let faults = stats.gpus.iter().map(|gpu| (of(gpu.index), gpu.faults));
+    page.count("gpu_faults", None, "Xids, ECC errors and losses of the GPU", faults);
+}
+
+fn about_host(page: &mut Page, stats: &Stats) {
+    let workers = &stats.workers;
+    let states =
+        [("warm", workers.warm), ("assigned", workers.assigned), ("ending", workers.ending)];
+    let states = states.map(|(state, count)| (vec![("state", state.to_owned())], count.into()));
+    page.gauge("workers", None, "Worker processes", states.into_iter());
+    let one = |value: u64| std::iter::once((Labels::new(), value));
+    let started = one(workers.started_total);
+    page.count("workers_started", None, "Worker processes that were started", started);
+    let killed = one(workers.killed_total);
+    page.count("workers_killed", None, "Worker processes that vcudad ended", killed);
+    let restarts = one(stats.scheduler.restarts);
+    page.count("scheduler_restarts", None, "Restarts of the scheduler", restarts);
+    let begun = std::iter::once((Labels::new(), stats.started_ms as f64 / 1e3));
+    let help = "When vcudad started, in Unix time";
+    page.gauge("start_time", Some(Unit::Seconds), help, begun);
+    let version = vec![("version", env!("CARGO_PKG_VERSION").to_owned())];
+    let help = "The version of vcudad";
+    page.gauge("build_info", None, help, std::iter::once((version, 1.0)));
+}

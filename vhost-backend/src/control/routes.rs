@@ -1,0 +1,290 @@
+//! The paths of the API and what they do. The annotations are what the OpenAPI file is made of.
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{delete, get};
+
+use super::body::{self, Refusal, json};
+use super::handle::{ControlHandle, Request, Response as Reply};
+use super::model::{
+    ApiError, ErrorCode, Event, GpuInfo, SessionInfo, Stats, VersionInfo, VmInfo, VmPatch, VmSpec,
+};
+use super::stream::Readers;
+use super::{metrics, openapi};
+
+type Answer = Result<Response, Refusal>;
+
+/// What the routes have in common.
+#[derive(Clone)]
+pub(super) struct Api {
+    handle: ControlHandle,
+    readers: Readers,
+}
+
+/// The whole API.
+pub(super) fn control(handle: ControlHandle) -> Router {
+    let readers = Readers::default();
+    Router::new()
+        .route("/v1/vms", get(list_vms).post(add_vm))
+        .route("/v1/vms/{name}", get(show_vm).patch(set_vm).delete(remove_vm))
+        .route("/v1/vms/{name}/sessions", get(list_sessions_of_vm))
+        .route("/v1/vms/{name}/sessions/{id}", delete(kill_session))
+        .route("/v1/sessions", get(list_sessions))
+        .route("/v1/gpus", get(list_gpus))
+        .route("/v1/stats", get(stats))
+        .route("/v1/events", get(events))
+        .route("/v1/version", get(version))
+        .route("/v1/health", get(health))
+        .route("/metrics", get(scrape))
+        .route("/openapi.json", get(description))
+        .fallback(no_path)
+        .method_not_allowed_fallback(no_method)
+        .with_state(Api { handle, readers })
+}
+
+/// Only `/metrics`, for the loopback address.
+pub(super) fn metrics_only(handle: ControlHandle) -> Router {
+    Router::new()
+        .route("/metrics", get(scrape))
+        .fallback(no_path)
+        .method_not_allowed_fallback(no_method)
+        .with_state(Api { handle, readers: Readers::default() })
+}
+
+async fn no_path() -> Refusal {
+    let says = "there is no such path; /openapi.json lists those that there are";
+    ApiError::new(ErrorCode::NotFound, says).into()
+}
+
+async fn no_method() -> Refusal {
+    let says = "this path takes other methods; /openapi.json lists them";
+    ApiError::new(ErrorCode::MethodNotAllowed, says).into()
+}
+
+fn unexpected(reply: &Reply) -> Refusal {
+    tracing::error!("the broker answered something else: {reply:?}");
+    ApiError::new(ErrorCode::Internal, "vcudad answered something else; this is a bug").into()
+}
+
+/// The part of a path, if it can be one.
+fn part<T>(path: Result<Path<T>, PathRejection>) -> Result<T, Refusal> {
+    path.map(|Path(part)| part)
+        .map_err(|error| ApiError::new(ErrorCode::NotFound, error.body_text()).into())
+}
+
+async fn answer_vm(api: &Api, request: Request, status: StatusCode) -> Answer {
+    match api.handle.ask(request).await? {
+        Reply::Vm(vm) => Ok(json(status, &vm)),
+        other => Err(unexpected(&other)),
+    }
+}
+
+async fn done(api: &Api, request: Request) -> Answer {
+    match api.handle.ask(request).await? {
+        Reply::Done => Ok(StatusCode::NO_CONTENT.into_response()),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// All VMs, by name.
+#[utoipa::path(get, path = "/v1/vms", tag = "vms", responses(
+    (status = 200, description = "The VMs", body = [VmInfo]),
+    (status = 503, description = "Too much to do", body = ApiError),
+))]
+pub(super) async fn list_vms(State(api): State<Api>) -> Answer {
+    match api.handle.ask(Request::ListVms).await? {
+        Reply::Vms(vms) => Ok(json(StatusCode::OK, &vms)),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// Adds a VM: its GPUs are chosen, its socket is opened. It survives vcudad's restart.
+#[utoipa::path(post, path = "/v1/vms", tag = "vms", request_body = VmSpec, responses(
+    (status = 201, description = "The VM", body = VmInfo),
+    (status = 400, description = "Not JSON, or not of this form", body = ApiError),
+    (status = 409, description = "The name, socket or user is taken", body = ApiError),
+    (status = 413, description = "More than 64 KiB", body = ApiError),
+    (status = 422, description = "A value is out of its range", body = ApiError),
+    (status = 507, description = "No GPU has room for what is promised", body = ApiError),
+))]
+pub(super) async fn add_vm(State(api): State<Api>, body: Body) -> Answer {
+    let spec = body::spec(body).await?;
+    let location = format!("/v1/vms/{}", spec.name);
+    let request = Request::AddVm(Box::new(spec));
+    let mut answer = answer_vm(&api, request, StatusCode::CREATED).await?;
+    if let Ok(location) = HeaderValue::from_str(&location) {
+        answer.headers_mut().insert(header::LOCATION, location);
+    }
+    Ok(answer)
+}
+
+/// One VM.
+#[utoipa::path(get, path = "/v1/vms/{name}", tag = "vms",
+    params(("name" = String, Path, description = "The VM's name")), responses(
+    (status = 200, description = "The VM", body = VmInfo),
+    (status = 404, description = "There is no such VM", body = ApiError),
+))]
+pub(super) async fn show_vm(
+    State(api): State<Api>,
+    name: Result<Path<String>, PathRejection>,
+) -> Answer {
+    answer_vm(&api, Request::ShowVm(part(name)?), StatusCode::OK).await
+}
+
+/// Changes a VM while it runs, in the way of JSON merge patch: all of the change, or nothing. It
+/// survives vcudad's restart.
+#[utoipa::path(patch, path = "/v1/vms/{name}", tag = "vms",
+    params(("name" = String, Path, description = "The VM's name")), request_body = VmPatch,
+    responses(
+    (status = 200, description = "The VM, changed", body = VmInfo),
+    (status = 400, description = "Not JSON, or not of this form", body = ApiError),
+    (status = 404, description = "There is no such VM", body = ApiError),
+    (status = 413, description = "More than 64 KiB", body = ApiError),
+    (status = 422, description = "Out of range, or not to be changed", body = ApiError),
+    (status = 507, description = "No room for what is promised", body = ApiError),
+))]
+pub(super) async fn set_vm(
+    State(api): State<Api>,
+    name: Result<Path<String>, PathRejection>,
+    body: Body,
+) -> Answer {
+    let name = part(name)?;
+    let patch = body::patch(body).await?;
+    answer_vm(&api, Request::SetVm(name, patch), StatusCode::OK).await
+}
+
+/// Ends a VM's sessions and its device, and forgets it.
+#[utoipa::path(delete, path = "/v1/vms/{name}", tag = "vms",
+    params(("name" = String, Path, description = "The VM's name")), responses(
+    (status = 204, description = "It is gone"),
+    (status = 404, description = "There is no such VM", body = ApiError),
+))]
+pub(super) async fn remove_vm(
+    State(api): State<Api>,
+    name: Result<Path<String>, PathRejection>,
+) -> Answer {
+    done(&api, Request::RemoveVm(part(name)?)).await
+}
+
+async fn sessions(api: &Api, vm: Option<String>) -> Answer {
+    match api.handle.ask(Request::ListSessions(vm)).await? {
+        Reply::Sessions(sessions) => Ok(json(StatusCode::OK, &sessions)),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// The sessions of all VMs.
+#[utoipa::path(get, path = "/v1/sessions", tag = "sessions", responses(
+    (status = 200, description = "The sessions", body = [SessionInfo]),
+))]
+pub(super) async fn list_sessions(State(api): State<Api>) -> Answer {
+    sessions(&api, None).await
+}
+
+/// The sessions of one VM.
+#[utoipa::path(get, path = "/v1/vms/{name}/sessions", tag = "sessions",
+    params(("name" = String, Path, description = "The VM's name")), responses(
+    (status = 200, description = "The sessions", body = [SessionInfo]),
+    (status = 404, description = "There is no such VM", body = ApiError),
+))]
+pub(super) async fn list_sessions_of_vm(
+    State(api): State<Api>,
+    name: Result<Path<String>, PathRejection>,
+) -> Answer {
+    sessions(&api, Some(part(name)?)).await
+}
+
+/// Ends a session: its guest process sees a lost device.
+#[utoipa::path(delete, path = "/v1/vms/{name}/sessions/{id}", tag = "sessions", params(
+    ("name" = String, Path, description = "The VM's name"),
+    ("id" = u32, Path, description = "The session's number"),
+), responses(
+    (status = 204, description = "It is being ended"),
+    (status = 404, description = "There is no such VM or session", body = ApiError),
+))]
+pub(super) async fn kill_session(
+    State(api): State<Api>,
+    path: Result<Path<(String, u32)>, PathRejection>,
+) -> Answer {
+    let (vm, session) = part(path)?;
+    done(&api, Request::KillSession { vm, session }).await
+}
+
+/// All GPUs, by index.
+#[utoipa::path(get, path = "/v1/gpus", tag = "gpus", responses(
+    (status = 200, description = "The GPUs", body = [GpuInfo]),
+))]
+pub(super) async fn list_gpus(State(api): State<Api>) -> Answer {
+    match api.handle.ask(Request::ListGpus).await? {
+        Reply::Gpus(gpus) => Ok(json(StatusCode::OK, &gpus)),
+        other => Err(unexpected(&other)),
+    }
+}
+
+async fn ask_stats(api: &Api) -> Result<Box<Stats>, Refusal> {
+    match api.handle.ask(Request::Stats).await? {
+        Reply::Stats(stats) => Ok(stats),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// Everything that is counted.
+#[utoipa::path(get, path = "/v1/stats", tag = "statistics", responses(
+    (status = 200, description = "The statistics", body = Stats),
+))]
+pub(super) async fn stats(State(api): State<Api>) -> Answer {
+    Ok(json(StatusCode::OK, &ask_stats(&api).await?))
+}
+
+/// Events from now on, until the client hangs up: one JSON object a line, with empty lines in
+/// between when nothing happens; as server-sent events, if the client accepts `text/event-stream`.
+#[utoipa::path(get, path = "/v1/events", tag = "statistics", responses(
+    (status = 200, description = "The events", body = Event, content_type = "application/x-ndjson"),
+    (status = 503, description = "Too many readers", body = ApiError),
+))]
+pub(super) async fn events(State(api): State<Api>, headers: HeaderMap) -> Answer {
+    Ok(api.readers.answer(&api.handle, &headers)?)
+}
+
+/// The statistics in Prometheus' text format (OpenMetrics).
+#[utoipa::path(get, path = "/metrics", tag = "statistics", responses(
+    (status = 200, description = "The metrics", body = String, content_type = "application/openmetrics-text"),
+))]
+pub(super) async fn scrape(State(api): State<Api>) -> Answer {
+    let text = metrics::encode(&*ask_stats(&api).await?);
+    let kind = HeaderValue::from_static(metrics::CONTENT_TYPE);
+    Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
+}
+
+/// Who answers.
+#[utoipa::path(get, path = "/v1/version", tag = "vcudad", responses(
+    (status = 200, description = "The version", body = VersionInfo),
+))]
+pub(super) async fn version() -> Response {
+    let info =
+        VersionInfo { name: "vcudad".into(), version: env!("CARGO_PKG_VERSION").into(), api: 1 };
+    json(StatusCode::OK, &info)
+}
+
+/// Whether the broker's event loop answers.
+#[utoipa::path(get, path = "/v1/health", tag = "vcudad", responses(
+    (status = 204, description = "It does"),
+    (status = 503, description = "It does not", body = ApiError),
+))]
+pub(super) async fn health(State(api): State<Api>) -> Answer {
+    api.handle.ask(Request::ListGpus).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// This description.
+#[utoipa::path(get, path = "/openapi.json", tag = "vcudad", responses(
+    (status = 200, description = "OpenAPI 3.1", body = String, content_type = "application/json"),
+))]
+pub(super) async fn description() -> Response {
+    let kind = HeaderValue::from_static("application/json");
+    ([(header::CONTENT_TYPE, kind)], openapi::json()).into_response()
+}

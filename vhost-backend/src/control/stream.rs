@@ -1,0 +1,125 @@
+//! Events as they happen, to readers who may be slow or gone: a reader that falls behind misses
+//! some and is told how many; one that reads nothing is left by its connection's own patience.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::handle::{ControlHandle, now_ms};
+use super::model::{ApiError, ErrorCode, Event, EventKind};
+
+/// Readers at once. Below the connections that there may be, so that they can't take all.
+const MAX_READERS: usize = 32;
+/// Something is sent so often, so that a reader that is gone is noticed.
+const STILL_HERE: Duration = Duration::from_secs(10);
+
+/// Counts the readers.
+#[derive(Clone)]
+pub(super) struct Readers(Arc<Semaphore>);
+
+impl Default for Readers {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(MAX_READERS)))
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Form {
+    Lines,
+    ServerSent,
+}
+
+impl Form {
+    fn wanted(headers: &HeaderMap) -> Self {
+        let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+        match accept {
+            Some(accept) if accept.contains("text/event-stream") => Self::ServerSent,
+            _ => Self::Lines,
+        }
+    }
+
+    fn content_type(self) -> HeaderValue {
+        HeaderValue::from_static(match self {
+            Self::Lines => "application/x-ndjson",
+            Self::ServerSent => "text/event-stream",
+        })
+    }
+
+    fn event(self, event: &Event) -> String {
+        let json = serde_json::to_string(event).unwrap_or_default();
+        match self {
+            Self::Lines => format!("{json}\n"),
+            Self::ServerSent => {
+                format!("id: {}\nevent: {}\ndata: {json}\n\n", event.id, event.kind.name())
+            }
+        }
+    }
+
+    fn nothing(self) -> String {
+        match self {
+            Self::Lines => "\n".into(),
+            Self::ServerSent => ":\n\n".into(),
+        }
+    }
+}
+
+struct Reader {
+    events: Receiver<Arc<Event>>,
+    form: Form,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Reader {
+    /// What is to be sent next; `None` at the end.
+    async fn next(&mut self) -> Option<String> {
+        match tokio::time::timeout(STILL_HERE, self.events.recv()).await {
+            Ok(Ok(event)) => Some(self.form.event(&event)),
+            Ok(Err(RecvError::Lagged(count))) => {
+                let event = Event {
+                    id: 0,
+                    time_ms: now_ms(),
+                    kind: EventKind::Missed,
+                    vm: None,
+                    session: None,
+                    gpu: None,
+                    message: format!("{count} events before the next one are missing"),
+                };
+                Some(self.form.event(&event))
+            }
+            Ok(Err(RecvError::Closed)) => None,
+            Err(_) => Some(self.form.nothing()),
+        }
+    }
+}
+
+impl Readers {
+    /// An answer that goes on for as long as somebody reads it.
+    pub(super) fn answer(
+        &self,
+        handle: &ControlHandle,
+        headers: &HeaderMap,
+    ) -> Result<Response, ApiError> {
+        let place = self.0.clone().try_acquire_owned().map_err(|_| {
+            let says = format!("{MAX_READERS} others read events already: try again later");
+            ApiError::new(ErrorCode::Unavailable, says)
+        })?;
+        let form = Form::wanted(headers);
+        let reader = Reader { events: handle.events(), form, _place: place };
+        let events = stream::unfold(reader, |mut reader| async move {
+            let text = reader.next().await?;
+            Some((Ok::<_, std::convert::Infallible>(Bytes::from(text)), reader))
+        });
+        let headers = [
+            (header::CONTENT_TYPE, form.content_type()),
+            (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        ];
+        Ok((headers, Body::from_stream(events)).into_response())
+    }
+}
