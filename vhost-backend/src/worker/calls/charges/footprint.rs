@@ -1,0 +1,99 @@
+//! What a load takes of the device's memory, bounded before it is made.
+//!
+//! An image is a cubin, a PTX text, or a fatbin with several of both. Of a fatbin the driver takes
+//! one that suits the device; which one is its business, so the largest of those counts.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use cuda_abi::fatbin::{ELF_MAGIC, FATBIN_MAGIC, Fatbin, Image, Kind};
+
+use super::cubin;
+use super::ptx;
+
+/// What one image of a fatbin may grow to when it is decompressed.
+const MAX_IMAGE: usize = 512 << 20;
+
+/// What a load takes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Footprint {
+    /// Bytes of variables and constants, taken at the load.
+    pub data: u64,
+    /// Bytes of code that is loaded with any kernel.
+    pub code: u64,
+    /// Each kernel's name, hashed, and its code's bytes; in order.
+    pub kernels: Vec<(u64, u64)>,
+}
+
+impl Footprint {
+    /// All of the code.
+    pub(super) fn all_code(&self) -> u64 {
+        self.kernels.iter().fold(self.code, |sum, (_, bytes)| sum.saturating_add(*bytes))
+    }
+
+    /// The code of one kernel.
+    pub(super) fn code_of(&self, name: &[u8]) -> u64 {
+        let at = self.kernels.binary_search_by_key(&name_hash(name), |(name, _)| *name);
+        at.map_or(0, |at| self.kernels[at].1)
+    }
+
+    fn total(&self) -> u64 {
+        self.data.saturating_add(self.all_code())
+    }
+}
+
+/// Names are compared by hash: a guest that makes its own kernels' collide gets its own account a
+/// little wrong.
+pub(super) fn name_hash(name: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// A bound for an image on devices of these compute capabilities (90 for 9.0). What can't be read
+/// counts with its size: the driver most likely can't read it either.
+///
+/// # Errors
+/// A PTX text whose variables' sizes can't be told.
+pub(super) fn footprint(bytes: &[u8], capabilities: &[u32]) -> Result<Footprint, ptx::SizeUnknown> {
+    if !bytes.starts_with(&FATBIN_MAGIC.to_le_bytes()) {
+        return if bytes.starts_with(&ELF_MAGIC) { Ok(of_cubin(bytes)) } else { of_ptx(bytes) };
+    }
+    let unreadable = || Footprint { data: bytes.len() as u64, ..Footprint::default() };
+    let Ok(fatbin) = Fatbin::parse(bytes) else { return Ok(unreadable()) };
+    let mut largest = Footprint::default();
+    for entry in fatbin.entries() {
+        let Ok(entry) = entry else { return Ok(unreadable()) };
+        let suits = |capability: &u32| match entry.kind {
+            Kind::Cubin => {
+                entry.arch / 10 == capability / 10 && entry.arch % 10 <= capability % 10
+            }
+            Kind::Ptx => entry.arch <= *capability,
+            Kind::Other(_) => false,
+        };
+        if !capabilities.iter().any(suits) {
+            continue;
+        }
+        let found = match entry.image(MAX_IMAGE) {
+            Ok(Some(Image::Cubin(elf))) => of_cubin(&elf),
+            Ok(Some(Image::Ptx(text))) => of_ptx(text.as_bytes())?,
+            Ok(None) => continue,
+            Err(_) => unreadable(),
+        };
+        if found.total() > largest.total() {
+            largest = found;
+        }
+    }
+    Ok(largest)
+}
+
+fn of_cubin(elf: &[u8]) -> Footprint {
+    let unreadable = || Footprint { data: elf.len() as u64, ..Footprint::default() };
+    cubin::footprint(elf).unwrap_or_else(unreadable)
+}
+
+/// The JIT's code is not known yet: it counts with the length of the text, which is more for
+/// what compilers write.
+fn of_ptx(text: &[u8]) -> Result<Footprint, ptx::SizeUnknown> {
+    let data = ptx::variables(text)?;
+    Ok(Footprint { data, code: text.len() as u64, kernels: vec![] })
+}

@@ -1,0 +1,253 @@
+//! How much device memory the variables of a PTX text take, found without parsing the rest.
+//!
+//! The text is a guest's. One pass over its bytes, nothing is kept of it.
+
+/// A declaration whose size is no plain number. No compiler writes one, and a load whose memory
+/// can't be told beforehand is not made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a variable of a PTX text has a size that is not a plain number")]
+pub(super) struct SizeUnknown;
+
+/// Bytes of all `.global` and `.const` variables that the text defines, each with its alignment.
+pub(super) fn variables(text: &[u8]) -> Result<u64, SizeUnknown> {
+    let mut tokens = Tokens { text, at: 0 };
+    let (mut total, mut external, mut last) = (0u64, false, &b""[..]);
+    while let Some(token) = tokens.next() {
+        match token {
+            b";" | b"{" | b"}" => external = false,
+            b".extern" => external = true,
+            // `.param .u64 .ptr .global name` tells where a pointer points to.
+            b".global" | b".const" if last != b".ptr" => {
+                let bytes = declaration(&mut tokens)?;
+                if !external {
+                    total = total.saturating_add(bytes);
+                }
+                external = false;
+            }
+            _ => {}
+        }
+        last = token;
+    }
+    Ok(total)
+}
+
+/// The rest of a declaration, its semicolon included: its bytes.
+fn declaration(tokens: &mut Tokens<'_>) -> Result<u64, SizeUnknown> {
+    let (mut element, mut lanes, mut align, mut total) = (16u64, 1u64, 1u64, 0u64);
+    let mut token = tokens.next();
+    while let Some(word) = token {
+        match word {
+            b".align" => align = tokens.next().and_then(number).ok_or(SizeUnknown)?.max(1),
+            b".v2" => lanes = 2,
+            b".v4" => lanes = 4,
+            b".v8" => lanes = 8,
+            // `.attribute(.unified(…))` and the like.
+            b"(" => tokens.skip_to(b")"),
+            _ if word.starts_with(b".") => element = size_of_type(word).unwrap_or(element),
+            _ => break,
+        }
+        token = tokens.next();
+    }
+    // One name after another, each with dimensions and a value if it has them.
+    while token.is_some_and(|token| token != b";") {
+        let (mut count, mut open) = (1u64, false);
+        token = tokens.next();
+        while token == Some(b"[") {
+            match tokens.next() {
+                // The value says how many.
+                Some(b"]") => open = true,
+                dimension => {
+                    let dimension = dimension.and_then(number).ok_or(SizeUnknown)?;
+                    count = count.saturating_mul(dimension);
+                    if tokens.next() != Some(b"]") {
+                        return Err(SizeUnknown);
+                    }
+                }
+            }
+            token = tokens.next();
+        }
+        if token == Some(b"=") {
+            let (elements, after) = value(tokens);
+            token = after;
+            if open {
+                count = count.saturating_mul(elements);
+            }
+        } else if open {
+            count = 0;
+        }
+        let bytes = count.saturating_mul(element).saturating_mul(lanes);
+        total = total.saturating_add(bytes).saturating_add(align - 1);
+        token = match token {
+            Some(b",") => tokens.next(),
+            Some(b";") | None => token,
+            Some(_) => return Err(SizeUnknown),
+        };
+    }
+    Ok(total)
+}
+
+/// A value up to the comma or semicolon after it: how many elements it may have, and that token.
+fn value<'a>(tokens: &mut Tokens<'a>) -> (u64, Option<&'a [u8]>) {
+    let (mut depth, mut elements) = (0u64, 1u64);
+    loop {
+        match tokens.next() {
+            Some(b"{" | b"(") => depth += 1,
+            Some(b"}" | b")") => depth = depth.saturating_sub(1),
+            Some(b",") if depth > 0 => elements += 1,
+            token @ (Some(b"," | b";") | None) => return (elements, token),
+            Some(_) => {}
+        }
+    }
+}
+
+fn size_of_type(word: &[u8]) -> Option<u64> {
+    Some(match word {
+        b".b8" | b".u8" | b".s8" => 1,
+        b".b16" | b".u16" | b".s16" | b".f16" | b".bf16" => 2,
+        b".b32" | b".u32" | b".s32" | b".f32" | b".f16x2" | b".bf16x2" => 4,
+        b".b64" | b".u64" | b".s64" | b".f64" => 8,
+        b".b128" => 16,
+        // A descriptor, as large as any.
+        b".texref" | b".samplerref" | b".surfref" => 64,
+        _ => return None,
+    })
+}
+
+fn number(token: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(token).ok()?;
+    let text = text.strip_suffix('U').unwrap_or(text);
+    let (digits, radix) = match text.as_bytes() {
+        [b'0', b'x' | b'X', ..] => (&text[2..], 16),
+        [b'0', b'b' | b'B', ..] => (&text[2..], 2),
+        [b'0', _, ..] => (&text[1..], 8),
+        _ => (text, 10),
+    };
+    u64::from_str_radix(digits, radix).ok()
+}
+
+/// Words (directives with their dot, opcodes with their modifiers) and single punctuation;
+/// comments and spaces are left out.
+struct Tokens<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Tokens<'a> {
+    fn next(&mut self) -> Option<&'a [u8]> {
+        loop {
+            let rest = &self.text[self.at..];
+            let len = match rest {
+                // What ends a text for the driver.
+                [] | [0, ..] => return None,
+                [b'/', b'/', ..] => {
+                    self.at += until(rest, b"\n");
+                    continue;
+                }
+                [b'/', b'*', ..] => {
+                    self.at += 2 + until(&rest[2..], b"*/");
+                    continue;
+                }
+                [b'"', after @ ..] => {
+                    self.at += 1 + until(after, b"\"");
+                    continue;
+                }
+                [space, ..] if space.is_ascii_whitespace() => {
+                    self.at += 1;
+                    continue;
+                }
+                [first, ..] if is_word(*first) => {
+                    rest.iter().position(|byte| !is_word(*byte)).unwrap_or(rest.len())
+                }
+                _ => 1,
+            };
+            self.at += len;
+            return Some(&rest[..len]);
+        }
+    }
+
+    fn skip_to(&mut self, closing: &[u8]) {
+        let mut depth = 1;
+        while let Some(token) = self.next() {
+            depth += i32::from(token == b"(") - i32::from(token == closing);
+            if depth == 0 {
+                break;
+            }
+        }
+    }
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.' | b'%')
+}
+
+/// Bytes up to and with the mark, or all.
+fn until(text: &[u8], mark: &[u8]) -> usize {
+    text.windows(mark.len()).position(|at| at == mark).map_or(text.len(), |at| at + mark.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[track_caller]
+    fn takes(text: &str, bytes: u64) {
+        assert_eq!(variables(text.as_bytes()), Ok(bytes), "{text}");
+    }
+
+    #[test]
+    fn variables_are_counted_with_their_alignment() {
+        takes(".version 8.0\n.target sm_75\n.address_size 64\n", 0);
+        takes(".visible .global .align 4 .b8 big[104857600];", 104857600 + 3);
+        takes(".global .u32 a;\n.const .f64 b[3];", 4 + 24);
+        takes(".global .v4 .f32 a[2][0x10];", 512);
+        takes(".global .u16 a, b[2], c = 7;", 8);
+        takes(".global .b8 text[] = {104, 105, 0};", 3);
+        takes(".extern .global .b8 elsewhere[1000];", 0);
+        takes(".extern .shared .b8 dynamic[]; .weak .global .b64 a[010];", 64);
+    }
+
+    #[test]
+    fn what_only_looks_like_a_variable_is_not_counted() {
+        takes("// .global .b8 a[100];\n/* .global .b8 b[100]; */ .file 1 \".global .b8 c[9];\"", 0);
+        takes(".entry k(.param .u64 .ptr .global .align 4 p) { ld.global.u32 %r1, [%d1]; }", 0);
+        takes(".shared .b8 s[100]; .entry k() { .local .b8 l[100]; st.global.u32 [a], 1; }", 0);
+        takes(".global .b8 a[100]\0.global .b8 b[100];", 100);
+    }
+
+    #[test]
+    fn attributes_and_odd_values_are_passed_over() {
+        takes(".global .attribute(.unified(19,95)) .align 8 .u64 f = {generic(g)}, g;", 8 + 7 + 8 + 7);
+        takes(".global .u64 f[2] = {a+8, b};", 16);
+    }
+
+    #[test]
+    fn sizes_that_are_no_numbers_are_refused() {
+        for text in [
+            ".global .b8 a[N];",
+            ".global .b8 a[1024*1024];",
+            ".global .b8 a[2 * 3];",
+            ".global .b8 a[(7)];",
+            ".global .align x .b8 a;",
+        ] {
+            assert_eq!(variables(text.as_bytes()), Err(SizeUnknown), "{text}");
+        }
+    }
+
+    #[test]
+    fn sums_do_not_wrap_around() {
+        takes(&".global .b64 a[0xffffffffffffffff];".repeat(3), u64::MAX);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_to_its_end(text in "(\\.global|\\.const|\\.b8|\\[|\\]|[a-z]|=|\\{|\\}|,|;|\"|/\\*|//| |\n|7){0,60}") {
+            let _ = variables(text.as_bytes());
+        }
+
+        #[test]
+        fn any_bytes_are_read_to_their_end(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let _ = variables(&bytes);
+        }
+    }
+}
