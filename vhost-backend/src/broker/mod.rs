@@ -9,6 +9,7 @@
 //! | `spawn` | child processes |
 //! | `cgroup` | the VMs' cgroups, where the host has them |
 //! | `pool` | workers: warm, assigned, ending |
+//! | `witness` | what NVML says of the GPUs, against the ledger |
 //! | `service` | the event loop's one subscriber |
 
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ mod pool;
 mod service;
 mod socket;
 mod spawn;
+pub mod witness;
 
 pub use spawn::is_root;
 

@@ -33,6 +33,7 @@ use handles::{Real, Tables};
 use memory::Memory;
 
 mod blob;
+mod charges;
 mod context;
 mod copy;
 mod cx;

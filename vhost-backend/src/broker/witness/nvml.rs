@@ -1,0 +1,150 @@
+//! NVIDIA's own library.
+
+use std::sync::Arc;
+
+use nvml_wrapper::bitmasks::event::EventTypes;
+use nvml_wrapper::enums::device::UsedGpuMemory;
+use nvml_wrapper::enums::event::XidError;
+use nvml_wrapper::error::NvmlError;
+use nvml_wrapper::event::EventSet;
+use nvml_wrapper::{Device, Nvml};
+
+use super::{Fault, FaultKind, Faults, Gpu, Held, Reading, Witness, WitnessError};
+
+/// How long a wait for faults lasts, in milliseconds.
+const WAIT_MS: u32 = 1000;
+
+/// Loads `libnvidia-ml.so.1`, which the dynamic loader finds (LD_LIBRARY_PATH counts).
+pub fn open() -> Result<Arc<dyn Witness>, WitnessError> {
+    let nvml = Nvml::init().map_err(|error| WitnessError::Absent(error.to_string()))?;
+    // It lives as long as the process: what it hands out refers to it.
+    Ok(Arc::new(Library { nvml: Box::leak(Box::new(nvml)) }))
+}
+
+struct Library {
+    nvml: &'static Nvml,
+}
+
+fn refused(what: &'static str) -> impl Fn(NvmlError) -> WitnessError {
+    move |error| WitnessError::Refused { what, reason: error.to_string() }
+}
+
+impl Library {
+    fn whole(&self, index: u32) -> Result<(Gpu, Device<'static>), NvmlError> {
+        let device = self.nvml.device_by_index(index)?;
+        let gpu = Gpu {
+            uuid: device.uuid()?,
+            index,
+            name: device.name()?,
+            memory: device.memory_info()?.total,
+            pci_bus_id: device.pci_info()?.bus_id,
+            parent: None,
+        };
+        Ok((gpu, device))
+    }
+
+    /// The slices of a GPU; none where it has none, or knows nothing of slices.
+    fn slices(&self, gpu: &Gpu, device: &Device<'static>) -> Vec<Gpu> {
+        let count = device.mig_device_count().unwrap_or(0);
+        let slice = |index| -> Result<Gpu, NvmlError> {
+            let slice = device.mig_device_by_index(index)?;
+            Ok(Gpu {
+                uuid: slice.uuid()?,
+                name: slice.name()?,
+                memory: slice.memory_info()?.total,
+                parent: Some(gpu.uuid.clone()),
+                ..gpu.clone()
+            })
+        };
+        // Numbers of slices that are not made answer with an error.
+        (0..count).filter_map(|index| slice(index).ok()).collect()
+    }
+}
+
+impl Witness for Library {
+    fn gpus(&self) -> Result<Vec<Gpu>, WitnessError> {
+        let count = self.nvml.device_count().map_err(refused("how many GPUs there are"))?;
+        let mut gpus = Vec::new();
+        for index in 0..count {
+            let (gpu, device) = self.whole(index).map_err(refused("what a GPU is"))?;
+            let slices = self.slices(&gpu, &device);
+            gpus.push(gpu);
+            gpus.extend(slices);
+        }
+        Ok(gpus)
+    }
+
+    fn read(&self, uuid: &str) -> Result<Reading, WitnessError> {
+        let lost = |error| match error {
+            NvmlError::GpuLost => WitnessError::Lost(uuid.to_owned()),
+            error => refused("what is in use")(error),
+        };
+        let device = self.nvml.device_by_uuid(uuid).map_err(lost)?;
+        let used = device.memory_info().map_err(lost)?.used;
+        let mut processes = Vec::new();
+        let plain = device.running_compute_processes().map_err(lost)?;
+        let mps = device.mps_running_compute_processes().unwrap_or_default();
+        for process in plain.into_iter().chain(mps) {
+            // A driver that can't tell a process's share lists it without one.
+            if let UsedGpuMemory::Used(bytes) = process.used_gpu_memory {
+                let held = Held { pid: process.pid, bytes };
+                if !processes.contains(&held) {
+                    processes.push(held);
+                }
+            }
+        }
+        Ok(Reading { used, processes })
+    }
+
+    fn faults(&self) -> Result<Box<dyn Faults>, WitnessError> {
+        let wanted = EventTypes::CRITICAL_XID_ERROR | EventTypes::DOUBLE_BIT_ECC_ERROR;
+        let mut set = self.nvml.create_event_set().map_err(refused("for its events"))?;
+        let count = self.nvml.device_count().map_err(refused("how many GPUs there are"))?;
+        for index in 0..count {
+            let device = self.nvml.device_by_index(index).map_err(refused("what a GPU is"))?;
+            let known = device.supported_event_types().unwrap_or(EventTypes::empty()) & wanted;
+            if known.is_empty() {
+                continue;
+            }
+            set = device.register_events(known, set).map_err(|error| WitnessError::Refused {
+                what: "for a GPU's events",
+                reason: error.to_string(),
+            })?;
+        }
+        Ok(Box::new(Events { set: Set(set), lost: false }))
+    }
+}
+
+struct Set(EventSet<'static>);
+
+// SAFETY: an event set is a handle of the library's, which may be used on any thread; only one
+// thread at a time has this one.
+unsafe impl Send for Set {}
+
+struct Events {
+    set: Set,
+    /// A lost GPU makes every wait fail at once: it is told once.
+    lost: bool,
+}
+
+impl Faults for Events {
+    fn next(&mut self) -> Result<Option<Fault>, WitnessError> {
+        match self.set.0.wait(WAIT_MS) {
+            Ok(event) => {
+                let kind = match event.event_data {
+                    Some(XidError::Value(number)) => FaultKind::Xid(number),
+                    Some(XidError::Unknown) => FaultKind::Xid(999),
+                    None => FaultKind::Ecc,
+                };
+                Ok(Some(Fault { uuid: event.device.uuid().ok(), kind }))
+            }
+            Err(NvmlError::Timeout) => Ok(None),
+            Err(NvmlError::GpuLost) => {
+                std::thread::sleep(std::time::Duration::from_millis(WAIT_MS.into()));
+                let first = !std::mem::replace(&mut self.lost, true);
+                Ok(first.then_some(Fault { uuid: None, kind: FaultKind::Lost }))
+            }
+            Err(error) => Err(refused("for events")(error)),
+        }
+    }
+}
