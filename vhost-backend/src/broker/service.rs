@@ -332,6 +332,7 @@ impl Service {
             gid: state.vm.gid.filter(|_| self.change_users),
             env: session.env.clone(),
             spin_us: state.vm.spin_us,
+            context_bytes: vec![],
         };
         let gpus: Vec<GpuId> = (0..MAX_GPUS).map(GpuId).collect();
         self.ledger.open(id, account(session.vm), &gpus);

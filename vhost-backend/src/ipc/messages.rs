@@ -55,12 +55,12 @@ pub enum Charge {
     Module,
     /// The heap of kernels' own malloc.
     Heap,
-    /// Kernels' stacks.
-    Stack,
-    /// The buffer of kernels' printf.
-    Printf,
-    /// Local memory of kernels, past the stacks.
+    /// Kernels' stacks and local memory, beyond what each context has from its start.
     Local,
+    /// Streams.
+    Stream,
+    /// Instantiated graphs.
+    Graph,
     /// Anything else.
     Other,
 }
@@ -72,9 +72,9 @@ impl Charge {
         Self::Memory,
         Self::Module,
         Self::Heap,
-        Self::Stack,
-        Self::Printf,
         Self::Local,
+        Self::Stream,
+        Self::Graph,
         Self::Other,
     ];
 
@@ -85,9 +85,9 @@ impl Charge {
             Self::Memory => "memory",
             Self::Module => "module",
             Self::Heap => "heap",
-            Self::Stack => "stack",
-            Self::Printf => "printf",
             Self::Local => "local",
+            Self::Stream => "stream",
+            Self::Graph => "graph",
             Self::Other => "other",
         }
     }
@@ -128,6 +128,9 @@ pub struct Assignment {
     pub env: Vec<(String, String)>,
     /// How long the ring reader spins before it sleeps.
     pub spin_us: u32,
+    /// By the worker's ordinal: what a context takes, in bytes. That of the first device's primary
+    /// context is charged already. Devices past the end: not known, nothing is charged.
+    pub context_bytes: Vec<u64>,
 }
 
 /// From a device process to the broker.

@@ -148,6 +148,8 @@ pub struct Session {
     pub env: Vec<(String, String)>,
     /// The VM's account of device memory.
     pub ledger: Ledger,
+    /// By device: what a context takes, in bytes; past the end it is not known.
+    pub context_bytes: Arc<[u64]>,
     /// The guest memory that the session has attached.
     pub regions: Regions,
     /// Threads for calls that block.
@@ -156,4 +158,11 @@ pub struct Session {
     pub waker: Waker,
     /// The scheduler's word.
     pub gate: GateEnd,
+}
+
+impl Session {
+    /// What a context takes on a device, in bytes; 0 where it is not known.
+    pub fn context_bytes(&self, device: i32) -> u64 {
+        self.context_bytes.get(device as usize).copied().unwrap_or(0)
+    }
 }

@@ -131,8 +131,7 @@ mod tests {
     fn a_worker_within_the_slack_is_not_told_of() {
         let mut comparison = Comparison::default();
         for held in [0, 1000, 1256] {
-            let found =
-                comparison.compare(&reading(&[(7, held)]), &booked(&[(1, 7, 1000)]), SLACK);
+            let found = comparison.compare(&reading(&[(7, held)]), &booked(&[(1, 7, 1000)]), SLACK);
             assert_eq!(found, [], "{held}");
         }
     }
@@ -153,8 +152,7 @@ mod tests {
     fn what_was_freed_between_the_two_looks_is_no_excess() {
         let mut comparison = Comparison::default();
         for held in [5000, 1000, 5000, 1000] {
-            let found =
-                comparison.compare(&reading(&[(7, held)]), &booked(&[(1, 7, 1000)]), SLACK);
+            let found = comparison.compare(&reading(&[(7, held)]), &booked(&[(1, 7, 1000)]), SLACK);
             assert_eq!(found, [], "{held}");
         }
     }

@@ -2,26 +2,18 @@
 
 use std::sync::atomic::Ordering;
 
-use cudarc::driver::sys::CUdevice;
+use cudarc::driver::sys::{CUcontext, CUdevice};
 use protocol::calls as api;
 
 use super::cx::Cx;
 use super::dispatch::number;
 use super::handles::{Context, Real};
 use super::{Calls, ReplyTo, lock};
-use crate::ipc::messages::Charge;
 use crate::worker::driver::{CuError, CuResult};
 
 /// Flags of a context that mean something here: LMEM_RESIZE_TO_MAX and SYNC_MEMOPS. How a thread
 /// waits is the guest library's business; core dumps are not written on a guest's word.
 const CONTEXT_FLAGS: u32 = 0x10 | 0x80;
-
-/// `CU_LIMIT_STACK_SIZE` to `CU_LIMIT_PERSISTING_L2_CACHE_SIZE`.
-const LIMITS: u32 = 7;
-const LIMIT_PRINTF_FIFO_SIZE: u32 = 1;
-const LIMIT_MALLOC_HEAP_SIZE: u32 = 2;
-/// More than this can't be kept until the guest fetches it.
-const MAX_PRINTF_FIFO: usize = 64 << 20;
 
 impl Cx<'_> {
     fn check_device(&self, device: CUdevice) -> CuResult {
@@ -45,18 +37,23 @@ impl Cx<'_> {
         let slot = &mut primaries[call.dev as usize];
         let real = match *slot {
             Some(real) => real,
-            None => {
-                let mut context = std::ptr::null_mut();
-                // SAFETY: the pointer is that of a local.
-                unsafe { self.driver().cuDevicePrimaryCtxRetain(&mut context, call.dev)? };
-                *slot = Some(Real(context));
-                Real(context)
-            }
+            None => *slot.insert(self.retain_primary(call.dev)?),
         };
         let context =
             Context { real, device: call.dev, primary: true, legacy_used: false, ending: false };
         lock(&self.shared.tables).contexts.insert(call.ctx, context);
+        self.begin_charges(call.ctx, call.dev);
         Ok(())
+    }
+
+    /// Retains a primary context that the worker does not have, within the VM's quota.
+    pub(super) fn retain_primary(&self, device: CUdevice) -> CuResult<Real<CUcontext>> {
+        self.reserve_context(device)?;
+        let mut context = std::ptr::null_mut();
+        // SAFETY: the pointer is that of a local.
+        unsafe { self.driver().cuDevicePrimaryCtxRetain(&mut context, device) }
+            .inspect_err(|_| self.give_back_context(device))?;
+        Ok(Real(context))
     }
 
     pub(super) fn vcuda_primary_ctx_set_flags(
@@ -72,9 +69,11 @@ impl Cx<'_> {
     pub(super) fn vcuda_ctx_create(&self, call: api::VcudaCtxCreate) -> CuResult {
         self.check_device(call.dev)?;
         lock(&self.shared.tables).contexts.vacant(call.ctx)?;
+        self.reserve_context(call.dev)?;
         let mut context = std::ptr::null_mut();
         // SAFETY: the pointer is that of a local.
-        unsafe { self.driver().cuCtxCreate(&mut context, call.flags & CONTEXT_FLAGS, call.dev)? };
+        unsafe { self.driver().cuCtxCreate(&mut context, call.flags & CONTEXT_FLAGS, call.dev) }
+            .inspect_err(|_| self.give_back_context(call.dev))?;
         let context = Context {
             real: Real(context),
             device: call.dev,
@@ -83,6 +82,7 @@ impl Cx<'_> {
             ending: false,
         };
         lock(&self.shared.tables).contexts.insert(call.ctx, context);
+        self.begin_charges(call.ctx, call.dev);
         // The new context is current on this thread, which is not what was noted.
         self.shared.generation.fetch_add(1, Ordering::AcqRel);
         Ok(())
@@ -105,40 +105,12 @@ impl Cx<'_> {
         };
         self.free_all_of(id);
         self.forget_globals_of_context(id);
+        // What the driver has not let go of stays charged until the worker is reaped.
+        if ended.is_ok() {
+            self.end_charges(id);
+            self.give_back_context(context.device);
+        }
         ended
-    }
-
-    pub(super) fn cu_ctx_set_limit(&self, call: api::CuCtxSetLimit) -> CuResult {
-        self.enter()?;
-        if call.limit >= LIMITS
-            || (call.limit == LIMIT_PRINTF_FIFO_SIZE && call.value > MAX_PRINTF_FIFO)
-        {
-            return Err(CuError::INVALID_VALUE);
-        }
-        if call.limit != LIMIT_MALLOC_HEAP_SIZE {
-            // SAFETY: no pointers.
-            return unsafe { self.driver().cuCtxSetLimit(call.limit, call.value) };
-        }
-        self.set_heap(call.value)
-    }
-
-    /// The heap of kernels' malloc is device memory, which the account must have room for.
-    fn set_heap(&self, bytes: usize) -> CuResult {
-        let device = self.enter()?.device;
-        let mut before = 0;
-        // SAFETY: the pointer is that of a local.
-        unsafe { self.driver().cuCtxGetLimit(&mut before, LIMIT_MALLOC_HEAP_SIZE)? };
-        let ledger = &self.shared.session.ledger;
-        let more = bytes.saturating_sub(before) as u64;
-        if more > 0 {
-            ledger.reserve(device, more, Charge::Heap).map_err(|_| CuError::OUT_OF_MEMORY)?;
-        }
-        // SAFETY: no pointers.
-        let set = unsafe { self.driver().cuCtxSetLimit(LIMIT_MALLOC_HEAP_SIZE, bytes) };
-        if set.is_err() && more > 0 {
-            ledger.release(device, more, Charge::Heap);
-        }
-        set
     }
 }
 

@@ -93,12 +93,7 @@ impl<'a> Cx<'a> {
         let mut primaries = lock(&self.shared.primaries);
         let context = match primaries[0] {
             Some(context) => context,
-            None => {
-                let mut context = std::ptr::null_mut();
-                // SAFETY: the pointer is that of a local.
-                unsafe { self.driver().cuDevicePrimaryCtxRetain(&mut context, 0)? };
-                *primaries[0].insert(Real(context))
-            }
+            None => *primaries[0].insert(self.retain_primary(0)?),
         };
         // SAFETY: the context is retained while `primaries` is locked; then none is current again.
         unsafe {
@@ -189,6 +184,7 @@ impl<'a> Cx<'a> {
                     tables.flight.forget(stream.0, key.ctx);
                     // SAFETY: as above; it is destroyed once, and not listed any more.
                     let _ = unsafe { driver.cuStreamDestroy(stream.0) };
+                    self.forget_stream(key.ctx);
                 }
                 busy
             });
@@ -196,9 +192,11 @@ impl<'a> Cx<'a> {
                 return Err(CuError::OUT_OF_MEMORY);
             }
         }
+        self.reserve_stream()?;
         let mut stream = std::ptr::null_mut();
         // SAFETY: the pointer is that of a local.
-        unsafe { self.driver().cuStreamCreateWithPriority(&mut stream, 0, 0)? };
+        unsafe { self.driver().cuStreamCreateWithPriority(&mut stream, 0, 0) }
+            .inspect_err(|_| self.forget_stream(self.ctx))?;
         tables.thread_streams.insert(key, Real(stream));
         Ok(stream)
     }

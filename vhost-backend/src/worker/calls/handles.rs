@@ -12,6 +12,7 @@ use cudarc::driver::sys::{
     CUcontext, CUdevice, CUevent, CUfunction, CUkernel, CUlibrary, CUmodule, CUstream,
 };
 
+use super::charges::Code;
 use super::gate::flight::Flight;
 use crate::worker::driver::{CuError, CuResult};
 
@@ -157,6 +158,10 @@ pub(super) struct Function {
     pub is_kernel: bool,
     pub layout: Layout,
     pub owner: Owner,
+    /// Its code, for its first launch.
+    pub code: Code,
+    /// What a launch compares with what its context has; see [`super::charges::Charges`].
+    pub need: u64,
 }
 
 /// A per-thread default stream is a stream of its own here: one thread calls for all of the

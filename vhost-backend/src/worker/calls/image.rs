@@ -15,6 +15,7 @@ const TAIL: usize = 64;
 /// A private copy of an image, aligned, with zeros after it.
 pub(super) struct Image {
     words: Vec<u64>,
+    len: usize,
     may_print: bool,
 }
 
@@ -29,12 +30,18 @@ impl Image {
         unsafe {
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), words.as_mut_ptr().cast(), bytes.len());
         }
-        Ok(Self { words, may_print: may_print(bytes) })
+        Ok(Self { words, len: bytes.len(), may_print: may_print(bytes) })
     }
 
     /// Whether its kernels may print.
     pub(super) fn may_print(&self) -> bool {
         self.may_print
+    }
+
+    /// Without the zeros after it.
+    pub(super) fn bytes(&self) -> &[u8] {
+        // SAFETY: the vector has at least so many bytes, and any bits are bytes.
+        unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), self.len) }
     }
 
     pub(super) fn as_ptr(&self) -> *const c_void {

@@ -73,8 +73,14 @@ fn with_parameters(
     let mut few = [std::ptr::null_mut::<c_void>(); FEW];
     let mut many = Vec::new();
     let (function, known) = {
-        let tables = lock(&cx.shared.tables);
-        let function = tables.functions.get(id)?;
+        let mut tables = lock(&cx.shared.tables);
+        let mut function = tables.functions.get(id)?;
+        if !cx.shared.charges.has_room_for(function.need) {
+            drop(tables);
+            cx.admit_kernel(id)?;
+            tables = lock(&cx.shared.tables);
+            function = tables.functions.get(id)?;
+        }
         let Some(layout) = function.layout.as_deref() else {
             return {
                 let real = function.real.0;

@@ -8,6 +8,7 @@
 //! | `handles` | what a guest's ids stand for |
 //! | `pending` | waiting for the GPU |
 //! | `gate` | what may go to the driver now, and what is held |
+//! | `charges` | what is charged beside allocations |
 //! | `memory`, `copy`, `host` | device memory, copies, registered host memory |
 //! | `context`, `stream` | contexts; streams and events |
 //! | `image`, `blob`, `module`, `launch` | code and its kernels |
@@ -115,6 +116,7 @@ impl Engine for Warm {
             host_funcs: Arc::default(),
             registered: Mutex::default(),
             prints: AtomicBool::new(false),
+            charges: Default::default(),
             flight_due: Default::default(),
             ending: AtomicUsize::new(0),
             giving_back: AtomicUsize::new(0),
@@ -149,6 +151,7 @@ struct Shared {
     registered: Mutex<host::Registered>,
     /// Kernels may print: whoever waits for them is told what they have printed.
     prints: AtomicBool,
+    charges: charges::Charges,
     flight_due: flight::FlightDue,
     /// Contexts whose end has begun and that the driver has not ended yet.
     ending: AtomicUsize,

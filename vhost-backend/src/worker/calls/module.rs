@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use cudarc::driver::sys::{CUfunction, CUkernel};
 use protocol::calls as api;
 
+use super::charges::UNKNOWN_NEED;
 use super::cx::Cx;
 use super::handles::{Function, Layout, Module, Owner, Real};
 use super::image::Jit;
@@ -81,6 +82,7 @@ impl Cx<'_> {
             let image = self.image(call.blob, call.image)?;
             let mut jit = Jit::new(call.options, call.log_max)?;
             lock(&self.shared.tables).modules.vacant(call.module)?;
+            let heap_is_new = self.reserve_module(call.module, image.bytes())?;
             let mut module = std::ptr::null_mut();
             let (count, options, values) = jit.parts();
             // SAFETY: the image is private, complete and followed by zeros; the options are
@@ -95,7 +97,7 @@ impl Cx<'_> {
                 )
             };
             (answer.error, answer.info) = jit.logs();
-            loaded?;
+            loaded.inspect_err(|_| self.give_back_failed(call.module, heap_is_new))?;
             self.shared.prints.fetch_or(image.may_print(), Ordering::Relaxed);
             let module = Module { real: Real(module), ctx: self.ctx, library: None };
             lock(&self.shared.tables).modules.insert(call.module, module);
@@ -120,7 +122,9 @@ impl Cx<'_> {
             |global| matches!(global, Foreign::Global { module: Some(id), .. } if *id == call.hmod),
         );
         // SAFETY: the module was live, and nobody can name it any more.
-        unsafe { self.driver().cuModuleUnload(module.real.0) }
+        unsafe { self.driver().cuModuleUnload(module.real.0)? };
+        self.give_back_module(module.ctx, call.hmod);
+        Ok(())
     }
 
     fn forget_globals(&self, gone: impl Fn(&Foreign) -> bool) {
@@ -156,7 +160,9 @@ impl Cx<'_> {
             Some(id) => Owner::Library { id, ctx: module.ctx },
             None => Owner::Module { id: call.hmod, ctx: module.ctx },
         };
-        let function = Function { real: Real(function), is_kernel: false, layout, owner };
+        let code = self.code_of(owner, call.name);
+        let (real, need) = (Real(function), UNKNOWN_NEED);
+        let function = Function { real, is_kernel: false, layout, owner, code, need };
         lock(&self.shared.tables).functions.insert(call.hfunc, function);
         Ok(api::VcudaModuleGetFunctionAnswer { layout: bytes })
     }
@@ -206,6 +212,7 @@ impl Cx<'_> {
             let image = self.image(call.blob, call.image)?;
             let mut jit = Jit::new(call.options, call.log_max)?;
             lock(&self.shared.tables).libraries.vacant(call.library)?;
+            self.note_library(call.library, image.bytes())?;
             let mut library = std::ptr::null_mut();
             let (count, options, values) = jit.parts();
             let null = std::ptr::null_mut();
@@ -223,7 +230,7 @@ impl Cx<'_> {
                 )
             };
             (answer.error, answer.info) = jit.logs();
-            loaded?;
+            loaded.inspect_err(|_| self.give_back_library(call.library))?;
             self.shared.prints.fetch_or(image.may_print(), Ordering::Relaxed);
             lock(&self.shared.tables).libraries.insert(call.library, Real(library));
             Ok(())
@@ -238,7 +245,9 @@ impl Cx<'_> {
             |g| matches!(g, Foreign::Global { library: Some(id), .. } if *id == call.library),
         );
         // SAFETY: the library was live, and nobody can name it any more.
-        unsafe { self.driver().cuLibraryUnload(library.0) }
+        unsafe { self.driver().cuLibraryUnload(library.0)? };
+        self.give_back_library(call.library);
+        Ok(())
     }
 
     pub(super) fn vcuda_library_get_kernel(
@@ -255,7 +264,9 @@ impl Cx<'_> {
         let layout = self.with_any_context(|| self.kernel_layout(kernel))?;
         let bytes = layout_bytes(&layout);
         let owner = Owner::Library { id: call.library, ctx: 0 };
-        let kernel = Function { real: Real(kernel.cast()), is_kernel: true, layout, owner };
+        let code = self.code_of(owner, call.name);
+        let (real, need) = (Real(kernel.cast()), UNKNOWN_NEED);
+        let kernel = Function { real, is_kernel: true, layout, owner, code, need };
         lock(&self.shared.tables).functions.insert(call.p_kernel, kernel);
         Ok(api::VcudaLibraryGetKernelAnswer { layout: bytes })
     }
@@ -264,6 +275,7 @@ impl Cx<'_> {
         self.enter()?;
         lock(&self.shared.tables).modules.vacant(call.p_mod)?;
         let library = self.library(call.library)?;
+        self.reserve_library(call.library)?;
         let mut module = std::ptr::null_mut();
         // SAFETY: a live library; the pointer is that of a local.
         unsafe { self.driver().cuLibraryGetModule(&mut module, library)? };
@@ -279,6 +291,7 @@ impl Cx<'_> {
         self.enter()?;
         let name = c_name(call.name)?;
         let library = self.library(call.library)?;
+        self.reserve_library(call.library)?;
         let (mut dptr, mut bytes) = (0, 0);
         // SAFETY: a live library; the pointers are those of locals.
         unsafe {
@@ -316,11 +329,12 @@ impl Cx<'_> {
     pub(super) fn cu_kernel_get_function(&self, call: api::CuKernelGetFunction) -> CuResult {
         self.enter()?;
         self.vacant_function(call.p_func)?;
-        let (kernel, layout, owner) = {
+        let (kernel, layout, owner, code) = {
             let tables = lock(&self.shared.tables);
             let kernel = tables.functions.get(call.kernel)?;
-            (tables.kernel(call.kernel)?, kernel.layout.clone(), kernel.owner)
+            (tables.kernel(call.kernel)?, kernel.layout.clone(), kernel.owner, kernel.code)
         };
+        self.reserve_code(owner, code)?;
         let owner = match owner {
             Owner::Library { id, .. } => Owner::Library { id, ctx: self.ctx },
             module @ Owner::Module { .. } => module,
@@ -328,7 +342,8 @@ impl Cx<'_> {
         let mut function = std::ptr::null_mut();
         // SAFETY: a live kernel; the pointer is that of a local.
         unsafe { self.driver().cuKernelGetFunction(&mut function, kernel)? };
-        let function = Function { real: Real(function), is_kernel: false, layout, owner };
+        let (real, need) = (Real(function), UNKNOWN_NEED);
+        let function = Function { real, is_kernel: false, layout, owner, code, need };
         lock(&self.shared.tables).functions.insert(call.p_func, function);
         Ok(())
     }

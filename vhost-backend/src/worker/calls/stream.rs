@@ -18,11 +18,11 @@ impl Cx<'_> {
     ) -> CuResult {
         self.enter()?;
         lock(&self.shared.tables).streams.vacant(call.ph_stream)?;
+        self.reserve_stream()?;
         let mut stream = std::ptr::null_mut();
         // SAFETY: the pointer is that of a local.
-        unsafe {
-            self.driver().cuStreamCreateWithPriority(&mut stream, call.flags, call.priority)?;
-        }
+        unsafe { self.driver().cuStreamCreateWithPriority(&mut stream, call.flags, call.priority) }
+            .inspect_err(|_| self.forget_stream(self.ctx))?;
         let blocking = call.flags & STREAM_NON_BLOCKING == 0;
         let stream = Stream { real: Real(stream), ctx: self.ctx, used: false, blocking };
         lock(&self.shared.tables).streams.insert(call.ph_stream, stream);
@@ -37,6 +37,7 @@ impl Cx<'_> {
             tables.flight.forget(stream.real.0, stream.ctx);
             stream
         };
+        self.forget_stream(stream.ctx);
         // SAFETY: the stream was live, and nobody else can name it any more.
         unsafe { self.driver().cuStreamDestroy(stream.real.0) }
     }

@@ -3,6 +3,7 @@
 //! An executor takes over its process (its standard output, the window, the driver), so each test
 //! runs in a process of its own: this test binary, started again for that one test.
 
+mod charges;
 mod streams;
 
 use std::os::fd::OwnedFd;
@@ -93,19 +94,31 @@ const SAY: &[u8] = br"
 }
 ";
 
-/// Runs `body` in a process of its own.
-fn alone(test: &str, body: fn(Bench)) {
+/// Runs `body`, a closure in the test of that name, in a process of its own.
+fn alone<F: FnOnce(Bench)>(test: &str, body: F) {
+    alone_with(test, 0, body);
+}
+
+/// As `alone`, where a context takes so many bytes.
+fn alone_with<F: FnOnce(Bench)>(test: &str, context: u64, body: F) {
     const MARK: &str = "VIRTIO_CUDA_TEST_ALONE";
     if std::env::var_os(MARK).is_some() {
-        return body(Bench::new());
+        return body(Bench::new(context));
     }
-    let name = format!("{}::{test}", module_path!().split_once("::").expect("a crate's name").1);
-    let status = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", &name, "--nocapture", "--test-threads=1"])
+    // The closure's type is named after the function that it stands in.
+    let (_, path) = std::any::type_name::<F>().split_once("::").expect("a crate's name");
+    let name = path.strip_suffix("::{{closure}}").expect("a closure");
+    assert!(name.ends_with(&format!("::{test}")), "{test} runs {name}");
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture", "--test-threads=1"])
         .env(MARK, "1")
-        .status()
+        .output()
         .unwrap();
-    assert!(status.success(), "{test} failed in its own process: {status}");
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    assert!(output.status.success(), "{test} failed in its own process: {said}");
+    // Later the worker has its standard output.
+    assert!(said.contains("running 1 test"), "{test} was not run: {said}");
 }
 
 fn library() -> PathBuf {
@@ -118,31 +131,46 @@ fn library() -> PathBuf {
     built
 }
 
-/// A broker that keeps one VM's account.
-fn ledger() -> (Ledger, Arc<Mutex<u64>>) {
+/// One VM's account, as the broker keeps it.
+struct Account {
+    used: u64,
+    max: u64,
+    /// By what it is for.
+    kinds: std::collections::HashMap<&'static str, u64>,
+}
+
+/// A broker that keeps it, with a context's bytes charged from the start.
+fn ledger(context: u64) -> (Ledger, Arc<Mutex<Account>>) {
     let (ours, theirs) = seqpacket::pair().unwrap();
-    let used = Arc::new(Mutex::new(0));
-    let account = used.clone();
+    let kinds = [("context", context)].into();
+    let account = Arc::new(Mutex::new(Account { used: context, max: QUOTA, kinds }));
+    let kept = account.clone();
     std::thread::spawn(move || {
         while let Ok(Some((question, _))) = seqpacket::receive::<ToBroker>(&theirs) {
-            let mut used = account.lock().unwrap();
+            let mut account = kept.lock().unwrap();
             let answer = match question {
-                ToBroker::Reserve { bytes, .. } if *used + bytes > QUOTA => ToWorker::Refused,
-                ToBroker::Reserve { bytes, .. } => {
-                    *used += bytes;
+                ToBroker::Reserve { bytes, .. }
+                    if bytes > account.max.saturating_sub(account.used) =>
+                {
+                    ToWorker::Refused
+                }
+                ToBroker::Reserve { bytes, kind, .. } => {
+                    account.used += bytes;
+                    *account.kinds.entry(kind.name()).or_default() += bytes;
                     ToWorker::Granted
                 }
-                ToBroker::Release { bytes, .. } => {
-                    *used -= bytes;
+                ToBroker::Release { bytes, kind, .. } => {
+                    account.used -= bytes;
+                    *account.kinds.get_mut(kind.name()).unwrap() -= bytes;
                     ToWorker::Granted
                 }
-                _ => ToWorker::Usage { used: *used, max: QUOTA },
+                _ => ToWorker::Usage { used: account.used, max: account.max },
             };
-            drop(used);
+            drop(account);
             seqpacket::send(&theirs, &answer, &[]).unwrap();
         }
     });
-    (Ledger::new(Arc::new(Mutex::new(ours))), used)
+    (Ledger::new(Arc::new(Mutex::new(ours))), account)
 }
 
 fn memory(len: usize) -> OwnedFd {
@@ -162,20 +190,21 @@ struct Bench {
     ring: Arc<RingRegion>,
     arena: *mut u8,
     posted: Arc<PostedError>,
-    used: Arc<Mutex<u64>>,
+    account: Arc<Mutex<Account>>,
     ctx: u64,
 }
 
 impl Bench {
-    fn new() -> Self {
+    fn new(context: u64) -> Self {
         crate::worker::region::reserve_pinned_window().unwrap();
         let engine = super::open(&library()).unwrap();
-        let (ledger, used) = ledger();
+        let (ledger, account) = ledger(context);
         let session = Session {
             label: "test".into(),
             pid: 1,
             env: vec![],
             ledger,
+            context_bytes: Arc::new([context]),
             regions: Regions::default(),
             mirrors: Mirrors::default(),
             waker: Waker::new(eventfd().unwrap()),
@@ -191,7 +220,7 @@ impl Bench {
         executor.region_attached(&region, ARENA);
         let arena = region.base().wrapping_add(ARENA);
         let mut bench =
-            Self { executor, session, ring, arena, posted: Arc::default(), used, ctx: 0 };
+            Self { executor, session, ring, arena, posted: Arc::default(), account, ctx: 0 };
         assert_eq!(bench.call(&VcudaPrimaryCtxRetain { dev: 0, ctx: 77 }).0, 0);
         bench.ctx = 77;
         bench
@@ -287,7 +316,16 @@ impl Bench {
     }
 
     fn used(&self) -> u64 {
-        *self.used.lock().unwrap()
+        self.account.lock().unwrap().used
+    }
+
+    /// What is charged of a kind.
+    fn charged(&self, kind: &str) -> u64 {
+        self.account.lock().unwrap().kinds.get(kind).copied().unwrap_or(0)
+    }
+
+    fn set_quota(&self, max: u64) {
+        self.account.lock().unwrap().max = max;
     }
 
     fn vector_add(&mut self) -> u64 {

@@ -13,6 +13,9 @@ const MAX_KERNELS: usize = 1 << 16;
 /// Sections that take memory of a block or of a thread, or of a launch, and not of the module.
 const OF_LAUNCHES: [&[u8]; 3] = [b".nv.shared", b".nv.local", b".nv.constant0."];
 
+/// The name of what the driver links in where kernels allocate.
+const MALLOC: &[u8] = b"\0malloc\0";
+
 /// `None`: the file is damaged in a way that hides what it has.
 pub(super) fn footprint(bytes: &[u8]) -> Option<Footprint> {
     let header = FileHeader64::<LittleEndian>::parse(bytes).ok()?;
@@ -47,5 +50,6 @@ pub(super) fn footprint(bytes: &[u8]) -> Option<Footprint> {
         }
     }
     found.kernels.sort_unstable();
+    found.uses_heap = bytes.windows(MALLOC.len()).any(|at| at == MALLOC);
     Some(found)
 }

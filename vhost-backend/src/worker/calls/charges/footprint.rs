@@ -22,6 +22,8 @@ pub(super) struct Footprint {
     pub code: u64,
     /// Each kernel's name, hashed, and its code's bytes; in order.
     pub kernels: Vec<(u64, u64)>,
+    /// Kernels may call malloc.
+    pub uses_heap: bool,
 }
 
 impl Footprint {
@@ -64,9 +66,7 @@ pub(super) fn footprint(bytes: &[u8], capabilities: &[u32]) -> Result<Footprint,
     for entry in fatbin.entries() {
         let Ok(entry) = entry else { return Ok(unreadable()) };
         let suits = |capability: &u32| match entry.kind {
-            Kind::Cubin => {
-                entry.arch / 10 == capability / 10 && entry.arch % 10 <= capability % 10
-            }
+            Kind::Cubin => entry.arch / 10 == capability / 10 && entry.arch % 10 <= capability % 10,
             Kind::Ptx => entry.arch <= *capability,
             Kind::Other(_) => false,
         };
@@ -79,9 +79,11 @@ pub(super) fn footprint(bytes: &[u8], capabilities: &[u32]) -> Result<Footprint,
             Ok(None) => continue,
             Err(_) => unreadable(),
         };
+        let uses_heap = largest.uses_heap || found.uses_heap;
         if found.total() > largest.total() {
             largest = found;
         }
+        largest.uses_heap = uses_heap;
     }
     Ok(largest)
 }
@@ -94,6 +96,6 @@ fn of_cubin(elf: &[u8]) -> Footprint {
 /// The JIT's code is not known yet: it counts with the length of the text, which is more for
 /// what compilers write.
 fn of_ptx(text: &[u8]) -> Result<Footprint, ptx::SizeUnknown> {
-    let data = ptx::variables(text)?;
-    Ok(Footprint { data, code: text.len() as u64, kernels: vec![] })
+    let ptx::Variables { bytes: data, uses_heap } = ptx::variables(text)?;
+    Ok(Footprint { data, code: text.len() as u64, kernels: vec![], uses_heap })
 }

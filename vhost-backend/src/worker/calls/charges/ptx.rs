@@ -8,10 +8,20 @@
 #[error("a variable of a PTX text has a size that is not a plain number")]
 pub(super) struct SizeUnknown;
 
-/// Bytes of all `.global` and `.const` variables that the text defines, each with its alignment.
-pub(super) fn variables(text: &[u8]) -> Result<u64, SizeUnknown> {
+/// What a text has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Variables {
+    /// Bytes of all `.global` and `.const` variables that it defines, each with its alignment.
+    pub bytes: u64,
+    /// It names `malloc`.
+    pub uses_heap: bool,
+}
+
+/// Reads a text.
+pub(super) fn variables(text: &[u8]) -> Result<Variables, SizeUnknown> {
     let mut tokens = Tokens { text, at: 0 };
-    let (mut total, mut external, mut last) = (0u64, false, &b""[..]);
+    let mut found = Variables::default();
+    let (mut external, mut last) = (false, &b""[..]);
     while let Some(token) = tokens.next() {
         match token {
             b";" | b"{" | b"}" => external = false,
@@ -20,15 +30,16 @@ pub(super) fn variables(text: &[u8]) -> Result<u64, SizeUnknown> {
             b".global" | b".const" if last != b".ptr" => {
                 let bytes = declaration(&mut tokens)?;
                 if !external {
-                    total = total.saturating_add(bytes);
+                    found.bytes = found.bytes.saturating_add(bytes);
                 }
                 external = false;
             }
+            b"malloc" => found.uses_heap = true,
             _ => {}
         }
         last = token;
     }
-    Ok(total)
+    Ok(found)
 }
 
 /// The rest of a declaration, its semicolon included: its bytes.
@@ -192,7 +203,7 @@ mod tests {
 
     #[track_caller]
     fn takes(text: &str, bytes: u64) {
-        assert_eq!(variables(text.as_bytes()), Ok(bytes), "{text}");
+        assert_eq!(variables(text.as_bytes()).map(|found| found.bytes), Ok(bytes), "{text}");
     }
 
     #[test]
@@ -217,7 +228,10 @@ mod tests {
 
     #[test]
     fn attributes_and_odd_values_are_passed_over() {
-        takes(".global .attribute(.unified(19,95)) .align 8 .u64 f = {generic(g)}, g;", 8 + 7 + 8 + 7);
+        takes(
+            ".global .attribute(.unified(19,95)) .align 8 .u64 f = {generic(g)}, g;",
+            8 + 7 + 8 + 7,
+        );
         takes(".global .u64 f[2] = {a+8, b};", 16);
     }
 
@@ -232,6 +246,13 @@ mod tests {
         ] {
             assert_eq!(variables(text.as_bytes()), Err(SizeUnknown), "{text}");
         }
+    }
+
+    #[test]
+    fn a_text_that_names_malloc_uses_the_heap() {
+        let uses = |text: &str| variables(text.as_bytes()).unwrap().uses_heap;
+        assert!(uses(".extern .func (.param .b64 r) malloc (.param .b64 n);"));
+        assert!(!uses("// malloc\n.global .b8 mallocs[3];"));
     }
 
     #[test]

@@ -1,0 +1,73 @@
+//! Charges of a context's limits.
+
+use protocol::calls as api;
+
+use super::account::Terms;
+use crate::ipc::messages::Charge;
+use crate::worker::calls::cx::Cx;
+use crate::worker::driver::{CuError, CuResult};
+
+/// `CU_LIMIT_STACK_SIZE` to `CU_LIMIT_PERSISTING_L2_CACHE_SIZE`.
+const LIMITS: u32 = 7;
+const STACK_SIZE: u32 = 0;
+const PRINTF_FIFO_SIZE: u32 = 1;
+const MALLOC_HEAP_SIZE: u32 = 2;
+/// More than this can't be kept until the guest fetches it. The buffer itself is memory of the
+/// host's.
+const MAX_PRINTF_FIFO: usize = 64 << 20;
+
+impl Cx<'_> {
+    pub(in super::super) fn cu_ctx_set_limit(&self, call: api::CuCtxSetLimit) -> CuResult {
+        self.enter()?;
+        let value = call.value as u64;
+        match call.limit {
+            // Setting it also takes back what launches have made local memory grow to.
+            STACK_SIZE => self.set_limit(call, Charge::Local, |terms| {
+                (terms.stack, terms.local) = (value, 0);
+            }),
+            MALLOC_HEAP_SIZE => self.set_limit(call, Charge::Heap, |terms| terms.heap = value),
+            PRINTF_FIFO_SIZE if call.value > MAX_PRINTF_FIFO => Err(CuError::INVALID_VALUE),
+            // SAFETY: no pointers.
+            1..LIMITS => unsafe { self.driver().cuCtxSetLimit(call.limit, call.value) },
+            _ => Err(CuError::INVALID_VALUE),
+        }
+    }
+
+    /// Sets a limit that takes memory: what it takes more is reserved before, what it takes less
+    /// is given back after. Limits are set on the ring reader's thread, as launches are made: no
+    /// other changes these terms meanwhile.
+    fn set_limit(
+        &self,
+        call: api::CuCtxSetLimit,
+        kind: Charge,
+        change: impl Fn(&mut Terms),
+    ) -> CuResult {
+        let before = self.terms()?;
+        let mut after = before;
+        change(&mut after);
+        let devices = self.shared.charges.devices(self.driver(), self.shared.devices);
+        let threads = devices.iter().map(|device| device.threads).max().unwrap_or(0);
+        let grows = after.due(kind, threads) > before.due(kind, threads);
+        if grows {
+            self.change(self.ctx, kind, &change)?;
+        }
+        // SAFETY: no pointers.
+        let set = unsafe { self.driver().cuCtxSetLimit(call.limit, call.value) };
+        match (set, grows) {
+            (Ok(()), false) => self.change(self.ctx, kind, &change),
+            (Err(error), true) => {
+                self.change(self.ctx, kind, |terms| {
+                    (terms.stack, terms.local, terms.heap) =
+                        (before.stack, before.local, before.heap);
+                })?;
+                Err(error)
+            }
+            (set, _) => set,
+        }
+    }
+
+    fn terms(&self) -> CuResult<Terms> {
+        let contexts = super::lock(&self.shared.charges.contexts);
+        contexts.get(&self.ctx).map(|context| context.terms).ok_or(CuError::INVALID_CONTEXT)
+    }
+}
