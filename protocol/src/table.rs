@@ -36,10 +36,12 @@ pub enum Charges {
     Context,
     /// Code and variables.
     Module,
-    /// The stack, the heap or the printf buffer of kernels.
+    /// Stacks, local memory or the heap of kernels.
     Limit,
     /// Local memory of kernels.
     Local,
+    /// A stream, of which the driver keeps what it took.
+    Stream,
     /// Memory and code of graphs.
     Graph,
 }

@@ -345,7 +345,7 @@ pub const ENTRIES: &[Entry] = &[
         pending: false,
         gated: false,
         order: Order::None,
-        charges: Charges::None,
+        charges: Charges::Stream,
     },
     Entry {
         number: 51,
