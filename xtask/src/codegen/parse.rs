@@ -61,7 +61,8 @@ const FLAGS: &[&str] =
 pub const ORDERS: &[&str] =
     &["none", "stream", "pool", "query", "wait", "function", "allocation", "context", "session"];
 /// Device memory that a call may take: `protocol::table::Charges`.
-pub const CHARGES: &[&str] = &["none", "memory", "context", "module", "limit", "local", "stream", "graph"];
+pub const CHARGES: &[&str] =
+    &["none", "memory", "context", "module", "limit", "local", "stream", "graph"];
 
 impl Entry {
     pub fn has(&self, flag: &str) -> bool {
