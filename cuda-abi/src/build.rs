@@ -1,4 +1,5 @@
-//! For the build scripts of crates that are a libcuda.so.1: exports for all that they leave out.
+//! For the build scripts of crates that are a library of NVIDIA's: exports for all that they leave
+//! out. What follows is of a libcuda.so.1; [`generate_for`] is for one with other symbols.
 //!
 //! A build script says
 //!
@@ -35,8 +36,12 @@ use std::{env, fs, io};
 
 /// Scans the `src` of the crate being built and writes `$OUT_DIR/exports.rs`.
 pub fn generate() -> io::Result<()> {
+    generate_for(Exports::default())
+}
+
+/// As [`generate`], for the symbols of another library.
+pub fn generate_for(mut exports: Exports) -> io::Result<()> {
     let source = cargo_path("CARGO_MANIFEST_DIR")?.join("src");
-    let mut exports = Exports::default();
     exports.scan(&source)?;
     exports.write(&cargo_path("OUT_DIR")?.join("exports.rs"))?;
     println!("cargo::rerun-if-changed={}", source.display());
@@ -56,13 +61,29 @@ fn cargo_path(variable: &str) -> io::Result<PathBuf> {
     })
 }
 
-/// The symbols that a crate defines itself.
-#[derive(Debug, Default)]
+/// The symbols of a library, and those of them that a crate defines itself.
+#[derive(Debug)]
 pub struct Exports {
+    /// All of them.
+    names: BTreeSet<&'static str>,
+    /// What all of them begin with.
+    prefix: &'static str,
     defined: BTreeSet<&'static str>,
 }
 
+impl Default for Exports {
+    fn default() -> Self {
+        let names: Vec<_> = symbols::ALL.iter().map(|symbol| symbol.name).collect();
+        Self::of(&names, "cu")
+    }
+}
+
 impl Exports {
+    /// For a library that exports these symbols, all of which begin with `prefix`.
+    pub fn of(names: &[&'static str], prefix: &'static str) -> Self {
+        Self { names: names.iter().copied().collect(), prefix, defined: BTreeSet::new() }
+    }
+
     /// Adds the symbols that are defined in the `.rs` files below `dir`.
     pub fn scan(&mut self, dir: &Path) -> io::Result<&mut Self> {
         let mut folders = vec![dir.to_path_buf()];
@@ -81,9 +102,9 @@ impl Exports {
 
     /// Adds one symbol by its exported name. Panics if there is no such symbol.
     pub fn defined(&mut self, name: &str) -> &mut Self {
-        match symbols::by_name(name) {
-            Some(symbol) => self.defined.insert(symbol.name),
-            None => panic!("{name} is no symbol of the driver API: see cuda_abi::symbols::ALL"),
+        match self.names.get(name) {
+            Some(name) => self.defined.insert(name),
+            None => panic!("{name} is no symbol of the library: see cuda_abi::symbols::ALL"),
         };
         self
     }
@@ -94,16 +115,17 @@ impl Exports {
     }
 
     fn scan_text(&mut self, text: &str) {
+        let begin = format!("fn {}", self.prefix);
         for line in text.lines() {
             let code = line.split("//").next().unwrap_or_default();
-            for (at, _) in code.match_indices("fn cu") {
+            for (at, _) in code.match_indices(&begin) {
                 if code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_') {
                     continue;
                 }
                 let name = &code[at + "fn ".len()..];
                 let end = name.find(|c: char| !c.is_alphanumeric() && c != '_');
                 let name = &name[..end.unwrap_or(name.len())];
-                self.defined.extend(symbols::by_name(name).map(|symbol| symbol.name));
+                self.defined.extend(self.names.get(name));
             }
         }
     }
@@ -114,8 +136,7 @@ impl Exports {
     }
 
     fn source(&self) -> String {
-        let mut names: Vec<_> = symbols::ALL.iter().map(|symbol| symbol.name).collect();
-        names.sort_unstable();
+        let names = &self.names;
         let mut out = String::from("// Made by cuda_abi::build.\n\nmod own {\n");
         // Declared without arguments: only the addresses are used.
         out.push_str("    #![allow(clashing_extern_declarations)]\n");
@@ -143,13 +164,13 @@ impl Exports {
             "    #[allow(dead_code)]\n    Stub(extern \"C\" fn() -> ::core::ffi::c_int),\n",
         );
         out.push_str("}\n\nstatic ADDRESSES: &[(&str, Address)] = &[\n");
-        for name in &names {
+        for name in names {
             let (kind, module) =
                 if self.defined.contains(name) { ("Own", "own") } else { ("Stub", "stubs") };
             let _ = writeln!(out, "    (\"{name}\", Address::{kind}({module}::{name})),");
         }
         out.push_str("];\n\n/// The address of an exported symbol, implemented or not.\n");
-        out.push_str("pub fn address(name: &str) -> Option<*const ::core::ffi::c_void> {\n");
+        out.push_str("#[allow(dead_code)]\npub fn address(name: &str) -> Option<*const ::core::ffi::c_void> {\n");
         out.push_str("    let index = ADDRESSES.binary_search_by_key(&name, |&(n, _)| n).ok()?;\n");
         out.push_str("    Some(match ADDRESSES[index].1 {\n");
         out.push_str("        Address::Own(function) => function as *const ::core::ffi::c_void,\n");

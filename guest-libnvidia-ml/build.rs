@@ -1,0 +1,10 @@
+//! Writes the exports that this crate does not define, and gives the library its name.
+
+#[path = "src/generated/symbols.rs"]
+mod symbols;
+
+fn main() -> std::io::Result<()> {
+    cuda_abi::build::generate_for(cuda_abi::build::Exports::of(symbols::ALL, "nvml"))?;
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libnvidia-ml.so.1");
+    Ok(())
+}

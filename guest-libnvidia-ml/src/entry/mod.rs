@@ -1,0 +1,36 @@
+//! The functions that programs call, by what they tell of.
+
+mod device;
+mod identity;
+mod memory;
+mod private;
+mod processes;
+mod system;
+
+use crate::error::{NvmlError, NvmlResult, NvmlReturn};
+use guest_transport::log;
+
+/// Defines exported functions, whose bodies give an [`NvmlResult`].
+macro_rules! entries {
+    ($($(#[$doc:meta])* fn $name:ident ($($arg:ident: $t:ty),* $(,)?) $body:block)*) => { $(
+        $(#[$doc])*
+        #[unsafe(no_mangle)]
+        #[allow(non_snake_case)]
+        pub extern "C" fn $name($($arg: $t),*) -> $crate::error::NvmlReturn {
+            $crate::entry::run(stringify!($name), || $body)
+        }
+    )* };
+}
+pub(crate) use entries;
+
+/// Runs an entry point's body. A panic in it ends the process (`extern "C"` sees to that); nothing
+/// here is meant to panic.
+pub(crate) fn run(name: &'static str, body: impl FnOnce() -> NvmlResult) -> NvmlReturn {
+    let result = body();
+    if result == Err(NvmlError::NOT_SUPPORTED) {
+        log::unsupported(name);
+    }
+    let code = result.err().map_or(0, |error| error.0);
+    log::say!(Trace, "{name} = {code}");
+    code
+}

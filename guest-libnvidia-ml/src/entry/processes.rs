@@ -1,0 +1,129 @@
+//! The VM's processes on a GPU.
+
+use super::entries;
+use crate::error::{NvmlError, NvmlResult};
+use crate::state::{self, Handle};
+use crate::types::{Out, ProcessInfo, ProcessInfoV1};
+use protocol::uapi::Process;
+
+/// No MIG instance.
+const NO_INSTANCE: u32 = u32::MAX;
+
+/// The processes with a session on a GPU; those with several once.
+fn of(device: Handle) -> NvmlResult<Vec<Process>> {
+    state::gpu(device)?;
+    let index = device.index()? as u32;
+    let mut merged: Vec<Process> = Vec::new();
+    for process in state::now()?.processes.into_iter().filter(|process| process.gpu == index) {
+        match merged.iter_mut().find(|known| known.pid == process.pid) {
+            Some(known) => {
+                known.memory_used = known.memory_used.saturating_add(process.memory_used)
+            }
+            None => merged.push(process),
+        }
+    }
+    Ok(merged)
+}
+
+/// Stores a list, or says how long it is if it does not fit.
+fn tell<T: Copy>(
+    found: Vec<Process>,
+    count: Out<u32>,
+    infos: Out<T>,
+    info: impl Fn(&Process) -> T,
+) -> NvmlResult {
+    let room = count.get()? as usize;
+    count.set(found.len() as u32)?;
+    if found.len() > room {
+        return Err(NvmlError::INSUFFICIENT_SIZE);
+    }
+    for (index, process) in found.iter().enumerate() {
+        infos.set_at(index, info(process))?;
+    }
+    Ok(())
+}
+
+fn old(process: &Process) -> ProcessInfoV1 {
+    ProcessInfoV1 { pid: process.pid, used: process.memory_used }
+}
+
+fn new(process: &Process) -> ProcessInfo {
+    ProcessInfo {
+        pid: process.pid,
+        used: process.memory_used,
+        gpu_instance: NO_INSTANCE,
+        compute_instance: NO_INSTANCE,
+    }
+}
+
+/// Every session computes: no process draws, and none shares another's context.
+fn none(device: Handle, count: Out<u32>) -> NvmlResult {
+    state::gpu(device)?;
+    count.set(0)
+}
+
+entries! {
+    fn nvmlDeviceGetComputeRunningProcesses(
+        device: Handle,
+        count: Out<u32>,
+        infos: Out<ProcessInfoV1>,
+    ) {
+        tell(of(device)?, count, infos, old)
+    }
+    fn nvmlDeviceGetComputeRunningProcesses_v2(
+        device: Handle,
+        count: Out<u32>,
+        infos: Out<ProcessInfo>,
+    ) {
+        tell(of(device)?, count, infos, new)
+    }
+    fn nvmlDeviceGetComputeRunningProcesses_v3(
+        device: Handle,
+        count: Out<u32>,
+        infos: Out<ProcessInfo>,
+    ) {
+        tell(of(device)?, count, infos, new)
+    }
+    fn nvmlDeviceGetGraphicsRunningProcesses(
+        device: Handle,
+        count: Out<u32>,
+        _infos: Out<ProcessInfoV1>,
+    ) {
+        none(device, count)
+    }
+    fn nvmlDeviceGetGraphicsRunningProcesses_v2(
+        device: Handle,
+        count: Out<u32>,
+        _infos: Out<ProcessInfo>,
+    ) {
+        none(device, count)
+    }
+    fn nvmlDeviceGetGraphicsRunningProcesses_v3(
+        device: Handle,
+        count: Out<u32>,
+        _infos: Out<ProcessInfo>,
+    ) {
+        none(device, count)
+    }
+    fn nvmlDeviceGetMPSComputeRunningProcesses(
+        device: Handle,
+        count: Out<u32>,
+        _infos: Out<ProcessInfoV1>,
+    ) {
+        none(device, count)
+    }
+    fn nvmlDeviceGetMPSComputeRunningProcesses_v2(
+        device: Handle,
+        count: Out<u32>,
+        _infos: Out<ProcessInfo>,
+    ) {
+        none(device, count)
+    }
+    fn nvmlDeviceGetMPSComputeRunningProcesses_v3(
+        device: Handle,
+        count: Out<u32>,
+        _infos: Out<ProcessInfo>,
+    ) {
+        none(device, count)
+    }
+}

@@ -1,0 +1,82 @@
+//! NVML's results.
+
+use guest_transport::TransportError;
+use std::ffi::CStr;
+use std::io::ErrorKind;
+
+/// `nvmlReturn_t`.
+pub type NvmlReturn = u32;
+/// What an entry point's body gives.
+pub type NvmlResult<T = ()> = Result<T, NvmlError>;
+
+/// An `nvmlReturn_t` that is not NVML_SUCCESS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NvmlError(pub NvmlReturn);
+
+impl NvmlError {
+    pub const UNINITIALIZED: Self = Self(1);
+    pub const INVALID_ARGUMENT: Self = Self(2);
+    pub const NOT_SUPPORTED: Self = Self(3);
+    pub const NO_PERMISSION: Self = Self(4);
+    pub const NOT_FOUND: Self = Self(6);
+    pub const INSUFFICIENT_SIZE: Self = Self(7);
+    pub const DRIVER_NOT_LOADED: Self = Self(9);
+    pub const GPU_IS_LOST: Self = Self(15);
+    pub const ARGUMENT_VERSION_MISMATCH: Self = Self(25);
+    pub const UNKNOWN: Self = Self(999);
+}
+
+impl From<TransportError> for NvmlError {
+    fn from(error: TransportError) -> Self {
+        match error {
+            TransportError::Unsupported { .. } => Self::NOT_SUPPORTED,
+            TransportError::Open { source, .. } | TransportError::Connect { source, .. } => {
+                match source.kind() {
+                    ErrorKind::PermissionDenied => Self::NO_PERMISSION,
+                    _ => Self::DRIVER_NOT_LOADED,
+                }
+            }
+            TransportError::WrongDevice { .. } => Self::DRIVER_NOT_LOADED,
+            TransportError::Ended { .. } => Self::GPU_IS_LOST,
+            _ => Self::UNKNOWN,
+        }
+    }
+}
+
+/// What `nvmlErrorString` says.
+pub fn text(result: NvmlReturn) -> &'static CStr {
+    match result {
+        0 => c"Success",
+        1 => c"Uninitialized",
+        2 => c"Invalid Argument",
+        3 => c"Not Supported",
+        4 => c"Insufficient Permissions",
+        5 => c"Already Initialized",
+        6 => c"Not Found",
+        7 => c"Insufficient Size",
+        8 => c"Insufficient External Power",
+        9 => c"Driver Not Loaded",
+        10 => c"Timeout",
+        11 => c"Interrupt Request Issue",
+        12 => c"NVML Shared Library Not Found",
+        13 => c"Function Not Found",
+        14 => c"Corrupted infoROM",
+        15 => c"GPU is lost",
+        16 => c"GPU requires reset",
+        17 => c"GPU access blocked by the operating system",
+        18 => c"Driver/library version mismatch",
+        19 => c"In use by another client",
+        20 => c"Insufficient Memory",
+        21 => c"No data",
+        22 => c"ECC mode is not supported on this virtual GPU",
+        23 => c"Insufficient Resources",
+        24 => c"Frequency not supported",
+        25 => c"Argument version mismatch",
+        26 => c"Deprecated",
+        27 => c"System is not ready",
+        28 => c"No GPUs were found",
+        29 => c"Invalid state",
+        30 => c"Reset type is not supported",
+        _ => c"Unknown Error",
+    }
+}

@@ -1,0 +1,135 @@
+//! The device's answer, read.
+
+use protocol::plain::Plain;
+use protocol::uapi::{Facts, Gpu, Process};
+
+/// What the device says about the VM's GPUs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// As `cuDriverGetVersion` has it.
+    pub cuda_version: u32,
+    pub driver: String,
+    pub gpus: Vec<Gpu>,
+    pub processes: Vec<Process>,
+}
+
+impl Snapshot {
+    /// Reads an answer; `None` if it makes no sense.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let head = Facts::from_bytes(bytes)?;
+        let rest = &bytes[size_of::<Facts>()..];
+        let (gpus, rest) = list::<Gpu>(rest, head.gpus, head.gpu_bytes)?;
+        let (processes, _) = list::<Process>(rest, head.processes, head.process_bytes)?;
+        Some(Self { cuda_version: head.cuda_version, driver: text(&head.driver), gpus, processes })
+    }
+}
+
+/// A list whose entries may be longer than this version knows.
+fn list<T: Plain>(bytes: &[u8], count: u32, each: u32) -> Option<(Vec<T>, &[u8])> {
+    let each = each as usize;
+    let len = each.checked_mul(count as usize)?;
+    if (each < size_of::<T>() && count > 0) || len > bytes.len() {
+        return None;
+    }
+    let (entries, rest) = bytes.split_at(len);
+    let entries = entries.chunks_exact(each.max(1)).filter_map(T::from_bytes).collect();
+    Some((entries, rest))
+}
+
+/// A text that ends with a zero byte.
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned()
+}
+
+/// A UUID as NVIDIA's tools write it.
+pub fn uuid(bytes: &[u8; 16]) -> String {
+    let mut text = String::from("GPU-");
+    for (place, byte) in bytes.iter().enumerate() {
+        if matches!(place, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        text.push_str(&format!("{byte:02x}"));
+    }
+    text
+}
+
+/// A place on the PCI bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bus {
+    pub domain: u32,
+    pub bus: u32,
+    pub device: u32,
+    pub function: u32,
+}
+
+impl Bus {
+    /// Reads "0000:3b:00.0", "00000000:3B:00.0" or, in domain 0, "3b:00.0".
+    pub fn read(text: &str) -> Option<Self> {
+        let (place, function) = text.split_once('.').unwrap_or((text, "0"));
+        let mut parts = place.rsplit(':');
+        let hex = |part: &str| u32::from_str_radix(part, 16).ok();
+        let device = hex(parts.next()?)?;
+        let bus = hex(parts.next()?)?;
+        let domain = parts.next().map_or(Some(0), hex)?;
+        if parts.next().is_some() {
+            return None;
+        }
+        Some(Self { domain, bus, device, function: hex(function)? })
+    }
+
+    /// As NVML writes it.
+    pub fn text(self) -> String {
+        let Self { domain, bus, device, function } = self;
+        format!("{domain:08X}:{bus:02X}:{device:02X}.{function:X}")
+    }
+
+    /// As NVML wrote it before domains had eight digits.
+    pub fn legacy(self) -> String {
+        let Self { domain, bus, device, function } = self;
+        format!("{:04X}:{bus:02X}:{device:02X}.{function:X}", domain & 0xffff)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(gpu_bytes: u32, gpus: u32) -> Vec<u8> {
+        let head = Facts { gpus, gpu_bytes, ..Facts::zeroed() };
+        head.as_bytes().to_vec()
+    }
+
+    #[test]
+    fn entries_of_a_newer_device_are_longer_and_are_read_all_the_same() {
+        let mut bytes = answer(size_of::<Gpu>() as u32 + 8, 2);
+        for total in [1, 2] {
+            let gpu = Gpu { memory_total: total, ..Gpu::zeroed() };
+            bytes.extend_from_slice(gpu.as_bytes());
+            bytes.extend_from_slice(&[0xff; 8]);
+        }
+        let read = Snapshot::read(&bytes).unwrap();
+        let totals: Vec<u64> = read.gpus.iter().map(|gpu| gpu.memory_total).collect();
+        assert_eq!(totals, [1, 2]);
+    }
+
+    #[test]
+    fn answers_that_make_no_sense_are_refused() {
+        assert_eq!(Snapshot::read(&[0; 63]), None);
+        assert_eq!(Snapshot::read(&answer(8, 1)), None);
+        assert_eq!(Snapshot::read(&answer(size_of::<Gpu>() as u32, 1)), None);
+        assert_eq!(Snapshot::read(&answer(u32::MAX, u32::MAX)), None);
+        assert_eq!(Snapshot::read(&[0; 64]), Some(Snapshot::default()));
+    }
+
+    #[test]
+    fn places_on_the_bus_are_read_as_tools_write_them() {
+        let bus = Bus { domain: 0, bus: 0x3b, device: 0, function: 0 };
+        for text in ["0000:3b:00.0", "00000000:3B:00.0", "3b:00.0", "3b:00"] {
+            assert_eq!(Bus::read(text), Some(bus), "{text}");
+        }
+        for text in ["", "3b", "x:y.z", "0:0:0:0.0"] {
+            assert_eq!(Bus::read(text), None, "{text}");
+        }
+        assert_eq!((bus.text(), bus.legacy()), ("00000000:3B:00.0".into(), "0000:3B:00.0".into()));
+    }
+}

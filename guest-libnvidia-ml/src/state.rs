@@ -1,0 +1,111 @@
+//! What lives between init and shutdown: the way to the device, and what it said first.
+
+use crate::error::{NvmlError, NvmlResult};
+use crate::facts::Snapshot;
+use guest_transport::Transport;
+use guest_transport::log::say;
+use parking_lot::Mutex;
+use protocol::uapi::{Gpu, QUERY_MAX};
+
+/// The state, counted by how often init was called more than shutdown.
+struct State {
+    count: u32,
+    /// The process that opened the way: a child after fork has to open its own.
+    process: u32,
+    transport: Box<dyn Transport>,
+    /// What does not change.
+    first: Snapshot,
+}
+
+static STATE: Mutex<Option<State>> = Mutex::new(None);
+
+/// Handles are not null, and no two GPUs have the same.
+const HANDLE: usize = 0x6e76_6d6c_0000;
+
+/// A GPU's handle, `nvmlDevice_t`.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handle(usize);
+
+impl Handle {
+    pub fn of(index: usize) -> Self {
+        Self(HANDLE + index)
+    }
+
+    /// The GPU's place; whether there is such a one is still to be seen.
+    pub fn index(self) -> NvmlResult<usize> {
+        self.0.checked_sub(HANDLE).ok_or(NvmlError::INVALID_ARGUMENT)
+    }
+}
+
+fn open() -> NvmlResult<State> {
+    let failed = |error: guest_transport::TransportError| {
+        say!(Error, "NVML: {error}");
+        NvmlError::from(error)
+    };
+    let transport = guest_transport::open().map_err(failed)?;
+    let first = ask(&*transport)?;
+    Ok(State { count: 1, process: std::process::id(), transport, first })
+}
+
+fn ask(transport: &dyn Transport) -> NvmlResult<Snapshot> {
+    let mut room = vec![0; QUERY_MAX];
+    let len = transport.query(&mut room).map_err(|error| {
+        say!(Error, "NVML: {error}");
+        NvmlError::from(error)
+    })?;
+    Snapshot::read(&room[..len.min(room.len())]).ok_or(NvmlError::UNKNOWN)
+}
+
+pub fn init() -> NvmlResult {
+    let mut state = STATE.lock();
+    match &mut *state {
+        Some(state) => state.count += 1,
+        None => *state = Some(open()?),
+    }
+    Ok(())
+}
+
+pub fn shutdown() -> NvmlResult {
+    let mut guard = STATE.lock();
+    let state = guard.as_mut().ok_or(NvmlError::UNINITIALIZED)?;
+    state.count -= 1;
+    if state.count == 0 {
+        *guard = None;
+    }
+    Ok(())
+}
+
+/// Fails before init.
+pub fn check() -> NvmlResult {
+    STATE.lock().as_ref().map(drop).ok_or(NvmlError::UNINITIALIZED)
+}
+
+/// What the device said at init, for what does not change.
+pub fn first<T>(use_it: impl FnOnce(&Snapshot) -> NvmlResult<T>) -> NvmlResult<T> {
+    use_it(&STATE.lock().as_ref().ok_or(NvmlError::UNINITIALIZED)?.first)
+}
+
+/// A GPU as it was at init.
+pub fn gpu(handle: Handle) -> NvmlResult<Gpu> {
+    let index = handle.index()?;
+    first(|snapshot| snapshot.gpus.get(index).copied().ok_or(NvmlError::INVALID_ARGUMENT))
+}
+
+/// What the device says now.
+pub fn now() -> NvmlResult<Snapshot> {
+    let mut guard = STATE.lock();
+    let state = guard.as_mut().ok_or(NvmlError::UNINITIALIZED)?;
+    if state.process != std::process::id() {
+        let opened = open()?;
+        let count = state.count;
+        *state = State { count, ..opened };
+    }
+    ask(&*state.transport)
+}
+
+/// A GPU as it is now.
+pub fn gpu_now(handle: Handle) -> NvmlResult<Gpu> {
+    let index = handle.index()?;
+    now()?.gpus.get(index).copied().ok_or(NvmlError::GPU_IS_LOST)
+}
