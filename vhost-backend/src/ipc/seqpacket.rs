@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 /// The longest message: an environment and the names around it fit.
 pub const MAX_MESSAGE: usize = 16 * 1024;
 /// The most descriptors in one message.
-pub const MAX_FDS: usize = 4;
+pub const MAX_FDS: usize = 8;
 
 /// A connected pair, closed on exec.
 pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
