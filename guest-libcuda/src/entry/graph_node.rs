@@ -12,7 +12,7 @@ use crate::error::{CuError, CuResult};
 use crate::graph::{GRAPHS, Kernel, Op};
 use crate::handles::Handle;
 use crate::memory::Place;
-use crate::objects::{Event, Function};
+use crate::objects::{Event, Function, Origin};
 use cuda_abi::graph::Operation;
 use cuda_abi::graph::dag::Work;
 use protocol::graph::Memset;
@@ -153,14 +153,18 @@ fn kernel_params(node: usize, to: Out<KernelParams>) -> CuResult {
         kernel.function.parameters.iter().map(|parameter| base + parameter.offset).collect();
     let parameters = pointers.as_ptr() as usize;
     let Shape { grid, block, shared } = kernel.shape;
+    let (function, of_library) = match kernel.function.origin {
+        Origin::Module(_) => (kernel.handle, 0),
+        Origin::Library(_) => (0, kernel.handle),
+    };
     to.set(KernelParams {
-        function: kernel.handle,
+        function,
         grid,
         block,
         shared,
         parameters,
         extra: 0,
-        kernel: 0,
+        kernel: of_library,
         context: 0,
     })?;
     let shown = ManuallyDrop::new((kernel.params, pointers));

@@ -15,6 +15,7 @@ use super::launch::{Kernel, Shape};
 use super::{Answer, CUresult, cuda, get, put};
 use crate::state::context::current;
 use crate::state::graph::{CopyParams, EXECS, Host, Op};
+use crate::state::module::KERNELS;
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 /// `CU_LAUNCH_ATTRIBUTE_COOPERATIVE` and `_CLUSTER_DIMENSION`.
@@ -107,10 +108,12 @@ fn kernel_params(node: usize, to: *mut CUDA_KERNEL_NODE_PARAMS_v2) -> Answer {
         pointers.as_mut_ptr()
     });
     let Shape { grid, block, shared, .. } = kernel.shape;
+    let of_library = KERNELS.get(kernel.handle).is_some();
+    let (func, kern) = if of_library { (0, kernel.handle) } else { (kernel.handle, 0) };
     put(
         to,
         CUDA_KERNEL_NODE_PARAMS_v2 {
-            func: kernel.handle as _,
+            func: func as _,
             gridDimX: grid[0],
             gridDimY: grid[1],
             gridDimZ: grid[2],
@@ -120,7 +123,7 @@ fn kernel_params(node: usize, to: *mut CUDA_KERNEL_NODE_PARAMS_v2) -> Answer {
             sharedMemBytes: shared,
             kernelParams: pointers.cast(),
             extra: std::ptr::null_mut(),
-            kern: std::ptr::null_mut(),
+            kern: kern as _,
             ctx: std::ptr::null_mut(),
         },
     )
@@ -198,6 +201,7 @@ cuda! {
         set(node, copy(params)?)
     }
 
+    #[allow(non_snake_case)]
     fn cuGraphMemsetNodeGetParams(node: usize, to: *mut CUDA_MEMSET_NODE_PARAMS) {
         let Op::Fill(fill) = op(node)? else { return Err(INVALID) };
         let Fill { to: dst, pitch, value, size, width, height } = fill;
