@@ -8,12 +8,12 @@ use super::{CUresult, cuda, put, put_text, text};
 use crate::state::device::{Device, driver};
 
 /// The bus that a device says it is on.
-pub(crate) fn pci_bus(ordinal: i32) -> i32 {
-    ordinal + 1
+pub(crate) fn pci_bus(device: &Device) -> i32 {
+    device.place + 1
 }
 
-fn pci_name(ordinal: i32) -> String {
-    format!("0000:{:02X}:00.0", pci_bus(ordinal))
+fn pci_name(device: &Device) -> String {
+    format!("0000:{:02X}:00.0", pci_bus(device))
 }
 
 /// An attribute: what this device does, which is less than a GPU of its compute capability could.
@@ -79,7 +79,7 @@ fn attribute(device: &Device, which: u32) -> Option<i32> {
         return Some(device.processors as i32);
     }
     if which == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID as u32 {
-        return Some(pci_bus(device.ordinal));
+        return Some(pci_bus(device));
     }
     if let Some((_, value)) = VALUES.iter().find(|(a, _)| *a as u32 == which) {
         return Some(*value);
@@ -140,14 +140,14 @@ cuda! {
     }
 
     fn cuDeviceGetPCIBusId(name: *mut c_char, len: c_int, device: c_int) {
-        let ordinal = driver()?.device(device)?.ordinal;
-        put_text(name, usize::try_from(len).unwrap_or(0), &pci_name(ordinal))
+        let device = driver()?.device(device)?;
+        put_text(name, usize::try_from(len).unwrap_or(0), &pci_name(device))
     }
 
     fn cuDeviceGetByPCIBusId(device: *mut c_int, name: *const c_char) {
         let wanted = text(name)?.to_ascii_uppercase();
         let found = driver()?.devices.iter().find(|d| {
-            let full = pci_name(d.ordinal);
+            let full = pci_name(d);
             wanted == full || wanted == full[5..] || wanted == full[5..10]
         });
         put(device, found.ok_or(CUresult::CUDA_ERROR_INVALID_DEVICE)?.ordinal)

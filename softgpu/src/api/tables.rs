@@ -40,7 +40,7 @@ impl Driver for Tables {
             .map(|d| DeviceIdentity {
                 uuid: d.uuid,
                 pci_domain: 0,
-                pci_bus: super::device::pci_bus(d.ordinal),
+                pci_bus: super::device::pci_bus(d),
                 pci_device: 0,
             })
             .collect())

@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 use cuda_abi::sys::CUresult;
 
 use super::context::Context;
+use super::visible;
 use crate::exec::memory::Ranges;
 
 /// The CUDA version that the driver API is of.
@@ -18,7 +19,10 @@ pub(crate) static RANGES: LazyLock<Ranges> = LazyLock::new(Ranges::default);
 
 /// A device.
 pub(crate) struct Device {
+    /// As the process counts them.
     pub(crate) ordinal: i32,
+    /// As the host does, of which the process may see a part.
+    pub(crate) place: i32,
     /// Bytes of its memory.
     pub(crate) memory: u64,
     /// Bytes that are taken.
@@ -96,13 +100,17 @@ pub(crate) fn init() -> Result<(), CUresult> {
         let count = number("SOFTGPU_DEVICES").unwrap_or(1).min(MAX_DEVICES as u64);
         let memory = number("SOFTGPU_MEMORY").unwrap_or_else(|| host_memory() / 2);
         let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
-        let devices = (0..count as i32).map(|ordinal| Device {
-            ordinal,
+        let uuids: Vec<[u8; 16]> = (0..count as i32).map(uuid).collect();
+        let wanted = std::env::var("CUDA_VISIBLE_DEVICES").ok();
+        let visible = visible::visible(wanted.as_deref(), &uuids);
+        let devices = visible.into_iter().enumerate().map(|(ordinal, place)| Device {
+            ordinal: ordinal as i32,
+            place: place as i32,
             memory: memory & !0xffff,
             used: AtomicU64::new(0),
             processors,
-            uuid: uuid(ordinal),
-            primary: Context::new(ordinal, 0, true),
+            uuid: uuids[place],
+            primary: Context::new(ordinal as i32, 0, true),
             retained: Mutex::new(0),
         });
         Driver { devices: devices.collect() }

@@ -27,14 +27,18 @@ pub(super) struct VmCgroup {
 
 impl Cgroups {
     /// Where this host allows it: cgroup v2 with the three controllers, and a cgroup of the
-    /// broker's own that it may divide. Else one line in the log.
-    pub(super) fn set_up() -> Option<Self> {
+    /// broker's own that it may divide. Else one line in the log, if that is `needed` now.
+    pub(super) fn set_up(needed: bool) -> Option<Self> {
         match Self::try_set_up() {
             Ok(cgroups) => Some(cgroups),
-            Err(reason) => {
+            Err(reason) if needed => {
                 tracing::warn!(
                     "cpu.max, memory.host_max and pids.max can't be kept on this host: {reason}"
                 );
+                None
+            }
+            Err(reason) => {
+                tracing::debug!("no cgroups on this host: {reason}");
                 None
             }
         }

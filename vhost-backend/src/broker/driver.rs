@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use super::BrokerError;
 use super::spawn::Programs;
 use crate::config::{Config, DriverLibrary};
-use crate::gpu::Probed;
+use crate::gpu::{GpuFacts, Probed};
 
 /// Names softgpu's library where it does not lie next to the programs.
 const SOFTGPU_ENV: &str = "VIRTIO_CUDA_SOFTGPU";
@@ -70,9 +70,45 @@ fn softgpu(programs: &Programs) -> Result<PathBuf, BrokerError> {
     })
 }
 
+/// Looks at MIG slices that VMs ask for by name: a process sees one of them at a time, and only if
+/// it is named. What is not there is left out, with one line in the log.
+pub(super) fn probe_slices(
+    config: &Config,
+    programs: &Programs,
+    probed: &Probed,
+    uuids: Vec<String>,
+) -> Vec<(String, GpuFacts)> {
+    let allow = config.allow_pageable_memory_access;
+    let look = |uuid: String| match probe_as(programs, &probed.library, allow, Some(&uuid)) {
+        Ok(Probed { mut gpus, .. }) if gpus.len() == 1 => gpus.pop().map(|facts| (uuid, facts)),
+        Ok(_) => {
+            tracing::warn!("there is no MIG slice {uuid}");
+            None
+        }
+        Err(reason) => {
+            tracing::warn!("there is no MIG slice {uuid}: {reason}");
+            None
+        }
+    };
+    uuids.into_iter().filter_map(look).collect()
+}
+
 /// Loads a library and initialises it, in a child.
 fn probe(programs: &Programs, library: &Path, allow: bool) -> Result<Probed, String> {
-    let output = Command::new(&programs.worker)
+    probe_as(programs, library, allow, None)
+}
+
+fn probe_as(
+    programs: &Programs,
+    library: &Path,
+    allow: bool,
+    visible: Option<&str>,
+) -> Result<Probed, String> {
+    let mut command = Command::new(&programs.worker);
+    // What the operator's shell makes visible is no bound of the host's, as it is none of workers.
+    super::spawn::clean_env(&mut command);
+    let output = command
+        .envs(visible.map(|uuid| ("CUDA_VISIBLE_DEVICES", uuid)))
         .args(allow.then_some("--allow-pageable-memory-access"))
         .arg("--driver-library")
         .arg(library)

@@ -3,31 +3,49 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | `start` | from a configuration and a written state to a broker that can serve |
+//! | `service` | the event loop's one subscriber |
+//! | `devices`, `sessions`, `workers` | what it does about each of them |
+//! | `commands`, `reports` | what operators ask for, and what they see |
+//! | `vms`, `pool`, `gpus` | what there is: VMs, workers (warm, assigned, ending), GPUs |
+//! | `placement` | which GPUs a VM gets, and whether they have room |
+//! | `state` | VMs made and changed at run time, written down |
 //! | `driver` | which driver library the workers load |
 //! | `facts` | what a VM's guest may know of its GPUs |
-//! | `socket` | the VMs' listening sockets |
-//! | `spawn` | child processes |
-//! | `cgroup` | the VMs' cgroups, where the host has them |
-//! | `pool` | workers: warm, assigned, ending |
+//! | `socket`, `spawn`, `cgroup` | listening sockets, child processes, cgroups |
+//! | `rate`, `notify` | bounds on what others cause; what systemd is told |
 //! | `witness` | what NVML says of the GPUs, against the ledger |
-//! | `service` | the event loop's one subscriber |
 
 use std::path::PathBuf;
 
 use event_manager::{EventManager, SubscriberOps};
 
-use crate::config::{Config, ConfigError, check_vms, choose_uids};
+use crate::config::{Config, ConfigError};
+use crate::control::{self, ControlError, ServerConfig, handle};
 
 mod cgroup;
+mod commands;
+mod devices;
 mod driver;
 mod facts;
+mod gpus;
+mod notify;
+mod placement;
 mod pool;
+mod rate;
+mod reports;
 mod service;
+mod sessions;
 mod socket;
 mod spawn;
+mod start;
+mod state;
+mod vms;
 pub mod witness;
+mod workers;
 
 pub use spawn::is_root;
+pub use state::StateError;
 
 /// Why the broker ends.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +61,15 @@ pub enum BrokerError {
         /// Why.
         reason: String,
     },
+    /// The written state can't be had.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// A VM of the file can't be placed.
+    #[error("{0}")]
+    Placement(String),
+    /// The control API can't be served.
+    #[error(transparent)]
+    Control(#[from] ControlError),
     /// There is no driver library that works.
     #[error("{0}")]
     Driver(String),
@@ -79,19 +106,25 @@ impl BrokerError {
 /// Serves the VMs of a configuration until a signal ends it.
 pub fn run(config: Config) -> Result<(), BrokerError> {
     crate::ipc::process::raise_descriptor_limit();
-    // First the signals, so that none leaves a socket behind.
+    // First the signals, so that none leaves a socket behind; and threads started later have them
+    // blocked.
     let signals = service::catch_signals().map_err(BrokerError::os("cannot catch signals"))?;
     let programs = spawn::Programs::find()?;
-    let mut vms = check_vms(&config.vms)?;
-    choose_uids(&mut vms, [])?;
-    let sockets = vms.iter().map(socket::bind).collect::<Result<Vec<_>, _>>()?;
-    let driver = driver::choose(&config, &programs)?;
-    let service = service::Service::new(config, vms, programs, driver, sockets, signals)?;
+    let (handle, inbox) = handle::channel().map_err(BrokerError::os("cannot make a channel"))?;
+    let api = ServerConfig {
+        socket: config.control_socket.clone(),
+        group: config.control_group.clone(),
+        metrics_address: config.metrics_address,
+    };
+    let service = service::Service::new(config, programs, signals, inbox)?;
+    let api = control::start(&api, handle)?;
     let mut manager = EventManager::new().map_err(BrokerError::Loop)?;
     let id = manager.add_subscriber(service);
     loop {
         manager.run().map_err(BrokerError::Loop)?;
         if manager.subscriber_mut(id).map_err(BrokerError::Loop)?.has_ended() {
+            // Nobody asks a broker that ends.
+            drop(api);
             return Ok(());
         }
     }

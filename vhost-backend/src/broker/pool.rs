@@ -3,9 +3,13 @@
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 
-use super::service::VmId;
+use control_api::Activity;
+
+use super::reports::activity;
 use super::spawn::Running;
+use crate::gate::GateMap;
 use crate::ipc::messages::WorkerId;
+use crate::ledger::{GpuId, VmId};
 
 /// A session that wants, or has, a worker.
 #[derive(Debug)]
@@ -40,6 +44,8 @@ pub(super) enum Phase {
 pub(super) struct Worker {
     pub(super) running: Running,
     pub(super) phase: Phase,
+    /// The GPUs that it sees, by its ordinal.
+    pub(super) gpus: Vec<GpuId>,
     /// The device process knows of it.
     pub(super) announced: bool,
     /// Started for one session, with its environment.
@@ -47,8 +53,12 @@ pub(super) struct Worker {
     pub(super) session: Option<Session>,
     /// What the device process gets once the session is served: stream, doorbell, wake.
     pub(super) handover: Option<[OwnedFd; 3]>,
-    /// What the worker said was wrong.
+    /// Why it ended, where its exit status does not tell.
     pub(super) failure: Option<String>,
+    /// The page that it shares with the scheduler, once it has a session.
+    pub(super) gate: Option<GateMap>,
+    /// When it got its session: milliseconds since 1970.
+    pub(super) taken_ms: u64,
 }
 
 /// All workers, warm and not.
@@ -62,6 +72,7 @@ impl Workers {
     pub(super) fn add(
         &mut self,
         running: Running,
+        gpus: Vec<GpuId>,
         session: Option<Session>,
         cold: bool,
     ) -> WorkerId {
@@ -69,11 +80,14 @@ impl Workers {
         let worker = Worker {
             running,
             phase: Phase::Starting,
+            gpus,
             announced: false,
             cold,
             session,
             handover: None,
             failure: None,
+            gate: None,
+            taken_ms: 0,
         };
         self.all.insert(self.last, worker);
         self.last
@@ -123,20 +137,48 @@ impl Workers {
         sessions.filter(move |(_, session)| session.vm == vm)
     }
 
-    /// Workers that nobody has yet, ready or about to be.
-    pub(super) fn free(&self) -> usize {
-        self.all.values().filter(|worker| worker.is_free()).count()
+    /// All that a VM has.
+    pub(super) fn of(&self, vm: VmId) -> impl Iterator<Item = (WorkerId, &Worker)> {
+        let of_vm = move |w: &Worker| w.session.as_ref().is_some_and(|s| s.vm == vm);
+        self.all.iter().filter(move |(_, w)| of_vm(w)).map(|(id, worker)| (*id, worker))
+    }
+
+    /// How many there are of a sort.
+    pub(super) fn count(&self, is: impl Fn(&Worker) -> bool) -> usize {
+        self.all.values().filter(|worker| is(worker)).count()
+    }
+
+    /// How many were started since the broker was.
+    pub(super) fn started(&self) -> u64 {
+        self.last
+    }
+
+    /// Workers with these GPUs that nobody has yet, ready or about to be.
+    pub(super) fn free(&self, gpus: &[GpuId]) -> usize {
+        self.count(|worker| worker.is_free() && worker.gpus == gpus)
+    }
+
+    /// Those with none of these sets of GPUs.
+    pub(super) fn free_outside(&self, sets: &[Vec<GpuId>]) -> Vec<WorkerId> {
+        let outside = |worker: &Worker| worker.is_free() && !sets.contains(&worker.gpus);
+        self.all.iter().filter(|(_, worker)| outside(worker)).map(|(id, _)| *id).collect()
     }
 
     /// The best of them for a session that starts now.
-    pub(super) fn best_free(&self) -> Option<WorkerId> {
-        let free = self.all.iter().filter(|(_, worker)| worker.is_free());
+    pub(super) fn best_free(&self, gpus: &[GpuId]) -> Option<WorkerId> {
+        let fits = |worker: &Worker| worker.is_free() && worker.gpus == gpus;
+        let free = self.all.iter().filter(|(_, worker)| fits(worker));
         // A warm one before one that starts, and the oldest of them.
         free.min_by_key(|(id, worker)| (worker.phase != Phase::Warm, **id)).map(|(id, _)| *id)
     }
 }
 
 impl Worker {
+    /// What it says that it did.
+    pub(super) fn activity(&self) -> Activity {
+        self.gate.as_ref().map(|gate| activity(&gate.worker)).unwrap_or_default()
+    }
+
     fn is_free(&self) -> bool {
         self.session.is_none() && !self.cold && matches!(self.phase, Phase::Starting | Phase::Warm)
     }

@@ -53,8 +53,8 @@ impl Running {
     pub(super) fn start(mut command: Command) -> io::Result<Self> {
         let (ours, theirs) = seqpacket::pair()?;
         process::set_nonblocking(&ours)?;
-        // The child inherits its end. The broker has one thread, so no other child is started
-        // between here and the drop of `theirs`.
+        // The child inherits its end. The broker starts children on one thread only, so no other
+        // is started between here and the drop of `theirs`.
         // SAFETY: F_SETFD takes an integer.
         if unsafe { libc::fcntl(theirs.as_raw_fd(), libc::F_SETFD, 0) } < 0 {
             return Err(io::Error::last_os_error());
@@ -107,16 +107,28 @@ pub(super) fn describe(status: ExitStatus) -> String {
     }
 }
 
-/// A worker's command line; of the host's environment it gets what loading a library takes.
-pub(super) fn worker(programs: &Programs, library: &Path, env: &[(String, String)]) -> Command {
-    let mut command = Command::new(&programs.worker);
-    command.arg("--driver-library").arg(library).env_clear();
+/// Gives a child that loads the driver library what that takes of the host's environment, and
+/// nothing else.
+pub(super) fn clean_env(command: &mut Command) {
     let passed = |name: &str| {
         ["PATH", "LD_LIBRARY_PATH", "RUST_LOG", "RUST_BACKTRACE", "RAYON_NUM_THREADS"]
             .contains(&name)
             || name.starts_with("SOFTGPU_")
     };
-    command.envs(std::env::vars().filter(|(name, _)| passed(name)));
+    command.env_clear().envs(std::env::vars().filter(|(name, _)| passed(name)));
+}
+
+/// A worker's command line. It sees the GPUs that CUDA_VISIBLE_DEVICES is to name.
+pub(super) fn worker(
+    programs: &Programs,
+    library: &Path,
+    visible: &str,
+    env: &[(String, String)],
+) -> Command {
+    let mut command = Command::new(&programs.worker);
+    command.arg("--driver-library").arg(library);
+    clean_env(&mut command);
+    command.env("CUDA_VISIBLE_DEVICES", visible);
     // The driver's cache of compiled kernels would be shared between VMs.
     command.env("CUDA_CACHE_DISABLE", "1").env("HOME", "/nonexistent");
     command.envs(env.iter().map(|(name, value)| (name, value)));

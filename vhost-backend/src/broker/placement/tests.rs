@@ -1,0 +1,137 @@
+//! Who is placed where, and who is refused.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const GIB: u64 = 1 << 30;
+
+fn room(index: u32, memory: u64, promised: u64, weights: u64) -> Room {
+    Room {
+        gpu: GpuId(index),
+        uuid: format!("GPU-{index}"),
+        memory,
+        memory_promised: promised,
+        time: 10_000,
+        time_promised: 0,
+        weights,
+        faulty: false,
+    }
+}
+
+fn demand(memory: u64, min: u32) -> Demand {
+    Demand { memory, min: Percent::from_basis_points(min) }
+}
+
+fn any(count: usize) -> Vec<GpuRequest> {
+    vec![GpuRequest::Any; count]
+}
+
+#[test]
+fn any_takes_an_idle_gpu_first_and_then_the_tightest_fit() {
+    let rooms = [room(0, 80 * GIB, 0, 100), room(1, 80 * GIB, 0, 0), room(2, 40 * GIB, 0, 0)];
+    let placed = |memory| place(&rooms, &any(1), &demand(memory, 0)).unwrap();
+    assert_eq!(placed(10 * GIB), [GpuId(2)]);
+    assert_eq!(placed(50 * GIB), [GpuId(1)]);
+    let all = place(&rooms, &any(3), &demand(GIB, 0)).unwrap();
+    assert_eq!(all, [GpuId(2), GpuId(1), GpuId(0)]);
+}
+
+#[test]
+fn named_gpus_keep_their_place_and_any_leaves_them_alone() {
+    let rooms = [room(0, GIB, 0, 0), room(1, GIB, 0, 0), room(2, GIB, 0, 50)];
+    let requests = [GpuRequest::Any, GpuRequest::Uuid("gpu-1".into()), GpuRequest::Index(0)];
+    let placed = place(&rooms, &requests, &demand(GIB, 0)).unwrap();
+    assert_eq!(placed, [GpuId(2), GpuId(1), GpuId(0)]);
+}
+
+#[test]
+fn what_does_not_fit_is_refused_with_the_numbers() {
+    let rooms = [room(0, 10 * GIB, 8 * GIB, 0)];
+    let refused = |requests: &[GpuRequest], wants| place(&rooms, requests, &wants).unwrap_err();
+    let error = refused(&any(1), demand(3 * GIB, 0));
+    assert_eq!((error.field(), error.is_full()), ("memory.max", true));
+    let says = error.to_string();
+    assert!(says.contains("3221225472") && says.contains("8589934592 of 10737418240"), "{says}");
+    let error = refused(&[GpuRequest::Index(0)], demand(u64::MAX, 0));
+    assert!(matches!(error, PlacementError::Memory { .. }), "{error}");
+    let error = refused(&[GpuRequest::Index(1)], demand(GIB, 0));
+    assert_eq!(error.to_string(), "there is no GPU 1: the host has 1, with index 0 to 0");
+    let error = refused(&any(2), demand(GIB, 0));
+    assert_eq!(error.to_string(), "2 GPUs are asked for, and the host has 1");
+    let twice = [room(0, GIB, 0, 0), room(1, GIB, 0, 0)];
+    let same = [GpuRequest::Index(0), GpuRequest::Uuid("GPU-0".into())];
+    let error = place(&twice, &same, &demand(1, 0)).unwrap_err();
+    assert_eq!(error, PlacementError::Twice { gpu: GpuId(0) });
+}
+
+#[test]
+fn guarantees_are_kept_to_the_whole() {
+    let mut rooms = [room(0, GIB, 0, 0)];
+    rooms[0].time_promised = 7_000;
+    assert!(place(&rooms, &any(1), &demand(1, 3_000)).is_ok());
+    let error = place(&rooms, &any(1), &demand(1, 3_001)).unwrap_err();
+    assert_eq!((error.field(), error.is_full()), ("compute.min", true));
+    assert!(error.to_string().contains("compute.min of 30.01%: 70% of 100%"), "{error}");
+    // Without a guarantee a GPU takes any number of VMs, also one that promises too much.
+    rooms[0].time_promised = 12_000;
+    assert!(place(&rooms, &any(1), &demand(1, 0)).is_ok());
+}
+
+#[test]
+fn a_gpu_with_a_fault_gets_no_vm() {
+    let mut rooms = [room(0, GIB, 0, 0), room(1, GIB, 0, 500)];
+    rooms[0].faulty = true;
+    assert_eq!(place(&rooms, &any(1), &demand(1, 0)), Ok(vec![GpuId(1)]));
+    let error = place(&rooms, &[GpuRequest::Index(0)], &demand(1, 0)).unwrap_err();
+    assert_eq!(error, PlacementError::Faulty { gpu: GpuId(0) });
+}
+
+fn a_room() -> impl Strategy<Value = Room> {
+    (0u64..64, 0u64..80, 0u64..15_000, 0u64..1000, prop::bool::weighted(0.2)).prop_map(
+        |(memory, promised, time, weights, faulty)| Room {
+            time_promised: time,
+            faulty,
+            ..room(0, memory, promised, weights)
+        },
+    )
+}
+
+proptest! {
+    /// Whoever is placed has so many different healthy GPUs, each with room; who asks for any GPU
+    /// and is refused would have fitted nowhere.
+    #[test]
+    fn placement_keeps_its_promises(
+        rooms in prop::collection::vec(a_room(), 1..8),
+        named in prop::collection::vec(prop::option::of(0u32..9), 1..5),
+        memory in 0u64..64,
+        min in 0u32..10_001,
+    ) {
+        let mut rooms = rooms;
+        for (index, room) in rooms.iter_mut().enumerate() {
+            room.gpu = GpuId(index as u32);
+            room.uuid = format!("GPU-{index}");
+        }
+        let request = |named: &Option<u32>| named.map_or(GpuRequest::Any, GpuRequest::Index);
+        let requests: Vec<GpuRequest> = named.iter().map(request).collect();
+        let wants = demand(memory, min);
+        match place(&rooms, &requests, &wants) {
+            Ok(placed) => {
+                prop_assert_eq!(placed.len(), requests.len());
+                for (place, gpu) in placed.iter().enumerate() {
+                    prop_assert!(!placed[..place].contains(gpu));
+                    let room = &rooms[gpu.0 as usize];
+                    prop_assert!(!room.faulty);
+                    prop_assert!(room.memory_promised + memory <= room.memory);
+                    prop_assert!(min == 0 || room.time_promised + u64::from(min) <= room.time);
+                    prop_assert!(named[place].is_none_or(|index| index == gpu.0));
+                }
+            }
+            Err(PlacementError::NoneFits(_)) => {
+                let fits = rooms.iter().filter(|room| room.check(&wants).is_ok()).count();
+                prop_assert!(fits < requests.len());
+            }
+            Err(_) => {}
+        }
+    }
+}

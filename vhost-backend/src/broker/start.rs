@@ -1,0 +1,207 @@
+//! From a configuration and a written state to a broker that can serve.
+
+use std::collections::{HashMap, VecDeque};
+use std::os::fd::OwnedFd;
+use std::time::Instant;
+
+use control_api::{VmOrigin, VmSpec};
+
+use super::BrokerError;
+use super::cgroup::{self, Cgroups};
+use super::gpus::{Gpus, slices_named};
+use super::notify::Notify;
+use super::pool::Workers;
+use super::service::{Service, timer};
+use super::spawn::{self, Programs};
+use super::state::{State, StateDir};
+use super::vms::{VmState, Vms, place_vm};
+use super::{driver, socket};
+use crate::config::{Config, ConfigError, Vm, check_vms, choose_uids};
+use crate::control::handle::{ControlInbox, now_ms};
+use crate::ledger::{Ledger, Quota, VmId};
+
+/// The VMs that are to be: the file's, with what was changed of them at run time and without those
+/// that were removed, and those that were made at run time.
+fn roster(file: Vec<VmSpec>, state: &mut State) -> Result<Vec<(VmSpec, VmOrigin)>, ConfigError> {
+    let in_file = |name: &String| file.iter().any(|spec| spec.name == *name);
+    // What the file names no more can be forgotten.
+    state.removed.retain(|name| in_file(name));
+    state.changed.retain(|name, _| {
+        let keep = in_file(name);
+        if !keep {
+            tracing::warn!(vm = name, "changes of a VM that the file names no more are dropped");
+        }
+        keep
+    });
+    let is_there = |spec: &VmSpec| !state.removed.contains(&spec.name);
+    if let Some(spec) =
+        state.vms.iter().find(|spec| file.iter().any(|f| f.name == spec.name && is_there(f)))
+    {
+        return Err(ConfigError::Value(format!(
+            "vm '{}' stands in the file, and was made at run time, too: rename the file's, or start \
+             without it and remove the other",
+            spec.name
+        )));
+    }
+    let mut all = Vec::new();
+    for spec in file.into_iter().filter(is_there) {
+        let spec = state.changed.get(&spec.name).map_or_else(|| spec.clone(), |p| p.applied(&spec));
+        all.push((spec, VmOrigin::File));
+    }
+    all.extend(state.vms.iter().map(|spec| (spec.clone(), VmOrigin::Api)));
+    Ok(all)
+}
+
+impl Service {
+    /// Takes the state and the sockets, tries the driver, and places the VMs.
+    pub(super) fn new(
+        config: Config,
+        programs: Programs,
+        signals: OwnedFd,
+        inbox: ControlInbox,
+    ) -> Result<Self, BrokerError> {
+        let state_dir = config.state_dir.as_deref().map(StateDir::open).transpose()?;
+        let mut state = state_dir.as_ref().map(StateDir::read).transpose()?.unwrap_or_default();
+        let (specs, origins): (Vec<_>, Vec<_>) =
+            roster(config.vms.clone(), &mut state)?.into_iter().unzip();
+        let mut vms = check_vms(&specs)?;
+        choose_uids(&mut vms, [])?;
+        let sockets = vms.iter().map(socket::bind).collect::<Result<Vec<_>, _>>()?;
+        let mut probed = driver::choose(&config, &programs)?;
+        let slices = slices_named(specs.iter().flat_map(|spec| &spec.gpus));
+        let slices = driver::probe_slices(&config, &programs, &probed, slices);
+        let gpus = Gpus::new(&probed, slices);
+        probed.gpus = gpus.iter().map(|(_, gpu)| gpu.facts.clone()).collect();
+        let change_users = spawn::is_root();
+        if !change_users {
+            tracing::warn!("not run by root: all processes have this user, VMs too");
+        }
+        let needed = vms.iter().any(|vm| cgroup::has_limits(&vm.spec));
+        let wanted = needed || config.control_socket.is_some();
+        let cgroups = if wanted { Cgroups::set_up(needed) } else { None };
+        let mut service = Self {
+            vms: Vms::default(),
+            gpus,
+            policy: config.policy,
+            warm_workers: config.warm_workers as usize,
+            programs,
+            driver: probed,
+            change_users,
+            signals,
+            timer: timer().map_err(BrokerError::os("cannot make a timer"))?,
+            sources: HashMap::new(),
+            workers: Workers::default(),
+            waiting: VecDeque::new(),
+            ledger: Ledger::default(),
+            failures: 0,
+            killed: 0,
+            inbox,
+            state_dir,
+            state,
+            notify: Notify::from_env(),
+            notified: Instant::now(),
+            started_ms: now_ms(),
+            ended: false,
+            cgroups,
+        };
+        for ((mut vm, origin), socket) in vms.into_iter().zip(origins).zip(sockets) {
+            let rooms = service.rooms(None);
+            match place_vm(&rooms, &mut vm, config.memory_max_is_default) {
+                Ok(gpus) => drop(service.enrol(VmState::new(vm, origin, gpus, Some(socket)))),
+                Err(error) if origin == VmOrigin::File => {
+                    let (name, field) = (vm.name, error.field());
+                    return Err(BrokerError::Placement(format!("vm '{name}': {field}: {error}")));
+                }
+                // The others are to run all the same; an operator can remove it.
+                Err(error) => {
+                    tracing::error!(vm = vm.name, "is not served: {error}");
+                    let mut state = VmState::new(vm, origin, Vec::new(), None);
+                    state.failed = true;
+                    service.enrol(state);
+                }
+            }
+        }
+        Ok(service)
+    }
+
+    /// Takes a VM in: its accounts and its cgroup. Its processes are to be started then.
+    pub(super) fn enrol(&mut self, mut state: VmState) -> VmId {
+        if cgroup::has_limits(&state.vm.spec) {
+            let name = &state.vm.name;
+            match &self.cgroups {
+                Some(cgroups) => match cgroups.add(&state.vm) {
+                    Ok(cgroup) => state.cgroup = Some(cgroup),
+                    Err(reason) => tracing::warn!(vm = name, "no cgroup: {reason}"),
+                },
+                None => tracing::warn!(
+                    vm = name,
+                    "cpu.max, memory.host_max and pids.max can't be kept on this host"
+                ),
+            }
+        }
+        let id = self.vms.add(state);
+        self.set_quotas(id);
+        id
+    }
+
+    /// Tells the ledger what a VM may hold.
+    pub(super) fn set_quotas(&mut self, id: VmId) {
+        let Some(state) = self.vms.get(id) else { return };
+        let memory = &state.vm.spec.memory;
+        for gpu in &state.gpus {
+            let quota = Quota { max: memory.max, session_max: memory.session_max };
+            self.ledger.set(id, *gpu, quota);
+        }
+    }
+}
+
+/// What settings come to, for a VM that has a user already.
+pub(super) fn changed(spec: VmSpec, before: &Vm) -> Result<Vm, control_api::ApiError> {
+    let vm = Vm::new(spec)?;
+    let socket = before.socket.clone();
+    Ok(Vm { socket, uid: before.uid, gid: before.gid, ..vm })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use control_api::{ComputePatch, VmPatch};
+
+    fn names(of: &[(VmSpec, VmOrigin)]) -> Vec<(&str, VmOrigin)> {
+        of.iter().map(|(spec, origin)| (spec.name.as_str(), *origin)).collect()
+    }
+
+    fn weight(weight: u32) -> VmPatch {
+        VmPatch {
+            compute: ComputePatch { weight: Some(weight), ..ComputePatch::default() },
+            ..VmPatch::default()
+        }
+    }
+
+    #[test]
+    fn what_was_done_at_run_time_goes_before_what_the_file_says() {
+        let file = || ["a", "b"].map(|name| VmSpec::new(name, 1 << 30)).to_vec();
+        let mut state = State::default();
+        state.vms.push(VmSpec::new("c", 1 << 20));
+        state.changed.insert("a".into(), weight(7));
+        state.removed.insert("b".into());
+        let all = roster(file(), &mut state).unwrap();
+        assert_eq!(names(&all), [("a", VmOrigin::File), ("c", VmOrigin::Api)]);
+        assert_eq!((all[0].0.compute.weight, all[0].0.memory.max), (7, 1 << 30));
+        // The file's b was removed, so there may be another.
+        state.vms.push(VmSpec::new("b", 1 << 20));
+        let all = roster(file(), &mut state).unwrap();
+        assert_eq!(names(&all)[2], ("b", VmOrigin::Api));
+        state.vms.push(VmSpec::new("a", 1 << 20));
+        assert!(roster(file(), &mut state).unwrap_err().to_string().contains("vm 'a' stands"));
+    }
+
+    #[test]
+    fn what_the_file_names_no_more_is_forgotten() {
+        let mut state = State::default();
+        state.changed.insert("a".into(), weight(7));
+        state.removed.insert("b".into());
+        assert!(roster(Vec::new(), &mut state).unwrap().is_empty());
+        assert_eq!(state, State::default());
+    }
+}

@@ -1,0 +1,208 @@
+//! The written state: VMs made at run time, and changes made to those of the file.
+//!
+//! One JSON file, replaced as a whole: written beside, synced, renamed, and the folder synced. What
+//! can't be written is not done. The folder is locked by the broker that uses it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use control_api::{VmPatch, VmSpec};
+use serde::{Deserialize, Serialize};
+
+/// The format that is written, and the newest that is read.
+const VERSION: u32 = 1;
+const FILE: &str = "state.json";
+const NEXT: &str = "state.json.next";
+const LOCK: &str = "lock";
+
+/// What is written down.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct State {
+    version: u32,
+    /// VMs made at run time, with the changes made since.
+    #[serde(default)]
+    pub(super) vms: Vec<VmSpec>,
+    /// By name: what was changed of the file's VMs. It goes before what the file says.
+    #[serde(default)]
+    pub(super) changed: BTreeMap<String, VmPatch>,
+    /// The file's VMs that were removed. They stay so until the file names them no more.
+    #[serde(default)]
+    pub(super) removed: BTreeSet<String>,
+}
+
+/// Why the state can't be had, or not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum StateError {
+    /// Another broker uses the folder.
+    #[error("state_dir {0} is in use by another vcudad: end it, or name another folder")]
+    InUse(PathBuf),
+    /// The file is a later program's.
+    #[error(
+        "{path} has version {version}, and this vcudad knows {VERSION} at most: use the newer one, \
+         or move the file away"
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        version: u32,
+    },
+    /// The file makes no sense.
+    #[error("{path} is damaged ({reason}): mend it, or move it away and lose what it says")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The operating system refused something.
+    #[error("cannot {what} {path}: {source}")]
+    Os {
+        /// What was to be done.
+        what: &'static str,
+        /// With what.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+/// The folder, locked.
+#[derive(Debug)]
+pub(super) struct StateDir {
+    path: PathBuf,
+    _lock: File,
+}
+
+fn os(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StateError {
+    move |source| StateError::Os { what, path: path.to_owned(), source }
+}
+
+impl StateDir {
+    /// Makes the folder, if it is not there, and locks it for as long as this lives.
+    pub(super) fn open(path: &Path) -> Result<Self, StateError> {
+        let mut builder = DirBuilder::new();
+        builder.recursive(true).mode(0o700).create(path).map_err(os("make", path))?;
+        let file = path.join(LOCK);
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false).mode(0o600);
+        let lock = options.open(&file).map_err(os("open", &file))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { path: path.to_owned(), _lock: lock }),
+            Err(TryLockError::WouldBlock) => Err(StateError::InUse(path.to_owned())),
+            Err(TryLockError::Error(error)) => Err(os("lock", &file)(error)),
+        }
+    }
+
+    /// What was written last; nothing, if nothing was.
+    pub(super) fn read(&self) -> Result<State, StateError> {
+        #[derive(Deserialize)]
+        struct Version {
+            version: u32,
+        }
+        let path = self.path.join(FILE);
+        let text = match std::fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(State::default()),
+            Err(error) => return Err(os("read", &path)(error)),
+        };
+        let damaged = |error: serde_json::Error| StateError::Damaged {
+            path: path.clone(),
+            reason: error.to_string(),
+        };
+        // A later format may have anything else in it.
+        let Version { version } = serde_json::from_slice(&text).map_err(damaged)?;
+        if version > VERSION {
+            return Err(StateError::Newer { path, version });
+        }
+        serde_json::from_slice(&text).map_err(damaged)
+    }
+
+    /// Writes all of it. If that fails, what was written before stands.
+    pub(super) fn write(&self, state: &State) -> Result<(), StateError> {
+        let (path, next) = (self.path.join(FILE), self.path.join(NEXT));
+        let state = State { version: VERSION, ..state.clone() };
+        let write = || {
+            let mut text = serde_json::to_vec_pretty(&state).map_err(io::Error::other)?;
+            text.push(b'\n');
+            let mut options = OpenOptions::new();
+            let mut file =
+                options.write(true).create(true).truncate(true).mode(0o600).open(&next)?;
+            file.write_all(&text)?;
+            file.sync_all()
+        };
+        write().map_err(os("write", &next))?;
+        std::fs::rename(&next, &path).map_err(os("replace", &path))?;
+        let folder = File::open(&self.path).and_then(|folder| folder.sync_all());
+        folder.map_err(os("sync", &self.path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        let id = std::process::id();
+        let path = std::env::temp_dir().join(format!("virtio-cuda-state-{name}-{id}"));
+        let _ = std::fs::remove_dir_all(&path);
+        path
+    }
+
+    fn with(name: &str) -> State {
+        State { vms: vec![VmSpec::new(name, 1 << 30)], ..State::default() }
+    }
+
+    #[test]
+    fn what_is_written_is_read_by_the_next_broker() {
+        let path = folder("next").join("deep");
+        let first = StateDir::open(&path).unwrap();
+        assert_eq!(first.read().unwrap(), State::default());
+        let mut state = with("a");
+        state.removed.insert("b".into());
+        state.changed.insert("c".into(), VmPatch::default());
+        first.write(&state).unwrap();
+        let error = StateDir::open(&path).unwrap_err();
+        assert!(matches!(error, StateError::InUse(_)), "{error}");
+        drop(first);
+        let second = StateDir::open(&path).unwrap();
+        let read = second.read().unwrap();
+        assert_eq!(read, State { version: VERSION, ..state });
+        std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+    }
+
+    #[test]
+    fn a_full_disk_leaves_what_was_there() {
+        let path = folder("full");
+        let dir = StateDir::open(&path).unwrap();
+        dir.write(&with("a")).unwrap();
+        // What is written there meets no room.
+        std::os::unix::fs::symlink("/dev/full", path.join(NEXT)).unwrap();
+        let error = dir.write(&with("b")).unwrap_err().to_string();
+        assert!(error.contains("cannot write") && error.contains("No space left"), "{error}");
+        assert_eq!(dir.read().unwrap().vms, with("a").vms);
+        std::fs::remove_dir_all(path).unwrap();
+    }
+
+    #[test]
+    fn a_damaged_or_newer_file_is_refused_and_left_alone() {
+        let path = folder("damaged");
+        let dir = StateDir::open(&path).unwrap();
+        for (text, says) in [
+            ("", "damaged"),
+            ("{\"version\": 1, \"vms\": [", "damaged"),
+            ("{\"version\": 1, \"colour\": 2}", "colour"),
+            ("{\"version\": 2, \"something\": {}}", "has version 2"),
+        ] {
+            std::fs::write(path.join(FILE), text).unwrap();
+            let error = dir.read().unwrap_err().to_string();
+            assert!(error.contains(says), "{text}: {error}");
+            assert_eq!(std::fs::read_to_string(path.join(FILE)).unwrap(), text);
+        }
+        std::fs::remove_dir_all(path).unwrap();
+    }
+}
