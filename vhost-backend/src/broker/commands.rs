@@ -14,9 +14,6 @@ use crate::config::{Vm, choose_uids};
 use crate::control::handle::{Answer, Reply, Request, Response};
 use crate::ledger::{GpuId, VmId};
 
-/// What a context takes of a GPU whose driver has not told.
-const CONTEXT: u64 = 512 << 20;
-
 impl From<PlacementError> for ApiError {
     fn from(error: PlacementError) -> Self {
         let code = if error.is_full() { ErrorCode::NoRoom } else { ErrorCode::Invalid };
@@ -64,12 +61,7 @@ impl Service {
 
     /// Kept back of a GPU's memory: the contexts of workers that are warm, and so nobody's.
     pub(super) fn reserve(&self, gpu: GpuId) -> u64 {
-        let Some(gpu) = self.gpus.get(gpu) else { return 0 };
-        let context = match gpu.context_bytes {
-            0 if gpu.facts.name == "softgpu" => 0,
-            0 => CONTEXT,
-            known => known,
-        };
+        let context = self.gpus.get(gpu).map_or(0, |gpu| gpu.context_bytes);
         context.saturating_mul(self.warm_workers.max(1) as u64)
     }
 

@@ -5,13 +5,17 @@ use control_api::GpuRequest;
 use crate::gpu::{GpuFacts, Probed};
 use crate::ledger::GpuId;
 
+/// What a context takes of a GPU, until NVML has told what a warm worker holds: about what it is on
+/// an H200. softgpu's take nothing.
+const CONTEXT: u64 = 528 << 20;
+
 /// One of them, or a MIG slice of one.
 #[derive(Clone, Debug)]
 pub(super) struct Gpu {
     pub(super) facts: GpuFacts,
     /// As CUDA_VISIBLE_DEVICES takes it: `GPU-…` or `MIG-…`.
     pub(super) uuid: String,
-    /// What a context takes, in bytes; 0: not known, or nothing.
+    /// What a context takes, in bytes.
     pub(super) context_bytes: u64,
     /// Faults since the start.
     pub(super) faults: u64,
@@ -30,8 +34,10 @@ impl Gpus {
         // With MIG on, the library finds the first slice by itself.
         let is_slice = |facts: &GpuFacts| slices.iter().any(|(_, slice)| slice.uuid == facts.uuid);
         let whole: Vec<_> = whole.filter(|(_, facts)| !is_slice(facts)).collect();
-        let gpu =
-            |(uuid, facts)| Gpu { facts, uuid, context_bytes: 0, faults: 0, last_fault: None };
+        let gpu = |(uuid, facts): (String, GpuFacts)| {
+            let context_bytes = if facts.name == "softgpu" { 0 } else { CONTEXT };
+            Gpu { facts, uuid, context_bytes, faults: 0, last_fault: None }
+        };
         Self(whole.into_iter().chain(slices).map(gpu).collect())
     }
 
@@ -39,8 +45,18 @@ impl Gpus {
         self.0.get(id.0 as usize)
     }
 
+    pub(super) fn get_mut(&mut self, id: GpuId) -> Option<&mut Gpu> {
+        self.0.get_mut(id.0 as usize)
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = (GpuId, &Gpu)> {
         self.0.iter().enumerate().map(|(index, gpu)| (GpuId(index as u32), gpu))
+    }
+
+    /// The GPU of that UUID.
+    pub(super) fn by_uuid(&self, uuid: &str) -> Option<GpuId> {
+        let same = |(_, gpu): &(GpuId, &Gpu)| gpu.uuid.eq_ignore_ascii_case(uuid);
+        self.iter().find(same).map(|(id, _)| id)
     }
 
     /// What CUDA_VISIBLE_DEVICES is for these, in this order.
@@ -84,6 +100,7 @@ mod tests {
         let gpus = Gpus::new(&probed, vec![("MIG-x".into(), facts(2)), ("MIG-y".into(), facts(3))]);
         let uuids: Vec<&str> = gpus.iter().map(|(_, gpu)| gpu.uuid.as_str()).collect();
         assert_eq!(uuids, ["GPU-01010101-0101-0101-0101-010101010101", "MIG-x", "MIG-y"]);
+        assert_eq!(gpus.by_uuid("mig-Y"), Some(GpuId(2)));
         assert_eq!(gpus.visible(&[GpuId(2), GpuId(1)]), "MIG-y,MIG-x");
     }
 }

@@ -14,7 +14,8 @@
 //! | `facts` | what a VM's guest may know of its GPUs |
 //! | `socket`, `spawn`, `cgroup` | listening sockets, child processes, cgroups |
 //! | `rate`, `notify` | bounds on what others cause; what systemd is told |
-//! | `witness` | what NVML says of the GPUs, against the ledger |
+//! | `witness`, `audit` | what NVML says of the GPUs; what is done about it |
+//! | `faults` | what is done when a GPU fails |
 
 use std::path::PathBuf;
 
@@ -23,11 +24,13 @@ use event_manager::{EventManager, SubscriberOps};
 use crate::config::{Config, ConfigError};
 use crate::control::{self, ControlError, ServerConfig, handle};
 
+mod audit;
 mod cgroup;
 mod commands;
 mod devices;
 mod driver;
 mod facts;
+mod faults;
 mod gpus;
 mod notify;
 mod placement;

@@ -143,6 +143,17 @@ impl Workers {
         self.all.iter().filter(move |(_, w)| of_vm(w)).map(|(id, worker)| (*id, worker))
     }
 
+    /// All of them.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (WorkerId, &Worker)> {
+        self.all.iter().map(|(id, worker)| (*id, worker))
+    }
+
+    /// Those that see a GPU.
+    pub(super) fn with_gpu(&self, gpu: GpuId) -> Vec<WorkerId> {
+        let sees = |(_, worker): &(WorkerId, &Worker)| worker.gpus.contains(&gpu);
+        self.iter().filter(sees).map(|(id, _)| id).collect()
+    }
+
     /// How many there are of a sort.
     pub(super) fn count(&self, is: impl Fn(&Worker) -> bool) -> usize {
         self.all.values().filter(|worker| is(worker)).count()
@@ -174,6 +185,11 @@ impl Workers {
 }
 
 impl Worker {
+    /// Whether it serves this VM.
+    pub(super) fn is_of(&self, vm: VmId) -> bool {
+        self.session.as_ref().is_some_and(|session| session.vm == vm)
+    }
+
     /// What it says that it did.
     pub(super) fn activity(&self) -> Activity {
         self.gate.as_ref().map(|gate| activity(&gate.worker)).unwrap_or_default()

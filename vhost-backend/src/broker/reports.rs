@@ -95,10 +95,18 @@ impl Service {
             memory_peak: peak,
             memory_by_kind: by_kind.map(|(kind, bytes)| (kind.name().into(), bytes)).collect(),
             memory_rejected: rejected,
+            memory_driver: self.driver_says(gpu, |worker| worker.is_of(id)),
             kernel_timeouts: state.kernel_timeouts.get(&gpu).copied().unwrap_or(0),
             share_promised: self.share_promised(state, gpu),
             ..VmGpuStats::default()
         }
+    }
+
+    /// What the driver says that workers hold on a GPU; `None`: nothing of any of them.
+    fn driver_says(&self, gpu: GpuId, of: impl Fn(&Worker) -> bool) -> Option<u64> {
+        let audit = self.audit.as_ref()?;
+        let workers = self.workers.iter().filter(|(_, worker)| of(worker));
+        workers.filter_map(|(id, _)| audit.seen(id, gpu)).reduce(u64::saturating_add)
     }
 
     /// What a VM gets of a GPU if all others there have work, too.
@@ -136,7 +144,14 @@ impl Service {
         let rooms = self.rooms(None);
         let infos = self.gpus.iter().zip(&rooms).map(|((id, gpu), room)| {
             let vms = || self.vms.iter().filter(|(_, state)| state.gpus.contains(&id));
-            let used = vms().filter_map(|(vm, _)| self.ledger.account(vm, id));
+            let used: u64 = vms()
+                .filter_map(|(vm, _)| self.ledger.account(vm, id))
+                .map(|account| account.used)
+                .sum();
+            // Warm workers are nobody's, and have a context on the first of their GPUs.
+            let warm = |w: &Worker| w.session.is_none() && w.gpus.first() == Some(&id);
+            let booked = used + self.workers.count(warm) as u64 * gpu.context_bytes;
+            let ours = self.driver_says(id, |_| true);
             GpuInfo {
                 index: id.0,
                 uuid: gpu.uuid.clone(),
@@ -149,9 +164,9 @@ impl Service {
                 memory_total: gpu.facts.memory,
                 memory_reserved: self.reserve(id),
                 memory_promised: room.memory_promised,
-                memory_used: used.map(|account| account.used).sum(),
-                memory_driver: None,
-                memory_difference: None,
+                memory_used: used,
+                memory_driver: ours,
+                memory_difference: ours.map(|ours| ours as i64 - booked as i64),
                 compute_min: Percent::from_basis_points(room.time_promised as u32),
                 compute_weight: room.weights,
                 faults: gpu.faults,

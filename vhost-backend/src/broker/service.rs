@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use control_api::EventKind;
 use event_manager::{EventOps, EventSet, Events, MutEventSubscriber};
 
+use super::audit::Audit;
 use super::cgroup::Cgroups;
 use super::gpus::Gpus;
 use super::notify::Notify;
@@ -35,6 +36,7 @@ pub(super) enum Source {
     Signals,
     Timer,
     Control,
+    Witness,
     DeviceSocket(VmId),
     DevicePid(VmId),
     WorkerSocket(WorkerId),
@@ -70,6 +72,8 @@ pub(super) struct Service {
     pub(super) state_dir: Option<StateDir>,
     /// What is written there.
     pub(super) state: State,
+    /// NVML's word against the ledger's, where there is NVML.
+    pub(super) audit: Option<Audit>,
     pub(super) notify: Notify,
     pub(super) notified: Instant,
     /// Milliseconds since 1970.
@@ -233,6 +237,7 @@ impl MutEventSubscriber for Service {
             Some(Source::Signals) => self.signalled(),
             Some(Source::Timer) => self.tick(ops),
             Some(Source::Control) => self.asked(ops),
+            Some(Source::Witness) => self.witness_spoke(),
             Some(Source::DeviceSocket(vm)) => self.device_spoke(ops, *vm),
             Some(Source::DevicePid(vm)) => self.device_ended(ops, *vm),
             Some(Source::WorkerSocket(worker)) => self.worker_spoke(ops, *worker),
@@ -246,6 +251,7 @@ impl MutEventSubscriber for Service {
         self.watch(ops, signals, Source::Signals);
         self.watch(ops, timer, Source::Timer);
         self.watch(ops, self.inbox.as_raw_fd(), Source::Control);
+        self.watch_audit(ops);
         for vm in self.vms.ids() {
             self.start_device(ops, vm);
         }

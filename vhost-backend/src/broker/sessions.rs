@@ -13,7 +13,7 @@ use crate::control::handle::now_ms;
 use crate::gate::{GateMap, GatePage};
 use crate::ipc::messages::{Assignment, BrokerToDevice, Charge, Ending, ToWorker, WorkerId};
 use crate::ipc::seqpacket;
-use crate::ledger::VmId;
+use crate::ledger::{GpuId, VmId};
 use crate::worker::waker::eventfd;
 
 /// Starts that wait for room, or for their turn: in times of sessions.max.
@@ -94,6 +94,13 @@ impl Service {
         if let Some(cgroup) = &state.cgroup {
             cgroup.take(worker.running.pid())?;
         }
+        self.ledger.open(id, session.vm, &state.gpus);
+        let bytes = |gpu: &GpuId| self.gpus.get(*gpu).map_or(0, |gpu| gpu.context_bytes);
+        let contexts: Vec<u64> = state.gpus.iter().map(bytes).collect();
+        // A warm worker has a context on its first GPU. If there is no room for it, the worker ends
+        // it, and the guest learns so when it makes one.
+        let first = contexts.first().copied().unwrap_or(0);
+        let charged = self.ledger.reserve(id, 0, first, Charge::Context).is_ok();
         let assignment = Assignment {
             label: format!("{}/{}", state.vm.name, session.id),
             pid: session.pid,
@@ -101,9 +108,9 @@ impl Service {
             gid: state.vm.gid.filter(|_| self.change_users),
             env: session.env.clone(),
             spin_us: state.vm.spin_us,
-            context_bytes: vec![],
+            context_bytes: contexts,
+            context_charged: charged,
         };
-        self.ledger.open(id, session.vm, &state.gpus);
         let text = |error: io::Error| error.to_string();
         let (theirs, devices) = seqpacket::stream_pair().map_err(text)?;
         let (doorbell, wake) = (eventfd().map_err(text)?, eventfd().map_err(text)?);

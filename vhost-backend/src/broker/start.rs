@@ -7,6 +7,7 @@ use std::time::Instant;
 use control_api::{VmOrigin, VmSpec};
 
 use super::BrokerError;
+use super::audit::Audit;
 use super::cgroup::{self, Cgroups};
 use super::gpus::{Gpus, slices_named};
 use super::notify::Notify;
@@ -98,6 +99,7 @@ impl Service {
             inbox,
             state_dir,
             state,
+            audit: None,
             notify: Notify::from_env(),
             notified: Instant::now(),
             started_ms: now_ms(),
@@ -121,6 +123,7 @@ impl Service {
                 }
             }
         }
+        service.audit = Audit::start(&service.gpus);
         Ok(service)
     }
 

@@ -25,7 +25,9 @@ impl Service {
     fn warm_sets(&self) -> Vec<Vec<GpuId>> {
         let mut sets: Vec<Vec<GpuId>> = Vec::new();
         for (_, state) in self.vms.iter() {
-            let served = !state.gpus.is_empty() && state.leaving.is_none() && !state.failed;
+            let healthy = state.gpus.iter().all(|gpu| self.is_healthy(*gpu));
+            let served =
+                healthy && !state.gpus.is_empty() && state.leaving.is_none() && !state.failed;
             if served && sets.len() < MAX_SETS && !sets.contains(&state.gpus) {
                 sets.push(state.gpus.clone());
             }

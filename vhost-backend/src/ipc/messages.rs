@@ -128,9 +128,12 @@ pub struct Assignment {
     pub env: Vec<(String, String)>,
     /// How long the ring reader spins before it sleeps.
     pub spin_us: u32,
-    /// By the worker's ordinal: what a context takes, in bytes. That of the first device's primary
-    /// context is charged already. Devices past the end: not known, nothing is charged.
+    /// By the worker's ordinal: what a context takes, in bytes. Devices past the end: not known,
+    /// nothing is charged.
     pub context_bytes: Vec<u64>,
+    /// Whether that of the first device's primary context, which a warm worker has, is charged
+    /// already. Else there was no room for it, and the worker ends it.
+    pub context_charged: bool,
 }
 
 /// From a device process to the broker.

@@ -150,6 +150,9 @@ pub struct Session {
     pub ledger: Ledger,
     /// By device: what a context takes, in bytes; past the end it is not known.
     pub context_bytes: Arc<[u64]>,
+    /// The context that the worker has had since it was warm is charged. Else it is to be ended,
+    /// since there is no room for it.
+    pub context_charged: bool,
     /// The guest memory that the session has attached.
     pub regions: Regions,
     /// Threads for calls that block.

@@ -61,7 +61,8 @@ pub fn run(broker: OwnedFd, library: &Path) -> Result<(), WorkerError> {
     let Ok([stream, doorbell, wake, page, bell]) = <[OwnedFd; 5]>::try_from(fds) else {
         return Err(WorkerError::NoAssignment);
     };
-    let Assignment { label, pid, uid, gid, env, spin_us, context_bytes } = assignment;
+    let Assignment { label, pid, uid, gid, env, spin_us, context_bytes, context_charged } =
+        assignment;
     if let Err(error) = process::become_user(uid, gid) {
         return Err(fail(&broker, format!("cannot take the VM's identity: {error}")));
     }
@@ -76,6 +77,7 @@ pub fn run(broker: OwnedFd, library: &Path) -> Result<(), WorkerError> {
         env,
         ledger: ledger::Ledger::new(broker.clone()),
         context_bytes: context_bytes.into(),
+        context_charged,
         regions: region::Regions::default(),
         mirrors: mirror::Mirrors::default(),
         waker: waker::Waker::new(doorbell),

@@ -104,7 +104,17 @@ impl Engine for Warm {
         // SAFETY: no pointers.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1000) };
         let mut primaries = vec![None; self.devices as usize];
-        primaries[0] = Some(self.context);
+        if session.context_charged {
+            primaries[0] = Some(self.context);
+        } else {
+            // SAFETY: it was retained once, and nothing is in it.
+            let ended = unsafe { self.driver.cuDevicePrimaryCtxRelease(0) };
+            ended.map_err(|error| EngineError::Call {
+                path: self.driver.path().to_owned(),
+                call: "cuDevicePrimaryCtxRelease",
+                result: error.0,
+            })?;
+        }
         let gate = gate::Gate::new(session.gate.clone(), self.devices as usize);
         let shared = Arc::new(Shared {
             driver: self.driver,

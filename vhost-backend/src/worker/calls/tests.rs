@@ -205,6 +205,7 @@ impl Bench {
             env: vec![],
             ledger,
             context_bytes: Arc::new([context]),
+            context_charged: true,
             regions: Regions::default(),
             mirrors: Mirrors::default(),
             waker: Waker::new(eventfd().unwrap()),
