@@ -24,7 +24,10 @@ fn the_config_space_tells_the_limits_and_can_be_read_in_parts() {
     let mut guest = Guest::connect(&device.socket);
     let config = guest.limits();
     assert_eq!((config.magic, config.version_major, config.max_sessions), (uapi::MAGIC, 1, 3));
-    assert_eq!(config.capabilities, uapi::CAP_RING | uapi::CAP_PINNED | uapi::CAP_USER);
+    assert_eq!(
+        config.capabilities,
+        uapi::CAP_RING | uapi::CAP_PINNED | uapi::CAP_USER | uapi::CAP_QUERY
+    );
     assert_eq!(guest.config(12, 4), 3u32.to_le_bytes());
     // QEMU reads as much as it was told to have.
     assert_eq!(guest.config(0, 256)[64..], [0; 192]);

@@ -26,6 +26,10 @@ pub(super) struct Audit {
 impl Audit {
     /// Begins, if there is anything to compare with.
     pub(super) fn start(gpus: &Gpus) -> Option<Self> {
+        // NVML knows nothing of softgpu's.
+        if gpus.iter().all(|(_, gpu)| gpu.is_software()) {
+            return None;
+        }
         let witness = match witness::open() {
             Ok(witness) => witness,
             Err(error) => {

@@ -23,6 +23,13 @@ pub(super) struct Gpu {
     pub(super) last_fault: Option<String>,
 }
 
+impl Gpu {
+    /// softgpu's.
+    pub(super) fn is_software(&self) -> bool {
+        self.facts.name == "softgpu"
+    }
+}
+
 /// All of them, by [`GpuId`].
 #[derive(Clone, Debug)]
 pub(super) struct Gpus(Vec<Gpu>);
@@ -35,8 +42,8 @@ impl Gpus {
         let is_slice = |facts: &GpuFacts| slices.iter().any(|(_, slice)| slice.uuid == facts.uuid);
         let whole: Vec<_> = whole.filter(|(_, facts)| !is_slice(facts)).collect();
         let gpu = |(uuid, facts): (String, GpuFacts)| {
-            let context_bytes = if facts.name == "softgpu" { 0 } else { CONTEXT };
-            Gpu { facts, uuid, context_bytes, faults: 0, last_fault: None }
+            let gpu = Gpu { facts, uuid, context_bytes: 0, faults: 0, last_fault: None };
+            Gpu { context_bytes: if gpu.is_software() { 0 } else { CONTEXT }, ..gpu }
         };
         Self(whole.into_iter().chain(slices).map(gpu).collect())
     }
