@@ -1,18 +1,20 @@
 #!/usr/bin/env bash
-# Builds the guest's Debian package, virtio-cuda-guest: driver (by DKMS), libcuda.so.1, udev
-# rule, CDI specification. Its parts are in images/guest-package/.
+# Builds the guest's Debian package, virtio-cuda-guest: driver (by DKMS), libcuda.so.1,
+# libnvidia-ml.so.1, udev rule, CDI specification. Its parts are in images/guest-package/.
 #
-#   images/guest-package.sh [--libcuda FILE] [--out FOLDER]
+#   images/guest-package.sh [--libcuda FILE] [--libnvidia-ml FILE] [--out FOLDER]
 #
-# FILE defaults to a release build of guest-libcuda, FOLDER to target/guest-package. Prints
+# The FILEs default to release builds of guest-libcuda and guest-libnvidia-ml, FOLDER to
+# target/guest-package. Prints
 # the package's path. The same input gives the same package, bit for bit.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
-libcuda='' out="$REPO_DIR/target/guest-package"
+libcuda='' nvml='' out="$REPO_DIR/target/guest-package"
 while [ "$#" -gt 0 ]; do
     case "$1" in
         --libcuda) libcuda="${2:?--libcuda needs a file}" && shift 2 ;;
+        --libnvidia-ml) nvml="${2:?--libnvidia-ml needs a file}" && shift 2 ;;
         --out) out="${2:?--out needs a folder}" && shift 2 ;;
         *) die "unknown argument '$1': see the head of $0" ;;
     esac
@@ -30,9 +32,21 @@ if [ -z "$libcuda" ]; then
     (cd "$REPO_DIR" && cargo build --quiet --release -p guest-libcuda >&2)
     libcuda="${CARGO_TARGET_DIR:-$REPO_DIR/target}/release/libguest_libcuda.so"
 fi
-[ -s "$libcuda" ] || die "there is no library '$libcuda'"
-soname="$(objdump -p "$libcuda" | awk '$1 == "SONAME" { print $2 }')"
-[ "$soname" = libcuda.so.1 ] || die "$libcuda has the soname '$soname', and not libcuda.so.1"
+if [ -z "$nvml" ]; then
+    log "building libnvidia-ml.so.1"
+    (cd "$REPO_DIR" && cargo build --quiet --release -p guest-libnvidia-ml >&2)
+    nvml="${CARGO_TARGET_DIR:-$REPO_DIR/target}/release/libguest_libnvidia_ml.so"
+fi
+
+# check_library FILE SONAME: it is there and has that name.
+check_library() {
+    [ -s "$1" ] || die "there is no library '$1'"
+    local soname
+    soname="$(objdump -p "$1" | awk '$1 == "SONAME" { print $2 }')"
+    [ "$soname" = "$2" ] || die "$1 has the soname '$soname', and not $2"
+}
+check_library "$libcuda" libcuda.so.1
+check_library "$nvml" libnvidia-ml.so.1
 
 stage="$(mktemp -d)"
 trap 'rm -rf "$stage"' EXIT
@@ -46,6 +60,8 @@ install -m 644 -t "$source/uapi" "$REPO_DIR"/protocol/include/uapi/*.h
 install -d "$stage/usr/lib/x86_64-linux-gnu"
 strip --strip-unneeded -o "$stage/usr/lib/x86_64-linux-gnu/libcuda.so.1" "$libcuda"
 chmod 644 "$stage/usr/lib/x86_64-linux-gnu/libcuda.so.1"
+strip --strip-unneeded -o "$stage/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1" "$nvml"
+chmod 644 "$stage/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"
 # For -lcuda.
 ln -s libcuda.so.1 "$stage/usr/lib/x86_64-linux-gnu/libcuda.so"
 
@@ -55,8 +71,8 @@ install -D -m 644 "$parts/nvidia.yaml" "$stage/etc/cdi/nvidia.yaml"
 install -D -m 644 "$parts/copyright" "$stage/usr/share/doc/virtio-cuda-guest/copyright"
 
 # The C library that it needs is the newest symbol version that it names.
-libc="$(objdump -T "$libcuda" | grep -oE 'GLIBC_[0-9.]+' | sort -uV | tail -n 1)" || true
-[ -n "$libc" ] || die "$libcuda names no version of the C library"
+libc="$(objdump -T "$libcuda" "$nvml" | grep -oE 'GLIBC_[0-9.]+' | sort -uV | tail -n 1)" || true
+[ -n "$libc" ] || die "the libraries name no version of the C library"
 install -d "$stage/DEBIAN"
 echo /etc/cdi/nvidia.yaml >"$stage/DEBIAN/conffiles"
 for script in postinst prerm postrm; do
@@ -70,7 +86,7 @@ sed -e "s/@VERSION@/$version/" -e "s/@LIBC@/${libc#GLIBC_}/" \
 mkdir -p "$out"
 deb="$out/virtio-cuda-guest_${version}_amd64.deb"
 # Times inside are those of the last commit to what the package is made of.
-SOURCE_DATE_EPOCH="$(git -C "$REPO_DIR" log -1 --format=%ct -- guest-driver guest-libcuda guest-transport cuda-abi \
+SOURCE_DATE_EPOCH="$(git -C "$REPO_DIR" log -1 --format=%ct -- guest-driver guest-libcuda guest-libnvidia-ml guest-transport cuda-abi \
     protocol images/guest-package 2>/dev/null || true)"
 SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-0}"
 export SOURCE_DATE_EPOCH

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Lays out what was built as it is installed, and as it is carried to another machine:
-#   bin/ the host's programs, bin/softgpu/libcuda.so.1; guest/ library and driver; uml/ the
+#   bin/ the host's programs, bin/softgpu/libcuda.so.1; guest/ libraries and driver; uml/ the
 #   kernel; programs/ the CUDA programs; tests/ the scripts that run them. Stripped: what still
 #   has its symbols is in target/release.
 # usage: scripts/stage.sh FOLDER
@@ -10,11 +10,12 @@ set -euo pipefail
 dist="$1"
 built="$REPO_DIR/target/release"
 mkdir -p "$dist"/{bin/softgpu,guest,uml,tests}
-for program in vcudad vcudactl vhost-device-cuda vhost-cuda-worker vcuda-run; do
+for program in vcudad vhost-device-cuda vhost-cuda-worker vcuda-run; do
     install -s "$built/$program" "$dist/bin/$program"
 done
 install -s "$built/libsoftgpu.so" "$dist/bin/softgpu/libcuda.so.1"
 install -s "$built/libguest_libcuda.so" "$dist/guest/libcuda.so.1"
+install -s "$built/libguest_libnvidia_ml.so" "$dist/guest/libnvidia-ml.so.1"
 install -p -m 644 "$REPO_DIR/target/kmod/uml/virtio_cuda.ko" "$dist/guest/virtio_cuda.ko"
 install -p "$CACHE/uml/current/linux" "$dist/uml/linux"
 rm -rf "$dist/programs"

@@ -6,6 +6,8 @@ use guest_transport::Transport;
 use guest_transport::log::say;
 use parking_lot::Mutex;
 use protocol::uapi::{Gpu, QUERY_MAX};
+use std::sync::Once;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 /// The state, counted by how often init was called more than shutdown.
 struct State {
@@ -18,6 +20,30 @@ struct State {
 }
 
 static STATE: Mutex<Option<State>> = Mutex::new(None);
+
+/// Descriptors that a child after fork closes, so that they end with their process; -1: none.
+static DESCRIPTORS: [AtomicI32; 4] = [const { AtomicI32::new(-1) }; 4];
+
+fn keep_from_children(descriptors: &[i32]) {
+    for (place, slot) in DESCRIPTORS.iter().enumerate() {
+        slot.store(descriptors.get(place).copied().unwrap_or(-1), Ordering::Relaxed);
+    }
+    static ONCE: Once = Once::new();
+    // SAFETY: the handler only exchanges and closes, which a child may do after fork.
+    ONCE.call_once(|| unsafe {
+        libc::pthread_atfork(None, None, Some(in_child));
+    });
+}
+
+extern "C" fn in_child() {
+    for slot in &DESCRIPTORS {
+        let descriptor = slot.swap(-1, Ordering::Relaxed);
+        if descriptor >= 0 {
+            // SAFETY: the child's copy of a descriptor that it has no use for.
+            unsafe { libc::close(descriptor) };
+        }
+    }
+}
 
 /// Handles are not null, and no two GPUs have the same.
 const HANDLE: usize = 0x6e76_6d6c_0000;
@@ -45,6 +71,7 @@ fn open() -> NvmlResult<State> {
     };
     let transport = guest_transport::open().map_err(failed)?;
     let first = ask(&*transport)?;
+    keep_from_children(&transport.descriptors());
     Ok(State { count: 1, process: std::process::id(), transport, first })
 }
 
@@ -70,10 +97,22 @@ pub fn shutdown() -> NvmlResult {
     let mut guard = STATE.lock();
     let state = guard.as_mut().ok_or(NvmlError::UNINITIALIZED)?;
     state.count -= 1;
-    if state.count == 0 {
-        *guard = None;
+    if state.count == 0
+        && let Some(state) = guard.take()
+    {
+        if state.process == std::process::id() {
+            keep_from_children(&[]);
+        } else {
+            leave_to_parent(state);
+        }
     }
     Ok(())
+}
+
+/// Drops nothing: descriptors and mappings of the parent's way are not, or no longer, the child's,
+/// and others may have taken their places.
+fn leave_to_parent(state: State) {
+    std::mem::forget(state);
 }
 
 /// Fails before init.
@@ -97,9 +136,8 @@ pub fn now() -> NvmlResult<Snapshot> {
     let mut guard = STATE.lock();
     let state = guard.as_mut().ok_or(NvmlError::UNINITIALIZED)?;
     if state.process != std::process::id() {
-        let opened = open()?;
-        let count = state.count;
-        *state = State { count, ..opened };
+        let opened = State { count: state.count, ..open()? };
+        leave_to_parent(std::mem::replace(state, opened));
     }
     ask(&*state.transport)
 }

@@ -5,7 +5,6 @@
 
 pub mod codec;
 pub mod facts;
-pub mod graph;
 pub mod plain;
 pub mod ring;
 pub mod table;

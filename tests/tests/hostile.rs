@@ -3,7 +3,7 @@
 
 use protocol::codec::{Call, Writer};
 use protocol::plain::Plain;
-use protocol::uapi::{self, Cmd, Hdr, RegionAttach, Reply};
+use protocol::uapi::{self, Cmd, Hdr, RegionAttach, Reply, Resp};
 use std::time::Duration;
 use virtio_cuda_tests::front_end::{Descriptor, FREE, FrontEnd, MEMORY};
 use virtio_cuda_tests::{A, B, Host};
@@ -253,6 +253,51 @@ fn floods_are_bounded() {
     // VM a has room again once its flood's workers are gone.
     let gone = virtio_cuda_tests::eventually(Duration::from_secs(10), || host.look(A).is_ok());
     assert!(gone, "{}", host.log());
+    others_are_well(&host);
+}
+
+/// A question about the GPUs, with whatever header.
+fn question(session: u32, reserved: u64) -> Vec<u8> {
+    let hdr = Hdr { kind: uapi::CTRL_QUERY, session };
+    uapi::Query { hdr, reserved }.as_bytes().to_vec()
+}
+
+#[test]
+fn questions_about_the_gpus_are_checked_and_bounded() {
+    let host = Host::start(&[A, B]);
+    let mut guest = FrontEnd::connect(&host.socket(A));
+    assert_eq!(guest.status(&question(0, 0)), uapi::ERR_INVALID, "before HELLO");
+    assert_eq!(guest.hello(1), uapi::OK);
+    assert_eq!(guest.status(&question(1, 0)), uapi::ERR_INVALID, "of a session");
+    assert_eq!(guest.status(&question(0, 1)), uapi::ERR_INVALID, "with reserved bytes");
+    assert_eq!(guest.status(&question(0, 0)[..12]), uapi::ERR_INVALID, "cut off");
+    let long = [question(0, 0), vec![0; 8]].concat();
+    assert_eq!(guest.status(&long), uapi::ERR_INVALID, "too long");
+    for room in [8, 9, 71, 72, 72 + 223] {
+        let answer = guest.ask(0, &question(0, 0), room).unwrap();
+        let resp = Resp::from_bytes(&answer).unwrap();
+        assert_eq!((resp.status, answer.len()), (uapi::ERR_LIMIT, 8), "room of {room}");
+    }
+    for _ in 0..20_000 {
+        let answer = guest.ask(0, &question(0, 0), 4096).unwrap();
+        let resp = Resp::from_bytes(&answer).unwrap();
+        assert_eq!(resp.status, uapi::OK, "{}", host.log());
+        assert_eq!(resp.len as usize + size_of::<Resp>(), answer.len());
+        let facts = uapi::Facts::from_bytes(&answer[8..]).unwrap();
+        assert_eq!((facts.gpus, facts.processes), (1, 0));
+    }
+    // Many at once, whose answers nobody waits for: eight are under way at most.
+    let at = FREE + (1 << 20);
+    guest.write(at, &question(0, 0));
+    let d = |addr, len, flags, next| Descriptor { addr, len, flags, next };
+    for _ in 0..60 {
+        guest.push(0, &[d(at, 16, 1, 1), d(at + 4096, 4096, 2, 0)]);
+    }
+    for answer in 0..60 {
+        let written = guest.pop(0, Duration::from_secs(10));
+        assert!(written.is_some(), "answer {answer} did not come\n{}", host.log());
+    }
+    assert_eq!(host.workers(A).len(), 0, "no question takes a worker");
     others_are_well(&host);
 }
 

@@ -6,22 +6,18 @@
 #[macro_use]
 mod macros;
 mod args;
-mod capture;
 mod context;
 mod copy;
-pub mod copy2d;
+mod copy2d;
 mod device;
 mod event;
 mod function;
 mod generated;
-mod graph;
-mod graph_exec;
-mod graph_node;
-pub mod host_func;
+mod host_func;
 mod host_memory;
 mod image;
 mod init;
-pub mod launch;
+mod launch;
 mod library;
 mod memory;
 mod memset;

@@ -1,0 +1,156 @@
+// What a program is told of its device's memory, by CUDA and by NVML.
+//
+//   memoryseen [MIB]   allocates MIB (256) in steps and frees them; cudaMemGetInfo, the device's
+//                      properties and NVML must say the same all the time
+//   memoryseen full    allocates until nothing is left, compares, says so, and holds it until its
+//                      standard input ends
+//   memoryseen list    NVML alone, no CUDA call: a line for each GPU and for each process on it
+//
+// NVML is libnvidia-ml.so.1 as the loader finds it. On a GPU that nobody divides, NVML counts what
+// the driver keeps for itself too, so that only a guest's numbers are the same.
+#include "check.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <vector>
+
+constexpr size_t MIB = 1 << 20;
+
+// NVML's layouts.
+struct Memory {
+    unsigned long long total, free, used;
+};
+struct Process {
+    unsigned int pid;
+    unsigned long long used;
+    unsigned int gpu_instance, compute_instance;
+};
+using Device = struct OpaqueDevice *;
+constexpr int INSUFFICIENT_SIZE = 7;
+
+// One of NVML's functions.
+template <class... Args> auto nvml(const char *name) {
+    static void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
+    REQUIRE(library != nullptr, "%s", dlerror());
+    auto function = reinterpret_cast<int (*)(Args...)>(dlsym(library, name));
+    REQUIRE(function != nullptr, "%s", name);
+    return function;
+}
+
+static Device nvml_device(unsigned int index) {
+    Device device;
+    const int result =
+        nvml<unsigned int, Device *>("nvmlDeviceGetHandleByIndex_v2")(index, &device);
+    REQUIRE(result == 0, "nvmlDeviceGetHandleByIndex_v2 gives %d", result);
+    return device;
+}
+
+static Memory nvml_memory(Device device) {
+    Memory memory;
+    const int result = nvml<Device, Memory *>("nvmlDeviceGetMemoryInfo")(device, &memory);
+    REQUIRE(result == 0, "nvmlDeviceGetMemoryInfo gives %d", result);
+    return memory;
+}
+
+static void nvml_init() {
+    const int result = nvml<>("nvmlInit_v2")();
+    REQUIRE(result == 0, "nvmlInit_v2 gives %d", result);
+}
+
+// Bytes in use, about which all have to agree.
+static size_t compare(const char *when) {
+    size_t free, total;
+    CHECK(cudaMemGetInfo(&free, &total));
+    cudaDeviceProp properties;
+    CHECK(cudaGetDeviceProperties(&properties, 0));
+    const Memory memory = nvml_memory(nvml_device(0));
+    std::fprintf(stderr, "%s: CUDA %zu of %zu bytes, NVML %llu of %llu\n", when, total - free,
+                 total, memory.used, memory.total);
+    REQUIRE(properties.totalGlobalMem == total, "the properties say %zu",
+            properties.totalGlobalMem);
+    REQUIRE(memory.total == total && memory.used == total - free, "%s", when);
+    REQUIRE(memory.free == free, "%s", when);
+    return total - free;
+}
+
+static void steps(size_t mib) {
+    const size_t before = compare("at first");
+    std::vector<void *> parts(4);
+    size_t used = before;
+    for (void *&part : parts) {
+        CHECK(cudaMalloc(&part, mib * MIB / parts.size()));
+        const size_t now = compare("after an allocation");
+        REQUIRE(now >= used, "%zu bytes, and %zu before", now, used);
+        used = now;
+    }
+    REQUIRE(used >= before + mib * MIB, "%zu MiB were allocated", mib);
+    for (void *part : parts) {
+        CHECK(cudaFree(part));
+        compare("after a free");
+    }
+}
+
+static void fill() {
+    void *part;
+    for (size_t size = 256 * MIB; size >= MIB; size /= 2) {
+        while (cudaMalloc(&part, size) == cudaSuccess) {
+        }
+        EXPECT_ERROR(cudaGetLastError(), cudaErrorMemoryAllocation);
+    }
+    compare("full");
+    std::printf("memoryseen: full\n");
+    std::fflush(stdout);
+    char byte;
+    while (read(STDIN_FILENO, &byte, 1) > 0) {
+    }
+}
+
+static void list() {
+    unsigned int devices;
+    REQUIRE(nvml<unsigned int *>("nvmlDeviceGetCount_v2")(&devices) == 0, "the GPUs are counted");
+    for (unsigned int i = 0; i < devices; ++i) {
+        const Device device = nvml_device(i);
+        char name[96], uuid[96];
+        REQUIRE((nvml<Device, char *, unsigned int>("nvmlDeviceGetName")(device, name,
+                                                                         sizeof name) == 0),
+                "GPU %u has a name", i);
+        REQUIRE((nvml<Device, char *, unsigned int>("nvmlDeviceGetUUID")(device, uuid,
+                                                                         sizeof uuid) == 0),
+                "GPU %u has a UUID", i);
+        const Memory memory = nvml_memory(device);
+        std::printf("gpu %u: %s, %s, used %llu of %llu\n", i, name, uuid, memory.used,
+                    memory.total);
+        const auto running = nvml<Device, unsigned int *, Process *>(
+            "nvmlDeviceGetComputeRunningProcesses_v3");
+        unsigned int count = 0;
+        std::vector<Process> processes;
+        int result;
+        while ((result = running(device, &count, processes.data())) == INSUFFICIENT_SIZE) {
+            processes.resize(count + 8);
+            count = processes.size();
+        }
+        REQUIRE(result == 0, "the processes are listed: %d", result);
+        for (unsigned int p = 0; p < count; ++p) {
+            std::printf("process %u on gpu %u: used %llu\n", processes[p].pid, i,
+                        processes[p].used);
+        }
+    }
+}
+
+int main(int argc, char **argv) {
+    nvml_init();
+    const char *what = argc > 1 ? argv[1] : "256";
+    if (std::strcmp(what, "list") == 0) {
+        list();
+    } else if (std::strcmp(what, "full") == 0) {
+        fill();
+    } else {
+        const size_t mib = std::strtoul(what, nullptr, 10);
+        REQUIRE(mib > 0, "usage: memoryseen [MIB | full | list]");
+        steps(mib);
+    }
+    REQUIRE(nvml<>("nvmlShutdown")() == 0, "nvmlShutdown");
+    return pass("memoryseen");
+}

@@ -1,0 +1,76 @@
+//! The guest's NVML: it shows the quota as the GPU's memory and the VM's use as used, as CUDA
+//! does, needs no worker, and says what it does not know.
+
+use std::process::Command;
+use virtio_cuda_tests::{A, B, Host, Vm, dist};
+
+/// What `memoryseen list` prints, which makes no CUDA call.
+fn list(host: &Host, vm: Vm) -> String {
+    let output = host.run(vm, "memoryseen", &["list"]);
+    assert!(output.status.success(), "{output:?}\n{}", host.log());
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The number behind a word.
+fn number(text: &str, word: &str) -> u64 {
+    let mut words = text.split_whitespace().skip_while(|w| *w != word).skip(1);
+    let number = words.next().unwrap_or_else(|| panic!("no {word} in {text}"));
+    number.trim_end_matches(':').parse().unwrap()
+}
+
+#[test]
+fn cuda_and_nvml_agree_while_a_program_allocates() {
+    let host = Host::start(&[A, B]);
+    for vm in [A, B] {
+        let output = host.run(vm, "memoryseen", &[]);
+        assert!(output.status.success(), "{output:?}\n{}", host.log());
+    }
+    assert_eq!(number(&list(&host, A), "of"), 2 << 30);
+    assert_eq!(number(&list(&host, B), "of"), 3 << 30);
+}
+
+#[test]
+fn nvml_answers_when_memory_is_used_up_and_takes_none() {
+    let host = Host::start(&[A, B]);
+    let before = list(&host, A);
+    assert_eq!(number(&before, "used"), 0, "{before}");
+    assert_eq!(host.workers(A).len(), 0, "NVML has no worker");
+    let (mut full, line) = host.spawn(A, "memoryseen", &["full"]);
+    assert_eq!(line, "memoryseen: full", "{}", host.log());
+    let text = list(&host, A);
+    let (used, total) = (number(&text, "used"), number(&text, "of"));
+    assert!(used <= total && used + (4 << 20) > total, "{text}");
+    assert_eq!(number(&text, "process"), u64::from(full.id()), "{text}");
+    assert_eq!(host.workers(A).len(), 1);
+    // Another VM learns nothing of it.
+    assert!(!list(&host, B).contains("process"));
+    drop(full.stdin.take());
+    assert!(full.wait().unwrap().success());
+    let empty = || number(&list(&host, A), "used") == 0;
+    assert!(virtio_cuda_tests::eventually(std::time::Duration::from_secs(10), empty));
+}
+
+#[test]
+fn through_the_kernels_driver_it_is_the_same() {
+    let host = Host::start(&[A]);
+    let dist = dist();
+    for args in [&[][..], &["list"]] {
+        let output = Command::new(dist.join("bin/vcuda-run"))
+            .args(["--vmm", "uml", "--mem", "1G", "--timeout", "120", "--socket"])
+            .arg(host.socket(A))
+            .arg("--uml-kernel")
+            .arg(dist.join("uml/linux"))
+            .arg("--module")
+            .arg(dist.join("guest/virtio_cuda.ko"))
+            .arg("--env")
+            .arg(format!("LD_LIBRARY_PATH={}", dist.join("guest").display()))
+            .arg("--")
+            .arg(dist.join("programs/static/memoryseen"))
+            .args(args)
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{output:?}\n{}", host.log());
+        assert!(text.contains("memoryseen: PASS"), "{output:?}");
+    }
+}

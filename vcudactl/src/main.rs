@@ -1,7 +1,0 @@
-//! vcudactl: shows and changes what vcudad does.
-
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    vcudactl::main()
-}
