@@ -5,6 +5,7 @@
 //! * [`export_tables`] are the private tables that NVIDIA's own libraries ask for.
 //! * [`error_text`] names and describes the values of `CUresult`.
 //! * [`fatbin`] takes apart what programs hand to the module loaders.
+//! * [`graph`] holds graphs, and streams that are being captured.
 //!
 //! Without the feature `runtime` only the first three modules remain, which need nothing but std.
 
@@ -18,6 +19,8 @@ pub mod error_text;
 pub mod export_tables;
 #[cfg(feature = "runtime")]
 pub mod fatbin;
+#[cfg(feature = "runtime")]
+pub mod graph;
 
 /// The types of the driver API. Only the types may be used: cudarc's functions load a libcuda.
 #[cfg(feature = "runtime")]

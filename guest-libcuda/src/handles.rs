@@ -6,6 +6,7 @@
 
 use crate::context::Context;
 use crate::error::{CuError, CuResult};
+use crate::graph::Exec;
 use crate::objects::{Event, Function, Library, Module, Stream};
 use parking_lot::{Mutex, RwLock};
 use std::ops::Range;
@@ -32,6 +33,7 @@ pub enum Object {
     Module(Arc<Module>),
     Library(Arc<Library>),
     Function(Arc<Function>),
+    GraphExec(Arc<Exec>),
 }
 
 /// What can be looked up by handle.
@@ -54,7 +56,7 @@ macro_rules! named {
 }
 named! {
     Context: &'static Context, Stream: Arc<Stream>, Event: Arc<Event>, Module: Arc<Module>,
-    Library: Arc<Library>, Function: Arc<Function>
+    Library: Arc<Library>, Function: Arc<Function>, GraphExec: Arc<Exec>
 }
 
 #[derive(Default)]

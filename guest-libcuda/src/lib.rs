@@ -5,14 +5,18 @@
 //! * [`session`] puts commands into the ring and waits for answers.
 //! * [`driver`] is the library's state: the session, the devices, [`handles`], the map of the
 //!   program's [`memory`].
+//! * [`graph`] and [`capture`] are what the library knows by itself of graphs and of streams that
+//!   are being captured.
 //! * [`entry`] are the functions that programs call; whatever is not among them is exported all
 //!   the same, and says that it is not supported.
 
+mod capture;
 mod context;
 mod device;
 mod driver;
 mod entry;
 mod error;
+mod graph;
 mod handles;
 mod memory;
 mod objects;

@@ -70,6 +70,12 @@ pub fn pop() -> Option<Ctx> {
     Some(top)
 }
 
+/// Which calls elsewhere this thread lets captures forbid it: `CUstreamCaptureMode`.
+#[inline]
+pub fn capture_mode() -> u32 {
+    CAPTURE_MODE.get()
+}
+
 /// `cuThreadExchangeStreamCaptureMode`.
 pub fn exchange_capture_mode(mode: u32) -> u32 {
     CAPTURE_MODE.replace(mode)

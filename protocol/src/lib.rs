@@ -5,6 +5,7 @@
 
 pub mod codec;
 pub mod facts;
+pub mod graph;
 pub mod plain;
 pub mod ring;
 pub mod table;

@@ -127,6 +127,7 @@ fn pop(out: Out<Handle>) -> CuResult {
 }
 
 fn synchronize(driver: &Driver) -> CuResult {
+    crate::graph::GRAPHS.forbid_in_context(crate::context::current()?.id())?;
     let result = driver.session.synchronize(&CuCtxSynchronize {});
     driver.flush_output();
     result

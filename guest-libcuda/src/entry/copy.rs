@@ -1,6 +1,8 @@
 //! Copies of contiguous bytes.
 
+use super::copy2d::{self, Memcpy3D};
 use super::stream::stream_id;
+use crate::capture;
 use crate::context;
 use crate::error::CuResult;
 use crate::handles::Handle;
@@ -8,11 +10,15 @@ use crate::transfer::{self, Copy};
 
 fn blocking(dst: u64, src: u64, len: usize, null: usize) -> CuResult {
     let driver = context::driver()?;
+    capture::forbid_on(driver, 0, null)?;
     transfer::copy(driver, Copy { dst, src, len, stream: null as u64, blocking: true })
 }
 
 fn queued(dst: u64, src: u64, len: usize, stream: Handle, null: usize) -> CuResult {
     let driver = context::driver()?;
+    if len > 0 && capture::captured(driver, stream, null)? {
+        return copy2d::push_copy(driver, (stream, null), Memcpy3D::linear(dst, src, len));
+    }
     let stream = stream_id(driver, stream, null)?;
     transfer::copy(driver, Copy { dst, src, len, stream, blocking: false })
 }

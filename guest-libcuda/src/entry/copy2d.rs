@@ -2,16 +2,20 @@
 
 use super::args::In;
 use super::stream::stream_id;
+use crate::capture;
 use crate::context;
 use crate::driver::Driver;
 use crate::error::{CuError, CuResult};
+use crate::graph::Op;
 use crate::handles::Handle;
 use crate::memory::Place;
 use crate::transfer::{self, Copy, INLINE};
 use protocol::calls::VcudaCopy2D;
+use protocol::graph as node;
 
 const ARRAY: u32 = 3;
 const HOST: u32 = 1;
+const UNIFIED: u32 = 4;
 
 /// `CUDA_MEMCPY2D`, as C has it.
 #[repr(C)]
@@ -181,8 +185,109 @@ fn rectangle(
     }
 }
 
+impl From<Memcpy2D> for Memcpy3D {
+    fn from(copy: Memcpy2D) -> Self {
+        let side = |side: Side2D| Side3D {
+            x: side.x,
+            y: side.y,
+            z: 0,
+            lod: 0,
+            kind: side.kind,
+            host: side.host,
+            device: side.device,
+            array: side.array,
+            reserved: 0,
+            pitch: side.pitch,
+            height: 0,
+        };
+        let (width, height) = (copy.width, copy.height);
+        Self { src: side(copy.src), dst: side(copy.dst), width, height, depth: 1 }
+    }
+}
+
+impl Memcpy3D {
+    /// Of contiguous bytes, whatever the addresses mean.
+    pub fn linear(dst: u64, src: u64, len: usize) -> Self {
+        let side = |address| node::Side { address, pitch: len as u64, height: 1 };
+        let (width, height, depth) = (len as u64, 1, 1);
+        Self::of_node(&node::Copy { dst: side(dst), src: side(src), width, height, depth })
+    }
+
+    /// The parameters of a node's copy.
+    pub fn of_node(copy: &node::Copy) -> Self {
+        let side = |side: &node::Side| Side3D {
+            x: 0,
+            y: 0,
+            z: 0,
+            lod: 0,
+            kind: UNIFIED,
+            host: 0,
+            device: side.address,
+            array: 0,
+            reserved: 0,
+            pitch: side.pitch as usize,
+            height: side.height as usize,
+        };
+        Self {
+            src: side(&copy.src),
+            dst: side(&copy.dst),
+            width: copy.width as usize,
+            height: copy.height as usize,
+            depth: copy.depth as usize,
+        }
+    }
+
+    /// The copy as a node of a graph does it: both sides must be what the GPU sees.
+    pub fn node(&self, driver: &Driver) -> CuResult<node::Copy> {
+        let shape = Shape { width: self.width, height: self.height, depth: self.depth };
+        if shape.width == 0 || shape.height == 0 || shape.depth == 0 {
+            return Err(CuError::INVALID_VALUE);
+        }
+        let side = |side: &Side3D| {
+            let side = side.side(&shape)?;
+            let rows = [(shape.height - 1, side.pitch), (shape.width, 1)];
+            let span = offset(&[(shape.depth - 1, side.slice)])? + offset(&rows)?;
+            match driver.memory.place(side.address, span)? {
+                Place::Visible { address, .. } => Ok(node::Side {
+                    address,
+                    pitch: side.pitch as u64,
+                    height: (side.slice / side.pitch) as u64,
+                }),
+                Place::Pageable => {
+                    crate::log::unsupported("a copy of pageable memory in a graph");
+                    Err(CuError::NOT_SUPPORTED)
+                }
+            }
+        };
+        Ok(node::Copy {
+            dst: side(&self.dst)?,
+            src: side(&self.src)?,
+            width: shape.width as u64,
+            height: shape.height as u64,
+            depth: shape.depth as u64,
+        })
+    }
+}
+
+/// Adds a copy to what a stream is captured to.
+pub fn push_copy(driver: &Driver, (stream, null): (Handle, usize), copy: Memcpy3D) -> CuResult {
+    match copy.node(driver) {
+        Ok(node) => capture::push(driver, stream, null, Op::Copy(node, None)),
+        Err(error) => {
+            // The capture would lack it.
+            let _ = capture::forbid_on(driver, stream, null);
+            Err(error)
+        }
+    }
+}
+
 fn copy_2d(copy: Memcpy2D, stream: Handle, null: usize, blocking: bool) -> CuResult {
     let driver = context::driver()?;
+    if blocking {
+        capture::forbid_on(driver, stream, null)?;
+    } else if copy.width > 0 && copy.height > 0 && capture::captured(driver, stream, null)? {
+        return push_copy(driver, (stream, null), copy.into());
+    }
     let stream = stream_id(driver, stream, null)?;
     let (width, height) = (copy.width, copy.height);
     if width == 0 || height == 0 {
@@ -194,6 +299,12 @@ fn copy_2d(copy: Memcpy2D, stream: Handle, null: usize, blocking: bool) -> CuRes
 
 fn copy_3d(copy: Memcpy3D, stream: Handle, null: usize, blocking: bool) -> CuResult {
     let driver = context::driver()?;
+    let some = copy.width > 0 && copy.height > 0 && copy.depth > 0;
+    if blocking {
+        capture::forbid_on(driver, stream, null)?;
+    } else if some && capture::captured(driver, stream, null)? {
+        return push_copy(driver, (stream, null), copy);
+    }
     let stream = stream_id(driver, stream, null)?;
     let shape = Shape { width: copy.width, height: copy.height, depth: copy.depth };
     if shape.width == 0 || shape.height == 0 || shape.depth == 0 {

@@ -2,9 +2,11 @@
 
 use super::args::Out;
 use super::stream::stream_id;
+use crate::capture;
 use crate::context;
 use crate::driver;
 use crate::error::{CuError, CuResult};
+use crate::graph::{GRAPHS, Op};
 use crate::handles::{Handle, Object};
 use crate::objects::Event;
 use protocol::calls::{
@@ -15,10 +17,13 @@ use std::sync::Arc;
 
 const DISABLE_TIMING: u32 = 2;
 const INTERPROCESS: u32 = 4;
+/// CU_EVENT_RECORD_EXTERNAL.
+const EXTERNAL: u32 = 1;
 
 fn destroy(handle: Handle) -> CuResult {
     let driver = driver::driver()?;
     let event: Arc<Event> = driver.handles.remove(handle)?;
+    GRAPHS.forget_event(event.id);
     driver.session.post(&CuEventDestroyV2 { h_event: event.id })
 }
 
@@ -27,8 +32,18 @@ fn record(event: Handle, stream: Handle, flags: u32, null: usize) -> CuResult {
         return Err(CuError::INVALID_VALUE);
     }
     let driver = context::driver()?;
+    let handle = event;
     let event: Arc<Event> = driver.handles.get(event)?;
     let h_stream = stream_id(driver, stream, null)?;
+    if flags & EXTERNAL != 0 && capture::captured(driver, stream, null)? {
+        return capture::push(driver, stream, null, Op::Record(event, handle));
+    }
+    if GRAPHS.any_capture() {
+        let stream = capture::describe(driver, stream, null)?;
+        if GRAPHS.record(event.id, || Ok(stream))? {
+            return Ok(());
+        }
+    }
     driver.session.post(&CuEventRecordWithFlags { h_event: event.id, h_stream, flags })
 }
 
@@ -37,6 +52,8 @@ fn elapsed(ms: Out<f32>, start: Handle, end: Handle) -> CuResult {
     let driver = driver::driver()?;
     let start: Arc<Event> = driver.handles.get(start)?;
     let end: Arc<Event> = driver.handles.get(end)?;
+    GRAPHS.forbid_captured_event(start.id)?;
+    GRAPHS.forbid_captured_event(end.id)?;
     if (start.flags | end.flags) & DISABLE_TIMING != 0 {
         return Err(CuError::INVALID_HANDLE);
     }
@@ -75,12 +92,16 @@ entries! {
     fn cuEventQuery(event: Handle) {
         let driver = driver::driver()?;
         let event: Arc<Event> = driver.handles.get(event)?;
+        GRAPHS.forbid_captured_event(event.id)?;
+        capture::forbid_unsafe()?;
         driver.session.synchronize(&CuEventQuery { h_event: event.id })
     }
 
     fn cuEventSynchronize(event: Handle) {
         let driver = driver::driver()?;
         let event: Arc<Event> = driver.handles.get(event)?;
+        GRAPHS.forbid_captured_event(event.id)?;
+        capture::forbid_unsafe()?;
         let result = driver.session.synchronize(&CuEventSynchronize { h_event: event.id });
         driver.flush_output();
         result

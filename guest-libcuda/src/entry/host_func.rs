@@ -4,9 +4,11 @@
 //! stream has come to, calls it, and lets the stream go on.
 
 use super::stream::stream_id;
+use crate::capture;
 use crate::context;
 use crate::driver::{Driver, driver};
 use crate::error::{CuError, CuResult};
+use crate::graph::Op;
 use crate::handles::Handle;
 use crate::log::say;
 use parking_lot::Mutex;
@@ -14,27 +16,94 @@ use protocol::calls::{VcudaHostFunc, VcudaHostFuncDone, VcudaHostFuncNext};
 use std::collections::HashMap;
 use std::sync::Once;
 
-type HostFunction = extern "C" fn(usize);
-type StreamCallback = extern "C" fn(Handle, u32, usize);
+pub type HostFunction = extern "C" fn(usize);
+pub type StreamCallback = extern "C" fn(Handle, u32, usize);
 
 /// What to call.
 #[derive(Clone, Copy)]
-enum Callback {
+pub enum Callback {
     Function(HostFunction, usize),
     OfStream(StreamCallback, Handle, usize),
 }
 
-static WAITING: Mutex<Option<HashMap<u64, Callback>>> = Mutex::new(None);
+/// A callback, and what will still ask for it.
+struct Waiting {
+    callback: Callback,
+    /// Times that a stream will get there.
+    left: usize,
+    /// A graph that can be launched has it.
+    kept: bool,
+}
+
+static WAITING: Mutex<Option<HashMap<u64, Waiting>>> = Mutex::new(None);
 static RUNNER: Once = Once::new();
 
 fn enqueue(driver: &Driver, stream: u64, callback: Callback) -> CuResult {
     let token = driver.session.mint();
-    WAITING.lock().get_or_insert_default().insert(token, callback);
+    let waiting = Waiting { callback, left: 1, kept: false };
+    WAITING.lock().get_or_insert_default().insert(token, waiting);
     let posted = driver.session.post(&VcudaHostFunc { h_stream: stream, token });
     if posted.is_err() {
         WAITING.lock().get_or_insert_default().remove(&token);
         return posted;
     }
+    start_runner();
+    Ok(())
+}
+
+/// Takes a graph's callback in; gives the token under which the worker asks for it.
+pub fn keep(driver: &Driver, callback: Callback) -> u64 {
+    let token = driver.session.mint();
+    let waiting = Waiting { callback, left: 0, kept: true };
+    WAITING.lock().get_or_insert_default().insert(token, waiting);
+    start_runner();
+    token
+}
+
+/// A graph is about to be launched (or was not, after all): its callbacks will be asked for.
+pub fn expect(tokens: &[(usize, u64)], change: isize) {
+    if tokens.is_empty() {
+        return;
+    }
+    let mut waiting = WAITING.lock();
+    for (_, token) in tokens {
+        if let Some(found) = waiting.as_mut().and_then(|waiting| waiting.get_mut(token)) {
+            found.left = found.left.saturating_add_signed(change);
+        }
+    }
+}
+
+/// A graph won't be launched any more; launches under way still ask for its callbacks.
+pub fn let_go(tokens: &[(usize, u64)]) {
+    if tokens.is_empty() {
+        return;
+    }
+    if let Some(waiting) = WAITING.lock().as_mut() {
+        for (_, token) in tokens {
+            if let Some(found) = waiting.get_mut(token) {
+                found.kept = false;
+                if found.left == 0 {
+                    waiting.remove(token);
+                }
+            }
+        }
+    }
+}
+
+/// What a stream has come to.
+fn take(token: u64) -> Option<Callback> {
+    let mut waiting = WAITING.lock();
+    let waiting = waiting.as_mut()?;
+    let found = waiting.get_mut(&token)?;
+    let callback = found.callback;
+    found.left = found.left.saturating_sub(1);
+    if found.left == 0 && !found.kept {
+        waiting.remove(&token);
+    }
+    Some(callback)
+}
+
+fn start_runner() {
     RUNNER.call_once(|| {
         let spawned = std::thread::Builder::new()
             .name("cuda-host-func".into())
@@ -44,7 +113,6 @@ fn enqueue(driver: &Driver, stream: u64, callback: Callback) -> CuResult {
             say!(Error, "no thread for host functions: {error}");
         }
     });
-    Ok(())
 }
 
 /// The program's signal handlers run on the program's threads.
@@ -67,8 +135,7 @@ fn run() {
             Ok(answer) if answer.token != 0 => answer.token,
             Ok(_) | Err(_) => return,
         };
-        let callback = WAITING.lock().as_mut().and_then(|waiting| waiting.remove(&token));
-        match callback {
+        match take(token) {
             Some(Callback::Function(function, data)) => function(data),
             Some(Callback::OfStream(callback, stream, data)) => callback(stream, 0, data),
             None => say!(Error, "the worker asks for a host function that nobody gave"),
@@ -86,7 +153,11 @@ entries! {
         let function = function.ok_or(CuError::INVALID_VALUE)?;
         let driver = context::driver()?;
         let id = stream_id(driver, stream, null)?;
-        enqueue(driver, id, Callback::Function(function, data))
+        let callback = Callback::Function(function, data);
+        if capture::captured(driver, stream, null)? {
+            return capture::push(driver, stream, null, Op::Host(callback));
+        }
+        enqueue(driver, id, callback)
     }
 
     fn cuStreamAddCallback, fn cuStreamAddCallback_ptsz(
@@ -98,6 +169,7 @@ entries! {
         }
         let driver = context::driver()?;
         let id = stream_id(driver, stream, null)?;
+        capture::forbid_on(driver, stream, null)?;
         enqueue(driver, id, Callback::OfStream(callback, stream, data))
     }
 }

@@ -39,6 +39,7 @@ fn refused(error: TransportError) -> CuError {
 }
 
 fn allocate(out: Out<usize>, bytes: usize, flags: u32) -> CuResult {
+    crate::capture::forbid_unsafe()?;
     out.check()?;
     if bytes == 0 || flags & !ALLOC_FLAGS != 0 {
         return Err(CuError::INVALID_VALUE);
@@ -76,6 +77,7 @@ fn allocate(out: Out<usize>, bytes: usize, flags: u32) -> CuResult {
 }
 
 fn free(at: usize) -> CuResult {
+    crate::capture::forbid_unsafe()?;
     let driver = driver()?;
     if at == 0 {
         return Ok(());
@@ -92,6 +94,7 @@ fn free(at: usize) -> CuResult {
 }
 
 fn register(at: usize, bytes: usize, flags: u32) -> CuResult {
+    crate::capture::forbid_unsafe()?;
     if at == 0 || bytes == 0 || flags & !(REGISTER_FLAGS | UNSUPPORTED_REGISTER_FLAGS) != 0 {
         return Err(CuError::INVALID_VALUE);
     }
@@ -135,6 +138,7 @@ fn register(at: usize, bytes: usize, flags: u32) -> CuResult {
 }
 
 fn unregister(at: usize) -> CuResult {
+    crate::capture::forbid_unsafe()?;
     let driver = driver()?;
     let found = driver.memory.remove(at as u64, |a| matches!(a.kind, Kind::Registered { .. }));
     let found = found.ok_or(CuError::HOST_MEMORY_NOT_REGISTERED)?;

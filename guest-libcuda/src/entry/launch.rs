@@ -4,9 +4,11 @@
 use super::args::{In, Out};
 use super::function::attribute;
 use super::stream::stream_id;
+use crate::capture;
 use crate::context::{self, current};
 use crate::driver::Driver;
 use crate::error::{CuError, CuResult};
+use crate::graph::{Kernel, Op};
 use crate::handles::Handle;
 use crate::log::say;
 use crate::objects::Function;
@@ -36,6 +38,8 @@ struct Attribute {
 
 /// Attributes whose value is plain: no event, no node.
 const PLAIN_ATTRIBUTES: &[u32] = &[1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 14];
+/// CU_LAUNCH_ATTRIBUTE_COOPERATIVE.
+const COOPERATIVE: u32 = 2;
 /// A program may pass as many attributes as there are.
 const MAX_ATTRIBUTES: u32 = 64;
 
@@ -53,14 +57,14 @@ pub struct Config {
 
 /// A launch's geometry.
 #[derive(Clone, Copy)]
-struct Shape {
-    grid: [u32; 3],
-    block: [u32; 3],
-    shared: u32,
+pub struct Shape {
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub shared: u32,
 }
 
 /// Refuses a geometry that no launch may have.
-fn check(driver: &Driver, function: &Function, shape: &Shape) -> CuResult {
+pub fn check(driver: &Driver, function: &Function, shape: &Shape) -> CuResult {
     let device = driver.device(current()?.device)?;
     let limits = device.launch_limits();
     let fits = |dims: &[u32; 3], limits: &[u32; 3]| {
@@ -94,7 +98,7 @@ fn check(driver: &Driver, function: &Function, shape: &Shape) -> CuResult {
 }
 
 /// Calls `then` with the parameter buffer.
-fn with_parameters<R>(
+pub fn with_parameters<R>(
     function: &Function,
     parameters: In<usize>,
     extra: In<usize>,
@@ -153,16 +157,24 @@ fn with_parameters<R>(
 }
 
 fn launch(
-    function: Handle,
+    handle: Handle,
     shape: Shape,
     (stream, null): (Handle, usize),
     (parameters, extra): (In<usize>, In<usize>),
     attributes: &[u8],
 ) -> CuResult {
     let driver = context::driver()?;
-    let function: Arc<Function> = driver.handles.get(function)?;
+    let function: Arc<Function> = driver.handles.get(handle)?;
     let h_stream = stream_id(driver, stream, null)?;
     check(driver, &function, &shape)?;
+    if capture::captured(driver, stream, null)? {
+        return with_parameters(&function, parameters, extra, |params| {
+            let (params, attributes) = (params.into(), attributes.to_vec());
+            let function = function.clone();
+            let kernel = Kernel { handle, function, shape, params, attributes };
+            capture::push(driver, stream, null, Op::Kernel(kernel))
+        });
+    }
     with_parameters(&function, parameters, extra, |params| {
         driver.session.post(&VcudaLaunch {
             f: function.id,
@@ -187,6 +199,14 @@ fn launch_cooperative(
     parameters: In<usize>,
 ) -> CuResult {
     let driver = context::driver()?;
+    if capture::captured(driver, stream, null)? {
+        // In a graph it is an attribute.
+        let mut attributes = Vec::new();
+        let mut one = [0; 64];
+        one[0] = 1;
+        set_attribute(&mut attributes, COOPERATIVE, &one)?;
+        return launch(function, shape, (stream, null), (parameters, In::null()), &attributes);
+    }
     let function: Arc<Function> = driver.handles.get(function)?;
     let h_stream = stream_id(driver, stream, null)?;
     check(driver, &function, &shape)?;
@@ -204,6 +224,33 @@ fn launch_cooperative(
             params,
         })
     })
+}
+
+/// The value of an attribute as launches carry them; zeroes if it was not set.
+pub fn attribute_of(attributes: &[u8], which: u32) -> CuResult<[u8; 64]> {
+    if !PLAIN_ATTRIBUTES.contains(&which) {
+        return Err(CuError::NOT_SUPPORTED);
+    }
+    let id = u64::from(which).to_le_bytes();
+    let found = attributes.chunks_exact(size_of::<Attribute>()).find(|chunk| chunk[..8] == id);
+    Ok(found.map_or([0; 64], |chunk| std::array::from_fn(|at| chunk[8 + at])))
+}
+
+/// Sets an attribute among those that a launch carries.
+pub fn set_attribute(attributes: &mut Vec<u8>, which: u32, value: &[u8; 64]) -> CuResult {
+    if !PLAIN_ATTRIBUTES.contains(&which) {
+        return Err(CuError::NOT_SUPPORTED);
+    }
+    let id = u64::from(which).to_le_bytes();
+    let mut chunks = attributes.chunks_exact_mut(size_of::<Attribute>());
+    match chunks.find(|chunk| chunk[..8] == id) {
+        Some(chunk) => chunk[8..].copy_from_slice(value),
+        None => {
+            attributes.extend_from_slice(&id);
+            attributes.extend_from_slice(value);
+        }
+    }
+    Ok(())
 }
 
 /// A configuration's shape, its stream, and its attributes as they travel.

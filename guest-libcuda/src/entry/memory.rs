@@ -2,6 +2,7 @@
 
 use super::args::Out;
 use super::stream::stream_id;
+use crate::capture;
 use crate::context::{self, current};
 use crate::driver::{Driver, driver};
 use crate::error::{CuError, CuResult};
@@ -44,6 +45,7 @@ fn allocate(bytes: usize) -> CuResult<u64> {
         return Err(CuError::INVALID_VALUE);
     }
     let driver = context::driver()?;
+    capture::forbid_unsafe()?;
     let address = driver.session.call(&CuMemAllocV2 { bytesize: bytes })?.dptr;
     note(driver, address, bytes, Kind::Device)?;
     Ok(address)
@@ -74,6 +76,7 @@ entries! {
         if address == 0 {
             return Ok(());
         }
+        capture::forbid_unsafe()?;
         let removed = driver.memory.remove(address, |found| found.kind == Kind::Device);
         let allocation = removed.ok_or(CuError::INVALID_VALUE)?;
         let result = driver.session.call(&CuMemFreeV2 { dptr: address });
@@ -106,6 +109,7 @@ entries! {
         }
         let driver = context::driver()?;
         let h_stream = stream_id(driver, stream, null)?;
+        capture::unsupported_on(driver, stream, null, "cuMemAllocAsync in a capture")?;
         let call = CuMemAllocAsync { bytesize: bytes, h_stream };
         let address = driver.session.call(&call)?.dptr;
         note(driver, address, bytes, Kind::Device)?;
@@ -118,6 +122,7 @@ entries! {
         }
         let driver = context::driver()?;
         let h_stream = stream_id(driver, stream, null)?;
+        capture::unsupported_on(driver, stream, null, "cuMemFreeAsync in a capture")?;
         let removed = driver.memory.remove(address, |found| found.kind == Kind::Device);
         removed.ok_or(CuError::INVALID_VALUE)?;
         driver.session.post(&CuMemFreeAsync { dptr: address, h_stream })

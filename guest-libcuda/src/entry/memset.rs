@@ -1,11 +1,14 @@
 //! Setting device memory.
 
 use super::stream::stream_id;
+use crate::capture;
 use crate::context;
 use crate::error::{CuError, CuResult};
+use crate::graph::Op;
 use crate::handles::Handle;
 use crate::memory::Place;
 use protocol::calls::VcudaMemset;
+use protocol::graph::Memset;
 
 /// A rectangle of elements.
 struct Area {
@@ -42,6 +45,17 @@ fn set(area: Area, element: u32, value: u32, stream: Handle, null: usize) -> CuR
     let Place::Visible { address, .. } = driver.memory.place(area.address, span)? else {
         return Err(CuError::INVALID_VALUE);
     };
+    if capture::captured(driver, stream, null)? {
+        let set = Memset {
+            dst: address,
+            pitch: area.pitch as u64,
+            element_size: element,
+            value,
+            width: area.width as u64,
+            height: area.height as u64,
+        };
+        return capture::push(driver, stream, null, Op::Memset(set));
+    }
     driver.session.post(&VcudaMemset {
         dst: address,
         pitch: area.pitch,

@@ -6,18 +6,22 @@
 #[macro_use]
 mod macros;
 mod args;
+mod capture;
 mod context;
 mod copy;
-mod copy2d;
+pub mod copy2d;
 mod device;
 mod event;
 mod function;
 mod generated;
-mod host_func;
+mod graph;
+mod graph_exec;
+mod graph_node;
+pub mod host_func;
 mod host_memory;
 mod image;
 mod init;
-mod launch;
+pub mod launch;
 mod library;
 mod memory;
 mod memset;

@@ -1,12 +1,13 @@
 //! Streams.
 
 use super::args::Out;
+use crate::capture;
 use crate::context::{self, current};
 use crate::driver::Driver;
 use crate::error::{CuError, CuResult};
+use crate::graph::{GRAPHS, Op};
 use crate::handles::{Handle, Object};
 use crate::objects::{Event, Stream};
-use crate::thread;
 use protocol::calls::{
     CuCtxGetStreamPriorityRange, CuStreamCreateWithPriority, CuStreamDestroyV2, CuStreamQuery,
     CuStreamSynchronize, CuStreamWaitEvent,
@@ -15,6 +16,8 @@ use std::sync::Arc;
 
 /// CU_STREAM_NON_BLOCKING.
 const NON_BLOCKING: u32 = 1;
+/// CU_EVENT_WAIT_EXTERNAL.
+const EXTERNAL: u32 = 1;
 
 /// The id of a stream; `null` is what a null stream means.
 #[inline]
@@ -71,16 +74,8 @@ fn create(out: Out<Handle>, flags: u32, priority: i32) -> CuResult {
 fn destroy(handle: Handle) -> CuResult {
     let driver = crate::driver::driver()?;
     let stream: Arc<Stream> = driver.handles.remove(handle)?;
+    GRAPHS.forget_stream(capture::key(&stream));
     driver.session.post(&CuStreamDestroyV2 { h_stream: stream.id })
-}
-
-/// No stream is ever being captured: capture is not supported.
-fn not_capturing(stream: Handle, status: Out<u32>, id: Out<u64>) -> CuResult {
-    let driver = context::driver()?;
-    own_stream(driver, stream)?;
-    status.set(0)?;
-    id.set_if_wanted(0);
-    Ok(())
 }
 
 fn context_handle(stream: Handle) -> CuResult<Handle> {
@@ -103,11 +98,13 @@ entries! {
 
     fn cuStreamSynchronize, fn cuStreamSynchronize_ptsz(stream: Handle) |null| {
         let driver = context::driver()?;
+        capture::forbid_on(driver, stream, null)?;
         synchronize(driver, stream_id(driver, stream, null)?)
     }
 
     fn cuStreamQuery, fn cuStreamQuery_ptsz(stream: Handle) |null| {
         let driver = context::driver()?;
+        capture::forbid_on(driver, stream, null)?;
         let id = stream_id(driver, stream, null)?;
         let result = driver.session.synchronize(&CuStreamQuery { h_stream: id });
         driver.flush_output();
@@ -122,7 +119,17 @@ entries! {
         }
         let driver = context::driver()?;
         let h_stream = stream_id(driver, stream, null)?;
+        let handle = event;
         let event: Arc<Event> = driver.handles.get(event)?;
+        if flags & EXTERNAL != 0 && capture::captured(driver, stream, null)? {
+            return capture::push(driver, stream, null, Op::Wait(event, handle));
+        }
+        if GRAPHS.any_capture() {
+            let stream = capture::describe(driver, stream, null)?;
+            if GRAPHS.wait(event.id, || Ok(stream))? {
+                return Ok(());
+            }
+        }
         driver.session.post(&CuStreamWaitEvent { h_stream, h_event: event.id, flags })
     }
 
@@ -156,40 +163,5 @@ entries! {
     fn cuStreamGetDevice, fn cuStreamGetDevice_ptsz(stream: Handle, device: Out<i32>) |_null| {
         let stream = own_stream(context::driver()?, stream)?;
         device.set(stream.map_or(current()?.device, |stream| stream.context.device))
-    }
-
-    fn cuStreamIsCapturing, fn cuStreamIsCapturing_ptsz(
-        stream: Handle, status: Out<u32>,
-    ) |_null| {
-        own_stream(context::driver()?, stream)?;
-        status.set(0)
-    }
-
-    fn cuStreamGetCaptureInfo, fn cuStreamGetCaptureInfo_ptsz(
-        stream: Handle, status: Out<u32>, id: Out<u64>,
-    ) |_null| {
-        not_capturing(stream, status, id)
-    }
-
-    fn cuStreamGetCaptureInfo_v2, fn cuStreamGetCaptureInfo_v2_ptsz(
-        stream: Handle, status: Out<u32>, id: Out<u64>, _graph: Out<Handle>,
-        _dependencies: Out<usize>, _count: Out<usize>,
-    ) |_null| {
-        not_capturing(stream, status, id)
-    }
-
-    fn cuStreamGetCaptureInfo_v3, fn cuStreamGetCaptureInfo_v3_ptsz(
-        stream: Handle, status: Out<u32>, id: Out<u64>, _graph: Out<Handle>,
-        _dependencies: Out<usize>, _edges: Out<usize>, _count: Out<usize>,
-    ) |_null| {
-        not_capturing(stream, status, id)
-    }
-
-    fn cuThreadExchangeStreamCaptureMode(mode: Out<u32>) {
-        let wanted = mode.read()?;
-        if wanted > 2 {
-            return Err(CuError::INVALID_VALUE);
-        }
-        mode.set(thread::exchange_capture_mode(wanted))
     }
 }

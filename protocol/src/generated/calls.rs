@@ -747,6 +747,66 @@ pub const ENTRIES: &[Entry] = &[
         order: Order::None,
         charges: Charges::None,
     },
+    Entry {
+        number: 110,
+        name: "vcudaGraphInstantiate",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::Graph,
+    },
+    Entry {
+        number: 111,
+        name: "cuGraphExecDestroy",
+        waited: false,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::Context,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 112,
+        name: "cuGraphLaunch",
+        waited: false,
+        blocking: false,
+        pending: false,
+        gated: true,
+        order: Order::Stream,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 113,
+        name: "cuGraphUpload",
+        waited: false,
+        blocking: false,
+        pending: false,
+        gated: true,
+        order: Order::Stream,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 114,
+        name: "vcudaGraphExecUpdate",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::Context,
+        charges: Charges::Graph,
+    },
+    Entry {
+        number: 115,
+        name: "vcudaGraphExecNodeSet",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::Context,
+        charges: Charges::Graph,
+    },
 ];
 
 /// Call 1, `vcudaFacts`.
@@ -3543,6 +3603,227 @@ impl<'a> Call<'a> for VcudaHostFuncDone {
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
         let call = Self { token: <u64>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 110, `vcudaGraphInstantiate`.
+///
+/// The guest captures streams and builds graphs by itself. graph: protocol::graph, inline or in a
+/// blob. Nodes are numbered as they stand there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaGraphInstantiate<'a> {
+    /// Id of the new graphexec.
+    pub exec: u64,
+    /// `flags`.
+    pub flags: u64,
+    /// `blob`.
+    pub blob: u64,
+    /// A byte string.
+    pub graph: &'a [u8],
+}
+impl<'a> Call<'a> for VcudaGraphInstantiate<'a> {
+    const OPCODE: u32 = 110;
+    const NAME: &'static str = "vcudaGraphInstantiate";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.exec.to_word());
+        writer.word(self.flags.to_word());
+        writer.word(self.blob.to_word());
+        writer.bytes(self.graph);
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            exec: <u64>::from_word(reader.word()?)?,
+            flags: <u64>::from_word(reader.word()?)?,
+            blob: <u64>::from_word(reader.word()?)?,
+            graph: reader.bytes()?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 111, `cuGraphExecDestroy`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuGraphExecDestroy {
+    /// The graphexec that ends.
+    pub h_graph_exec: u64,
+}
+impl<'a> Call<'a> for CuGraphExecDestroy {
+    const OPCODE: u32 = 111;
+    const NAME: &'static str = "cuGraphExecDestroy";
+    const WAITED: bool = false;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.h_graph_exec.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self { h_graph_exec: <u64>::from_word(reader.word()?)? };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 112, `cuGraphLaunch`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuGraphLaunch {
+    /// Id of a graphexec.
+    pub h_graph_exec: u64,
+    /// Id of a stream.
+    pub h_stream: u64,
+}
+impl<'a> Call<'a> for CuGraphLaunch {
+    const OPCODE: u32 = 112;
+    const NAME: &'static str = "cuGraphLaunch";
+    const WAITED: bool = false;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.h_graph_exec.to_word());
+        writer.word(self.h_stream.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            h_graph_exec: <u64>::from_word(reader.word()?)?,
+            h_stream: <u64>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 113, `cuGraphUpload`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuGraphUpload {
+    /// Id of a graphexec.
+    pub h_graph_exec: u64,
+    /// Id of a stream.
+    pub h_stream: u64,
+}
+impl<'a> Call<'a> for CuGraphUpload {
+    const OPCODE: u32 = 113;
+    const NAME: &'static str = "cuGraphUpload";
+    const WAITED: bool = false;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.h_graph_exec.to_word());
+        writer.word(self.h_stream.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            h_graph_exec: <u64>::from_word(reader.word()?)?,
+            h_stream: <u64>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// Call 114, `vcudaGraphExecUpdate`.
+///
+/// result: CUgraphExecUpdateResult; node: one of the new graph's, or its number of nodes for none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaGraphExecUpdate<'a> {
+    /// Id of a graphexec.
+    pub exec: u64,
+    /// `blob`.
+    pub blob: u64,
+    /// A byte string.
+    pub graph: &'a [u8],
+}
+impl<'a> Call<'a> for VcudaGraphExecUpdate<'a> {
+    const OPCODE: u32 = 114;
+    const NAME: &'static str = "vcudaGraphExecUpdate";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = VcudaGraphExecUpdateAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.exec.to_word());
+        writer.word(self.blob.to_word());
+        writer.bytes(self.graph);
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            exec: <u64>::from_word(reader.word()?)?,
+            blob: <u64>::from_word(reader.word()?)?,
+            graph: reader.bytes()?,
+        };
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+/// What `vcudaGraphExecUpdate` brings back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaGraphExecUpdateAnswer {
+    /// `result`.
+    pub result: u32,
+    /// `node`.
+    pub node: u32,
+}
+impl Answer for VcudaGraphExecUpdateAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.result.to_word());
+        writer.word(self.node.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self {
+            result: <u32>::from_word(reader.word()?)?,
+            node: <u32>::from_word(reader.word()?)?,
+        };
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+/// Call 115, `vcudaGraphExecNodeSet`.
+///
+/// step: what the node is to do from the next launch on; of the same kind as what it did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaGraphExecNodeSet<'a> {
+    /// Id of a graphexec.
+    pub exec: u64,
+    /// `node`.
+    pub node: u32,
+    /// A byte string.
+    pub step: &'a [u8],
+}
+impl<'a> Call<'a> for VcudaGraphExecNodeSet<'a> {
+    const OPCODE: u32 = 115;
+    const NAME: &'static str = "vcudaGraphExecNodeSet";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.exec.to_word());
+        writer.word(self.node.to_word());
+        writer.bytes(self.step);
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self {
+            exec: <u64>::from_word(reader.word()?)?,
+            node: <u32>::from_word(reader.word()?)?,
+            step: reader.bytes()?,
+        };
         reader.finish()?;
         Ok(call)
     }

@@ -242,6 +242,7 @@ cuda! {
 
     fn cuCtxSynchronize() {
         let context = current()?;
+        super::capture::GRAPHS.forbid_in_context(context.id)?;
         context.synchronize();
         context.healthy()
     }
@@ -249,6 +250,7 @@ cuda! {
     fn cuCtxSynchronize_v2(context: CUcontext) {
         driver()?;
         let context = named(context)?;
+        super::capture::GRAPHS.forbid_in_context(context.id)?;
         context.synchronize();
         context.healthy()
     }
@@ -315,13 +317,13 @@ cuda! {
     fn cuCtxRecordEvent(context: CUcontext, event: CUevent) {
         driver()?;
         let stream = named(context)?.legacy_stream();
-        super::event::record(event, &stream)
+        super::event::record(event, &stream, 0)
     }
 
     fn cuCtxWaitEvent(context: CUcontext, event: CUevent) {
         driver()?;
         let stream = named(context)?.legacy_stream();
-        super::event::wait_on(&stream, event)
+        super::event::wait_on(&stream, event, 0)
     }
 
     fn cuCtxAttach(to: *mut CUcontext, _flags: c_uint) {
@@ -339,7 +341,7 @@ cuda! {
 
     fn cuThreadExchangeStreamCaptureMode(mode: *mut c_uint) {
         driver()?;
-        super::stream::exchange_capture_mode(mode)
+        super::capture::exchange_mode(mode)
     }
 
     fn cuFlushGPUDirectRDMAWrites(_target: c_uint, _scope: c_uint) {

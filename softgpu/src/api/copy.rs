@@ -2,9 +2,10 @@
 
 use std::ffi::{c_uint, c_void};
 
-use cuda_abi::sys::{CUDA_MEMCPY2D, CUcontext, CUdeviceptr, CUmemorytype};
+use cuda_abi::sys::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUcontext, CUdeviceptr, CUmemorytype};
 
-use super::{Answer, CUresult, cuda_on_default, cuda_on_stream, get};
+use super::{Answer, CUresult, capture, cuda_on_default, cuda_on_stream, get};
+use crate::state::graph::Op;
 use crate::state::memory;
 use crate::state::stream::Stream;
 
@@ -20,7 +21,7 @@ struct Rows {
 
 /// A copy of rows.
 #[derive(Debug, Clone, Copy)]
-struct Copy {
+pub(crate) struct Copy {
     to: Rows,
     from: Rows,
     width: usize,
@@ -36,7 +37,7 @@ enum Side {
 }
 
 impl Copy {
-    fn linear(to: u64, from: u64, len: usize) -> Self {
+    pub(crate) fn linear(to: u64, from: u64, len: usize) -> Self {
         let rows = |address| Rows { address, pitch: len as u64 };
         Self { to: rows(to), from: rows(from), width: len, height: 1 }
     }
@@ -66,7 +67,7 @@ impl Copy {
     }
 
     /// Does it, on memory that stays where it is until this returns.
-    fn run(&self) {
+    pub(crate) fn run(&self) {
         for row in 0..self.height as u64 {
             let from = (self.from.address + row * self.from.pitch) as *const u8;
             let to = (self.to.address + row * self.to.pitch) as *mut u8;
@@ -82,6 +83,7 @@ impl Copy {
 
     /// Does it before returning, after what is in the stream.
     fn wait(self, stream: &Stream) -> Answer {
+        capture::GRAPHS.forbid_on(&stream.into())?;
         super::stream::synchronize(stream)?;
         self.run();
         Ok(())
@@ -90,6 +92,9 @@ impl Copy {
     /// Queues it. What is pageable may be used by the caller as soon as this returns, so it is
     /// copied aside or waited for.
     fn queue(self, stream: &Stream) -> Answer {
+        if capture::captured(stream)? {
+            return capture::push(stream, Op::Copy(self, None));
+        }
         let span = |rows| Self::span(rows, self.width, self.height);
         if Self::pageable(self.to, span(self.to)) {
             return self.wait(stream);
@@ -135,33 +140,65 @@ fn on_device(stream: &Stream, to: u64, from: u64, len: usize) -> Answer {
     copy(stream, (to, Side::Device), (from, Side::Device), len, false)
 }
 
-fn rectangle(stream: &Stream, params: *const CUDA_MEMCPY2D, wait: bool) -> Answer {
-    let p = get(params)?;
-    let side = |kind: CUmemorytype, host: u64, device: u64| match kind {
+/// The side that a copy's parameters name, and its address there.
+fn side(kind: CUmemorytype, host: u64, device: u64) -> Result<(u64, Side), CUresult> {
+    match kind {
         CUmemorytype::CU_MEMORYTYPE_HOST => Ok((host, Side::Host)),
         CUmemorytype::CU_MEMORYTYPE_DEVICE => Ok((device, Side::Device)),
         CUmemorytype::CU_MEMORYTYPE_UNIFIED => Ok((device, Side::Any)),
         CUmemorytype::CU_MEMORYTYPE_ARRAY => Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
-    };
+    }
+}
+
+impl Copy {
+    /// The copy of a graph's node. Boxes of several slices are not supported.
+    pub(crate) fn of_node(p: &CUDA_MEMCPY3D) -> Result<Self, CUresult> {
+        if p.Depth > 1 || p.srcZ != 0 || p.dstZ != 0 {
+            return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+        }
+        let height = if p.Depth == 0 { 0 } else { p.Height };
+        let (from, from_side) = side(p.srcMemoryType, p.srcHost as u64, p.srcDevice)?;
+        let (to, to_side) = side(p.dstMemoryType, p.dstHost as u64, p.dstDevice)?;
+        let size = (p.WidthInBytes, height);
+        let copy = Copy {
+            to: rows(to, (p.dstXInBytes, p.dstY, p.dstPitch), size)?,
+            from: rows(from, (p.srcXInBytes, p.srcY, p.srcPitch), size)?,
+            width: p.WidthInBytes,
+            height,
+        };
+        copy.check(to_side, from_side)?;
+        Ok(copy)
+    }
+}
+
+/// Rows that begin at a column and row of a pitched area.
+fn rows(
+    address: u64,
+    (x, y, pitch): (usize, usize, usize),
+    (width, height): (usize, usize),
+) -> Result<Rows, CUresult> {
+    let pitch = if pitch == 0 { width } else { pitch };
+    if height > 1 && pitch < width {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    let skip = y.checked_mul(pitch).and_then(|n| n.checked_add(x));
+    let address = skip.and_then(|n| address.checked_add(n as u64));
+    let address = address.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+    pitch.checked_mul(height).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+    Ok(Rows { address, pitch: pitch as u64 })
+}
+
+fn rectangle(stream: &Stream, params: *const CUDA_MEMCPY2D, wait: bool) -> Answer {
+    let p = get(params)?;
     let (from, from_side) = side(p.srcMemoryType, p.srcHost as u64, p.srcDevice)?;
     let (to, to_side) = side(p.dstMemoryType, p.dstHost as u64, p.dstDevice)?;
     if p.WidthInBytes == 0 || p.Height == 0 {
         return Ok(());
     }
-    let rows = |address: u64, x: usize, y: usize, pitch: usize| {
-        let pitch = if pitch == 0 { p.WidthInBytes } else { pitch };
-        if p.Height > 1 && pitch < p.WidthInBytes {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-        }
-        let skip = y.checked_mul(pitch).and_then(|n| n.checked_add(x));
-        let address = skip.and_then(|n| address.checked_add(n as u64));
-        let address = address.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
-        pitch.checked_mul(p.Height).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
-        Ok(Rows { address, pitch: pitch as u64 })
-    };
+    let size = (p.WidthInBytes, p.Height);
     let copy = Copy {
-        to: rows(to, p.dstXInBytes, p.dstY, p.dstPitch)?,
-        from: rows(from, p.srcXInBytes, p.srcY, p.srcPitch)?,
+        to: rows(to, (p.dstXInBytes, p.dstY, p.dstPitch), size)?,
+        from: rows(from, (p.srcXInBytes, p.srcY, p.srcPitch), size)?,
         width: p.WidthInBytes,
         height: p.Height,
     };
@@ -179,24 +216,60 @@ fn fill(
     size: usize,
     (width, height): (usize, usize),
 ) -> Answer {
-    let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
-    let bytes = width.checked_mul(size).ok_or(invalid)?;
-    if bytes == 0 || height == 0 {
+    if width == 0 || height == 0 {
         return Ok(());
     }
-    if !to.is_multiple_of(size as u64)
-        || (height > 1 && (pitch < bytes || !pitch.is_multiple_of(size)))
-    {
-        return Err(invalid);
-    }
-    let span = pitch.checked_mul(height - 1).and_then(|n| n.checked_add(bytes)).ok_or(invalid)?;
-    if !memory::accessible(to, span as u64) {
-        return Err(invalid);
+    let fill = Fill { to, pitch, value, size, width, height };
+    fill.check()?;
+    if capture::captured(stream)? {
+        return capture::push(stream, Op::Fill(fill));
     }
     stream.now_or_submit(move |context| {
-        if context.failed() {
-            return;
+        if !context.failed() {
+            fill.run();
         }
+    });
+    Ok(())
+}
+
+/// A rectangle of elements that get a value.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fill {
+    pub(crate) to: u64,
+    pub(crate) pitch: usize,
+    pub(crate) value: u32,
+    /// Bytes of an element: 1, 2 or 4.
+    pub(crate) size: usize,
+    /// In elements.
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+}
+
+impl Fill {
+    /// Refuses what can't be filled.
+    pub(crate) fn check(&self) -> Answer {
+        let Self { to, pitch, size, width, height, .. } = *self;
+        let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
+        let bytes = width.checked_mul(size).ok_or(invalid)?;
+        if !matches!(size, 1 | 2 | 4)
+            || bytes == 0
+            || height == 0
+            || !to.is_multiple_of(size as u64)
+            || (height > 1 && (pitch < bytes || !pitch.is_multiple_of(size)))
+        {
+            return Err(invalid);
+        }
+        let rows = pitch.checked_mul(height - 1);
+        let span = rows.and_then(|n| n.checked_add(bytes)).ok_or(invalid)?;
+        if !memory::accessible(to, span as u64) {
+            return Err(invalid);
+        }
+        Ok(())
+    }
+
+    /// Does it, on memory that was checked.
+    pub(crate) fn run(&self) {
+        let Self { to, pitch, value, size, width, height } = *self;
         for row in 0..height {
             let start = to + (row * pitch) as u64;
             // SAFETY: the interval was checked, and is aligned.
@@ -210,8 +283,7 @@ fn fill(
                 }
             }
         }
-    });
-    Ok(())
+    }
 }
 
 cuda_on_default! {

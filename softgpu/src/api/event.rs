@@ -5,31 +5,49 @@ use std::sync::Arc;
 
 use cuda_abi::sys::{CUevent, CUstream};
 
-use super::{Answer, CUresult, cuda, put};
+use super::{Answer, CUresult, capture, cuda, put};
 use crate::state::context::current;
 use crate::state::event::{EVENTS, Event};
+use crate::state::graph::Op;
 use crate::state::stream::Stream;
 
 const DISABLE_TIMING: u32 = 2;
 const INTERPROCESS: u32 = 4;
+/// Of a record and a wait.
+const EXTERNAL: u32 = 1;
 
-fn named(event: CUevent) -> Result<Arc<Event>, CUresult> {
+pub(crate) fn named(event: CUevent) -> Result<Arc<Event>, CUresult> {
     crate::state::device::driver()?;
     EVENTS.get(event as usize).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
 }
 
-/// Records an event in a stream.
-pub(crate) fn record(event: CUevent, stream: &Stream) -> Answer {
+/// Records an event in a stream. In a captured one it is only a place, unless the event is to be
+/// recorded for others whenever the graph gets there.
+pub(crate) fn record(event: CUevent, stream: &Stream, flags: c_uint) -> Answer {
+    let handle = event as usize;
     let event = named(event)?;
     if event.context.id != stream.context.id {
         return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
     }
-    event.record(stream);
+    if flags & EXTERNAL != 0 && capture::captured(stream)? {
+        return capture::push(stream, Op::Record(event, handle));
+    }
+    if !capture::GRAPHS.record(handle as u64, || Ok(stream.into()))? {
+        event.record(stream);
+    }
     Ok(())
 }
 
 /// Makes a stream wait for an event.
-pub(crate) fn wait_on(stream: &Stream, event: CUevent) -> Answer {
+pub(crate) fn wait_on(stream: &Stream, event: CUevent, flags: c_uint) -> Answer {
+    let handle = event as usize;
+    if flags & EXTERNAL != 0 && capture::captured(stream)? {
+        return capture::push(stream, Op::Wait(named(event)?, handle));
+    }
+    named(event)?;
+    if capture::GRAPHS.wait(handle as u64, || Ok(stream.into()))? {
+        return Ok(());
+    }
     if let Some(mark) = named(event)?.pending() {
         stream.submit_after(mark);
     }
@@ -37,12 +55,16 @@ pub(crate) fn wait_on(stream: &Stream, event: CUevent) -> Answer {
 }
 
 fn elapsed(to: *mut c_float, start: CUevent, end: CUevent) -> Answer {
+    for event in [start, end] {
+        capture::GRAPHS.forbid_captured_event(event as u64)?;
+    }
     let (start, end) = (named(start)?, named(end)?);
     put(to, end.since(&start)?)
 }
 
 fn destroy(event: CUevent) -> Answer {
     crate::state::device::driver()?;
+    capture::GRAPHS.forget_event(event as u64);
     EVENTS.remove(event as usize).map(drop).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
 }
 
@@ -67,6 +89,8 @@ cuda! {
     }
 
     fn cuEventQuery(event: CUevent) {
+        capture::GRAPHS.forbid_captured_event(event as u64)?;
+        capture::forbid_unsafe()?;
         let event = named(event)?;
         event.context.healthy()?;
         if event.pending().is_some() {
@@ -76,6 +100,8 @@ cuda! {
     }
 
     fn cuEventSynchronize(event: CUevent) {
+        capture::GRAPHS.forbid_captured_event(event as u64)?;
+        capture::forbid_unsafe()?;
         let event = named(event)?;
         event.wait();
         event.context.printf.flush();
@@ -91,24 +117,24 @@ cuda! {
     }
 
     fn cuEventRecord(event: CUevent, stream: CUstream) {
-        record(event, &*super::stream::lookup(stream, false)?)
+        record(event, &*super::stream::lookup(stream, false)?, 0)
     }
 
     fn cuEventRecord_ptsz(event: CUevent, stream: CUstream) {
-        record(event, &*super::stream::lookup(stream, true)?)
+        record(event, &*super::stream::lookup(stream, true)?, 0)
     }
 
     fn cuEventRecordWithFlags(event: CUevent, stream: CUstream, flags: c_uint) {
         if flags & !1 != 0 {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        record(event, &*super::stream::lookup(stream, false)?)
+        record(event, &*super::stream::lookup(stream, false)?, flags)
     }
 
     fn cuEventRecordWithFlags_ptsz(event: CUevent, stream: CUstream, flags: c_uint) {
         if flags & !1 != 0 {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        record(event, &*super::stream::lookup(stream, true)?)
+        record(event, &*super::stream::lookup(stream, true)?, flags)
     }
 }

@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use cuda_abi::sys::{CUevent, CUfunction, CUstream};
 
-use super::{Answer, CUresult, cuda, get, put};
+use super::{Answer, CUresult, capture, cuda, get, put};
 use crate::exec::grid::{self, Launch};
 use crate::log;
 
+use crate::state::context::Context;
 use crate::state::device::RANGES;
+use crate::state::graph::Op;
 use crate::state::memory::{self, Memory};
 use crate::state::module::Function;
 use crate::state::stream::Stream;
@@ -25,11 +27,21 @@ const EXTRA_SIZE: usize = 2;
 
 /// What a launch asks for.
 #[derive(Debug, Clone, Copy)]
-struct Shape {
-    grid: [u32; 3],
-    block: [u32; 3],
-    shared: u32,
-    cooperative: bool,
+pub(crate) struct Shape {
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) shared: u32,
+    pub(crate) cooperative: bool,
+}
+
+/// A checked launch with its parameters, to be done any number of times.
+#[derive(Clone)]
+pub(crate) struct Kernel {
+    /// As the program named it.
+    pub(crate) handle: usize,
+    pub(crate) function: Arc<Function>,
+    pub(crate) shape: Shape,
+    pub(crate) params: Arc<[u8]>,
 }
 
 /// Copies the parameters out of where a program has them.
@@ -109,42 +121,54 @@ fn check(function: &Function, shape: &Shape, processors: u32) -> Answer {
     Ok(())
 }
 
-fn launch(
-    handle: CUfunction,
-    shape: Shape,
-    stream: &Stream,
-    params: *const *const c_void,
-    extra: *const *mut c_void,
-) -> Answer {
-    let context = &stream.context;
-    let function = crate::state::module::function_of(handle as usize, || Ok(context.clone()))?;
-    if function.context().id != context.id {
-        return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
+impl Kernel {
+    /// Checks a launch, and copies its parameters.
+    pub(crate) fn new(
+        handle: usize,
+        shape: Shape,
+        context: &Arc<Context>,
+        params: *const *const c_void,
+        extra: *const *mut c_void,
+    ) -> Result<Self, CUresult> {
+        let function = crate::state::module::function_of(handle, || Ok(context.clone()))?;
+        if function.context().id != context.id {
+            return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
+        }
+        check(&function, &shape, context.device()?.processors)?;
+        let params = parameters(&function, params, extra)?.into();
+        Ok(Self { handle, function, shape, params })
     }
-    let processors = context.device()?.processors;
-    check(&function, &shape, processors)?;
-    let mut launch = Launch {
-        program: function.loaded.program.clone(),
-        kernel: function.kernel.clone(),
-        grid: shape.grid,
-        block: shape.block,
-        dynamic_shared: shape.shared,
-        params: parameters(&function, params, extra)?,
-        memory: &RANGES,
-        printf: context.printf.clone(),
-        heap: function.loaded.heap.clone(),
-        id: context.next_launch(),
-        processors,
-        workspace: 0,
-        cooperative: shape.cooperative,
-    };
-    if shape.cooperative {
-        launch.workspace = memory::allocate_as(context, WORKSPACE, Memory::Device)?;
+
+    /// One launch of it, with a workspace if it needs one.
+    pub(crate) fn prepare(&self) -> Result<Launch, CUresult> {
+        let (function, shape) = (&self.function, &self.shape);
+        let context = function.context();
+        let workspace = match shape.cooperative {
+            true => memory::allocate_as(context, WORKSPACE, Memory::Device)?,
+            false => 0,
+        };
+        Ok(Launch {
+            program: function.loaded.program.clone(),
+            kernel: function.kernel.clone(),
+            grid: shape.grid,
+            block: shape.block,
+            dynamic_shared: shape.shared,
+            params: self.params.to_vec(),
+            memory: &RANGES,
+            printf: context.printf.clone(),
+            heap: function.loaded.heap.clone(),
+            id: context.next_launch(),
+            processors: context.device()?.processors,
+            workspace,
+            cooperative: shape.cooperative,
+        })
     }
-    stream.submit(move |context| {
+
+    /// Runs a launch on the calling thread.
+    pub(crate) fn run(&self, launch: Launch, context: &Context) {
         let workspace = launch.workspace;
         if !context.failed() {
-            let name = log::enabled().then(|| function.name.clone());
+            let name = log::enabled().then(|| self.function.name.clone());
             if let Err(fault) = grid::run(launch) {
                 context.fault(fault);
                 if let Some(name) = name {
@@ -155,7 +179,23 @@ fn launch(
         if workspace != 0 {
             memory::forget(workspace);
         }
-    });
+    }
+}
+
+fn launch(
+    handle: CUfunction,
+    shape: Shape,
+    stream: &Stream,
+    params: *const *const c_void,
+    extra: *const *mut c_void,
+) -> Answer {
+    let captured = capture::captured(stream)?;
+    let kernel = Kernel::new(handle as usize, shape, &stream.context, params, extra)?;
+    if captured {
+        return capture::push(stream, Op::Kernel(kernel));
+    }
+    let launch = kernel.prepare()?;
+    stream.submit(move |context| kernel.run(launch, context));
     Ok(())
 }
 
@@ -215,7 +255,7 @@ fn launch_ex(
     }
     launch(handle, shape, &stream, params, extra)?;
     match event {
-        Some(event) => super::event::record(event, &stream),
+        Some(event) => super::event::record(event, &stream, 0),
         None => Ok(()),
     }
 }

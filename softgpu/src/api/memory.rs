@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use cuda_abi::sys::{CUcontext, CUdeviceptr, CUpointer_attribute as P};
 
-use super::{Answer, CUresult, cuda, get, put, put_if};
+use super::{Answer, CUresult, capture, cuda, get, put, put_if};
 use crate::state::context::{by_handle, current};
 use crate::state::memory::{self, Allocation, Memory};
 
@@ -32,6 +32,7 @@ fn free(address: CUdeviceptr) -> Answer {
 }
 
 fn host_allocate(to: *mut *mut c_void, size: usize, flags: c_uint) -> Answer {
+    capture::forbid_unsafe()?;
     let context = current()?;
     if size == 0 || flags & !HOST_FLAGS != 0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -58,6 +59,7 @@ fn mapped(start: u64, size: u64) -> bool {
 }
 
 fn register(address: *mut c_void, size: usize, flags: c_uint) -> Answer {
+    capture::forbid_unsafe()?;
     let context = current()?;
     let (start, size) = (address as u64, size as u64);
     if start == 0 || size == 0 || flags & !REGISTER_FLAGS != 0 {
@@ -126,6 +128,7 @@ fn attribute(which: c_uint, data: *mut c_void, found: Option<&Allocation>, addre
 
 cuda! {
     fn cuMemAlloc_v2(to: *mut CUdeviceptr, size: usize) {
+        capture::forbid_unsafe()?;
         put(to, memory::allocate(&current()?, size as u64)?)
     }
 
@@ -136,6 +139,7 @@ cuda! {
         height: usize,
         element: c_uint,
     ) {
+        capture::forbid_unsafe()?;
         let context = current()?;
         if !matches!(element, 4 | 8 | 16) {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -148,6 +152,7 @@ cuda! {
     }
 
     fn cuMemFree_v2(address: CUdeviceptr) {
+        capture::forbid_unsafe()?;
         free(address)
     }
 
@@ -180,6 +185,7 @@ cuda! {
     }
 
     fn cuMemFreeHost(address: *mut c_void) {
+        capture::forbid_unsafe()?;
         let context = current()?;
         let found = memory::at(address as u64).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
         if !matches!(found.memory, Memory::Host(_)) {
@@ -199,6 +205,7 @@ cuda! {
     }
 
     fn cuMemHostUnregister(address: *mut c_void) {
+        capture::forbid_unsafe()?;
         let context = current()?;
         let found = memory::at(address as u64)
             .filter(|a| matches!(a.memory, Memory::Registered(_)))

@@ -3,12 +3,16 @@
 //! Every exported function has its C signature, with enumerations taken as integers, since programs
 //! may pass what no enumeration of ours has.
 
+mod capture;
 mod context;
-mod copy;
+pub(crate) mod copy;
 mod device;
 mod event;
+mod graph;
+mod graph_exec;
+mod graph_node;
 mod init;
-mod launch;
+pub(crate) mod launch;
 mod library;
 mod memory;
 mod module;

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use cuda_abi::sys::{CUdeviceptr, CUmemoryPool};
 
-use super::{Answer, CUresult, cuda, cuda_on_stream, get, put};
+use super::{Answer, CUresult, capture, cuda, cuda_on_stream, get, put};
 use crate::state::device::driver;
 use crate::state::handles::{Kind, Table};
 use crate::state::memory::{self, Memory};
@@ -54,6 +54,7 @@ fn allocate(to: *mut CUdeviceptr, size: usize, pool: usize, stream: &Stream) -> 
     if size == 0 {
         return put(to, 0);
     }
+    capture::unsupported_on(stream, "cuMemAllocAsync")?;
     POOLS.get(pool).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
     put(to, memory::allocate_as(&stream.context, size as u64, Memory::Pool(pool as u64))?)
 }
@@ -77,6 +78,7 @@ cuda_on_stream! {
         if !matches!(found.memory, Memory::Device | Memory::Pool(_)) {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
+        capture::unsupported_on(&stream, "cuMemFreeAsync")?;
         stream.now_or_submit(move |_| {
             memory::forget(address);
         });

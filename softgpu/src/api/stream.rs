@@ -1,6 +1,5 @@
 //! Streams.
 
-use std::cell::Cell;
 use std::ffi::{c_int, c_uint, c_void};
 use std::ops::Deref;
 use std::sync::Arc;
@@ -8,8 +7,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use cuda_abi::sys::{CUcontext, CUdeviceptr, CUevent, CUstream};
 
-use super::{Answer, CUresult, cuda, cuda_on_stream, put};
+use super::{Answer, CUresult, capture, cuda, cuda_on_stream, put};
 use crate::state::context::{Context, current};
+use crate::state::graph::{Host, HostFn, Op};
 use crate::state::memory;
 use crate::state::stream::{STREAMS, Stream};
 
@@ -61,6 +61,7 @@ fn create(to: *mut CUstream, flags: c_uint, priority: c_int) -> Answer {
 fn destroy(handle: CUstream) -> Answer {
     crate::state::device::driver()?;
     let stream = STREAMS.remove(handle as usize).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
+    capture::GRAPHS.forget_stream(capture::key(&stream));
     // What is queued is still done, and other streams' waits for it hold.
     let (context, queue) = (stream.context.clone(), stream.queue.clone());
     if queue.idle() {
@@ -78,25 +79,11 @@ pub(crate) fn synchronize(stream: &Stream) -> Answer {
     stream.context.healthy()
 }
 
-thread_local! {
-    static CAPTURE_MODE: Cell<u32> = const { Cell::new(0) };
-}
-
-/// Streams can't be captured; the mode is kept all the same.
-pub(crate) fn exchange_capture_mode(mode: *mut c_uint) -> Answer {
-    let new = super::get(mode)?;
-    if new > 2 {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-    }
-    put(mode, CAPTURE_MODE.replace(new))
-}
-
-/// A host function or callback with its argument, on its way to a stream's thread.
+/// A callback with its argument, on its way to a stream's thread.
 struct Callback<F>(F, *mut c_void);
 // SAFETY: the program gave the pointer for use on another thread.
 unsafe impl<F> Send for Callback<F> {}
 
-type HostFn = unsafe extern "C" fn(*mut c_void);
 type StreamCallback = unsafe extern "C" fn(CUstream, CUresult, *mut c_void);
 
 fn write_value(stream: &Stream, address: u64, value: u64, wide: bool, flags: c_uint) -> Answer {
@@ -104,6 +91,7 @@ fn write_value(stream: &Stream, address: u64, value: u64, wide: bool, flags: c_u
     if flags & !1 != 0 || !address.is_multiple_of(size) || !memory::accessible(address, size) {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
+    capture::unsupported_on(stream, "cuStreamWriteValue")?;
     stream.now_or_submit(move |context| {
         if context.failed() || !memory::accessible(address, size) {
             return;
@@ -146,6 +134,7 @@ fn wait_value(stream: &Stream, address: u64, value: u64, wide: bool, flags: c_ui
             _ => !(now as u32 | value as u32) != 0,
         }
     };
+    capture::unsupported_on(stream, "cuStreamWaitValue")?;
     stream.submit(move |context| {
         let mut rounds = 0u32;
         while !context.failed() && memory::accessible(address, size) && !holds() {
@@ -178,25 +167,27 @@ cuda! {
     }
 }
 
-// The thread's default stream is what their null stream means.
+/// Exports functions that take the stream first: the second name takes the thread's default stream
+/// for the null stream.
 macro_rules! queries {
     ($(fn $name:ident, fn $per_thread:ident($($arg:ident: $ty:ty),*; $stream:ident) $body:block)*) => {$(
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(stream: CUstream, $($arg: $ty),*) -> CUresult {
-            super::answer(move || {
-                let $stream = lookup(stream, false)?;
+        pub unsafe extern "C" fn $name(stream: cuda_abi::sys::CUstream, $($arg: $ty),*) -> $crate::api::CUresult {
+            $crate::api::answer(move || {
+                let $stream = $crate::api::stream::lookup(stream, false)?;
                 $body
             })
         }
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $per_thread(stream: CUstream, $($arg: $ty),*) -> CUresult {
-            super::answer(move || {
-                let $stream = lookup(stream, true)?;
+        pub unsafe extern "C" fn $per_thread(stream: cuda_abi::sys::CUstream, $($arg: $ty),*) -> $crate::api::CUresult {
+            $crate::api::answer(move || {
+                let $stream = $crate::api::stream::lookup(stream, true)?;
                 $body
             })
         }
     )*};
 }
+pub(crate) use queries;
 
 queries! {
     fn cuStreamGetPriority, fn cuStreamGetPriority_ptsz(to: *mut c_int; stream) {
@@ -225,6 +216,7 @@ queries! {
     }
 
     fn cuStreamQuery, fn cuStreamQuery_ptsz(; stream) {
+        capture::GRAPHS.forbid_on(&(&*stream).into())?;
         if !stream.idle() {
             return Err(CUresult::CUDA_ERROR_NOT_READY);
         }
@@ -233,6 +225,7 @@ queries! {
     }
 
     fn cuStreamSynchronize, fn cuStreamSynchronize_ptsz(; stream) {
+        capture::GRAPHS.forbid_on(&(&*stream).into())?;
         synchronize(&stream)
     }
 
@@ -240,36 +233,7 @@ queries! {
         if flags & !1 != 0 {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        super::event::wait_on(&stream, event)
-    }
-
-    fn cuStreamIsCapturing, fn cuStreamIsCapturing_ptsz(to: *mut c_uint; _stream) {
-        put(to, 0)
-    }
-
-    fn cuStreamGetCaptureInfo_v2, fn cuStreamGetCaptureInfo_v2_ptsz(
-        status: *mut c_uint,
-        id: *mut u64,
-        _graph: *mut c_void,
-        _dependencies: *mut c_void,
-        _count: *mut usize;
-        _stream
-    ) {
-        super::put_if(id, 0);
-        put(status, 0)
-    }
-
-    fn cuStreamGetCaptureInfo_v3, fn cuStreamGetCaptureInfo_v3_ptsz(
-        status: *mut c_uint,
-        id: *mut u64,
-        _graph: *mut c_void,
-        _dependencies: *mut c_void,
-        _edges: *mut c_void,
-        _count: *mut usize;
-        _stream
-    ) {
-        super::put_if(id, 0);
-        put(status, 0)
+        super::event::wait_on(&stream, event, flags)
     }
 
     fn cuStreamAttachMemAsync, fn cuStreamAttachMemAsync_ptsz(
@@ -287,12 +251,13 @@ queries! {
         data: *mut c_void;
         stream
     ) {
-        let callback = Callback(function.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?, data);
+        let host = Host { function: function.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?, data };
+        if capture::captured(&stream)? {
+            return capture::push(&stream, Op::Host(host));
+        }
         stream.submit(move |context| {
-            let callback = callback;
             if !context.failed() {
-                // SAFETY: the program asked for this call.
-                unsafe { (callback.0)(callback.1) };
+                host.run();
             }
         });
         Ok(())
@@ -307,6 +272,7 @@ queries! {
         if flags != 0 {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
+        capture::GRAPHS.forbid_on(&(&*stream).into())?;
         let handle = stream.handle;
         let callback = Callback(function.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?, data);
         stream.submit(move |context: &Context| {

@@ -27,7 +27,8 @@ pub(crate) struct Event {
     record: Mutex<Option<Record>>,
 }
 
-fn now() -> u64 {
+/// The time of records, in nanoseconds; never 0.
+pub(crate) fn now() -> u64 {
     static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
     START.get_or_init(Instant::now).elapsed().as_nanos() as u64 + 1
 }
@@ -50,6 +51,11 @@ impl Event {
             let cell = nanoseconds.clone();
             stream.submit(move |_| cell.store(now(), Ordering::Release))
         };
+        self.set(mark, nanoseconds);
+    }
+
+    /// Records the event at a place whose time will stand in `nanoseconds`.
+    pub(crate) fn set(&self, mark: Mark, nanoseconds: Arc<AtomicU64>) {
         let record = Record { mark, nanoseconds };
         *self.record.lock().unwrap_or_else(PoisonError::into_inner) = Some(record);
     }

@@ -16,6 +16,7 @@ pub(crate) enum Kind {
     Kernel = 0x70,
     Allocation = 0x80,
     Pool = 0x90,
+    GraphExec = 0xa0,
 }
 
 struct Slot<T> {

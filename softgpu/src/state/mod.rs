@@ -3,6 +3,7 @@
 pub(crate) mod context;
 pub(crate) mod device;
 pub(crate) mod event;
+pub(crate) mod graph;
 pub(crate) mod handles;
 pub(crate) mod memory;
 pub(crate) mod module;

@@ -23,7 +23,7 @@ pub struct Param {
 
 pub const SCALARS: &[&str] = &["u8", "u32", "i32", "u64", "i64", "usize", "f32"];
 pub const HANDLES: &[&str] =
-    &["ctx", "stream", "event", "module", "library", "kernel", "function", "func"];
+    &["ctx", "stream", "event", "module", "library", "kernel", "function", "func", "graphexec"];
 
 impl Param {
     pub fn is_scalar(&self) -> bool {

@@ -14,6 +14,7 @@ use cudarc::driver::sys::{
 
 use super::charges::Code;
 use super::gate::flight::Flight;
+use super::graph::GraphExec;
 use crate::worker::driver::{CuError, CuResult};
 
 /// Handles of one kind that a session may have. Natively memory is the limit.
@@ -181,6 +182,7 @@ pub(super) struct Tables {
     pub modules: Table<Module>,
     pub libraries: Table<Real<CUlibrary>>,
     pub functions: Table<Function>,
+    pub graphs: Table<GraphExec>,
     pub thread_streams: HashMap<ThreadStream, Real<CUstream>>,
     pub flight: Flight,
 }
@@ -198,6 +200,7 @@ impl Tables {
         context.ending = true;
         self.streams.remove_where(|stream| stream.ctx == ctx);
         self.events.remove_where(|event| event.ctx == ctx);
+        self.graphs.remove_where(|exec| exec.ctx == ctx);
         self.modules.remove_where(|module| module.ctx == ctx);
         self.functions.remove_where(|function| match function.owner {
             Owner::Module { ctx: owner, .. } => owner == ctx,

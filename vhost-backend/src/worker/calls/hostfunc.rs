@@ -3,10 +3,12 @@
 //! The stream runs a function here that hands the guest its token, and does not return before the
 //! guest has said Done.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
+use cudarc::driver::sys::CUDA_HOST_NODE_PARAMS;
 use protocol::calls as api;
 
 use super::cx::Cx;
@@ -53,14 +55,21 @@ struct Stop {
 unsafe extern "C" fn reached(stop: *mut c_void) {
     // SAFETY: the caller's promise: `vcuda_host_func` made it for this one call.
     let stop = unsafe { Box::from_raw(stop.cast::<Stop>()) };
-    let mut state = lock(&stop.funcs.state);
-    state.reached.push_back(stop.token);
-    state.running.insert(stop.token, stop.stream);
-    stop.waker.wake();
-    while state.running.contains_key(&stop.token) {
-        state = stop.funcs.done.wait(state).unwrap_or_else(|error| error.into_inner());
+    stop.stand(stop.stream);
+}
+
+impl Stop {
+    /// Waits until the guest has done its function.
+    fn stand(&self, stream: Key) {
+        let mut state = lock(&self.funcs.state);
+        state.reached.push_back(self.token);
+        state.running.insert(self.token, stream);
+        self.waker.wake();
+        while state.running.contains_key(&self.token) {
+            state = self.funcs.done.wait(state).unwrap_or_else(|error| error.into_inner());
+        }
+        state.outstanding -= 1;
     }
-    state.outstanding -= 1;
 }
 
 impl HostFuncs {
@@ -136,6 +145,115 @@ impl Calls {
             {
                 reply.finish(0, &token.to_le_bytes());
             }
+        }
+    }
+}
+
+/// What a host node gives the driver: a number that is looked up, since a launch under way may
+/// reach the node after its graph has been destroyed.
+static GRAPH_STOPS: Mutex<Option<HashMap<usize, Arc<GraphStop>>>> = Mutex::new(None);
+static LAST_STOP: AtomicUsize = AtomicUsize::new(0);
+
+/// A host node of a graph.
+struct GraphStop {
+    number: usize,
+    stop: Stop,
+    life: Mutex<Life>,
+}
+
+#[derive(Default)]
+struct Life {
+    /// Launches that have not reached it yet: their streams, in order.
+    expected: VecDeque<Key>,
+    /// No further launch will reach it.
+    retired: bool,
+}
+
+impl GraphStop {
+    /// Changes the count; forgets the node when nothing will reach it any more.
+    fn change(&self, change: impl FnOnce(&mut Life)) {
+        let mut life = lock(&self.life);
+        change(&mut life);
+        if life.retired && life.expected.is_empty() {
+            drop(life);
+            lock(&GRAPH_STOPS).as_mut().and_then(|stops| stops.remove(&self.number));
+        }
+    }
+}
+
+/// Runs on a thread of the driver's, when a launch of a graph gets there.
+unsafe extern "C" fn reached_in_graph(number: *mut c_void) {
+    let found = lock(&GRAPH_STOPS).as_ref().and_then(|s| s.get(&number.addr()).cloned());
+    if let Some(node) = found {
+        // Launches of one graph run one after another.
+        let stream = lock(&node.life).expected.front().copied();
+        node.stop.stand(stream.unwrap_or_default());
+        node.change(|life| {
+            life.expected.pop_front();
+        });
+    }
+}
+
+/// The host nodes of a graph, by their numbers; until the last copy goes.
+#[derive(Clone, Default)]
+pub(super) struct GraphStops(Arc<Stops>);
+
+#[derive(Default)]
+struct Stops(Mutex<BTreeMap<u32, Arc<GraphStop>>>);
+
+impl Drop for Stops {
+    /// No further launch will reach them.
+    fn drop(&mut self) {
+        for node in lock(&self.0).values() {
+            node.change(|life| life.retired = true);
+        }
+    }
+}
+
+impl GraphStops {
+    /// What the driver is to call for a node, which may have called something else before.
+    pub(super) fn put(
+        &self,
+        cx: &Cx<'_>,
+        place: u32,
+        token: u64,
+    ) -> CuResult<CUDA_HOST_NODE_PARAMS> {
+        if token == 0 {
+            return Err(CuError::INVALID_VALUE);
+        }
+        let (funcs, waker) = (cx.shared.host_funcs.clone(), cx.shared.session.waker.clone());
+        let number = LAST_STOP.fetch_add(1, Ordering::Relaxed) + 1;
+        let stop = Stop { funcs, waker, token, stream: Key::default() };
+        let node = Arc::new(GraphStop { number, stop, life: Mutex::default() });
+        let mut guard = lock(&GRAPH_STOPS);
+        let stops = guard.get_or_insert_default();
+        if stops.len() >= MAX_QUEUED {
+            return Err(CuError::OUT_OF_MEMORY);
+        }
+        stops.insert(number, node.clone());
+        drop(guard);
+        if let Some(before) = lock(&self.0.0).insert(place, node) {
+            before.change(|life| life.retired = true);
+        }
+        let user_data = std::ptr::without_provenance_mut(number);
+        Ok(CUDA_HOST_NODE_PARAMS { fn_: Some(reached_in_graph), userData: user_data })
+    }
+
+    /// The graph is about to be launched.
+    pub(super) fn expect(&self, stream: Key) {
+        for node in lock(&self.0.0).values() {
+            lock(&node.stop.funcs.state).outstanding += 1;
+            node.change(|life| life.expected.push_back(stream));
+        }
+    }
+
+    /// It was not launched.
+    pub(super) fn unexpect(&self) {
+        for node in lock(&self.0.0).values() {
+            lock(&node.stop.funcs.state).outstanding -= 1;
+            node.change(|life| {
+                life.expected.pop_back();
+            });
         }
     }
 }

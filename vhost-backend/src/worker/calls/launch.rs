@@ -35,7 +35,7 @@ struct Shape {
     shared: u32,
 }
 
-fn attributes(
+pub(super) fn attributes(
     bytes: &[u8],
     check: impl Fn(u64, u64) -> CuResult,
 ) -> CuResult<Vec<LaunchAttribute>> {
@@ -64,7 +64,7 @@ fn attributes(
 
 /// Calls `then` with the function and the addresses of its parameters in `params`, or with the
 /// parameter buffer as a whole where the layout is not known.
-fn with_parameters(
+pub(super) fn with_parameters(
     cx: &Cx<'_>,
     id: u64,
     params: &[u8],

@@ -12,6 +12,7 @@
 //! | `memory`, `copy`, `host` | device memory, copies, registered host memory |
 //! | `context`, `stream` | contexts; streams and events |
 //! | `image`, `blob`, `module`, `launch` | code and its kernels |
+//! | `graph`, `graph_node` | graphs |
 //! | `facts`, `output`, `hostfunc` | attributes, what kernels print, host functions |
 //!
 //! Bodies of posted and of quick calls run on the ring reader's thread, those of blocking calls on
@@ -43,6 +44,8 @@ mod facts;
 mod gate;
 #[path = "generated/dispatch.rs"]
 mod generated;
+mod graph;
+mod graph_node;
 mod handles;
 mod host;
 mod hostfunc;

@@ -8,8 +8,10 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use cudarc::driver::sys::{
-    CUDA_MEMCPY2D, CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUkernel, CUlibrary,
-    CUmemAccessDesc, CUmemAllocationProp, CUmemGenericAllocationHandle, CUmodule, CUstream, CUuuid,
+    CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMCPY2D, CUDA_MEMCPY3D,
+    CUDA_MEMSET_NODE_PARAMS, CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUgraph,
+    CUgraphExec, CUgraphNode, CUkernel, CUlibrary, CUmemAccessDesc, CUmemAllocationProp,
+    CUmemGenericAllocationHandle, CUmodule, CUstream, CUuuid,
 };
 
 use super::Driver;
@@ -45,6 +47,25 @@ pub struct LaunchAttribute {
     pub pad: u32,
     /// The value's 64 bytes.
     pub value: [u64; 8],
+}
+
+/// `CUgraphExecUpdateResultInfo`, its enum as a number.
+#[repr(C)]
+#[derive(Debug)]
+pub struct GraphUpdateInfo {
+    /// CUgraphExecUpdateResult.
+    pub result: c_uint,
+    /// The node of the new graph that can't be.
+    pub error_node: CUgraphNode,
+    /// The other end of an edge that can't be.
+    pub error_from_node: CUgraphNode,
+}
+
+impl Default for GraphUpdateInfo {
+    fn default() -> Self {
+        let none = std::ptr::null_mut();
+        Self { result: 0, error_node: none, error_from_node: none }
+    }
 }
 
 macro_rules! entries {
@@ -187,6 +208,27 @@ entries! {
     fn cuOccupancyMaxActiveClusters(clusters: *mut c_int, function: CUfunction, config: *const LaunchConfig);
     fn cuOccupancyMaxPotentialClusterSize(size: *mut c_int, function: CUfunction, config: *const LaunchConfig);
     fn cuLaunchKernelEx(config: *const LaunchConfig, function: CUfunction, params: *mut *mut c_void, extra: *mut *mut c_void);
+    fn cuGraphCreate(graph: *mut CUgraph, flags: c_uint);
+    fn cuGraphDestroy(graph: CUgraph);
+    fn cuGraphAddEmptyNode(node: *mut CUgraphNode, graph: CUgraph, after: *const CUgraphNode, count: usize);
+    fn cuGraphAddKernelNode as cuGraphAddKernelNode_v2(node: *mut CUgraphNode, graph: CUgraph, after: *const CUgraphNode, count: usize, params: *const CUDA_KERNEL_NODE_PARAMS_v2);
+    fn cuGraphAddMemcpyNode(node: *mut CUgraphNode, graph: CUgraph, after: *const CUgraphNode, count: usize, params: *const CUDA_MEMCPY3D, ctx: CUcontext);
+    fn cuGraphAddMemsetNode(node: *mut CUgraphNode, graph: CUgraph, after: *const CUgraphNode, count: usize, params: *const CUDA_MEMSET_NODE_PARAMS, ctx: CUcontext);
+    fn cuGraphAddHostNode(node: *mut CUgraphNode, graph: CUgraph, after: *const CUgraphNode, count: usize, params: *const CUDA_HOST_NODE_PARAMS);
+    fn cuGraphAddEventWaitNode(node: *mut CUgraphNode, graph: CUgraph, after: *const CUgraphNode, count: usize, event: CUevent);
+    fn cuGraphAddEventRecordNode(node: *mut CUgraphNode, graph: CUgraph, after: *const CUgraphNode, count: usize, event: CUevent);
+    fn cuGraphKernelNodeSetAttribute(node: CUgraphNode, attribute: c_uint, value: *const u64);
+    fn cuGraphInstantiateWithFlags(exec: *mut CUgraphExec, graph: CUgraph, flags: u64);
+    fn cuGraphExecDestroy(exec: CUgraphExec);
+    fn cuGraphLaunch(exec: CUgraphExec, stream: CUstream);
+    fn cuGraphUpload(exec: CUgraphExec, stream: CUstream);
+    fn cuGraphExecUpdate as cuGraphExecUpdate_v2(exec: CUgraphExec, graph: CUgraph, info: *mut GraphUpdateInfo);
+    fn cuGraphExecKernelNodeSetParams as cuGraphExecKernelNodeSetParams_v2(exec: CUgraphExec, node: CUgraphNode, params: *const CUDA_KERNEL_NODE_PARAMS_v2);
+    fn cuGraphExecMemcpyNodeSetParams(exec: CUgraphExec, node: CUgraphNode, params: *const CUDA_MEMCPY3D, ctx: CUcontext);
+    fn cuGraphExecMemsetNodeSetParams(exec: CUgraphExec, node: CUgraphNode, params: *const CUDA_MEMSET_NODE_PARAMS, ctx: CUcontext);
+    fn cuGraphExecHostNodeSetParams(exec: CUgraphExec, node: CUgraphNode, params: *const CUDA_HOST_NODE_PARAMS);
+    fn cuGraphExecEventWaitNodeSetEvent(exec: CUgraphExec, node: CUgraphNode, event: CUevent);
+    fn cuGraphExecEventRecordNodeSetEvent(exec: CUgraphExec, node: CUgraphNode, event: CUevent);
     fn cuLaunchCooperativeKernel(function: CUfunction, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint, block_x: c_uint, block_y: c_uint, block_z: c_uint, shared: c_uint, stream: CUstream, params: *mut *mut c_void);
 }
 

@@ -505,6 +505,37 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, reply: ReplyTo)
             let call = decode::<api::VcudaHostFuncDone>(args)?;
             cx.vcuda_host_func_done(call)
         }),
+        // vcudaGraphInstantiate
+        110 => blocking(calls, command, reply, |cx, args, _| {
+            let call = decode::<api::VcudaGraphInstantiate>(args)?;
+            cx.vcuda_graph_instantiate(call)
+        }),
+        // cuGraphExecDestroy
+        111 => inline(calls, command, reply, |cx, args, _| {
+            let call = decode::<api::CuGraphExecDestroy>(args)?;
+            cx.cu_graph_exec_destroy(call)
+        }),
+        // cuGraphLaunch
+        112 => inline(calls, command, reply, |cx, args, _| {
+            let call = decode::<api::CuGraphLaunch>(args)?;
+            cx.cu_graph_launch(call)
+        }),
+        // cuGraphUpload
+        113 => inline(calls, command, reply, |cx, args, _| {
+            let call = decode::<api::CuGraphUpload>(args)?;
+            cx.cu_graph_upload(call)
+        }),
+        // vcudaGraphExecUpdate
+        114 => blocking(calls, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaGraphExecUpdate>(args)?;
+            cx.vcuda_graph_exec_update(call)?.encode(out);
+            Ok(())
+        }),
+        // vcudaGraphExecNodeSet
+        115 => blocking(calls, command, reply, |cx, args, _| {
+            let call = decode::<api::VcudaGraphExecNodeSet>(args)?;
+            cx.vcuda_graph_exec_node_set(call)
+        }),
         _ => unknown(command, reply),
     }
 }
@@ -651,6 +682,16 @@ pub(super) fn names(opcode: u32, args: &[u8]) -> CuResult<Names> {
         // vcudaHostFunc
         102 => {
             let call = decode::<api::VcudaHostFunc>(args)?;
+            names.streams.add(call.h_stream, false);
+        }
+        // cuGraphLaunch
+        112 => {
+            let call = decode::<api::CuGraphLaunch>(args)?;
+            names.streams.add(call.h_stream, false);
+        }
+        // cuGraphUpload
+        113 => {
+            let call = decode::<api::CuGraphUpload>(args)?;
             names.streams.add(call.h_stream, false);
         }
         _ => {}

@@ -1,0 +1,169 @@
+use super::*;
+
+const IMPLICIT: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+const INVALIDATED: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+const UNSUPPORTED: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+
+fn stream(id: u64) -> Stream {
+    Stream { key: Key { id, of: 0 }, ctx: 1, blocking: id < 100, legacy: id == 0 }
+}
+
+fn begun(id: u64, mode: Mode) -> Graphs<u32> {
+    let graphs = Graphs::new();
+    graphs.begin(&stream(id), 7, mode, None).unwrap();
+    graphs
+}
+
+fn edges(graphs: &Graphs<u32>, graph: GraphId) -> Vec<(u32, u32)> {
+    graphs.with(|table| {
+        let edges = table.graph(graph).unwrap().edges();
+        edges.iter().map(|(a, b)| (*table.op(*a).unwrap(), *table.op(*b).unwrap())).collect()
+    })
+}
+
+#[test]
+fn a_fork_and_a_join_become_a_diamond() {
+    let graphs = begun(3, Mode::Global);
+    graphs.push(&stream(3), 1).unwrap();
+    assert_eq!(graphs.record(50, || Ok(stream(3))), Ok(true));
+    assert_eq!(graphs.wait(50, || Ok(stream(4))), Ok(true));
+    graphs.push(&stream(4), 2).unwrap();
+    graphs.push(&stream(3), 3).unwrap();
+    assert_eq!(graphs.record(51, || Ok(stream(4))), Ok(true));
+    assert_eq!(graphs.wait(51, || Ok(stream(3))), Ok(true));
+    graphs.push(&stream(3), 4).unwrap();
+    let graph = graphs.end(&stream(3), 7).unwrap();
+    assert_eq!(edges(&graphs, graph), [(1, 2), (1, 3), (2, 4), (3, 4)]);
+    assert_eq!(graphs.info(&stream(4)), Ok(None));
+    assert_eq!(graphs.captures_stream(|| Ok(stream(3))), Ok(false));
+    // The event is still a place in a capture, until it is recorded anew.
+    assert_eq!(graphs.forbid_captured_event(51), Err(CUresult::CUDA_ERROR_CAPTURED_EVENT));
+    assert_eq!(graphs.record(51, || Ok(stream(3))), Ok(false));
+    assert_eq!(graphs.forbid_captured_event(51), Ok(()));
+}
+
+#[test]
+fn work_of_another_stream_must_be_joined() {
+    let graphs = begun(3, Mode::Global);
+    graphs.push(&stream(3), 1).unwrap();
+    graphs.record(50, || Ok(stream(3))).unwrap();
+    graphs.wait(50, || Ok(stream(4))).unwrap();
+    graphs.push(&stream(4), 2).unwrap();
+    assert_eq!(graphs.end(&stream(3), 7), Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNJOINED));
+    assert_eq!(graphs.info(&stream(3)), Ok(None));
+}
+
+#[test]
+fn only_where_it_began_a_capture_can_end() {
+    let graphs = begun(3, Mode::ThreadLocal);
+    let wrong = CUresult::CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+    assert_eq!(graphs.end(&stream(3), 8), Err(wrong));
+    assert_eq!(graphs.end(&stream(5), 7), Err(CUresult::CUDA_ERROR_ILLEGAL_STATE));
+    assert_eq!(
+        graphs.begin(&stream(3), 7, Mode::Global, None),
+        Err(CUresult::CUDA_ERROR_ILLEGAL_STATE)
+    );
+    assert!(graphs.end(&stream(3), 7).is_ok());
+    let graphs = begun(3, Mode::Relaxed);
+    assert!(graphs.end(&stream(3), 8).is_ok());
+    assert_eq!(graphs.begin(&stream(0), 7, Mode::Relaxed, None), Err(UNSUPPORTED));
+}
+
+#[test]
+fn ending_at_a_stream_that_joined_is_unmatched() {
+    let graphs = begun(3, Mode::Relaxed);
+    graphs.record(50, || Ok(stream(3))).unwrap();
+    graphs.wait(50, || Ok(stream(4))).unwrap();
+    let unmatched = CUresult::CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
+    assert_eq!(graphs.end(&stream(4), 7), Err(unmatched));
+    assert_eq!(graphs.end(&stream(3), 7), Err(INVALIDATED));
+}
+
+#[test]
+fn the_legacy_stream_disturbs_captures_of_blocking_streams_alone() {
+    let graphs = begun(3, Mode::Relaxed);
+    assert_eq!(graphs.captures_stream(|| Ok(stream(0))), Err(IMPLICIT));
+    assert_eq!(graphs.push(&stream(3), 1), Err(INVALIDATED));
+    assert_eq!(graphs.end(&stream(3), 7), Err(INVALIDATED));
+    let graphs = begun(100, Mode::Relaxed);
+    assert_eq!(graphs.captures_stream(|| Ok(stream(0))), Ok(false));
+    assert!(graphs.end(&stream(100), 7).is_ok());
+}
+
+#[test]
+fn waiting_for_what_is_being_captured_invalidates_it() {
+    for wait in [
+        |graphs: &Graphs<u32>| graphs.forbid_on(&stream(3)),
+        |graphs: &Graphs<u32>| graphs.forbid_in_context(1),
+    ] {
+        let graphs = begun(3, Mode::Relaxed);
+        assert_eq!(wait(&graphs), Err(UNSUPPORTED));
+        assert!(graphs.info(&stream(3)).unwrap().unwrap().invalid);
+        assert_eq!(graphs.end(&stream(3), 7), Err(INVALIDATED));
+    }
+    let graphs = begun(3, Mode::Relaxed);
+    assert_eq!(graphs.forbid_on(&stream(4)), Ok(()));
+    assert_eq!(graphs.forbid_in_context(2), Ok(()));
+}
+
+#[test]
+fn unsafe_calls_are_forbidden_as_the_modes_say() {
+    use Mode::{Global, Relaxed, ThreadLocal};
+    let forbidden = |capture, thread, mode| begun(3, capture).forbid_unsafe(thread, mode).is_err();
+    for (capture, thread, mode, expected) in [
+        (Global, 7, Global, true),
+        (Global, 8, Global, true),
+        (Global, 8, ThreadLocal, false),
+        (Global, 7, ThreadLocal, true),
+        (Global, 7, Relaxed, false),
+        (ThreadLocal, 7, Global, true),
+        (ThreadLocal, 8, Global, false),
+        (Relaxed, 7, Global, false),
+    ] {
+        assert_eq!(forbidden(capture, thread, mode), expected, "{capture:?} {thread} {mode:?}");
+    }
+}
+
+#[test]
+fn dependencies_do_not_cross_a_captures_border() {
+    let graphs = begun(3, Mode::Relaxed);
+    let isolation = CUresult::CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+    assert_eq!(graphs.wait(60, || Ok(stream(3))), Err(isolation));
+    assert_eq!(graphs.end(&stream(3), 7), Err(INVALIDATED));
+    let graphs = begun(3, Mode::Relaxed);
+    graphs.begin(&stream(4), 7, Mode::Relaxed, None).unwrap();
+    graphs.record(50, || Ok(stream(3))).unwrap();
+    let merge = CUresult::CUDA_ERROR_STREAM_CAPTURE_MERGE;
+    assert_eq!(graphs.wait(50, || Ok(stream(4))), Err(merge));
+    for id in [3, 4] {
+        assert_eq!(graphs.end(&stream(id), 7), Err(INVALIDATED));
+    }
+    assert!(graphs.with(|table| table.create()) > 0);
+}
+
+#[test]
+fn a_stream_that_ends_takes_its_capture_with_it() {
+    let graphs = begun(3, Mode::Relaxed);
+    graphs.push(&stream(3), 1).unwrap();
+    let graph = graphs.info(&stream(3)).unwrap().unwrap().graph;
+    assert_eq!(graphs.destroy(graph), Err(CUresult::CUDA_ERROR_INVALID_VALUE));
+    graphs.forget_stream(stream(3).key);
+    assert!(!graphs.any_capture());
+    assert!(graphs.with(|table| table.graph(graph).is_err()));
+}
+
+#[test]
+fn a_capture_can_go_on_in_a_graph_that_exists() {
+    let graphs = Graphs::new();
+    let graph = graphs.with(|table| table.create());
+    let first = graphs.with(|table| table.add(graph, Work::Op(1), &[])).unwrap();
+    graphs.begin(&stream(3), 7, Mode::Relaxed, Some((graph, &[first]))).unwrap();
+    graphs.push(&stream(3), 2).unwrap();
+    graphs.update(&stream(3), &[first], true).unwrap();
+    graphs.push(&stream(3), 3).unwrap();
+    graphs.update(&stream(3), &[9], true).unwrap_err();
+    assert_eq!(graphs.info(&stream(3)).unwrap().unwrap().after.len(), 1);
+    // Node 2 is left behind, and so is not joined.
+    assert_eq!(graphs.end(&stream(3), 7), Ok(graph));
+    assert_eq!(edges(&graphs, graph), [(1, 2), (1, 3)]);
+}

@@ -1,0 +1,190 @@
+//! One graph.
+
+use super::{Answer, GraphId, NodeId};
+use cudarc::driver::sys::CUresult;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// What a node is.
+#[derive(Clone, Debug)]
+pub enum Work<Op> {
+    /// Does something.
+    Op(Op),
+    /// Only joins what it depends on.
+    Empty,
+    /// Does what a graph of its own does.
+    Child(GraphId),
+}
+
+/// A node.
+#[derive(Clone, Debug)]
+pub struct Node<Op> {
+    /// What it does.
+    pub work: Work<Op>,
+    /// What must be done before.
+    pub after: BTreeSet<NodeId>,
+}
+
+/// Nodes, in the order in which they were made.
+#[derive(Clone, Debug)]
+pub struct Graph<Op> {
+    /// The nodes.
+    pub nodes: BTreeMap<NodeId, Node<Op>>,
+    /// The node whose graph this is; a program can't destroy it by itself.
+    pub part_of: Option<NodeId>,
+}
+
+impl<Op> Default for Graph<Op> {
+    fn default() -> Self {
+        Self { nodes: BTreeMap::new(), part_of: None }
+    }
+}
+
+impl<Op> Graph<Op> {
+    /// A node.
+    pub fn node(&self, id: NodeId) -> Answer<&Node<Op>> {
+        self.nodes.get(&id).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
+    }
+
+    /// Nodes that depend on none.
+    pub fn roots(&self) -> Vec<NodeId> {
+        let roots = self.nodes.iter().filter(|(_, node)| node.after.is_empty());
+        roots.map(|(id, _)| *id).collect()
+    }
+
+    /// All pairs of a node and one that depends on it.
+    pub fn edges(&self) -> Vec<(NodeId, NodeId)> {
+        let edges = self.nodes.iter().flat_map(|(to, node)| node.after.iter().map(|f| (*f, *to)));
+        edges.collect()
+    }
+
+    /// Nodes that depend on a node.
+    pub fn dependents(&self, id: NodeId) -> Vec<NodeId> {
+        let nodes = self.nodes.iter().filter(|(_, node)| node.after.contains(&id));
+        nodes.map(|(id, _)| *id).collect()
+    }
+
+    /// Nodes that no other depends on.
+    pub fn leaves(&self) -> BTreeSet<NodeId> {
+        let mut leaves: BTreeSet<NodeId> = self.nodes.keys().copied().collect();
+        for node in self.nodes.values() {
+            for before in &node.after {
+                leaves.remove(before);
+            }
+        }
+        leaves
+    }
+
+    /// Refuses nodes that the graph does not have.
+    pub fn check(&self, nodes: &[NodeId]) -> Answer {
+        match nodes.iter().all(|id| self.nodes.contains_key(id)) {
+            true => Ok(()),
+            false => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+        }
+    }
+
+    /// Adds or takes away edges; refuses pairs that can't be, and then changes nothing.
+    pub fn change_edges(&mut self, edges: &[(NodeId, NodeId)], add: bool) -> Answer {
+        let mut seen = BTreeSet::new();
+        for (from, to) in edges {
+            self.node(*from)?;
+            let there = self.node(*to)?.after.contains(from);
+            if from == to || there == add || !seen.insert((*from, *to)) {
+                return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+            }
+        }
+        for (from, to) in edges {
+            if let Some(node) = self.nodes.get_mut(to) {
+                if add {
+                    node.after.insert(*from)
+                } else {
+                    node.after.remove(from)
+                };
+            }
+        }
+        Ok(())
+    }
+
+    /// An order in which each node comes after what it depends on: as made, where that can be.
+    pub fn order(&self) -> Answer<Vec<NodeId>> {
+        let mut waiting: HashMap<NodeId, usize> = HashMap::with_capacity(self.nodes.len());
+        let mut dependents: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
+        let mut ready = BTreeSet::new();
+        for (id, node) in &self.nodes {
+            if node.after.is_empty() {
+                ready.insert(*id);
+            } else {
+                waiting.insert(*id, node.after.len());
+            }
+            for before in &node.after {
+                dependents.entry(*before).or_default().push(*id);
+            }
+        }
+        let mut order = Vec::with_capacity(self.nodes.len());
+        while let Some(id) = ready.pop_first() {
+            order.push(id);
+            for next in dependents.remove(&id).unwrap_or_default() {
+                if let Some(left) = waiting.get_mut(&next) {
+                    *left -= 1;
+                    if *left == 0 {
+                        ready.insert(next);
+                    }
+                }
+            }
+        }
+        // What is left over waits in a circle.
+        match order.len() == self.nodes.len() {
+            true => Ok(order),
+            false => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+        }
+    }
+
+    /// All nodes that some nodes wait for, and these themselves.
+    pub fn ancestors(&self, of: &BTreeSet<NodeId>) -> BTreeSet<NodeId> {
+        let mut found = BTreeSet::new();
+        let mut look: Vec<NodeId> = of.iter().copied().collect();
+        while let Some(id) = look.pop() {
+            if found.insert(id)
+                && let Some(node) = self.nodes.get(&id)
+            {
+                look.extend(&node.after);
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn graph(edges: &[(usize, usize)], nodes: usize) -> Graph<()> {
+        let mut graph = Graph::default();
+        for id in 1..=nodes {
+            graph.nodes.insert(id, Node { work: Work::Empty, after: BTreeSet::new() });
+        }
+        graph.change_edges(edges, true).unwrap();
+        graph
+    }
+
+    #[test]
+    fn an_order_respects_all_edges_and_a_circle_has_none() {
+        assert_eq!(graph(&[(3, 1), (1, 2), (3, 2)], 4).order(), Ok(vec![3, 1, 2, 4]));
+        let circle = graph(&[(1, 2), (2, 3), (3, 1)], 3);
+        assert_eq!(circle.order(), Err(CUresult::CUDA_ERROR_INVALID_VALUE));
+    }
+
+    #[test]
+    fn edges_that_cannot_be_are_refused_and_nothing_changes() {
+        let mut diamond = graph(&[(1, 2), (1, 3), (2, 4), (3, 4)], 4);
+        for bad in [[(1, 4), (1, 2)], [(1, 4), (2, 2)], [(1, 4), (1, 9)], [(1, 4), (1, 4)]] {
+            assert!(diamond.change_edges(&bad, true).is_err(), "{bad:?}");
+        }
+        assert!(diamond.change_edges(&[(1, 4)], false).is_err());
+        assert_eq!(diamond.edges(), [(1, 2), (1, 3), (2, 4), (3, 4)]);
+        assert_eq!((diamond.roots(), diamond.dependents(1)), (vec![1], vec![2, 3]));
+        assert_eq!(diamond.leaves(), [4].into());
+        diamond.change_edges(&[(3, 4)], false).unwrap();
+        assert_eq!(diamond.leaves(), [3, 4].into());
+        assert_eq!(diamond.ancestors(&[4].into()), [1, 2, 4].into());
+    }
+}

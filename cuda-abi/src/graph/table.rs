@@ -1,0 +1,374 @@
+//! All graphs of a process.
+
+use super::dag::{Graph, Node, Work};
+use super::{Answer, FIRST_HANDLE, GraphId, NodeId, Operation, STEP};
+use cudarc::driver::sys::CUresult;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// `CU_GRAPH_NODE_TYPE_GRAPH` and `_EMPTY`.
+const KIND_GRAPH: u32 = 4;
+const KIND_EMPTY: u32 = 5;
+/// A graph within a graph within a graph: no deeper than this.
+const MAX_DEPTH: usize = 32;
+
+/// Graphs by handle, and whose node a node is.
+pub struct Table<Op> {
+    next: usize,
+    graphs: HashMap<GraphId, Graph<Op>>,
+    nodes: HashMap<NodeId, GraphId>,
+    /// Of each node of a clone: the original.
+    clones: HashMap<NodeId, NodeId>,
+}
+
+impl<Op> Default for Table<Op> {
+    fn default() -> Self {
+        Self {
+            next: FIRST_HANDLE,
+            graphs: HashMap::new(),
+            nodes: HashMap::new(),
+            clones: HashMap::new(),
+        }
+    }
+}
+
+/// A node as it is to be run: graphs within the graph are taken apart.
+#[derive(Clone, Debug)]
+pub struct Step<Op> {
+    /// Its handle.
+    pub id: NodeId,
+    /// What it does; nothing, if it only joins.
+    pub op: Option<Op>,
+    /// What must be done before: places in the list, all before its own.
+    pub after: Vec<usize>,
+}
+
+/// Why a graph can't take an executable one's place: `CUgraphExecUpdateResult`, and the node of the
+/// new graph that differs, if it is one.
+pub type Difference = (u32, Option<NodeId>);
+
+/// Whether two graphs differ in more than what their nodes do.
+pub fn compare<Op: Operation>(old: &[Step<Op>], new: &[Step<Op>]) -> Result<(), Difference> {
+    const TOPOLOGY_CHANGED: u32 = 2;
+    const NODE_TYPE_CHANGED: u32 = 3;
+    if old.len() != new.len() {
+        return Err((TOPOLOGY_CHANGED, None));
+    }
+    for (old, new) in old.iter().zip(new) {
+        if old.after != new.after {
+            return Err((TOPOLOGY_CHANGED, Some(new.id)));
+        }
+        let kinds = [old, new].map(|step| step.op.as_ref().map_or(KIND_EMPTY, Op::kind));
+        if kinds[0] != kinds[1] {
+            return Err((NODE_TYPE_CHANGED, Some(new.id)));
+        }
+    }
+    Ok(())
+}
+
+impl<Op: Operation> Table<Op> {
+    fn handle(&mut self) -> usize {
+        self.next += STEP;
+        self.next - STEP
+    }
+
+    /// A new graph.
+    pub fn create(&mut self) -> GraphId {
+        let id = self.handle();
+        self.graphs.insert(id, Graph::default());
+        id
+    }
+
+    /// A graph.
+    pub fn graph(&self, id: GraphId) -> Answer<&Graph<Op>> {
+        self.graphs.get(&id).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
+    }
+
+    /// The graph of a node.
+    pub fn graph_of(&self, node: NodeId) -> Answer<GraphId> {
+        self.nodes.get(&node).copied().ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
+    }
+
+    /// A node.
+    pub fn node(&self, id: NodeId) -> Answer<&Node<Op>> {
+        self.graph(self.graph_of(id)?)?.node(id)
+    }
+
+    /// What a node does, if the library gave it its work.
+    pub fn op(&self, id: NodeId) -> Answer<&Op> {
+        match &self.node(id)?.work {
+            Work::Op(op) => Ok(op),
+            _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+        }
+    }
+
+    /// As [`Table::op`], to be changed.
+    pub fn op_mut(&mut self, id: NodeId) -> Answer<&mut Op> {
+        let graph = self.graph_of(id)?;
+        let node = self.graphs.get_mut(&graph).and_then(|graph| graph.nodes.get_mut(&id));
+        match node.map(|node| &mut node.work) {
+            Some(Work::Op(op)) => Ok(op),
+            _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+        }
+    }
+
+    /// `cuGraphNodeGetType`.
+    pub fn kind(&self, id: NodeId) -> Answer<u32> {
+        Ok(match &self.node(id)?.work {
+            Work::Op(op) => op.kind(),
+            Work::Empty => KIND_EMPTY,
+            Work::Child(_) => KIND_GRAPH,
+        })
+    }
+
+    /// Adds a node after others of its graph.
+    pub fn add(&mut self, graph: GraphId, work: Work<Op>, after: &[NodeId]) -> Answer<NodeId> {
+        let deps: BTreeSet<NodeId> = after.iter().copied().collect();
+        self.graph(graph)?.check(after)?;
+        if deps.len() != after.len() {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        let id = self.handle();
+        if let Some(graph) = self.graphs.get_mut(&graph) {
+            graph.nodes.insert(id, Node { work, after: deps });
+        }
+        self.nodes.insert(id, graph);
+        Ok(id)
+    }
+
+    /// Adds a node that does what a graph does now.
+    pub fn add_child(
+        &mut self,
+        graph: GraphId,
+        child: GraphId,
+        after: &[NodeId],
+    ) -> Answer<NodeId> {
+        self.graph(graph)?.check(after)?;
+        if graph == child {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        let copy = self.clone_graph(child)?;
+        let node = self.add(graph, Work::Child(copy), after);
+        match node {
+            Ok(node) => {
+                if let Some(copy) = self.graphs.get_mut(&copy) {
+                    copy.part_of = Some(node);
+                }
+            }
+            Err(_) => self.forget(copy),
+        }
+        node
+    }
+
+    /// The graph of a node that has one of its own.
+    pub fn child(&self, node: NodeId) -> Answer<GraphId> {
+        match self.node(node)?.work {
+            Work::Child(child) => Ok(child),
+            _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+        }
+    }
+
+    /// `cuGraphClone`.
+    pub fn clone_graph(&mut self, of: GraphId) -> Answer<GraphId> {
+        self.clone_within(of, 0)
+    }
+
+    fn clone_within(&mut self, of: GraphId, depth: usize) -> Answer<GraphId> {
+        if depth > MAX_DEPTH {
+            return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+        }
+        let nodes = self.graph(of)?.nodes.clone();
+        let copy = self.create();
+        let ids: BTreeMap<NodeId, NodeId> = nodes.keys().map(|id| (*id, self.handle())).collect();
+        for (id, node) in nodes {
+            let new = ids[&id];
+            let work = match node.work {
+                Work::Child(child) => {
+                    let child = self.clone_within(child, depth + 1)?;
+                    if let Some(child) = self.graphs.get_mut(&child) {
+                        child.part_of = Some(new);
+                    }
+                    Work::Child(child)
+                }
+                work => work,
+            };
+            let after = node.after.iter().filter_map(|id| ids.get(id).copied()).collect();
+            self.nodes.insert(new, copy);
+            self.clones.insert(new, id);
+            if let Some(copy) = self.graphs.get_mut(&copy) {
+                copy.nodes.insert(new, Node { work, after });
+            }
+        }
+        Ok(copy)
+    }
+
+    /// `cuGraphNodeFindInClone`.
+    pub fn find_in_clone(&self, original: NodeId, clone: GraphId) -> Answer<NodeId> {
+        let mut nodes = self.graph(clone)?.nodes.keys();
+        let found = nodes.find(|id| self.clones.get(id) == Some(&original));
+        found.copied().ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
+    }
+
+    /// Adds or takes away edges of a graph.
+    pub fn change_edges(&mut self, id: GraphId, edges: &[(NodeId, NodeId)], add: bool) -> Answer {
+        let graph = self.graphs.get_mut(&id).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        graph.change_edges(edges, add)
+    }
+
+    /// `cuGraphDestroyNode`.
+    pub fn destroy_node(&mut self, id: NodeId) -> Answer {
+        let of = self.graph_of(id)?;
+        let graph = self.graphs.get_mut(&of).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        let node = graph.nodes.remove(&id).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        for other in graph.nodes.values_mut() {
+            other.after.remove(&id);
+        }
+        self.nodes.remove(&id);
+        self.clones.remove(&id);
+        if let Work::Child(child) = node.work {
+            self.forget(child);
+        }
+        Ok(())
+    }
+
+    /// `cuGraphDestroy`.
+    pub fn destroy(&mut self, id: GraphId) -> Answer {
+        if self.graph(id)?.part_of.is_some() {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        self.forget(id);
+        Ok(())
+    }
+
+    pub(super) fn forget(&mut self, id: GraphId) {
+        let Some(graph) = self.graphs.remove(&id) else { return };
+        for (id, node) in graph.nodes {
+            self.nodes.remove(&id);
+            self.clones.remove(&id);
+            if let Work::Child(child) = node.work {
+                self.forget(child);
+            }
+        }
+    }
+
+    /// The graph as it is now, in an order in which it can be run.
+    pub fn steps(&self, id: GraphId) -> Answer<Vec<Step<Op>>> {
+        let mut steps = Vec::new();
+        self.steps_within(id, &[], &mut steps, 0)?;
+        Ok(steps)
+    }
+
+    /// Adds a graph's steps after others; gives those that end it.
+    fn steps_within(
+        &self,
+        id: GraphId,
+        before: &[usize],
+        steps: &mut Vec<Step<Op>>,
+        depth: usize,
+    ) -> Answer<Vec<usize>> {
+        if depth > MAX_DEPTH {
+            return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+        }
+        let graph = self.graph(id)?;
+        let mut places: HashMap<NodeId, usize> = HashMap::with_capacity(graph.nodes.len());
+        for id in graph.order()? {
+            let node = graph.node(id)?;
+            let mut after: Vec<usize> = node.after.iter().map(|id| places[id]).collect();
+            if after.is_empty() {
+                after = before.to_vec();
+            }
+            let op = match &node.work {
+                Work::Op(op) => Some(op.clone()),
+                Work::Empty => None,
+                Work::Child(child) => {
+                    let ends = self.steps_within(*child, &after, steps, depth + 1)?;
+                    if !ends.is_empty() {
+                        after = ends;
+                    }
+                    None
+                }
+            };
+            places.insert(id, steps.len());
+            steps.push(Step { id, op, after });
+        }
+        Ok(graph.leaves().iter().map(|id| places[id]).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Operation for u32 {
+        fn kind(&self) -> u32 {
+            0
+        }
+    }
+
+    const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
+
+    #[test]
+    fn forged_and_stale_handles_are_refused() {
+        let mut table = Table::default();
+        let graph = table.create();
+        let node = table.add(graph, Work::Op(1), &[]).unwrap();
+        for bad in [0, 1, 2, graph, node + 8, usize::MAX] {
+            assert_eq!(table.kind(bad), Err(INVALID));
+            assert_eq!(table.add(graph, Work::Op(1), &[bad]), Err(INVALID));
+            assert!(bad == graph || table.destroy(bad) == Err(INVALID));
+        }
+        assert_eq!(table.add(graph, Work::Op(2), &[node, node]), Err(INVALID));
+        table.destroy(graph).unwrap();
+        assert_eq!((table.kind(node), table.destroy(graph)), (Err(INVALID), Err(INVALID)));
+        assert_ne!(table.create(), graph);
+    }
+
+    #[test]
+    fn a_child_is_a_copy_that_runs_in_its_nodes_place() {
+        let mut table = Table::default();
+        let inner = table.create();
+        let a = table.add(inner, Work::Op(10), &[]).unwrap();
+        let b = table.add(inner, Work::Op(11), &[]).unwrap();
+        let outer = table.create();
+        let first = table.add(outer, Work::Op(1), &[]).unwrap();
+        let child = table.add_child(outer, inner, &[first]).unwrap();
+        table.add(outer, Work::Op(2), &[child]).unwrap();
+        table.destroy(inner).unwrap();
+        let steps = table.steps(outer).unwrap();
+        let seen: Vec<_> = steps.iter().map(|step| (step.op, step.after.clone())).collect();
+        let join = (None, vec![1, 2]);
+        let expected =
+            [(Some(1), vec![]), (Some(10), vec![0]), (Some(11), vec![0]), join, (Some(2), vec![3])];
+        assert_eq!(seen, expected);
+        let within = table.child(child).unwrap();
+        assert_eq!(table.destroy(within), Err(INVALID));
+        assert!(table.find_in_clone(a, within).is_ok() && table.find_in_clone(b, within).is_ok());
+        table.destroy(outer).unwrap();
+        assert!(table.graph(within).is_err() && table.nodes.is_empty() && table.clones.is_empty());
+    }
+
+    #[test]
+    fn graphs_of_the_same_shape_can_take_one_anothers_place() {
+        let mut table = Table::default();
+        let mut make = |ops: &[Work<u32>], edge: bool| {
+            let graph = table.create();
+            let first = table.add(graph, ops[0].clone(), &[]).unwrap();
+            let after: &[NodeId] = if edge { &[first] } else { &[] };
+            table.add(graph, ops[1].clone(), after).unwrap();
+            table.steps(graph).unwrap()
+        };
+        let old = make(&[Work::Op(1), Work::Op(2)], true);
+        assert_eq!(compare(&old, &make(&[Work::Op(3), Work::Op(4)], true)), Ok(()));
+        let apart = make(&[Work::Op(3), Work::Op(4)], false);
+        assert_eq!(compare(&old, &apart), Err((2, Some(apart[1].id))));
+        let other = make(&[Work::Op(3), Work::Empty], true);
+        assert_eq!(compare(&old, &other), Err((3, Some(other[1].id))));
+        assert_eq!(compare(&old, &old[..1]), Err((2, None)));
+    }
+
+    #[test]
+    fn a_graph_cannot_be_its_own_part() {
+        let mut table = Table::<u32>::default();
+        let graph = table.create();
+        assert_eq!(table.add_child(graph, graph, &[]), Err(INVALID));
+    }
+}

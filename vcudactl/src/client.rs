@@ -1,0 +1,181 @@
+//! HTTP over vcudad's Unix socket. A connection for each request: they cost nothing here.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use control_api::{ApiError, Event};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::http1;
+use hyper::{Method, Request, Response};
+use hyper_util::rt::TokioIo;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::net::UnixStream;
+
+use crate::error::CtlError;
+
+/// vcudad answers in milliseconds; its own patience ends after ten seconds.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// The largest answer that is read.
+const MAX_ANSWER: usize = 64 << 20;
+/// The longest line of an event.
+const MAX_LINE: usize = 1 << 20;
+
+/// vcudad, behind its socket.
+#[derive(Clone, Debug)]
+pub(crate) struct Client {
+    socket: PathBuf,
+}
+
+impl Client {
+    pub(crate) fn new(socket: &Path) -> Self {
+        Self { socket: socket.to_owned() }
+    }
+
+    fn broken(&self, reason: impl std::fmt::Display) -> CtlError {
+        CtlError::Connection { path: self.socket.clone(), reason: reason.to_string() }
+    }
+
+    async fn connect(&self) -> Result<UnixStream, CtlError> {
+        let path = || self.socket.clone();
+        UnixStream::connect(&self.socket).await.map_err(|error| match error.kind() {
+            ErrorKind::NotFound => CtlError::NoSocket(path()),
+            ErrorKind::ConnectionRefused => CtlError::NobodyListens(path()),
+            ErrorKind::PermissionDenied => {
+                CtlError::NotAllowed { path: path(), group: group_of(&self.socket) }
+            }
+            _ => self.broken(error),
+        })
+    }
+
+    /// Sends a request and awaits the head of the answer. A refusal is an error.
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Vec<u8>>,
+    ) -> Result<Response<Incoming>, CtlError> {
+        let mut request = Request::builder().method(method).uri(path).header("host", "vcudad");
+        if body.is_some() {
+            request = request.header("content-type", "application/json");
+        }
+        let request = request
+            .body(Full::new(Bytes::from(body.unwrap_or_default())))
+            .map_err(|error| self.broken(error))?;
+        let asked = async {
+            let stream = TokioIo::new(self.connect().await?);
+            let (mut sender, connection) =
+                http1::handshake(stream).await.map_err(|error| self.broken(error))?;
+            tokio::spawn(connection);
+            sender.send_request(request).await.map_err(|error| self.broken(error))
+        };
+        let answer = tokio::time::timeout(PATIENCE, asked)
+            .await
+            .map_err(|_| self.broken("vcudad does not answer; its log may tell why"))??;
+        if answer.status().is_success() {
+            return Ok(answer);
+        }
+        let status = answer.status();
+        let text = self.read(answer).await?;
+        match serde_json::from_slice::<ApiError>(&text) {
+            Ok(error) => Err(error.into()),
+            Err(_) => Err(CtlError::Answer(format!("HTTP {status}"))),
+        }
+    }
+
+    async fn read(&self, answer: Response<Incoming>) -> Result<Bytes, CtlError> {
+        let body = Limited::new(answer.into_body(), MAX_ANSWER).collect();
+        match tokio::time::timeout(PATIENCE, body).await {
+            Ok(Ok(body)) => Ok(body.to_bytes()),
+            Ok(Err(error)) => Err(self.broken(error)),
+            Err(_) => Err(self.broken("the rest of the answer did not come")),
+        }
+    }
+
+    async fn value<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Vec<u8>>,
+    ) -> Result<T, CtlError> {
+        let text = self.read(self.send(method, path, body).await?).await?;
+        serde_json::from_slice(&text).map_err(|error| CtlError::Answer(error.to_string()))
+    }
+
+    /// Reads something.
+    pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CtlError> {
+        self.value(Method::GET, path, None).await
+    }
+
+    /// Makes something.
+    pub(crate) async fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, CtlError> {
+        self.value(Method::POST, path, Some(to_json(body)?)).await
+    }
+
+    /// Changes something.
+    pub(crate) async fn patch<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, CtlError> {
+        self.value(Method::PATCH, path, Some(to_json(body)?)).await
+    }
+
+    /// Removes something.
+    pub(crate) async fn delete(&self, path: &str) -> Result<(), CtlError> {
+        let answer = self.send(Method::DELETE, path, None).await?;
+        self.read(answer).await.map(drop)
+    }
+
+    /// Reads events for as long as they come.
+    pub(crate) async fn events(
+        &self,
+        mut each: impl FnMut(&Event) -> Result<(), CtlError>,
+    ) -> Result<(), CtlError> {
+        let mut body = self.send(Method::GET, "/v1/events", None).await?.into_body();
+        let mut pending = Vec::new();
+        while let Some(frame) = body.frame().await {
+            let Ok(bytes) = frame.map_err(|error| self.broken(error))?.into_data() else {
+                continue;
+            };
+            pending.extend_from_slice(&bytes);
+            while let Some(end) = pending.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = pending.drain(..=end).collect();
+                if line.trim_ascii().is_empty() {
+                    continue;
+                }
+                let event = serde_json::from_slice(&line)
+                    .map_err(|error| CtlError::Answer(error.to_string()))?;
+                each(&event)?;
+            }
+            if pending.len() > MAX_LINE {
+                return Err(CtlError::Answer("an event without an end".into()));
+            }
+        }
+        Err(self.broken("vcudad has ended the stream"))
+    }
+}
+
+fn to_json(body: &impl Serialize) -> Result<Vec<u8>, CtlError> {
+    serde_json::to_vec(body).map_err(|error| CtlError::Answer(error.to_string()))
+}
+
+/// The name of a file's group, or its number.
+fn group_of(path: &Path) -> String {
+    use std::os::unix::fs::MetadataExt;
+    let Ok(meta) = std::fs::metadata(path) else { return "virtio-cuda".into() };
+    let groups = std::fs::read_to_string("/etc/group").unwrap_or_default();
+    let number = meta.gid().to_string();
+    let name = groups.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let (name, _, id) = (fields.next()?, fields.next()?, fields.next()?);
+        (id == number).then(|| name.to_owned())
+    });
+    name.unwrap_or(number)
+}

@@ -1,0 +1,276 @@
+//! VMs: add, change, remove, list, show.
+
+use std::io::{self, Write};
+
+use control_api::{
+    Class, ComputePatch, CpuSpec, EnvSpec, LimitPatch, LimitSpec, MemoryPatch, MpsPatch, PidsSpec,
+    Sharing, SizeLimitSpec, VmGpuStats, VmInfo, VmOrigin, VmPatch, VmSpec, VmState, check_name,
+    format_size,
+};
+use serde_json::json;
+
+use super::Show;
+use crate::cli::{AddArgs, ChangeArgs, ClassArg, OrNone, SetArgs, SharingArg, VmCommand};
+use crate::client::Client;
+use crate::error::CtlError;
+use crate::table::{Side, Table, percent, printable, time};
+
+pub(crate) async fn run(client: &Client, show: &Show, command: &VmCommand) -> Result<(), CtlError> {
+    match command {
+        VmCommand::Add(args) => {
+            let spec = spec(args);
+            // The server checks, too; a mistake is known here without it.
+            spec.check()?;
+            let vm: VmInfo = client.post("/v1/vms", &spec).await?;
+            show.answer(&vm, |out| writeln!(out, "{}", vm.socket.display()))
+        }
+        VmCommand::Set(args) => set(client, show, args).await,
+        VmCommand::Rm { names } => {
+            for name in names {
+                client.delete(&path(name)?).await?;
+                show.answer(&json!({"removed": name}), |_| Ok(()))?;
+            }
+            Ok(())
+        }
+        VmCommand::Ls => {
+            let vms: Vec<VmInfo> = client.get("/v1/vms").await?;
+            show.answer(&vms, |out| list(&vms, out))
+        }
+        VmCommand::Show { name } => {
+            let vm: VmInfo = client.get(&path(name)?).await?;
+            show.answer(&vm, |out| details(&vm, out))
+        }
+    }
+}
+
+/// The path of a VM. A name that can't be one is no path, either.
+pub(crate) fn path(name: &str) -> Result<String, CtlError> {
+    check_name(name)?;
+    Ok(format!("/v1/vms/{name}"))
+}
+
+fn class(class: ClassArg) -> Class {
+    match class {
+        ClassArg::Batch => Class::Batch,
+        ClassArg::Latency => Class::Latency,
+    }
+}
+
+fn spec(args: &AddArgs) -> VmSpec {
+    let mut spec = VmSpec::new(&args.name, args.memory_max);
+    spec.memory.session_max = args.memory_session_max;
+    spec.memory.host_max = args.host_memory_max;
+    if let Some(gpus) = &args.gpus {
+        spec.gpus.clone_from(gpus);
+    }
+    if let Some(weight) = args.compute_weight {
+        spec.compute.weight = weight;
+    }
+    if let Some(max) = args.compute_max {
+        spec.compute.max = max;
+    }
+    if let Some(min) = args.compute_min {
+        spec.compute.min = min;
+    }
+    spec.compute.kernel_timeout = args.compute_kernel_timeout;
+    spec.class = args.class.map(class).unwrap_or_default();
+    spec.sharing = match args.sharing {
+        Some(SharingArg::Mps) => Sharing::Mps,
+        Some(SharingArg::Exclusive) | None => Sharing::Exclusive,
+    };
+    spec.mps.active_thread_percentage = args.mps_active_thread_percentage;
+    spec.mps.pinned_memory_limit = args.mps_pinned_memory_limit;
+    spec.sessions = LimitSpec { max: args.sessions_max };
+    spec.socket.clone_from(&args.socket_path);
+    spec.socket_mode.clone_from(&args.socket_mode);
+    spec.connections = LimitSpec { max: args.connections_max };
+    spec.pinned = SizeLimitSpec { max: args.pinned_max };
+    spec.plain = SizeLimitSpec { max: args.plain_max };
+    spec.uid = args.uid;
+    spec.gid = args.gid;
+    spec.cpu = CpuSpec { max: args.cpu_max.clone() };
+    spec.pids = PidsSpec { max: args.pids_max };
+    spec.spin_us = args.spin_us;
+    spec.env = EnvSpec { allow: args.env_allow.clone() };
+    spec
+}
+
+fn patch(change: &ChangeArgs) -> VmPatch {
+    VmPatch {
+        memory: MemoryPatch {
+            max: change.memory_max,
+            session_max: change.memory_session_max.clone().map(OrNone::into_option),
+        },
+        compute: ComputePatch {
+            weight: change.compute_weight,
+            max: change.compute_max,
+            min: change.compute_min,
+            kernel_timeout: change.compute_kernel_timeout.clone().map(OrNone::into_option),
+        },
+        class: change.class.map(class),
+        mps: MpsPatch {
+            active_thread_percentage: change
+                .mps_active_thread_percentage
+                .clone()
+                .map(OrNone::into_option),
+            pinned_memory_limit: change.mps_pinned_memory_limit.clone().map(OrNone::into_option),
+        },
+        sessions: LimitPatch { max: change.sessions_max },
+    }
+}
+
+async fn set(client: &Client, show: &Show, args: &SetArgs) -> Result<(), CtlError> {
+    let vm: VmInfo = client.patch(&path(&args.name)?, &patch(&args.change)).await?;
+    show.answer(&vm, |_| Ok(()))
+}
+
+fn class_name(class: Class) -> &'static str {
+    match class {
+        Class::Batch => "batch",
+        Class::Latency => "latency",
+    }
+}
+
+fn list(vms: &[VmInfo], out: &mut dyn Write) -> io::Result<()> {
+    let mut table = Table::new(&[
+        ("NAME", Side::Left),
+        ("STATE", Side::Left),
+        ("GPU", Side::Left),
+        ("MEMORY", Side::Right),
+        ("MAX", Side::Right),
+        ("WEIGHT", Side::Right),
+        ("CAP", Side::Right),
+        ("MIN", Side::Right),
+        ("SHARE", Side::Right),
+        ("CLASS", Side::Left),
+        ("SESSIONS", Side::Right),
+    ]);
+    for vm in vms {
+        let gpus = &vm.stats.gpus;
+        let numbers: Vec<String> = gpus.iter().map(|gpu| gpu.gpu.to_string()).collect();
+        let sum =
+            |value: fn(&VmGpuStats) -> u64| gpus.iter().map(value).fold(0, u64::saturating_add);
+        let share = gpus.iter().map(|gpu| gpu.share_10s).sum::<f64>() / gpus.len().max(1) as f64;
+        let compute = &vm.settings.compute;
+        table.row([
+            vm.name.clone(),
+            state(vm).to_owned(),
+            numbers.join(","),
+            format_size(sum(|gpu| gpu.memory_used)),
+            format_size(sum(|gpu| gpu.memory_max)),
+            compute.weight.to_string(),
+            compute.max.to_string(),
+            compute.min.to_string(),
+            percent(share),
+            class_name(vm.settings.class).to_owned(),
+            vm.stats.sessions.to_string(),
+        ]);
+    }
+    let mut out = out;
+    table.print(&mut out)
+}
+
+fn state(vm: &VmInfo) -> &'static str {
+    match vm.state {
+        VmState::Running => "running",
+        VmState::Failed => "failed",
+    }
+}
+
+fn details(vm: &VmInfo, out: &mut dyn Write) -> io::Result<()> {
+    let settings = &vm.settings;
+    let mut line = |name: &str, value: String| writeln!(out, "{name:<24}{}", printable(&value));
+    line("name", vm.name.clone())?;
+    let origin = match vm.origin {
+        VmOrigin::File => "the configuration file",
+        VmOrigin::Api => "the control API",
+    };
+    line("from", origin.into())?;
+    let pid = vm.device_pid.map(|pid| format!(", process {pid}")).unwrap_or_default();
+    line("state", format!("{}{pid}", state(vm)))?;
+    line("socket", vm.socket.display().to_string())?;
+    line("memory.max", format_size(settings.memory.max))?;
+    if let Some(max) = settings.memory.session_max {
+        line("memory.session_max", format_size(max))?;
+    }
+    line("compute.weight", settings.compute.weight.to_string())?;
+    line("compute.max", settings.compute.max.to_string())?;
+    line("compute.min", settings.compute.min.to_string())?;
+    if let Some(timeout) = settings.compute.kernel_timeout {
+        line("compute.kernel_timeout", timeout.to_string())?;
+    }
+    line("class", class_name(settings.class).into())?;
+    if settings.sharing == Sharing::Mps {
+        line("sharing", "mps".into())?;
+        if let Some(percentage) = settings.mps.active_thread_percentage {
+            line("mps.active_thread_percentage", percentage.to_string())?;
+        }
+        if let Some(limit) = settings.mps.pinned_memory_limit {
+            line("mps.pinned_memory_limit", format_size(limit))?;
+        }
+    }
+    let stats = &vm.stats;
+    let most = settings.sessions.max.map(|max| format!(" of {max}")).unwrap_or_default();
+    line("sessions", format!("{}{most}, {} so far", stats.sessions, stats.sessions_total))?;
+    line("launches", stats.activity.launches.to_string())?;
+    for gpu in &stats.gpus {
+        writeln!(out, "GPU {} ({})", gpu.gpu, printable(&gpu.uuid))?;
+        let mut line =
+            |name: &str, value: String| writeln!(out, "  {name:<22}{}", printable(&value));
+        line("memory", {
+            let (used, max) = (format_size(gpu.memory_used), format_size(gpu.memory_max));
+            format!("{used} of {max}, at most {}", format_size(gpu.memory_peak))
+        })?;
+        for (kind, bytes) in gpu.memory_by_kind.iter().filter(|(_, bytes)| **bytes > 0) {
+            line(&format!("  {kind}"), format_size(*bytes))?;
+        }
+        line("refused allocations", gpu.memory_rejected.to_string())?;
+        let shares =
+            format!("{} over 1 s, {} over 10 s", percent(gpu.share_1s), percent(gpu.share_10s));
+        line("share", format!("{shares}, {} promised", percent(gpu.share_promised)))?;
+        line("GPU time", time(gpu.gpu_ns))?;
+        line("waited", time(gpu.throttled_ns))?;
+        line("windows", gpu.windows.to_string())?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+
+    #[test]
+    fn a_command_line_becomes_settings() {
+        let words = "vcudactl vm add web --memory-max 4G --gpus 0,GPU-12ab --compute-weight 30 \
+            --compute-max 25% --class latency --uid 61300 --compute-kernel-timeout 2s";
+        let cli = Cli::try_parse_from(words.split_whitespace()).unwrap();
+        let Command::Vm(VmCommand::Add(args)) = cli.command else { panic!() };
+        let spec = spec(&args);
+        spec.check().unwrap();
+        let json = json!({
+            "name": "web", "gpus": ["0", "GPU-12ab"], "memory": {"max": 4u64 << 30},
+            "compute": {"weight": 30, "max": "25%", "min": "0%", "kernel_timeout": "2s"},
+            "class": "latency", "sharing": "exclusive", "uid": 61300,
+        });
+        assert_eq!(serde_json::to_value(&spec).unwrap(), json);
+    }
+
+    #[test]
+    fn a_change_names_what_changes_and_nothing_else() {
+        let words = "vcudactl vm set web --compute-kernel-timeout none --class batch";
+        let cli = Cli::try_parse_from(words.split_whitespace()).unwrap();
+        let Command::Vm(VmCommand::Set(args)) = cli.command else { panic!() };
+        let json = json!({"compute": {"kernel_timeout": null}, "class": "batch"});
+        assert_eq!(serde_json::to_value(patch(&args.change)).unwrap(), json);
+    }
+
+    #[test]
+    fn a_name_that_leads_elsewhere_is_no_path() {
+        for name in ["../gpus", "a/sessions", "a b", "a?x", ""] {
+            assert!(path(name).is_err(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Columns of text.
+
+use std::io::{self, Write};
+
+/// Where a column's cells stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Left,
+    Right,
+}
+
+/// A table whose columns are as wide as their widest cell.
+#[derive(Debug)]
+pub(crate) struct Table {
+    columns: Vec<(&'static str, Side)>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub(crate) fn new(columns: &[(&'static str, Side)]) -> Self {
+        Self { columns: columns.to_vec(), rows: Vec::new() }
+    }
+
+    /// Adds a row, with a cell for each column.
+    pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
+        self.rows.push(cells.map(|cell| printable(&cell)).into());
+    }
+
+    pub(crate) fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        let heads = self.columns.iter().map(|column| column.0.to_owned()).collect();
+        let lines: Vec<&Vec<String>> = std::iter::once(&heads).chain(&self.rows).collect();
+        let width = |column: usize| {
+            lines.iter().map(|line| line[column].chars().count()).max().unwrap_or_default()
+        };
+        let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
+        for line in lines {
+            let mut text = String::new();
+            for ((cell, width), (_, side)) in line.iter().zip(&widths).zip(&self.columns) {
+                match side {
+                    Side::Left => text.push_str(&format!("{cell:<width$}  ")),
+                    Side::Right => text.push_str(&format!("{cell:>width$}  ")),
+                }
+            }
+            writeln!(out, "{}", text.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+/// Without what could move a terminal's cursor.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
+/// A share, such as `29.9%`.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.1}%", share * 100.0)
+}
+
+/// A time in nanoseconds, with a fitting unit: `1.5s`, `12ms`.
+pub(crate) fn time(nanos: u64) -> String {
+    match nanos {
+        0 => "0".into(),
+        1..1_000_000 => format!("{:.0}us", nanos as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.0}ms", nanos as f64 / 1e6),
+        1_000_000_000..60_000_000_000 => format!("{:.1}s", nanos as f64 / 1e9),
+        _ => length(nanos / 1_000_000_000),
+    }
+}
+
+/// Seconds as hours, minutes and seconds: `3:25:01`; with days, if there are some.
+pub(crate) fn length(seconds: u64) -> String {
+    let (days, hours) = (seconds / 86_400, seconds / 3600 % 24);
+    let rest = format!("{hours}:{:02}:{:02}", seconds / 60 % 60, seconds % 60);
+    if days > 0 { format!("{days}d {rest}") } else { rest }
+}
+
+/// A point in time, in milliseconds since 1970, as ISO 8601 has it, to the second, in UTC.
+pub(crate) fn timestamp(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1000;
+    let (days, of_day) = (seconds / 86_400, seconds % 86_400);
+    // Years that begin in March make the leap day the last of a year; 719,468 days lie between the
+    // first of March of the year 0 and 1970.
+    let days = days + 719_468;
+    let (era, of_era) = (days / 146_097, days % 146_097);
+    let years = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * years + years / 4 - years / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = era * 400 + years + u64::from(month <= 2);
+    let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+/// A count with three digits and a suffix: `12.3k`.
+pub(crate) fn count(value: f64) -> String {
+    let (value, name) = match value {
+        value if value >= 999.5e6 => (value / 1e9, "G"),
+        value if value >= 999.5e3 => (value / 1e6, "M"),
+        value if value >= 999.5 => (value / 1e3, "k"),
+        value => return format!("{value:.0}"),
+    };
+    let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+    format!("{value:.decimals$}{name}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_they_must_be() {
+        let mut table = Table::new(&[("NAME", Side::Left), ("N", Side::Right)]);
+        table.row(["a".into(), "1".into()]);
+        table.row(["longer\u{1b}".into(), "100".into()]);
+        let mut out = Vec::new();
+        table.print(&mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "NAME       N\na          1\nlonger?  100\n");
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        let cases =
+            [(0.0, "0"), (999.4, "999"), (1234.0, "1.23k"), (99_960.0, "100k"), (2.5e6, "2.50M")];
+        for (value, text) in cases {
+            assert_eq!(count(value), text);
+        }
+        for (nanos, text) in
+            [(0, "0"), (1500, "2us"), (12_000_000, "12ms"), (1_500_000_000, "1.5s")]
+        {
+            assert_eq!(time(nanos), text);
+        }
+        for (milliseconds, text) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_399_999, "2000-02-28T23:59:59Z"),
+            (951_782_400_000, "2000-02-29T00:00:00Z"),
+            (1_709_251_199_000, "2024-02-29T23:59:59Z"),
+            (4_107_542_400_000, "2100-03-01T00:00:00Z"),
+        ] {
+            assert_eq!(timestamp(milliseconds), text);
+        }
+        assert_eq!(length(12_301), "3:25:01");
+        assert_eq!(length(90_061), "1d 1:01:01");
+    }
+}

@@ -1,0 +1,313 @@
+//! What the table shows: the last two samples, and the rates between them.
+
+use std::cmp::Ordering;
+
+use control_api::{Stats, VmGpuStats, VmStats};
+
+use crate::cli::SortKey;
+use crate::table::printable;
+
+/// One VM on one GPU.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Row {
+    pub(super) vm: String,
+    pub(super) gpu: u32,
+    pub(super) used: u64,
+    pub(super) max: u64,
+    pub(super) share_1s: f64,
+    pub(super) share_10s: f64,
+    pub(super) promised: f64,
+    /// Part of the time between the samples in which it waited.
+    pub(super) waited: Option<f64>,
+    /// What is counted for a VM as a whole; on its first GPU's row only.
+    pub(super) whole: Option<Whole>,
+}
+
+/// What is counted for a VM as a whole.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Whole {
+    pub(super) sessions: u32,
+    /// Launches a second, of kernels and graphs.
+    pub(super) launches: Option<f64>,
+    /// Bytes copied a second.
+    pub(super) copied: Option<f64>,
+}
+
+/// The samples, and how they are shown.
+#[derive(Debug)]
+pub(super) struct State {
+    before: Option<Stats>,
+    now: Option<Stats>,
+    problem: Option<String>,
+    key: SortKey,
+    reversed: bool,
+    skipped: usize,
+}
+
+impl State {
+    pub(super) fn new(key: SortKey) -> Self {
+        Self { before: None, now: None, problem: None, key, reversed: false, skipped: 0 }
+    }
+
+    /// Takes a sample.
+    pub(super) fn add(&mut self, stats: Stats) {
+        self.before = self.now.take();
+        self.now = Some(stats);
+        self.problem = None;
+    }
+
+    /// There is no sample, for this reason. What was there is still shown.
+    pub(super) fn fail(&mut self, problem: String) {
+        self.problem = Some(problem);
+    }
+
+    pub(super) fn problem(&self) -> Option<&str> {
+        self.problem.as_deref()
+    }
+
+    pub(super) fn now(&self) -> Option<&Stats> {
+        self.now.as_ref()
+    }
+
+    pub(super) fn key(&self) -> SortKey {
+        self.key
+    }
+
+    /// Sorts by this; by the same again, the other way round.
+    pub(super) fn sort_by(&mut self, key: SortKey) {
+        self.reversed = self.key == key && !self.reversed;
+        self.key = key;
+        self.skipped = 0;
+    }
+
+    pub(super) fn reverse(&mut self) {
+        self.reversed = !self.reversed;
+    }
+
+    pub(super) fn scroll(&mut self, rows: isize) {
+        let last = self.now.iter().flat_map(|now| &now.vms).map(|vm| vm.gpus.len()).sum::<usize>();
+        self.skipped = self.skipped.saturating_add_signed(rows).min(last.saturating_sub(1));
+    }
+
+    /// Rows that are scrolled past.
+    pub(super) fn skipped(&self) -> usize {
+        self.skipped
+    }
+
+    /// The rows, sorted.
+    pub(super) fn rows(&self) -> Vec<Row> {
+        let Some(now) = &self.now else { return Vec::new() };
+        // Counts of another run of vcudad have nothing to do with these.
+        let before = self
+            .before
+            .as_ref()
+            .filter(|before| before.started_ms == now.started_ms && before.time_ms < now.time_ms);
+        let seconds = before.map_or(0.0, |before| (now.time_ms - before.time_ms) as f64 / 1e3);
+        let mut rows = Vec::new();
+        for vm in &now.vms {
+            let old = before.and_then(|before| before.vms.iter().find(|old| old.name == vm.name));
+            for (place, gpu) in vm.gpus.iter().enumerate() {
+                let whole = (place == 0).then(|| whole(vm, old, seconds));
+                let old = old.and_then(|old| old.gpus.iter().find(|old| old.gpu == gpu.gpu));
+                rows.push(row(&vm.name, gpu, old, seconds, whole));
+            }
+        }
+        rows.sort_by(|a, b| {
+            let order = self.compare(a, b);
+            let order = if self.reversed { order.reverse() } else { order };
+            order.then_with(|| a.vm.cmp(&b.vm)).then(a.gpu.cmp(&b.gpu))
+        });
+        rows
+    }
+
+    /// Names upwards, numbers downwards.
+    fn compare(&self, a: &Row, b: &Row) -> Ordering {
+        let whole = |row: &Row, value: fn(&Whole) -> Option<f64>| {
+            row.whole.as_ref().and_then(value).unwrap_or(-1.0)
+        };
+        match self.key {
+            SortKey::Name => a.vm.cmp(&b.vm),
+            SortKey::Memory => b.used.cmp(&a.used),
+            SortKey::Share => b.share_1s.total_cmp(&a.share_1s),
+            SortKey::Throttled => b.waited.unwrap_or(-1.0).total_cmp(&a.waited.unwrap_or(-1.0)),
+            SortKey::Launches => {
+                whole(b, |whole| whole.launches).total_cmp(&whole(a, |whole| whole.launches))
+            }
+            SortKey::Copies => {
+                whole(b, |whole| whole.copied).total_cmp(&whole(a, |whole| whole.copied))
+            }
+        }
+    }
+}
+
+fn whole(vm: &VmStats, old: Option<&VmStats>, seconds: f64) -> Whole {
+    let rate = |value: fn(&VmStats) -> u64| {
+        old.map(|old| value(vm).saturating_sub(value(old)) as f64 / seconds)
+    };
+    Whole {
+        sessions: vm.sessions,
+        launches: rate(|vm| vm.activity.launches.saturating_add(vm.activity.graph_launches)),
+        copied: rate(|vm| {
+            let done = &vm.activity;
+            done.bytes_h2d.saturating_add(done.bytes_d2h).saturating_add(done.bytes_d2d)
+        }),
+    }
+}
+
+fn row(
+    vm: &str,
+    gpu: &VmGpuStats,
+    old: Option<&VmGpuStats>,
+    seconds: f64,
+    whole: Option<Whole>,
+) -> Row {
+    let waited =
+        old.map(|old| gpu.throttled_ns.saturating_sub(old.throttled_ns) as f64 / 1e9 / seconds);
+    Row {
+        vm: printable(vm),
+        gpu: gpu.gpu,
+        used: gpu.memory_used,
+        max: gpu.memory_max,
+        share_1s: gpu.share_1s,
+        share_10s: gpu.share_10s,
+        promised: gpu.share_promised,
+        waited: waited.map(|waited| waited.min(1.0)),
+        whole,
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use control_api::{Activity, GpuInfo, GpuState, Percent, WorkerCounts};
+
+    use super::*;
+
+    const GIB: u64 = 1 << 30;
+
+    fn vm(name: &str, share: f64, promised: f64, used: u64, max: u64) -> VmStats {
+        VmStats {
+            name: name.into(),
+            sessions: 1,
+            gpus: vec![VmGpuStats {
+                memory_used: used,
+                memory_max: max,
+                share_1s: share,
+                share_10s: share + 0.001,
+                share_promised: promised,
+                ..VmGpuStats::default()
+            }],
+            ..VmStats::default()
+        }
+    }
+
+    /// Two samples of a host with three VMs, a second apart.
+    pub(in crate::top) fn samples() -> [Stats; 2] {
+        let gpu = |index: u32| GpuInfo {
+            index,
+            uuid: format!("GPU-{index}"),
+            name: "NVIDIA H200".into(),
+            pci_bus_id: "0000:0f:00.0".into(),
+            state: GpuState::Healthy,
+            memory_total: 139 * GIB,
+            memory_reserved: 2 * GIB,
+            memory_promised: 96 * GIB,
+            memory_used: 45 * GIB + GIB / 2,
+            memory_driver: None,
+            memory_difference: None,
+            compute_min: Percent::NONE,
+            compute_weight: 200,
+            faults: 0,
+            last_fault: None,
+            vms: Vec::new(),
+        };
+        let mut faulty = gpu(1);
+        faulty.state = GpuState::Faulty;
+        faulty.last_fault = Some("Xid 79: fallen off the bus".into());
+        faulty.memory_used = 0;
+        faulty.memory_promised = 8 * GIB;
+        let mut vms = vec![
+            vm("web", 0.302, 0.3, 6 * GIB + GIB / 2, 8 * GIB),
+            vm("training", 0.697, 0.7, 39 * GIB, 80 * GIB),
+            vm("inference-staging", 0.0, 0.1, 0, 8 * GIB),
+        ];
+        let mut second = vms[2].gpus[0].clone();
+        second.gpu = 1;
+        vms[2].gpus.push(second);
+        let first = Stats {
+            time_ms: 12_301_000,
+            started_ms: 0,
+            vms,
+            gpus: vec![gpu(0), faulty],
+            workers: WorkerCounts { warm: 2, assigned: 3, ..WorkerCounts::default() },
+            ..Stats::default()
+        };
+        let mut then = first.clone();
+        then.time_ms += 1000;
+        then.vms[0].activity =
+            Activity { launches: 12_000, bytes_h2d: 1_500_000_000, ..Activity::default() };
+        then.vms[0].gpus[0].throttled_ns = 640_000_000;
+        then.vms[1].activity =
+            Activity { launches: 820, graph_launches: 10, ..Activity::default() };
+        then.vms[1].gpus[0].throttled_ns = 300_000_000;
+        [first, then]
+    }
+
+    pub(in crate::top) fn state() -> State {
+        let mut state = State::new(SortKey::Name);
+        samples().into_iter().for_each(|stats| state.add(stats));
+        state
+    }
+
+    fn names(state: &State) -> Vec<String> {
+        state.rows().iter().map(|row| row.vm.chars().take(1).collect()).collect()
+    }
+
+    #[test]
+    fn rates_are_what_lies_between_two_samples() {
+        let [first, then] = samples();
+        let mut state = State::new(SortKey::Name);
+        state.add(first);
+        assert!(state.rows().iter().all(|row| row.waited.is_none()));
+        state.add(then.clone());
+        let rows = state.rows();
+        let web = rows.iter().find(|row| row.vm == "web").unwrap();
+        assert_eq!(web.waited, Some(0.64));
+        let whole = web.whole.unwrap();
+        assert_eq!((whole.launches, whole.copied), (Some(12_000.0), Some(1.5e9)));
+        // vcudad was started again: its counts begin anew.
+        let restarted = Stats { started_ms: 12_302_500, time_ms: 12_303_000, ..then };
+        state.add(restarted);
+        assert!(state.rows().iter().all(|row| row.waited.is_none()));
+    }
+
+    #[test]
+    fn rows_are_sorted_by_the_key_and_the_other_way_round() {
+        let mut state = state();
+        assert_eq!(names(&state), ["i", "i", "t", "w"]);
+        state.sort_by(SortKey::Memory);
+        assert_eq!(names(&state), ["t", "w", "i", "i"]);
+        state.sort_by(SortKey::Memory);
+        assert_eq!(names(&state), ["i", "i", "w", "t"]);
+        state.sort_by(SortKey::Launches);
+        assert_eq!(names(&state)[0], "w");
+        state.sort_by(SortKey::Name);
+        state.reverse();
+        assert_eq!(names(&state), ["w", "t", "i", "i"]);
+    }
+
+    #[test]
+    fn a_vm_that_is_new_or_gone_disturbs_nothing() {
+        let [mut first, then] = samples();
+        first.vms.remove(0);
+        let mut state = State::new(SortKey::Name);
+        state.add(first);
+        state.add(then);
+        let rows = state.rows();
+        assert_eq!(rows.len(), 4);
+        assert!(rows.iter().find(|row| row.vm == "web").unwrap().waited.is_none());
+        state.scroll(100);
+        assert_eq!(state.skipped(), 3);
+        state.scroll(-100);
+        assert_eq!(state.skipped(), 0);
+    }
+}

@@ -1,0 +1,301 @@
+//! The frame: a line about the host, one for each GPU, the table, and a line of help.
+
+use control_api::{GpuInfo, GpuState, Stats, format_size};
+use ratatui::Frame;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::state::{Row, State};
+use crate::cli::SortKey;
+use crate::table::{count, length, printable};
+
+/// The widths of the columns that grow with the terminal.
+struct Widths {
+    vm: usize,
+    memory_bar: usize,
+    share_bar: usize,
+}
+
+impl Widths {
+    /// Fits 80 columns; what is more goes to names and bars.
+    fn of(width: u16) -> Self {
+        let more = usize::from(width).saturating_sub(79);
+        let vm = (more / 3).min(16);
+        let bars = ((more - vm) / 2).min(24);
+        Self { vm: 9 + vm, memory_bar: 6 + bars, share_bar: 7 + bars }
+    }
+}
+
+fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    text.chars().take(width - 1).chain(['~']).collect()
+}
+
+/// A bar of so many characters, with a mark at what was promised.
+fn bar(part: f64, width: usize, mark: Option<f64>) -> String {
+    let place = |part: f64| (part.clamp(0.0, 1.0) * width as f64).round() as usize;
+    let full = place(part);
+    let mark = mark.map(|mark| place(mark).clamp(1, width) - 1);
+    (0..width)
+        .map(|at| match at {
+            at if Some(at) == mark => '┃',
+            at if at < full => '█',
+            _ => '░',
+        })
+        .collect()
+}
+
+fn ratio(part: u64, of: u64) -> f64 {
+    if of == 0 { 0.0 } else { part as f64 / of as f64 }
+}
+
+/// Green, and with less and less left, yellow and red.
+fn fullness(part: f64) -> Style {
+    Style::new().fg(match part {
+        part if part < 0.8 => Color::Green,
+        part if part < 0.95 => Color::Yellow,
+        _ => Color::Red,
+    })
+}
+
+fn host_line(stats: &Stats) -> Line<'static> {
+    let up = length(stats.time_ms.saturating_sub(stats.started_ms) / 1000);
+    let sessions: u32 = stats.vms.iter().map(|vm| vm.sessions).fold(0, u32::saturating_add);
+    let workers = &stats.workers;
+    let mut text = format!(
+        "vcudad up {up}   VMs {}   sessions {sessions}   workers {} ready, {} serving",
+        stats.vms.len(),
+        workers.warm,
+        workers.assigned
+    );
+    if stats.scheduler.restarts > 0 {
+        text.push_str(&format!("   scheduler restarts {}", stats.scheduler.restarts));
+    }
+    Line::styled(text, Style::new().add_modifier(Modifier::BOLD))
+}
+
+/// A GPU, with a second line if it had a fault.
+fn gpu_lines(gpu: &GpuInfo) -> Vec<Line<'static>> {
+    let part = ratio(gpu.memory_used, gpu.memory_total);
+    let promised = ratio(gpu.memory_promised, gpu.memory_total);
+    let name = cut(&printable(&gpu.name), 18);
+    let memory = format!("{}/{}", format_size(gpu.memory_used), format_size(gpu.memory_total));
+    let mut lines = vec![Line::from(vec![
+        Span::raw(format!("GPU {:<2} {name:<18} ", gpu.index)),
+        Span::styled(bar(part, 16, Some(promised)), fullness(part)),
+        Span::raw(format!(" {memory:>11}  promised {}", format_size(gpu.memory_promised))),
+    ])];
+    if gpu.state == GpuState::Faulty {
+        let fault = printable(gpu.last_fault.as_deref().unwrap_or("unknown"));
+        let text = format!("       fault, no VM is placed on it: {fault}");
+        lines.push(Line::styled(text, Style::new().fg(Color::Red)));
+    }
+    lines
+}
+
+fn head(widths: &Widths, key: SortKey) -> Line<'static> {
+    let Widths { vm, memory_bar, share_bar } = *widths;
+    // The column that the rows are sorted by is underlined.
+    let sorted = |text: String, by: Option<SortKey>| {
+        let style = Style::new().add_modifier(Modifier::BOLD);
+        let style = if by == Some(key) { style.add_modifier(Modifier::UNDERLINED) } else { style };
+        [Span::styled(text, style), Span::raw(" ")]
+    };
+    let columns = [
+        sorted(format!("{:<vm$}", "VM"), Some(SortKey::Name)),
+        sorted("GPU".into(), None),
+        sorted(format!("{:<memory_bar$}", "MEMORY"), Some(SortKey::Memory)),
+        sorted(format!("{:>11}", "USED/MAX"), None),
+        sorted(format!("{:<share_bar$}", "SHARE"), Some(SortKey::Share)),
+        sorted(format!("{:>5}", "1s%"), None),
+        sorted(format!("{:>5}", "10s%"), None),
+        sorted(format!("{:>5}", "OF%"), None),
+        sorted("WAIT".into(), Some(SortKey::Throttled)),
+        sorted("LAUN/s".into(), Some(SortKey::Launches)),
+        sorted("GB/s".into(), Some(SortKey::Copies)),
+        sorted("SES".into(), None),
+    ];
+    Line::from(columns.into_iter().flatten().collect::<Vec<_>>())
+}
+
+/// Gigabytes a second in four characters.
+fn gigabytes(bytes: f64) -> String {
+    match bytes / 1e9 {
+        value if value < 9.995 => format!("{value:.2}"),
+        value if value < 99.95 => format!("{value:.1}"),
+        value => format!("{value:.0}"),
+    }
+}
+
+fn row_line(row: &Row, widths: &Widths) -> Line<'static> {
+    let Widths { vm, memory_bar, share_bar } = *widths;
+    let memory = ratio(row.used, row.max);
+    let used = format!("{}/{}", format_size(row.used), format_size(row.max));
+    let percent = |share: f64| format!("{:.1}", share * 100.0);
+    let waited = row.waited.map_or("-".into(), |waited| format!("{:.0}%", waited * 100.0));
+    let [launches, copied, sessions] = match &row.whole {
+        Some(whole) => [
+            whole.launches.map_or("-".into(), count),
+            whole.copied.map_or("-".into(), gigabytes),
+            whole.sessions.to_string(),
+        ],
+        None => [const { String::new() }; 3],
+    };
+    let name = cut(&row.vm, vm);
+    let busy = row.waited.is_some_and(|waited| waited > 0.5);
+    Line::from(vec![
+        Span::raw(format!("{name:<vm$} {:>3} ", row.gpu)),
+        Span::styled(bar(memory, memory_bar, None), fullness(memory)),
+        Span::raw(format!(" {used:>11} ")),
+        Span::styled(
+            bar(row.share_1s, share_bar, Some(row.promised)),
+            Style::new().fg(Color::Cyan),
+        ),
+        Span::raw(format!(
+            " {:>5} {:>5} {:>5} ",
+            percent(row.share_1s),
+            percent(row.share_10s),
+            percent(row.promised)
+        )),
+        Span::styled(
+            format!("{waited:>4}"),
+            if busy { Style::new().fg(Color::Yellow) } else { Style::new() },
+        ),
+        Span::raw(format!(" {launches:>6} {copied:>4} {sessions:>3}")),
+    ])
+}
+
+/// All lines but the last, for so many rows of screen.
+fn lines(state: &State, width: u16, height: usize) -> Vec<Line<'static>> {
+    let Some(stats) = state.now() else { return vec![Line::raw("waiting for vcudad")] };
+    let mut lines = vec![host_line(stats)];
+    // GPUs get a third of the screen at most.
+    lines.extend(stats.gpus.iter().flat_map(gpu_lines).take((height / 3).max(1)));
+    lines.push(Line::default());
+    let widths = Widths::of(width);
+    lines.push(head(&widths, state.key()));
+    let rows = state.rows();
+    if rows.is_empty() {
+        lines.push(Line::raw("no VMs; vcudactl vm add makes one"));
+    }
+    lines.extend(rows.iter().skip(state.skipped()).map(|row| row_line(row, &widths)));
+    lines
+}
+
+fn last_line(state: &State) -> Line<'static> {
+    const HELP: &str =
+        "q quit  sort: n name m memory s share w waiting l launches c copies  r reverse";
+    match state.problem() {
+        Some(problem) => Line::styled(printable(problem), Style::new().fg(Color::Red)),
+        None => Line::styled(HELP, Style::new().add_modifier(Modifier::DIM)),
+    }
+}
+
+/// Draws the frame.
+pub(super) fn draw(state: &State, frame: &mut Frame<'_>) {
+    let area = frame.area();
+    let body = Rect { height: area.height.saturating_sub(1), ..area };
+    let last = Rect { y: area.y + body.height, height: area.height.min(1), ..area };
+    let lines = lines(state, area.width, body.height.into());
+    frame.render_widget(Paragraph::new(lines), body);
+    frame.render_widget(Paragraph::new(last_line(state)), last);
+}
+
+/// The frame as text, as high as it needs to be, without the line of help.
+pub(super) fn text(state: &State, width: u16) -> String {
+    let lines = lines(state, width, 48);
+    let backend = TestBackend::new(width, lines.len().try_into().unwrap_or(u16::MAX));
+    let Ok(mut terminal) = Terminal::new(backend);
+    let Ok(_) = terminal.draw(|frame| frame.render_widget(Paragraph::new(lines), frame.area()));
+    screen(&terminal)
+}
+
+/// What stands on a screen.
+fn screen(terminal: &Terminal<TestBackend>) -> String {
+    let buffer = terminal.backend().buffer();
+    let mut text = String::new();
+    for line in buffer.content().chunks(buffer.area.width.into()) {
+        let symbols: String = line.iter().map(|cell| cell.symbol()).collect();
+        text.push_str(symbols.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::state::tests::state;
+    use super::*;
+
+    fn on_screen(state: &State, width: u16, height: u16) -> String {
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        terminal.draw(|frame| draw(state, frame)).unwrap();
+        screen(&terminal)
+    }
+
+    /// `VIRTIO_CUDA_WRITE_DOCS=1` writes the picture in the manual anew.
+    #[test]
+    fn the_picture_in_the_manual_is_what_is_drawn() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/vcudactl.md");
+        let manual = std::fs::read_to_string(path).unwrap();
+        let begin = "<!-- drawn by: cargo test -p vcudactl -->\n```text\n";
+        let (before, rest) = manual.split_once(begin).unwrap();
+        let (picture, after) = rest.split_once("```\n").unwrap();
+        let drawn = on_screen(&state(), 80, 13);
+        if std::env::var_os("VIRTIO_CUDA_WRITE_DOCS").is_some() {
+            std::fs::write(path, format!("{before}{begin}{drawn}```\n{after}")).unwrap();
+        } else {
+            assert_eq!(picture, drawn, "VIRTIO_CUDA_WRITE_DOCS=1 cargo test -p vcudactl renews it");
+        }
+    }
+
+    #[test]
+    fn eighty_columns_hold_all_of_it() {
+        for line in on_screen(&state(), 80, 24).lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+        let text = text(&state(), 80);
+        let row = text.lines().find(|line| line.starts_with("web")).unwrap();
+        for part in ["6.50G/8G", "30.2", "30.3", "30.0", "64%", "12.0k", "1.50", " 1"] {
+            assert!(row.contains(part), "{part} in {row}");
+        }
+    }
+
+    #[test]
+    fn every_size_of_a_screen_can_be_drawn() {
+        let mut state = state();
+        state.fail("vcudad does not answer".into());
+        for width in [1, 2, 10, 40, 79, 80, 81, 100, 200, 400] {
+            for height in [1, 2, 3, 7, 24, 100] {
+                on_screen(&state, width, height);
+            }
+        }
+        let text = on_screen(&state, 80, 24);
+        assert!(text.trim_end().ends_with("vcudad does not answer"), "{text}");
+        assert!(text.contains("training"), "what was there is still shown");
+    }
+
+    #[test]
+    fn bars_show_parts_and_promises() {
+        assert_eq!(bar(0.0, 4, None), "░░░░");
+        assert_eq!(bar(0.5, 4, None), "██░░");
+        assert_eq!(bar(2.0, 4, None), "████");
+        assert_eq!(bar(f64::NAN, 4, None), "░░░░");
+        assert_eq!(bar(0.5, 4, Some(1.0)), "██░┃");
+        assert_eq!(bar(0.5, 4, Some(0.0)), "┃█░░");
+    }
+
+    #[test]
+    fn without_vms_it_says_how_to_make_one() {
+        let mut state = State::new(SortKey::Name);
+        assert!(text(&state, 80).contains("waiting"));
+        state.add(Stats::default());
+        assert!(text(&state, 80).contains("vcudactl vm add"));
+    }
+}

@@ -1,0 +1,208 @@
+//! The program as a whole, before a vcudad of a few answers.
+
+mod support;
+
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use support::{Server, pty, vcudactl};
+
+fn refused(says: &str) -> (u16, String) {
+    (422, json!({"code": "invalid", "field": "compute.min", "message": says}).to_string())
+}
+
+#[test]
+fn what_the_command_line_says_is_asked_for() {
+    let server = Server::start(|method, path, body| {
+        let body: Value = serde_json::from_str(body).unwrap();
+        assert_eq!((method, path), ("PATCH", "/v1/vms/web"));
+        assert_eq!(body, json!({"memory": {"max": 2u64 << 30}, "compute": {"max": "25%"}}));
+        refused("140% of a GPU would be promised")
+    });
+    let words = ["vm", "set", "web", "--memory-max", "2G", "--compute-max", "25%"];
+    let (code, out, err) = vcudactl(&server.socket, &words);
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert_eq!(err, "vcudactl: compute.min: 140% of a GPU would be promised\n");
+}
+
+#[test]
+fn lists_are_columns_or_json() {
+    let gpus = json!([{
+        "index": 0, "uuid": "GPU-1", "name": "Fast", "pci_bus_id": "0", "state": "faulty",
+        "memory_total": 8u64 << 30, "memory_reserved": 0, "memory_promised": 1u64 << 30,
+        "memory_used": 0, "memory_driver": null, "memory_difference": null, "compute_min": "10%",
+        "compute_weight": 100, "faults": 1, "last_fault": "Xid 79", "vms": ["a", "b"],
+        "something_new": 1
+    }]);
+    let text = gpus.to_string();
+    let server = Server::start(move |_, path, _| {
+        assert_eq!(path, "/v1/gpus");
+        (200, text.clone())
+    });
+    let (code, out, _) = vcudactl(&server.socket, &["gpu", "ls"]);
+    assert_eq!(code, 0);
+    let lines: Vec<&str> = out.lines().collect();
+    assert!(lines[0].starts_with("GPU  MODEL  UUID"), "{out}");
+    for part in ["Fast", "faulty: Xid 79", "8G", "1G", "10%", "a,b"] {
+        assert!(lines[1].contains(part), "{part} in {out}");
+    }
+    let (_, out, _) = vcudactl(&server.socket, &["--json", "gpu", "ls"]);
+    let printed: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(printed[0]["last_fault"], json!("Xid 79"));
+}
+
+#[test]
+fn mistakes_are_one_line_and_code_2() {
+    let server = Server::start(|_, _, _| panic!("nothing is to be asked"));
+    for (words, says) in [
+        (&["vm", "add", "web"][..], "--memory-max"),
+        (&["vm", "add", "web", "--memory-max", "5Q"], "5Q"),
+        (&["vm", "add", "web", "--memory-max", "0"], "memory.max"),
+        (&["vm", "add", "web", "--memory-max", "1G", "--compute-weight", "0"], "1 to 10000"),
+        (&["vm", "set", "web", "--compute-max", "25"], "25%"),
+        (&["vm", "show", "../gpus"], "letters"),
+        (&["colour"], "colour"),
+    ] {
+        let (code, out, err) = vcudactl(&server.socket, words);
+        assert_eq!((code, out.as_str()), (2, ""), "{words:?}: {err}");
+        assert!(err.starts_with("vcudactl: ") && err.contains(says), "{words:?}: {err}");
+        assert_eq!(err.lines().count(), 1, "{err}");
+    }
+    let (code, _, err) = vcudactl(&server.socket, &["vm"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("Usage: vcudactl vm"), "{err}");
+}
+
+#[test]
+fn without_vcudad_it_says_what_to_do() {
+    let server = Server::start(|_, _, _| (204, String::new()));
+    let missing = server.folder.join("none.sock");
+    let (code, _, err) = vcudactl(&missing, &["vm", "ls"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("is vcudad running") && err.contains("none.sock"), "{err}");
+
+    let stale = server.folder.join("stale.sock");
+    drop(std::os::unix::net::UnixListener::bind(&stale).unwrap());
+    let (code, _, err) = vcudactl(&stale, &["vm", "ls"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("start it"), "{err}");
+}
+
+/// Root may connect to everything, so the test becomes somebody else where it is root.
+#[test]
+fn without_permission_it_names_the_group() {
+    let server = Server::start(|_, _, _| (204, String::new()));
+    let mode = std::fs::Permissions::from_mode(0o000);
+    std::fs::set_permissions(&server.socket, mode).unwrap();
+    let (code, _, err) = support::vcudactl_as_nobody(&server.socket, &["vm", "ls"]);
+    assert_eq!(code, 1, "{err}");
+    assert!(err.contains("join the socket's group") && err.contains("usermod"), "{err}");
+}
+
+#[test]
+fn an_answer_of_another_release_is_no_panic() {
+    for (status, body) in [(200, "{}"), (200, "not json"), (500, "<html>"), (404, "{}")] {
+        let server = Server::start(move |_, _, _| (status, body.to_owned()));
+        let (code, _, err) = vcudactl(&server.socket, &["vm", "ls"]);
+        assert_eq!(code, 1, "{body}: {err}");
+        assert!(err.contains("release"), "{err}");
+    }
+}
+
+#[test]
+fn events_are_printed_as_they_come() {
+    let event = |vm: &str| {
+        json!({"id": 1, "time_ms": 0, "kind": "vm_added", "vm": vm, "message": "a VM"}).to_string()
+    };
+    let body = format!("{}\n\n{}\n", event("a"), event("b"));
+    let server = Server::start(move |_, path, _| {
+        assert_eq!(path, "/v1/events");
+        (200, body.clone())
+    });
+    let (code, out, err) = vcudactl(&server.socket, &["events", "--vm", "b"]);
+    assert_eq!(out, "1970-01-01T00:00:00Z vm_added vm=b: a VM\n");
+    // The stream has ended, which vcudad's does not.
+    assert_eq!(code, 1);
+    assert!(err.contains("ended the stream"), "{err}");
+}
+
+#[test]
+fn completions_and_manual_pages_are_made_without_vcudad() {
+    let server = Server::start(|_, _, _| panic!("nothing is to be asked"));
+    for (shell, says) in [("bash", "_vcudactl"), ("zsh", "#compdef vcudactl"), ("fish", "complete")]
+    {
+        let (code, out, _) = vcudactl(&server.socket, &["completions", shell]);
+        assert_eq!(code, 0);
+        assert!(out.contains(says), "{shell}");
+    }
+    let pages = server.folder.join("man");
+    let (code, _, err) = vcudactl(&server.socket, &["man", &pages.display().to_string()]);
+    assert_eq!(code, 0, "{err}");
+    let page = std::fs::read_to_string(pages.join("vcudactl-vm-set.1")).unwrap();
+    assert!(page.contains("memory\\-max"), "{page}");
+    assert!(pages.join("vcudactl.1").exists());
+}
+
+fn stats(time_ms: u64) -> String {
+    json!({
+        "time_ms": time_ms, "started_ms": 0, "gpus": [],
+        "workers": {"warm": 1, "assigned": 1, "ending": 0, "started_total": 2, "killed_total": 0},
+        "scheduler": {"on": true, "restarts": 0},
+        "vms": [{"name": "web", "sessions": 1, "sessions_total": 1, "device_restarts": 0,
+            "activity": {"calls": 0, "launches": time_ms, "graph_launches": 0, "bytes_h2d": 0,
+                "bytes_d2h": 0, "bytes_d2d": 0, "ring_depth": 0},
+            "gpus": [{"gpu": 0, "uuid": "GPU-1", "memory_max": 4096, "memory_used": 1024,
+                "memory_peak": 0, "memory_rejected": 0, "memory_driver": null, "gpu_ns": 0,
+                "throttled_ns": 0, "windows": 0, "handovers": 0, "handover_ns": 0,
+                "handover_max_ns": 0, "debt_ns": 0, "share_1s": 0.25, "share_10s": 0.5,
+                "share_promised": 0.5, "kernel_timeouts": 0}]}]
+    })
+    .to_string()
+}
+
+/// Counts on, so that there are rates: a launch for each millisecond.
+fn running() -> Server {
+    let asked = std::sync::atomic::AtomicU64::new(0);
+    Server::start(move |_, path, _| {
+        assert_eq!(path, "/v1/stats");
+        (200, stats(1000 * (1 + asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed))))
+    })
+}
+
+#[test]
+fn top_prints_one_frame_as_text() {
+    let server = running();
+    let (code, out, err) = vcudactl(&server.socket, &["top", "--once", "--interval", "100ms"]);
+    assert_eq!(code, 0, "{err}");
+    let row = out.lines().find(|line| line.starts_with("web")).unwrap();
+    for part in ["1K/4K", "25.0", "50.0", "1.00k"] {
+        assert!(row.contains(part), "{part} in {out}");
+    }
+    let (code, _, err) = vcudactl(&server.socket, &["top"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("--once"), "{err}");
+}
+
+#[test]
+fn top_draws_in_a_terminal_and_leaves_it_as_it_was() {
+    let server = running();
+    let mut terminal = pty(&server.socket, &["top", "--interval", "100ms"]);
+    let before = terminal.modes();
+    terminal.read_until("LAUN/s");
+    terminal.read_until("1.00k");
+    terminal.resize(60, 10);
+    terminal.write(b"m");
+    terminal.read_until("\u{1b}[");
+    terminal.write(b"q");
+    let start = Instant::now();
+    let code = loop {
+        if let Some(status) = terminal.child.try_wait().unwrap() {
+            break status.code();
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "it does not end on q");
+        terminal.drain();
+    };
+    assert_eq!(code, Some(0));
+    assert_eq!(terminal.modes(), before);
+}

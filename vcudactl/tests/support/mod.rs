@@ -1,0 +1,176 @@
+//! A vcudad of a few answers, and a terminal.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::net::UnixListener;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_vcudactl");
+
+/// Answers every request by a function of method, path and body.
+pub struct Server {
+    pub folder: PathBuf,
+    pub socket: PathBuf,
+}
+
+impl Server {
+    pub fn start(
+        answer: impl Fn(&str, &str, &str) -> (u16, String) + Send + Sync + 'static,
+    ) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let folder =
+            std::env::temp_dir().join(format!("virtio-cuda-ctl-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let socket = folder.join("control.sock");
+        let listener = UnixListener::bind(&socket).unwrap();
+        // It ends with the test's process.
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let mut reader = BufReader::new(stream.try_clone().unwrap());
+                let mut head = Vec::new();
+                loop {
+                    let mut line = String::new();
+                    if reader.read_line(&mut line).unwrap() <= 2 {
+                        break;
+                    }
+                    head.push(line.trim_end().to_ascii_lowercase());
+                }
+                let Some(first) = head.first() else { continue };
+                let words: Vec<&str> = first.split(' ').collect();
+                let length = head.iter().find_map(|line| line.strip_prefix("content-length: "));
+                let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
+                reader.read_exact(&mut body).unwrap();
+                let body = String::from_utf8(body).unwrap();
+                let (status, text) = answer(&words[0].to_uppercase(), words[1], &body);
+                let length = text.len();
+                let answer = format!(
+                    "HTTP/1.1 {status} x\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{text}"
+                );
+                let _ = stream.write_all(answer.as_bytes());
+            }
+        });
+        Self { folder, socket }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn run(command: &mut Command) -> (i32, String, String) {
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
+}
+
+/// Runs the program: its exit code, what it printed, what it said.
+pub fn vcudactl(socket: &Path, words: &[&str]) -> (i32, String, String) {
+    run(Command::new(PROGRAM).arg("--socket").arg(socket).args(words).env_remove("COLUMNS"))
+}
+
+/// The same as a user without rights. The program is copied to where that user can read it.
+pub fn vcudactl_as_nobody(socket: &Path, words: &[&str]) -> (i32, String, String) {
+    let copy = socket.with_file_name("vcudactl");
+    std::fs::copy(PROGRAM, &copy).unwrap();
+    let mut command = Command::new(&copy);
+    command.arg("--socket").arg(socket).args(words);
+    // SAFETY: geteuid takes nothing and can't fail.
+    if unsafe { libc::geteuid() } == 0 {
+        command.uid(65_534).gid(65_534);
+    }
+    run(&mut command)
+}
+
+/// A program in a terminal of 100 by 30.
+pub struct Terminal {
+    pub child: Child,
+    main: File,
+    /// The other end stays open, so that its modes can be looked at when the program has ended.
+    other: OwnedFd,
+    seen: String,
+}
+
+/// Runs the program in a terminal of its own.
+pub fn pty(socket: &Path, words: &[&str]) -> Terminal {
+    let (mut main, mut other) = (-1, -1);
+    let size = libc::winsize { ws_row: 30, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: both descriptors have room, the name is not wanted, `size` lives across the call.
+    let code = unsafe {
+        libc::openpty(&mut main, &mut other, std::ptr::null_mut(), std::ptr::null(), &size)
+    };
+    assert_eq!(code, 0, "{}", std::io::Error::last_os_error());
+    // SAFETY: the descriptors are new and nobody else's.
+    let (main, other) = unsafe { (File::from_raw_fd(main), OwnedFd::from_raw_fd(other)) };
+    // SAFETY: a descriptor of ours, and a flag without an argument.
+    unsafe { libc::fcntl(main.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
+    let end = || Stdio::from(other.try_clone().unwrap());
+    let mut command = Command::new(PROGRAM);
+    command.arg("--socket").arg(socket).args(words).env("TERM", "xterm-256color");
+    command.stdin(end()).stdout(end()).stderr(end());
+    // SAFETY: both calls may be made between fork and exec, and take no memory of ours.
+    unsafe {
+        command.pre_exec(|| {
+            if libc::setsid() < 0 || libc::ioctl(0, libc::TIOCSCTTY, 0) < 0 {
+                return Err(std::io::Error::last_os_error());
+            }
+            Ok(())
+        });
+    }
+    Terminal { child: command.spawn().unwrap(), main, other, seen: String::new() }
+}
+
+impl Terminal {
+    /// Takes what was drawn.
+    pub fn drain(&mut self) {
+        let mut bytes = [0u8; 1 << 16];
+        match self.main.read(&mut bytes) {
+            Ok(count) => self.seen.push_str(&String::from_utf8_lossy(&bytes[..count])),
+            Err(_) => std::thread::sleep(Duration::from_millis(5)),
+        }
+    }
+
+    /// Reads until something is drawn, and forgets it.
+    pub fn read_until(&mut self, text: &str) {
+        let start = Instant::now();
+        while !self.seen.contains(text) {
+            assert!(start.elapsed() < Duration::from_secs(60), "no {text} in {}", self.seen);
+            self.drain();
+        }
+        self.seen.clear();
+    }
+
+    pub fn write(&mut self, keys: &[u8]) {
+        self.main.write_all(keys).unwrap();
+    }
+
+    pub fn resize(&self, columns: u16, rows: u16) {
+        let size = libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        // SAFETY: `size` lives across the call.
+        assert_eq!(unsafe { libc::ioctl(self.main.as_raw_fd(), libc::TIOCSWINSZ, &size) }, 0);
+    }
+
+    /// What a program may change of a terminal: its flags for input, output and echo.
+    pub fn modes(&self) -> [u32; 4] {
+        // SAFETY: all zeroes is a valid value of these plain numbers.
+        let mut modes: libc::termios = unsafe { std::mem::zeroed() };
+        // SAFETY: `modes` has room for what is asked for.
+        assert_eq!(unsafe { libc::tcgetattr(self.other.as_raw_fd(), &mut modes) }, 0);
+        [modes.c_iflag, modes.c_oflag, modes.c_cflag, modes.c_lflag]
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
