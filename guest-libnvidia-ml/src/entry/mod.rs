@@ -1,6 +1,7 @@
 //! The functions that programs call, by what they tell of.
 
 mod device;
+mod events;
 mod identity;
 mod memory;
 mod private;
