@@ -1,22 +1,67 @@
 //! What NVIDIA's own tools use and no header names.
+//!
+//! nvidia-smi asks for one table of functions and ends without it. It takes a function only after
+//! it has compared the function's place with the table's size and found something there, so that
+//! a table with few functions serves: all that nvidia-smi does with the others it does without.
+//! It lists processes through the three functions that stand here (seen in 535.309 and 550.163).
 
-use super::entries;
-use crate::error::NvmlError;
-use crate::state;
-use crate::types::Out;
+use super::processes::{none, of, tell};
+use super::{entries, run};
+use crate::error::{NvmlError, NvmlReturn};
+use crate::state::{self, Handle};
+use crate::types::{Out, ProcessInfo};
 use guest_transport::log::say;
+use protocol::uapi::Process;
 
-/// The table that nvidia-smi asks for first; without it it says that versions don't match, and
-/// ends.
+/// The table's id.
 const NVIDIA_SMI: [u8; 16] = *b"\xc4\xfe\x3e\x6c\xc9\x8f\x6c\x4e\xa3\x27\xee\x69\x6e\x12\xf7\xc4";
+/// Places of its functions, in words: processes that compute, draw, and share a context by MPS.
+const COMPUTE: usize = 0x6a8 / 8;
+const GRAPHICS: usize = 0x6b0 / 8;
+const MPS: usize = 0x6b8 / 8;
+const WORDS: usize = MPS + 1;
 
-/// A table without functions. The first word is a table's size in bytes, and its users look there
-/// before they take a function from it: what is not in it they do without.
-static EMPTY: usize = size_of::<usize>();
+/// A process with room for what this library leaves 0, its name first of all: nvidia-smi finds
+/// that by itself.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct LongProcess {
+    info: ProcessInfo,
+    rest: [u8; 4104],
+}
+
+const _: () = assert!(size_of::<LongProcess>() == 4128);
+
+/// One word of the table: the first is its size in bytes.
+#[derive(Clone, Copy)]
+#[allow(dead_code, reason = "read by nvidia-smi alone")]
+pub union Word {
+    number: usize,
+    list: extern "C" fn(Handle, Out<u32>, Out<LongProcess>) -> NvmlReturn,
+}
+
+static TABLE: [Word; WORDS] = {
+    let mut table = [Word { number: 0 }; WORDS];
+    table[0] = Word { number: size_of::<[Word; WORDS]>() };
+    table[COMPUTE] = Word { list: compute };
+    table[GRAPHICS] = Word { list: others };
+    table[MPS] = Word { list: others };
+    table
+};
+
+extern "C" fn compute(device: Handle, count: Out<u32>, infos: Out<LongProcess>) -> NvmlReturn {
+    let long =
+        |process: &Process| LongProcess { info: super::processes::new(process), rest: [0; 4104] };
+    run("the private list of processes", || tell(of(device)?, count, infos, long))
+}
+
+extern "C" fn others(device: Handle, count: Out<u32>, _infos: Out<LongProcess>) -> NvmlReturn {
+    run("the private list of other processes", || none(device, count))
+}
 
 entries! {
     /// Tables of functions by UUID, as libcuda has them.
-    fn nvmlInternalGetExportTable(table: Out<*const usize>, id: Out<[u8; 16]>) {
+    fn nvmlInternalGetExportTable(table: Out<*const Word>, id: Out<[u8; 16]>) {
         state::check()?;
         let id = id.get()?;
         if id != NVIDIA_SMI {
@@ -24,6 +69,6 @@ entries! {
             table.set(std::ptr::null())?;
             return Err(NvmlError::NOT_FOUND);
         }
-        table.set(&EMPTY)
+        table.set(TABLE.as_ptr())
     }
 }

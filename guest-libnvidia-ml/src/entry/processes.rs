@@ -10,7 +10,7 @@ use protocol::uapi::Process;
 const NO_INSTANCE: u32 = u32::MAX;
 
 /// The processes with a session on a GPU; those with several once.
-fn of(device: Handle) -> NvmlResult<Vec<Process>> {
+pub(super) fn of(device: Handle) -> NvmlResult<Vec<Process>> {
     state::gpu(device)?;
     let index = device.index()? as u32;
     let mut merged: Vec<Process> = Vec::new();
@@ -26,7 +26,7 @@ fn of(device: Handle) -> NvmlResult<Vec<Process>> {
 }
 
 /// Stores a list, or says how long it is if it does not fit.
-fn tell<T: Copy>(
+pub(super) fn tell<T: Copy>(
     found: Vec<Process>,
     count: Out<u32>,
     infos: Out<T>,
@@ -47,7 +47,7 @@ fn old(process: &Process) -> ProcessInfoV1 {
     ProcessInfoV1 { pid: process.pid, used: process.memory_used }
 }
 
-fn new(process: &Process) -> ProcessInfo {
+pub(super) fn new(process: &Process) -> ProcessInfo {
     ProcessInfo {
         pid: process.pid,
         used: process.memory_used,
@@ -57,7 +57,7 @@ fn new(process: &Process) -> ProcessInfo {
 }
 
 /// Every session computes: no process draws, and none shares another's context.
-fn none(device: Handle, count: Out<u32>) -> NvmlResult {
+pub(super) fn none(device: Handle, count: Out<u32>) -> NvmlResult {
     state::gpu(device)?;
     count.set(0)
 }
