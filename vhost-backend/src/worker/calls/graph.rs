@@ -43,6 +43,8 @@ impl From<CuError> for BuildError {
 pub(super) struct Graph {
     real: Real<CUgraph>,
     nodes: Vec<(Real<CUgraphNode>, u32)>,
+    /// The most that a kernel of it needs, as launches compare it.
+    need: u64,
 }
 
 /// A graph that can be launched.
@@ -56,6 +58,8 @@ pub(super) struct GraphExec {
     stops: GraphStops,
     /// Nodes.
     size: usize,
+    /// The most that a kernel of it needs.
+    need: u64,
 }
 
 impl GraphExec {
@@ -76,7 +80,7 @@ impl Cx<'_> {
         let mut real = std::ptr::null_mut();
         // SAFETY: the pointer is that of a local.
         unsafe { self.driver().cuGraphCreate(&mut real, 0)? };
-        let mut graph = Graph { real: Real(real), nodes: Vec::new() };
+        let mut graph = Graph { real: Real(real), nodes: Vec::new(), need: 0 };
         let stops = GraphStops::default();
         let builder = Builder::new(self, real);
         let built = builder.and_then(|builder| {
@@ -87,6 +91,9 @@ impl Cx<'_> {
                 let place = graph.nodes.len() as u32;
                 let node = builder.add(&before, &step, place, &stops)?;
                 graph.nodes.push((Real(node), step.kind()));
+                if let Step::Kernel(kernel) = &step {
+                    graph.need = graph.need.max(self.need_of(kernel.f));
+                }
                 Ok::<_, BuildError>(())
             })
             .map_err(|BuildError(error)| error)
@@ -116,18 +123,19 @@ impl Cx<'_> {
             return Err(CuError::INVALID_VALUE);
         }
         let (graph, stops) = self.build(call.blob, call.graph)?;
+        let (size, need) = (graph.nodes.len(), graph.need);
         let mut real = std::ptr::null_mut();
-        // SAFETY: the pointer is that of a local; the graph is live.
-        let made = unsafe {
-            self.driver().cuGraphInstantiateWithFlags(&mut real, graph.real.0, call.flags)
-        };
+        let made = self.reserve_graph(size).and_then(|()| {
+            // SAFETY: the pointer is that of a local; the graph is live.
+            unsafe { self.driver().cuGraphInstantiateWithFlags(&mut real, graph.real.0, call.flags) }
+                .inspect_err(|_| self.forget_graph(self.ctx, size))
+        });
         if let Err(error) = made {
             self.end_graph(&graph);
             return Err(error);
         }
-        let size = graph.nodes.len();
         let graph = Arc::new(graph);
-        let exec = GraphExec { real: Real(real), graph, ctx: self.ctx, stops, size };
+        let exec = GraphExec { real: Real(real), graph, ctx: self.ctx, stops, size, need };
         let replaced = lock(&self.shared.tables).graphs.insert(call.exec, exec);
         if let Some(replaced) = replaced {
             self.end_exec(&replaced)?;
@@ -140,6 +148,7 @@ impl Cx<'_> {
         // SAFETY: the executable graph was listed, and nobody can name it any more.
         let ended = unsafe { self.driver().cuGraphExecDestroy(exec.real.0) };
         self.end_graph(&exec.graph);
+        self.forget_graph(exec.ctx, exec.size);
         ended
     }
 
@@ -155,6 +164,10 @@ impl Cx<'_> {
         let (stream, ctx) = self.queue(call.h_stream, exec.weight())?;
         if ctx != exec.ctx {
             return Err(CuError::INVALID_VALUE);
+        }
+        // The stack's limit may have been set since, which takes local memory back.
+        if !self.shared.charges.has_room_for(exec.need) {
+            self.reserve_need(exec.need)?;
         }
         exec.stops.expect((stream as u64, ctx));
         // SAFETY: live handles: only this thread destroys them.
@@ -190,6 +203,7 @@ impl Cx<'_> {
             let mut tables = lock(&self.shared.tables);
             if let Ok(listed) = tables.graphs.get_mut(call.exec) {
                 listed.stops = stops;
+                listed.need = listed.need.max(graph.need);
             }
         }
         self.end_graph(&graph);
@@ -213,11 +227,18 @@ impl Cx<'_> {
             return Err(CuError::INVALID_VALUE);
         }
         let stops = exec.stops.clone();
-        Builder::new(self, exec.graph.real.0)?.set(
+        let set = Builder::new(self, exec.graph.real.0)?.set(
             exec.real.0,
             node.0.0,
             &step,
             (call.node, &stops),
-        )
+        );
+        if let (Ok(()), Step::Kernel(kernel)) = (&set, &step) {
+            let need = self.need_of(kernel.f);
+            if let Ok(listed) = lock(&self.shared.tables).graphs.get_mut(call.exec) {
+                listed.need = listed.need.max(need);
+            }
+        }
+        set
     }
 }

@@ -21,6 +21,10 @@ const HEAP_EXTRA: u64 = 140 * MIB;
 const STREAM: u64 = 560 << 10;
 /// So many of them lie in what the context takes by itself.
 const FEW_STREAMS: u64 = 4;
+/// For each node of an instantiated graph, for the most that ever were at once.
+const GRAPH_NODE: u64 = 2304;
+/// So many of them lie in what the context takes by itself.
+const FEW_NODES: u64 = 100;
 
 /// What a context holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +44,10 @@ pub(super) struct Terms {
     pub streams: u64,
     /// The most that there were.
     pub most_streams: u64,
+    /// Nodes of instantiated graphs.
+    pub nodes: u64,
+    /// The most that there were.
+    pub most_nodes: u64,
 }
 
 impl Default for Terms {
@@ -52,12 +60,14 @@ impl Default for Terms {
             local: 0,
             streams: 0,
             most_streams: 0,
+            nodes: 0,
+            most_nodes: 0,
         }
     }
 }
 
 /// The kinds that terms are charged as.
-pub(super) const KINDS: [Charge; 4] = [Charge::Module, Charge::Heap, Charge::Local, Charge::Stream];
+pub(super) const KINDS: [Charge; 5] = [Charge::Module, Charge::Heap, Charge::Local, Charge::Stream, Charge::Graph];
 
 impl Terms {
     /// Bytes of a kind. `threads`: how many the device runs at once at most.
@@ -69,6 +79,9 @@ impl Terms {
             Charge::Local => whole((self.per_thread() - DEFAULT_STACK).saturating_mul(threads)),
             Charge::Stream => {
                 whole(self.most_streams.saturating_sub(FEW_STREAMS).saturating_mul(STREAM))
+            }
+            Charge::Graph => {
+                whole(self.most_nodes.saturating_sub(FEW_NODES).saturating_mul(GRAPH_NODE))
             }
             _ => 0,
         }
@@ -83,6 +96,12 @@ impl Terms {
     pub(super) fn add_stream(&mut self) {
         self.streams += 1;
         self.most_streams = self.most_streams.max(self.streams);
+    }
+
+    /// Nodes of one instantiated graph more.
+    pub(super) fn add_nodes(&mut self, nodes: u64) {
+        self.nodes = self.nodes.saturating_add(nodes);
+        self.most_nodes = self.most_nodes.max(self.nodes);
     }
 }
 
@@ -134,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_are_charged_for_the_most_that_were() {
+    fn streams_and_graphs_are_charged_for_the_most_that_were() {
         due(Charge::Stream, 0, |terms| (0..4).for_each(|_| terms.add_stream()));
         due(Charge::Stream, 546, |terms| {
             for _ in 0..1000 {
@@ -142,6 +161,8 @@ mod tests {
             }
             terms.streams = 0;
         });
+        due(Charge::Graph, 0, |terms| terms.add_nodes(100));
+        due(Charge::Graph, 22, |terms| terms.add_nodes(10_000));
     }
 
     #[test]
@@ -152,6 +173,7 @@ mod tests {
             heap_used: true,
             stack: u64::MAX,
             most_streams: u64::MAX,
+            most_nodes: u64::MAX,
             ..Terms::default()
         };
         for kind in KINDS {

@@ -181,6 +181,21 @@ impl Cx<'_> {
         self.add_part(self.ctx, Part::Kernel(source(owner), code.name), code.bytes)
     }
 
+    /// Local memory for what needs so much, in the current context.
+    #[cold]
+    pub(in super::super) fn reserve_need(&self, need: u64) -> CuResult {
+        let local = need.saturating_sub(1);
+        self.change(self.ctx, Charge::Local, |terms| terms.local = terms.local.max(local))
+    }
+
+    /// What a kernel that was admitted needs.
+    pub(in super::super) fn need_of(&self, id: u64) -> u64 {
+        lock(&self.shared.tables).functions.get(id).map_or(0, |function| match function.need {
+            UNKNOWN_NEED => 0,
+            need => need,
+        })
+    }
+
     /// Before a launch that may take memory: of the kernel's first, of one that needs more local
     /// memory than its context has given any, and of every one while there are several contexts.
     #[cold]
@@ -196,10 +211,10 @@ impl Cx<'_> {
         unsafe {
             self.driver().cuFuncGetAttribute(&mut local, LOCAL_SIZE_BYTES, self.func(id)?)?;
         }
-        let local = local.max(0) as u64;
-        self.change(self.ctx, Charge::Local, |terms| terms.local = terms.local.max(local))?;
+        let need = need(local.max(0) as u64);
+        self.reserve_need(need)?;
         if let Ok(function) = lock(&self.shared.tables).functions.get_mut(id) {
-            function.need = need(local);
+            function.need = need;
         }
         Ok(())
     }

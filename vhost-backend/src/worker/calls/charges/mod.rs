@@ -1,5 +1,6 @@
 //! What a session is charged for beside the memory that it allocates: contexts, code and
-//! variables, stacks and local memory, the heap of kernels' malloc, streams.
+//! variables, stacks and local memory, the heap of kernels' malloc, streams,
+//! graphs.
 //!
 //! | module | what |
 //! |---|---|
@@ -233,6 +234,18 @@ impl Cx<'_> {
     /// Before a stream is made in the current context.
     pub(super) fn reserve_stream(&self) -> CuResult {
         self.change(self.ctx, Charge::Stream, Terms::add_stream)
+    }
+
+    /// Before a graph of so many nodes is instantiated in the current context.
+    pub(super) fn reserve_graph(&self, nodes: usize) -> CuResult {
+        self.change(self.ctx, Charge::Graph, |terms| terms.add_nodes(nodes as u64))
+    }
+
+    /// A graph of a context is gone, or was not made. The driver keeps what it took for the next.
+    pub(super) fn forget_graph(&self, ctx: u64, nodes: usize) {
+        let _ = self.change(ctx, Charge::Graph, |terms| {
+            terms.nodes = terms.nodes.saturating_sub(nodes as u64);
+        });
     }
 
     /// A stream of a context is gone. The driver keeps what it took for the next one.
