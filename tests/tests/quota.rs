@@ -41,3 +41,10 @@ fn programs_that_use_all_there_is_get_exactly_the_quota() {
     let output = host.run(A, "outofmemory", &[]);
     assert!(output.status.success(), "{output:?}\n{}", host.log());
 }
+
+#[test]
+fn every_way_of_taking_memory_is_charged_and_threads_at_once_get_no_more_than_there_is() {
+    let host = Host::start(&[A]);
+    let output = host.run(A, "../quota/memoryquota", &["2048"]);
+    assert!(output.status.success(), "{output:?}\n{}", host.log());
+}

@@ -53,3 +53,82 @@ pub(super) fn footprint(bytes: &[u8]) -> Option<Footprint> {
     found.uses_heap = bytes.windows(MALLOC.len()).any(|at| at == MALLOC);
     Some(found)
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    const ALLOC: u64 = SHF_ALLOC as u64;
+    const CODE: u64 = ALLOC | SHF_EXECINSTR as u64;
+
+    /// A cubin's tables: sections without contents, each a name, flags and a size.
+    pub fn cubin(sections: &[(&str, u64, u64)]) -> Vec<u8> {
+        let mut names = b"\0.shstrtab\0".to_vec();
+        let mut headers = vec![0u8; 64];
+        let mut add = |name: usize, kind: u32, flags: u64, offset: u64, size: u64| {
+            headers.extend((name as u32).to_le_bytes());
+            headers.extend(kind.to_le_bytes());
+            let (link, align) = (0u64, 1u64);
+            for word in [flags, 0, offset, size, link, align, 0] {
+                headers.extend(word.to_le_bytes());
+            }
+        };
+        const NO_BITS: u32 = 8;
+        for (name, flags, size) in sections {
+            add(names.len(), NO_BITS, *flags, 0, *size);
+            names.extend(name.bytes());
+            names.push(0);
+        }
+        const STRINGS: u32 = 3;
+        add(1, STRINGS, 0, 64, names.len() as u64);
+        let count = sections.len() as u16 + 2;
+        let mut file = b"\x7fELF\x02\x01\x01".to_vec();
+        file.resize(16, 0);
+        // Type, machine (190: CUDA), version; entry, program headers, section headers; flags.
+        file.extend([2, 0, 190, 0, 1, 0, 0, 0]);
+        let table = 64 + names.len() as u64;
+        for word in [0, 0, table] {
+            file.extend(word.to_le_bytes());
+        }
+        file.extend(0u32.to_le_bytes());
+        for half in [64, 56, 0, 64, count, count - 1] {
+            file.extend(half.to_le_bytes());
+        }
+        [file, names, headers].concat()
+    }
+
+    #[test]
+    fn variables_and_code_are_counted_and_what_launches_take_is_not() {
+        let found = footprint(&cubin(&[
+            (".nv.global", ALLOC, 100 << 20),
+            (".nv.global.init", ALLOC, 1000),
+            (".nv.constant3", ALLOC, 256),
+            (".nv.constant0.first", ALLOC, 600),
+            (".nv.constant0.second", ALLOC, 600),
+            (".nv.shared.first", ALLOC, 48 << 10),
+            (".text.first", CODE, 6912),
+            (".text.second", CODE, 256),
+            (".text.called", CODE, 128),
+            (".debug_frame", 0, 1 << 30),
+        ]))
+        .unwrap();
+        assert_eq!((found.data, found.code), ((100 << 20) + 1024 + 256, 128));
+        assert_eq!((found.code_of(b"first"), found.code_of(b"second")), (6912, 256));
+        assert_eq!((found.code_of(b"called"), found.all_code()), (0, 128 + 6912 + 256));
+        assert!(!found.uses_heap);
+    }
+
+    #[test]
+    fn a_cubin_that_links_malloc_uses_the_heap() {
+        assert!(footprint(&cubin(&[("malloc", 0, 0)])).unwrap().uses_heap);
+    }
+
+    #[test]
+    fn damaged_files_have_no_footprint() {
+        let whole = cubin(&[(".nv.global", ALLOC, 4096)]);
+        for len in [0, 3, 40, 63, 64, whole.len() - 1] {
+            assert_eq!(footprint(&whole[..len]), None, "{len}");
+        }
+        assert_eq!(footprint(&cubin(&[(".nv.global", ALLOC, u64::MAX)])), None);
+    }
+}

@@ -99,3 +99,62 @@ fn of_ptx(text: &[u8]) -> Result<Footprint, ptx::SizeUnknown> {
     let ptx::Variables { bytes: data, uses_heap } = ptx::variables(text)?;
     Ok(Footprint { data, code: text.len() as u64, kernels: vec![], uses_heap })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A fatbin of uncompressed entries: kind (1 PTX, 2 cubin), architecture, payload.
+    fn fatbin(entries: &[(u16, u32, Vec<u8>)]) -> Vec<u8> {
+        let mut body = Vec::new();
+        for (kind, arch, payload) in entries {
+            let mut header = vec![0u8; 64];
+            header[..2].copy_from_slice(&kind.to_le_bytes());
+            header[4..8].copy_from_slice(&64u32.to_le_bytes());
+            let stored = payload.len().next_multiple_of(8);
+            header[8..16].copy_from_slice(&(stored as u64).to_le_bytes());
+            header[28..32].copy_from_slice(&arch.to_le_bytes());
+            body.extend(header);
+            body.extend(payload);
+            body.resize(body.len() + stored - payload.len(), 0);
+        }
+        let mut bytes = FATBIN_MAGIC.to_le_bytes().to_vec();
+        bytes.extend([1, 0, 16, 0]);
+        bytes.extend((body.len() as u64).to_le_bytes());
+        bytes.extend(body);
+        bytes
+    }
+
+    fn ptx(bytes: u64) -> Vec<u8> {
+        format!(".version 7.0\n.global .b8 v[{bytes}];").into_bytes()
+    }
+
+    fn machine_code(bytes: u64) -> Vec<u8> {
+        super::super::cubin::tests::cubin(&[(".nv.global", 2, bytes)])
+    }
+
+    #[test]
+    fn of_a_fatbin_the_largest_that_suits_counts() {
+        let image = fatbin(&[
+            (2, 80, machine_code(1 << 20)),
+            (2, 90, machine_code(2 << 20)),
+            (2, 100, machine_code(9 << 20)),
+            (1, 75, ptx(3 << 20)),
+            (1, 120, ptx(9 << 20)),
+        ]);
+        let data = |capabilities: &[u32]| footprint(&image, capabilities).unwrap().data;
+        assert_eq!(data(&[90]), 3 << 20);
+        assert_eq!(data(&[70]), 0);
+        assert_eq!(data(&[70, 100]), 9 << 20);
+    }
+
+    #[test]
+    fn what_cannot_be_read_counts_with_its_size() {
+        let whole = fatbin(&[(2, 90, machine_code(2 << 20))]);
+        for damaged in [&whole[..30], &b"\x7fELF nothing"[..]] {
+            assert_eq!(footprint(damaged, &[90]).unwrap().data, damaged.len() as u64);
+        }
+        let image = fatbin(&[(2, 90, b"\x7fELF nothing".to_vec())]);
+        assert!(footprint(&image, &[90]).unwrap().data > 0);
+    }
+}
