@@ -127,8 +127,10 @@ impl Cx<'_> {
         let mut real = std::ptr::null_mut();
         let made = self.reserve_graph(size).and_then(|()| {
             // SAFETY: the pointer is that of a local; the graph is live.
-            unsafe { self.driver().cuGraphInstantiateWithFlags(&mut real, graph.real.0, call.flags) }
-                .inspect_err(|_| self.forget_graph(self.ctx, size))
+            unsafe {
+                self.driver().cuGraphInstantiateWithFlags(&mut real, graph.real.0, call.flags)
+            }
+            .inspect_err(|_| self.forget_graph(self.ctx, size))
         });
         if let Err(error) = made {
             self.end_graph(&graph);

@@ -67,7 +67,8 @@ impl Default for Terms {
 }
 
 /// The kinds that terms are charged as.
-pub(super) const KINDS: [Charge; 5] = [Charge::Module, Charge::Heap, Charge::Local, Charge::Stream, Charge::Graph];
+pub(super) const KINDS: [Charge; 5] =
+    [Charge::Module, Charge::Heap, Charge::Local, Charge::Stream, Charge::Graph];
 
 impl Terms {
     /// Bytes of a kind. `threads`: how many the device runs at once at most.

@@ -61,6 +61,17 @@ pub(super) struct Loads {
     lazy: OnceLock<bool>,
 }
 
+impl Loads {
+    /// Forgets the images of modules that these are parts of.
+    pub(super) fn forget_modules<'a>(&mut self, parts: impl Iterator<Item = &'a Part>) {
+        for source in parts.map(Part::source) {
+            if matches!(source, Source::Module(_)) {
+                self.images.remove(&source);
+            }
+        }
+    }
+}
+
 /// As launches compare it: what a kernel with so much local memory needs, never 0.
 pub(super) fn need(local: u64) -> u64 {
     local.saturating_add(1)

@@ -229,6 +229,9 @@ impl Cx<'_> {
                 self.shared.session.ledger.release(ended.device, bytes, kind);
             }
         }
+        drop(contexts);
+        // Its modules have ended with it.
+        lock(&self.shared.charges.loads).forget_modules(ended.parts.keys());
     }
 
     /// Before a stream is made in the current context.
