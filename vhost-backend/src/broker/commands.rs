@@ -12,6 +12,7 @@ use super::vms::{VmState, place_vm};
 use super::{BrokerError, socket};
 use crate::config::{Vm, choose_uids};
 use crate::control::handle::{Answer, Reply, Request, Response};
+use crate::ipc::messages::BrokerToDevice;
 use crate::ledger::{GpuId, VmId};
 
 impl From<PlacementError> for ApiError {
@@ -152,6 +153,8 @@ impl Service {
         self.write(next)?;
         let Some(state) = self.vms.get_mut(id) else { return Err(ApiError::no_vm(name)) };
         state.vm = after;
+        let max = state.vm.limits.max_sessions;
+        self.tell_device(id, &BrokerToDevice::SessionsMax { max }, &[]);
         self.set_quotas(id);
         // There may be room for sessions that wait.
         self.start_waiting(ops);

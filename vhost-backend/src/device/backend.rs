@@ -126,7 +126,7 @@ impl Backend {
             version_major: uapi::VERSION_MAJOR,
             version_minor: uapi::VERSION_MINOR,
             capabilities: uapi::CAP_RING | uapi::CAP_PINNED | uapi::CAP_USER | uapi::CAP_QUERY,
-            max_sessions: self.limits.max_sessions,
+            max_sessions: self.link.max_sessions(),
             max_regions: self.limits.max_regions,
             max_segments: self.limits.max_segments,
             pinned_max: self.limits.pinned_max,
@@ -206,6 +206,7 @@ impl Backend {
                     None => state.queues.answer(chain.id, uapi::ERR_INVALID, Vec::new()),
                     Some(request) if queue == CONTROL => {
                         let room = chain.room;
+                        state.machine.set_max_sessions(self.link.max_sessions());
                         state.machine.control(chain.id, &request, room, &state.slots);
                     }
                     Some(request) => state.machine.command(chain.id, &request, chain.room),
@@ -228,7 +229,7 @@ impl Backend {
     fn broker_spoke(&self, state: &mut State) {
         for (letter, fds) in self.mailbox.take() {
             match letter {
-                BrokerToDevice::Setup(_) => {}
+                BrokerToDevice::Setup(_) | BrokerToDevice::SessionsMax { .. } => {}
                 BrokerToDevice::Started { request, pid } => {
                     let worker = WorkerLink::new(fds, self.limits.max_plain as usize);
                     let added = worker.and_then(|worker| self.add_worker(state, request, worker));

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
@@ -19,6 +19,8 @@ pub(super) struct Link {
     last: AtomicU64,
     routes: Mutex<HashMap<Request, Arc<Mailbox>>>,
     questions: Mutex<Questions<Asker>>,
+    /// The VM's sessions.max, which can change.
+    max_sessions: AtomicU32,
 }
 
 /// Who asks about the VM's GPUs: the question's number at its connection, and the connection.
@@ -57,10 +59,11 @@ impl Mailbox {
 impl Link {
     /// Starts the thread that reads what the broker says. When the broker ends, so does this
     /// process.
-    pub(super) fn start(broker: OwnedFd) -> io::Result<Arc<Self>> {
+    pub(super) fn start(broker: OwnedFd, max_sessions: u32) -> io::Result<Arc<Self>> {
         let routes = Mutex::default();
         let questions = Mutex::new(Questions::new(Instant::now()));
-        let link = Arc::new(Self { broker, last: AtomicU64::new(0), routes, questions });
+        let (last, max_sessions) = (AtomicU64::new(0), AtomicU32::new(max_sessions));
+        let link = Arc::new(Self { broker, last, routes, questions, max_sessions });
         let reader = link.clone();
         std::thread::Builder::new().name("broker".into()).spawn(move || {
             loop {
@@ -78,9 +81,14 @@ impl Link {
         if let BrokerToDevice::Facts { facts, .. } = message {
             return self.deliver_facts(Arc::new(facts));
         }
+        if let BrokerToDevice::SessionsMax { max } = message {
+            return self.max_sessions.store(max, Ordering::Relaxed);
+        }
         let mut routes = lock(&self.routes);
         let mailbox = match &message {
-            BrokerToDevice::Setup(_) | BrokerToDevice::Facts { .. } => None,
+            BrokerToDevice::Setup(_)
+            | BrokerToDevice::Facts { .. }
+            | BrokerToDevice::SessionsMax { .. } => None,
             BrokerToDevice::Started { request, .. } => routes.get(request).cloned(),
             BrokerToDevice::Ended { request, .. } => routes.remove(request),
         };
@@ -108,6 +116,11 @@ impl Link {
         if let Some((request, mailbox)) = next {
             self.tell(&DeviceToBroker::Query { request }, &mailbox);
         }
+    }
+
+    /// The VM's sessions.max, as it is now.
+    pub(super) fn max_sessions(&self) -> u32 {
+        self.max_sessions.load(Ordering::Relaxed)
     }
 
     /// A number for a worker that no other connection has.

@@ -144,6 +144,11 @@ impl Machine {
         }
     }
 
+    /// sessions.max was changed. Sessions that are there stay.
+    pub fn set_max_sessions(&mut self, max: u32) {
+        self.limits.max_sessions = max;
+    }
+
     /// What is to be done since the last time.
     pub fn take_effects(&mut self) -> Vec<Effect> {
         std::mem::take(&mut self.effects)

@@ -64,7 +64,8 @@ pub fn run(broker: OwnedFd) -> Result<(), DeviceError> {
     let listener = fds.into_iter().next().ok_or(DeviceError::NoSetup)?;
     process::become_user(setup.uid, setup.gid).map_err(os("cannot become the VM's user"))?;
     process::die_with_parent(parent).map_err(os("cannot bind this process to the broker"))?;
-    let link = link::Link::start(broker).map_err(os("cannot start a thread"))?;
+    let link = link::Link::start(broker, setup.limits.max_sessions)
+        .map_err(os("cannot start a thread"))?;
     connection::accept(UnixListener::from(listener), &setup, &link)
 }
 

@@ -182,6 +182,11 @@ pub enum BrokerToDevice {
         /// What became of it.
         how: Ending,
     },
+    /// sessions.max was changed.
+    SessionsMax {
+        /// So many at most.
+        max: u32,
+    },
     /// The VM's GPUs.
     Facts {
         /// The request.
