@@ -206,7 +206,9 @@ fn guarantees_and_memory_are_promised_once() {
     assert_eq!((status, &error["code"]), (507, &"no_room".into()));
     // Less memory of one makes room.
     assert_eq!(broker.ask("PATCH", "/v1/vms/b", r#"{"memory": {"max": 3000000000}}"#).0, 200);
-    assert_eq!(broker.add("c", half).1["field"], "compute.min");
+    let (_, error) = broker.add("c", half);
+    let says = error["message"].as_str().unwrap();
+    assert!(says.contains("GPU 1 has no room for compute.min of 60%: 60% of 100%"), "{says}");
     assert_eq!(broker.ask("PATCH", "/v1/vms/b", r#"{"compute": {"min": "40%"}}"#).0, 200);
     assert_eq!(gpu(&broker.add("c", half).1), Some(1));
     drop(broker);

@@ -63,6 +63,7 @@ impl Service {
     ) -> Result<Self, BrokerError> {
         let state_dir = config.state_dir.as_deref().map(StateDir::open).transpose()?;
         let mut state = state_dir.as_ref().map(StateDir::read).transpose()?.unwrap_or_default();
+        let written = state.clone();
         let (specs, origins): (Vec<_>, Vec<_>) =
             roster(config.vms.clone(), &mut state)?.into_iter().unzip();
         let mut vms = check_vms(&specs)?;
@@ -122,6 +123,9 @@ impl Service {
                     service.enrol(state);
                 }
             }
+        }
+        if let Some(dir) = service.state_dir.as_ref().filter(|_| service.state != written) {
+            dir.write(&service.state)?;
         }
         service.audit = Audit::start(&service.gpus);
         Ok(service)
