@@ -5,7 +5,7 @@
 //! a table with few functions serves: all that nvidia-smi does with the others it does without.
 //! It lists processes through the three functions that stand here (seen in 535.309 and 550.163).
 
-use super::processes::{none, of, tell};
+use super::processes::{name, new, none, of, tell};
 use super::{entries, run};
 use crate::error::{NvmlError, NvmlReturn};
 use crate::state::{self, Handle};
@@ -21,13 +21,15 @@ const GRAPHICS: usize = 0x6b0 / 8;
 const MPS: usize = 0x6b8 / 8;
 const WORDS: usize = MPS + 1;
 
-/// A process with room for what this library leaves 0, its name first of all: nvidia-smi finds
-/// that by itself.
+/// A process and its name.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct LongProcess {
     info: ProcessInfo,
-    rest: [u8; 4104],
+    /// Memory that confidential computing protects: none.
+    protected: u64,
+    /// Ended by a zero byte. A process without a name is not shown.
+    name: [u8; 4096],
 }
 
 const _: () = assert!(size_of::<LongProcess>() == 4128);
@@ -50,8 +52,14 @@ static TABLE: [Word; WORDS] = {
 };
 
 extern "C" fn compute(device: Handle, count: Out<u32>, infos: Out<LongProcess>) -> NvmlReturn {
-    let long =
-        |process: &Process| LongProcess { info: super::processes::new(process), rest: [0; 4104] };
+    let long = |process: &Process| {
+        // One of another container, or that has just ended.
+        let text = name(process.pid).unwrap_or_else(|| "-".into());
+        let mut name = [0; 4096];
+        let len = text.len().min(name.len() - 1);
+        name[..len].copy_from_slice(&text.as_bytes()[..len]);
+        LongProcess { info: new(process), protected: 0, name }
+    };
     run("the private list of processes", || tell(of(device)?, count, infos, long))
 }
 
@@ -70,5 +78,22 @@ entries! {
             return Err(NvmlError::NOT_FOUND);
         }
         table.set(TABLE.as_ptr())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_begins_with_its_size_and_ends_with_its_last_list() {
+        // SAFETY: words are read as what the table's definition put there.
+        unsafe {
+            assert_eq!(TABLE[0].number, 0x6c0);
+            let lists = [COMPUTE, GRAPHICS, MPS];
+            for (place, word) in TABLE.iter().enumerate().skip(1) {
+                assert_eq!(word.number != 0, lists.contains(&place), "{:#x}", 8 * place);
+            }
+        }
     }
 }

@@ -25,6 +25,17 @@ pub(super) fn of(device: Handle) -> NvmlResult<Vec<Process>> {
     Ok(merged)
 }
 
+/// The command that a process of this machine was started with, or its short name.
+pub(super) fn name(pid: u32) -> Option<String> {
+    let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let first = command.split(|byte| *byte == 0).next().unwrap_or_default();
+    if !first.is_empty() {
+        return Some(String::from_utf8_lossy(first).into_owned());
+    }
+    let short = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+    Some(short.trim_end().to_owned())
+}
+
 /// Stores a list, or says how long it is if it does not fit.
 pub(super) fn tell<T: Copy>(
     found: Vec<Process>,

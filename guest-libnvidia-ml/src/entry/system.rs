@@ -1,6 +1,6 @@
 //! Init, shutdown, versions, names.
 
-use super::entries;
+use super::{entries, processes};
 use crate::error::{self, NvmlError, NvmlReturn};
 use crate::state;
 use crate::types::{Out, Room};
@@ -37,15 +37,7 @@ entries! {
     /// Cut off where the room ends.
     fn nvmlSystemGetProcessName(pid: u32, name: Room, length: u32) {
         state::check()?;
-        let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        let first = command.split(|byte| *byte == 0).next().unwrap_or_default();
-        let mut text = String::from_utf8_lossy(first).into_owned();
-        if text.is_empty() {
-            text = std::fs::read_to_string(format!("/proc/{pid}/comm"))
-                .map_err(|_| NvmlError::NOT_FOUND)?
-                .trim_end()
-                .to_owned();
-        }
+        let mut text = processes::name(pid).ok_or(NvmlError::NOT_FOUND)?;
         while text.len() >= length as usize && text.pop().is_some() {}
         name.set(length, &text)
     }
