@@ -5,7 +5,7 @@
 #   make test     every check: README.md says what that is
 #   make demo     a VM with a GPU, in half a minute
 #   make bench    what a call costs
-#   make package  the guest package, in target/guest-package
+#   make package  the packages of guest and host, in target/guest-package and target/host-package
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -42,6 +42,7 @@ build: programs images
 
 package: deps
 	@images/guest-package.sh
+	@images/host-package.sh
 
 check: deps
 	$(SAY) 'formatting'

@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# Builds the host's Debian package, virtio-cuda-host: vcudad with its systemd unit, device process,
+# worker, vcudactl with man pages and completions, softgpu, the group of the sockets, the vhost-user
+# descriptor. Its parts are in images/host-package/.
+#
+#   images/host-package.sh [--bin FOLDER] [--out FOLDER] [--try]
+#
+# --bin is where the release builds lie (target/release, built first if not given), --out where the
+# package goes (target/host-package). Prints the package's path. The same input gives the same
+# package, bit for bit. --try installs and purges it in a Debian 13 without a running system, and
+# looks at what is there in between and left over.
+set -euo pipefail
+. "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+
+bin='' out="$REPO_DIR/target/host-package" try=''
+while [ "$#" -gt 0 ]; do
+    case "$1" in
+        --bin) bin="${2:?--bin needs a folder}" && shift 2 ;;
+        --out) out="${2:?--out needs a folder}" && shift 2 ;;
+        --try) try=1 && shift ;;
+        *) die "unknown argument '$1': see the head of $0" ;;
+    esac
+done
+parts="$IMAGES_DIR/host-package"
+programs=(vcudad vhost-device-cuda vhost-cuda-worker)
+version="$(sed -n '/^\[workspace\.package\]/,/^\[/ s/^version = "\(.*\)"$/\1/p' "$REPO_DIR/Cargo.toml")"
+if [ -z "$bin" ]; then
+    log "building the host's programs"
+    (cd "$REPO_DIR" && cargo build --quiet --release --locked -p vhost-backend -p vcudactl -p softgpu >&2)
+    bin="${CARGO_TARGET_DIR:-$REPO_DIR/target}/release"
+fi
+for file in "${programs[@]}" vcudactl libsoftgpu.so; do
+    [ -s "$bin/$file" ] || die "there is no $bin/$file: make build"
+done
+
+# Times inside are those of the last commit to what the package is made of.
+SOURCE_DATE_EPOCH="$(git -C "$REPO_DIR" log -1 --format=%ct -- vhost-backend vcudactl control-api \
+    softgpu protocol vmm-integration images/host-package docs/configuration.md docs/quotas.md \
+    2>/dev/null || true)"
+SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-0}"
+export SOURCE_DATE_EPOCH
+
+stage="$(mktemp -d)"
+cleanup() { as_root rm -rf "$stage"; }
+trap cleanup EXIT
+chmod 755 "$stage"
+
+# Our programs find one another by lying in one folder; what people start is in the path.
+lib="$stage/usr/lib/virtio-cuda"
+install -d "$lib/softgpu" "$stage/usr/bin" "$stage/usr/sbin"
+for program in "${programs[@]}"; do
+    strip -o "$lib/$program" "$bin/$program"
+done
+chmod 755 "$lib"/v*
+strip --strip-unneeded -o "$lib/softgpu/libcuda.so.1" "$bin/libsoftgpu.so"
+chmod 644 "$lib/softgpu/libcuda.so.1"
+strip -o "$stage/usr/bin/vcudactl" "$bin/vcudactl"
+chmod 755 "$stage/usr/bin/vcudactl"
+ln -s ../lib/virtio-cuda/vcudad "$stage/usr/sbin/vcudad"
+ln -s ../lib/virtio-cuda/vhost-device-cuda "$stage/usr/bin/vhost-device-cuda"
+
+install -D -m 644 "$parts/vcudad.service" "$stage/usr/lib/systemd/system/vcudad.service"
+install -D -m 644 "$parts/vcudad.toml" "$stage/etc/virtio-cuda/vcudad.toml"
+install -D -m 644 "$REPO_DIR/vmm-integration/50-vhost-device-cuda.json" \
+    "$stage/usr/share/qemu/vhost-user/50-vhost-device-cuda.json"
+
+doc="$stage/usr/share/doc/virtio-cuda-host"
+install -D -m 644 "$parts/copyright" "$doc/copyright"
+install -m 644 -t "$doc" "$REPO_DIR"/docs/{configuration,quotas}.md
+sed -e "s/@VERSION@/$version/" -e "s/@DATE@/$(date -u -R -d "@$SOURCE_DATE_EPOCH")/" \
+    "$parts/changelog.in" | gzip -9n >"$doc/changelog.gz"
+install -D -m 644 "$parts/lintian-overrides" "$stage/usr/share/lintian/overrides/virtio-cuda-host"
+
+man="$stage/usr/share/man/man1"
+install -d "$man"
+"$bin/vcudactl" man "$man"
+gzip -9n "$man"/*
+completions() {
+    install -d "$stage/$(dirname "$2")"
+    "$bin/vcudactl" completions "$1" >"$stage/$2"
+}
+completions bash usr/share/bash-completion/completions/vcudactl
+completions zsh usr/share/zsh/vendor-completions/_vcudactl
+completions fish usr/share/fish/vendor_completions.d/vcudactl.fish
+
+# The C library that they need is the newest symbol version that they name.
+libc="$(objdump -T "$bin"/{vcudad,vhost-device-cuda,vhost-cuda-worker,vcudactl,libsoftgpu.so} |
+    grep -oE 'GLIBC_[0-9.]+' | sort -uV | tail -n 1)" || true
+[ -n "$libc" ] || die "the programs in $bin name no version of the C library"
+install -d "$stage/DEBIAN"
+echo /etc/virtio-cuda/vcudad.toml >"$stage/DEBIAN/conffiles"
+for script in postinst prerm postrm; do
+    install -m 755 "$parts/$script" "$stage/DEBIAN/$script"
+done
+sed -e "s/@VERSION@/$version/" -e "s/@LIBC@/${libc#GLIBC_}/" \
+    -e "s/@SIZE@/$(du -k -s --exclude=DEBIAN "$stage" | cut -f1)/" "$parts/control.in" >"$stage/DEBIAN/control"
+(cd "$stage" && find usr -type f -print0 | sort -z | xargs -0 md5sum) >"$stage/DEBIAN/md5sums"
+
+mkdir -p "$out"
+deb="$out/virtio-cuda-host_${version}_amd64.deb"
+find "$stage" -newermt "@$SOURCE_DATE_EPOCH" -print0 |
+    xargs -0 -r touch --no-dereference --date="@$SOURCE_DATE_EPOCH"
+dpkg-deb --root-owner-group -Zxz --build "$stage" "$deb" >&2
+log "packed $deb ($(du -h "$deb" | cut -f1))"
+[ -z "$try" ] || "$parts/try" "$deb" >&2
+printf '%s\n' "$deb"
