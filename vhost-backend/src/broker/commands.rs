@@ -85,6 +85,7 @@ impl Service {
         choose_uids([&mut vm], taken)
             .map_err(|error| ApiError::new(ErrorCode::Conflict, error.to_string()).of("uid"))?;
         let gpus = place_vm(&self.rooms(None), &mut vm, false)?;
+        self.check_sharing(&vm.spec, &gpus)?;
         let socket = bind(&vm)?;
         // From now on it stays what it is.
         let spec = &mut vm.spec;
@@ -208,6 +209,7 @@ impl Service {
         self.ledger.remove(id);
         let Some(state) = self.vms.remove(id) else { return };
         tracing::info!(vm = state.vm.name, "removed");
+        self.end_unwanted_mps();
         for answer in state.leaving.into_iter().flatten() {
             answer.give(Ok(Response::Done));
         }

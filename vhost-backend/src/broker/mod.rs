@@ -12,6 +12,7 @@
 //! | `state` | VMs made and changed at run time, written down |
 //! | `driver` | which driver library the workers load |
 //! | `facts` | what a VM's guest may know of its GPUs |
+//! | `mps` | NVIDIA's daemons for VMs that share in space |
 //! | `socket`, `spawn`, `cgroup` | listening sockets, child processes, cgroups |
 //! | `rate`, `notify` | bounds on what others cause; what systemd is told |
 //! | `witness`, `audit` | what NVML says of the GPUs; what is done about it |
@@ -32,6 +33,7 @@ mod driver;
 mod facts;
 mod faults;
 mod gpus;
+mod mps;
 mod notify;
 mod placement;
 mod pool;

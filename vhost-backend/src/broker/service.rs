@@ -14,6 +14,7 @@ use event_manager::{EventOps, EventSet, Events, MutEventSubscriber};
 use super::audit::Audit;
 use super::cgroup::Cgroups;
 use super::gpus::Gpus;
+use super::mps::Mps;
 use super::notify::Notify;
 use super::pool::{Session, Workers};
 use super::spawn::Programs;
@@ -59,6 +60,8 @@ pub(super) struct Service {
     pub(super) timer: OwnedFd,
     pub(super) sources: HashMap<RawFd, Source>,
     pub(super) workers: Workers,
+    /// After the workers, which are its clients.
+    pub(super) mps: Mps,
     /// Sessions for which there is no room until a worker that was ended has been reaped, or whose
     /// VM starts too many.
     pub(super) waiting: VecDeque<Session>,

@@ -20,7 +20,7 @@ use crate::worker::waker::eventfd;
 const MAX_WAITING: usize = 2;
 
 impl Service {
-    pub(super) fn start_session(&mut self, ops: &mut EventOps, session: Session) {
+    pub(super) fn start_session(&mut self, ops: &mut EventOps, mut session: Session) {
         let (id, request, now) = (session.vm, session.request, Instant::now());
         let Some(state) = self.vms.get_mut(id) else { return };
         let max = state.vm.limits.max_sessions as usize;
@@ -50,6 +50,15 @@ impl Service {
             }
             let ended = BrokerToDevice::Ended { request, how: Ending::Limit };
             return self.tell_device(id, &ended, &[]);
+        }
+        match self.sharing_env(id) {
+            // Later ones hold: a session can't bring other limits.
+            Ok(env) => session.env.extend(env),
+            Err(error) => {
+                tracing::error!(vm = self.vms.name(id), session = session.id, "no worker: {error}");
+                let how = Ending::NoWorker(error.to_string());
+                return self.tell_device(id, &BrokerToDevice::Ended { request, how }, &[]);
+            }
         }
         let free = if session.env.is_empty() { self.workers.best_free(&gpus) } else { None };
         match free {

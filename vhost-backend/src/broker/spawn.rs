@@ -129,6 +129,7 @@ pub(super) fn worker(
     command.arg("--driver-library").arg(library);
     clean_env(&mut command);
     command.env("CUDA_VISIBLE_DEVICES", visible);
+    command.env("CUDA_MPS_PIPE_DIRECTORY", super::mps::NOWHERE);
     // The driver's cache of compiled kernels would be shared between VMs.
     command.env("CUDA_CACHE_DISABLE", "1").env("HOME", "/nonexistent");
     command.envs(env.iter().map(|(name, value)| (name, value)));

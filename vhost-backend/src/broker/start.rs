@@ -4,12 +4,13 @@ use std::collections::{HashMap, VecDeque};
 use std::os::fd::OwnedFd;
 use std::time::Instant;
 
-use control_api::{VmOrigin, VmSpec};
+use control_api::{ApiError, VmOrigin, VmSpec};
 
 use super::BrokerError;
 use super::audit::Audit;
 use super::cgroup::{self, Cgroups};
 use super::gpus::{Gpus, slices_named};
+use super::mps::Mps;
 use super::notify::Notify;
 use super::pool::Workers;
 use super::service::{Service, timer};
@@ -93,6 +94,7 @@ impl Service {
             timer: timer().map_err(BrokerError::os("cannot make a timer"))?,
             sources: HashMap::new(),
             workers: Workers::default(),
+            mps: Mps::of_this_process(),
             waiting: VecDeque::new(),
             ledger: Ledger::default(),
             failures: 0,
@@ -109,11 +111,15 @@ impl Service {
         };
         for ((mut vm, origin), socket) in vms.into_iter().zip(origins).zip(sockets) {
             let rooms = service.rooms(None);
-            match place_vm(&rooms, &mut vm, config.memory_max_is_default) {
+            let placed = place_vm(&rooms, &mut vm, config.memory_max_is_default);
+            let placed = placed.map_err(ApiError::from).and_then(|gpus| {
+                service.check_sharing(&vm.spec, &gpus)?;
+                Ok(gpus)
+            });
+            match placed {
                 Ok(gpus) => drop(service.enrol(VmState::new(vm, origin, gpus, Some(socket)))),
                 Err(error) if origin == VmOrigin::File => {
-                    let (name, field) = (vm.name, error.field());
-                    return Err(BrokerError::Placement(format!("vm '{name}': {field}: {error}")));
+                    return Err(BrokerError::Placement(format!("vm '{}': {error}", vm.name)));
                 }
                 // The others are to run all the same; an operator can remove it.
                 Err(error) => {

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::AsRawFd;
 
-use control_api::{Activity, EventKind};
+use control_api::{Activity, EventKind, Sharing};
 use event_manager::EventOps;
 
 use super::pool::{Phase, Session};
@@ -28,7 +28,9 @@ impl Service {
             let healthy = state.gpus.iter().all(|gpu| self.is_healthy(*gpu));
             let served =
                 healthy && !state.gpus.is_empty() && state.leaving.is_none() && !state.failed;
-            if served && sets.len() < MAX_SETS && !sets.contains(&state.gpus) {
+            // Under MPS a session's limits are read when its driver starts.
+            let warm = state.vm.spec.sharing == Sharing::Exclusive;
+            if served && warm && sets.len() < MAX_SETS && !sets.contains(&state.gpus) {
                 sets.push(state.gpus.clone());
             }
         }
