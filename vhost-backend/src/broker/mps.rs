@@ -142,7 +142,8 @@ impl Mps {
 
     /// Ends the daemons of all other sets of GPUs.
     fn retain(&mut self, wanted: &[Vec<GpuId>]) {
-        let gone: Vec<_> = self.running.keys().filter(|set| !wanted.contains(set)).cloned().collect();
+        let gone: Vec<_> =
+            self.running.keys().filter(|set| !wanted.contains(set)).cloned().collect();
         for daemon in gone.iter().filter_map(|set| self.running.remove(set)) {
             // It takes its time, and the event loop has none.
             std::thread::spawn(move || drop(daemon));

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# Checks sharing = "mps" on a Linux host with an NVIDIA GPU: that VMs which ask for it run at the
+# same time, with their limits, that others keep out, and that nothing is left behind. As root.
+#
+#   tests/gpu/mps.sh [--dist DIR] [--out DIR] [--seconds S]
+#
+# Prints `row | what | measured | bar | pass` as it goes. The exit code is 0 when all bars were
+# reached, 77 where the driver has no MPS.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+dist=$here/../../target/dist out='' seconds=5 driver=auto
+while [ $# -gt 0 ]; do
+    case $1 in
+        --dist) dist=${2:?--dist needs a folder}; shift 2 ;;
+        --out) out=${2:?--out needs a folder}; shift 2 ;;
+        --seconds) seconds=${2:?--seconds needs a number}; shift 2 ;;
+        *) echo "mps.sh: unknown argument $1; see its head" >&2; exit 2 ;;
+    esac
+done
+command -v nvidia-cuda-mps-control >/dev/null || { echo "mps.sh: no nvidia-cuda-mps-control" >&2; exit 77; }
+dist=$(cd "$dist" && pwd)
+programs=$dist/programs/quota
+out=${out:-$(mktemp -d)}
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+work=$(mktemp -d)
+chmod 755 "$work"
+row=mps at=0 failures=0 lead=4 settle=2
+. "$here/load.sh"
+trap 'kill "${load_pids[@]}" 2>/dev/null; stop_broker; rm -rf "$work"' EXIT
+printf '| row | what | measured | bar | |\n|---|---|---|---|---|\n' >"$out/table.md"
+
+# Servers and daemons of ours that run: nvidia-cuda-mps-server has a longer name than the kernel keeps.
+mps_processes() { pgrep -c '^nvidia-cuda-mps' || true; }
+sms() { in_vm "$1" "$dist/programs/static/deviceinfo" | sed -n 's/.*multiprocessors: //p'; }
+before=$(mps_processes)
+total=$(sms native)
+# One block on each multiprocessor leaves room for others' there.
+shape=(--blocks "$total" --threads 256)
+rate=$(in_vm native "$programs/saturate" --calibrate 1 "${shape[@]}") || exit 2
+saturate() { load "$1" "$2" saturate "${shape[@]}" --rate "$rate" --kernel-us 400 --seconds "$seconds"; }
+
+mps=('memory.max = "6G"' 'sharing = "mps"')
+start_broker < <(echo 'warm_workers = 1'
+    vm a "${mps[@]}" 'mps.active_thread_percentage = "50%"'
+    vm b "${mps[@]}" 'mps.active_thread_percentage = "50%"' 'mps.pinned_memory_limit = "2G"'
+    vm apart 'memory.max = "6G"') || exit 1
+
+note "multiprocessors that a guest sees: natively, apart, under MPS at 50%" "$total, $(sms apart), $(sms a)"
+result 'a daemon runs, and a server' "$(mps_processes) processes" 'more than before' "$(mps_processes) > $before"
+
+meet_in "$lead"; saturate alone-a a; wait_loads || exit 1
+meet_in "$lead"; saturate alone-b b; wait_loads || exit 1
+meet_in "$lead"; saturate a a; saturate b b; wait_loads || exit 1
+both=$(calc "100 * $(field a per_second) / $(field alone-a per_second) + 100 * $(field b per_second) / $(field alone-b per_second)")
+result 'two at once, each of one block a multiprocessor, over each alone' "$both%" '150% or more' "$both >= 150"
+
+meet_in "$lead"; saturate alone-apart apart; wait_loads || exit 1
+meet_in "$lead"; saturate shared a; saturate apart apart; wait_loads || exit 1
+beside=$(calc "100 * $(field apart per_second) / $(field alone-apart per_second)")
+result 'one without MPS beside one with it has its half' "$beside%" '45 to 60%' "$beside >= 45 && $beside <= 60"
+
+limit=$(in_vm b "$dist/programs/static/deviceinfo" alloc 3G | grep -o 'allocation.*')
+result 'an allocation past mps.pinned_memory_limit' "$limit" 'refused' "$([[ $limit == *refused* ]] && echo 1 || echo 0)"
+
+# Said, and not held to a bar: MPS promises nothing here.
+meet_in "$lead"; saturate beside-fault a
+sleep "$lead"
+in_vm b "$dist/programs/static/illegaladdress" >"$out/fault.txt" 2>&1
+faulted=$?
+wait_loads 2>/dev/null && survived=goes\ on || survived='is lost'
+note "after an illegal access in one (its own program: exit code $faulted), a client beside it" "$survived"
+in_vm a "$dist/programs/static/vectoradd" >"$out/after.txt" 2>&1
+result 'a session after that' "$(tail -n 1 "$out/after.txt")" 'passes' "$([ "$(tail -n 1 "$out/after.txt")" = 'vectoradd: PASS' ] && echo 1 || echo 0)"
+
+stop_broker
+for _ in $(seq 50); do [ "$(mps_processes)" -gt "$before" ] || break; sleep 0.2; done
+result 'vcudad has ended' "$(mps_processes) processes, $(find /run/virtio-cuda -name 'virtio-cuda-mps-*' 2>/dev/null | wc -l) folders" \
+    'as before' "$(mps_processes) == $before && $(find /run/virtio-cuda -name 'virtio-cuda-mps-*' 2>/dev/null | wc -l) == 0"
+echo
+cat "$out/table.md"
+exit $((failures > 0))
