@@ -150,7 +150,7 @@ record disk-kernel "$kernel_version" "$SUITE:linux-image-cloud-amd64"
 if [ -n "$try" ]; then
     log "booting it from its boot loader under TCG"
     work="$(mktemp -d)"
-    printf '%s\n' '#!/bin/sh' 'uname -r; modinfo -n virtio_cuda; lsmod | grep virtio_cuda; ldconfig -p | grep libcuda' \
+    printf '%s\n' '#!/bin/sh' 'uname -r; modinfo -n virtio_cuda; lsmod | grep virtio_cuda; ldconfig -p | grep -E "libcuda|libnvidia-ml"' \
         'systemd-analyze 2>/dev/null; exit 0' >"$work/run"
     chmod +x "$work/run"
     tar -cf "$work/run.tar" -C "$work" run
