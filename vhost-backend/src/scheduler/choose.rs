@@ -1,6 +1,6 @@
 //! Who is next on a GPU, and for how long.
 
-use super::types::{Class, GpuKey, Nanos, VmKey};
+use super::types::{Class, GpuKey, Nanos, VmKey, WHOLE};
 use super::{Scheduler, member::Member};
 
 /// Who goes first: the lesser. Of equals, who has not run for longest; last the key, so that the same
@@ -206,6 +206,7 @@ impl Scheduler {
             period /= 2;
         }
         let part = u128::from(period) * u128::from(member.share.weight) / u128::from(weights);
+        let part = part.max(u128::from(period) * u128::from(member.share.min) / u128::from(WHOLE));
         let least = settings.min_window.min(settings.max_window);
         let length = (part as u64).clamp(least, settings.max_window);
         match &member.bucket {

@@ -12,6 +12,13 @@ pub struct Gpu {
     pub reserved: Option<VmKey>,
     /// Who was told to prepare.
     pub prepared: Option<VmKey>,
+    /// VMs share it, since then, and their time is booked up to there.
+    pub shared: bool,
+    pub shared_since: Nanos,
+    pub split_at: Nanos,
+    /// For how long VMs stay in windows before sharing is tried again, and until when.
+    pub apart_for: Nanos,
+    pub apart_until: Nanos,
     /// How long the others must be idle for one to be alone, and since when it is.
     pub alone_after: Nanos,
     pub alone_since: Option<Nanos>,
@@ -36,13 +43,20 @@ pub struct Turn {
     pub phase: Phase,
     /// When something last finished, or the gate last moved.
     pub progress_at: Nanos,
+    /// How often it was opened again without knowing that this would help.
+    pub reopens: u32,
+    /// A call was let through on one GPU for which another waited.
+    pub stepped: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     Open,
-    /// Opened again while draining, until then.
-    Reopened(Nanos),
+    /// Opened again while draining, for one call, until that ends or for as long as is granted.
+    Reopened {
+        since: Nanos,
+        end: Nanos,
+    },
     Draining {
         since: Nanos,
     },

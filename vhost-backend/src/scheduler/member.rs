@@ -2,6 +2,7 @@
 
 use super::bucket::{Bucket, Guarantee};
 use super::fair::Virtual;
+use super::load::Load;
 use super::settings::Settings;
 use super::stats::{Ring, VmStats};
 use super::types::{Class, Nanos, Report, Share};
@@ -33,6 +34,7 @@ pub struct Member {
     pub charged_at: Nanos,
     pub idle_at_charge: Option<Nanos>,
     pub gate: Gate,
+    pub load: Load,
     pub time: Virtual,
     /// Number of its last turn's end on this GPU; 0: none.
     pub ran: u64,
@@ -48,6 +50,8 @@ pub struct Member {
     pub longest: Nanos,
     /// How long nothing has ended now, as far as it was watched.
     pub still: Nanos,
+    /// When a drain was last opened again, until something ended well after that.
+    pub reopened_at: Option<Nanos>,
     pub waiting_since: Option<Nanos>,
     pub ring: Ring,
     pub stats: VmStats,
@@ -68,6 +72,7 @@ impl Member {
             charged_at: now,
             idle_at_charge: Some(now),
             gate: Gate::Closed,
+            load: Load::default(),
             time: Virtual::asleep(now),
             ran: 0,
             bucket: share.capped().then(|| Bucket::new(share.max, settings.max_window, now)),
@@ -77,6 +82,7 @@ impl Member {
             timed_out: false,
             longest: 0,
             still: 0,
+            reopened_at: None,
             waiting_since: None,
             ring: Ring::new(now),
             stats: VmStats::default(),
@@ -96,8 +102,9 @@ impl Member {
         self.timed_out = false;
     }
 
-    /// Takes a report in. True if calls have finished since the one before. What `watch` did not see
-    /// counts for nothing: reports further apart than it do not tell how long a call ran.
+    /// Takes a report in. True if calls have finished since the one before. Reports further apart than
+    /// `watch` do not tell how long a call ran; nor does an end that came so soon after submission was
+    /// opened again, since that may have brought it about.
     pub fn take(&mut self, report: Report, watch: Nanos, now: Nanos) -> bool {
         // A clock that stands still, or a worker that lies: no more than the wall time counts.
         let passed = now.saturating_sub(self.seen_at);
@@ -105,7 +112,9 @@ impl Member {
         let finished = report.finished != self.last.finished;
         self.busy = self.busy.saturating_add(busy);
         if finished {
-            self.longest = self.still.max(self.longest - self.longest / 16);
+            let freed = self.reopened_at.take().is_some_and(|at| now.saturating_sub(at) < watch);
+            let still = if freed { 0 } else { self.still };
+            self.longest = still.max(self.longest - self.longest / 16);
             self.still = 0;
         } else if self.last.active && passed <= watch {
             self.still = self.still.saturating_add(passed);
@@ -153,7 +162,7 @@ impl Member {
     /// Books the time that has passed in a window of its own: all of it, but what it let pass idle
     /// only up to the grace. If it was idle at the last look and has worked since then, only its own
     /// clock can say for how long.
-    pub fn charge_window(&mut self, grace: Nanos, now: Nanos) {
+    pub fn charge_window(&mut self, grace: Nanos, horizon: Nanos, now: Nanos) {
         let from = self.charged_at;
         let passed = now.saturating_sub(from);
         let busy = std::mem::take(&mut self.busy);
@@ -167,6 +176,18 @@ impl Member {
         self.charged_at = now.max(from);
         self.idle_at_charge = self.idle_since;
         self.charge(used, now);
+        if self.gate == Gate::Open {
+            // With work held back by the gate's depth, what did not run was not the VM's choice.
+            let idle = if self.last.held { 0 } else { passed.saturating_sub(busy) };
+            self.load.add(passed, idle, horizon);
+        }
+    }
+
+    /// Begins to share the GPU.
+    pub fn begin_shared(&mut self, now: Nanos) {
+        self.charged_at = now.max(self.charged_at);
+        self.busy = 0;
+        self.load.begin_shared();
     }
 
     /// Books what it says it was busy with: nobody else was there to be hurt, or it ran past its

@@ -15,12 +15,20 @@ mod bucket;
 mod choose;
 mod fair;
 mod gpu;
+mod load;
 mod member;
 mod settings;
+mod shared;
 mod stats;
 mod turn;
 mod types;
 
+#[cfg(test)]
+#[allow(dead_code, reason = "the example uses more of it")]
+mod simulator;
+#[cfg(test)]
+#[path = "simulator/tests.rs"]
+mod simulator_tests;
 #[cfg(test)]
 mod tests;
 
@@ -123,7 +131,7 @@ impl Scheduler {
             }
             self.dirty.push(*key);
         }
-        self.settle_all(now, out);
+        self.settle_all(now, false, out);
     }
 
     /// What a VM's sessions on a GPU say now. Unknown VMs are passed over.
@@ -166,14 +174,14 @@ impl Scheduler {
             self.sleep_or_wake(vm, gpu, now);
         }
         self.dirty.push(gpu);
-        self.settle_all(now, out);
+        self.settle_all(now, false, out);
     }
 
     /// The time of [`Scheduler::wake_at`] has come.
     pub fn tick(&mut self, now: Nanos, out: &mut Vec<Action>) {
         let due = self.gpus.iter().filter(|(_, gpu)| gpu.wake.is_some_and(|at| at <= now));
         self.dirty.extend(due.map(|(key, _)| *key));
-        self.settle_all(now, out);
+        self.settle_all(now, true, out);
     }
 
     /// When [`Scheduler::tick`] is wanted; a time in the past means at once.

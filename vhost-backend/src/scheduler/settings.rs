@@ -44,6 +44,20 @@ pub struct Settings {
     pub debt_limit: Nanos,
     /// How often the state of open VMs is looked at.
     pub sample: Nanos,
+    /// How far back it is looked at how much of its time a VM uses, in time with an open gate.
+    pub load_horizon: Nanos,
+    /// How much of that has to be known.
+    pub load_least: Nanos,
+    /// VMs share when each leaves at least this part of its own time unused,
+    pub share_gap: f64,
+    /// and no longer when one leaves less than this.
+    pub part_gap: f64,
+    /// They are set apart when one gets less than this part of what it should.
+    pub share_least: f64,
+    /// For how long at least, and at most, sharing is not tried again.
+    pub apart_least: Nanos,
+    /// The most of it.
+    pub apart_most: Nanos,
     /// The next VM is told to prepare so long before the window's end.
     pub lead: Nanos,
 }
@@ -70,6 +84,13 @@ impl Default for Settings {
             min_memory: 200 * MS,
             debt_limit: 10 * SEC,
             sample: MS,
+            load_horizon: 40 * MS,
+            load_least: 10 * MS,
+            share_gap: 0.10,
+            part_gap: 0.06,
+            share_least: 0.9,
+            apart_least: 200 * MS,
+            apart_most: 5 * SEC,
             lead: 500 * US,
         }
     }

@@ -8,14 +8,15 @@ use super::types::{Action, Class, GpuKey, Nanos, OpenMode, VmKey};
 
 impl Scheduler {
     /// Looks at all GPUs on which something may have changed.
-    pub(super) fn settle_all(&mut self, now: Nanos, out: &mut Vec<Action>) {
+    pub(super) fn settle_all(&mut self, now: Nanos, ticks: bool, out: &mut Vec<Action>) {
         let mut seen = Vec::new();
         // A turn that ends makes its other GPUs dirty; that settles after a few rounds. The bound is
         // for what was not thought of: the rest is looked at in the next tick.
         for _ in 0..4 * self.gpus.len() + 4 {
-            let Some(gpu) = self.dirty.pop() else { break };
+            // In order, since a VM of several GPUs has to have the lower ones first.
+            let Some(gpu) = self.dirty.iter().min().copied() else { break };
             self.dirty.retain(|other| *other != gpu);
-            self.settle(gpu, now, out);
+            self.settle(gpu, now, ticks, out);
             if !seen.contains(&gpu) {
                 seen.push(gpu);
             }
@@ -31,20 +32,26 @@ impl Scheduler {
         }
     }
 
-    fn settle(&mut self, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
+    fn settle(&mut self, gpu: GpuKey, now: Nanos, ticks: bool, out: &mut Vec<Action>) {
         self.book(gpu, now);
         self.forget(gpu, now);
         let running = self.gpus.get(&gpu).map(|gpu| gpu.running.clone()).unwrap_or_default();
         for vm in running {
             self.advance(vm, now, out);
         }
-        self.fill(gpu, now, out);
+        self.share(gpu, now, ticks, out);
+        if self.dirty.iter().any(|other| *other < gpu) {
+            // A turn has ended on several: they are given away in order.
+            self.dirty.push(gpu);
+        } else {
+            self.fill(gpu, now, out);
+        }
     }
 
     /// Books the time that has passed on a GPU.
     pub(super) fn book(&mut self, gpu: GpuKey, now: Nanos) {
         let Some(state) = self.gpus.get(&gpu) else { return };
-        let alone = state.running.len() == 1;
+        let (alone, shared) = (state.running.len() == 1, state.shared);
         for vm in state.recent.clone() {
             let need = self.need();
             let settings = self.settings;
@@ -54,11 +61,12 @@ impl Scheduler {
             member.guarantee.pass(works, now);
             member.watch_throttling(now);
             match &state.turn {
+                Some(turn) if shared && turn.mode == OpenMode::Shared => {}
                 Some(turn)
                     if alone && turn.mode != OpenMode::Unlimited && turn.gpus.contains(&gpu) =>
                 {
                     let grace = member.grace(&settings);
-                    member.charge_window(grace, now);
+                    member.charge_window(grace, settings.load_horizon, now);
                 }
                 _ => member.charge_busy(now),
             }
@@ -102,16 +110,25 @@ impl Scheduler {
         let Some(phase) = self.turn(vm).map(|turn| turn.phase) else { return };
         if let Phase::Draining { .. } = phase {
             self.drain(vm, now, out);
+        } else if self.shares(vm) {
+            // All who share are looked at together.
         } else if self.must_close(vm, now, out) {
             self.close(vm, now, out);
         }
+    }
+
+    fn shares(&self, vm: VmKey) -> bool {
+        self.turn(vm).is_some_and(|turn| {
+            turn.mode == OpenMode::Shared
+                && turn.gpus.iter().any(|gpu| self.gpus.get(gpu).is_some_and(|gpu| gpu.shared))
+        })
     }
 
     /// Whether an open turn is over now. If not, it gets the mode and the end that it should have.
     fn must_close(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) -> bool {
         let Some(turn) = self.turn(vm) else { return false };
         let (mode, phase, until, opened) = (turn.mode, turn.phase, turn.until, turn.opened);
-        let gpus = turn.gpus.clone();
+        let (gpus, progress_at) = (turn.gpus.clone(), turn.progress_at);
         if gpus.iter().any(|gpu| self.member(vm, *gpu).is_some_and(|m| !m.may_run(1, now))) {
             return true;
         }
@@ -125,8 +142,8 @@ impl Scheduler {
         {
             return true;
         }
-        if let Phase::Reopened(end) = phase {
-            return now >= end;
+        if let Phase::Reopened { since, end } = phase {
+            return now >= end || progress_at > since;
         }
         let reserved = gpus.iter().any(|gpu| {
             self.gpus.get(gpu).is_some_and(|gpu| gpu.reserved.is_some_and(|other| other != vm))
@@ -216,7 +233,7 @@ impl Scheduler {
     }
 
     /// Gives an open turn another mode, end or depth, if they differ.
-    fn reopen(
+    pub(super) fn reopen(
         &mut self,
         vm: VmKey,
         mode: OpenMode,
@@ -241,7 +258,12 @@ impl Scheduler {
         let Some(turn) = self.vms.get_mut(&vm).and_then(|vm| vm.turn.as_mut()) else { return };
         (turn.mode, turn.until, turn.depth) = (mode, until, depth);
         let until = until.unwrap_or(Nanos::MAX);
-        out.extend(gpus.into_iter().map(|gpu| Action::Open { vm, gpu, mode, until, depth }));
+        for gpu in gpus {
+            if let Some(member) = self.member_mut(vm, gpu) {
+                member.gate = Gate::Open;
+            }
+            out.push(Action::Open { vm, gpu, mode, until, depth });
+        }
     }
 
     /// Tells the VM that is probably next to wake up.
@@ -274,10 +296,9 @@ impl Scheduler {
     }
 
     /// Closes a turn's gates.
-    fn close(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
+    pub(super) fn close(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
         let most = self.settings.alone_most;
         let Some(turn) = self.vms.get_mut(&vm).and_then(|vm| vm.turn.as_mut()) else { return };
-        let again = matches!(turn.phase, Phase::Reopened(_));
         let unlimited = turn.mode == OpenMode::Unlimited;
         turn.mode = OpenMode::Window;
         turn.phase = Phase::Draining { since: now };
@@ -292,13 +313,13 @@ impl Scheduler {
                 let base = self.settings.alone_after;
                 state.alone_after = if brief { (2 * state.alone_after).min(most) } else { base };
             }
-            if let Some(member) = self.member_mut(vm, *gpu) {
+            if let Some(member) = self.member_mut(vm, *gpu)
+                && member.gate == Gate::Open
+            {
                 member.gate = Gate::Closed;
                 member.drained = false;
-                // A drain is watched from its beginning.
-                member.still = if again { member.still } else { 0 };
+                out.push(Action::Close { vm, gpu: *gpu });
             }
-            out.push(Action::Close { vm, gpu: *gpu });
         }
         self.prepare(&gpus, vm, now, out);
     }
@@ -312,25 +333,64 @@ impl Scheduler {
             self.end(vm, now);
             return;
         }
-        let patience = members().map(|member| member.patience(&self.settings)).max().unwrap_or(0);
+        let patience = self.patience(vm, turn);
         let holds = |vm: &super::Vm| vm.members.values().any(|member| member.last.held);
         if now.saturating_sub(progress_at) < patience || !self.vms.get(&vm).is_some_and(holds) {
             return;
         }
         self.extend(vm, now, out);
+        self.step(vm, now, out);
+    }
+
+    /// GPUs of a turn that have drained and have more to do, while others have not: what runs on
+    /// those may wait for it.
+    fn lagging(&self, vm: VmKey, turn: &Turn) -> Vec<GpuKey> {
+        let lags = |gpu: &&GpuKey| {
+            self.member(vm, **gpu).is_some_and(|member| member.drained && member.last.held)
+        };
+        turn.gpus.iter().filter(lags).copied().collect()
+    }
+
+    /// Lets one call through on the GPUs that lag behind, or if none does, on all. The end is now:
+    /// so each worker starts one call, and the drain does not begin anew.
+    fn step(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
+        let Some(turn) = self.turn(vm) else { return };
+        let mut gpus = self.lagging(vm, turn);
+        let blind = gpus.is_empty();
+        if blind {
+            gpus = turn.gpus.clone();
+        }
         let end = now.saturating_add(self.settings.reopen);
         let Some(turn) = self.vms.get_mut(&vm).and_then(|vm| vm.turn.as_mut()) else { return };
-        (turn.phase, turn.progress_at, turn.until) = (Phase::Reopened(end), now, Some(end));
-        let (gpus, mode, depth) = (turn.gpus.clone(), turn.mode, turn.depth);
+        turn.reopens += u32::from(blind);
+        turn.stepped |= !blind;
+        (turn.phase, turn.progress_at) = (Phase::Reopened { since: now, end }, now);
+        (turn.mode, turn.until, turn.depth) = (OpenMode::Window, Some(now), 0);
         for gpu in gpus {
             if let Some(member) = self.member_mut(vm, gpu) {
                 member.gate = Gate::Open;
-                member.still = 0;
+                member.started = false;
+                member.drained = false;
+                member.reopened_at = Some(now);
                 member.stats.reopened += 1;
-                member.idle_since = None;
             }
-            out.push(Action::Open { vm, gpu, mode, until: end, depth });
+            let mode = OpenMode::Window;
+            out.push(Action::Open { vm, gpu, mode, until: now, depth: 0 });
         }
+    }
+
+    /// How long a drain may stand still before it is taken for stuck. Where one GPU lags behind, the
+    /// cause is known, and once seen the next call is let through soon. Else a long call may be all
+    /// there is: so it is longer than calls have been, and longer each time, or each look would bring
+    /// in one more call, for ever.
+    fn patience(&self, vm: VmKey, turn: &Turn) -> Nanos {
+        if !self.lagging(vm, turn).is_empty() {
+            let least = self.settings.no_progress;
+            return if turn.stepped { least / 10 } else { least };
+        }
+        let members = turn.gpus.iter().filter_map(|gpu| self.member(vm, *gpu));
+        let longest = members.map(|member| member.patience(&self.settings)).max();
+        longest.unwrap_or(self.settings.no_progress) << turn.reopens.min(10)
     }
 
     /// What runs waits for work on GPUs that the turn does not have: it gets them, over whoever has
@@ -421,10 +481,14 @@ impl Scheduler {
             return;
         }
         for vm in self.queue(gpu, now) {
-            if self.turn(vm).is_some() {
-                // It runs elsewhere, and has come to want this one too.
-                self.join(vm, gpu, now, out);
-                return;
+            if let Some(turn) = self.turn(vm) {
+                // It runs elsewhere, and has come to want this one too. If it drains there, it comes
+                // back for both.
+                if turn.phase == Phase::Open {
+                    self.join(vm, gpu, now, out);
+                    return;
+                }
+                continue;
             }
             let gang = self.gang(vm);
             if gang.len() == 1 {
@@ -434,16 +498,16 @@ impl Scheduler {
                 }
                 continue;
             }
-            let free = |gpu: &GpuKey| {
-                self.gpus.get(gpu).is_some_and(|state| {
-                    state.running.is_empty() && state.reserved.is_none_or(|other| other == vm)
-                })
+            self.reserve(vm, gpu, &gang);
+            let ready = |gpu: &GpuKey| {
+                self.gpus
+                    .get(gpu)
+                    .is_some_and(|state| state.running.is_empty() && state.reserved == Some(vm))
             };
-            if gang.iter().all(free) {
+            if gang.iter().all(ready) {
                 self.open(vm, gang, now, out);
                 return;
             }
-            self.reserve(vm, gpu, &gang);
         }
     }
 
@@ -478,9 +542,6 @@ impl Scheduler {
     /// A running turn takes one more GPU, which is free.
     fn join(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
         let Some(turn) = self.vms.get_mut(&vm).and_then(|vm| vm.turn.as_mut()) else { return };
-        if matches!(turn.phase, Phase::Draining { .. }) {
-            return;
-        }
         turn.gpus.push(gpu);
         turn.gpus.sort_unstable();
         if turn.mode == OpenMode::Unlimited {
@@ -535,15 +596,25 @@ impl Scheduler {
             let until = until.unwrap_or(Nanos::MAX);
             out.push(Action::Open { vm, gpu: *gpu, mode, until, depth });
         }
-        let turn =
-            Turn { gpus, mode, opened: now, until, depth, phase: Phase::Open, progress_at: now };
+        let phase = Phase::Open;
+        let turn = Turn {
+            gpus,
+            mode,
+            opened: now,
+            until,
+            depth,
+            phase,
+            progress_at: now,
+            reopens: 0,
+            stepped: false,
+        };
         if let Some(state) = self.vms.get_mut(&vm) {
             state.turn = Some(turn);
         }
     }
 
     /// What a VM's account on a GPU needs when its gate opens there.
-    fn start(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
+    pub(super) fn start(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
         let before = self.gpus.get_mut(&gpu).and_then(|gpu| gpu.prepared.take());
         self.unprepare(before.filter(|before| *before != vm), gpu, out);
         let others = self.clock_of_others(vm, gpu);
@@ -580,6 +651,7 @@ impl Scheduler {
                     .saturating_add(member.patience(&self.settings))
                     .max(now + 1)),
                 _ if turn.mode == OpenMode::Unlimited => {}
+                _ if turn.mode == OpenMode::Shared => at(now + self.settings.sample),
                 _ => {
                     let waited = turn.gpus.iter().any(|gpu| self.wanted(*gpu, *vm, now));
                     if waited {

@@ -1,0 +1,85 @@
+//! How much of the time that it was given a VM uses.
+
+use super::types::Nanos;
+
+/// Time with an open gate, and how much of it had nothing to run; both fade.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Load {
+    open: f64,
+    idle: f64,
+    /// What it was charged, and the wall time in which it was, while it shared.
+    got: f64,
+    wall: f64,
+}
+
+impl Load {
+    /// It was open for so long, and idle for so much of that. `horizon` is how far back is looked.
+    pub fn add(&mut self, open: Nanos, idle: Nanos, horizon: Nanos) {
+        let keep = 1.0 - (open as f64 / horizon.max(1) as f64).min(1.0);
+        self.open = self.open * keep + open as f64;
+        self.idle = self.idle * keep + idle.min(open) as f64;
+    }
+
+    /// It was charged so much of that wall time, with others beside it.
+    pub fn add_shared(&mut self, got: Nanos, wall: Nanos, horizon: Nanos) {
+        let keep = 1.0 - (wall as f64 / horizon.max(1) as f64).min(1.0);
+        self.got = self.got * keep + got as f64;
+        self.wall = self.wall * keep + wall as f64;
+    }
+
+    /// Begins to share.
+    pub fn begin_shared(&mut self) {
+        (self.got, self.wall) = (0.0, 0.0);
+    }
+
+    /// The part of its own time that it would use, had it the GPU to itself. None: not known so far.
+    pub fn demand(&self, least: Nanos) -> Option<f64> {
+        (self.open >= least as f64).then(|| 1.0 - self.idle / self.open)
+    }
+
+    /// The part of the GPU that it got while it shared. None: not known so far.
+    pub fn got(&self, least: Nanos) -> Option<f64> {
+        (self.wall >= least as f64).then(|| self.got / self.wall)
+    }
+}
+
+/// What each gets if all get the same until they have enough.
+pub fn even(demands: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..demands.len()).collect();
+    order.sort_by(|a, b| demands[*a].total_cmp(&demands[*b]));
+    let mut gets = vec![0.0; demands.len()];
+    let (mut left, mut count) = (1.0, demands.len());
+    for at in order {
+        gets[at] = demands[at].min(left / count as f64);
+        left -= gets[at];
+        count -= 1;
+    }
+    gets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::types::MS;
+    use super::*;
+
+    #[test]
+    fn a_change_of_behaviour_is_seen_within_the_horizon() {
+        let mut load = Load::default();
+        assert_eq!(load.demand(10 * MS), None);
+        for _ in 0..200 {
+            load.add(MS, MS / 2, 40 * MS);
+        }
+        assert!((load.demand(10 * MS).unwrap() - 0.5).abs() < 0.01);
+        for _ in 0..100 {
+            load.add(MS, 0, 40 * MS);
+        }
+        assert!(load.demand(10 * MS).unwrap() > 0.95);
+    }
+
+    #[test]
+    fn who_wants_little_gets_it_and_the_rest_is_even() {
+        let gets = even(&[0.7, 0.1, 0.8]);
+        assert!((gets[1] - 0.1).abs() < 1e-9);
+        assert!((gets[0] - 0.45).abs() < 1e-9 && (gets[2] - 0.45).abs() < 1e-9);
+    }
+}

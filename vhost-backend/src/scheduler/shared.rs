@@ -1,0 +1,216 @@
+//! Shared mode: VMs that leave gaps run together, and the driver slices between them.
+//!
+//! In windows of their own the gaps between their kernels are lost. Together, one fills the gaps of
+//! another. That is for as long as none of them could fill the GPU alone, and each gets what it was
+//! promised or what it wants, whichever is less.
+
+use super::Scheduler;
+use super::gpu::{Phase, Turn};
+use super::load::even;
+use super::types::{Action, GpuKey, Nanos, OpenMode, VmKey, WHOLE};
+
+impl Scheduler {
+    /// Enters shared mode, keeps it or leaves it.
+    pub(super) fn share(&mut self, gpu: GpuKey, now: Nanos, ticks: bool, out: &mut Vec<Action>) {
+        let Some(state) = self.gpus.get(&gpu) else { return };
+        if !state.shared {
+            if now >= state.apart_until && self.could_share(gpu, now) {
+                self.enter(gpu, now, out);
+            }
+            return;
+        }
+        if ticks {
+            self.split(gpu, now);
+        }
+        let sharers = self.gpus.get(&gpu).map(|gpu| gpu.running.clone()).unwrap_or_default();
+        if self.must_part(gpu, &sharers, now) {
+            self.split(gpu, now);
+            self.part(gpu, &sharers, now, out);
+            return;
+        }
+        for vm in sharers {
+            let Some(member) = self.member(vm, gpu) else { continue };
+            let quiet = !member.last.active && !member.awake(self.settings.alone_after, now);
+            let open = self.turn(vm).is_some_and(|turn| turn.phase == Phase::Open);
+            if open && (quiet || !member.may_run(1, now)) {
+                self.close(vm, now, out);
+            }
+        }
+        let joins: Vec<_> = self.waiting(gpu, now).collect();
+        for vm in joins {
+            self.open_shared(vm, gpu, now, out);
+        }
+        if let Some(state) = self.gpus.get_mut(&gpu)
+            && state.running.len() < 2
+        {
+            // The last is alone: it goes on as such.
+            state.shared = false;
+        }
+    }
+
+    /// What a VM would use alone, if it is one that may share: known, of one GPU, with gaps.
+    fn gaps(&self, vm: VmKey, gpu: GpuKey, least_gap: f64) -> Option<f64> {
+        if self.vms.get(&vm)?.members.len() > 1 {
+            return None;
+        }
+        let demand = self.member(vm, gpu)?.load.demand(self.settings.load_least)?;
+        (demand <= 1.0 - least_gap).then_some(demand)
+    }
+
+    /// Whether all VMs that have work may run together, and would get what they should.
+    fn could_share(&self, gpu: GpuKey, now: Nanos) -> bool {
+        let Some(state) = self.gpus.get(&gpu) else { return false };
+        let awake = |vm: &VmKey| {
+            self.member(*vm, gpu)
+                .is_some_and(|m| m.last.active || m.awake(self.settings.recent, now))
+        };
+        let vms: Vec<_> = state.recent.iter().copied().filter(awake).collect();
+        // Drains end first, and somebody has to want in.
+        if vms.len() < 2 || state.reserved.is_some() || self.waiting(gpu, now).next().is_none() {
+            return false;
+        }
+        let open = |vm: &VmKey| {
+            self.turn(*vm).is_some_and(|turn| turn.phase == Phase::Open && turn.gpus.len() == 1)
+        };
+        if !state.running.iter().all(open) || self.latency_awake(gpu, VmKey(u64::MAX), now) {
+            return false;
+        }
+        let demands: Option<Vec<_>> =
+            vms.iter().map(|vm| self.gaps(*vm, gpu, self.settings.share_gap)).collect();
+        let Some(demands) = demands else { return false };
+        let gets = even(&demands);
+        vms.iter().zip(demands.iter().zip(gets)).all(|(vm, (demand, gets))| {
+            gets >= self.settings.share_least * demand.min(self.promise(*vm, gpu, &vms))
+        })
+    }
+
+    /// The part of the GPU that a VM was promised beside these.
+    fn promise(&self, vm: VmKey, gpu: GpuKey, vms: &[VmKey]) -> f64 {
+        let weight = |vm: &VmKey| self.member(*vm, gpu).map_or(0, |member| member.share.weight);
+        let all: u32 = vms.iter().map(weight).sum();
+        let min = self.member(vm, gpu).map_or(0, |member| member.share.min);
+        let by_weight = f64::from(weight(&vm)) / f64::from(all.max(1));
+        by_weight.max(f64::from(min) / f64::from(WHOLE))
+    }
+
+    /// Whether the VMs that share have to be set apart.
+    fn must_part(&self, gpu: GpuKey, sharers: &[VmKey], now: Nanos) -> bool {
+        let settings = &self.settings;
+        if self.latency_awake(gpu, VmKey(u64::MAX), now) {
+            return true;
+        }
+        // Whoever is not known to leave gaps has to show it in windows first.
+        if self.waiting(gpu, now).any(|vm| self.gaps(vm, gpu, settings.share_gap).is_none()) {
+            return true;
+        }
+        if sharers.iter().any(|vm| self.gaps(*vm, gpu, settings.part_gap).is_none()) {
+            return true;
+        }
+        let members = || sharers.iter().filter_map(|vm| Some((*vm, self.member(*vm, gpu)?)));
+        let used: f64 = members().filter_map(|(_, m)| m.load.got(settings.load_least)).sum();
+        if used < settings.share_least {
+            // The GPU has time left: nobody is slow for want of it.
+            return false;
+        }
+        members().any(|(vm, member)| {
+            let got = member.load.got(settings.load_least);
+            let demand = member.load.demand(settings.load_least);
+            let promise = self.promise(vm, gpu, sharers);
+            got.zip(demand)
+                .is_some_and(|(got, demand)| got < settings.share_least * demand.min(promise))
+        })
+    }
+
+    fn enter(&mut self, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
+        let Some(state) = self.gpus.get_mut(&gpu) else { return };
+        (state.shared, state.split_at, state.shared_since) = (true, now, now);
+        for vm in state.running.clone() {
+            if let Some(member) = self.member_mut(vm, gpu) {
+                member.begin_shared(now);
+            }
+            self.reopen(vm, OpenMode::Shared, None, now, out);
+        }
+        let joins: Vec<_> = self.waiting(gpu, now).collect();
+        for vm in joins {
+            self.open_shared(vm, gpu, now, out);
+        }
+    }
+
+    fn open_shared(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
+        self.start(vm, gpu, now, out);
+        if let Some(member) = self.member_mut(vm, gpu) {
+            member.begin_shared(now);
+        }
+        let depth = self.settings.depth;
+        let turn = Turn {
+            gpus: vec![gpu],
+            mode: OpenMode::Shared,
+            opened: now,
+            until: None,
+            depth,
+            phase: Phase::Open,
+            progress_at: now,
+            reopens: 0,
+            stepped: false,
+        };
+        if let Some(state) = self.gpus.get_mut(&gpu) {
+            state.running.push(vm);
+        }
+        if let Some(state) = self.vms.get_mut(&vm) {
+            state.turn = Some(turn);
+        }
+        out.push(Action::Open { vm, gpu, mode: OpenMode::Shared, until: Nanos::MAX, depth });
+    }
+
+    /// Closes all who share; they take windows for a while, longer each time that sharing did not
+    /// last.
+    fn part(&mut self, gpu: GpuKey, sharers: &[VmKey], now: Nanos, out: &mut Vec<Action>) {
+        let (least, most) = (self.settings.apart_least, self.settings.apart_most);
+        if let Some(state) = self.gpus.get_mut(&gpu) {
+            state.shared = false;
+            let brief = now.saturating_sub(state.shared_since) < 2 * state.apart_for.max(least);
+            state.apart_for = if brief { (2 * state.apart_for).clamp(least, most) } else { least };
+            state.apart_until = now.saturating_add(state.apart_for);
+        }
+        for vm in sharers {
+            if self.turn(*vm).is_some_and(|turn| turn.phase == Phase::Open) {
+                self.close(*vm, now, out);
+            }
+        }
+    }
+
+    /// Splits the time since the last split between those who share, as busy as they say that they
+    /// were; where they ran over one another, that is more than there was, and each is charged its
+    /// part.
+    fn split(&mut self, gpu: GpuKey, now: Nanos) {
+        let horizon = self.settings.load_horizon;
+        let Some(state) = self.gpus.get_mut(&gpu) else { return };
+        let wall = now.saturating_sub(state.split_at);
+        state.split_at = now.max(state.split_at);
+        let sharers = state.running.clone();
+        let busy: Vec<Nanos> = sharers
+            .iter()
+            .map(|vm| {
+                self.member_mut(*vm, gpu).map_or(0, |member| {
+                    member.charged_at = now.max(member.charged_at);
+                    member.idle_at_charge = member.idle_since;
+                    std::mem::take(&mut member.busy).min(wall)
+                })
+            })
+            .collect();
+        let sum: u128 = busy.iter().map(|busy| u128::from(*busy)).sum();
+        for (vm, busy) in sharers.iter().zip(busy) {
+            let scaled = if sum > u128::from(wall) {
+                (u128::from(busy) * u128::from(wall) / sum) as Nanos
+            } else {
+                busy
+            };
+            let Some(member) = self.member_mut(*vm, gpu) else { continue };
+            member.charge(scaled, now);
+            let idle = wall - busy;
+            member.load.add(scaled + idle, idle, horizon);
+            member.load.add_shared(scaled, wall, horizon);
+        }
+        self.advance_clock(gpu);
+    }
+}

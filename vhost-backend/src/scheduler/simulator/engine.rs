@@ -1,0 +1,499 @@
+//! Events in virtual time.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use super::super::{
+    Action, GpuKey, MS, Nanos, OpenMode, Scheduler, Settings, Share, VmKey, VmStats,
+};
+use super::load::Load;
+use super::worker::{Grant, Worker};
+use super::{Machine, Random};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// The first batch in flight on a GPU ends, if nothing has changed since.
+    End { gpu: u32, generation: u64 },
+    /// A worker sees a grant.
+    Grant { vm: u64, gpu: u32, word: u64 },
+    /// A worker notices that nothing is in flight.
+    Notice { vm: u64, gpu: u32 },
+    /// The scheduler's thread hears a bell.
+    Bell { vm: u64, gpu: u32 },
+    /// The program goes on.
+    Program { vm: u64 },
+    /// The scheduler's timer.
+    Tick { number: u64 },
+}
+
+/// A stretch in which a VM's gate stood open.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
+    pub vm: VmKey,
+    pub gpu: GpuKey,
+    pub from: Nanos,
+    pub to: Nanos,
+    pub mode: OpenMode,
+}
+
+#[derive(Debug, Default)]
+struct Gpu {
+    /// VMs with work in flight.
+    contexts: Vec<u64>,
+    last: Option<u64>,
+    updated: Nanos,
+    /// It changes from one VM to another until then.
+    frozen: Nanos,
+    generation: u64,
+    idle: Nanos,
+}
+
+/// The machine, its VMs and the scheduler.
+#[derive(Debug)]
+pub struct World {
+    pub scheduler: Scheduler,
+    pub now: Nanos,
+    /// Answers' times, by VM.
+    pub latencies: BTreeMap<u64, Vec<Nanos>>,
+    /// Stretches with open gates, if they are recorded.
+    pub spans: Option<Vec<Span>>,
+    /// Events so far.
+    pub events: u64,
+    open: BTreeMap<(u64, u32), (Nanos, OpenMode)>,
+    machine: Machine,
+    random: Random,
+    gpus: Vec<Gpu>,
+    workers: BTreeMap<u64, BTreeMap<u32, Worker>>,
+    grants: BTreeMap<(u64, u32, u64), Grant>,
+    queue: BinaryHeap<Reverse<(Nanos, u64, Event)>>,
+    sequence: u64,
+    tick: (Option<Nanos>, u64),
+    word: u64,
+    next_vm: u64,
+    free: bool,
+}
+
+impl World {
+    pub fn new(settings: Settings, machine: Machine, gpus: u32, seed: u64) -> Self {
+        let mut scheduler = Scheduler::new(settings);
+        for gpu in 0..gpus {
+            scheduler.add_gpu(GpuKey(gpu));
+        }
+        World {
+            scheduler,
+            now: 0,
+            latencies: BTreeMap::new(),
+            spans: None,
+            events: 0,
+            open: BTreeMap::new(),
+            machine,
+            random: Random::new(seed),
+            gpus: (0..gpus).map(|_| Gpu::default()).collect(),
+            workers: BTreeMap::new(),
+            grants: BTreeMap::new(),
+            queue: BinaryHeap::new(),
+            sequence: 0,
+            tick: (None, 0),
+            word: 0,
+            next_vm: 1,
+            free: false,
+        }
+    }
+
+    /// Adds a VM whose program starts now.
+    pub fn add(&mut self, gpus: &[u32], share: Share, load: Load) -> VmKey {
+        let vm = self.next_vm;
+        self.next_vm += 1;
+        let shares: Vec<_> = gpus.iter().map(|gpu| (GpuKey(*gpu), share)).collect();
+        self.scheduler.add_vm(VmKey(vm), &shares, self.now);
+        let mut workers: BTreeMap<_, _> =
+            gpus.iter().map(|gpu| (*gpu, Worker::new(load))).collect();
+        for worker in workers.values_mut() {
+            worker.skew = 1.0 + self.random.between((0, 300)) as f64 / 1000.0;
+        }
+        self.workers.insert(vm, workers);
+        if self.free {
+            let grant = Grant { mode: OpenMode::Unlimited, until: Nanos::MAX, depth: Nanos::MAX };
+            for worker in self.workers.get_mut(&vm).into_iter().flat_map(BTreeMap::values_mut) {
+                worker.grant = Some(grant);
+            }
+        }
+        let delay = self.random.between((0, MS));
+        self.push(self.now + delay, Event::Program { vm });
+        VmKey(vm)
+    }
+
+    /// From now on every gate stands open, and the scheduler is not asked: the driver's own slicing.
+    pub fn unscheduled(mut self) -> Self {
+        self.free = true;
+        self
+    }
+
+    /// Changes a promise.
+    pub fn change(&mut self, vm: VmKey, gpu: u32, share: Share) {
+        self.scheduler.set_share(vm, GpuKey(gpu), share, self.now);
+        self.apply(Vec::new());
+    }
+
+    /// GPU work that a VM has had done, in ns.
+    pub fn done(&self, vm: VmKey, gpu: u32) -> f64 {
+        self.workers.get(&vm.0).and_then(|all| all.get(&gpu)).map_or(0.0, |worker| worker.done)
+    }
+
+    pub fn stats(&self, vm: VmKey, gpu: u32) -> VmStats {
+        self.scheduler.stats(vm, GpuKey(gpu), self.now).unwrap_or_default()
+    }
+
+    /// Time in which a GPU had nothing in flight.
+    pub fn idle(&self, gpu: u32) -> Nanos {
+        self.gpus[gpu as usize].idle
+    }
+
+    /// A time below which `part` of a VM's answers stayed.
+    pub fn percentile(&self, vm: VmKey, part: f64) -> Nanos {
+        let mut all = self.latencies.get(&vm.0).cloned().unwrap_or_default();
+        all.sort_unstable();
+        let at = ((all.len() as f64 * part) as usize).min(all.len().saturating_sub(1));
+        all.get(at).copied().unwrap_or(0)
+    }
+
+    /// Plays on to a point in time.
+    pub fn run(&mut self, to: Nanos) {
+        while let Some(Reverse((at, _, _))) = self.queue.peek()
+            && *at <= to
+        {
+            let Some(Reverse((at, _, event))) = self.queue.pop() else { break };
+            self.now = self.now.max(at);
+            self.events += 1;
+            self.handle(event);
+        }
+        self.now = self.now.max(to);
+        for gpu in 0..self.gpus.len() as u32 {
+            self.advance(gpu);
+        }
+    }
+
+    fn push(&mut self, at: Nanos, event: Event) {
+        self.sequence += 1;
+        self.queue.push(Reverse((at, self.sequence, event)));
+    }
+
+    fn worker(&mut self, vm: u64, gpu: u32) -> Option<&mut Worker> {
+        self.workers.get_mut(&vm)?.get_mut(&gpu)
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::End { gpu, generation } => {
+                if self.gpus[gpu as usize].generation == generation {
+                    self.advance(gpu);
+                    self.plan(gpu);
+                }
+            }
+            Event::Grant { vm, gpu, word } => {
+                let Some(grant) = self.grants.remove(&(vm, gpu, word)) else { return };
+                let Some(worker) = self.worker(vm, gpu) else { return };
+                if worker.word == word {
+                    worker.started &= worker.grant.is_some();
+                    worker.grant = Some(grant);
+                    worker.prepared = false;
+                    self.pump(vm, gpu);
+                }
+            }
+            Event::Notice { vm, gpu } => {
+                let Some(worker) = self.worker(vm, gpu) else { return };
+                if worker.flight.is_empty() && worker.active {
+                    worker.active = false;
+                    let unlimited = worker.grant.is_some_and(|g| g.mode == OpenMode::Unlimited);
+                    if !unlimited {
+                        self.ring(vm, gpu);
+                    }
+                }
+            }
+            Event::Bell { vm, gpu } => self.report(vm, gpu),
+            Event::Program { vm } => self.program(vm),
+            Event::Tick { number } => {
+                if self.tick.1 != number {
+                    return;
+                }
+                let watched: Vec<_> = self.scheduler.watched(self.now).collect();
+                for (vm, gpu) in watched {
+                    self.report(vm.0, gpu.0);
+                }
+                let mut out = Vec::new();
+                self.scheduler.tick(self.now, &mut out);
+                self.apply(out);
+            }
+        }
+    }
+
+    fn ring(&mut self, vm: u64, gpu: u32) {
+        let delay = self.random.between(self.machine.scheduler);
+        self.push(self.now + delay, Event::Bell { vm, gpu });
+    }
+
+    /// The scheduler's thread reads a gate's page.
+    fn report(&mut self, vm: u64, gpu: u32) {
+        self.advance(gpu);
+        let now = self.now;
+        let Some(worker) = self.worker(vm, gpu) else { return };
+        let report = worker.report(now);
+        let mut out = Vec::new();
+        self.scheduler.report(VmKey(vm), GpuKey(gpu), report, now, &mut out);
+        self.apply(out);
+    }
+
+    fn apply(&mut self, actions: Vec<Action>) {
+        let mut closed = Vec::new();
+        for action in actions {
+            self.word += 1;
+            let word = self.word;
+            match action {
+                Action::Prepare { vm, gpu } => {
+                    if let Some(worker) = self.worker(vm.0, gpu.0) {
+                        worker.prepared = true;
+                    }
+                }
+                Action::Open { vm, gpu, mode, until, depth } => {
+                    let (prepared, asleep) = (self.machine.prepared, self.machine.asleep);
+                    let Some(worker) = self.worker(vm.0, gpu.0) else { continue };
+                    worker.word = word;
+                    let awake = worker.prepared || worker.grant.is_some();
+                    let delay = self.random.between(if awake { prepared } else { asleep });
+                    self.grants.insert((vm.0, gpu.0, word), Grant { mode, until, depth });
+                    self.push(self.now + delay, Event::Grant { vm: vm.0, gpu: gpu.0, word });
+                    self.record(vm.0, gpu.0, Some(mode));
+                }
+                Action::Close { vm, gpu } => {
+                    if let Some(worker) = self.worker(vm.0, gpu.0) {
+                        worker.word = word;
+                        worker.grant = None;
+                        worker.prepared = false;
+                        worker.started = false;
+                        closed.push((vm.0, gpu.0));
+                    }
+                    self.record(vm.0, gpu.0, None);
+                }
+                Action::Timeout { .. } => {}
+            }
+        }
+        for (vm, gpu) in closed {
+            self.report(vm, gpu);
+        }
+        let wanted = self.scheduler.wake_at();
+        if wanted != self.tick.0 {
+            self.tick = (wanted, self.tick.1 + 1);
+            if let Some(at) = wanted {
+                let late = self.random.between(self.machine.scheduler) / 4;
+                self.push(at.max(self.now) + late, Event::Tick { number: self.tick.1 });
+            }
+        } else if wanted.is_some_and(|at| at <= self.now) {
+            // Due and just served: once more, a little later.
+            self.tick.1 += 1;
+            self.push(self.now + 1000, Event::Tick { number: self.tick.1 });
+        }
+    }
+
+    fn record(&mut self, vm: u64, gpu: u32, mode: Option<OpenMode>) {
+        let before = self.open.remove(&(vm, gpu));
+        if let (Some(spans), Some((from, mode))) = (&mut self.spans, before) {
+            spans.push(Span { vm: VmKey(vm), gpu: GpuKey(gpu), from, to: self.now, mode });
+        }
+        if let Some(mode) = mode {
+            self.open.insert((vm, gpu), (self.now, mode));
+        }
+    }
+
+    /// A worker submits what it may.
+    fn pump(&mut self, vm: u64, gpu: u32) {
+        self.advance(gpu);
+        let (now, most) = (self.now, self.machine.in_flight);
+        // The driver's own slicing has its cost in `sliced`.
+        let sliced = self.free || self.open.keys().any(|(other, at)| *at == gpu && *other != vm);
+        let Some(worker) = self.worker(vm, gpu) else { return };
+        if worker.pump(most, now) {
+            let state = &mut self.gpus[gpu as usize];
+            if !state.contexts.contains(&vm) {
+                if state.contexts.is_empty() && state.last != Some(vm) && !sliced {
+                    state.frozen = now + self.machine.change;
+                }
+                state.contexts.push(vm);
+                state.last = Some(vm);
+            }
+            self.plan(gpu);
+        }
+    }
+
+    /// Whether the batch at the head on a GPU goes on: a collective one only when all have begun.
+    fn released(&self, vm: u64, number: Option<u64>) -> bool {
+        let Some(number) = number else { return true };
+        self.workers[&vm].values().all(|worker| worker.reached.is_some_and(|at| at >= number))
+    }
+
+    /// Brings a GPU's work up to now.
+    fn advance(&mut self, gpu: u32) {
+        let now = self.now;
+        let state = &mut self.gpus[gpu as usize];
+        let from = state.updated.max(state.frozen.min(now));
+        let (all, ran) = (now - state.updated, now - from);
+        state.updated = now;
+        let contexts = state.contexts.clone();
+        if contexts.is_empty() {
+            state.idle += all;
+            return;
+        }
+        let rate = self.rate(contexts.len());
+        let mut ended = Vec::new();
+        for vm in contexts {
+            let head = self.workers[&vm][&gpu].flight.front().copied();
+            let goes = head.is_some_and(|batch| self.released(vm, batch.number));
+            let Some(worker) = self.worker(vm, gpu) else { continue };
+            worker.busy += all;
+            if goes && let Some(batch) = worker.flight.front_mut() {
+                let part = (ran as f64 * rate).min(batch.left);
+                batch.left -= part;
+                worker.done += part;
+                if batch.left < 1.0 {
+                    worker.finished += batch.kernels;
+                    worker.flight.pop_front();
+                    worker.head_since = now;
+                    ended.push(vm);
+                }
+            }
+        }
+        for vm in ended {
+            self.ended(vm, gpu);
+        }
+    }
+
+    fn rate(&self, contexts: usize) -> f64 {
+        if contexts == 1 { 1.0 } else { self.machine.sliced / contexts as f64 }
+    }
+
+    /// A batch has ended: the program may go on, and more may be submitted.
+    fn ended(&mut self, vm: u64, gpu: u32) {
+        let (now, most, notice) = (self.now, self.machine.in_flight, self.machine.notice);
+        // Without jitter, two chains would keep in step for ever.
+        let jitter = self.random.between((50, 150));
+        let Some(worker) = self.worker(vm, gpu) else { return };
+        let next = match worker.load {
+            Load::Chain { gap, .. } => Some(gap * jitter / 100),
+            Load::Requests { gap, count, .. } => {
+                worker.source.left = worker.source.left.saturating_sub(1);
+                let mut next = Some(gap);
+                let mut answered = None;
+                if worker.source.left == 0 {
+                    answered = worker.source.requests.pop_front();
+                    worker.source.left = count;
+                    next = (!worker.source.requests.is_empty()).then_some(gap);
+                }
+                if let Some(came) = answered {
+                    self.latencies.entry(vm).or_default().push(now - came);
+                }
+                next
+            }
+            _ => None,
+        };
+        if let Some(gap) = next {
+            self.push(now + gap.max(1), Event::Program { vm });
+        }
+        let Some(worker) = self.worker(vm, gpu) else { return };
+        worker.pump(most, now);
+        if worker.flight.is_empty() {
+            self.gpus[gpu as usize].contexts.retain(|other| *other != vm);
+            let delay = self.random.between(notice);
+            self.push(now + delay, Event::Notice { vm, gpu });
+        }
+    }
+
+    /// Plans the next end on a GPU.
+    fn plan(&mut self, gpu: u32) {
+        // What comes to the head begins, and may release its peers on other GPUs.
+        let mut others = Vec::new();
+        for vm in self.gpus[gpu as usize].contexts.clone() {
+            let Some(worker) = self.worker(vm, gpu) else { continue };
+            let number = worker.flight.front().and_then(|batch| batch.number);
+            if number.is_some() && worker.reached < number {
+                let peers = self.workers[&vm].keys().copied().filter(|peer| *peer != gpu);
+                let peers: Vec<_> = peers.collect();
+                for peer in &peers {
+                    self.advance(*peer);
+                }
+                if let Some(worker) = self.worker(vm, gpu) {
+                    worker.reached = number;
+                }
+                others.extend(peers);
+            }
+        }
+        self.plan_end(gpu);
+        for other in others {
+            self.plan(other);
+        }
+    }
+
+    fn plan_end(&mut self, gpu: u32) {
+        let contexts = self.gpus[gpu as usize].contexts.clone();
+        let rate = self.rate(contexts.len());
+        let start = self.gpus[gpu as usize].frozen.max(self.now);
+        let heads = contexts.iter().filter_map(|vm| {
+            let batch = self.workers[vm][&gpu].flight.front()?;
+            self.released(*vm, batch.number).then_some((batch.left / rate).ceil() as Nanos)
+        });
+        let soonest = heads.min();
+        let state = &mut self.gpus[gpu as usize];
+        state.generation += 1;
+        let generation = state.generation;
+        if let Some(left) = soonest {
+            self.push(start + left.max(1), Event::End { gpu, generation });
+        }
+    }
+
+    /// The program of a VM asks for more.
+    fn program(&mut self, vm: u64) {
+        let now = self.now;
+        let Some(all) = self.workers.get_mut(&vm) else { return };
+        let mut again = None;
+        let mut asked = Vec::new();
+        for (gpu, worker) in all.iter_mut() {
+            let before = worker.source.waiting;
+            match worker.load {
+                Load::Saturate { .. } | Load::Collective { .. } => worker.source.waiting = u64::MAX,
+                Load::OnOff { on, off, .. } => {
+                    let starts = before == 0;
+                    worker.source.waiting = if starts { u64::MAX } else { 0 };
+                    again = Some(now + if starts { on } else { off });
+                }
+                Load::Chain { .. } => worker.source.waiting += 1,
+                Load::Requests { period, count, .. } => {
+                    // Called for each kernel of a request, and for each request.
+                    let due = worker.source.due;
+                    if now >= due {
+                        worker.source.due = if due == 0 { now } else { due } + period;
+                        again = Some(worker.source.due);
+                        worker.source.requests.push_back(now);
+                        if worker.source.requests.len() == 1 {
+                            worker.source.left = count;
+                            worker.source.waiting += 1;
+                        }
+                    } else {
+                        worker.source.waiting += 1;
+                    }
+                }
+                Load::Idle => {}
+            }
+            if before == 0 && worker.source.waiting > 0 {
+                asked.push((*gpu, worker.grant.is_none()));
+            }
+        }
+        if let Some(at) = again {
+            self.push(at, Event::Program { vm });
+        }
+        for (gpu, closed) in asked {
+            if closed {
+                self.ring(vm, gpu);
+            } else {
+                self.pump(vm, gpu);
+            }
+        }
+    }
+}

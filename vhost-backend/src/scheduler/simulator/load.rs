@@ -1,0 +1,49 @@
+//! What programs do.
+
+use super::super::Nanos;
+
+/// A program's behaviour.
+#[derive(Clone, Copy, Debug)]
+pub enum Load {
+    /// Always has more kernels of this length.
+    Saturate { kernel: Nanos },
+    /// Saturates for `on`, then does nothing for `off`.
+    OnOff { kernel: Nanos, on: Nanos, off: Nanos },
+    /// One kernel after the other, with work on the CPU between them.
+    Chain { kernel: Nanos, gap: Nanos },
+    /// Every `period` a request: a chain of `count` kernels.
+    Requests { period: Nanos, count: u32, kernel: Nanos, gap: Nanos },
+    /// Kernels on all of the VM's GPUs that wait for one another, one after the other.
+    Collective { kernel: Nanos },
+    /// Never does anything.
+    Idle,
+}
+
+/// Where a program stands on one GPU.
+#[derive(Clone, Debug, Default)]
+pub struct Source {
+    /// Kernels that it has asked for and that wait; `u64::MAX`: no end.
+    pub waiting: u64,
+    /// Kernels left of the present request, the one that is asked for included.
+    pub left: u32,
+    /// When requests came that are not answered, oldest first.
+    pub requests: std::collections::VecDeque<Nanos>,
+    /// When the next request comes.
+    pub due: Nanos,
+    /// Number of the next collective kernel.
+    pub number: u64,
+}
+
+impl Load {
+    /// How long one kernel runs.
+    pub fn kernel(&self) -> Nanos {
+        match *self {
+            Load::Saturate { kernel }
+            | Load::OnOff { kernel, .. }
+            | Load::Chain { kernel, .. }
+            | Load::Requests { kernel, .. }
+            | Load::Collective { kernel } => kernel,
+            Load::Idle => 0,
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! What must hold whatever the VMs do.
+
+use proptest::prelude::*;
+
+use super::simulator::{Load, Machine, World};
+use super::{Class, GpuKey, MS, Nanos, OpenMode, SEC, Settings, Share, US, VmKey};
+
+fn weight(weight: u32) -> Share {
+    Share { weight, ..Share::default() }
+}
+
+fn saturate(kernel: Nanos) -> Load {
+    Load::Saturate { kernel }
+}
+
+/// A machine whose queues are short, so that what was queued before there was anybody else does not
+/// fill the time that is looked at.
+fn machine() -> Machine {
+    Machine { in_flight: 32, ..Machine::default() }
+}
+
+fn world(gpus: u32, seed: u64) -> World {
+    World::new(Settings::default(), machine(), gpus, seed)
+}
+
+/// What each VM has had done of GPU 0 between two points in time, as a part of it.
+fn parts(world: &mut World, vms: &[VmKey], from: Nanos, to: Nanos) -> Vec<f64> {
+    world.run(from);
+    let before: Vec<f64> = vms.iter().map(|vm| world.done(*vm, 0)).collect();
+    world.run(to);
+    let span = (to - from) as f64;
+    vms.iter().zip(before).map(|(vm, before)| (world.done(*vm, 0) - before) / span).collect()
+}
+
+fn near(got: f64, wanted: f64, by: f64) {
+    assert!((got - wanted).abs() <= by, "{got} is not {wanted}");
+}
+
+#[test]
+fn two_that_saturate_get_30_and_70_whatever_their_kernels() {
+    for (a, b) in [(20 * US, 20 * US), (400 * US, 400 * US), (20 * US, 400 * US), (2 * MS, 50 * US)]
+    {
+        let mut world = world(1, 1);
+        let vms =
+            [world.add(&[0], weight(30), saturate(a)), world.add(&[0], weight(70), saturate(b))];
+        let parts = parts(&mut world, &vms, SEC, 11 * SEC);
+        let all = parts[0] + parts[1];
+        near(parts[0] / all, 0.3, 0.01);
+        assert!(all >= 0.97, "the GPU was used {all} of the time");
+    }
+}
+
+#[test]
+fn ten_get_a_tenth_each() {
+    let mut world = world(1, 2);
+    let vms: Vec<_> = (0..10).map(|_| world.add(&[0], weight(10), saturate(20 * US))).collect();
+    let parts = parts(&mut world, &vms, SEC, 11 * SEC);
+    parts.iter().for_each(|part| near(*part, 0.1, 0.005));
+    assert!(parts.iter().sum::<f64>() >= 0.97);
+}
+
+#[test]
+fn a_hundredth_is_a_hundredth() {
+    let mut world = world(1, 3);
+    let vms =
+        [world.add(&[0], weight(1), saturate(20 * US)), world.add(&[0], weight(99), saturate(MS))];
+    let parts = parts(&mut world, &vms, SEC, 11 * SEC);
+    near(parts[0], 0.01, 0.002);
+    assert!(parts[0] + parts[1] >= 0.97);
+}
+
+#[test]
+fn a_guarantee_goes_before_weight() {
+    let mut world = world(1, 4);
+    let min = |min, weight| Share { min, weight, ..Share::default() };
+    let vms = [
+        world.add(&[0], min(5000, 1), saturate(20 * US)),
+        world.add(&[0], min(3000, 1), saturate(400 * US)),
+        world.add(&[0], weight(10_000), saturate(20 * US)),
+    ];
+    let parts = parts(&mut world, &vms, SEC, 11 * SEC);
+    near(parts[0], 0.5, 0.015);
+    near(parts[1], 0.3, 0.01);
+}
+
+#[test]
+fn a_latency_vm_waits_for_one_kernel_at_most() {
+    let latency = Share { class: Class::Latency, ..weight(100) };
+    let chain = Load::Requests { period: 20 * MS, count: 100, kernel: 20 * US, gap: 5 * US };
+    let mut alone = world(1, 5);
+    let vm = alone.add(&[0], latency, chain);
+    alone.run(3 * SEC);
+    let bare = alone.percentile(vm, 0.99);
+    let mut world = world(1, 5);
+    let batch = world.add(&[0], weight(100), saturate(MS));
+    let vm = world.add(&[0], latency, chain);
+    world.run(SEC);
+    world.latencies.clear();
+    let parts = parts(&mut world, &[batch], SEC, 6 * SEC);
+    let (beside, most) = (world.percentile(vm, 0.99), bare + bare / 10 + MS);
+    assert!(beside <= most, "{beside} ns, more than {most}");
+    // The chain takes 2.5 of each 20 ms.
+    assert!(parts[0] >= 0.8 * (1.0 - 0.125), "the batch VM got {}", parts[0]);
+}
+
+#[test]
+fn vms_that_leave_gaps_share_as_well_as_the_driver_slices() {
+    let chain = Load::Chain { kernel: 14 * US, gap: 6 * US };
+    let run = |world: World| {
+        let mut world = world;
+        let vms = [world.add(&[0], weight(100), chain), world.add(&[0], weight(100), chain)];
+        parts(&mut world, &vms, SEC / 2, 2 * SEC)
+    };
+    let driver = run(world(1, 6).unscheduled());
+    let ours = run(world(1, 6));
+    for (ours, driver) in ours.iter().zip(driver) {
+        assert!(*ours >= 0.95 * driver, "{ours} where the driver gives {driver}");
+    }
+}
+
+#[test]
+fn one_that_begins_to_saturate_ends_the_sharing() {
+    let chain = Load::Chain { kernel: 14 * US, gap: 6 * US };
+    let mut world = world(1, 7);
+    let a = world.add(&[0], weight(100), chain);
+    world.add(&[0], weight(100), chain);
+    world.run(SEC / 2);
+    world.spans = Some(Vec::new());
+    world.add(&[0], weight(100), saturate(100 * US));
+    world.run(SEC);
+    let parts = parts(&mut world, &[a], SEC, 2 * SEC);
+    assert!(parts[0] > 0.7 * 0.33 * 0.9, "{}", parts[0]);
+    let spans = world.spans.take().unwrap();
+    assert!(spans.iter().any(|span| span.mode == OpenMode::Shared));
+    assert!(spans.iter().rev().take(10).all(|span| span.mode == OpenMode::Window));
+}
+
+#[test]
+fn time_that_one_does_not_use_goes_to_the_others() {
+    let mut world = world(1, 12);
+    let burst = Load::OnOff { kernel: 20 * US, on: 10 * MS, off: 190 * MS };
+    let vms = [
+        world.add(&[0], weight(100), saturate(100 * US)),
+        world.add(&[0], weight(900), burst),
+        world.add(&[0], weight(9000), Load::Idle),
+    ];
+    let parts = parts(&mut world, &vms, SEC, 3 * SEC);
+    assert!(parts[0] > 0.9 && parts[0] + parts[1] > 0.97, "{parts:?}");
+    assert!(parts[1] > 0.03, "most of each burst is done in it: {parts:?}");
+}
+
+#[test]
+fn nobody_else_is_open_in_a_window() {
+    let mut world = world(1, 8);
+    world.spans = Some(Vec::new());
+    for (at, kernel) in [20, 100, 700].into_iter().enumerate() {
+        world.add(&[0], weight(10 + at as u32), saturate(kernel * US));
+    }
+    world.run(2 * SEC);
+    let mut spans = world.spans.take().unwrap();
+    spans.sort_by_key(|span| span.from);
+    assert!(spans.len() > 50);
+    for pair in spans.windows(2) {
+        assert!(pair[0].to <= pair[1].from, "{pair:?}");
+        assert_eq!(pair[0].gpu, GpuKey(0));
+        assert!(pair[0].vm != pair[1].vm || pair[0].to == pair[1].from);
+    }
+}
+
+#[test]
+fn two_with_the_same_gpus_never_wait_for_one_another() {
+    let mut world = world(2, 9);
+    let collective = |kernel| Load::Collective { kernel };
+    let vms = [
+        world.add(&[0, 1], weight(30), collective(50 * US)),
+        world.add(&[0, 1], weight(70), collective(MS)),
+    ];
+    let parts = parts(&mut world, &vms, SEC, 6 * SEC);
+    let all = parts[0] + parts[1];
+    near(parts[0] / all, 0.3, 0.02);
+    assert!(all > 0.95, "{all}");
+}
+
+#[test]
+fn a_new_weight_is_followed_within_100_ms() {
+    let mut world = world(1, 10);
+    let vms = [
+        world.add(&[0], weight(10), saturate(100 * US)),
+        world.add(&[0], weight(90), saturate(100 * US)),
+    ];
+    world.run(SEC);
+    let now = world.now;
+    world.change(vms[0], 0, weight(90));
+    world.change(vms[1], 0, weight(10));
+    let parts = parts(&mut world, &vms, now + 100 * MS, now + 2 * SEC);
+    near(parts[0] / (parts[0] + parts[1]), 0.9, 0.02);
+}
+
+#[test]
+fn thousands_that_are_mostly_idle_cost_little() {
+    let mut world = world(4, 11);
+    let mut vms = Vec::new();
+    for vm in 0..2000u64 {
+        let period = 5 * SEC + vm * 7 * MS;
+        let load = Load::Requests { period, count: 3, kernel: 300 * US, gap: 50 * US };
+        vms.push(world.add(&[(vm % 4) as u32], weight(1 + (vm % 100) as u32), load));
+    }
+    world.run(12 * SEC);
+    for vm in vms {
+        let answered = world.latencies.get(&vm.0).map_or(0, Vec::len) as u64;
+        let asked = 12 * SEC / (5 * SEC + (vm.0 - 1) * 7 * MS);
+        assert!(answered >= asked.max(1), "VM {vm:?} had {answered} answers");
+        assert!(world.percentile(vm, 1.0) < SEC);
+    }
+}
+
+/// Time used in the busiest second, looked at every 5 ms.
+fn busiest_second(world: &mut World, vm: VmKey, to: Nanos) -> f64 {
+    let mut done = vec![world.done(vm, 0)];
+    while world.now < to {
+        world.run(world.now + 5 * MS);
+        done.push(world.done(vm, 0));
+    }
+    done.windows(201).map(|span| span[200] - span[0]).fold(0.0, f64::max)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(6))]
+
+    #[test]
+    fn shares_are_within_a_point_over_ten_seconds(
+        vms in prop::collection::vec((1u32..=1000, 20u64..4000), 2..6),
+        seed in any::<u64>(),
+    ) {
+        let mut world = world(1, seed);
+        let keys: Vec<_> = vms
+            .iter()
+            .map(|(share, kernel)| world.add(&[0], weight(*share), saturate(kernel * US)))
+            .collect();
+        let parts = parts(&mut world, &keys, 2 * SEC, 12 * SEC);
+        let all: u32 = vms.iter().map(|vm| vm.0).sum();
+        let used: f64 = parts.iter().sum();
+        let idle = world.idle(0) as f64 / world.now as f64;
+        prop_assert!(idle < 0.04, "the GPU was idle {} of the time", idle);
+        prop_assert!(used >= 0.96, "the GPU was used {} of the time", used);
+        for (part, (share, _)) in parts.iter().zip(&vms) {
+            let promised = f64::from(*share) / f64::from(all);
+            prop_assert!((part / used - promised).abs() < 0.01, "{} for {}", part, promised);
+        }
+        // Nobody starves, and debts stay within what a window and a kernel can make them.
+        for (vm, (share, _)) in keys.iter().zip(&vms) {
+            let stats = world.stats(*vm, 0);
+            prop_assert!(f64::from(*share) / f64::from(all) < 0.002 || stats.windows > 2);
+            prop_assert!(stats.debt_ns <= 30 * MS, "{} ns of debt", stats.debt_ns);
+        }
+    }
+
+    #[test]
+    fn no_vm_is_above_its_cap_by_more_than_a_window_and_a_kernel(
+        cap in 100u32..=9000,
+        kernel in 20u64..5000,
+        rival in prop::option::of((1u32..=1000, 20u64..2000)),
+        seed in any::<u64>(),
+    ) {
+        let mut world = world(1, seed);
+        let share = Share { max: cap, ..weight(100) };
+        let vm = world.add(&[0], share, saturate(kernel * US));
+        if let Some((share, kernel)) = rival {
+            world.add(&[0], weight(share), saturate(kernel * US));
+        }
+        let most = busiest_second(&mut world, vm, 6 * SEC);
+        let settings = Settings::default();
+        let bound = f64::from(cap) / 10_000.0 * SEC as f64
+            + (settings.max_window + kernel * US) as f64;
+        prop_assert!(most <= bound, "{} ns in a second, more than {}", most, bound);
+        if rival.is_none() {
+            let cap = f64::from(cap) / 10_000.0;
+            let part = world.done(vm, 0) / world.now as f64;
+            prop_assert!(part > 0.9 * cap - 0.01, "{} of {}", part, cap);
+        }
+    }
+
+    #[test]
+    fn gangs_and_others_all_go_on(
+        vms in prop::collection::vec((1u8..8, 1u32..=100, 20u64..1000, any::<bool>()), 2..6),
+        seed in any::<u64>(),
+    ) {
+        let mut world = world(3, seed);
+        let mut keys = Vec::new();
+        for (mask, share, kernel, collective) in &vms {
+            let gpus: Vec<u32> = (0..3).filter(|gpu| mask & (1 << gpu) != 0).collect();
+            let kernel = kernel * US;
+            let load = if *collective { Load::Collective { kernel } } else { saturate(kernel) };
+            keys.push((world.add(&gpus, weight(*share), load), gpus));
+        }
+        world.run(SEC);
+        // The least of 6 at weights of 1 to 100 has a 500th: a window in each second or so.
+        for second in [5, 9] {
+            let before: Vec<f64> =
+                keys.iter().map(|(vm, gpus)| world.done(*vm, gpus[0])).collect();
+            world.run(second * SEC);
+            for ((vm, gpus), before) in keys.iter().zip(before) {
+                let done = world.done(*vm, gpus[0]) - before;
+                prop_assert!(done > 0.0, "{:?} on {:?} stands still until {} s", vm, gpus, second);
+            }
+        }
+    }
+}

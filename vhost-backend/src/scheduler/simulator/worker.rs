@@ -1,0 +1,124 @@
+//! A VM's worker at the gate of one GPU.
+
+use std::collections::VecDeque;
+
+use super::super::{Nanos, OpenMode, Report, US};
+use super::load::{Load, Source};
+
+/// Kernels that were submitted together.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch {
+    /// Time left of it.
+    pub left: f64,
+    pub kernels: u64,
+    /// Its number, if it waits for the same number on the VM's other GPUs.
+    pub number: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grant {
+    pub mode: OpenMode,
+    pub until: Nanos,
+    pub depth: Nanos,
+}
+
+#[derive(Debug)]
+pub struct Worker {
+    pub load: Load,
+    pub source: Source,
+    /// What the worker acts on; none: closed.
+    pub grant: Option<Grant>,
+    /// Number of the scheduler's last word, so that a late grant does not undo a close.
+    pub word: u64,
+    pub prepared: bool,
+    pub flight: VecDeque<Batch>,
+    /// Something was started since the gate opened.
+    pub started: bool,
+    pub active: bool,
+    /// Number of the last collective kernel that runs or has run.
+    pub reached: Option<u64>,
+    pub finished: u64,
+    pub busy: Nanos,
+    /// Since when the first batch is at the head.
+    pub head_since: Nanos,
+    /// Work done.
+    pub done: f64,
+    /// How far it is off in what it thinks may be in flight.
+    pub skew: f64,
+}
+
+impl Worker {
+    pub fn new(load: Load) -> Self {
+        Worker {
+            load,
+            source: Source::default(),
+            grant: None,
+            word: 0,
+            prepared: false,
+            flight: VecDeque::new(),
+            started: false,
+            active: false,
+            reached: None,
+            finished: 0,
+            busy: 0,
+            head_since: 0,
+            done: 0.0,
+            skew: 1.0,
+        }
+    }
+
+    /// What the gate's page says.
+    pub fn report(&self, now: Nanos) -> Report {
+        Report {
+            held: self.source.waiting > 0,
+            active: self.active,
+            stalled: false,
+            finished: self.finished,
+            busy_ns: self.busy,
+            oldest_for: if self.flight.is_empty() { 0 } else { now - self.head_since },
+        }
+    }
+
+    /// Submits what the gate lets through. True if something was.
+    pub fn pump(&mut self, in_flight: u64, now: Nanos) -> bool {
+        let Some(grant) = self.grant else { return false };
+        let kernel = self.load.kernel();
+        let mut queued: f64 = self.flight.iter().map(|batch| batch.left).sum();
+        let mut count: u64 = self.flight.iter().map(|batch| batch.kernels).sum();
+        let mut any = false;
+        while self.source.waiting > 0 && count < in_flight {
+            let after = queued + kernel as f64;
+            if grant.mode != OpenMode::Unlimited {
+                let fits = count == 0 || after <= grant.depth as f64 * self.skew;
+                let ends = grant.until == Nanos::MAX
+                    || !self.started
+                    || now as f64 + after <= grant.until as f64;
+                if !fits || !ends {
+                    break;
+                }
+            }
+            // Short kernels go together, so that hours can be played.
+            let together = match (self.load, grant.mode) {
+                (Load::Collective { .. } | Load::Chain { .. } | Load::Requests { .. }, _) => 1,
+                (_, OpenMode::Unlimited) => (200 * US / kernel.max(1)).max(1),
+                _ => (grant.depth / 4 / kernel.max(1)).max(1),
+            };
+            let kernels = together.min(self.source.waiting).min(in_flight - count);
+            if self.flight.is_empty() {
+                self.head_since = now;
+            }
+            let number = matches!(self.load, Load::Collective { .. }).then_some(self.source.number);
+            self.source.number += 1;
+            self.flight.push_back(Batch { left: (kernel * kernels) as f64, kernels, number });
+            if self.source.waiting != u64::MAX {
+                self.source.waiting -= kernels;
+            }
+            queued += (kernel * kernels) as f64;
+            count += kernels;
+            self.started = true;
+            self.active = true;
+            any = true;
+        }
+        any
+    }
+}
