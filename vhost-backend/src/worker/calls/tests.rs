@@ -4,6 +4,7 @@
 //! runs in a process of its own: this test binary, started again for that one test.
 
 mod charges;
+mod graphs;
 mod streams;
 
 use std::os::fd::OwnedFd;

@@ -70,6 +70,8 @@ impl Kind {
                     host(call.len)
                 }
             }),
+            api::CuGraphLaunch::OPCODE => decode::<api::CuGraphLaunch>(command)
+                .map(|call| Self::Other(command.opcode, call.h_graph_exec)),
             api::VcudaMemset::OPCODE => decode::<api::VcudaMemset>(command)
                 .map(|call| Self::DeviceCopy(size(call.width.saturating_mul(call.height) as u64))),
             _ => None,

@@ -1,0 +1,245 @@
+//! Graphs and captures, through their C functions.
+
+use std::ffi::{c_int, c_uint};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+// The tests link the library itself, so that its functions are the real exports.
+use softgpu as _;
+
+const INVALID_VALUE: c_uint = 1;
+const ILLEGAL_STATE: c_uint = 401;
+const NOT_SUPPORTED: c_uint = 801;
+const CAPTURE_UNSUPPORTED: c_uint = 900;
+const CAPTURE_INVALIDATED: c_uint = 901;
+const CAPTURED_EVENT: c_uint = 907;
+const UPDATE_FAILURE: c_uint = 910;
+
+/// `CUDA_MEMSET_NODE_PARAMS`.
+#[repr(C)]
+struct Memset {
+    dst: u64,
+    pitch: usize,
+    value: c_uint,
+    element: c_uint,
+    width: usize,
+    height: usize,
+}
+
+unsafe extern "C" {
+    fn cuInit(flags: c_uint) -> c_uint;
+    fn cuDevicePrimaryCtxRetain(to: *mut usize, device: c_int) -> c_uint;
+    fn cuCtxSetCurrent(context: usize) -> c_uint;
+    fn cuMemAlloc_v2(to: *mut u64, size: usize) -> c_uint;
+    fn cuMemFree_v2(address: u64) -> c_uint;
+    fn cuMemAllocAsync(to: *mut u64, size: usize, stream: usize) -> c_uint;
+    fn cuMemcpyDtoH_v2(to: *mut u32, from: u64, size: usize) -> c_uint;
+    fn cuMemsetD32Async(to: u64, value: c_uint, count: usize, stream: usize) -> c_uint;
+    fn cuStreamCreate(to: *mut usize, flags: c_uint) -> c_uint;
+    fn cuStreamDestroy_v2(stream: usize) -> c_uint;
+    fn cuStreamSynchronize(stream: usize) -> c_uint;
+    fn cuEventCreate(to: *mut usize, flags: c_uint) -> c_uint;
+    fn cuEventRecord(event: usize, stream: usize) -> c_uint;
+    fn cuEventRecordWithFlags(event: usize, stream: usize, flags: c_uint) -> c_uint;
+    fn cuEventQuery(event: usize) -> c_uint;
+    fn cuEventSynchronize(event: usize) -> c_uint;
+    fn cuEventElapsedTime(to: *mut f32, start: usize, end: usize) -> c_uint;
+    fn cuStreamBeginCapture_v2(stream: usize, mode: c_uint) -> c_uint;
+    fn cuStreamEndCapture(stream: usize, to: *mut usize) -> c_uint;
+    fn cuStreamGetCaptureInfo_v2(
+        stream: usize,
+        status: *mut c_uint,
+        id: *mut u64,
+        graph: *mut usize,
+        nodes: *mut *const usize,
+        count: *mut usize,
+    ) -> c_uint;
+    fn cuGraphCreate(to: *mut usize, flags: c_uint) -> c_uint;
+    fn cuGraphDestroy(graph: usize) -> c_uint;
+    fn cuGraphAddEmptyNode(
+        to: *mut usize,
+        graph: usize,
+        after: *const usize,
+        count: usize,
+    ) -> c_uint;
+    fn cuGraphAddMemsetNode(
+        to: *mut usize,
+        graph: usize,
+        after: *const usize,
+        count: usize,
+        params: *const Memset,
+        context: usize,
+    ) -> c_uint;
+    fn cuGraphAddDependencies(
+        graph: usize,
+        from: *const usize,
+        to: *const usize,
+        count: usize,
+    ) -> c_uint;
+    fn cuGraphGetNodes(graph: usize, to: *mut usize, count: *mut usize) -> c_uint;
+    fn cuGraphGetEdges(graph: usize, from: *mut usize, to: *mut usize, count: *mut usize)
+    -> c_uint;
+    fn cuGraphInstantiateWithFlags(to: *mut usize, graph: usize, flags: u64) -> c_uint;
+    fn cuGraphExecUpdate_v2(exec: usize, graph: usize, info: *mut [usize; 3]) -> c_uint;
+    fn cuGraphExecMemsetNodeSetParams(
+        exec: usize,
+        node: usize,
+        params: *const Memset,
+        context: usize,
+    ) -> c_uint;
+    fn cuGraphLaunch(exec: usize, stream: usize) -> c_uint;
+    fn cuGraphExecDestroy(exec: usize) -> c_uint;
+}
+
+macro_rules! ok {
+    ($e:expr) => {
+        // SAFETY: the arguments are what the driver API asks for.
+        assert_eq!(unsafe { $e }, 0, stringify!($e))
+    };
+}
+
+macro_rules! fails {
+    ($code:expr, $e:expr) => {
+        // SAFETY: the arguments are what the driver API takes, or refuses.
+        assert_eq!(unsafe { $e }, $code, stringify!($e))
+    };
+}
+
+/// A stream in the primary context, for one test at a time.
+fn stream() -> (MutexGuard<'static, ()>, usize) {
+    static ONE: Mutex<()> = Mutex::new(());
+    let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let (mut context, mut stream) = (0, 0);
+    ok!(cuInit(0));
+    ok!(cuDevicePrimaryCtxRetain(&mut context, 0));
+    ok!(cuCtxSetCurrent(context));
+    ok!(cuStreamCreate(&mut stream, 1));
+    (guard, stream)
+}
+
+fn memory() -> u64 {
+    let mut at = 0;
+    ok!(cuMemAlloc_v2(&mut at, 64));
+    at
+}
+
+fn word(at: u64) -> u32 {
+    let mut value = 0;
+    ok!(cuMemcpyDtoH_v2(&mut value, at, 4));
+    value
+}
+
+fn memset(dst: u64, value: c_uint) -> Memset {
+    Memset { dst, pitch: 0, value, element: 4, width: 1, height: 1 }
+}
+
+#[test]
+fn test_capture_tells_its_graph_and_leaves_none_when_it_fails() {
+    let (_one, stream) = stream();
+    let at = memory();
+    let mut graph = 1;
+    fails!(CAPTURE_UNSUPPORTED, cuStreamBeginCapture_v2(0, 0));
+    fails!(INVALID_VALUE, cuStreamBeginCapture_v2(stream, 3));
+    fails!(ILLEGAL_STATE, cuStreamEndCapture(stream, &mut graph));
+    ok!(cuStreamBeginCapture_v2(stream, 0));
+    fails!(ILLEGAL_STATE, cuStreamBeginCapture_v2(stream, 0));
+    ok!(cuMemsetD32Async(at, 5, 1, stream));
+    let (mut status, mut id, mut nodes, mut count) = (0, 0, std::ptr::null(), 0);
+    ok!(cuStreamGetCaptureInfo_v2(
+        stream,
+        &mut status,
+        &mut id,
+        &mut graph,
+        &mut nodes,
+        &mut count
+    ));
+    assert!(status == 1 && id != 0 && graph != 0 && count == 1);
+    // It can't go while the capture goes there.
+    fails!(INVALID_VALUE, cuGraphDestroy(graph));
+    let (mut more, mut room) = ([7; 3], 3);
+    ok!(cuGraphGetNodes(graph, more.as_mut_ptr(), &mut room));
+    // SAFETY: the list stays until this thread asks again.
+    assert_eq!((room, more), (1, [unsafe { *nodes }, 0, 0]));
+    fails!(NOT_SUPPORTED, cuMemAllocAsync(&mut 0, 64, stream));
+    fails!(CAPTURE_INVALIDATED, cuMemsetD32Async(at, 6, 1, stream));
+    let mut ended = 1;
+    fails!(CAPTURE_INVALIDATED, cuStreamEndCapture(stream, &mut ended));
+    assert_eq!(ended, 0);
+    fails!(INVALID_VALUE, cuGraphGetNodes(graph, std::ptr::null_mut(), &mut room));
+    ok!(cuStreamSynchronize(stream));
+    assert_eq!(word(at), 0);
+    ok!(cuMemFree_v2(at));
+    ok!(cuStreamDestroy_v2(stream));
+}
+
+#[test]
+fn test_events_in_a_capture_are_places_unless_they_are_external() {
+    let (_one, stream) = stream();
+    let (mut place, mut outside, mut graph, mut exec) = (0, 0, 0, 0);
+    ok!(cuEventCreate(&mut place, 0));
+    ok!(cuEventCreate(&mut outside, 0));
+    ok!(cuStreamBeginCapture_v2(stream, 2));
+    ok!(cuEventRecord(place, stream));
+    ok!(cuEventRecordWithFlags(outside, stream, 1));
+    ok!(cuStreamEndCapture(stream, &mut graph));
+    let mut count = 0;
+    ok!(cuGraphGetNodes(graph, std::ptr::null_mut(), &mut count));
+    assert_eq!(count, 1);
+    fails!(CAPTURED_EVENT, cuEventQuery(place));
+    fails!(CAPTURED_EVENT, cuEventElapsedTime(&mut 0.0, place, outside));
+    ok!(cuEventRecord(place, stream));
+    ok!(cuGraphInstantiateWithFlags(&mut exec, graph, 0));
+    ok!(cuGraphLaunch(exec, stream));
+    ok!(cuEventSynchronize(outside));
+    let mut ms = -1.0;
+    ok!(cuEventElapsedTime(&mut ms, place, outside));
+    assert!(ms >= 0.0);
+    ok!(cuGraphExecDestroy(exec));
+    ok!(cuGraphDestroy(graph));
+    ok!(cuStreamDestroy_v2(stream));
+}
+
+#[test]
+fn test_built_graph_runs_in_order_and_can_be_changed() {
+    let (_one, stream) = stream();
+    let at = memory();
+    let (mut graph, mut first, mut second, mut exec) = (0, 0, 0, 0);
+    ok!(cuGraphCreate(&mut graph, 0));
+    let none = std::ptr::null();
+    ok!(cuGraphAddMemsetNode(&mut second, graph, none, 0, &memset(at, 2), 0));
+    ok!(cuGraphAddMemsetNode(&mut first, graph, none, 0, &memset(at, 1), 0));
+    fails!(INVALID_VALUE, cuGraphAddMemsetNode(&mut 0, graph, none, 0, &memset(64, 1), 0));
+    fails!(INVALID_VALUE, cuGraphAddMemsetNode(&mut 0, graph, &99, 1, &memset(at, 1), 0));
+    ok!(cuGraphAddDependencies(graph, &first, &second, 1));
+    fails!(INVALID_VALUE, cuGraphAddDependencies(graph, &first, &second, 1));
+    let (mut from, mut to, mut count) = (0, 0, 1);
+    ok!(cuGraphGetEdges(graph, &mut from, &mut to, &mut count));
+    assert_eq!((from, to, count), (first, second, 1));
+    ok!(cuGraphInstantiateWithFlags(&mut exec, graph, 0));
+    ok!(cuGraphLaunch(exec, stream));
+    ok!(cuStreamSynchronize(stream));
+    assert_eq!(word(at), 2);
+    ok!(cuGraphExecMemsetNodeSetParams(exec, second, &memset(at, 3), 0));
+    fails!(INVALID_VALUE, cuGraphExecMemsetNodeSetParams(exec, exec, &memset(at, 3), 0));
+    ok!(cuGraphLaunch(exec, stream));
+    ok!(cuStreamSynchronize(stream));
+    assert_eq!(word(at), 3);
+    // The graph itself is as it was.
+    let mut info = [9; 3];
+    ok!(cuGraphExecUpdate_v2(exec, graph, &mut info));
+    ok!(cuGraphLaunch(exec, stream));
+    ok!(cuStreamSynchronize(stream));
+    assert_eq!((word(at), info[0] as u32), (2, 0));
+    ok!(cuGraphAddEmptyNode(&mut 0, graph, none, 0));
+    fails!(UPDATE_FAILURE, cuGraphExecUpdate_v2(exec, graph, &mut info));
+    assert_eq!(info[0] as u32, 2);
+    // A circle can't be run.
+    ok!(cuGraphAddDependencies(graph, &second, &first, 1));
+    fails!(INVALID_VALUE, cuGraphInstantiateWithFlags(&mut 0, graph, 0));
+    fails!(NOT_SUPPORTED, cuGraphInstantiateWithFlags(&mut 0, graph, 4));
+    ok!(cuGraphDestroy(graph));
+    fails!(INVALID_VALUE, cuGraphDestroy(graph));
+    ok!(cuGraphExecDestroy(exec));
+    fails!(INVALID_VALUE, cuGraphLaunch(exec, stream));
+    ok!(cuMemFree_v2(at));
+    ok!(cuStreamDestroy_v2(stream));
+}
