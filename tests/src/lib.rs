@@ -66,23 +66,44 @@ impl Host {
                 vm.uid
             );
         }
-        let file = dir.join("vcudad.toml");
-        std::fs::write(&file, config).unwrap();
-        let log = std::fs::File::create(dir.join("log")).unwrap();
-        let broker = Command::new(dist().join("bin/vcudad"))
-            .arg("--config")
-            .arg(&file)
-            .stdout(log.try_clone().unwrap())
-            .stderr(log)
-            .spawn()
-            .expect("vcudad starts: has `make build` been run?");
+        std::fs::write(dir.join("vcudad.toml"), config).unwrap();
+        let broker = launch(&dir);
         let mut host = Self { broker, dir };
-        let ready = eventually(Duration::from_secs(60), || {
-            assert!(host.broker.try_wait().unwrap().is_none(), "vcudad ended:\n{}", host.log());
-            vms.iter().all(|vm| host.socket(*vm).exists())
-        });
-        assert!(ready, "the sockets are not there:\n{}", host.log());
+        host.wait_until_ready(vms);
         host
+    }
+
+    /// Ends the broker and starts it again, and waits until these VMs' sockets are there.
+    pub fn restart(&mut self, vms: &[Vm]) {
+        self.end();
+        self.broker = launch(&self.dir);
+        self.wait_until_ready(vms);
+    }
+
+    fn wait_until_ready(&mut self, vms: &[Vm]) {
+        let ready = eventually(Duration::from_secs(60), || {
+            assert!(self.broker.try_wait().unwrap().is_none(), "vcudad ended:\n{}", self.log());
+            self.control().exists() && vms.iter().all(|vm| self.socket(*vm).exists())
+        });
+        assert!(ready, "the sockets are not there:\n{}", self.log());
+    }
+
+    fn end(&mut self) {
+        // SAFETY: a signal to our own child, which has not been reaped yet.
+        unsafe { libc::kill(self.broker.id() as i32, libc::SIGTERM) };
+        let _ = self.broker.wait();
+    }
+
+    /// The broker's control socket.
+    pub fn control(&self) -> PathBuf {
+        self.dir.join("control.sock")
+    }
+
+    /// The operator's command line, on this host.
+    pub fn vcudactl(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(dist().join("bin/vcudactl"));
+        command.arg("--socket").arg(self.control()).args(words).stdin(Stdio::null());
+        command
     }
 
     /// What the host's programs have logged.
@@ -160,14 +181,23 @@ impl Host {
 
 impl Drop for Host {
     fn drop(&mut self) {
-        // SAFETY: a signal to our own child, which has not been reaped yet.
-        unsafe { libc::kill(self.broker.id() as i32, libc::SIGTERM) };
-        let _ = self.broker.wait();
+        self.end();
         if std::thread::panicking() {
             eprintln!("--- log of the host ---\n{}", self.log());
         }
         let _ = std::fs::remove_dir_all(&self.dir);
     }
+}
+
+fn launch(dir: &Path) -> Child {
+    let log = std::fs::OpenOptions::new().create(true).append(true).open(dir.join("log")).unwrap();
+    Command::new(dist().join("bin/vcudad"))
+        .arg("--config")
+        .arg(dir.join("vcudad.toml"))
+        .stdout(log.try_clone().unwrap())
+        .stderr(log)
+        .spawn()
+        .expect("vcudad starts: has `make build` been run?")
 }
 
 /// All processes.

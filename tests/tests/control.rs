@@ -1,0 +1,200 @@
+//! VMs made, changed, watched and removed with vcudactl while vcudad serves them.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use virtio_cuda_tests::{A, Host, Vm, eventually};
+
+/// A VM that is not in the configuration.
+const C: Vm = Vm { name: "c", memory_max: "1G", uid: 61_303 };
+
+/// Runs vcudactl, which is to succeed, and reads what it prints.
+fn ask(host: &Host, words: &[&str]) -> Value {
+    let output = host.vcudactl(&[&["--json"], words].concat()).output().unwrap();
+    assert!(output.status.success(), "{words:?}: {output:?}\n{}", host.log());
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{words:?}: {error}"))
+}
+
+/// Runs vcudactl, which is to be refused, and gives its exit code and what it says.
+fn refused(host: &Host, words: &[&str]) -> (Option<i32>, String) {
+    let output = host.vcudactl(words).output().unwrap();
+    assert!(!output.status.success(), "{words:?}: {output:?}");
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+fn add(host: &Host, vm: Vm, more: &[&str]) -> Value {
+    let (socket, uid) = (host.socket(vm).display().to_string(), vm.uid.to_string());
+    let words = ["vm", "add", vm.name, "--memory-max", vm.memory_max, "--socket-path", &socket];
+    ask(host, &[&words[..], &["--uid", &uid], more].concat())
+}
+
+fn allocation(host: &Host, vm: Vm, size: &str) -> String {
+    let output = host.run(vm, "deviceinfo", &["alloc", size]);
+    assert!(output.status.success(), "{output:?}\n{}", host.log());
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn names(host: &Host) -> Vec<String> {
+    let vms = ask(host, &["vm", "ls"]);
+    vms.as_array().unwrap().iter().map(|vm| vm["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_vm_is_added_used_changed_while_it_runs_and_removed() {
+    let host = Host::start(&[A]);
+    let added = add(&host, C, &["--compute-weight", "30"]);
+    assert_eq!(added["origin"], json!("api"));
+    assert!(host.socket(C).exists());
+    assert_eq!(names(&host), ["a", "c"]);
+    assert_eq!(host.memory(C).1, 1024);
+
+    let (mut program, _) = host.spawn(C, "spin", &["hold=512", "loop"]);
+    // The session that looked at the memory may take a moment to end.
+    let shown = eventually(Duration::from_secs(60), || {
+        let stats = &ask(&host, &["vm", "show", "c"])["stats"];
+        let used = stats["gpus"][0]["memory_used"].as_u64().unwrap();
+        stats["sessions"] == json!(1) && used >= 512 << 20
+    });
+    assert!(shown, "{}", ask(&host, &["vm", "show", "c"]));
+
+    // Below what is used: accepted, and nothing more is given.
+    ask(&host, &["vm", "set", "c", "--memory-max", "256M"]);
+    assert_eq!(host.memory(C), (0, 256));
+    assert!(allocation(&host, C, "2M").contains("refused"));
+    // Above it again.
+    ask(&host, &["vm", "set", "c", "--memory-max", "2G", "--class", "latency"]);
+    assert!(allocation(&host, C, "1G").contains("granted"));
+    let settings = &ask(&host, &["vm", "show", "c"])["settings"];
+    assert_eq!(settings["memory"]["max"], json!(2u64 << 30));
+    assert_eq!(
+        (&settings["class"], &settings["compute"]["weight"]),
+        (&json!("latency"), &json!(30))
+    );
+
+    ask(&host, &["vm", "rm", "c"]);
+    assert!(!host.socket(C).exists());
+    assert!(!program.wait().unwrap().success(), "its device is gone");
+    assert_eq!(names(&host), ["a"]);
+    // The other has noticed nothing.
+    assert!(allocation(&host, A, "1G").contains("granted"));
+}
+
+#[test]
+fn a_session_is_listed_and_ended_and_the_others_go_on() {
+    let host = Host::start(&[A]);
+    let (mut first, _) = host.spawn(A, "spin", &["hold=64", "loop"]);
+    let one = ask(&host, &["session", "ls", "--vm", "a"]);
+    let id = one[0]["id"].to_string();
+    let (mut second, _) = host.spawn(A, "spin", &["hold=64", "loop"]);
+    assert_eq!(ask(&host, &["session", "ls"]).as_array().unwrap().len(), 2);
+    ask(&host, &["session", "kill", "a", &id]);
+    assert!(!first.wait().unwrap().success());
+    let left = || ask(&host, &["session", "ls"]).as_array().unwrap().len();
+    assert!(eventually(Duration::from_secs(60), || left() == 1), "{}", host.log());
+    assert!(second.try_wait().unwrap().is_none(), "{}", host.log());
+    let (code, says) = refused(&host, &["session", "kill", "a", "999"]);
+    assert_eq!(code, Some(2));
+    assert!(says.contains("no session 999"), "{says}");
+    second.kill().unwrap();
+    second.wait().unwrap();
+}
+
+#[test]
+fn vms_and_changes_are_found_again_when_vcudad_starts_again() {
+    let mut host = Host::start(&[A]);
+    add(&host, C, &["--compute-max", "25%"]);
+    ask(&host, &["vm", "set", "a", "--memory-max", "1500M"]);
+    ask(&host, &["vm", "set", "c", "--compute-weight", "7"]);
+    host.restart(&[A, C]);
+    assert_eq!(names(&host), ["a", "c"]);
+    let settings = &ask(&host, &["vm", "show", "c"])["settings"]["compute"];
+    assert_eq!((&settings["max"], &settings["weight"]), (&json!("25%"), &json!(7)));
+    assert_eq!(host.memory(A).1, 1500);
+    assert_eq!(host.memory(C).1, 1024);
+    ask(&host, &["vm", "rm", "c"]);
+    host.restart(&[A]);
+    assert_eq!(names(&host), ["a"]);
+    assert!(!host.socket(C).exists());
+}
+
+#[test]
+fn what_can_not_be_is_refused_and_changes_nothing() {
+    let host = Host::start(&[A]);
+    let before = ask(&host, &["vm", "show", "a"])["settings"].clone();
+    for (words, code, says) in [
+        (&["vm", "add", "a", "--memory-max", "1G"][..], 2, "already"),
+        (&["vm", "add", "big", "--memory-max", "1000T"], 1, "memory.max"),
+        (&["vm", "add", "far", "--memory-max", "1G", "--gpus", "15"], 2, "gpus"),
+        (&["vm", "set", "a", "--memory-max", "1000T"], 1, "memory.max"),
+        (&["vm", "set", "a", "--memory-max", "1G", "--compute-weight", "0"], 2, "1 to 10000"),
+        (&["vm", "set", "none", "--compute-weight", "5"], 2, "none"),
+        (&["vm", "rm", "none"], 2, "none"),
+    ] {
+        let (got, said) = refused(&host, words);
+        assert_eq!(got, Some(code), "{words:?}: {said}");
+        assert!(said.contains(says), "{words:?}: {said}");
+    }
+    assert_eq!(names(&host), ["a"]);
+    assert_eq!(ask(&host, &["vm", "show", "a"])["settings"], before);
+}
+
+#[test]
+fn events_tell_what_happens() {
+    let host = Host::start(&[A]);
+    let mut command = host.vcudactl(&["--json", "events", "--vm", "c"]);
+    let mut watcher = command.stdout(Stdio::piped()).spawn().unwrap();
+    let (told, heard) = std::sync::mpsc::channel();
+    let lines = BufReader::new(watcher.stdout.take().unwrap()).lines();
+    let reader = std::thread::spawn(move || {
+        for line in lines.map_while(Result::ok) {
+            let event: Value = serde_json::from_str(&line).unwrap();
+            let _ = told.send(event["kind"].as_str().unwrap().to_owned());
+        }
+    });
+    // The first event may come before the watcher is connected; so a VM comes and goes until one
+    // is heard.
+    let first = (0..100).find_map(|_| {
+        add(&host, C, &[]);
+        let event = heard.recv_timeout(Duration::from_millis(200)).ok();
+        ask(&host, &["vm", "rm", "c"]);
+        event
+    });
+    assert!(first.is_some(), "no event:\n{}", host.log());
+    add(&host, C, &[]);
+    host.memory(C);
+    ask(&host, &["vm", "set", "c", "--compute-weight", "5"]);
+    ask(&host, &["vm", "rm", "c"]);
+    let mut missing = vec!["session_started", "session_ended", "vm_changed", "vm_removed"];
+    while !missing.is_empty() {
+        let kind = heard.recv_timeout(Duration::from_secs(60));
+        let kind = kind.unwrap_or_else(|_| panic!("no {missing:?}:\n{}", host.log()));
+        missing.retain(|wanted| *wanted != kind);
+    }
+    watcher.kill().unwrap();
+    watcher.wait().unwrap();
+    reader.join().unwrap();
+}
+
+#[test]
+fn counts_and_the_live_table_show_what_a_program_does() {
+    let host = Host::start(&[A]);
+    let output = host.run(A, "vectoradd", &[]);
+    assert!(output.status.success(), "{output:?}\n{}", host.log());
+    let stats = || ask(&host, &["stats"]);
+    let of =
+        |stats: &Value, pointer: &str| stats.pointer(pointer).and_then(Value::as_u64).unwrap_or(0);
+    // The session's counts stay when it has ended.
+    let counted = eventually(Duration::from_secs(60), || {
+        let stats = stats();
+        of(&stats, "/vms/0/sessions") == 0 && of(&stats, "/vms/0/activity/launches") > 0
+    });
+    assert!(counted, "{}", stats());
+    let stats = stats();
+    assert!(of(&stats, "/vms/0/activity/bytes_h2d") > 0, "{stats}");
+    assert!(of(&stats, "/vms/0/sessions_total") == 1, "{stats}");
+    let output = host.vcudactl(&["top", "--once", "--interval", "100ms"]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && text.lines().any(|line| line.starts_with("a ")), "{text}");
+}
