@@ -189,6 +189,9 @@ pub struct GpuInfo {
     pub memory_driver: Option<u64>,
     /// What the driver reports above the ledger, in bytes; below it, negative.
     pub memory_difference: Option<i64>,
+    /// How often a worker was found to hold more than the ledger knows and the slack allows.
+    #[serde(default)]
+    pub memory_excesses: u64,
     /// Sum of its VMs' `compute.min`.
     pub compute_min: Percent,
     /// Sum of its VMs' `compute.weight`.

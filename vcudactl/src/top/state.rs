@@ -214,6 +214,7 @@ pub(super) mod tests {
             memory_used: 45 * GIB + GIB / 2,
             memory_driver: None,
             memory_difference: None,
+            memory_excesses: 0,
             compute_min: Percent::NONE,
             compute_weight: 200,
             faults: 0,

@@ -141,6 +141,9 @@ impl Service {
                 return tracing::info!(gpu = gpu.0, "what is in use is explained again");
             }
         };
+        if let Some(found) = self.gpus.get_mut(gpu) {
+            found.excesses += 1;
+        }
         let session = worker.and_then(|worker| self.workers.get_mut(worker)?.session.as_ref());
         let (vm, number) = (session.map(|session| session.vm), session.map(|session| session.id));
         let name = vm.map_or("", |vm| self.vms.name(vm));

@@ -3,6 +3,7 @@
 
 use control_api::EventKind;
 
+use super::gpus::Gpus;
 use super::rate::printable;
 use super::service::Service;
 use super::witness::{Fault, FaultKind};
@@ -33,11 +34,24 @@ fn judge(kind: FaultKind) -> Verdict {
     }
 }
 
+/// Notes a fault with its GPU, if that is one of ours and to blame.
+fn note(gpus: &mut Gpus, fault: &Fault) -> (Option<GpuId>, Verdict) {
+    let verdict = judge(fault.kind);
+    let gpu = fault.uuid.as_deref().and_then(|uuid| gpus.by_uuid(uuid));
+    if verdict != Verdict::Program
+        && let Some(found) = gpu.and_then(|gpu| gpus.get_mut(gpu))
+    {
+        found.faults += 1;
+        found.last_fault = Some(fault.kind.to_string());
+    }
+    (gpu, verdict)
+}
+
 impl Service {
     pub(super) fn gpu_fault(&mut self, fault: &Fault) {
-        let verdict = judge(fault.kind);
         let says = fault.kind.to_string();
-        let Some(gpu) = fault.uuid.as_deref().and_then(|uuid| self.gpus.by_uuid(uuid)) else {
+        let (gpu, verdict) = note(&mut self.gpus, fault);
+        let Some(gpu) = gpu else {
             // One that no VM can have, or the driver does not say which.
             let of = printable(fault.uuid.as_deref().unwrap_or("a GPU"));
             tracing::warn!("{of}: {says}");
@@ -46,10 +60,6 @@ impl Service {
         if verdict == Verdict::Program {
             tracing::debug!(gpu = gpu.0, "{says}, which a program causes");
             return;
-        }
-        if let Some(found) = self.gpus.get_mut(gpu) {
-            found.faults += 1;
-            found.last_fault = Some(says.clone());
         }
         tracing::error!(gpu = gpu.0, "{says}; no VM is placed there any more");
         self.publish_gpu(EventKind::GpuFault, None, None, Some(gpu), says.clone());
@@ -68,7 +78,57 @@ impl Service {
 
 #[cfg(test)]
 mod tests {
+    use control_api::GpuRequest;
+
+    use super::super::placement::PlacementError;
+    use super::super::vms::{Vms, place_vm};
+    use super::super::witness::{Faults, WitnessError};
     use super::*;
+    use crate::config::{Policy, Vm};
+    use crate::gpu::{GpuFacts, Probed};
+
+    /// A source that has some faults to tell.
+    struct Fake(Vec<Fault>);
+
+    impl Faults for Fake {
+        fn next(&mut self) -> Result<Option<Fault>, WitnessError> {
+            Ok(self.0.pop())
+        }
+    }
+
+    #[test]
+    fn no_vm_is_placed_on_a_gpu_that_failed() {
+        let facts = |byte| GpuFacts { uuid: [byte; 16], memory: 100, ..GpuFacts::default() };
+        let mut gpus = Gpus::new(
+            &Probed {
+                library: "libcuda.so.1".into(),
+                cuda_version: 13000,
+                driver: "1".into(),
+                gpus: vec![facts(1), facts(2)],
+            },
+            Vec::new(),
+        );
+        let uuid = |byte| Some(facts(byte).uuid_text());
+        let mut source = Fake(vec![
+            Fault { uuid: uuid(1), kind: FaultKind::Xid(31) },
+            Fault { uuid: uuid(2), kind: FaultKind::Ecc },
+            Fault { uuid: uuid(9), kind: FaultKind::Lost },
+        ]);
+        let mut noted = Vec::new();
+        while let Ok(Some(fault)) = source.next() {
+            noted.push(note(&mut gpus, &fault));
+        }
+        let second = Some(GpuId(1));
+        let expected =
+            [(None, Verdict::Lost), (second, Verdict::Faulty), (Some(GpuId(0)), Verdict::Program)];
+        assert_eq!(noted, expected);
+        let rooms = Vms::default().rooms(&gpus, &Policy::default(), |_| 0, None);
+        let mut vm = Vm::new(control_api::VmSpec::new("a", 50)).unwrap();
+        assert_eq!(place_vm(&rooms, &mut vm, false), Ok(vec![GpuId(0)]));
+        vm.spec.gpus = vec![GpuRequest::Index(1)];
+        let refused = place_vm(&rooms, &mut vm, false);
+        assert_eq!(refused, Err(PlacementError::Faulty { gpu: GpuId(1) }));
+    }
 
     #[test]
     fn what_a_guest_can_cause_does_not_condemn_a_gpu() {

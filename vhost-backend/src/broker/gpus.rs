@@ -17,6 +17,8 @@ pub(super) struct Gpu {
     pub(super) uuid: String,
     /// What a context takes, in bytes.
     pub(super) context_bytes: u64,
+    /// How often a worker was found to hold more than its account and the slack.
+    pub(super) excesses: u64,
     /// Faults since the start.
     pub(super) faults: u64,
     /// The last of them; no VM is placed here then.
@@ -42,7 +44,8 @@ impl Gpus {
         let is_slice = |facts: &GpuFacts| slices.iter().any(|(_, slice)| slice.uuid == facts.uuid);
         let whole: Vec<_> = whole.filter(|(_, facts)| !is_slice(facts)).collect();
         let gpu = |(uuid, facts): (String, GpuFacts)| {
-            let gpu = Gpu { facts, uuid, context_bytes: 0, faults: 0, last_fault: None };
+            let gpu =
+                Gpu { facts, uuid, context_bytes: 0, excesses: 0, faults: 0, last_fault: None };
             Gpu { context_bytes: if gpu.is_software() { 0 } else { CONTEXT }, ..gpu }
         };
         Self(whole.into_iter().chain(slices).map(gpu).collect())

@@ -167,6 +167,7 @@ impl Service {
                 memory_used: used,
                 memory_driver: ours,
                 memory_difference: ours.map(|ours| ours as i64 - booked as i64),
+                memory_excesses: gpu.excesses,
                 compute_min: Percent::from_basis_points(room.time_promised as u32),
                 compute_weight: room.weights,
                 faults: gpu.faults,

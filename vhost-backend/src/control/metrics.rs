@@ -198,6 +198,9 @@ fn about_gpus(page: &mut Page, stats: &Stats) {
         .filter_map(|gpu| gpu.memory_difference.map(|bytes| (of(gpu.index), bytes as f64)));
     let help = "What the driver reports above the ledger";
     page.gauge("gpu_ledger_difference", bytes(), help, differs);
+    let excesses = stats.gpus.iter().map(|gpu| (of(gpu.index), gpu.memory_excesses));
+    let help = "Workers found to hold more than the ledger and the slack";
+    page.count("gpu_memory_excesses", None, help, excesses);
     let healthy = each(|gpu| if gpu.state == GpuState::Healthy { 1.0 } else { 0.0 });
     page.gauge("gpu_healthy", None, "1: VMs are placed on it; 0: it had a fault", healthy);
     let faults = stats.gpus.iter().map(|gpu| (of(gpu.index), gpu.faults));

@@ -178,6 +178,7 @@ fn gpu() -> GpuInfo {
         memory_used: 4096,
         memory_driver: Some(5000),
         memory_difference: Some(904),
+        memory_excesses: 1,
         compute_min: Percent::NONE,
         compute_weight: 100,
         faults: 0,
