@@ -109,7 +109,7 @@ impl Service {
         // A warm worker has a context on its first GPU. If there is no room for it, the worker ends
         // it, and the guest learns so when it makes one.
         let first = contexts.first().copied().unwrap_or(0);
-        let charged = self.ledger.reserve(id, 0, first, Charge::Context).is_ok();
+        let charged = first == 0 || self.ledger.reserve(id, 0, first, Charge::Context).is_ok();
         let assignment = Assignment {
             label: format!("{}/{}", state.vm.name, session.id),
             pid: session.pid,
