@@ -5,6 +5,7 @@
 
 mod charges;
 mod graphs;
+mod gate;
 mod streams;
 
 use std::os::fd::OwnedFd;
@@ -184,6 +185,14 @@ fn memory(len: usize) -> OwnedFd {
     }
 }
 
+/// A gate page whose gates are open, and the bell.
+fn gate_end() -> super::GateEnd {
+    let page = crate::gate::GatePage::create().unwrap();
+    let end = super::GateEnd::new(&page, eventfd().unwrap()).unwrap();
+    end.page.open_all();
+    end
+}
+
 /// A session, seen as its ring reader sees it.
 struct Bench {
     executor: Box<dyn Executor>,
@@ -193,6 +202,8 @@ struct Bench {
     posted: Arc<PostedError>,
     account: Arc<Mutex<Account>>,
     ctx: u64,
+    /// What the scheduler does between two looks at the GPU.
+    scheduler: Option<Box<dyn FnMut(&crate::gate::GatePage)>>,
 }
 
 impl Bench {
@@ -210,7 +221,7 @@ impl Bench {
             regions: Regions::default(),
             mirrors: Mirrors::default(),
             waker: Waker::new(eventfd().unwrap()),
-            gate: super::GateEnd::private().unwrap(),
+            gate: gate_end(),
         };
         let mut executor = engine.begin(session.clone()).unwrap();
         let file = memory(REGION_BYTES);
@@ -221,8 +232,9 @@ impl Bench {
         let ring = Arc::new(RingRegion::new(region.clone(), RING_BYTES, wake).unwrap());
         executor.region_attached(&region, ARENA);
         let arena = region.base().wrapping_add(ARENA);
+        let posted = Arc::default();
         let mut bench =
-            Self { executor, session, ring, arena, posted: Arc::default(), account, ctx: 0 };
+            Self { executor, session, ring, arena, posted, account, ctx: 0, scheduler: None };
         assert_eq!(bench.call(&VcudaPrimaryCtxRetain { dev: 0, ctx: 77 }).0, 0);
         bench.ctx = 77;
         bench
@@ -247,6 +259,10 @@ impl Bench {
         let reply = ReplyTo::ring(&self.ring, &cmd, &self.posted).unwrap();
         let command = Command { opcode, thread: 5, ctx: self.ctx, args };
         self.executor.execute(&command, reply);
+        if let Some(scheduler) = &mut self.scheduler {
+            scheduler(&self.session.gate.page);
+            self.executor.poll();
+        }
     }
 
     /// The slot's state word.
@@ -261,6 +277,9 @@ impl Bench {
         self.send(opcode, args, CMD_WAITED);
         let start = std::time::Instant::now();
         while self.state().load(Ordering::Acquire) == 0 {
+            if let Some(scheduler) = &mut self.scheduler {
+                scheduler(&self.session.gate.page);
+            }
             self.executor.poll();
             assert!(start.elapsed().as_secs() < 60, "call {opcode} is not answered");
         }
