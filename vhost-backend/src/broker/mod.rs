@@ -13,6 +13,7 @@
 //! | `driver` | which driver library the workers load |
 //! | `facts` | what a VM's guest may know of its GPUs |
 //! | `mps` | NVIDIA's daemons for VMs that share in space |
+//! | `compute` | the scheduler's thread |
 //! | `socket`, `spawn`, `cgroup` | listening sockets, child processes, cgroups |
 //! | `rate`, `notify` | bounds on what others cause; what systemd is told |
 //! | `witness`, `audit` | what NVML says of the GPUs; what is done about it |
@@ -28,6 +29,7 @@ use crate::control::{self, ControlError, ServerConfig, handle};
 mod audit;
 mod cgroup;
 mod commands;
+mod compute;
 mod devices;
 mod driver;
 mod facts;

@@ -99,7 +99,8 @@ impl Device {
 
     /// Takes note of the scheduler's word; whether it has changed.
     pub(super) fn read(&mut self, page: &GpuGate, now: u64) -> bool {
-        let word = page.grant.load(Ordering::Acquire);
+        // After what was written about held calls: the scheduler reads that after it wrote this.
+        let word = page.grant.load(Ordering::SeqCst);
         if word == self.word {
             return false;
         }

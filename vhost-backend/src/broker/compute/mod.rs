@@ -1,0 +1,234 @@
+//! The scheduler's thread: it reads the workers' gate pages, asks [`crate::scheduler`] who has the
+//! GPU, and writes the answer into the pages.
+//!
+//! | module | what |
+//! |---|---|
+//! | `registry` | the VMs and workers that exist, kept outside the thread |
+//! | `worker` | one worker's page, bell and heartbeat |
+//! | `core` | reports in, actions out |
+//! | `thread` | the loop: bells, deadlines, spinning |
+//!
+//! One thread serves all GPUs. If it panics, all gates are closed and it is started anew with the
+//! VMs and workers that exist. docs/design/gate.md says how the pages are used.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, mpsc};
+use std::time::Duration;
+
+use crate::gate::GateMap;
+use crate::ipc::messages::WorkerId;
+use crate::scheduler::{GpuKey, Share, VmKey, VmStats};
+use crate::worker::waker::{eventfd, notify};
+use registry::Registry;
+use worker::{Counts, Parts};
+
+mod core;
+mod registry;
+#[cfg(test)]
+mod tests;
+mod thread;
+mod worker;
+
+/// How long the service waits for statistics.
+const STATS: Duration = Duration::from_millis(200);
+
+/// What the scheduler's thread is told.
+enum Command {
+    AddGpu(GpuKey),
+    AddVm(VmKey, Vec<(GpuKey, Share)>),
+    SetShare(VmKey, GpuKey, Share),
+    RemoveVm(VmKey),
+    AddWorker(WorkerId, Parts),
+    RemoveWorker(WorkerId),
+    Stats(mpsc::Sender<Vec<GpuStats>>),
+    /// The thread's code is wrong.
+    #[cfg(test)]
+    Panic,
+}
+
+/// What the scheduler's thread tells the service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ComputeEvent {
+    /// A kernel of this worker's ran past the VM's kernel_timeout. Its session has been told; the
+    /// worker is to be ended.
+    KernelTimeout(WorkerId),
+    /// This worker's heartbeat has stopped while it had work on a GPU: it is to be ended. Its window
+    /// has been passed on.
+    HeartbeatLost(WorkerId),
+    /// The thread failed and was started anew.
+    Restarted,
+}
+
+impl Drop for ComputeHandle {
+    fn drop(&mut self) {
+        // The thread ends when there is nobody to tell it anything.
+        self.commands = None;
+        notify(&self.shared.called);
+    }
+}
+
+/// How a VM stands on one GPU.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GpuStats {
+    pub vm: VmKey,
+    pub gpu: GpuKey,
+    pub stats: VmStats,
+}
+
+/// All that the operator can be told.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Snapshot {
+    /// Times that the thread had to be started anew.
+    pub restarts: u64,
+    /// How VMs stand on their GPUs; empty if nothing is scheduled.
+    pub gpus: Vec<GpuStats>,
+    /// What VMs' workers did, ended ones too.
+    pub counts: Vec<(VmKey, Counts)>,
+}
+
+/// The service's end.
+pub(crate) struct ComputeHandle {
+    shared: Arc<Shared>,
+    commands: Option<mpsc::Sender<Command>>,
+    events: mpsc::Receiver<ComputeEvent>,
+}
+
+/// What the thread and the service share.
+struct Shared {
+    registry: Mutex<Registry>,
+    /// Wakes the thread.
+    called: OwnedFd,
+    /// Wakes the service.
+    told: OwnedFd,
+    restarts: AtomicU64,
+}
+
+impl Shared {
+    fn registry(&self) -> MutexGuard<'_, Registry> {
+        self.registry.lock().unwrap_or_else(|error| error.into_inner())
+    }
+}
+
+impl ComputeHandle {
+    /// Starts the thread.
+    pub(crate) fn start() -> io::Result<Self> {
+        let (mut handle, told) = Self::new()?;
+        let (commands, incoming) = mpsc::channel();
+        let shared = handle.shared.clone();
+        std::thread::Builder::new()
+            .name("scheduler".into())
+            .spawn(move || thread::supervise(&shared, &incoming, &told))?;
+        handle.commands = Some(commands);
+        Ok(handle)
+    }
+
+    /// No thread: all gates are open without a bound, and the driver shares the GPU's time.
+    pub(crate) fn off() -> io::Result<Self> {
+        Self::new().map(|(handle, _)| handle)
+    }
+
+    fn new() -> io::Result<(Self, mpsc::Sender<ComputeEvent>)> {
+        let shared = Arc::new(Shared {
+            registry: Mutex::default(),
+            called: eventfd()?,
+            told: eventfd()?,
+            restarts: AtomicU64::new(0),
+        });
+        let (told, events) = mpsc::channel();
+        Ok((Self { shared, commands: None, events }, told))
+    }
+
+    /// Readable when there are events.
+    pub(crate) fn events_fd(&self) -> RawFd {
+        self.shared.told.as_raw_fd()
+    }
+
+    /// The events since the last time.
+    pub(crate) fn events(&mut self) -> Vec<ComputeEvent> {
+        let mut count = [0u8; 8];
+        // SAFETY: `count` has room for the eight bytes of an eventfd's counter.
+        unsafe { libc::read(self.events_fd(), count.as_mut_ptr().cast(), 8) };
+        self.events.try_iter().collect()
+    }
+
+    fn tell(&self, command: Command) {
+        if let Some(commands) = &self.commands
+            && commands.send(command).is_ok()
+        {
+            notify(&self.shared.called);
+        }
+    }
+
+    /// A GPU that VMs may be given.
+    pub(crate) fn add_gpu(&mut self, gpu: GpuKey) {
+        self.shared.registry().gpus.insert(gpu);
+        self.tell(Command::AddGpu(gpu));
+    }
+
+    /// A VM, with what it was promised of each of its GPUs.
+    pub(crate) fn add_vm(&mut self, vm: VmKey, gpus: Vec<(GpuKey, Share)>) {
+        self.shared.registry().vms.insert(vm, gpus.iter().copied().collect());
+        self.tell(Command::AddVm(vm, gpus));
+    }
+
+    /// Changes a promise; it counts from the next window on.
+    pub(crate) fn set_share(&mut self, vm: VmKey, gpu: GpuKey, share: Share) {
+        if let Some(shares) = self.shared.registry().vms.get_mut(&vm) {
+            shares.insert(gpu, share);
+        }
+        self.tell(Command::SetShare(vm, gpu, share));
+    }
+
+    /// Forgets a VM. Its workers are removed one by one.
+    pub(crate) fn remove_vm(&mut self, vm: VmKey) {
+        self.shared.registry().forget_vm(vm);
+        self.tell(Command::RemoveVm(vm));
+    }
+
+    /// A worker that has been given to a VM; `gpus` by its device ordinals.
+    pub(crate) fn add_worker(
+        &mut self,
+        id: WorkerId,
+        vm: VmKey,
+        gpus: Vec<GpuKey>,
+        page: GateMap,
+        doorbell: OwnedFd,
+        bell: OwnedFd,
+    ) {
+        let parts = Parts {
+            vm,
+            gpus: gpus.into(),
+            page: Arc::new(page),
+            doorbell: Arc::new(doorbell),
+            bell: Arc::new(bell),
+        };
+        if self.commands.is_none() {
+            parts.page.open_all();
+        }
+        self.shared.registry().workers.insert(id, parts.clone());
+        self.tell(Command::AddWorker(id, parts));
+    }
+
+    /// A worker has ended.
+    pub(crate) fn remove_worker(&mut self, id: WorkerId) {
+        self.shared.registry().remove_worker(id);
+        self.tell(Command::RemoveWorker(id));
+    }
+
+    /// How everything stands.
+    pub(crate) fn stats(&self) -> Snapshot {
+        let (answer, stats) = mpsc::channel();
+        self.tell(Command::Stats(answer));
+        let gpus = stats.recv_timeout(STATS).unwrap_or_default();
+        let counts = self.shared.registry().counts();
+        Snapshot { restarts: self.shared.restarts.load(Ordering::Relaxed), gpus, counts }
+    }
+
+    /// The thread fails.
+    #[cfg(test)]
+    fn inject_panic(&mut self) {
+        self.tell(Command::Panic);
+    }
+}

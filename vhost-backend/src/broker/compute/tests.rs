@@ -1,0 +1,192 @@
+//! The thread with pages that the tests write as workers would.
+
+use std::time::Instant;
+
+use super::*;
+use crate::gate::{self, GatePage, Mode};
+
+const GPU: GpuKey = GpuKey(0);
+
+/// A worker that a test plays.
+struct Player {
+    page: GateMap,
+    bell: OwnedFd,
+}
+
+impl Player {
+    fn join(compute: &mut ComputeHandle, id: WorkerId, vm: VmKey) -> Self {
+        let file = GatePage::create().unwrap();
+        let (doorbell, bell) = (eventfd().unwrap(), eventfd().unwrap());
+        let ours = bell.try_clone().unwrap();
+        let page = GateMap::map(&file).unwrap();
+        compute.add_worker(id, vm, vec![GPU], GateMap::map(&file).unwrap(), doorbell, bell);
+        Self { page, bell: ours }
+    }
+
+    fn mode(&self) -> Mode {
+        self.page.gpus[0].grant().mode
+    }
+
+    fn set(&self, word: impl Fn(&gate::GpuGate) -> &AtomicU64, value: u64) {
+        word(&self.page.gpus[0]).store(value, Ordering::SeqCst);
+    }
+
+    fn ring(&self) {
+        notify(&self.bell);
+    }
+
+    /// Wants the GPU.
+    fn hold(&self) {
+        self.set(|gpu| &gpu.held, 1);
+        self.ring();
+    }
+
+    /// Does what a worker does that always has work; whether it ran just now.
+    fn play(&self) -> bool {
+        let open = self.mode().is_open();
+        if open {
+            self.set(|gpu| &gpu.active, 1);
+            gate::bump(&self.page.gpus[0].finished, 1);
+        }
+        if (!open || !self.mode().is_open())
+            && self.page.gpus[0].active.swap(0, Ordering::SeqCst) == 1
+        {
+            self.ring();
+        }
+        self.page.worker.beat.store(gate::now(), Ordering::Relaxed);
+        open
+    }
+}
+
+fn until(what: &str, mut so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !so() {
+        assert!(start.elapsed().as_secs() < 30, "never: {what}");
+        std::thread::yield_now();
+    }
+}
+
+fn share(weight: u32) -> Vec<(GpuKey, Share)> {
+    vec![(GPU, Share { weight, ..Share::default() })]
+}
+
+#[test]
+fn who_is_alone_has_no_bound_and_two_take_turns() {
+    let mut compute = ComputeHandle::start().unwrap();
+    let [a, b] = [VmKey(1), VmKey(2)];
+    compute.add_vm(a, share(100));
+    compute.add_vm(b, share(100));
+    let (one, two) = (Player::join(&mut compute, 1, a), Player::join(&mut compute, 2, b));
+    assert_eq!((one.mode(), two.mode()), (Mode::Closed, Mode::Closed));
+    one.hold();
+    until("alone", || one.play() && one.mode() == Mode::Unlimited);
+    two.hold();
+    let mut turns = 0;
+    let mut had = false;
+    until("ten turns", || {
+        let (first, second) = (one.play(), two.play());
+        if second != had {
+            turns += 1;
+            had = second;
+        }
+        let _ = first;
+        turns >= 10
+    });
+    let stats = compute.stats();
+    assert!(stats.gpus.iter().all(|gpu| gpu.stats.windows > 0), "{stats:?}");
+    // Who goes leaves all of it to the other.
+    compute.remove_worker(2);
+    compute.remove_vm(b);
+    until("alone again", || one.play() && one.mode() == Mode::Unlimited);
+}
+
+#[test]
+fn a_worker_whose_heart_stops_loses_its_window_and_is_reported() {
+    let mut compute = ComputeHandle::start().unwrap();
+    let [a, b] = [VmKey(1), VmKey(2)];
+    compute.add_vm(a, share(100));
+    compute.add_vm(b, share(100));
+    let (one, two) = (Player::join(&mut compute, 7, a), Player::join(&mut compute, 8, b));
+    one.hold();
+    until("it runs", || one.play());
+    // From now on nothing is heard of it, with work in flight.
+    one.set(|gpu| &gpu.active, 1);
+    two.hold();
+    until("the window is passed on", || two.play());
+    let mut events = Vec::new();
+    until("it is reported", || {
+        two.play();
+        events.extend(compute.events());
+        !events.is_empty()
+    });
+    assert_eq!(events, [ComputeEvent::HeartbeatLost(7)]);
+}
+
+#[test]
+fn a_kernel_that_runs_too_long_ends_its_session_alone() {
+    let mut compute = ComputeHandle::start().unwrap();
+    let vm = VmKey(1);
+    let timeout = Share { kernel_timeout: Some(30_000_000), ..Share::default() };
+    compute.add_vm(vm, vec![(GPU, timeout)]);
+    let (long, short) = (Player::join(&mut compute, 1, vm), Player::join(&mut compute, 2, vm));
+    long.hold();
+    short.hold();
+    until("open", || long.play() && short.play());
+    assert_ne!(long.mode(), Mode::Unlimited, "time is kept");
+    long.set(|gpu| &gpu.oldest, gate::now());
+    let mut events = Vec::new();
+    until("it is reported", || {
+        long.play();
+        short.set(|gpu| &gpu.oldest, gate::now());
+        short.play();
+        events.extend(compute.events());
+        !events.is_empty()
+    });
+    assert_eq!(events, [ComputeEvent::KernelTimeout(1)]);
+    assert_eq!(long.page.worker.verdict.load(Ordering::Relaxed), 702);
+    assert_eq!(short.page.worker.verdict.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn a_thread_that_fails_closes_all_gates_and_is_started_anew() {
+    let mut compute = ComputeHandle::start().unwrap();
+    let vm = VmKey(1);
+    compute.add_vm(vm, share(100));
+    let player = Player::join(&mut compute, 1, vm);
+    player.hold();
+    until("open", || player.play());
+    let epoch = player.page.gpus[0].grant().epoch;
+    compute.inject_panic();
+    until("started anew", || compute.stats().restarts == 1);
+    assert!(compute.events().contains(&ComputeEvent::Restarted));
+    until("open again", || player.play() && player.page.gpus[0].grant().epoch > epoch);
+}
+
+#[test]
+fn a_bell_that_never_stops_does_not_stop_the_others() {
+    let mut compute = ComputeHandle::start().unwrap();
+    let [a, b] = [VmKey(1), VmKey(2)];
+    compute.add_vm(a, share(100));
+    compute.add_vm(b, share(100));
+    let (loud, quiet) = (Player::join(&mut compute, 1, a), Player::join(&mut compute, 2, b));
+    loud.hold();
+    quiet.hold();
+    let mut turns = 0;
+    until("the other's turns", || {
+        loud.play();
+        loud.ring();
+        turns += u32::from(quiet.play());
+        turns > 100
+    });
+}
+
+#[test]
+fn without_a_scheduler_all_gates_are_open() {
+    let mut compute = ComputeHandle::off().unwrap();
+    compute.add_vm(VmKey(1), share(100));
+    let player = Player::join(&mut compute, 1, VmKey(1));
+    assert_eq!(player.mode(), Mode::Unlimited);
+    gate::bump(&player.page.worker.launches, 5);
+    compute.remove_worker(1);
+    assert_eq!(compute.stats().counts, [(VmKey(1), Counts { launches: 5, ..Counts::default() })]);
+}

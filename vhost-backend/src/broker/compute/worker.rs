@@ -1,0 +1,211 @@
+//! One worker, as the scheduler's thread sees it. All that is read here the worker may have made up.
+
+use std::ops::AddAssign;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::gate::{GateMap, GpuGate, Grant, MAX_GPUS, Mode};
+use crate::scheduler::{GpuKey, MS, Nanos, SEC, VmKey};
+use crate::worker::waker::notify;
+
+/// A heartbeat that stands for so long has stopped: the worker's window is passed on.
+pub(super) const BEAT_LOST: Nanos = 60 * MS;
+/// After so long the worker is ended. A host that is short of processors may keep it from beating
+/// for a moment.
+pub(super) const BEAT_DEAD: Nanos = SEC / 2;
+/// Heartbeats are looked at so often. Whoever looks later than that has been kept from it himself,
+/// and knows nothing of the others.
+pub(super) const BEAT_LOOK: Nanos = 20 * MS;
+/// Rings that are listened to in one `RING_PERIOD`; the worker is heard again in the next.
+const MAX_RINGS: u32 = 200;
+const RING_PERIOD: Nanos = 10 * MS;
+
+/// What the service hands over with a worker.
+#[derive(Clone)]
+pub(super) struct Parts {
+    pub vm: VmKey,
+    /// By the worker's device ordinal.
+    pub gpus: Arc<[GpuKey]>,
+    pub page: Arc<GateMap>,
+    pub doorbell: Arc<OwnedFd>,
+    pub bell: Arc<OwnedFd>,
+}
+
+/// What a worker did, for statistics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub launches: u64,
+    pub graph_launches: u64,
+    pub bytes_h2d: u64,
+    pub bytes_d2h: u64,
+    pub bytes_d2d: u64,
+    /// Bytes of commands that wait in rings now.
+    pub ring_depth: u64,
+    pub calls: u64,
+}
+
+impl Counts {
+    pub(super) fn of(page: &GateMap) -> Self {
+        let words = &page.worker;
+        let [launches, graph_launches, bytes_h2d, bytes_d2h, bytes_d2d, ring_depth, calls] = [
+            &words.launches,
+            &words.graph_launches,
+            &words.bytes_h2d,
+            &words.bytes_d2h,
+            &words.bytes_d2d,
+            &words.ring_depth,
+            &words.calls,
+        ]
+        .map(|word| word.load(Ordering::Relaxed));
+        Self { launches, graph_launches, bytes_h2d, bytes_d2h, bytes_d2d, ring_depth, calls }
+    }
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.launches = self.launches.wrapping_add(other.launches);
+        self.graph_launches = self.graph_launches.wrapping_add(other.graph_launches);
+        self.bytes_h2d = self.bytes_h2d.wrapping_add(other.bytes_h2d);
+        self.bytes_d2h = self.bytes_d2h.wrapping_add(other.bytes_d2h);
+        self.bytes_d2d = self.bytes_d2d.wrapping_add(other.bytes_d2d);
+        self.ring_depth = self.ring_depth.wrapping_add(other.ring_depth);
+        self.calls = self.calls.wrapping_add(other.calls);
+    }
+}
+
+/// How a gate is to stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stand {
+    pub mode: Mode,
+    pub until: Nanos,
+    pub depth: Nanos,
+}
+
+/// Nobody may.
+pub(super) const CLOSED: Stand = Stand { mode: Mode::Closed, until: 0, depth: 0 };
+
+/// What the heartbeat says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Beating {
+    /// Nothing new.
+    Same,
+    /// It is lost: the worker no longer counts.
+    Lost,
+    /// It is back.
+    Back,
+    /// It has been lost for long.
+    Dead,
+}
+
+/// A worker.
+pub(super) struct Worker {
+    pub parts: Parts,
+    /// The page's epochs, which the worker could write to.
+    epochs: [u64; MAX_GPUS],
+    beat: u64,
+    beat_since: Nanos,
+    /// Its heartbeat stands: what it says does not count.
+    pub lost: bool,
+    reported: bool,
+    /// When it is to be reported as timed out: its session has been told.
+    pub condemned: Option<Nanos>,
+    rings: u32,
+    rings_since: Nanos,
+    /// Its bell is not listened to until then.
+    pub muted: Option<Nanos>,
+}
+
+impl Worker {
+    pub(super) fn new(parts: Parts, now: Nanos) -> Self {
+        let epochs = std::array::from_fn(|i| parts.page.gpus[i].grant().epoch);
+        Self {
+            parts,
+            epochs,
+            beat: 0,
+            beat_since: now,
+            lost: false,
+            reported: false,
+            condemned: None,
+            rings: 0,
+            rings_since: now,
+            muted: None,
+        }
+    }
+
+    /// Its gate on a GPU, with the ordinal.
+    pub(super) fn gate(&self, gpu: GpuKey) -> Option<(usize, &GpuGate)> {
+        let ordinal = self.parts.gpus.iter().take(MAX_GPUS).position(|key| *key == gpu)?;
+        Some((ordinal, &self.parts.page.gpus[ordinal]))
+    }
+
+    /// Sets one gate. Whoever may sleep and has something to do is woken.
+    pub(super) fn set(&mut self, gpu: GpuKey, stand: Stand) {
+        let Some((ordinal, _)) = self.gate(gpu) else { return };
+        self.epochs[ordinal] += 1;
+        let gate = &self.parts.page.gpus[ordinal];
+        let grant = Grant { epoch: self.epochs[ordinal], mode: stand.mode };
+        gate.open(grant, stand.until, stand.depth);
+        // Read after the grant was written: the worker writes first, and reads the grant then.
+        let wanted = match stand.mode {
+            Mode::Closed => gate.active.load(Ordering::SeqCst) != 0,
+            _ => gate.held.load(Ordering::SeqCst) != 0 || gate.active.load(Ordering::SeqCst) != 0,
+        };
+        if wanted {
+            notify(&*self.parts.doorbell);
+        }
+    }
+
+    /// Ends the session: every call is answered with this result.
+    pub(super) fn condemn(&mut self, verdict: u32, at: Nanos) {
+        self.parts.page.worker.verdict.store(verdict.into(), Ordering::SeqCst);
+        notify(&*self.parts.doorbell);
+        self.condemned = Some(at);
+    }
+
+    pub(super) fn is_active(&self) -> bool {
+        let gates = self.parts.page.gpus.iter().take(self.parts.gpus.len());
+        gates.into_iter().any(|gate| gate.active.load(Ordering::SeqCst) != 0)
+    }
+
+    /// Looks at the heartbeat. `late`: this thread has not looked in time.
+    pub(super) fn look_at_beat(&mut self, late: bool, now: Nanos) -> Beating {
+        let beat = self.parts.page.worker.beat.load(Ordering::Relaxed);
+        if beat != self.beat || !self.is_active() {
+            (self.beat, self.beat_since) = (beat, now);
+            return if std::mem::take(&mut self.lost) { Beating::Back } else { Beating::Same };
+        }
+        if late {
+            self.beat_since = self.beat_since.max(now.saturating_sub(BEAT_LOST / 2));
+        }
+        let stands = now.saturating_sub(self.beat_since);
+        if stands > BEAT_DEAD && !self.reported {
+            (self.lost, self.reported) = (true, true);
+            return Beating::Dead;
+        }
+        if stands > BEAT_LOST && !self.lost {
+            self.lost = true;
+            return Beating::Lost;
+        }
+        Beating::Same
+    }
+
+    /// The bell was rung: empties it. Whether it is to be listened to any longer.
+    pub(super) fn rang(&mut self, now: Nanos) -> bool {
+        let mut count = [0u8; 8];
+        // SAFETY: `count` has room for the eight bytes of an eventfd's counter.
+        unsafe { libc::read(self.bell(), count.as_mut_ptr().cast(), 8) };
+        if now.saturating_sub(self.rings_since) > RING_PERIOD {
+            (self.rings, self.rings_since) = (0, now);
+        }
+        self.rings += 1;
+        if self.rings > MAX_RINGS {
+            self.muted = Some(self.rings_since + RING_PERIOD);
+        }
+        self.muted.is_none()
+    }
+
+    pub(super) fn bell(&self) -> RawFd {
+        self.parts.bell.as_raw_fd()
+    }
+}
