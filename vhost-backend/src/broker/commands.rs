@@ -207,6 +207,7 @@ impl Service {
         }
         self.publish(EventKind::VmRemoved, Some(id), None, "removed");
         self.ledger.remove(id);
+        self.forget_shares(id);
         let Some(state) = self.vms.remove(id) else { return };
         tracing::info!(vm = state.vm.name, "removed");
         self.end_unwanted_mps();

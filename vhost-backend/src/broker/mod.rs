@@ -14,6 +14,7 @@
 //! | `facts` | what a VM's guest may know of its GPUs |
 //! | `mps` | NVIDIA's daemons for VMs that share in space |
 //! | `compute` | the scheduler's thread |
+//! | `compute`, `scheduling` | the scheduler's thread; what the service has to do with it |
 //! | `socket`, `spawn`, `cgroup` | listening sockets, child processes, cgroups |
 //! | `rate`, `notify` | bounds on what others cause; what systemd is told |
 //! | `witness`, `audit` | what NVML says of the GPUs; what is done about it |
@@ -41,6 +42,7 @@ mod placement;
 mod pool;
 mod rate;
 mod reports;
+mod scheduling;
 mod service;
 mod sessions;
 mod socket;

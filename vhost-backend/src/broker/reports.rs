@@ -87,7 +87,7 @@ impl Service {
             account.map_or((0, 0, 0, 0), |a| (a.quota.max, a.used, a.peak, a.rejected));
         let kinds = account.map(|account| account.kinds).unwrap_or_default();
         let by_kind = Charge::ALL.iter().zip(kinds).filter(|(_, bytes)| *bytes > 0);
-        VmGpuStats {
+        let mut stats = VmGpuStats {
             gpu: gpu.0,
             uuid: self.gpus.get(gpu).map(|gpu| gpu.uuid.clone()).unwrap_or_default(),
             memory_max: max,
@@ -99,7 +99,9 @@ impl Service {
             kernel_timeouts: state.kernel_timeouts.get(&gpu).copied().unwrap_or(0),
             share_promised: self.share_promised(state, gpu),
             ..VmGpuStats::default()
-        }
+        };
+        self.add_shares(id, gpu, &mut stats);
+        stats
     }
 
     /// What the driver says that workers hold on a GPU; `None`: nothing of any of them.
@@ -196,7 +198,10 @@ impl Service {
                 started_total: self.workers.started(),
                 killed_total: self.killed,
             },
-            scheduler: SchedulerInfo { on: self.policy.scheduler, restarts: 0 },
+            scheduler: SchedulerInfo {
+                on: self.policy.scheduler,
+                restarts: self.compute.restarts(),
+            },
         }
     }
 }

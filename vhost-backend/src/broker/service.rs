@@ -13,6 +13,7 @@ use event_manager::{EventOps, EventSet, Events, MutEventSubscriber};
 
 use super::audit::Audit;
 use super::cgroup::Cgroups;
+use super::compute::ComputeHandle;
 use super::gpus::Gpus;
 use super::mps::Mps;
 use super::notify::Notify;
@@ -38,6 +39,7 @@ pub(super) enum Source {
     Timer,
     Control,
     Witness,
+    Scheduler,
     DeviceSocket(VmId),
     DevicePid(VmId),
     WorkerSocket(WorkerId),
@@ -66,6 +68,8 @@ pub(super) struct Service {
     /// VM starts too many.
     pub(super) waiting: VecDeque<Session>,
     pub(super) ledger: Ledger,
+    /// Who has the GPUs when.
+    pub(super) compute: ComputeHandle,
     /// Warm workers that failed, in a row.
     pub(super) failures: u32,
     /// Workers that were ended for what they did.
@@ -241,6 +245,7 @@ impl MutEventSubscriber for Service {
             Some(Source::Timer) => self.tick(ops),
             Some(Source::Control) => self.asked(ops),
             Some(Source::Witness) => self.witness_spoke(),
+            Some(Source::Scheduler) => self.scheduler_spoke(),
             Some(Source::DeviceSocket(vm)) => self.device_spoke(ops, *vm),
             Some(Source::DevicePid(vm)) => self.device_ended(ops, *vm),
             Some(Source::WorkerSocket(worker)) => self.worker_spoke(ops, *worker),
@@ -255,6 +260,7 @@ impl MutEventSubscriber for Service {
         self.watch(ops, timer, Source::Timer);
         self.watch(ops, self.inbox.as_raw_fd(), Source::Control);
         self.watch_audit(ops);
+        self.watch(ops, self.compute.events_fd(), Source::Scheduler);
         for vm in self.vms.ids() {
             self.start_device(ops, vm);
         }

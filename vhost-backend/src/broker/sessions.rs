@@ -125,7 +125,9 @@ impl Service {
         let (doorbell, wake) = (eventfd().map_err(text)?, eventfd().map_err(text)?);
         let (page, bell) = (GatePage::create().map_err(text)?, eventfd().map_err(text)?);
         let gate = GateMap::map(&page).map_err(text)?;
-        gate.open_all();
+        let scheduled = GateMap::map(&page).map_err(text)?;
+        let (ring, heard) = (doorbell.try_clone(), bell.try_clone());
+        let (ring, heard) = (ring.map_err(text)?, heard.map_err(text)?);
         let fds = [&theirs, &doorbell, &wake, &page, &bell].map(OwnedFd::as_raw_fd);
         seqpacket::send(&worker.running.socket, &ToWorker::Assign(assignment), &fds)
             .map_err(text)?;
@@ -133,6 +135,8 @@ impl Service {
         worker.gate = Some(gate);
         worker.taken_ms = now_ms();
         worker.phase = Phase::Assigned;
+        let (vm, gpus) = (session.vm, state.gpus.clone());
+        self.schedule(id, vm, &gpus, scheduled, ring, heard);
         Ok(())
     }
 

@@ -9,6 +9,7 @@ use control_api::{ApiError, VmOrigin, VmSpec};
 use super::BrokerError;
 use super::audit::Audit;
 use super::cgroup::{self, Cgroups};
+use super::compute::ComputeHandle;
 use super::gpus::{Gpus, slices_named};
 use super::mps::Mps;
 use super::notify::Notify;
@@ -82,6 +83,9 @@ impl Service {
         let needed = vms.iter().any(|vm| cgroup::has_limits(&vm.spec));
         let wanted = needed || config.control_socket.is_some();
         let cgroups = if wanted { Cgroups::set_up(needed) } else { None };
+        let compute =
+            if config.policy.scheduler { ComputeHandle::start() } else { ComputeHandle::off() };
+        let compute = compute.map_err(BrokerError::os("cannot start the scheduler"))?;
         let mut service = Self {
             vms: Vms::default(),
             gpus,
@@ -97,6 +101,7 @@ impl Service {
             mps: Mps::of_this_process(),
             waiting: VecDeque::new(),
             ledger: Ledger::default(),
+            compute,
             failures: 0,
             killed: 0,
             inbox,
@@ -157,7 +162,7 @@ impl Service {
         id
     }
 
-    /// Tells the ledger what a VM may hold.
+    /// Tells the ledger and the scheduler what a VM may have.
     pub(super) fn set_quotas(&mut self, id: VmId) {
         let Some(state) = self.vms.get(id) else { return };
         let memory = &state.vm.spec.memory;
@@ -165,6 +170,7 @@ impl Service {
             let quota = Quota { max: memory.max, session_max: memory.session_max };
             self.ledger.set(id, *gpu, quota);
         }
+        self.set_shares(id);
     }
 }
 

@@ -113,6 +113,7 @@ impl Service {
         let Some(worker) = self.workers.remove(id) else { return };
         self.unwatch(ops, worker.running.socket.as_raw_fd());
         self.unwatch(ops, worker.running.pidfd.as_raw_fd());
+        self.compute.remove_worker(id);
         // Only now is the memory on the GPU free.
         let bytes = self.ledger.close(id);
         let did = Activity { ring_depth: 0, ..worker.activity() };

@@ -58,9 +58,6 @@ impl Core {
             beats_at: now,
             beats_looked: now,
         };
-        for gpu in &registry.gpus {
-            core.scheduler.add_gpu(*gpu);
-        }
         for (vm, gpus) in &registry.vms {
             core.add_vm(
                 *vm,
@@ -75,8 +72,12 @@ impl Core {
     }
 
     pub(super) fn add_vm(&mut self, vm: VmKey, gpus: &[(GpuKey, Share)], now: Nanos) {
-        self.scheduler.add_vm(vm, gpus, now);
         for (gpu, share) in gpus {
+            if self.places.contains_key(&(vm, *gpu)) {
+                self.scheduler.set_share(vm, *gpu, *share, now);
+            } else {
+                self.scheduler.add_vm(vm, &[(*gpu, *share)], now);
+            }
             let place = self.places.entry((vm, *gpu)).or_insert_with(|| Place {
                 share: *share,
                 stand: CLOSED,
@@ -85,13 +86,6 @@ impl Core {
                 draining: false,
             });
             place.share = *share;
-        }
-    }
-
-    pub(super) fn set_share(&mut self, vm: VmKey, gpu: GpuKey, share: Share, now: Nanos) {
-        self.scheduler.set_share(vm, gpu, share, now);
-        if let Some(place) = self.places.get_mut(&(vm, gpu)) {
-            place.share = share;
         }
     }
 
@@ -251,7 +245,7 @@ impl Core {
             let oldest =
                 worker.gate(gpu).map_or(0, |(_, gate)| gate.oldest.load(Ordering::Relaxed));
             if oldest != 0 && now.saturating_sub(oldest) > timeout {
-                worker.condemn(LAUNCH_TIMEOUT, now + LAST_WORDS);
+                worker.condemn(LAUNCH_TIMEOUT, gpu, now + LAST_WORDS);
             }
         }
     }
@@ -271,9 +265,10 @@ impl Core {
             self.look_at_beats(now);
         }
         for (id, worker) in &mut self.workers {
-            if worker.condemned.is_some_and(|at| at <= now) {
-                worker.condemned = Some(Nanos::MAX);
-                self.events.push(ComputeEvent::KernelTimeout(*id));
+            if worker.condemned.is_some_and(|(at, _)| at <= now)
+                && let Some((_, gpu)) = worker.condemned.replace((Nanos::MAX, GpuKey(0)))
+            {
+                self.events.push(ComputeEvent::KernelTimeout(*id, gpu));
             }
         }
     }
@@ -317,8 +312,8 @@ impl Core {
     pub(super) fn wake_at(&self) -> Option<Nanos> {
         let active = self.workers.values().any(|worker| worker.is_active() || worker.lost);
         let beats = active.then_some(self.beats_at);
-        let words =
-            self.workers.values().filter_map(|w| w.condemned).filter(|at| *at != Nanos::MAX);
+        let words = self.workers.values().filter_map(|worker| worker.condemned);
+        let words = words.map(|(at, _)| at).filter(|at| *at != Nanos::MAX);
         let mutes = self.workers.values().filter_map(|worker| worker.muted);
         self.scheduler.wake_at().into_iter().chain(beats).chain(words).chain(mutes).min()
     }

@@ -11,18 +11,19 @@
 //! One thread serves all GPUs. If it panics, all gates are closed and it is started anew with the
 //! VMs and workers that exist. docs/design/gate.md says how the pages are used.
 
+use std::cell::RefCell;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::gate::GateMap;
 use crate::ipc::messages::WorkerId;
 use crate::scheduler::{GpuKey, Share, VmKey, VmStats};
 use crate::worker::waker::{eventfd, notify};
 use registry::Registry;
-use worker::{Counts, Parts};
+use worker::Parts;
 
 mod core;
 mod registry;
@@ -31,14 +32,13 @@ mod tests;
 mod thread;
 mod worker;
 
-/// How long the service waits for statistics.
+/// How long the service waits for statistics, and how long they are good.
 const STATS: Duration = Duration::from_millis(200);
+const FRESH: Duration = Duration::from_millis(20);
 
 /// What the scheduler's thread is told.
 enum Command {
-    AddGpu(GpuKey),
     AddVm(VmKey, Vec<(GpuKey, Share)>),
-    SetShare(VmKey, GpuKey, Share),
     RemoveVm(VmKey),
     AddWorker(WorkerId, Parts),
     RemoveWorker(WorkerId),
@@ -53,7 +53,7 @@ enum Command {
 pub(crate) enum ComputeEvent {
     /// A kernel of this worker's ran past the VM's kernel_timeout. Its session has been told; the
     /// worker is to be ended.
-    KernelTimeout(WorkerId),
+    KernelTimeout(WorkerId, GpuKey),
     /// This worker's heartbeat has stopped while it had work on a GPU: it is to be ended. Its window
     /// has been passed on.
     HeartbeatLost(WorkerId),
@@ -77,22 +77,13 @@ pub(crate) struct GpuStats {
     pub stats: VmStats,
 }
 
-/// All that the operator can be told.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Snapshot {
-    /// Times that the thread had to be started anew.
-    pub restarts: u64,
-    /// How VMs stand on their GPUs; empty if nothing is scheduled.
-    pub gpus: Vec<GpuStats>,
-    /// What VMs' workers did, ended ones too.
-    pub counts: Vec<(VmKey, Counts)>,
-}
-
 /// The service's end.
 pub(crate) struct ComputeHandle {
     shared: Arc<Shared>,
     commands: Option<mpsc::Sender<Command>>,
     events: mpsc::Receiver<ComputeEvent>,
+    /// The last answer about all VMs, and when it came.
+    stats: RefCell<(Option<Instant>, Vec<GpuStats>)>,
 }
 
 /// What the thread and the service share.
@@ -137,7 +128,7 @@ impl ComputeHandle {
             restarts: AtomicU64::new(0),
         });
         let (told, events) = mpsc::channel();
-        Ok((Self { shared, commands: None, events }, told))
+        Ok((Self { shared, commands: None, events, stats: RefCell::default() }, told))
     }
 
     /// Readable when there are events.
@@ -161,29 +152,16 @@ impl ComputeHandle {
         }
     }
 
-    /// A GPU that VMs may be given.
-    pub(crate) fn add_gpu(&mut self, gpu: GpuKey) {
-        self.shared.registry().gpus.insert(gpu);
-        self.tell(Command::AddGpu(gpu));
-    }
-
-    /// A VM, with what it was promised of each of its GPUs.
+    /// A VM, with what it was promised of each of its GPUs; or what it is promised from the next
+    /// window on.
     pub(crate) fn add_vm(&mut self, vm: VmKey, gpus: Vec<(GpuKey, Share)>) {
         self.shared.registry().vms.insert(vm, gpus.iter().copied().collect());
         self.tell(Command::AddVm(vm, gpus));
     }
 
-    /// Changes a promise; it counts from the next window on.
-    pub(crate) fn set_share(&mut self, vm: VmKey, gpu: GpuKey, share: Share) {
-        if let Some(shares) = self.shared.registry().vms.get_mut(&vm) {
-            shares.insert(gpu, share);
-        }
-        self.tell(Command::SetShare(vm, gpu, share));
-    }
-
     /// Forgets a VM. Its workers are removed one by one.
     pub(crate) fn remove_vm(&mut self, vm: VmKey) {
-        self.shared.registry().forget_vm(vm);
+        self.shared.registry().vms.remove(&vm);
         self.tell(Command::RemoveVm(vm));
     }
 
@@ -213,17 +191,27 @@ impl ComputeHandle {
 
     /// A worker has ended.
     pub(crate) fn remove_worker(&mut self, id: WorkerId) {
-        self.shared.registry().remove_worker(id);
+        self.shared.registry().workers.remove(&id);
         self.tell(Command::RemoveWorker(id));
     }
 
-    /// How everything stands.
-    pub(crate) fn stats(&self) -> Snapshot {
-        let (answer, stats) = mpsc::channel();
-        self.tell(Command::Stats(answer));
-        let gpus = stats.recv_timeout(STATS).unwrap_or_default();
-        let counts = self.shared.registry().counts();
-        Snapshot { restarts: self.shared.restarts.load(Ordering::Relaxed), gpus, counts }
+    /// How a VM stands on a GPU; `None` if nothing is scheduled.
+    pub(crate) fn stats_of(&self, vm: VmKey, gpu: GpuKey) -> Option<VmStats> {
+        let (at, all) = &mut *self.stats.borrow_mut();
+        if at.is_none_or(|at| at.elapsed() > FRESH) {
+            let (answer, stats) = mpsc::channel();
+            self.tell(Command::Stats(answer));
+            if let Ok(stats) = stats.recv_timeout(STATS) {
+                *all = stats;
+            }
+            *at = Some(Instant::now());
+        }
+        all.iter().find(|stats| (stats.vm, stats.gpu) == (vm, gpu)).map(|stats| stats.stats)
+    }
+
+    /// Times that the thread had to be started anew.
+    pub(crate) fn restarts(&self) -> u64 {
+        self.shared.restarts.load(Ordering::Relaxed)
     }
 
     /// The thread fails.

@@ -202,9 +202,7 @@ fn run(
 fn obey(core: &mut Core, bells: &mut Bells, command: Command) {
     let now = gate::now();
     match command {
-        Command::AddGpu(gpu) => core.scheduler.add_gpu(gpu),
         Command::AddVm(vm, gpus) => core.add_vm(vm, &gpus, now),
-        Command::SetShare(vm, gpu, share) => core.set_share(vm, gpu, share, now),
         Command::RemoveVm(vm) => core.remove_vm(vm, now),
         Command::AddWorker(id, parts) => {
             if core.workers.contains_key(&id) {

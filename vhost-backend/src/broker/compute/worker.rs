@@ -1,6 +1,5 @@
 //! One worker, as the scheduler's thread sees it. All that is read here the worker may have made up.
 
-use std::ops::AddAssign;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -30,48 +29,6 @@ pub(super) struct Parts {
     pub page: Arc<GateMap>,
     pub doorbell: Arc<OwnedFd>,
     pub bell: Arc<OwnedFd>,
-}
-
-/// What a worker did, for statistics.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
-    pub launches: u64,
-    pub graph_launches: u64,
-    pub bytes_h2d: u64,
-    pub bytes_d2h: u64,
-    pub bytes_d2d: u64,
-    /// Bytes of commands that wait in rings now.
-    pub ring_depth: u64,
-    pub calls: u64,
-}
-
-impl Counts {
-    pub(super) fn of(page: &GateMap) -> Self {
-        let words = &page.worker;
-        let [launches, graph_launches, bytes_h2d, bytes_d2h, bytes_d2d, ring_depth, calls] = [
-            &words.launches,
-            &words.graph_launches,
-            &words.bytes_h2d,
-            &words.bytes_d2h,
-            &words.bytes_d2d,
-            &words.ring_depth,
-            &words.calls,
-        ]
-        .map(|word| word.load(Ordering::Relaxed));
-        Self { launches, graph_launches, bytes_h2d, bytes_d2h, bytes_d2d, ring_depth, calls }
-    }
-}
-
-impl AddAssign for Counts {
-    fn add_assign(&mut self, other: Self) {
-        self.launches = self.launches.wrapping_add(other.launches);
-        self.graph_launches = self.graph_launches.wrapping_add(other.graph_launches);
-        self.bytes_h2d = self.bytes_h2d.wrapping_add(other.bytes_h2d);
-        self.bytes_d2h = self.bytes_d2h.wrapping_add(other.bytes_d2h);
-        self.bytes_d2d = self.bytes_d2d.wrapping_add(other.bytes_d2d);
-        self.ring_depth = self.ring_depth.wrapping_add(other.ring_depth);
-        self.calls = self.calls.wrapping_add(other.calls);
-    }
 }
 
 /// How a gate is to stand.
@@ -108,8 +65,8 @@ pub(super) struct Worker {
     /// Its heartbeat stands: what it says does not count.
     pub lost: bool,
     reported: bool,
-    /// When it is to be reported as timed out: its session has been told.
-    pub condemned: Option<Nanos>,
+    /// When it is to be reported as timed out, and on which GPU: its session has been told.
+    pub condemned: Option<(Nanos, GpuKey)>,
     rings: u32,
     rings_since: Nanos,
     /// Its bell is not listened to until then.
@@ -157,10 +114,10 @@ impl Worker {
     }
 
     /// Ends the session: every call is answered with this result.
-    pub(super) fn condemn(&mut self, verdict: u32, at: Nanos) {
+    pub(super) fn condemn(&mut self, verdict: u32, gpu: GpuKey, at: Nanos) {
         self.parts.page.worker.verdict.store(verdict.into(), Ordering::SeqCst);
         notify(&*self.parts.doorbell);
-        self.condemned = Some(at);
+        self.condemned = Some((at, gpu));
     }
 
     pub(super) fn is_active(&self) -> bool {

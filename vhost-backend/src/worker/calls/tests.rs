@@ -193,6 +193,8 @@ fn gate_end() -> super::GateEnd {
     end
 }
 
+type Scheduler = Box<dyn FnMut(&crate::gate::GatePage)>;
+
 /// A session, seen as its ring reader sees it.
 struct Bench {
     executor: Box<dyn Executor>,
@@ -203,7 +205,7 @@ struct Bench {
     account: Arc<Mutex<Account>>,
     ctx: u64,
     /// What the scheduler does between two looks at the GPU.
-    scheduler: Option<Box<dyn FnMut(&crate::gate::GatePage)>>,
+    scheduler: Option<Scheduler>,
 }
 
 impl Bench {

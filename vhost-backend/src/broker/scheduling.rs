@@ -1,0 +1,103 @@
+//! What the service and the scheduler's thread have to do with one another.
+
+use std::os::fd::OwnedFd;
+
+use control_api::{Class as Urgency, EventKind, VmGpuStats};
+
+use super::compute::ComputeEvent;
+use super::service::Service;
+use crate::config::Vm;
+use crate::gate::GateMap;
+use crate::ipc::messages::WorkerId;
+use crate::ledger::{GpuId, VmId};
+use crate::scheduler::{Class, GpuKey, Share, VmKey, WHOLE};
+
+fn vm_key(id: VmId) -> VmKey {
+    VmKey(id.0)
+}
+
+fn gpu_key(id: GpuId) -> GpuKey {
+    GpuKey(id.0)
+}
+
+/// What a VM is promised of each of its GPUs.
+fn share(vm: &Vm) -> Share {
+    let compute = &vm.spec.compute;
+    Share {
+        weight: compute.weight,
+        max: compute.max.basis_points(),
+        min: compute.min.basis_points(),
+        class: match vm.spec.class {
+            Urgency::Batch => Class::Batch,
+            Urgency::Latency => Class::Latency,
+        },
+        kernel_timeout: compute.kernel_timeout.map(|timeout| timeout.nanos()),
+    }
+}
+
+impl Service {
+    /// Tells the scheduler what a VM was promised. It counts from the next window on.
+    pub(super) fn set_shares(&mut self, id: VmId) {
+        let Some(state) = self.vms.get(id) else { return };
+        let share = share(&state.vm);
+        let gpus = state.gpus.iter().map(|gpu| (gpu_key(*gpu), share)).collect();
+        self.compute.add_vm(vm_key(id), gpus);
+    }
+
+    /// A VM is gone, and so are its workers.
+    pub(super) fn forget_shares(&mut self, id: VmId) {
+        self.compute.remove_vm(vm_key(id));
+    }
+
+    /// A worker is about to serve a VM.
+    pub(super) fn schedule(
+        &mut self,
+        worker: WorkerId,
+        vm: VmId,
+        gpus: &[GpuId],
+        page: GateMap,
+        doorbell: OwnedFd,
+        bell: OwnedFd,
+    ) {
+        let gpus = gpus.iter().copied().map(gpu_key).collect();
+        self.compute.add_worker(worker, vm_key(vm), gpus, page, doorbell, bell);
+    }
+
+    /// The scheduler's thread has something to say.
+    pub(super) fn scheduler_spoke(&mut self) {
+        for event in self.compute.events() {
+            match event {
+                ComputeEvent::KernelTimeout(worker, gpu) => {
+                    let vm =
+                        self.workers.get_mut(worker).and_then(|w| w.session.as_ref()).map(|s| s.vm);
+                    if let Some(state) = vm.and_then(|vm| self.vms.get_mut(vm)) {
+                        *state.kernel_timeouts.entry(GpuId(gpu.0)).or_default() += 1;
+                    }
+                    self.kill_worker(worker, "a kernel ran longer than compute.kernel_timeout");
+                }
+                ComputeEvent::HeartbeatLost(worker) => {
+                    self.kill_worker(worker, "its heartbeat has stopped while it had the GPU");
+                }
+                ComputeEvent::Restarted => {
+                    tracing::error!("the scheduler was started anew; nothing ran meanwhile");
+                    let says = "the scheduler's thread failed and was started again";
+                    self.publish(EventKind::SchedulerRestarted, None, None, says);
+                }
+            }
+        }
+    }
+
+    /// Fills in what the scheduler counts of a VM on one GPU.
+    pub(super) fn add_shares(&self, id: VmId, gpu: GpuId, to: &mut VmGpuStats) {
+        let Some(stats) = self.compute.stats_of(vm_key(id), gpu_key(gpu)) else { return };
+        to.gpu_ns = stats.charged_ns;
+        to.throttled_ns = stats.throttled_ns;
+        to.windows = stats.windows;
+        to.handovers = stats.handovers;
+        to.handover_ns = stats.handover_ns;
+        to.handover_max_ns = stats.handover_max_ns;
+        to.debt_ns = stats.debt_ns;
+        to.share_1s = f64::from(stats.share_1s) / f64::from(WHOLE);
+        to.share_10s = f64::from(stats.share_10s) / f64::from(WHOLE);
+    }
+}
