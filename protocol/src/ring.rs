@@ -264,6 +264,11 @@ impl HostRing {
         }
     }
 
+    /// Bytes that the guest has announced and that were not read.
+    pub fn depth(&self) -> u64 {
+        self.shared.tail.load(Ordering::Relaxed).wrapping_sub(self.head)
+    }
+
     /// Whether the guest has announced anything that was not read.
     pub fn has_work(&self) -> bool {
         self.shared.tail.load(Ordering::Acquire) != self.head

@@ -280,9 +280,18 @@ impl Session {
 
     fn check_alive(&self) -> CuResult {
         if self.ended.load(Ordering::Relaxed) {
-            return Err(CuError::DEVICE_UNAVAILABLE);
+            return Err(self.last_words());
         }
         Ok(())
+    }
+
+    /// What calls give once the session has ended: where a kernel ran past the VM's limit, what a
+    /// context gives natively then.
+    fn last_words(&self) -> CuError {
+        let said = |code: u32| code == CuError::LAUNCH_TIMEOUT.0;
+        let timed_out = said(self.sticky.load(Ordering::Relaxed))
+            || said(self.shared.posted_error.load(Ordering::Relaxed));
+        if timed_out { CuError::LAUNCH_TIMEOUT } else { CuError::DEVICE_UNAVAILABLE }
     }
 
     #[cold]
@@ -290,7 +299,7 @@ impl Session {
         if !self.ended.swap(true, Ordering::Relaxed) {
             say!(Error, "{error}");
         }
-        CuError::DEVICE_UNAVAILABLE
+        self.last_words()
     }
 
     fn header<'a, C: Call<'a>>(&self, args: usize, reply: Option<Part>) -> Cmd {

@@ -66,6 +66,12 @@ pub trait Executor {
         false
     }
 
+    /// The CUresult that every call is answered with from now on, since the session ends; 0 for
+    /// none.
+    fn verdict(&self) -> u32 {
+        0
+    }
+
     /// The guest's driver attached a region; it is in [`Session::regions`] already. `arena`: where
     /// the arena of a RING region starts in it.
     fn region_attached(&mut self, _region: &Arc<Region>, _arena: usize) {}

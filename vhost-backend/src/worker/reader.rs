@@ -1,6 +1,7 @@
 //! The ring reader: the one thread that takes commands, and never blocks in one.
 
 use std::os::fd::OwnedFd;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -33,6 +34,8 @@ pub(super) struct Reader {
     max_spin: Duration,
     spin: Duration,
     args: Vec<u8>,
+    /// The guest was told that the session ends.
+    condemned: bool,
 }
 
 impl Reader {
@@ -56,6 +59,7 @@ impl Reader {
             max_spin: spin,
             spin,
             args: Vec::new(),
+            condemned: false,
         }
     }
 
@@ -72,6 +76,11 @@ impl Reader {
             }
             worked |= self.take_commands();
             let pending = self.executor.poll();
+            if !self.condemned && self.executor.verdict() != 0 {
+                self.condemned = true;
+                // For a guest that waits for nothing.
+                self.posted.end_with(self.executor.verdict());
+            }
             if worked {
                 if idle_since.take().is_some() {
                     self.spin = self.max_spin.min(self.spin * 2);
@@ -142,6 +151,7 @@ impl Reader {
                 Command { opcode: cmd.opcode, thread: cmd.thread, ctx: cmd.ctx, args: &self.args };
             self.executor.execute(&command, reply);
         }
+        self.session.gate.page.worker.ring_depth.store(ring.depth(), Ordering::Relaxed);
         if count > 0 {
             // The head has moved: a guest that waits for room can go on.
             region.wake_guest();

@@ -258,6 +258,12 @@ impl PostedError {
         }
     }
 
+    /// The session ends with this error, whatever was kept before.
+    pub(super) fn end_with(&self, result: u32) {
+        self.error.store(result, Ordering::Release);
+        self.show(result);
+    }
+
     fn take(&self) -> u32 {
         if self.error.load(Ordering::Relaxed) == 0 {
             return 0;

@@ -89,6 +89,7 @@ impl Cx<'_> {
         self.enter()?;
         self.check(call.dst, call.data.len() as u64)?;
         let (stream, _) = self.queue(call.h_stream, call.data.len())?;
+        self.tally(|words| &words.bytes_h2d, call.data.len() as u64);
         if call.data.is_empty() {
             return Ok(());
         }
@@ -112,6 +113,7 @@ impl Cx<'_> {
         self.check(call.dst, call.len as u64)?;
         self.check(call.src, call.len as u64)?;
         let (stream, _) = self.queue(call.h_stream, 0)?;
+        self.tally_copy(call.dst, call.src, call.len as u64);
         if call.len == 0 {
             return Ok(());
         }
@@ -127,6 +129,8 @@ impl Cx<'_> {
         if call.width == 0 || call.height == 0 {
             return Ok(());
         }
+        let bytes = (call.width as u64).saturating_mul(call.height as u64);
+        self.tally_copy(call.dst, call.src, bytes);
         let copy = CUDA_MEMCPY2D {
             srcXInBytes: 0,
             srcY: 0,
@@ -193,6 +197,7 @@ impl Calls {
                 unsafe {
                     cx.driver().cuMemcpyHtoDAsync(call.dst, at.cast(), call.len, stream)?;
                 }
+                cx.tally(|words| &words.bytes_h2d, call.len as u64);
                 Ok((stream, ctx))
             },
         );
@@ -211,6 +216,7 @@ impl Calls {
                 unsafe {
                     cx.driver().cuMemcpyDtoHAsync(at.cast(), call.src, call.len, stream)?;
                 }
+                cx.tally(|words| &words.bytes_d2h, call.len as u64);
                 Ok((stream, ctx))
             },
         );
@@ -256,6 +262,7 @@ impl Calls {
             Ok(ready) => ready,
             Err(error) => return reply.finish(error.0, &[]),
         };
+        cx.tally(|words| &words.bytes_d2h, call.len as u64);
         let Some((place, room)) = reply.place() else {
             return self.copy_out_plain(cx, call, stream, reply);
         };

@@ -2,12 +2,14 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use cudarc::driver::sys::{CUdevice, CUevent, CUfunction, CUkernel, CUlibrary, CUstream};
 
 use super::handles::{Real, Tables, ThreadStream};
+use super::memory::WINDOW;
 use super::{Shared, lock};
+use crate::gate::{WorkerWords, bump};
 use crate::worker::driver::{CuError, CuResult, Driver};
 
 /// Per-thread default streams of one session at most; past it, idle ones are given up.
@@ -155,6 +157,20 @@ impl<'a> Cx<'a> {
     /// As [`Cx::queue`], for a command that takes none of the GPU's time.
     pub(super) fn queue_free(&self, id: u64) -> CuResult<(CUstream, u64)> {
         self.count(id, 0, false)
+    }
+
+    /// Counts what the session does, for the operator.
+    pub(super) fn tally(&self, counter: impl FnOnce(&WorkerWords) -> &AtomicU64, more: u64) {
+        bump(counter(&self.shared.session.gate.page.worker), more);
+    }
+
+    /// Counts the bytes of a copy. Variables of modules count as host memory.
+    pub(super) fn tally_copy(&self, dst: u64, src: u64, bytes: u64) {
+        match (WINDOW.contains(&dst), WINDOW.contains(&src)) {
+            (true, true) => self.tally(|words| &words.bytes_d2d, bytes),
+            (true, false) => self.tally(|words| &words.bytes_h2d, bytes),
+            (false, _) => self.tally(|words| &words.bytes_d2h, bytes),
+        }
     }
 
     fn count(&self, id: u64, bytes: usize, gated: bool) -> CuResult<(CUstream, u64)> {

@@ -171,6 +171,7 @@ impl Cx<'_> {
         if !self.shared.charges.has_room_for(exec.need) {
             self.reserve_need(exec.need)?;
         }
+        self.tally(|words| &words.graph_launches, 1);
         exec.stops.expect((stream as u64, ctx));
         // SAFETY: live handles: only this thread destroys them.
         let launched = unsafe { self.driver().cuGraphLaunch(exec.real.0, stream) };

@@ -127,6 +127,7 @@ impl Cx<'_> {
     pub(super) fn vcuda_launch(&self, call: api::VcudaLaunch<'_>) -> CuResult {
         self.enter()?;
         let (stream, _) = self.queue(call.h_stream, 0)?;
+        self.tally(|words| &words.launches, 1);
         let shape = Shape {
             dims: [call.grid_x, call.grid_y, call.grid_z, call.block_x, call.block_y, call.block_z],
             shared: call.shared_mem_bytes,
@@ -210,6 +211,7 @@ impl Cx<'_> {
     ) -> CuResult {
         self.enter()?;
         let (stream, _) = self.queue(call.h_stream, 0)?;
+        self.tally(|words| &words.launches, 1);
         with_parameters(self, call.f, call.params, |function, params, extra| {
             if !extra.is_null() {
                 return Err(CuError::NOT_SUPPORTED);

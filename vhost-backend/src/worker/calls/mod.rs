@@ -240,6 +240,10 @@ impl Executor for Calls {
         self.holds_too_much()
     }
 
+    fn verdict(&self) -> u32 {
+        self.gate.verdict()
+    }
+
     fn region_attached(&mut self, region: &Arc<Region>, arena: usize) {
         if region.kind() == RegionKind::Ring {
             self.arena = Some(copy::Arena::new(&self.shared, region.clone(), arena));

@@ -131,6 +131,10 @@ impl Gate {
         last == ctx && !self.full && self.devices[device].is_wide(&self.end.page.gpus[device])
     }
 
+    pub(super) fn verdict(&self) -> u32 {
+        self.verdict
+    }
+
     /// As [`Device::enter`].
     fn enter(&mut self, device: usize) -> bool {
         let was = self.devices[device].active;
