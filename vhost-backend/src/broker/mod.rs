@@ -13,7 +13,6 @@
 //! | `driver` | which driver library the workers load |
 //! | `facts` | what a VM's guest may know of its GPUs |
 //! | `mps` | NVIDIA's daemons for VMs that share in space |
-//! | `compute` | the scheduler's thread |
 //! | `compute`, `scheduling` | the scheduler's thread; what the service has to do with it |
 //! | `socket`, `spawn`, `cgroup` | listening sockets, child processes, cgroups |
 //! | `rate`, `notify` | bounds on what others cause; what systemd is told |

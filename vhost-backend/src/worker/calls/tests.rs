@@ -4,8 +4,8 @@
 //! runs in a process of its own: this test binary, started again for that one test.
 
 mod charges;
-mod graphs;
 mod gate;
+mod graphs;
 mod streams;
 
 use std::os::fd::OwnedFd;

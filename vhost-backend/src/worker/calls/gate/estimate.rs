@@ -11,8 +11,9 @@ use crate::worker::executor::Command;
 const MAX_KINDS: usize = 4096;
 /// Of a kernel or graph that was never seen, in ns.
 const UNKNOWN: u64 = 250_000;
-/// What every command costs at least.
+/// What every command costs at least, and what none is believed to cost more than.
 const LEAST: u64 = 1_000;
+const MOST: u64 = 1 << 42;
 
 /// Calls that should take about as long as one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -99,16 +100,17 @@ impl Estimates {
         }
     }
 
-    /// Calls of these kinds, of which so much was expected, took so long one after another.
-    pub(super) fn learn(&mut self, kinds: &[(Kind, u32)], expected: u64, took: u64) {
+    /// Calls of these kinds took so long one after another, of which so much was expected in all,
+    /// and so much of one call of each.
+    pub(super) fn learn(&mut self, kinds: &[(Kind, u64)], expected: u64, took: u64) {
         if self.known.len() > MAX_KINDS {
             self.known.clear();
         }
-        for (kind, _) in kinds {
+        for (kind, share) in kinds {
             let (before, measured) = self.of(*kind);
-            // Each kind's part of it, as expected.
-            let part = u128::from(took) * u128::from(before) / u128::from(expected.max(1));
-            let now = u64::try_from(part).unwrap_or(u64::MAX).max(LEAST);
+            // Each kind's part of it, as was expected when it was queued.
+            let part = u128::from(took) * u128::from(*share) / u128::from(expected.max(1));
+            let now = u64::try_from(part).unwrap_or(MOST).clamp(LEAST, MOST);
             let next = match measured {
                 false => now,
                 // What turns out to be long is believed sooner: it is what overruns.
@@ -130,28 +132,39 @@ mod tests {
     fn what_was_never_seen_is_measured_at_once() {
         let mut estimates = Estimates::default();
         assert_eq!(estimates.of(F), (UNKNOWN, false));
-        estimates.learn(&[(F, 1)], UNKNOWN, 20_000);
+        estimates.learn(&[(F, UNKNOWN)], UNKNOWN, 20_000);
         assert_eq!(estimates.of(F), (20_000, true));
     }
 
     #[test]
     fn what_becomes_longer_is_believed_sooner_than_what_becomes_shorter() {
         let mut estimates = Estimates::default();
-        estimates.learn(&[(F, 1)], UNKNOWN, 100_000);
-        estimates.learn(&[(F, 4)], 400_000, 4_000_000);
+        estimates.learn(&[(F, UNKNOWN)], UNKNOWN, 100_000);
+        estimates.learn(&[(F, 100_000)], 400_000, 4_000_000);
         assert_eq!(estimates.of(F).0, 550_000);
-        estimates.learn(&[(F, 1)], 550_000, 100_000);
+        estimates.learn(&[(F, 550_000)], 550_000, 100_000);
         assert_eq!(estimates.of(F).0, 550_000 - 550_000 / 8 + 100_000 / 8);
+    }
+
+    #[test]
+    fn stretches_that_were_queued_long_ago_do_not_add_up() {
+        let mut estimates = Estimates::default();
+        // Many of a kernel that was never seen are in flight before the first has ended.
+        for _ in 0..200 {
+            estimates.learn(&[(F, UNKNOWN)], UNKNOWN, 3_000_000);
+        }
+        let (now, _) = estimates.of(F);
+        assert!((2_900_000..=3_000_000).contains(&now), "{now}");
     }
 
     #[test]
     fn a_stretch_of_two_kinds_is_shared_out_as_expected() {
         let (mut estimates, g) = (Estimates::default(), Kind::Kernel(10, 3));
-        estimates.learn(&[(F, 1)], UNKNOWN, 100_000);
-        estimates.learn(&[(g, 1)], UNKNOWN, 300_000);
+        estimates.learn(&[(F, UNKNOWN)], UNKNOWN, 100_000);
+        estimates.learn(&[(g, UNKNOWN)], UNKNOWN, 300_000);
         for _ in 0..100 {
-            let expected = estimates.of(F).0 + estimates.of(g).0;
-            estimates.learn(&[(F, 1), (g, 1)], expected, 800_000);
+            let each = [F, g].map(|kind| (kind, estimates.of(kind).0));
+            estimates.learn(&each, each[0].1 + each[1].1, 800_000);
         }
         let (f, g) = (estimates.of(F).0, estimates.of(g).0);
         assert!(

@@ -39,9 +39,9 @@ struct Segment {
     weight: u32,
     /// Gated calls.
     calls: u32,
-    /// Estimated time in ns, and what it was estimated of.
+    /// Estimated time in ns, and what of each kind of call was estimated.
     ns: u64,
-    kinds: Vec<(Kind, u32)>,
+    kinds: Vec<(Kind, u64)>,
 }
 
 /// What a stream holds.
@@ -125,9 +125,8 @@ impl Flight {
             if stream.begun == 0 {
                 stream.begun = now;
             }
-            match stream.since.kinds.last_mut() {
-                Some((last, count)) if *last == kind => *count += 1,
-                _ => stream.since.kinds.push((kind, 1)),
+            if !stream.since.kinds.iter().any(|(other, _)| *other == kind) {
+                stream.since.kinds.push((kind, ns));
             }
             due = stream.since.ns >= MARK_NS || !known;
         }
