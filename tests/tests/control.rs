@@ -88,7 +88,9 @@ fn a_session_is_listed_and_ended_and_the_others_go_on() {
     let one = ask(&host, &["session", "ls", "--vm", "a"]);
     let id = one[0]["id"].to_string();
     let (mut second, _) = host.spawn(A, "spin", &["hold=64", "loop"]);
-    assert_eq!(ask(&host, &["session", "ls"]).as_array().unwrap().len(), 2);
+    let both = ask(&host, &["session", "ls"]);
+    assert_eq!(both.as_array().unwrap().len(), 2);
+    assert_ne!(both[0]["id"], both[1]["id"], "each has a number of its own");
     ask(&host, &["session", "kill", "a", &id]);
     assert!(!first.wait().unwrap().success());
     let left = || ask(&host, &["session", "ls"]).as_array().unwrap().len();

@@ -6,7 +6,7 @@ use control_api::EventKind;
 use event_manager::EventOps;
 
 use super::gpus::Gpus;
-use super::pool::Phase;
+use super::pool::{Phase, Session};
 use super::service::{Service, Source};
 use super::witness::compare::{Booked, Comparison, Finding};
 use super::witness::watch::{INTERVAL, Testimony, Watch};
@@ -145,7 +145,7 @@ impl Service {
             found.excesses += 1;
         }
         let session = worker.and_then(|worker| self.workers.get_mut(worker)?.session.as_ref());
-        let (vm, number) = (session.map(|session| session.vm), session.map(|session| session.id));
+        let (vm, number) = (session.map(|session| session.vm), session.map(Session::number));
         let name = vm.map_or("", |vm| self.vms.name(vm));
         tracing::warn!(gpu = gpu.0, vm = name, session = number, "{says}");
         self.publish_gpu(EventKind::MemoryExcess, vm, number, Some(gpu), says.clone());

@@ -222,7 +222,7 @@ impl Service {
     fn kill_session(&mut self, name: &str, session: u32) -> Reply {
         let id = self.id_of(name)?;
         let mut sessions = self.workers.sessions_of(id);
-        let found = sessions.find(|(_, found)| found.id == session).map(|(worker, _)| worker);
+        let found = sessions.find(|(_, found)| found.number() == session).map(|(worker, _)| worker);
         let worker = found.ok_or_else(|| ApiError::no_session(name, session))?;
         drop(sessions);
         if let Some(worker) = self.workers.get_mut(worker) {

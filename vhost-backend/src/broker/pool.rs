@@ -25,6 +25,13 @@ pub(super) struct Session {
     pub(super) env: Vec<(String, String)>,
 }
 
+impl Session {
+    /// Its number for operators. The guest's own is no such: each front end counts anew.
+    pub(super) fn number(&self) -> u32 {
+        u32::try_from(self.request).unwrap_or(u32::MAX)
+    }
+}
+
 /// How far a worker is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {

@@ -128,7 +128,7 @@ impl Service {
                 let memory = self.ledger.held_by(id).into_iter();
                 infos.push(SessionInfo {
                     vm: state.vm.name.clone(),
-                    id: session.id,
+                    id: session.number(),
                     worker_pid: worker.running.pid(),
                     started_ms: worker.taken_ms,
                     memory: memory

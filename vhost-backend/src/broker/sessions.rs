@@ -147,7 +147,7 @@ impl Service {
         worker.announced = true;
         let pid = worker.running.pid();
         let (Some(session), Some(fds)) = (&worker.session, worker.handover.take()) else { return };
-        let (vm, number) = (session.vm, session.id);
+        let (vm, number) = (session.vm, session.number());
         let says = format!("guest process {}, worker {pid}", session.pid);
         let message = BrokerToDevice::Started { request: session.request, pid };
         if let Some(state) = self.vms.get_mut(vm) {
@@ -164,7 +164,7 @@ impl Service {
         else {
             return;
         };
-        let (vm, number) = (session.vm, session.id);
+        let (vm, number) = (session.vm, session.number());
         let Some(state) = self.vms.get_mut(vm) else { return };
         let Some(gpu) = state.gpus.get(device as usize).copied() else { return };
         let seldom = state.memory_refusals.entry(gpu);

@@ -95,7 +95,7 @@ impl Service {
         if worker.phase == Phase::Ending {
             return;
         }
-        let of = worker.session.as_ref().map(|session| (session.vm, session.id));
+        let of = worker.session.as_ref().map(|session| (session.vm, session.number()));
         let pid = worker.running.pid();
         worker.failure.get_or_insert_with(|| why.to_owned());
         self.end_worker(id);
