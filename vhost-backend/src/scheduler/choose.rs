@@ -147,12 +147,13 @@ impl Scheduler {
     /// within, so that it does not take single milliseconds.
     pub(super) fn judge_latency(&mut self, vm: VmKey, gpu: GpuKey) {
         let burst = self.settings.latency_burst;
+        if self.member(vm, gpu).is_none_or(|member| member.share.class != Class::Latency) {
+            return;
+        }
         let others = self.clock_of_others(vm, gpu);
         let Some(member) = self.member_mut(vm, gpu) else { return };
-        if member.share.class == Class::Latency {
-            let ahead = member.time.ahead(others, member.share.weight);
-            member.over = ahead > if member.over { burst / 2 } else { burst };
-        }
+        let ahead = member.time.ahead(others, member.share.weight);
+        member.over = ahead > if member.over { burst / 2 } else { burst };
     }
 
     /// Whether a latency VM other than `vm` has had work a short while ago.

@@ -11,8 +11,10 @@
 //!   says nothing by itself.
 //! * The clock is monotonic. One that stands still is tolerated.
 
+mod assign;
 mod bucket;
 mod choose;
+mod drain;
 mod fair;
 mod gpu;
 mod load;
@@ -22,6 +24,7 @@ mod shared;
 mod stats;
 mod turn;
 mod types;
+mod wake;
 
 #[cfg(test)]
 #[allow(dead_code, reason = "the example uses more of it")]

@@ -277,3 +277,73 @@ fn what_a_removed_vm_had_goes_to_the_next() {
     bench.says(A, BUSY);
     assert!(bench.scheduler.stats(A, GPU, 0).is_none());
 }
+
+mod hostile {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashSet;
+
+    fn report() -> impl Strategy<Value = Report> {
+        let any_time = prop_oneof![0u64..10_000_000, any::<u64>()];
+        (any::<[bool; 3]>(), any_time.clone(), any_time.clone(), any_time).prop_map(
+            |([held, active, stalled], finished, busy_ns, oldest_for)| Report {
+                held,
+                active,
+                stalled,
+                finished,
+                busy_ns,
+                oldest_for,
+            },
+        )
+    }
+
+    proptest! {
+        /// Whatever is reported, in whatever order: gates that are closed were open or prepared,
+        /// several are open on a GPU only where they share, and the timer does not spin.
+        #[test]
+        fn reports_bring_nothing_into_disorder(
+            steps in prop::collection::vec(
+                (0u64..5, 0u32..3, report(), prop_oneof![Just(0u64), 0u64..30_000_000]),
+                0..300,
+            ),
+        ) {
+            let mut bench = Bench::new(&[]);
+            for vm in 1..4 {
+                let gpus: Vec<_> = (0..vm as u32).map(|gpu| (GpuKey(gpu), share(100))).collect();
+                bench.scheduler.add_vm(VmKey(vm), &gpus, 0);
+            }
+            let mut open = HashSet::new();
+            for (vm, gpu, report, passes) in steps {
+                bench.now += passes;
+                bench.scheduler.tick(bench.now, &mut bench.out);
+                let actions = bench.says_on(VmKey(vm), GpuKey(gpu), report);
+                for action in actions {
+                    match action {
+                        Action::Open { vm, gpu, .. } => {
+                            open.insert((vm, gpu));
+                        }
+                        Action::Close { vm, gpu } => {
+                            open.remove(&(vm, gpu));
+                        }
+                        Action::Prepare { vm, gpu } => prop_assert!(!open.contains(&(vm, gpu))),
+                        Action::Timeout { .. } => prop_assert!(false, "none has a timeout"),
+                    }
+                }
+                for (vm, gpu) in &open {
+                    let turn = bench.scheduler.turn(*vm);
+                    prop_assert!(turn.is_some_and(|turn| turn.gpus.contains(gpu)));
+                }
+                if passes > 0 {
+                    let wake = bench.scheduler.wake_at();
+                    prop_assert!(wake.is_none_or(|at| at > bench.now), "the timer spins");
+                }
+                let charged: u64 = (1..4)
+                    .filter_map(|vm| bench.scheduler.stats(VmKey(vm), GPU, bench.now))
+                    .map(|stats| stats.charged_ns)
+                    .sum();
+                // Work that runs on after its window may be charged beside another's.
+                prop_assert!(charged <= 3 * bench.now);
+            }
+        }
+    }
+}

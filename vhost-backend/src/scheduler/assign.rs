@@ -1,0 +1,177 @@
+//! Giving GPUs away: the next turn, and what a VM of several GPUs needs for one.
+
+use super::Scheduler;
+use super::gpu::{Phase, Turn};
+use super::member::Gate;
+use super::types::{Action, GpuKey, Nanos, OpenMode, VmKey};
+
+impl Scheduler {
+    /// Gives a free GPU to whoever is next.
+    pub(super) fn fill(&mut self, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
+        let Some(state) = self.gpus.get(&gpu) else { return };
+        let gone = |vm| !self.wants(vm, gpu) || !self.eligible(vm, gpu, now);
+        let reserved = state.reserved.filter(|vm| !gone(*vm));
+        if let Some(state) = self.gpus.get_mut(&gpu) {
+            state.reserved = reserved;
+        }
+        if self.gpus.get(&gpu).is_some_and(|state| !state.running.is_empty()) {
+            return;
+        }
+        for vm in self.queue(gpu, now) {
+            if let Some(turn) = self.turn(vm) {
+                // It runs elsewhere, and has come to want this one too. If it drains there, it comes
+                // back for both.
+                if turn.phase == Phase::Open {
+                    self.join(vm, gpu, now, out);
+                    return;
+                }
+                continue;
+            }
+            let gang = self.gang(vm);
+            if gang.len() == 1 {
+                if self.backfills(gpu, vm) {
+                    self.open(vm, gang, now, out);
+                    return;
+                }
+                continue;
+            }
+            self.reserve(vm, gpu, &gang);
+            let ready = |gpu: &GpuKey| {
+                self.gpus
+                    .get(gpu)
+                    .is_some_and(|state| state.running.is_empty() && state.reserved == Some(vm))
+            };
+            if gang.iter().all(ready) {
+                self.open(vm, gang, now, out);
+                return;
+            }
+        }
+    }
+
+    /// A VM of one GPU may run on a reserved one while the VM that reserved it waits for others.
+    pub(super) fn backfills(&self, gpu: GpuKey, vm: VmKey) -> bool {
+        let Some(other) = self.gpus.get(&gpu).and_then(|gpu| gpu.reserved) else { return true };
+        if other == vm {
+            return true;
+        }
+        self.gang(other)
+            .iter()
+            .any(|gpu| self.gpus.get(gpu).is_some_and(|state| state.reserved != Some(other)))
+    }
+
+    /// Reserves a GPU for a VM that needs others too: in order, so that two never wait for one
+    /// another.
+    pub(super) fn reserve(&mut self, vm: VmKey, gpu: GpuKey, gang: &[GpuKey]) {
+        let lower = gang.iter().take_while(|other| **other < gpu);
+        let has = |gpu: &GpuKey| self.gpus.get(gpu).is_some_and(|gpu| gpu.reserved == Some(vm));
+        if !lower.into_iter().all(has) {
+            return;
+        }
+        if let Some(state) = self.gpus.get_mut(&gpu)
+            && state.reserved.is_none()
+        {
+            state.reserved = Some(vm);
+            // The next in order may be free already, or its VM has to hurry.
+            self.dirty.extend(gang.iter().filter(|other| **other != gpu));
+        }
+    }
+
+    /// A running turn takes one more GPU, which is free.
+    pub(super) fn join(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
+        let Some(turn) = self.vms.get_mut(&vm).and_then(|vm| vm.turn.as_mut()) else { return };
+        turn.gpus.push(gpu);
+        turn.gpus.sort_unstable();
+        if turn.mode == OpenMode::Unlimited {
+            // Whether it is alone on this one too is looked at below.
+            turn.mode = OpenMode::Window;
+            turn.depth = 0;
+        }
+        let (mode, until, depth) = (turn.mode, turn.until, turn.depth.max(self.settings.depth));
+        turn.depth = depth;
+        if let Some(state) = self.gpus.get_mut(&gpu) {
+            state.running.push(vm);
+        }
+        self.start(vm, gpu, now, out);
+        let until = until.unwrap_or(Nanos::MAX);
+        out.push(Action::Open { vm, gpu, mode, until, depth });
+        let gpus = self.turn(vm).map(|turn| turn.gpus.clone()).unwrap_or_default();
+        if !gpus.iter().any(|gpu| self.wanted(*gpu, vm, now)) {
+            self.relax(vm, &gpus, now, out);
+        }
+        self.dirty.extend(gpus.into_iter().filter(|other| *other != gpu));
+    }
+
+    /// Begins a turn on free GPUs.
+    pub(super) fn open(&mut self, vm: VmKey, gpus: Vec<GpuKey>, now: Nanos, out: &mut Vec<Action>) {
+        for gpu in &gpus {
+            self.book(*gpu, now);
+            self.start(vm, *gpu, now, out);
+            if let Some(state) = self.gpus.get_mut(gpu) {
+                state.running.push(vm);
+                state.reserved = state.reserved.filter(|other| *other != vm);
+                self.dirty.push(*gpu);
+            }
+        }
+        let capped =
+            gpus.iter().any(|gpu| self.member(vm, *gpu).is_some_and(|m| m.bucket.is_some()));
+        let waited = capped || gpus.iter().any(|gpu| self.wanted(*gpu, vm, now));
+        let alone = |gpu: &GpuKey| self.alone_at(*gpu, vm).is_some_and(|at| at <= now);
+        let (mode, until, depth) = if waited {
+            let end = now.saturating_add(self.length(vm, &gpus, now));
+            (OpenMode::Window, Some(end), self.depth(vm, &gpus, now))
+        } else if gpus.iter().all(alone) {
+            (OpenMode::Unlimited, None, Nanos::MAX)
+        } else {
+            (OpenMode::Window, None, self.depth(vm, &gpus, now))
+        };
+        for gpu in &gpus {
+            if let Some(state) = self.gpus.get_mut(gpu)
+                && mode == OpenMode::Unlimited
+            {
+                state.alone_since = Some(now);
+            }
+            let until = until.unwrap_or(Nanos::MAX);
+            out.push(Action::Open { vm, gpu: *gpu, mode, until, depth });
+        }
+        let phase = Phase::Open;
+        let turn = Turn {
+            gpus,
+            mode,
+            opened: now,
+            until,
+            depth,
+            phase,
+            progress_at: now,
+            reopens: 0,
+            stepped: false,
+        };
+        if let Some(state) = self.vms.get_mut(&vm) {
+            state.turn = Some(turn);
+        }
+    }
+
+    /// What a VM's account on a GPU needs when its gate opens there.
+    pub(super) fn start(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
+        let before = self.gpus.get_mut(&gpu).and_then(|gpu| gpu.prepared.take());
+        self.unprepare(before.filter(|before| *before != vm), gpu, out);
+        let others = self.clock_of_others(vm, gpu);
+        let (most, pause) = (2 * self.settings.max_window, self.settings.recent);
+        let several = self.vms.get(&vm).is_some_and(|vm| vm.members.len() > 1);
+        let Some(member) = self.member_mut(vm, gpu) else { return };
+        // Of a VM of several GPUs, one that had no work here may be opened.
+        member.time.wake(others, pause, now);
+        if std::mem::take(&mut member.held_back) || several {
+            member.time.limit_credit(others, most, member.share.weight);
+        }
+        member.gate = Gate::Open;
+        member.started = false;
+        member.drained = false;
+        member.still = 0;
+        member.charged_at = now;
+        // With work at hand the window is used from its beginning.
+        member.idle_since = if member.last.held { None } else { Some(now) };
+        member.idle_at_charge = member.idle_since;
+        member.stats.windows += 1;
+        member.watch_throttling(now);
+    }
+}

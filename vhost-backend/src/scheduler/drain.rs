@@ -1,0 +1,153 @@
+//! Draining: a turn ends when nothing of it runs; one that stands still is helped on.
+
+use super::Scheduler;
+use super::gpu::{Phase, Turn};
+use super::member::Gate;
+use super::types::{Action, GpuKey, Nanos, OpenMode, VmKey};
+
+impl Scheduler {
+    /// A closed turn: it ends when all its GPUs are drained, and is opened again if it is stuck.
+    pub(super) fn drain(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
+        let Some(turn) = self.turn(vm) else { return };
+        let (gpus, progress_at) = (turn.gpus.clone(), turn.progress_at);
+        let members = || gpus.iter().filter_map(|gpu| self.member(vm, *gpu));
+        if members().all(|member| member.drained) {
+            self.end(vm, now);
+            return;
+        }
+        let patience = self.patience(vm, turn);
+        let holds = |vm: &super::Vm| vm.members.values().any(|member| member.last.held);
+        if now.saturating_sub(progress_at) < patience || !self.vms.get(&vm).is_some_and(holds) {
+            return;
+        }
+        self.extend(vm, now, out);
+        self.step(vm, now, out);
+    }
+
+    /// GPUs of a turn that have drained and have more to do, while others have not: what runs on
+    /// those may wait for it.
+    pub(super) fn lagging(&self, vm: VmKey, turn: &Turn) -> Vec<GpuKey> {
+        let lags = |gpu: &&GpuKey| {
+            self.member(vm, **gpu).is_some_and(|member| member.drained && member.last.held)
+        };
+        turn.gpus.iter().filter(lags).copied().collect()
+    }
+
+    /// Lets one call through on the GPUs that lag behind, or if none does, on all. The end is now:
+    /// so each worker starts one call, and the drain does not begin anew.
+    pub(super) fn step(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
+        let Some(turn) = self.turn(vm) else { return };
+        let mut gpus = self.lagging(vm, turn);
+        let blind = gpus.is_empty();
+        if blind {
+            gpus = turn.gpus.clone();
+        }
+        let end = now.saturating_add(self.settings.reopen);
+        let Some(turn) = self.vms.get_mut(&vm).and_then(|vm| vm.turn.as_mut()) else { return };
+        turn.reopens += u32::from(blind);
+        turn.stepped |= !blind;
+        (turn.phase, turn.progress_at) = (Phase::Reopened { since: now, end }, now);
+        (turn.mode, turn.until, turn.depth) = (OpenMode::Window, Some(now), 0);
+        for gpu in gpus {
+            if let Some(member) = self.member_mut(vm, gpu) {
+                member.gate = Gate::Open;
+                member.started = false;
+                member.drained = false;
+                member.reopened_at = Some(now);
+                member.stats.reopened += 1;
+            }
+            let mode = OpenMode::Window;
+            out.push(Action::Open { vm, gpu, mode, until: now, depth: 0 });
+        }
+    }
+
+    /// How long a drain may stand still before it is taken for stuck. Where one GPU lags behind, the
+    /// cause is known, and once seen the next call is let through soon. Else a long call may be all
+    /// there is: so it is longer than calls have been, and longer each time, or each look would bring
+    /// in one more call, for ever.
+    pub(super) fn patience(&self, vm: VmKey, turn: &Turn) -> Nanos {
+        if !self.lagging(vm, turn).is_empty() {
+            let least = self.settings.no_progress;
+            return if turn.stepped { least / 10 } else { least };
+        }
+        let members = turn.gpus.iter().filter_map(|gpu| self.member(vm, *gpu));
+        let longest = members.map(|member| member.patience(&self.settings)).max();
+        longest.unwrap_or(self.settings.no_progress) << turn.reopens.min(10)
+    }
+
+    /// What runs waits for work on GPUs that the turn does not have: it gets them, over whoever has
+    /// them if need be, for no order of drains could end the waiting of two such VMs for one another.
+    pub(super) fn extend(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
+        let Some(state) = self.vms.get(&vm) else { return };
+        let Some(turn) = &state.turn else { return };
+        let missing: Vec<_> = state
+            .members
+            .iter()
+            .filter(|(key, member)| member.last.held && !turn.gpus.contains(key))
+            .map(|(key, _)| *key)
+            .collect();
+        for gpu in missing {
+            let Some(state) = self.gpus.get_mut(&gpu) else { continue };
+            state.running.push(vm);
+            self.book(gpu, now);
+            if let Some(member) = self.member_mut(vm, gpu) {
+                member.gate = Gate::Open;
+            }
+            if let Some(turn) = self.vms.get_mut(&vm).and_then(|vm| vm.turn.as_mut()) {
+                turn.gpus.push(gpu);
+                turn.gpus.sort_unstable();
+            }
+            self.unprepare_all(gpu, out);
+            self.dirty.push(gpu);
+        }
+    }
+
+    pub(super) fn unprepare_all(&mut self, gpu: GpuKey, out: &mut Vec<Action>) {
+        let before = self.gpus.get_mut(&gpu).and_then(|gpu| gpu.prepared.take());
+        self.unprepare(before, gpu, out);
+    }
+
+    /// Ends a drained turn.
+    pub(super) fn end(&mut self, vm: VmKey, now: Nanos) {
+        let Some(turn) = self.turn(vm) else { return };
+        let Phase::Draining { since } = turn.phase else { return };
+        let gpus = turn.gpus.clone();
+        for gpu in &gpus {
+            self.book(*gpu, now);
+        }
+        if let Some(state) = self.vms.get_mut(&vm) {
+            state.turn = None;
+        }
+        let took = now.saturating_sub(since);
+        for gpu in gpus {
+            let limit = self.settings.debt_limit;
+            let others = self.clock_of_others(vm, gpu);
+            let weights = self.weights_of_others(vm, gpu);
+            let ran = self.gpus.get_mut(&gpu).map_or(0, |state| {
+                state.turns += 1;
+                state.turns
+            });
+            if let Some(member) = self.member_mut(vm, gpu) {
+                member.time.limit_debt(others, limit, weights);
+                member.ran = ran;
+                member.stats.handovers += 1;
+                member.stats.handover_ns = member.stats.handover_ns.saturating_add(took);
+                member.stats.handover_max_ns = member.stats.handover_max_ns.max(took);
+            }
+            self.sleep_or_wake(vm, gpu, now);
+            if let Some(state) = self.gpus.get_mut(&gpu) {
+                state.running.retain(|other| *other != vm);
+            }
+            self.dirty.push(gpu);
+        }
+    }
+
+    pub(super) fn weights_of_others(&self, vm: VmKey, gpu: GpuKey) -> u64 {
+        let waiting = self.gpus.get(&gpu).map_or(&[][..], |gpu| &gpu.recent).iter();
+        waiting
+            .filter(|other| **other != vm && self.wants(**other, gpu))
+            .filter_map(|other| self.member(*other, gpu))
+            .map(|member| u64::from(member.share.weight))
+            .sum()
+    }
+}

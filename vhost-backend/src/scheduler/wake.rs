@@ -1,0 +1,75 @@
+//! When to look again.
+
+use super::Scheduler;
+use super::gpu::Phase;
+use super::types::{GpuKey, Nanos, OpenMode};
+
+impl Scheduler {
+    /// When a GPU is to be looked at again.
+    pub(super) fn plan_wake(&mut self, gpu: GpuKey, now: Nanos) {
+        let Some(state) = self.gpus.get(&gpu) else { return };
+        let mut wake: Option<Nanos> = None;
+        // What is due and has not changed anything is looked at again after a while, not at once.
+        let sample = self.settings.sample;
+        let mut at = |time: Nanos| {
+            let time = if time > now { time } else { now.saturating_add(sample) };
+            wake = Some(wake.map_or(time, |wake| wake.min(time)));
+        };
+        for vm in &state.running {
+            let Some((turn, member)) = self.turn(*vm).zip(self.member(*vm, gpu)) else { continue };
+            match turn.phase {
+                Phase::Draining { .. } => {
+                    at(turn.progress_at.saturating_add(member.patience(&self.settings)))
+                }
+                Phase::Reopened { end, .. } => at(end),
+                _ if turn.mode == OpenMode::Unlimited => {}
+                _ if turn.mode == OpenMode::Shared => at(now + self.settings.sample),
+                _ => {
+                    let waited = turn.gpus.iter().any(|gpu| self.wanted(*gpu, *vm, now));
+                    if waited {
+                        at(now + self.settings.sample);
+                        if let Some(since) = member.idle_since {
+                            at(since.saturating_add(member.grace(&self.settings)));
+                        }
+                        let lead = self.settings.lead;
+                        match turn.until {
+                            Some(end) if end > now.saturating_add(lead) => at(end - lead),
+                            Some(end) => at(end),
+                            None => {}
+                        }
+                    } else if member.last.active || member.last.held {
+                        at(now + self.settings.sample);
+                    }
+                    if let Some(alone) = self.alone_at(gpu, *vm)
+                        && !waited
+                    {
+                        at(alone);
+                    }
+                    if let Some(bucket) = &member.bucket
+                        && (member.last.active || member.last.held)
+                    {
+                        at(now.saturating_add(bucket.lasts(now)));
+                    }
+                }
+            }
+            if let Some(timeout) = member.share.kernel_timeout
+                && !member.timed_out
+            {
+                let left = timeout.saturating_sub(member.last.oldest_for);
+                at(now.saturating_add(left.min(timeout / 4).max(self.settings.sample)));
+            }
+        }
+        for vm in &state.recent {
+            let Some(member) = self.member(*vm, gpu) else { continue };
+            if let Some(bucket) = &member.bucket
+                && self.wants(*vm, gpu)
+                && !member.may_run(self.need(), now)
+            {
+                at(bucket.ready_at(self.need(), now));
+            }
+        }
+        if let Some(state) = self.gpus.get_mut(&gpu) {
+            state.wake = wake;
+        }
+    }
+}
