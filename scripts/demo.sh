@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Shows a VM with a GPU: starts the broker and the device, boots a VM, runs CUDA programs in it.
+# Shows VMs with a GPU: starts the broker and the devices, boots a VM and runs CUDA programs in it,
+# then two VMs that share the GPU at 30/70.
 # usage: scripts/demo.sh DIST [START], from `make demo`
 #
 # The VM is QEMU where the processor can virtualise and KVM really boots a guest, else user-mode
@@ -9,7 +10,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 dist=$(cd "${1:?usage: demo.sh DIST [START]}" && pwd)
 began=${2:-$(date +%s)}
 out=$here/target/demo
-quota=1G
+quota=1G share_quota=512M
 mkdir -p "$out"
 rm -f "$out"/*
 
@@ -30,6 +31,7 @@ fail() {
 
 work=$(mktemp -d)
 chmod 755 "$work"
+. "$here/scripts/demo-shares.sh"
 broker=
 cleanup() {
     [ -z "$broker" ] || kill "$broker" 2>/dev/null || true
@@ -38,24 +40,26 @@ cleanup() {
 }
 trap cleanup EXIT
 
-step "starting vcudad with one VM, memory.max = $quota"
+step "starting vcudad: a VM with memory.max = $quota, two that share the GPU at 30/70 with $share_quota each"
 cat >"$work/vcudad.toml" <<TOML
 driver_library = "auto"
 state_dir = "$work/state"
 control_socket = "$work/control.sock"
+warm_workers = 2
 [[vm]]
 name = "demo"
 socket = "$work/demo.sock"
 memory.max = "$quota"
+$(share_vms)
 TOML
 "$dist/bin/vcudad" --config "$work/vcudad.toml" >"$out/vcudad.log" 2>&1 &
 broker=$!
 for _ in $(seq 300); do
-    [ -S "$work/demo.sock" ] && break
+    [ -S "$work/demo.sock" ] && [ -S "$work/vm30.sock" ] && [ -S "$work/vm70.sock" ] && break
     kill -0 "$broker" 2>/dev/null || fail "vcudad ended"
     sleep 0.1
 done
-[ -S "$work/demo.sock" ] || fail "vcudad made no socket"
+[ -S "$work/vm70.sock" ] || fail "vcudad made no sockets"
 driver=$(sed -n 's/.*driver=\([a-z]*\).*/\1/p' "$out/vcudad.log" | head -n 1)
 
 # What the guest runs, from the folder of the programs.
@@ -101,6 +105,14 @@ step 'booting a VM, and running CUDA programs in it'
 "$dist/bin/vcuda-run" "${guest[@]}" 2>"$out/vcuda-run.log" | tee "$out/guest.txt" |
     sed 's/^/demo:   /' || fail 'the guest failed'
 vmm=$(sed -n 's/.*vmm=\([a-z0-9-]*\).*/\1/p' "$out/vcuda-run.log" | head -n 1)
+
+step 'booting two more at once, which keep the GPU busy for three seconds'
+# How much of the load's kernel a microsecond holds, alone: both count by it.
+shape=()
+[ "$driver" != softgpu ] || shape=(--blocks 1 --threads 32)
+share_rate=$(LD_LIBRARY_PATH=$dist/guest VIRTIO_CUDA_SOCKET=$work/demo.sock \
+    "$dist/programs/quota/saturate" --calibrate 1 "${shape[@]}") || fail 'no calibration'
+show_shares
 
 step 'looking at what came out'
 grep -q 'vectoradd: PASS' "$out/guest.txt" || fail 'vector add did not pass'
