@@ -5,6 +5,7 @@
 //!   parsed in `device/request.rs` and acted on in `device/machine.rs`, which does no I/O.
 //! * [`worker`], in `vhost-cuda-worker`: one session. `worker/reader.rs` takes commands from the
 //!   ring, `worker/calls/` carries them out with the driver library.
+//! * [`scheduler`] decides who has a GPU and for how long; it does no I/O (`docs/design/scheduler.md`).
 //! * [`gate`] is the page on which the broker's scheduler and a worker meet.
 //! * [`control`], in `vcudad`: the API for operators.
 //! * [`ipc`] is what they tell one another, [`config`] what the operator tells them, [`gpu`] what
