@@ -42,6 +42,11 @@ pub struct Host {
 impl Host {
     /// Starts VMs, and waits until their sockets are there.
     pub fn start(vms: &[Vm]) -> Self {
+        Self::start_with(&vms.iter().map(|vm| (*vm, "")).collect::<Vec<_>>())
+    }
+
+    /// As `start`; each VM with further lines of the configuration.
+    pub fn start_with(vms: &[(Vm, &str)]) -> Self {
         static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let dir = std::env::temp_dir().join(format!("vcuda-test-{}-{count}", std::process::id()));
@@ -57,9 +62,9 @@ impl Host {
             state.display(),
             control.display()
         );
-        for vm in vms {
+        for (vm, settings) in vms {
             config += &format!(
-                "[[vm]]\nname = \"{}\"\nsocket = \"{}\"\nmemory.max = \"{}\"\nuid = {}\n",
+                "[[vm]]\nname = \"{}\"\nsocket = \"{}\"\nmemory.max = \"{}\"\nuid = {}\n{settings}\n",
                 vm.name,
                 dir.join(vm.name).display(),
                 vm.memory_max,
@@ -69,7 +74,8 @@ impl Host {
         std::fs::write(dir.join("vcudad.toml"), config).unwrap();
         let broker = launch(&dir);
         let mut host = Self { broker, dir };
-        host.wait_until_ready(vms);
+        let all: Vec<Vm> = vms.iter().map(|(vm, _)| *vm).collect();
+        host.wait_until_ready(&all);
         host
     }
 
@@ -118,7 +124,12 @@ impl Host {
 
     /// A program of the VM's guest, without a VM: the library speaks vhost-user itself.
     pub fn command(&self, vm: Vm, program: &str, args: &[&str]) -> Command {
-        let mut command = Command::new(dist().join("programs/static").join(program));
+        self.command_in("static", vm, program, args)
+    }
+
+    /// As `command`, of another folder of programs.
+    pub fn command_in(&self, folder: &str, vm: Vm, program: &str, args: &[&str]) -> Command {
+        let mut command = Command::new(dist().join("programs").join(folder).join(program));
         command
             .args(args)
             .env("LD_LIBRARY_PATH", dist().join("guest"))
