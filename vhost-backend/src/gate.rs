@@ -71,7 +71,8 @@ impl Grant {
 #[repr(C, align(64))]
 #[derive(Default)]
 pub struct WorkerWords {
-    /// CLOCK_MONOTONIC in ns, written about every 20 ms while a GPU of the worker's is `active`.
+    /// CLOCK_MONOTONIC in ns, written about every 20 ms while a GPU of the worker's is `active` or
+    /// has calls `held`.
     pub beat: AtomicU64,
     /// Kernels launched.
     pub launches: AtomicU64,

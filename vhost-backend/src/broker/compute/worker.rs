@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::gate::{GateMap, GpuGate, Grant, MAX_GPUS, Mode};
 use crate::scheduler::{GpuKey, MS, Nanos, SEC, VmKey};
@@ -120,9 +120,11 @@ impl Worker {
         self.condemned = Some((at, gpu));
     }
 
+    /// Whether it has work on a GPU, or wants it: then its heart is to beat.
     pub(super) fn is_active(&self) -> bool {
+        let of = |word: &AtomicU64| word.load(Ordering::SeqCst) != 0;
         let gates = self.parts.page.gpus.iter().take(self.parts.gpus.len());
-        gates.into_iter().any(|gate| gate.active.load(Ordering::SeqCst) != 0)
+        gates.into_iter().any(|gate| of(&gate.active) || of(&gate.held))
     }
 
     /// Looks at the heartbeat. `late`: this thread has not looked in time.

@@ -1,10 +1,10 @@
-//! The heartbeat: that this process runs, told while it may have work on a GPU.
+//! The heartbeat: that this process runs, told while it may have work on a GPU or wants it.
 //!
 //! A thread of its own writes the time into the gate page, so that a reader that is busy in the
 //! driver is not taken for one that was stopped. While nothing is in flight it sleeps.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::Thread;
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ impl Beat {
         Ok(Self { parked, thread: thread.thread().clone() })
     }
 
-    /// To be called after a gate has become active.
+    /// To be called after a gate has become active, or a call is held there.
     pub(super) fn wake(&self) {
         if self.parked.load(Ordering::SeqCst) {
             self.thread.unpark();
@@ -59,5 +59,6 @@ impl Beat {
 }
 
 fn is_active(page: &GateMap) -> bool {
-    page.gpus.iter().any(|gpu| gpu.active.load(Ordering::SeqCst) == 1)
+    let of = |word: &AtomicU64| word.load(Ordering::SeqCst) != 0;
+    page.gpus.iter().any(|gpu| of(&gpu.active) || of(&gpu.held))
 }

@@ -91,6 +91,7 @@ impl Calls {
         self.gate.held.insert(number, Held { opcode, thread, ctx, args, reply, uses, ends, way });
         if let Passage::Gate { device, .. } = way {
             self.gate.devices[device].hold(&self.gate.end.page.gpus[device], true);
+            self.gate.show_life();
         }
         let now = gate::now();
         self.gate.tell(now);

@@ -140,8 +140,8 @@ impl Gate {
         let was = self.devices[device].active;
         match self.devices[device].enter(&self.end.page.gpus[device]) {
             Ok(()) => {
-                if !was && let Some(beat) = &self.beat {
-                    beat.wake();
+                if !was {
+                    self.show_life();
                 }
                 true
             }
@@ -149,6 +149,12 @@ impl Gate {
                 self.ring(ring);
                 false
             }
+        }
+    }
+
+    fn show_life(&self) {
+        if let Some(beat) = &self.beat {
+            beat.wake();
         }
     }
 
