@@ -41,7 +41,8 @@ rate=$(in_vm native "$programs/saturate" --calibrate 1 "${shape[@]}") || exit 2
 saturate() { load "$1" "$2" saturate "${shape[@]}" --rate "$rate" --kernel-us 400 --seconds "$seconds"; }
 
 mps=('memory.max = "6G"' 'sharing = "mps"')
-start_broker < <(echo 'warm_workers = 1'
+# Without windows: it is MPS that divides the GPU here.
+start_broker < <(printf 'warm_workers = 1\nscheduler = "off"\n'
     vm a "${mps[@]}" 'mps.active_thread_percentage = "50%"'
     vm b "${mps[@]}" 'mps.active_thread_percentage = "50%"' 'mps.pinned_memory_limit = "2G"'
     vm apart 'memory.max = "6G"') || exit 1
