@@ -74,7 +74,7 @@ int main(int argc, char **argv) {
     chain.rate = options.number("rate", 0);
     chain.scale = options.number("scale", 1);
     chain.kernels = static_cast<unsigned>(options.number("kernels", 180));
-    chain.gap = static_cast<int64_t>(options.number("gap-us", 9) * 1000);
+    chain.gap = static_cast<int64_t>(options.number("gap-us", 11) * 1000);
     const double per_second = options.number("per-second", 0);
     const double seconds = options.number("seconds", 10);
     const double warmup = options.number("warmup", 0.5), cooldown = options.number("cooldown", 0.3);

@@ -168,8 +168,9 @@ impl Scheduler {
         member.drained = false;
         member.still = 0;
         member.charged_at = now;
-        // With work at hand the window is used from its beginning.
-        member.idle_since = if member.last.held { None } else { Some(now) };
+        // The switch between contexts and a worker's way to its first launch are nobody's use: of
+        // that time no more than the grace is charged.
+        member.idle_since = Some(now);
         member.idle_at_charge = member.idle_since;
         member.stats.windows += 1;
         member.watch_throttling(now);

@@ -62,7 +62,7 @@ impl Scheduler {
 
     /// Tokens that a VM needs on a GPU to begin a window.
     pub(super) fn need(&self) -> Nanos {
-        self.settings.min_window
+        2 * self.settings.min_window
     }
 
     /// Whether a VM may have a turn: its cap allows it on all the GPUs that it needs.

@@ -198,6 +198,12 @@ impl Scheduler {
         due.flat_map(|(key, gpu)| gpu.running.iter().map(|vm| (*vm, *key)))
     }
 
+    /// VMs whose turn includes a GPU. They are reported before another VM's work there is, so that
+    /// it is measured against all that they have used.
+    pub fn running(&self, gpu: GpuKey) -> &[VmKey] {
+        self.gpus.get(&gpu).map_or(&[], |gpu| &gpu.running)
+    }
+
     /// How a VM stands on a GPU.
     pub fn stats(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> Option<VmStats> {
         let member = self.vms.get(&vm)?.members.get(&gpu)?;

@@ -44,6 +44,8 @@ pub struct Settings {
     pub debt_limit: Nanos,
     /// How often the state of open VMs is looked at.
     pub sample: Nanos,
+    /// The same of a VM that is alone.
+    pub unlimited_sample: Nanos,
     /// How far back it is looked at how much of its time a VM uses, in time with an open gate.
     pub load_horizon: Nanos,
     /// How much of that has to be known.
@@ -73,7 +75,7 @@ impl Default for Settings {
             batch_grace: 50 * US,
             latency_grace: 250 * US,
             start_grace: MS,
-            depth: 500 * US,
+            depth: MS,
             latency_depth: 100 * US,
             latency_awake: SEC,
             latency_burst: 50 * MS,
@@ -84,6 +86,7 @@ impl Default for Settings {
             min_memory: 200 * MS,
             debt_limit: 10 * SEC,
             sample: MS,
+            unlimited_sample: 50 * MS,
             load_horizon: 40 * MS,
             load_least: 10 * MS,
             share_gap: 0.10,

@@ -81,7 +81,7 @@ fn share(weight: u32) -> Share {
 fn a_vm_alone_and_uncapped_is_unlimited() {
     let mut bench = Bench::new(&[(A, share(100))]);
     assert_eq!(opened(&bench.says(A, HELD)), Some((A, OpenMode::Unlimited)));
-    assert_eq!(bench.scheduler.wake_at(), None, "and nothing has to be looked at");
+    assert!(bench.scheduler.wake_at() >= Some(10 * MS), "and is seldom looked at");
 }
 
 #[test]
@@ -114,7 +114,8 @@ fn a_window_ends_early_when_nothing_is_left_to_run() {
     bench.says(A, HELD);
     bench.now += 2 * MS;
     bench.says(B, Report { finished: 1, ..IDLE });
-    let actions = bench.tick(SEC);
+    let mut actions = bench.tick(SEC);
+    actions.extend(bench.tick(SEC));
     assert_eq!(closed(&actions), Some(B));
     assert!(bench.now <= 2 * MS + 60 * US, "after the grace, not {}", bench.now);
 }

@@ -23,7 +23,7 @@ impl Scheduler {
         }
         let rest = std::mem::take(&mut self.dirty);
         for gpu in seen {
-            self.plan_wake(gpu, now);
+            self.plan_wake(gpu, now, ticks);
         }
         for gpu in rest {
             if let Some(gpu) = self.gpus.get_mut(&gpu) {

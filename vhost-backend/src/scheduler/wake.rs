@@ -6,8 +6,12 @@ use super::types::{GpuKey, Nanos, OpenMode};
 
 impl Scheduler {
     /// When a GPU is to be looked at again.
-    pub(super) fn plan_wake(&mut self, gpu: GpuKey, now: Nanos) {
+    pub(super) fn plan_wake(&mut self, gpu: GpuKey, now: Nanos, ticks: bool) {
         let Some(state) = self.gpus.get(&gpu) else { return };
+        if !ticks && state.wake.is_some_and(|at| at <= now) {
+            // The tick that is due is still to come: what was reported for it does not put it off.
+            return;
+        }
         let mut wake: Option<Nanos> = None;
         // What is due and has not changed anything is looked at again after a while, not at once.
         let sample = self.settings.sample;
@@ -22,7 +26,10 @@ impl Scheduler {
                     at(turn.progress_at.saturating_add(member.patience(&self.settings)))
                 }
                 Phase::Reopened { end, .. } => at(end),
-                _ if turn.mode == OpenMode::Unlimited => {}
+                // Who comes next is to be measured against what was used until now.
+                _ if turn.mode == OpenMode::Unlimited => {
+                    at(now.saturating_add(self.settings.unlimited_sample));
+                }
                 _ if turn.mode == OpenMode::Shared => at(now + self.settings.sample),
                 _ => {
                     let waited = turn.gpus.iter().any(|gpu| self.wanted(*gpu, *vm, now));

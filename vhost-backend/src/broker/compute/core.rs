@@ -130,6 +130,10 @@ impl Core {
 
     fn report_all_of(&mut self, vm: VmKey, gpus: &[GpuKey], now: Nanos) {
         for gpu in gpus {
+            let others = self.scheduler.running(*gpu).to_vec();
+            for other in others.into_iter().filter(|other| *other != vm) {
+                self.report(other, *gpu, now);
+            }
             self.report(vm, *gpu, now);
         }
         self.settle(now);
@@ -176,6 +180,7 @@ impl Core {
         if let Some(place) = self.places.get_mut(&(vm, gpu)) {
             place.draining &= report.active && !report.stalled;
         }
+        tracing::trace!(now, vm = vm.0, gpu = gpu.0, ?report);
         self.scheduler.report(vm, gpu, report, now, &mut self.actions);
     }
 
@@ -200,6 +205,7 @@ impl Core {
     }
 
     fn act(&mut self, action: Action, now: Nanos) {
+        tracing::trace!(now, ?action);
         match action {
             Action::Prepare { vm, gpu } => {
                 self.set(vm, gpu, Stand { mode: Mode::Prepare, until: 0, depth: 0 });

@@ -52,8 +52,8 @@ pub(super) fn supervise(
             }
             notify(&*worker.doorbell);
         }
-        shared.restarts.fetch_add(1, Ordering::Relaxed);
         let _ = told.send(ComputeEvent::Restarted);
+        shared.restarts.fetch_add(1, Ordering::Release);
         notify(&shared.told);
         std::thread::sleep(PAUSE);
     }

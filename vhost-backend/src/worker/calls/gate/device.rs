@@ -11,6 +11,9 @@ const AWAKE: u64 = 2_000_000;
 /// A window in which nothing was begun for so long, in ns, is idle: the scheduler is told. Between
 /// the launches of a chain there are shorter gaps, and each bell costs microseconds.
 const IDLE: u64 = 20_000;
+/// A depth in ns up to which all that is in flight is to fit in. Above, the last call may reach past
+/// it, so that of calls that are about as long as that there are two: one runs, one is next.
+const TIGHT: u64 = 200_000;
 /// After so long without progress, in ns, the reader may sleep between looks.
 const PATIENCE: u64 = 2_000_000;
 const SHORTEST_SLEEP: u64 = 20_000;
@@ -53,6 +56,8 @@ pub(super) struct Device {
     pub active: bool,
     /// Something was begun since the grant changed.
     started: bool,
+    /// Something has finished since then: the GPU is at this VM's work.
+    settled: bool,
     /// Gated calls that are held, and whether the scheduler was told.
     held: u64,
     told: bool,
@@ -76,6 +81,7 @@ impl Device {
             mode: Mode::Closed,
             active: false,
             started: false,
+            settled: false,
             held: 0,
             told: false,
             flying: 0,
@@ -107,6 +113,7 @@ impl Device {
         let Grant { epoch, mode } = Grant::from_word(word);
         (self.word, self.mode) = (word, mode);
         self.started = false;
+        self.settled = false;
         self.told = false;
         self.progress = now;
         page.seen.store(epoch, Ordering::Release);
@@ -116,6 +123,11 @@ impl Device {
     /// Whether time is kept now: while others want the GPU, and now and then.
     pub(super) fn is_timed(&self, now: u64) -> bool {
         self.mode != Mode::Unlimited || self.is_due(now)
+    }
+
+    /// What names the present window, if what is measured from now on is this VM's work alone.
+    pub(super) fn measures(&self) -> Option<u64> {
+        (self.mode == Mode::Window && self.settled).then_some(self.word)
     }
 
     /// Whether time is only kept now and then.
@@ -145,7 +157,9 @@ impl Device {
             Mode::Closed | Mode::Prepare => false,
             Mode::Window | Mode::Shared => {
                 let depth = page.depth.load(Ordering::Relaxed);
-                let fits = ahead.is_none_or(|ahead| ahead.saturating_add(lasts) <= depth);
+                let fits = ahead.is_none_or(|ahead| {
+                    if depth > TIGHT { ahead < depth } else { ahead.saturating_add(lasts) <= depth }
+                });
                 let begins = now.saturating_add(ahead.unwrap_or(0));
                 // In each window at least one call may begin, or a small share would get nothing.
                 fits && (!self.started || begins < page.until.load(Ordering::Relaxed))
@@ -196,6 +210,7 @@ impl Device {
         }
         if sight.finished > 0 {
             self.progress = now;
+            self.settled = true;
         }
         if self.busy {
             self.busy_ns += now.saturating_sub(self.looked);

@@ -101,8 +101,9 @@ impl Estimates {
     }
 
     /// Calls of these kinds took so long one after another, of which so much was expected in all,
-    /// and so much of one call of each.
-    pub(super) fn learn(&mut self, kinds: &[(Kind, u64)], expected: u64, took: u64) {
+    /// and so much of one call of each. `alone`: nothing else was measured with them, such as the
+    /// switch between contexts at the beginning of a window or another VM's work.
+    pub(super) fn learn(&mut self, kinds: &[(Kind, u64)], expected: u64, took: u64, alone: bool) {
         if self.known.len() > MAX_KINDS {
             self.known.clear();
         }
@@ -113,6 +114,9 @@ impl Estimates {
             let now = u64::try_from(part).unwrap_or(MOST).clamp(LEAST, MOST);
             let next = match measured {
                 false => now,
+                // It took no longer, whatever was measured with it.
+                true if now < before => before / 2 + now / 2,
+                true if !alone => before,
                 // What turns out to be long is believed sooner: it is what overruns.
                 true if now > before * 2 => before / 2 + now / 2,
                 true => before - before / 8 + now / 8,
@@ -132,18 +136,28 @@ mod tests {
     fn what_was_never_seen_is_measured_at_once() {
         let mut estimates = Estimates::default();
         assert_eq!(estimates.of(F), (UNKNOWN, false));
-        estimates.learn(&[(F, UNKNOWN)], UNKNOWN, 20_000);
+        estimates.learn(&[(F, UNKNOWN)], UNKNOWN, 20_000, true);
         assert_eq!(estimates.of(F), (20_000, true));
     }
 
     #[test]
-    fn what_becomes_longer_is_believed_sooner_than_what_becomes_shorter() {
+    fn what_becomes_much_longer_or_shorter_is_believed_soon() {
         let mut estimates = Estimates::default();
-        estimates.learn(&[(F, UNKNOWN)], UNKNOWN, 100_000);
-        estimates.learn(&[(F, 100_000)], 400_000, 4_000_000);
+        estimates.learn(&[(F, UNKNOWN)], UNKNOWN, 100_000, true);
+        estimates.learn(&[(F, 100_000)], 400_000, 4_000_000, true);
         assert_eq!(estimates.of(F).0, 550_000);
-        estimates.learn(&[(F, 550_000)], 550_000, 100_000);
-        assert_eq!(estimates.of(F).0, 550_000 - 550_000 / 8 + 100_000 / 8);
+        estimates.learn(&[(F, 550_000)], 550_000, 100_000, true);
+        assert_eq!(estimates.of(F).0, (550_000 + 100_000) / 2);
+    }
+
+    #[test]
+    fn what_was_measured_with_a_switch_between_contexts_only_makes_it_shorter() {
+        let mut estimates = Estimates::default();
+        estimates.learn(&[(F, UNKNOWN)], UNKNOWN, 400_000, false);
+        estimates.learn(&[(F, 400_000)], 400_000, 20_000, false);
+        assert_eq!(estimates.of(F).0, 210_000);
+        estimates.learn(&[(F, 210_000)], 210_000, 2_000_000, false);
+        assert_eq!(estimates.of(F).0, 210_000);
     }
 
     #[test]
@@ -151,7 +165,7 @@ mod tests {
         let mut estimates = Estimates::default();
         // Many of a kernel that was never seen are in flight before the first has ended.
         for _ in 0..200 {
-            estimates.learn(&[(F, UNKNOWN)], UNKNOWN, 3_000_000);
+            estimates.learn(&[(F, UNKNOWN)], UNKNOWN, 3_000_000, true);
         }
         let (now, _) = estimates.of(F);
         assert!((2_900_000..=3_000_000).contains(&now), "{now}");
@@ -160,11 +174,11 @@ mod tests {
     #[test]
     fn a_stretch_of_two_kinds_is_shared_out_as_expected() {
         let (mut estimates, g) = (Estimates::default(), Kind::Kernel(10, 3));
-        estimates.learn(&[(F, UNKNOWN)], UNKNOWN, 100_000);
-        estimates.learn(&[(g, UNKNOWN)], UNKNOWN, 300_000);
+        estimates.learn(&[(F, UNKNOWN)], UNKNOWN, 100_000, true);
+        estimates.learn(&[(g, UNKNOWN)], UNKNOWN, 300_000, true);
         for _ in 0..100 {
             let each = [F, g].map(|kind| (kind, estimates.of(kind).0));
-            estimates.learn(&each, each[0].1 + each[1].1, 800_000);
+            estimates.learn(&each, each[0].1 + each[1].1, 800_000, true);
         }
         let (f, g) = (estimates.of(F).0, estimates.of(g).0);
         assert!(

@@ -58,6 +58,8 @@ struct Stream {
     ns: u64,
     /// Since when the oldest of them has been at the head; 0 while that is not known.
     begun: u64,
+    /// The window in which that time is this VM's work alone.
+    measures: Option<u64>,
 }
 
 /// A mark of a stream that has ended.
@@ -85,6 +87,8 @@ pub(in crate::worker::calls) struct Flight {
     pub(super) total: u32,
     orphans: Vec<Orphan>,
     pub(super) expected: Option<Expected>,
+    /// The stream that the last call found empty.
+    fresh: Option<Key>,
     /// Streams that want a mark.
     due: Vec<Key>,
     pub(super) estimates: Estimates,
@@ -111,6 +115,7 @@ impl Flight {
             calls: 0,
             ns: 0,
             begun: 0,
+            measures: None,
         });
         stream.since.weight += weight;
         self.total += weight;
@@ -124,6 +129,7 @@ impl Flight {
             stream.since.ns += ns;
             if stream.begun == 0 {
                 stream.begun = now;
+                self.fresh = Some(key);
             }
             if !stream.since.kinds.iter().any(|(other, _)| *other == kind) {
                 stream.since.kinds.push((kind, ns));
@@ -134,6 +140,16 @@ impl Flight {
             self.due.push(key);
         }
         due || stream.since.weight >= MARK || self.total >= LIMIT
+    }
+
+    /// The call is with the driver, which may have loaded its code first: not the GPU's time.
+    pub(super) fn has_begun(&mut self, measures: Option<u64>) {
+        self.expected = None;
+        if let Some(key) = self.fresh.take()
+            && let Some(stream) = self.streams.get_mut(&key)
+        {
+            (stream.begun, stream.measures) = (gate::now(), measures);
+        }
     }
 
     /// Estimated time in ns that a stream has before it, or none if nothing gated is in flight.
@@ -242,6 +258,7 @@ impl Calls {
         let Flight { streams, total, estimates, .. } = &mut flight;
         for (key, stream) in streams.iter_mut() {
             let timed = self.gate.devices[stream.device].is_timed(now);
+            let measures = self.gate.devices[stream.device].measures();
             if stream.since.weight >= MARK {
                 self.mark(stream);
             }
@@ -253,8 +270,11 @@ impl Calls {
                 stream.calls -= segment.calls;
                 stream.ns -= segment.ns;
                 if segment.ns > 0 && stream.begun > 0 {
-                    estimates.learn(&segment.kinds, segment.ns, now.saturating_sub(stream.begun));
+                    let alone = measures.is_some() && measures == stream.measures;
+                    let took = now.saturating_sub(stream.begun);
+                    estimates.learn(&segment.kinds, segment.ns, took, alone);
                 }
+                stream.measures = measures;
                 stream.begun = if stream.calls > 0 && timed { now } else { 0 };
             };
             while let Some((event, _)) = stream.marks.front()
@@ -282,7 +302,7 @@ impl Calls {
             sight.flying += u64::from(stream.calls);
             if standing.contains(key) {
                 // Not the GPU's time.
-                stream.begun = if timed { now } else { 0 };
+                (stream.begun, stream.measures) = (if timed { now } else { 0 }, measures);
                 continue;
             }
             sight.running = true;

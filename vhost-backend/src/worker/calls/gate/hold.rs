@@ -168,7 +168,8 @@ impl Calls {
             self.gate.last = (ctx, device);
             generated::dispatch(self, command, reply);
             // A call that was refused has queued nothing.
-            lock(&self.shared.tables).flight.expected = None;
+            let measures = self.gate.devices[device].measures();
+            lock(&self.shared.tables).flight.has_begun(measures);
         } else {
             if let Some(Thing::Stream(id)) = ends
                 && let Some(key) = self.key_of(command, command.ctx, id)
