@@ -14,6 +14,7 @@
 //! | `facts` | what a VM's guest may know of its GPUs |
 //! | `mps` | NVIDIA's daemons for VMs that share in space |
 //! | `compute`, `scheduling` | the scheduler's thread; what the service has to do with it |
+//! | `together` | VMs under MPS that have their windows together |
 //! | `socket`, `spawn`, `cgroup` | listening sockets, child processes, cgroups |
 //! | `rate`, `notify` | bounds on what others cause; what systemd is told |
 //! | `witness`, `audit` | what NVML says of the GPUs; what is done about it |
@@ -48,6 +49,7 @@ mod socket;
 mod spawn;
 mod start;
 mod state;
+mod together;
 mod vms;
 pub mod witness;
 mod workers;

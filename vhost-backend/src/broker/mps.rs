@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use control_api::{ApiError, ErrorCode, MpsSpec, Sharing, VmSpec};
+use control_api::{ApiError, ErrorCode, MpsSpec, Percent, Sharing, VmSpec};
 
 use super::service::Service;
 use super::spawn::is_root;
@@ -87,7 +87,8 @@ impl Service {
             Sharing::Exclusive => Ok(Vec::new()),
             Sharing::Mps => {
                 let visible = self.gpus.visible(&state.gpus);
-                self.mps.env(&state.gpus, &visible, &state.vm.spec.mps)
+                let limits = limits(&state.vm.spec, self.policy.scheduler);
+                self.mps.env(&state.gpus, &visible, &limits)
             }
         }
     }
@@ -98,6 +99,14 @@ impl Service {
         let wanted: Vec<_> = shared.map(|(_, state)| state.gpus.clone()).collect();
         self.mps.retain(&wanted);
     }
+}
+
+/// The limits of each session. Those of a set have their windows together, so that a VM's cap can
+/// only be kept in space; without a scheduler there are no caps.
+fn limits(spec: &VmSpec, scheduler: bool) -> MpsSpec {
+    let cap = Some(spec.compute.max).filter(|max| scheduler && *max < Percent::ALL);
+    let asked = spec.mps.active_thread_percentage;
+    MpsSpec { active_thread_percentage: asked.into_iter().chain(cap).min(), ..spec.mps.clone() }
 }
 
 impl Mps {
@@ -256,7 +265,6 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use control_api::Percent;
     use vmm_sys_util::tempdir::TempDir;
 
     /// A daemon as far as its start and end go.
@@ -306,6 +314,22 @@ mod tests {
         }
         drop(mps);
         assert!(!folder.as_path().join("mps").exists());
+    }
+
+    #[test]
+    fn a_cap_is_kept_in_space() {
+        let percent = |percent: u32| Some(Percent::from_basis_points(100 * percent));
+        let mut spec = VmSpec::new("a", 1);
+        spec.sharing = Sharing::Mps;
+        let of = |spec: &VmSpec, on| limits(spec, on).active_thread_percentage;
+        assert_eq!(of(&spec, true), None);
+        spec.compute.max = Percent::from_basis_points(2500);
+        assert_eq!((of(&spec, true), of(&spec, false)), (percent(25), None));
+        // The smaller of the two.
+        spec.mps.active_thread_percentage = percent(10);
+        assert_eq!((of(&spec, true), of(&spec, false)), (percent(10), percent(10)));
+        spec.mps.active_thread_percentage = percent(50);
+        assert_eq!((of(&spec, true), of(&spec, false)), (percent(25), percent(50)));
     }
 
     #[test]

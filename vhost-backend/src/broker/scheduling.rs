@@ -2,19 +2,16 @@
 
 use std::os::fd::OwnedFd;
 
-use control_api::{Class as Urgency, EventKind, VmGpuStats};
+use control_api::{Class as Urgency, EventKind, Sharing, VmGpuStats};
 
 use super::compute::ComputeEvent;
 use super::service::Service;
+use super::together::Party;
 use crate::config::Vm;
 use crate::gate::GateMap;
 use crate::ipc::messages::WorkerId;
 use crate::ledger::{GpuId, VmId};
 use crate::scheduler::{Class, GpuKey, Share, VmKey, WHOLE};
-
-fn vm_key(id: VmId) -> VmKey {
-    VmKey(id.0)
-}
 
 fn gpu_key(id: GpuId) -> GpuKey {
     GpuKey(id.0)
@@ -40,13 +37,31 @@ impl Service {
     pub(super) fn set_shares(&mut self, id: VmId) {
         let Some(state) = self.vms.get(id) else { return };
         let share = share(&state.vm);
-        let gpus = state.gpus.iter().map(|gpu| (gpu_key(*gpu), share)).collect();
-        self.compute.add_vm(vm_key(id), gpus);
+        let party = match state.vm.spec.sharing {
+            Sharing::Mps => self.together.set(id, &state.gpus, share),
+            Sharing::Exclusive => {
+                Party { key: VmKey(id.0), gpus: state.gpus.clone(), share: Some(share) }
+            }
+        };
+        self.tell_party(&party);
     }
 
     /// A VM is gone, and so are its workers.
     pub(super) fn forget_shares(&mut self, id: VmId) {
-        self.compute.remove_vm(vm_key(id));
+        match self.together.remove(id) {
+            Some(party) => self.tell_party(&party),
+            None => self.compute.remove_vm(VmKey(id.0)),
+        }
+    }
+
+    fn tell_party(&mut self, party: &Party) {
+        match party.share {
+            Some(share) => {
+                let gpus = party.gpus.iter().map(|gpu| (gpu_key(*gpu), share)).collect();
+                self.compute.add_vm(party.key, gpus);
+            }
+            None => self.compute.remove_vm(party.key),
+        }
     }
 
     /// A worker is about to serve a VM.
@@ -60,7 +75,8 @@ impl Service {
         bell: OwnedFd,
     ) {
         let gpus = gpus.iter().copied().map(gpu_key).collect();
-        self.compute.add_worker(worker, vm_key(vm), gpus, page, doorbell, bell);
+        let key = self.together.key_of(vm);
+        self.compute.add_worker(worker, key, gpus, page, doorbell, bell);
     }
 
     /// The scheduler's thread has something to say.
@@ -87,9 +103,11 @@ impl Service {
         }
     }
 
-    /// Fills in what the scheduler counts of a VM on one GPU.
+    /// Fills in what the scheduler counts of a VM on one GPU. VMs that have their windows together
+    /// are counted together: each shows what all of them had.
     pub(super) fn add_shares(&self, id: VmId, gpu: GpuId, to: &mut VmGpuStats) {
-        let Some(stats) = self.compute.stats_of(vm_key(id), gpu_key(gpu)) else { return };
+        let key = self.together.key_of(id);
+        let Some(stats) = self.compute.stats_of(key, gpu_key(gpu)) else { return };
         to.gpu_ns = stats.charged_ns;
         to.throttled_ns = stats.throttled_ns;
         to.windows = stats.windows;

@@ -20,6 +20,7 @@ use super::notify::Notify;
 use super::pool::{Session, Workers};
 use super::spawn::Programs;
 use super::state::{State, StateDir};
+use super::together::Together;
 use super::vms::Vms;
 use crate::config::Policy;
 use crate::control::handle::{About, ControlInbox};
@@ -70,6 +71,8 @@ pub(super) struct Service {
     pub(super) ledger: Ledger,
     /// Who has the GPUs when.
     pub(super) compute: ComputeHandle,
+    /// The VMs that are one to the scheduler.
+    pub(super) together: Together,
     /// Warm workers that failed, in a row.
     pub(super) failures: u32,
     /// Workers that were ended for what they did.

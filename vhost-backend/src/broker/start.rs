@@ -17,6 +17,7 @@ use super::pool::Workers;
 use super::service::{Service, timer};
 use super::spawn::{self, Programs};
 use super::state::{State, StateDir};
+use super::together::Together;
 use super::vms::{VmState, Vms, place_vm};
 use super::{driver, socket};
 use crate::config::{Config, ConfigError, Vm, check_vms, choose_uids};
@@ -102,6 +103,7 @@ impl Service {
             waiting: VecDeque::new(),
             ledger: Ledger::default(),
             compute,
+            together: Together::default(),
             failures: 0,
             killed: 0,
             inbox,

@@ -2,8 +2,10 @@
 
 use std::time::Instant;
 
+use super::super::together::Together;
 use super::*;
 use crate::gate::{self, GatePage, Mode};
+use crate::ledger::{GpuId, VmId};
 
 const GPU: GpuKey = GpuKey(0);
 
@@ -100,6 +102,36 @@ fn who_is_alone_has_no_bound_and_two_take_turns() {
     compute.remove_worker(2);
     compute.remove_vm(b);
     until("alone again", || one.play() && one.mode() == Mode::Unlimited);
+}
+
+#[test]
+fn vms_under_mps_have_their_windows_together_and_an_exclusive_one_apart() {
+    let mut compute = ComputeHandle::start().unwrap();
+    let (mut together, exclusive) = (Together::default(), VmKey(3));
+    let keys = [VmId(1), VmId(2)].map(|vm| {
+        let party = together.set(vm, &[GpuId(0)], Share::default());
+        compute.add_vm(party.key, vec![(GPU, party.share.unwrap())]);
+        party.key
+    });
+    compute.add_vm(exclusive, share(100));
+    let one = Player::join(&mut compute, 1, keys[0]);
+    let two = Player::join(&mut compute, 2, keys[1]);
+    let apart = Player::join(&mut compute, 3, exclusive);
+    for player in [&one, &two, &apart] {
+        player.hold();
+    }
+    // Two parties that drained before the other's turn would never be seen open at once.
+    let (mut both, mut alone, mut last) = (0, 0, None);
+    until("ten turns of both, and ten of the third", || {
+        let open = (one.play(), two.play(), apart.play());
+        if last.replace(open) != Some(open) {
+            both += u32::from(open == (true, true, false));
+            alone += u32::from(open == (false, false, true));
+        }
+        both >= 10 && alone >= 10
+    });
+    let stats = compute.stats_of(keys[0], GPU).unwrap();
+    assert!(stats.windows > 0, "{stats:?}");
 }
 
 #[test]
