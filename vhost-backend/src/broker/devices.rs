@@ -138,7 +138,9 @@ impl Service {
             session: session.id,
             pid: session.pid,
         });
-        let facts = facts::collect(&self.driver, &self.ledger, id, &state.gpus, sessions, |_| None);
+        let facts = facts::collect(&self.driver, &self.ledger, id, &state.gpus, sessions, |gpu| {
+            self.utilization(id, gpu)
+        });
         self.tell_device(id, &BrokerToDevice::Facts { request, facts }, &[]);
     }
 }

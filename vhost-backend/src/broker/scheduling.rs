@@ -103,6 +103,17 @@ impl Service {
         }
     }
 
+    /// A VM's part of a GPU's time over the last second, in 0.01%; `None` if nothing is scheduled,
+    /// or if it is counted together with other VMs', of which its guest is not to learn.
+    pub(super) fn utilization(&self, id: VmId, gpu: GpuId) -> Option<u32> {
+        let key = self.together.key_of(id);
+        if key != VmKey(id.0) {
+            return None;
+        }
+        let stats = self.compute.stats_of(key, gpu_key(gpu))?;
+        Some(stats.share_1s.min(WHOLE))
+    }
+
     /// Fills in what the scheduler counts of a VM on one GPU. VMs that have their windows together
     /// are counted together: each shows what all of them had.
     pub(super) fn add_shares(&self, id: VmId, gpu: GpuId, to: &mut VmGpuStats) {

@@ -195,7 +195,11 @@ impl Service {
         unsafe { libc::read(self.timer.as_raw_fd(), (&raw mut count).cast(), 8) };
         if self.notify.interval().is_some_and(|interval| self.notified.elapsed() >= interval / 2) {
             self.notified = Instant::now();
-            self.notify.alive();
+            if self.compute.is_alive() {
+                self.notify.alive();
+            } else {
+                tracing::error!("the scheduler's thread stands still; systemd is not told of life");
+            }
         }
         if !self.waiting.is_empty() && !self.ended {
             self.start_waiting(ops);

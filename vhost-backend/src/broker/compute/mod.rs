@@ -11,7 +11,7 @@
 //! One thread serves all GPUs. If it panics, all gates are closed and it is started anew with the
 //! VMs and workers that exist. docs/design/gate.md says how the pages are used.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -46,6 +46,9 @@ enum Command {
     /// The thread's code is wrong.
     #[cfg(test)]
     Panic,
+    /// The thread stands still until the other end is dropped.
+    #[cfg(test)]
+    Stall(mpsc::Receiver<()>),
 }
 
 /// What the scheduler's thread tells the service.
@@ -84,6 +87,8 @@ pub(crate) struct ComputeHandle {
     events: mpsc::Receiver<ComputeEvent>,
     /// The last answer about all VMs, and when it came.
     stats: RefCell<(Option<Instant>, Vec<GpuStats>)>,
+    /// Rounds that the thread had made when [`Self::is_alive`] was last asked.
+    rounds_seen: Cell<u64>,
 }
 
 /// What the thread and the service share.
@@ -94,6 +99,8 @@ struct Shared {
     /// Wakes the service.
     told: OwnedFd,
     restarts: AtomicU64,
+    /// Rounds of the thread's loop, all starts together.
+    rounds: AtomicU64,
 }
 
 impl Shared {
@@ -126,9 +133,17 @@ impl ComputeHandle {
             called: eventfd()?,
             told: eventfd()?,
             restarts: AtomicU64::new(0),
+            rounds: AtomicU64::new(0),
         });
         let (told, events) = mpsc::channel();
-        Ok((Self { shared, commands: None, events, stats: RefCell::default() }, told))
+        let handle = Self {
+            shared,
+            commands: None,
+            events,
+            stats: RefCell::default(),
+            rounds_seen: Cell::default(),
+        };
+        Ok((handle, told))
     }
 
     /// Readable when there are events.
@@ -212,6 +227,25 @@ impl ComputeHandle {
     /// Times that the thread had to be started anew.
     pub(crate) fn restarts(&self) -> u64 {
         self.shared.restarts.load(Ordering::Relaxed)
+    }
+
+    /// Whether the thread has made a round since this was last asked; true if there is no thread.
+    /// It is woken, so that one that has nothing to do makes a round before the next time.
+    pub(crate) fn is_alive(&self) -> bool {
+        if self.commands.is_none() {
+            return true;
+        }
+        let rounds = self.shared.rounds.load(Ordering::Relaxed);
+        notify(&self.shared.called);
+        self.rounds_seen.replace(rounds) != rounds
+    }
+
+    /// The thread stands still as long as the sender lives.
+    #[cfg(test)]
+    fn inject_stall(&mut self) -> mpsc::Sender<()> {
+        let (held, stall) = mpsc::channel();
+        self.tell(Command::Stall(stall));
+        held
     }
 
     /// The thread fails.

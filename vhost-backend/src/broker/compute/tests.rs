@@ -197,6 +197,22 @@ fn a_thread_that_fails_closes_all_gates_and_is_started_anew() {
 }
 
 #[test]
+fn a_thread_with_nothing_to_do_is_alive_and_one_that_stands_still_is_not() {
+    let mut compute = ComputeHandle::start().unwrap();
+    until("it lives", || compute.is_alive());
+    until("it lives, though nothing happens", || compute.is_alive());
+    let held = compute.inject_stall();
+    until("it stands still", || {
+        std::thread::sleep(Duration::from_millis(20));
+        !compute.is_alive()
+    });
+    assert!(!compute.is_alive(), "it does not come back by being asked");
+    drop(held);
+    until("it lives again", || compute.is_alive());
+    assert!(ComputeHandle::off().unwrap().is_alive(), "nothing to watch");
+}
+
+#[test]
 fn a_bell_that_never_stops_does_not_stop_the_others() {
     let mut compute = ComputeHandle::start().unwrap();
     let [a, b] = [VmKey(1), VmKey(2)];

@@ -150,6 +150,7 @@ fn run(
     let mut spins_until = 0;
     let mut drains = false;
     loop {
+        shared.rounds.fetch_add(1, Ordering::Relaxed);
         let now = gate::now();
         let wake_at = core.wake_at();
         let timeout = match wake_at {
@@ -220,5 +221,7 @@ fn obey(core: &mut Core, bells: &mut Bells, command: Command) {
         Command::Stats(answer) => drop(answer.send(core.stats(now))),
         #[cfg(test)]
         Command::Panic => panic!("asked to"),
+        #[cfg(test)]
+        Command::Stall(stall) => drop(stall.recv()),
     }
 }
