@@ -25,7 +25,7 @@ pub fn run(check: bool) -> Result<(), Box<dyn Error>> {
             worker::generate(&entries),
         ),
     ];
-    let mut files = vec![(root.join("docs/coverage.md"), coverage::generate(root)?)];
+    let mut files = vec![(root.join("docs/coverage.md"), coverage::generate(root, &entries)?)];
     for (path, code) in outputs {
         files.push((path, format(&code)?));
     }
