@@ -27,6 +27,9 @@ struct Process {
     unsigned long long used;
     unsigned int gpu_instance, compute_instance;
 };
+struct Utilization {
+    unsigned int gpu, memory;
+};
 using Device = struct OpaqueDevice *;
 constexpr int INSUFFICIENT_SIZE = 7;
 
@@ -120,8 +123,11 @@ static void list() {
                                                                          sizeof uuid) == 0),
                 "GPU %u has a UUID", i);
         const Memory memory = nvml_memory(device);
-        std::printf("gpu %u: %s, %s, used %llu of %llu\n", i, name, uuid, memory.used,
-                    memory.total);
+        Utilization rates;
+        REQUIRE((nvml<Device, Utilization *>("nvmlDeviceGetUtilizationRates")(device, &rates) == 0),
+                "GPU %u's utilization is known", i);
+        std::printf("gpu %u: %s, %s, used %llu of %llu, busy %u %%\n", i, name, uuid, memory.used,
+                    memory.total, rates.gpu);
         const auto running = nvml<Device, unsigned int *, Process *>(
             "nvmlDeviceGetComputeRunningProcesses_v3");
         unsigned int count = 0;

@@ -180,6 +180,18 @@ fn events_tell_what_happens() {
 }
 
 #[test]
+fn launches_of_graphs_are_counted() {
+    let host = Host::start(&[A]);
+    let output = host.run(A, "graphs", &[]);
+    assert!(output.status.success(), "{output:?}\n{}", host.log());
+    let activity = || ask(&host, &["stats"])["vms"][0]["activity"].clone();
+    let counted = eventually(Duration::from_secs(60), || {
+        activity()["graph_launches"].as_u64().is_some_and(|launches| launches > 0)
+    });
+    assert!(counted, "{}\n{}", activity(), host.log());
+}
+
+#[test]
 fn counts_and_the_live_table_show_what_a_program_does() {
     let host = Host::start(&[A]);
     let output = host.run(A, "vectoradd", &[]);

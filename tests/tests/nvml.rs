@@ -2,7 +2,9 @@
 //! does, needs no worker, and says what it does not know.
 
 use std::process::Command;
-use virtio_cuda_tests::{A, B, Host, Vm, dist};
+use std::time::Duration;
+
+use virtio_cuda_tests::{A, B, Host, Vm, dist, eventually};
 
 /// What `memoryseen list` prints, which makes no CUDA call.
 fn list(host: &Host, vm: Vm) -> String {
@@ -15,7 +17,7 @@ fn list(host: &Host, vm: Vm) -> String {
 fn number(text: &str, word: &str) -> u64 {
     let mut words = text.split_whitespace().skip_while(|w| *w != word).skip(1);
     let number = words.next().unwrap_or_else(|| panic!("no {word} in {text}"));
-    number.trim_end_matches(':').parse().unwrap()
+    number.trim_end_matches([':', ',']).parse().unwrap()
 }
 
 #[test]
@@ -47,7 +49,23 @@ fn nvml_answers_when_memory_is_used_up_and_takes_none() {
     drop(full.stdin.take());
     assert!(full.wait().unwrap().success());
     let empty = || number(&list(&host, A), "used") == 0;
-    assert!(virtio_cuda_tests::eventually(std::time::Duration::from_secs(10), empty));
+    assert!(eventually(Duration::from_secs(10), empty));
+}
+
+#[test]
+fn nvml_shows_how_busy_the_vm_keeps_the_gpu_and_not_how_busy_others_do() {
+    let host = Host::start(&[A, B]);
+    let busy = |vm| number(&list(&host, vm), "busy");
+    assert_eq!(busy(A), 0);
+    let (mut program, _) = host.spawn(A, "spin", &["loop"]);
+    let seen = eventually(Duration::from_secs(30), || busy(A) > 0);
+    assert!(seen, "{}\n{}", list(&host, A), host.log());
+    assert!(busy(A) <= 100);
+    assert_eq!(busy(B), 0);
+    program.kill().unwrap();
+    program.wait().unwrap();
+    let idle = eventually(Duration::from_secs(30), || busy(A) == 0);
+    assert!(idle, "{}\n{}", list(&host, A), host.log());
 }
 
 #[test]

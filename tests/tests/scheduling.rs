@@ -1,0 +1,88 @@
+//! Who stops while the GPU is theirs, or never gives it back: the session ends, and the other VM
+//! goes on.
+
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use virtio_cuda_tests::{A, B, Host, Vm, eventually};
+
+/// Longer than anything here takes: a test that comes to it fails.
+const NEVER: Duration = Duration::from_secs(60);
+
+/// What is counted of a VM.
+fn stats(host: &Host, vm: Vm) -> Value {
+    let output = host.vcudactl(&["--json", "vm", "show", vm.name]).output().unwrap();
+    assert!(output.status.success(), "{output:?}\n{}", host.log());
+    let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
+    shown["stats"].clone()
+}
+
+fn number(stats: &Value, pointer: &str) -> u64 {
+    let value = stats.pointer(pointer).and_then(Value::as_u64);
+    value.unwrap_or_else(|| panic!("no {pointer} in {stats}"))
+}
+
+/// Kernels launched by a VM's program go up from what they are now.
+fn goes_on(host: &Host, vm: Vm) -> bool {
+    let launches = || number(&stats(host, vm), "/activity/launches");
+    let before = launches();
+    eventually(NEVER, || launches() > before)
+}
+
+/// Sends a signal to a worker.
+fn signal(pid: i32, signal: i32) {
+    // SAFETY: a signal to a worker of the test's own host.
+    assert_eq!(unsafe { libc::kill(pid, signal) }, 0, "signal {signal} to {pid}");
+}
+
+/// Ends a program that should still run.
+fn end_running(host: &Host, mut child: Child) {
+    let status = child.try_wait().unwrap();
+    assert!(status.is_none(), "it has ended: {status:?}\n{}", host.log());
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_worker_that_stops_loses_the_gpu_and_its_session_and_the_other_vm_goes_on() {
+    let host = Host::start(&[A, B]);
+    let (mut stopped, _) = host.spawn(A, "spin", &["hold=512", "loop"]);
+    let (other, _) = host.spawn(B, "spin", &["hold=64", "loop"]);
+    let workers = host.workers(A);
+    let [worker] = workers[..] else { panic!("{workers:?}\n{}", host.log()) };
+    signal(worker, libc::SIGSTOP);
+    let mut status = None;
+    let ended = eventually(NEVER, || {
+        status = stopped.try_wait().unwrap();
+        status.is_some()
+    });
+    assert!(ended, "its guest was not told\n{}", host.log());
+    assert_eq!(status.map(|status| status.success()), Some(false));
+    assert!(host.log().contains("its heartbeat has stopped"), "{}", host.log());
+    assert!(goes_on(&host, B), "{}", host.log());
+    end_running(&host, other);
+    // What the worker held is free, and the VM can work again.
+    let again = host.run(A, "vectoradd", &[]);
+    assert!(again.status.success(), "{again:?}\n{}", host.log());
+    assert!(eventually(NEVER, || host.workers(A).is_empty()), "{}", host.log());
+}
+
+#[test]
+fn a_kernel_above_its_timeout_ends_its_session_with_702_and_the_other_vm_goes_on() {
+    let host = Host::start_with(&[(A, "compute.kernel_timeout = \"500ms\""), (B, "")]);
+    let (other, _) = host.spawn(B, "spin", &["hold=64", "loop"]);
+    let mut command = host.command(A, "spin", &["hold=64", "forever"]);
+    let endless = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let output = endless.wait_with_output().unwrap();
+    let says = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{output:?}\n{}", host.log());
+    assert!(says.contains("cudaErrorLaunchTimeout"), "{says}\n{}", host.log());
+    // The kernel is gone with its worker.
+    assert!(eventually(NEVER, || host.workers(A).is_empty()), "{}", host.log());
+    assert!(goes_on(&host, B), "{}", host.log());
+    end_running(&host, other);
+    // A kernel that ends in time still may run.
+    let again = host.run(A, "vectoradd", &[]);
+    assert!(again.status.success(), "{again:?}\n{}", host.log());
+}
