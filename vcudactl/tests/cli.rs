@@ -201,6 +201,11 @@ fn top_draws_in_a_terminal_and_leaves_it_as_it_was() {
             break status.code();
         }
         assert!(start.elapsed() < Duration::from_secs(60), "it does not end on q");
+        if start.elapsed() > Duration::from_secs(1) {
+            // The library that reads keys can leave one that came together with a resize until the
+            // next.
+            terminal.write(b"q");
+        }
         terminal.drain();
     };
     assert_eq!(code, Some(0));
