@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Checks sharing = "mps" on a Linux host with an NVIDIA GPU: that VMs which ask for it run at the
-# same time, with their limits, that others keep out, and that nothing is left behind. As root.
+# same time, with their limits, also while the scheduler gives windows to others; that others keep
+# out and have their share by weight, and that nothing is left behind. As root.
 #
 #   tests/gpu/mps.sh [--dist DIR] [--out DIR] [--seconds S]
 #
@@ -25,7 +26,7 @@ mkdir -p "$out"
 out=$(cd "$out" && pwd)
 work=$(mktemp -d)
 chmod 755 "$work"
-row=mps at=0 failures=0 lead=4 settle=2
+row=without at=0 failures=0 lead=4 settle=2
 . "$here/load.sh"
 trap 'kill "${load_pids[@]}" 2>/dev/null; stop_broker; rm -rf "$work"' EXIT
 printf '| row | what | measured | bar | |\n|---|---|---|---|---|\n' >"$out/table.md"
@@ -41,7 +42,7 @@ rate=$(in_vm native "$programs/saturate" --calibrate 1 "${shape[@]}") || exit 2
 saturate() { load "$1" "$2" saturate "${shape[@]}" --rate "$rate" --kernel-us 400 --seconds "$seconds"; }
 
 mps=('memory.max = "6G"' 'sharing = "mps"')
-# Without windows: it is MPS that divides the GPU here.
+# Without windows at first: it is MPS that divides the GPU here, and the driver that slices.
 start_broker < <(printf 'warm_workers = 1\nscheduler = "off"\n'
     vm a "${mps[@]}" 'mps.active_thread_percentage = "50%"'
     vm b "${mps[@]}" 'mps.active_thread_percentage = "50%"' 'mps.pinned_memory_limit = "2G"'
@@ -73,6 +74,37 @@ wait_loads 2>/dev/null && survived=goes\ on || survived='is lost'
 note "after an illegal access in one (its own program: exit code $faulted), a client beside it" "$survived"
 in_vm a "$dist/programs/static/vectoradd" >"$out/after.txt" 2>&1
 result 'a session after that' "$(tail -n 1 "$out/after.txt")" 'passes' "$([ "$(tail -n 1 "$out/after.txt")" = 'vectoradd: PASS' ] && echo 1 || echo 0)"
+
+# With windows: the two under MPS have theirs together.
+row=windows
+start_broker < <(printf 'warm_workers = 1\n'
+    vm a "${mps[@]}" 'compute.weight = 100' 'mps.active_thread_percentage = "50%"'
+    vm b "${mps[@]}" 'compute.weight = 100' 'compute.max = "50%"'
+    vm apart 'memory.max = "6G"' 'compute.weight = 100') || exit 1
+
+# done_of NAME REFERENCE: its work in percent of what it did alone.
+done_of() { calc "100 * $(field "$1" per_second) / $(field "$2" per_second)"; }
+
+capped=$(sms b)
+result 'multiprocessors with compute.max = "50%" under MPS' "$capped of $total" 'half, or up to 2 more' \
+    "$capped >= $total / 2 - 1 && $capped <= $total / 2 + 2"
+
+for name in a b apart; do
+    meet_in "$lead"; saturate "alone-$name" "$name"; wait_loads || exit 1
+done
+meet_in "$lead"; saturate a a; saturate b b; wait_loads || exit 1
+fa=$(done_of a alone-a) fb=$(done_of b alone-b)
+result 'scheduler on: two at once, each of its rate alone' "$fa% and $fb%" 'each 75% or more' "$fa >= 75 && $fb >= 75"
+
+meet_in "$lead"; saturate beside-a a; saturate beside-b b; saturate beside-apart apart; wait_loads || exit 1
+fa=$(done_of beside-a alone-a) fb=$(done_of beside-b alone-b) third=$(done_of beside-apart alone-apart)
+result 'one without MPS beside both, weights 100 and 100 + 100' "$third%" '33 ± 3%' "$third >= 30.33 && $third <= 36.33"
+result 'both under MPS beside it, each of its rate alone' "$fa% and $fb%" 'each 50% or more, of 67' "$fa >= 50 && $fb >= 50"
+
+"$dist/bin/vcudactl" --socket "$work/control.sock" vm set apart --compute-weight 600 >>"$out/$row-set.txt" 2>&1 || exit 1
+meet_in "$lead"; saturate changed-a a; saturate changed-b b; saturate changed-apart apart; wait_loads || exit 1
+third=$(done_of changed-apart alone-apart)
+result 'the same with its weight changed to 600' "$third%" '75 ± 3%' "$third >= 72 && $third <= 78"
 
 stop_broker
 for _ in $(seq 50); do [ "$(mps_processes)" -gt "$before" ] || break; sleep 0.2; done
