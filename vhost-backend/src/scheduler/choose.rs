@@ -167,11 +167,16 @@ impl Scheduler {
         })
     }
 
-    /// When a VM that is alone here may run without bounds: nobody else has had work for some time.
+    /// When a VM that is alone here may run without bounds: nobody else has had work for some time,
+    /// and nobody else is of class latency.
     /// None: not, as things are.
     pub(super) fn alone_at(&self, gpu: GpuKey, vm: VmKey) -> Option<Nanos> {
         let state = self.gpus.get(&gpu)?;
         if self.member(vm, gpu)?.share.capped() || state.reserved.is_some_and(|other| other != vm) {
+            return None;
+        }
+        // What is queued without bounds would have to drain before the first request.
+        if state.latency.iter().any(|other| *other != vm) {
             return None;
         }
         let mut at = 0;

@@ -1,11 +1,15 @@
 //! A GPU: who is on it now, and who is to be next.
 
+use std::collections::BTreeSet;
+
 use super::types::{GpuKey, Nanos, OpenMode, VmKey};
 
 #[derive(Debug, Default)]
 pub struct Gpu {
     /// VMs that had work a short while ago, and all that run: nobody else is looked at.
     pub recent: Vec<VmKey>,
+    /// VMs of class latency, with work or without.
+    pub latency: BTreeSet<VmKey>,
     /// VMs whose turn includes this GPU, drained or not.
     pub running: Vec<VmKey>,
     /// A VM of several GPUs takes this one as soon as it has the others.

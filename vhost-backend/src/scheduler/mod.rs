@@ -101,6 +101,7 @@ impl Scheduler {
                     members.insert(*gpu, Member::new(*share, settings, now));
                 }
             }
+            self.note_class(vm, *gpu, share.class);
         }
     }
 
@@ -111,9 +112,18 @@ impl Scheduler {
             return;
         };
         member.set_share(share, settings, now);
+        self.note_class(vm, gpu, share.class);
         if let Some(gpu) = self.gpus.get_mut(&gpu) {
             gpu.wake = Some(now);
         }
+    }
+
+    fn note_class(&mut self, vm: VmKey, gpu: GpuKey, class: Class) {
+        let Some(gpu) = self.gpus.get_mut(&gpu) else { return };
+        match class {
+            Class::Latency => gpu.latency.insert(vm),
+            Class::Batch => gpu.latency.remove(&vm),
+        };
     }
 
     /// Forgets a VM, whose sessions have ended, and passes its windows on.
@@ -121,6 +131,7 @@ impl Scheduler {
         let Some(gone) = self.vms.remove(&vm) else { return };
         for (key, member) in &gone.members {
             let Some(gpu) = self.gpus.get_mut(key) else { continue };
+            gpu.latency.remove(&vm);
             gpu.running.retain(|other| *other != vm);
             gpu.recent.retain(|other| *other != vm);
             if gpu.reserved == Some(vm) {

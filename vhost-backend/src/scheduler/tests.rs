@@ -85,6 +85,20 @@ fn a_vm_alone_and_uncapped_is_unlimited() {
 }
 
 #[test]
+fn a_vm_alone_keeps_its_queue_short_where_there_is_a_latency_vm() {
+    let latency = Share { class: Class::Latency, ..share(100) };
+    let mut bench = Bench::new(&[(A, share(100)), (B, latency)]);
+    assert_eq!(opened(&bench.says(A, HELD)), Some((A, OpenMode::Window)));
+    bench.scheduler.set_share(B, GPU, share(100), bench.now);
+    let mut actions = Vec::new();
+    for _ in 0..100 {
+        actions.extend(bench.tick(SEC));
+        actions.extend(bench.says(A, BUSY));
+    }
+    assert_eq!(opened(&actions), Some((A, OpenMode::Unlimited)), "once it is of class batch");
+}
+
+#[test]
 fn a_second_vm_gets_a_window_once_the_first_has_drained() {
     let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
     bench.says(A, HELD);
@@ -159,10 +173,8 @@ fn a_cap_holds_though_nobody_else_wants_the_gpu() {
 #[test]
 fn a_latency_vm_takes_the_gpu_at_the_next_boundary() {
     let latency = Share { class: Class::Latency, ..share(100) };
-    let mut bench = Bench::new(&[(A, share(100)), (B, latency), (C, share(100))]);
-    bench.says(A, HELD);
+    let mut bench = Bench::new(&[(B, latency), (C, share(100))]);
     bench.says(C, HELD);
-    bench.says(A, HELD);
     assert!(bench.scheduler.turn(C).is_some());
     bench.now += 100 * US;
     assert_eq!(closed(&bench.says(B, HELD)), Some(C), "before its window's end");
