@@ -15,6 +15,16 @@ impl Scheduler {
             self.end(vm, now);
             return;
         }
+        if self.drains_until(vm).is_some_and(|end| now >= end) {
+            // Nobody can interrupt what runs: the others go on beside it, and the driver slices.
+            for gpu in gpus {
+                if let Some(member) = self.member_mut(vm, gpu) {
+                    member.overran = !member.drained;
+                }
+            }
+            self.end(vm, now);
+            return;
+        }
         let patience = self.patience(vm, turn);
         let holds = |vm: &super::Vm| vm.members.values().any(|member| member.last.held);
         if now.saturating_sub(progress_at) < patience || !self.vms.get(&vm).is_some_and(holds) {
@@ -22,6 +32,20 @@ impl Scheduler {
         }
         self.extend(vm, now, out);
         self.step(vm, now, out);
+    }
+
+    /// When a drain is given up. A kernel_timeout is an end of its own. Once a VM has let one pass, it
+    /// is given less time, until it is seen to drain.
+    pub(super) fn drains_until(&self, vm: VmKey) -> Option<Nanos> {
+        let turn = self.turn(vm)?;
+        let Phase::Draining { since } = turn.phase else { return None };
+        let members = || turn.gpus.iter().filter_map(|gpu| self.member(vm, *gpu));
+        if members().any(|member| member.share.kernel_timeout.is_some()) {
+            return None;
+        }
+        let overran = members().any(|member| member.overran);
+        let limit = if overran { self.settings.max_window } else { self.settings.drain_limit };
+        Some(since.saturating_add(limit))
     }
 
     /// GPUs of a turn that have drained and have more to do, while others have not: what runs on

@@ -28,6 +28,8 @@ pub struct Member {
     pub started: bool,
     /// Seen drained since the gate was closed.
     pub drained: bool,
+    /// Its last drain was given up.
+    pub overran: bool,
     /// busy_ns that came and was not looked at so far.
     pub busy: Nanos,
     /// Up to when its time was booked, and since when it was idle then.
@@ -68,6 +70,7 @@ impl Member {
             idle_since: Some(now),
             started: false,
             drained: true,
+            overran: false,
             busy: 0,
             charged_at: now,
             idle_at_charge: Some(now),
@@ -132,6 +135,7 @@ impl Member {
             self.worked_at = Some(now);
         }
         self.drained |= !report.active || report.stalled;
+        self.overran &= report.active;
         if report.oldest_for < self.last.oldest_for {
             self.timed_out = false;
         }

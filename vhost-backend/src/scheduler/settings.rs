@@ -13,6 +13,8 @@ pub struct Settings {
     pub period: Nanos,
     /// A drain in which nothing finishes for so long has the VM's submission opened again.
     pub no_progress: Nanos,
+    /// A drain that takes longer is not waited for, unless the VM has a kernel_timeout.
+    pub drain_limit: Nanos,
     /// For how long it is opened again.
     pub reopen: Nanos,
     /// How long a batch VM keeps a window that it does not use, while others wait.
@@ -71,6 +73,7 @@ impl Default for Settings {
             max_window: 20 * MS,
             period: 60 * MS,
             no_progress: MS,
+            drain_limit: SEC / 2,
             reopen: MS,
             batch_grace: 50 * US,
             latency_grace: 250 * US,

@@ -111,6 +111,20 @@ fn a_second_vm_gets_a_window_once_the_first_has_drained() {
 }
 
 #[test]
+fn a_kernel_that_never_ends_does_not_keep_others_out() {
+    let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
+    bench.says(A, HELD);
+    bench.says(A, Report { held: false, ..BUSY });
+    bench.now = SEC;
+    let mut actions = bench.says(B, HELD);
+    while bench.now < 2 * SEC && opened(&actions).is_none() {
+        bench.says(A, Report { held: false, ..BUSY });
+        actions = bench.tick(2 * SEC);
+    }
+    assert_eq!(opened(&actions).map(|open| open.0), Some(B));
+}
+
+#[test]
 fn an_idle_vm_loses_its_gate_at_once() {
     let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
     bench.says(A, HELD);

@@ -23,6 +23,9 @@ impl Scheduler {
             let Some((turn, member)) = self.turn(*vm).zip(self.member(*vm, gpu)) else { continue };
             match turn.phase {
                 Phase::Draining { .. } => {
+                    if let Some(end) = self.drains_until(*vm) {
+                        at(end);
+                    }
                     at(turn.progress_at.saturating_add(member.patience(&self.settings)))
                 }
                 Phase::Reopened { end, .. } => at(end),
@@ -76,7 +79,11 @@ impl Scheduler {
             }
         }
         if let Some(state) = self.gpus.get_mut(&gpu) {
-            state.wake = wake;
+            // Reports between do not put a look off, however often they come.
+            state.wake = match (state.wake, wake) {
+                (Some(planned), Some(wake)) if !ticks => Some(planned.min(wake)),
+                (_, wake) => wake,
+            };
         }
     }
 }
