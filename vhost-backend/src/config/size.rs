@@ -16,19 +16,7 @@ impl std::str::FromStr for Size {
     type Err = BadSize;
 
     fn from_str(text: &str) -> Result<Self, BadSize> {
-        let bad = || BadSize(text.to_owned());
-        let (digits, shift) = match text.chars().last() {
-            Some('K' | 'k') => (&text[..text.len() - 1], 10),
-            Some('M' | 'm') => (&text[..text.len() - 1], 20),
-            Some('G' | 'g') => (&text[..text.len() - 1], 30),
-            Some('T' | 't') => (&text[..text.len() - 1], 40),
-            _ => (text, 0),
-        };
-        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(bad());
-        }
-        let number: u64 = digits.parse().map_err(|_| bad())?;
-        number.checked_mul(1 << shift).map(Size).ok_or_else(bad)
+        control_api::parse_size(text).map(Size).map_err(|_| BadSize(text.to_owned()))
     }
 }
 
