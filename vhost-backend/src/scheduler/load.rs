@@ -2,10 +2,10 @@
 
 use super::types::Nanos;
 
-/// Time with an open gate, and how much of it had nothing to run; both fade.
+/// Time with an open gate in which the VM ran, and in which it had nothing to run; both fade.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Load {
-    open: f64,
+    ran: f64,
     idle: f64,
     /// What it was charged, and the wall time in which it was, while it shared.
     got: f64,
@@ -13,11 +13,12 @@ pub struct Load {
 }
 
 impl Load {
-    /// It was open for so long, and idle for so much of that. `horizon` is how far back is looked.
-    pub fn add(&mut self, open: Nanos, idle: Nanos, horizon: Nanos) {
-        let keep = 1.0 - (open as f64 / horizon.max(1) as f64).min(1.0);
-        self.open = self.open * keep + open as f64;
-        self.idle = self.idle * keep + idle.min(open) as f64;
+    /// In the last `wall` of an open gate it ran for so long, and was idle for so long; less than
+    /// nothing if it is known only now that it ran before. `horizon` is how far back is looked.
+    pub fn add(&mut self, wall: Nanos, ran: Nanos, idle: i64, horizon: Nanos) {
+        let keep = 1.0 - (wall as f64 / horizon.max(1) as f64).min(1.0);
+        self.ran = self.ran * keep + ran as f64;
+        self.idle = self.idle * keep + idle as f64;
     }
 
     /// It was charged so much of that wall time, with others beside it.
@@ -34,7 +35,9 @@ impl Load {
 
     /// The part of its own time that it would use, had it the GPU to itself. None: not known so far.
     pub fn demand(&self, least: Nanos) -> Option<f64> {
-        (self.open >= least as f64).then(|| 1.0 - self.idle / self.open)
+        let idle = self.idle.max(0.0);
+        let open = self.ran + idle;
+        (open >= least as f64).then(|| 1.0 - idle / open)
     }
 
     /// The part of the GPU that it got while it shared. None: not known so far.
@@ -67,11 +70,11 @@ mod tests {
         let mut load = Load::default();
         assert_eq!(load.demand(10 * MS), None);
         for _ in 0..200 {
-            load.add(MS, MS / 2, 40 * MS);
+            load.add(MS, MS / 2, (MS / 2) as i64, 40 * MS);
         }
         assert!((load.demand(10 * MS).unwrap() - 0.5).abs() < 0.01);
         for _ in 0..100 {
-            load.add(MS, 0, 40 * MS);
+            load.add(MS, MS, 0, 40 * MS);
         }
         assert!(load.demand(10 * MS).unwrap() > 0.95);
     }

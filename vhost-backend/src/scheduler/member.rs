@@ -5,7 +5,10 @@ use super::fair::Virtual;
 use super::load::Load;
 use super::settings::Settings;
 use super::stats::{Ring, VmStats};
-use super::types::{Class, Nanos, Report, Share};
+use super::types::{Class, MS, Nanos, Report, Share};
+
+/// What a worker says so late counts.
+const LATE: Nanos = 20 * MS;
 
 /// How the VM's gate stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +35,8 @@ pub struct Member {
     pub overran: bool,
     /// busy_ns that came and was not looked at so far.
     pub busy: Nanos,
+    /// Wall time of late that busy_ns has not accounted for: a worker may say it late.
+    unsaid: Nanos,
     /// Up to when its time was booked, and since when it was idle then.
     pub charged_at: Nanos,
     pub idle_at_charge: Option<Nanos>,
@@ -72,6 +77,7 @@ impl Member {
             drained: true,
             overran: false,
             busy: 0,
+            unsaid: 0,
             charged_at: now,
             idle_at_charge: Some(now),
             gate: Gate::Closed,
@@ -109,9 +115,12 @@ impl Member {
     /// `watch` do not tell how long a call ran; nor does an end that came so soon after submission was
     /// opened again, since that may have brought it about.
     pub fn take(&mut self, report: Report, watch: Nanos, now: Nanos) -> bool {
-        // A clock that stands still, or a worker that lies: no more than the wall time counts.
+        // A clock that stands still, or a worker that lies: no more than the wall time counts. It
+        // counts all together, since a worker that is in a call of the driver's says it afterwards.
         let passed = now.saturating_sub(self.seen_at);
-        let busy = report.busy_ns.saturating_sub(self.last.busy_ns).min(passed);
+        self.unsaid = self.unsaid.saturating_add(passed).min(passed.max(LATE));
+        let busy = report.busy_ns.saturating_sub(self.last.busy_ns).min(self.unsaid);
+        self.unsaid -= busy;
         let finished = report.finished != self.last.finished;
         self.busy = self.busy.saturating_add(busy);
         if finished {
@@ -181,10 +190,17 @@ impl Member {
         self.idle_at_charge = self.idle_since;
         self.charge(used, now);
         if self.gate == Gate::Open {
-            // With work held back by the gate's depth, what did not run was not the VM's choice.
-            let idle = if self.last.held { 0 } else { passed.saturating_sub(busy) };
-            self.load.add(passed, idle, horizon);
+            let idle = self.idle(passed, busy);
+            let ran = passed.saturating_sub_signed(idle.max(0));
+            self.load.add(passed, ran, idle, horizon);
         }
+    }
+
+    /// How much of a time with an open gate the VM chose to leave unused: with work held back by the
+    /// gate's depth, what did not run was not its choice.
+    pub fn idle(&self, passed: Nanos, busy: Nanos) -> i64 {
+        let idle = passed.cast_signed().saturating_sub_unsigned(busy);
+        if self.last.held { idle.min(0) } else { idle }
     }
 
     /// Begins to share the GPU.
@@ -197,10 +213,9 @@ impl Member {
     /// Books what it says it was busy with: nobody else was there to be hurt, or it ran past its
     /// window.
     pub fn charge_busy(&mut self, now: Nanos) {
-        let passed = now.saturating_sub(self.charged_at);
         self.charged_at = now.max(self.charged_at);
         self.idle_at_charge = self.idle_since;
-        let busy = std::mem::take(&mut self.busy).min(passed);
+        let busy = std::mem::take(&mut self.busy);
         self.charge(busy, now);
     }
 

@@ -194,7 +194,7 @@ impl Scheduler {
                 self.member_mut(*vm, gpu).map_or(0, |member| {
                     member.charged_at = now.max(member.charged_at);
                     member.idle_at_charge = member.idle_since;
-                    std::mem::take(&mut member.busy).min(wall)
+                    std::mem::take(&mut member.busy)
                 })
             })
             .collect();
@@ -207,8 +207,8 @@ impl Scheduler {
             };
             let Some(member) = self.member_mut(*vm, gpu) else { continue };
             member.charge(scaled, now);
-            let idle = wall - busy;
-            member.load.add(scaled + idle, idle, horizon);
+            let idle = member.idle(wall, busy);
+            member.load.add(wall, scaled, idle, horizon);
             member.load.add_shared(scaled, wall, horizon);
         }
         self.advance_clock(gpu);

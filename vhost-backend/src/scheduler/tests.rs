@@ -374,3 +374,79 @@ mod hostile {
         }
     }
 }
+
+/// A VM's worker that tells of its work a little late, now more and now less.
+#[derive(Default)]
+struct Teller {
+    open: bool,
+    ran: Nanos,
+    told: Nanos,
+    looks: u64,
+}
+
+impl Teller {
+    fn report(&mut self, held: bool) -> Report {
+        self.looks += 1;
+        let late = if self.looks.is_multiple_of(2) { 200 * US } else { 0 };
+        self.told = self.told.max(self.ran.saturating_sub(late));
+        let busy_ns = self.told;
+        let (held, active) = (held || !self.open, self.open);
+        Report { held, active, busy_ns, finished: self.looks, ..IDLE }
+    }
+}
+
+/// A and B, each of which runs for a part of the time that its gate is open, for so long; what was
+/// answered. `held`: they have more to run than an open gate lets through.
+fn play(
+    bench: &mut Bench,
+    tellers: &mut [Teller; 2],
+    part: f64,
+    held: bool,
+    span: Nanos,
+) -> Vec<OpenMode> {
+    let mut modes = Vec::new();
+    let end = bench.now + span;
+    while bench.now < end {
+        let before = bench.now;
+        bench.now = bench.scheduler.wake_at().unwrap_or(end).clamp(before + 50 * US, before + MS);
+        for teller in tellers.iter_mut().filter(|teller| teller.open) {
+            teller.ran += (part * (bench.now - before) as f64) as Nanos;
+        }
+        let mut actions = Vec::new();
+        // Before the tick, and what changes by it.
+        for round in 0..3 {
+            for (at, vm) in [A, B].into_iter().enumerate() {
+                let report = tellers[at].report(held);
+                actions.extend(bench.says(vm, report));
+            }
+            if round == 0 {
+                actions.extend(bench.tick(bench.now));
+            }
+            for action in actions.drain(..) {
+                match action {
+                    Action::Open { vm, mode, .. } => {
+                        tellers[usize::from(vm == B)].open = true;
+                        modes.push(mode);
+                    }
+                    Action::Close { vm, .. } => tellers[usize::from(vm == B)].open = false,
+                    _ => {}
+                }
+            }
+        }
+    }
+    modes
+}
+
+#[test]
+fn who_leaves_gaps_shares_and_who_saturates_gets_windows_though_it_tells_late() {
+    for held in [true, false] {
+        let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
+        let mut tellers = Default::default();
+        let modes = play(&mut bench, &mut tellers, 0.5, false, SEC);
+        assert!(modes.contains(&OpenMode::Shared), "with gaps they share");
+        play(&mut bench, &mut tellers, 1.0, held, SEC / 4);
+        let modes = play(&mut bench, &mut tellers, 1.0, held, SEC);
+        assert!(modes.len() > 10, "they take turns, held: {held}");
+        assert!(modes.iter().all(|mode| *mode == OpenMode::Window), "held: {held}: {modes:?}");
+    }
+}
