@@ -132,7 +132,8 @@ impl Scheduler {
         if gpus.iter().any(|gpu| self.member(vm, *gpu).is_some_and(|m| !m.may_run(1, now))) {
             return true;
         }
-        if !gpus.iter().any(|gpu| self.wanted(*gpu, vm, now)) {
+        let drains_beside = matches!(phase, Phase::Reopened { .. }) && self.has_others(vm, &gpus);
+        if !drains_beside && !gpus.iter().any(|gpu| self.wanted(*gpu, vm, now)) {
             self.relax(vm, &gpus, now, out);
             return false;
         }
@@ -174,6 +175,13 @@ impl Scheduler {
         }
         self.reopen(vm, OpenMode::Window, Some(end), now, out);
         false
+    }
+
+    /// Whether another VM has a turn on these GPUs: VMs that shared one drain side by side. Neither
+    /// waits, but each will, so none of them may go on as if it were alone.
+    fn has_others(&self, vm: VmKey, gpus: &[GpuKey]) -> bool {
+        let running = |gpu: &GpuKey| self.gpus.get(gpu).map_or(&[][..], |gpu| &gpu.running);
+        gpus.iter().flat_map(running).any(|other| *other != vm)
     }
 
     /// Nobody waits: no end, and no bound once the VM is alone.

@@ -123,6 +123,15 @@ impl World {
         VmKey(vm)
     }
 
+    /// A VM's program does something else from now on.
+    pub fn becomes(&mut self, vm: VmKey, load: Load) {
+        for worker in self.workers.get_mut(&vm.0).into_iter().flat_map(BTreeMap::values_mut) {
+            worker.load = load;
+            worker.source.waiting = 0;
+        }
+        self.push(self.now, Event::Program { vm: vm.0 });
+    }
+
     /// From now on every gate stands open, and the scheduler is not asked: the driver's own slicing.
     pub fn unscheduled(mut self) -> Self {
         self.free = true;
@@ -342,9 +351,10 @@ impl World {
             state.idle += all;
             return;
         }
-        let rate = self.rate(contexts.len());
+        let runs = self.runs(gpu, from);
         let mut ended = Vec::new();
         for vm in contexts {
+            let rate = self.rate(vm, runs);
             let head = self.workers[&vm][&gpu].flight.front().copied();
             let goes = head.is_some_and(|batch| self.released(vm, batch.number));
             let Some(worker) = self.worker(vm, gpu) else { continue };
@@ -366,8 +376,20 @@ impl World {
         }
     }
 
-    fn rate(&self, contexts: usize) -> f64 {
-        if contexts == 1 { 1.0 } else { self.machine.sliced / contexts as f64 }
+    /// Whose slice it is on a GPU where several have work in flight.
+    fn runs(&self, gpu: u32, at: Nanos) -> Option<u64> {
+        let contexts = &self.gpus[gpu as usize].contexts;
+        let slice = (at / self.machine.slice) as usize;
+        (contexts.len() > 1).then(|| contexts[slice % contexts.len()])
+    }
+
+    /// How fast a VM's work goes on.
+    fn rate(&self, vm: u64, runs: Option<u64>) -> f64 {
+        match runs {
+            None => 1.0,
+            Some(runs) if runs == vm => self.machine.sliced,
+            Some(_) => 0.0,
+        }
     }
 
     /// A batch has ended: the program may go on, and more may be submitted.
@@ -433,13 +455,17 @@ impl World {
 
     fn plan_end(&mut self, gpu: u32) {
         let contexts = self.gpus[gpu as usize].contexts.clone();
-        let rate = self.rate(contexts.len());
         let start = self.gpus[gpu as usize].frozen.max(self.now);
+        let runs = self.runs(gpu, start);
         let heads = contexts.iter().filter_map(|vm| {
             let batch = self.workers[vm][&gpu].flight.front()?;
-            self.released(*vm, batch.number).then_some((batch.left / rate).ceil() as Nanos)
+            let rate = self.rate(*vm, runs);
+            let goes = rate > 0.0 && self.released(*vm, batch.number);
+            goes.then_some((batch.left / rate).ceil() as Nanos)
         });
-        let soonest = heads.min();
+        // Where the driver slices, the next slice is another's.
+        let rest = runs.map(|_| self.machine.slice - start % self.machine.slice);
+        let soonest = heads.chain(rest).min();
         let state = &mut self.gpus[gpu as usize];
         state.generation += 1;
         let generation = state.generation;

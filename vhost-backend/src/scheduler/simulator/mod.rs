@@ -14,7 +14,7 @@ mod worker;
 pub use engine::World;
 pub use load::Load;
 
-use super::{Nanos, US};
+use super::{MS, Nanos, US};
 
 /// What the machine costs. The default was fitted to the H200's windows: 5/5 ms give 97% of solo
 /// throughput, 20/20 ms 99%.
@@ -30,8 +30,9 @@ pub struct Machine {
     pub asleep: (Nanos, Nanos),
     /// The GPU's change from one VM to another.
     pub change: Nanos,
-    /// Part of the time that is left when the driver slices.
+    /// Part of the time that is left when the driver slices, and how long a slice is.
     pub sliced: f64,
+    pub slice: Nanos,
     /// Commands that may be in flight without a bound in time.
     pub in_flight: u64,
 }
@@ -45,6 +46,7 @@ impl Default for Machine {
             asleep: (20 * US, 60 * US),
             change: 60 * US,
             sliced: 0.92,
+            slice: 2 * MS,
             in_flight: 832,
         }
     }

@@ -135,6 +135,22 @@ fn one_that_begins_to_saturate_ends_the_sharing() {
     assert!(spans.iter().rev().take(10).all(|span| span.mode == OpenMode::Window));
 }
 
+/// As programs do: they start up, with gaps, and then saturate.
+#[test]
+fn two_that_shared_and_saturate_together_are_set_apart() {
+    for seed in 0..40 {
+        let mut world = world(1, seed);
+        let chain = Load::Chain { kernel: 8 * US, gap: 12 * US };
+        let vms = [world.add(&[0], weight(30), chain), world.add(&[0], weight(70), chain)];
+        world.run(SEC / 2);
+        let kernel = [100 * US, 400 * US, MS, 2 * MS][seed as usize % 4];
+        vms.iter().for_each(|vm| world.becomes(*vm, saturate(kernel)));
+        let parts = parts(&mut world, &vms, SEC, 3 * SEC);
+        let share = parts[0] / (parts[0] + parts[1]);
+        assert!((share - 0.3).abs() < 0.02, "{share} of 0.3: {kernel} ns, seed {seed}");
+    }
+}
+
 #[test]
 fn time_that_one_does_not_use_goes_to_the_others() {
     let mut world = world(1, 12);
