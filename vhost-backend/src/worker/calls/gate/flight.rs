@@ -13,6 +13,7 @@ use cudarc::driver::sys::{CUevent, CUstream};
 
 use super::device::Sight;
 use super::estimate::{Estimates, Kind};
+use super::pace::Pace;
 use crate::gate;
 use crate::worker::calls::cx::Cx;
 use crate::worker::calls::handles::{IdMap, Real};
@@ -53,6 +54,13 @@ struct Stream {
     /// Queued since the last mark.
     since: Segment,
     marks: VecDeque<(Real<CUevent>, Segment)>,
+    /// Commands in all. While no depth is kept: how many may be queued, and between two marks.
+    weight: u32,
+    pace: Pace,
+    limit: u32,
+    mark: u32,
+    /// It has reached that limit.
+    long: bool,
     /// Gated calls that have not finished, and their estimated time.
     calls: u32,
     ns: u64,
@@ -60,6 +68,22 @@ struct Stream {
     begun: u64,
     /// The window in which that time is this VM's work alone.
     measures: Option<u64>,
+}
+
+impl Stream {
+    /// Takes note of what has ended, while no depth is kept.
+    fn keep_pace(&mut self, ended: u32, stands: bool, now: u64) {
+        if stands {
+            self.pace.stands(now);
+        } else {
+            let first = self.marks.front().map_or(self.since.weight, |(_, first)| first.weight);
+            self.pace.saw(ended, first, self.weight, now);
+        }
+        (self.limit, self.mark) = (self.pace.limit(), self.pace.mark());
+        // Once it is long, there is to be some room before more goes.
+        let room = if self.long { self.limit / 8 } else { 0 };
+        self.long = self.weight >= self.limit - room;
+    }
 }
 
 /// A mark of a stream that has ended.
@@ -91,6 +115,10 @@ pub(in crate::worker::calls) struct Flight {
     fresh: Option<Key>,
     /// Streams that want a mark.
     due: Vec<Key>,
+    /// By device: a depth in time is kept there. Elsewhere the streams' pace is.
+    timed: u32,
+    /// Some stream has reached its limit.
+    long: bool,
     pub(super) estimates: Estimates,
 }
 
@@ -112,11 +140,21 @@ impl Flight {
             device: device(),
             since: Segment::default(),
             marks: VecDeque::new(),
+            weight: 0,
+            pace: Pace::default(),
+            limit: Pace::default().limit(),
+            mark: Pace::default().mark(),
+            long: false,
             calls: 0,
             ns: 0,
             begun: 0,
             measures: None,
         });
+        let paced = self.timed >> stream.device & 1 == 0;
+        if paced && stream.weight == 0 {
+            stream.pace.begins(gate::now());
+        }
+        stream.weight += weight;
         stream.since.weight += weight;
         self.total += weight;
         if gated {
@@ -136,8 +174,13 @@ impl Flight {
             }
             due = stream.since.ns >= MARK_NS || !known;
         }
+        due |= paced && stream.since.weight >= stream.mark;
         if due {
             self.due.push(key);
+        }
+        if paced && stream.weight >= stream.limit {
+            (stream.long, self.long) = (true, true);
+            due = true;
         }
         due || stream.since.weight >= MARK || self.total >= LIMIT
     }
@@ -157,11 +200,15 @@ impl Flight {
         self.streams.get(&key).filter(|stream| stream.calls > 0).map(|stream| stream.ns)
     }
 
+    /// Whether as much is queued in a stream as may be.
+    pub(super) fn is_long(&self, key: Key) -> bool {
+        self.streams.get(&key).is_some_and(|stream| stream.long)
+    }
+
     /// A stream ends; it empties by itself.
     pub(in crate::worker::calls) fn forget(&mut self, real: CUstream, ctx: u64) {
         let Some(stream) = self.streams.remove(&(real as u64, ctx)) else { return };
-        let marked: u32 = stream.marks.iter().map(|(_, segment)| segment.weight).sum();
-        self.total -= marked + stream.since.weight;
+        self.total -= stream.weight;
         let device = stream.device;
         let orphan =
             |(event, segment): (_, Segment)| Orphan { event, ctx, device, calls: segment.calls };
@@ -203,8 +250,9 @@ impl Calls {
                 self.mark(stream);
             }
         }
-        let crowded =
-            flight.total >= LIMIT || flight.streams.values().any(|s| s.since.weight >= MARK);
+        let crowded = flight.long
+            || flight.total >= LIMIT
+            || flight.streams.values().any(|s| s.since.weight >= MARK);
         lock(&shared.tables).flight = flight;
         if crowded {
             self.look_at_flight();
@@ -241,7 +289,7 @@ impl Calls {
         let standing = shared.host_funcs.standing();
         // As long as anything is held for room, or what many streams hold between them stays
         // counted.
-        let crowded = self.gate.full || flight.total >= LIMIT;
+        let crowded = self.gate.full || flight.long || flight.total >= LIMIT;
         let orphans = std::mem::take(&mut flight.orphans);
         for orphan in orphans {
             let cx = Cx { shared: &shared, thread: 0, ctx: orphan.ctx };
@@ -255,6 +303,8 @@ impl Calls {
                 flight.orphans.push(orphan);
             }
         }
+        let (mut long, mut hurry) = (false, false);
+        let timed_devices = self.gate.timed_devices();
         let Flight { streams, total, estimates, .. } = &mut flight;
         for (key, stream) in streams.iter_mut() {
             let timed = self.gate.devices[stream.device].is_timed(now);
@@ -264,8 +314,11 @@ impl Calls {
             }
             let cx = Cx { shared: &shared, thread: 0, ctx: stream.ctx };
             let sight = &mut sights[stream.device];
+            let mut ended = 0;
             let mut retire = |stream: &mut Stream, segment: Segment| {
                 *total -= segment.weight;
+                stream.weight -= segment.weight;
+                ended += segment.weight;
                 sight.finished += u64::from(segment.calls);
                 stream.calls -= segment.calls;
                 stream.ns -= segment.ns;
@@ -296,11 +349,17 @@ impl Calls {
                     self.mark(stream);
                 }
             }
+            let stands = standing.contains(key);
+            if timed_devices >> stream.device & 1 == 0 {
+                stream.keep_pace(ended, stands, now);
+                long |= stream.long;
+                hurry |= stream.long && !stream.pace.is_known();
+            }
             if stream.calls == 0 {
                 continue;
             }
             sight.flying += u64::from(stream.calls);
-            if standing.contains(key) {
+            if stands {
                 // Not the GPU's time.
                 (stream.begun, stream.measures) = (if timed { now } else { 0 }, measures);
                 continue;
@@ -315,6 +374,8 @@ impl Calls {
             }
         }
         self.gate.full = flight.total >= if self.gate.full { LIMIT - MARK } else { LIMIT };
+        (flight.timed, flight.long) = (timed_devices, long);
+        (self.gate.long, self.gate.hurry) = (long, hurry);
         lock(&shared.tables).flight = flight;
         self.gate.saw(&sights, now);
     }

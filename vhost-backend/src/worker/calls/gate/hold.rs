@@ -151,6 +151,11 @@ impl Calls {
             if !self.gate.devices[device].lets_begin(page, ahead, lasts, now) {
                 return false;
             }
+        } else if self.gate.long
+            && let Some(key) = self.key_of(command, ctx, stream)
+            && lock(&self.shared.tables).flight.is_long(key)
+        {
+            return false;
         }
         self.gate.enter(device)
     }

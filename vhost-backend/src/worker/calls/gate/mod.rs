@@ -6,6 +6,7 @@
 //! | `names` | what a command uses |
 //! | `device` | one GPU's gate: the words of the page |
 //! | `flight` | what is in the driver, by stream |
+//! | `pace` | how much of it there may be while the VM is alone |
 //! | `estimate` | how long calls take |
 //! | `hold` | held commands, and issuing them |
 //! | `beat` | the heartbeat |
@@ -39,6 +40,7 @@ pub(super) mod flight;
 mod hold;
 mod names;
 mod order;
+mod pace;
 
 pub(super) use names::Names;
 
@@ -76,6 +78,10 @@ pub(super) struct Gate {
     last: (u64, usize),
     /// There is no room in the driver.
     full: bool,
+    /// As much is queued in some stream as may be while no depth is kept; and how fast it goes is
+    /// not known so far.
+    long: bool,
+    hurry: bool,
     book: Book,
     held: HashMap<Number, Held>,
     /// Bytes of what is held.
@@ -103,6 +109,8 @@ impl Gate {
             end,
             last: (0, 0),
             full: false,
+            long: false,
+            hurry: false,
             book: Book::default(),
             held: HashMap::new(),
             bytes: 0,
@@ -128,7 +136,14 @@ impl Gate {
     #[inline]
     fn is_wide(&self, ctx: u64) -> bool {
         let (last, device) = self.last;
-        last == ctx && !self.full && self.devices[device].is_wide(&self.end.page.gpus[device])
+        let room = !self.full && !self.long;
+        last == ctx && room && self.devices[device].is_wide(&self.end.page.gpus[device])
+    }
+
+    /// The GPUs on which a depth is kept, as bits.
+    fn timed_devices(&self) -> u32 {
+        let timed = |(at, device): (usize, &Device)| u32::from(!device.is_sampled()) << at;
+        self.devices.iter().enumerate().map(timed).sum()
     }
 
     pub(super) fn verdict(&self) -> u32 {
@@ -223,13 +238,15 @@ impl Calls {
         if verdict != 0 && self.gate.verdict == 0 {
             self.condemn(verdict);
         }
-        if changed || self.gate.full || self.gate.devices.iter().any(|d| d.wants_look(now)) {
+        let wants = |device: &Device| device.wants_look(now);
+        if changed || self.gate.full || self.gate.hurry || self.gate.devices.iter().any(wants) {
             self.look_at_flight();
         }
         if !self.gate.held.is_empty() {
             self.issue_ready(now);
         }
         self.gate.tell(now);
+        let crowded = self.gate.full || self.gate.hurry;
         let again = self.gate.devices.iter().map(|device| device.again(now));
         let soonest = again.fold(Pending::Nothing, |soonest, again| match (soonest, again) {
             (Pending::Soon, _) | (_, Again::Now) => Pending::Soon,
@@ -238,8 +255,8 @@ impl Calls {
             (Pending::Nothing, Again::In(b)) => Pending::Within(Duration::from_nanos(b)),
         });
         match soonest {
-            Pending::Nothing if self.gate.full => Pending::Within(LOOK),
-            Pending::Within(sleep) if self.gate.full => Pending::Within(sleep.min(LOOK)),
+            Pending::Nothing if crowded => Pending::Within(LOOK),
+            Pending::Within(sleep) if crowded => Pending::Within(sleep.min(LOOK)),
             soonest => soonest,
         }
     }

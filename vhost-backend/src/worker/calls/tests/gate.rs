@@ -422,3 +422,25 @@ fn programs_give_the_same_through_a_gate_that_opens_and_closes_at_random() {
         }
     });
 }
+
+#[test]
+fn what_a_vm_that_is_alone_has_queued_is_bounded_in_time() {
+    alone("gate::what_a_vm_that_is_alone_has_queued_is_bounded_in_time", |mut bench| {
+        let f = bench.vector_add();
+        bench.streams();
+        // Some milliseconds each.
+        let n = 1 << 18;
+        let a = bench.alloc(4 * n as usize);
+        let launches = 200;
+        for _ in 0..launches {
+            bench.launch(f, a, a, a, n, FREE);
+        }
+        let of = |word: &std::sync::atomic::AtomicU64| word.load(Ordering::Relaxed);
+        let queued = of(&bench.gpu().queued) - of(&bench.gpu().finished);
+        assert!(queued <= 40, "{queued} are queued");
+        // And all are done in the end.
+        bench.good(&CuStreamSynchronize { h_stream: FREE });
+        assert_eq!(of(&bench.gpu().queued), launches);
+        assert_eq!((bench.held(), bench.posted_error()), (0, 0));
+    });
+}
