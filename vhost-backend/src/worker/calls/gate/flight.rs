@@ -6,14 +6,15 @@
 //! and what would be too much is held. While the VM shares the GPU it also keeps account of time:
 //! marks (events) tell how long what lies between them took.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cudarc::driver::sys::{CUevent, CUstream};
 
 use super::device::Sight;
 use super::estimate::{Estimates, Kind};
-use super::pace::Pace;
+pub(in crate::worker::calls) use super::stream::Key;
+use super::stream::{Orphan, Segment, Stream};
 use crate::gate;
 use crate::worker::calls::cx::Cx;
 use crate::worker::calls::handles::{IdMap, Real};
@@ -29,70 +30,6 @@ const MARK_NS: u64 = 100_000;
 /// Bytes of pageable memory that count as one command: the driver's staging for them is bounded
 /// as well.
 const BYTES: usize = 4096;
-
-/// A stream: the address of its handle and its context. The legacy stream is in each context.
-pub(in crate::worker::calls) type Key = (u64, u64);
-
-/// What was queued between two marks.
-#[derive(Default)]
-struct Segment {
-    /// Commands, as the channel counts them.
-    weight: u32,
-    /// Gated calls.
-    calls: u32,
-    /// Estimated time in ns, and what of each kind of call was estimated.
-    ns: u64,
-    kinds: Vec<(Kind, u64)>,
-}
-
-/// What a stream holds.
-struct Stream {
-    real: Real<CUstream>,
-    ctx: u64,
-    /// The GPU, by the worker's ordinal.
-    device: usize,
-    /// Queued since the last mark.
-    since: Segment,
-    marks: VecDeque<(Real<CUevent>, Segment)>,
-    /// Commands in all. While no depth is kept: how many may be queued, and between two marks.
-    weight: u32,
-    pace: Pace,
-    limit: u32,
-    mark: u32,
-    /// It has reached that limit.
-    long: bool,
-    /// Gated calls that have not finished, and their estimated time.
-    calls: u32,
-    ns: u64,
-    /// Since when the oldest of them has been at the head; 0 while that is not known.
-    begun: u64,
-    /// The window in which that time is this VM's work alone.
-    measures: Option<u64>,
-}
-
-impl Stream {
-    /// Takes note of what has ended, while no depth is kept.
-    fn keep_pace(&mut self, ended: u32, stands: bool, now: u64) {
-        if stands {
-            self.pace.stands(now);
-        } else {
-            let first = self.marks.front().map_or(self.since.weight, |(_, first)| first.weight);
-            self.pace.saw(ended, first, self.weight, now);
-        }
-        (self.limit, self.mark) = (self.pace.limit(), self.pace.mark());
-        // Once it is long, there is to be some room before more goes.
-        let room = if self.long { self.limit / 8 } else { 0 };
-        self.long = self.weight >= self.limit - room;
-    }
-}
-
-/// A mark of a stream that has ended.
-struct Orphan {
-    event: Real<CUevent>,
-    ctx: u64,
-    device: usize,
-    calls: u32,
-}
 
 /// A gated call that is about to be queued, while time is kept.
 #[derive(Clone, Copy)]
@@ -134,22 +71,7 @@ impl Flight {
     ) -> bool {
         let weight = bytes.div_ceil(BYTES).max(1) as u32;
         let key = (real as u64, ctx);
-        let stream = self.streams.entry(key).or_insert_with(|| Stream {
-            real: Real(real),
-            ctx,
-            device: device(),
-            since: Segment::default(),
-            marks: VecDeque::new(),
-            weight: 0,
-            pace: Pace::default(),
-            limit: Pace::default().limit(),
-            mark: Pace::default().mark(),
-            long: false,
-            calls: 0,
-            ns: 0,
-            begun: 0,
-            measures: None,
-        });
+        let stream = self.streams.entry(key).or_insert_with(|| Stream::new(real, ctx, device()));
         let paced = self.timed >> stream.device & 1 == 0;
         if paced && stream.weight == 0 {
             stream.pace.begins(gate::now());

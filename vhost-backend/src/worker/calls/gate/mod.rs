@@ -5,7 +5,8 @@
 //! | `order` | what must be issued before what |
 //! | `names` | what a command uses |
 //! | `device` | one GPU's gate: the words of the page |
-//! | `flight` | what is in the driver, by stream |
+//! | `flight` | what is in the driver |
+//! | `stream` | the same of one stream |
 //! | `pace` | how much of it there may be while the VM is alone |
 //! | `estimate` | how long calls take |
 //! | `hold` | held commands, and issuing them |
@@ -41,6 +42,7 @@ mod hold;
 mod names;
 mod order;
 mod pace;
+mod stream;
 
 pub(super) use names::Names;
 
