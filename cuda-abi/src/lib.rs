@@ -2,14 +2,16 @@
 //!
 //! * [`symbols`] lists what a libcuda.so.1 exports, [`proc_address`] looks names up as
 //!   `cuGetProcAddress` does, and [`build`] writes the exports that a crate does not implement.
+//! * [`devices`] has how devices are named and chosen.
 //! * [`export_tables`] are the private tables that NVIDIA's own libraries ask for.
 //! * [`error_text`] names and describes the values of `CUresult`.
 //! * [`fatbin`] takes apart what programs hand to the module loaders.
 //! * [`graph`] holds graphs, and streams that are being captured.
 //!
-//! Without the feature `runtime` only the first three modules remain, which need nothing but std.
+//! Without the feature `runtime` only the first four modules remain, which need nothing but std.
 
 pub mod build;
+pub mod devices;
 pub mod proc_address;
 pub mod symbols;
 

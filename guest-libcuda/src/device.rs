@@ -4,6 +4,7 @@ use crate::context::Context;
 use crate::error::{CuError, CuResult};
 use crate::log::say;
 use crate::session::Session;
+use cuda_abi::devices::visible;
 use parking_lot::Mutex;
 use protocol::calls::VcudaFacts;
 use protocol::facts::{DeviceFacts, MAX_ATTRIBUTES};
@@ -132,7 +133,8 @@ pub fn fetch(session: &Session) -> CuResult<Vec<Device>> {
         facts.sort_by_key(|facts| facts.pci_bus_id);
     }
     let wanted = std::env::var("CUDA_VISIBLE_DEVICES").ok();
-    let devices: Vec<Device> = visible(wanted.as_deref(), &facts)
+    let uuids: Vec<[u8; 16]> = facts.iter().map(|facts| facts.uuid).collect();
+    let devices: Vec<Device> = visible(wanted.as_deref(), &uuids)
         .into_iter()
         .enumerate()
         .map(|(seen_as, place)| {
@@ -152,73 +154,4 @@ pub fn fetch(session: &Session) -> CuResult<Vec<Device>> {
         .collect();
     say!(Info, "{} of {} devices, driver {}", devices.len(), facts.len(), answer.driver_version);
     Ok(devices)
-}
-
-/// Numbers of the devices that `CUDA_VISIBLE_DEVICES` leaves, in its order: up to the first entry
-/// that means none. A device named twice leaves none at all, as with NVIDIA's driver.
-fn visible(wanted: Option<&str>, facts: &[DeviceFacts]) -> Vec<usize> {
-    let Some(wanted) = wanted else { return (0..facts.len()).collect() };
-    let mut numbers = Vec::new();
-    for entry in wanted.split(',') {
-        let entry = entry.trim();
-        let number = match entry.strip_prefix("GPU-") {
-            Some(prefix) => {
-                let prefix = prefix.to_ascii_lowercase();
-                let mut matching = facts
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, facts)| uuid_text(&facts.uuid).starts_with(&prefix));
-                match (matching.next(), matching.next()) {
-                    (Some((number, _)), None) if !prefix.is_empty() => Some(number),
-                    _ => None,
-                }
-            }
-            None => entry.parse().ok().filter(|&number| number < facts.len()),
-        };
-        match number {
-            Some(number) if numbers.contains(&number) => return Vec::new(),
-            Some(number) => numbers.push(number),
-            None => break,
-        }
-    }
-    numbers
-}
-
-fn uuid_text(uuid: &[u8; 16]) -> String {
-    let mut text = String::new();
-    for (i, byte) in uuid.iter().enumerate() {
-        if matches!(i, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        text.push_str(&format!("{byte:02x}"));
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn facts(uuids: &[u8]) -> Vec<DeviceFacts> {
-        uuids.iter().map(|&u| DeviceFacts { uuid: [u; 16], ..DeviceFacts::zeroed() }).collect()
-    }
-
-    #[test]
-    fn cuda_visible_devices_chooses_and_orders() {
-        let three = facts(&[0xaa, 0xab, 0xbb]);
-        for (wanted, expected) in [
-            (None, vec![0, 1, 2]),
-            (Some(""), vec![]),
-            (Some("1"), vec![1]),
-            (Some("2, 0"), vec![2, 0]),
-            (Some("0,7,1"), vec![0]),
-            (Some("-1"), vec![]),
-            (Some("0,0"), vec![]),
-            (Some("GPU-bb"), vec![2]),
-            (Some("GPU-a"), vec![]),
-            (Some("GPU-ABABABAB-abab,GPU-aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa"), vec![1, 0]),
-        ] {
-            assert_eq!(visible(wanted, &three), expected, "{wanted:?}");
-        }
-    }
 }

@@ -41,18 +41,6 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned()
 }
 
-/// A UUID as NVIDIA's tools write it.
-pub fn uuid(bytes: &[u8; 16]) -> String {
-    let mut text = String::from("GPU-");
-    for (place, byte) in bytes.iter().enumerate() {
-        if matches!(place, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        text.push_str(&format!("{byte:02x}"));
-    }
-    text
-}
-
 /// A place on the PCI bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bus {

@@ -51,14 +51,7 @@ pub struct GpuFacts {
 impl GpuFacts {
     /// The UUID as NVIDIA's tools write it.
     pub fn uuid_text(&self) -> String {
-        let mut text = String::from("GPU-");
-        for (place, byte) in self.uuid.iter().enumerate() {
-            if matches!(place, 4 | 6 | 8 | 10) {
-                text.push('-');
-            }
-            text.push_str(&format!("{byte:02x}"));
-        }
-        text
+        cuda_abi::devices::uuid_text(&self.uuid)
     }
 }
 

@@ -5,6 +5,7 @@ use crate::error::{NvmlError, NvmlResult};
 use crate::facts::{self, Bus, Snapshot};
 use crate::state::{self, Handle};
 use crate::types::{Out, Text};
+use cuda_abi::devices::uuid_text;
 
 fn by_index(index: u32, device: Out<Handle>) -> NvmlResult {
     let count = state::first(|facts| Ok(facts.gpus.len()))?;
@@ -42,7 +43,7 @@ entries! {
     fn nvmlDeviceGetHandleByUUID(uuid: Text, device: Out<Handle>) {
         state::check()?;
         let wanted = uuid.get()?;
-        let same = |gpu: &protocol::uapi::Gpu| facts::uuid(&gpu.uuid).eq_ignore_ascii_case(wanted);
+        let same = |gpu: &protocol::uapi::Gpu| uuid_text(&gpu.uuid).eq_ignore_ascii_case(wanted);
         find(device, |facts| facts.gpus.iter().position(same))
     }
     fn nvmlDeviceGetHandleByPciBusId(bus: Text, device: Out<Handle>) {

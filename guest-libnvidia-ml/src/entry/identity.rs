@@ -5,6 +5,7 @@ use crate::error::{NvmlError, NvmlResult};
 use crate::facts::{self, Bus};
 use crate::state::{self, Handle};
 use crate::types::{Out, PciInfo, PciInfoExt, PciInfoV2, Room, version};
+use cuda_abi::devices::uuid_text;
 use protocol::uapi::{GPU_ECC, Gpu};
 
 /// `NVML_DEVICE_ARCH_*` by compute capability.
@@ -82,7 +83,7 @@ entries! {
         name.set(length, &facts::text(&state::gpu(device)?.name))
     }
     fn nvmlDeviceGetUUID(device: Handle, uuid: Room, length: u32) {
-        uuid.set(length, &facts::uuid(&state::gpu(device)?.uuid))
+        uuid.set(length, &uuid_text(&state::gpu(device)?.uuid))
     }
     fn nvmlDeviceGetIndex(device: Handle, index: Out<u32>) {
         state::gpu(device)?;

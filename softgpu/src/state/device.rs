@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
+use cuda_abi::devices::visible;
 use cuda_abi::sys::CUresult;
 
 use super::context::Context;
-use super::visible;
 use crate::exec::memory::Ranges;
 
 /// The CUDA version that the driver API is of.
@@ -102,7 +102,7 @@ pub(crate) fn init() -> Result<(), CUresult> {
         let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
         let uuids: Vec<[u8; 16]> = (0..count as i32).map(uuid).collect();
         let wanted = std::env::var("CUDA_VISIBLE_DEVICES").ok();
-        let visible = visible::visible(wanted.as_deref(), &uuids);
+        let visible = visible(wanted.as_deref(), &uuids);
         let devices = visible.into_iter().enumerate().map(|(ordinal, place)| Device {
             ordinal: ordinal as i32,
             place: place as i32,

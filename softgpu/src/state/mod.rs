@@ -8,4 +8,3 @@ pub(crate) mod handles;
 pub(crate) mod memory;
 pub(crate) mod module;
 pub(crate) mod stream;
-mod visible;

@@ -1,8 +1,21 @@
-//! CUDA_VISIBLE_DEVICES, as CUDA's documents have it.
+//! What devices are called, and which of them a program sees.
 
-/// Places of the devices that the variable leaves, in its order: up to the first entry that means
-/// none. A device named twice leaves none at all, as with NVIDIA's driver. Not set, it leaves all.
-pub(super) fn visible(wanted: Option<&str>, uuids: &[[u8; 16]]) -> Vec<usize> {
+/// A UUID as NVIDIA's tools write it.
+pub fn uuid_text(uuid: &[u8; 16]) -> String {
+    let mut text = String::from("GPU-");
+    for (place, byte) in uuid.iter().enumerate() {
+        if matches!(place, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        text.push_str(&format!("{byte:02x}"));
+    }
+    text
+}
+
+/// Places of the devices that CUDA_VISIBLE_DEVICES leaves, in its order: up to the first entry that
+/// means none. A device named twice leaves none at all, as with NVIDIA's driver. Not set, it leaves
+/// all. (CUDA C++ Programming Guide, "CUDA Environment Variables".)
+pub fn visible(wanted: Option<&str>, uuids: &[[u8; 16]]) -> Vec<usize> {
     let Some(wanted) = wanted else { return (0..uuids.len()).collect() };
     let mut places = Vec::new();
     for entry in wanted.split(',').map(str::trim) {
@@ -21,22 +34,12 @@ pub(super) fn visible(wanted: Option<&str>, uuids: &[[u8; 16]]) -> Vec<usize> {
 
 /// The one device whose UUID begins so.
 fn of_uuid(prefix: &str, uuids: &[[u8; 16]]) -> Option<usize> {
-    let mut matching = (0..uuids.len()).filter(|place| text(&uuids[*place]).starts_with(prefix));
+    let named = |place: &usize| uuid_text(&uuids[*place])["GPU-".len()..].starts_with(prefix);
+    let mut matching = (0..uuids.len()).filter(named);
     match (matching.next(), matching.next()) {
         (Some(place), None) if !prefix.is_empty() => Some(place),
         _ => None,
     }
-}
-
-fn text(uuid: &[u8; 16]) -> String {
-    let mut text = String::new();
-    for (place, byte) in uuid.iter().enumerate() {
-        if matches!(place, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        text.push_str(&format!("{byte:02x}"));
-    }
-    text
 }
 
 #[cfg(test)]
@@ -57,6 +60,7 @@ mod tests {
             (Some("GPU-bb,0"), vec![2, 0]),
             (Some("GPU-a"), vec![]),
             (Some("GPU-ABABABAB-abab-abab-abab-abababababab"), vec![1]),
+            (Some("GPU-abababab-abab,GPU-aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa"), vec![1, 0]),
             (Some("MIG-1"), vec![]),
         ] {
             assert_eq!(visible(wanted, &three), expected, "{wanted:?}");
