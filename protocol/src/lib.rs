@@ -6,6 +6,7 @@
 pub mod codec;
 pub mod facts;
 pub mod graph;
+pub mod host_func;
 pub mod plain;
 pub mod ring;
 pub mod table;

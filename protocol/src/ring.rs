@@ -4,8 +4,9 @@
 //! is used. The bytes of the ring are moved as 8-byte atomics, so that a peer that writes while
 //! this side reads gives a wrong value at worst, and never undefined behaviour.
 
+use crate::host_func::Caller;
 use crate::plain::Plain;
-use crate::uapi::{CMD_MAX_BYTES, Cmd, RING_MAX_BYTES, RING_MIN_BYTES};
+use crate::uapi::{CMD_MAX_BYTES, Cmd, RING_MAX_BYTES, RING_MIN_BYTES, SLEEPS_ALL, SLEEPS_FULL};
 
 #[cfg(not(loom))]
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
@@ -21,10 +22,16 @@ pub struct Shared {
     pub guest_sleeps: &'static AtomicU32,
     /// Bytes ever read; the worker's.
     pub head: &'static AtomicU64,
-    /// The worker wants a doorbell; set by the worker, cleared by the guest.
+    /// What the worker wants a doorbell for; set by the worker, cleared by the guest.
     pub host_sleeps: &'static AtomicU32,
     /// First CUresult of a posted call that was not yet reported; the worker's.
     pub posted_error: &'static AtomicU32,
+    /// Token of the host function that the guest is to run; the worker's.
+    pub host_func: &'static AtomicU64,
+    /// Host functions ever handed out; the worker's.
+    pub host_funcs_begun: &'static AtomicU64,
+    /// Host functions that have run; the guest's.
+    pub host_funcs_ended: &'static AtomicU64,
     /// The ring's bytes, as words.
     pub data: &'static [AtomicU64],
 }
@@ -64,6 +71,9 @@ impl Shared {
                 head: &*base.add(offset_of!(Ring, head)).cast(),
                 host_sleeps: &*base.add(offset_of!(Ring, host_sleeps)).cast(),
                 posted_error: &*base.add(offset_of!(Ring, posted_error)).cast(),
+                host_func: &*base.add(offset_of!(Ring, host_func)).cast(),
+                host_funcs_begun: &*base.add(offset_of!(Ring, host_funcs_begun)).cast(),
+                host_funcs_ended: &*base.add(offset_of!(Ring, host_funcs_ended)).cast(),
                 data: core::slice::from_raw_parts(
                     base.add(RING_HEADER_BYTES).cast(),
                     ring_bytes / 8,
@@ -168,8 +178,9 @@ impl GuestRing {
         self.shared.tail.store(position, Ordering::Release);
         // The rule: the tail is written before host_sleeps is read.
         fence(Ordering::SeqCst);
-        Ok(self.shared.host_sleeps.load(Ordering::Relaxed) != 0
-            && self.shared.host_sleeps.swap(0, Ordering::AcqRel) != 0)
+        let flag = self.shared.host_sleeps;
+        Ok(flag.load(Ordering::Relaxed) == SLEEPS_ALL
+            && flag.compare_exchange(SLEEPS_ALL, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok())
     }
 }
 
@@ -212,12 +223,14 @@ impl std::error::Error for RingError {}
 pub struct HostRing {
     shared: Shared,
     head: u64,
+    /// The host functions that go beside it: their ends wake the worker as commands do.
+    pub host_funcs: Caller,
 }
 
 impl HostRing {
     /// The consumer of a ring that nobody has read from.
     pub fn new(shared: Shared) -> Self {
-        Self { shared, head: 0 }
+        Self { shared, head: 0, host_funcs: Caller::new(shared) }
     }
 
     /// The words that both sides share.
@@ -276,12 +289,21 @@ impl HostRing {
 
     /// Says that the worker is about to sleep, and looks once more: `true` if it may.
     pub fn begin_sleep(&self) -> bool {
+        self.sleep_for(SLEEPS_ALL)
+    }
+
+    /// As [`HostRing::begin_sleep`], for a worker that takes no commands now.
+    pub fn begin_full_sleep(&self) -> bool {
+        self.sleep_for(SLEEPS_FULL)
+    }
+
+    fn sleep_for(&self, what: u32) -> bool {
         // A read-modify-write, as on the guest's side: so the flag's changes have one order that
         // both sides agree on.
-        self.shared.host_sleeps.swap(1, Ordering::AcqRel);
-        // The rule: host_sleeps is written before the tail is read.
+        self.shared.host_sleeps.swap(what, Ordering::AcqRel);
+        // The rule: host_sleeps is written before the tail and the count of ends are read.
         fence(Ordering::SeqCst);
-        if self.has_work() {
+        if self.host_funcs.has_ended() || what == SLEEPS_ALL && self.has_work() {
             self.end_sleep();
             return false;
         }
@@ -295,10 +317,10 @@ impl HostRing {
 }
 
 #[cfg(all(test, not(loom)))]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn ring(words: usize) -> Shared {
+    pub(crate) fn ring(words: usize) -> Shared {
         let leak64 = || &*Box::leak(Box::new(AtomicU64::new(0)));
         let leak32 = || &*Box::leak(Box::new(AtomicU32::new(0)));
         Shared {
@@ -307,6 +329,9 @@ mod tests {
             head: leak64(),
             host_sleeps: leak32(),
             posted_error: leak32(),
+            host_func: leak64(),
+            host_funcs_begun: leak64(),
+            host_funcs_ended: leak64(),
             data: Box::leak((0..words).map(|_| AtomicU64::new(0)).collect()),
         }
     }

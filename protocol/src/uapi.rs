@@ -11,9 +11,9 @@ compile_error!("virtio-cuda supports little-endian machines only");
 /// First word of the config space: the letters "CUDA".
 pub const MAGIC: u32 = 0x4144_5543;
 /// Version of this protocol; a driver refuses a device with another major.
-pub const VERSION_MAJOR: u16 = 1;
+pub const VERSION_MAJOR: u16 = 2;
 /// Version of this protocol; a driver refuses a device with another major.
-pub const VERSION_MINOR: u16 = 1;
+pub const VERSION_MINOR: u16 = 0;
 /// Queue control.
 pub const QUEUE_CONTROL: u32 = 0;
 /// Queue event.
@@ -346,6 +346,10 @@ pub const RING_HEADER_BYTES: usize = 4096;
 pub const RING_MIN_BYTES: usize = 4096;
 /// Ring max bytes.
 pub const RING_MAX_BYTES: usize = 16 << 20;
+/// ring the doorbell: a command, a host function's end.
+pub const SLEEPS_ALL: u32 = 1;
+/// ring it for a host function's end alone.
+pub const SLEEPS_FULL: u32 = 2;
 /// First page of a RING region; each writer has cache lines of its own.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -362,7 +366,7 @@ pub struct Ring {
     pub head: u64,
     /// Pad2.
     pub pad2: [u64; 7],
-    /// 1: ring the doorbell; the guest sets it to 0.
+    /// VIRTIO_CUDA_SLEEPS_*; the guest sets it back to 0.
     pub host_sleeps: u32,
     /// Pad3.
     pub pad3: [u32; 15],
@@ -370,6 +374,16 @@ pub struct Ring {
     pub posted_error: u32,
     /// Pad4.
     pub pad4: [u32; 15],
+    /// Token of the host function that the guest is to run.
+    pub host_func: u64,
+    /// Host functions ever handed out.
+    pub host_funcs_begun: u64,
+    /// Pad5.
+    pub pad5: [u64; 6],
+    /// Host functions that have run.
+    pub host_funcs_ended: u64,
+    /// Pad6.
+    pub pad6: [u64; 7],
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for Ring {}

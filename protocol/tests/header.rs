@@ -19,7 +19,8 @@ fn expectations() -> Vec<(String, u64)> {
         REGION_USER EVENT_WAKE EVENT_ENDED ENDED_DESTROYED ENDED_PROTOCOL ENDED_WORKER ENDED_HOST
         CMD_DOORBELL CMD_SUBMIT RING_HEADER_BYTES RING_MIN_BYTES RING_MAX_BYTES CMD_MAX_BYTES
         CMD_WAITED IOC_TYPE IOC_INFO IOC_START IOC_ALLOC IOC_PIN IOC_RELEASE IOC_KICK IOC_WAIT
-        IOC_SUBMIT IOC_QUERY CAP_QUERY CTRL_QUERY QUERY_MAX GPU_ECC UTILIZATION_NONE
+        IOC_SUBMIT IOC_QUERY CAP_QUERY CTRL_QUERY QUERY_MAX GPU_ECC UTILIZATION_NONE SLEEPS_ALL
+        SLEEPS_FULL
     }
     macro_rules! structs { ($($rust:ident $c:literal { $($field:ident $cfield:literal)* })*) => { $(
         all.push((concat!("sizeof(struct virtio_cuda_", $c, ")").into(), size_of::<$rust>() as u64));
@@ -57,7 +58,8 @@ fn expectations() -> Vec<(String, u64)> {
             memory_used "memory_used" }
         Event "event" { kind "type" session "session" value "value" reserved "reserved" }
         Ring "ring" { tail "tail" guest_sleeps "guest_sleeps" head "head"
-            host_sleeps "host_sleeps" posted_error "posted_error" }
+            host_sleeps "host_sleeps" posted_error "posted_error" host_func "host_func"
+            host_funcs_begun "host_funcs_begun" host_funcs_ended "host_funcs_ended" }
         Cmd "cmd" { len "len" opcode "opcode" flags "flags" thread "thread" ctx "ctx"
             reply "reply" reply_len "reply_len" }
         Reply "reply" { state "state" result "result" len "len" posted_error "posted_error" }

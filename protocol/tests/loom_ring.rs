@@ -6,6 +6,7 @@ use loom::sync::Arc;
 use loom::sync::Notify;
 use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use loom::thread;
+use virtio_cuda_protocol::host_func::Callee;
 use virtio_cuda_protocol::plain::Plain;
 use virtio_cuda_protocol::ring::{GuestRing, HostRing, Shared};
 use virtio_cuda_protocol::uapi::Cmd;
@@ -21,6 +22,9 @@ fn shared() -> Shared {
         head: leak(AtomicU64::new(0)),
         host_sleeps: leak(AtomicU32::new(0)),
         posted_error: leak(AtomicU32::new(0)),
+        host_func: leak(AtomicU64::new(0)),
+        host_funcs_begun: leak(AtomicU64::new(0)),
+        host_funcs_ended: leak(AtomicU64::new(0)),
         data: Box::leak((0..8).map(|_| AtomicU64::new(0)).collect()),
     }
 }
@@ -60,6 +64,48 @@ fn a_worker_that_sleeps_sees_every_command() {
             }
         }
         guest.join().unwrap();
+    });
+}
+
+/// First as a worker that takes no commands, which it sleeps through, then as one that does.
+#[test]
+fn a_worker_that_sleeps_sees_a_host_functions_end_and_the_commands_that_came_meanwhile() {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(2);
+    model.check(|| {
+        let shared = shared();
+        let doorbell = Arc::new(Notify::new());
+        let mut ring = HostRing::new(shared);
+        ring.host_funcs.begin(7);
+        let rung = doorbell.clone();
+        let runner = thread::spawn(move || {
+            let mut callee = Callee::new(shared);
+            assert_eq!(callee.next(), Some(7));
+            if callee.end() {
+                rung.notify();
+            }
+        });
+        let rung = doorbell.clone();
+        let launcher = thread::spawn(move || {
+            if GuestRing::new(shared).push(&[&command(1)]).expect("it fits") {
+                rung.notify();
+            }
+        });
+        while !ring.host_funcs.take_end() {
+            if ring.begin_full_sleep() {
+                doorbell.wait();
+                ring.end_sleep();
+            }
+        }
+        let mut args = Vec::new();
+        while ring.pop(&mut args).expect("a sound ring").is_none() {
+            if ring.begin_sleep() {
+                doorbell.wait();
+                ring.end_sleep();
+            }
+        }
+        runner.join().unwrap();
+        launcher.join().unwrap();
     });
 }
 

@@ -1,6 +1,7 @@
 //! The device as a front end sees it: sessions, rings, the plain way, and what becomes of guests
 //! that break the rules.
 
+#[allow(dead_code)]
 mod support;
 
 use protocol::plain::Plain;
@@ -23,7 +24,7 @@ fn the_config_space_tells_the_limits_and_can_be_read_in_parts() {
     let device = Device::start(&["--sessions-max", "3"]);
     let mut guest = Guest::connect(&device.socket);
     let config = guest.limits();
-    assert_eq!((config.magic, config.version_major, config.max_sessions), (uapi::MAGIC, 1, 3));
+    assert_eq!((config.magic, config.version_major, config.max_sessions), (uapi::MAGIC, 2, 3));
     assert_eq!(
         config.capabilities,
         uapi::CAP_RING | uapi::CAP_PINNED | uapi::CAP_USER | uapi::CAP_QUERY

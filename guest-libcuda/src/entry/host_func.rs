@@ -1,6 +1,6 @@
 //! Host functions: the program's own, called when a stream gets there.
 //!
-//! The stream stops in the worker. A thread of this process asks for the next function that a
+//! The stream stops in the worker. A thread of this process waits for the next function that a
 //! stream has come to, calls it, and lets the stream go on.
 
 use super::stream::stream_id;
@@ -12,7 +12,7 @@ use crate::graph::Op;
 use crate::handles::Handle;
 use crate::log::say;
 use parking_lot::Mutex;
-use protocol::calls::{VcudaHostFunc, VcudaHostFuncDone, VcudaHostFuncNext};
+use protocol::calls::VcudaHostFunc;
 use std::collections::HashMap;
 use std::sync::Once;
 
@@ -130,20 +130,11 @@ fn with_signals_blocked(body: fn()) -> impl FnOnce() + Send + 'static {
 
 fn run() {
     let Ok(driver) = driver() else { return };
-    loop {
-        let token = match driver.session.call_always(&VcudaHostFuncNext {}, 64) {
-            Ok(answer) if answer.token != 0 => answer.token,
-            Ok(_) | Err(_) => return,
-        };
-        match take(token) {
-            Some(Callback::Function(function, data)) => function(data),
-            Some(Callback::OfStream(callback, stream, data)) => callback(stream, 0, data),
-            None => say!(Error, "the worker asks for a host function that nobody gave"),
-        }
-        if driver.session.post(&VcudaHostFuncDone { token }).is_err() {
-            return;
-        }
-    }
+    driver.session.serve_host_funcs(|token| match take(token) {
+        Some(Callback::Function(function, data)) => function(data),
+        Some(Callback::OfStream(callback, stream, data)) => callback(stream, 0, data),
+        None => say!(Error, "the worker asks for a host function that nobody gave"),
+    });
 }
 
 entries! {

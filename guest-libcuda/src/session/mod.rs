@@ -4,6 +4,7 @@
 pub mod arena;
 mod clock;
 mod config;
+mod host_funcs;
 mod reply;
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@ use protocol::calls::{
     CuMemAllocV2, CuMemAllocV2Answer, CuMemFreeV2, CuStreamSynchronize, VcudaCopyIn, VcudaNop,
     VcudaPing,
 };
+use protocol::host_func::Caller;
 use protocol::ring::HostRing;
 use protocol::uapi::Config as DeviceConfig;
 use std::fs::File;
@@ -277,4 +278,50 @@ fn when_the_session_ends_everything_says_so() {
     assert_eq!(session.call(&VcudaPing {}), Err(CuError::DEVICE_UNAVAILABLE));
     assert_eq!(session.post(&VcudaNop {}), Err(CuError::DEVICE_UNAVAILABLE));
     assert_eq!(session.call(&VcudaPing {}), Err(CuError::DEVICE_UNAVAILABLE));
+}
+
+#[test]
+fn a_host_function_runs_while_another_thread_waits_for_room_in_a_full_ring() {
+    let (go_on, until) = std::sync::mpsc::channel::<()>();
+    // A worker that takes the first command and nothing behind it.
+    let stuck = Box::new(move |_, _: &[u8]| {
+        let _ = until.recv();
+        (0, Vec::new(), 0)
+    });
+    let fixture = Fixture::new(Duration::ZERO, stuck);
+    let session = &fixture.session;
+    let limit = Duration::from_secs(20);
+    std::thread::scope(|scope| {
+        let poster = scope.spawn(|| {
+            (0..20).for_each(|_| {
+                let call = VcudaCopyIn { dst: 0, data: &[1; 8 << 10], h_stream: 0 };
+                session.post(&call).unwrap();
+            });
+        });
+        let full = || session.shared.guest_sleeps.load(Ordering::Relaxed) != 0;
+        let start = Instant::now();
+        while !full() {
+            assert!(start.elapsed() < limit, "the ring takes all");
+            std::thread::yield_now();
+        }
+        let (run, runs) = std::sync::mpsc::channel();
+        scope.spawn(move || session.serve_host_funcs(|token| run.send(token).unwrap()));
+        let mut worker = Caller::new(session.shared);
+        for token in [42, 42, 43] {
+            worker.begin(token);
+            wake(&session.shared, &fixture.link);
+            assert_eq!(runs.recv_timeout(limit), Ok(token));
+            let start = Instant::now();
+            while !worker.take_end() {
+                assert!(start.elapsed() < limit, "{token} has not ended");
+                std::thread::yield_now();
+            }
+        }
+        assert!(!poster.is_finished());
+        drop(go_on);
+        poster.join().unwrap();
+        // The session's end is the thread's.
+        fixture.link.ended.store(true, Ordering::Relaxed);
+        fixture.link.woken.notify_all();
+    });
 }

@@ -20,8 +20,8 @@
 /* First word of the config space: the letters "CUDA". */
 #define VIRTIO_CUDA_MAGIC 0x41445543
 /* Version of this protocol; a driver refuses a device with another major. */
-#define VIRTIO_CUDA_VERSION_MAJOR 1
-#define VIRTIO_CUDA_VERSION_MINOR 1
+#define VIRTIO_CUDA_VERSION_MAJOR 2
+#define VIRTIO_CUDA_VERSION_MINOR 0
 
 #define VIRTIO_CUDA_QUEUE_CONTROL 0
 #define VIRTIO_CUDA_QUEUE_EVENT 1
@@ -213,6 +213,9 @@ struct virtio_cuda_event {
 #define VIRTIO_CUDA_RING_MIN_BYTES 4096
 #define VIRTIO_CUDA_RING_MAX_BYTES (16 << 20)
 
+#define VIRTIO_CUDA_SLEEPS_ALL 1 /* ring the doorbell: a command, a host function's end */
+#define VIRTIO_CUDA_SLEEPS_FULL 2 /* ring it for a host function's end alone */
+
 /* First page of a RING region; each writer has cache lines of its own. */
 struct virtio_cuda_ring {
 	/* Written by the guest. */
@@ -223,10 +226,16 @@ struct virtio_cuda_ring {
 	/* Written by the worker. */
 	__le64 head; /* bytes ever read */
 	__le64 pad2[7];
-	__le32 host_sleeps; /* 1: ring the doorbell; the guest sets it to 0 */
+	__le32 host_sleeps; /* VIRTIO_CUDA_SLEEPS_*; the guest sets it back to 0 */
 	__le32 pad3[15];
 	__le32 posted_error; /* first CUresult of a posted call, not yet taken */
 	__le32 pad4[15];
+	__le64 host_func; /* token of the host function that the guest is to run */
+	__le64 host_funcs_begun; /* host functions ever handed out */
+	__le64 pad5[6];
+	/* Written by the guest. */
+	__le64 host_funcs_ended; /* host functions that have run */
+	__le64 pad6[7];
 };
 
 /* A command, in the ring or in a descriptor chain; multiples of 8 bytes. */

@@ -728,26 +728,6 @@ pub const ENTRIES: &[Entry] = &[
         charges: Charges::None,
     },
     Entry {
-        number: 103,
-        name: "vcudaHostFuncNext",
-        waited: true,
-        blocking: false,
-        pending: true,
-        gated: false,
-        order: Order::None,
-        charges: Charges::None,
-    },
-    Entry {
-        number: 104,
-        name: "vcudaHostFuncDone",
-        waited: false,
-        blocking: false,
-        pending: false,
-        gated: false,
-        order: Order::None,
-        charges: Charges::None,
-    },
-    Entry {
         number: 110,
         name: "vcudaGraphInstantiate",
         waited: true,
@@ -3516,8 +3496,8 @@ impl<'a> Call<'a> for VcudaLaunchCooperative<'a> {
 
 /// Call 102, `vcudaHostFunc`.
 ///
-/// The stream stops there until the guest has run its function and says Done. A guest thread asks
-/// for the next token (0: none will come any more).
+/// The stream stops there until the guest has run its function; the ring's header says when it is to,
+/// and when it has. (103 and 104 said so by commands.)
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaHostFunc {
     /// Id of a stream.
@@ -3542,67 +3522,6 @@ impl<'a> Call<'a> for VcudaHostFunc {
             h_stream: <u64>::from_word(reader.word()?)?,
             token: <u64>::from_word(reader.word()?)?,
         };
-        reader.finish()?;
-        Ok(call)
-    }
-}
-
-/// Call 103, `vcudaHostFuncNext`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct VcudaHostFuncNext {}
-impl<'a> Call<'a> for VcudaHostFuncNext {
-    const OPCODE: u32 = 103;
-    const NAME: &'static str = "vcudaHostFuncNext";
-    const WAITED: bool = true;
-    const BLOCKING: bool = false;
-    type Answer = VcudaHostFuncNextAnswer;
-
-    fn encode(&self, _writer: &mut Writer) {}
-    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let reader = Reader::new(bytes);
-        let call = Self {};
-        reader.finish()?;
-        Ok(call)
-    }
-}
-
-/// What `vcudaHostFuncNext` brings back.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct VcudaHostFuncNextAnswer {
-    /// `token`.
-    pub token: u64,
-}
-impl Answer for VcudaHostFuncNextAnswer {
-    fn encode(&self, writer: &mut Writer) {
-        writer.word(self.token.to_word());
-    }
-    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes);
-        let answer = Self { token: <u64>::from_word(reader.word()?)? };
-        reader.finish()?;
-        Ok(answer)
-    }
-}
-
-/// Call 104, `vcudaHostFuncDone`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct VcudaHostFuncDone {
-    /// `token`.
-    pub token: u64,
-}
-impl<'a> Call<'a> for VcudaHostFuncDone {
-    const OPCODE: u32 = 104;
-    const NAME: &'static str = "vcudaHostFuncDone";
-    const WAITED: bool = false;
-    const BLOCKING: bool = false;
-    type Answer = ();
-
-    fn encode(&self, writer: &mut Writer) {
-        writer.word(self.token.to_word());
-    }
-    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes);
-        let call = Self { token: <u64>::from_word(reader.word()?)? };
         reader.finish()?;
         Ok(call)
     }

@@ -61,6 +61,15 @@ pub trait Executor {
         Pending::Nothing
     }
 
+    /// The token of the next host function that a stream has come to, for the guest to run. Not
+    /// asked for while the guest runs one.
+    fn next_host_func(&mut self) -> Option<u64> {
+        None
+    }
+
+    /// The guest has run the host function that was asked for last.
+    fn host_func_ended(&mut self) {}
+
     /// Whether so many commands are held that no more are to be taken for now.
     fn is_full(&self) -> bool {
         false

@@ -74,6 +74,7 @@ impl Reader {
                     self.act(task);
                 }
             }
+            worked |= self.turn_host_funcs();
             worked |= self.take_commands();
             let pending = self.executor.poll();
             if !self.condemned && self.executor.verdict() != 0 {
@@ -112,20 +113,37 @@ impl Reader {
 
     /// Sleeps by the ring's rule; `false` if something came in the last moment.
     fn sleep(&mut self, timeout: Option<Duration>) -> bool {
-        if self.executor.is_full() {
-            // What stands in the ring is not taken now, and nobody needs to ring for it.
-            self.session.waker.sleep(timeout);
-            return true;
-        }
-        if let Some((ring, _)) = &self.ring
-            && !ring.begin_sleep()
-        {
-            return false;
+        if let Some((ring, _)) = &self.ring {
+            // What stands in the ring is not taken while too much is held, and nobody needs to ring
+            // for it.
+            let sleeps = match self.executor.is_full() {
+                true => ring.begin_full_sleep(),
+                false => ring.begin_sleep(),
+            };
+            if !sleeps {
+                return false;
+            }
         }
         self.session.waker.sleep(timeout);
         if let Some((ring, _)) = &self.ring {
             ring.end_sleep();
         }
+        true
+    }
+
+    /// Takes note of a host function that has run, and hands out the next. Whether there was any.
+    fn turn_host_funcs(&mut self) -> bool {
+        let Some((ring, region)) = &mut self.ring else { return false };
+        let ended = ring.host_funcs.take_end();
+        if ended {
+            self.executor.host_func_ended();
+        }
+        if ring.host_funcs.is_running() {
+            return false;
+        }
+        let Some(token) = self.executor.next_host_func() else { return ended };
+        ring.host_funcs.begin(token);
+        region.wake_guest();
         true
     }
 

@@ -6,8 +6,9 @@ use std::process::{Child, Command};
 use std::sync::atomic::{AtomicU16, Ordering, fence};
 use std::time::{Duration, Instant};
 
+use protocol::codec::{Call, Writer};
 use protocol::plain::Plain;
-use protocol::ring::{GuestRing, Shared};
+use protocol::ring::{Full, GuestRing, Shared};
 use protocol::uapi::{self, Cmd, Config, Event, Hdr, Hello, RegionAttach, Reply, Resp, Segment};
 use vhost::vhost_user::message::{
     VhostUserConfigFlags, VhostUserHeaderFlag, VhostUserProtocolFeatures,
@@ -512,6 +513,51 @@ impl SessionRing {
         // SAFETY: the slot is in the arena, or is never looked at.
         unsafe { self.arena.wrapping_add(reply as usize % 0x8000).cast::<u32>().write_volatile(0) };
         self.ring.push(&[cmd.as_bytes()]).unwrap()
+    }
+
+    /// Pushes a call of the API table, with room for the reply of a waited one at 64; whether the
+    /// worker wants a doorbell.
+    pub fn push_call<'a, C: Call<'a>>(&mut self, ctx: u64, call: &C) -> Result<bool, Full> {
+        let mut writer = Writer::new();
+        call.encode(&mut writer);
+        let args = writer.as_bytes();
+        let cmd = Cmd {
+            len: (size_of::<Cmd>() + args.len()) as u32,
+            opcode: C::OPCODE,
+            flags: if C::WAITED { uapi::CMD_WAITED } else { 0 },
+            thread: 1,
+            ctx,
+            reply: 64,
+            reply_len: 64,
+        };
+        // SAFETY: the slot is in the arena.
+        unsafe { self.arena.wrapping_add(64).cast::<u32>().write_volatile(0) };
+        self.ring.push(&[cmd.as_bytes(), args])
+    }
+
+    /// Sends a call that is to succeed, when there is room for it. The first word of its answer, if
+    /// one is waited for.
+    pub fn send<'a, C: Call<'a>>(&mut self, guest: &mut Guest, ctx: u64, call: &C) -> u64 {
+        let mut doorbell = Err(Full);
+        wait_for("room in the ring", || {
+            doorbell = self.push_call(ctx, call);
+            doorbell.is_ok()
+        });
+        if doorbell.unwrap() {
+            assert_eq!(guest.doorbell(self.session), uapi::OK);
+        }
+        if !C::WAITED {
+            return 0;
+        }
+        let mut reply = None;
+        wait_for(C::NAME, || {
+            reply = self.reply(64);
+            reply.is_some()
+        });
+        let Reply { result, posted_error, .. } = reply.unwrap();
+        assert_eq!((result, posted_error), (0, 0), "{}", C::NAME);
+        // SAFETY: the answer has room for a word, which the worker writes before the state.
+        unsafe { self.arena.wrapping_add(64 + size_of::<Reply>()).cast::<u64>().read_volatile() }
     }
 
     pub fn reply(&self, offset: usize) -> Option<Reply> {

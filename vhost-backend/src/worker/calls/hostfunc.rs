@@ -1,7 +1,7 @@
 //! Functions of the guest's that a stream stops for.
 //!
-//! The stream runs a function here that hands the guest its token, and does not return before the
-//! guest has said Done.
+//! The stream runs a function here that does not return before the guest has run its own. The ring
+//! reader hands the guest one token after another, in the order in which streams have come to them.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ffi::c_void;
@@ -13,14 +13,12 @@ use protocol::calls as api;
 
 use super::cx::Cx;
 use super::gate::flight::{Key, Standing};
-use super::{Calls, ReplyTo, lock};
+use super::lock;
 use crate::worker::driver::{CuError, CuResult};
 use crate::worker::waker::Waker;
 
 /// Host functions that may be queued at once.
 const MAX_QUEUED: usize = 1 << 16;
-/// Guest threads that may ask at once.
-const MAX_ASKING: usize = 64;
 
 /// Tokens on their way.
 #[derive(Default)]
@@ -33,11 +31,11 @@ pub(super) struct HostFuncs {
 struct State {
     /// Queued or running.
     outstanding: usize,
-    /// Streams stopped for these, and the guest does not know yet.
-    reached: VecDeque<u64>,
-    /// The guest runs these, and these streams wait.
-    running: HashMap<u64, Key>,
-    asking: VecDeque<ReplyTo>,
+    /// Streams that stand at functions, and the functions' tokens, in the order in which they came.
+    /// The first may be with the guest.
+    standing: VecDeque<(Key, u64)>,
+    /// Functions that have run, ever.
+    ended: u64,
 }
 
 /// What the driver's thread gets.
@@ -62,10 +60,10 @@ impl Stop {
     /// Waits until the guest has done its function.
     fn stand(&self, stream: Key) {
         let mut state = lock(&self.funcs.state);
-        state.reached.push_back(self.token);
-        state.running.insert(self.token, stream);
+        let before = state.ended + state.standing.len() as u64;
+        state.standing.push_back((stream, self.token));
         self.waker.wake();
-        while state.running.contains_key(&self.token) {
+        while state.ended <= before {
             state = self.funcs.done.wait(state).unwrap_or_else(|error| error.into_inner());
         }
         state.outstanding -= 1;
@@ -73,9 +71,23 @@ impl Stop {
 }
 
 impl HostFuncs {
-    /// Streams that stand at a function which the guest has not done yet.
+    /// Streams that stand at a function which the guest has not run yet.
     pub(super) fn standing(&self) -> Standing {
-        lock(&self.state).running.values().copied().collect()
+        lock(&self.state).standing.iter().map(|(stream, _)| *stream).collect()
+    }
+
+    /// The function that is to run before all others.
+    pub(super) fn next(&self) -> Option<u64> {
+        lock(&self.state).standing.front().map(|(_, token)| *token)
+    }
+
+    /// It has run, and its stream goes on.
+    pub(super) fn end(&self) {
+        let mut state = lock(&self.state);
+        if state.standing.pop_front().is_some() {
+            state.ended += 1;
+            self.done.notify_all();
+        }
     }
 }
 
@@ -106,46 +118,6 @@ impl Cx<'_> {
             drop(unsafe { Box::from_raw(stop) });
         }
         queued
-    }
-
-    pub(super) fn vcuda_host_func_done(&self, call: api::VcudaHostFuncDone) -> CuResult {
-        let funcs = &self.shared.host_funcs;
-        let mut state = lock(&funcs.state);
-        if state.reached.contains(&call.token) || state.running.remove(&call.token).is_none() {
-            return Err(CuError::INVALID_VALUE);
-        }
-        funcs.done.notify_all();
-        Ok(())
-    }
-}
-
-impl Calls {
-    pub(super) fn vcuda_host_func_next(
-        &mut self,
-        _: &Cx<'_>,
-        _: api::VcudaHostFuncNext,
-        reply: ReplyTo,
-    ) {
-        let mut state = lock(&self.shared.host_funcs.state);
-        if state.asking.len() >= MAX_ASKING {
-            drop(state);
-            return reply.finish(CuError::OUT_OF_MEMORY.0, &[]);
-        }
-        state.asking.push_back(reply);
-        drop(state);
-        self.answer_host_funcs();
-    }
-
-    /// Hands out what streams have reached. Called after each wake of the ring reader.
-    pub(super) fn answer_host_funcs(&mut self) {
-        let mut state = lock(&self.shared.host_funcs.state);
-        while !state.reached.is_empty() && !state.asking.is_empty() {
-            if let (Some(token), Some(reply)) =
-                (state.reached.pop_front(), state.asking.pop_front())
-            {
-                reply.finish(0, &token.to_le_bytes());
-            }
-        }
     }
 }
 

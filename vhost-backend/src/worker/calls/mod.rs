@@ -225,7 +225,6 @@ impl Executor for Calls {
     }
 
     fn poll(&mut self) -> Pending {
-        self.answer_host_funcs();
         let others = [self.poll_gate(), self.poll_async_frees()];
         self.poll_retries();
         let waits = self.poll_waits();
@@ -234,6 +233,15 @@ impl Executor for Calls {
             (Pending::Within(a), Pending::Within(b)) => Pending::Within(a.min(b)),
             (soonest, _) => soonest,
         })
+    }
+
+    fn next_host_func(&mut self) -> Option<u64> {
+        // In a context that has failed none is called.
+        if self.gate.verdict() != 0 { None } else { self.shared.host_funcs.next() }
+    }
+
+    fn host_func_ended(&mut self) {
+        self.shared.host_funcs.end();
     }
 
     fn is_full(&self) -> bool {

@@ -329,6 +329,24 @@ impl Bench {
         self.send(C::OPCODE, writer.as_bytes(), 0);
     }
 
+    /// Waits until a stream has come to a host function, which the guest is to run then.
+    fn host_func(&mut self) -> u64 {
+        let start = std::time::Instant::now();
+        loop {
+            self.executor.poll();
+            if let Some(token) = self.executor.next_host_func() {
+                return token;
+            }
+            assert!(start.elapsed().as_secs() < 60, "no stream comes to a host function");
+        }
+    }
+
+    /// As `host_func`, for the one with this token, and the guest has run it.
+    fn run_host_func(&mut self, token: u64) {
+        assert_eq!(self.host_func(), token);
+        self.executor.host_func_ended();
+    }
+
     /// The first error of what was posted.
     fn posted_error(&mut self) -> u32 {
         self.full(&VcudaPing {}).1

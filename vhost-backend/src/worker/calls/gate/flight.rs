@@ -2,9 +2,9 @@
 //!
 //! A channel of the GPU takes about a thousand commands; the next one blocks whoever queues it
 //! until the GPU has finished one. That must not be the ring reader: what the GPU waits for (a
-//! host function's end) may stand in the ring behind it. So the reader counts what it has queued,
-//! and what would be too much is held. While the VM shares the GPU it also keeps account of time:
-//! marks (events) tell how long what lies between them took.
+//! host function's end) comes by it. So the reader counts what it has queued, and what would be
+//! too much is held. While the VM shares the GPU it also keeps account of time: marks (events)
+//! tell how long what lies between them took.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};

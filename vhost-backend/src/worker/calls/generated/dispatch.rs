@@ -496,15 +496,6 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, reply: ReplyTo)
             let call = decode::<api::VcudaHostFunc>(args)?;
             cx.vcuda_host_func(call)
         }),
-        // vcudaHostFuncNext
-        103 => pending(calls, command, reply, |calls, cx, call: api::VcudaHostFuncNext, reply| {
-            calls.vcuda_host_func_next(cx, call, reply)
-        }),
-        // vcudaHostFuncDone
-        104 => inline(calls, command, reply, |cx, args, _| {
-            let call = decode::<api::VcudaHostFuncDone>(args)?;
-            cx.vcuda_host_func_done(call)
-        }),
         // vcudaGraphInstantiate
         110 => blocking(calls, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaGraphInstantiate>(args)?;

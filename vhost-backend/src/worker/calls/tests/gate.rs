@@ -222,8 +222,7 @@ fn a_window_takes_no_more_than_its_depth_but_always_one_call() {
         assert_eq!(bench.held(), 9, "a depth of nothing takes one");
         bench.launch(f, a, a, a, 256, BLOCKING);
         assert_eq!(bench.held(), 9, "of each stream");
-        assert_eq!(bench.good(&VcudaHostFuncNext {}).token, 42);
-        bench.post(&VcudaHostFuncDone { token: 42 });
+        bench.run_host_func(42);
         bench.good(&CuCtxSynchronize {});
         assert_eq!(bench.held(), 0);
         // After the end of a window nothing is begun, its first call aside.
@@ -250,7 +249,7 @@ fn the_scheduler_is_told_when_a_closed_gate_has_drained_and_when_streams_stall()
         bench.grant(Mode::Window, 1_000_000);
         bench.post(&VcudaHostFunc { h_stream: FREE, token: 42 });
         bench.fill(a, 1, 1024, FREE);
-        assert_eq!(bench.good(&VcudaHostFuncNext {}).token, 42);
+        assert_eq!(bench.host_func(), 42);
         bench.until("stalled", |bench| bench.gpu().stalled.load(Ordering::Relaxed) == 1);
         assert!(bench.is_active() && bench.rings() > 0);
         bench.grant(Mode::Closed, 0);
@@ -259,7 +258,7 @@ fn the_scheduler_is_told_when_a_closed_gate_has_drained_and_when_streams_stall()
             bench.executor.poll();
         }
         assert!(bench.is_active(), "what was begun is still in flight");
-        bench.post(&VcudaHostFuncDone { token: 42 });
+        bench.executor.host_func_ended();
         bench.until("drained", |bench| !bench.is_active());
         assert!(bench.rings() > 0);
         let gpu = bench.gpu();
@@ -282,8 +281,7 @@ fn a_worker_with_work_in_flight_shows_that_it_lives() {
             let before = beat(&bench);
             bench.until("a beat", |bench| beat(bench) > before);
         }
-        assert_eq!(bench.good(&VcudaHostFuncNext {}).token, 42);
-        bench.post(&VcudaHostFuncDone { token: 42 });
+        bench.run_host_func(42);
         bench.until("idle", |bench| !bench.is_active());
     });
 }
@@ -317,10 +315,31 @@ fn what_is_held_for_room_does_not_stop_queries_and_allocations() {
         bench.alloc(1 << 20);
         assert_eq!(bench.query(FREE), NOT_READY);
         assert_eq!(bench.query(BLOCKING), 0);
-        assert_eq!(bench.good(&VcudaHostFuncNext {}).token, 42);
-        bench.post(&VcudaHostFuncDone { token: 42 });
+        bench.run_host_func(42);
         bench.good(&CuCtxSynchronize {});
         assert_eq!(bench.gpu().queued.load(Ordering::Relaxed), 2000);
+    });
+}
+
+#[test]
+fn host_functions_go_on_while_more_is_held_than_the_reader_takes() {
+    alone("gate::host_functions_go_on_while_more_is_held_than_the_reader_takes", |mut bench| {
+        bench.streams();
+        let a = bench.alloc(16 << 10);
+        bench.post(&VcudaHostFunc { h_stream: FREE, token: 1 });
+        bench.post(&VcudaHostFunc { h_stream: FREE, token: 2 });
+        for value in 0..2048u32 {
+            bench.post(&VcudaCopyIn { dst: a, data: &[value as u8; 16 << 10], h_stream: FREE });
+        }
+        bench.post(&VcudaHostFunc { h_stream: FREE, token: 3 });
+        assert!(bench.executor.is_full());
+        bench.run_host_func(1);
+        assert!(bench.executor.is_full(), "all stand behind the second");
+        bench.run_host_func(2);
+        bench.run_host_func(3);
+        assert!(!bench.executor.is_full());
+        let out = bench.good(&VcudaCopyOut { src: a, len: 16, h_stream: FREE }).data;
+        assert_eq!((out, bench.held()), (vec![255; 16], 0));
     });
 }
 

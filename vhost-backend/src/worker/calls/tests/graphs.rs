@@ -111,8 +111,7 @@ fn host_functions_of_a_graph_are_reached_by_each_launch() {
         // Launches under way go on.
         bench.post(&CuGraphExecDestroy { h_graph_exec: 700 });
         for _ in 0..2 {
-            assert_eq!(bench.good(&VcudaHostFuncNext {}).token, 7);
-            bench.post(&VcudaHostFuncDone { token: 7 });
+            bench.run_host_func(7);
         }
         assert_eq!(bench.first_float(a), 1.0);
     });

@@ -18,8 +18,7 @@ fn the_reader_is_not_stopped_by_a_full_stream() {
                 bench.post(&VcudaCopyIn { dst: a, data: &[i as u8; 16], h_stream: 500 });
             }
         }
-        assert_eq!(bench.good(&VcudaHostFuncNext {}).token, 42);
-        bench.post(&VcudaHostFuncDone { token: 42 });
+        bench.run_host_func(42);
         bench.good(&CuStreamSynchronize { h_stream: 500 });
         let last = bench.good(&VcudaCopyOut { src: a, len: 16, h_stream: 500 }).data;
         // 9 launches doubled the first float after the last copy.
@@ -41,10 +40,12 @@ fn the_reader_goes_on_when_streams_that_held_few_commands_each_are_empty() {
     alone(test, |mut bench| {
         let f = bench.vector_add();
         let a = bench.alloc(16);
-        for h_stream in 500..505 {
+        // That of the small one runs first.
+        for h_stream in [504, 500, 501, 502, 503] {
             let ph_stream = h_stream;
             bench.post(&CuStreamCreateWithPriority { ph_stream, flags: 1, priority: 0 });
             bench.post(&VcudaHostFunc { h_stream, token: h_stream });
+            assert_eq!(bench.host_func(), 504);
         }
         // As much as there is room for, and in no stream enough for a mark.
         for h_stream in 500..504 {
@@ -56,16 +57,14 @@ fn the_reader_goes_on_when_streams_that_held_few_commands_each_are_empty() {
             bench.launch(f, a, a, a, 1, 504);
         }
         // The small one empties first, and is looked at.
-        for _ in 500..505 {
-            bench.good(&VcudaHostFuncNext {});
-        }
-        bench.post(&VcudaHostFuncDone { token: 504 });
+        bench.run_host_func(504);
         for _ in 0..100 {
             std::thread::sleep(std::time::Duration::from_millis(1));
             bench.executor.poll();
         }
-        for token in 500..504 {
-            bench.post(&VcudaHostFuncDone { token });
+        for _ in 500..504 {
+            bench.host_func();
+            bench.executor.host_func_ended();
         }
         bench.good(&CuCtxSynchronize {});
     });
@@ -123,11 +122,9 @@ fn a_stream_stops_for_a_host_function() {
     alone("a_stream_stops_for_a_host_function", |mut bench| {
         bench.post(&CuStreamCreateWithPriority { ph_stream: 500, flags: 1, priority: 0 });
         bench.post(&VcudaHostFunc { h_stream: 500, token: 42 });
-        assert_eq!(bench.good(&VcudaHostFuncNext {}).token, 42);
+        assert_eq!(bench.host_func(), 42);
         assert_eq!(bench.call(&CuStreamQuery { h_stream: 500 }).0, CuError::NOT_READY.0);
-        bench.post(&VcudaHostFuncDone { token: 43 });
-        assert_eq!(bench.posted_error(), CuError::INVALID_VALUE.0);
-        bench.post(&VcudaHostFuncDone { token: 42 });
+        bench.executor.host_func_ended();
         bench.good(&CuStreamSynchronize { h_stream: 500 });
     });
 }

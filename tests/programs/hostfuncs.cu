@@ -1,0 +1,143 @@
+// Host functions in streams with more queued around them than any queue on the way takes: each ends
+// by itself, so the program goes on, however long the launching thread is kept waiting meanwhile.
+#include "check.h"
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+// Commands of one flood: 24 MiB, all of it pageable memory that travels with them.
+constexpr int COPIES = 1536;
+constexpr size_t BYTES = 16 << 10;
+constexpr int ROUNDS = 3;
+
+// What a stream's host functions share with the thread that fills the stream.
+struct Flood {
+    std::atomic<int> queued{0};
+    // Host functions that have run, and the number that the last one was given.
+    std::atomic<int> calls{0}, last{-1};
+};
+
+struct Order {
+    Flood *flood;
+    int number;
+};
+
+// Stays until the launching thread has stood still for a while, or has nothing more to launch.
+static void stay(void *order) {
+    const auto [flood, number] = *static_cast<Order *>(order);
+    int before;
+    do {
+        before = flood->queued;
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    } while (flood->queued != before);
+    flood->last = number;
+    flood->calls += 1;
+}
+
+__global__ void add(int *sum, const unsigned char *data, int n) {
+    int total = 0;
+    for (int i = 0; i < n; ++i) {
+        total += data[i];
+    }
+    *sum += total;
+}
+
+// Copies of which each writes over the one before, and a kernel that sees the last.
+static void fill(cudaStream_t stream, Flood &flood, unsigned char *data, int *sum, int value) {
+    unsigned char bytes[BYTES];
+    for (int i = 0; i < COPIES; ++i) {
+        for (unsigned char &byte : bytes) {
+            byte = static_cast<unsigned char>(i + value);
+        }
+        CHECK(cudaMemcpyAsync(data, bytes, BYTES, cudaMemcpyHostToDevice, stream));
+        flood.queued += 1;
+    }
+    add<<<1, 1, 0, stream>>>(sum, data, 4);
+    CHECK(cudaGetLastError());
+}
+
+static int sum_of(int value) {
+    return 4 * static_cast<unsigned char>(COPIES - 1 + value);
+}
+
+// Host functions with a flood between two and behind the last.
+static void between_floods(const char *what) {
+    cudaStream_t stream;
+    unsigned char *data;
+    int *sum, result = 0, expected = 0;
+    Flood flood;
+    Order orders[ROUNDS];
+    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    CHECK(cudaMalloc(&data, BYTES));
+    CHECK(cudaMalloc(&sum, sizeof *sum));
+    CHECK(cudaMemset(sum, 0, sizeof *sum));
+    CHECK(cudaDeviceSynchronize());
+    for (int round = 0; round < ROUNDS; ++round) {
+        orders[round] = {&flood, round};
+        CHECK(cudaLaunchHostFunc(stream, stay, &orders[round]));
+        fill(stream, flood, data, sum, round);
+        expected += sum_of(round);
+    }
+    CHECK(cudaMemcpyAsync(&result, sum, sizeof result, cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    REQUIRE(flood.calls == ROUNDS && flood.last == ROUNDS - 1, "%s: %d host functions, last %d",
+            what, flood.calls.load(), flood.last.load());
+    REQUIRE(result == expected, "%s: %d, not %d", what, result, expected);
+    CHECK(cudaFree(sum));
+    CHECK(cudaFree(data));
+    CHECK(cudaStreamDestroy(stream));
+}
+
+// The same behind a graph that begins with a host function, launched twice.
+static void behind_a_graph() {
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    unsigned char *data;
+    int *sum, result = 0;
+    Flood flood;
+    Order order{&flood, 7};
+    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    CHECK(cudaMalloc(&data, BYTES));
+    CHECK(cudaMalloc(&sum, sizeof *sum));
+    CHECK(cudaMemset(sum, 0, sizeof *sum));
+    CHECK(cudaMemset(data, 1, BYTES));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    CHECK(cudaLaunchHostFunc(stream, stay, &order));
+    add<<<1, 1, 0, stream>>>(sum, data, 4);
+    CHECK(cudaStreamEndCapture(stream, &graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphLaunch(exec, stream));
+    fill(stream, flood, data, sum, 0);
+    CHECK(cudaGraphLaunch(exec, stream));
+    fill(stream, flood, data, sum, 1);
+    CHECK(cudaMemcpyAsync(&result, sum, sizeof result, cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    // The second launch sees the first flood's bytes.
+    const int expected = 4 + 2 * sum_of(0) + sum_of(1);
+    REQUIRE(flood.calls == 2 && flood.last == 7, "graph: %d calls", flood.calls.load());
+    REQUIRE(result == expected, "graph: %d, not %d", result, expected);
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaFree(sum));
+    CHECK(cudaFree(data));
+    CHECK(cudaStreamDestroy(stream));
+}
+
+int main() {
+    between_floods("one thread");
+    std::printf("hostfuncs: %d of them, %d copies behind each\n", ROUNDS, COPIES);
+    std::thread threads[2];
+    for (std::thread &thread : threads) {
+        thread = std::thread(between_floods, "two threads");
+    }
+    for (std::thread &thread : threads) {
+        thread.join();
+    }
+    std::printf("hostfuncs: two threads at once\n");
+    behind_a_graph();
+    std::printf("hostfuncs: as a graph's nodes\n");
+    return pass("hostfuncs");
+}
