@@ -51,12 +51,9 @@ impl Scheduler {
         let Some(member) = state.members.get(&gpu) else { return false };
         match &state.turn {
             Some(turn) => member.last.held && !turn.gpus.contains(&gpu),
-            None if member.last.held => true,
+            None if member.asks() => true,
             None if state.members.len() == 1 => false,
-            None => {
-                state.members.values().any(|member| member.last.held)
-                    && self.gang(vm).contains(&gpu)
-            }
+            None => state.members.values().any(Member::asks) && self.gang(vm).contains(&gpu),
         }
     }
 

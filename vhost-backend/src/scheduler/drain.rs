@@ -151,7 +151,9 @@ impl Scheduler {
                 state.turns += 1;
                 state.turns
             });
+            let settings = self.settings;
             if let Some(member) = self.member_mut(vm, gpu) {
+                member.rest(&settings, now);
                 member.time.limit_debt(others, limit, weights);
                 member.ran = ran;
                 member.stats.handovers += 1;

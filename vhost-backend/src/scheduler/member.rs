@@ -33,6 +33,10 @@ pub struct Member {
     pub drained: bool,
     /// Its last drain was given up.
     pub overran: bool,
+    /// Turns in a row in which it stood at the host and began nothing, and until when it gets no
+    /// other.
+    fruitless: u32,
+    pub rests_until: Option<Nanos>,
     /// busy_ns that came and was not looked at so far.
     pub busy: Nanos,
     /// Wall time of late that busy_ns has not accounted for: a worker may say it late.
@@ -76,6 +80,8 @@ impl Member {
             started: false,
             drained: true,
             overran: false,
+            fruitless: 0,
+            rests_until: None,
             busy: 0,
             unsaid: 0,
             charged_at: now,
@@ -145,6 +151,9 @@ impl Member {
         }
         self.drained |= !report.active || report.stalled;
         self.overran &= report.active;
+        if finished || !report.stalled {
+            (self.fruitless, self.rests_until) = (0, None);
+        }
         if report.oldest_for < self.last.oldest_for {
             self.timed_out = false;
         }
@@ -222,13 +231,23 @@ impl Member {
     /// How long it may leave the GPU unused while others wait.
     pub fn grace(&self, settings: &Settings) -> Nanos {
         if self.last.stalled {
-            0
+            // Its worker is awake: it begins at once, or has nothing that it can begin.
+            if self.last.held && !self.started { settings.stalled_grace } else { 0 }
         } else if self.last.held && !self.started {
             settings.start_grace
         } else if self.share.class == Class::Latency {
             settings.latency_grace
         } else {
             settings.batch_grace
+        }
+    }
+
+    /// Its turn has ended. All that is in flight waits for the host; what is held may be behind it, or
+    /// of another stream: that is known only if it is tried, now and then.
+    pub fn rest(&mut self, settings: &Settings, now: Nanos) {
+        if self.last.held && self.last.stalled && !self.started {
+            self.rests_until = Some(now.saturating_add(settings.rest << self.fruitless.min(3)));
+            self.fruitless += 1;
         }
     }
 
@@ -240,6 +259,11 @@ impl Member {
         } else {
             settings.no_progress.max(self.longest + self.longest / 2)
         }
+    }
+
+    /// Whether it has work for which it can be given the GPU.
+    pub fn asks(&self) -> bool {
+        self.last.held && self.rests_until.is_none()
     }
 
     /// Whether held work waits for a closed gate is noted in the statistics.

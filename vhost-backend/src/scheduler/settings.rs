@@ -23,6 +23,11 @@ pub struct Settings {
     pub latency_grace: Nanos,
     /// How long a VM may take to start its first work in a window, while others wait.
     pub start_grace: Nanos,
+    /// The same for a VM that stands at host functions.
+    pub stalled_grace: Nanos,
+    /// For how long a VM that stood at host functions and could begin nothing is not tried again; it
+    /// doubles, up to 8 times.
+    pub rest: Nanos,
     /// Work in flight for each stream.
     pub depth: Nanos,
     /// Work in flight for each stream of a batch VM while a latency VM is awake.
@@ -78,6 +83,8 @@ impl Default for Settings {
             batch_grace: 50 * US,
             latency_grace: 250 * US,
             start_grace: MS,
+            stalled_grace: 200 * US,
+            rest: MS,
             depth: MS,
             latency_depth: 100 * US,
             latency_awake: SEC,

@@ -281,6 +281,44 @@ fn streams_that_wait_for_the_host_count_as_drained() {
 }
 
 #[test]
+fn a_vm_that_stands_at_the_host_and_can_begin_nothing_leaves_the_gpu_to_others() {
+    let stands = Report { stalled: true, ..BUSY };
+    let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
+    let (mut a, mut b) = (stands, HELD);
+    let (mut opened, mut b_open) = (0, 0);
+    while bench.now < SEC {
+        let before = bench.now;
+        let mut actions = bench.says(A, a);
+        actions.extend(bench.says(B, b));
+        actions.extend(bench.tick(before + MS));
+        // What is closed is reported at once, again and again.
+        while let Some(action) = (!actions.is_empty()).then(|| actions.remove(0)) {
+            match action {
+                Action::Open { vm: A, .. } => opened += 1,
+                Action::Open { vm: B, .. } => b = BUSY,
+                Action::Close { vm: B, .. } => {
+                    b = HELD;
+                    actions.extend(bench.says(B, b));
+                }
+                Action::Close { vm: A, .. } => actions.extend(bench.says(A, a)),
+                _ => {}
+            }
+            assert!(opened < 200, "A was opened {opened} times by {}", bench.now);
+        }
+        if b == BUSY {
+            b_open += bench.now - before;
+        }
+        bench.now = bench.now.max(before + 10 * US);
+    }
+    assert!(b_open > SEC * 8 / 10, "B had {b_open} ns");
+    // Once the host function has ended, A has its share.
+    a = HELD;
+    bench.says(A, a);
+    let (at, vm) = bench.until_open(B);
+    assert!(vm == A && at < SEC + 50 * MS, "{vm:?} at {at}");
+}
+
+#[test]
 fn a_call_that_is_too_long_is_told_of_once() {
     let share = Share { kernel_timeout: Some(2 * SEC), ..share(100) };
     let mut bench = Bench::new(&[(A, share)]);

@@ -59,6 +59,7 @@ impl Scheduler {
             let Some(member) = state.members.get_mut(&gpu) else { continue };
             let works = member.last.held || member.last.active;
             member.guarantee.pass(works, now);
+            member.rests_until = member.rests_until.filter(|until| *until > now);
             member.watch_throttling(now);
             match &state.turn {
                 Some(turn) if shared && turn.mode == OpenMode::Shared => {}

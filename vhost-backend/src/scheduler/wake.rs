@@ -71,6 +71,9 @@ impl Scheduler {
         }
         for vm in &state.recent {
             let Some(member) = self.member(*vm, gpu) else { continue };
+            if let Some(until) = member.rests_until {
+                at(until);
+            }
             if let Some(bucket) = &member.bucket
                 && self.wants(*vm, gpu)
                 && !member.may_run(self.need(), now)
