@@ -12,10 +12,7 @@ const NEVER: Duration = Duration::from_secs(60);
 
 /// What is counted of a VM.
 fn stats(host: &Host, vm: Vm) -> Value {
-    let output = host.vcudactl(&["--json", "vm", "show", vm.name]).output().unwrap();
-    assert!(output.status.success(), "{output:?}\n{}", host.log());
-    let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
-    shown["stats"].clone()
+    host.ask(&["vm", "show", vm.name])["stats"].clone()
 }
 
 fn number(stats: &Value, pointer: &str) -> u64 {
