@@ -6,11 +6,12 @@
 #   make demo     a VM with a GPU, in half a minute
 #   make bench    what a call costs
 #   make package  the packages of guest and host, in target/guest-package and target/host-package
+#   make try-package  lintian on both, and the host's installed, used and purged under systemd
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: all driver stage-gpu deps build programs images package check unit matrix proofs bench demo test clean
+.PHONY: all driver stage-gpu deps build programs images package try-package check unit matrix proofs bench demo test clean
 
 # Says what is being done, with the time since the start.
 START := $(shell date +%s)
@@ -43,6 +44,14 @@ build: programs images
 package: deps
 	@images/guest-package.sh
 	@images/host-package.sh
+
+# Two minutes after `make build`. The second trial boots a container: it takes root.
+try-package: build
+	$(SAY) 'the packages, by lintian, in a chroot and under a running systemd'
+	@images/guest-package.sh --libcuda target/release/libguest_libcuda.so \
+		--libnvidia-ml target/release/libguest_libnvidia_ml.so
+	@images/host-package.sh --bin target/release --try --boot
+	@images/lint-packages.sh target/guest-package/*.deb target/host-package/*.deb
 
 check: deps
 	$(SAY) 'formatting'

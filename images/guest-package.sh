@@ -48,6 +48,12 @@ check_library() {
 check_library "$libcuda" libcuda.so.1
 check_library "$nvml" libnvidia-ml.so.1
 
+# Times inside are those of the last commit to what the package is made of.
+SOURCE_DATE_EPOCH="$(git -C "$REPO_DIR" log -1 --format=%ct -- guest-driver guest-libcuda guest-libnvidia-ml guest-transport cuda-abi \
+    protocol images/guest-package 2>/dev/null || true)"
+SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-0}"
+export SOURCE_DATE_EPOCH
+
 stage="$(mktemp -d)"
 trap 'rm -rf "$stage"' EXIT
 chmod 755 "$stage"
@@ -68,13 +74,18 @@ ln -s libcuda.so.1 "$stage/usr/lib/x86_64-linux-gnu/libcuda.so"
 install -D -m 644 "$parts/60-virtio-cuda.rules" "$stage/usr/lib/udev/rules.d/60-virtio-cuda.rules"
 install -D -m 644 "$parts/modules-load.conf" "$stage/usr/lib/modules-load.d/virtio-cuda.conf"
 install -D -m 644 "$parts/nvidia.yaml" "$stage/etc/cdi/nvidia.yaml"
-install -D -m 644 "$parts/copyright" "$stage/usr/share/doc/virtio-cuda-guest/copyright"
+doc="$stage/usr/share/doc/virtio-cuda-guest"
+install -D -m 644 "$parts/copyright" "$doc/copyright"
+sed -e "s/@VERSION@/$version/" -e "s/@DATE@/$(date -u -R -d "@$SOURCE_DATE_EPOCH")/" \
+    "$parts/changelog.in" | gzip -9n >"$doc/changelog.gz"
+install -D -m 644 "$parts/lintian-overrides" "$stage/usr/share/lintian/overrides/virtio-cuda-guest"
 
 # The C library that it needs is the newest symbol version that it names.
 libc="$(objdump -T "$libcuda" "$nvml" | grep -oE 'GLIBC_[0-9.]+' | sort -uV | tail -n 1)" || true
 [ -n "$libc" ] || die "the libraries name no version of the C library"
 install -d "$stage/DEBIAN"
 echo /etc/cdi/nvidia.yaml >"$stage/DEBIAN/conffiles"
+install -m 644 -t "$stage/DEBIAN" "$parts"/{triggers,shlibs}
 for script in postinst prerm postrm; do
     sed "s/@VERSION@/$version/g" "$parts/$script" >"$stage/DEBIAN/$script"
     chmod 755 "$stage/DEBIAN/$script"
@@ -85,11 +96,6 @@ sed -e "s/@VERSION@/$version/" -e "s/@LIBC@/${libc#GLIBC_}/" \
 
 mkdir -p "$out"
 deb="$out/virtio-cuda-guest_${version}_amd64.deb"
-# Times inside are those of the last commit to what the package is made of.
-SOURCE_DATE_EPOCH="$(git -C "$REPO_DIR" log -1 --format=%ct -- guest-driver guest-libcuda guest-libnvidia-ml guest-transport cuda-abi \
-    protocol images/guest-package 2>/dev/null || true)"
-SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-0}"
-export SOURCE_DATE_EPOCH
 find "$stage" -newermt "@$SOURCE_DATE_EPOCH" -print0 |
     xargs -0 -r touch --no-dereference --date="@$SOURCE_DATE_EPOCH"
 dpkg-deb --root-owner-group -Zxz --build "$stage" "$deb" >&2

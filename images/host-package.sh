@@ -3,21 +3,23 @@
 # worker, vcudactl with man pages and completions, softgpu, the group of the sockets, the vhost-user
 # descriptor. Its parts are in images/host-package/.
 #
-#   images/host-package.sh [--bin FOLDER] [--out FOLDER] [--try]
+#   images/host-package.sh [--bin FOLDER] [--out FOLDER] [--try] [--boot]
 #
 # --bin is where the release builds lie (target/release, built first if not given), --out where the
 # package goes (target/host-package). Prints the package's path. The same input gives the same
 # package, bit for bit. --try installs and purges it in a Debian 13 without a running system, and
-# looks at what is there in between and left over.
+# looks at what is there in between and left over. --boot does so in one whose systemd runs, and
+# uses the service; it needs what `make build` staged in target/dist.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
-bin='' out="$REPO_DIR/target/host-package" try=''
+bin='' out="$REPO_DIR/target/host-package" try='' boot=''
 while [ "$#" -gt 0 ]; do
     case "$1" in
         --bin) bin="${2:?--bin needs a folder}" && shift 2 ;;
         --out) out="${2:?--out needs a folder}" && shift 2 ;;
         --try) try=1 && shift ;;
+        --boot) boot=1 && shift ;;
         *) die "unknown argument '$1': see the head of $0" ;;
     esac
 done
@@ -74,7 +76,9 @@ install -D -m 644 "$parts/lintian-overrides" "$stage/usr/share/lintian/overrides
 man="$stage/usr/share/man/man1"
 install -d "$man"
 "$bin/vcudactl" man "$man"
-gzip -9n "$man"/*
+install -m 644 "$parts/vhost-device-cuda.1" "$man"
+install -D -m 644 -t "$stage/usr/share/man/man8" "$parts/vcudad.8"
+gzip -9n "$man"/* "$stage"/usr/share/man/man8/*
 completions() {
     install -d "$stage/$(dirname "$2")"
     "$bin/vcudactl" completions "$1" >"$stage/$2"
@@ -103,4 +107,5 @@ find "$stage" -newermt "@$SOURCE_DATE_EPOCH" -print0 |
 dpkg-deb --root-owner-group -Zxz --build "$stage" "$deb" >&2
 log "packed $deb ($(du -h "$deb" | cut -f1))"
 [ -z "$try" ] || "$parts/try" "$deb" >&2
+[ -z "$boot" ] || "$parts/boot" "$deb" >&2
 printf '%s\n' "$deb"

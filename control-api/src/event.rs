@@ -25,8 +25,11 @@ pub enum EventKind {
     MemoryExcess,
     /// A worker was ended: no heartbeat, a kernel above its timeout, or broken rules.
     WorkerKilled,
-    /// A GPU reported an Xid, an ECC error, or was lost.
+    /// A GPU reported an Xid that no program causes, an ECC error, or was lost.
     GpuFault,
+    /// A GPU reported an Xid that programs cause (an illegal access, say): the GPU is as good as
+    /// before, and whose program it was is not known. At most one a second for each GPU.
+    ProgramFault,
     /// The scheduler's thread died and was started again.
     SchedulerRestarted,
     /// This reader was too slow: so many events before this one are missing.
@@ -70,6 +73,7 @@ impl EventKind {
             Self::MemoryExcess => "memory_excess",
             Self::WorkerKilled => "worker_killed",
             Self::GpuFault => "gpu_fault",
+            Self::ProgramFault => "program_fault",
             Self::SchedulerRestarted => "scheduler_restarted",
             Self::Missed => "missed",
         }

@@ -5,11 +5,14 @@
 //! `VIRTIO_CUDA_DRIVER` the driver library that the workers load (softgpu if not set).
 
 pub mod front_end;
+pub mod nvml;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
+
+use serde_json::Value;
 
 /// Where `make build` staged what is tested.
 pub fn dist() -> PathBuf {
@@ -37,6 +40,7 @@ pub const B: Vm = Vm { name: "b", memory_max: "3G", uid: 61_302 };
 pub struct Host {
     broker: Child,
     dir: PathBuf,
+    env: Vec<(String, String)>,
 }
 
 impl Host {
@@ -47,6 +51,11 @@ impl Host {
 
     /// As `start`; each VM with further lines of the configuration.
     pub fn start_with(vms: &[(Vm, &str)]) -> Self {
+        Self::start_in(&[], vms)
+    }
+
+    /// As `start_with`; `vcudad` with variables in its environment.
+    pub fn start_in(env: &[(&str, &str)], vms: &[(Vm, &str)]) -> Self {
         static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let dir = std::env::temp_dir().join(format!("vcuda-test-{}-{count}", std::process::id()));
@@ -72,8 +81,10 @@ impl Host {
             );
         }
         std::fs::write(dir.join("vcudad.toml"), config).unwrap();
-        let broker = launch(&dir);
-        let mut host = Self { broker, dir };
+        let env: Vec<(String, String)> =
+            env.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        let broker = launch(&dir, &env);
+        let mut host = Self { broker, dir, env };
         let all: Vec<Vm> = vms.iter().map(|(vm, _)| *vm).collect();
         host.wait_until_ready(&all);
         host
@@ -82,7 +93,7 @@ impl Host {
     /// Ends the broker and starts it again, and waits until these VMs' sockets are there.
     pub fn restart(&mut self, vms: &[Vm]) {
         self.end();
-        self.broker = launch(&self.dir);
+        self.broker = launch(&self.dir, &self.env);
         self.wait_until_ready(vms);
     }
 
@@ -110,6 +121,20 @@ impl Host {
         let mut command = Command::new(dist().join("bin/vcudactl"));
         command.arg("--socket").arg(self.control()).args(words).stdin(Stdio::null());
         command
+    }
+
+    /// Runs vcudactl, which is to succeed, and reads what it prints.
+    pub fn ask(&self, words: &[&str]) -> Value {
+        let output = self.vcudactl(&[&["--json"], words].concat()).output().unwrap();
+        assert!(output.status.success(), "{words:?}: {output:?}\n{}", self.log());
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{words:?}: {error}"))
+    }
+
+    /// Runs vcudactl, which is to be refused, and gives its exit code and what it says.
+    pub fn refused(&self, words: &[&str]) -> (Option<i32>, String) {
+        let output = self.vcudactl(words).output().unwrap();
+        assert!(!output.status.success(), "{words:?}: {output:?}");
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
     }
 
     /// What the host's programs have logged.
@@ -176,6 +201,15 @@ impl Host {
 
     /// The workers that execute sessions of the VM.
     pub fn workers(&self, vm: Vm) -> Vec<i32> {
+        self.workers_of(vm.uid)
+    }
+
+    /// The workers that wait for a session: they have no user of their own yet.
+    pub fn warm_workers(&self) -> Vec<i32> {
+        self.workers_of(0)
+    }
+
+    fn workers_of(&self, uid: u32) -> Vec<i32> {
         processes()
             .into_iter()
             .filter(|pid| {
@@ -184,7 +218,7 @@ impl Host {
                 let is_worker = status.starts_with("Name:\tvhost-cuda-work");
                 // Tests that run beside this one have hosts with the same users.
                 let ours = status.contains(&format!("PPid:\t{}\n", self.broker.id()));
-                ours && is_worker && status.contains(&format!("Uid:\t{}\t", vm.uid))
+                ours && is_worker && status.contains(&format!("Uid:\t{uid}\t"))
             })
             .collect()
     }
@@ -200,11 +234,12 @@ impl Drop for Host {
     }
 }
 
-fn launch(dir: &Path) -> Child {
+fn launch(dir: &Path, env: &[(String, String)]) -> Child {
     let log = std::fs::OpenOptions::new().create(true).append(true).open(dir.join("log")).unwrap();
     Command::new(dist().join("bin/vcudad"))
         .arg("--config")
         .arg(dir.join("vcudad.toml"))
+        .envs(env.iter().cloned())
         .stdout(log.try_clone().unwrap())
         .stderr(log)
         .spawn()

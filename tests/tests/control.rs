@@ -10,24 +10,10 @@ use virtio_cuda_tests::{A, Host, Vm, eventually};
 /// A VM that is not in the configuration.
 const C: Vm = Vm { name: "c", memory_max: "1G", uid: 61_303 };
 
-/// Runs vcudactl, which is to succeed, and reads what it prints.
-fn ask(host: &Host, words: &[&str]) -> Value {
-    let output = host.vcudactl(&[&["--json"], words].concat()).output().unwrap();
-    assert!(output.status.success(), "{words:?}: {output:?}\n{}", host.log());
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{words:?}: {error}"))
-}
-
-/// Runs vcudactl, which is to be refused, and gives its exit code and what it says.
-fn refused(host: &Host, words: &[&str]) -> (Option<i32>, String) {
-    let output = host.vcudactl(words).output().unwrap();
-    assert!(!output.status.success(), "{words:?}: {output:?}");
-    (output.status.code(), String::from_utf8(output.stderr).unwrap())
-}
-
 fn add(host: &Host, vm: Vm, more: &[&str]) -> Value {
     let (socket, uid) = (host.socket(vm).display().to_string(), vm.uid.to_string());
     let words = ["vm", "add", vm.name, "--memory-max", vm.memory_max, "--socket-path", &socket];
-    ask(host, &[&words[..], &["--uid", &uid], more].concat())
+    host.ask(&[&words[..], &["--uid", &uid], more].concat())
 }
 
 fn allocation(host: &Host, vm: Vm, size: &str) -> String {
@@ -37,7 +23,7 @@ fn allocation(host: &Host, vm: Vm, size: &str) -> String {
 }
 
 fn names(host: &Host) -> Vec<String> {
-    let vms = ask(host, &["vm", "ls"]);
+    let vms = host.ask(&["vm", "ls"]);
     vms.as_array().unwrap().iter().map(|vm| vm["name"].as_str().unwrap().to_owned()).collect()
 }
 
@@ -53,27 +39,27 @@ fn a_vm_is_added_used_changed_while_it_runs_and_removed() {
     let (mut program, _) = host.spawn(C, "spin", &["hold=512", "loop"]);
     // The session that looked at the memory may take a moment to end.
     let shown = eventually(Duration::from_secs(60), || {
-        let stats = &ask(&host, &["vm", "show", "c"])["stats"];
+        let stats = &host.ask(&["vm", "show", "c"])["stats"];
         let used = stats["gpus"][0]["memory_used"].as_u64().unwrap();
         stats["sessions"] == json!(1) && used >= 512 << 20
     });
-    assert!(shown, "{}", ask(&host, &["vm", "show", "c"]));
+    assert!(shown, "{}", host.ask(&["vm", "show", "c"]));
 
     // Below what is used: accepted, and nothing more is given.
-    ask(&host, &["vm", "set", "c", "--memory-max", "256M"]);
+    host.ask(&["vm", "set", "c", "--memory-max", "256M"]);
     assert_eq!(host.memory(C), (0, 256));
     assert!(allocation(&host, C, "2M").contains("refused"));
     // Above it again.
-    ask(&host, &["vm", "set", "c", "--memory-max", "2G", "--class", "latency"]);
+    host.ask(&["vm", "set", "c", "--memory-max", "2G", "--class", "latency"]);
     assert!(allocation(&host, C, "1G").contains("granted"));
-    let settings = &ask(&host, &["vm", "show", "c"])["settings"];
+    let settings = &host.ask(&["vm", "show", "c"])["settings"];
     assert_eq!(settings["memory"]["max"], json!(2u64 << 30));
     assert_eq!(
         (&settings["class"], &settings["compute"]["weight"]),
         (&json!("latency"), &json!(30))
     );
 
-    ask(&host, &["vm", "rm", "c"]);
+    host.ask(&["vm", "rm", "c"]);
     assert!(!host.socket(C).exists());
     assert!(!program.wait().unwrap().success(), "its device is gone");
     assert_eq!(names(&host), ["a"]);
@@ -85,18 +71,18 @@ fn a_vm_is_added_used_changed_while_it_runs_and_removed() {
 fn a_session_is_listed_and_ended_and_the_others_go_on() {
     let host = Host::start(&[A]);
     let (mut first, _) = host.spawn(A, "spin", &["hold=64", "loop"]);
-    let one = ask(&host, &["session", "ls", "--vm", "a"]);
+    let one = host.ask(&["session", "ls", "--vm", "a"]);
     let id = one[0]["id"].to_string();
     let (mut second, _) = host.spawn(A, "spin", &["hold=64", "loop"]);
-    let both = ask(&host, &["session", "ls"]);
+    let both = host.ask(&["session", "ls"]);
     assert_eq!(both.as_array().unwrap().len(), 2);
     assert_ne!(both[0]["id"], both[1]["id"], "each has a number of its own");
-    ask(&host, &["session", "kill", "a", &id]);
+    host.ask(&["session", "kill", "a", &id]);
     assert!(!first.wait().unwrap().success());
-    let left = || ask(&host, &["session", "ls"]).as_array().unwrap().len();
+    let left = || host.ask(&["session", "ls"]).as_array().unwrap().len();
     assert!(eventually(Duration::from_secs(60), || left() == 1), "{}", host.log());
     assert!(second.try_wait().unwrap().is_none(), "{}", host.log());
-    let (code, says) = refused(&host, &["session", "kill", "a", "999"]);
+    let (code, says) = host.refused(&["session", "kill", "a", "999"]);
     assert_eq!(code, Some(2));
     assert!(says.contains("no session 999"), "{says}");
     second.kill().unwrap();
@@ -107,15 +93,15 @@ fn a_session_is_listed_and_ended_and_the_others_go_on() {
 fn vms_and_changes_are_found_again_when_vcudad_starts_again() {
     let mut host = Host::start(&[A]);
     add(&host, C, &["--compute-max", "25%"]);
-    ask(&host, &["vm", "set", "a", "--memory-max", "1500M"]);
-    ask(&host, &["vm", "set", "c", "--compute-weight", "7"]);
+    host.ask(&["vm", "set", "a", "--memory-max", "1500M"]);
+    host.ask(&["vm", "set", "c", "--compute-weight", "7"]);
     host.restart(&[A, C]);
     assert_eq!(names(&host), ["a", "c"]);
-    let settings = &ask(&host, &["vm", "show", "c"])["settings"]["compute"];
+    let settings = &host.ask(&["vm", "show", "c"])["settings"]["compute"];
     assert_eq!((&settings["max"], &settings["weight"]), (&json!("25%"), &json!(7)));
     assert_eq!(host.memory(A).1, 1500);
     assert_eq!(host.memory(C).1, 1024);
-    ask(&host, &["vm", "rm", "c"]);
+    host.ask(&["vm", "rm", "c"]);
     host.restart(&[A]);
     assert_eq!(names(&host), ["a"]);
     assert!(!host.socket(C).exists());
@@ -124,7 +110,7 @@ fn vms_and_changes_are_found_again_when_vcudad_starts_again() {
 #[test]
 fn what_can_not_be_is_refused_and_changes_nothing() {
     let host = Host::start(&[A]);
-    let before = ask(&host, &["vm", "show", "a"])["settings"].clone();
+    let before = host.ask(&["vm", "show", "a"])["settings"].clone();
     for (words, code, says) in [
         (&["vm", "add", "a", "--memory-max", "1G"][..], 2, "already"),
         (&["vm", "add", "big", "--memory-max", "1000T"], 1, "memory.max"),
@@ -134,12 +120,12 @@ fn what_can_not_be_is_refused_and_changes_nothing() {
         (&["vm", "set", "none", "--compute-weight", "5"], 2, "none"),
         (&["vm", "rm", "none"], 2, "none"),
     ] {
-        let (got, said) = refused(&host, words);
+        let (got, said) = host.refused(words);
         assert_eq!(got, Some(code), "{words:?}: {said}");
         assert!(said.contains(says), "{words:?}: {said}");
     }
     assert_eq!(names(&host), ["a"]);
-    assert_eq!(ask(&host, &["vm", "show", "a"])["settings"], before);
+    assert_eq!(host.ask(&["vm", "show", "a"])["settings"], before);
 }
 
 #[test]
@@ -160,14 +146,14 @@ fn events_tell_what_happens() {
     let first = (0..100).find_map(|_| {
         add(&host, C, &[]);
         let event = heard.recv_timeout(Duration::from_millis(200)).ok();
-        ask(&host, &["vm", "rm", "c"]);
+        host.ask(&["vm", "rm", "c"]);
         event
     });
     assert!(first.is_some(), "no event:\n{}", host.log());
     add(&host, C, &[]);
     host.memory(C);
-    ask(&host, &["vm", "set", "c", "--compute-weight", "5"]);
-    ask(&host, &["vm", "rm", "c"]);
+    host.ask(&["vm", "set", "c", "--compute-weight", "5"]);
+    host.ask(&["vm", "rm", "c"]);
     let mut missing = vec!["session_started", "session_ended", "vm_changed", "vm_removed"];
     while !missing.is_empty() {
         let kind = heard.recv_timeout(Duration::from_secs(60));
@@ -184,7 +170,7 @@ fn launches_of_graphs_are_counted() {
     let host = Host::start(&[A]);
     let output = host.run(A, "graphs", &[]);
     assert!(output.status.success(), "{output:?}\n{}", host.log());
-    let activity = || ask(&host, &["stats"])["vms"][0]["activity"].clone();
+    let activity = || host.ask(&["stats"])["vms"][0]["activity"].clone();
     let counted = eventually(Duration::from_secs(60), || {
         activity()["graph_launches"].as_u64().is_some_and(|launches| launches > 0)
     });
@@ -196,7 +182,7 @@ fn counts_and_the_live_table_show_what_a_program_does() {
     let host = Host::start(&[A]);
     let output = host.run(A, "vectoradd", &[]);
     assert!(output.status.success(), "{output:?}\n{}", host.log());
-    let stats = || ask(&host, &["stats"]);
+    let stats = || host.ask(&["stats"]);
     let of =
         |stats: &Value, pointer: &str| stats.pointer(pointer).and_then(Value::as_u64).unwrap_or(0);
     // The session's counts stay when it has ended.
@@ -211,4 +197,47 @@ fn counts_and_the_live_table_show_what_a_program_does() {
     let output = host.vcudactl(&["top", "--once", "--interval", "100ms"]).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success() && text.lines().any(|line| line.starts_with("a ")), "{text}");
+}
+
+#[test]
+fn sessions_max_changes_while_sessions_run() {
+    let host = Host::start(&[A]);
+    let launches = |id: &Value| {
+        let sessions = host.ask(&["session", "ls", "--vm", "a"]);
+        let session = sessions.as_array().unwrap().iter().find(|session| session["id"] == *id);
+        session.and_then(|session| session["activity"]["launches"].as_u64())
+    };
+    let mut programs = [(); 2].map(|()| host.spawn(A, "spin", &["loop"]).0);
+    let sessions = host.ask(&["session", "ls", "--vm", "a"]);
+    let ids = sessions.as_array().unwrap().iter().map(|session| session["id"].clone());
+    let ids: Vec<Value> = ids.collect();
+    assert_eq!(ids.len(), 2, "{sessions}");
+
+    // Below what is open: those that are there go on.
+    host.ask(&["vm", "set", "a", "--sessions-max", "1"]);
+    for id in &ids {
+        let before = launches(id).unwrap();
+        let goes_on = || launches(id).is_some_and(|now| now > before);
+        assert!(eventually(Duration::from_secs(60), goes_on), "session {id}\n{}", host.log());
+    }
+    // A new one has no device, also when one of the two has gone: there is room for one.
+    let refused = || {
+        let output = host.run(A, "vectoradd", &[]);
+        let says = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success(), "{output:?}\n{}", host.log());
+        assert!(says.contains("cudaErrorNoDevice"), "{says}\n{}", host.log());
+    };
+    refused();
+    programs[0].kill().unwrap();
+    programs[0].wait().unwrap();
+    let one_left = || host.ask(&["vm", "show", "a"])["stats"]["sessions"] == json!(1);
+    assert!(eventually(Duration::from_secs(60), one_left), "{}", host.log());
+    refused();
+    assert!(programs[1].try_wait().unwrap().is_none(), "{}", host.log());
+
+    host.ask(&["vm", "set", "a", "--sessions-max", "2"]);
+    let output = host.run(A, "vectoradd", &[]);
+    assert!(output.status.success(), "{output:?}\n{}", host.log());
+    programs[1].kill().unwrap();
+    programs[1].wait().unwrap();
 }

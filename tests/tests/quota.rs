@@ -1,6 +1,10 @@
 //! memory.max: what a guest sees of it, and that it holds.
 
-use virtio_cuda_tests::{A, B, Host};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use virtio_cuda_tests::nvml::Nvml;
+use virtio_cuda_tests::{A, B, Host, Vm, eventually};
 
 fn allocation(host: &Host, vm: virtio_cuda_tests::Vm, size: &str) -> String {
     let output = host.run(vm, "deviceinfo", &["alloc", size]);
@@ -46,5 +50,46 @@ fn programs_that_use_all_there_is_get_exactly_the_quota() {
 fn every_way_of_taking_memory_is_charged_and_threads_at_once_get_no_more_than_there_is() {
     let host = Host::start(&[A]);
     let output = host.run(A, "../quota/memoryquota", &["2048"]);
+    assert!(output.status.success(), "{output:?}\n{}", host.log());
+}
+
+#[test]
+fn a_context_that_does_not_fit_is_refused_and_nothing_stays_charged() {
+    const CONTEXT: u64 = 64 << 20;
+    const SMALL: Vm = Vm { memory_max: "48M", ..A };
+    let mut host = Host::start(&[SMALL, B]);
+    let mut nvml = Nvml::install(&mut host, &[SMALL, B]);
+    // What a context takes is what NVML says of a worker that is ready.
+    let ready = || host.warm_workers();
+    assert!(eventually(Duration::from_secs(60), || !ready().is_empty()), "{}", host.log());
+    nvml.say(&format!("process 0 {} {CONTEXT}", ready()[0]));
+    let reserved = || host.ask(&["gpu", "ls"])[0]["memory_reserved"].as_u64().unwrap();
+    let learned = eventually(Duration::from_secs(60), || reserved() >= CONTEXT);
+    assert!(learned, "{}\n{}", host.ask(&["gpu", "ls"]), host.log());
+
+    let account = |vm: Vm| host.ask(&["vm", "show", vm.name])["stats"]["gpus"][0].clone();
+    let refused = host.run(SMALL, "vectoradd", &[]);
+    let says = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success(), "{refused:?}\n{}", host.log());
+    assert!(says.contains("cudaErrorMemoryAllocation"), "{says}\n{}", host.log());
+    assert!(account(SMALL)["memory_rejected"].as_u64() > Some(0), "{}", account(SMALL));
+    let nothing = |account: Value| {
+        let kinds = account["memory_by_kind"].as_object().unwrap().values();
+        account["memory_used"] == json!(0) && kinds.into_iter().all(|bytes| *bytes == json!(0))
+    };
+    let free = eventually(Duration::from_secs(60), || nothing(account(SMALL)));
+    assert!(free, "{}\n{}", account(SMALL), host.log());
+
+    // Another VM's is charged, and given back when its program ends.
+    let (mut program, _) = host.spawn(B, "spin", &["loop"]);
+    assert_eq!(account(B)["memory_by_kind"]["context"], json!(CONTEXT), "{}", account(B));
+    program.kill().unwrap();
+    program.wait().unwrap();
+    let free = eventually(Duration::from_secs(60), || nothing(account(B)));
+    assert!(free, "{}\n{}", account(B), host.log());
+
+    // With room for one the same program works.
+    host.ask(&["vm", "set", SMALL.name, "--memory-max", "256M"]);
+    let output = host.run(SMALL, "vectoradd", &[]);
     assert!(output.status.success(), "{output:?}\n{}", host.log());
 }

@@ -12,10 +12,7 @@ const NEVER: Duration = Duration::from_secs(60);
 
 /// What is counted of a VM.
 fn stats(host: &Host, vm: Vm) -> Value {
-    let output = host.vcudactl(&["--json", "vm", "show", vm.name]).output().unwrap();
-    assert!(output.status.success(), "{output:?}\n{}", host.log());
-    let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
-    shown["stats"].clone()
+    host.ask(&["vm", "show", vm.name])["stats"].clone()
 }
 
 fn number(stats: &Value, pointer: &str) -> u64 {
@@ -78,6 +75,9 @@ fn a_kernel_above_its_timeout_ends_its_session_with_702_and_the_other_vm_goes_on
     let says = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success(), "{output:?}\n{}", host.log());
     assert!(says.contains("cudaErrorLaunchTimeout"), "{says}\n{}", host.log());
+    // Though the program was gone at once.
+    let timeouts = |vm| number(&stats(&host, vm), "/gpus/0/kernel_timeouts");
+    assert_eq!((timeouts(A), timeouts(B)), (1, 0), "{}", host.log());
     // The kernel is gone with its worker.
     assert!(eventually(NEVER, || host.workers(A).is_empty()), "{}", host.log());
     assert!(goes_on(&host, B), "{}", host.log());

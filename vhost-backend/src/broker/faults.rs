@@ -1,5 +1,8 @@
 //! What is done when a GPU fails: it is told of and counted, no VM is placed there any more, and a
 //! GPU that is lost takes its workers with it. What the sessions see of it is the driver's to say.
+//! What a program does to itself is told of, and leaves the GPU as it was.
+
+use std::time::Instant;
 
 use control_api::EventKind;
 
@@ -58,8 +61,7 @@ impl Service {
             return self.publish(EventKind::GpuFault, None, None, format!("{of}: {says}"));
         };
         if verdict == Verdict::Program {
-            tracing::debug!(gpu = gpu.0, "{says}, which a program causes");
-            return;
+            return self.program_fault(gpu, &says);
         }
         tracing::error!(gpu = gpu.0, "{says}; no VM is placed there any more");
         self.publish_gpu(EventKind::GpuFault, None, None, Some(gpu), says.clone());
@@ -68,6 +70,17 @@ impl Service {
                 self.kill_worker(worker, &says);
             }
         }
+    }
+
+    fn program_fault(&mut self, gpu: GpuId, says: &str) {
+        let Some(found) = self.gpus.get_mut(gpu) else { return };
+        let Some(before) = found.program_faults.say(Instant::now()) else { return };
+        let mut says = format!("{says}, which a program causes");
+        if before > 0 {
+            says += &format!(" ({before} more since the last such event)");
+        }
+        tracing::info!(gpu = gpu.0, "{says}");
+        self.publish_gpu(EventKind::ProgramFault, None, None, Some(gpu), says);
     }
 
     /// Whether a GPU is to get more VMs and workers.

@@ -2,11 +2,13 @@
 
 use control_api::GpuRequest;
 
+use super::rate::Seldom;
+use super::service::SECOND;
 use crate::gpu::{GpuFacts, Probed};
 use crate::ledger::GpuId;
 
 /// What a context takes of a GPU, until NVML has told what a warm worker holds: about what it is on
-/// an H200. softgpu's take nothing.
+/// an H200. softgpu's take nothing, unless an NVML says otherwise.
 const CONTEXT: u64 = 528 << 20;
 
 /// One of them, or a MIG slice of one.
@@ -23,6 +25,8 @@ pub(super) struct Gpu {
     pub(super) faults: u64,
     /// The last of them; no VM is placed here then.
     pub(super) last_fault: Option<String>,
+    /// What programs cause is told of seldom: a guest could do it all the time.
+    pub(super) program_faults: Seldom,
 }
 
 impl Gpu {
@@ -44,8 +48,15 @@ impl Gpus {
         let is_slice = |facts: &GpuFacts| slices.iter().any(|(_, slice)| slice.uuid == facts.uuid);
         let whole: Vec<_> = whole.filter(|(_, facts)| !is_slice(facts)).collect();
         let gpu = |(uuid, facts): (String, GpuFacts)| {
-            let gpu =
-                Gpu { facts, uuid, context_bytes: 0, excesses: 0, faults: 0, last_fault: None };
+            let gpu = Gpu {
+                facts,
+                uuid,
+                context_bytes: 0,
+                excesses: 0,
+                faults: 0,
+                last_fault: None,
+                program_faults: Seldom::new(SECOND),
+            };
             Gpu { context_bytes: if gpu.is_software() { 0 } else { CONTEXT }, ..gpu }
         };
         Self(whole.into_iter().chain(slices).map(gpu).collect())

@@ -13,6 +13,9 @@ use crate::ipc::messages::WorkerId;
 use crate::ledger::{GpuId, VmId};
 use crate::scheduler::{Class, GpuKey, Share, VmKey, WHOLE};
 
+/// What is told of a session whose kernel ran too long.
+const TIMED_OUT: &str = "a kernel ran longer than compute.kernel_timeout";
+
 fn gpu_key(id: GpuId) -> GpuKey {
     GpuKey(id.0)
 }
@@ -84,13 +87,15 @@ impl Service {
         for event in self.compute.events() {
             match event {
                 ComputeEvent::KernelTimeout(worker, gpu) => {
-                    let vm =
-                        self.workers.get_mut(worker).and_then(|w| w.session.as_ref()).map(|s| s.vm);
+                    let Some(worker) = self.workers.get_mut(worker) else { continue };
+                    // However it ends now, it is for this.
+                    worker.failure.get_or_insert_with(|| TIMED_OUT.to_owned());
+                    let vm = worker.session.as_ref().map(|session| session.vm);
                     if let Some(state) = vm.and_then(|vm| self.vms.get_mut(vm)) {
                         *state.kernel_timeouts.entry(GpuId(gpu.0)).or_default() += 1;
                     }
-                    self.kill_worker(worker, "a kernel ran longer than compute.kernel_timeout");
                 }
+                ComputeEvent::LastWordsOver(worker) => self.kill_worker(worker, TIMED_OUT),
                 ComputeEvent::HeartbeatLost(worker) => {
                     self.kill_worker(worker, "its heartbeat has stopped while it had the GPU");
                 }

@@ -107,6 +107,8 @@ impl Service {
     }
 
     pub(super) fn worker_ended(&mut self, ops: &mut EventOps, id: WorkerId) {
+        // What the scheduler said of it may still wait, and counts while its session is known.
+        self.scheduler_spoke();
         let Some(worker) = self.workers.get_mut(id) else { return };
         let Some(status) = worker.running.reap() else { return };
         let was_ended = worker.phase == Phase::Ending;

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use super::registry::Registry;
 use super::worker::{BEAT_LOOK, Beating, CLOSED, Parts, Stand, Worker};
-use super::{ComputeEvent, GpuStats};
+use super::{ComputeEvent, GpuStats, Teller};
 use crate::gate::{Mode, NO_END};
 use crate::ipc::messages::WorkerId;
 use crate::scheduler::{
@@ -40,7 +40,7 @@ pub(super) struct Core {
     pub scheduler: Scheduler,
     places: BTreeMap<(VmKey, GpuKey), Place>,
     pub workers: BTreeMap<WorkerId, Worker>,
-    pub events: Vec<ComputeEvent>,
+    teller: Teller,
     actions: Vec<Action>,
     beats_at: Nanos,
     beats_looked: Nanos,
@@ -48,12 +48,12 @@ pub(super) struct Core {
 
 impl Core {
     /// With all VMs and workers that exist.
-    pub(super) fn new(registry: &Registry, now: Nanos) -> Self {
+    pub(super) fn new(registry: &Registry, teller: Teller, now: Nanos) -> Self {
         let mut core = Self {
             scheduler: Scheduler::new(Settings::default()),
             places: BTreeMap::new(),
             workers: BTreeMap::new(),
-            events: Vec::new(),
+            teller,
             actions: Vec::new(),
             beats_at: now,
             beats_looked: now,
@@ -244,14 +244,16 @@ impl Core {
     fn time_out(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos) {
         let timeout = self.places.get(&(vm, gpu)).and_then(|place| place.share.kernel_timeout);
         let Some(timeout) = timeout else { return };
-        for worker in self.workers.values_mut() {
+        for (id, worker) in &mut self.workers {
             if worker.parts.vm != vm || worker.condemned.is_some() {
                 continue;
             }
             let oldest =
                 worker.gate(gpu).map_or(0, |(_, gate)| gate.oldest.load(Ordering::Relaxed));
             if oldest != 0 && now.saturating_sub(oldest) > timeout {
-                worker.condemn(LAUNCH_TIMEOUT, gpu, now + LAST_WORDS);
+                // Before the guest learns of it, which may be gone a moment later.
+                self.teller.tell(ComputeEvent::KernelTimeout(*id, gpu));
+                worker.condemn(LAUNCH_TIMEOUT, now + LAST_WORDS);
             }
         }
     }
@@ -271,10 +273,9 @@ impl Core {
             self.look_at_beats(now);
         }
         for (id, worker) in &mut self.workers {
-            if worker.condemned.is_some_and(|(at, _)| at <= now)
-                && let Some((_, gpu)) = worker.condemned.replace((Nanos::MAX, GpuKey(0)))
-            {
-                self.events.push(ComputeEvent::KernelTimeout(*id, gpu));
+            if worker.condemned.is_some_and(|at| at <= now) {
+                worker.condemned = Some(Nanos::MAX);
+                self.teller.tell(ComputeEvent::LastWordsOver(*id));
             }
         }
     }
@@ -290,7 +291,7 @@ impl Core {
                     changed.push((worker.parts.vm, worker.parts.gpus.clone()));
                 }
                 Beating::Dead => {
-                    self.events.push(ComputeEvent::HeartbeatLost(*id));
+                    self.teller.tell(ComputeEvent::HeartbeatLost(*id));
                     changed.push((worker.parts.vm, worker.parts.gpus.clone()));
                 }
             }
@@ -319,7 +320,7 @@ impl Core {
         let active = self.workers.values().any(|worker| worker.is_active() || worker.lost);
         let beats = active.then_some(self.beats_at);
         let words = self.workers.values().filter_map(|worker| worker.condemned);
-        let words = words.map(|(at, _)| at).filter(|at| *at != Nanos::MAX);
+        let words = words.filter(|at| *at != Nanos::MAX);
         let mutes = self.workers.values().filter_map(|worker| worker.muted);
         self.scheduler.wake_at().into_iter().chain(beats).chain(words).chain(mutes).min()
     }

@@ -54,9 +54,11 @@ enum Command {
 /// What the scheduler's thread tells the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ComputeEvent {
-    /// A kernel of this worker's ran past the VM's kernel_timeout. Its session has been told; the
-    /// worker is to be ended.
+    /// A kernel of this worker's ran past the VM's kernel_timeout. Its session is told after this,
+    /// so that whoever sees the session end has heard of it.
     KernelTimeout(WorkerId, GpuKey),
+    /// That session has had time to tell its guest: its worker is to be ended.
+    LastWordsOver(WorkerId),
     /// This worker's heartbeat has stopped while it had work on a GPU: it is to be ended. Its window
     /// has been passed on.
     HeartbeatLost(WorkerId),
@@ -103,6 +105,21 @@ struct Shared {
     rounds: AtomicU64,
 }
 
+/// The thread's end of what it tells the service.
+#[derive(Clone)]
+struct Teller {
+    shared: Arc<Shared>,
+    events: mpsc::Sender<ComputeEvent>,
+}
+
+impl Teller {
+    fn tell(&self, event: ComputeEvent) {
+        // Nobody hears it if the service is gone; the thread ends then.
+        let _ = self.events.send(event);
+        notify(&self.shared.told);
+    }
+}
+
 impl Shared {
     fn registry(&self) -> MutexGuard<'_, Registry> {
         self.registry.lock().unwrap_or_else(|error| error.into_inner())
@@ -112,12 +129,11 @@ impl Shared {
 impl ComputeHandle {
     /// Starts the thread.
     pub(crate) fn start() -> io::Result<Self> {
-        let (mut handle, told) = Self::new()?;
+        let (mut handle, teller) = Self::new()?;
         let (commands, incoming) = mpsc::channel();
-        let shared = handle.shared.clone();
         std::thread::Builder::new()
             .name("scheduler".into())
-            .spawn(move || thread::supervise(&shared, &incoming, &told))?;
+            .spawn(move || thread::supervise(&incoming, &teller))?;
         handle.commands = Some(commands);
         Ok(handle)
     }
@@ -127,7 +143,7 @@ impl ComputeHandle {
         Self::new().map(|(handle, _)| handle)
     }
 
-    fn new() -> io::Result<(Self, mpsc::Sender<ComputeEvent>)> {
+    fn new() -> io::Result<(Self, Teller)> {
         let shared = Arc::new(Shared {
             registry: Mutex::default(),
             called: eventfd()?,
@@ -135,7 +151,8 @@ impl ComputeHandle {
             restarts: AtomicU64::new(0),
             rounds: AtomicU64::new(0),
         });
-        let (told, events) = mpsc::channel();
+        let (sender, events) = mpsc::channel();
+        let teller = Teller { shared: shared.clone(), events: sender };
         let handle = Self {
             shared,
             commands: None,
@@ -143,7 +160,7 @@ impl ComputeHandle {
             stats: RefCell::default(),
             rounds_seen: Cell::default(),
         };
-        Ok((handle, told))
+        Ok((handle, teller))
     }
 
     /// Readable when there are events.

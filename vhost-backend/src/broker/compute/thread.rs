@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc;
 use std::time::Duration;
 use std::{io, ptr};
 
 use super::core::Core;
 use super::worker::CLOSED;
-use super::{Command, ComputeEvent, Shared};
+use super::{Command, ComputeEvent, Teller};
 use crate::gate::{self, Grant};
 use crate::ipc::messages::WorkerId;
 use crate::scheduler::{Nanos, US};
@@ -30,14 +30,11 @@ const BELLS: usize = 64;
 const COMMANDS: u64 = u64::MAX;
 
 /// Runs the scheduler, again and again should it fail, until the service is gone.
-pub(super) fn supervise(
-    shared: &Arc<Shared>,
-    commands: &mpsc::Receiver<Command>,
-    told: &mpsc::Sender<ComputeEvent>,
-) {
+pub(super) fn supervise(commands: &mpsc::Receiver<Command>, teller: &Teller) {
+    let shared = &teller.shared;
     prefer_this_thread();
     loop {
-        let run = catch_unwind(AssertUnwindSafe(|| run(shared, commands, told)));
+        let run = catch_unwind(AssertUnwindSafe(|| run(commands, teller)));
         match run {
             Ok(Ok(())) => return,
             Ok(Err(error)) => tracing::error!("the scheduler failed: {error}"),
@@ -52,9 +49,8 @@ pub(super) fn supervise(
             }
             notify(&*worker.doorbell);
         }
-        let _ = told.send(ComputeEvent::Restarted);
         shared.restarts.fetch_add(1, Ordering::Release);
-        notify(&shared.told);
+        teller.tell(ComputeEvent::Restarted);
         std::thread::sleep(PAUSE);
     }
 }
@@ -129,11 +125,8 @@ impl Bells {
     }
 }
 
-fn run(
-    shared: &Arc<Shared>,
-    commands: &mpsc::Receiver<Command>,
-    told: &mpsc::Sender<ComputeEvent>,
-) -> io::Result<()> {
+fn run(commands: &mpsc::Receiver<Command>, teller: &Teller) -> io::Result<()> {
+    let shared = &teller.shared;
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let most = if processors > FEW_PROCESSORS { SPIN } else { SHORT_SPIN };
     let mut bells = Bells::new(shared.called.as_raw_fd())?;
@@ -141,7 +134,7 @@ fn run(
         let registry = shared.registry();
         // What was asked for until now stands in the registry.
         while commands.try_recv().is_ok() {}
-        Core::new(&registry, gate::now())
+        Core::new(&registry, teller.clone(), gate::now())
     };
     for (id, worker) in &core.workers {
         bells.hear(*id, worker.bell());
@@ -190,12 +183,6 @@ fn run(
         drains = core.look_at_drains(now);
         if drains && !drained_before {
             spins_until = now + most;
-        }
-        for event in core.events.drain(..) {
-            if told.send(event).is_err() {
-                return Ok(());
-            }
-            notify(&shared.told);
         }
     }
 }

@@ -65,8 +65,8 @@ pub(super) struct Worker {
     /// Its heartbeat stands: what it says does not count.
     pub lost: bool,
     reported: bool,
-    /// When it is to be reported as timed out, and on which GPU: its session has been told.
-    pub condemned: Option<(Nanos, GpuKey)>,
+    /// When it is to be ended: its session has been told. `Nanos::MAX` once that was asked for.
+    pub condemned: Option<Nanos>,
     rings: u32,
     rings_since: Nanos,
     /// Its bell is not listened to until then.
@@ -114,10 +114,10 @@ impl Worker {
     }
 
     /// Ends the session: every call is answered with this result.
-    pub(super) fn condemn(&mut self, verdict: u32, gpu: GpuKey, at: Nanos) {
+    pub(super) fn condemn(&mut self, verdict: u32, at: Nanos) {
         self.parts.page.worker.verdict.store(verdict.into(), Ordering::SeqCst);
         notify(&*self.parts.doorbell);
-        self.condemned = Some((at, gpu));
+        self.condemned = Some(at);
     }
 
     /// Whether it has work on a GPU, or wants it: then its heart is to beat.

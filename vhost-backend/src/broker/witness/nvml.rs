@@ -1,5 +1,6 @@
 //! NVIDIA's own library.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use nvml_wrapper::bitmasks::event::EventTypes;
@@ -100,8 +101,10 @@ impl Witness for Library {
         let wanted = EventTypes::CRITICAL_XID_ERROR | EventTypes::DOUBLE_BIT_ECC_ERROR;
         let mut set = self.nvml.create_event_set().map_err(refused("for its events"))?;
         let count = self.nvml.device_count().map_err(refused("how many GPUs there are"))?;
+        let mut uuids = HashMap::new();
         for index in 0..count {
             let device = self.nvml.device_by_index(index).map_err(refused("what a GPU is"))?;
+            uuids.insert(handle(&device), device.uuid().map_err(refused("what a GPU is"))?);
             let known = device.supported_event_types().unwrap_or(EventTypes::empty()) & wanted;
             if known.is_empty() {
                 continue;
@@ -111,7 +114,7 @@ impl Witness for Library {
                 reason: error.to_string(),
             })?;
         }
-        Ok(Box::new(Events { set: Set(set), lost: false }))
+        Ok(Box::new(Events { set: Set(set), uuids, lost: false }))
     }
 }
 
@@ -121,8 +124,16 @@ struct Set(EventSet<'static>);
 // thread at a time has this one.
 unsafe impl Send for Set {}
 
+/// What the library calls a device: the same each time.
+fn handle(device: &Device<'_>) -> usize {
+    // SAFETY: it is compared, and nothing else.
+    unsafe { device.handle() as usize }
+}
+
 struct Events {
     set: Set,
+    /// By their handles: a GPU that is lost does not tell its own any more.
+    uuids: HashMap<usize, String>,
     /// A lost GPU makes every wait fail at once: it is told once.
     lost: bool,
 }
@@ -136,7 +147,9 @@ impl Faults for Events {
                     Some(XidError::Unknown) => FaultKind::Xid(999),
                     None => FaultKind::Ecc,
                 };
-                Ok(Some(Fault { uuid: event.device.uuid().ok(), kind }))
+                let known = self.uuids.get(&handle(&event.device)).cloned();
+                let uuid = known.or_else(|| event.device.uuid().ok());
+                Ok(Some(Fault { uuid, kind }))
             }
             Err(NvmlError::Timeout) => Ok(None),
             Err(NvmlError::GpuLost) => {

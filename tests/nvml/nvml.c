@@ -1,0 +1,242 @@
+// A host's libnvidia-ml.so.1 that says what a test wants: vcudad loads it as it loads NVIDIA's.
+//
+// STAND_IN_NVML names a file, which is read anew at each call. Its lines:
+//   gpu UUID BYTES           a GPU, numbered from 0 on
+//   process GPU PID BYTES    a process with a context there, and what it holds
+//   xid GPU NUMBER           an event, told once, in the order of the file
+//   ecc GPU                  the same: an error that the hardware could not correct
+//   lost GPU                 it answers nothing any more
+// The file may only be replaced as a whole, and events only be added to it.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+enum {
+    SUCCESS = 0,
+    INVALID_ARGUMENT = 2,
+    NOT_FOUND = 6,
+    INSUFFICIENT_SIZE = 7,
+    TIMEOUT = 10,
+    GPU_IS_LOST = 15,
+};
+enum { EVENT_DOUBLE_BIT_ECC = 2, EVENT_XID = 8 };
+enum { MAX_GPUS = 16, MAX_PROCESSES = 64, UUID_SIZE = 96 };
+
+// NVML's layouts.
+struct memory_v2 {
+    unsigned version;
+    unsigned long long total, reserved, free, used;
+};
+struct process {
+    unsigned pid;
+    unsigned long long used;
+    unsigned gpu_instance, compute_instance;
+};
+struct pci {
+    char legacy[16];
+    unsigned domain, bus, device, device_id, subsystem_id;
+    char id[32];
+};
+struct event {
+    void *device;
+    unsigned long long type, data;
+    unsigned gpu_instance, compute_instance;
+};
+
+struct gpu {
+    char uuid[UUID_SIZE];
+    unsigned long long bytes;
+    int lost;
+    unsigned count;
+    struct process processes[MAX_PROCESSES];
+};
+struct state {
+    unsigned count, events;
+    struct gpu gpus[MAX_GPUS];
+    // The event that was asked for, if there are that many.
+    struct event event;
+};
+
+// Handles are numbers from 1 on.
+static void *handle(unsigned gpu) { return (void *)(size_t)(gpu + 1); }
+
+// What the file says, with the event of that number.
+static void load(struct state *state, unsigned wanted) {
+    memset(state, 0, sizeof *state);
+    const char *path = getenv("STAND_IN_NVML");
+    FILE *file = path ? fopen(path, "re") : NULL;
+    if (!file) {
+        return;
+    }
+    char line[256], uuid[UUID_SIZE];
+    while (fgets(line, sizeof line, file)) {
+        unsigned gpu, pid;
+        unsigned long long number = 0;
+        if (sscanf(line, "gpu %95s %llu", uuid, &number) == 2 && state->count < MAX_GPUS) {
+            struct gpu *added = &state->gpus[state->count++];
+            strcpy(added->uuid, uuid);
+            added->bytes = number;
+        } else if (sscanf(line, "process %u %u %llu", &gpu, &pid, &number) == 3 && gpu < MAX_GPUS &&
+                   state->gpus[gpu].count < MAX_PROCESSES) {
+            struct gpu *of = &state->gpus[gpu];
+            of->processes[of->count++] = (struct process){pid, number, ~0u, ~0u};
+        } else if (sscanf(line, "lost %u", &gpu) == 1 && gpu < MAX_GPUS) {
+            state->gpus[gpu].lost = 1;
+        } else if (sscanf(line, "xid %u %llu", &gpu, &number) == 2 ||
+                   sscanf(line, "ecc %u", &gpu) == 1) {
+            if (state->events++ == wanted) {
+                const int type = line[0] == 'x' ? EVENT_XID : EVENT_DOUBLE_BIT_ECC;
+                state->event = (struct event){handle(gpu), type, number, ~0u, ~0u};
+            }
+        }
+    }
+    fclose(file);
+}
+
+// Loads the state and finds a GPU in it.
+static int find(struct state *state, void *device, struct gpu **gpu) {
+    load(state, ~0u);
+    const size_t number = (size_t)device;
+    if (number == 0 || number > state->count) {
+        return INVALID_ARGUMENT;
+    }
+    *gpu = &state->gpus[number - 1];
+    return (*gpu)->lost ? GPU_IS_LOST : SUCCESS;
+}
+
+int nvmlInit_v2(void) { return SUCCESS; }
+
+int nvmlShutdown(void) { return SUCCESS; }
+
+const char *nvmlErrorString(int result) {
+    return result == GPU_IS_LOST ? "GPU is lost" : "an error of the stand-in";
+}
+
+int nvmlDeviceGetCount_v2(unsigned *count) {
+    struct state state;
+    load(&state, ~0u);
+    *count = state.count;
+    return SUCCESS;
+}
+
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device) {
+    struct state state;
+    struct gpu *gpu;
+    *device = handle(index);
+    return find(&state, *device, &gpu);
+}
+
+int nvmlDeviceGetHandleByUUID(const char *uuid, void **device) {
+    struct state state;
+    load(&state, ~0u);
+    for (unsigned i = 0; i < state.count; ++i) {
+        if (strcasecmp(state.gpus[i].uuid, uuid) == 0) {
+            *device = handle(i);
+            return state.gpus[i].lost ? GPU_IS_LOST : SUCCESS;
+        }
+    }
+    return NOT_FOUND;
+}
+
+int nvmlDeviceGetUUID(void *device, char *uuid, unsigned length) {
+    struct state state;
+    struct gpu *gpu;
+    const int result = find(&state, device, &gpu);
+    if (result == SUCCESS) {
+        snprintf(uuid, length, "%s", gpu->uuid);
+    }
+    return result;
+}
+
+int nvmlDeviceGetName(void *device, char *name, unsigned length) {
+    (void)device;
+    snprintf(name, length, "stand-in");
+    return SUCCESS;
+}
+
+int nvmlDeviceGetMemoryInfo_v2(void *device, struct memory_v2 *memory) {
+    struct state state;
+    struct gpu *gpu;
+    const int result = find(&state, device, &gpu);
+    if (result == SUCCESS) {
+        memory->total = gpu->bytes;
+        memory->reserved = memory->used = 0;
+        for (unsigned i = 0; i < gpu->count; ++i) {
+            memory->used += gpu->processes[i].used;
+        }
+        memory->free = memory->total - memory->used;
+    }
+    return result;
+}
+
+int nvmlDeviceGetPciInfo_v3(void *device, struct pci *pci) {
+    memset(pci, 0, sizeof *pci);
+    pci->bus = (unsigned)(size_t)device;
+    snprintf(pci->id, sizeof pci->id, "00000000:%02X:00.0", pci->bus);
+    return SUCCESS;
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count,
+                                            struct process *processes) {
+    struct state state;
+    struct gpu *gpu;
+    const int result = find(&state, device, &gpu);
+    if (result != SUCCESS) {
+        return result;
+    }
+    const unsigned room = *count;
+    *count = gpu->count;
+    if (gpu->count > room) {
+        return INSUFFICIENT_SIZE;
+    }
+    if (gpu->count > 0) {
+        memcpy(processes, gpu->processes, gpu->count * sizeof *processes);
+    }
+    return SUCCESS;
+}
+
+int nvmlDeviceGetSupportedEventTypes(void *device, unsigned long long *types) {
+    (void)device;
+    *types = EVENT_DOUBLE_BIT_ECC | EVENT_XID;
+    return SUCCESS;
+}
+
+int nvmlEventSetCreate(void **set) {
+    *set = calloc(1, sizeof(unsigned));
+    return SUCCESS;
+}
+
+int nvmlEventSetFree(void *set) {
+    free(set);
+    return SUCCESS;
+}
+
+int nvmlDeviceRegisterEvents(void *device, unsigned long long types, void *set) {
+    (void)device, (void)types, (void)set;
+    return SUCCESS;
+}
+
+// A set is the number of events that it has told.
+int nvmlEventSetWait_v2(void *set, struct event *event, unsigned timeout_ms) {
+    unsigned *told = set;
+    for (unsigned waited = 0;; waited += 10) {
+        struct state state;
+        load(&state, *told);
+        if (state.events > *told) {
+            ++*told;
+            *event = state.event;
+            return SUCCESS;
+        }
+        for (unsigned i = 0; i < state.count; ++i) {
+            if (state.gpus[i].lost) {
+                return GPU_IS_LOST;
+            }
+        }
+        if (waited >= timeout_ms) {
+            return TIMEOUT;
+        }
+        usleep(10000);
+    }
+}
