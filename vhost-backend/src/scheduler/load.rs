@@ -7,9 +7,10 @@ use super::types::Nanos;
 pub struct Load {
     ran: f64,
     idle: f64,
-    /// What it was charged, and the wall time in which it was, while it shared.
+    /// While it shared: what it was charged, the wall time, and how much of that it had work held back.
     got: f64,
     wall: f64,
+    held: f64,
 }
 
 impl Load {
@@ -21,16 +22,18 @@ impl Load {
         self.idle = self.idle * keep + idle as f64;
     }
 
-    /// It was charged so much of that wall time, with others beside it.
-    pub fn add_shared(&mut self, got: Nanos, wall: Nanos, horizon: Nanos) {
+    /// It was charged so much of that wall time, with others beside it. `held`: its gate let less
+    /// through than there was.
+    pub fn add_shared(&mut self, got: Nanos, wall: Nanos, held: bool, horizon: Nanos) {
         let keep = 1.0 - (wall as f64 / horizon.max(1) as f64).min(1.0);
         self.got = self.got * keep + got as f64;
         self.wall = self.wall * keep + wall as f64;
+        self.held = self.held * keep + if held { wall as f64 } else { 0.0 };
     }
 
     /// Begins to share.
     pub fn begin_shared(&mut self) {
-        (self.got, self.wall) = (0.0, 0.0);
+        (self.got, self.wall, self.held) = (0.0, 0.0, 0.0);
     }
 
     /// The part of its own time that it would use, had it the GPU to itself. None: not known so far.
@@ -43,6 +46,12 @@ impl Load {
     /// The part of the GPU that it got while it shared. None: not known so far.
     pub fn got(&self, least: Nanos) -> Option<f64> {
         (self.wall >= least as f64).then(|| self.got / self.wall)
+    }
+
+    /// The part of the time that it shared in which it had work held back. Gaps tell nothing there: what
+    /// a program launches while another has its slice closes them. None: not known so far.
+    pub fn held(&self, least: Nanos) -> Option<f64> {
+        (self.wall >= least as f64).then(|| self.held / self.wall)
     }
 }
 

@@ -59,8 +59,8 @@ pub struct Settings {
     pub load_least: Nanos,
     /// VMs share when each leaves at least this part of its own time unused,
     pub share_gap: f64,
-    /// and no longer when one leaves less than this.
-    pub part_gap: f64,
+    /// and no longer when one has work held back for this part of the time.
+    pub part_held: f64,
     /// They are set apart when one gets less than this part of what it should.
     pub share_least: f64,
     /// For how long at least, and at most, sharing is not tried again.
@@ -100,7 +100,7 @@ impl Default for Settings {
             load_horizon: 40 * MS,
             load_least: 10 * MS,
             share_gap: 0.10,
-            part_gap: 0.06,
+            part_held: 0.97,
             share_least: 0.9,
             apart_least: 200 * MS,
             apart_most: 5 * SEC,

@@ -7,6 +7,7 @@
 use super::Scheduler;
 use super::gpu::{Phase, Turn};
 use super::load::even;
+use super::member::Member;
 use super::types::{Action, GpuKey, Nanos, OpenMode, VmKey, WHOLE};
 
 impl Scheduler {
@@ -49,12 +50,12 @@ impl Scheduler {
     }
 
     /// What a VM would use alone, if it is one that may share: known, of one GPU, with gaps.
-    fn gaps(&self, vm: VmKey, gpu: GpuKey, least_gap: f64) -> Option<f64> {
+    fn gaps(&self, vm: VmKey, gpu: GpuKey) -> Option<f64> {
         if self.vms.get(&vm)?.members.len() > 1 {
             return None;
         }
         let demand = self.member(vm, gpu)?.load.demand(self.settings.load_least)?;
-        (demand <= 1.0 - least_gap).then_some(demand)
+        (demand <= 1.0 - self.settings.share_gap).then_some(demand)
     }
 
     /// Whether all VMs that have work may run together, and would get what they should.
@@ -75,8 +76,7 @@ impl Scheduler {
         if !state.running.iter().all(open) || self.latency_awake(gpu, VmKey(u64::MAX), now) {
             return false;
         }
-        let demands: Option<Vec<_>> =
-            vms.iter().map(|vm| self.gaps(*vm, gpu, self.settings.share_gap)).collect();
+        let demands: Option<Vec<_>> = vms.iter().map(|vm| self.gaps(*vm, gpu)).collect();
         let Some(demands) = demands else { return false };
         let gets = even(&demands);
         vms.iter().zip(demands.iter().zip(gets)).all(|(vm, (demand, gets))| {
@@ -100,13 +100,14 @@ impl Scheduler {
             return true;
         }
         // Whoever is not known to leave gaps has to show it in windows first.
-        if self.waiting(gpu, now).any(|vm| self.gaps(vm, gpu, settings.share_gap).is_none()) {
-            return true;
-        }
-        if sharers.iter().any(|vm| self.gaps(*vm, gpu, settings.part_gap).is_none()) {
+        if self.waiting(gpu, now).any(|vm| self.gaps(vm, gpu).is_none()) {
             return true;
         }
         let members = || sharers.iter().filter_map(|vm| Some((*vm, self.member(*vm, gpu)?)));
+        let saturates = |member: &Member| member.load.held(settings.load_least);
+        if members().any(|(_, member)| saturates(member).is_some_and(|p| p >= settings.part_held)) {
+            return true;
+        }
         let used: f64 = members().filter_map(|(_, m)| m.load.got(settings.load_least)).sum();
         if used < settings.share_least {
             // The GPU has time left: nobody is slow for want of it.
@@ -207,9 +208,7 @@ impl Scheduler {
             };
             let Some(member) = self.member_mut(*vm, gpu) else { continue };
             member.charge(scaled, now);
-            let idle = member.idle(wall, busy);
-            member.load.add(wall, scaled, idle, horizon);
-            member.load.add_shared(scaled, wall, horizon);
+            member.load.add_shared(scaled, wall, member.last.held, horizon);
         }
         self.advance_clock(gpu);
     }
