@@ -44,10 +44,12 @@ stop_broker() {
     broker=
 }
 
-# vm NAME [LINE...]: a VM for the configuration.
+# vm NAME [LINE...]: a VM for the configuration, on the first GPU if no line says otherwise: VMs are
+# to meet there, however many there are.
 vm() {
     printf '[[vm]]\nname = "%s"\nsocket = "@W@/%s.sock"\n' "$1" "$1"
     shift
+    [[ "$*" = *gpus\ =* ]] || printf 'gpus = ["0"]\n'
     printf '%s\n' "${@:-}"
 }
 

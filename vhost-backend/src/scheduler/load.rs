@@ -36,7 +36,8 @@ impl Load {
         (self.got, self.wall, self.held) = (0.0, 0.0, 0.0);
     }
 
-    /// The part of its own time that it would use, had it the GPU to itself. None: not known so far.
+    /// The part of its own time that it would use, had it the GPU to itself; while it shares, rather too
+    /// much. None: not known so far.
     pub fn demand(&self, least: Nanos) -> Option<f64> {
         let idle = self.idle.max(0.0);
         let open = self.ran + idle;
@@ -48,8 +49,7 @@ impl Load {
         (self.wall >= least as f64).then(|| self.got / self.wall)
     }
 
-    /// The part of the time that it shared in which it had work held back. Gaps tell nothing there: what
-    /// a program launches while another has its slice closes them. None: not known so far.
+    /// The part of the time that it shared in which it had work held back. None: not known so far.
     pub fn held(&self, least: Nanos) -> Option<f64> {
         (self.wall >= least as f64).then(|| self.held / self.wall)
     }

@@ -208,6 +208,8 @@ impl Scheduler {
             };
             let Some(member) = self.member_mut(*vm, gpu) else { continue };
             member.charge(scaled, now);
+            let idle = member.idle(wall, busy);
+            member.load.add(wall, scaled, idle, horizon);
             member.load.add_shared(scaled, wall, member.last.held, horizon);
         }
         self.advance_clock(gpu);
