@@ -212,6 +212,14 @@ impl Scheduler {
             member.load.add(wall, scaled, idle, horizon);
             member.load.add_shared(scaled, wall, member.last.held, horizon);
         }
+        // Who got less did not want more, or the VMs are set apart: no more than a window is owed.
+        let most = self.settings.max_window;
+        for vm in &sharers {
+            let others = self.clock_of_others(*vm, gpu);
+            if let Some(member) = self.member_mut(*vm, gpu) {
+                member.time.limit_credit(others, most, member.share.weight);
+            }
+        }
         self.advance_clock(gpu);
     }
 }

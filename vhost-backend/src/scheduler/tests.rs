@@ -438,7 +438,7 @@ impl Teller {
 fn play(
     bench: &mut Bench,
     tellers: &mut [Teller; 2],
-    part: f64,
+    parts: [f64; 2],
     held: bool,
     span: Nanos,
 ) -> Vec<OpenMode> {
@@ -447,7 +447,7 @@ fn play(
     while bench.now < end {
         let before = bench.now;
         bench.now = bench.scheduler.wake_at().unwrap_or(end).clamp(before + 50 * US, before + MS);
-        for teller in tellers.iter_mut().filter(|teller| teller.open) {
+        for (teller, part) in tellers.iter_mut().zip(parts).filter(|(teller, _)| teller.open) {
             teller.ran += (part * (bench.now - before) as f64) as Nanos;
         }
         let mut actions = Vec::new();
@@ -482,10 +482,10 @@ fn who_leaves_gaps_shares_and_who_saturates_gets_windows_though_it_tells_late() 
     for (weight, held) in [(100, true), (300, false)] {
         let mut bench = Bench::new(&[(A, share(100)), (B, share(weight))]);
         let mut tellers = Default::default();
-        let modes = play(&mut bench, &mut tellers, 0.4, false, SEC);
+        let modes = play(&mut bench, &mut tellers, [0.4; 2], false, SEC);
         assert!(modes.contains(&OpenMode::Shared), "with gaps they share");
-        play(&mut bench, &mut tellers, 1.0, held, SEC / 4);
-        let modes = play(&mut bench, &mut tellers, 1.0, held, SEC);
+        play(&mut bench, &mut tellers, [1.0; 2], held, SEC / 4);
+        let modes = play(&mut bench, &mut tellers, [1.0; 2], held, SEC);
         assert!(modes.len() > 10, "they take turns");
         assert!(modes.iter().all(|mode| *mode == OpenMode::Window), "{modes:?}");
     }
@@ -494,6 +494,19 @@ fn who_leaves_gaps_shares_and_who_saturates_gets_windows_though_it_tells_late() 
 #[test]
 fn who_fills_its_windows_does_not_share_though_it_tells_late() {
     let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
-    let modes = play(&mut bench, &mut Default::default(), 1.0, false, SEC);
+    let modes = play(&mut bench, &mut Default::default(), [1.0; 2], false, SEC);
     assert!(modes.len() > 10 && !modes.contains(&OpenMode::Shared), "{modes:?}");
+}
+
+#[test]
+fn who_wanted_little_while_it_shared_is_not_owed_the_rest() {
+    let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
+    let mut tellers: [Teller; 2] = Default::default();
+    let modes = play(&mut bench, &mut tellers, [0.6, 0.2], false, 4 * SEC);
+    assert_eq!(modes.last(), Some(&OpenMode::Shared));
+    play(&mut bench, &mut tellers, [1.0; 2], true, SEC / 5);
+    let before = tellers[0].ran;
+    play(&mut bench, &mut tellers, [1.0; 2], true, SEC / 5);
+    let ran = tellers[0].ran - before;
+    assert!(ran > SEC / 5 * 4 / 10, "A ran for {ran} ns of 200 ms");
 }
