@@ -71,8 +71,7 @@ impl Grant {
 #[repr(C, align(64))]
 #[derive(Default)]
 pub struct WorkerWords {
-    /// CLOCK_MONOTONIC in ns, written about every 20 ms while a GPU of the worker's is `active` or
-    /// has calls `held`.
+    /// CLOCK_MONOTONIC in ns, written about every 20 ms while `beating` says so.
     pub beat: AtomicU64,
     /// Kernels launched.
     pub launches: AtomicU64,
@@ -91,6 +90,9 @@ pub struct WorkerWords {
     /// Written by the scheduler: the CUresult that every call is answered with from now on, since
     /// the session ends; 0 for none.
     pub verdict: AtomicU64,
+    /// 1: the heart beats. 0 once no GPU of the worker's was `active` or had calls `held` for a
+    /// second.
+    pub beating: AtomicU64,
 }
 
 /// One GPU. The first line is the scheduler's, the second the worker's.

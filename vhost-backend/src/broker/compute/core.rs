@@ -317,7 +317,7 @@ impl Core {
 
     /// When [`Core::tick`] is wanted.
     pub(super) fn wake_at(&self) -> Option<Nanos> {
-        let active = self.workers.values().any(|worker| worker.is_active() || worker.lost);
+        let active = self.workers.values().any(|worker| worker.is_to_beat() || worker.lost);
         let beats = active.then_some(self.beats_at);
         let words = self.workers.values().filter_map(|worker| worker.condemned);
         let words = words.filter(|at| *at != Nanos::MAX);

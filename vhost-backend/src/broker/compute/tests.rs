@@ -157,6 +157,26 @@ fn a_worker_whose_heart_stops_loses_its_window_and_is_reported() {
 }
 
 #[test]
+fn a_worker_whose_heart_stops_between_two_calls_is_reported_too() {
+    let mut compute = ComputeHandle::start().unwrap();
+    compute.add_vm(VmKey(1), share(100));
+    let one = Player::join(&mut compute, 7, VmKey(1));
+    one.page.worker.beating.store(1, Ordering::SeqCst);
+    one.hold();
+    until("it runs", || one.play());
+    // All of it has ended, and no more comes.
+    one.set(|gpu| &gpu.active, 0);
+    one.set(|gpu| &gpu.held, 0);
+    one.ring();
+    let mut events = Vec::new();
+    until("it is reported", || {
+        events.extend(compute.events());
+        !events.is_empty()
+    });
+    assert_eq!(events, [ComputeEvent::HeartbeatLost(7)]);
+}
+
+#[test]
 fn a_kernel_that_runs_too_long_ends_its_session_alone() {
     let mut compute = ComputeHandle::start().unwrap();
     let vm = VmKey(1);

@@ -120,8 +120,11 @@ impl Worker {
         self.condemned = Some(at);
     }
 
-    /// Whether it has work on a GPU, or wants it: then its heart is to beat.
-    pub(super) fn is_active(&self) -> bool {
+    /// Whether its heart is to beat: it says so, or it has work on a GPU, or wants it.
+    pub(super) fn is_to_beat(&self) -> bool {
+        if self.parts.page.worker.beating.load(Ordering::Acquire) != 0 {
+            return true;
+        }
         let of = |word: &AtomicU64| word.load(Ordering::SeqCst) != 0;
         let gates = self.parts.page.gpus.iter().take(self.parts.gpus.len());
         gates.into_iter().any(|gate| of(&gate.active) || of(&gate.held))
@@ -130,7 +133,7 @@ impl Worker {
     /// Looks at the heartbeat. `late`: this thread has not looked in time.
     pub(super) fn look_at_beat(&mut self, late: bool, now: Nanos) -> Beating {
         let beat = self.parts.page.worker.beat.load(Ordering::Relaxed);
-        if beat != self.beat || !self.is_active() {
+        if beat != self.beat || !self.is_to_beat() {
             (self.beat, self.beat_since) = (beat, now);
             return if std::mem::take(&mut self.lost) { Beating::Back } else { Beating::Same };
         }

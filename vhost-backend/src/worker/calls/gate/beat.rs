@@ -1,7 +1,8 @@
 //! The heartbeat: that this process runs, told while it may have work on a GPU or wants it.
 //!
 //! A thread of its own writes the time into the gate page, so that a reader that is busy in the
-//! driver is not taken for one that was stopped. While nothing is in flight it sleeps.
+//! driver is not taken for one that was stopped. Once nothing has been in flight for a second it
+//! says that it will sleep, and does.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -27,6 +28,7 @@ impl Beat {
         let sleeps = parked.clone();
         let thread = std::thread::Builder::new().name("heartbeat".into()).spawn(move || {
             let mut quiet = 0;
+            page.worker.beating.store(1, Ordering::Relaxed);
             loop {
                 page.worker.beat.store(gate::now(), Ordering::Relaxed);
                 if is_active(&page) {
@@ -41,7 +43,11 @@ impl Beat {
                 sleeps.store(true, Ordering::SeqCst);
                 // Once more, in the other order than the reader's.
                 if !is_active(&page) {
+                    page.worker.beating.store(0, Ordering::Relaxed);
                     std::thread::park();
+                    // Whoever sees that it beats sees a new beat.
+                    page.worker.beat.store(gate::now(), Ordering::Relaxed);
+                    page.worker.beating.store(1, Ordering::Release);
                 }
                 sleeps.store(false, Ordering::SeqCst);
                 quiet = 0;
