@@ -112,6 +112,8 @@ pub struct VmGpuStats {
     pub memory_driver: Option<u64>,
     /// GPU time that it was charged, in nanoseconds.
     pub gpu_ns: u64,
+    /// The part of it that went to copies while another VM had the GPU, in nanoseconds.
+    pub copied_ns: u64,
     /// Time in which it had work and had to wait, in nanoseconds.
     pub throttled_ns: u64,
     /// Windows that it was given.

@@ -12,6 +12,7 @@
 #   cap          a cap of 25% with the GPU otherwise idle
 #   unsaturated  two VMs that leave gaps, against the driver's own slicing
 #   throughput   two saturating VMs together, against one
+#   copies       a VM that copies beside one that saturates
 #   alone        one VM, against no scheduler at all
 #   latency      a latency VM beside a batch VM
 #   memory       10,000 random allocations, against NVML
@@ -82,6 +83,7 @@ saturate() {
         graphs) set -- --mode graphs --kernel-us 20 "$@" ;;
         mix) set -- --mode mix --kernel-us 50 "$@" ;;
         small) set -- --kernel-us 20 "$@" ;;
+        copies) set -- --mode copies "$@" ;;
     esac
     if [ "$kind" = small ]; then
         load "$name" "$vm" saturate "${small[@]}" --rate "$small_rate" "$@"
@@ -203,6 +205,32 @@ row_unsaturated() {
     result 'two such chains, against natively in two processes' \
         "$a and $b ($(field device-a per_second) and $(field device-b per_second) requests/s, natively $(field native-a per_second) and $(field native-b per_second))" \
         'each 0.95 or more' "$a >= 0.95 && $b >= 0.95"
+}
+
+# Copies of 1 MiB from pinned memory beside kernels of another VM.
+row_copies() {
+    local fa fb of_kernels weight
+    for weight in 50 30; do
+        start_broker < <(echo 'warm_workers = 2'; vm a "$memory" "compute.weight = $((100 - weight))"
+            vm b "$memory" "compute.weight = $weight") || return 1
+        saturate_alone alone-400us a 400us || return 1
+        saturate_alone alone-copies b copies || return 1
+        meet_in "$lead"
+        saturate kernels a 400us --seconds "$seconds"
+        saturate copies b copies --seconds "$seconds"
+        wait_loads || return 1
+        fa=$(of_alone kernels alone-400us) fb=$(of_alone copies alone-copies)
+        of_kernels=$(calc "100 * $fb / $fa")
+        if [ $weight = 50 ]; then
+            result 'copies beside kernels of 400 us, even weights, each over alone' \
+                "kernels $fa%, copies $fb%" 'each 95% or more' "$fa >= 95 && $fb >= 95"
+        else
+            result 'the same, the copies at 30, the kernels at 70' \
+                "kernels $fa%, copies $fb%: $of_kernels% of the kernels" \
+                'kernels 95% or more, copies 30/70 (42.9%) of them ± 3' \
+                "$fa >= 95 && $of_kernels >= 39.9 && $of_kernels <= 45.9"
+        fi
+    done
 }
 
 row_throughput() {
@@ -407,7 +435,7 @@ row_torch() {
 }
 
 [ ${#rows[@]} -gt 0 ] || {
-    rows=(shares ten extremes cap unsaturated throughput alone latency memory noise weight torch)
+    rows=(shares ten extremes cap unsaturated throughput copies alone latency memory noise weight torch)
     [ "$gpus" -lt 2 ] || rows+=(gang)
 }
 printf '| row | what | measured | bar | |\n|---|---|---|---|---|\n' >"$out/table.md"

@@ -153,7 +153,7 @@ fn stats(time_ms: u64) -> String {
             "activity": {"calls": 0, "launches": time_ms, "graph_launches": 0, "bytes_h2d": 0,
                 "bytes_d2h": 0, "bytes_d2d": 0, "ring_depth": 0},
             "gpus": [{"gpu": 0, "uuid": "GPU-1", "memory_max": 4096, "memory_used": 1024,
-                "memory_peak": 0, "memory_rejected": 0, "memory_driver": null, "gpu_ns": 0,
+                "memory_peak": 0, "memory_rejected": 0, "memory_driver": null, "gpu_ns": 0, "copied_ns": 0,
                 "throttled_ns": 0, "windows": 0, "handovers": 0, "handover_ns": 0,
                 "handover_max_ns": 0, "debt_ns": 0, "share_1s": 0.25, "share_10s": 0.5,
                 "share_promised": 0.5, "kernel_timeouts": 0}]}]

@@ -95,7 +95,7 @@ pub struct WorkerWords {
     pub beating: AtomicU64,
 }
 
-/// One GPU. The first line is the scheduler's, the second the worker's.
+/// One GPU. The first line is the scheduler's, the others are the worker's.
 #[repr(C, align(64))]
 pub struct GpuGate {
     /// A [`Grant`].
@@ -104,15 +104,19 @@ pub struct GpuGate {
     pub until: AtomicU64,
     /// Work in ns that may be in flight in each stream; one call always may.
     pub depth: AtomicU64,
-    _scheduler: [u64; 5],
-    /// 1: work may be in flight. Set (SeqCst) before `grant` is read for a submission, cleared only
+    /// Copies between host and device, in ns, that may be in flight in each stream while the gate is
+    /// closed; 0: none.
+    pub copies: AtomicU64,
+    _scheduler: [u64; 4],
+    /// 1: work may be in flight, beside what `copying` tells of. Set (SeqCst) before `grant` is read for a submission, cleared only
     /// when nothing is in flight.
     pub active: AtomicU64,
     /// Gated calls that are held.
     pub held: AtomicU64,
     /// The last epoch acted upon.
     pub seen: AtomicU64,
-    /// Gated calls that have finished.
+    /// Gated calls that have finished, those aside that `copying` tells of: a drain that stands still
+    /// is to be seen beside them.
     pub finished: AtomicU64,
     /// Gated calls that were given to the driver.
     pub queued: AtomicU64,
@@ -123,6 +127,10 @@ pub struct GpuGate {
     /// CLOCK_MONOTONIC in ns since when the oldest unfinished call has been at the head of its
     /// stream; 0 for none. Kept while the gate is not `Unlimited`.
     pub oldest: AtomicU64,
+    /// 1: nothing but copies is in flight in some stream, while the gate is closed.
+    pub copying: AtomicU64,
+    /// Time in which that was so and `active` was not set, in ns, summed.
+    pub copied_ns: AtomicU64,
 }
 
 /// The page.
@@ -136,7 +144,7 @@ pub struct GatePage {
 
 const _: () = {
     assert!(size_of::<GatePage>() == 4096);
-    assert!(offset_of!(GatePage, gpus) == 128 && size_of::<GpuGate>() == 128);
+    assert!(offset_of!(GatePage, gpus) == 128 && size_of::<GpuGate>() == 192);
     assert!(offset_of!(GpuGate, active) == 64 && offset_of!(GpuGate, oldest) == 120);
 };
 
@@ -240,6 +248,13 @@ impl GpuGate {
         self.until.store(until, Ordering::Relaxed);
         self.depth.store(depth, Ordering::Relaxed);
         self.grant.store(grant.word(), Ordering::SeqCst);
+    }
+
+    /// Whether the worker has work on this GPU, or wants it.
+    pub fn is_in_use(&self) -> bool {
+        [&self.active, &self.held, &self.copying]
+            .iter()
+            .any(|word| word.load(Ordering::SeqCst) != 0)
     }
 
     /// The mode as it stands.

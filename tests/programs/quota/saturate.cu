@@ -1,6 +1,6 @@
 // Keeps a GPU saturated for some seconds, and says how much work was done in them.
 //
-//   saturate [--mode kernels|graphs|mix] [--kernel-us US] [--seconds S] [--start-at UNIX_NS] …
+//   saturate [--mode kernels|graphs|mix|copies] [--kernel-us US] [--seconds S] [--start-at UNIX_NS] …
 //
 //   --blocks N, --threads N  the grid; 0 blocks (the default) fill the GPU
 //   --rate R                 iterations in a microsecond, from `saturate --calibrate 1`
@@ -12,7 +12,7 @@
 //                            processes with the same --start-at none is counted while it is alone
 //   --hold MIB               memory held meanwhile
 //
-// Work is counted in microseconds of kernels by the rate of --rate. The last line is JSON: done
+// Work is counted in microseconds of kernels by the rate of --rate, copies as if they took 50 GB/s. The last line is JSON: done
 // (us), per_second (us/s), per_100ms (a list), and what was asked for.
 #include "work.h"
 
@@ -43,7 +43,7 @@ struct Load {
             CHECK(cudaStreamEndCapture(stream, &captured));
             CHECK(cudaGraphInstantiate(&graph, captured, 0));
             CHECK(cudaGraphDestroy(captured));
-        } else if (mode == "mix") {
+        } else if (mode == "mix" || mode == "copies") {
             CHECK(cudaMallocHost(&host, copied));
             CHECK(cudaMalloc(&device, copied));
         }
@@ -51,6 +51,9 @@ struct Load {
 
     // What is launched at once: its work in microseconds, and how many launches it is.
     double work() const {
+        if (mode == "copies") {
+            return copied / 50e3;
+        }
         return mode == "graphs" ? graph_kernels * kernel_us : mode == "mix" ? 8 * kernel_us : kernel_us;
     }
     unsigned launches() const { return mode == "mix" ? 12 : 1; }
@@ -65,6 +68,9 @@ struct Load {
             return;
         }
         CHECK(cudaMemcpyAsync(device, host, copied, cudaMemcpyHostToDevice, stream));
+        if (mode == "copies") {
+            return;
+        }
         for (int i = 0; i < 4; ++i) {
             kernel(kernel_us * 0.5);
             kernel(kernel_us * 1.5);
@@ -92,8 +98,9 @@ int main(int argc, char **argv) {
     const size_t hold = static_cast<size_t>(options.number("hold", 0)) << 20;
     int64_t start = options.nanoseconds("start-at");
     options.finish();
-    REQUIRE(load.mode == "kernels" || load.mode == "graphs" || load.mode == "mix",
-            "--mode is kernels, graphs or mix, not %s", load.mode.c_str());
+    REQUIRE(load.mode == "kernels" || load.mode == "graphs" || load.mode == "mix" ||
+                load.mode == "copies",
+            "--mode is kernels, graphs, mix or copies, not %s", load.mode.c_str());
     REQUIRE(load.graph_kernels > 0 && in_flight > 0 && seconds > 0, "above 0, all of them");
 
     CHECK(cudaMalloc(&load.sink, sizeof *load.sink));

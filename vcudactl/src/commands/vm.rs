@@ -229,6 +229,7 @@ fn details(vm: &VmInfo, out: &mut dyn Write) -> io::Result<()> {
             format!("{} over 1 s, {} over 10 s", percent(gpu.share_1s), percent(gpu.share_10s));
         line("share", format!("{shares}, {} promised", percent(gpu.share_promised)))?;
         line("GPU time", time(gpu.gpu_ns))?;
+        line("  copies beside others", time(gpu.copied_ns))?;
         line("waited", time(gpu.throttled_ns))?;
         line("windows", gpu.windows.to_string())?;
     }

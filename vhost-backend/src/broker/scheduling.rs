@@ -125,6 +125,7 @@ impl Service {
         let key = self.together.key_of(id);
         let Some(stats) = self.compute.stats_of(key, gpu_key(gpu)) else { return };
         to.gpu_ns = stats.charged_ns;
+        to.copied_ns = stats.copied_ns;
         to.throttled_ns = stats.throttled_ns;
         to.windows = stats.windows;
         to.handovers = stats.handovers;

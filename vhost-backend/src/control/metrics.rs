@@ -125,6 +125,8 @@ fn about_memory(page: &mut Page, stats: &Stats) {
 fn about_compute(page: &mut Page, stats: &Stats) {
     let time = shares(stats, |gpu| gpu.gpu_ns);
     page.time("gpu_time", "GPU time charged", time);
+    let copied = shares(stats, |gpu| gpu.copied_ns);
+    page.time("copy_time", "GPU time charged for copies while another VM had the GPU", copied);
     let throttled = shares(stats, |gpu| gpu.throttled_ns);
     page.time("throttled", "Time with work that had to wait for its turn", throttled);
     let windows = shares(stats, |gpu| gpu.windows);

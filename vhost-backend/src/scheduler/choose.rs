@@ -1,6 +1,6 @@
 //! Who is next on a GPU, and for how long.
 
-use super::types::{Class, GpuKey, Nanos, VmKey, WHOLE};
+use super::types::{Class, GpuKey, Nanos, Report, VmKey, WHOLE};
 use super::{Scheduler, member::Member};
 
 /// Who goes first: the lesser. Of equals, who has not run for longest; last the key, so that the same
@@ -90,7 +90,7 @@ impl Scheduler {
         let others = state.recent.iter().filter(|other| **other != vm);
         others
             .filter_map(|other| self.member(*other, gpu))
-            .filter(|member| contends(member))
+            .filter(|member| member.contends())
             .map(|member| member.time.get())
             .min()
             .unwrap_or(state.clock)
@@ -100,7 +100,7 @@ impl Scheduler {
     pub(super) fn advance_clock(&mut self, gpu: GpuKey) {
         let Some(state) = self.gpus.get(&gpu) else { return };
         let members = state.recent.iter().filter_map(|vm| self.member(*vm, gpu));
-        let least = members.filter(|m| contends(m)).map(|m| m.time.get()).min();
+        let least = members.filter(|m| m.contends()).map(|m| m.time.get()).min();
         if let (Some(least), Some(state)) = (least, self.gpus.get_mut(&gpu)) {
             state.clock = state.clock.max(least);
         }
@@ -179,7 +179,8 @@ impl Scheduler {
         let mut at = 0;
         for other in state.recent.iter().filter(|other| **other != vm) {
             let Some(member) = self.member(*other, gpu) else { continue };
-            if member.last.held || state.running.contains(other) {
+            let Report { held, copying, .. } = member.last;
+            if held || copying || state.running.contains(other) {
                 return None;
             }
             let quiet = match member.share.class {
@@ -200,7 +201,7 @@ impl Scheduler {
         };
         let competing = state.recent.iter().filter_map(|other| {
             let other_member = self.member(*other, gpu)?;
-            (*other != vm && (contends(other_member) || self.wants(*other, gpu)))
+            (*other != vm && (other_member.contends() || self.wants(*other, gpu)))
                 .then_some(u64::from(other_member.share.weight))
         });
         let weights = competing.sum::<u64>() + u64::from(member.share.weight);
@@ -217,9 +218,4 @@ impl Scheduler {
             None => length,
         }
     }
-}
-
-/// Whether a VM competes for the GPU now.
-fn contends(member: &Member) -> bool {
-    member.last.held || (member.last.active && !member.last.stalled)
 }

@@ -45,6 +45,10 @@ pub struct Member {
     pub charged_at: Nanos,
     pub idle_at_charge: Option<Nanos>,
     pub gate: Gate,
+    /// What it may have in flight of copies while the gate is closed, and what it has copied so and
+    /// was not charged for.
+    pub copies: Nanos,
+    copied: Nanos,
     pub load: Load,
     pub time: Virtual,
     /// Number of its last turn's end on this GPU; 0: none.
@@ -87,6 +91,8 @@ impl Member {
             charged_at: now,
             idle_at_charge: Some(now),
             gate: Gate::Closed,
+            copies: settings.depth,
+            copied: 0,
             load: Load::default(),
             time: Virtual::asleep(now),
             ran: 0,
@@ -127,6 +133,9 @@ impl Member {
         self.unsaid = self.unsaid.saturating_add(passed).min(passed.max(LATE));
         let busy = report.busy_ns.saturating_sub(self.last.busy_ns).min(self.unsaid);
         self.unsaid -= busy;
+        let copied = report.copied_ns.saturating_sub(self.last.copied_ns).min(self.unsaid);
+        self.unsaid -= copied;
+        self.copied = self.copied.saturating_add(copied);
         let finished = report.finished != self.last.finished;
         self.busy = self.busy.saturating_add(busy);
         if finished {
@@ -228,6 +237,13 @@ impl Member {
         self.charge(busy, now);
     }
 
+    /// Books what it has copied beside the others.
+    pub fn charge_copies(&mut self, now: Nanos) {
+        let copied = std::mem::take(&mut self.copied);
+        self.charge(copied, now);
+        self.stats.copied_ns = self.stats.copied_ns.saturating_add(copied);
+    }
+
     /// How long it may leave the GPU unused while others wait.
     pub fn grace(&self, settings: &Settings) -> Nanos {
         if self.last.stalled {
@@ -264,6 +280,12 @@ impl Member {
     /// Whether it has work for which it can be given the GPU.
     pub fn asks(&self) -> bool {
         self.last.held && self.rests_until.is_none()
+    }
+
+    /// Whether it competes for the GPU now.
+    pub fn contends(&self) -> bool {
+        let Report { held, active, stalled, copying, .. } = self.last;
+        held || copying || (active && !stalled)
     }
 
     /// Whether held work waits for a closed gate is noted in the statistics.

@@ -12,6 +12,7 @@
 //! * The clock is monotonic. One that stands still is tolerated.
 
 mod assign;
+mod beside;
 mod bucket;
 mod choose;
 mod drain;
@@ -161,7 +162,7 @@ impl Scheduler {
         let Some(state) = self.vms.get_mut(&vm) else { return };
         let Some(member) = state.members.get_mut(&gpu) else { return };
         let finished = member.take(report, watch, now);
-        let works = report.held || report.active;
+        let works = report.held || report.active || report.copying;
         let timed_out = member.share.kernel_timeout.is_some_and(|timeout| {
             report.active && report.oldest_for > timeout && !member.timed_out
         });
@@ -203,10 +204,15 @@ impl Scheduler {
         self.gpus.values().filter_map(|gpu| gpu.wake).min()
     }
 
-    /// Whose gates are to be reported before a tick at `now`: those that run on GPUs which are due.
+    /// Whose gates are to be reported before a tick at `now`: those that run, or copy, on GPUs which
+    /// are due.
     pub fn watched(&self, now: Nanos) -> impl Iterator<Item = (VmKey, GpuKey)> + '_ {
         let due = self.gpus.iter().filter(move |(_, gpu)| gpu.wake.is_some_and(|at| at <= now));
-        due.flat_map(|(key, gpu)| gpu.running.iter().map(|vm| (*vm, *key)))
+        due.flat_map(|(key, gpu)| {
+            let copies = |vm: &&VmKey| self.member(**vm, *key).is_some_and(|m| m.last.copying);
+            let beside = gpu.recent.iter().filter(|vm| !gpu.running.contains(vm)).filter(copies);
+            gpu.running.iter().chain(beside).map(|vm| (*vm, *key))
+        })
     }
 
     /// VMs whose turn includes a GPU. They are reported before another VM's work there is, so that

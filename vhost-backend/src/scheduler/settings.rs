@@ -69,6 +69,8 @@ pub struct Settings {
     pub apart_most: Nanos,
     /// The next VM is told to prepare so long before the window's end.
     pub lead: Nanos,
+    /// A VM that is ahead of its share by more does not copy beside others' windows.
+    pub copies_ahead: Nanos,
 }
 
 impl Default for Settings {
@@ -105,6 +107,7 @@ impl Default for Settings {
             apart_least: 200 * MS,
             apart_most: 5 * SEC,
             lead: 500 * US,
+            copies_ahead: 20 * MS,
         }
     }
 }

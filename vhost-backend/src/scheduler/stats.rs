@@ -10,6 +10,8 @@ const SLOTS: usize = 101;
 pub struct VmStats {
     /// GPU time charged, in ns.
     pub charged_ns: u64,
+    /// The part of it that went to copies beside other VMs' windows, in ns.
+    pub copied_ns: u64,
     /// Time with held work and a closed gate, in ns.
     pub throttled_ns: u64,
     /// Windows that began.

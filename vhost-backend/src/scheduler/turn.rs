@@ -34,6 +34,7 @@ impl Scheduler {
 
     pub(super) fn settle(&mut self, gpu: GpuKey, now: Nanos, ticks: bool, out: &mut Vec<Action>) {
         self.book(gpu, now);
+        self.judge_copies(gpu, now, out);
         self.forget(gpu, now);
         let running = self.gpus.get(&gpu).map(|gpu| gpu.running.clone()).unwrap_or_default();
         for vm in running {
@@ -61,6 +62,7 @@ impl Scheduler {
             member.guarantee.pass(works, now);
             member.rests_until = member.rests_until.filter(|until| *until > now);
             member.watch_throttling(now);
+            member.charge_copies(now);
             match &state.turn {
                 Some(turn) if shared && turn.mode == OpenMode::Shared => {}
                 Some(turn)
@@ -82,7 +84,7 @@ impl Scheduler {
         let others = self.clock_of_others(vm, gpu);
         let pause = self.settings.recent;
         let Some(member) = self.member_mut(vm, gpu) else { return };
-        match (member.last.held, member.time.sleeps()) {
+        match (member.last.held || member.last.copying, member.time.sleeps()) {
             (true, true) => member.time.wake(others, pause, now),
             (false, false) => member.time.sleep(others, now),
             _ => {}
@@ -95,7 +97,9 @@ impl Scheduler {
         let Some(state) = self.gpus.get(&gpu) else { return };
         let stays = |vm: &VmKey| {
             state.running.contains(vm)
-                || self.member(*vm, gpu).is_some_and(|m| m.awake(span, now) || m.last.active)
+                || self
+                    .member(*vm, gpu)
+                    .is_some_and(|m| m.awake(span, now) || m.last.active || m.last.copying)
         };
         if state.recent.iter().all(stays) {
             return;

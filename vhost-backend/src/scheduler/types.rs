@@ -84,6 +84,10 @@ pub struct Report {
     pub finished: u64,
     /// Time with work in flight that did not stall, summed.
     pub busy_ns: u64,
+    /// Copies are in flight beside a closed gate. They are no part of `active`.
+    pub copying: bool,
+    /// Time with copies in flight and no other work, while the gate was closed, summed.
+    pub copied_ns: u64,
     /// How long the oldest call has been running; 0 if none is.
     pub oldest_for: Nanos,
 }
@@ -129,6 +133,16 @@ pub enum Action {
         vm: VmKey,
         /// The GPU.
         gpu: GpuKey,
+    },
+    /// What the VM may have in flight of copies between host and device while its gate is closed.
+    /// How it stands otherwise does not change.
+    Copies {
+        /// The VM.
+        vm: VmKey,
+        /// The GPU.
+        gpu: GpuKey,
+        /// In time, for each stream; 0: nothing.
+        depth: Nanos,
     },
     /// A call ran longer than kernel_timeout: end the sessions whose oldest call is that old.
     Timeout {

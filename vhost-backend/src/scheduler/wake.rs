@@ -71,6 +71,9 @@ impl Scheduler {
         }
         for vm in &state.recent {
             let Some(member) = self.member(*vm, gpu) else { continue };
+            if member.last.copying {
+                at(now.saturating_add(sample));
+            }
             if let Some(until) = member.rests_until {
                 at(until);
             }

@@ -147,6 +147,7 @@ fn stats(spec: &VmSpec) -> VmStats {
             memory_by_kind: [("context".to_owned(), 4096)].into(),
             memory_driver: Some(5000),
             gpu_ns: 1_500_000_000,
+            copied_ns: 250_000_000,
             share_10s: 0.25,
             ..VmGpuStats::default()
         }],

@@ -28,9 +28,12 @@ const MAX_ROUNDS: usize = 64;
 struct Place {
     share: Share,
     stand: Stand,
-    /// What workers that have ended had finished, and how long they were busy.
+    /// What it may copy while its gates are closed.
+    copies: Nanos,
+    /// What workers that have ended had finished, and how long they were busy and copied.
     finished: u64,
     busy_ns: u64,
+    copied_ns: u64,
     /// Closed, and not known to be drained.
     draining: bool,
 }
@@ -78,11 +81,14 @@ impl Core {
             } else {
                 self.scheduler.add_vm(vm, &[(*gpu, *share)], now);
             }
+            let copies = self.scheduler.copies(vm, *gpu);
             let place = self.places.entry((vm, *gpu)).or_insert_with(|| Place {
                 share: *share,
                 stand: CLOSED,
+                copies,
                 finished: 0,
                 busy_ns: 0,
+                copied_ns: 0,
                 draining: false,
             });
             place.share = *share;
@@ -94,6 +100,7 @@ impl Core {
         for worker in self.workers.values_mut().filter(|worker| worker.parts.vm == vm) {
             for gpu in worker.parts.gpus.clone().iter() {
                 worker.set(*gpu, CLOSED);
+                worker.set_copies(*gpu, 0);
             }
         }
         self.places.retain(|(of, _), _| *of != vm);
@@ -105,8 +112,10 @@ impl Core {
         let mut worker = Worker::new(parts, now);
         for gpu in gpus.iter() {
             // What its VM has now; a GPU that the VM does not have stays closed.
-            let stand = self.places.get(&(vm, *gpu)).map_or(CLOSED, |place| place.stand);
+            let place = self.places.get(&(vm, *gpu));
+            let (stand, copies) = place.map_or((CLOSED, 0), |place| (place.stand, place.copies));
             worker.set(*gpu, stand);
+            worker.set_copies(*gpu, copies);
         }
         self.workers.insert(id, worker);
         self.beats_at = self.beats_at.min(now + BEAT_LOOK);
@@ -122,6 +131,8 @@ impl Core {
             {
                 place.finished = place.finished.wrapping_add(gate.finished.load(Ordering::Relaxed));
                 place.busy_ns = place.busy_ns.wrapping_add(gate.busy_ns.load(Ordering::Relaxed));
+                let copied_ns = gate.copied_ns.load(Ordering::Relaxed);
+                place.copied_ns = place.copied_ns.wrapping_add(copied_ns);
             }
         }
         self.report_all_of(vm, &gpus, now);
@@ -150,17 +161,19 @@ impl Core {
     /// What a VM's sessions on a GPU say, joined.
     fn join(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> Option<Report> {
         let place = self.places.get(&(vm, gpu))?;
-        let mut report =
-            Report { finished: place.finished, busy_ns: place.busy_ns, ..Report::default() };
+        let &Place { finished, busy_ns, copied_ns, .. } = place;
+        let mut report = Report { finished, busy_ns, copied_ns, ..Report::default() };
         let mut all_stalled = true;
         for worker in self.workers.values().filter(|worker| worker.parts.vm == vm) {
             let Some((_, gate)) = worker.gate(gpu) else { continue };
             let word = |word: &std::sync::atomic::AtomicU64| word.load(Ordering::Relaxed);
             report.finished = report.finished.wrapping_add(word(&gate.finished));
             report.busy_ns = report.busy_ns.wrapping_add(word(&gate.busy_ns));
+            report.copied_ns = report.copied_ns.wrapping_add(word(&gate.copied_ns));
             if worker.lost {
                 continue;
             }
+            report.copying |= word(&gate.copying) != 0;
             report.held |= gate.held.load(Ordering::SeqCst) > 0 && worker.condemned.is_none();
             if gate.active.load(Ordering::SeqCst) != 0 {
                 report.active = true;
@@ -227,6 +240,7 @@ impl Core {
                 };
                 self.set(vm, gpu, stand);
             }
+            Action::Copies { vm, gpu, depth } => self.set_copies(vm, gpu, depth),
             Action::Timeout { vm, gpu } => self.time_out(vm, gpu, now),
         }
     }
@@ -237,6 +251,14 @@ impl Core {
         place.draining = stand.mode == Mode::Closed;
         for worker in self.workers.values_mut().filter(|worker| worker.parts.vm == vm) {
             worker.set(gpu, stand);
+        }
+    }
+
+    fn set_copies(&mut self, vm: VmKey, gpu: GpuKey, depth: Nanos) {
+        let Some(place) = self.places.get_mut(&(vm, gpu)) else { return };
+        place.copies = depth;
+        for worker in self.workers.values().filter(|worker| worker.parts.vm == vm) {
+            worker.set_copies(gpu, depth);
         }
     }
 

@@ -73,6 +73,39 @@ fn share(weight: u32) -> Vec<(GpuKey, Share)> {
 }
 
 #[test]
+fn who_copies_beside_another_is_charged_and_waits_once_it_is_ahead() {
+    let mut compute = ComputeHandle::start().unwrap();
+    let [a, b] = [VmKey(1), VmKey(2)];
+    compute.add_vm(a, share(100));
+    compute.add_vm(b, share(10));
+    let one = Player::join(&mut compute, 1, a);
+    let two = Player::join(&mut compute, 2, b);
+    let copies = || two.page.gpus[0].copies.load(Ordering::SeqCst);
+    until("it may copy", || copies() > 0);
+    one.hold();
+    until("the other has the GPU", || one.play());
+    let start = Instant::now();
+    two.set(|gpu| &gpu.copying, 1);
+    two.ring();
+    until("it is ahead", || {
+        one.play();
+        two.set(|gpu| &gpu.copied_ns, start.elapsed().as_nanos() as u64);
+        two.page.worker.beat.store(gate::now(), Ordering::Relaxed);
+        copies() == 0
+    });
+    assert_eq!(two.mode(), Mode::Closed, "it has asked for no window");
+    two.set(|gpu| &gpu.copying, 0);
+    two.hold();
+    until("the other has caught up", || {
+        one.play();
+        two.play();
+        copies() > 0
+    });
+    let stats = compute.stats_of(b, GPU).unwrap();
+    assert!(stats.copied_ns >= 20_000_000 && stats.charged_ns == stats.copied_ns, "{stats:?}");
+}
+
+#[test]
 fn who_is_alone_has_no_bound_and_two_take_turns() {
     let mut compute = ComputeHandle::start().unwrap();
     let [a, b] = [VmKey(1), VmKey(2)];

@@ -46,6 +46,7 @@ pub(super) fn supervise(commands: &mpsc::Receiver<Command>, teller: &Teller) {
                 let Grant { epoch, .. } = gate.grant();
                 let grant = Grant { epoch: epoch + 1, mode: CLOSED.mode };
                 gate.open(grant, CLOSED.until, CLOSED.depth);
+                gate.copies.store(0, Ordering::SeqCst);
             }
             notify(&*worker.doorbell);
         }

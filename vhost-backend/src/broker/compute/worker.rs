@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use crate::gate::{GateMap, GpuGate, Grant, MAX_GPUS, Mode};
 use crate::scheduler::{GpuKey, MS, Nanos, SEC, VmKey};
@@ -113,6 +113,15 @@ impl Worker {
         }
     }
 
+    /// Sets what it may copy while a gate is closed. If it may again, it is told.
+    pub(super) fn set_copies(&self, gpu: GpuKey, depth: Nanos) {
+        let Some((_, gate)) = self.gate(gpu) else { return };
+        let before = gate.copies.swap(depth, Ordering::SeqCst);
+        if before == 0 && gate.held.load(Ordering::SeqCst) != 0 {
+            notify(&*self.parts.doorbell);
+        }
+    }
+
     /// Ends the session: every call is answered with this result.
     pub(super) fn condemn(&mut self, verdict: u32, at: Nanos) {
         self.parts.page.worker.verdict.store(verdict.into(), Ordering::SeqCst);
@@ -125,9 +134,8 @@ impl Worker {
         if self.parts.page.worker.beating.load(Ordering::Acquire) != 0 {
             return true;
         }
-        let of = |word: &AtomicU64| word.load(Ordering::SeqCst) != 0;
         let gates = self.parts.page.gpus.iter().take(self.parts.gpus.len());
-        gates.into_iter().any(|gate| of(&gate.active) || of(&gate.held))
+        gates.into_iter().any(GpuGate::is_in_use)
     }
 
     /// Looks at the heartbeat. `late`: this thread has not looked in time.

@@ -14,6 +14,8 @@ use super::{Machine, Random};
 enum Event {
     /// The first batch in flight on a GPU ends, if nothing has changed since.
     End { gpu: u32, generation: u64 },
+    /// A VM's copy ends.
+    Copied { vm: u64, gpu: u32 },
     /// A worker sees a grant.
     Grant { vm: u64, gpu: u32, word: u64 },
     /// A worker notices that nothing is in flight.
@@ -108,8 +110,9 @@ impl World {
         self.scheduler.add_vm(VmKey(vm), &shares, self.now);
         let mut workers: BTreeMap<_, _> =
             gpus.iter().map(|gpu| (*gpu, Worker::new(load))).collect();
-        for worker in workers.values_mut() {
+        for (gpu, worker) in &mut workers {
             worker.skew = 1.0 + self.random.between((0, 300)) as f64 / 1000.0;
+            worker.copies = self.scheduler.copies(VmKey(vm), GpuKey(*gpu));
         }
         self.workers.insert(vm, workers);
         if self.free {
@@ -147,6 +150,11 @@ impl World {
     /// GPU work that a VM has had done, in ns.
     pub fn done(&self, vm: VmKey, gpu: u32) -> f64 {
         self.workers.get(&vm.0).and_then(|all| all.get(&gpu)).map_or(0.0, |worker| worker.done)
+    }
+
+    /// What a VM has copied, in ns of a copy engine.
+    pub fn moved(&self, vm: VmKey, gpu: u32) -> Nanos {
+        self.workers.get(&vm.0).and_then(|all| all.get(&gpu)).map_or(0, |worker| worker.moved)
     }
 
     pub fn stats(&self, vm: VmKey, gpu: u32) -> VmStats {
@@ -201,17 +209,22 @@ impl World {
             }
             Event::Grant { vm, gpu, word } => {
                 let Some(grant) = self.grants.remove(&(vm, gpu, word)) else { return };
+                let now = self.now;
                 let Some(worker) = self.worker(vm, gpu) else { return };
                 if worker.word == word {
+                    worker.account(now);
                     worker.started &= worker.grant.is_some();
+                    worker.active |= worker.copying.is_some();
                     worker.grant = Some(grant);
                     worker.prepared = false;
+                    self.copy(vm, gpu);
                     self.pump(vm, gpu);
                 }
             }
             Event::Notice { vm, gpu } => {
                 let Some(worker) = self.worker(vm, gpu) else { return };
-                if worker.flight.is_empty() && worker.active {
+                let copies = worker.grant.is_some() && worker.copying.is_some();
+                if worker.flight.is_empty() && !copies && worker.active {
                     worker.active = false;
                     let unlimited = worker.grant.is_some_and(|g| g.mode == OpenMode::Unlimited);
                     if !unlimited {
@@ -219,6 +232,7 @@ impl World {
                     }
                 }
             }
+            Event::Copied { vm, gpu } => self.copied(vm, gpu),
             Event::Bell { vm, gpu } => self.report(vm, gpu),
             Event::Program { vm } => self.program(vm),
             Event::Tick { number } => {
@@ -246,6 +260,7 @@ impl World {
         self.advance(gpu);
         let now = self.now;
         let Some(worker) = self.worker(vm, gpu) else { return };
+        worker.account(now);
         let report = worker.report(now);
         let mut out = Vec::new();
         self.scheduler.report(VmKey(vm), GpuKey(gpu), report, now, &mut out);
@@ -253,7 +268,7 @@ impl World {
     }
 
     fn apply(&mut self, actions: Vec<Action>) {
-        let mut closed = Vec::new();
+        let (now, mut closed) = (self.now, Vec::new());
         for action in actions {
             self.word += 1;
             let word = self.word;
@@ -275,13 +290,21 @@ impl World {
                 }
                 Action::Close { vm, gpu } => {
                     if let Some(worker) = self.worker(vm.0, gpu.0) {
+                        worker.account(now);
                         worker.word = word;
+                        worker.active &= !worker.flight.is_empty() || worker.copying.is_none();
                         worker.grant = None;
                         worker.prepared = false;
                         worker.started = false;
                         closed.push((vm.0, gpu.0));
                     }
                     self.record(vm.0, gpu.0, None);
+                }
+                Action::Copies { vm, gpu, depth } => {
+                    if let Some(worker) = self.worker(vm.0, gpu.0) {
+                        worker.copies = depth;
+                    }
+                    self.copy(vm.0, gpu.0);
                 }
                 Action::Timeout { .. } => {}
             }
@@ -310,6 +333,45 @@ impl World {
         }
         if let Some(mode) = mode {
             self.open.insert((vm, gpu), (self.now, mode));
+        }
+    }
+
+    /// A worker begins a copy, if it may.
+    fn copy(&mut self, vm: u64, gpu: u32) {
+        let now = self.now;
+        let Some(worker) = self.worker(vm, gpu) else { return };
+        let beside = worker.grant.is_none();
+        if worker.copy(now) {
+            let ends = now + worker.load.copy();
+            self.push(ends, Event::Copied { vm, gpu });
+            if beside {
+                self.ring(vm, gpu);
+            }
+        }
+    }
+
+    /// A copy has ended: what comes after it may begin.
+    fn copied(&mut self, vm: u64, gpu: u32) {
+        let (now, notice) = (self.now, self.machine.notice);
+        let Some(worker) = self.worker(vm, gpu) else { return };
+        worker.account(now);
+        let Some(since) = worker.copying.take() else { return };
+        worker.moved += now - since;
+        worker.finished += u64::from(worker.active);
+        match worker.load {
+            Load::Copies { .. } => worker.source.copies = true,
+            Load::Pipeline { .. } => worker.source.waiting += 1,
+            _ => {}
+        }
+        let closed = worker.grant.is_none();
+        let waits = worker.source.waiting > 0 || worker.copies == 0;
+        self.copy(vm, gpu);
+        self.pump(vm, gpu);
+        if closed && waits {
+            self.ring(vm, gpu);
+        } else if !closed {
+            let delay = self.random.between(notice);
+            self.push(now + delay, Event::Notice { vm, gpu });
         }
     }
 
@@ -400,6 +462,7 @@ impl World {
         let Some(worker) = self.worker(vm, gpu) else { return };
         let next = match worker.load {
             Load::Chain { gap, .. } => Some(gap * jitter / 100),
+            Load::Pipeline { .. } => Some(1),
             Load::Requests { gap, count, .. } => {
                 worker.source.left = worker.source.left.saturating_sub(1);
                 let mut next = Some(gap);
@@ -479,7 +542,7 @@ impl World {
         let now = self.now;
         let Some(all) = self.workers.get_mut(&vm) else { return };
         let mut again = None;
-        let mut asked = Vec::new();
+        let (mut asked, mut copies) = (Vec::new(), Vec::new());
         for (gpu, worker) in all.iter_mut() {
             let before = worker.source.waiting;
             match worker.load {
@@ -505,6 +568,10 @@ impl World {
                         worker.source.waiting += 1;
                     }
                 }
+                Load::Copies { .. } | Load::Pipeline { .. } => {
+                    worker.source.copies = true;
+                    copies.push((*gpu, worker.grant.is_none() && worker.copies == 0));
+                }
                 Load::Idle => {}
             }
             if before == 0 && worker.source.waiting > 0 {
@@ -513,6 +580,12 @@ impl World {
         }
         if let Some(at) = again {
             self.push(at, Event::Program { vm });
+        }
+        for (gpu, waits) in copies {
+            self.copy(vm, gpu);
+            if waits {
+                self.ring(vm, gpu);
+            }
         }
         for (gpu, closed) in asked {
             if closed {

@@ -15,6 +15,10 @@ pub enum Load {
     Requests { period: Nanos, count: u32, kernel: Nanos, gap: Nanos },
     /// Kernels on all of the VM's GPUs that wait for one another, one after the other.
     Collective { kernel: Nanos },
+    /// Always has more copies between host and device of this length.
+    Copies { copy: Nanos },
+    /// A copy, then a kernel, one after the other.
+    Pipeline { copy: Nanos, kernel: Nanos },
     /// Never does anything.
     Idle,
 }
@@ -24,6 +28,8 @@ pub enum Load {
 pub struct Source {
     /// Kernels that it has asked for and that wait; `u64::MAX`: no end.
     pub waiting: u64,
+    /// It has asked for a copy, which waits.
+    pub copies: bool,
     /// Kernels left of the present request, the one that is asked for included.
     pub left: u32,
     /// When requests came that are not answered, oldest first.
@@ -35,6 +41,14 @@ pub struct Source {
 }
 
 impl Load {
+    /// How long one copy takes.
+    pub fn copy(&self) -> Nanos {
+        match *self {
+            Load::Copies { copy } | Load::Pipeline { copy, .. } => copy,
+            _ => 0,
+        }
+    }
+
     /// How long one kernel runs.
     pub fn kernel(&self) -> Nanos {
         match *self {
@@ -42,8 +56,9 @@ impl Load {
             | Load::OnOff { kernel, .. }
             | Load::Chain { kernel, .. }
             | Load::Requests { kernel, .. }
-            | Load::Collective { kernel } => kernel,
-            Load::Idle => 0,
+            | Load::Collective { kernel }
+            | Load::Pipeline { kernel, .. } => kernel,
+            Load::Copies { .. } | Load::Idle => 0,
         }
     }
 }

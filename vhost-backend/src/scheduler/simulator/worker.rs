@@ -39,6 +39,14 @@ pub struct Worker {
     pub reached: Option<u64>,
     pub finished: u64,
     pub busy: Nanos,
+    /// What it may copy while the gate is closed, since when a copy is in flight, and up to when that
+    /// was accounted for.
+    pub copies: Nanos,
+    pub copying: Option<Nanos>,
+    accounted: Nanos,
+    pub copied: Nanos,
+    /// Copies that have ended, in time.
+    pub moved: Nanos,
     /// Since when the first batch is at the head.
     pub head_since: Nanos,
     /// Work done.
@@ -61,6 +69,11 @@ impl Worker {
             reached: None,
             finished: 0,
             busy: 0,
+            copies: 0,
+            copying: None,
+            accounted: 0,
+            copied: 0,
+            moved: 0,
             head_since: 0,
             done: 0.0,
             skew: 1.0,
@@ -70,13 +83,42 @@ impl Worker {
     /// What the gate's page says.
     pub fn report(&self, now: Nanos) -> Report {
         Report {
-            held: self.source.waiting > 0,
+            held: self.source.waiting > 0 || (self.source.copies && self.copying.is_none()),
             active: self.active,
             stalled: false,
             finished: self.finished,
             busy_ns: self.busy,
+            copying: self.copying.is_some() && !self.active,
+            copied_ns: self.copied,
             oldest_for: if self.flight.is_empty() { 0 } else { now - self.head_since },
         }
+    }
+
+    /// Brings the account of copies up to now. Before the gate or what is in flight changes.
+    pub fn account(&mut self, now: Nanos) {
+        if self.copying.is_some() {
+            let passed = now - self.accounted;
+            if !self.active {
+                self.copied += passed;
+            } else if self.flight.is_empty() {
+                self.busy += passed;
+            }
+        }
+        self.accounted = now;
+    }
+
+    /// Begins the copy that waits, if it may. Copies of several VMs don't hinder one another.
+    pub fn copy(&mut self, now: Nanos) -> bool {
+        let may = self.grant.is_some() || self.copies > 0;
+        let begins = self.source.copies && self.copying.is_none() && may;
+        if begins {
+            self.account(now);
+            self.source.copies = false;
+            self.copying = Some(now);
+            self.active |= self.grant.is_some();
+            self.started = true;
+        }
+        begins
     }
 
     /// Submits what the gate lets through. True if something was.

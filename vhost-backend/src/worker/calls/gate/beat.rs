@@ -5,11 +5,11 @@
 //! says that it will sleep, and does.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Thread;
 use std::time::Duration;
 
-use crate::gate::{self, GateMap};
+use crate::gate::{self, GateMap, GpuGate};
 
 /// Between two beats.
 const PERIOD: Duration = Duration::from_millis(20);
@@ -65,6 +65,5 @@ impl Beat {
 }
 
 fn is_active(page: &GateMap) -> bool {
-    let of = |word: &AtomicU64| word.load(Ordering::SeqCst) != 0;
-    page.gpus.iter().any(|gpu| of(&gpu.active) || of(&gpu.held))
+    page.gpus.iter().any(GpuGate::is_in_use)
 }

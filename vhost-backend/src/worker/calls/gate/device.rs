@@ -17,6 +17,9 @@ const TIGHT: u64 = 200_000;
 /// After so long without progress, in ns, the reader may sleep between looks.
 const PATIENCE: u64 = 2_000_000;
 const SHORTEST_SLEEP: u64 = 20_000;
+/// The scheduler is told that copies have begun beside a closed gate no more often than this, in ns.
+/// While it knows of them it looks by itself.
+const TELL: u64 = 1_000_000;
 const LONGEST_SLEEP: u64 = 1_000_000;
 
 /// What a look at a GPU's streams saw.
@@ -30,6 +33,9 @@ pub(super) struct Sight {
     pub running: bool,
     /// Since when the oldest has been at the head of its stream; 0 for none.
     pub oldest: u64,
+    /// The gate is closed, and in some streams there is nothing but copies, which are not in what is
+    /// said above.
+    pub copying: bool,
 }
 
 /// Why the scheduler is to be woken, if it is.
@@ -67,6 +73,11 @@ pub(super) struct Device {
     stalled: bool,
     busy_ns: u64,
     busy: bool,
+    /// Copies are in flight beside the closed gate, for how long they were, and when the scheduler
+    /// was told last that they are.
+    copying: bool,
+    copied_ns: u64,
+    copies_told: u64,
     looked: u64,
     /// When the gate closed or opened last, something began, or something finished.
     progress: u64,
@@ -90,6 +101,9 @@ impl Device {
             stalled: false,
             busy_ns: 0,
             busy: false,
+            copying: false,
+            copied_ns: 0,
+            copies_told: 0,
             looked: now,
             progress: now,
             idle_since: None,
@@ -141,7 +155,7 @@ impl Device {
 
     /// Whether the streams are to be looked at.
     pub(super) fn wants_look(&self, now: u64) -> bool {
-        self.active && self.is_timed(now)
+        (self.active || self.copying) && self.is_timed(now)
     }
 
     /// Whether a call may begin that has `ahead` ns of estimated work before it in its stream.
@@ -165,6 +179,35 @@ impl Device {
                 fits && (!self.started || begins < page.until.load(Ordering::Relaxed))
             }
         }
+    }
+
+    /// Whether a copy may begin beside the closed gate, with so much before it in its stream.
+    pub(super) fn lets_copy(&self, page: &GpuGate, ahead: Option<u64>, lasts: u64) -> bool {
+        let depth = page.copies.load(Ordering::Relaxed);
+        depth > 0 && ahead.is_none_or(|ahead| ahead.saturating_add(lasts) <= depth)
+    }
+
+    /// Such a copy has begun.
+    pub(super) fn copies(&mut self, page: &GpuGate, now: u64) -> Ring {
+        self.passed(page);
+        self.progress = now;
+        if self.copying {
+            return false;
+        }
+        if !self.active {
+            self.looked = now;
+        }
+        self.set_copying(page, true);
+        let tell = now.saturating_sub(self.copies_told) >= TELL;
+        if tell {
+            self.copies_told = now;
+        }
+        tell
+    }
+
+    fn set_copying(&mut self, page: &GpuGate, copying: bool) {
+        self.copying = copying;
+        page.copying.store(u64::from(copying), Ordering::SeqCst);
     }
 
     /// The first half of beginning a call: says that work may be in flight, then looks once more
@@ -216,16 +259,27 @@ impl Device {
             self.busy_ns += now.saturating_sub(self.looked);
             page.busy_ns.store(self.busy_ns, Ordering::Relaxed);
         }
+        if self.copying && !self.active {
+            self.copied_ns += now.saturating_sub(self.looked);
+            page.copied_ns.store(self.copied_ns, Ordering::Relaxed);
+        }
+        if self.copying != sight.copying {
+            self.set_copying(page, sight.copying);
+        }
         (self.busy, self.looked) = (sight.running, now);
         // Where time is kept only now and then, what is at the head began at any time before.
         let oldest = if self.is_sampled() { 0 } else { sight.oldest };
         page.oldest.store(oldest, Ordering::Relaxed);
         let stalled = sight.flying > 0 && !sight.running;
         let mut ring = false;
+        // Copies that began beside others are work like any other once the gate is open.
+        if sight.flying > 0 && self.mode.is_open() {
+            ring = self.enter(page).is_err();
+        }
         if stalled != self.stalled {
             self.stalled = stalled;
             page.stalled.store(u64::from(stalled), Ordering::SeqCst);
-            ring = self.mode != Mode::Unlimited;
+            ring |= self.mode != Mode::Unlimited;
         }
         if self.active && sight.flying == 0 {
             self.active = false;
@@ -281,7 +335,7 @@ impl Device {
         if self.mode == Mode::Prepare && quiet < AWAKE || self.idle_since.is_some() {
             return Again::Now;
         }
-        match (self.active, self.mode) {
+        match (self.active || self.copying, self.mode) {
             (false, _) => Again::Whenever,
             (true, Mode::Unlimited) => Again::In(SAMPLE),
             (true, _) if quiet < PATIENCE => Again::Now,

@@ -11,6 +11,9 @@ use crate::worker::executor::Command;
 const MAX_KINDS: usize = 4096;
 /// Of a kernel or graph that was never seen, in ns.
 const UNKNOWN: u64 = 250_000;
+/// The logarithm of the bytes of a copy to the device that goes by a copy engine, with room for
+/// drivers that take larger ones another way: from 64 KiB on.
+const ENGINE: u32 = 16;
 /// What every command costs at least, and what none is believed to cost more than.
 const LEAST: u64 = 1_000;
 const MOST: u64 = 1 << 42;
@@ -21,11 +24,22 @@ pub(in crate::worker::calls) enum Kind {
     /// A function or kernel, by its id and the logarithm of its number of blocks.
     Kernel(u64, u32),
     /// Copies between host and device, by the logarithm of their bytes.
-    HostCopy(u32),
+    HostCopy(Way, u32),
     /// Copies within device memory, and memsets, likewise.
     DeviceCopy(u32),
     /// Any other gated call, by its number and what it names.
     Other(u32, u64),
+}
+
+/// How a copy between host and device goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::worker::calls) enum Way {
+    /// The bytes came with the command.
+    Inline,
+    /// From memory that the GPU reads.
+    In,
+    /// To memory that the GPU writes, or to ours.
+    Out,
 }
 
 /// The logarithm that kinds are told apart by.
@@ -44,7 +58,7 @@ impl Kind {
         fn decode<'a, C: Call<'a>>(command: &Command<'a>) -> Option<C> {
             C::decode(command.args).ok()
         }
-        let host = |len: usize| Self::HostCopy(size(len as u64));
+        let host = |way: Way, len: usize| Self::HostCopy(way, size(len as u64));
         let kind = match command.opcode {
             api::VcudaLaunch::OPCODE => decode::<api::VcudaLaunch<'_>>(command)
                 .map(|call| kernel(call.f, call.grid_x, call.grid_y, call.grid_z)),
@@ -52,23 +66,22 @@ impl Kind {
                 decode::<api::VcudaLaunchCooperative<'_>>(command)
                     .map(|call| kernel(call.f, call.grid_x, call.grid_y, call.grid_z))
             }
-            api::VcudaCopyIn::OPCODE => {
-                decode::<api::VcudaCopyIn<'_>>(command).map(|call| host(call.data.len()))
-            }
+            api::VcudaCopyIn::OPCODE => decode::<api::VcudaCopyIn<'_>>(command)
+                .map(|call| host(Way::Inline, call.data.len())),
             api::VcudaCopyInStaged::OPCODE => {
-                decode::<api::VcudaCopyInStaged>(command).map(|call| host(call.len))
+                decode::<api::VcudaCopyInStaged>(command).map(|call| host(Way::In, call.len))
             }
             api::VcudaCopyOut::OPCODE => {
-                decode::<api::VcudaCopyOut>(command).map(|call| host(call.len))
+                decode::<api::VcudaCopyOut>(command).map(|call| host(Way::Out, call.len))
             }
             api::VcudaCopyOutStaged::OPCODE => {
-                decode::<api::VcudaCopyOutStaged>(command).map(|call| host(call.len))
+                decode::<api::VcudaCopyOutStaged>(command).map(|call| host(Way::Out, call.len))
             }
             api::VcudaCopy::OPCODE => decode::<api::VcudaCopy>(command).map(|call| {
-                if WINDOW.contains(&call.dst) && WINDOW.contains(&call.src) {
-                    Self::DeviceCopy(size(call.len as u64))
-                } else {
-                    host(call.len)
+                match (WINDOW.contains(&call.dst), WINDOW.contains(&call.src)) {
+                    (true, true) => Self::DeviceCopy(size(call.len as u64)),
+                    (true, false) => host(Way::In, call.len),
+                    (false, _) => host(Way::Out, call.len),
                 }
             }),
             api::CuGraphLaunch::OPCODE => decode::<api::CuGraphLaunch>(command)
@@ -78,6 +91,16 @@ impl Kind {
             _ => None,
         };
         kind.unwrap_or(other)
+    }
+
+    /// Whether only a copy engine is busy with it. The driver sends short copies to the device (24 KiB
+    /// on an H200), and all within the device, the way that kernels go.
+    pub(super) fn only_copies(self) -> bool {
+        match self {
+            Self::HostCopy(Way::In, bytes) => bytes > ENGINE,
+            Self::HostCopy(Way::Out, _) => true,
+            _ => false,
+        }
     }
 }
 
@@ -93,7 +116,7 @@ impl Estimates {
         match (self.known.get(&kind), kind) {
             (Some(ns), _) => (*ns, true),
             // 10 GB/s, and what it costs to begin.
-            (None, Kind::HostCopy(size)) => (5_000 + (1u64 << size.min(40)) / 10, true),
+            (None, Kind::HostCopy(_, size)) => (5_000 + (1u64 << size.min(40)) / 10, true),
             // 1 TB/s.
             (None, Kind::DeviceCopy(size)) => (3_000 + (1u64 << size.min(40)) / 1000, true),
             (None, _) => (UNKNOWN, false),

@@ -85,6 +85,9 @@ impl Flight {
         }
         let mut due = false;
         if let Some(Expected { kind, ns, known, now }) = self.expected.take() {
+            let copies = u32::from(gated && kind.only_copies());
+            stream.copies += copies;
+            stream.since.copies += copies;
             stream.ns += ns;
             stream.since.ns += ns;
             if stream.begun == 0 {
@@ -193,6 +196,20 @@ impl Calls {
         lock(&shared.tables).flight = flight;
     }
 
+    /// Marks what a stream holds before a long copy, if that is more than copies: a handover need
+    /// not wait for the copy.
+    pub(super) fn mark_before_copy(&mut self, key: Key, kind: Kind) {
+        let shared = self.shared.clone();
+        let mut flight = std::mem::take(&mut lock(&shared.tables).flight);
+        if flight.estimates.of(kind).0 >= MARK_NS
+            && let Some(stream) = flight.streams.get_mut(&key)
+            && stream.since.calls > stream.since.copies
+        {
+            self.mark(stream);
+        }
+        lock(&shared.tables).flight = flight;
+    }
+
     fn mark(&mut self, stream: &mut Stream) {
         let shared = self.shared.clone();
         let cx = Cx { shared: &shared, thread: 0, ctx: stream.ctx };
@@ -236,13 +253,15 @@ impl Calls {
             }
             let cx = Cx { shared: &shared, thread: 0, ctx: stream.ctx };
             let sight = &mut sights[stream.device];
+            let beside = !self.gate.devices[stream.device].mode.is_open() && stream.only_copies();
             let mut ended = 0;
             let mut retire = |stream: &mut Stream, segment: Segment| {
                 *total -= segment.weight;
                 stream.weight -= segment.weight;
                 ended += segment.weight;
-                sight.finished += u64::from(segment.calls);
+                sight.finished += if beside { 0 } else { u64::from(segment.calls) };
                 stream.calls -= segment.calls;
+                stream.copies -= segment.copies;
                 stream.ns -= segment.ns;
                 if segment.ns > 0 && stream.begun > 0 {
                     let alone = measures.is_some() && measures == stream.measures;
@@ -280,17 +299,26 @@ impl Calls {
             if stream.calls == 0 {
                 continue;
             }
-            sight.flying += u64::from(stream.calls);
+            // What was behind a kernel may be all that is left.
+            let beside =
+                beside || !self.gate.devices[stream.device].mode.is_open() && stream.only_copies();
+            if !beside {
+                sight.flying += u64::from(stream.calls);
+            }
             if stands {
                 // Not the GPU's time.
                 (stream.begun, stream.measures) = (if timed { now } else { 0 }, measures);
                 continue;
             }
+            if timed && stream.begun == 0 {
+                stream.begun = now;
+            }
+            if beside {
+                sight.copying = true;
+                continue;
+            }
             sight.running = true;
             if timed {
-                if stream.begun == 0 {
-                    stream.begun = now;
-                }
                 sight.oldest =
                     if sight.oldest == 0 { stream.begun } else { sight.oldest.min(stream.begun) };
             }

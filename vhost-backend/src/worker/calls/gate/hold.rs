@@ -139,7 +139,8 @@ impl Calls {
         let now = gate::now();
         let page = &self.gate.end.page.gpus[device];
         self.gate.devices[device].read(page, now);
-        if !self.gate.devices[device].mode.is_open() {
+        let open = self.gate.devices[device].mode.is_open();
+        if !open && !kind.only_copies() {
             return false;
         }
         if self.is_timed(device) {
@@ -148,7 +149,11 @@ impl Calls {
             let (lasts, _) = tables.flight.estimates.of(kind);
             let ahead = key.and_then(|key| tables.flight.ahead(key));
             let page = &self.gate.end.page.gpus[device];
-            if !self.gate.devices[device].lets_begin(page, ahead, lasts, now) {
+            let device = &self.gate.devices[device];
+            if !open {
+                return device.lets_copy(page, ahead, lasts);
+            }
+            if !device.lets_begin(page, ahead, lasts, now) {
                 return false;
             }
         } else if self.gate.long
@@ -162,14 +167,25 @@ impl Calls {
 
     /// Hands a command to the driver.
     fn issue(&mut self, command: &Command<'_>, way: Passage, ends: Option<Thing>, reply: ReplyTo) {
-        if let Passage::Gate { device, kind, ctx, .. } = way {
+        if let Passage::Gate { device, kind, ctx, stream } = way {
             let now = gate::now();
             if self.is_timed(device) {
+                if kind.only_copies()
+                    && let Some(key) = self.key_of(command, ctx, stream)
+                {
+                    self.mark_before_copy(key, kind);
+                }
                 let flight = &mut lock(&self.shared.tables).flight;
                 let (ns, known) = flight.estimates.of(kind);
                 flight.expected = Some(Expected { kind, ns, known, now });
             }
-            self.gate.devices[device].began(&self.gate.end.page.gpus[device], now);
+            if self.gate.devices[device].mode.is_open() {
+                self.gate.devices[device].began(&self.gate.end.page.gpus[device], now);
+            } else {
+                let ring = self.gate.devices[device].copies(&self.gate.end.page.gpus[device], now);
+                self.gate.ring(ring);
+                self.gate.show_life();
+            }
             self.gate.last = (ctx, device);
             generated::dispatch(self, command, reply);
             // A call that was refused has queued nothing.

@@ -16,8 +16,9 @@ pub(in crate::worker::calls) type Key = (u64, u64);
 pub(super) struct Segment {
     /// Commands, as the channel counts them.
     pub(super) weight: u32,
-    /// Gated calls.
+    /// Gated calls, and those of them that only copy engines are busy with.
     pub(super) calls: u32,
+    pub(super) copies: u32,
     /// Estimated time in ns, and what of each kind of call was estimated.
     pub(super) ns: u64,
     pub(super) kinds: Vec<(Kind, u64)>,
@@ -39,8 +40,9 @@ pub(super) struct Stream {
     pub(super) mark: u32,
     /// It has reached that limit.
     pub(super) long: bool,
-    /// Gated calls that have not finished, and their estimated time.
+    /// Gated calls that have not finished, those that only copy, and the estimated time of all.
     pub(super) calls: u32,
+    pub(super) copies: u32,
     pub(super) ns: u64,
     /// Since when the oldest of them has been at the head; 0 while that is not known.
     pub(super) begun: u64,
@@ -63,10 +65,16 @@ impl Stream {
             mark: pace.mark(),
             long: false,
             calls: 0,
+            copies: 0,
             ns: 0,
             begun: 0,
             measures: None,
         }
+    }
+
+    /// Whether nothing but copies is in flight.
+    pub(super) fn only_copies(&self) -> bool {
+        self.copies == self.calls
     }
 
     /// Takes note of what has ended, while no depth is kept.

@@ -268,6 +268,87 @@ fn the_scheduler_is_told_when_a_closed_gate_has_drained_and_when_streams_stall()
     });
 }
 
+/// Where the tests' pinned memory is.
+const PINNED: u64 = 0x3000_0020_0000;
+
+impl Bench {
+    fn pinned(&mut self, len: usize) {
+        self.attach_pinned(2, PINNED, len as u64);
+        self.good(&VcudaHostRegister { vaddr: PINNED, len, flags: 0 });
+    }
+
+    /// What it may have in flight of copies while the gate is closed.
+    fn may_copy(&mut self, depth: u64) {
+        self.gpu().copies.store(depth, Ordering::SeqCst);
+        self.executor.poll();
+    }
+
+    fn copying(&self) -> bool {
+        self.gpu().copying.load(Ordering::Relaxed) == 1
+    }
+}
+
+#[test]
+fn copies_go_beside_a_closed_gate_where_they_may_and_kernels_do_not() {
+    alone("gate::copies_go_beside_a_closed_gate_where_they_may_and_kernels_do_not", |mut bench| {
+        let len = 1 << 20;
+        bench.streams();
+        bench.pinned(len);
+        let (a, b) = (bench.alloc(len), bench.alloc(len));
+        bench.fill(a, 5, len / 4, FREE);
+        bench.good(&CuStreamSynchronize { h_stream: FREE });
+        bench.grant(Mode::Closed, 0);
+        bench.until("nothing is in flight", |bench| !bench.is_active());
+        bench.rings();
+        bench.post(&VcudaCopy { dst: PINNED, src: a, len, h_stream: FREE });
+        assert_eq!((bench.held(), bench.rings()), (1, 1), "it may not");
+        bench.may_copy(1_000_000);
+        assert_eq!(bench.rings(), 1, "it is told");
+        bench.until("copied", |bench| !bench.copying());
+        // SAFETY: the region is mapped there, and the copy has ended.
+        assert_eq!(unsafe { *(PINNED as *const u32) }, 0x0505_0505);
+        assert!(bench.gpu().copied_ns.load(Ordering::Relaxed) > 0);
+        assert_eq!((bench.held(), bench.query(FREE)), (0, 0));
+        // To the device, but for short ones; within it, and in order behind a kernel.
+        bench.post(&VcudaCopy { dst: b, src: PINNED, len, h_stream: FREE });
+        assert_eq!(bench.held(), 0);
+        bench.post(&VcudaCopy { dst: b, src: PINNED, len: 4096, h_stream: BLOCKING });
+        bench.post(&VcudaCopy { dst: a, src: b, len, h_stream: FREE });
+        bench.post(&VcudaCopy { dst: PINNED, src: a, len, h_stream: FREE });
+        assert_eq!(bench.held(), 3);
+        bench.until("copied", |bench| !bench.copying());
+        assert!(!bench.is_active());
+        bench.grant(Mode::Window, 1_000_000);
+        bench.good(&CuStreamSynchronize { h_stream: FREE });
+        bench.good(&CuStreamSynchronize { h_stream: BLOCKING });
+        assert_eq!(bench.held(), 0);
+    });
+}
+
+#[test]
+fn a_closed_gate_has_drained_when_only_copies_are_in_flight() {
+    alone("gate::a_closed_gate_has_drained_when_only_copies_are_in_flight", |mut bench| {
+        let len = 64 << 20;
+        bench.streams();
+        bench.pinned(len);
+        let a = bench.alloc(len);
+        bench.grant(Mode::Window, 1_000_000);
+        // Behind something else, since softgpu copies at once where it can.
+        bench.post(&VcudaHostFunc { h_stream: FREE, token: 42 });
+        bench.post(&VcudaCopy { dst: PINNED, src: a, len, h_stream: FREE });
+        bench.run_host_func(42);
+        assert!(bench.is_active(), "in its own window a copy is work like any other");
+        bench.rings();
+        bench.grant(Mode::Closed, 0);
+        assert_eq!((bench.is_active(), bench.copying(), bench.rings() > 0), (false, true, true));
+        assert_eq!(bench.query(FREE), NOT_READY);
+        bench.grant(Mode::Window, 1_000_000);
+        assert!(bench.is_active() && !bench.copying(), "and so it is in the next");
+        bench.good(&CuStreamSynchronize { h_stream: FREE });
+        bench.until("drained", |bench| !bench.is_active());
+    });
+}
+
 #[test]
 fn a_worker_with_work_in_flight_shows_that_it_lives() {
     alone("gate::a_worker_with_work_in_flight_shows_that_it_lives", |mut bench| {
@@ -431,6 +512,8 @@ fn programs_give_the_same_through_a_gate_that_opens_and_closes_at_random() {
                     let modes =
                         [Mode::Closed, Mode::Prepare, Mode::Window, Mode::Shared, Mode::Unlimited];
                     let depth = [0, 1_000, 100_000, 10_000_000][random.below(4) as usize];
+                    let copies = [0, 1_000_000][random.below(2) as usize];
+                    page.gpus[0].copies.store(copies, Ordering::SeqCst);
                     let until = now() + random.below(300_000);
                     set(page, modes[random.below(5) as usize], until, depth);
                 }
