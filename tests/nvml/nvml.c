@@ -203,6 +203,7 @@ int nvmlDeviceGetSupportedEventTypes(void *device, unsigned long long *types) {
     return SUCCESS;
 }
 
+// A set has bits of the GPUs that it is for. Events are told once, by whichever set.
 int nvmlEventSetCreate(void **set) {
     *set = calloc(1, sizeof(unsigned));
     return SUCCESS;
@@ -214,23 +215,29 @@ int nvmlEventSetFree(void *set) {
 }
 
 int nvmlDeviceRegisterEvents(void *device, unsigned long long types, void *set) {
-    (void)device, (void)types, (void)set;
-    return SUCCESS;
+    struct state state;
+    struct gpu *gpu;
+    (void)types;
+    const int result = find(&state, device, &gpu);
+    if (result == SUCCESS) {
+        *(unsigned *)set |= 1u << ((size_t)device - 1);
+    }
+    return result;
 }
 
-// A set is the number of events that it has told.
 int nvmlEventSetWait_v2(void *set, struct event *event, unsigned timeout_ms) {
-    unsigned *told = set;
+    static unsigned told;
+    const unsigned gpus = *(unsigned *)set;
     for (unsigned waited = 0;; waited += 10) {
         struct state state;
-        load(&state, *told);
-        if (state.events > *told) {
-            ++*told;
+        load(&state, told);
+        if (state.events > told) {
+            ++told;
             *event = state.event;
             return SUCCESS;
         }
         for (unsigned i = 0; i < state.count; ++i) {
-            if (state.gpus[i].lost) {
+            if (state.gpus[i].lost && gpus >> i & 1) {
                 return GPU_IS_LOST;
             }
         }

@@ -126,7 +126,7 @@ fn a_gpu_that_falls_off_the_bus_ends_its_sessions_and_gets_no_more_vms() {
     assert!(says.contains("cudaErrorDevicesUnavailable"), "{says}\n{}", host.log());
     assert_eq!((state(&host, 0), state(&host, 1)), (json!("healthy"), json!("faulty")));
     assert_eq!(counted(&host, 0), 0);
-    assert!(counted(&host, 1) > 0);
+    assert_eq!(counted(&host, 1), 1);
 
     // What is named is refused, and what is not goes elsewhere.
     let (code, says) = host.refused(&["vm", "add", "c", "--memory-max", "64M", "--gpus", "1"]);
@@ -135,6 +135,12 @@ fn a_gpu_that_falls_off_the_bus_ends_its_sessions_and_gets_no_more_vms() {
     add_c(&host, &[]);
     assert_eq!(host.ask(&["vm", "show", "c"])["stats"]["gpus"][0]["gpu"], json!(0));
     assert!(goes_on(&host, B), "{}", host.log());
+
+    // The others are still heard of, and the lost one not again.
+    nvml.say("ecc 0");
+    let event = events.next("gpu_fault", &host);
+    assert_eq!(event["gpu"], json!(0), "{event}");
+    assert_eq!((counted(&host, 0), counted(&host, 1)), (1, 1));
     end(other);
 }
 

@@ -21,6 +21,8 @@ enum Verdict {
     Faulty,
     /// It is gone.
     Lost,
+    /// It was known to be gone: the driver tells it in more than one way.
+    Known,
 }
 
 /// Xids that NVIDIA's list gives a program as the cause of: 13 and 31 (exceptions and page faults of
@@ -44,6 +46,9 @@ fn note(gpus: &mut Gpus, fault: &Fault) -> (Option<GpuId>, Verdict) {
     if verdict != Verdict::Program
         && let Some(found) = gpu.and_then(|gpu| gpus.get_mut(gpu))
     {
+        if verdict == Verdict::Lost && std::mem::replace(&mut found.lost, true) {
+            return (gpu, Verdict::Known);
+        }
         found.faults += 1;
         found.last_fault = Some(fault.kind.to_string());
     }
@@ -60,8 +65,10 @@ impl Service {
             tracing::warn!("{of}: {says}");
             return self.publish(EventKind::GpuFault, None, None, format!("{of}: {says}"));
         };
-        if verdict == Verdict::Program {
-            return self.program_fault(gpu, &says);
+        match verdict {
+            Verdict::Program => return self.program_fault(gpu, &says),
+            Verdict::Known => return,
+            Verdict::Faulty | Verdict::Lost => {}
         }
         tracing::error!(gpu = gpu.0, "{says}; no VM is placed there any more");
         self.publish_gpu(EventKind::GpuFault, None, None, Some(gpu), says.clone());
@@ -141,6 +148,22 @@ mod tests {
         vm.spec.gpus = vec![GpuRequest::Index(1)];
         let refused = place_vm(&rooms, &mut vm, false);
         assert_eq!(refused, Err(PlacementError::Faulty { gpu: GpuId(1) }));
+    }
+
+    #[test]
+    fn a_gpu_is_lost_once() {
+        let probed = Probed {
+            library: "libcuda.so.1".into(),
+            cuda_version: 13000,
+            driver: "1".into(),
+            gpus: vec![GpuFacts::default()],
+        };
+        let mut gpus = Gpus::new(&probed, Vec::new());
+        let uuid = gpus.get(GpuId(0)).map(|gpu| gpu.uuid.clone());
+        let mut verdict = |kind| note(&mut gpus, &Fault { uuid: uuid.clone(), kind }).1;
+        let verdicts = [FaultKind::Xid(79), FaultKind::Lost, FaultKind::Lost].map(&mut verdict);
+        assert_eq!(verdicts, [Verdict::Lost, Verdict::Known, Verdict::Known]);
+        assert_eq!(gpus.get(GpuId(0)).map(|gpu| gpu.faults), Some(1));
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub(super) struct Gpu {
     pub(super) excesses: u64,
     /// Faults since the start.
     pub(super) faults: u64,
+    /// It is gone.
+    pub(super) lost: bool,
     /// The last of them; no VM is placed here then.
     pub(super) last_fault: Option<String>,
     /// What programs cause is told of seldom: a guest could do it all the time.
@@ -54,6 +56,7 @@ impl Gpus {
                 context_bytes: 0,
                 excesses: 0,
                 faults: 0,
+                lost: false,
                 last_fault: None,
                 program_faults: Seldom::new(SECOND),
             };

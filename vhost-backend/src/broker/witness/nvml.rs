@@ -1,6 +1,6 @@
 //! NVIDIA's own library.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use nvml_wrapper::bitmasks::event::EventTypes;
@@ -98,23 +98,7 @@ impl Witness for Library {
     }
 
     fn faults(&self) -> Result<Box<dyn Faults>, WitnessError> {
-        let wanted = EventTypes::CRITICAL_XID_ERROR | EventTypes::DOUBLE_BIT_ECC_ERROR;
-        let mut set = self.nvml.create_event_set().map_err(refused("for its events"))?;
-        let count = self.nvml.device_count().map_err(refused("how many GPUs there are"))?;
-        let mut uuids = HashMap::new();
-        for index in 0..count {
-            let device = self.nvml.device_by_index(index).map_err(refused("what a GPU is"))?;
-            uuids.insert(handle(&device), device.uuid().map_err(refused("what a GPU is"))?);
-            let known = device.supported_event_types().unwrap_or(EventTypes::empty()) & wanted;
-            if known.is_empty() {
-                continue;
-            }
-            set = device.register_events(known, set).map_err(|error| WitnessError::Refused {
-                what: "for a GPU's events",
-                reason: error.to_string(),
-            })?;
-        }
-        Ok(Box::new(Events { set: Set(set), uuids, lost: false }))
+        Ok(Box::new(Events::of(self)?))
     }
 }
 
@@ -131,15 +115,50 @@ fn handle(device: &Device<'_>) -> usize {
 }
 
 struct Events {
+    library: Library,
     set: Set,
-    /// By their handles: a GPU that is lost does not tell its own any more.
-    uuids: HashMap<usize, String>,
-    /// A lost GPU makes every wait fail at once: it is told once.
-    lost: bool,
+    /// By their handles, what fails with each: its slices, or itself. A GPU that is lost does not
+    /// tell any more.
+    uuids: HashMap<usize, Vec<String>>,
+    /// Of a GPU with several slices, what is to be told next.
+    waiting: VecDeque<Fault>,
+}
+
+impl Events {
+    /// Of all GPUs that answer: a set with one that is lost tells nothing of the others.
+    fn of(library: &Library) -> Result<Self, WitnessError> {
+        let wanted = EventTypes::CRITICAL_XID_ERROR | EventTypes::DOUBLE_BIT_ECC_ERROR;
+        let mut set = library.nvml.create_event_set().map_err(refused("for its events"))?;
+        let count = library.nvml.device_count().map_err(refused("how many GPUs there are"))?;
+        let mut uuids = HashMap::new();
+        for index in 0..count {
+            let (gpu, device) = match library.whole(index) {
+                Err(NvmlError::GpuLost) => continue,
+                found => found.map_err(refused("what a GPU is"))?,
+            };
+            let slices = library.slices(&gpu, &device).into_iter().map(|slice| slice.uuid);
+            let slices: Vec<_> = slices.collect();
+            let fails = if slices.is_empty() { vec![gpu.uuid] } else { slices };
+            uuids.insert(handle(&device), fails);
+            let known = device.supported_event_types().unwrap_or(EventTypes::empty()) & wanted;
+            if known.is_empty() {
+                continue;
+            }
+            set = device.register_events(known, set).map_err(|error| WitnessError::Refused {
+                what: "for a GPU's events",
+                reason: error.to_string(),
+            })?;
+        }
+        let library = Library { nvml: library.nvml };
+        Ok(Self { library, set: Set(set), uuids, waiting: VecDeque::new() })
+    }
 }
 
 impl Faults for Events {
     fn next(&mut self) -> Result<Option<Fault>, WitnessError> {
+        if let Some(fault) = self.waiting.pop_front() {
+            return Ok(Some(fault));
+        }
         match self.set.0.wait(WAIT_MS) {
             Ok(event) => {
                 let kind = match event.event_data {
@@ -147,15 +166,20 @@ impl Faults for Events {
                     Some(XidError::Unknown) => FaultKind::Xid(999),
                     None => FaultKind::Ecc,
                 };
-                let known = self.uuids.get(&handle(&event.device)).cloned();
-                let uuid = known.or_else(|| event.device.uuid().ok());
-                Ok(Some(Fault { uuid, kind }))
+                let fault = |uuid: &String| Fault { uuid: Some(uuid.clone()), kind };
+                match self.uuids.get(&handle(&event.device)) {
+                    Some(fails) => self.waiting.extend(fails.iter().map(fault)),
+                    None => self.waiting.push_back(Fault { uuid: event.device.uuid().ok(), kind }),
+                }
+                Ok(self.waiting.pop_front())
             }
             Err(NvmlError::Timeout) => Ok(None),
             Err(NvmlError::GpuLost) => {
+                // Which one is told by who reads them.
                 std::thread::sleep(std::time::Duration::from_millis(WAIT_MS.into()));
-                let first = !std::mem::replace(&mut self.lost, true);
-                Ok(first.then_some(Fault { uuid: None, kind: FaultKind::Lost }))
+                let rest = Self::of(&self.library)?;
+                (self.set, self.uuids) = (rest.set, rest.uuids);
+                Ok(None)
             }
             Err(error) => Err(refused("for events")(error)),
         }

@@ -74,7 +74,7 @@ impl Flight {
         let stream = self.streams.entry(key).or_insert_with(|| Stream::new(real, ctx, device()));
         let paced = self.timed >> stream.device & 1 == 0;
         if paced && stream.weight == 0 {
-            stream.pace.begins(gate::now());
+            stream.pace.restarts(gate::now());
         }
         stream.weight += weight;
         stream.since.weight += weight;

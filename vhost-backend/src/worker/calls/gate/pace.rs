@@ -47,13 +47,8 @@ impl Pace {
         self.each.is_some()
     }
 
-    /// Something was queued where nothing was.
-    pub fn begins(&mut self, now: u64) {
-        self.since = now;
-    }
-
-    /// What runs waits for the host: that is not its pace.
-    pub fn stands(&mut self, now: u64) {
+    /// What went before is not its pace: nothing was queued, or what runs waits for the host.
+    pub fn restarts(&mut self, now: u64) {
         self.since = now;
     }
 
@@ -91,7 +86,7 @@ mod tests {
     #[test]
     fn short_kernels_get_all_that_a_channel_takes() {
         let mut pace = Pace::default();
-        pace.begins(MS);
+        pace.restarts(MS);
         pace.saw(8, 4, 24, MS + 160 * US);
         assert_eq!(pace.limit(), LIMIT);
     }
@@ -99,7 +94,7 @@ mod tests {
     #[test]
     fn of_kernels_of_a_millisecond_there_are_twenty() {
         let mut pace = Pace::default();
-        pace.begins(MS);
+        pace.restarts(MS);
         for at in 2..100 {
             pace.saw(1, 1, 10, at * MS);
         }
@@ -109,7 +104,7 @@ mod tests {
     #[test]
     fn a_long_kernel_is_known_before_it_ends() {
         let mut pace = Pace::default();
-        pace.begins(MS);
+        pace.restarts(MS);
         for at in 0..200 {
             pace.saw(0, 4, 30, MS + at * MS);
         }
@@ -119,11 +114,11 @@ mod tests {
     #[test]
     fn who_was_taken_for_slower_than_it_is_gets_more_each_time_that_it_runs_dry() {
         let mut pace = Pace::default();
-        pace.begins(MS);
+        pace.restarts(MS);
         pace.saw(1, 4, 31, 11 * MS);
         assert_eq!(pace.limit(), LEAST);
         for at in 0..8 {
-            pace.begins((20 + at) * MS);
+            pace.restarts((20 + at) * MS);
             pace.saw(pace.limit(), 0, 0, (21 + at) * MS);
         }
         assert_eq!(pace.limit(), LIMIT);
@@ -132,9 +127,9 @@ mod tests {
     #[test]
     fn time_at_a_host_function_does_not_count() {
         let mut pace = Pace::default();
-        pace.begins(MS);
+        pace.restarts(MS);
         pace.saw(10, 10, 10, MS + 200 * US);
-        pace.stands(500 * MS);
+        pace.restarts(500 * MS);
         pace.saw(10, 0, 0, 500 * MS + 200 * US);
         assert_eq!(pace.limit(), LIMIT);
     }

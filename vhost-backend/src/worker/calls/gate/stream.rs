@@ -80,7 +80,7 @@ impl Stream {
     /// Takes note of what has ended, while no depth is kept.
     pub(super) fn keep_pace(&mut self, ended: u32, stands: bool, now: u64) {
         if stands {
-            self.pace.stands(now);
+            self.pace.restarts(now);
         } else {
             let first = self.marks.front().map_or(self.since.weight, |(_, first)| first.weight);
             self.pace.saw(ended, first, self.weight, now);
