@@ -94,6 +94,23 @@ fn a_changed_weight_is_followed_while_both_run() {
 }
 
 #[test]
+fn copies_go_on_while_another_vm_has_the_gpu() {
+    let host = Host::start(&[A, B]);
+    let at = soon();
+    let kernels = saturate(&host, A, &at, "3");
+    let how = ["--mode", "copies", "--blocks", "1", "--rate", RATE];
+    let copies =
+        load(&host, B, "saturate", &[&how[..], &["--start-at", &at, "--seconds", "3"]].concat());
+    for output in [ended(&host, kernels), ended(&host, copies)] {
+        assert!(number(&output, "done") > 0.0, "{output}");
+    }
+    let stats = host.ask(&["vm", "show", B.name])["stats"]["gpus"][0].clone();
+    let of = |name: &str| stats[name].as_u64().unwrap() as f64 / 1e9;
+    // Some come into windows that are open when nobody else has work.
+    assert!(of("copied_ns") > 0.5 && of("gpu_ns") >= of("copied_ns"), "{stats}\n{}", host.log());
+}
+
+#[test]
 fn random_allocations_in_two_vms_leak_nothing() {
     let host = Host::start(&[A, B]);
     let before = (host.memory(A), host.memory(B));
