@@ -108,8 +108,8 @@ pub struct GpuGate {
     /// closed; 0: none.
     pub copies: AtomicU64,
     _scheduler: [u64; 4],
-    /// 1: work may be in flight, beside what `copying` tells of. Set (SeqCst) before `grant` is read for a submission, cleared only
-    /// when nothing is in flight.
+    /// 1: work may be in flight, beside what `copying` tells of. Set (SeqCst) before `grant` is read
+    /// for a submission, cleared only when nothing is in flight.
     pub active: AtomicU64,
     /// Gated calls that are held.
     pub held: AtomicU64,
