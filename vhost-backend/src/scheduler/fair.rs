@@ -54,6 +54,11 @@ impl Virtual {
         self.now = self.now.max(others.saturating_sub(owed));
     }
 
+    /// For how long it has slept.
+    pub fn slept(&self, now: Nanos) -> Option<Nanos> {
+        self.slept_at.map(|at| now.saturating_sub(at))
+    }
+
     /// Whether it sleeps.
     pub fn sleeps(&self) -> bool {
         self.slept_at.is_some()

@@ -20,6 +20,11 @@ pub struct Gpu {
     pub shared: bool,
     pub shared_since: Nanos,
     pub split_at: Nanos,
+    /// For how long they share before what they want is looked at, when that is, and since when it is
+    /// being looked at.
+    pub share_for: Nanos,
+    pub look_at: Nanos,
+    pub looks_since: Option<Nanos>,
     /// For how long VMs stay in windows before sharing is tried again, and until when.
     pub apart_for: Nanos,
     pub apart_until: Nanos,

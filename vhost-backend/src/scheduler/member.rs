@@ -44,6 +44,8 @@ pub struct Member {
     /// Up to when its time was booked, and since when it was idle then.
     pub charged_at: Nanos,
     pub idle_at_charge: Option<Nanos>,
+    /// Booked time with an open gate of which its worker has said nothing so far.
+    pub untold: Nanos,
     pub gate: Gate,
     /// What it may have in flight of copies while the gate is closed, and what it has copied so and
     /// was not charged for.
@@ -90,6 +92,7 @@ impl Member {
             unsaid: 0,
             charged_at: now,
             idle_at_charge: Some(now),
+            untold: 0,
             gate: Gate::Closed,
             copies: settings.depth,
             copied: 0,
@@ -207,16 +210,18 @@ impl Member {
         self.charged_at = now.max(from);
         self.idle_at_charge = self.idle_since;
         self.charge(used, now);
-        if self.gate == Gate::Open {
-            let idle = self.idle(passed, busy);
-            let ran = passed.saturating_sub_signed(idle.max(0));
-            self.load.add(passed, ran, idle, horizon);
+        self.untold += passed;
+        // Another's report has it booked, too, and may close the gate before this one's is read.
+        if self.gate == Gate::Open && self.seen_at == now {
+            let told = std::mem::take(&mut self.untold);
+            let idle = self.idle(told, busy);
+            self.load.add(told, idle, horizon);
         }
     }
 
     /// How much of a time with an open gate the VM chose to leave unused: with work held back by the
     /// gate's depth, what did not run was not its choice.
-    pub fn idle(&self, passed: Nanos, busy: Nanos) -> i64 {
+    fn idle(&self, passed: Nanos, busy: Nanos) -> i64 {
         let idle = passed.cast_signed().saturating_sub_unsigned(busy);
         if self.last.held { idle.min(0) } else { idle }
     }

@@ -57,12 +57,25 @@ pub struct Settings {
     pub load_horizon: Nanos,
     /// How much of that has to be known.
     pub load_least: Nanos,
+    /// A pause between two windows that is no longer is a gap, too.
+    pub longest_gap: Nanos,
     /// VMs share when each leaves at least this part of its own time unused,
     pub share_gap: f64,
-    /// and no longer when one has work held back for this part of the time.
-    pub part_held: f64,
-    /// They are set apart when one gets less than this part of what it should.
+    /// and even slices would give each this part of what it should get.
     pub share_least: f64,
+    /// How far back it is looked at how they share, for each of them; half of it has to be known.
+    pub share_round: Nanos,
+    /// Two are set apart when one has no work held back for no more than this part of the time; of
+    /// more, each has its slice less often. So they are when who was promised more than an even slice
+    /// has less than `share_least` of the gaps that windows would leave it.
+    pub part_free: f64,
+    /// For how long they share before it is looked at again what they want; it doubles as long as they
+    /// go on within `look_limit`, up to `share_most`.
+    pub share_for: Nanos,
+    /// The most of it.
+    pub share_most: Nanos,
+    /// A look that took longer has found something else than gaps.
+    pub look_limit: Nanos,
     /// For how long at least, and at most, sharing is not tried again.
     pub apart_least: Nanos,
     /// The most of it.
@@ -101,9 +114,14 @@ impl Default for Settings {
             unlimited_sample: 50 * MS,
             load_horizon: 40 * MS,
             load_least: 10 * MS,
-            share_gap: 0.10,
-            part_held: 0.97,
+            longest_gap: MS,
+            share_gap: 0.03,
             share_least: 0.9,
+            part_free: 0.03,
+            share_round: 20 * MS,
+            share_for: 100 * MS,
+            share_most: 5 * SEC,
+            look_limit: SEC / 2,
             apart_least: 200 * MS,
             apart_most: 5 * SEC,
             lead: 500 * US,

@@ -2,12 +2,12 @@
 //!
 //! In windows of their own the gaps between their kernels are lost. Together, one fills the gaps of
 //! another. That is for as long as none of them could fill the GPU alone, and each gets what it was
-//! promised or what it wants, whichever is less.
+//! promised or what it wants, whichever is less. What it wants shows in windows only, so now and then
+//! they have some.
 
 use super::Scheduler;
 use super::gpu::{Phase, Turn};
 use super::load::even;
-use super::member::Member;
 use super::types::{Action, GpuKey, Nanos, OpenMode, VmKey, WHOLE};
 
 impl Scheduler {
@@ -24,9 +24,19 @@ impl Scheduler {
             self.split(gpu, now);
         }
         let sharers = self.gpus.get(&gpu).map(|gpu| gpu.running.clone()).unwrap_or_default();
-        if self.must_part(gpu, &sharers, now) {
+        let failed = self.must_part(gpu, &sharers);
+        if failed || self.must_look(gpu, now) {
             self.split(gpu, now);
-            self.part(gpu, &sharers, now, out);
+            if failed {
+                self.part(gpu, now);
+            } else {
+                self.look(gpu, &sharers, now);
+            }
+            for vm in sharers {
+                if self.turn(vm).is_some_and(|turn| turn.phase == Phase::Open) {
+                    self.close(vm, now, out);
+                }
+            }
             return;
         }
         for vm in sharers {
@@ -54,7 +64,8 @@ impl Scheduler {
         if self.vms.get(&vm)?.members.len() > 1 {
             return None;
         }
-        let demand = self.member(vm, gpu)?.load.demand(self.settings.load_least)?;
+        let ended = self.turn(vm).is_none();
+        let demand = self.member(vm, gpu)?.load.demand(self.settings.load_least, ended)?;
         (demand <= 1.0 - self.settings.share_gap).then_some(demand)
     }
 
@@ -66,8 +77,9 @@ impl Scheduler {
                 .is_some_and(|m| m.last.active || m.awake(self.settings.recent, now))
         };
         let vms: Vec<_> = state.recent.iter().copied().filter(awake).collect();
-        // Drains end first, and somebody has to want in.
-        if vms.len() < 2 || state.reserved.is_some() || self.waiting(gpu, now).next().is_none() {
+        // Drains end first, and somebody has to want in, beside somebody.
+        let wait = self.waiting(gpu, now).count();
+        if wait == 0 || wait + state.running.len() < 2 || state.reserved.is_some() {
             return false;
         }
         let open = |vm: &VmKey| {
@@ -93,38 +105,51 @@ impl Scheduler {
         by_weight.max(f64::from(min) / f64::from(WHOLE))
     }
 
-    /// Whether the VMs that share have to be set apart.
-    fn must_part(&self, gpu: GpuKey, sharers: &[VmKey], now: Nanos) -> bool {
+    /// Whether it is time to see in windows what each wants, or there is one of which that is not
+    /// known, or who does not share.
+    fn must_look(&self, gpu: GpuKey, now: Nanos) -> bool {
+        self.gpus.get(&gpu).is_some_and(|gpu| now >= gpu.look_at)
+            || self.latency_awake(gpu, VmKey(u64::MAX), now)
+            || self.waiting(gpu, now).any(|vm| self.gaps(vm, gpu).is_none())
+    }
+
+    /// Whether sharing has failed: the VMs have to be set apart.
+    fn must_part(&self, gpu: GpuKey, sharers: &[VmKey]) -> bool {
         let settings = &self.settings;
-        if self.latency_awake(gpu, VmKey(u64::MAX), now) {
-            return true;
-        }
-        // Whoever is not known to leave gaps has to show it in windows first.
-        if self.waiting(gpu, now).any(|vm| self.gaps(vm, gpu).is_none()) {
-            return true;
-        }
         let members = || sharers.iter().filter_map(|vm| Some((*vm, self.member(*vm, gpu)?)));
-        let saturates = |member: &Member| member.load.held(settings.load_least);
-        if members().any(|(_, member)| saturates(member).is_some_and(|p| p >= settings.part_held)) {
+        // They have one slice after another: it takes longer to see some of each, and as long as it
+        // waits for its own, who leaves gaps has work held back, too.
+        let count = sharers.len().max(1) as f64;
+        let known = settings.share_round * sharers.len() as Nanos / 2;
+        let most = 1.0 - settings.part_free * 2.0 / count;
+        if members().any(|(_, member)| member.load.held(known).is_some_and(|held| held >= most)) {
             return true;
         }
-        let used: f64 = members().filter_map(|(_, m)| m.load.got(settings.load_least)).sum();
+        let used: f64 = members().filter_map(|(_, m)| m.load.got(known)).sum();
         if used < settings.share_least {
             // The GPU has time left: nobody is slow for want of it.
             return false;
         }
+        // Who was promised more than an even slice shares because it wants less. In windows it would
+        // have its gaps in the part of the time that it was promised: fewer now, and it is slower.
         members().any(|(vm, member)| {
-            let got = member.load.got(settings.load_least);
-            let demand = member.load.demand(settings.load_least);
-            let promise = self.promise(vm, gpu, sharers);
-            got.zip(demand)
-                .is_some_and(|(got, demand)| got < settings.share_least * demand.min(promise))
+            let should = settings.share_least * self.promise(vm, gpu, sharers);
+            let gaps = member.load.gaps_shared(known);
+            should > 1.0 / count && gaps.is_some_and(|gaps| gaps < should * member.load.gaps())
         })
     }
 
     fn enter(&mut self, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
+        let settings = self.settings;
         let Some(state) = self.gpus.get_mut(&gpu) else { return };
-        (state.shared, state.split_at, state.shared_since) = (true, now, now);
+        (state.shared, state.split_at) = (true, now);
+        let looked = state.looks_since.take();
+        if looked.is_some_and(|since| now.saturating_sub(since) < settings.look_limit) {
+            state.share_for = (2 * state.share_for).min(settings.share_most);
+        } else {
+            (state.share_for, state.shared_since) = (settings.share_for, now);
+        }
+        state.look_at = now.saturating_add(state.share_for);
         for vm in state.running.clone() {
             if let Some(member) = self.member_mut(vm, gpu) {
                 member.begin_shared(now);
@@ -163,19 +188,26 @@ impl Scheduler {
         out.push(Action::Open { vm, gpu, mode: OpenMode::Shared, until: Nanos::MAX, depth });
     }
 
-    /// Closes all who share; they take windows for a while, longer each time that sharing did not
-    /// last.
-    fn part(&mut self, gpu: GpuKey, sharers: &[VmKey], now: Nanos, out: &mut Vec<Action>) {
+    /// They take windows for a while, longer each time that sharing did not last.
+    fn part(&mut self, gpu: GpuKey, now: Nanos) {
         let (least, most) = (self.settings.apart_least, self.settings.apart_most);
+        let Some(state) = self.gpus.get_mut(&gpu) else { return };
+        state.shared = false;
+        let brief = now.saturating_sub(state.shared_since) < 2 * state.apart_for.max(least);
+        state.apart_for = if brief { (2 * state.apart_for).clamp(least, most) } else { least };
+        state.apart_until = now.saturating_add(state.apart_for);
+    }
+
+    /// They take windows until it is known anew what each wants: while they share, what a program
+    /// launches during another's slice closes its gaps.
+    fn look(&mut self, gpu: GpuKey, sharers: &[VmKey], now: Nanos) {
+        let (least, counts) = (self.settings.load_least, self.settings.min_window);
         if let Some(state) = self.gpus.get_mut(&gpu) {
-            state.shared = false;
-            let brief = now.saturating_sub(state.shared_since) < 2 * state.apart_for.max(least);
-            state.apart_for = if brief { (2 * state.apart_for).clamp(least, most) } else { least };
-            state.apart_until = now.saturating_add(state.apart_for);
+            (state.shared, state.looks_since) = (false, Some(now));
         }
         for vm in sharers {
-            if self.turn(*vm).is_some_and(|turn| turn.phase == Phase::Open) {
-                self.close(*vm, now, out);
+            if let Some(member) = self.member_mut(*vm, gpu) {
+                member.load.look(least, counts);
             }
         }
     }
@@ -184,11 +216,12 @@ impl Scheduler {
     /// were; where they ran over one another, that is more than there was, and each is charged its
     /// part.
     fn split(&mut self, gpu: GpuKey, now: Nanos) {
-        let horizon = self.settings.load_horizon;
+        let round = self.settings.share_round;
         let Some(state) = self.gpus.get_mut(&gpu) else { return };
         let wall = now.saturating_sub(state.split_at);
         state.split_at = now.max(state.split_at);
         let sharers = state.running.clone();
+        let horizon = round * sharers.len() as Nanos;
         let busy: Vec<Nanos> = sharers
             .iter()
             .map(|vm| {
@@ -208,9 +241,7 @@ impl Scheduler {
             };
             let Some(member) = self.member_mut(*vm, gpu) else { continue };
             member.charge(scaled, now);
-            let idle = member.idle(wall, busy);
-            member.load.add(wall, scaled, idle, horizon);
-            member.load.add_shared(scaled, wall, member.last.held, horizon);
+            member.load.add_shared(scaled, busy, member.last.held, wall, horizon);
         }
         // Who got less did not want more, or the VMs are set apart: no more than a window is owed.
         let most = self.settings.max_window;

@@ -432,6 +432,10 @@ mod hostile {
 #[derive(Default)]
 struct Teller {
     open: bool,
+    /// It shares, and if it is greedy, saturates as long as it does.
+    shares: bool,
+    greedy: bool,
+    shared: Nanos,
     ran: Nanos,
     told: Nanos,
     looks: u64,
@@ -443,7 +447,8 @@ impl Teller {
         let late = if self.looks.is_multiple_of(2) { 200 * US } else { 0 };
         self.told = self.told.max(self.ran.saturating_sub(late));
         let busy_ns = self.told;
-        let (held, active) = (held || !self.open, self.open);
+        let held = held || !self.open || self.shares && self.greedy;
+        let active = self.open;
         Report { held, active, busy_ns, finished: self.looks, ..IDLE }
     }
 }
@@ -463,7 +468,9 @@ fn play(
         let before = bench.now;
         bench.now = bench.scheduler.wake_at().unwrap_or(end).clamp(before + 50 * US, before + MS);
         for (teller, part) in tellers.iter_mut().zip(parts).filter(|(teller, _)| teller.open) {
+            let part = if teller.shares && teller.greedy { 1.0 } else { part };
             teller.ran += (part * (bench.now - before) as f64) as Nanos;
+            teller.shared += if teller.shares { bench.now - before } else { 0 };
         }
         let mut actions = Vec::new();
         // Before the tick, and what changes by it.
@@ -478,10 +485,14 @@ fn play(
             for action in actions.drain(..) {
                 match action {
                     Action::Open { vm, mode, .. } => {
-                        tellers[usize::from(vm == B)].open = true;
+                        let teller = &mut tellers[usize::from(vm == B)];
+                        (teller.open, teller.shares) = (true, mode == OpenMode::Shared);
                         modes.push(mode);
                     }
-                    Action::Close { vm, .. } => tellers[usize::from(vm == B)].open = false,
+                    Action::Close { vm, .. } => {
+                        let teller = &mut tellers[usize::from(vm == B)];
+                        (teller.open, teller.shares) = (false, false);
+                    }
                     _ => {}
                 }
             }
@@ -511,6 +522,26 @@ fn who_fills_its_windows_does_not_share_though_it_tells_late() {
     let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
     let modes = play(&mut bench, &mut Default::default(), [1.0; 2], false, SEC);
     assert!(modes.len() > 10 && !modes.contains(&OpenMode::Shared), "{modes:?}");
+}
+
+#[test]
+fn sharing_goes_on_from_look_to_look() {
+    let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
+    let mut tellers: [Teller; 2] = Default::default();
+    play(&mut bench, &mut tellers, [0.9, 0.5], false, 2 * SEC);
+    tellers[0].shared = 0;
+    play(&mut bench, &mut tellers, [0.9, 0.5], false, 10 * SEC);
+    let shared = tellers[0].shared;
+    assert!(shared > 9 * SEC + SEC / 2 && shared < 10 * SEC, "{shared} of 10 s");
+}
+
+#[test]
+fn who_saturates_only_while_it_shares_is_kept_apart_ever_longer() {
+    let mut bench = Bench::new(&[(A, share(1)), (B, share(99))]);
+    let mut tellers = [Teller { greedy: true, ..Teller::default() }, Teller::default()];
+    let modes = play(&mut bench, &mut tellers, [0.3; 2], false, 20 * SEC);
+    assert!(modes.contains(&OpenMode::Shared));
+    assert!(tellers[0].shared < SEC / 2, "{} ns of 20 s", tellers[0].shared);
 }
 
 #[test]

@@ -82,10 +82,14 @@ impl Scheduler {
     /// Notes that a VM without a turn has work again, or none any more.
     pub(super) fn sleep_or_wake(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos) {
         let others = self.clock_of_others(vm, gpu);
-        let pause = self.settings.recent;
+        let (pause, gap) = (self.settings.recent, self.settings.longest_gap);
         let Some(member) = self.member_mut(vm, gpu) else { return };
         match (member.last.held || member.last.copying, member.time.sleeps()) {
-            (true, true) => member.time.wake(others, pause, now),
+            (true, true) => {
+                let slept = member.time.slept(now).filter(|slept| *slept <= gap);
+                member.load.pause(slept.unwrap_or(0));
+                member.time.wake(others, pause, now);
+            }
             (false, false) => member.time.sleep(others, now),
             _ => {}
         }

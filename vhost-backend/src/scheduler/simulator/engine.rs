@@ -477,6 +477,15 @@ impl World {
                 }
                 next
             }
+            Load::Eager { pause, .. } => {
+                worker.source.left = worker.source.left.saturating_sub(1);
+                let answered =
+                    (worker.source.left == 0).then(|| worker.source.requests.pop_front());
+                answered.flatten().map(|came| {
+                    self.latencies.entry(vm).or_default().push(now - came);
+                    pause * jitter / 100
+                })
+            }
             _ => None,
         };
         if let Some(gap) = next {
@@ -571,6 +580,17 @@ impl World {
                 Load::Copies { .. } | Load::Pipeline { .. } => {
                     worker.source.copies = true;
                     copies.push((*gpu, worker.grant.is_none() && worker.copies == 0));
+                }
+                Load::Eager { count, launch, .. } => {
+                    if worker.source.left == 0 {
+                        (worker.source.left, worker.source.unasked) = (count, count);
+                        worker.source.requests.push_back(now);
+                    }
+                    if worker.source.unasked > 0 {
+                        worker.source.waiting += 1;
+                        worker.source.unasked -= 1;
+                    }
+                    again = (worker.source.unasked > 0).then_some(now + launch);
                 }
                 Load::Idle => {}
             }

@@ -1,6 +1,9 @@
 //! What programs do.
 
-use super::super::Nanos;
+use super::super::{Nanos, US};
+
+/// As in a convolutional network's inference, in us: mostly short, some longer.
+const LENGTHS: [u64; 18] = [5, 6, 5, 12, 5, 7, 5, 20, 5, 6, 8, 5, 14, 5, 6, 5, 40, 5];
 
 /// A program's behaviour.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +16,9 @@ pub enum Load {
     Chain { kernel: Nanos, gap: Nanos },
     /// Every `period` a request: a chain of `count` kernels.
     Requests { period: Nanos, count: u32, kernel: Nanos, gap: Nanos },
+    /// One request after the other, each of `count` kernels of 5 to 40 us. A CPU thread launches one
+    /// each `launch` without waiting, waits for all, and works for about `pause` before the next.
+    Eager { count: u32, launch: Nanos, pause: Nanos },
     /// Kernels on all of the VM's GPUs that wait for one another, one after the other.
     Collective { kernel: Nanos },
     /// Always has more copies between host and device of this length.
@@ -32,11 +38,13 @@ pub struct Source {
     pub copies: bool,
     /// Kernels left of the present request, the one that is asked for included.
     pub left: u32,
+    /// Kernels of it that are still to be launched.
+    pub unasked: u32,
     /// When requests came that are not answered, oldest first.
     pub requests: std::collections::VecDeque<Nanos>,
     /// When the next request comes.
     pub due: Nanos,
-    /// Number of the next collective kernel.
+    /// Number of the next batch.
     pub number: u64,
 }
 
@@ -49,8 +57,8 @@ impl Load {
         }
     }
 
-    /// How long one kernel runs.
-    pub fn kernel(&self) -> Nanos {
+    /// How long one kernel runs: the next, where they differ, by its number.
+    pub fn kernel(&self, number: u64) -> Nanos {
         match *self {
             Load::Saturate { kernel }
             | Load::OnOff { kernel, .. }
@@ -58,6 +66,7 @@ impl Load {
             | Load::Requests { kernel, .. }
             | Load::Collective { kernel }
             | Load::Pipeline { kernel, .. } => kernel,
+            Load::Eager { .. } => LENGTHS[number as usize % LENGTHS.len()] * US,
             Load::Copies { .. } | Load::Idle => 0,
         }
     }

@@ -118,6 +118,89 @@ fn vms_that_leave_gaps_share_as_well_as_the_driver_slices() {
     }
 }
 
+/// Kernels that a CPU thread launches one by one, most of them shorter than a launch.
+const REQUESTS: Load = Load::Eager { count: 180, launch: 8 * US, pause: 75 * US };
+
+#[test]
+fn requests_share_as_well_as_the_driver_slices_and_wait_no_longer() {
+    let run = |world: World| {
+        let mut world = world;
+        let vms = [world.add(&[0], weight(100), REQUESTS), world.add(&[0], weight(100), REQUESTS)];
+        world.run(2 * SEC);
+        world.latencies.clear();
+        let parts = parts(&mut world, &vms, 2 * SEC, 4 * SEC);
+        vms.map(|vm| world.percentile(vm, 0.99) as f64).into_iter().zip(parts).collect::<Vec<_>>()
+    };
+    let driver = run(world(1, 13).unscheduled());
+    for ((late, part), (late_there, part_there)) in run(world(1, 13)).into_iter().zip(driver) {
+        assert!(part >= 0.97 * part_there, "{part} where the driver gives {part_there}");
+        assert!(late <= 1.2 * late_there, "{late} ns where the driver takes {late_there}");
+    }
+}
+
+#[test]
+fn who_wants_half_goes_on_sharing_with_who_wants_nearly_all() {
+    let run = |world: World| {
+        let mut world = world;
+        let half = Load::Chain { kernel: 14 * US, gap: 14 * US };
+        let vms = [world.add(&[0], weight(100), half), world.add(&[0], weight(100), REQUESTS)];
+        parts(&mut world, &vms, 2 * SEC, 4 * SEC)
+    };
+    let driver = run(world(1, 14).unscheduled());
+    for (ours, driver) in run(world(1, 14)).iter().zip(driver) {
+        assert!(*ours >= 0.95 * driver, "{ours} where the driver gives {driver}");
+    }
+}
+
+#[test]
+fn ten_that_leave_gaps_go_on_sharing() {
+    let mut world = world(1, 15);
+    let vms: Vec<_> = (0..10).map(|_| world.add(&[0], weight(10), REQUESTS)).collect();
+    world.spans = Some(Vec::new());
+    world.run(4 * SEC);
+    let spans = world.spans.take().unwrap();
+    let shared = spans.iter().filter(|span| span.vm == vms[0] && span.mode == OpenMode::Shared);
+    let times: Vec<_> = shared.map(|span| span.to - span.from).collect();
+    // From look to look, each time for longer.
+    assert!(times.windows(2).all(|pair| pair[1] > pair[0]), "{times:?}");
+    assert!(times.iter().sum::<Nanos>() > 2 * SEC, "{times:?}");
+}
+
+#[test]
+fn who_begins_to_saturate_while_it_shares_is_set_apart_soon() {
+    for seed in 0..4 {
+        let mut world = world(1, seed);
+        let chain = Load::Chain { kernel: 8 * US, gap: 12 * US };
+        let vms = [world.add(&[0], weight(30), chain), world.add(&[0], weight(70), chain)];
+        world.run(2 * SEC + seed * 77 * MS);
+        vms.iter().for_each(|vm| world.becomes(*vm, saturate(100 * US)));
+        let from = world.now + 100 * MS;
+        let parts = parts(&mut world, &vms, from, from + SEC);
+        near(parts[0] / (parts[0] + parts[1]), 0.3, 0.02);
+    }
+}
+
+#[test]
+fn who_saturates_with_one_call_after_another_is_found_by_a_look() {
+    let mut world = world(1, 16);
+    let chain = Load::Chain { kernel: 8 * US, gap: 12 * US };
+    let vms = [world.add(&[0], weight(46), chain), world.add(&[0], weight(54), chain)];
+    world.run(2 * SEC);
+    vms.iter().for_each(|vm| world.becomes(*vm, Load::Chain { kernel: 400 * US, gap: 1 }));
+    let parts = parts(&mut world, &vms, 8 * SEC, 12 * SEC);
+    near(parts[0] / (parts[0] + parts[1]), 0.46, 0.01);
+}
+
+#[test]
+fn who_was_promised_more_is_as_fast_as_in_windows() {
+    let mut world = world(1, 17);
+    let chain = |gap| Load::Chain { kernel: 14 * US, gap };
+    let vms =
+        [world.add(&[0], weight(1), chain(6 * US)), world.add(&[0], weight(99), chain(20 * US))];
+    let parts = parts(&mut world, &vms, 2 * SEC, 6 * SEC);
+    assert!(parts[1] >= 0.9 * 14.0 / 34.0, "{parts:?}");
+}
+
 #[test]
 fn one_that_begins_to_saturate_ends_the_sharing() {
     let chain = Load::Chain { kernel: 14 * US, gap: 6 * US };

@@ -124,11 +124,11 @@ impl Worker {
     /// Submits what the gate lets through. True if something was.
     pub fn pump(&mut self, in_flight: u64, now: Nanos) -> bool {
         let Some(grant) = self.grant else { return false };
-        let kernel = self.load.kernel();
         let mut queued: f64 = self.flight.iter().map(|batch| batch.left).sum();
         let mut count: u64 = self.flight.iter().map(|batch| batch.kernels).sum();
         let mut any = false;
         while self.source.waiting > 0 && count < in_flight {
+            let kernel = self.load.kernel(self.source.number);
             let after = queued + kernel as f64;
             if grant.mode != OpenMode::Unlimited {
                 let fits = count == 0 || after <= grant.depth as f64 * self.skew;
@@ -141,7 +141,13 @@ impl Worker {
             }
             // Short kernels go together, so that hours can be played.
             let together = match (self.load, grant.mode) {
-                (Load::Collective { .. } | Load::Chain { .. } | Load::Requests { .. }, _) => 1,
+                (
+                    Load::Collective { .. }
+                    | Load::Chain { .. }
+                    | Load::Requests { .. }
+                    | Load::Eager { .. },
+                    _,
+                ) => 1,
                 (_, OpenMode::Unlimited) => (200 * US / kernel.max(1)).max(1),
                 _ => (grant.depth / 4 / kernel.max(1)).max(1),
             };
