@@ -11,6 +11,7 @@
 #   extremes     1/99
 #   cap          a cap of 25% with the GPU otherwise idle
 #   unsaturated  two VMs that leave gaps, against the driver's own slicing
+#   loop         a VM that leaves gaps beside one that saturates
 #   throughput   two saturating VMs together, against one
 #   copies       a VM that copies beside one that saturates
 #   alone        one VM, against no scheduler at all
@@ -233,6 +234,22 @@ row_copies() {
     done
 }
 
+# One request after the other beside a VM that always has work.
+row_loop() {
+    local fa fb
+    chain_calibrated
+    start_broker < <(echo 'warm_workers = 2'; vm a "$memory"; vm b "$memory") || return 1
+    alone alone-chain a chain "${chain_shape[@]}" --rate "$chain_rate" --seconds "$alone_seconds" || return 1
+    saturate_alone alone-20us b 20us || return 1
+    meet_in "$lead"
+    chain chain a --seconds "$seconds"
+    saturate beside b 20us --seconds "$seconds"
+    wait_loads || return 1
+    fa=$(of_alone chain alone-chain) fb=$(of_alone beside alone-20us)
+    result 'such a chain, one after the other, beside kernels of 20 us, even weights' \
+        "$fa% and $fb% of alone (mean $(field chain mean) ms)" 'each 45% or more' "$fa >= 45 && $fb >= 45"
+}
+
 row_throughput() {
     local fa fb kind
     start_broker < <(echo 'warm_workers = 2'; vm a "$memory"; vm b "$memory") || return 1
@@ -435,7 +452,7 @@ row_torch() {
 }
 
 [ ${#rows[@]} -gt 0 ] || {
-    rows=(shares ten extremes cap unsaturated throughput copies alone latency memory noise weight torch)
+    rows=(shares ten extremes cap unsaturated loop throughput copies alone latency memory noise weight torch)
     [ "$gpus" -lt 2 ] || rows+=(gang)
 }
 printf '| row | what | measured | bar | |\n|---|---|---|---|---|\n' >"$out/table.md"

@@ -71,6 +71,11 @@ impl Load {
         self.idle.max(0.0) / self.open.max(1.0)
     }
 
+    /// Whether that is known of `least`, and no more than `part`.
+    pub fn pauses_seldom(&self, part: f64, least: Nanos) -> bool {
+        self.open >= least as f64 && self.gaps() <= part
+    }
+
     /// The same while it shared: less where another's slice was in its way. None: not known so far.
     pub fn gaps_shared(&self, least: Nanos) -> Option<f64> {
         (self.wall >= least as f64).then(|| 1.0 - self.busy / self.wall)

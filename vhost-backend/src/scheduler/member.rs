@@ -256,7 +256,9 @@ impl Member {
             if self.last.held && !self.started { settings.stalled_grace } else { 0 }
         } else if self.last.held && !self.started {
             settings.start_grace
-        } else if self.share.class == Class::Latency {
+        } else if self.share.class == Class::Latency
+            || self.load.pauses_seldom(settings.seldom, settings.load_least)
+        {
             settings.latency_grace
         } else {
             settings.batch_grace

@@ -21,6 +21,9 @@ pub struct Settings {
     pub batch_grace: Nanos,
     /// The same for a latency VM: longer than the time between the launches of one request.
     pub latency_grace: Nanos,
+    /// A batch VM that leaves no more than this part of its own time unused is granted as much: its
+    /// pauses are between requests, and each would cost it the rest of its window.
+    pub seldom: f64,
     /// How long a VM may take to start its first work in a window, while others wait.
     pub start_grace: Nanos,
     /// The same for a VM that stands at host functions.
@@ -97,6 +100,7 @@ impl Default for Settings {
             reopen: MS,
             batch_grace: 50 * US,
             latency_grace: 250 * US,
+            seldom: 0.1,
             start_grace: MS,
             stalled_grace: 200 * US,
             rest: MS,

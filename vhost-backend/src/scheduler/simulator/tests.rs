@@ -409,6 +409,20 @@ proptest! {
 }
 
 #[test]
+fn who_pauses_seldom_and_briefly_keeps_its_share_beside_one_that_saturates() {
+    for (own, others, least) in [(50, 50, 0.45), (70, 30, 0.64)] {
+        let mut world = world(1, 24);
+        let requests = Load::Eager { count: 180, launch: 8 * US, pause: 80 * US };
+        let vms = [
+            world.add(&[0], weight(own), requests),
+            world.add(&[0], weight(others), saturate(100 * US)),
+        ];
+        let parts = parts(&mut world, &vms, SEC, 11 * SEC);
+        assert!(parts[0] >= least && parts[0] + parts[1] >= 0.95, "{parts:?}");
+    }
+}
+
+#[test]
 fn copies_of_one_do_not_take_the_gpu_from_another() {
     let mut world = world(1, 20);
     let vms = [
