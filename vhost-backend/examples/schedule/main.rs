@@ -38,7 +38,8 @@ fn row(name: &str, mut world: World, players: &[Player]) {
     world.run(SEC);
     world.latencies.clear();
     let done = |world: &World| -> Vec<f64> {
-        vms.iter().zip(players).map(|(vm, (gpus, ..))| world.done(*vm, gpus[0])).collect()
+        let of = |vm, gpu| world.done(vm, gpu) + world.moved(vm, gpu) as f64;
+        vms.iter().zip(players).map(|(vm, (gpus, ..))| of(*vm, gpus[0])).collect()
     };
     let before = done(&world);
     world.run(11 * SEC);
@@ -91,6 +92,20 @@ fn table() {
         "chain beside 100 us kernels",
         world(1),
         &[(&[0], weight(100), CHAIN), (&[0], weight(100), saturate(100 * US))],
+    );
+    let requests = Load::Eager { count: 180, launch: 8 * US, pause: 80 * US };
+    row(
+        "requests with pauses of 80 us, beside 100 us kernels",
+        world(1),
+        &[(&[0], weight(100), requests), (&[0], weight(100), saturate(100 * US))],
+    );
+    row(
+        "30/70, copies of 500 us against 20 us kernels",
+        world(1),
+        &[
+            (&[0], weight(30), Load::Copies { copy: 500 * US }),
+            (&[0], weight(70), saturate(20 * US)),
+        ],
     );
     row("latency VM alone", world(1), &[(&[0], latency, REQUESTS)]);
     let beside = [(&[0u32][..], weight(100), saturate(MS)), (&[0], latency, REQUESTS)];

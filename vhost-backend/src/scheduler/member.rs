@@ -5,10 +5,7 @@ use super::fair::Virtual;
 use super::load::Load;
 use super::settings::Settings;
 use super::stats::{Ring, VmStats};
-use super::types::{Class, MS, Nanos, Report, Share};
-
-/// What a worker says so late counts.
-const LATE: Nanos = 20 * MS;
+use super::types::{Class, Nanos, Report, Share};
 
 /// How the VM's gate stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,13 +124,14 @@ impl Member {
     }
 
     /// Takes a report in. True if calls have finished since the one before. Reports further apart than
-    /// `watch` do not tell how long a call ran; nor does an end that came so soon after submission was
+    /// two samples do not tell how long a call ran; nor does an end that came so soon after submission was
     /// opened again, since that may have brought it about.
-    pub fn take(&mut self, report: Report, watch: Nanos, now: Nanos) -> bool {
+    pub fn take(&mut self, report: Report, settings: &Settings, now: Nanos) -> bool {
+        let watch = 2 * settings.sample;
         // A clock that stands still, or a worker that lies: no more than the wall time counts. It
         // counts all together, since a worker that is in a call of the driver's says it afterwards.
         let passed = now.saturating_sub(self.seen_at);
-        self.unsaid = self.unsaid.saturating_add(passed).min(passed.max(LATE));
+        self.unsaid = self.unsaid.saturating_add(passed).min(passed.max(settings.late));
         let busy = report.busy_ns.saturating_sub(self.last.busy_ns).min(self.unsaid);
         self.unsaid -= busy;
         let copied = report.copied_ns.saturating_sub(self.last.copied_ns).min(self.unsaid);
@@ -257,7 +255,7 @@ impl Member {
         } else if self.last.held && !self.started {
             settings.start_grace
         } else if self.share.class == Class::Latency
-            || self.load.pauses_seldom(settings.seldom, settings.load_least)
+            || !self.last.held && self.load.pauses_seldom(settings.seldom, settings.load_least)
         {
             settings.latency_grace
         } else {

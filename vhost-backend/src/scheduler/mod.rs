@@ -158,10 +158,9 @@ impl Scheduler {
         now: Nanos,
         out: &mut Vec<Action>,
     ) {
-        let watch = 2 * self.settings.sample;
         let Some(state) = self.vms.get_mut(&vm) else { return };
         let Some(member) = state.members.get_mut(&gpu) else { return };
-        let finished = member.take(report, watch, now);
+        let finished = member.take(report, &self.settings, now);
         let works = report.held || report.active || report.copying;
         let timed_out = member.share.kernel_timeout.is_some_and(|timeout| {
             report.active && report.oldest_for > timeout && !member.timed_out

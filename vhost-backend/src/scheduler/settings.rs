@@ -56,6 +56,8 @@ pub struct Settings {
     pub sample: Nanos,
     /// The same of a VM that is alone.
     pub unlimited_sample: Nanos,
+    /// Time that a worker was busy counts if it is told no later than this.
+    pub late: Nanos,
     /// How far back it is looked at how much of its time a VM uses, in time with an open gate.
     pub load_horizon: Nanos,
     /// How much of that has to be known.
@@ -116,6 +118,7 @@ impl Default for Settings {
             debt_limit: 10 * SEC,
             sample: MS,
             unlimited_sample: 50 * MS,
+            late: 20 * MS,
             load_horizon: 40 * MS,
             load_least: 10 * MS,
             longest_gap: MS,
