@@ -41,6 +41,10 @@ pub struct Member {
     /// Up to when its time was booked, and since when it was idle then.
     pub charged_at: Nanos,
     pub idle_at_charge: Option<Nanos>,
+    /// Time of its window that was not charged, since it was not known to run then.
+    pub unbooked: Nanos,
+    /// By how much its own clock is ahead of what was charged since then.
+    pub told: i64,
     /// Booked time with an open gate of which its worker has said nothing so far.
     pub untold: Nanos,
     pub gate: Gate,
@@ -89,6 +93,8 @@ impl Member {
             unsaid: 0,
             charged_at: now,
             idle_at_charge: Some(now),
+            unbooked: 0,
+            told: 0,
             untold: 0,
             gate: Gate::Closed,
             copies: settings.depth,
@@ -201,9 +207,19 @@ impl Member {
         let used = match self.idle_at_charge {
             Some(since) => {
                 let idle = since.saturating_add(grace).saturating_sub(from).min(passed);
-                if self.idle_since == Some(since) { idle } else { (idle + busy).min(passed) }
+                let used =
+                    if self.idle_since == Some(since) { idle } else { (idle + busy).min(passed) };
+                self.unbooked = passed - used;
+                used
             }
-            None => passed,
+            // Its clock may tell only now that it ran sooner than it had said.
+            None => {
+                self.told = self.told.saturating_add_unsigned(busy).saturating_sub_unsigned(passed);
+                let late = self.told.max(0).unsigned_abs().min(self.unbooked);
+                self.told = self.told.saturating_sub_unsigned(late);
+                self.unbooked -= late;
+                passed + late
+            }
         };
         self.charged_at = now.max(from);
         self.idle_at_charge = self.idle_since;

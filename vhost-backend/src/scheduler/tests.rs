@@ -556,3 +556,42 @@ fn who_wanted_little_while_it_shared_is_not_owed_the_rest() {
     let ran = tellers[0].ran - before;
     assert!(ran > SEC / 5 * 4 / 10, "A ran for {ran} ns of 200 ms");
 }
+
+#[test]
+fn a_cap_holds_though_work_is_told_late() {
+    let mut bench = Bench::new(&[(A, Share { max: 2500, ..share(100) })]);
+    let (mut open, mut active) = (false, false);
+    let (mut ran, mut told): (Nanos, Nanos) = (0, 0);
+    // The first second has what was saved up.
+    let mut before = 0;
+    while bench.now < 5 * SEC {
+        before = if bench.now < SEC { ran } else { before };
+        let now = bench.now;
+        let report = Report { held: true, active, busy_ns: told, ..IDLE };
+        let mut actions = bench.says(A, report);
+        actions.extend(bench.tick(now));
+        while {
+            let report = Report { held: true, active, busy_ns: told, ..IDLE };
+            actions.extend(bench.says(A, report));
+            !actions.is_empty()
+        } {
+            for action in actions.drain(..) {
+                open = match action {
+                    Action::Open { .. } => true,
+                    Action::Close { .. } => false,
+                    _ => open,
+                };
+            }
+            (active, told) = if open { (active, told) } else { (false, ran) };
+        }
+        let wake = bench.scheduler.wake_at().unwrap_or(now);
+        bench.now = wake.clamp(now + 10 * US, now + MS);
+        if open {
+            // It is busy with launching, and says later that what it launched runs.
+            (active, ran) = (true, ran + bench.now - now);
+            told = told.max(ran.saturating_sub(200 * US));
+        }
+    }
+    let part = (ran - before) as f64 / (bench.now - SEC) as f64;
+    assert!((0.245..0.2525).contains(&part), "{part}");
+}
