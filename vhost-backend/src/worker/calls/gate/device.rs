@@ -237,6 +237,10 @@ impl Device {
         self.started = true;
         self.idle_since = None;
         self.progress = now;
+        if !self.busy {
+            // The next look may come after many calls.
+            (self.busy, self.looked) = (true, now);
+        }
         self.queued += 1;
         self.flying += 1;
         page.queued.store(self.queued, Ordering::Relaxed);
@@ -341,5 +345,26 @@ impl Device {
             (true, _) if quiet < PATIENCE => Again::Now,
             (true, _) => Again::In((quiet / 64).clamp(SHORTEST_SLEEP, LONGEST_SLEEP)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gate::{GateMap, NO_END};
+
+    #[test]
+    fn work_counts_as_busy_from_its_beginning_and_not_from_the_next_look() {
+        let page = GateMap::private().unwrap();
+        let page = &page.gpus[0];
+        page.open(Grant { epoch: 2, mode: Mode::Window }, NO_END, 1_000_000);
+        let mut device = Device::new(0);
+        device.read(page, 50_000);
+        assert_eq!(device.enter(page), Ok(()));
+        device.began(page, 100_000);
+        let sight = Sight { flying: 1, running: true, ..Sight::default() };
+        device.saw(page, &sight, 300_000);
+        device.saw(page, &Sight { finished: 1, ..Sight::default() }, 400_000);
+        assert_eq!(page.busy_ns.load(Ordering::Relaxed), 300_000);
     }
 }
