@@ -131,6 +131,9 @@ pub struct GpuGate {
     pub copying: AtomicU64,
     /// Time in which that was so and `active` was not set, in ns, summed.
     pub copied_ns: AtomicU64,
+    /// Time from the beginning of something where nothing was in flight to the next look, in ns,
+    /// summed: work, for the most part, but no part of `busy_ns`.
+    pub begun_ns: AtomicU64,
 }
 
 /// The page.

@@ -36,6 +36,8 @@ pub struct Member {
     pub rests_until: Option<Nanos>,
     /// busy_ns that came and was not looked at so far.
     pub busy: Nanos,
+    /// The same of begun_ns.
+    pub begun: Nanos,
     /// Wall time of late that busy_ns has not accounted for: a worker may say it late.
     unsaid: Nanos,
     /// Up to when its time was booked, and since when it was idle then.
@@ -90,6 +92,7 @@ impl Member {
             fruitless: 0,
             rests_until: None,
             busy: 0,
+            begun: 0,
             unsaid: 0,
             charged_at: now,
             idle_at_charge: Some(now),
@@ -143,6 +146,9 @@ impl Member {
         let copied = report.copied_ns.saturating_sub(self.last.copied_ns).min(self.unsaid);
         self.unsaid -= copied;
         self.copied = self.copied.saturating_add(copied);
+        let begun = report.begun_ns.saturating_sub(self.last.begun_ns).min(self.unsaid);
+        self.unsaid -= begun;
+        self.begun = self.begun.saturating_add(begun);
         let finished = report.finished != self.last.finished;
         self.busy = self.busy.saturating_add(busy);
         if finished {
@@ -204,17 +210,19 @@ impl Member {
         let from = self.charged_at;
         let passed = now.saturating_sub(from);
         let busy = std::mem::take(&mut self.busy);
+        let worked = busy + std::mem::take(&mut self.begun);
         let used = match self.idle_at_charge {
             Some(since) => {
                 let idle = since.saturating_add(grace).saturating_sub(from).min(passed);
                 let used =
-                    if self.idle_since == Some(since) { idle } else { (idle + busy).min(passed) };
+                    if self.idle_since == Some(since) { idle } else { (idle + worked).min(passed) };
                 self.unbooked = passed - used;
                 used
             }
             // Its clock may tell only now that it ran sooner than it had said.
             None => {
-                self.told = self.told.saturating_add_unsigned(busy).saturating_sub_unsigned(passed);
+                self.told =
+                    self.told.saturating_add_unsigned(worked).saturating_sub_unsigned(passed);
                 let late = self.told.max(0).unsigned_abs().min(self.unbooked);
                 self.told = self.told.saturating_sub_unsigned(late);
                 self.unbooked -= late;
@@ -243,7 +251,7 @@ impl Member {
     /// Begins to share the GPU.
     pub fn begin_shared(&mut self, now: Nanos) {
         self.charged_at = now.max(self.charged_at);
-        self.busy = 0;
+        (self.busy, self.begun) = (0, 0);
         self.load.begin_shared();
     }
 
@@ -252,6 +260,7 @@ impl Member {
     pub fn charge_busy(&mut self, now: Nanos) {
         self.charged_at = now.max(self.charged_at);
         self.idle_at_charge = self.idle_since;
+        self.begun = 0;
         let busy = std::mem::take(&mut self.busy);
         self.charge(busy, now);
     }

@@ -228,6 +228,7 @@ impl Scheduler {
                 self.member_mut(*vm, gpu).map_or(0, |member| {
                     member.charged_at = now.max(member.charged_at);
                     member.idle_at_charge = member.idle_since;
+                    member.begun = 0;
                     std::mem::take(&mut member.busy)
                 })
             })

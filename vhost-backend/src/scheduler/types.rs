@@ -84,6 +84,9 @@ pub struct Report {
     pub finished: u64,
     /// Time with work in flight that did not stall, summed.
     pub busy_ns: u64,
+    /// Time from the beginning of work where none was in flight until its worker looked, summed. It is
+    /// charged, but tells nothing of gaps: the launch itself is in it.
+    pub begun_ns: u64,
     /// Copies are in flight beside a closed gate. They are no part of `active`.
     pub copying: bool,
     /// Time with copies in flight and no other work, while the gate was closed, summed.

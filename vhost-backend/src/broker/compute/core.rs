@@ -34,6 +34,7 @@ struct Place {
     finished: u64,
     busy_ns: u64,
     copied_ns: u64,
+    begun_ns: u64,
     /// Closed, and not known to be drained.
     draining: bool,
 }
@@ -89,6 +90,7 @@ impl Core {
                 finished: 0,
                 busy_ns: 0,
                 copied_ns: 0,
+                begun_ns: 0,
                 draining: false,
             });
             place.share = *share;
@@ -133,6 +135,8 @@ impl Core {
                 place.busy_ns = place.busy_ns.wrapping_add(gate.busy_ns.load(Ordering::Relaxed));
                 let copied_ns = gate.copied_ns.load(Ordering::Relaxed);
                 place.copied_ns = place.copied_ns.wrapping_add(copied_ns);
+                let begun_ns = gate.begun_ns.load(Ordering::Relaxed);
+                place.begun_ns = place.begun_ns.wrapping_add(begun_ns);
             }
         }
         self.report_all_of(vm, &gpus, now);
@@ -161,8 +165,8 @@ impl Core {
     /// What a VM's sessions on a GPU say, joined.
     fn join(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> Option<Report> {
         let place = self.places.get(&(vm, gpu))?;
-        let &Place { finished, busy_ns, copied_ns, .. } = place;
-        let mut report = Report { finished, busy_ns, copied_ns, ..Report::default() };
+        let &Place { finished, busy_ns, copied_ns, begun_ns, .. } = place;
+        let mut report = Report { finished, busy_ns, copied_ns, begun_ns, ..Report::default() };
         let mut all_stalled = true;
         for worker in self.workers.values().filter(|worker| worker.parts.vm == vm) {
             let Some((_, gate)) = worker.gate(gpu) else { continue };
@@ -173,6 +177,7 @@ impl Core {
             if worker.lost {
                 continue;
             }
+            report.begun_ns = report.begun_ns.wrapping_add(word(&gate.begun_ns));
             report.copying |= word(&gate.copying) != 0;
             report.held |= gate.held.load(Ordering::SeqCst) > 0 && worker.condemned.is_none();
             if gate.active.load(Ordering::SeqCst) != 0 {

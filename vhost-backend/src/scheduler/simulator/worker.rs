@@ -88,6 +88,7 @@ impl Worker {
             stalled: false,
             finished: self.finished,
             busy_ns: self.busy,
+            begun_ns: 0,
             copying: self.copying.is_some() && !self.active,
             copied_ns: self.copied,
             oldest_for: if self.flight.is_empty() { 0 } else { now - self.head_since },

@@ -73,6 +73,9 @@ pub(super) struct Device {
     stalled: bool,
     busy_ns: u64,
     busy: bool,
+    /// Since when something is in flight that no look has seen, and for how long that was so.
+    begun: Option<u64>,
+    begun_ns: u64,
     /// Copies are in flight beside the closed gate, for how long they were, and when the scheduler
     /// was told last that they are.
     copying: bool,
@@ -101,6 +104,8 @@ impl Device {
             stalled: false,
             busy_ns: 0,
             busy: false,
+            begun: None,
+            begun_ns: 0,
             copying: false,
             copied_ns: 0,
             copies_told: 0,
@@ -239,7 +244,7 @@ impl Device {
         self.progress = now;
         if !self.busy {
             // The next look may come after many calls.
-            (self.busy, self.looked) = (true, now);
+            self.begun.get_or_insert(now);
         }
         self.queued += 1;
         self.flying += 1;
@@ -262,6 +267,10 @@ impl Device {
         if self.busy {
             self.busy_ns += now.saturating_sub(self.looked);
             page.busy_ns.store(self.busy_ns, Ordering::Relaxed);
+        }
+        if let Some(begun) = self.begun.take() {
+            self.begun_ns += now.saturating_sub(begun);
+            page.begun_ns.store(self.begun_ns, Ordering::Relaxed);
         }
         if self.copying && !self.active {
             self.copied_ns += now.saturating_sub(self.looked);
@@ -354,7 +363,7 @@ mod tests {
     use crate::gate::{GateMap, NO_END};
 
     #[test]
-    fn work_counts_as_busy_from_its_beginning_and_not_from_the_next_look() {
+    fn the_time_from_a_beginning_to_the_next_look_is_told_beside_the_busy_time() {
         let page = GateMap::private().unwrap();
         let page = &page.gpus[0];
         page.open(Grant { epoch: 2, mode: Mode::Window }, NO_END, 1_000_000);
@@ -365,6 +374,7 @@ mod tests {
         let sight = Sight { flying: 1, running: true, ..Sight::default() };
         device.saw(page, &sight, 300_000);
         device.saw(page, &Sight { finished: 1, ..Sight::default() }, 400_000);
-        assert_eq!(page.busy_ns.load(Ordering::Relaxed), 300_000);
+        let of = |word: &std::sync::atomic::AtomicU64| word.load(Ordering::Relaxed);
+        assert_eq!((of(&page.begun_ns), of(&page.busy_ns)), (200_000, 100_000));
     }
 }
