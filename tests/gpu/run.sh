@@ -41,7 +41,9 @@ fi
 
 echo "== sudden ends, isolation, quotas"
 for test in sudden_ends isolation quota; do
+    # What a stand-in says of contexts is for softgpu, which has none.
     VIRTIO_CUDA_DIST=$dist VIRTIO_CUDA_DRIVER=auto "$dist/tests/$test" --test-threads=1 \
+        --skip a_context_that_does_not_fit \
         >"$out/$test.log" 2>&1 || failed=1
     grep -E '^test |^test result' "$out/$test.log"
 done

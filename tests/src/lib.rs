@@ -36,6 +36,18 @@ pub const A: Vm = Vm { name: "a", memory_max: "2G", uid: 61_301 };
 /// The second.
 pub const B: Vm = Vm { name: "b", memory_max: "3G", uid: 61_302 };
 
+/// The driver library that the tests are run with.
+fn driver() -> String {
+    std::env::var("VIRTIO_CUDA_DRIVER").unwrap_or_else(|_| "softgpu".into())
+}
+
+/// The VM with room for several sessions, whose contexts take half a GiB each on a GPU and nothing on
+/// softgpu; and its quota in MiB.
+pub fn roomy(vm: Vm) -> (Vm, u64) {
+    let (memory_max, mib) = if driver() == "softgpu" { ("2G", 2048) } else { ("8G", 8192) };
+    (Vm { memory_max, ..vm }, mib)
+}
+
 /// A running `vcudad` with its VMs; ends with the value.
 pub struct Host {
     broker: Child,
@@ -63,7 +75,7 @@ impl Host {
         // The devices run as users of their own, and look the socket's folder up.
         std::fs::set_permissions(&dir, std::os::unix::fs::PermissionsExt::from_mode(0o755))
             .unwrap();
-        let driver = std::env::var("VIRTIO_CUDA_DRIVER").unwrap_or_else(|_| "softgpu".into());
+        let driver = driver();
         let (state, control) = (dir.join("state"), dir.join("control.sock"));
         let mut config = format!(
             "driver_library = \"{driver}\"\nwarm_workers = 2\n\
@@ -180,6 +192,23 @@ impl Host {
         }
         assert!(!line.is_empty(), "{program} {args:?} said nothing:\n{}", self.log());
         (child, String::from_utf8(line).unwrap())
+    }
+
+    /// As `memory`, once what a context takes is known: NVML tells that of the first that is ready,
+    /// within a second or two.
+    pub fn settled_memory(&self, vm: Vm) -> (u64, u64) {
+        let mut last = self.memory(vm);
+        if driver() == "softgpu" {
+            return last;
+        }
+        for _ in 0..10 {
+            std::thread::sleep(Duration::from_secs(2));
+            let now = self.memory(vm);
+            if std::mem::replace(&mut last, now) == now {
+                break;
+            }
+        }
+        last
     }
 
     /// Free and total device memory in MiB, as a guest of the VM sees them.

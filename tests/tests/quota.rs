@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use virtio_cuda_tests::nvml::Nvml;
-use virtio_cuda_tests::{A, B, Host, Vm, eventually};
+use virtio_cuda_tests::{A, B, Host, Vm, eventually, roomy};
 
 fn allocation(host: &Host, vm: virtio_cuda_tests::Vm, size: &str) -> String {
     let output = host.run(vm, "deviceinfo", &["alloc", size]);
@@ -29,14 +29,15 @@ fn an_allocation_past_the_quota_is_refused_and_the_program_goes_on() {
 
 #[test]
 fn the_quota_is_the_vms_and_not_the_processs() {
-    let host = Host::start(&[A]);
-    let (free, _) = host.memory(A);
-    let (mut first, _) = host.spawn(A, "spin", &["hold=1024", "idle", "3"]);
-    let with_first = host.memory(A).0;
+    let (vm, _) = roomy(A);
+    let host = Host::start(&[vm]);
+    let (free, _) = host.settled_memory(vm);
+    let (mut first, _) = host.spawn(vm, "spin", &["hold=1024", "idle", "3"]);
+    let with_first = host.memory(vm).0;
     assert!(with_first + 1024 <= free, "{with_first} of {free}");
-    assert!(allocation(&host, A, &format!("{}M", with_first + 2)).contains("refused"));
+    assert!(allocation(&host, vm, &format!("{}M", with_first + 2)).contains("refused"));
     assert!(first.wait().unwrap().success());
-    assert_eq!(host.memory(A).0, free);
+    assert_eq!(host.memory(vm).0, free);
 }
 
 #[test]
@@ -48,8 +49,9 @@ fn programs_that_use_all_there_is_get_exactly_the_quota() {
 
 #[test]
 fn every_way_of_taking_memory_is_charged_and_threads_at_once_get_no_more_than_there_is() {
-    let host = Host::start(&[A]);
-    let output = host.run(A, "../quota/memoryquota", &["2048"]);
+    let (vm, mib) = roomy(A);
+    let host = Host::start(&[vm]);
+    let output = host.run(vm, "../quota/memoryquota", &[&mib.to_string()]);
     assert!(output.status.success(), "{output:?}\n{}", host.log());
 }
 

@@ -3,11 +3,15 @@
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use virtio_cuda_tests::{A, B, Host, dist, eventually, kill_9};
+use virtio_cuda_tests::{A, B, Host, dist, eventually, kill_9, roomy};
+
+fn host() -> Host {
+    Host::start(&[A, B].map(|vm| roomy(vm).0))
+}
 
 /// Nobody holds anything, a fresh context aside.
 fn idle_memory(host: &Host) -> (u64, u64) {
-    (host.memory(A).0, host.memory(B).0)
+    (host.settled_memory(A).0, host.memory(B).0)
 }
 
 /// Waits for VM a's memory to be what it was, and says how long that took.
@@ -27,7 +31,7 @@ fn end(mut child: Child) {
 
 #[test]
 fn kill_9_of_a_guest_process_frees_its_memory_and_leaves_the_others_alone() {
-    let host = Host::start(&[A, B]);
+    let host = host();
     let idle = idle_memory(&host);
     for mode in ["loop", "forever"] {
         let (victim, _) = host.spawn(A, "spin", &["hold=512", mode]);
@@ -49,7 +53,7 @@ fn kill_9_of_a_guest_process_frees_its_memory_and_leaves_the_others_alone() {
 
 #[test]
 fn kill_9_of_a_worker_ends_its_session_alone() {
-    let host = Host::start(&[A, B]);
+    let host = host();
     let idle = idle_memory(&host);
     let (mut victim, _) = host.spawn(A, "spin", &["hold=512", "loop"]);
     // Those of the looks before it may still be on their way out.
@@ -78,7 +82,7 @@ fn kill_9_of_a_worker_ends_its_session_alone() {
 
 #[test]
 fn kill_9_of_a_vm_frees_all_that_its_processes_held() {
-    let host = Host::start(&[A, B]);
+    let host = host();
     let idle = idle_memory(&host);
     let dist = dist();
     let ready = std::env::temp_dir().join(format!("vcuda-ready-{}", std::process::id()));
