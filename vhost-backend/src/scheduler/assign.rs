@@ -168,7 +168,7 @@ impl Scheduler {
         member.drained = false;
         member.still = 0;
         member.charged_at = now;
-        (member.unbooked, member.told, member.untold) = (0, 0, 0);
+        (member.unbooked, member.ahead, member.untold) = (0, 0, 0);
         // The switch between contexts and a worker's way to its first launch are nobody's use: of
         // that time no more than the grace is charged.
         member.idle_since = Some(now);

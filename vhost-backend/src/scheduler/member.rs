@@ -46,7 +46,7 @@ pub struct Member {
     /// Time of its window that was not charged, since it was not known to run then.
     pub unbooked: Nanos,
     /// By how much its own clock is ahead of what was charged since then.
-    pub told: i64,
+    pub ahead: i64,
     /// Booked time with an open gate of which its worker has said nothing so far.
     pub untold: Nanos,
     pub gate: Gate,
@@ -97,7 +97,7 @@ impl Member {
             charged_at: now,
             idle_at_charge: Some(now),
             unbooked: 0,
-            told: 0,
+            ahead: 0,
             untold: 0,
             gate: Gate::Closed,
             copies: settings.depth,
@@ -210,21 +210,24 @@ impl Member {
         let from = self.charged_at;
         let passed = now.saturating_sub(from);
         let busy = std::mem::take(&mut self.busy);
-        let worked = busy + std::mem::take(&mut self.begun);
+        let worked = busy.saturating_add(std::mem::take(&mut self.begun));
         let used = match self.idle_at_charge {
             Some(since) => {
                 let idle = since.saturating_add(grace).saturating_sub(from).min(passed);
-                let used =
-                    if self.idle_since == Some(since) { idle } else { (idle + worked).min(passed) };
+                let used = if self.idle_since == Some(since) {
+                    idle
+                } else {
+                    idle.saturating_add(worked).min(passed)
+                };
                 self.unbooked = passed - used;
                 used
             }
             // Its clock may tell only now that it ran sooner than it had said.
             None => {
-                self.told =
-                    self.told.saturating_add_unsigned(worked).saturating_sub_unsigned(passed);
-                let late = self.told.max(0).unsigned_abs().min(self.unbooked);
-                self.told = self.told.saturating_sub_unsigned(late);
+                self.ahead =
+                    self.ahead.saturating_add_unsigned(worked).saturating_sub_unsigned(passed);
+                let late = self.ahead.max(0).unsigned_abs().min(self.unbooked);
+                self.ahead = self.ahead.saturating_sub_unsigned(late);
                 self.unbooked -= late;
                 passed + late
             }
