@@ -12,8 +12,8 @@
 //                            processes with the same --start-at none is counted while it is alone
 //   --hold MIB               memory held meanwhile
 //
-// Work is counted in microseconds of kernels by the rate of --rate, copies as if they took 50 GB/s. The last line is JSON: done
-// (us), per_second (us/s), per_100ms (a list), and what was asked for.
+// Work is counted in microseconds of kernels by the rate of --rate, copies as if they took 50 GB/s.
+// The last line is JSON: done (us), per_second (us/s), per_100ms (a list), and what was asked for.
 #include "work.h"
 
 struct Load {

@@ -167,12 +167,10 @@ impl Scheduler {
         member.started = false;
         member.drained = false;
         member.still = 0;
-        member.charged_at = now;
-        (member.unbooked, member.ahead, member.untold) = (0, 0, 0);
         // The switch between contexts and a worker's way to its first launch are nobody's use: of
         // that time no more than the grace is charged.
         member.idle_since = Some(now);
-        member.idle_at_charge = member.idle_since;
+        member.account.open(now);
         member.stats.windows += 1;
         member.watch_throttling(now);
     }

@@ -1,5 +1,6 @@
 //! A VM on one GPU: what it was promised, what it last said, what it was charged.
 
+use super::account::{Account, Passed};
 use super::bucket::{Bucket, Guarantee};
 use super::fair::Virtual;
 use super::load::Load;
@@ -34,26 +35,10 @@ pub struct Member {
     /// other.
     fruitless: u32,
     pub rests_until: Option<Nanos>,
-    /// busy_ns that came and was not looked at so far.
-    pub busy: Nanos,
-    /// The same of begun_ns.
-    pub begun: Nanos,
-    /// Wall time of late that busy_ns has not accounted for: a worker may say it late.
-    unsaid: Nanos,
-    /// Up to when its time was booked, and since when it was idle then.
-    pub charged_at: Nanos,
-    pub idle_at_charge: Option<Nanos>,
-    /// Time of its window that was not charged, since it was not known to run then.
-    pub unbooked: Nanos,
-    /// By how much its own clock is ahead of what was charged since then.
-    pub ahead: i64,
-    /// Booked time with an open gate of which its worker has said nothing so far.
-    pub untold: Nanos,
+    pub account: Account,
     pub gate: Gate,
-    /// What it may have in flight of copies while the gate is closed, and what it has copied so and
-    /// was not charged for.
+    /// What it may have in flight of copies while the gate is closed.
     pub copies: Nanos,
-    copied: Nanos,
     pub load: Load,
     pub time: Virtual,
     /// Number of its last turn's end on this GPU; 0: none.
@@ -91,17 +76,9 @@ impl Member {
             overran: false,
             fruitless: 0,
             rests_until: None,
-            busy: 0,
-            begun: 0,
-            unsaid: 0,
-            charged_at: now,
-            idle_at_charge: Some(now),
-            unbooked: 0,
-            ahead: 0,
-            untold: 0,
+            account: Account::new(now),
             gate: Gate::Closed,
             copies: settings.depth,
-            copied: 0,
             load: Load::default(),
             time: Virtual::asleep(now),
             ran: 0,
@@ -137,20 +114,9 @@ impl Member {
     /// opened again, since that may have brought it about.
     pub fn take(&mut self, report: Report, settings: &Settings, now: Nanos) -> bool {
         let watch = 2 * settings.sample;
-        // A clock that stands still, or a worker that lies: no more than the wall time counts. It
-        // counts all together, since a worker that is in a call of the driver's says it afterwards.
         let passed = now.saturating_sub(self.seen_at);
-        self.unsaid = self.unsaid.saturating_add(passed).min(passed.max(settings.late));
-        let busy = report.busy_ns.saturating_sub(self.last.busy_ns).min(self.unsaid);
-        self.unsaid -= busy;
-        let copied = report.copied_ns.saturating_sub(self.last.copied_ns).min(self.unsaid);
-        self.unsaid -= copied;
-        self.copied = self.copied.saturating_add(copied);
-        let begun = report.begun_ns.saturating_sub(self.last.begun_ns).min(self.unsaid);
-        self.unsaid -= begun;
-        self.begun = self.begun.saturating_add(begun);
+        self.account.take(&self.last, &report, passed, settings.late);
         let finished = report.finished != self.last.finished;
-        self.busy = self.busy.saturating_add(busy);
         if finished {
             let freed = self.reopened_at.take().is_some_and(|at| now.saturating_sub(at) < watch);
             let still = if freed { 0 } else { self.still };
@@ -203,42 +169,13 @@ impl Member {
         self.stats.charged_ns = self.stats.charged_ns.saturating_add(used);
     }
 
-    /// Books the time that has passed in a window of its own: all of it, but what it let pass idle
-    /// only up to the grace. If it was idle at the last look and has worked since then, only its own
-    /// clock can say for how long.
+    /// Books the time that has passed in a window of its own.
     pub fn charge_window(&mut self, grace: Nanos, horizon: Nanos, now: Nanos) {
-        let from = self.charged_at;
-        let passed = now.saturating_sub(from);
-        let busy = std::mem::take(&mut self.busy);
-        let worked = busy.saturating_add(std::mem::take(&mut self.begun));
-        let used = match self.idle_at_charge {
-            Some(since) => {
-                let idle = since.saturating_add(grace).saturating_sub(from).min(passed);
-                let used = if self.idle_since == Some(since) {
-                    idle
-                } else {
-                    idle.saturating_add(worked).min(passed)
-                };
-                self.unbooked = passed - used;
-                used
-            }
-            // Its clock may tell only now that it ran sooner than it had said.
-            None => {
-                self.ahead =
-                    self.ahead.saturating_add_unsigned(worked).saturating_sub_unsigned(passed);
-                let late = self.ahead.max(0).unsigned_abs().min(self.unbooked);
-                self.ahead = self.ahead.saturating_sub_unsigned(late);
-                self.unbooked -= late;
-                passed + late
-            }
-        };
-        self.charged_at = now.max(from);
-        self.idle_at_charge = self.idle_since;
+        let Passed { used, busy } = self.account.book_window(grace, self.idle_since, now);
         self.charge(used, now);
-        self.untold += passed;
         // Another's report has it booked, too, and may close the gate before this one's is read.
         if self.gate == Gate::Open && self.seen_at == now {
-            let told = std::mem::take(&mut self.untold);
+            let told = self.account.told();
             let idle = self.idle(told, busy);
             self.load.add(told, idle, horizon);
         }
@@ -253,24 +190,20 @@ impl Member {
 
     /// Begins to share the GPU.
     pub fn begin_shared(&mut self, now: Nanos) {
-        self.charged_at = now.max(self.charged_at);
-        (self.busy, self.begun) = (0, 0);
+        self.account.book_busy(self.idle_since, now);
         self.load.begin_shared();
     }
 
     /// Books what it says it was busy with: nobody else was there to be hurt, or it ran past its
     /// window.
     pub fn charge_busy(&mut self, now: Nanos) {
-        self.charged_at = now.max(self.charged_at);
-        self.idle_at_charge = self.idle_since;
-        self.begun = 0;
-        let busy = std::mem::take(&mut self.busy);
+        let busy = self.account.book_busy(self.idle_since, now);
         self.charge(busy, now);
     }
 
     /// Books what it has copied beside the others.
     pub fn charge_copies(&mut self, now: Nanos) {
-        let copied = std::mem::take(&mut self.copied);
+        let copied = self.account.book_copies();
         self.charge(copied, now);
         self.stats.copied_ns = self.stats.copied_ns.saturating_add(copied);
     }

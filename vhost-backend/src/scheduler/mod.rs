@@ -11,6 +11,7 @@
 //!   says nothing by itself.
 //! * The clock is monotonic. One that stands still is tolerated.
 
+mod account;
 mod assign;
 mod beside;
 mod bucket;

@@ -225,12 +225,8 @@ impl Scheduler {
         let busy: Vec<Nanos> = sharers
             .iter()
             .map(|vm| {
-                self.member_mut(*vm, gpu).map_or(0, |member| {
-                    member.charged_at = now.max(member.charged_at);
-                    member.idle_at_charge = member.idle_since;
-                    member.begun = 0;
-                    std::mem::take(&mut member.busy)
-                })
+                self.member_mut(*vm, gpu)
+                    .map_or(0, |member| member.account.book_busy(member.idle_since, now))
             })
             .collect();
         let sum: u128 = busy.iter().map(|busy| u128::from(*busy)).sum();

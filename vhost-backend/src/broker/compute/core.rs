@@ -2,12 +2,12 @@
 //! reads no clock.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::registry::Registry;
 use super::worker::{BEAT_LOOK, Beating, CLOSED, Parts, Stand, Worker};
 use super::{ComputeEvent, GpuStats, Teller};
-use crate::gate::{Mode, NO_END};
+use crate::gate::{GpuGate, Mode, NO_END};
 use crate::ipc::messages::WorkerId;
 use crate::scheduler::{
     Action, GpuKey, MS, Nanos, OpenMode, Report, Scheduler, Settings, Share, VmKey,
@@ -24,17 +24,35 @@ const MEASURED_DEPTH: Nanos = 20 * MS;
 /// with each look.
 const MAX_ROUNDS: usize = 64;
 
+/// What workers count. It wraps, since they may have made it up.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    finished: u64,
+    busy_ns: u64,
+    begun_ns: u64,
+    copied_ns: u64,
+}
+
+impl Sums {
+    fn add(&mut self, gate: &GpuGate) {
+        let add = |sum: &mut u64, word: &AtomicU64| {
+            *sum = sum.wrapping_add(word.load(Ordering::Relaxed));
+        };
+        add(&mut self.finished, &gate.finished);
+        add(&mut self.busy_ns, &gate.busy_ns);
+        add(&mut self.begun_ns, &gate.begun_ns);
+        add(&mut self.copied_ns, &gate.copied_ns);
+    }
+}
+
 /// A VM on one GPU.
 struct Place {
     share: Share,
     stand: Stand,
     /// What it may copy while its gates are closed.
     copies: Nanos,
-    /// What workers that have ended had finished, and how long they were busy and copied.
-    finished: u64,
-    busy_ns: u64,
-    copied_ns: u64,
-    begun_ns: u64,
+    /// Of workers that have ended.
+    sums: Sums,
     /// Closed, and not known to be drained.
     draining: bool,
 }
@@ -87,10 +105,7 @@ impl Core {
                 share: *share,
                 stand: CLOSED,
                 copies,
-                finished: 0,
-                busy_ns: 0,
-                copied_ns: 0,
-                begun_ns: 0,
+                sums: Sums::default(),
                 draining: false,
             });
             place.share = *share;
@@ -131,12 +146,7 @@ impl Core {
             if let (Some(place), Some((_, gate))) =
                 (self.places.get_mut(&(vm, *gpu)), worker.gate(*gpu))
             {
-                place.finished = place.finished.wrapping_add(gate.finished.load(Ordering::Relaxed));
-                place.busy_ns = place.busy_ns.wrapping_add(gate.busy_ns.load(Ordering::Relaxed));
-                let copied_ns = gate.copied_ns.load(Ordering::Relaxed);
-                place.copied_ns = place.copied_ns.wrapping_add(copied_ns);
-                let begun_ns = gate.begun_ns.load(Ordering::Relaxed);
-                place.begun_ns = place.begun_ns.wrapping_add(begun_ns);
+                place.sums.add(gate);
             }
         }
         self.report_all_of(vm, &gpus, now);
@@ -163,21 +173,18 @@ impl Core {
     }
 
     /// What a VM's sessions on a GPU say, joined.
-    fn join(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> Option<Report> {
+    pub(super) fn join(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> Option<Report> {
         let place = self.places.get(&(vm, gpu))?;
-        let &Place { finished, busy_ns, copied_ns, begun_ns, .. } = place;
-        let mut report = Report { finished, busy_ns, copied_ns, begun_ns, ..Report::default() };
+        let (mut sums, mut report) = (place.sums, Report::default());
         let mut all_stalled = true;
         for worker in self.workers.values().filter(|worker| worker.parts.vm == vm) {
             let Some((_, gate)) = worker.gate(gpu) else { continue };
-            let word = |word: &std::sync::atomic::AtomicU64| word.load(Ordering::Relaxed);
-            report.finished = report.finished.wrapping_add(word(&gate.finished));
-            report.busy_ns = report.busy_ns.wrapping_add(word(&gate.busy_ns));
-            report.copied_ns = report.copied_ns.wrapping_add(word(&gate.copied_ns));
+            let word = |word: &AtomicU64| word.load(Ordering::Relaxed);
+            // Of one that is lost, too: a sum that went back would count twice later.
+            sums.add(gate);
             if worker.lost {
                 continue;
             }
-            report.begun_ns = report.begun_ns.wrapping_add(word(&gate.begun_ns));
             report.copying |= word(&gate.copying) != 0;
             report.held |= gate.held.load(Ordering::SeqCst) > 0 && worker.condemned.is_none();
             if gate.active.load(Ordering::SeqCst) != 0 {
@@ -190,7 +197,8 @@ impl Core {
             }
         }
         report.stalled = report.active && all_stalled;
-        Some(report)
+        let Sums { finished, busy_ns, begun_ns, copied_ns } = sums;
+        Some(Report { finished, busy_ns, begun_ns, copied_ns, ..report })
     }
 
     fn report(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos) {

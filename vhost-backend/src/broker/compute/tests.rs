@@ -3,9 +3,13 @@
 use std::time::Instant;
 
 use super::super::together::Together;
+use super::core::Core;
+use super::registry::Registry;
+use super::worker::Parts;
 use super::*;
 use crate::gate::{self, GatePage, Mode};
 use crate::ledger::{GpuId, VmId};
+use crate::scheduler::SEC;
 
 const GPU: GpuKey = GpuKey(0);
 
@@ -207,6 +211,36 @@ fn a_worker_whose_heart_stops_between_two_calls_is_reported_too() {
         !events.is_empty()
     });
     assert_eq!(events, [ComputeEvent::HeartbeatLost(7)]);
+}
+
+#[test]
+fn what_a_worker_had_counted_stays_counted_when_its_heart_stops() {
+    let (_shared, teller) = ComputeHandle::new().unwrap();
+    let mut core = Core::new(&Registry::default(), teller, 0);
+    let vm = VmKey(1);
+    core.add_vm(vm, &share(100), 0);
+    let page = Arc::new(GateMap::map(GatePage::create().unwrap()).unwrap());
+    let bell = || Arc::new(eventfd().unwrap());
+    let parts =
+        Parts { vm, gpus: [GPU].into(), page: page.clone(), doorbell: bell(), bell: bell() };
+    core.add_worker(7, parts, 0);
+    let gate = &page.gpus[0];
+    gate.held.store(1, Ordering::SeqCst);
+    let counters = [&gate.finished, &gate.busy_ns, &gate.begun_ns, &gate.copied_ns];
+    for (counter, value) in counters.into_iter().zip(1..) {
+        counter.store(value, Ordering::SeqCst);
+    }
+    let counted = |core: &Core, now| {
+        let report = core.join(vm, GPU, now).unwrap();
+        [report.finished, report.busy_ns, report.begun_ns, report.copied_ns]
+    };
+    for now in (0..SEC).step_by(10_000_000) {
+        core.tick(now);
+        assert_eq!(counted(&core, now), [1, 2, 3, 4]);
+    }
+    assert!(core.workers[&7].lost);
+    core.remove_worker(7, SEC);
+    assert_eq!(counted(&core, SEC), [1, 2, 3, 4]);
 }
 
 #[test]

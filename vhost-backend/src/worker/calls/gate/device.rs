@@ -17,10 +17,10 @@ const TIGHT: u64 = 200_000;
 /// After so long without progress, in ns, the reader may sleep between looks.
 const PATIENCE: u64 = 2_000_000;
 const SHORTEST_SLEEP: u64 = 20_000;
+const LONGEST_SLEEP: u64 = 1_000_000;
 /// The scheduler is told that copies have begun beside a closed gate no more often than this, in ns.
 /// While it knows of them it looks by itself.
 const TELL: u64 = 1_000_000;
-const LONGEST_SLEEP: u64 = 1_000_000;
 
 /// What a look at a GPU's streams saw.
 #[derive(Clone, Copy, Debug, Default)]

@@ -186,24 +186,22 @@ impl Calls {
 
     /// Marks the end of what a stream holds, so that its end will be known after the stream's own.
     pub(super) fn mark_end(&mut self, key: Key) {
-        let shared = self.shared.clone();
-        let mut flight = std::mem::take(&mut lock(&shared.tables).flight);
-        if let Some(stream) = flight.streams.get_mut(&key)
-            && stream.since.calls > 0
-        {
-            self.mark(stream);
-        }
-        lock(&shared.tables).flight = flight;
+        self.mark_if(key, |stream, _| stream.since.calls > 0);
     }
 
     /// Marks what a stream holds before a long copy, if that is more than copies: a handover need
     /// not wait for the copy.
     pub(super) fn mark_before_copy(&mut self, key: Key, kind: Kind) {
+        self.mark_if(key, |stream, estimates| {
+            stream.since.calls > stream.since.copies && estimates.of(kind).0 >= MARK_NS
+        });
+    }
+
+    fn mark_if(&mut self, key: Key, wanted: impl FnOnce(&Stream, &Estimates) -> bool) {
         let shared = self.shared.clone();
         let mut flight = std::mem::take(&mut lock(&shared.tables).flight);
-        if flight.estimates.of(kind).0 >= MARK_NS
-            && let Some(stream) = flight.streams.get_mut(&key)
-            && stream.since.calls > stream.since.copies
+        if let Some(stream) = flight.streams.get_mut(&key)
+            && wanted(stream, &flight.estimates)
         {
             self.mark(stream);
         }
@@ -253,7 +251,8 @@ impl Calls {
             }
             let cx = Cx { shared: &shared, thread: 0, ctx: stream.ctx };
             let sight = &mut sights[stream.device];
-            let beside = !self.gate.devices[stream.device].mode.is_open() && stream.only_copies();
+            let closed = !self.gate.devices[stream.device].mode.is_open();
+            let beside = closed && stream.only_copies();
             let mut ended = 0;
             let mut retire = |stream: &mut Stream, segment: Segment| {
                 *total -= segment.weight;
@@ -300,8 +299,7 @@ impl Calls {
                 continue;
             }
             // What was behind a kernel may be all that is left.
-            let beside =
-                beside || !self.gate.devices[stream.device].mode.is_open() && stream.only_copies();
+            let beside = closed && stream.only_copies();
             if !beside {
                 sight.flying += u64::from(stream.calls);
             }
