@@ -4,23 +4,31 @@
 
 # The processes that produce load, and what each was called.
 load_pids=() load_names=()
-broker=
+brokers=()
 
 say() { echo "$*" >&2; }
 
 # Starts a broker with a configuration (standard input; @W@ in it is the folder of the sockets),
 # and waits for the sockets of all its VMs.
 start_broker() {
-    local config=$work/vcudad.toml socket
     stop_broker
+    another_broker
+}
+
+# As start_broker, beside those that run. Its control socket is the first one's with a number.
+another_broker() {
+    local number=${#brokers[@]} config socket broker
+    [ "$number" -gt 0 ] || number=
+    config=$work/vcudad$number.toml
     {
-        printf 'driver_library = "%s"\ncontrol_socket = "%s/control.sock"\nstate_dir = "%s"\n' \
-            "$driver" "$work" "$(mktemp -d "$work/state-XXXXXX")"
+        printf 'driver_library = "%s"\ncontrol_socket = "%s/control%s.sock"\nstate_dir = "%s"\n' \
+            "$driver" "$work" "$number" "$(mktemp -d "$work/state-XXXXXX")"
         sed "s|@W@|$work|g"
     } >"$config"
-    cp "$config" "$out/$row.toml"
+    cp "$config" "$out/$row$number.toml"
     "$dist/bin/vcudad" --config "$config" >>"$out/$row-vcudad.log" 2>&1 &
     broker=$!
+    brokers+=("$broker")
     for socket in $(sed -n 's/^socket = "\(.*\)"/\1/p' "$config"); do
         for _ in $(seq 600); do
             [ ! -S "$socket" ] || continue 2
@@ -37,11 +45,12 @@ start_broker() {
     sleep "$settle"
 }
 
+# Ends all of them.
 stop_broker() {
-    [ -n "$broker" ] || return 0
-    kill "$broker" 2>/dev/null
-    wait "$broker" 2>/dev/null
-    broker=
+    [ ${#brokers[@]} -gt 0 ] || return 0
+    kill "${brokers[@]}" 2>/dev/null
+    wait "${brokers[@]}" 2>/dev/null
+    brokers=()
 }
 
 # vm NAME [LINE...]: a VM for the configuration, on the first GPU if no line says otherwise: VMs are

@@ -11,6 +11,8 @@
 //   --warmup S, --cooldown S load before and after what is counted (0.5, 0.3), so that of several
 //                            processes with the same --start-at none is counted while it is alone
 //   --hold MIB               memory held meanwhile
+//   --slot-ms MS, --slot I   works only in every other slot of that length, from the first (0) or
+//                            the second (1) on: two processes with the same --start-at take turns
 //
 // Work is counted in microseconds of kernels by the rate of --rate, copies as if they took 50 GB/s.
 // The last line is JSON: done (us), per_second (us/s), per_100ms (a list), and what was asked for.
@@ -81,6 +83,14 @@ struct Load {
     }
 };
 
+// Returns in a slot of one's own. Slots are counted from far enough before the start.
+static void wait_for_slot(int64_t start, int64_t length, int64_t own) {
+    const int64_t base = start - 1000 * length, at = (now_ns() - base) / length;
+    if (at % 2 != own) {
+        sleep_until(base + (at + 1) * length);
+    }
+}
+
 int main(int argc, char **argv) {
     Options options(argc, argv);
     Load load;
@@ -95,6 +105,8 @@ int main(int argc, char **argv) {
     const double batch_us = options.number("batch-us", 1000);
     const bool only_calibrate = options.number("calibrate", 0) != 0;
     const bool poll = options.text("wait", "spin") == "poll";
+    const int64_t slot_ns = ns(options.number("slot-ms", 0) / 1e3);
+    const int64_t slot = static_cast<int64_t>(options.number("slot", 0));
     const size_t hold = static_cast<size_t>(options.number("hold", 0)) << 20;
     int64_t start = options.nanoseconds("start-at");
     options.finish();
@@ -161,6 +173,9 @@ int main(int argc, char **argv) {
                 longest = std::max(longest, now - last);
                 last = now;
             }
+        }
+        if (slot_ns > 0) {
+            wait_for_slot(start, slot_ns, slot);
         }
         for (unsigned i = 0; i < per_batch; ++i) {
             load.launch();
