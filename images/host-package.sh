@@ -37,7 +37,7 @@ done
 
 # Times inside are those of the last commit to what the package is made of.
 SOURCE_DATE_EPOCH="$(git -C "$REPO_DIR" log -1 --format=%ct -- vhost-backend vcudactl control-api \
-    softgpu protocol vmm-integration images/host-package docs/configuration.md docs/quotas.md \
+    softgpu protocol vmm-integration images/host-package docs \
     2>/dev/null || true)"
 SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-0}"
 export SOURCE_DATE_EPOCH
@@ -68,7 +68,10 @@ install -D -m 644 "$REPO_DIR/vmm-integration/50-vhost-device-cuda.json" \
 
 doc="$stage/usr/share/doc/virtio-cuda-host"
 install -D -m 644 "$parts/copyright" "$doc/copyright"
-install -m 644 -t "$doc" "$REPO_DIR"/docs/{configuration,quotas}.md
+for page in {configuration,quotas,memory,vcudactl,control-api,vmm,design/scheduler}.md \
+    grafana/virtio-cuda.json; do
+    install -D -m 644 "$REPO_DIR/docs/$page" "$doc/$page"
+done
 sed -e "s/@VERSION@/$version/" -e "s/@DATE@/$(date -u -R -d "@$SOURCE_DATE_EPOCH")/" \
     "$parts/changelog.in" | gzip -9n >"$doc/changelog.gz"
 install -D -m 644 "$parts/lintian-overrides" "$stage/usr/share/lintian/overrides/virtio-cuda-host"

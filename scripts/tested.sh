@@ -44,7 +44,7 @@ $(grep -vE '^\|' "$gpu_output" | sed '/^$/d' | cut -c1-160)
 
 ## Not run
 - A guest under KVM, with QEMU or with cloud-hypervisor: no host with a working KVM was at hand. \`tests/kvm/run.sh\` is the one command for it. cloud-hypervisor's behaviour towards the device is replayed in vmm-integration/tests.
-- The guest driver is compiled for Linux 6.1, and runs on 6.12 and 7.2.
+- The guest driver on Linux 6.1: it is compiled for that, and was run on 6.12 and 7.2.
 MD
 } >"$here/docs/tested.md"
 echo "tested.sh: wrote docs/tested.md"

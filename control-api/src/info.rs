@@ -47,7 +47,8 @@ pub enum VmOrigin {
 pub enum VmState {
     /// Its device process runs.
     Running,
-    /// Its device process ended too often, and is not started again.
+    /// It could not be placed, or its device process can't be started or has ended too often: its
+    /// device is not there until `vcudad` is started again.
     Failed,
 }
 
@@ -118,7 +119,7 @@ pub struct VmGpuStats {
     pub throttled_ns: u64,
     /// Windows that it was given.
     pub windows: u64,
-    /// Handovers to it.
+    /// Handovers from it: its window was over, and what ran of it had to end.
     pub handovers: u64,
     /// What they took, in nanoseconds, all together.
     pub handover_ns: u64,
@@ -130,8 +131,8 @@ pub struct VmGpuStats {
     pub share_1s: f64,
     /// Its part of the GPU's time over the last 10 seconds: 0.0 to 1.0.
     pub share_10s: f64,
-    /// What its weight promises if all VMs of the GPU had work, its cap and its guarantee
-    /// included: 0.0 to 1.0.
+    /// What it gets if all VMs of the GPU have work, by the weights, caps and guarantees of all of
+    /// them: 0.0 to 1.0. Of VMs under MPS on the same GPUs: what they get together.
     pub share_promised: f64,
     /// Kernels that ran above `compute.kernel_timeout`.
     pub kernel_timeouts: u64,

@@ -383,7 +383,7 @@ row_memory() {
     if ! wait "$pid"; then say "memory: churn failed: $(tail -n 2 "$out/memory.err")"; return 1; fi
     result '10,000 random sequences of allocations: no leak, no drift in cudaMemGetInfo' \
         "$(field churn granted) granted, $(field churn refused) refused" 'all free at the end' 1
-    result "NVML's memory against the VM's, $samples looks" "$least to $most MiB apart" '± 2 MiB' \
+    result "how far NVML's memory and the VM's drift apart over $samples looks" "$least to $most MiB apart" '± 2 MiB' \
         "$least >= -2 && $most <= 2 && $samples > 0"
 }
 

@@ -34,11 +34,6 @@ struct process {
     unsigned long long used;
     unsigned gpu_instance, compute_instance;
 };
-struct pci {
-    char legacy[16];
-    unsigned domain, bus, device, device_id, subsystem_id;
-    char id[32];
-};
 struct event {
     void *device;
     unsigned long long type, data;
@@ -150,12 +145,6 @@ int nvmlDeviceGetUUID(void *device, char *uuid, unsigned length) {
     return result;
 }
 
-int nvmlDeviceGetName(void *device, char *name, unsigned length) {
-    (void)device;
-    snprintf(name, length, "stand-in");
-    return SUCCESS;
-}
-
 int nvmlDeviceGetMemoryInfo_v2(void *device, struct memory_v2 *memory) {
     struct state state;
     struct gpu *gpu;
@@ -169,13 +158,6 @@ int nvmlDeviceGetMemoryInfo_v2(void *device, struct memory_v2 *memory) {
         memory->free = memory->total - memory->used;
     }
     return result;
-}
-
-int nvmlDeviceGetPciInfo_v3(void *device, struct pci *pci) {
-    memset(pci, 0, sizeof *pci);
-    pci->bus = (unsigned)(size_t)device;
-    snprintf(pci->id, sizeof pci->id, "00000000:%02X:00.0", pci->bus);
-    return SUCCESS;
 }
 
 int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count,

@@ -138,7 +138,8 @@ fn events_tell_what_happens() {
     let reader = std::thread::spawn(move || {
         for line in lines.map_while(Result::ok) {
             let event: Value = serde_json::from_str(&line).unwrap();
-            let _ = told.send(event["kind"].as_str().unwrap().to_owned());
+            let _ =
+                told.send((event["kind"].as_str().unwrap().to_owned(), event["session"].as_u64()));
         }
     });
     // The first event may come before the watcher is connected; so a VM comes and goes until one
@@ -151,15 +152,26 @@ fn events_tell_what_happens() {
     });
     assert!(first.is_some(), "no event:\n{}", host.log());
     add(&host, C, &[]);
+    // Each look is a session of a front end of its own, which counts its sessions anew.
+    host.memory(C);
     host.memory(C);
     host.ask(&["vm", "set", "c", "--compute-weight", "5"]);
     host.ask(&["vm", "rm", "c"]);
-    let mut missing = vec!["session_started", "session_ended", "vm_changed", "vm_removed"];
-    while !missing.is_empty() {
-        let kind = heard.recv_timeout(Duration::from_secs(60));
-        let kind = kind.unwrap_or_else(|_| panic!("no {missing:?}:\n{}", host.log()));
+    let mut missing = vec!["vm_changed", "vm_removed"];
+    let (mut started, mut ended) = (Vec::new(), Vec::new());
+    while !missing.is_empty() || ended.len() < 2 {
+        let event = heard.recv_timeout(Duration::from_secs(60));
+        let (kind, session) = event.unwrap_or_else(|_| panic!("no {missing:?}:\n{}", host.log()));
         missing.retain(|wanted| *wanted != kind);
+        match kind.as_str() {
+            "session_started" => started.extend(session),
+            "session_ended" => ended.extend(session),
+            _ => {}
+        }
     }
+    assert_eq!(started.len(), 2, "{started:?}");
+    assert_ne!(started[0], started[1]);
+    assert_eq!(ended, started, "a session ends with the number that it began with");
     watcher.kill().unwrap();
     watcher.wait().unwrap();
     reader.join().unwrap();

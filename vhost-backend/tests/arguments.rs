@@ -75,6 +75,10 @@ fn bad_files_of_the_broker_are_refused() {
         assert!(!std::path::Path::new(&socket).exists());
     }
     check(BROKER, &["--config", "/none"], "/none");
+    // Nowhere, as in the file: what is refused then is something else.
+    std::fs::write(&file, "").unwrap();
+    let nowhere = ["--config", &name, "--state-dir", "", "--control-socket", ""];
+    check(BROKER, &nowhere, "no [[vm]]");
     std::fs::remove_dir_all(folder).unwrap();
 }
 

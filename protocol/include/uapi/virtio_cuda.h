@@ -193,7 +193,7 @@ struct virtio_cuda_process {
 #define VIRTIO_CUDA_ENDED_DESTROYED 1 /* asked for */
 #define VIRTIO_CUDA_ENDED_PROTOCOL 2 /* the guest broke the protocol */
 #define VIRTIO_CUDA_ENDED_WORKER 3 /* the worker died */
-#define VIRTIO_CUDA_ENDED_HOST 4 /* the operator, or the host's end */
+#define VIRTIO_CUDA_ENDED_HOST 4 /* the host, for another reason */
 
 struct virtio_cuda_event {
 	__le32 type;

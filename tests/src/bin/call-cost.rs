@@ -7,7 +7,7 @@ use std::ffi::{CStr, c_int, c_uint, c_void};
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// Calls of one burst: together far below the ring's smallest usual size, 256 KiB.
+/// Calls of one burst: together far below the ring's smallest size, 64 KiB.
 const BURST: u32 = 1000;
 const BURSTS: usize = 200;
 const WAITED: usize = 20_000;

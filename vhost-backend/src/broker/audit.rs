@@ -36,8 +36,8 @@ impl Audit {
                 return None;
             }
         };
-        let known = witness.gpus().unwrap_or_default();
-        let is_known = |uuid: &&str| known.iter().any(|gpu| gpu.uuid.eq_ignore_ascii_case(uuid));
+        let known = witness.uuids().unwrap_or_default();
+        let is_known = |uuid: &&str| known.iter().any(|other| other.eq_ignore_ascii_case(uuid));
         let ours = gpus.iter().map(|(_, gpu)| gpu.uuid.as_str());
         let uuids: Vec<String> = ours.filter(is_known).map(str::to_owned).collect();
         if uuids.is_empty() {

@@ -60,6 +60,9 @@ impl Service {
         let says = fault.kind.to_string();
         let (gpu, verdict) = note(&mut self.gpus, fault);
         let Some(gpu) = gpu else {
+            if verdict == Verdict::Program {
+                return;
+            }
             // One that no VM can have, or the driver does not say which.
             let of = printable(fault.uuid.as_deref().unwrap_or("a GPU"));
             tracing::warn!("{of}: {says}");

@@ -15,6 +15,7 @@
 //! | `mps` | NVIDIA's daemons for VMs that share in space |
 //! | `compute`, `scheduling` | the scheduler's thread; what the service has to do with it |
 //! | `together` | VMs under MPS that have their windows together |
+//! | `promises` | what each VM of a GPU gets if all have work |
 //! | `socket`, `spawn`, `cgroup` | listening sockets, child processes, cgroups |
 //! | `rate`, `notify` | bounds on what others cause; what systemd is told |
 //! | `witness`, `audit` | what NVML says of the GPUs; what is done about it |
@@ -40,6 +41,7 @@ mod mps;
 mod notify;
 mod placement;
 mod pool;
+mod promises;
 mod rate;
 mod reports;
 mod scheduling;

@@ -17,7 +17,7 @@ pub(super) struct Session {
     pub(super) vm: VmId,
     /// Names the session to its device process.
     pub(super) request: u64,
-    /// The guest's id of it, for the log.
+    /// The guest's id of it, for what the guest asks of it.
     pub(super) id: u32,
     /// The guest process, for the log.
     pub(super) pid: u32,

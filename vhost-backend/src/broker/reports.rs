@@ -97,7 +97,7 @@ impl Service {
             memory_rejected: rejected,
             memory_driver: self.driver_says(gpu, |worker| worker.is_of(id)),
             kernel_timeouts: state.kernel_timeouts.get(&gpu).copied().unwrap_or(0),
-            share_promised: self.share_promised(state, gpu),
+            share_promised: self.share_promised(id, gpu),
             ..VmGpuStats::default()
         };
         self.add_shares(id, gpu, &mut stats);
@@ -109,15 +109,6 @@ impl Service {
         let audit = self.audit.as_ref()?;
         let workers = self.workers.iter().filter(|(_, worker)| of(worker));
         workers.filter_map(|(id, _)| audit.seen(id, gpu)).reduce(u64::saturating_add)
-    }
-
-    /// What a VM gets of a GPU if all others there have work, too.
-    fn share_promised(&self, state: &VmState, gpu: GpuId) -> f64 {
-        let here = self.vms.iter().filter(|(_, other)| other.gpus.contains(&gpu));
-        let weights: f64 = here.map(|(_, other)| f64::from(other.vm.spec.compute.weight)).sum();
-        let compute = &state.vm.spec.compute;
-        let fair = f64::from(compute.weight) / weights.max(1.0);
-        fair.max(compute.min.ratio()).min(compute.max.ratio())
     }
 
     pub(super) fn session_infos(&self, of: Option<VmId>) -> Vec<SessionInfo> {

@@ -1,10 +1,12 @@
 //! What the service and the scheduler's thread have to do with one another.
 
+use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
 use control_api::{Class as Urgency, EventKind, Sharing, VmGpuStats};
 
 use super::compute::ComputeEvent;
+use super::promises;
 use super::service::Service;
 use super::together::Party;
 use crate::config::Vm;
@@ -117,6 +119,22 @@ impl Service {
         }
         let stats = self.compute.stats_of(key, gpu_key(gpu))?;
         Some(stats.share_1s.min(WHOLE))
+    }
+
+    /// What a VM gets of a GPU if all others there have work, too. VMs that have their windows together
+    /// are counted together here, too.
+    pub(super) fn share_promised(&self, id: VmId, gpu: GpuId) -> f64 {
+        let here = self.vms.iter().filter(|(_, state)| state.gpus.contains(&gpu));
+        let parties: BTreeMap<VmKey, Share> = here
+            .map(|(id, state)| {
+                let key = self.together.key_of(id);
+                (key, self.together.share_of(key).unwrap_or_else(|| share(&state.vm)))
+            })
+            .collect();
+        let shares: Vec<Share> = parties.values().copied().collect();
+        let own = self.together.key_of(id);
+        let part = parties.keys().zip(promises::parts(&shares)).find(|(key, _)| **key == own);
+        part.map_or(0.0, |(_, part)| part)
     }
 
     /// Fills in what the scheduler counts of a VM on one GPU. VMs that have their windows together

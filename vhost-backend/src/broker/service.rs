@@ -25,6 +25,7 @@ use super::vms::Vms;
 use crate::config::Policy;
 use crate::control::handle::{About, ControlInbox};
 use crate::gpu::Probed;
+use crate::ipc::eventfd::drain;
 use crate::ipc::messages::WorkerId;
 use crate::ledger::{GpuId, Ledger, VmId};
 
@@ -190,9 +191,7 @@ impl Service {
     }
 
     fn tick(&mut self, ops: &mut EventOps) {
-        let mut count = 0u64;
-        // SAFETY: a timerfd gives eight bytes, for which there is room. It doesn't block.
-        unsafe { libc::read(self.timer.as_raw_fd(), (&raw mut count).cast(), 8) };
+        drain(&self.timer);
         if self.notify.interval().is_some_and(|interval| self.notified.elapsed() >= interval / 2) {
             self.notified = Instant::now();
             if self.compute.is_alive() {

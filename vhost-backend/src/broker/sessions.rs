@@ -11,10 +11,10 @@ use super::pool::{Phase, Session};
 use super::service::Service;
 use crate::control::handle::now_ms;
 use crate::gate::{GateMap, GatePage};
+use crate::ipc::eventfd::eventfd;
 use crate::ipc::messages::{Assignment, BrokerToDevice, Charge, Ending, ToWorker, WorkerId};
 use crate::ipc::seqpacket;
 use crate::ledger::{GpuId, VmId};
-use crate::worker::waker::eventfd;
 
 /// Starts that wait for room, or for their turn: in times of sessions.max.
 const MAX_WAITING: usize = 2;
@@ -43,7 +43,7 @@ impl Service {
             if let Some(before) = state.refusals.say(now) {
                 tracing::warn!(
                     vm = state.vm.name,
-                    session = session.id,
+                    session = session.number(),
                     before,
                     "refused: sessions.max is {max}"
                 );
@@ -55,7 +55,11 @@ impl Service {
             // Later ones hold: a session can't bring other limits.
             Ok(env) => session.env.extend(env),
             Err(error) => {
-                tracing::error!(vm = self.vms.name(id), session = session.id, "no worker: {error}");
+                tracing::error!(
+                    vm = self.vms.name(id),
+                    session = session.number(),
+                    "no worker: {error}"
+                );
                 let how = Ending::NoWorker(error.to_string());
                 return self.tell_device(id, &BrokerToDevice::Ended { request, how }, &[]);
             }
@@ -111,7 +115,7 @@ impl Service {
         let first = contexts.first().copied().unwrap_or(0);
         let charged = first == 0 || self.ledger.reserve(id, 0, first, Charge::Context).is_ok();
         let assignment = Assignment {
-            label: format!("{}/{}", state.vm.name, session.id),
+            label: format!("{}/{}", state.vm.name, session.number()),
             pid: session.pid,
             uid: state.vm.uid.filter(|_| self.change_users),
             gid: state.vm.gid.filter(|_| self.change_users),

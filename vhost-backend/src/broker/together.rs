@@ -62,6 +62,12 @@ impl Together {
         let set = self.sets.values().find(|set| set.members.contains_key(&id));
         set.map_or(VmKey(id.0), |set| set.key)
     }
+
+    /// What a set is promised.
+    pub(super) fn share_of(&self, key: VmKey) -> Option<Share> {
+        let set = self.sets.values().find(|set| set.key == key)?;
+        joined(set.members.values())
+    }
 }
 
 /// What several VMs are promised together. A cap of one is kept in space, by the percentage of
@@ -118,6 +124,8 @@ mod tests {
         // A changed weight is the set's from now on.
         let changed = together.set(A, &gpu, Share { weight: 1, ..Share::default() });
         assert_eq!(changed.share.unwrap().weight, 51);
+        assert_eq!(together.share_of(first.key), changed.share);
+        assert_eq!(together.share_of(VmKey(7)), None);
         let left = together.remove(B).unwrap();
         assert_eq!((left.key, left.share.unwrap().weight), (first.key, 1));
         let none = together.remove(A).unwrap();

@@ -121,7 +121,8 @@ impl Service {
         let did = Activity { ring_depth: 0, ..worker.activity() };
         let how = worker.failure.unwrap_or_else(|| spawn::describe(status));
         match worker.session {
-            Some(Session { vm, request, id: session, .. }) => {
+            Some(session) => {
+                let (vm, request, session) = (session.vm, session.request, session.number());
                 if let Some(state) = self.vms.get_mut(vm) {
                     add(&mut state.past, &did);
                 }

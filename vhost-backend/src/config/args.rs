@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use control_api::{ApiError, Class, GpuRequest, Percent, Sharing, Timespan, VmSpec};
 use serde::de::DeserializeOwned;
 
@@ -126,11 +127,16 @@ pub struct DriverArgs {
 pub struct BrokerArgs {
     /// Where VMs made and changed at run time are written down [default for root:
     /// /var/lib/virtio-cuda]; "": nowhere
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", value_parser = path_or_nothing())]
     pub state_dir: Option<PathBuf>,
     /// Where the control API listens [default for root: /run/virtio-cuda/control.sock]; "": nowhere
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", value_parser = path_or_nothing())]
     pub control_socket: Option<PathBuf>,
+}
+
+/// A path; an empty one, too, which clap's own refuse.
+fn path_or_nothing() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().map(PathBuf::from)
 }
 
 /// One of the words that a setting knows.

@@ -24,9 +24,9 @@ mod vm;
 
 pub use args::{BrokerArgs, DriverArgs, VmArgs};
 pub use ratio::{BadRatio, Ratio};
-pub use size::{BadSize, Size};
+pub use size::Size;
 pub use users::choose_uids;
-pub use vm::Vm;
+pub use vm::{SOCKETS, Vm};
 
 /// Variables of CUDA's that a session may bring with it, unless the file says otherwise: what they
 /// change stays inside the session's worker.

@@ -12,7 +12,7 @@ use super::{ALLOWED_ENV, Size};
 use crate::ipc::messages::Limits;
 
 /// Where the sockets are of VMs that name none.
-const SOCKETS: &str = "/run/virtio-cuda";
+pub const SOCKETS: &str = "/run/virtio-cuda";
 
 /// One VM's part.
 #[derive(Clone, Debug, PartialEq)]

@@ -13,7 +13,7 @@ use tokio::sync::{broadcast, oneshot};
 use super::model::{
     ApiError, ErrorCode, Event, EventKind, GpuInfo, SessionInfo, Stats, VmInfo, VmPatch, VmSpec,
 };
-use crate::worker::waker::{eventfd, notify};
+use crate::ipc::eventfd::{drain, eventfd, notify};
 
 /// Requests that may wait for the event loop.
 const QUEUE: usize = 64;
@@ -144,9 +144,7 @@ pub struct ControlInbox {
 impl ControlInbox {
     /// Takes back that there are requests. Before [`Self::next`], so that none is overlooked.
     pub fn acknowledge(&self) {
-        let mut count = 0u64;
-        // SAFETY: an eventfd gives eight bytes, for which there is room. It doesn't block.
-        unsafe { libc::read(self.wake.as_raw_fd(), (&raw mut count).cast(), 8) };
+        drain(&self.wake);
     }
 
     /// The next request, if there is one, and where its answer goes.

@@ -132,7 +132,7 @@ fn about_compute(page: &mut Page, stats: &Stats) {
     let windows = shares(stats, |gpu| gpu.windows);
     page.count("windows", None, "Windows given", windows);
     let handovers = shares(stats, |gpu| gpu.handovers);
-    page.count("handovers", None, "Handovers of a GPU to this VM", handovers);
+    page.count("handovers", None, "Handovers of a GPU from this VM to another", handovers);
     let handover = shares(stats, |gpu| gpu.handover_ns);
     page.time("handover", "Time that handovers took", handover);
     let longest = shares(stats, |gpu| seconds(gpu.handover_max_ns));

@@ -25,8 +25,8 @@ use super::memory::{Slots, can_shrink};
 use super::queues::{Queues, Vring};
 use super::request::{max_command, max_control};
 use super::worker::WorkerLink;
+use crate::ipc::eventfd::{drain, eventfd, notify};
 use crate::ipc::messages::{BrokerToDevice, DeviceSetup, DeviceToBroker, Limits, WorkerToDevice};
-use crate::worker::waker::{eventfd, notify};
 
 const CONTROL: usize = uapi::QUEUE_CONTROL as usize;
 const EVENT: usize = uapi::QUEUE_EVENT as usize;
@@ -174,8 +174,13 @@ impl Backend {
                     worker.ring();
                 }
             }
-            Effect::Ended { session, value } => {
-                tracing::warn!(vm = self.name, session, "session ended: {}", ended(value));
+            Effect::Ended { session, request, value } => {
+                tracing::warn!(
+                    vm = self.name,
+                    session = request,
+                    "session ended: {}",
+                    ended(value)
+                );
                 state.queues.ended(session, value);
             }
         }
@@ -239,7 +244,7 @@ impl Backend {
                         continue;
                     }
                     if state.machine.worker_started(request, &state.slots) {
-                        let session = state.machine.session_of(request);
+                        let session = request;
                         tracing::info!(vm = self.name, session, worker = pid, "session begins");
                     } else {
                         self.drop_worker(state, request);
@@ -320,7 +325,7 @@ impl Backend {
         let Some(request) = state.places.get(place).copied().flatten() else { return };
         let Some(worker) = state.workers.get_mut(&request) else { return };
         if (number - FIRST_WORKER) % 2 == 1 {
-            super::drain(&worker.wake);
+            drain(&worker.wake);
             if let Some(session) = state.machine.session_of(request) {
                 state.queues.wake(session);
             }
@@ -348,10 +353,9 @@ impl Backend {
         };
         for (message, body) in messages {
             if let WorkerToDevice::Broken { reason } = &message {
-                let session = state.machine.session_of(request);
                 tracing::warn!(
                     vm = self.name,
-                    session,
+                    session = request,
                     "the guest broke the protocol: {reason:.200}"
                 );
             }
@@ -466,7 +470,7 @@ impl VhostUserBackend for Backend {
             }
             MAILBOX => self.broker_spoke(&mut state),
             MORE => {
-                super::drain(&self.more);
+                drain(&self.more);
                 self.queue(&mut state, CONTROL)?;
                 self.queue(&mut state, COMMAND)?;
             }

@@ -9,9 +9,9 @@ use std::time::Instant;
 
 use super::facts::{Questions, Verdict};
 use super::machine::Request;
+use crate::ipc::eventfd::{drain, eventfd, notify};
 use crate::ipc::messages::{BrokerToDevice, DeviceToBroker, VmFacts};
 use crate::ipc::seqpacket;
-use crate::worker::waker::{eventfd, notify};
 
 /// The broker's end, and who waits for which answer.
 pub(super) struct Link {
@@ -42,7 +42,7 @@ impl Mailbox {
     }
 
     pub(super) fn take(&self) -> VecDeque<(BrokerToDevice, Vec<OwnedFd>)> {
-        super::drain(&self.event);
+        drain(&self.event);
         std::mem::take(&mut *lock(&self.letters))
     }
 

@@ -67,6 +67,8 @@ pub enum Effect {
     Ended {
         /// Which session.
         session: u32,
+        /// Its number for operators.
+        request: Request,
         /// Why.
         value: u32,
     },
@@ -424,10 +426,11 @@ impl Machine {
                 self.answer(chain, uapi::OK);
             }
             State::Ending { value, destroy: None } => {
-                self.effects.push(Effect::Ended { session: id, value });
+                self.effects.push(Effect::Ended { session: id, request, value });
             }
             State::Live | State::Ended => {
-                self.effects.push(Effect::Ended { session: id, value: uapi::ENDED_WORKER });
+                let value = uapi::ENDED_WORKER;
+                self.effects.push(Effect::Ended { session: id, request, value });
             }
         }
         for (chain, waiting) in backlog {

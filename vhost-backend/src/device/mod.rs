@@ -15,7 +15,7 @@
 //! | `backend` | what vhost-user-backend calls |
 //! | `connection` | one front end, from accept to its end |
 
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
 
 use crate::ipc::messages::BrokerToDevice;
@@ -67,13 +67,6 @@ pub fn run(broker: OwnedFd) -> Result<(), DeviceError> {
     let link = link::Link::start(broker, setup.limits.max_sessions)
         .map_err(os("cannot start a thread"))?;
     connection::accept(UnixListener::from(listener), &setup, &link)
-}
-
-/// Empties an eventfd.
-fn drain(event: &impl AsRawFd) {
-    let mut count = [0u8; 8];
-    // SAFETY: `count` has room for the eight bytes of an eventfd's counter.
-    unsafe { libc::read(event.as_raw_fd(), count.as_mut_ptr().cast(), 8) };
 }
 
 /// Ends the process: without the broker nobody keeps the ledger, and nothing may run.

@@ -5,10 +5,10 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use super::memory::Slots;
+use crate::ipc::eventfd::notify;
 use crate::ipc::frames::{Incoming, Outgoing, frame};
 use crate::ipc::messages::{DeviceToWorker, WorkerToDevice};
 use crate::ipc::process::set_nonblocking;
-use crate::worker::waker::notify;
 
 /// A message with its body.
 type Message = (WorkerToDevice, Vec<u8>);

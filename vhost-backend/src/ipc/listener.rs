@@ -33,8 +33,10 @@ impl Listener {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error.to_string()),
         }
-        let listener = UnixListener::bind(path)
-            .map_err(|error| format!("cannot listen on the socket: {error}"))?;
+        let listener = UnixListener::bind(path).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => "cannot listen on the socket: its folder is not there".into(),
+            _ => format!("cannot listen on the socket: {error}"),
+        })?;
         let meta = std::fs::symlink_metadata(path).map_err(|error| error.to_string())?;
         let socket = Self { listener, path: path.to_owned(), file: (meta.dev(), meta.ino()) };
         let mode = std::fs::Permissions::from_mode(mode);

@@ -61,13 +61,11 @@ pub enum Charge {
     Stream,
     /// Instantiated graphs.
     Graph,
-    /// Anything else.
-    Other,
 }
 
 impl Charge {
     /// All of them, each at the place of its number.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 7] = [
         Self::Context,
         Self::Memory,
         Self::Module,
@@ -75,7 +73,6 @@ impl Charge {
         Self::Local,
         Self::Stream,
         Self::Graph,
-        Self::Other,
     ];
 
     /// Its name, in logs and statistics.
@@ -88,7 +85,6 @@ impl Charge {
             Self::Local => "local",
             Self::Stream => "stream",
             Self::Graph => "graph",
-            Self::Other => "other",
         }
     }
 }

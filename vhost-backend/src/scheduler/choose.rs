@@ -183,10 +183,7 @@ impl Scheduler {
             if held || copying || state.running.contains(other) {
                 return None;
             }
-            let quiet = match member.share.class {
-                Class::Latency => self.settings.latency_awake.max(state.alone_after),
-                Class::Batch => state.alone_after,
-            };
+            let quiet = state.alone_after;
             at = at.max(member.worked_at.map_or(0, |worked| worked.saturating_add(quiet)));
         }
         Some(at)

@@ -4,6 +4,18 @@
 //! ([`Report`]), and carries out what is answered ([`Action`]). `docs/design/scheduler.md` says what
 //! is promised and why.
 //!
+//! | module | what |
+//! |---|---|
+//! | `types`, `settings` | what is told and answered; the constants |
+//! | `gpu`, `member` | a GPU and its turn; a VM on one GPU |
+//! | `choose`, `assign` | who is next, and for how long; giving GPUs away |
+//! | `turn`, `drain`, `wake` | the course of a turn; its end; when to look again |
+//! | `fair`, `bucket`, `account` | virtual time; cap and guarantee; what is booked |
+//! | `load`, `shared` | what a VM leaves unused; running together |
+//! | `beside` | copies beside another VM's window |
+//! | `stats` | for the operator |
+//! | `simulator` | VMs in virtual time: for tests and `examples/schedule/` |
+//!
 //! What the caller keeps to:
 //! * Actions are carried out, in order, before anything else is read or reported.
 //! * After a [`Action::Close`] the gate's state is read and reported, at once and whenever it changes.
@@ -75,34 +87,17 @@ impl Scheduler {
         self.gpus.entry(gpu).or_insert_with(|| Gpu { alone_after, ..Gpu::default() });
     }
 
-    /// Forgets a GPU, with what VMs have there. Its gates are the caller's to close.
-    pub fn remove_gpu(&mut self, gpu: GpuKey) {
-        self.gpus.remove(&gpu);
-        for vm in self.vms.values_mut() {
-            vm.members.remove(&gpu);
-            if let Some(turn) = &mut vm.turn {
-                turn.gpus.retain(|other| *other != gpu);
-                if turn.gpus.is_empty() {
-                    vm.turn = None;
-                }
-            }
-        }
-        self.dirty.retain(|other| *other != gpu);
-    }
-
     /// Adds a VM with what it was promised of each GPU; its gates are closed. GPUs that are not known
     /// are added. A VM that is known gets the new promises.
     pub fn add_vm(&mut self, vm: VmKey, gpus: &[(GpuKey, Share)], now: Nanos) {
         for (gpu, share) in gpus {
-            self.add_gpu(*gpu);
-            let settings = &self.settings;
-            let members = &mut self.vms.entry(vm).or_default().members;
-            match members.get_mut(gpu) {
-                Some(member) => member.set_share(*share, settings, now),
-                None => {
-                    members.insert(*gpu, Member::new(*share, settings, now));
-                }
+            if self.member(vm, *gpu).is_some() {
+                self.set_share(vm, *gpu, *share, now);
+                continue;
             }
+            self.add_gpu(*gpu);
+            let member = Member::new(*share, &self.settings, now);
+            self.vms.entry(vm).or_default().members.insert(*gpu, member);
             self.note_class(vm, *gpu, share.class);
         }
     }

@@ -1,4 +1,4 @@
-//! The scheduler's constants. `docs/design/scheduler.md` says how each was chosen.
+//! The scheduler's constants. `docs/design/scheduler.md` says what they are for.
 
 use super::types::{MS, Nanos, SEC, US};
 

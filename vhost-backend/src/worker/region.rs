@@ -182,12 +182,6 @@ impl Region {
         self.len == 0
     }
 
-    /// Whether the address is the same in the guest process and here, so that a host pointer may
-    /// be given to the GPU as it is.
-    pub fn same_address(&self) -> bool {
-        self.base as u64 == self.vaddr
-    }
-
     /// Where `len` bytes at the guest's address `vaddr` are here, if they are all in this region.
     pub fn at(&self, vaddr: u64, len: usize) -> Option<*mut u8> {
         let offset = usize::try_from(vaddr.checked_sub(self.vaddr)?).ok()?;

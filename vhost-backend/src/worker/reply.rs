@@ -10,7 +10,7 @@ use protocol::uapi;
 use protocol::uapi::{Cmd, Reply};
 
 use super::region::Region;
-use super::waker::notify;
+use crate::ipc::eventfd::notify;
 
 /// CUDA_ERROR_UNKNOWN: the answer to a command whose [`ReplyTo`] was dropped.
 const CUDA_ERROR_UNKNOWN: u32 = 999;
@@ -80,11 +80,6 @@ impl ReplyTo {
     pub fn with_output(mut self) -> Self {
         self.state |= STATE_OUTPUT;
         self
-    }
-
-    /// Whether nobody waits for the answer: only an error is kept of it.
-    pub fn is_posted(&self) -> bool {
-        matches!(self.target, Some(Target::Posted))
     }
 
     /// Bytes of answer that fit after the reply's header.

@@ -1,10 +1,11 @@
 //! Waking the ring reader: by the device's doorbell, the control thread, or a job that ended.
 
-use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+use crate::ipc::eventfd::{drain, notify};
 
 /// Wakes the ring reader's thread. Cheap while that thread is awake.
 #[derive(Clone)]
@@ -59,27 +60,6 @@ impl Waker {
             unsafe { libc::ppoll(&mut fds, 1, timeout, std::ptr::null()) };
         }
         self.inner.sleeping.store(false, Ordering::SeqCst);
-        let mut count = [0u8; 8];
-        // SAFETY: `count` has room for the eight bytes of an eventfd's counter.
-        unsafe { libc::read(self.inner.fd.as_raw_fd(), count.as_mut_ptr().cast(), 8) };
+        drain(&self.inner.fd);
     }
-}
-
-/// Adds one to an eventfd. A full counter needs no second wake, so errors are of no interest.
-pub fn notify(fd: &impl AsRawFd) {
-    let one = 1u64.to_ne_bytes();
-    // SAFETY: `one` is eight readable bytes.
-    unsafe { libc::write(fd.as_raw_fd(), one.as_ptr().cast(), 8) };
-}
-
-/// A new non-blocking eventfd.
-pub fn eventfd() -> io::Result<OwnedFd> {
-    use std::os::fd::FromRawFd;
-    // SAFETY: eventfd takes no pointers.
-    let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor is new and nobody else's.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }

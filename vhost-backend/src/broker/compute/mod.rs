@@ -19,9 +19,9 @@ use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 use std::time::{Duration, Instant};
 
 use crate::gate::GateMap;
+use crate::ipc::eventfd::{drain, eventfd, notify};
 use crate::ipc::messages::WorkerId;
 use crate::scheduler::{GpuKey, Share, VmKey, VmStats};
-use crate::worker::waker::{eventfd, notify};
 use registry::Registry;
 use worker::Parts;
 
@@ -170,9 +170,7 @@ impl ComputeHandle {
 
     /// The events since the last time.
     pub(crate) fn events(&mut self) -> Vec<ComputeEvent> {
-        let mut count = [0u8; 8];
-        // SAFETY: `count` has room for the eight bytes of an eventfd's counter.
-        unsafe { libc::read(self.events_fd(), count.as_mut_ptr().cast(), 8) };
+        drain(&self.shared.told);
         self.events.try_iter().collect()
     }
 

@@ -13,9 +13,9 @@ use super::core::Core;
 use super::worker::CLOSED;
 use super::{Command, ComputeEvent, Teller};
 use crate::gate::{self, Grant};
+use crate::ipc::eventfd::{drain, notify};
 use crate::ipc::messages::WorkerId;
 use crate::scheduler::{Nanos, US};
-use crate::worker::waker::notify;
 
 /// How long the thread looks without sleeping while a GPU drains: the bell takes longer to come.
 const SPIN: Nanos = 200 * US;
@@ -162,9 +162,7 @@ fn run(commands: &mpsc::Receiver<Command>, teller: &Teller) -> io::Result<()> {
                 core.worker_rang(name, now);
                 continue;
             }
-            let mut count = [0u8; 8];
-            // SAFETY: `count` has room for the eight bytes of an eventfd's counter.
-            unsafe { libc::read(shared.called.as_raw_fd(), count.as_mut_ptr().cast(), 8) };
+            drain(&shared.called);
             loop {
                 match commands.try_recv() {
                     Ok(command) => obey(&mut core, &mut bells, command),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::gate::{GateMap, GpuGate, Grant, MAX_GPUS, Mode};
+use crate::ipc::eventfd::{drain, notify};
 use crate::scheduler::{GpuKey, MS, Nanos, SEC, VmKey};
-use crate::worker::waker::notify;
 
 /// A heartbeat that stands for so long has stopped: the worker's window is passed on.
 pub(super) const BEAT_LOST: Nanos = 60 * MS;
@@ -162,9 +162,7 @@ impl Worker {
 
     /// The bell was rung: empties it. Whether it is to be listened to any longer.
     pub(super) fn rang(&mut self, now: Nanos) -> bool {
-        let mut count = [0u8; 8];
-        // SAFETY: `count` has room for the eight bytes of an eventfd's counter.
-        unsafe { libc::read(self.bell(), count.as_mut_ptr().cast(), 8) };
+        drain(&*self.parts.bell);
         if now.saturating_sub(self.rings_since) > RING_PERIOD {
             (self.rings, self.rings_since) = (0, now);
         }

@@ -15,23 +15,6 @@ pub mod watch;
 
 pub use nvml::open;
 
-/// A GPU, or a slice of one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Gpu {
-    /// As CUDA_VISIBLE_DEVICES takes it: `GPU-…` or `MIG-…`.
-    pub uuid: String,
-    /// NVML's number of the GPU, also for a slice of it.
-    pub index: u32,
-    /// The product's name.
-    pub name: String,
-    /// Its memory, in bytes.
-    pub memory: u64,
-    /// As `0000:00:00.0`, for a slice the GPU's.
-    pub pci_bus_id: String,
-    /// The GPU that it is a slice of.
-    pub parent: Option<String>,
-}
-
 /// What a process holds on one GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
@@ -109,8 +92,9 @@ pub enum WitnessError {
 
 /// Who knows what is taken on the GPUs.
 pub trait Witness: Send + Sync {
-    /// The GPUs, each followed by its slices, in NVML's order.
-    fn gpus(&self) -> Result<Vec<Gpu>, WitnessError>;
+    /// What GPUs there are, each followed by its slices, as CUDA_VISIBLE_DEVICES takes them: `GPU-…`,
+    /// `MIG-…`.
+    fn uuids(&self) -> Result<Vec<String>, WitnessError>;
 
     /// What is taken on one of them now. May take some milliseconds.
     fn read(&self, uuid: &str) -> Result<Reading, WitnessError>;

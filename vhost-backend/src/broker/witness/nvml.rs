@@ -10,7 +10,7 @@ use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::event::EventSet;
 use nvml_wrapper::{Device, Nvml};
 
-use super::{Fault, FaultKind, Faults, Gpu, Held, Reading, Witness, WitnessError};
+use super::{Fault, FaultKind, Faults, Held, Reading, Witness, WitnessError};
 
 /// How long a wait for faults lasts, in milliseconds.
 const WAIT_MS: u32 = 1000;
@@ -31,48 +31,29 @@ fn refused(what: &'static str) -> impl Fn(NvmlError) -> WitnessError {
 }
 
 impl Library {
-    fn whole(&self, index: u32) -> Result<(Gpu, Device<'static>), NvmlError> {
+    fn whole(&self, index: u32) -> Result<(String, Device<'static>), NvmlError> {
         let device = self.nvml.device_by_index(index)?;
-        let gpu = Gpu {
-            uuid: device.uuid()?,
-            index,
-            name: device.name()?,
-            memory: device.memory_info()?.total,
-            pci_bus_id: device.pci_info()?.bus_id,
-            parent: None,
-        };
-        Ok((gpu, device))
-    }
-
-    /// The slices of a GPU; none where it has none, or knows nothing of slices.
-    fn slices(&self, gpu: &Gpu, device: &Device<'static>) -> Vec<Gpu> {
-        let count = device.mig_device_count().unwrap_or(0);
-        let slice = |index| -> Result<Gpu, NvmlError> {
-            let slice = device.mig_device_by_index(index)?;
-            Ok(Gpu {
-                uuid: slice.uuid()?,
-                name: slice.name()?,
-                memory: slice.memory_info()?.total,
-                parent: Some(gpu.uuid.clone()),
-                ..gpu.clone()
-            })
-        };
-        // Numbers of slices that are not made answer with an error.
-        (0..count).filter_map(|index| slice(index).ok()).collect()
+        Ok((device.uuid()?, device))
     }
 }
 
+/// The slices of a GPU; none where it has none, or knows nothing of slices.
+fn slices(device: &Device<'static>) -> Vec<String> {
+    let count = device.mig_device_count().unwrap_or(0);
+    // Numbers of slices that are not made answer with an error.
+    (0..count).filter_map(|index| device.mig_device_by_index(index).ok()?.uuid().ok()).collect()
+}
+
 impl Witness for Library {
-    fn gpus(&self) -> Result<Vec<Gpu>, WitnessError> {
+    fn uuids(&self) -> Result<Vec<String>, WitnessError> {
         let count = self.nvml.device_count().map_err(refused("how many GPUs there are"))?;
-        let mut gpus = Vec::new();
+        let mut uuids = Vec::new();
         for index in 0..count {
-            let (gpu, device) = self.whole(index).map_err(refused("what a GPU is"))?;
-            let slices = self.slices(&gpu, &device);
-            gpus.push(gpu);
-            gpus.extend(slices);
+            let (uuid, device) = self.whole(index).map_err(refused("what a GPU is"))?;
+            uuids.push(uuid);
+            uuids.extend(slices(&device));
         }
-        Ok(gpus)
+        Ok(uuids)
     }
 
     fn read(&self, uuid: &str) -> Result<Reading, WitnessError> {
@@ -132,13 +113,12 @@ impl Events {
         let count = library.nvml.device_count().map_err(refused("how many GPUs there are"))?;
         let mut uuids = HashMap::new();
         for index in 0..count {
-            let (gpu, device) = match library.whole(index) {
+            let (uuid, device) = match library.whole(index) {
                 Err(NvmlError::GpuLost) => continue,
                 found => found.map_err(refused("what a GPU is"))?,
             };
-            let slices = library.slices(&gpu, &device).into_iter().map(|slice| slice.uuid);
-            let slices: Vec<_> = slices.collect();
-            let fails = if slices.is_empty() { vec![gpu.uuid] } else { slices };
+            let slices = slices(&device);
+            let fails = if slices.is_empty() { vec![uuid] } else { slices };
             uuids.insert(handle(&device), fails);
             let known = device.supported_event_types().unwrap_or(EventTypes::empty()) & wanted;
             if known.is_empty() {

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use super::{Fault, FaultKind, Faults, Reading, Witness, WitnessError};
-use crate::worker::waker::eventfd;
+use crate::ipc::eventfd::{drain, eventfd};
 
 /// How often all GPUs are read.
 pub const INTERVAL: Duration = Duration::from_secs(1);
@@ -78,9 +78,7 @@ impl Watch {
 
     /// What the witness said since the last time.
     pub fn take(&self) -> Vec<Testimony> {
-        let mut count = [0u8; 8];
-        // SAFETY: the buffer has the 8 bytes that an eventfd gives; it does not block.
-        unsafe { libc::read(self.bell.as_raw_fd(), count.as_mut_ptr().cast(), count.len()) };
+        drain(&self.bell);
         lock(&self.queue).drain(..).collect()
     }
 
@@ -139,13 +137,13 @@ impl Teller {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Gpu, Held};
+    use super::super::Held;
     use super::*;
 
     struct Fake;
 
     impl Witness for Fake {
-        fn gpus(&self) -> Result<Vec<Gpu>, WitnessError> {
+        fn uuids(&self) -> Result<Vec<String>, WitnessError> {
             Ok(vec![])
         }
         fn read(&self, uuid: &str) -> Result<Reading, WitnessError> {

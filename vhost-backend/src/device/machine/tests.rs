@@ -193,7 +193,7 @@ fn a_dead_worker_is_told_once_and_acknowledged_by_a_destroy() {
     let mut machine = with_session();
     ask(&mut machine, 3, &attach(5, 1, 0));
     machine.worker_ended(1, &died(), &FirstMiB);
-    let told = Effect::Ended { session: 5, value: uapi::ENDED_WORKER };
+    let told = Effect::Ended { session: 5, request: 1, value: uapi::ENDED_WORKER };
     assert_eq!(machine.take_effects(), [answer(3, uapi::ERR_NO_SESSION), told]);
     assert_eq!(ask(&mut machine, 4, &detach(5, 1)), [answer(4, uapi::ERR_NO_SESSION)]);
     assert_eq!(ask(&mut machine, 5, &create(5)), [answer(5, uapi::ERR_EXISTS)]);
@@ -210,7 +210,7 @@ fn a_broken_protocol_ends_the_session_after_its_worker() {
     // Its pages are not free before the worker is reaped.
     assert_eq!(ask(&mut machine, 3, &detach(5, 1)), []);
     machine.worker_ended(1, &died(), &FirstMiB);
-    let told = Effect::Ended { session: 5, value: uapi::ENDED_PROTOCOL };
+    let told = Effect::Ended { session: 5, request: 1, value: uapi::ENDED_PROTOCOL };
     assert_eq!(machine.take_effects(), [told, answer(3, uapi::ERR_NO_SESSION)]);
 }
 

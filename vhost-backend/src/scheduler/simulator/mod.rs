@@ -5,7 +5,7 @@
 //! Changing from one VM to another costs time. Workers see a grant, and the scheduler a bell, with
 //! a delay and jitter; closing takes effect at once, as the gate's handshake makes it.
 //!
-//! The same source is built into the unit tests and into `examples/schedule.rs`.
+//! The same source is built into the unit tests and into `examples/schedule/`.
 
 mod engine;
 mod load;

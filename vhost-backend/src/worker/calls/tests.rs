@@ -18,6 +18,7 @@ use protocol::codec::{Answer, Call, Writer};
 use protocol::plain::Plain;
 use protocol::uapi::{self, CMD_WAITED, Cmd};
 
+use crate::ipc::eventfd::eventfd;
 use crate::ipc::messages::{ToBroker, ToWorker};
 use crate::ipc::seqpacket;
 use crate::worker::driver::CuError;
@@ -26,7 +27,7 @@ use crate::worker::ledger::Ledger;
 use crate::worker::mirror::Mirrors;
 use crate::worker::region::{Piece, RegionKind, Regions};
 use crate::worker::reply::{PostedError, ReplyTo, RingRegion};
-use crate::worker::waker::{Waker, eventfd};
+use crate::worker::waker::Waker;
 
 const MIB: u64 = 1 << 20;
 const QUOTA: u64 = 64 * MIB;

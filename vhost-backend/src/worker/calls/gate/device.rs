@@ -38,7 +38,7 @@ pub(super) struct Sight {
     pub copying: bool,
 }
 
-/// Why the scheduler is to be woken, if it is.
+/// Whether the scheduler is to be woken.
 pub(super) type Ring = bool;
 
 /// When the reader is to look again.
@@ -216,7 +216,7 @@ impl Device {
     }
 
     /// The first half of beginning a call: says that work may be in flight, then looks once more
-    /// whether it may be. `None` if it may not, and whether to ring.
+    /// whether it may be. `Err` if it may not, and whether to ring.
     pub(super) fn enter(&mut self, page: &GpuGate) -> Result<(), Ring> {
         if !self.active {
             page.active.store(1, Ordering::SeqCst);

@@ -26,9 +26,9 @@ use protocol::table::Order;
 
 use super::{Calls, Command, ReplyTo, generated, lock};
 use crate::gate::{self, GateMap, Mode};
+use crate::ipc::eventfd::notify;
 use crate::worker::driver::CuError;
 use crate::worker::executor::Pending;
-use crate::worker::waker::notify;
 use device::{Again, Device, Sight};
 use hold::Held;
 use names::Rule;
