@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # What quotas.sh and mps.sh share: a broker with some VMs, load in them or natively, and results.
-# To be sourced, with $dist, $out, $driver and $row set.
+# To be sourced, with $dist, $out, $driver, $row, $work, $programs, $seconds, $lead and $settle set.
 
 # The processes that produce load, and what each was called.
 load_pids=() load_names=()
