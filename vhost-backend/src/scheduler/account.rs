@@ -17,6 +17,8 @@ pub struct Account {
     /// Up to when time was booked, and since when the VM was idle then.
     booked_at: Nanos,
     idle_then: Option<Nanos>,
+    /// Not seen at work since its window began.
+    fresh: bool,
     /// Of the VM's window, what was not booked, since it was not known to run then.
     unbooked: Nanos,
     /// By how much its own clock is ahead of what was booked since then.
@@ -43,6 +45,7 @@ impl Account {
             copied: 0,
             booked_at: now,
             idle_then: Some(now),
+            fresh: true,
             unbooked: 0,
             ahead: 0,
             untold: 0,
@@ -52,7 +55,7 @@ impl Account {
     /// A window begins.
     pub fn open(&mut self, now: Nanos) {
         (self.booked_at, self.idle_then) = (now, Some(now));
-        (self.unbooked, self.ahead, self.untold) = (0, 0, 0);
+        (self.fresh, self.unbooked, self.ahead, self.untold) = (true, 0, 0, 0);
     }
 
     /// Takes in what was counted since the report before, `passed` ago. A clock that stands still, or a
@@ -72,8 +75,15 @@ impl Account {
 
     /// Books the time that has passed in a window: all of it, but what the VM let pass idle only up to
     /// the grace. If it was idle at the last look and has worked since then, only its own clock can
-    /// say for how long.
-    pub fn book_window(&mut self, grace: Nanos, idle_since: Option<Nanos>, now: Nanos) -> Passed {
+    /// say for how long; but who keeps others waiting has had the GPU since then, `free` aside of the
+    /// time before its first work.
+    pub fn book_window(
+        &mut self,
+        grace: Nanos,
+        idle_since: Option<Nanos>,
+        free: Option<Nanos>,
+        now: Nanos,
+    ) -> Passed {
         let from = self.booked_at;
         let passed = now.saturating_sub(from);
         let busy = std::mem::take(&mut self.busy);
@@ -84,7 +94,10 @@ impl Account {
                 let used = if idle_since == Some(since) {
                     idle
                 } else {
-                    idle.saturating_add(worked).min(passed)
+                    let fresh = std::mem::take(&mut self.fresh);
+                    let free = free.map(|free| if fresh { free.min(passed / 4) } else { 0 });
+                    let least = free.map_or(0, |free| passed - free);
+                    idle.saturating_add(worked).min(passed).max(least)
                 };
                 self.unbooked = passed - used;
                 used

@@ -34,17 +34,19 @@ impl Scheduler {
         self.step(vm, now, out);
     }
 
-    /// When a drain is given up. A kernel_timeout is an end of its own. Once a VM has let one pass, it
-    /// is given less time, until it is seen to drain.
+    /// When a drain is given up: a VM with a kernel_timeout has ended by then what may run so long, and
+    /// if not, its worker tells nothing of it. Once a VM has let one pass, it is given less time, until
+    /// it is seen to drain.
     pub(super) fn drains_until(&self, vm: VmKey) -> Option<Nanos> {
         let turn = self.turn(vm)?;
         let Phase::Draining { since } = turn.phase else { return None };
         let members = || turn.gpus.iter().filter_map(|gpu| self.member(vm, *gpu));
-        if members().any(|member| member.share.kernel_timeout.is_some()) {
-            return None;
-        }
-        let overran = members().any(|member| member.overran);
-        let limit = if overran { self.settings.max_window } else { self.settings.drain_limit };
+        let timeout = members().filter_map(|member| member.share.kernel_timeout).max();
+        let limit = if members().any(|member| member.overran) {
+            self.settings.max_window
+        } else {
+            self.settings.drain_limit.saturating_add(timeout.unwrap_or(0))
+        };
         Some(since.saturating_add(limit))
     }
 

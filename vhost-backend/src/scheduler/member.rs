@@ -169,15 +169,16 @@ impl Member {
         self.stats.charged_ns = self.stats.charged_ns.saturating_add(used);
     }
 
-    /// Books the time that has passed in a window of its own.
-    pub fn charge_window(&mut self, grace: Nanos, horizon: Nanos, now: Nanos) {
-        let Passed { used, busy } = self.account.book_window(grace, self.idle_since, now);
+    /// Books the time that has passed in a window of its own. `wanted`: others wait.
+    pub fn charge_window(&mut self, settings: &Settings, wanted: bool, now: Nanos) {
+        let (grace, free) = (self.grace(settings), wanted.then_some(settings.start_free));
+        let Passed { used, busy } = self.account.book_window(grace, self.idle_since, free, now);
         self.charge(used, now);
         // Another's report has it booked, too, and may close the gate before this one's is read.
         if self.gate == Gate::Open && self.seen_at == now {
             let told = self.account.told();
             let idle = self.idle(told, busy);
-            self.load.add(told, idle, horizon);
+            self.load.add(told, idle, settings.load_horizon);
         }
     }
 

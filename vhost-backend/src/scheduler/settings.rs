@@ -13,7 +13,7 @@ pub struct Settings {
     pub period: Nanos,
     /// A drain in which nothing finishes for so long has the VM's submission opened again.
     pub no_progress: Nanos,
-    /// A drain that takes longer is not waited for, unless the VM has a kernel_timeout.
+    /// A drain that takes longer is not waited for; of a VM with a kernel_timeout, longer than both.
     pub drain_limit: Nanos,
     /// For how long it is opened again.
     pub reopen: Nanos,
@@ -26,6 +26,9 @@ pub struct Settings {
     pub seldom: f64,
     /// How long a VM may take to start its first work in a window, while others wait.
     pub start_grace: Nanos,
+    /// The most of that, and of a quarter of the time until it is seen at work, that is nobody's use:
+    /// the switch between contexts, and a worker's way to its first launch.
+    pub start_free: Nanos,
     /// The same for a VM that stands at host functions.
     pub stalled_grace: Nanos,
     /// For how long a VM that stood at host functions and could begin nothing is not tried again; it
@@ -104,6 +107,7 @@ impl Default for Settings {
             latency_grace: 250 * US,
             seldom: 0.1,
             start_grace: MS,
+            start_free: 200 * US,
             stalled_grace: 200 * US,
             rest: MS,
             depth: MS,

@@ -289,6 +289,62 @@ fn streams_that_wait_for_the_host_count_as_drained() {
     assert_eq!(opened(&actions).map(|open| open.0), Some(B));
 }
 
+/// How long A's gate is open in 2 s beside B, which saturates, if it says this while it is open, and that
+/// ever more has finished.
+fn open_for(says: Report) -> Nanos {
+    let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
+    let (mut open, mut b_open, mut sum, mut finished) = (false, false, 0, 0);
+    while bench.now < 2 * SEC {
+        // Processors are short: each look comes late.
+        let before = bench.now;
+        let at = bench.scheduler.wake_at().unwrap_or(0);
+        bench.now = at.clamp(before, before + MS) + 300 * US;
+        sum += if open { bench.now - before } else { 0 };
+        finished += 1;
+        let mut actions = bench.says(A, Report { finished, ..if open { says } else { HELD } });
+        actions.extend(bench.says(B, if b_open { BUSY } else { HELD }));
+        actions.extend(bench.tick(bench.now));
+        for action in actions {
+            match action {
+                Action::Open { vm, .. } => *(if vm == A { &mut open } else { &mut b_open }) = true,
+                Action::Close { vm, .. } => {
+                    *(if vm == A { &mut open } else { &mut b_open }) = false
+                }
+                _ => {}
+            }
+        }
+    }
+    sum
+}
+
+#[test]
+fn who_says_that_it_has_finished_and_not_for_how_long_it_ran_pays_for_its_window() {
+    for says in [HELD, Report { stalled: true, ..BUSY }] {
+        let open = open_for(says);
+        assert!(open <= 1_200 * MS, "{says:?}: open for {} of 2000 ms", open / MS);
+    }
+}
+
+#[test]
+fn a_drain_that_tells_nothing_is_given_up_though_kernels_have_a_timeout() {
+    let timed = Share { kernel_timeout: Some(SEC), ..share(100) };
+    let mut bench = Bench::new(&[(A, timed), (B, share(100))]);
+    bench.says(A, HELD);
+    let runs = Report { held: false, ..BUSY };
+    bench.says(A, runs);
+    bench.says(B, HELD);
+    let end = 2 * SEC;
+    while bench.now < end {
+        let mut actions = bench.tick(end);
+        actions.extend(bench.says(A, runs));
+        if opened(&actions).is_some_and(|open| open.0 == B) {
+            assert!(bench.now >= SEC, "its timeout is waited for");
+            return;
+        }
+    }
+    panic!("the other never has the GPU");
+}
+
 #[test]
 fn a_vm_that_stands_at_the_host_and_can_begin_nothing_leaves_the_gpu_to_others() {
     let stands = Report { stalled: true, ..BUSY };

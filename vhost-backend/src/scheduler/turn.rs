@@ -53,6 +53,7 @@ impl Scheduler {
     pub(super) fn book(&mut self, gpu: GpuKey, now: Nanos) {
         let Some(state) = self.gpus.get(&gpu) else { return };
         let (alone, shared) = (state.running.len() == 1, state.shared);
+        let wanted = alone && self.wanted(gpu, state.running[0], now);
         for vm in state.recent.clone() {
             let need = self.need();
             let settings = self.settings;
@@ -68,8 +69,7 @@ impl Scheduler {
                 Some(turn)
                     if alone && turn.mode != OpenMode::Unlimited && turn.gpus.contains(&gpu) =>
                 {
-                    let grace = member.grace(&settings);
-                    member.charge_window(grace, settings.load_horizon, now);
+                    member.charge_window(&settings, wanted, now);
                 }
                 _ => member.charge_busy(now),
             }

@@ -17,9 +17,11 @@ use crate::scheduler::{
 const LAUNCH_TIMEOUT: u32 = 702;
 /// How long a session whose kernel ran too long has to tell its guest, before its worker is ended.
 const LAST_WORDS: Nanos = 50 * MS;
-/// A VM with a kernel_timeout has its work measured even when it is alone, with this depth, in
-/// ns, for each stream.
-const MEASURED_DEPTH: Nanos = 20 * MS;
+/// How the gate of a VM that is alone stands.
+const UNLIMITED: Stand = Stand { mode: Mode::Unlimited, until: NO_END, depth: NO_END };
+/// The same of one with a kernel_timeout: since when a kernel runs is known only where work is
+/// measured, which takes a depth for each stream.
+const MEASURED: Stand = Stand { mode: Mode::Shared, until: NO_END, depth: 20 * MS };
 /// Rounds of reports and actions in one go: a bound, should a VM's workers change what they say
 /// with each look.
 const MAX_ROUNDS: usize = 64;
@@ -108,7 +110,22 @@ impl Core {
                 sums: Sums::default(),
                 draining: false,
             });
+            let timed = |share: &Share| share.kernel_timeout.is_some();
+            let changed = timed(&place.share) != timed(share);
             place.share = *share;
+            // Since when a kernel runs is to be known from now on, or need not be any more.
+            if changed && [UNLIMITED, MEASURED].contains(&place.stand) {
+                self.act(
+                    Action::Open {
+                        vm,
+                        gpu: *gpu,
+                        mode: OpenMode::Unlimited,
+                        until: NO_END,
+                        depth: NO_END,
+                    },
+                    now,
+                );
+            }
         }
     }
 
@@ -243,13 +260,8 @@ impl Core {
                 let stand = match mode {
                     OpenMode::Window => Stand { mode: Mode::Window, until, depth },
                     OpenMode::Shared => Stand { mode: Mode::Shared, until, depth },
-                    // Since when a kernel runs is known only where work is measured.
-                    OpenMode::Unlimited if timed => {
-                        Stand { mode: Mode::Shared, until: NO_END, depth: MEASURED_DEPTH }
-                    }
-                    OpenMode::Unlimited => {
-                        Stand { mode: Mode::Unlimited, until: NO_END, depth: NO_END }
-                    }
+                    OpenMode::Unlimited if timed => MEASURED,
+                    OpenMode::Unlimited => UNLIMITED,
                 };
                 self.set(vm, gpu, stand);
             }

@@ -277,6 +277,26 @@ fn a_kernel_that_runs_too_long_ends_its_session_alone() {
 }
 
 #[test]
+fn a_kernel_timeout_holds_from_when_it_is_set_though_the_vm_is_alone() {
+    let mut compute = ComputeHandle::start().unwrap();
+    let vm = VmKey(1);
+    compute.add_vm(vm, share(100));
+    let player = Player::join(&mut compute, 1, vm);
+    player.hold();
+    until("it is alone", || player.play() && player.mode() == Mode::Unlimited);
+    let timed = Share { kernel_timeout: Some(500_000_000), ..Share::default() };
+    compute.add_vm(vm, vec![(GPU, timed)]);
+    until("its time is kept", || player.play() && player.mode() == Mode::Shared);
+    player.set(|gpu| &gpu.oldest, gate::now());
+    until("its session is told", || {
+        player.play();
+        player.page.worker.verdict.load(Ordering::SeqCst) == 702
+    });
+    compute.add_vm(vm, share(100));
+    until("it is free again", || player.play() && player.mode() == Mode::Unlimited);
+}
+
+#[test]
 fn a_thread_that_fails_closes_all_gates_and_is_started_anew() {
     let mut compute = ComputeHandle::start().unwrap();
     let vm = VmKey(1);

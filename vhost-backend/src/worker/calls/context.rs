@@ -171,11 +171,12 @@ impl Calls {
         }
         // Nothing is queued there from now on, and so nothing is waited for that ends with it.
         self.shared.generation.fetch_add(1, Ordering::AcqRel);
-        self.forget_flight_of(id);
+        let over = lock(&self.shared.tables).flight.begin_end_of(id);
         let mut freeing = self.end_waits_of(id);
         freeing.extend(self.end_async_frees_of(id).into_iter().map(|freeing| (freeing, None)));
         self.own_job(Some(cx.thread), 0, move |cx| {
             let ended = cx.end_context(id);
+            over.store(true, Ordering::Release);
             cx.shared.ending.fetch_sub(1, Ordering::AcqRel);
             for (freeing, waiting) in freeing {
                 if let Some(mapping) = cx.freed(freeing) {

@@ -10,6 +10,7 @@ use protocol::graph::{Step, decode};
 
 use super::cx::Cx;
 use super::graph_node::Builder;
+use super::graph_shape::Shape;
 use super::handles::Real;
 use super::hostfunc::GraphStops;
 use super::lock;
@@ -82,6 +83,7 @@ impl Cx<'_> {
         unsafe { self.driver().cuGraphCreate(&mut real, 0)? };
         let mut graph = Graph { real: Real(real), nodes: Vec::new(), need: 0 };
         let stops = GraphStops::default();
+        let (mut shape, mut hosts) = (Shape::default(), Vec::new());
         let builder = Builder::new(self, real);
         let built = builder.and_then(|builder| {
             let mut before: Vec<CUgraphNode> = Vec::new();
@@ -91,8 +93,11 @@ impl Cx<'_> {
                 let place = graph.nodes.len() as u32;
                 let node = builder.add(&before, &step, place, &stops)?;
                 graph.nodes.push((Real(node), step.kind()));
-                if let Step::Kernel(kernel) = &step {
-                    graph.need = graph.need.max(self.need_of(kernel.f));
+                shape.add(after);
+                match &step {
+                    Step::Kernel(kernel) => graph.need = graph.need.max(self.need_of(kernel.f)),
+                    Step::HostFunc { .. } => hosts.push(place),
+                    _ => {}
                 }
                 Ok::<_, BuildError>(())
             })
@@ -102,6 +107,7 @@ impl Cx<'_> {
             self.end_graph(&graph);
             return Err(error);
         }
+        shape.alone(&hosts).for_each(|place| stops.set_alone(place));
         Ok((graph, stops))
     }
 

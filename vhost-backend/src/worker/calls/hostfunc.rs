@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
 use cudarc::driver::sys::CUDA_HOST_NODE_PARAMS;
@@ -32,8 +32,8 @@ struct State {
     /// Queued or running.
     outstanding: usize,
     /// Streams that stand at functions, and the functions' tokens, in the order in which they came.
-    /// The first may be with the guest.
-    standing: VecDeque<(Key, u64)>,
+    /// The first may be with the guest. No stream: others of its nodes may run meanwhile.
+    standing: VecDeque<(Option<Key>, u64)>,
     /// Functions that have run, ever.
     ended: u64,
 }
@@ -53,12 +53,12 @@ struct Stop {
 unsafe extern "C" fn reached(stop: *mut c_void) {
     // SAFETY: the caller's promise: `vcuda_host_func` made it for this one call.
     let stop = unsafe { Box::from_raw(stop.cast::<Stop>()) };
-    stop.stand(stop.stream);
+    stop.stand(Some(stop.stream));
 }
 
 impl Stop {
     /// Waits until the guest has done its function.
-    fn stand(&self, stream: Key) {
+    fn stand(&self, stream: Option<Key>) {
         let mut state = lock(&self.funcs.state);
         let before = state.ended + state.standing.len() as u64;
         state.standing.push_back((stream, self.token));
@@ -71,9 +71,9 @@ impl Stop {
 }
 
 impl HostFuncs {
-    /// Streams that stand at a function which the guest has not run yet.
+    /// Streams that stand at a function which the guest has not run yet, and do nothing else.
     pub(super) fn standing(&self) -> Standing {
-        lock(&self.state).standing.iter().map(|(stream, _)| *stream).collect()
+        lock(&self.state).standing.iter().filter_map(|(stream, _)| *stream).collect()
     }
 
     /// The function that is to run before all others.
@@ -130,6 +130,8 @@ static LAST_STOP: AtomicUsize = AtomicUsize::new(0);
 struct GraphStop {
     number: usize,
     stop: Stop,
+    /// Nothing of the graph runs beside it: a stream that has come to it uses no GPU.
+    alone: AtomicBool,
     life: Mutex<Life>,
 }
 
@@ -142,6 +144,10 @@ struct Life {
 }
 
 impl GraphStop {
+    fn is_alone(&self) -> bool {
+        self.alone.load(Ordering::Relaxed)
+    }
+
     /// Changes the count; forgets the node when nothing will reach it any more.
     fn change(&self, change: impl FnOnce(&mut Life)) {
         let mut life = lock(&self.life);
@@ -159,7 +165,7 @@ unsafe extern "C" fn reached_in_graph(number: *mut c_void) {
     if let Some(node) = found {
         // Launches of one graph run one after another.
         let stream = lock(&node.life).expected.front().copied();
-        node.stop.stand(stream.unwrap_or_default());
+        node.stop.stand(stream.filter(|_| node.is_alone()));
         node.change(|life| {
             life.expected.pop_front();
         });
@@ -196,7 +202,9 @@ impl GraphStops {
         let (funcs, waker) = (cx.shared.host_funcs.clone(), cx.shared.session.waker.clone());
         let number = LAST_STOP.fetch_add(1, Ordering::Relaxed) + 1;
         let stop = Stop { funcs, waker, token, stream: Key::default() };
-        let node = Arc::new(GraphStop { number, stop, life: Mutex::default() });
+        let alone = lock(&self.0.0).get(&place).is_some_and(|before| before.is_alone());
+        let alone = AtomicBool::new(alone);
+        let node = Arc::new(GraphStop { number, stop, alone, life: Mutex::default() });
         let mut guard = lock(&GRAPH_STOPS);
         let stops = guard.get_or_insert_default();
         if stops.len() >= MAX_QUEUED {
@@ -209,6 +217,13 @@ impl GraphStops {
         }
         let user_data = std::ptr::without_provenance_mut(number);
         Ok(CUDA_HOST_NODE_PARAMS { fn_: Some(reached_in_graph), userData: user_data })
+    }
+
+    /// Nothing runs beside this node.
+    pub(super) fn set_alone(&self, place: u32) {
+        if let Some(node) = lock(&self.0.0).get(&place) {
+            node.alone.store(true, Ordering::Relaxed);
+        }
     }
 
     /// The graph is about to be launched.

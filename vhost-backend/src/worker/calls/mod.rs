@@ -12,7 +12,7 @@
 //! | `memory`, `copy`, `host` | device memory, copies, registered host memory |
 //! | `context`, `stream` | contexts; streams and events |
 //! | `image`, `blob`, `module`, `launch` | code and its kernels |
-//! | `graph`, `graph_node` | graphs |
+//! | `graph`, `graph_node`, `graph_shape` | graphs |
 //! | `facts`, `output`, `hostfunc` | attributes, what kernels print, host functions |
 //!
 //! Bodies of posted and of quick calls run on the ring reader's thread, those of blocking calls on
@@ -46,6 +46,7 @@ mod gate;
 mod generated;
 mod graph;
 mod graph_node;
+mod graph_shape;
 mod handles;
 mod host;
 mod hostfunc;

@@ -3,6 +3,7 @@
 //! An executor takes over its process (its standard output, the window, the driver), so each test
 //! runs in a process of its own: this test binary, started again for that one test.
 
+mod account;
 mod charges;
 mod gate;
 mod graphs;

@@ -199,7 +199,7 @@ impl Device {
         if self.copying {
             return false;
         }
-        if !self.active {
+        if !self.busy {
             self.looked = now;
         }
         self.set_copying(page, true);
@@ -272,7 +272,8 @@ impl Device {
             self.begun_ns += now.saturating_sub(begun);
             page.begun_ns.store(self.begun_ns, Ordering::Relaxed);
         }
-        if self.copying && !self.active {
+        // What stands at a host function uses nothing: then these copies are all there is.
+        if self.copying && !self.busy {
             self.copied_ns += now.saturating_sub(self.looked);
             page.copied_ns.store(self.copied_ns, Ordering::Relaxed);
         }

@@ -7,6 +7,7 @@
 //! tell how long what lies between them took.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cudarc::driver::sys::{CUevent, CUstream};
@@ -14,7 +15,7 @@ use cudarc::driver::sys::{CUevent, CUstream};
 use super::device::Sight;
 use super::estimate::{Estimates, Kind};
 pub(in crate::worker::calls) use super::stream::Key;
-use super::stream::{Orphan, Segment, Stream};
+use super::stream::{Ending, Orphan, Segment, Stream};
 use crate::gate;
 use crate::worker::calls::cx::Cx;
 use crate::worker::calls::handles::{IdMap, Real};
@@ -47,6 +48,7 @@ pub(in crate::worker::calls) struct Flight {
     streams: IdMap<Key, Stream>,
     pub(super) total: u32,
     orphans: Vec<Orphan>,
+    ending: Vec<Ending>,
     pub(super) expected: Option<Expected>,
     /// The stream that the last call found empty.
     fresh: Option<Key>,
@@ -134,19 +136,52 @@ impl Flight {
     pub(in crate::worker::calls) fn forget(&mut self, real: CUstream, ctx: u64) {
         let Some(stream) = self.streams.remove(&(real as u64, ctx)) else { return };
         self.total -= stream.weight;
-        let device = stream.device;
-        let orphan =
-            |(event, segment): (_, Segment)| Orphan { event, ctx, device, calls: segment.calls };
-        self.orphans.extend(stream.marks.into_iter().map(orphan));
+        self.orphans.extend(Orphan::of(stream));
     }
 
-    fn forget_context(&mut self, ctx: u64) {
-        let gone: Vec<CUstream> =
-            self.streams.values().filter(|s| s.ctx == ctx).map(|s| s.real.0).collect();
-        for stream in gone {
-            self.forget(stream, ctx);
-        }
-        self.orphans.retain(|orphan| orphan.ctx != ctx);
+    /// A context is about to end, and what is in flight there with it, in its time. Whoever has ended
+    /// it says so by what this returns.
+    pub(in crate::worker::calls) fn begin_end_of(&mut self, ctx: u64) -> Arc<AtomicBool> {
+        let ended = Arc::new(AtomicBool::new(false));
+        let (mut of, mut calls, mut begun) = (None, 0, 0);
+        let mut add = |device, more, since| {
+            of = Some(device);
+            calls += more;
+            begun = earlier(begun, since);
+        };
+        let Self { streams, orphans, total, .. } = self;
+        streams.retain(|_, stream| {
+            let goes = stream.ctx == ctx;
+            if goes {
+                *total -= stream.weight;
+                add(stream.device, stream.calls, stream.begun);
+            }
+            !goes
+        });
+        orphans.retain(|orphan| {
+            let goes = orphan.ctx == ctx;
+            if goes {
+                add(orphan.device, orphan.calls(), orphan.begun);
+            }
+            !goes
+        });
+        let of = of.filter(|_| calls > 0);
+        let ending = of.map(|device| Ending { device, calls, begun, ended: ended.clone() });
+        self.ending.extend(ending);
+        ended
+    }
+
+    /// Looks at what contexts held that end.
+    fn look_at_ending(&mut self, sights: &mut [Sight], timed: u32, now: u64) {
+        self.ending.retain_mut(|ending| {
+            let sight = &mut sights[ending.device];
+            if ending.ended.load(Ordering::Acquire) {
+                sight.finished += u64::from(ending.calls);
+                return false;
+            }
+            sight.runs(ending.calls, &mut ending.begun, timed >> ending.device & 1 != 0, now);
+            true
+        });
     }
 }
 
@@ -227,16 +262,22 @@ impl Calls {
         // As long as anything is held for room, or what many streams hold between them stays
         // counted.
         let crowded = self.gate.full || flight.long || flight.total >= LIMIT;
-        let orphans = std::mem::take(&mut flight.orphans);
-        for orphan in orphans {
+        let timed_now = self.gate.timed_now(now);
+        flight.look_at_ending(&mut sights, timed_now, now);
+        for mut orphan in std::mem::take(&mut flight.orphans) {
             let cx = Cx { shared: &shared, thread: 0, ctx: orphan.ctx };
             let sight = &mut sights[orphan.device];
-            if reached(&cx, orphan.event) {
-                sight.finished += u64::from(orphan.calls);
-                self.give_event(orphan.ctx, orphan.event);
-            } else {
-                sight.flying += u64::from(orphan.calls);
-                sight.running |= orphan.calls > 0;
+            while let Some(&(event, calls)) = orphan.marks.front()
+                && reached(&cx, event)
+            {
+                orphan.marks.pop_front();
+                sight.finished += u64::from(calls);
+                self.give_event(orphan.ctx, event);
+                orphan.begun = 0;
+            }
+            if !orphan.marks.is_empty() {
+                let timed = timed_now >> orphan.device & 1 != 0;
+                sight.runs(orphan.calls(), &mut orphan.begun, timed, now);
                 flight.orphans.push(orphan);
             }
         }
@@ -244,7 +285,7 @@ impl Calls {
         let timed_devices = self.gate.timed_devices();
         let Flight { streams, total, estimates, .. } = &mut flight;
         for (key, stream) in streams.iter_mut() {
-            let timed = self.gate.devices[stream.device].is_timed(now);
+            let timed = timed_now >> stream.device & 1 != 0;
             let measures = self.gate.devices[stream.device].measures();
             if stream.since.weight >= MARK {
                 self.mark(stream);
@@ -316,10 +357,7 @@ impl Calls {
                 continue;
             }
             sight.running = true;
-            if timed {
-                sight.oldest =
-                    if sight.oldest == 0 { stream.begun } else { sight.oldest.min(stream.begun) };
-            }
+            sight.oldest = earlier(sight.oldest, if timed { stream.begun } else { 0 });
         }
         self.gate.full = flight.total >= if self.gate.full { LIMIT - MARK } else { LIMIT };
         (flight.timed, flight.long) = (timed_devices, long);
@@ -327,10 +365,28 @@ impl Calls {
         lock(&shared.tables).flight = flight;
         self.gate.saw(&sights, now);
     }
+}
 
-    /// A context is about to end.
-    pub(in crate::worker::calls) fn forget_flight_of(&mut self, ctx: u64) {
-        lock(&self.shared.tables).flight.forget_context(ctx);
+/// The earlier of two times; 0 is none.
+fn earlier(one: u64, other: u64) -> u64 {
+    if one == 0 || other == 0 { one.max(other) } else { one.min(other) }
+}
+
+impl Sight {
+    /// So many calls run that no stream is left to be asked of.
+    fn runs(&mut self, calls: u32, begun: &mut u64, timed: bool, now: u64) {
+        self.flying += u64::from(calls);
+        self.running |= calls > 0;
+        *begun = if !timed {
+            0
+        } else if *begun == 0 {
+            now
+        } else {
+            *begun
+        };
+        if calls > 0 {
+            self.oldest = earlier(self.oldest, *begun);
+        }
     }
 }
 

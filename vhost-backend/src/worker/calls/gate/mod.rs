@@ -22,6 +22,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use protocol::calls as api;
+use protocol::codec::Call;
 use protocol::table::Order;
 
 use super::{Calls, Command, ReplyTo, generated, lock};
@@ -142,6 +144,12 @@ impl Gate {
         last == ctx && room && self.devices[device].is_wide(&self.end.page.gpus[device])
     }
 
+    /// The GPUs on which time is kept now, as bits.
+    fn timed_now(&self, now: u64) -> u32 {
+        let timed = |(at, device): (usize, &Device)| u32::from(device.is_timed(now)) << at;
+        self.devices.iter().enumerate().map(timed).sum()
+    }
+
     /// The GPUs on which a depth is kept, as bits.
     fn timed_devices(&self) -> u32 {
         let timed = |(at, device): (usize, &Device)| u32::from(!device.is_sampled()) << at;
@@ -215,6 +223,8 @@ impl Calls {
         if self.gate.held.is_empty() {
             let goes = match rule.gated {
                 true => self.gate.is_wide(command.ctx),
+                // What a stream holds when it ends is marked first.
+                false if command.opcode == api::CuStreamDestroyV2::OPCODE => false,
                 false => rule.order != Order::Stream || !self.gate.full,
             };
             if goes {

@@ -1,6 +1,8 @@
 //! What one stream holds in the driver.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use cudarc::driver::sys::{CUevent, CUstream};
 
@@ -92,10 +94,36 @@ impl Stream {
     }
 }
 
-/// A mark of a stream that has ended.
+/// What a stream held when it ended: its marks, and the gated calls before each.
 pub(super) struct Orphan {
-    pub(super) event: Real<CUevent>,
     pub(super) ctx: u64,
     pub(super) device: usize,
+    pub(super) marks: VecDeque<(Real<CUevent>, u32)>,
+    /// Since when the first has been at the head; 0 while that is not known.
+    pub(super) begun: u64,
+}
+
+impl Orphan {
+    /// Of a stream that is listed no more; `None` if nothing is known to be in it.
+    pub(super) fn of(stream: Stream) -> Option<Self> {
+        let Stream { ctx, device, begun, marks, .. } = stream;
+        let marks: VecDeque<_> =
+            marks.into_iter().map(|(event, segment)| (event, segment.calls)).collect();
+        (!marks.is_empty()).then_some(Self { ctx, device, marks, begun })
+    }
+
+    /// Gated calls that have not finished.
+    pub(super) fn calls(&self) -> u32 {
+        self.marks.iter().map(|(_, calls)| calls).sum()
+    }
+}
+
+/// A context that ends, with what was in flight there. Its streams can't be asked any more: it runs
+/// until the driver says that the context has ended.
+pub(super) struct Ending {
+    pub(super) device: usize,
     pub(super) calls: u32,
+    pub(super) begun: u64,
+    /// Set by whoever ends it.
+    pub(super) ended: Arc<AtomicBool>,
 }

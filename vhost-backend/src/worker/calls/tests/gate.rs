@@ -7,9 +7,9 @@ use crate::gate::{GatePage, Grant, Mode, NO_END, now};
 
 const NOT_READY: u32 = CuError::NOT_READY.0;
 /// Streams that the tests make: one that does not wait for the legacy stream, one that does.
-const FREE: u64 = 500;
-const BLOCKING: u64 = 501;
-const EVENT: u64 = 600;
+pub(super) const FREE: u64 = 500;
+pub(super) const BLOCKING: u64 = 501;
+pub(super) const EVENT: u64 = 600;
 
 fn set(page: &GatePage, mode: Mode, until: u64, depth: u64) {
     let Grant { epoch, .. } = page.gpus[0].grant();
@@ -18,12 +18,12 @@ fn set(page: &GatePage, mode: Mode, until: u64, depth: u64) {
 
 impl Bench {
     /// What the scheduler says from now on.
-    fn grant(&mut self, mode: Mode, depth: u64) {
+    pub(super) fn grant(&mut self, mode: Mode, depth: u64) {
         set(&self.session.gate.page, mode, NO_END, depth);
         self.executor.poll();
     }
 
-    fn streams(&mut self) {
+    pub(super) fn streams(&mut self) {
         for (ph_stream, flags) in [(FREE, 1), (BLOCKING, 0)] {
             self.post(&CuStreamCreateWithPriority { ph_stream, flags, priority: 0 });
         }
@@ -38,7 +38,7 @@ impl Bench {
         self.call(&CuEventQuery { h_event }).0
     }
 
-    fn gpu(&self) -> &crate::gate::GpuGate {
+    pub(super) fn gpu(&self) -> &crate::gate::GpuGate {
         &self.session.gate.page.gpus[0]
     }
 
@@ -46,7 +46,7 @@ impl Bench {
         self.gpu().held.load(Ordering::Relaxed)
     }
 
-    fn is_active(&self) -> bool {
+    pub(super) fn is_active(&self) -> bool {
         self.gpu().active.load(Ordering::Relaxed) == 1
     }
 
@@ -60,7 +60,7 @@ impl Bench {
     }
 
     /// Polls until something is so.
-    fn until(&mut self, what: &str, so: impl Fn(&Self) -> bool) {
+    pub(super) fn until(&mut self, what: &str, so: impl Fn(&Self) -> bool) {
         let start = std::time::Instant::now();
         while !so(self) {
             self.executor.poll();
@@ -69,7 +69,7 @@ impl Bench {
     }
 
     /// Sets `n` floats to a pattern of bytes.
-    fn fill(&mut self, dst: u64, byte: u8, n: usize, h_stream: u64) {
+    pub(super) fn fill(&mut self, dst: u64, byte: u8, n: usize, h_stream: u64) {
         let (pitch, value, width) = (0, u32::from(byte), 4 * n);
         self.post(&VcudaMemset { dst, pitch, element_size: 1, value, width, height: 1, h_stream });
     }
@@ -269,21 +269,21 @@ fn the_scheduler_is_told_when_a_closed_gate_has_drained_and_when_streams_stall()
 }
 
 /// Where the tests' pinned memory is.
-const PINNED: u64 = 0x3000_0020_0000;
+pub(super) const PINNED: u64 = 0x3000_0020_0000;
 
 impl Bench {
-    fn pinned(&mut self, len: usize) {
+    pub(super) fn pinned(&mut self, len: usize) {
         self.attach_pinned(2, PINNED, len as u64);
         self.good(&VcudaHostRegister { vaddr: PINNED, len, flags: 0 });
     }
 
     /// What it may have in flight of copies while the gate is closed.
-    fn may_copy(&mut self, depth: u64) {
+    pub(super) fn may_copy(&mut self, depth: u64) {
         self.gpu().copies.store(depth, Ordering::SeqCst);
         self.executor.poll();
     }
 
-    fn copying(&self) -> bool {
+    pub(super) fn copying(&self) -> bool {
         self.gpu().copying.load(Ordering::Relaxed) == 1
     }
 }
