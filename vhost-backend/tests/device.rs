@@ -334,6 +334,31 @@ fn a_worker_has_the_vms_user_and_no_way_back() {
 }
 
 #[test]
+fn a_warm_worker_that_gets_a_session_can_start_no_processes() {
+    let device = Device::start(&["--warm-workers", "1"]);
+    // Once the device answers, the process that tries the driver library is gone.
+    let mut guest = Guest::connect(&device.socket);
+    wait_for("a warm worker", || device.processes(WORKER).len() == 1);
+    let worker = device.processes(WORKER)[0];
+    let filters = || -> Vec<String> {
+        let tasks = std::fs::read_dir(format!("/proc/{worker}/task")).unwrap().flatten();
+        let status = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("status"));
+        let statuses = tasks.filter_map(|task| status(task).ok());
+        let mode = |status: String| {
+            let line = status.lines().find_map(|line| line.strip_prefix("Seccomp:"));
+            line.unwrap_or_default().trim().to_owned()
+        };
+        statuses.map(mode).collect()
+    };
+    let is_filter = |mode: &String| mode == "2";
+    assert!(!filters().iter().any(is_filter), "the driver library loads without a filter");
+    assert_eq!(guest.create(1), uapi::OK);
+    // The driver library's threads, those of the worker, and the first one.
+    let threads = filters();
+    assert!(threads.len() > 1 && threads.iter().all(is_filter), "{threads:?}");
+}
+
+#[test]
 fn variables_reach_the_worker_if_the_host_allows_them() {
     let device = Device::start(&["--warm-workers", "1"]);
     let mut guest = Guest::connect(&device.socket);

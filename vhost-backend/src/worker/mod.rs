@@ -10,7 +10,8 @@
 //! | `waker` | waking the ring reader |
 //! | `reader` | the ring reader's loop |
 //! | `control` | messages of the device process |
-//! | `isolate` | namespaces and identity |
+//! | `isolate` | namespaces of its own |
+//! | `filter` | system calls that it is refused |
 //! | `probe` | trying a driver library |
 //! | `driver` | the driver library: dlopen, one symbol at a time |
 //! | `calls` | handle tables and the body of each call |
@@ -30,6 +31,7 @@ pub mod calls;
 mod control;
 pub mod driver;
 pub mod executor;
+mod filter;
 mod isolate;
 pub mod ledger;
 pub mod mirror;
@@ -67,6 +69,8 @@ pub fn run(broker: OwnedFd, library: &Path) -> Result<(), WorkerError> {
         return Err(fail(&broker, format!("cannot take the VM's identity: {error}")));
     }
     process::die_with_parent(parent).map_err(WorkerError::Start)?;
+    // Programs that the driver library needs (nvidia-modprobe) it has started while it was loaded.
+    filter::refuse_descendants();
     tracing::info!(session = label, guest_pid = pid, "serving");
 
     let gate = calls::GateEnd::new(&page, bell).map_err(WorkerError::Start)?;
