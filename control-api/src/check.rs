@@ -96,9 +96,7 @@ impl VmSpec {
             check_cpu_max(cpu)?;
         }
         for (field, id) in [("uid", self.uid), ("gid", self.gid)] {
-            if id == Some(0) {
-                return Err(ApiError::invalid(field, "can't be root's"));
-            }
+            check_id(field, id.unwrap_or(1))?;
         }
         self.check_env()
     }
@@ -148,6 +146,15 @@ impl VmSpec {
         }
         Ok(())
     }
+}
+
+/// Whether processes can be given this user or group. Not root's; nor the last number, which is -1
+/// to the kernel and leaves a process with the user, or the group, that it has: root's.
+fn check_id(field: &str, id: u32) -> Checked {
+    range(field, id, 1, u32::MAX - 1).map_err(|error| match id {
+        0 => ApiError::invalid(field, format!("{} (0 is root's)", error.message)),
+        _ => error,
+    })
 }
 
 /// `max`, or microseconds of each period, with or without the period, as the kernel takes them.
@@ -226,6 +233,9 @@ mod tests {
             (r#""socket": "here.sock""#, "socket", "absolute"),
             (r#""socket_mode": "0999""#, "socket_mode", "0660"),
             (r#""uid": 0"#, "uid", "root"),
+            (r#""uid": 4294967295"#, "uid", "from 1 to 4294967294"),
+            (r#""gid": 0"#, "gid", "from 1 to 4294967294"),
+            (r#""gid": 4294967295"#, "gid", "from 1 to 4294967294"),
             (r#""cpu": {"max": "5"}"#, "cpu.max", "QUOTA"),
             (r#""env": {"allow": ["A=B"]}"#, "env.allow", "A=B"),
         ] {

@@ -63,11 +63,14 @@ pub struct VmSpec {
     /// Environment variables of its sessions.
     #[serde(default, skip_serializing_if = "EnvSpec::is_empty")]
     pub env: EnvSpec,
-    /// The user of its processes on the host, not root; one is chosen if not given.
+    /// The user of its processes on the host, not root: 1 to 4294967294; one is chosen if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 4_294_967_294i64))]
     pub uid: Option<u32>,
-    /// The group of its processes on the host, not root's; the user's number if not given.
+    /// The group of its processes on the host, not root's: 1 to 4294967294; the user's number if not
+    /// given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 4_294_967_294i64))]
     pub gid: Option<u32>,
     /// How long a worker polls its ring before it sleeps, in microseconds: 0 to 1000000; 50 if
     /// not given.

@@ -222,10 +222,10 @@ pub(crate) struct AddArgs {
     /// Bytes of one command on the command queue [default: 64M]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) plain_max: Option<u64>,
-    /// User of its processes on the host [default: one that is chosen]
+    /// User of its processes on the host, 1 to 4294967294 [default: one that is chosen]
     #[arg(long)]
     pub(crate) uid: Option<u32>,
-    /// Group of its processes on the host [default: the same number as the user]
+    /// Group of its processes on the host, 1 to 4294967294 [default: the same number as the user]
     #[arg(long)]
     pub(crate) gid: Option<u32>,
     /// CPU time of its workers, "QUOTA PERIOD" in microseconds as cgroup v2 has it

@@ -165,6 +165,8 @@ fn what_is_refused_changes_nothing() {
         (r#""memory": {"max": 1}, "gpus": ["any", "any", "any"]"#, "gpus"),
         (r#""memory": {"max": 1}, "compute": {"weight": 10001}"#, "compute.weight"),
         (r#""memory": {"max": 1}, "uid": 0"#, "uid"),
+        (r#""memory": {"max": 1}, "uid": 4294967295"#, "uid"),
+        (r#""memory": {"max": 1}, "gid": 4294967295"#, "gid"),
     ] {
         let (status, error) = broker.add("c", more);
         assert!((400..600).contains(&status) && error["field"] == field, "{more}: {error}");

@@ -85,10 +85,10 @@ pub struct VmArgs {
     /// Permissions of the socket [default: 0660]
     #[arg(long, value_name = "MODE")]
     pub socket_mode: Option<String>,
-    /// User of the VM's processes on the host [default: one that is chosen, when run by root]
+    /// User of the VM's processes on the host, 1 to 4294967294 [default: one that is chosen, when run by root]
     #[arg(long)]
     pub uid: Option<u32>,
-    /// Group of the VM's processes on the host [default: the same number as the user]
+    /// Group of the VM's processes on the host, 1 to 4294967294 [default: the same number as the user]
     #[arg(long)]
     pub gid: Option<u32>,
     /// CPU time of the VM's workers, "QUOTA PERIOD" in microseconds as cgroup v2 has it

@@ -56,6 +56,8 @@ fn mistakes_are_refused_by_name_and_on_one_line() {
         (format!("{vm}sessions.max = 0"), "sessions.max"),
         (format!("{vm}cpu.max = \"lots\""), "cpu.max"),
         (format!("{vm}uid = 0"), "root"),
+        (format!("{vm}uid = 4294967295"), "uid: 4294967295 is out of range"),
+        (format!("{vm}gid = 4294967295"), "gid: 4294967295 is out of range"),
         (format!("{vm}socket_mode = \"99\""), "socket_mode"),
         (format!("{vm}{vm}"), "two VMs"),
         (vm.replace("1G", "1Q"), "1Q"),

@@ -46,7 +46,8 @@ pub fn parent() -> libc::pid_t {
 }
 
 /// Becomes a user for good: group, no supplementary groups, user; no new privileges; and nobody
-/// but root may look into this process.
+/// but root may look into this process. What the kernel took without a change is an error, too: -1
+/// leaves an id as it is, and the process would go on as root.
 pub fn become_user(uid: Option<u32>, gid: Option<u32>) -> io::Result<()> {
     let check = |what: &str, result: libc::c_int| {
         if result < 0 {
@@ -61,16 +62,35 @@ pub fn become_user(uid: Option<u32>, gid: Option<u32>) -> io::Result<()> {
             check("setgroups", libc::setgroups(0, std::ptr::null()))?;
             check("setresgid", libc::setresgid(gid, gid, gid))?;
         }
+        // SAFETY: all three have room for a group's number.
+        let ids = ids_now(|real, now, saved| unsafe { libc::getresgid(real, now, saved) })?;
+        if ids != [gid; 3] {
+            return Err(io::Error::other(format!("setresgid({gid}) left the groups {ids:?}")));
+        }
     }
     if let Some(uid) = uid {
         // SAFETY: integers only.
         check("setresuid", unsafe { libc::setresuid(uid, uid, uid) })?;
+        // SAFETY: all three have room for a user's number.
+        let ids = ids_now(|real, now, saved| unsafe { libc::getresuid(real, now, saved) })?;
+        if ids != [uid; 3] {
+            return Err(io::Error::other(format!("setresuid({uid}) left the users {ids:?}")));
+        }
     }
     // SAFETY: integers only.
     unsafe {
         check("no_new_privs", libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))?;
         check("dumpable", libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0))
     }
+}
+
+/// The real, effective and saved id that the kernel tells.
+fn ids_now(tell: impl Fn(&mut u32, &mut u32, &mut u32) -> libc::c_int) -> io::Result<[u32; 3]> {
+    let [mut real, mut now, mut saved] = [0; 3];
+    if tell(&mut real, &mut now, &mut saved) < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok([real, now, saved])
 }
 
 /// Takes a descriptor that this process was started with. To be called once for each number.
@@ -98,4 +118,18 @@ pub fn set_nonblocking(fd: &impl AsRawFd) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nothing of this process changes: the kernel takes -1 for "as it is".
+    #[test]
+    fn who_stays_root_is_told_so() {
+        let error = become_user(Some(u32::MAX), None).unwrap_err().to_string();
+        assert!(error.contains("setresuid(4294967295)"), "{error}");
+        // Only root gets as far as to the group; others may not drop their groups.
+        assert!(become_user(None, Some(u32::MAX)).is_err());
+    }
 }
