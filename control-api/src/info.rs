@@ -18,6 +18,9 @@ pub struct VmInfo {
     pub origin: VmOrigin,
     /// Whether its device can be used.
     pub state: VmState,
+    /// Why it has failed, if it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
     /// Its vhost-user socket.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub socket: PathBuf,
@@ -47,8 +50,9 @@ pub enum VmOrigin {
 pub enum VmState {
     /// Its device process runs.
     Running,
-    /// It could not be placed, or its device process can't be started or has ended too often: its
-    /// device is not there until `vcudad` is started again.
+    /// It could not be placed, its socket could not be had, or its device process can't be started
+    /// or has ended too often: its device and its socket are not there until `vcudad` is started
+    /// again. `failure` says why.
     Failed,
 }
 

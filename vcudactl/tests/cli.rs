@@ -52,6 +52,36 @@ fn lists_are_columns_or_json() {
     assert_eq!(printed[0]["last_fault"], json!("Xid 79"));
 }
 
+/// A VM that has failed, as vcudad tells of it.
+fn failed(why: &str) -> Value {
+    json!({
+        "name": "web", "origin": "api", "state": "failed", "failure": why,
+        "socket": "/run/virtio-cuda/web.sock", "device_pid": null,
+        "settings": {"name": "web", "memory": {"max": 4096}},
+        "stats": {"name": "web", "sessions": 0, "sessions_total": 0, "device_restarts": 0,
+            "activity": {"calls": 0, "launches": 0, "graph_launches": 0, "bytes_h2d": 0,
+                "bytes_d2h": 0, "bytes_d2d": 0, "ring_depth": 0}, "gpus": []}
+    })
+}
+
+#[test]
+fn a_vm_that_has_failed_is_shown_with_why() {
+    let why = "gpus: there is no GPU 7: the host has 2, with index 0 to 1";
+    let server = Server::start(move |_, path, _| match path {
+        "/v1/vms" => (200, json!([failed(why)]).to_string()),
+        _ => (200, failed(why).to_string()),
+    });
+    let (code, out, err) = vcudactl(&server.socket, &["vm", "ls"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.contains("failed: gpus: there is no GPU 7: the host has 2,…  "), "{out}");
+    let (_, out, _) = vcudactl(&server.socket, &["vm", "show", "web"]);
+    assert!(out.contains(&format!("failed: {why}\n")), "{out}");
+    let (code, out, err) = vcudactl(&server.socket, &["vm", "set", "web", "--compute-weight", "5"]);
+    assert_eq!((code, out.as_str()), (0, ""));
+    assert!(err.contains("next start") && err.contains(why), "{err}");
+    assert_eq!(err.lines().count(), 1, "{err}");
+}
+
 #[test]
 fn mistakes_are_one_line_and_code_2() {
     let server = Server::start(|_, _, _| panic!("nothing is to be asked"));

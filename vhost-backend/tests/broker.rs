@@ -197,6 +197,36 @@ fn what_is_refused_changes_nothing() {
 }
 
 #[test]
+fn a_vm_that_has_failed_says_why_and_takes_no_connections() {
+    let folder = Broker::folder("failed");
+    let broker = Broker::start(&folder, TWO);
+    let since = Instant::now();
+    let mut last = 0;
+    let vm = loop {
+        let (_, vm) = broker.ask("GET", "/v1/vms/a", "");
+        if vm["state"] == "failed" {
+            break vm;
+        }
+        assert!(since.elapsed() < Duration::from_secs(60), "{vm}");
+        match vm["device_pid"].as_u64() {
+            Some(pid) if pid != last => {
+                last = pid;
+                // SAFETY: integers only; the broker has not reaped it, so the id is its own.
+                unsafe { libc::kill(pid as i32, libc::SIGKILL) };
+            }
+            _ => std::thread::sleep(Duration::from_millis(5)),
+        }
+    };
+    assert!(vm["failure"].as_str().unwrap().contains("has ended 5 times"), "{vm}");
+    assert!(UnixStream::connect(folder.join("a")).is_err());
+    let (_, other) = broker.ask("GET", "/v1/vms/b", "");
+    assert!(other["state"] == "running" && other["failure"].is_null(), "{other}");
+    assert_eq!(broker.ask("DELETE", "/v1/vms/a", "").0, 204);
+    drop(broker);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn guarantees_and_memory_are_promised_once() {
     let folder = Broker::folder("promised");
     let broker = Broker::start(&folder, "");

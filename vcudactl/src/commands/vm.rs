@@ -15,6 +15,9 @@ use crate::client::Client;
 use crate::error::CtlError;
 use crate::table::{Side, Table, percent, printable, time};
 
+/// Characters of why a VM has failed that `vm ls` has room for; `vm show` has all of them.
+const MAX_WHY: usize = 40;
+
 pub(crate) async fn run(client: &Client, show: &Show, command: &VmCommand) -> Result<(), CtlError> {
     match command {
         VmCommand::Add(args) => {
@@ -22,6 +25,7 @@ pub(crate) async fn run(client: &Client, show: &Show, command: &VmCommand) -> Re
             // The server checks, too; a mistake is known here without it.
             spec.check()?;
             let vm: VmInfo = client.post("/v1/vms", &spec).await?;
+            warn_if_failed(&vm);
             show.answer(&vm, |out| writeln!(out, "{}", vm.socket.display()))
         }
         VmCommand::Set(args) => set(client, show, args).await,
@@ -121,7 +125,20 @@ fn patch(change: &ChangeArgs) -> VmPatch {
 
 async fn set(client: &Client, show: &Show, args: &SetArgs) -> Result<(), CtlError> {
     let vm: VmInfo = client.patch(&path(&args.name)?, &patch(&args.change)).await?;
+    warn_if_failed(&vm);
     show.answer(&vm, |_| Ok(()))
+}
+
+/// What was asked for is done and written down, but nobody is served by it yet.
+fn warn_if_failed(vm: &VmInfo) {
+    if vm.state == VmState::Failed {
+        let (name, why) = (&vm.name, vm.failure.as_deref().unwrap_or("vcudad's log says why"));
+        let says = format!(
+            "VM '{name}' has failed and is served, with these settings, from vcudad's next start on \
+             ({why})"
+        );
+        eprintln!("{}: {}", crate::NAME, printable(&says));
+    }
 }
 
 fn class_name(class: Class) -> &'static str {
@@ -154,7 +171,7 @@ fn list(vms: &[VmInfo], out: &mut dyn Write) -> io::Result<()> {
         let compute = &vm.settings.compute;
         table.row([
             vm.name.clone(),
-            state(vm).to_owned(),
+            short_state(vm),
             numbers.join(","),
             format_size(sum(|gpu| gpu.memory_used)),
             format_size(sum(|gpu| gpu.memory_max)),
@@ -177,6 +194,16 @@ fn state(vm: &VmInfo) -> &'static str {
     }
 }
 
+/// The same with the beginning of why, for a column.
+fn short_state(vm: &VmInfo) -> String {
+    let Some(why) = &vm.failure else { return state(vm).to_owned() };
+    let mut short: String = why.chars().take(MAX_WHY).collect();
+    if short.len() < why.len() {
+        short.push('…');
+    }
+    format!("{}: {short}", state(vm))
+}
+
 fn details(vm: &VmInfo, out: &mut dyn Write) -> io::Result<()> {
     let settings = &vm.settings;
     let mut line = |name: &str, value: String| writeln!(out, "{name:<24}{}", printable(&value));
@@ -187,7 +214,8 @@ fn details(vm: &VmInfo, out: &mut dyn Write) -> io::Result<()> {
     };
     line("from", origin.into())?;
     let pid = vm.device_pid.map(|pid| format!(", process {pid}")).unwrap_or_default();
-    line("state", format!("{}{pid}", state(vm)))?;
+    let why = vm.failure.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+    line("state", format!("{}{pid}{why}", state(vm)))?;
     line("socket", vm.socket.display().to_string())?;
     line("memory.max", format_size(settings.memory.max))?;
     if let Some(max) = settings.memory.session_max {

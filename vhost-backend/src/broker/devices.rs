@@ -26,18 +26,19 @@ impl Service {
         state.starts.retain(|start| start.elapsed() < Duration::from_secs(60));
         let name = state.vm.name.clone();
         if state.starts.len() >= MAX_RESTARTS {
-            tracing::error!(vm = name, "the device process keeps ending; it stays ended");
-            state.failed = true;
-            let says = "the device process keeps ending; it stays ended";
-            return self.publish(EventKind::DeviceEnded, Some(id), None, says);
+            let often = state.starts.len();
+            return self.fail(
+                id,
+                format!(
+                    "the device process has ended {often} times within a minute; it stays ended"
+                ),
+            );
         }
         state.starts.push(Instant::now());
         let device = match Running::start(spawn::device(&self.programs)) {
             Ok(device) => device,
             Err(error) => {
-                tracing::error!(vm = name, "cannot start the device process: {error}");
-                state.failed = true;
-                return;
+                return self.fail(id, format!("cannot start the device process: {error}"));
             }
         };
         let setup = BrokerToDevice::Setup(DeviceSetup {
@@ -61,6 +62,16 @@ impl Service {
         state.device = Some(device);
         self.watch(ops, socket, Source::DeviceSocket(id));
         self.watch(ops, pidfd, Source::DevicePid(id));
+    }
+
+    /// Gives a VM's device up until the next start.
+    fn fail(&mut self, id: VmId, reason: String) {
+        let Some(state) = self.vms.get_mut(id) else { return };
+        tracing::error!(vm = state.vm.name, "{reason}");
+        // Nobody would accept: who connects is to be told so, and not to wait.
+        state.socket = None;
+        state.failed = Some(reason.clone());
+        self.publish(EventKind::DeviceEnded, Some(id), None, reason);
     }
 
     pub(super) fn tell_device(&mut self, id: VmId, message: &BrokerToDevice, fds: &[RawFd]) {

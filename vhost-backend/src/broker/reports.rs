@@ -58,7 +58,8 @@ impl Service {
         Some(VmInfo {
             name: state.vm.name.clone(),
             origin: state.origin,
-            state: if state.failed { State::Failed } else { State::Running },
+            state: if state.failed.is_some() { State::Failed } else { State::Running },
+            failure: state.failed.clone(),
             socket: state.vm.socket.clone(),
             device_pid: state.device.as_ref().map(|device| device.pid()),
             settings: state.vm.spec.clone(),

@@ -132,7 +132,7 @@ impl Service {
                 Err(error) => {
                     tracing::error!(vm = vm.name, "is not served: {error}");
                     let mut state = VmState::new(vm, origin, Vec::new(), None);
-                    state.failed = true;
+                    state.failed = Some(error.to_string());
                     service.enrol(state);
                 }
             }

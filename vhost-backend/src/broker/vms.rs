@@ -31,8 +31,8 @@ pub(super) struct VmState {
     pub(super) device: Option<Running>,
     /// When the device process was started, of late.
     pub(super) starts: Vec<Instant>,
-    /// The device process is not started any more.
-    pub(super) failed: bool,
+    /// Why there is no device process, and none is started any more.
+    pub(super) failed: Option<String>,
     pub(super) device_restarts: u64,
     pub(super) sessions_total: u64,
     pub(super) kernel_timeouts: BTreeMap<GpuId, u64>,
@@ -61,7 +61,7 @@ impl VmState {
             cgroup: None,
             device: None,
             starts: Vec::new(),
-            failed: false,
+            failed: None,
             device_restarts: 0,
             sessions_total: 0,
             kernel_timeouts: BTreeMap::new(),

@@ -26,8 +26,10 @@ impl Service {
         let mut sets: Vec<Vec<GpuId>> = Vec::new();
         for (_, state) in self.vms.iter() {
             let healthy = state.gpus.iter().all(|gpu| self.is_healthy(*gpu));
-            let served =
-                healthy && !state.gpus.is_empty() && state.leaving.is_none() && !state.failed;
+            let served = healthy
+                && !state.gpus.is_empty()
+                && state.leaving.is_none()
+                && state.failed.is_none();
             // Under MPS a session's limits are read when its driver starts.
             let warm = state.vm.spec.sharing == Sharing::Exclusive;
             if served && warm && sets.len() < MAX_SETS && !sets.contains(&state.gpus) {

@@ -127,6 +127,7 @@ fn info(spec: &VmSpec) -> VmInfo {
         name: spec.name.clone(),
         origin: VmOrigin::Api,
         state: VmState::Running,
+        failure: None,
         socket: spec.socket.clone().unwrap_or_default(),
         device_pid: Some(7),
         settings: spec.clone(),
