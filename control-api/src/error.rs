@@ -21,7 +21,8 @@ pub enum ErrorCode {
     Conflict,
     /// The body is larger than what is read. HTTP 413.
     TooLarge,
-    /// A value is out of its range, or can't be changed while the VM exists. HTTP 422.
+    /// A value is out of its range, names a GPU or a folder that is not there, or can't be changed
+    /// while the VM exists. HTTP 422.
     Invalid,
     /// vcudad has too much to do, or is ending; try again. HTTP 503.
     Unavailable,

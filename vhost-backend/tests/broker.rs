@@ -173,6 +173,14 @@ fn what_is_refused_changes_nothing() {
         assert!(!folder.join("c").exists());
     }
     assert_eq!(broker.add("a", r#""memory": {"max": 1}"#).0, 409);
+    let gone = folder.join("gone/c");
+    let body =
+        format!(r#"{{"name": "c", "socket": "{}", "memory": {{"max": 1}}}}"#, gone.display());
+    let (status, error) = broker.ask("POST", "/v1/vms", &body);
+    assert_eq!(
+        (status, &error["code"], &error["field"]),
+        (422, &"invalid".into(), &"socket".into())
+    );
     for (patch, field) in [
         (r#"{"compute": {"weight": 5, "max": "0.5%"}}"#, "compute.max"),
         (r#"{"compute": {"weight": 5}, "memory": {"max": 9000000000}}"#, "memory.max"),
@@ -223,6 +231,72 @@ fn a_vm_that_has_failed_says_why_and_takes_no_connections() {
     assert!(other["state"] == "running" && other["failure"].is_null(), "{other}");
     assert_eq!(broker.ask("DELETE", "/v1/vms/a", "").0, 204);
     drop(broker);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// One of the API whose socket or settings are wrong by now: the others are served, and it can be
+/// mended or removed.
+#[test]
+fn one_vm_that_can_not_be_served_holds_up_no_other() {
+    let folder = Broker::folder("wrong");
+    let broker = Broker::start(&folder, TWO);
+    let memory = r#""memory": {"max": 4096}"#;
+    std::fs::create_dir(folder.join("deep")).unwrap();
+    for name in ["deep/gone", "taken", "odd", "twin"] {
+        let path = folder.join(name);
+        let name = name.rsplit('/').next().unwrap();
+        let body = format!(r#"{{"name": "{name}", "socket": "{}", {memory}}}"#, path.display());
+        assert_eq!(broker.ask("POST", "/v1/vms", &body).0, 201);
+    }
+    assert!(broker.add("more", memory).0 == 201);
+    broker.end();
+    std::fs::remove_dir(folder.join("deep")).unwrap();
+    let other = std::os::unix::net::UnixListener::bind(folder.join("taken")).unwrap();
+    let file = folder.join("state/state.json");
+    let mut state: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let uid = state["vms"][0]["uid"].clone();
+    for vm in state["vms"].as_array_mut().unwrap() {
+        match vm["name"].as_str().unwrap() {
+            "odd" => vm["compute"]["weight"] = 0.into(),
+            "twin" => vm["uid"] = uid.clone(),
+            _ => {}
+        }
+    }
+    std::fs::write(&file, state.to_string()).unwrap();
+
+    let broker = Broker::start(&folder, TWO);
+    for (name, says) in [
+        ("a", ""),
+        ("b", ""),
+        ("gone", "its folder is not there"),
+        ("taken", "in use by another process"),
+        ("odd", "compute.weight: 0 is out of range: it must be from 1 to 10000 (state.json"),
+        ("twin", "another VM's"),
+        ("more", ""),
+    ] {
+        let (_, vm) = broker.ask("GET", &format!("/v1/vms/{name}"), "");
+        let state = if says.is_empty() { "running" } else { "failed" };
+        let why = vm["failure"].as_str().unwrap_or_default();
+        assert!(vm["state"] == state && why.contains(says), "{vm}");
+    }
+    let patch = r#"{"compute": {"weight": 3}}"#;
+    assert_eq!(broker.ask("PATCH", "/v1/vms/odd", patch).1["state"], "failed");
+    for name in ["gone", "taken", "twin"] {
+        assert_eq!(broker.ask("DELETE", &format!("/v1/vms/{name}"), "").0, 204);
+    }
+    broker.end();
+    drop(other);
+    let broker = Broker::start(&folder, TWO);
+    assert_eq!(broker.ask("GET", "/v1/vms/odd", "").1["state"], "running");
+    broker.end();
+    // What was changed of one of the file's is named by where it stands.
+    let changed = r#"{"version": 1, "changed": {"a": {"compute": {"weight": 0}}}}"#;
+    std::fs::write(&file, changed).unwrap();
+    let output = Broker::command(&folder, TWO).output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("vm 'a': compute.weight: 0") && text.contains("state.json"), "{text}");
     std::fs::remove_dir_all(folder).unwrap();
 }
 

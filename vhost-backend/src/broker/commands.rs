@@ -239,7 +239,13 @@ fn bind(vm: &Vm) -> Result<socket::VmSocket, ApiError> {
             BrokerError::Socket { path, reason } => format!("{}: {reason}", path.display()),
             other => other.to_string(),
         };
-        ApiError::new(ErrorCode::Conflict, says).of("socket")
+        // A folder that is not there is no matter of who came first.
+        let folder = vm.socket.parent();
+        let code = match folder.is_some_and(std::path::Path::is_dir) {
+            true => ErrorCode::Conflict,
+            false => ErrorCode::Invalid,
+        };
+        ApiError::new(code, says).of("socket")
     })
 }
 

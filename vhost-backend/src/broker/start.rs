@@ -4,23 +4,24 @@ use std::collections::{HashMap, VecDeque};
 use std::os::fd::OwnedFd;
 use std::time::Instant;
 
-use control_api::{ApiError, VmOrigin, VmSpec};
+use control_api::{ApiError, ErrorCode, VmOrigin, VmSpec};
 
 use super::BrokerError;
 use super::audit::Audit;
 use super::cgroup::{self, Cgroups};
 use super::compute::ComputeHandle;
+use super::driver;
 use super::gpus::{Gpus, slices_named};
 use super::mps::Mps;
 use super::notify::Notify;
 use super::pool::Workers;
 use super::service::{Service, timer};
+use super::socket::{self, VmSocket};
 use super::spawn::{self, Programs};
 use super::state::{State, StateDir};
 use super::together::Together;
 use super::vms::{VmState, Vms, place_vm};
-use super::{driver, socket};
-use crate::config::{Config, ConfigError, Vm, check_vms, choose_uids};
+use crate::config::{Config, ConfigError, Vm, VmSet, choose_uids, of_vm};
 use crate::control::handle::{ControlInbox, now_ms};
 use crate::ledger::{Ledger, Quota, VmId};
 
@@ -56,6 +57,53 @@ fn roster(file: Vec<VmSpec>, state: &mut State) -> Result<Vec<(VmSpec, VmOrigin)
     Ok(all)
 }
 
+/// A VM that is to be.
+struct Candidate {
+    vm: Vm,
+    origin: VmOrigin,
+    socket: Option<VmSocket>,
+    /// Why it can't be served.
+    failed: Option<ApiError>,
+}
+
+/// What the VMs come to, with their users and their sockets. What is wrong with one of the file is
+/// an error; one that was made at run time is left out, and the others are served all the same: an
+/// operator can change or remove it.
+fn candidates(all: Vec<(VmSpec, VmOrigin)>, state: &State) -> Result<Vec<Candidate>, BrokerError> {
+    let mut set = VmSet::default();
+    let mut candidates = Vec::new();
+    for (spec, origin) in all {
+        let (vm, failed) = match set.add(&spec) {
+            Ok(vm) => (vm, None),
+            // A name is what it would be removed by.
+            Err(error) if origin == VmOrigin::Api && error.field.as_deref() != Some("name") => {
+                let says = format!("{} (state.json of state_dir has it)", error.message);
+                (Vm::unchecked(spec), Some(ApiError { message: says, ..error }))
+            }
+            Err(error) => {
+                let error = of_vm(&spec.name, &error);
+                let in_state = origin == VmOrigin::Api || state.changed.contains_key(&spec.name);
+                let from = if in_state { " (state.json of state_dir has it)" } else { "" };
+                return Err(ConfigError::Value(format!("{error}{from}")).into());
+            }
+        };
+        candidates.push(Candidate { vm, origin, socket: None, failed });
+    }
+    let good = |candidate: &&mut Candidate| candidate.failed.is_none();
+    choose_uids(candidates.iter_mut().filter(good).map(|candidate| &mut candidate.vm), [])?;
+    for candidate in candidates.iter_mut().filter(good) {
+        match socket::bind(&candidate.vm) {
+            Ok(socket) => candidate.socket = Some(socket),
+            Err(error) if candidate.origin == VmOrigin::File => return Err(error),
+            Err(error) => {
+                let error = ApiError::new(ErrorCode::Conflict, error.to_string()).of("socket");
+                candidate.failed = Some(error);
+            }
+        }
+    }
+    Ok(candidates)
+}
+
 impl Service {
     /// Takes the state and the sockets, tries the driver, and places the VMs.
     pub(super) fn new(
@@ -67,13 +115,10 @@ impl Service {
         let state_dir = config.state_dir.as_deref().map(StateDir::open).transpose()?;
         let mut state = state_dir.as_ref().map(StateDir::read).transpose()?.unwrap_or_default();
         let written = state.clone();
-        let (specs, origins): (Vec<_>, Vec<_>) =
-            roster(config.vms.clone(), &mut state)?.into_iter().unzip();
-        let mut vms = check_vms(&specs)?;
-        choose_uids(&mut vms, [])?;
-        let sockets = vms.iter().map(socket::bind).collect::<Result<Vec<_>, _>>()?;
+        let roster = roster(config.vms.clone(), &mut state)?;
+        let vms = candidates(roster, &state)?;
         let mut probed = driver::choose(&config, &programs)?;
-        let slices = slices_named(specs.iter().flat_map(|spec| &spec.gpus));
+        let slices = slices_named(vms.iter().flat_map(|candidate| &candidate.vm.spec.gpus));
         let slices = driver::probe_slices(&config, &programs, &probed, slices);
         let gpus = Gpus::new(&probed, slices);
         probed.gpus = gpus.iter().map(|(_, gpu)| gpu.facts.clone()).collect();
@@ -81,7 +126,7 @@ impl Service {
         if !change_users {
             tracing::warn!("not run by root: all processes have this user, VMs too");
         }
-        let needed = vms.iter().any(|vm| cgroup::has_limits(&vm.spec));
+        let needed = vms.iter().any(|candidate| cgroup::has_limits(&candidate.vm.spec));
         let wanted = needed || config.control_socket.is_some();
         let cgroups = if wanted { Cgroups::set_up(needed) } else { None };
         let compute =
@@ -116,15 +161,16 @@ impl Service {
             ended: false,
             cgroups,
         };
-        for ((mut vm, origin), socket) in vms.into_iter().zip(origins).zip(sockets) {
+        for Candidate { mut vm, origin, socket, failed } in vms {
             let rooms = service.rooms(None);
-            let placed = place_vm(&rooms, &mut vm, config.memory_max_is_default);
-            let placed = placed.map_err(ApiError::from).and_then(|gpus| {
-                service.check_sharing(&vm.spec, &gpus)?;
-                Ok(gpus)
-            });
+            let placed = match failed {
+                Some(error) => Err(error),
+                None => place_vm(&rooms, &mut vm, config.memory_max_is_default)
+                    .map_err(ApiError::from)
+                    .and_then(|gpus| service.check_sharing(&vm.spec, &gpus).map(|()| gpus)),
+            };
             match placed {
-                Ok(gpus) => drop(service.enrol(VmState::new(vm, origin, gpus, Some(socket)))),
+                Ok(gpus) => drop(service.enrol(VmState::new(vm, origin, gpus, socket))),
                 Err(error) if origin == VmOrigin::File => {
                     return Err(BrokerError::Placement(format!("vm '{}': {error}", vm.name)));
                 }
@@ -146,7 +192,7 @@ impl Service {
 
     /// Takes a VM in: its accounts and its cgroup. Its processes are to be started then.
     pub(super) fn enrol(&mut self, mut state: VmState) -> VmId {
-        if cgroup::has_limits(&state.vm.spec) {
+        if state.failed.is_none() && cgroup::has_limits(&state.vm.spec) {
             let name = &state.vm.name;
             match &self.cgroups {
                 Some(cgroups) => match cgroups.add(&state.vm) {

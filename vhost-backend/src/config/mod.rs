@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use control_api::{ApiError, VmSpec};
+use control_api::{ApiError, ErrorCode, VmSpec};
 use serde::Deserialize;
 
 mod args;
@@ -213,31 +213,44 @@ impl Config {
 
 /// Whether VMs are what they may be, each and together; what they come to.
 pub fn check_vms(specs: &[VmSpec]) -> Result<Vec<Vm>, ConfigError> {
-    let bad = |what: String| Err(ConfigError::Value(what));
-    let (mut names, mut sockets, mut users) = (HashSet::new(), HashSet::new(), HashSet::new());
-    let mut vms = Vec::new();
-    for spec in specs {
-        let vm = Vm::new(spec.clone()).map_err(|error| of_vm(&spec.name, &error))?;
-        if !names.insert(vm.name.clone()) {
-            return bad(format!("two VMs have the name '{}'", vm.name));
-        }
-        if !sockets.insert(vm.socket.clone()) {
-            return bad(format!("two VMs have the socket {}", vm.socket.display()));
-        }
-        if let Some(uid) = vm.uid
-            && !users.insert(uid)
-        {
-            return bad(format!(
-                "vm '{}': uid {uid} is another VM's, and VMs don't trust one another",
-                vm.name
-            ));
-        }
-        vms.push(vm);
-    }
-    Ok(vms)
+    let mut set = VmSet::default();
+    let vms = specs.iter().map(|spec| set.add(spec).map_err(|error| of_vm(&spec.name, &error)));
+    vms.collect()
 }
 
-fn of_vm(name: &str, error: &ApiError) -> ConfigError {
+/// What VMs have that no two may have.
+#[derive(Debug, Default)]
+pub struct VmSet {
+    names: HashSet<String>,
+    sockets: HashSet<PathBuf>,
+    users: HashSet<u32>,
+}
+
+impl VmSet {
+    /// What a VM comes to beside those before it. One that is refused takes nothing.
+    pub fn add(&mut self, spec: &VmSpec) -> Result<Vm, ApiError> {
+        let vm = Vm::new(spec.clone())?;
+        let conflict =
+            |field: &str, says: String| Err(ApiError::new(ErrorCode::Conflict, says).of(field));
+        if self.names.contains(&vm.name) {
+            return conflict("name", "two VMs have it".into());
+        }
+        if self.sockets.contains(&vm.socket) {
+            return conflict("socket", format!("two VMs have {}", vm.socket.display()));
+        }
+        if let Some(uid) = vm.uid.filter(|uid| self.users.contains(uid)) {
+            let says = format!("{uid} is another VM's, and VMs don't trust one another");
+            return conflict("uid", says);
+        }
+        self.names.insert(vm.name.clone());
+        self.sockets.insert(vm.socket.clone());
+        self.users.extend(vm.uid);
+        Ok(vm)
+    }
+}
+
+/// What is wrong with the VM of that name.
+pub fn of_vm(name: &str, error: &ApiError) -> ConfigError {
     ConfigError::Value(format!("vm '{name}': {error}"))
 }
 
