@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::process::ExitCode;
 
+use tracing_subscriber::EnvFilter;
+
 /// A bad argument, a bad file, or something that they name is missing.
 pub const BAD_INPUT: u8 = 2;
 /// Something failed while running.
@@ -32,13 +34,39 @@ pub fn parse<T: clap::Parser>(program: &str) -> Result<T, ExitCode> {
     })
 }
 
+/// What `RUST_LOG` has to name to see it: this library writes an error for each chain that a guest
+/// gets wrong, and a guest would fill the log with them. What matters of them is logged by the device.
+const GUESTS_CAN_FILL: &str = "virtio_queue=off";
+
 /// Sends logs to stderr; `RUST_LOG` chooses what is shown.
 pub fn start_logging() {
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
     let _ = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_env_filter(filter(std::env::var("RUST_LOG").ok().as_deref()))
         .with_writer(std::io::stderr)
         .with_ansi(false)
         .try_init();
+}
+
+fn filter(asked_for: Option<&str>) -> EnvFilter {
+    let with = |asked_for: &str| EnvFilter::try_new(format!("{GUESTS_CAN_FILL},{asked_for}"));
+    let asked_for = asked_for.filter(|text| !text.trim().is_empty());
+    // Of two directives for one target the later holds.
+    asked_for
+        .and_then(|text| with(text).ok())
+        .unwrap_or_else(|| EnvFilter::new(format!("{GUESTS_CAN_FILL},info")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_guests_can_fill_is_logged_only_where_it_is_named() {
+        let says = |asked_for| filter(asked_for).to_string();
+        for asked_for in [None, Some(""), Some("info"), Some("debug,hyper=off"), Some("=;")] {
+            assert!(says(asked_for).contains("virtio_queue=off"), "{asked_for:?}");
+        }
+        let named = says(Some("info,virtio_queue=error"));
+        assert!(named.contains("virtio_queue=error") && !named.contains("off"), "{named}");
+    }
 }

@@ -107,6 +107,38 @@ fn rubbish_on_the_queues_is_refused_and_harms_nobody() {
 }
 
 #[test]
+fn an_index_beyond_the_queue_stops_that_queue_alone() {
+    let device = Device::start(&["--warm-workers", "0"]);
+    let mut guest = Guest::connect(&device.socket);
+    assert_eq!(guest.create(1), uapi::OK);
+    guest.announce(2, 17);
+    assert_eq!(guest.create(2), uapi::OK);
+    // The event queue is looked at when there is an event.
+    guest.announce(1, 17);
+    let victim = device.processes(WORKER)[0];
+    // SAFETY: a signal to a process of this test.
+    unsafe { libc::kill(victim as libc::pid_t, libc::SIGKILL) };
+    for queue in [1, 2].repeat(100) {
+        guest.announce(queue, 17);
+    }
+    wait_for("the end", || device.processes(WORKER).len() == 1);
+    assert_eq!(guest.hello(2), uapi::OK);
+    assert_eq!(guest.create(1), uapi::OK);
+    // A queue that was reset is as good as any.
+    for queue in [1, 2] {
+        guest.reset_queue(queue);
+    }
+    assert_eq!(guest.doorbell(1), uapi::OK);
+    let mut ring = guest.attach_ring(1, FREE);
+    assert_eq!(ring.call(&mut guest, NO_CALL).result, CUDA_ERROR_NOT_SUPPORTED);
+    guest.announce(0, 17);
+    let mut other = Guest::connect(&device.socket);
+    assert_eq!(other.create(1), uapi::OK);
+    let log = device.log();
+    assert!(log.contains("until it is reset") && log.len() < 20_000, "{} bytes", log.len());
+}
+
+#[test]
 fn a_guest_process_that_breaks_the_protocol_ends_alone() {
     let device = Device::start(&["--warm-workers", "2"]);
     let mut guest = Guest::connect(&device.socket);

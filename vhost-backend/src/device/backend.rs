@@ -79,7 +79,7 @@ impl Backend {
         let numbers = link.clone();
         let state = State {
             machine: Machine::new(setup.limits, Box::new(move || numbers.number())),
-            queues: Queues::new(memory),
+            queues: Queues::new(&setup.name, memory),
             slots: Slots::default(),
             workers: HashMap::new(),
             places: Vec::new(),
@@ -445,10 +445,10 @@ impl VhostUserBackend for Backend {
         Ok(())
     }
 
-    fn stop_vring(&self, _queue: u32) -> io::Result<()> {
+    fn stop_vring(&self, queue: u32) -> io::Result<()> {
         // The ring is marked as stopped already; whoever was in the middle of writing to it held
         // this lock, and from now on nobody writes.
-        drop(self.lock());
+        self.lock().queues.stopped(queue as usize);
         Ok(())
     }
 

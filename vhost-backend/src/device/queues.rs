@@ -1,6 +1,7 @@
 //! The virtqueues of one front end: chains come in, answers and events go out. While a queue is
 //! stopped or disabled nothing is written; answers wait, and go out when it goes on. A queue that
-//! was reset meanwhile has forgotten its chains, and so do we.
+//! was reset meanwhile has forgotten its chains, and so do we. One that its driver has broken is left
+//! alone until it is stopped or reset.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{Ordering, fence};
@@ -8,7 +9,7 @@ use std::sync::atomic::{Ordering, fence};
 use protocol::plain::Plain;
 use protocol::uapi::{self, Event};
 use vhost_user_backend::{VringRwLock, VringState, VringT};
-use virtio_queue::QueueT;
+use virtio_queue::{DescriptorChain, QueueT};
 use vm_memory::{Bytes, GuestAddress, GuestAddressSpace, GuestMemoryAtomic, GuestMemoryMmap};
 
 use super::chain::Chain;
@@ -22,6 +23,9 @@ const MAX_SHORT: u32 = 1024;
 
 /// The rings as vhost-user-backend keeps them.
 pub(super) type Vring = VringRwLock<GuestMemoryAtomic<GuestMemoryMmap>>;
+
+type Ring = VringState<GuestMemoryAtomic<GuestMemoryMmap>>;
+type Memory = <GuestMemoryAtomic<GuestMemoryMmap> as GuestAddressSpace>::T;
 
 /// A chain that was taken, with its request.
 pub(super) struct Taken {
@@ -37,6 +41,8 @@ struct Queue {
     next: u16,
     /// Answers that could not be written while the queue was stopped.
     held: Vec<(ChainId, u32, Vec<u8>)>,
+    /// The driver has done what no driver may: nothing more is taken from it.
+    broken: bool,
 }
 
 /// Events that a session has coming.
@@ -51,6 +57,8 @@ struct Waiting {
 
 /// See the module.
 pub(super) struct Queues {
+    /// The VM's, for the log.
+    name: String,
     memory: GuestMemoryAtomic<GuestMemoryMmap>,
     vrings: Vec<Vring>,
     queues: [Queue; uapi::NUM_QUEUES],
@@ -61,8 +69,9 @@ pub(super) struct Queues {
 }
 
 impl Queues {
-    pub(super) fn new(memory: GuestMemoryAtomic<GuestMemoryMmap>) -> Self {
+    pub(super) fn new(name: &str, memory: GuestMemoryAtomic<GuestMemoryMmap>) -> Self {
         Self {
+            name: name.into(),
             memory,
             vrings: Vec::new(),
             queues: Default::default(),
@@ -95,12 +104,19 @@ impl Queues {
         if next == self.queues[queue].next {
             return false;
         }
-        self.queues[queue] = Queue { next, held: Vec::new() };
+        self.queues[queue] = Queue { next, ..Queue::default() };
         self.chains.retain(|_, chain| chain.queue != queue);
         if queue == EVENTS {
             self.events.values_mut().for_each(|waiting| waiting.mark = None);
         }
         true
+    }
+
+    /// A queue is stopped: what its driver does with it from now on is looked at anew.
+    pub(super) fn stopped(&mut self, queue: usize) {
+        if let Some(queue) = self.queues.get_mut(queue) {
+            queue.broken = false;
+        }
     }
 
     /// Writes the answers that a stopped queue held back.
@@ -117,9 +133,7 @@ impl Queues {
         if !ring.get_queue().ready() || !ring.is_enabled() {
             return None;
         }
-        let memory = self.memory.memory();
-        let chain = ring.get_queue_mut().pop_descriptor_chain(memory)?;
-        self.queues[queue].next = ring.get_queue().next_avail();
+        let chain = self.queues[queue].pop(queue, &mut ring, &self.memory, &self.name)?;
         drop(ring);
         let (chain, request) = Chain::read(queue, chain, max);
         self.last += 1;
@@ -139,7 +153,7 @@ impl Queues {
     pub(super) fn listen(&mut self, queue: usize) -> bool {
         let Some(vring) = self.vrings.get(queue) else { return false };
         let mut ring = vring.get_mut();
-        let runs = ring.get_queue().ready() && ring.is_enabled();
+        let runs = ring.get_queue().ready() && ring.is_enabled() && !self.queues[queue].broken;
         runs && ring.enable_notification().unwrap_or(false)
     }
 
@@ -193,9 +207,10 @@ impl Queues {
         self.events.retain(|id, _| *id != session && known(*id));
     }
 
-    /// All sessions are gone.
+    /// All sessions are gone, and with them the driver that had them.
     pub(super) fn forget_all(&mut self) {
         self.events.clear();
+        self.queues.iter_mut().for_each(|queue| queue.broken = false);
     }
 
     /// Puts events into the buffers that the driver has made available.
@@ -222,9 +237,10 @@ impl Queues {
                 while short < MAX_SHORT
                     && let Some((kind, value)) = waiting.due(avail.0)
                 {
-                    let queue = ring.get_queue_mut();
-                    let Some(chain) = queue.pop_descriptor_chain(memory.clone()) else { break };
-                    self.queues[EVENTS].next = queue.next_avail();
+                    let queue = &mut self.queues[EVENTS];
+                    let Some(chain) = queue.pop(EVENTS, &mut ring, &self.memory, &self.name) else {
+                        break;
+                    };
                     let (chain, _) = Chain::read(EVENTS, chain, 0);
                     let event = Event { kind, session: *session, value, reserved: 0 };
                     // One that is too short is not a buffer for events; the next may be.
@@ -239,7 +255,8 @@ impl Queues {
                     }
                 }
             }
-            if !self.events.values().any(|waiting| waiting.wake || waiting.ended.is_some()) {
+            let waits = self.events.values().any(|waiting| waiting.wake || waiting.ended.is_some());
+            if !waits || self.queues[EVENTS].broken {
                 break;
             }
             // What is left waits for a buffer that the driver has yet to make available.
@@ -252,6 +269,44 @@ impl Queues {
         if used && ring.needs_notification().unwrap_or(true) {
             let _ = ring.signal_used_queue();
         }
+    }
+}
+
+impl Queue {
+    /// Takes the next chain of a ring that runs. An index that no driver can have come to, or one
+    /// that leads to nothing, would be found again and again, by a look without end: such a queue is
+    /// broken.
+    fn pop(
+        &mut self,
+        number: usize,
+        ring: &mut Ring,
+        memory: &GuestMemoryAtomic<GuestMemoryMmap>,
+        name: &str,
+    ) -> Option<DescriptorChain<Memory>> {
+        if self.broken {
+            return None;
+        }
+        let memory = memory.memory();
+        let queue = ring.get_queue_mut();
+        // Where the index itself is not guest memory there is nothing, and nobody kicks for it.
+        let avail = queue.avail_idx(&*memory, Ordering::Acquire).ok()?.0;
+        let announced = avail.wrapping_sub(queue.next_avail());
+        if announced == 0 {
+            return None;
+        }
+        let size = queue.size();
+        let chain = if announced > size { None } else { queue.pop_descriptor_chain(memory) };
+        if chain.is_none() {
+            self.broken = true;
+            tracing::warn!(
+                vm = name,
+                queue = number,
+                "the guest's driver announced {announced} chains in a queue of {size}: nothing is \
+                 taken from it until it is reset"
+            );
+        }
+        self.next = queue.next_avail();
+        chain
     }
 }
 
@@ -276,11 +331,7 @@ impl Waiting {
 
 /// Asks for a kick when the avail index goes beyond `avail`: with EVENT_IDX the library would ask
 /// for one at the next buffer that it takes, which may be there already.
-fn want_kick_after(
-    ring: &mut VringState<GuestMemoryAtomic<GuestMemoryMmap>>,
-    memory: &GuestMemoryMmap,
-    avail: u16,
-) {
+fn want_kick_after(ring: &mut Ring, memory: &GuestMemoryMmap, avail: u16) {
     let _ = ring.enable_notification();
     let queue = ring.get_queue();
     if queue.event_idx_enabled() {
@@ -298,7 +349,7 @@ mod tests {
 
     #[test]
     fn what_ended_sessions_had_coming_does_not_pile_up() {
-        let mut queues = Queues::new(GuestMemoryAtomic::new(GuestMemoryMmap::new()));
+        let mut queues = Queues::new("a", GuestMemoryAtomic::new(GuestMemoryMmap::new()));
         for session in 1..1000 {
             queues.begin(session, |known| known == session);
             queues.wake(session);

@@ -50,6 +50,7 @@ impl Device {
             .arg(&socket)
             .args(arguments)
             .env("VIRTIO_CUDA_SOFTGPU", softgpu())
+            .stderr(std::fs::File::create(folder.join("log")).unwrap())
             .spawn()
             .unwrap();
         let device = Self { child, socket, folder };
@@ -59,6 +60,12 @@ impl Device {
 
     pub fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// What its programs have logged.
+    pub fn log(&self) -> String {
+        let bytes = std::fs::read(self.folder.join("log")).unwrap();
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 
     /// Asks it to end, and waits until it has.
@@ -90,6 +97,9 @@ impl Device {
 impl Drop for Device {
     fn drop(&mut self) {
         self.end();
+        if std::thread::panicking() {
+            eprintln!("{:.10000}", self.log());
+        }
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
@@ -305,6 +315,24 @@ impl Guest {
         if !self.event_idx || wanted == old {
             self.queues[queue].kick.write(1).unwrap();
         }
+    }
+
+    /// Writes an avail index that leads so many chains beyond the right one, and kicks.
+    pub fn announce(&mut self, queue: usize, beyond: u16) {
+        let avail = self.queues[queue].avail.wrapping_add(beyond);
+        self.word(queue, 1024 + 2).store(avail, Ordering::Release);
+        self.queues[queue].kick.write(1).unwrap();
+    }
+
+    /// Stops a queue and starts it as a new one.
+    pub fn reset_queue(&mut self, index: usize) {
+        self.front.get_vring_base(index).unwrap();
+        self.write(index * QUEUE_BYTES, &[0; QUEUE_BYTES]);
+        let queue = &mut self.queues[index];
+        (queue.avail, queue.used) = (0, 0);
+        queue.free = (0..SIZE).rev().collect();
+        queue.back.clear();
+        self.start_queue(index, 0);
     }
 
     /// Sends a request with room for an answer; the head that stands for it.
