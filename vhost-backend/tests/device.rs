@@ -139,6 +139,37 @@ fn an_index_beyond_the_queue_stops_that_queue_alone() {
 }
 
 #[test]
+fn a_head_that_is_out_or_that_the_queue_does_not_have_stops_the_queue() {
+    let device = Device::start(&["--warm-workers", "0"]);
+    let mut guest = Guest::connect(&device.socket);
+    for head in [3, 16] {
+        guest.reset_queue(0);
+        assert_eq!(guest.hello(head.into()), uapi::OK);
+        assert_eq!(guest.create(1), uapi::OK);
+        // The worker does not hear of its end for now, so the request stays under way.
+        let worker = device.processes(WORKER)[0] as libc::pid_t;
+        // SAFETY: a signal to a process of this test.
+        unsafe { libc::kill(worker, libc::SIGSTOP) };
+        let out = guest.send_attach(1);
+        let head = if head == 3 { out } else { head };
+        guest.submit_head(0, head);
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        // Whoever comes behind it is not taken.
+        let behind = guest.send(0, &create(2), 8);
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert_eq!(guest.answer_of(0, behind), None);
+        // SAFETY: as above.
+        unsafe { libc::kill(worker, libc::SIGCONT) };
+        assert_eq!(guest.wait(0, out).len(), 8);
+        assert_eq!(guest.answer_of(0, out), None);
+        assert_eq!(guest.doorbell(1), uapi::OK);
+    }
+    guest.reset_queue(0);
+    assert_eq!(guest.hello(99), uapi::OK);
+    assert_eq!(device.log().matches("until it is reset").count(), 2);
+}
+
+#[test]
 fn a_guest_process_that_breaks_the_protocol_ends_alone() {
     let device = Device::start(&["--warm-workers", "2"]);
     let mut guest = Guest::connect(&device.socket);

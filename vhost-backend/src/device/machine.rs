@@ -16,6 +16,13 @@ pub type Request = u64;
 /// Questions about the VM's GPUs that one front end may have under way.
 const MAX_QUERIES: usize = 8;
 
+/// HELLOs that may wait at once. A driver says one, and waits.
+const MAX_HELLOS: usize = 8;
+
+/// What all requests that wait for a session's beginning or end may take: some of the longest, or
+/// a short one in each descriptor of the control queue.
+const MAX_BACKLOG: usize = 1 << 20;
+
 /// What is to be done.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Effect {
@@ -181,6 +188,8 @@ impl Machine {
         if self.epoch.is_none() {
             return self.answer(chain, uapi::ERR_INVALID);
         }
+        let waiting = self.sessions.values().flat_map(|session| &session.backlog);
+        let backlog: usize = waiting.map(|(_, request)| request.weight()).sum();
         // Requests of one session take effect in order: behind a beginning or an end they wait.
         if let Some(session) = self.sessions.get_mut(&id)
             && matches!(session.state, State::Creating { .. } | State::Ending { .. })
@@ -189,6 +198,8 @@ impl Machine {
                 (&request, &mut session.state)
             {
                 *destroy = Some(chain);
+            } else if backlog + request.weight() > MAX_BACKLOG {
+                self.answer(chain, uapi::ERR_BUSY);
             } else {
                 session.backlog.push_back((chain, request));
             }
@@ -207,6 +218,9 @@ impl Machine {
         if self.epoch != Some(epoch) {
             self.end_all();
             self.epoch = Some(epoch);
+        }
+        if self.hellos.len() >= MAX_HELLOS {
+            return self.answer(chain, uapi::ERR_BUSY);
         }
         self.hellos.push(chain);
         self.answer_hellos();

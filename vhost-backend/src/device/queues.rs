@@ -3,7 +3,7 @@
 //! was reset meanwhile has forgotten its chains, and so do we. One that its driver has broken is left
 //! alone until it is stopped or reset.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{Ordering, fence};
 
 use protocol::plain::Plain;
@@ -41,6 +41,8 @@ struct Queue {
     next: u16,
     /// Answers that could not be written while the queue was stopped.
     held: Vec<(ChainId, u32, Vec<u8>)>,
+    /// Heads of the chains that were taken and have not been given back: the driver has none of them.
+    out: HashSet<u16>,
     /// The driver has done what no driver may: nothing more is taken from it.
     broken: bool,
 }
@@ -133,9 +135,16 @@ impl Queues {
         if !ring.get_queue().ready() || !ring.is_enabled() {
             return None;
         }
-        let chain = self.queues[queue].pop(queue, &mut ring, &self.memory, &self.name)?;
+        let this = &mut self.queues[queue];
+        let chain = this.pop(queue, &mut ring, &self.memory, &self.name)?;
+        // One descriptor could stand for any number of requests under way.
+        if !this.out.insert(chain.head_index()) {
+            this.give_up(queue, &self.name, "made a chain available that it has not got back");
+            return None;
+        }
+        let size = ring.get_queue().size();
         drop(ring);
-        let (chain, request) = Chain::read(queue, chain, max);
+        let (chain, request) = Chain::read(queue, chain, size, max);
         self.last += 1;
         let taken = Taken { id: self.last, request, room: chain.room() };
         self.chains.insert(self.last, chain);
@@ -182,7 +191,9 @@ impl Queues {
             let _ = ring.signal_used_queue();
         }
         drop(ring);
-        self.chains.remove(&id);
+        if let Some(chain) = self.chains.remove(&id) {
+            self.queues[queue].out.remove(&chain.head);
+        }
     }
 
     // ---- Events ----
@@ -241,7 +252,7 @@ impl Queues {
                     let Some(chain) = queue.pop(EVENTS, &mut ring, &self.memory, &self.name) else {
                         break;
                     };
-                    let (chain, _) = Chain::read(EVENTS, chain, 0);
+                    let (chain, _) = Chain::read(EVENTS, chain, ring.get_queue().size(), 0);
                     let event = Event { kind, session: *session, value, reserved: 0 };
                     // One that is too short is not a buffer for events; the next may be.
                     let fits = chain.room() >= size_of::<Event>();
@@ -296,17 +307,25 @@ impl Queue {
         }
         let size = queue.size();
         let chain = if announced > size { None } else { queue.pop_descriptor_chain(memory) };
-        if chain.is_none() {
-            self.broken = true;
-            tracing::warn!(
-                vm = name,
-                queue = number,
-                "the guest's driver announced {announced} chains in a queue of {size}: nothing is \
-                 taken from it until it is reset"
-            );
-        }
         self.next = queue.next_avail();
+        match &chain {
+            Some(chain) if chain.head_index() >= size => {
+                self.give_up(number, name, "made a chain available that begins beyond the queue");
+                return None;
+            }
+            None => self.give_up(number, name, "made more chains available than the queue holds"),
+            Some(_) => {}
+        }
         chain
+    }
+
+    fn give_up(&mut self, number: usize, name: &str, why: &str) {
+        self.broken = true;
+        tracing::warn!(
+            vm = name,
+            queue = number,
+            "the guest's driver {why}: nothing is taken from the queue until it is reset"
+        );
     }
 }
 

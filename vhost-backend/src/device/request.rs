@@ -103,6 +103,19 @@ pub fn max_command(limits: &Limits) -> usize {
 }
 
 impl Control {
+    /// Bytes that it takes while it waits.
+    pub(super) fn weight(&self) -> usize {
+        let more = match self {
+            Self::Attach { region, .. } => region.segments.len() * size_of::<Segment>(),
+            Self::Create { env, .. } => env
+                .iter()
+                .map(|(name, value)| size_of::<(String, String)>() + name.len() + value.len())
+                .sum(),
+            Self::Hello { .. } | Self::Destroy { .. } | Self::Detach { .. } | Self::Query => 0,
+        };
+        size_of::<Self>() + more
+    }
+
     /// Reads a request.
     pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Self, Status> {
         let hdr = take::<Hdr>(bytes)?;

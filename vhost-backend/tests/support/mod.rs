@@ -406,6 +406,21 @@ impl Guest {
         self.control(Hdr { kind: uapi::CTRL_SESSION_DESTROY, session }.as_bytes())
     }
 
+    /// Sends a request to attach a page at `FREE`; its head.
+    pub fn send_attach(&mut self, session: u32) -> u16 {
+        let attach = RegionAttach {
+            hdr: Hdr { kind: uapi::CTRL_REGION_ATTACH, session },
+            region: 9,
+            kind: uapi::REGION_USER,
+            vaddr: 0x1000_0000,
+            len: 4096,
+            ring_bytes: 0,
+            nr_segments: 1,
+        };
+        let segment = Segment { addr: BASE + FREE as u64, len: 4096 };
+        self.send(0, &[attach.as_bytes(), segment.as_bytes()].concat(), 8)
+    }
+
     /// A ring of 64 KiB and an arena of 64 KiB for a session, at an offset of guest memory, its
     /// pages in reverse order.
     pub fn attach_ring(&mut self, session: u32, offset: usize) -> SessionRing {

@@ -189,6 +189,38 @@ fn a_destroy_is_answered_when_the_worker_is_reaped_and_the_id_is_free_then() {
 }
 
 #[test]
+fn what_waits_for_a_session_is_bounded() {
+    let mut machine = with_session();
+    assert_eq!(ask(&mut machine, 3, &destroy(5)), [Effect::End { request: 1 }]);
+    let (name, value) = (vec![b'A'; 500], vec![b'b'; 3500]);
+    let env = [&name[..], b"=", &value, b"\0"].concat();
+    let hdr = hdr(uapi::CTRL_SESSION_CREATE, 5);
+    let long = SessionCreate { hdr, pid: 1, env_len: env.len() as u32 };
+    let long = [long.as_bytes(), &env].concat();
+    let waiting = (4..1000).take_while(|chain| ask(&mut machine, *chain, &long).is_empty()).count();
+    assert!((100..300).contains(&waiting), "{waiting}");
+    let all = 4 + waiting as ChainId;
+    assert_eq!(ask(&mut machine, all + 1, &long), [answer(all + 1, uapi::ERR_BUSY)]);
+    machine.worker_ended(1, &died(), &FirstMiB);
+    assert!(matches!(machine.take_effects()[1], Effect::Start { request: 2, .. }));
+    // The first is a session again, behind which the others wait.
+    assert_eq!(ask(&mut machine, all + 2, &long), []);
+}
+
+#[test]
+fn hellos_that_wait_are_bounded() {
+    let mut machine = with_session();
+    assert_eq!(ask(&mut machine, 3, &hello(8)), [Effect::End { request: 1 }]);
+    for chain in 4..11 {
+        assert_eq!(ask(&mut machine, chain, &hello(chain)), []);
+    }
+    assert_eq!(ask(&mut machine, 11, &hello(8)), [answer(11, uapi::ERR_BUSY)]);
+    machine.worker_ended(1, &died(), &FirstMiB);
+    let answered: Vec<Effect> = (3..11).map(|chain| answer(chain, uapi::OK)).collect();
+    assert_eq!(machine.take_effects(), answered);
+}
+
+#[test]
 fn a_dead_worker_is_told_once_and_acknowledged_by_a_destroy() {
     let mut machine = with_session();
     ask(&mut machine, 3, &attach(5, 1, 0));
