@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use cudarc::driver::sys::{CUcontext, CUdevice};
 use protocol::calls as api;
 
+use super::claims::CONTEXTS;
 use super::cx::Cx;
 use super::dispatch::number;
 use super::handles::{Context, Real};
@@ -27,12 +28,10 @@ impl Cx<'_> {
     pub(super) fn vcuda_primary_ctx_retain(&self, call: api::VcudaPrimaryCtxRetain) -> CuResult {
         self.check_device(call.dev)?;
         let mut primaries = lock(&self.shared.primaries);
-        {
-            let tables = lock(&self.shared.tables);
-            tables.contexts.vacant(call.ctx)?;
-            if tables.contexts.iter().any(|(_, c)| c.primary && c.device == call.dev) {
-                return Err(CuError::INVALID_VALUE);
-            }
+        let id = self.claim(CONTEXTS, call.ctx)?;
+        let is_its = |context: &Context| context.primary && context.device == call.dev;
+        if lock(&self.shared.tables).contexts.iter().any(|(_, context)| is_its(context)) {
+            return Err(CuError::INVALID_VALUE);
         }
         let slot = &mut primaries[call.dev as usize];
         let real = match *slot {
@@ -41,8 +40,8 @@ impl Cx<'_> {
         };
         let context =
             Context { real, device: call.dev, primary: true, legacy_used: false, ending: false };
-        lock(&self.shared.tables).contexts.insert(call.ctx, context);
         self.begin_charges(call.ctx, call.dev);
+        id.list(context);
         Ok(())
     }
 
@@ -68,7 +67,7 @@ impl Cx<'_> {
 
     pub(super) fn vcuda_ctx_create(&self, call: api::VcudaCtxCreate) -> CuResult {
         self.check_device(call.dev)?;
-        lock(&self.shared.tables).contexts.vacant(call.ctx)?;
+        let id = self.claim(CONTEXTS, call.ctx)?;
         self.reserve_context(call.dev)?;
         let mut context = std::ptr::null_mut();
         // SAFETY: the pointer is that of a local.
@@ -81,8 +80,8 @@ impl Cx<'_> {
             legacy_used: false,
             ending: false,
         };
-        lock(&self.shared.tables).contexts.insert(call.ctx, context);
         self.begin_charges(call.ctx, call.dev);
+        id.list(context);
         // The new context is current on this thread, which is not what was noted.
         self.shared.generation.fetch_add(1, Ordering::AcqRel);
         Ok(())
@@ -90,7 +89,7 @@ impl Cx<'_> {
 
     /// Ends a context, after what was left to be freed in it.
     fn end_context(&self, id: u64) -> CuResult {
-        // From before the id is free on, so that nobody gets a primary context that is ending.
+        // Until the end, so that nobody gets a primary context that is ending.
         let mut primaries = lock(&self.shared.primaries);
         let context = lock(&self.shared.tables).forget_context(id)?;
         self.shared.generation.fetch_add(1, Ordering::AcqRel);
@@ -109,6 +108,7 @@ impl Cx<'_> {
         if ended.is_ok() {
             self.end_charges(id);
             self.give_back_context(context.device);
+            lock(&self.shared.tables).free_ids_of(id);
         }
         ended
     }

@@ -222,7 +222,7 @@ impl<'a> Cx<'a> {
     }
 
     pub(super) fn library(&self, id: u64) -> CuResult<CUlibrary> {
-        Ok(lock(&self.shared.tables).libraries.get(id)?.0)
+        Ok(lock(&self.shared.tables).libraries.get(id)?.real.0)
     }
 
     pub(super) fn kernel(&self, id: u64) -> CuResult<CUkernel> {

@@ -8,6 +8,7 @@ use protocol::calls as api;
 use protocol::codec::{DecodeError, Reader};
 use protocol::graph::{Step, decode};
 
+use super::claims::GRAPHS;
 use super::cx::Cx;
 use super::graph_node::Builder;
 use super::graph_shape::Shape;
@@ -124,7 +125,7 @@ impl Cx<'_> {
 
     pub(super) fn vcuda_graph_instantiate(&self, call: api::VcudaGraphInstantiate<'_>) -> CuResult {
         self.enter()?;
-        lock(&self.shared.tables).graphs.vacant(call.exec)?;
+        let id = self.claim(GRAPHS, call.exec)?;
         if call.flags & !FLAGS != 0 {
             return Err(CuError::INVALID_VALUE);
         }
@@ -143,27 +144,19 @@ impl Cx<'_> {
             return Err(error);
         }
         let graph = Arc::new(graph);
-        let exec = GraphExec { real: Real(real), graph, ctx: self.ctx, stops, size, need };
-        let replaced = lock(&self.shared.tables).graphs.insert(call.exec, exec);
-        if let Some(replaced) = replaced {
-            self.end_exec(&replaced)?;
-        }
+        id.list(GraphExec { real: Real(real), graph, ctx: self.ctx, stops, size, need });
         Ok(())
     }
 
     /// Launches that are under way go on.
-    fn end_exec(&self, exec: &GraphExec) -> CuResult {
+    pub(super) fn cu_graph_exec_destroy(&self, call: api::CuGraphExecDestroy) -> CuResult {
+        self.enter_any()?;
+        let taken = self.claim_listed(GRAPHS, call.h_graph_exec, |_, _| Ok(()));
+        let (exec, id) = taken.map_err(|_| CuError::INVALID_VALUE)?;
         // SAFETY: the executable graph was listed, and nobody can name it any more.
         let ended = unsafe { self.driver().cuGraphExecDestroy(exec.real.0) };
         self.end_graph(&exec.graph);
-        self.forget_graph(exec.ctx, exec.size);
-        ended
-    }
-
-    pub(super) fn cu_graph_exec_destroy(&self, call: api::CuGraphExecDestroy) -> CuResult {
-        self.enter_any()?;
-        let exec = lock(&self.shared.tables).graphs.remove(call.h_graph_exec);
-        self.end_exec(&exec.map_err(|_| CuError::INVALID_VALUE)?)
+        id.end(ended, || self.forget_graph(exec.ctx, exec.size))
     }
 
     pub(super) fn cu_graph_launch(&self, call: api::CuGraphLaunch) -> CuResult {

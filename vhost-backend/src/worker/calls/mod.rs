@@ -5,7 +5,7 @@
 //! | `generated/dispatch` | from a command's number to its body |
 //! | `dispatch` | what that is made of |
 //! | `cx` | what a body works with; the current context |
-//! | `handles` | what a guest's ids stand for |
+//! | `handles`, `claims` | what a guest's ids stand for; whose an id is |
 //! | `pending` | waiting for the GPU |
 //! | `gate` | what may go to the driver now, and what is held |
 //! | `charges` | what is charged beside allocations |
@@ -36,6 +36,7 @@ use memory::Memory;
 
 mod blob;
 mod charges;
+mod claims;
 mod context;
 mod copy;
 mod cx;

@@ -4,12 +4,13 @@ use std::ffi::{CStr, CString};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cudarc::driver::sys::{CUfunction, CUkernel};
+use cudarc::driver::sys::{CUfunction, CUkernel, CUlibrary};
 use protocol::calls as api;
 
-use super::charges::UNKNOWN_NEED;
+use super::charges::{Load, UNKNOWN_NEED};
+use super::claims::{Claim, FUNCTIONS, LIBRARIES, MODULES};
 use super::cx::Cx;
-use super::handles::{Function, Layout, Module, Owner, Real};
+use super::handles::{Function, Layout, Library, Module, Owner, Real};
 use super::image::Jit;
 use super::lock;
 use super::memory::Foreign;
@@ -69,8 +70,19 @@ impl Cx<'_> {
         })
     }
 
-    fn vacant_function(&self, id: u64) -> CuResult {
-        lock(&self.shared.tables).functions.vacant(id)
+    fn claim_function(&self, id: u64) -> CuResult<Claim<'_, Function>> {
+        self.claim(FUNCTIONS, id)
+    }
+
+    fn module(&self, id: u64) -> CuResult<Module> {
+        lock(&self.shared.tables).modules.get(id).cloned()
+    }
+
+    /// A library, and what it is charged as: of the same moment, so that nothing else is charged
+    /// for what is used of it.
+    fn library_and_load(&self, id: u64) -> CuResult<(CUlibrary, Load)> {
+        let library = lock(&self.shared.tables).libraries.get(id)?.clone();
+        Ok((library.real.0, library.load))
     }
 
     pub(super) fn vcuda_module_load(
@@ -81,8 +93,9 @@ impl Cx<'_> {
         let result = self.enter().and_then(|_| {
             let image = self.image(call.blob, call.image)?;
             let mut jit = Jit::new(call.options, call.log_max)?;
-            lock(&self.shared.tables).modules.vacant(call.module)?;
-            let heap_is_new = self.reserve_module(call.module, image.bytes())?;
+            let id = self.claim(MODULES, call.module)?;
+            let load = self.new_load(image.bytes())?;
+            let heap_is_new = self.reserve_load(&load)?;
             let mut module = std::ptr::null_mut();
             let (count, options, values) = jit.parts();
             // SAFETY: the image is private, complete and followed by zeros; the options are
@@ -97,10 +110,9 @@ impl Cx<'_> {
                 )
             };
             (answer.error, answer.info) = jit.logs();
-            loaded.inspect_err(|_| self.give_back_failed(call.module, heap_is_new))?;
+            loaded.inspect_err(|_| self.give_back_failed(&load, heap_is_new))?;
             self.shared.prints.fetch_or(image.may_print(), Ordering::Relaxed);
-            let module = Module { real: Real(module), ctx: self.ctx, library: None };
-            lock(&self.shared.tables).modules.insert(call.module, module);
+            id.list(Module { real: Real(module), ctx: self.ctx, library: None, load });
             Ok(())
         });
         (result, answer)
@@ -108,23 +120,19 @@ impl Cx<'_> {
 
     pub(super) fn cu_module_unload(&self, call: api::CuModuleUnload) -> CuResult {
         self.enter_any()?;
-        let module = {
-            let mut tables = lock(&self.shared.tables);
-            if tables.modules.get(call.hmod)?.library.is_some() {
+        let (module, id) = self.claim_listed(MODULES, call.hmod, |tables, module| {
+            if module.library.is_some() {
                 return Err(CuError::INVALID_HANDLE);
             }
-            tables
-                .functions
-                .remove_where(|f| matches!(f.owner, Owner::Module { id, .. } if id == call.hmod));
-            tables.modules.remove(call.hmod)?
-        };
+            tables.forget_parts_of_module(call.hmod);
+            Ok(())
+        })?;
         self.forget_globals(
             |global| matches!(global, Foreign::Global { module: Some(id), .. } if *id == call.hmod),
         );
         // SAFETY: the module was live, and nobody can name it any more.
-        unsafe { self.driver().cuModuleUnload(module.real.0)? };
-        self.give_back_module(module.ctx, call.hmod);
-        Ok(())
+        let ended = unsafe { self.driver().cuModuleUnload(module.real.0) };
+        id.end(ended, || self.give_back_module(module.ctx, &module.load))
     }
 
     fn forget_globals(&self, gone: impl Fn(&Foreign) -> bool) {
@@ -147,8 +155,8 @@ impl Cx<'_> {
     ) -> CuResult<api::VcudaModuleGetFunctionAnswer> {
         self.enter()?;
         let name = c_name(call.name)?;
-        self.vacant_function(call.hfunc)?;
-        let module = *lock(&self.shared.tables).modules.get(call.hmod)?;
+        let id = self.claim_function(call.hfunc)?;
+        let module = self.module(call.hmod)?;
         let mut function = std::ptr::null_mut();
         // SAFETY: a live module; the pointers are those of locals.
         unsafe {
@@ -160,10 +168,9 @@ impl Cx<'_> {
             Some(id) => Owner::Library { id, ctx: module.ctx },
             None => Owner::Module { id: call.hmod, ctx: module.ctx },
         };
-        let code = self.code_of(owner, call.name);
+        let (load, code) = (module.load.clone(), module.load.code_of(call.name));
         let (real, need) = (Real(function), UNKNOWN_NEED);
-        let function = Function { real, is_kernel: false, layout, owner, code, need };
-        lock(&self.shared.tables).functions.insert(call.hfunc, function);
+        id.list(Function { real, is_kernel: false, layout, owner, load, code, need });
         Ok(api::VcudaModuleGetFunctionAnswer { layout: bytes })
     }
 
@@ -173,7 +180,7 @@ impl Cx<'_> {
     ) -> CuResult<api::VcudaModuleGetGlobalAnswer> {
         self.enter()?;
         let name = c_name(call.name)?;
-        let module = *lock(&self.shared.tables).modules.get(call.hmod)?;
+        let module = self.module(call.hmod)?;
         let (mut dptr, mut bytes) = (0, 0);
         // SAFETY: a live module; the pointers are those of locals.
         unsafe {
@@ -211,8 +218,8 @@ impl Cx<'_> {
             // Its options say how the guest keeps the image, or hold pointers: nothing for here.
             let image = self.image(call.blob, call.image)?;
             let mut jit = Jit::new(call.options, call.log_max)?;
-            lock(&self.shared.tables).libraries.vacant(call.library)?;
-            self.note_library(call.library, image.bytes())?;
+            let id = self.claim(LIBRARIES, call.library)?;
+            let load = self.new_load(image.bytes())?;
             let mut library = std::ptr::null_mut();
             let (count, options, values) = jit.parts();
             let null = std::ptr::null_mut();
@@ -230,9 +237,9 @@ impl Cx<'_> {
                 )
             };
             (answer.error, answer.info) = jit.logs();
-            loaded.inspect_err(|_| self.give_back_library(call.library))?;
+            loaded?;
             self.shared.prints.fetch_or(image.may_print(), Ordering::Relaxed);
-            lock(&self.shared.tables).libraries.insert(call.library, Real(library));
+            id.list(Library { real: Real(library), load });
             Ok(())
         });
         (result, answer)
@@ -240,14 +247,16 @@ impl Cx<'_> {
 
     pub(super) fn cu_library_unload(&self, call: api::CuLibraryUnload) -> CuResult {
         self.enter_any()?;
-        let library = lock(&self.shared.tables).forget_library(call.library)?;
+        let (library, id) = self.claim_listed(LIBRARIES, call.library, |tables, _| {
+            tables.forget_parts_of_library(call.library);
+            Ok(())
+        })?;
         self.forget_globals(
             |g| matches!(g, Foreign::Global { library: Some(id), .. } if *id == call.library),
         );
         // SAFETY: the library was live, and nobody can name it any more.
-        unsafe { self.driver().cuLibraryUnload(library.0)? };
-        self.give_back_library(call.library);
-        Ok(())
+        let ended = unsafe { self.driver().cuLibraryUnload(library.real.0) };
+        id.end(ended, || self.give_back_library(&library.load))
     }
 
     pub(super) fn vcuda_library_get_kernel(
@@ -256,31 +265,29 @@ impl Cx<'_> {
     ) -> CuResult<api::VcudaLibraryGetKernelAnswer> {
         self.enter_any()?;
         let name = c_name(call.name)?;
-        self.vacant_function(call.p_kernel)?;
-        let library = self.library(call.library)?;
+        let id = self.claim_function(call.p_kernel)?;
+        let (library, load) = self.library_and_load(call.library)?;
         let mut kernel = std::ptr::null_mut();
         // SAFETY: a live library; the pointers are those of locals.
         unsafe { self.driver().cuLibraryGetKernel(&mut kernel, library, name.as_ptr())? };
         let layout = self.with_any_context(|| self.kernel_layout(kernel))?;
         let bytes = layout_bytes(&layout);
         let owner = Owner::Library { id: call.library, ctx: 0 };
-        let code = self.code_of(owner, call.name);
+        let code = load.code_of(call.name);
         let (real, need) = (Real(kernel.cast()), UNKNOWN_NEED);
-        let kernel = Function { real, is_kernel: true, layout, owner, code, need };
-        lock(&self.shared.tables).functions.insert(call.p_kernel, kernel);
+        id.list(Function { real, is_kernel: true, layout, owner, load, code, need });
         Ok(api::VcudaLibraryGetKernelAnswer { layout: bytes })
     }
 
     pub(super) fn cu_library_get_module(&self, call: api::CuLibraryGetModule) -> CuResult {
         self.enter()?;
-        lock(&self.shared.tables).modules.vacant(call.p_mod)?;
-        let library = self.library(call.library)?;
-        self.reserve_library(call.library)?;
+        let id = self.claim(MODULES, call.p_mod)?;
+        let (library, load) = self.library_and_load(call.library)?;
+        self.reserve_load(&load)?;
         let mut module = std::ptr::null_mut();
         // SAFETY: a live library; the pointer is that of a local.
         unsafe { self.driver().cuLibraryGetModule(&mut module, library)? };
-        let module = Module { real: Real(module), ctx: self.ctx, library: Some(call.library) };
-        lock(&self.shared.tables).modules.insert(call.p_mod, module);
+        id.list(Module { real: Real(module), ctx: self.ctx, library: Some(call.library), load });
         Ok(())
     }
 
@@ -290,8 +297,8 @@ impl Cx<'_> {
     ) -> CuResult<api::VcudaLibraryGetGlobalAnswer> {
         self.enter()?;
         let name = c_name(call.name)?;
-        let library = self.library(call.library)?;
-        self.reserve_library(call.library)?;
+        let (library, load) = self.library_and_load(call.library)?;
+        self.reserve_load(&load)?;
         let (mut dptr, mut bytes) = (0, 0);
         // SAFETY: a live library; the pointers are those of locals.
         unsafe {
@@ -328,23 +335,21 @@ impl Cx<'_> {
 
     pub(super) fn cu_kernel_get_function(&self, call: api::CuKernelGetFunction) -> CuResult {
         self.enter()?;
-        self.vacant_function(call.p_func)?;
-        let (kernel, layout, owner, code) = {
-            let tables = lock(&self.shared.tables);
-            let kernel = tables.functions.get(call.kernel)?;
-            (tables.kernel(call.kernel)?, kernel.layout.clone(), kernel.owner, kernel.code)
-        };
-        self.reserve_code(owner, code)?;
-        let owner = match owner {
+        let id = self.claim_function(call.p_func)?;
+        let kernel = lock(&self.shared.tables).functions.get(call.kernel)?.clone();
+        if !kernel.is_kernel {
+            return Err(CuError::INVALID_HANDLE);
+        }
+        self.reserve_code(kernel.owner, &kernel.load, kernel.code)?;
+        let owner = match kernel.owner {
             Owner::Library { id, .. } => Owner::Library { id, ctx: self.ctx },
             module @ Owner::Module { .. } => module,
         };
         let mut function = std::ptr::null_mut();
         // SAFETY: a live kernel; the pointer is that of a local.
-        unsafe { self.driver().cuKernelGetFunction(&mut function, kernel)? };
+        unsafe { self.driver().cuKernelGetFunction(&mut function, kernel.real.0.cast())? };
         let (real, need) = (Real(function), UNKNOWN_NEED);
-        let function = Function { real, is_kernel: false, layout, owner, code, need };
-        lock(&self.shared.tables).functions.insert(call.p_func, function);
+        id.list(Function { real, is_kernel: false, owner, need, ..kernel });
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 use protocol::calls as api;
 
+use super::claims::{EVENTS, STREAMS};
 use super::cx::Cx;
 use super::handles::{Owned, Real, Stream};
 use super::pending::Then;
@@ -17,29 +18,26 @@ impl Cx<'_> {
         call: api::CuStreamCreateWithPriority,
     ) -> CuResult {
         self.enter()?;
-        lock(&self.shared.tables).streams.vacant(call.ph_stream)?;
+        let id = self.claim(STREAMS, call.ph_stream)?;
         self.reserve_stream()?;
         let mut stream = std::ptr::null_mut();
         // SAFETY: the pointer is that of a local.
         unsafe { self.driver().cuStreamCreateWithPriority(&mut stream, call.flags, call.priority) }
             .inspect_err(|_| self.forget_stream(self.ctx))?;
         let blocking = call.flags & STREAM_NON_BLOCKING == 0;
-        let stream = Stream { real: Real(stream), ctx: self.ctx, used: false, blocking };
-        lock(&self.shared.tables).streams.insert(call.ph_stream, stream);
+        id.list(Stream { real: Real(stream), ctx: self.ctx, used: false, blocking });
         Ok(())
     }
 
     pub(super) fn cu_stream_destroy_v2(&self, call: api::CuStreamDestroyV2) -> CuResult {
         self.enter_any()?;
-        let stream = {
-            let mut tables = lock(&self.shared.tables);
-            let stream = tables.streams.remove(call.h_stream)?;
+        let (stream, id) = self.claim_listed(STREAMS, call.h_stream, |tables, stream| {
             tables.flight.forget(stream.real.0, stream.ctx);
-            stream
-        };
-        self.forget_stream(stream.ctx);
+            Ok(())
+        })?;
         // SAFETY: the stream was live, and nobody else can name it any more.
-        unsafe { self.driver().cuStreamDestroy(stream.real.0) }
+        let ended = unsafe { self.driver().cuStreamDestroy(stream.real.0) };
+        id.end(ended, || self.forget_stream(stream.ctx))
     }
 
     pub(super) fn cu_stream_query(&self, call: api::CuStreamQuery) -> CuResult {
@@ -57,12 +55,11 @@ impl Cx<'_> {
 
     pub(super) fn cu_event_create(&self, call: api::CuEventCreate) -> CuResult {
         self.enter()?;
-        lock(&self.shared.tables).events.vacant(call.ph_event)?;
+        let id = self.claim(EVENTS, call.ph_event)?;
         let mut event = std::ptr::null_mut();
         // SAFETY: the pointer is that of a local.
         unsafe { self.driver().cuEventCreate(&mut event, call.flags)? };
-        let event = Owned { real: Real(event), ctx: self.ctx };
-        lock(&self.shared.tables).events.insert(call.ph_event, event);
+        id.list(Owned { real: Real(event), ctx: self.ctx });
         Ok(())
     }
 

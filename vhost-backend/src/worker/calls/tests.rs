@@ -5,6 +5,7 @@
 
 mod account;
 mod charges;
+mod claims;
 mod gate;
 mod graphs;
 mod streams;
@@ -36,8 +37,10 @@ const RING_BYTES: usize = 4096;
 const ARENA: usize = RING_HEADER + RING_BYTES;
 const RING_HEADER: usize = uapi::RING_HEADER_BYTES;
 const REGION_BYTES: usize = 4 << 20;
-/// Where the slot for replies is in the arena, and its length.
+/// Where the first slot for replies is in the arena, and its length.
 const SLOT: (usize, usize) = (3 << 20, 256 << 10);
+/// The first guest thread.
+const THREAD: u32 = 5;
 
 const VECTOR_ADD: &[u8] = br"
 .version 7.0
@@ -205,6 +208,8 @@ struct Bench {
     arena: *mut u8,
     posted: Arc<PostedError>,
     account: Arc<Mutex<Account>>,
+    /// The guest thread that calls.
+    thread: u32,
     ctx: u64,
     /// What the scheduler does between two looks at the GPU.
     scheduler: Option<Scheduler>,
@@ -236,9 +241,9 @@ impl Bench {
         let ring = Arc::new(RingRegion::new(region.clone(), RING_BYTES, wake).unwrap());
         executor.region_attached(&region, ARENA);
         let arena = region.base().wrapping_add(ARENA);
-        let posted = Arc::default();
+        let (posted, thread, ctx) = (Arc::default(), THREAD, 0);
         let mut bench =
-            Self { executor, session, ring, arena, posted, account, ctx: 0, scheduler: None };
+            Self { executor, session, ring, arena, posted, account, thread, ctx, scheduler: None };
         assert_eq!(bench.call(&VcudaPrimaryCtxRetain { dev: 0, ctx: 77 }).0, 0);
         bench.ctx = 77;
         bench
@@ -254,14 +259,14 @@ impl Bench {
         let cmd = Cmd {
             opcode,
             flags,
-            thread: 5,
+            thread: self.thread,
             ctx: self.ctx,
-            reply: SLOT.0 as u32,
+            reply: self.slot() as u32,
             reply_len: SLOT.1 as u32,
             ..Cmd::zeroed()
         };
         let reply = ReplyTo::ring(&self.ring, &cmd, &self.posted).unwrap();
-        let command = Command { opcode, thread: 5, ctx: self.ctx, args };
+        let command = Command { opcode, thread: self.thread, ctx: self.ctx, args };
         self.executor.execute(&command, reply);
         if let Some(scheduler) = &mut self.scheduler {
             scheduler(&self.session.gate.page);
@@ -269,27 +274,54 @@ impl Bench {
         }
     }
 
+    /// The slot of the guest thread that calls: each has one of its own.
+    fn slot(&self) -> usize {
+        SLOT.0 + (self.thread - THREAD) as usize * SLOT.1
+    }
+
     /// The slot's state word.
     fn state(&self) -> &AtomicU32 {
         // SAFETY: the slot lies in the arena, which is mapped while `ring` lives.
-        unsafe { &*self.arena.wrapping_add(SLOT.0).cast::<AtomicU32>() }
+        unsafe { &*self.arena.wrapping_add(self.slot()).cast::<AtomicU32>() }
+    }
+
+    /// Makes a call, which a guest thread then waits for: the result is to be fetched with `ended`.
+    fn begin<'a, C: Call<'a>>(&mut self, thread: u32, call: &C) {
+        self.thread = thread;
+        let mut writer = Writer::new();
+        call.encode(&mut writer);
+        self.state().store(0, Ordering::Relaxed);
+        self.send(C::OPCODE, writer.as_bytes(), CMD_WAITED);
+        self.thread = THREAD;
+    }
+
+    /// The result of the call that a guest thread waits for.
+    fn ended(&mut self, thread: u32) -> u32 {
+        self.thread = thread;
+        let (result, ..) = self.answer("in the background");
+        self.thread = THREAD;
+        result
     }
 
     /// A waited command of any bytes: its result, the posted error, and the answer.
     fn raw(&mut self, opcode: u32, args: &[u8]) -> (u32, u32, Vec<u8>) {
         self.state().store(0, Ordering::Relaxed);
         self.send(opcode, args, CMD_WAITED);
+        self.answer(opcode)
+    }
+
+    fn answer(&mut self, call: impl std::fmt::Display) -> (u32, u32, Vec<u8>) {
         let start = std::time::Instant::now();
         while self.state().load(Ordering::Acquire) == 0 {
             if let Some(scheduler) = &mut self.scheduler {
                 scheduler(&self.session.gate.page);
             }
             self.executor.poll();
-            assert!(start.elapsed().as_secs() < 60, "call {opcode} is not answered");
+            assert!(start.elapsed().as_secs() < 60, "call {call} is not answered");
         }
         // SAFETY: as in `state`; the worker has written the slot and is done with it.
         unsafe {
-            let words = self.arena.wrapping_add(SLOT.0).cast::<u32>();
+            let words = self.arena.wrapping_add(self.slot()).cast::<u32>();
             let len = *words.add(2) as usize;
             let bytes = std::slice::from_raw_parts(words.add(4).cast::<u8>(), len).to_vec();
             (*words.add(1), *words.add(3), bytes)

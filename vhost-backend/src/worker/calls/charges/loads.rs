@@ -3,7 +3,7 @@
 //! A module's variables are taken when it is loaded, a library's in each context when something of
 //! it is used there first. Code comes with them, or with lazy loading kernel by kernel.
 
-use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::super::cx::Cx;
@@ -21,27 +21,40 @@ const LAZY: u32 = 2;
 /// What a kernel needs that nobody has looked at.
 pub(in super::super) const UNKNOWN_NEED: u64 = u64::MAX;
 
-/// Where an image's code and variables came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Source {
-    Module(u64),
-    Library(u64),
-}
-
-/// A part of what a context has loaded.
+/// A part of what a context has loaded, with the number of its load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Part {
     /// Variables, and code that does not come kernel by kernel.
-    Image(Source),
+    Image(u64),
     /// A kernel's code, by its hashed name.
-    Kernel(Source, u64),
+    Kernel(u64, u64),
 }
 
 impl Part {
-    pub(super) fn source(&self) -> Source {
+    pub(super) fn load(&self) -> u64 {
         match self {
-            Self::Image(source) | Self::Kernel(source, _) => *source,
+            Self::Image(load) | Self::Kernel(load, _) => *load,
         }
+    }
+}
+
+/// An image that is loaded, or about to be. It is charged under a number of the worker's own: the
+/// guest may give the id that it minted to another load at any time.
+#[derive(Clone)]
+pub(in super::super) struct Load {
+    number: u64,
+    takes: Arc<Footprint>,
+}
+
+impl Load {
+    /// The code of a kernel.
+    pub(in super::super) fn code_of(&self, name: &[u8]) -> Code {
+        Code { name: name_hash(name), bytes: self.takes.code_of(name) }
+    }
+
+    /// Variables, and code that does not come kernel by kernel.
+    fn image_bytes(&self) -> u64 {
+        self.takes.data.saturating_add(self.takes.code)
     }
 }
 
@@ -54,34 +67,17 @@ pub(in super::super) struct Code {
     bytes: u64,
 }
 
-/// Images that are loaded.
+/// What all loads share.
 #[derive(Default)]
 pub(super) struct Loads {
-    images: HashMap<Source, Arc<Footprint>>,
+    /// The number of the last.
+    last: AtomicU64,
     lazy: OnceLock<bool>,
-}
-
-impl Loads {
-    /// Forgets the images of modules that these are parts of.
-    pub(super) fn forget_modules<'a>(&mut self, parts: impl Iterator<Item = &'a Part>) {
-        for source in parts.map(Part::source) {
-            if matches!(source, Source::Module(_)) {
-                self.images.remove(&source);
-            }
-        }
-    }
 }
 
 /// As launches compare it: what a kernel with so much local memory needs, never 0.
 pub(super) fn need(local: u64) -> u64 {
     local.saturating_add(1)
-}
-
-fn source(owner: Owner) -> Source {
-    match owner {
-        Owner::Module { id, .. } => Source::Module(id),
-        Owner::Library { id, .. } => Source::Library(id),
-    }
 }
 
 impl Cx<'_> {
@@ -102,7 +98,7 @@ impl Cx<'_> {
     }
 
     fn loads_lazily(&self) -> bool {
-        *lock(&self.shared.charges.loads).lazy.get_or_init(|| {
+        *self.shared.charges.loads.lazy.get_or_init(|| {
             let mut mode = 0;
             // SAFETY: the pointer is that of a local.
             let known = unsafe { self.driver().cuModuleGetLoadingMode(&mut mode) };
@@ -110,86 +106,60 @@ impl Cx<'_> {
         })
     }
 
-    /// Before a module is loaded into the current context. Whether it is the first to use the heap
-    /// there.
-    pub(in super::super) fn reserve_module(&self, id: u64, image: &[u8]) -> CuResult<bool> {
-        let footprint = Arc::new(self.bound(image)?);
-        let heap_is_new = self.reserve_image(Source::Module(id), &footprint)?;
-        lock(&self.shared.charges.loads).images.insert(Source::Module(id), footprint);
-        Ok(heap_is_new)
+    /// An image that is about to be loaded. Nothing is charged for it yet.
+    pub(in super::super) fn new_load(&self, image: &[u8]) -> CuResult<Load> {
+        let takes = Arc::new(self.bound(image)?);
+        let number = self.shared.charges.loads.last.fetch_add(1, Ordering::Relaxed) + 1;
+        Ok(Load { number, takes })
     }
 
-    /// After the driver has refused to load a module.
-    pub(in super::super) fn give_back_failed(&self, id: u64, heap_is_new: bool) {
-        self.give_back_module(self.ctx, id);
-        if heap_is_new {
-            let _ = self.change(self.ctx, Charge::Heap, |terms| terms.heap_used = false);
-        }
-    }
-
-    /// After a module of a context was unloaded.
-    pub(in super::super) fn give_back_module(&self, ctx: u64, id: u64) {
-        self.give_back_image(&[ctx], Source::Module(id));
-    }
-
-    /// A library is about to be loaded: that takes nothing on the device yet.
-    pub(in super::super) fn note_library(&self, id: u64, image: &[u8]) -> CuResult {
-        let footprint = Arc::new(self.bound(image)?);
-        lock(&self.shared.charges.loads).images.insert(Source::Library(id), footprint);
-        Ok(())
-    }
-
-    /// Before something of a library is used in the current context.
-    pub(in super::super) fn reserve_library(&self, id: u64) -> CuResult {
-        let image = lock(&self.shared.charges.loads).images.get(&Source::Library(id)).cloned();
-        image.map_or(Ok(()), |image| self.reserve_image(Source::Library(id), &image).map(|_| ()))
-    }
-
-    /// After a library was unloaded, or has not been loaded.
-    pub(in super::super) fn give_back_library(&self, id: u64) {
-        let all: Vec<u64> = lock(&self.shared.charges.contexts).keys().copied().collect();
-        self.give_back_image(&all, Source::Library(id));
-    }
-
-    fn reserve_image(&self, source: Source, image: &Footprint) -> CuResult<bool> {
-        let bytes = image.data.saturating_add(image.code);
+    /// Before a module is loaded into the current context, or something of a library is used there.
+    /// Whether it is the first to use the heap there.
+    pub(in super::super) fn reserve_load(&self, load: &Load) -> CuResult<bool> {
         let mut heap_is_new = false;
-        if image.uses_heap {
+        if load.takes.uses_heap {
             self.change(self.ctx, Charge::Heap, |terms| {
                 heap_is_new = !std::mem::replace(&mut terms.heap_used, true);
             })?;
         }
-        let reserved = self.add_part(self.ctx, Part::Image(source), bytes);
+        let reserved = self.add_part(self.ctx, Part::Image(load.number), load.image_bytes());
         if reserved.is_err() && heap_is_new {
             self.change(self.ctx, Charge::Heap, |terms| terms.heap_used = false)?;
         }
         reserved.map(|()| heap_is_new)
     }
 
-    fn give_back_image(&self, contexts: &[u64], source: Source) {
-        lock(&self.shared.charges.loads).images.remove(&source);
-        for ctx in contexts {
-            // The context may have ended meanwhile, and all its charges with it.
-            let _ = self.remove_parts(*ctx, source);
+    /// After the driver has refused to load a module.
+    pub(in super::super) fn give_back_failed(&self, load: &Load, heap_is_new: bool) {
+        self.give_back_module(self.ctx, load);
+        if heap_is_new {
+            let _ = self.change(self.ctx, Charge::Heap, |terms| terms.heap_used = false);
         }
     }
 
-    /// The code of a kernel of a module or a library.
-    pub(in super::super) fn code_of(&self, owner: Owner, name: &[u8]) -> Code {
-        let image = lock(&self.shared.charges.loads).images.get(&source(owner)).cloned();
-        let bytes = image.map_or(0, |image| image.code_of(name));
-        Code { name: name_hash(name), bytes }
+    /// After a module of a context was unloaded.
+    pub(in super::super) fn give_back_module(&self, ctx: u64, load: &Load) {
+        // The context may have ended meanwhile, and all its charges with it.
+        let _ = self.remove_parts(ctx, load.number);
+    }
+
+    /// After a library was unloaded.
+    pub(in super::super) fn give_back_library(&self, load: &Load) {
+        let all: Vec<u64> = lock(&self.shared.charges.contexts).keys().copied().collect();
+        for ctx in all {
+            self.give_back_module(ctx, load);
+        }
     }
 
     /// Before a kernel is used in the current context: its library's variables and its own code.
-    pub(in super::super) fn reserve_code(&self, owner: Owner, code: Code) -> CuResult {
-        if let Owner::Library { id, .. } = owner {
-            self.reserve_library(id)?;
+    pub(in super::super) fn reserve_code(&self, owner: Owner, load: &Load, code: Code) -> CuResult {
+        if let Owner::Library { .. } = owner {
+            self.reserve_load(load)?;
         }
         if code.bytes == 0 {
             return Ok(());
         }
-        self.add_part(self.ctx, Part::Kernel(source(owner), code.name), code.bytes)
+        self.add_part(self.ctx, Part::Kernel(load.number, code.name), code.bytes)
     }
 
     /// Local memory for what needs so much, in the current context.
@@ -211,12 +181,12 @@ impl Cx<'_> {
     /// memory than its context has given any, and of every one while there are several contexts.
     #[cold]
     pub(in super::super) fn admit_kernel(&self, id: u64) -> CuResult {
-        let (owner, code) = {
+        let (owner, load, code) = {
             let tables = lock(&self.shared.tables);
             let function = tables.functions.get(id)?;
-            (function.owner, function.code)
+            (function.owner, function.load.clone(), function.code)
         };
-        self.reserve_code(owner, code)?;
+        self.reserve_code(owner, &load, code)?;
         let mut local = 0;
         // SAFETY: a live function; the pointer is that of a local.
         unsafe {

@@ -30,8 +30,8 @@ mod loads;
 mod ptx;
 
 use account::{KINDS, Terms};
-pub(super) use loads::{Code, UNKNOWN_NEED};
-use loads::{Loads, Part, Source};
+pub(super) use loads::{Code, Load, UNKNOWN_NEED};
+use loads::{Loads, Part};
 
 /// `CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT`, `…_MAX_THREADS_PER_MULTIPROCESSOR`,
 /// `…_COMPUTE_CAPABILITY_MAJOR`, `…_MINOR`.
@@ -44,7 +44,7 @@ const MINOR: u32 = 76;
 #[derive(Default)]
 pub(super) struct Charges {
     contexts: Mutex<HashMap<u64, OfContext>>,
-    loads: Mutex<Loads>,
+    loads: Loads,
     /// Kernels that need no more than this may be launched without a look; see
     /// [`Cx::admit_kernel`].
     floor: AtomicU64,
@@ -167,8 +167,8 @@ impl Cx<'_> {
         )
     }
 
-    /// After all parts of an image were unloaded from a context.
-    fn remove_parts(&self, ctx: u64, source: Source) -> CuResult {
+    /// After all parts of a load were unloaded from a context.
+    fn remove_parts(&self, ctx: u64, load: u64) -> CuResult {
         let charges = &self.shared.charges;
         let devices = charges.devices(self.driver(), self.shared.devices);
         charges.change(
@@ -176,10 +176,10 @@ impl Cx<'_> {
             ctx,
             Charge::Module,
             |terms, parts| {
-                let rest = parts.iter().filter(|(part, _)| part.source() != source);
+                let rest = parts.iter().filter(|(part, _)| part.load() != load);
                 terms.modules = rest.fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes));
             },
-            |parts| parts.retain(|part, _| part.source() != source),
+            |parts| parts.retain(|part, _| part.load() != load),
         )
     }
 
@@ -229,9 +229,6 @@ impl Cx<'_> {
                 self.shared.session.ledger.release(ended.device, bytes, kind);
             }
         }
-        drop(contexts);
-        // Its modules have ended with it.
-        lock(&self.shared.charges.loads).forget_modules(ended.parts.keys());
     }
 
     /// Before a stream is made in the current context.

@@ -4,7 +4,7 @@ use super::*;
 
 const OUT_OF_MEMORY: u32 = CuError::OUT_OF_MEMORY.0;
 /// 100 MiB of variables, and a kernel that uses none.
-const LARGE: &str = r"
+pub(super) const LARGE: &str = r"
 .version 7.0
 .target sm_70
 .address_size 64

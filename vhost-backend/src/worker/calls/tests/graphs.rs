@@ -1,6 +1,7 @@
 //! Graphs: instantiated, launched, changed, and what is refused.
 
 use super::*;
+use crate::worker::driver::stubs::stop_next;
 use protocol::graph::{self, Kernel, Memset, Side, Step};
 
 /// A graph of steps, each after the one before it.
@@ -176,5 +177,26 @@ fn addresses_and_handles_that_the_session_does_not_have_are_refused() {
         assert_eq!(bench.call(&missing).0, INVALID);
         let flags = VcudaGraphInstantiate { exec: 702, flags: 4, blob: 0, graph: &[0; 8] };
         assert_eq!(bench.call(&flags).0, INVALID);
+    });
+}
+
+#[test]
+fn of_graphs_with_one_id_only_the_first_is_made() {
+    alone("of_graphs_with_one_id_only_the_first_is_made", |mut bench| {
+        bench.set_quota(1 << 30);
+        let steps = vec![Step::Empty; 10_000];
+        let writer = chain(&steps);
+        let graph = writer.as_bytes();
+        let instantiate = VcudaGraphInstantiate { exec: 700, flags: 0, blob: 0, graph };
+        let first = stop_next("cuGraphInstantiateWithFlags");
+        bench.begin(6, &instantiate);
+        first.wait();
+        assert_eq!(bench.call(&instantiate).0, INVALID);
+        assert_eq!(bench.charged("graph"), 22 * MIB);
+        drop(first);
+        assert_eq!(bench.ended(6), 0);
+        bench.post(&CuGraphExecDestroy { h_graph_exec: 700 });
+        bench.good(&instantiate);
+        assert_eq!(bench.charged("graph"), 22 * MIB);
     });
 }
