@@ -95,7 +95,7 @@ impl Cx<'_> {
             let mut jit = Jit::new(call.options, call.log_max)?;
             let id = self.claim(MODULES, call.module)?;
             let load = self.new_load(image.bytes())?;
-            let heap_is_new = self.reserve_load(&load)?;
+            self.reserve_load(&load)?;
             let mut module = std::ptr::null_mut();
             let (count, options, values) = jit.parts();
             // SAFETY: the image is private, complete and followed by zeros; the options are
@@ -110,7 +110,7 @@ impl Cx<'_> {
                 )
             };
             (answer.error, answer.info) = jit.logs();
-            loaded.inspect_err(|_| self.give_back_failed(&load, heap_is_new))?;
+            loaded.inspect_err(|_| self.give_back_failed(&load))?;
             self.shared.prints.fetch_or(image.may_print(), Ordering::Relaxed);
             id.list(Module { real: Real(module), ctx: self.ctx, library: None, load });
             Ok(())

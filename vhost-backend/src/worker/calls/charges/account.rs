@@ -33,8 +33,9 @@ pub(super) struct Terms {
     pub modules: u64,
     /// CU_LIMIT_MALLOC_HEAP_SIZE, in bytes.
     pub heap: u64,
-    /// A module uses the heap: from then on it is there.
-    pub heap_used: bool,
+    /// Loads that use the heap: those that were made, whether or not they have been unloaded, since
+    /// the heap stays, and those that are being made.
+    pub heap_users: u64,
     /// CU_LIMIT_STACK_SIZE, in bytes for each thread.
     pub stack: u64,
     /// The largest local memory of a kernel that was launched since the stack's limit was set, in
@@ -55,7 +56,7 @@ impl Default for Terms {
         Self {
             modules: 0,
             heap: DEFAULT_HEAP,
-            heap_used: false,
+            heap_users: 0,
             stack: DEFAULT_STACK,
             local: 0,
             streams: 0,
@@ -76,7 +77,7 @@ impl Terms {
         let whole = |bytes: u64| bytes.checked_next_multiple_of(GRANULE).unwrap_or(u64::MAX);
         match kind {
             Charge::Module => whole(self.modules.saturating_sub(SMALL_MODULES)),
-            Charge::Heap if self.heap_used => whole(self.heap.saturating_add(HEAP_EXTRA)),
+            Charge::Heap if self.heap_users > 0 => whole(self.heap.saturating_add(HEAP_EXTRA)),
             Charge::Local => whole((self.per_thread() - DEFAULT_STACK).saturating_mul(threads)),
             Charge::Stream => {
                 whole(self.most_streams.saturating_sub(FEW_STREAMS).saturating_mul(STREAM))
@@ -149,8 +150,8 @@ mod tests {
     #[test]
     fn the_heap_is_charged_from_its_first_use_on() {
         due(Charge::Heap, 0, |terms| terms.heap = 1 << 30);
-        due(Charge::Heap, 1164, |terms| (terms.heap, terms.heap_used) = (1 << 30, true));
-        due(Charge::Heap, 148, |terms| terms.heap_used = true);
+        due(Charge::Heap, 1164, |terms| (terms.heap, terms.heap_users) = (1 << 30, 1));
+        due(Charge::Heap, 148, |terms| terms.heap_users = 2);
     }
 
     #[test]
@@ -171,7 +172,7 @@ mod tests {
         let terms = Terms {
             modules: u64::MAX,
             heap: u64::MAX,
-            heap_used: true,
+            heap_users: u64::MAX,
             stack: u64::MAX,
             most_streams: u64::MAX,
             most_nodes: u64::MAX,

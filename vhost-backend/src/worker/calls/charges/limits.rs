@@ -34,8 +34,9 @@ impl Cx<'_> {
     }
 
     /// Sets a limit that takes memory: what it takes more is reserved before, what it takes less
-    /// is given back after. Limits are set on the ring reader's thread, as launches are made: no
-    /// other changes these terms meanwhile.
+    /// is given back after. Limits are set on the ring reader's thread, one at a time, but modules
+    /// are loaded and graphs built meanwhile: so a limit that grows is on the account before,
+    /// whether or not anything uses it yet.
     fn set_limit(
         &self,
         call: api::CuCtxSetLimit,
@@ -45,9 +46,7 @@ impl Cx<'_> {
         let before = self.terms()?;
         let mut after = before;
         change(&mut after);
-        let devices = self.shared.charges.devices(self.driver(), self.shared.devices);
-        let threads = devices.iter().map(|device| device.threads).max().unwrap_or(0);
-        let grows = after.due(kind, threads) > before.due(kind, threads);
+        let grows = after.heap > before.heap || after.per_thread() > before.per_thread();
         if grows {
             self.change(self.ctx, kind, &change)?;
         }
@@ -57,8 +56,8 @@ impl Cx<'_> {
             (Ok(()), false) => self.change(self.ctx, kind, &change),
             (Err(error), true) => {
                 self.change(self.ctx, kind, |terms| {
-                    (terms.stack, terms.local, terms.heap) =
-                        (before.stack, before.local, before.heap);
+                    (terms.stack, terms.heap) = (before.stack, before.heap);
+                    terms.local = terms.local.max(before.local);
                 })?;
                 Err(error)
             }

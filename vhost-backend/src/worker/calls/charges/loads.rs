@@ -114,27 +114,28 @@ impl Cx<'_> {
     }
 
     /// Before a module is loaded into the current context, or something of a library is used there.
-    /// Whether it is the first to use the heap there.
-    pub(in super::super) fn reserve_load(&self, load: &Load) -> CuResult<bool> {
-        let mut heap_is_new = false;
-        if load.takes.uses_heap {
-            self.change(self.ctx, Charge::Heap, |terms| {
-                heap_is_new = !std::mem::replace(&mut terms.heap_used, true);
-            })?;
-        }
+    pub(in super::super) fn reserve_load(&self, load: &Load) -> CuResult {
+        let uses_heap = load.takes.uses_heap && self.add_heap_user(self.ctx, load.number)?;
         let reserved = self.add_part(self.ctx, Part::Image(load.number), load.image_bytes());
-        if reserved.is_err() && heap_is_new {
-            self.change(self.ctx, Charge::Heap, |terms| terms.heap_used = false)?;
-        }
-        reserved.map(|()| heap_is_new)
+        reserved.inspect_err(|_| {
+            if uses_heap {
+                self.remove_heap_user();
+            }
+        })
     }
 
-    /// After the driver has refused to load a module.
-    pub(in super::super) fn give_back_failed(&self, load: &Load, heap_is_new: bool) {
+    /// After the driver has refused to load a module: others may use the heap by now.
+    pub(in super::super) fn give_back_failed(&self, load: &Load) {
         self.give_back_module(self.ctx, load);
-        if heap_is_new {
-            let _ = self.change(self.ctx, Charge::Heap, |terms| terms.heap_used = false);
+        if load.takes.uses_heap {
+            self.remove_heap_user();
         }
+    }
+
+    fn remove_heap_user(&self) {
+        let _ = self.change(self.ctx, Charge::Heap, |terms| {
+            terms.heap_users = terms.heap_users.saturating_sub(1);
+        });
     }
 
     /// After a module of a context was unloaded.

@@ -167,6 +167,24 @@ impl Cx<'_> {
         )
     }
 
+    /// Before a load that uses the heap: whether it is a user that its context did not have.
+    fn add_heap_user(&self, ctx: u64, load: u64) -> CuResult<bool> {
+        let charges = &self.shared.charges;
+        let devices = charges.devices(self.driver(), self.shared.devices);
+        let mut is_new = false;
+        charges.change(
+            (&self.shared.session.ledger, devices),
+            ctx,
+            Charge::Heap,
+            |terms, parts| {
+                is_new = !parts.contains_key(&Part::Image(load));
+                terms.heap_users = terms.heap_users.saturating_add(is_new.into());
+            },
+            |_| {},
+        )?;
+        Ok(is_new)
+    }
+
     /// After all parts of a load were unloaded from a context.
     fn remove_parts(&self, ctx: u64, load: u64) -> CuResult {
         let charges = &self.shared.charges;

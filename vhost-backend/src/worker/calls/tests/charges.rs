@@ -1,6 +1,8 @@
 //! What is charged beside allocations.
 
+use super::claims::module;
 use super::*;
+use crate::worker::driver::stubs::stop_next;
 
 const OUT_OF_MEMORY: u32 = CuError::OUT_OF_MEMORY.0;
 /// 100 MiB of variables, and a kernel that uses none.
@@ -207,6 +209,29 @@ fn the_heap_of_kernels_is_charged_once_a_module_uses_it() {
         assert_eq!(bench.used(), 148 * MIB);
         bench.good(&VcudaPrimaryCtxRelease { dev: 0, ctx: 77 });
         assert_eq!(bench.used(), 0);
+    });
+}
+
+#[test]
+fn a_load_that_fails_leaves_the_heap_to_those_that_did_not() {
+    alone("a_load_that_fails_leaves_the_heap_to_those_that_did_not", |mut bench| {
+        bench.set_quota(300 * MIB);
+        let broken = ALLOCATES.replace("ret;", "nonsense;");
+        let first = stop_next("cuModuleLoadDataEx");
+        bench.begin(6, &module(1, &broken));
+        first.wait();
+        assert_eq!(bench.charged("heap"), 148 * MIB);
+        assert_eq!(bench.load(2, ALLOCATES), 0);
+        drop(first);
+        assert_ne!(bench.ended(6), 0);
+        assert_eq!(bench.charged("heap"), 148 * MIB);
+        bench.good(&CuModuleUnload { hmod: 2 });
+        assert_eq!(bench.charged("heap"), 148 * MIB);
+        // In a context of its own it leaves nothing.
+        bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: 78 });
+        bench.ctx = 78;
+        assert_ne!(bench.load(3, &broken), 0);
+        assert_eq!(bench.used(), 148 * MIB);
     });
 }
 
