@@ -6,6 +6,9 @@
 
 use super::types::{Nanos, Report};
 
+/// So much of what is charged a VM may let pass at the beginning of a window.
+const FREE_PART: Nanos = 8;
+
 #[derive(Debug)]
 pub struct Account {
     /// Wall time of late that the counters have not accounted for: a worker may say it late.
@@ -19,6 +22,9 @@ pub struct Account {
     idle_then: Option<Nanos>,
     /// Not seen at work since its window began.
     fresh: bool,
+    /// What may pass so without being charged: a part of what it was charged before, or a window that
+    /// is left at once, again and again, would cost nothing.
+    free: Nanos,
     /// Of the VM's window, what was not booked, since it was not known to run then.
     unbooked: Nanos,
     /// By how much its own clock is ahead of what was booked since then.
@@ -46,6 +52,7 @@ impl Account {
             booked_at: now,
             idle_then: Some(now),
             fresh: true,
+            free: 0,
             unbooked: 0,
             ahead: 0,
             untold: 0,
@@ -75,8 +82,8 @@ impl Account {
 
     /// Books the time that has passed in a window: all of it, but what the VM let pass idle only up to
     /// the grace. If it was idle at the last look and has worked since then, only its own clock can
-    /// say for how long; but who keeps others waiting has had the GPU since then, `free` aside of the
-    /// time before its first work.
+    /// say for how long; but who keeps others waiting has had the GPU since then, up to `free` aside of
+    /// the time before its first work. `None`: nobody waits.
     pub fn book_window(
         &mut self,
         grace: Nanos,
@@ -94,10 +101,9 @@ impl Account {
                 let used = if idle_since == Some(since) {
                     idle
                 } else {
+                    let told = idle.saturating_add(worked).min(passed);
                     let fresh = std::mem::take(&mut self.fresh);
-                    let free = free.map(|free| if fresh { free.min(passed / 4) } else { 0 });
-                    let least = free.map_or(0, |free| passed - free);
-                    idle.saturating_add(worked).min(passed).max(least)
+                    if free.is_some() { passed - self.spare(passed - told, fresh) } else { told }
                 };
                 self.unbooked = passed - used;
                 used
@@ -114,7 +120,17 @@ impl Account {
         };
         (self.booked_at, self.idle_then) = (now.max(from), idle_since);
         self.untold += passed;
+        if let Some(most) = free {
+            self.free = (self.free + used / FREE_PART).min(most);
+        }
         Passed { used, busy }
+    }
+
+    /// What is not charged of a time that others waited for.
+    fn spare(&mut self, most: Nanos, fresh: bool) -> Nanos {
+        let spared = if fresh { self.free.min(most) } else { 0 };
+        self.free -= spared;
+        spared
     }
 
     /// The time of its window since it was last asked for.

@@ -26,8 +26,8 @@ pub struct Settings {
     pub seldom: f64,
     /// How long a VM may take to start its first work in a window, while others wait.
     pub start_grace: Nanos,
-    /// The most of that, and of a quarter of the time until it is seen at work, that is nobody's use:
-    /// the switch between contexts, and a worker's way to its first launch.
+    /// The most of that which is nobody's use: the switch between contexts, and a worker's way to its
+    /// first launch. All together no more than an eighth of what the VM is charged.
     pub start_free: Nanos,
     /// The same for a VM that stands at host functions.
     pub stalled_grace: Nanos,
