@@ -495,7 +495,7 @@ pub const ENTRIES: &[Entry] = &[
         pending: false,
         gated: false,
         order: Order::None,
-        charges: Charges::Module,
+        charges: Charges::None,
     },
     Entry {
         number: 75,
@@ -505,7 +505,7 @@ pub const ENTRIES: &[Entry] = &[
         pending: false,
         gated: false,
         order: Order::None,
-        charges: Charges::Module,
+        charges: Charges::None,
     },
     Entry {
         number: 76,
@@ -565,7 +565,7 @@ pub const ENTRIES: &[Entry] = &[
         pending: false,
         gated: false,
         order: Order::None,
-        charges: Charges::None,
+        charges: Charges::Module,
     },
     Entry {
         number: 82,
@@ -575,7 +575,7 @@ pub const ENTRIES: &[Entry] = &[
         pending: false,
         gated: false,
         order: Order::Function,
-        charges: Charges::None,
+        charges: Charges::Module,
     },
     Entry {
         number: 83,
@@ -605,7 +605,7 @@ pub const ENTRIES: &[Entry] = &[
         pending: false,
         gated: false,
         order: Order::Function,
-        charges: Charges::None,
+        charges: Charges::Module,
     },
     Entry {
         number: 86,
@@ -655,7 +655,7 @@ pub const ENTRIES: &[Entry] = &[
         pending: false,
         gated: false,
         order: Order::None,
-        charges: Charges::None,
+        charges: Charges::Module,
     },
     Entry {
         number: 91,
@@ -665,7 +665,7 @@ pub const ENTRIES: &[Entry] = &[
         pending: false,
         gated: false,
         order: Order::None,
-        charges: Charges::None,
+        charges: Charges::Module,
     },
     Entry {
         number: 92,
@@ -685,7 +685,7 @@ pub const ENTRIES: &[Entry] = &[
         pending: false,
         gated: false,
         order: Order::None,
-        charges: Charges::None,
+        charges: Charges::Module,
     },
     Entry {
         number: 94,
@@ -695,7 +695,7 @@ pub const ENTRIES: &[Entry] = &[
         pending: false,
         gated: false,
         order: Order::None,
-        charges: Charges::None,
+        charges: Charges::Module,
     },
     Entry {
         number: 100,
@@ -755,7 +755,7 @@ pub const ENTRIES: &[Entry] = &[
         pending: false,
         gated: true,
         order: Order::Stream,
-        charges: Charges::None,
+        charges: Charges::Local,
     },
     Entry {
         number: 113,
@@ -775,7 +775,7 @@ pub const ENTRIES: &[Entry] = &[
         pending: false,
         gated: false,
         order: Order::Context,
-        charges: Charges::Graph,
+        charges: Charges::Local,
     },
     Entry {
         number: 115,
@@ -785,7 +785,7 @@ pub const ENTRIES: &[Entry] = &[
         pending: false,
         gated: false,
         order: Order::Context,
-        charges: Charges::Graph,
+        charges: Charges::Local,
     },
 ];
 

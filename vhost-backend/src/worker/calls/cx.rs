@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cudarc::driver::sys::{CUdevice, CUevent, CUfunction, CUkernel, CUlibrary, CUstream};
 
-use super::handles::{Real, Tables, ThreadStream};
+use super::handles::{Function, Real, Tables, ThreadStream};
 use super::memory::WINDOW;
 use super::{Shared, lock};
 use crate::gate::{WorkerWords, bump};
@@ -232,18 +232,21 @@ impl<'a> Cx<'a> {
     /// A function, or that of a kernel in the current context: the driver launches a kernel as it
     /// is, but knows attributes and occupancies of functions only.
     pub(super) fn func(&self, id: u64) -> CuResult<CUfunction> {
-        let (function, is_kernel) = {
-            let tables = lock(&self.shared.tables);
-            let function = tables.functions.get(id)?;
-            (function.real.0, function.is_kernel)
-        };
-        if !is_kernel {
-            return Ok(function);
+        let function = lock(&self.shared.tables).functions.get(id)?.clone();
+        self.function_of(&function)
+    }
+
+    /// As [`Cx::func`]. To ask for a kernel's function makes the driver load its library there, and
+    /// what is then done with it its code: there is room for both once this has succeeded.
+    pub(super) fn function_of(&self, function: &Function) -> CuResult<CUfunction> {
+        if !function.is_kernel {
+            return Ok(function.real.0);
         }
         self.enter()?;
+        self.reserve_code(function)?;
         let mut of_context = std::ptr::null_mut();
         // SAFETY: a live kernel; the pointer is that of a local.
-        unsafe { self.driver().cuKernelGetFunction(&mut of_context, function.cast())? };
+        unsafe { self.driver().cuKernelGetFunction(&mut of_context, function.real.0.cast())? };
         Ok(of_context)
     }
 

@@ -218,6 +218,13 @@ pub(super) struct Function {
     pub need: u64,
 }
 
+impl Function {
+    /// Whether both are the same function of the same load.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        self.real == other.real && self.load.is(&other.load)
+    }
+}
+
 /// A per-thread default stream is a stream of its own here: one thread calls for all of the
 /// guest's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -73,37 +73,39 @@ pub(super) fn with_parameters(
     let mut few = [std::ptr::null_mut::<c_void>(); FEW];
     let mut many = Vec::new();
     let (function, known) = {
-        let mut tables = lock(&cx.shared.tables);
+        let admitted;
+        let tables = lock(&cx.shared.tables);
         let mut function = tables.functions.get(id)?;
         if !cx.shared.charges.has_room_for(function.need) {
             drop(tables);
-            cx.admit_kernel(id)?;
-            tables = lock(&cx.shared.tables);
-            function = tables.functions.get(id)?;
+            admitted = cx.admit_kernel(id)?;
+            function = &admitted;
         }
-        let Some(layout) = function.layout.as_deref() else {
-            return {
-                let real = function.real.0;
-                drop(tables);
-                with_buffer(real, params, then)
-            };
-        };
-        let places = match few.get_mut(..layout.len()) {
-            Some(places) => places,
-            None => {
-                many.resize(layout.len(), std::ptr::null_mut());
-                &mut many[..]
+        let known = match function.layout.as_deref() {
+            Some(layout) => {
+                let places = match few.get_mut(..layout.len()) {
+                    Some(places) => places,
+                    None => {
+                        many.resize(layout.len(), std::ptr::null_mut());
+                        &mut many[..]
+                    }
+                };
+                for (place, (offset, size)) in places.iter_mut().zip(layout) {
+                    // The driver reads as many bytes there as the layout says.
+                    let (start, end) = (*offset as usize, (*offset + *size) as usize);
+                    let bytes = params.get(start..end).ok_or(CuError::INVALID_VALUE)?;
+                    *place = bytes.as_ptr().cast_mut().cast();
+                }
+                Some(places.as_mut_ptr())
             }
+            None => None,
         };
-        for (place, (offset, size)) in places.iter_mut().zip(layout) {
-            // The driver reads as many bytes there as the layout says.
-            let (start, end) = (*offset as usize, (*offset + *size) as usize);
-            let bytes = params.get(start..end).ok_or(CuError::INVALID_VALUE)?;
-            *place = bytes.as_ptr().cast_mut().cast();
-        }
-        (function.real.0, places.as_mut_ptr())
+        (function.real.0, known)
     };
-    then(function, known, std::ptr::null_mut())
+    match known {
+        Some(known) => then(function, known, std::ptr::null_mut()),
+        None => with_buffer(function, params, then),
+    }
 }
 
 #[cold]
@@ -126,14 +128,16 @@ fn with_buffer(
 impl Cx<'_> {
     pub(super) fn vcuda_launch(&self, call: api::VcudaLaunch<'_>) -> CuResult {
         self.enter()?;
-        let (stream, _) = self.queue(call.h_stream, 0)?;
+        // A library's kernel is loaded into the context of the stream that it is launched in.
+        let (stream, ctx) = self.queue(call.h_stream, 0)?;
+        let cx = self.within(ctx);
         self.tally(|words| &words.launches, 1);
         let shape = Shape {
             dims: [call.grid_x, call.grid_y, call.grid_z, call.block_x, call.block_y, call.block_z],
             shared: call.shared_mem_bytes,
         };
         if call.attributes.is_empty() {
-            return self.launch(call.f, &shape, stream, call.params);
+            return cx.launch(call.f, &shape, stream, call.params);
         }
         let mut attributes = attributes(call.attributes, |addr, len| self.check(addr, len))?;
         let config = LaunchConfig {
@@ -143,7 +147,7 @@ impl Cx<'_> {
             attrs: attributes.as_mut_ptr(),
             num_attrs: attributes.len() as u32,
         };
-        with_parameters(self, call.f, call.params, |function, params, extra| {
+        with_parameters(&cx, call.f, call.params, |function, params, extra| {
             // SAFETY: live handles; the parameters are as long as the layout says (or the driver
             // is told their length); the attributes hold no pointers.
             unsafe { self.driver().cuLaunchKernelEx(&config, function, params, extra) }
@@ -210,9 +214,9 @@ impl Cx<'_> {
         call: api::VcudaLaunchCooperative<'_>,
     ) -> CuResult {
         self.enter()?;
-        let (stream, _) = self.queue(call.h_stream, 0)?;
+        let (stream, ctx) = self.queue(call.h_stream, 0)?;
         self.tally(|words| &words.launches, 1);
-        with_parameters(self, call.f, call.params, |function, params, extra| {
+        with_parameters(&self.within(ctx), call.f, call.params, |function, params, extra| {
             if !extra.is_null() {
                 return Err(CuError::NOT_SUPPORTED);
             }

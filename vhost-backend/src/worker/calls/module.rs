@@ -157,6 +157,9 @@ impl Cx<'_> {
         let name = c_name(call.name)?;
         let id = self.claim_function(call.hfunc)?;
         let module = self.module(call.hmod)?;
+        // The driver may load the kernel's code now.
+        let code = module.load.code_of(call.name);
+        self.reserve_kernel(module.ctx, &module.load, code)?;
         let mut function = std::ptr::null_mut();
         // SAFETY: a live module; the pointers are those of locals.
         unsafe {
@@ -168,7 +171,7 @@ impl Cx<'_> {
             Some(id) => Owner::Library { id, ctx: module.ctx },
             None => Owner::Module { id: call.hmod, ctx: module.ctx },
         };
-        let (load, code) = (module.load.clone(), module.load.code_of(call.name));
+        let load = module.load;
         let (real, need) = (Real(function), UNKNOWN_NEED);
         id.list(Function { real, is_kernel: false, layout, owner, load, code, need });
         Ok(api::VcudaModuleGetFunctionAnswer { layout: bytes })
@@ -340,14 +343,11 @@ impl Cx<'_> {
         if !kernel.is_kernel {
             return Err(CuError::INVALID_HANDLE);
         }
-        self.reserve_code(kernel.owner, &kernel.load, kernel.code)?;
+        let function = self.function_of(&kernel)?;
         let owner = match kernel.owner {
             Owner::Library { id, .. } => Owner::Library { id, ctx: self.ctx },
             module @ Owner::Module { .. } => module,
         };
-        let mut function = std::ptr::null_mut();
-        // SAFETY: a live kernel; the pointer is that of a local.
-        unsafe { self.driver().cuKernelGetFunction(&mut function, kernel.real.0.cast())? };
         let (real, need) = (Real(function), UNKNOWN_NEED);
         id.list(Function { real, is_kernel: false, owner, need, ..kernel });
         Ok(())

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::super::cx::Cx;
-use super::super::handles::Owner;
+use super::super::handles::Function;
 use super::super::lock;
 use super::footprint::{self, Footprint, name_hash};
 use crate::ipc::messages::Charge;
@@ -50,6 +50,11 @@ impl Load {
     /// The code of a kernel.
     pub(in super::super) fn code_of(&self, name: &[u8]) -> Code {
         Code { name: name_hash(name), bytes: self.takes.code_of(name) }
+    }
+
+    /// Whether both are the same load.
+    pub(in super::super) fn is(&self, other: &Self) -> bool {
+        self.number == other.number
     }
 
     /// Variables, and code that does not come kernel by kernel.
@@ -152,15 +157,19 @@ impl Cx<'_> {
         }
     }
 
-    /// Before a kernel is used in the current context: its library's variables and its own code.
-    pub(in super::super) fn reserve_code(&self, owner: Owner, load: &Load, code: Code) -> CuResult {
-        if let Owner::Library { .. } = owner {
-            self.reserve_load(load)?;
-        }
+    /// Before a library's kernel is used in the current context: the library's variables and the
+    /// kernel's code. For a function both were reserved before it was made.
+    pub(in super::super) fn reserve_code(&self, kernel: &Function) -> CuResult {
+        self.reserve_load(&kernel.load)?;
+        self.reserve_kernel(self.ctx, &kernel.load, kernel.code)
+    }
+
+    /// Before the code of a kernel of an image that is charged already may be loaded.
+    pub(in super::super) fn reserve_kernel(&self, ctx: u64, load: &Load, code: Code) -> CuResult {
         if code.bytes == 0 {
             return Ok(());
         }
-        self.add_part(self.ctx, Part::Kernel(load.number, code.name), code.bytes)
+        self.add_part(ctx, Part::Kernel(load.number, code.name), code.bytes)
     }
 
     /// Local memory for what needs so much, in the current context.
@@ -180,24 +189,27 @@ impl Cx<'_> {
 
     /// Before a launch that may take memory: of the kernel's first, of one that needs more local
     /// memory than its context has given any, and of every one while there are several contexts.
+    /// What may be launched then: by now its id may be another's.
     #[cold]
-    pub(in super::super) fn admit_kernel(&self, id: u64) -> CuResult {
-        let (owner, load, code) = {
-            let tables = lock(&self.shared.tables);
-            let function = tables.functions.get(id)?;
-            (function.owner, function.load.clone(), function.code)
-        };
-        self.reserve_code(owner, &load, code)?;
+    pub(in super::super) fn admit_kernel(&self, id: u64) -> CuResult<Function> {
+        let begun = self.shared.charges.begun.load(Ordering::Acquire);
+        let mut function = lock(&self.shared.tables).functions.get(id)?.clone();
         let mut local = 0;
         // SAFETY: a live function; the pointer is that of a local.
         unsafe {
-            self.driver().cuFuncGetAttribute(&mut local, LOCAL_SIZE_BYTES, self.func(id)?)?;
+            let real = self.function_of(&function)?;
+            self.driver().cuFuncGetAttribute(&mut local, LOCAL_SIZE_BYTES, real)?;
         }
-        let need = need(local.max(0) as u64);
-        self.reserve_need(need)?;
-        if let Ok(function) = lock(&self.shared.tables).functions.get_mut(id) {
-            function.need = need;
+        function.need = need(local.max(0) as u64);
+        self.reserve_need(function.need)?;
+        let mut tables = lock(&self.shared.tables);
+        // In a context that has begun meanwhile it has to be admitted, too.
+        if self.shared.charges.begun.load(Ordering::Acquire) == begun
+            && let Ok(listed) = tables.functions.get_mut(id)
+            && listed.is(&function)
+        {
+            listed.need = function.need;
         }
-        Ok(())
+        Ok(function)
     }
 }

@@ -48,6 +48,8 @@ pub(super) struct Charges {
     /// Kernels that need no more than this may be launched without a look; see
     /// [`Cx::admit_kernel`].
     floor: AtomicU64,
+    /// Counts contexts that have begun.
+    begun: AtomicU64,
     /// By ordinal: what one runs, once it was asked.
     devices: OnceLock<Vec<Device>>,
 }
@@ -232,7 +234,9 @@ impl Cx<'_> {
         self.shared.charges.set_floor(&contexts);
         drop(contexts);
         // Kernels that were launched in another context have not been looked at for this one.
-        for function in lock(&self.shared.tables).functions.values_mut() {
+        let mut tables = lock(&self.shared.tables);
+        self.shared.charges.begun.fetch_add(1, Ordering::AcqRel);
+        for function in tables.functions.values_mut() {
             function.need = UNKNOWN_NEED;
         }
     }

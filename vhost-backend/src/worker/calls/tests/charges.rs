@@ -1,6 +1,6 @@
 //! What is charged beside allocations.
 
-use super::claims::module;
+use super::claims::{library, module};
 use super::*;
 use crate::worker::driver::stubs::stop_next;
 
@@ -66,6 +66,10 @@ impl Bench {
     }
 
     fn launch_empty(&mut self, f: u64) -> u32 {
+        self.launch_empty_in(f, 0)
+    }
+
+    fn launch_empty_in(&mut self, f: u64, h_stream: u64) -> u32 {
         self.post(&VcudaLaunch {
             f,
             grid_x: 1,
@@ -75,7 +79,7 @@ impl Bench {
             block_y: 1,
             block_z: 1,
             shared_mem_bytes: 0,
-            h_stream: 0,
+            h_stream,
             params: &[],
             attributes: &[],
         });
@@ -145,6 +149,97 @@ fn a_library_is_charged_where_it_is_used_first() {
         assert_eq!(bench.charged("module"), 100 * MIB);
         bench.good(&CuLibraryUnload { library: 9 });
         assert_eq!(bench.used(), 0);
+    });
+}
+
+/// A call on the kernel 10 of the library 9, where nothing of that is loaded yet.
+fn loads_a_library<'a, C: Call<'a>>(bench: &mut Bench, call: &C)
+where
+    C::Answer: Default,
+{
+    let charges = protocol::table::entry(C::OPCODE).unwrap().charges;
+    assert_ne!(charges, protocol::table::Charges::None, "{}", C::NAME);
+    bench.good(&library(9, LARGE));
+    bench.good(&VcudaLibraryGetKernel { p_kernel: 10, library: 9, name: b"empty" });
+    bench.set_quota(90 * MIB);
+    assert_eq!(bench.call(call).0, OUT_OF_MEMORY, "{}", C::NAME);
+    assert_eq!(bench.used(), 0, "{}", C::NAME);
+    bench.set_quota(250 * MIB);
+    for _ in 0..2 {
+        assert_ne!(bench.call(call).0, OUT_OF_MEMORY, "{}", C::NAME);
+        let info = bench.good(&CuMemGetInfoV2 {});
+        assert_eq!((info.total - info.free) as u64, 100 * MIB, "{}", C::NAME);
+        assert_eq!(bench.charged("module"), 100 * MIB, "{}", C::NAME);
+    }
+    bench.good(&CuLibraryUnload { library: 9 });
+    assert_eq!(bench.used(), 0, "{}", C::NAME);
+}
+
+#[test]
+fn whatever_needs_a_kernels_function_has_its_library_charged_first() {
+    alone("whatever_needs_a_kernels_function_has_its_library_charged_first", |mut bench| {
+        let [hfunc, func, function, kernel, f] = [10; 5];
+        let bench = &mut bench;
+        loads_a_library(bench, &CuFuncGetAttribute { attrib: 0, hfunc });
+        loads_a_library(bench, &CuFuncSetAttribute { hfunc, attrib: 8, value: 0 });
+        loads_a_library(bench, &CuFuncSetCacheConfig { hfunc, config: 0 });
+        loads_a_library(bench, &CuFuncLoad { function });
+        loads_a_library(bench, &CuFuncIsLoaded { function });
+        loads_a_library(bench, &CuKernelGetFunction { p_func: 11, kernel });
+        loads_a_library(bench, &CuLibraryGetModule { p_mod: 12, library: 9 });
+        loads_a_library(bench, &VcudaLibraryGetGlobal { library: 9, name: b"large" });
+        let (num_blocks, block_size, dynamic_s_mem_size, flags) = (1, 32, 0, 0);
+        loads_a_library(
+            bench,
+            &CuOccupancyAvailableDynamicSMemPerBlock { func, num_blocks, block_size },
+        );
+        loads_a_library(
+            bench,
+            &CuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags {
+                func,
+                block_size,
+                dynamic_s_mem_size,
+                flags,
+            },
+        );
+        for question in [0, 1] {
+            loads_a_library(
+                bench,
+                &VcudaOccupancyClusters {
+                    question,
+                    f,
+                    grid_x: 1,
+                    grid_y: 1,
+                    grid_z: 1,
+                    block_x: 1,
+                    block_y: 1,
+                    block_z: 1,
+                    shared_mem_bytes: 0,
+                    attributes: &[],
+                },
+            );
+        }
+    });
+}
+
+#[test]
+fn a_library_is_charged_where_its_kernel_is_launched() {
+    alone("a_library_is_charged_where_its_kernel_is_launched", |mut bench| {
+        bench.good(&library(9, LARGE));
+        bench.good(&VcudaLibraryGetKernel { p_kernel: 10, library: 9, name: b"empty" });
+        bench.set_quota(250 * MIB);
+        let first = bench.ctx;
+        bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: 78 });
+        bench.ctx = 78;
+        bench.post(&CuStreamCreateWithPriority { ph_stream: 500, flags: 1, priority: 0 });
+        bench.ctx = first;
+        // In a stream of the other context, then in this one.
+        assert_eq!(bench.launch_empty_in(10, 500), 0);
+        assert_eq!(bench.charged("module"), 100 * MIB);
+        assert_eq!(bench.launch_empty(10), 0);
+        assert_eq!(bench.charged("module"), 200 * MIB);
+        bench.good(&VcudaCtxDestroy { ctx: 78 });
+        assert_eq!(bench.charged("module"), 100 * MIB);
     });
 }
 

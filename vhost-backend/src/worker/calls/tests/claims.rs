@@ -10,7 +10,7 @@ pub(super) fn module(module: u64, text: &str) -> VcudaModuleLoad<'_> {
     VcudaModuleLoad { module, blob: 0, image: text.as_bytes(), options: &[], log_max: 0 }
 }
 
-fn library(library: u64, text: &str) -> VcudaLibraryLoad<'_> {
+pub(super) fn library(library: u64, text: &str) -> VcudaLibraryLoad<'_> {
     let (image, options, library_options) = (text.as_bytes(), &[][..], &[][..]);
     VcudaLibraryLoad { library, blob: 0, image, options, library_options, log_max: 0 }
 }
