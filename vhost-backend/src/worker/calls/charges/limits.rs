@@ -12,9 +12,14 @@ const LIMITS: u32 = 7;
 const STACK_SIZE: u32 = 0;
 const PRINTF_FIFO_SIZE: u32 = 1;
 const MALLOC_HEAP_SIZE: u32 = 2;
+const DEV_RUNTIME_PENDING_LAUNCH_COUNT: u32 = 4;
 /// More than this can't be kept until the guest fetches it. The buffer itself is memory of the
 /// host's.
 const MAX_PRINTF_FIFO: usize = 64 << 20;
+/// Launches from kernels that may wait: eight times what a context has by itself. CUDA does not say
+/// what each takes, and it is not charged; the parameters of so many (4 KiB each) are a quarter of
+/// the slack.
+const MAX_PENDING_LAUNCHES: usize = 16 << 10;
 
 impl Cx<'_> {
     pub(in super::super) fn cu_ctx_set_limit(&self, call: api::CuCtxSetLimit) -> CuResult {
@@ -27,6 +32,10 @@ impl Cx<'_> {
             }),
             MALLOC_HEAP_SIZE => self.set_limit(call, Charge::Heap, |terms| terms.heap = value),
             PRINTF_FIFO_SIZE if call.value > MAX_PRINTF_FIFO => Err(CuError::INVALID_VALUE),
+            // As where the driver has no room for them.
+            DEV_RUNTIME_PENDING_LAUNCH_COUNT if call.value > MAX_PENDING_LAUNCHES => {
+                Err(CuError::OUT_OF_MEMORY)
+            }
             // SAFETY: no pointers.
             1..LIMITS => unsafe { self.driver().cuCtxSetLimit(call.limit, call.value) },
             _ => Err(CuError::INVALID_VALUE),

@@ -259,6 +259,17 @@ fn the_stacks_limit_is_charged_for_all_threads() {
 }
 
 #[test]
+fn launches_from_kernels_that_may_wait_are_bounded() {
+    alone("launches_from_kernels_that_may_wait_are_bounded", |mut bench| {
+        assert_eq!(bench.set_limit(4, 16384), 0);
+        for count in [16385, usize::MAX] {
+            assert_eq!(bench.set_limit(4, count), OUT_OF_MEMORY, "{count}");
+        }
+        assert_eq!(bench.good(&CuCtxGetLimit { limit: 4 }).pvalue, 16384);
+    });
+}
+
+#[test]
 fn local_memory_that_a_launch_makes_grow_is_charged_before_it() {
     alone("local_memory_that_a_launch_makes_grow_is_charged_before_it", |mut bench| {
         bench.set_quota(1 << 40);
