@@ -89,6 +89,8 @@ impl Cx<'_> {
 
     /// Ends a context, after what was left to be freed in it.
     fn end_context(&self, id: u64) -> CuResult {
+        // Before `primaries` is locked, for which such a call may wait.
+        self.shared.uses.wait_for_none(id);
         // Until the end, so that nobody gets a primary context that is ending.
         let mut primaries = lock(&self.shared.primaries);
         let context = lock(&self.shared.tables).forget_context(id)?;

@@ -43,6 +43,7 @@ pub(super) fn inline(calls: &mut Calls, command: &Command<'_>, reply: ReplyTo, b
 pub(super) fn blocking(calls: &mut Calls, command: &Command<'_>, reply: ReplyTo, body: Body) {
     let args = command.args.to_vec();
     calls.on_mirror(command.thread, command.ctx, reply, move |cx, reply| {
+        let _at_work = cx.shared.uses.begin(cx.ctx);
         answer(cx, &args, reply, body);
     });
 }

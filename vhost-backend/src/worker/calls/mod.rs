@@ -10,7 +10,7 @@
 //! | `gate` | what may go to the driver now, and what is held |
 //! | `charges` | what is charged beside allocations |
 //! | `memory`, `copy`, `host` | device memory, copies, registered host memory |
-//! | `context`, `stream` | contexts; streams and events |
+//! | `context`, `uses`, `stream` | contexts, and who is at work in one; streams and events |
 //! | `image`, `blob`, `module`, `launch` | code and its kernels |
 //! | `graph`, `graph_node`, `graph_shape` | graphs |
 //! | `facts`, `output`, `hostfunc` | attributes, what kernels print, host functions |
@@ -60,6 +60,7 @@ mod pending;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod uses;
 
 pub use gate::GateEnd;
 
@@ -134,6 +135,7 @@ impl Engine for Warm {
             charges: Default::default(),
             flight_due: Default::default(),
             ending: AtomicUsize::new(0),
+            uses: Default::default(),
             giving_back: AtomicUsize::new(0),
         });
         Ok(Box::new(Calls {
@@ -170,6 +172,7 @@ struct Shared {
     flight_due: flight::FlightDue,
     /// Contexts whose end has begun and that the driver has not ended yet.
     ending: AtomicUsize,
+    uses: uses::Uses,
     /// Mappings that are on their way back to the driver and the account.
     giving_back: AtomicUsize,
 }

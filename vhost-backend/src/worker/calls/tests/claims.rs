@@ -102,3 +102,25 @@ fn the_ids_of_a_context_are_taken_until_it_has_ended() {
         assert_eq!(bench.used(), 140 * MIB);
     });
 }
+
+#[test]
+fn a_context_ends_after_the_loads_in_it() {
+    alone("a_context_ends_after_the_loads_in_it", |mut bench| {
+        bench.set_quota(1 << 30);
+        let load = stop_next("cuModuleLoadDataEx");
+        bench.begin(6, &module(7, LARGE));
+        load.wait();
+        let end = stop_next("cuDevicePrimaryCtxRelease_v2");
+        bench.begin(7, &VcudaPrimaryCtxRelease { dev: 0, ctx: 77 });
+        assert!(!end.comes());
+        // No other call begins there now, and what is charged stays so.
+        assert_eq!(bench.call(&module(8, LARGE)).0, CuError::INVALID_CONTEXT.0);
+        assert_eq!(bench.used(), 100 * MIB);
+        drop((load, end));
+        assert_eq!((bench.ended(6), bench.ended(7)), (0, 0));
+        assert_eq!(bench.used(), 0);
+        bench.good(&VcudaPrimaryCtxRetain { dev: 0, ctx: 77 });
+        assert_eq!(bench.call(&module(7, LARGE)).0, 0);
+        assert_eq!(bench.used(), 100 * MIB);
+    });
+}
