@@ -4,12 +4,17 @@
 mod support;
 
 use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use support::softgpu;
+use vhost_backend::ipc::messages::ToBroker;
+use vhost_backend::ipc::{process, seqpacket};
 
 const BROKER: &str = env!("CARGO_BIN_EXE_vcudad");
 const GIB: u64 = 1 << 30;
@@ -30,16 +35,20 @@ impl Broker {
     }
 
     fn command(folder: &Path, vms: &str) -> Command {
+        Self::command_of(Path::new(BROKER), 0, folder, vms)
+    }
+
+    fn command_of(program: &Path, warm_workers: u32, folder: &Path, vms: &str) -> Command {
         let place = |name: &str| folder.join(name).display().to_string();
         let text = format!(
-            "driver_library = \"softgpu\"\nwarm_workers = 0\nstate_dir = \"{}\"\n\
+            "driver_library = \"softgpu\"\nwarm_workers = {warm_workers}\nstate_dir = \"{}\"\n\
              control_socket = \"{}\"\n{}",
             place("state"),
             place("control"),
             vms.replace("DIR", &folder.display().to_string())
         );
         std::fs::write(folder.join("vcudad.toml"), text).unwrap();
-        let mut command = Command::new(BROKER);
+        let mut command = Command::new(program);
         command
             .arg("--config")
             .arg(folder.join("vcudad.toml"))
@@ -53,8 +62,12 @@ impl Broker {
 
     /// Starts one, and waits until its API answers.
     fn start(folder: &Path, vms: &str) -> Self {
+        Self::started(folder, Self::command(folder, vms))
+    }
+
+    fn started(folder: &Path, mut command: Command) -> Self {
         let log = std::fs::File::create(folder.join("log")).unwrap();
-        let child = Self::command(folder, vms).stderr(log).spawn().unwrap();
+        let child = command.stderr(log).spawn().unwrap();
         let mut broker = Self { child, folder: folder.to_owned() };
         let since = Instant::now();
         while UnixStream::connect(folder.join("control")).is_err() {
@@ -72,6 +85,7 @@ impl Broker {
     /// Asks the control API: the HTTP status and the body.
     fn ask(&self, method: &str, path: &str, body: &str) -> (u16, serde_json::Value) {
         let mut stream = UnixStream::connect(self.folder.join("control")).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         write!(
             stream,
             "{method} {path} HTTP/1.1\r\nhost: vcudad\r\nconnection: close\r\n\
@@ -354,4 +368,64 @@ fn a_file_that_promises_more_than_there_is_is_refused() {
     let last = text.lines().last().unwrap_or_default();
     assert!(last.contains("vm 'a': memory.max: no GPU has room"), "{text}");
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// The broker's programs in a folder, with a test of this file in the worker's place.
+fn with_worker(folder: &Path, test: &str) -> PathBuf {
+    let real = Path::new(BROKER).parent().unwrap();
+    for program in ["vcudad", "vhost-device-cuda"] {
+        std::fs::copy(real.join(program), folder.join(program)).unwrap();
+    }
+    let (worker, this) = (real.join("vhost-cuda-worker"), std::env::current_exe().unwrap());
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in *--probe*) exec '{}' \"$@\" ;; esac\n\
+         for fd; do :; done\n\
+         BROKER_FD=$fd FOLDER='{}' exec '{}' --ignored --exact {test} >/dev/null 2>&1\n",
+        worker.display(),
+        folder.display(),
+        this.display()
+    );
+    let path = folder.join("vhost-cuda-worker");
+    std::fs::write(&path, script).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    folder.join("vcudad")
+}
+
+#[test]
+#[ignore = "the worker of the test below"]
+fn a_worker_that_sends_a_socket_which_lingers() {
+    process::die_with_parent(process::parent()).unwrap();
+    let fd = std::env::var("BROKER_FD").unwrap().parse().unwrap();
+    let broker = process::inherited(fd).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let _reader = listener.accept().unwrap();
+    socket.set_nonblocking(true).unwrap();
+    while socket.write(&[0; 1 << 16]).is_ok() {}
+    let hour = libc::linger { l_onoff: 1, l_linger: 3600 };
+    let length = size_of_val(&hour) as libc::socklen_t;
+    let value = (&raw const hour).cast();
+    let fd = socket.as_raw_fd();
+    // SAFETY: `hour` is readable for its length.
+    unsafe { libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_LINGER, value, length) };
+    if seqpacket::send(&broker, &ToBroker::Ready, &[fd]).is_ok() {
+        drop(socket);
+    } else {
+        // The kernel refuses it, and a drop would linger here.
+        seqpacket::send(&broker, &ToBroker::Ready, &[]).unwrap();
+        std::mem::forget(socket);
+    }
+    std::fs::write(Path::new(&std::env::var_os("FOLDER").unwrap()).join("sent"), "").unwrap();
+    std::thread::sleep(Duration::from_secs(3600));
+}
+
+#[test]
+fn a_workers_descriptors_do_not_hold_up_the_broker() {
+    let folder = Broker::folder("linger");
+    let program = with_worker(&folder, "a_worker_that_sends_a_socket_which_lingers");
+    let broker = Broker::started(&folder, Broker::command_of(&program, 1, &folder, TWO));
+    support::wait_for("the worker's message", || folder.join("sent").exists());
+    assert_eq!(broker.vms(), [row("a", 100, GIB), row("b", 100, GIB)], "{}", broker.log());
+    broker.end();
+    let _ = std::fs::remove_dir_all(&folder);
 }

@@ -111,8 +111,8 @@ impl Service {
     pub(super) fn device_spoke(&mut self, ops: &mut EventOps, id: VmId) {
         let Some(state) = self.vms.get_mut(id) else { return };
         let Some(device) = &mut state.device else { return };
-        let message = match seqpacket::receive(&device.socket) {
-            Ok(Some((message, _))) => message,
+        let message = match seqpacket::receive_plain(&device.socket) {
+            Ok(Some(message)) => message,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
             Ok(None) | Err(_) => {
                 let fd = device.socket.as_raw_fd();

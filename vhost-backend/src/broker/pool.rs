@@ -8,6 +8,7 @@ use control_api::Activity;
 use super::reports::activity;
 use super::spawn::Running;
 use crate::gate::GateMap;
+use crate::ipc::apart::Apart;
 use crate::ipc::messages::WorkerId;
 use crate::ledger::{GpuId, VmId};
 
@@ -58,8 +59,9 @@ pub(super) struct Worker {
     /// Started for one session, with its environment.
     pub(super) cold: bool,
     pub(super) session: Option<Session>,
-    /// What the device process gets once the session is served: stream, doorbell, wake.
-    pub(super) handover: Option<[OwnedFd; 3]>,
+    /// What the device process gets once the session is served: stream, doorbell, wake. The worker
+    /// has the other end of the stream already.
+    pub(super) handover: Option<(Apart, OwnedFd, OwnedFd)>,
     /// Why it ended, where its exit status does not tell.
     pub(super) failure: Option<String>,
     /// The page that it shares with the scheduler, once it has a session.

@@ -126,6 +126,7 @@ impl Service {
         };
         let text = |error: io::Error| error.to_string();
         let (theirs, devices) = seqpacket::stream_pair().map_err(text)?;
+        seqpacket::refuse_descriptors(&devices).map_err(text)?;
         let (doorbell, wake) = (eventfd().map_err(text)?, eventfd().map_err(text)?);
         let (page, bell) = (GatePage::create().map_err(text)?, eventfd().map_err(text)?);
         let gate = GateMap::map(&page).map_err(text)?;
@@ -135,7 +136,7 @@ impl Service {
         let fds = [&theirs, &doorbell, &wake, &page, &bell].map(OwnedFd::as_raw_fd);
         seqpacket::send(&worker.running.socket, &ToWorker::Assign(assignment), &fds)
             .map_err(text)?;
-        worker.handover = Some([devices, doorbell, wake]);
+        worker.handover = Some((devices.into(), doorbell, wake));
         worker.gate = Some(gate);
         worker.taken_ms = now_ms();
         worker.phase = Phase::Assigned;
@@ -150,14 +151,19 @@ impl Service {
         worker.phase = Phase::Serving;
         worker.announced = true;
         let pid = worker.running.pid();
-        let (Some(session), Some(fds)) = (&worker.session, worker.handover.take()) else { return };
+        let (Some(session), Some((stream, doorbell, wake))) =
+            (&worker.session, worker.handover.take())
+        else {
+            return;
+        };
         let (vm, number) = (session.vm, session.number());
         let says = format!("guest process {}, worker {pid}", session.pid);
         let message = BrokerToDevice::Started { request: session.request, pid };
         if let Some(state) = self.vms.get_mut(vm) {
             state.sessions_total += 1;
         }
-        self.tell_device(vm, &message, &fds.each_ref().map(OwnedFd::as_raw_fd));
+        let fds = [stream.as_raw_fd(), doorbell.as_raw_fd(), wake.as_raw_fd()];
+        self.tell_device(vm, &message, &fds);
         self.publish(EventKind::SessionStarted, Some(vm), Some(number), says);
     }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use super::BrokerError;
+use crate::ipc::apart::Apart;
 use crate::ipc::{process, seqpacket};
 
 /// Whether this process is root, and so can give its children users of their own.
@@ -44,8 +45,8 @@ pub(super) struct Running {
     child: Child,
     /// Readable once the child has ended.
     pub(super) pidfd: OwnedFd,
-    /// Our end of its socket; non-blocking.
-    pub(super) socket: OwnedFd,
+    /// Our end of its socket; non-blocking, and nothing that it sends there has descriptors.
+    pub(super) socket: Apart,
 }
 
 impl Running {
@@ -53,6 +54,7 @@ impl Running {
     pub(super) fn start(mut command: Command) -> io::Result<Self> {
         let (ours, theirs) = seqpacket::pair()?;
         process::set_nonblocking(&ours)?;
+        seqpacket::refuse_descriptors(&ours)?;
         // The child inherits its end. The broker starts children on one thread only, so no other
         // is started between here and the drop of `theirs`.
         // SAFETY: F_SETFD takes an integer.
@@ -71,7 +73,7 @@ impl Running {
         }
         // SAFETY: the descriptor is new and nobody else's.
         let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd as libc::c_int) };
-        Ok(Self { child, pidfd, socket: ours })
+        Ok(Self { child, pidfd, socket: ours.into() })
     }
 
     /// Its process id.

@@ -155,9 +155,13 @@ impl Service {
     pub(super) fn worker_spoke(&mut self, ops: &mut EventOps, id: WorkerId) {
         let Some(worker) = self.workers.get_mut(id) else { return };
         let fd = worker.running.socket.as_raw_fd();
-        let message = match seqpacket::receive(&worker.running.socket) {
-            Ok(Some((message, _))) => message,
+        let message = match seqpacket::receive_plain(&worker.running.socket) {
+            Ok(Some(message)) => message,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                self.misbehaved(id, &printable(&error.to_string()));
+                return self.unwatch(ops, fd);
+            }
             Ok(None) | Err(_) => {
                 self.end_worker(id);
                 return self.unwatch(ops, fd);

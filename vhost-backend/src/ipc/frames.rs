@@ -8,6 +8,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::apart;
 use super::seqpacket::{receive_bytes, send_bytes};
 
 /// The longest encoded message: an Attach with as many pieces as a region may have.
@@ -144,6 +145,13 @@ impl Incoming {
     /// The descriptor that came with a message.
     pub fn take_fd(&mut self) -> Option<OwnedFd> {
         self.fds.pop_front()
+    }
+}
+
+impl Drop for Incoming {
+    /// Those that no message took may be slow to close.
+    fn drop(&mut self) {
+        apart::close(self.fds.drain(..));
     }
 }
 

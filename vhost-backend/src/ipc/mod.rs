@@ -2,6 +2,7 @@
 //! and each of its workers. Nobody here trusts the other end: every message is bounded and decoded
 //! before it is looked at.
 
+pub mod apart;
 pub mod eventfd;
 pub mod frames;
 pub mod listener;

@@ -6,10 +6,13 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::apart;
+
 /// The longest message: an environment and the names around it fit.
 pub const MAX_MESSAGE: usize = 16 * 1024;
-/// The most descriptors in one message.
-pub const MAX_FDS: usize = 8;
+/// The most descriptors in one message: what the kernel lets anybody send (SCM_MAX_FD). There is room
+/// for all of them, since those that don't fit are closed in the thread that receives.
+pub const MAX_FDS: usize = 253;
 
 /// A connected pair, closed on exec.
 pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
@@ -33,6 +36,28 @@ fn socketpair(kind: libc::c_int) -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(unsafe { (OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])) })
 }
 
+/// Since Linux 6.16; not yet among libc's.
+const SO_PASSRIGHTS: libc::c_int = 83;
+
+/// Has the kernel refuse descriptors that are sent to this socket, if it can. Where it is too old
+/// for that they arrive, and `receive_plain` deals with them.
+pub fn refuse_descriptors(socket: &impl AsRawFd) -> io::Result<()> {
+    let no: libc::c_int = 0;
+    let length = size_of_val(&no) as libc::socklen_t;
+    let no = (&raw const no).cast();
+    // SAFETY: `no` is readable for its length.
+    let result = unsafe {
+        libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, SO_PASSRIGHTS, no, length)
+    };
+    if result < 0 {
+        let error = io::Error::last_os_error();
+        if error.raw_os_error() != Some(libc::ENOPROTOOPT) {
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
 /// Sends one message. Blocks as the socket does.
 pub fn send(socket: &impl AsRawFd, message: &impl Serialize, fds: &[RawFd]) -> io::Result<()> {
     let mut buffer = [0u8; MAX_MESSAGE];
@@ -54,7 +79,26 @@ pub fn receive<T: DeserializeOwned>(
     Ok(Some((message, fds)))
 }
 
-const CONTROL_BYTES: usize = 128;
+/// As `receive`, from an end that has no descriptors to send. If some come with a message that is
+/// an error, and they are closed without waiting for it.
+pub fn receive_plain<T: DeserializeOwned>(socket: &impl AsRawFd) -> io::Result<Option<T>> {
+    let mut buffer = [0u8; MAX_MESSAGE];
+    let (len, fds) = receive_bytes(socket, &mut buffer)?;
+    if !fds.is_empty() {
+        apart::close(fds);
+        return Err(invalid("descriptors came with a message that takes none"));
+    }
+    if len == 0 {
+        return Ok(None);
+    }
+    let message = postcard::from_bytes(&buffer[..len])
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+    Ok(Some(message))
+}
+
+// SAFETY: CMSG_SPACE only computes.
+const CONTROL_BYTES: usize =
+    unsafe { libc::CMSG_SPACE((MAX_FDS * size_of::<RawFd>()) as u32) } as usize;
 
 /// Room for control messages, aligned as they must be.
 #[repr(C, align(8))]
@@ -142,7 +186,12 @@ pub(super) fn receive_bytes(
         }
     }
     if msg.msg_flags & (libc::MSG_TRUNC | libc::MSG_CTRUNC) != 0 {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "a message was cut off"));
+        apart::close(fds);
+        return Err(invalid("a message was cut off"));
     }
     Ok((len, fds))
+}
+
+fn invalid(what: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
 }
