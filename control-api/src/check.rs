@@ -189,8 +189,14 @@ pub fn expected(field: &str) -> Option<&'static str> {
         "compute.kernel_timeout" => "a string from \"1ms\" to \"24h\"",
         "sessions.max" => "a whole number from 1 to 4096",
         "connections.max" => "a whole number from 1 to 1024",
+        "class" => "\"batch\" or \"latency\"",
         _ => return None,
     })
+}
+
+/// Whether a field takes a list. What is made of named settings does not: they have no order.
+pub fn is_list(field: &str) -> bool {
+    ["gpus", "env.allow"].contains(&field)
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ mod patch;
 mod spec;
 mod units;
 
-pub use check::{check_memory_max, check_name, expected};
+pub use check::{check_memory_max, check_name, expected, is_list};
 pub use error::{ApiError, ErrorCode};
 pub use event::{Event, EventKind};
 pub use info::{

@@ -1,5 +1,5 @@
 //! A change to a VM's settings, in the way of JSON merge patch (RFC 7396): what is not named stays,
-//! `null` takes a setting away.
+//! `null` takes a setting away, where there can be none.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -9,55 +9,60 @@ use crate::units::{Percent, Timespan};
 /// What can be changed while a VM exists. All of it applies, or nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields)]
 pub struct VmPatch {
     /// Device memory.
-    #[serde(skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub memory: MemoryPatch,
     /// GPU time.
-    #[serde(skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub compute: ComputePatch,
     /// How its waiting work is treated.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub class: Option<Class>,
     /// For new sessions under MPS.
-    #[serde(skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub mps: MpsPatch,
     /// Guest processes with the device open at once. Below the present number, no new ones.
-    #[serde(skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub sessions: LimitPatch,
 }
 
 /// Device memory, in bytes, on each of the VM's GPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields)]
 pub struct MemoryPatch {
-    /// What all its sessions may hold together. Below present use, nothing more is allocated.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// What all its sessions may hold together; above 0. Below present use, nothing more is allocated.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false, minimum = 1))]
     pub max: Option<u64>,
     /// What one session may hold; `null`: `max`.
-    #[serde(deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<u64>))]
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<u64>, minimum = 1))]
     pub session_max: Option<Option<u64>>,
 }
 
 /// GPU time, on each of the VM's GPUs. Takes effect within 100 ms.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields)]
 pub struct ComputePatch {
     /// 1 to 10000.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false, minimum = 1, maximum = 10_000))]
     pub weight: Option<u32>,
     /// 1% to 100%.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub max: Option<Percent>,
     /// 0% to 100%, at most `max`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub min: Option<Percent>,
     /// 1ms to 24h; `null`: never.
-    #[serde(deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Timespan>))]
     pub kernel_timeout: Option<Option<Timespan>>,
 }
@@ -65,30 +70,36 @@ pub struct ComputePatch {
 /// What each new worker gets under MPS.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields)]
 pub struct MpsPatch {
     /// Part of the GPU's multiprocessors: 1% to 100%; `null`: all.
-    #[serde(deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Percent>))]
     pub active_thread_percentage: Option<Option<Percent>>,
     /// Device memory in bytes; `null`: no limit of MPS's.
-    #[serde(deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<u64>))]
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<u64>, minimum = 1))]
     pub pinned_memory_limit: Option<Option<u64>>,
 }
 
 /// A bound on a count.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields)]
 pub struct LimitPatch {
-    /// So many at most.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// So many at most: 1 to 4096.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false, minimum = 1, maximum = 4096))]
     pub max: Option<u32>,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
+}
+
+/// `null` is no value here: the setting can't be taken away. A missing key does not come by.
+fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(from).map(Some)
 }
 
 /// `null` is a value of its own here: a missing key does not come by.
@@ -146,6 +157,21 @@ mod tests {
         assert_eq!(changed.compute.kernel_timeout, spec.compute.kernel_timeout);
         assert_eq!(changed.memory.session_max, None);
         assert_eq!(changed.memory.max, 1 << 30);
+    }
+
+    #[test]
+    fn what_must_be_set_is_not_taken_away() {
+        for text in [
+            r#"{"memory": {"max": null}}"#,
+            r#"{"compute": {"weight": null}}"#,
+            r#"{"compute": {"max": null}}"#,
+            r#"{"compute": {"min": null}}"#,
+            r#"{"class": null}"#,
+            r#"{"sessions": {"max": null}}"#,
+            r#"{"compute": null}"#,
+        ] {
+            assert!(serde_json::from_str::<VmPatch>(text).is_err(), "{text}");
+        }
     }
 
     #[test]

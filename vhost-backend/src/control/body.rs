@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::model::{ApiError, ErrorCode, VmPatch, VmSpec, expected};
+use super::model::{ApiError, ErrorCode, VmPatch, VmSpec, expected, is_list};
 
 /// The largest body that is read.
 const MAX_BODY: usize = 64 << 10;
@@ -115,7 +115,25 @@ fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
         }
     })?;
     from.end().map_err(|error| ApiError::new(ErrorCode::BadRequest, error.to_string()))?;
+    // What was read is JSON of a bounded depth, so this can't fail.
+    no_lists("", &serde_json::from_slice(text).unwrap_or_default())?;
     Ok(value)
+}
+
+/// Refuses lists where settings have names: they would be read by their order, of which nothing is
+/// said anywhere.
+fn no_lists(field: &str, value: &Value) -> Result<(), ApiError> {
+    match value {
+        Value::Array(_) if !is_list(field) => {
+            let error = ApiError::new(ErrorCode::BadRequest, "is a list, and must be an object");
+            Err(if field.is_empty() { error } else { error.of(field) })
+        }
+        Value::Object(members) => members.iter().try_for_each(|(key, value)| {
+            let dot = if field.is_empty() { "" } else { "." };
+            no_lists(&format!("{field}{dot}{key}"), value)
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// A VM's settings, in their ranges.
@@ -128,17 +146,28 @@ pub(super) async fn spec(body: Body) -> Result<VmSpec, ApiError> {
 /// A change of settings. Their ranges are the service's to check, which knows the others.
 pub(super) async fn patch(body: Body) -> Result<VmPatch, ApiError> {
     let text = read(body).await?;
-    parse(&text).map_err(|error| fixed(&text).unwrap_or(error))
+    parse(&text).map_err(|error| fixed(&text).or_else(|| kept(&text, &error)).unwrap_or(error))
+}
+
+/// The value at a field's place.
+fn at<'a>(value: &'a Value, field: &str) -> Option<&'a Value> {
+    value.pointer(&format!("/{}", field.replace('.', "/")))
+}
+
+/// The refusal to take away what must be set, if that is what was wrong.
+fn kept(text: &[u8], error: &ApiError) -> Option<ApiError> {
+    let value: Value = serde_json::from_slice(text).ok()?;
+    let field = error.field.as_deref()?;
+    // A key that is not known may be null, too.
+    at(&value, field).filter(|value| value.is_null() && !error.message.starts_with("unknown"))?;
+    let range = expected(field).map(|range| format!(": it must be {range}")).unwrap_or_default();
+    Some(ApiError::invalid(field, format!("can't be taken away{range}")))
 }
 
 /// The refusal of a change to what can't be changed, if that is what the text asks for.
 fn fixed(text: &[u8]) -> Option<ApiError> {
     let value: Value = serde_json::from_slice(text).ok()?;
-    let named = |field: &&&str| {
-        let pointer = format!("/{}", field.replace('.', "/"));
-        value.pointer(&pointer).is_some()
-    };
-    let field = FIXED.iter().find(named)?;
+    let field = FIXED.iter().find(|field| at(&value, field).is_some())?;
     let says = "can't be changed while the VM exists: remove the VM and add it again";
     Some(ApiError::invalid(*field, says))
 }
@@ -190,8 +219,54 @@ mod tests {
             assert_eq!(error.field.as_deref(), Some(field));
             assert!(error.message.contains("add it again"), "{error}");
         }
-        let error = patch(Body::from(r#"{"colour": 1}"#)).await.unwrap_err();
-        assert_eq!(error.field.as_deref(), Some("colour"));
+        for text in [r#"{"colour": 1}"#, r#"{"colour": null}"#] {
+            let error = patch(Body::from(text)).await.unwrap_err();
+            assert_eq!(
+                (error.code, error.field.as_deref()),
+                (ErrorCode::BadRequest, Some("colour"))
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn what_must_be_set_can_not_be_taken_away() {
+        for (text, field, says) in [
+            (r#"{"compute": {"weight": null}}"#, "compute.weight", "from 1 to 10000"),
+            (r#"{"compute": {"max": null}}"#, "compute.max", "\"1%\" to \"100%\""),
+            (r#"{"compute": {"min": null}}"#, "compute.min", "\"0%\" to \"100%\""),
+            (r#"{"memory": {"max": null}}"#, "memory.max", "from 1"),
+            (r#"{"sessions": {"max": null}}"#, "sessions.max", "from 1 to 4096"),
+            (r#"{"class": null}"#, "class", "latency"),
+            (r#"{"compute": null}"#, "compute", "taken away"),
+        ] {
+            let error = patch(Body::from(text)).await.unwrap_err();
+            assert_eq!((error.code, error.field.as_deref()), (ErrorCode::Invalid, Some(field)));
+            assert!(error.message.contains(says), "{error}");
+        }
+        patch(Body::from(r#"{"compute": {"kernel_timeout": null}}"#)).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_list_is_no_object() {
+        for (text, field) in [
+            (r#"[{"max": 7000000}]"#, None),
+            ("[]", None),
+            (r#"{"compute": [5]}"#, Some("compute")),
+            (r#"{"memory": []}"#, Some("memory")),
+        ] {
+            let error = patch(Body::from(text)).await.unwrap_err();
+            assert_eq!((error.code, error.field.as_deref()), (ErrorCode::BadRequest, field));
+            assert!(error.message.contains("must be an object"), "{error}");
+        }
+        for text in [
+            r#"["a", null, null, ["any"], [5]]"#,
+            r#"{"name": "a", "memory": [5]}"#,
+            r#"{"name": "a", "memory": {"max": 5}, "env": [["A"]]}"#,
+        ] {
+            assert_eq!(refused_spec(text).await.code, ErrorCode::BadRequest, "{text}");
+        }
+        let lists = r#"{"name": "a", "memory": {"max": 5}, "gpus": [0], "env": {"allow": ["A"]}}"#;
+        spec(Body::from(lists)).await.unwrap();
     }
 
     #[tokio::test]
