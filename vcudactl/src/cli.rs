@@ -43,7 +43,7 @@ pub(crate) enum Command {
     Top(TopArgs),
     /// Events as they happen, until interrupted
     Events {
-        /// Only events about this VM
+        /// Only events about this VM, and how many were missed
         #[arg(long, value_name = "NAME")]
         vm: Option<String>,
     },

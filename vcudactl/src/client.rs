@@ -1,6 +1,7 @@
 //! HTTP over vcudad's Unix socket. A connection for each request: they cost nothing here.
 
 use std::io::ErrorKind;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -42,10 +43,15 @@ impl Client {
         let path = || self.socket.clone();
         UnixStream::connect(&self.socket).await.map_err(|error| match error.kind() {
             ErrorKind::NotFound => CtlError::NoSocket(path()),
-            ErrorKind::ConnectionRefused => CtlError::NobodyListens(path()),
-            ErrorKind::PermissionDenied => {
-                CtlError::NotAllowed { path: path(), group: group_of(&self.socket) }
+            // The kernel refuses other files in the same way.
+            ErrorKind::ConnectionRefused if !is_socket(&self.socket) => {
+                CtlError::NotASocket(path())
             }
+            ErrorKind::ConnectionRefused => CtlError::NobodyListens(path()),
+            ErrorKind::PermissionDenied => match group_of(&self.socket) {
+                Some(group) => CtlError::NotAllowed { path: path(), group },
+                None => CtlError::OnlyRoot(path()),
+            },
             _ => self.broken(error),
         })
     }
@@ -140,10 +146,9 @@ impl Client {
     ) -> Result<(), CtlError> {
         let mut body = self.send(Method::GET, "/v1/events", None).await?.into_body();
         let mut pending = Vec::new();
-        while let Some(frame) = body.frame().await {
-            let Ok(bytes) = frame.map_err(|error| self.broken(error))?.into_data() else {
-                continue;
-            };
+        // However it ends, vcudad has ended it: there is no end of events.
+        while let Some(Ok(frame)) = body.frame().await {
+            let Ok(bytes) = frame.into_data() else { continue };
             pending.extend_from_slice(&bytes);
             while let Some(end) = pending.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = pending.drain(..=end).collect();
@@ -166,10 +171,16 @@ fn to_json(body: &impl Serialize) -> Result<Vec<u8>, CtlError> {
     serde_json::to_vec(body).map_err(|error| CtlError::Answer(error.to_string()))
 }
 
-/// The name of a file's group, or its number.
-fn group_of(path: &Path) -> String {
-    use std::os::unix::fs::MetadataExt;
-    let Ok(meta) = std::fs::metadata(path) else { return "virtio-cuda".into() };
+fn is_socket(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_socket())
+}
+
+/// The name of a file's group, or its number; `None`: it is root's.
+fn group_of(path: &Path) -> Option<String> {
+    let Ok(meta) = std::fs::metadata(path) else { return Some("virtio-cuda".into()) };
+    if meta.gid() == 0 {
+        return None;
+    }
     let groups = std::fs::read_to_string("/etc/group").unwrap_or_default();
     let number = meta.gid().to_string();
     let name = groups.lines().find_map(|line| {
@@ -177,5 +188,5 @@ fn group_of(path: &Path) -> String {
         let (name, _, id) = (fields.next()?, fields.next()?, fields.next()?);
         (id == number).then(|| name.to_owned())
     });
-    name.unwrap_or(number)
+    Some(name.unwrap_or(number))
 }

@@ -17,6 +17,16 @@ pub(crate) enum CtlError {
     /// The socket is there, and nobody listens.
     #[error("{0}: nobody listens there: vcudad has ended; start it (systemctl start vcudad)")]
     NobodyListens(PathBuf),
+    /// There is something else.
+    #[error("{0}: is not a socket: --socket takes vcudad's control_socket")]
+    NotASocket(PathBuf),
+    /// The socket is root's alone. Nobody is to join root's group for it.
+    #[error(
+        "{0}: permission denied: the socket's group is root's: give it one of its own (groupadd \
+         virtio-cuda, or control_group in vcudad's configuration, and start vcudad again), or use \
+         sudo"
+    )]
+    OnlyRoot(PathBuf),
     /// The socket is not for this user.
     #[error(
         "{path}: permission denied: join the socket's group (usermod -aG {group} USER, and log in \

@@ -2,7 +2,8 @@
 
 mod support;
 
-use std::os::unix::fs::PermissionsExt;
+use std::io::{Read, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -74,12 +75,30 @@ fn a_vm_that_has_failed_is_shown_with_why() {
     let (code, out, err) = vcudactl(&server.socket, &["vm", "ls"]);
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(out.contains("failed: gpus: there is no GPU 7: the host has 2,…  "), "{out}");
+    assert!(out.contains("  0.0%"), "{out}");
     let (_, out, _) = vcudactl(&server.socket, &["vm", "show", "web"]);
     assert!(out.contains(&format!("failed: {why}\n")), "{out}");
     let (code, out, err) = vcudactl(&server.socket, &["vm", "set", "web", "--compute-weight", "5"]);
     assert_eq!((code, out.as_str()), (0, ""));
     assert!(err.contains("next start") && err.contains(why), "{err}");
     assert_eq!(err.lines().count(), 1, "{err}");
+}
+
+#[test]
+fn names_and_values_stand_apart() {
+    let mut vm: Value = serde_json::from_str(&stats(1000)).unwrap();
+    let mut shown = failed("");
+    shown["stats"] = vm["vms"][0].take();
+    let settings = &mut shown["settings"];
+    settings["sharing"] = json!("mps");
+    settings["mps"] = json!({"active_thread_percentage": "40%"});
+    let text = shown.to_string();
+    let server = Server::start(move |_, _, _| (200, text.clone()));
+    let (_, out, err) = vcudactl(&server.socket, &["vm", "show", "web"]);
+    assert!(out.contains("mps.active_thread_percentage 40%\n"), "{out}{err}");
+    assert!(out.contains("    copies beside others 0\n"), "{out}");
+    // The others stay in their column.
+    assert!(out.starts_with("name                    web\n"), "{out}");
 }
 
 #[test]
@@ -117,6 +136,12 @@ fn without_vcudad_it_says_what_to_do() {
     let (code, _, err) = vcudactl(&stale, &["vm", "ls"]);
     assert_eq!(code, 1);
     assert!(err.contains("start it"), "{err}");
+
+    let file = server.folder.join("file");
+    std::fs::write(&file, "").unwrap();
+    let (code, _, err) = vcudactl(&file, &["vm", "ls"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("is not a socket"), "{err}");
 }
 
 /// Root may connect to everything, so the test becomes somebody else where it is root.
@@ -125,6 +150,13 @@ fn without_permission_it_names_the_group() {
     let server = Server::start(|_, _, _| (204, String::new()));
     let mode = std::fs::Permissions::from_mode(0o000);
     std::fs::set_permissions(&server.socket, mode).unwrap();
+    if std::fs::metadata(&server.socket).unwrap().gid() == 0 {
+        // Never root's, which would give away more than the socket.
+        let (code, _, err) = support::vcudactl_as_nobody(&server.socket, &["vm", "ls"]);
+        assert_eq!(code, 1, "{err}");
+        assert!(err.contains("control_group") && !err.contains("usermod"), "{err}");
+        std::os::unix::fs::chown(&server.socket, None, Some(61_184)).unwrap();
+    }
     let (code, _, err) = support::vcudactl_as_nobody(&server.socket, &["vm", "ls"]);
     assert_eq!(code, 1, "{err}");
     assert!(err.contains("join the socket's group") && err.contains("usermod"), "{err}");
@@ -145,14 +177,34 @@ fn events_are_printed_as_they_come() {
     let event = |vm: &str| {
         json!({"id": 1, "time_ms": 0, "kind": "vm_added", "vm": vm, "message": "a VM"}).to_string()
     };
-    let body = format!("{}\n\n{}\n", event("a"), event("b"));
+    let missed = json!({"id": 0, "time_ms": 0, "kind": "missed", "message": "5 are missing"});
+    let body = format!("{}\n\n{missed}\n{}\n", event("a"), event("b"));
     let server = Server::start(move |_, path, _| {
         assert_eq!(path, "/v1/events");
         (200, body.clone())
     });
     let (code, out, err) = vcudactl(&server.socket, &["events", "--vm", "b"]);
-    assert_eq!(out, "1970-01-01T00:00:00Z vm_added vm=b: a VM\n");
+    let time = "1970-01-01T00:00:00Z";
+    assert_eq!(out, format!("{time} missed: 5 are missing\n{time} vm_added vm=b: a VM\n"));
     // The stream has ended, which vcudad's does not.
+    assert_eq!(code, 1);
+    assert!(err.contains("ended the stream"), "{err}");
+}
+
+/// As it is when vcudad is killed: the body has no end.
+#[test]
+fn events_that_break_off_have_been_ended_by_vcudad() {
+    let server = Server::start(|_, _, _| (204, String::new()));
+    let socket = server.folder.join("broken.sock");
+    let listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let answers = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.read(&mut [0; 1024]).unwrap();
+        let head = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\n\n\r\n";
+        stream.write_all(head).unwrap();
+    });
+    let (code, _, err) = vcudactl(&socket, &["events"]);
+    answers.join().unwrap();
     assert_eq!(code, 1);
     assert!(err.contains("ended the stream"), "{err}");
 }

@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use control_api::{Event, GpuInfo, GpuState, SessionInfo, Stats, VersionInfo, format_size};
+use control_api::{
+    Event, EventKind, GpuInfo, GpuState, SessionInfo, Stats, VersionInfo, format_size,
+};
 use serde_json::json;
 
 use super::{Show, vm};
@@ -100,7 +102,9 @@ pub(crate) async fn kill_session(
 pub(crate) async fn events(client: &Client, show: &Show, vm: Option<&str>) -> Result<(), CtlError> {
     client
         .events(|event| {
-            if vm.is_none() || vm == event.vm.as_deref() {
+            // What is missing may have been about this VM.
+            let missed = event.kind == EventKind::Missed;
+            if vm.is_none() || vm == event.vm.as_deref() || missed {
                 show.line(event, &describe(event))?;
             }
             Ok(())
@@ -178,8 +182,6 @@ pub(crate) async fn version(client: &Client, show: &Show) -> Result<(), CtlError
 
 #[cfg(test)]
 mod tests {
-    use control_api::EventKind;
-
     use super::*;
 
     #[test]

@@ -167,7 +167,9 @@ fn list(vms: &[VmInfo], out: &mut dyn Write) -> io::Result<()> {
         let numbers: Vec<String> = gpus.iter().map(|gpu| gpu.gpu.to_string()).collect();
         let sum =
             |value: fn(&VmGpuStats) -> u64| gpus.iter().map(value).fold(0, u64::saturating_add);
-        let share = gpus.iter().map(|gpu| gpu.share_10s).sum::<f64>() / gpus.len().max(1) as f64;
+        // Of nothing, `sum` makes -0.0.
+        let share = gpus.iter().fold(0.0, |sum, gpu| sum + gpu.share_10s);
+        let share = share / gpus.len().max(1) as f64;
         let compute = &vm.settings.compute;
         table.row([
             vm.name.clone(),
@@ -206,7 +208,7 @@ fn short_state(vm: &VmInfo) -> String {
 
 fn details(vm: &VmInfo, out: &mut dyn Write) -> io::Result<()> {
     let settings = &vm.settings;
-    let mut line = |name: &str, value: String| writeln!(out, "{name:<24}{}", printable(&value));
+    let mut line = |name: &str, value: String| writeln!(out, "{name:<23} {}", printable(&value));
     line("name", vm.name.clone())?;
     let origin = match vm.origin {
         VmOrigin::File => "the configuration file",
@@ -244,7 +246,7 @@ fn details(vm: &VmInfo, out: &mut dyn Write) -> io::Result<()> {
     for gpu in &stats.gpus {
         writeln!(out, "GPU {} ({})", gpu.gpu, printable(&gpu.uuid))?;
         let mut line =
-            |name: &str, value: String| writeln!(out, "  {name:<22}{}", printable(&value));
+            |name: &str, value: String| writeln!(out, "  {name:<21} {}", printable(&value));
         line("memory", {
             let (used, max) = (format_size(gpu.memory_used), format_size(gpu.memory_max));
             format!("{used} of {max}, at most {}", format_size(gpu.memory_peak))
