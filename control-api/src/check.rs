@@ -1,6 +1,7 @@
 //! The ranges of a VM's settings. What depends on the host (GPUs, sockets, users) is not known here.
 
 use crate::error::ApiError;
+use crate::expected::expected;
 use crate::spec::{ComputeSpec, GpuRequest, MpsSpec, Sharing, VmSpec};
 use crate::units::{Percent, Timespan};
 
@@ -115,7 +116,8 @@ impl VmSpec {
         if let Some(text) = &self.socket_mode {
             let octal = u32::from_str_radix(text, 8).is_ok_and(|mode| mode <= 0o777);
             if !octal || text.starts_with('+') {
-                let says = format!("'{}' is not like \"0660\"", text.escape_debug());
+                let must = expected("socket_mode").unwrap_or_default();
+                let says = format!("'{}' is no mode: it must be {must}", text.escape_debug());
                 return Err(ApiError::invalid("socket_mode", says));
             }
         }
@@ -157,46 +159,24 @@ fn check_id(field: &str, id: u32) -> Checked {
     })
 }
 
-/// `max`, or microseconds of each period, with or without the period, as the kernel takes them.
+/// `max`, or microseconds of each period, with or without the period, in the kernel's ranges: it
+/// refuses others, and the VM would have none of its limits.
 fn check_cpu_max(text: &str) -> Checked {
     let mut words = text.split(' ');
-    let number = |word: &str| word.parse::<u64>().is_ok_and(|number| number >= 1000);
+    let number = |word: &str, most| word.parse::<u64>().is_ok_and(|n| (1000..=most).contains(&n));
+    let quota = |word: &str| word == "max" || number(word, (1 << 44) - 1);
     let fits = match (words.next(), words.next(), words.next()) {
-        (Some(quota), period, None) => {
-            (quota == "max" || number(quota)) && period.is_none_or(number)
+        (Some(first), period, None) => {
+            quota(first) && period.is_none_or(|word| number(word, 1_000_000))
         }
         _ => false,
     };
     if fits {
         return Ok(());
     }
-    let says = format!(
-        "'{}' is not \"QUOTA PERIOD\" in microseconds, as cgroup v2 has it",
-        text.escape_debug()
-    );
+    let must = expected("cpu.max").unwrap_or_default();
+    let says = format!("'{}' is out of range: it must be {must}", text.escape_debug());
     Err(ApiError::invalid("cpu.max", says))
-}
-
-/// What a field takes, for messages about values that are not even of its type.
-pub fn expected(field: &str) -> Option<&'static str> {
-    Some(match field {
-        "memory.max" | "memory.session_max" | "mps.pinned_memory_limit" => {
-            "a whole number of bytes, from 1 to 1125899906842624"
-        }
-        "compute.weight" => "a whole number from 1 to 10000",
-        "compute.max" | "mps.active_thread_percentage" => "a string from \"1%\" to \"100%\"",
-        "compute.min" => "a string from \"0%\" to \"100%\"",
-        "compute.kernel_timeout" => "a string from \"1ms\" to \"24h\"",
-        "sessions.max" => "a whole number from 1 to 4096",
-        "connections.max" => "a whole number from 1 to 1024",
-        "class" => "\"batch\" or \"latency\"",
-        _ => return None,
-    })
-}
-
-/// Whether a field takes a list. What is made of named settings does not: they have no order.
-pub fn is_list(field: &str) -> bool {
-    ["gpus", "env.allow"].contains(&field)
 }
 
 #[cfg(test)]
@@ -243,6 +223,10 @@ mod tests {
             (r#""gid": 0"#, "gid", "from 1 to 4294967294"),
             (r#""gid": 4294967295"#, "gid", "from 1 to 4294967294"),
             (r#""cpu": {"max": "5"}"#, "cpu.max", "QUOTA"),
+            (r#""cpu": {"max": "1000 999"}"#, "cpu.max", "PERIOD from 1000 to 1000000"),
+            (r#""cpu": {"max": "2000000 2000000"}"#, "cpu.max", "PERIOD from 1000 to 1000000"),
+            (r#""cpu": {"max": "999 100000"}"#, "cpu.max", "QUOTA from 1000"),
+            (r#""cpu": {"max": "17592186044416"}"#, "cpu.max", "17592186044415"),
             (r#""env": {"allow": ["A=B"]}"#, "env.allow", "A=B"),
         ] {
             let (named, message) = refused(more);
@@ -253,7 +237,12 @@ mod tests {
 
     #[test]
     fn defaults_are_in_range() {
-        VmSpec::new("a", 1 << 30).check().unwrap();
+        let mut spec = VmSpec::new("a", 1 << 30);
+        spec.check().unwrap();
+        for cpu in ["max", "max 1000000", "1000 1000", "1000", "17592186044415 1000000"] {
+            spec.cpu.max = Some(cpu.into());
+            spec.check().unwrap_or_else(|error| panic!("{cpu}: {error}"));
+        }
         for name in ["", ".a", "a b", "a/b", "ä"] {
             assert!(check_name(name).is_err(), "{name}");
         }

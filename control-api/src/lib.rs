@@ -9,7 +9,7 @@
 //! | `units` | percentages, times, sizes as text |
 //! | `spec` | a VM's settings |
 //! | `patch` | a change to them |
-//! | `check` | their ranges |
+//! | `check`, `expected` | their ranges, and how these are said |
 //! | `info` | what is: VMs, sessions, GPUs, statistics |
 //! | `event` | what happened |
 //! | `error` | why something was refused |
@@ -19,14 +19,16 @@
 mod check;
 mod error;
 mod event;
+mod expected;
 mod info;
 mod patch;
 mod spec;
 mod units;
 
-pub use check::{check_memory_max, check_name, expected, is_list};
+pub use check::{check_memory_max, check_name};
 pub use error::{ApiError, ErrorCode};
 pub use event::{Event, EventKind};
+pub use expected::{expected, is_list, number};
 pub use info::{
     Activity, GpuInfo, GpuState, SchedulerInfo, SessionInfo, SessionMemory, Stats, VersionInfo,
     VmGpuStats, VmInfo, VmOrigin, VmState, VmStats, WorkerCounts,

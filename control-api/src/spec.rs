@@ -220,7 +220,7 @@ pub struct MemorySpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     pub session_max: Option<u64>,
-    /// Host memory of its workers: cgroup v2's `memory.max`.
+    /// Host memory of its workers: cgroup v2's `memory.max`; 1 MiB to 1024 TiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_max: Option<u64>,
 }
@@ -321,9 +321,10 @@ limits! {
     /// A bound on a size.
     SizeLimitSpec: u64, "So many bytes at most.";
     /// A bound on CPU time.
-    CpuSpec: String, "cgroup v2's `cpu.max`: `QUOTA PERIOD` in microseconds, or `max`.";
+    CpuSpec: String, "cgroup v2's `cpu.max`: `QUOTA PERIOD`, `QUOTA` or `max`, in microseconds; \
+        QUOTA from 1000 to 17592186044415, or `max`, PERIOD from 1000 to 1000000.";
     /// A bound on processes and threads.
-    PidsSpec: u64, "cgroup v2's `pids.max`.";
+    PidsSpec: u64, "cgroup v2's `pids.max`: 1 to 4194304.";
 }
 
 /// Environment variables.

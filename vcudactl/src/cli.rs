@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use control_api::{GpuRequest, Percent, Timespan, parse_size};
+use control_api::{GpuRequest, Percent, Timespan, number, parse_size};
 
 /// Shows and changes what vcudad does: VMs and their quotas, sessions, GPUs.
 #[derive(Debug, Parser)]
@@ -172,16 +172,21 @@ pub(crate) struct AddArgs {
     /// The VM's name: 1 to 64 letters, digits, '-', '_' and '.'
     pub(crate) name: String,
     /// Device memory that it may hold on each GPU, such as 4G
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_size)]
     pub(crate) memory_max: u64,
     /// Device memory that one session may hold on each GPU [default: all of it]
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_size)]
     pub(crate) memory_session_max: Option<u64>,
     /// Its GPUs, with commas between: any, an index, or a UUID [default: any]
     #[arg(long, value_name = "GPUS", value_delimiter = ',')]
     pub(crate) gpus: Option<Vec<GpuRequest>>,
     /// Its part of the GPU's time beside others, 1 to 10000 [default: 100]
-    #[arg(long, value_name = "N")]
+    #[arg(
+        long,
+        value_name = "N",
+        allow_negative_numbers = true,
+        value_parser = number::<u32>("compute.weight")
+    )]
     pub(crate) compute_weight: Option<u32>,
     /// The most of the GPU's time that it gets, 1% to 100% [default: 100%]
     #[arg(long, value_name = "PERCENT")]
@@ -202,10 +207,15 @@ pub(crate) struct AddArgs {
     #[arg(long, value_name = "PERCENT")]
     pub(crate) mps_active_thread_percentage: Option<Percent>,
     /// With mps: device memory of each session, as MPS counts it
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_size)]
     pub(crate) mps_pinned_memory_limit: Option<u64>,
     /// Guest processes that may use the device at once [default: 32]
-    #[arg(long, value_name = "N")]
+    #[arg(
+        long,
+        value_name = "N",
+        allow_negative_numbers = true,
+        value_parser = number::<u32>("sessions.max")
+    )]
     pub(crate) sessions_max: Option<u32>,
     /// The vhost-user socket to listen on [default: /run/virtio-cuda/NAME.sock]
     #[arg(long, value_name = "PATH")]
@@ -214,31 +224,46 @@ pub(crate) struct AddArgs {
     #[arg(long, value_name = "MODE")]
     pub(crate) socket_mode: Option<String>,
     /// Front ends that may be connected at once [default: 64]
-    #[arg(long, value_name = "N")]
+    #[arg(
+        long,
+        value_name = "N",
+        allow_negative_numbers = true,
+        value_parser = number::<u32>("connections.max")
+    )]
     pub(crate) connections_max: Option<u32>,
     /// Guest memory that one session may attach [default: 1T]
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_size)]
     pub(crate) pinned_max: Option<u64>,
     /// Bytes of one command on the command queue [default: 64M]
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_size)]
     pub(crate) plain_max: Option<u64>,
     /// User of its processes on the host, 1 to 4294967294 [default: one that is chosen]
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true, value_parser = number::<u32>("uid"))]
     pub(crate) uid: Option<u32>,
     /// Group of its processes on the host, 1 to 4294967294 [default: the same number as the user]
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true, value_parser = number::<u32>("gid"))]
     pub(crate) gid: Option<u32>,
     /// CPU time of its workers, "QUOTA PERIOD" in microseconds as cgroup v2 has it
     #[arg(long, value_name = "MAX")]
     pub(crate) cpu_max: Option<String>,
     /// Processes and threads of its workers
-    #[arg(long, value_name = "N")]
+    #[arg(
+        long,
+        value_name = "N",
+        allow_negative_numbers = true,
+        value_parser = number::<u64>("pids.max")
+    )]
     pub(crate) pids_max: Option<u64>,
     /// Host memory of its workers
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_size)]
     pub(crate) host_memory_max: Option<u64>,
     /// How long a worker spins before it sleeps, in microseconds [default: 50]
-    #[arg(long, value_name = "US")]
+    #[arg(
+        long,
+        value_name = "US",
+        allow_negative_numbers = true,
+        value_parser = number::<u32>("spin_us")
+    )]
     pub(crate) spin_us: Option<u32>,
     /// Environment variables that a session may bring, with commas between [default: some of CUDA's]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -258,13 +283,18 @@ pub(crate) struct SetArgs {
 #[group(required = true, multiple = true)]
 pub(crate) struct ChangeArgs {
     /// Device memory that it may hold on each GPU; below present use, nothing more is allocated
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_size)]
     pub(crate) memory_max: Option<u64>,
     /// Device memory that one session may hold on each GPU; none: all of it
-    #[arg(long, value_name = "SIZE|none", value_parser = size_or_none)]
+    #[arg(long, value_name = "SIZE|none", allow_negative_numbers = true, value_parser = size_or_none)]
     pub(crate) memory_session_max: Option<OrNone<u64>>,
     /// Its part of the GPU's time beside others, 1 to 10000
-    #[arg(long, value_name = "N")]
+    #[arg(
+        long,
+        value_name = "N",
+        allow_negative_numbers = true,
+        value_parser = number::<u32>("compute.weight")
+    )]
     pub(crate) compute_weight: Option<u32>,
     /// The most of the GPU's time that it gets, 1% to 100%
     #[arg(long, value_name = "PERCENT")]
@@ -282,10 +312,15 @@ pub(crate) struct ChangeArgs {
     #[arg(long, value_name = "PERCENT|none", value_parser = or_none::<Percent, _>)]
     pub(crate) mps_active_thread_percentage: Option<OrNone<Percent>>,
     /// With mps: device memory of each new session, as MPS counts it; none: no such limit
-    #[arg(long, value_name = "SIZE|none", value_parser = size_or_none)]
+    #[arg(long, value_name = "SIZE|none", allow_negative_numbers = true, value_parser = size_or_none)]
     pub(crate) mps_pinned_memory_limit: Option<OrNone<u64>>,
     /// Guest processes that may use the device at once
-    #[arg(long, value_name = "N")]
+    #[arg(
+        long,
+        value_name = "N",
+        allow_negative_numbers = true,
+        value_parser = number::<u32>("sessions.max")
+    )]
     pub(crate) sessions_max: Option<u32>,
 }
 

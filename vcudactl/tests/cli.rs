@@ -110,6 +110,12 @@ fn mistakes_are_one_line_and_code_2() {
         (&["vm", "add", "web", "--memory-max", "0"], "memory.max"),
         (&["vm", "add", "web", "--memory-max", "1G", "--compute-weight", "0"], "1 to 10000"),
         (&["vm", "set", "web", "--compute-max", "25"], "25%"),
+        (&["vm", "set", "web", "--compute-weight=-1"], "from 1 to 10000"),
+        (&["vm", "set", "web", "--compute-weight", "-1"], "from 1 to 10000"),
+        (&["vm", "set", "web", "--sessions-max", "many"], "from 1 to 4096"),
+        (&["vm", "set", "web", "--memory-max", "-1"], "'-1' is not a size"),
+        (&["vm", "add", "web", "--memory-max", "1G", "--uid", "-1"], "from 1 to 4294967294"),
+        (&["vm", "add", "web", "--memory-max", "1G", "--cpu-max", "1000 2000000"], "1000000"),
         (&["vm", "show", "../gpus"], "letters"),
         (&["colour"], "colour"),
     ] {

@@ -44,6 +44,8 @@ fn bad_arguments_of_the_device_are_refused() {
     with(&["--driver-library", &file], "cannot load");
     with(&["--sessions-max", "0"], "sessions.max");
     with(&["--compute-weight", "10001"], "compute.weight");
+    with(&["--compute-weight", "-1"], "from 1 to 10000");
+    with(&["--memory-max", "-1"], "'-1' is not a size");
     with(&["--compute-max", "0.5%"], "compute.max");
     with(&["--compute-max", "half"], "'half'");
     with(&["--class", "fast"], "fast");

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use control_api::{ApiError, Class, GpuRequest, Percent, Sharing, Timespan, VmSpec};
+use control_api::{ApiError, Class, GpuRequest, Percent, Sharing, Timespan, VmSpec, number};
 use serde::de::DeserializeOwned;
 
 use super::vm::{Compute, Env, Max, Memory, Mps, Settings};
@@ -26,13 +26,18 @@ pub struct VmArgs {
     #[arg(long, value_name = "GPUS", value_delimiter = ',')]
     pub gpus: Option<Vec<GpuRequest>>,
     /// Device memory that the VM may hold on each GPU [default: 4G, or what the GPU has]
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
     pub memory_max: Option<Size>,
     /// Device memory that one session may hold on each GPU
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
     pub memory_session_max: Option<Size>,
     /// The VM's part of the GPU's time beside others, 1 to 10000 [default: 100]
-    #[arg(long, value_name = "N")]
+    #[arg(
+        long,
+        value_name = "N",
+        allow_negative_numbers = true,
+        value_parser = number::<u32>("compute.weight")
+    )]
     pub compute_weight: Option<u32>,
     /// The most of the GPU's time that it gets, 1% to 100% [default: 100%]
     #[arg(long, value_name = "PERCENT")]
@@ -53,7 +58,7 @@ pub struct VmArgs {
     #[arg(long, value_name = "PERCENT")]
     pub mps_active_thread_percentage: Option<Percent>,
     /// With mps: device memory of each session, as MPS counts it
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
     pub mps_pinned_memory_limit: Option<Size>,
     /// on, or off: the driver shares the GPU's time, and compute.* has no effect
     #[arg(long, value_name = "on|off", value_parser = switch)]
@@ -62,7 +67,7 @@ pub struct VmArgs {
     #[arg(long, value_name = "RATIO")]
     pub memory_overcommit: Option<Ratio>,
     /// What the driver may take by itself before that is an excess [default: 256M]
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
     pub memory_slack: Option<Size>,
     /// What is done about an excess: log, or end the session [default: log]
     #[arg(long, value_name = "log|end", value_parser = word::<OnExcess>)]
@@ -71,37 +76,57 @@ pub struct VmArgs {
     #[arg(long, value_name = "PATH")]
     pub control_socket: Option<PathBuf>,
     /// Guest processes that may use the device at once [default: 32]
-    #[arg(long, value_name = "N")]
+    #[arg(
+        long,
+        value_name = "N",
+        allow_negative_numbers = true,
+        value_parser = number::<u32>("sessions.max")
+    )]
     pub sessions_max: Option<u32>,
     /// Front ends that may be connected at once [default: 64]
-    #[arg(long, value_name = "N")]
+    #[arg(
+        long,
+        value_name = "N",
+        allow_negative_numbers = true,
+        value_parser = number::<u32>("connections.max")
+    )]
     pub connections_max: Option<u32>,
     /// Guest memory that one session may attach [default: 1T]
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
     pub pinned_max: Option<Size>,
     /// Bytes of one command on the command queue [default: 64M]
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
     pub plain_max: Option<Size>,
     /// Permissions of the socket [default: 0660]
     #[arg(long, value_name = "MODE")]
     pub socket_mode: Option<String>,
     /// User of the VM's processes on the host, 1 to 4294967294 [default: one that is chosen, when run by root]
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true, value_parser = number::<u32>("uid"))]
     pub uid: Option<u32>,
     /// Group of the VM's processes on the host, 1 to 4294967294 [default: the same number as the user]
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true, value_parser = number::<u32>("gid"))]
     pub gid: Option<u32>,
     /// CPU time of the VM's workers, "QUOTA PERIOD" in microseconds as cgroup v2 has it
     #[arg(long, value_name = "MAX")]
     pub cpu_max: Option<String>,
     /// Processes and threads of the VM's workers
-    #[arg(long, value_name = "N")]
+    #[arg(
+        long,
+        value_name = "N",
+        allow_negative_numbers = true,
+        value_parser = number::<u64>("pids.max")
+    )]
     pub pids_max: Option<u64>,
     /// Host memory of the VM's workers
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
     pub host_memory_max: Option<Size>,
     /// How long a worker spins before it sleeps, in microseconds [default: 50]
-    #[arg(long, value_name = "US")]
+    #[arg(
+        long,
+        value_name = "US",
+        allow_negative_numbers = true,
+        value_parser = number::<u32>("spin_us")
+    )]
     pub spin_us: Option<u32>,
     /// Environment variables that a session may bring, with commas between [default: some of CUDA's]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]

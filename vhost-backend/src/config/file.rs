@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use control_api::{expected, is_list};
 use serde::Deserialize;
+use toml::{Table, Value};
 
 use super::vm::Settings;
 use super::{Config, ConfigError, DriverLibrary, OnExcess, Policy, Ratio, Size, of_vm};
@@ -55,7 +57,7 @@ struct Entry {
     name: String,
     socket: PathBuf,
     #[serde(flatten)]
-    settings: toml::Table,
+    settings: Table,
 }
 
 impl Config {
@@ -71,14 +73,29 @@ impl Config {
 
     /// Reads a file's text.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
-        let file: File = toml::from_str(text).map_err(|error| one_line(text, &error))?;
+        let file: File = toml::Deserializer::parse(text)
+            .map_err(|error| one_line(text, ".", &error))
+            .and_then(|from| {
+                serde_path_to_error::deserialize(from)
+                    .map_err(|error| one_line(text, &error.path().to_string(), error.inner()))
+            })?;
+        // It has been read once, so this can't fail.
+        let mut top: Table = toml::from_str(text).unwrap_or_default();
+        // Each is looked at by itself, under its name.
+        top.remove("vm");
+        no_lists("", &Value::Table(top))?;
         let driver_library = file.driver_library.as_deref().unwrap_or("auto");
         let mut vms = Vec::new();
         for Entry { name, socket, settings } in file.vm {
-            let settings: Settings = settings.try_into().map_err(|error: toml::de::Error| {
-                let reason = error.to_string().trim().replace('\n', " ");
-                ConfigError::Value(format!("vm '{name}': {reason}"))
-            })?;
+            let of_vm_at = |says| ConfigError::Value(format!("vm '{name}': {says}"));
+            let settings = Value::Table(settings);
+            let lists = settings.clone();
+            let settings: Settings =
+                serde_path_to_error::deserialize(settings).map_err(|error| {
+                    let field = error.path().to_string();
+                    of_vm_at(said(&field, error.inner(), expected(&field)))
+                })?;
+            no_lists("", &lists).map_err(|error| of_vm_at(error.to_string()))?;
             let spec = settings.or(file.defaults.clone()).into_spec(name.clone(), socket);
             vms.push(spec.map_err(|error| of_vm(&name, &error))?);
         }
@@ -110,9 +127,37 @@ impl Config {
     }
 }
 
+/// What is wrong with a key, and what it takes. Sizes can be written as text here.
+fn said(field: &str, error: &toml::de::Error, takes: Option<&str>) -> String {
+    let mut says = error.message().trim().replace('\n', ", ");
+    // What is unknown comes with what is known.
+    let takes = takes.filter(|_| !says.starts_with("unknown"));
+    if field != "." {
+        says = format!("{field}: {says}");
+    }
+    if let Some(takes) = takes {
+        let takes = takes.replace("a whole number of bytes", "a size");
+        says = format!("{says}; it must be {takes}");
+    }
+    says
+}
+
+/// What the keys at the top take.
+fn expected_at_top(field: &str) -> Option<&'static str> {
+    Some(match field {
+        "driver_library" => "\"auto\", \"softgpu\", or the path of a libcuda.so.1",
+        "allow_pageable_memory_access" => "true or false",
+        "warm_workers" => "a whole number from 0 to 256",
+        "memory.slack" => "a size, such as \"256M\"",
+        "memory.on_excess" => "\"log\" or \"end\"",
+        "scheduler" => "\"on\" or \"off\"",
+        field => return expected(field.strip_prefix("defaults.")?),
+    })
+}
+
 /// A parse error with its line, on one line.
-fn one_line(text: &str, error: &toml::de::Error) -> ConfigError {
-    let reason = error.message().trim().replace('\n', ", ");
+fn one_line(text: &str, field: &str, error: &toml::de::Error) -> ConfigError {
+    let reason = said(field, error, expected_at_top(field));
     let line = error.span().map(|span| {
         text.as_bytes()[..span.start.min(text.len())].iter().filter(|b| **b == b'\n').count() + 1
     });
@@ -120,4 +165,18 @@ fn one_line(text: &str, error: &toml::de::Error) -> ConfigError {
         Some(line) => format!("line {line}: {reason}"),
         None => reason,
     })
+}
+
+/// Refuses lists where keys have names: they would be read by an order that nothing tells of.
+fn no_lists(field: &str, value: &Value) -> Result<(), ConfigError> {
+    match value {
+        Value::Array(_) if !is_list(field.strip_prefix("defaults.").unwrap_or(field)) => {
+            Err(ConfigError::Value(format!("{field}: is a list, and must be a table")))
+        }
+        Value::Table(keys) => keys.iter().try_for_each(|(key, value)| {
+            let dot = if field.is_empty() { "" } else { "." };
+            no_lists(&format!("{field}{dot}{key}"), value)
+        }),
+        _ => Ok(()),
+    }
 }

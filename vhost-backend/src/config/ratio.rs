@@ -58,7 +58,7 @@ impl<'de> Deserialize<'de> for Ratio {
             type Value = Ratio;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a ratio, such as 1.5")
+                f.write_str("a ratio from 1.0 to 100.0, such as 1.5")
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<Ratio, E> {

@@ -102,10 +102,17 @@ async fn read(body: Body) -> Result<Vec<u8>, ApiError> {
 fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
     let mut from = serde_json::Deserializer::from_slice(text);
     let value = serde_path_to_error::deserialize(&mut from).map_err(|error| {
-        let field = error.path().to_string();
-        let inner = error.into_inner();
-        let mut message = inner.to_string();
-        if let Some(range) = expected(&field) {
+        let place = error.path().to_string();
+        let mut message = error.into_inner().to_string();
+        // What is missing has no place; it is said where it should be.
+        let missing = message.strip_prefix("missing field `").and_then(|rest| rest.split_once('`'));
+        let field = match missing {
+            Some((key, _)) if place == "." => key.to_owned(),
+            Some((key, _)) => format!("{place}.{key}"),
+            None => place,
+        };
+        // What is unknown comes with what is known.
+        if let Some(range) = expected(&field).filter(|_| !message.starts_with("unknown")) {
             message = format!("{message}; it must be {range}");
         }
         let code = ErrorCode::BadRequest;
@@ -194,13 +201,29 @@ mod tests {
             (r#""colour": 1"#, "colour", "unknown field"),
             (r#""class": "slow""#, "class", "latency"),
             (r#""gpus": ["any", "fast"]"#, "gpus[1]", "UUID"),
+            (r#""gpus": 5"#, "gpus", "1 to 16"),
+            (r#""pinned": {"max": "1T"}"#, "pinned.max", "from 1048576 to 70368744177664"),
+            (r#""plain": {"max": -1}"#, "plain.max", "from 4096 to 1073741824"),
+            (r#""pids": {"max": -1}"#, "pids.max", "from 1 to 4194304"),
+            (r#""cpu": {"max": 5}"#, "cpu.max", "QUOTA"),
+            (r#""spin_us": -1"#, "spin_us", "from 0 to 1000000"),
+            (r#""socket_mode": 660"#, "socket_mode", "0660"),
+            (r#""uid": -1"#, "uid", "from 1 to 4294967294"),
+            (r#""gid": "wheel""#, "gid", "from 1 to 4294967294"),
         ] {
             let error = refused_spec(&format!(r#"{{"name": "a", {memory}, {more}}}"#)).await;
             assert_eq!(error.field.as_deref(), Some(field), "{more}: {error}");
             assert!(error.message.contains(says), "{more}: {error}");
         }
-        let error = refused_spec(r#"{"name": "a"}"#).await;
-        assert!(error.message.contains("memory"), "{error}");
+        for (text, field, says) in [
+            (r#"{"name": "a"}"#, "memory", "missing"),
+            (r#"{"name": "a", "memory": {}}"#, "memory.max", "from 1 to"),
+            (r#"{"memory": {"max": 5}}"#, "name", "letters"),
+        ] {
+            let error = refused_spec(text).await;
+            assert_eq!(error.field.as_deref(), Some(field), "{text}: {error}");
+            assert!(error.message.contains(says), "{text}: {error}");
+        }
         let error = refused_spec(r#"{"name": "a", "memory": {"max": "4G"}}"#).await;
         assert!(error.message.contains("bytes"), "{error}");
         for text in ["", "{", "[]", "null", "{} {}", "\u{0}"] {
