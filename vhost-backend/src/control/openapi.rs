@@ -47,6 +47,29 @@ pub fn json() -> String {
 mod tests {
     use super::*;
 
+    #[test]
+    fn every_refusal_is_told_of() {
+        let text: serde_json::Value = serde_json::from_str(&json()).unwrap();
+        for (path, methods) in text["paths"].as_object().unwrap() {
+            for (method, operation) in methods.as_object().unwrap() {
+                let mut statuses = vec!["503"];
+                if path.contains('{') {
+                    statuses.push("404");
+                }
+                if operation["requestBody"].is_object() {
+                    statuses.extend(["400", "408", "409", "413", "422", "507"]);
+                }
+                if (path.as_str(), method.as_str()) == ("/v1/vms/{name}", "delete") {
+                    statuses.push("507");
+                }
+                for status in statuses {
+                    let answer = &operation["responses"][status];
+                    assert!(answer.is_object(), "{method} {path}: {status}");
+                }
+            }
+        }
+    }
+
     /// `VIRTIO_CUDA_WRITE_DOCS=1` writes the file anew.
     #[test]
     fn the_file_in_the_docs_is_what_is_served() {

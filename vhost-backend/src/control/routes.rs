@@ -50,14 +50,23 @@ pub(super) fn control(handle: ControlHandle) -> Router {
 pub(super) fn metrics_only(handle: ControlHandle) -> Router {
     Router::new()
         .route("/metrics", get(scrape))
-        .fallback(no_path)
-        .method_not_allowed_fallback(no_method)
+        .fallback(only_metrics)
+        .method_not_allowed_fallback(only_get)
         .with_state(Api { handle, readers: Readers::default() })
 }
 
 async fn no_path() -> Refusal {
     let says = "there is no such path; /openapi.json lists those that there are";
     ApiError::new(ErrorCode::NotFound, says).into()
+}
+
+async fn only_metrics() -> Refusal {
+    let says = "metrics_address has /metrics and nothing else; the API is on control_socket";
+    ApiError::new(ErrorCode::NotFound, says).into()
+}
+
+async fn only_get() -> Refusal {
+    ApiError::new(ErrorCode::MethodNotAllowed, "/metrics takes GET").into()
 }
 
 async fn no_method() -> Refusal {
@@ -93,7 +102,7 @@ async fn done(api: &Api, request: Request) -> Answer {
 /// All VMs, by name.
 #[utoipa::path(get, path = "/v1/vms", tag = "vms", responses(
     (status = 200, description = "The VMs", body = [VmInfo]),
-    (status = 503, description = "Too much to do", body = ApiError),
+    (status = 503, description = "Too much to do, or vcudad ends", body = ApiError),
 ))]
 pub(super) async fn list_vms(State(api): State<Api>) -> Answer {
     match api.handle.ask(Request::ListVms).await? {
@@ -106,10 +115,12 @@ pub(super) async fn list_vms(State(api): State<Api>) -> Answer {
 #[utoipa::path(post, path = "/v1/vms", tag = "vms", request_body = VmSpec, responses(
     (status = 201, description = "The VM", body = VmInfo),
     (status = 400, description = "Not JSON, or not of this form", body = ApiError),
-    (status = 409, description = "The name, socket or user is taken", body = ApiError),
+    (status = 408, description = "The body did not come within 10 s", body = ApiError),
+    (status = 409, description = "The name, socket or user is taken, or the socket can't be made", body = ApiError),
     (status = 413, description = "More than 64 KiB", body = ApiError),
-    (status = 422, description = "A value is out of its range", body = ApiError),
-    (status = 507, description = "No GPU has room for what is promised", body = ApiError),
+    (status = 422, description = "A value is out of its range, or names a GPU or a folder that is not there", body = ApiError),
+    (status = 503, description = "Too much to do, or vcudad ends", body = ApiError),
+    (status = 507, description = "No GPU has room for what is promised, or the state can't be written", body = ApiError),
 ))]
 pub(super) async fn add_vm(State(api): State<Api>, body: Body) -> Answer {
     let spec = body::spec(body).await?;
@@ -127,6 +138,7 @@ pub(super) async fn add_vm(State(api): State<Api>, body: Body) -> Answer {
     params(("name" = String, Path, description = "The VM's name")), responses(
     (status = 200, description = "The VM", body = VmInfo),
     (status = 404, description = "There is no such VM", body = ApiError),
+    (status = 503, description = "Too much to do, or vcudad ends", body = ApiError),
 ))]
 pub(super) async fn show_vm(
     State(api): State<Api>,
@@ -143,9 +155,12 @@ pub(super) async fn show_vm(
     (status = 200, description = "The VM, changed", body = VmInfo),
     (status = 400, description = "Not JSON, or not of this form", body = ApiError),
     (status = 404, description = "There is no such VM", body = ApiError),
+    (status = 408, description = "The body did not come within 10 s", body = ApiError),
+    (status = 409, description = "The VM is being removed", body = ApiError),
     (status = 413, description = "More than 64 KiB", body = ApiError),
     (status = 422, description = "Out of range, or not to be changed", body = ApiError),
-    (status = 507, description = "No room for what is promised", body = ApiError),
+    (status = 503, description = "Too much to do, or vcudad ends", body = ApiError),
+    (status = 507, description = "No room for what is promised, or the state can't be written", body = ApiError),
 ))]
 pub(super) async fn set_vm(
     State(api): State<Api>,
@@ -162,6 +177,8 @@ pub(super) async fn set_vm(
     params(("name" = String, Path, description = "The VM's name")), responses(
     (status = 204, description = "It is gone"),
     (status = 404, description = "There is no such VM", body = ApiError),
+    (status = 503, description = "Too much to do, or vcudad ends", body = ApiError),
+    (status = 507, description = "The state can't be written", body = ApiError),
 ))]
 pub(super) async fn remove_vm(
     State(api): State<Api>,
@@ -180,6 +197,7 @@ async fn sessions(api: &Api, vm: Option<String>) -> Answer {
 /// The sessions of all VMs.
 #[utoipa::path(get, path = "/v1/sessions", tag = "sessions", responses(
     (status = 200, description = "The sessions", body = [SessionInfo]),
+    (status = 503, description = "Too much to do, or vcudad ends", body = ApiError),
 ))]
 pub(super) async fn list_sessions(State(api): State<Api>) -> Answer {
     sessions(&api, None).await
@@ -190,6 +208,7 @@ pub(super) async fn list_sessions(State(api): State<Api>) -> Answer {
     params(("name" = String, Path, description = "The VM's name")), responses(
     (status = 200, description = "The sessions", body = [SessionInfo]),
     (status = 404, description = "There is no such VM", body = ApiError),
+    (status = 503, description = "Too much to do, or vcudad ends", body = ApiError),
 ))]
 pub(super) async fn list_sessions_of_vm(
     State(api): State<Api>,
@@ -205,6 +224,7 @@ pub(super) async fn list_sessions_of_vm(
 ), responses(
     (status = 204, description = "It is being ended"),
     (status = 404, description = "There is no such VM or session", body = ApiError),
+    (status = 503, description = "Too much to do, or vcudad ends", body = ApiError),
 ))]
 pub(super) async fn kill_session(
     State(api): State<Api>,
@@ -217,6 +237,7 @@ pub(super) async fn kill_session(
 /// All GPUs, by index.
 #[utoipa::path(get, path = "/v1/gpus", tag = "gpus", responses(
     (status = 200, description = "The GPUs", body = [GpuInfo]),
+    (status = 503, description = "Too much to do, or vcudad ends", body = ApiError),
 ))]
 pub(super) async fn list_gpus(State(api): State<Api>) -> Answer {
     match api.handle.ask(Request::ListGpus).await? {
@@ -235,6 +256,7 @@ async fn ask_stats(api: &Api) -> Result<Box<Stats>, Refusal> {
 /// Everything that is counted.
 #[utoipa::path(get, path = "/v1/stats", tag = "statistics", responses(
     (status = 200, description = "The statistics", body = Stats),
+    (status = 503, description = "Too much to do, or vcudad ends", body = ApiError),
 ))]
 pub(super) async fn stats(State(api): State<Api>) -> Answer {
     Ok(json(StatusCode::OK, &ask_stats(&api).await?))
@@ -244,7 +266,7 @@ pub(super) async fn stats(State(api): State<Api>) -> Answer {
 /// between when nothing happens; as server-sent events, if the client accepts `text/event-stream`.
 #[utoipa::path(get, path = "/v1/events", tag = "statistics", responses(
     (status = 200, description = "The events", body = Event, content_type = "application/x-ndjson"),
-    (status = 503, description = "Too many readers", body = ApiError),
+    (status = 503, description = "Too many readers or connections, or vcudad ends", body = ApiError),
 ))]
 pub(super) async fn events(State(api): State<Api>, headers: HeaderMap) -> Answer {
     Ok(api.readers.answer(&api.handle, &headers)?)
@@ -253,6 +275,7 @@ pub(super) async fn events(State(api): State<Api>, headers: HeaderMap) -> Answer
 /// The statistics in Prometheus' text format (OpenMetrics).
 #[utoipa::path(get, path = "/metrics", tag = "statistics", responses(
     (status = 200, description = "The metrics", body = String, content_type = "application/openmetrics-text"),
+    (status = 503, description = "Too much to do, or vcudad ends", body = ApiError),
 ))]
 pub(super) async fn scrape(State(api): State<Api>) -> Answer {
     let text = metrics::encode(&*ask_stats(&api).await?);
@@ -263,6 +286,7 @@ pub(super) async fn scrape(State(api): State<Api>) -> Answer {
 /// Who answers.
 #[utoipa::path(get, path = "/v1/version", tag = "vcudad", responses(
     (status = 200, description = "The version", body = VersionInfo),
+    (status = 503, description = "Too many connections", body = ApiError),
 ))]
 pub(super) async fn version() -> Response {
     let info =
@@ -283,6 +307,7 @@ pub(super) async fn health(State(api): State<Api>) -> Answer {
 /// This description.
 #[utoipa::path(get, path = "/openapi.json", tag = "vcudad", responses(
     (status = 200, description = "OpenAPI 3.1", body = String, content_type = "application/json"),
+    (status = 503, description = "Too many connections", body = ApiError),
 ))]
 pub(super) async fn description() -> Response {
     let kind = HeaderValue::from_static("application/json");

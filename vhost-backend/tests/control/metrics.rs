@@ -136,16 +136,24 @@ fn metrics_follow_the_format_and_have_what_is_promised() {
 #[test]
 fn metrics_are_on_the_loopback_address_and_nothing_else_is() {
     let fake = Fake::start();
-    let get = |path: &str| {
+    let ask = |method: &str, path: &str| {
         let mut stream = TcpStream::connect(fake.metrics).unwrap();
-        let text = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+        let text = format!("{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
         stream.write_all(text.as_bytes()).unwrap();
         answer(stream)
     };
-    let scraped = get("/metrics");
+    let scraped = ask("GET", "/metrics");
     assert_eq!(scraped.status, 200);
     parse(&scraped.body);
-    assert_eq!(get("/v1/vms").status, 404);
+    // What it is sent to is there.
+    for (method, path, status) in
+        [("GET", "/v1/vms", 404), ("GET", "/openapi.json", 404), ("DELETE", "/metrics", 405)]
+    {
+        let refused = ask(method, path);
+        assert_eq!(refused.status, status, "{method} {path}: {refused:?}");
+        let says = refused.json()["message"].as_str().unwrap().to_owned();
+        assert!(says.contains("/metrics") && !says.contains("openapi"), "{says}");
+    }
 }
 
 /// The metrics that a query names.
