@@ -11,6 +11,7 @@ use super::pool::{Phase, Session};
 use super::service::Service;
 use crate::control::handle::now_ms;
 use crate::gate::{GateMap, GatePage};
+use crate::ipc::doorbell::doorbell;
 use crate::ipc::eventfd::eventfd;
 use crate::ipc::messages::{Assignment, BrokerToDevice, Charge, Ending, ToWorker, WorkerId};
 use crate::ipc::seqpacket;
@@ -127,21 +128,22 @@ impl Service {
         let text = |error: io::Error| error.to_string();
         let (theirs, devices) = seqpacket::stream_pair().map_err(text)?;
         seqpacket::refuse_descriptors(&devices).map_err(text)?;
-        let (doorbell, wake) = (eventfd().map_err(text)?, eventfd().map_err(text)?);
-        let (page, bell) = (GatePage::create().map_err(text)?, eventfd().map_err(text)?);
+        let (button, chime) = doorbell().map_err(text)?;
+        let (wake, bell) = (eventfd().map_err(text)?, eventfd().map_err(text)?);
+        let page = GatePage::create().map_err(text)?;
         let gate = GateMap::map(&page).map_err(text)?;
         let scheduled = GateMap::map(&page).map_err(text)?;
-        let (ring, heard) = (doorbell.try_clone(), bell.try_clone());
-        let (ring, heard) = (ring.map_err(text)?, heard.map_err(text)?);
-        let fds = [&theirs, &doorbell, &wake, &page, &bell].map(OwnedFd::as_raw_fd);
+        let ring = button.try_clone().map_err(text)?;
+        // The end to ring with is never the worker's.
+        let fds = [&theirs, &chime, &wake, &page, &bell].map(OwnedFd::as_raw_fd);
         seqpacket::send(&worker.running.socket, &ToWorker::Assign(assignment), &fds)
             .map_err(text)?;
-        worker.handover = Some((devices.into(), doorbell, wake));
+        worker.handover = Some((devices.into(), button, wake));
         worker.gate = Some(gate);
         worker.taken_ms = now_ms();
         worker.phase = Phase::Assigned;
         let (vm, gpus) = (session.vm, state.gpus.clone());
-        self.schedule(id, vm, &gpus, scheduled, ring, heard);
+        self.schedule(id, vm, &gpus, scheduled, ring, bell);
         Ok(())
     }
 

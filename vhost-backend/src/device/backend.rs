@@ -44,6 +44,9 @@ const MORE: u16 = 10;
 /// Chains of one queue that are taken before other events get a turn.
 const BATCH: usize = 128;
 
+/// How a worker's wake is watched: the worker could make reading it wait.
+const WAKE: EventSet = EventSet::IN.union(EventSet::EDGE_TRIGGERED);
+
 type Handler = VringEpollHandler<Arc<Backend>>;
 
 /// One front end's device.
@@ -276,7 +279,8 @@ impl Backend {
         let handler = handler.ok_or_else(|| io::Error::other("there is no event thread"))?;
         let number = u64::from(FIRST_WORKER) + 2 * free as u64;
         handler.register_listener(worker.stream.as_raw_fd(), EventSet::IN, number)?;
-        handler.register_listener(worker.wake.as_raw_fd(), EventSet::IN, number + 1)?;
+        // Each write to it is an event, though nobody reads it.
+        handler.register_listener(worker.wake.as_raw_fd(), WAKE, number + 1)?;
         state.places[free] = Some(request);
         state.workers.insert(request, worker);
         Ok(())
@@ -325,7 +329,6 @@ impl Backend {
         let Some(request) = state.places.get(place).copied().flatten() else { return };
         let Some(worker) = state.workers.get_mut(&request) else { return };
         if (number - FIRST_WORKER) % 2 == 1 {
-            drain(&worker.wake);
             if let Some(session) = state.machine.session_of(request) {
                 state.queues.wake(session);
             }

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use super::memory::Slots;
-use crate::ipc::eventfd::notify;
+use crate::ipc::doorbell;
 use crate::ipc::frames::{Incoming, Outgoing, frame};
 use crate::ipc::messages::{DeviceToWorker, WorkerToDevice};
 use crate::ipc::process::set_nonblocking;
@@ -16,7 +16,9 @@ type Message = (WorkerToDevice, Vec<u8>);
 /// See the module.
 pub(super) struct WorkerLink {
     pub(super) stream: OwnedFd,
+    /// The end to ring with.
     doorbell: OwnedFd,
+    /// The worker's as much as ours: it is watched, and neither read nor written.
     pub(super) wake: OwnedFd,
     incoming: Incoming,
     outgoing: Outgoing,
@@ -80,7 +82,7 @@ impl WorkerLink {
     }
 
     pub(super) fn ring(&self) {
-        notify(&self.doorbell);
+        doorbell::ring(&self.doorbell);
     }
 
     /// Reads once; the messages that are whole by now. `None`: the worker is gone.

@@ -1,4 +1,8 @@
-//! Eventfds, by which threads and processes wake one another.
+//! Eventfds, by which threads wake one another, and a worker the broker and its device process.
+//!
+//! Whoever holds one may take O_NONBLOCK away from it for all others. So of one that a worker holds
+//! nobody else reads or writes: its readiness is watched for by its edges, which every write makes,
+//! and its count grows. What wakes a worker is a [`super::doorbell`].
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};

@@ -92,9 +92,10 @@ impl Charge {
 /// From the broker to a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum ToWorker {
-    /// Serve this session. With five descriptors: the stream to the device process, the doorbell
-    /// (device and scheduler to worker), the wake (worker to guest), the gate page, and the bell
-    /// (worker to scheduler).
+    /// Serve this session. With five descriptors: the stream to the device process, the worker's
+    /// end of the doorbell (device and scheduler to worker), the wake (worker to guest), the gate
+    /// page, and the bell (worker to scheduler). Wake and bell are eventfds, which nobody else
+    /// reads or writes.
     Assign(Assignment),
     /// Reserve: yes. Release: noted.
     Granted,
@@ -163,8 +164,8 @@ pub enum DeviceToBroker {
 pub enum BrokerToDevice {
     /// The first message, with the listening socket as its descriptor.
     Setup(DeviceSetup),
-    /// The worker is there. With three descriptors: the stream to the worker, the doorbell, and
-    /// the wake.
+    /// The worker is there. With three descriptors: the stream to the worker, the doorbell's end to
+    /// ring with, and the wake, which is the worker's too: it is watched and not read.
     Started {
         /// The request.
         request: u64,

@@ -3,6 +3,7 @@
 //! before it is looked at.
 
 pub mod apart;
+pub mod doorbell;
 pub mod eventfd;
 pub mod frames;
 pub mod listener;

@@ -84,7 +84,7 @@ pub fn run(broker: OwnedFd, library: &Path) -> Result<(), WorkerError> {
         context_charged,
         regions: region::Regions::default(),
         mirrors: mirror::Mirrors::default(),
-        waker: waker::Waker::new(doorbell),
+        waker: waker::Waker::new(doorbell).map_err(WorkerError::Start)?,
         gate,
     };
     let executor = match engine.begin(session.clone()) {

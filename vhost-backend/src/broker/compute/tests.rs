@@ -1,13 +1,15 @@
 //! The thread with pages that the tests write as workers would.
 
+use std::io::Write;
 use std::time::Instant;
 
 use super::super::together::Together;
 use super::core::Core;
 use super::registry::Registry;
-use super::worker::Parts;
+use super::worker::{Parts, Worker};
 use super::*;
 use crate::gate::{self, GatePage, Mode};
+use crate::ipc::doorbell::doorbell;
 use crate::ledger::{GpuId, VmId};
 use crate::scheduler::SEC;
 
@@ -16,17 +18,18 @@ const GPU: GpuKey = GpuKey(0);
 /// A worker that a test plays.
 struct Player {
     page: GateMap,
+    doorbell: OwnedFd,
     bell: OwnedFd,
 }
 
 impl Player {
     fn join(compute: &mut ComputeHandle, id: WorkerId, vm: VmKey) -> Self {
         let file = GatePage::create().unwrap();
-        let (doorbell, bell) = (eventfd().unwrap(), eventfd().unwrap());
+        let ((button, doorbell), bell) = (doorbell().unwrap(), eventfd().unwrap());
         let ours = bell.try_clone().unwrap();
         let page = GateMap::map(&file).unwrap();
-        compute.add_worker(id, vm, vec![GPU], GateMap::map(&file).unwrap(), doorbell, bell);
-        Self { page, bell: ours }
+        compute.add_worker(id, vm, vec![GPU], GateMap::map(&file).unwrap(), button, bell);
+        Self { page, doorbell, bell: ours }
     }
 
     fn mode(&self) -> Mode {
@@ -39,6 +42,18 @@ impl Player {
 
     fn ring(&self) {
         notify(&self.bell);
+    }
+
+    fn hold_silently(&self) {
+        self.set(|gpu| &gpu.held, 1);
+    }
+
+    /// As `play`, without the bell.
+    fn play_silently(&self) {
+        let open = self.mode().is_open();
+        self.set(|gpu| &gpu.active, open.into());
+        gate::bump(&self.page.gpus[0].finished, 1);
+        self.page.worker.beat.store(gate::now(), Ordering::Relaxed);
     }
 
     /// Wants the GPU.
@@ -343,6 +358,73 @@ fn a_bell_that_never_stops_does_not_stop_the_others() {
         turns += u32::from(quiet.play());
         turns > 100
     });
+}
+
+/// Another end of what a worker holds, without O_NONBLOCK.
+fn blocking(fd: &OwnedFd) -> std::fs::File {
+    // SAFETY: integers only.
+    assert_eq!(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, 0) }, 0);
+    fd.try_clone().unwrap().into()
+}
+
+#[test]
+fn a_worker_that_was_taken_over_cannot_stop_the_thread_by_what_it_holds() {
+    let mut compute = ComputeHandle::start().unwrap();
+    let [a, b] = [VmKey(1), VmKey(2)];
+    compute.add_vm(a, share(100));
+    compute.add_vm(b, share(100));
+    let (bad, good) = (Player::join(&mut compute, 1, a), Player::join(&mut compute, 2, b));
+    // A doorbell that takes no more, were it an eventfd.
+    let _ = blocking(&bad.doorbell).write(&(u64::MAX - 1).to_ne_bytes());
+    bad.hold_silently();
+    good.hold();
+    let mut turns = 0;
+    until("the other's turns", || {
+        bad.hold_silently();
+        bad.play_silently();
+        turns += u32::from(good.play());
+        turns > 1000
+    });
+    until("the thread lives", || compute.is_alive());
+}
+
+#[test]
+fn a_bell_that_its_worker_has_emptied_makes_nobody_wait() {
+    let vm = VmKey(1);
+    let page = Arc::new(GateMap::map(GatePage::create().unwrap()).unwrap());
+    let (button, _chime) = doorbell().unwrap();
+    let bell = eventfd().unwrap();
+    // It was rung, the thread was told so, and by now there is nothing in it to read.
+    let _its_end = blocking(&bell);
+    let (doorbell, bell) = (Arc::new(button), Arc::new(bell));
+    let parts = Parts { vm, gpus: [GPU].into(), page, doorbell, bell };
+    let (done, told) = mpsc::channel();
+    std::thread::spawn(move || done.send(Worker::new(parts, 0).rang(0)));
+    assert_eq!(told.recv_timeout(Duration::from_secs(20)), Ok(true));
+}
+
+#[test]
+fn a_worker_that_closes_its_ends_keeps_nobody_busy() {
+    let mut compute = ComputeHandle::start().unwrap();
+    let vm = VmKey(1);
+    compute.add_vm(vm, share(100));
+    let player = Player::join(&mut compute, 1, vm);
+    player.hold();
+    until("open", || player.play());
+    let Player { page, doorbell, bell } = player;
+    page.gpus[0].held.store(0, Ordering::SeqCst);
+    page.gpus[0].active.store(0, Ordering::SeqCst);
+    notify(&bell);
+    drop((doorbell, bell));
+    std::thread::sleep(Duration::from_millis(100));
+    let before = compute.shared.rounds.load(Ordering::Relaxed);
+    std::thread::sleep(Duration::from_millis(300));
+    let rounds = compute.shared.rounds.load(Ordering::Relaxed) - before;
+    assert!(rounds < 1000, "{rounds} rounds for nothing");
+    // Rings at it do no harm either.
+    page.gpus[0].held.store(1, Ordering::SeqCst);
+    compute.add_vm(vm, share(50));
+    until("the thread lives", || compute.is_alive());
 }
 
 #[test]

@@ -13,7 +13,8 @@ use super::core::Core;
 use super::worker::CLOSED;
 use super::{Command, ComputeEvent, Teller};
 use crate::gate::{self, Grant};
-use crate::ipc::eventfd::{drain, notify};
+use crate::ipc::doorbell;
+use crate::ipc::eventfd::drain;
 use crate::ipc::messages::WorkerId;
 use crate::scheduler::{Nanos, US};
 
@@ -48,7 +49,7 @@ pub(super) fn supervise(commands: &mpsc::Receiver<Command>, teller: &Teller) {
                 gate.open(grant, CLOSED.until, CLOSED.depth);
                 gate.copies.store(0, Ordering::SeqCst);
             }
-            notify(&*worker.doorbell);
+            doorbell::ring(&*worker.doorbell);
         }
         shared.restarts.fetch_add(1, Ordering::Release);
         teller.tell(ComputeEvent::Restarted);
@@ -82,12 +83,12 @@ impl Bells {
             OwnedFd::from_raw_fd(fd)
         };
         let mut bells = Self { epoll, heard: HashMap::new() };
-        bells.control(libc::EPOLL_CTL_ADD, commands, COMMANDS)?;
+        bells.control(libc::EPOLL_CTL_ADD, libc::EPOLLIN, commands, COMMANDS)?;
         Ok(bells)
     }
 
-    fn control(&mut self, what: i32, fd: RawFd, name: u64) -> io::Result<()> {
-        let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: name };
+    fn control(&mut self, what: i32, events: i32, fd: RawFd, name: u64) -> io::Result<()> {
+        let mut event = libc::epoll_event { events: events as u32, u64: name };
         // SAFETY: the pointer is that of a local.
         if unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), what, fd, &mut event) } < 0 {
             return Err(io::Error::last_os_error());
@@ -95,15 +96,16 @@ impl Bells {
         Ok(())
     }
 
+    /// Each write to the bell is heard once. It is never read: a worker could make that wait.
     fn hear(&mut self, worker: WorkerId, fd: RawFd) {
-        if self.control(libc::EPOLL_CTL_ADD, fd, worker).is_ok() {
+        if self.control(libc::EPOLL_CTL_ADD, libc::EPOLLIN | libc::EPOLLET, fd, worker).is_ok() {
             self.heard.insert(worker, fd);
         }
     }
 
     fn ignore(&mut self, worker: WorkerId) {
         if let Some(fd) = self.heard.remove(&worker) {
-            let _ = self.control(libc::EPOLL_CTL_DEL, fd, worker);
+            let _ = self.control(libc::EPOLL_CTL_DEL, 0, fd, worker);
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::gate::{GateMap, GpuGate, Grant, MAX_GPUS, Mode};
-use crate::ipc::eventfd::{drain, notify};
+use crate::ipc::doorbell;
 use crate::scheduler::{GpuKey, MS, Nanos, SEC, VmKey};
 
 /// A heartbeat that stands for so long has stopped: the worker's window is passed on.
@@ -27,7 +27,9 @@ pub(super) struct Parts {
     /// By the worker's device ordinal.
     pub gpus: Arc<[GpuKey]>,
     pub page: Arc<GateMap>,
+    /// The end to ring with.
     pub doorbell: Arc<OwnedFd>,
+    /// The worker's as much as ours: it is watched, and neither read nor written.
     pub bell: Arc<OwnedFd>,
 }
 
@@ -109,7 +111,7 @@ impl Worker {
             _ => gate.held.load(Ordering::SeqCst) != 0 || gate.active.load(Ordering::SeqCst) != 0,
         };
         if wanted {
-            notify(&*self.parts.doorbell);
+            doorbell::ring(&*self.parts.doorbell);
         }
     }
 
@@ -118,14 +120,14 @@ impl Worker {
         let Some((_, gate)) = self.gate(gpu) else { return };
         let before = gate.copies.swap(depth, Ordering::SeqCst);
         if before == 0 && gate.held.load(Ordering::SeqCst) != 0 {
-            notify(&*self.parts.doorbell);
+            doorbell::ring(&*self.parts.doorbell);
         }
     }
 
     /// Ends the session: every call is answered with this result.
     pub(super) fn condemn(&mut self, verdict: u32, at: Nanos) {
         self.parts.page.worker.verdict.store(verdict.into(), Ordering::SeqCst);
-        notify(&*self.parts.doorbell);
+        doorbell::ring(&*self.parts.doorbell);
         self.condemned = Some(at);
     }
 
@@ -160,9 +162,8 @@ impl Worker {
         Beating::Same
     }
 
-    /// The bell was rung: empties it. Whether it is to be listened to any longer.
+    /// The bell was rung. Whether it is to be listened to any longer.
     pub(super) fn rang(&mut self, now: Nanos) -> bool {
-        drain(&*self.parts.bell);
         if now.saturating_sub(self.rings_since) > RING_PERIOD {
             (self.rings, self.rings_since) = (0, now);
         }

@@ -229,7 +229,7 @@ impl Bench {
             context_charged: true,
             regions: Regions::default(),
             mirrors: Mirrors::default(),
-            waker: Waker::new(eventfd().unwrap()),
+            waker: Waker::new(eventfd().unwrap()).unwrap(),
             gate: gate_end(),
         };
         let mut executor = engine.begin(session.clone()).unwrap();
