@@ -171,17 +171,22 @@ impl FrontEnd {
 
     /// Writes descriptors from index 0 on, makes the first available, and kicks.
     pub fn push(&mut self, queue: usize, chain: &[Descriptor]) {
+        self.push_at(queue, 0, chain);
+    }
+
+    /// As `push`, from index `head` on, for chains that are under way at once.
+    pub fn push_at(&mut self, queue: usize, head: u16, chain: &[Descriptor]) {
         let base = Self::queue_at(queue);
-        for (i, d) in chain.iter().enumerate() {
+        for (i, d) in (u64::from(head)..).zip(chain) {
             let mut bytes = [0; 16];
             bytes[..8].copy_from_slice(&d.addr.to_le_bytes());
             bytes[8..12].copy_from_slice(&d.len.to_le_bytes());
             bytes[12..14].copy_from_slice(&d.flags.to_le_bytes());
             bytes[14..].copy_from_slice(&d.next.to_le_bytes());
-            self.write(base + i as u64 * 16, &bytes);
+            self.write(base + i * 16, &bytes);
         }
         let slot = u64::from(self.avail[queue] % QUEUE_SIZE);
-        self.write(base + 0x1000 + 4 + slot * 2, &0u16.to_le_bytes());
+        self.write(base + 0x1000 + 4 + slot * 2, &head.to_le_bytes());
         self.avail[queue] = self.avail[queue].wrapping_add(1);
         self.index(base + 0x1000 + 2).store(self.avail[queue], Ordering::SeqCst);
         self.kick(queue);
