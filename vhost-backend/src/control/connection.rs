@@ -76,6 +76,9 @@ pub(super) async fn serve<A: Accept>(listener: A, router: Router) {
         tokio::spawn(async move {
             let served = http1::Builder::new()
                 .timer(TokioTimer::new())
+                // A client that has said all it wants to say still awaits its answer. One that is
+                // gone is noticed by what is written to it.
+                .half_close(true)
                 .header_read_timeout(HEAD_PATIENCE)
                 .max_headers(MAX_HEADERS)
                 .max_buf_size(MAX_BUFFER)

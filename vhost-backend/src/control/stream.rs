@@ -17,8 +17,9 @@ use super::model::{ApiError, ErrorCode, Event, EventKind};
 
 /// Readers at once. Below the connections that there may be, so that they can't take all.
 const MAX_READERS: usize = 32;
-/// Something is sent so often, so that a reader that is gone is noticed.
-const STILL_HERE: Duration = Duration::from_secs(10);
+/// Something is sent so often, so that a reader that is gone is noticed, and its place is free
+/// again: nothing else tells one that has hung up from one that has only said all.
+const STILL_HERE: Duration = Duration::from_secs(2);
 
 /// Counts the readers.
 #[derive(Clone)]

@@ -118,6 +118,25 @@ fn a_client_that_hangs_up_in_the_middle_changes_nothing() {
     assert_eq!(ask(&fake.socket, "GET", "/v1/vms", "").json(), json!([]));
 }
 
+/// `nc -N`, say: nothing more is asked, and the answer awaited.
+#[test]
+fn a_client_that_has_said_all_is_answered() {
+    let fake = Fake::start();
+    let body = r#"{"name": "a", "memory": {"max": 1073741824}}"#;
+    let length = body.len();
+    let text =
+        format!("POST /v1/vms HTTP/1.1\r\nhost: x\r\ncontent-length: {length}\r\n\r\n{body}");
+    // Whether the end is seen before the answer is there is a matter of luck.
+    for status in [201].into_iter().chain([409; 200]) {
+        let mut stream = connect(&fake.socket);
+        stream.write_all(text.as_bytes()).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        let mut said = String::new();
+        stream.read_to_string(&mut said).unwrap();
+        assert!(said.starts_with(&format!("HTTP/1.1 {status} ")), "{said:?}");
+    }
+}
+
 #[test]
 fn a_thousand_connections_are_bounded_and_told_so() {
     vhost_backend::ipc::process::raise_descriptor_limit();
@@ -176,4 +195,18 @@ fn readers_of_events_are_bounded() {
     });
     assert_eq!(refused, Some(33));
     still_answers(&fake.socket);
+    // Those that hang up are noticed though nothing happens that they could be told of.
+    drop(held);
+    let answered = |status: &[u8; 12]| {
+        let mut stream = connect(&fake.socket);
+        stream.write_all(b"GET /v1/events HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+        let mut start = [0u8; 12];
+        stream.read_exact(&mut start).unwrap();
+        &start == status
+    };
+    let free = (0..600).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        answered(b"HTTP/1.1 200")
+    });
+    assert!(free, "places of readers that are gone stay taken");
 }
