@@ -305,7 +305,7 @@ row_alone() {
 # said, too.
 launches_alone() {
     local mode slot=0 slots ratio error
-    slots=$((12 * ${seconds%.*}))
+    slots=$((6 * ${seconds%.*}))
     start_broker < <(echo 'warm_workers = 1'; echo 'scheduler = "off"'; vm off "$memory") || return 1
     another_broker < <(echo 'warm_workers = 1'; vm on "$memory") || return 1
     meet_in "$lead"
