@@ -103,15 +103,21 @@ impl Account {
                 } else {
                     let told = idle.saturating_add(worked).min(passed);
                     let fresh = std::mem::take(&mut self.fresh);
-                    if free.is_some() { passed - self.spare(passed - told, fresh) } else { told }
+                    if free.is_some() {
+                        let used = passed - self.spare(passed - told, fresh);
+                        // What is booked already is not late when its clock tells it.
+                        self.be_ahead(worked, used);
+                        used
+                    } else {
+                        told
+                    }
                 };
                 self.unbooked = passed - used;
                 used
             }
             // Its clock may tell only now that it ran sooner than it had said.
             None => {
-                self.ahead =
-                    self.ahead.saturating_add_unsigned(worked).saturating_sub_unsigned(passed);
+                self.be_ahead(worked, passed);
                 let late = self.ahead.max(0).unsigned_abs().min(self.unbooked);
                 self.ahead = self.ahead.saturating_sub_unsigned(late);
                 self.unbooked -= late;
@@ -124,6 +130,11 @@ impl Account {
             self.free = (self.free + used / FREE_PART).min(most);
         }
         Passed { used, busy }
+    }
+
+    /// So much was told, and so much booked.
+    fn be_ahead(&mut self, worked: Nanos, booked: Nanos) {
+        self.ahead = self.ahead.saturating_add_unsigned(worked).saturating_sub_unsigned(booked);
     }
 
     /// What is not charged of a time that others waited for.
@@ -148,5 +159,37 @@ impl Account {
     /// Books what it has copied with a closed gate.
     pub fn book_copies(&mut self) -> Nanos {
         std::mem::take(&mut self.copied)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::types::{MS, US};
+    use super::*;
+
+    /// A window of 2 ms that others wait for, in which the VM begins after `start`; its clock tells of
+    /// the first millisecond's work in the second. What was charged.
+    fn window(account: &mut Account, report: &mut Report, from: Nanos, start: Nanos) -> Nanos {
+        let (grace, free) = (50 * US, Some(200 * US));
+        account.open(from);
+        let mut booked = |told: Nanos, now: Nanos| {
+            let before = *report;
+            report.busy_ns += told;
+            account.take(&before, report, MS, 20 * MS);
+            account.book_window(grace, None, free, now).used
+        };
+        booked(300 * US, from + MS) + booked(2 * MS - start - 300 * US, from + 2 * MS)
+    }
+
+    #[test]
+    fn time_that_others_waited_for_is_charged_once_though_it_is_told_late() {
+        let (mut account, mut report) = (Account::new(0), Report::default());
+        let of = |account: &mut _, report: &mut _, at: Nanos, start| {
+            window(account, report, at * 10 * MS, start)
+        };
+        // Nothing was paid for so far, so nothing is free.
+        assert_eq!(of(&mut account, &mut report, 1, 200 * US), 2 * MS);
+        assert_eq!(of(&mut account, &mut report, 2, 200 * US), 2 * MS - 200 * US);
+        assert_eq!(of(&mut account, &mut report, 3, 500 * US), 2 * MS - 200 * US);
     }
 }
