@@ -29,13 +29,56 @@ pub(super) struct HostFuncs {
 
 #[derive(Default)]
 struct State {
-    /// Queued or running.
+    /// Queued or running, and in which streams.
     outstanding: usize,
-    /// Streams that stand at functions, and the functions' tokens, in the order in which they came.
-    /// The first may be with the guest. No stream: others of its nodes may run meanwhile.
-    standing: VecDeque<(Option<Key>, u64)>,
+    streams: HashMap<Key, Queue>,
+    /// The number of the last that was queued.
+    last: u64,
+    /// What stands at functions, and the functions' tokens, in the order in which they came. The first
+    /// may be with the guest. `None`: others of its graph's nodes may run meanwhile.
+    standing: VecDeque<(Option<Place>, u64)>,
     /// Functions that have run, ever.
     ended: u64,
+}
+
+/// Functions in one stream.
+#[derive(Default)]
+struct Queue {
+    count: usize,
+    /// Those up to this number are of a stream that has ended: the driver may have given its handle to
+    /// this one.
+    gone: u64,
+}
+
+/// Where a function was queued, and its number.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    stream: Key,
+    number: u64,
+}
+
+impl State {
+    fn begin(&mut self, stream: Key) -> Place {
+        self.outstanding += 1;
+        self.last += 1;
+        self.streams.entry(stream).or_default().count += 1;
+        Place { stream, number: self.last }
+    }
+
+    fn end(&mut self, place: Place) {
+        self.outstanding -= 1;
+        if let Some(queue) = self.streams.get_mut(&place.stream) {
+            queue.count -= 1;
+            if queue.count == 0 {
+                self.streams.remove(&place.stream);
+            }
+        }
+    }
+
+    /// Whether the stream that something was queued in is still there.
+    fn is_there(&self, place: Place) -> bool {
+        self.streams.get(&place.stream).is_some_and(|queue| place.number > queue.gone)
+    }
 }
 
 /// What the driver's thread gets.
@@ -43,37 +86,47 @@ struct Stop {
     funcs: Arc<HostFuncs>,
     waker: Waker,
     token: u64,
-    stream: Key,
 }
 
 /// Runs on a thread of the driver's, when the stream gets there.
 ///
 /// # Safety
-/// `stop` is a `Stop` from `Box::into_raw` that nobody else takes.
+/// `stop` is a `(Stop, Place)` from `Box::into_raw` that nobody else takes.
 unsafe extern "C" fn reached(stop: *mut c_void) {
     // SAFETY: the caller's promise: `vcuda_host_func` made it for this one call.
-    let stop = unsafe { Box::from_raw(stop.cast::<Stop>()) };
-    stop.stand(Some(stop.stream));
+    let (stop, place) = *unsafe { Box::from_raw(stop.cast::<(Stop, Place)>()) };
+    stop.stand(place, true);
 }
 
 impl Stop {
-    /// Waits until the guest has done its function.
-    fn stand(&self, stream: Option<Key>) {
+    /// Waits until the guest has done its function. `alone`: the stream does nothing else meanwhile.
+    fn stand(&self, place: Place, alone: bool) {
         let mut state = lock(&self.funcs.state);
         let before = state.ended + state.standing.len() as u64;
-        state.standing.push_back((stream, self.token));
+        state.standing.push_back((alone.then_some(place), self.token));
         self.waker.wake();
         while state.ended <= before {
             state = self.funcs.done.wait(state).unwrap_or_else(|error| error.into_inner());
         }
-        state.outstanding -= 1;
+        state.end(place);
     }
 }
 
 impl HostFuncs {
     /// Streams that stand at a function which the guest has not run yet, and do nothing else.
     pub(super) fn standing(&self) -> Standing {
-        lock(&self.state).standing.iter().filter_map(|(stream, _)| *stream).collect()
+        let state = lock(&self.state);
+        let places = state.standing.iter().filter_map(|(place, _)| *place);
+        places.filter(|place| state.is_there(*place)).map(|place| place.stream).collect()
+    }
+
+    /// A stream ends. What it has come to, or comes to, says nothing of the next with its handle.
+    pub(super) fn forget(&self, stream: Key) {
+        let mut state = lock(&self.state);
+        let last = state.last;
+        if let Some(queue) = state.streams.get_mut(&stream) {
+            queue.gone = last;
+        }
     }
 
     /// The function that is to run before all others.
@@ -99,21 +152,20 @@ impl Cx<'_> {
             return Err(CuError::INVALID_VALUE);
         }
         let funcs = self.shared.host_funcs.clone();
-        {
+        let place = {
             let mut state = lock(&funcs.state);
             if state.outstanding >= MAX_QUEUED {
                 return Err(CuError::OUT_OF_MEMORY);
             }
-            state.outstanding += 1;
-        }
+            state.begin((stream as u64, ctx))
+        };
         let waker = self.shared.session.waker.clone();
-        let (token, key) = (call.token, (stream as u64, ctx));
-        let stop = Stop { funcs: funcs.clone(), waker, token, stream: key };
-        let stop = Box::into_raw(Box::new(stop));
+        let stop = Stop { funcs: funcs.clone(), waker, token: call.token };
+        let stop = Box::into_raw(Box::new((stop, place)));
         // SAFETY: a live stream; `reached` takes `stop`, once.
         let queued = unsafe { self.driver().cuLaunchHostFunc(stream, reached, stop.cast()) };
         if queued.is_err() {
-            lock(&funcs.state).outstanding -= 1;
+            lock(&funcs.state).end(place);
             // SAFETY: the driver did not take it.
             drop(unsafe { Box::from_raw(stop) });
         }
@@ -137,8 +189,8 @@ struct GraphStop {
 
 #[derive(Default)]
 struct Life {
-    /// Launches that have not reached it yet: their streams, in order.
-    expected: VecDeque<Key>,
+    /// Launches that have not reached it yet, in order.
+    expected: VecDeque<Place>,
     /// No further launch will reach it.
     retired: bool,
 }
@@ -164,8 +216,9 @@ unsafe extern "C" fn reached_in_graph(number: *mut c_void) {
     let found = lock(&GRAPH_STOPS).as_ref().and_then(|s| s.get(&number.addr()).cloned());
     if let Some(node) = found {
         // Launches of one graph run one after another.
-        let stream = lock(&node.life).expected.front().copied();
-        node.stop.stand(stream.filter(|_| node.is_alone()));
+        let place = lock(&node.life).expected.front().copied();
+        let place = place.unwrap_or_else(|| lock(&node.stop.funcs.state).begin(Key::default()));
+        node.stop.stand(place, node.is_alone());
         node.change(|life| {
             life.expected.pop_front();
         });
@@ -201,7 +254,7 @@ impl GraphStops {
         }
         let (funcs, waker) = (cx.shared.host_funcs.clone(), cx.shared.session.waker.clone());
         let number = LAST_STOP.fetch_add(1, Ordering::Relaxed) + 1;
-        let stop = Stop { funcs, waker, token, stream: Key::default() };
+        let stop = Stop { funcs, waker, token };
         let alone = lock(&self.0.0).get(&place).is_some_and(|before| before.is_alone());
         let alone = AtomicBool::new(alone);
         let node = Arc::new(GraphStop { number, stop, alone, life: Mutex::default() });
@@ -229,18 +282,45 @@ impl GraphStops {
     /// The graph is about to be launched.
     pub(super) fn expect(&self, stream: Key) {
         for node in lock(&self.0.0).values() {
-            lock(&node.stop.funcs.state).outstanding += 1;
-            node.change(|life| life.expected.push_back(stream));
+            let place = lock(&node.stop.funcs.state).begin(stream);
+            node.change(|life| life.expected.push_back(place));
         }
     }
 
     /// It was not launched.
     pub(super) fn unexpect(&self) {
         for node in lock(&self.0.0).values() {
-            lock(&node.stop.funcs.state).outstanding -= 1;
-            node.change(|life| {
-                life.expected.pop_back();
-            });
+            let mut place = None;
+            node.change(|life| place = life.expected.pop_back());
+            if let Some(place) = place {
+                lock(&node.stop.funcs.state).end(place);
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_stream_stood_at_says_nothing_of_the_next_with_its_handle() {
+        let funcs = HostFuncs::default();
+        let stream = (7, 1);
+        let stand = |token| {
+            let mut state = lock(&funcs.state);
+            let place = state.begin(stream);
+            state.standing.push_back((Some(place), token));
+            place
+        };
+        let first = stand(42);
+        assert!(funcs.standing().contains(&stream));
+        funcs.forget(stream);
+        assert!(funcs.standing().is_empty(), "the next has come to none");
+        assert_eq!(funcs.next(), Some(42), "the guest is to run it all the same");
+        stand(43);
+        assert!(funcs.standing().contains(&stream));
+        lock(&funcs.state).end(first);
+        assert!(funcs.standing().contains(&stream));
     }
 }

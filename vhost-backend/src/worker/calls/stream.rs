@@ -35,6 +35,7 @@ impl Cx<'_> {
             tables.flight.forget(stream.real.0, stream.ctx);
             Ok(())
         })?;
+        self.shared.host_funcs.forget((stream.real.0 as u64, stream.ctx));
         // SAFETY: the stream was live, and nobody else can name it any more.
         let ended = unsafe { self.driver().cuStreamDestroy(stream.real.0) };
         id.end(ended, || self.forget_stream(stream.ctx))
