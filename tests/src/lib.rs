@@ -71,6 +71,8 @@ impl Host {
         static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let dir = std::env::temp_dir().join(format!("vcuda-test-{}-{count}", std::process::id()));
+        // A run that was killed may have left one of this name, and in it sockets that nobody serves.
+        let _ = std::fs::remove_dir_all(&dir);
         std::fs::create_dir_all(&dir).unwrap();
         // The devices run as users of their own, and look the socket's folder up.
         std::fs::set_permissions(&dir, std::os::unix::fs::PermissionsExt::from_mode(0o755))

@@ -32,6 +32,8 @@ impl Fake {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir()
             .join(format!("virtio-cuda-control-{}-{number}", std::process::id()));
+        // A run that was killed may have left one of this name.
+        let _ = std::fs::remove_dir_all(&folder);
         let socket = folder.join("run/control.sock");
         let (handle, inbox) = handle::channel().unwrap();
         let events = inbox.events().clone();

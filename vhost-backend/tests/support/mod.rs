@@ -43,6 +43,8 @@ impl Device {
         let number = LAST.fetch_add(1, Ordering::Relaxed);
         let name = format!("virtio-cuda-test-{}-{number}", std::process::id());
         let folder = std::env::temp_dir().join(name);
+        // A run that was killed may have left one of this name.
+        let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).unwrap();
         let socket = folder.join("socket");
         let child = Command::new(env!("CARGO_BIN_EXE_vhost-device-cuda"))
