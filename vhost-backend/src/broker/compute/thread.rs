@@ -51,8 +51,9 @@ pub(super) fn supervise(commands: &mpsc::Receiver<Command>, teller: &Teller) {
             }
             doorbell::ring(&*worker.doorbell);
         }
-        shared.restarts.fetch_add(1, Ordering::Release);
+        // Whoever sees the count finds the event.
         teller.tell(ComputeEvent::Restarted);
+        shared.restarts.fetch_add(1, Ordering::Release);
         std::thread::sleep(PAUSE);
     }
 }
