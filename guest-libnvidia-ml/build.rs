@@ -4,7 +4,7 @@
 mod symbols;
 
 fn main() -> std::io::Result<()> {
-    cuda_abi::build::generate_for(cuda_abi::build::Exports::of(symbols::ALL, "nvml"))?;
+    cuda_api::build::generate_for(cuda_api::build::Exports::of(symbols::ALL, "nvml"))?;
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libnvidia-ml.so.1");
     Ok(())
 }

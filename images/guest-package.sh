@@ -49,7 +49,7 @@ check_library "$libcuda" libcuda.so.1
 check_library "$nvml" libnvidia-ml.so.1
 
 # Times inside are those of the last commit to what the package is made of.
-SOURCE_DATE_EPOCH="$(git -C "$REPO_DIR" log -1 --format=%ct -- guest-driver guest-libcuda guest-libnvidia-ml guest-transport cuda-abi \
+SOURCE_DATE_EPOCH="$(git -C "$REPO_DIR" log -1 --format=%ct -- guest-driver guest-libcuda guest-libnvidia-ml guest-transport cuda-api \
     protocol images/guest-package 2>/dev/null || true)"
 SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-0}"
 export SOURCE_DATE_EPOCH

@@ -1,7 +1,7 @@
 //! Writes the exports that this crate does not define, and gives the library its name.
 
 fn main() -> std::io::Result<()> {
-    cuda_abi::build::generate()?;
+    cuda_api::build::generate()?;
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libcuda.so.1");
     Ok(())
 }

@@ -8,7 +8,7 @@ use crate::handles::Handle;
 use crate::log;
 use crate::objects::Stream;
 use crate::thread;
-use cuda_abi::graph::capture::{self, Key, Mode};
+use cuda_api::graph::capture::{self, Key, Mode};
 use std::sync::Arc;
 
 /// CU_STREAM_NON_BLOCKING.

@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::error::{CuError, CuResult};
 use crate::log::say;
 use crate::session::Session;
-use cuda_abi::devices::visible;
+use cuda_api::devices::visible;
 use parking_lot::Mutex;
 use protocol::calls::VcudaFacts;
 use protocol::facts::{DeviceFacts, MAX_ATTRIBUTES};

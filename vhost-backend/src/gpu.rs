@@ -51,7 +51,7 @@ pub struct GpuFacts {
 impl GpuFacts {
     /// The UUID as NVIDIA's tools write it.
     pub fn uuid_text(&self) -> String {
-        cuda_abi::devices::uuid_text(&self.uuid)
+        cuda_api::devices::uuid_text(&self.uuid)
     }
 }
 

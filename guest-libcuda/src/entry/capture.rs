@@ -8,8 +8,8 @@ use crate::error::{CuError, CuResult};
 use crate::graph::GRAPHS;
 use crate::handles::Handle;
 use crate::thread;
-use cuda_abi::graph::NodeId;
-use cuda_abi::graph::capture::{Info, Mode};
+use cuda_api::graph::NodeId;
+use cuda_api::graph::capture::{Info, Mode};
 use std::cell::Cell;
 
 /// CU_STREAM_CAPTURE_STATUS_NONE, _ACTIVE, _INVALIDATED.

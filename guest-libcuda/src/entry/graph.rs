@@ -5,9 +5,9 @@ use super::capture::array;
 use crate::driver::driver;
 use crate::error::{CuError, CuResult};
 use crate::graph::{GRAPHS, Op};
-use cuda_abi::graph::NodeId;
-use cuda_abi::graph::dag::Work;
-use cuda_abi::graph::table::Table;
+use cuda_api::graph::NodeId;
+use cuda_api::graph::dag::Work;
+use cuda_api::graph::table::Table;
 
 type Edges = Vec<(NodeId, NodeId)>;
 
@@ -97,7 +97,7 @@ pub fn add(
     graph: usize,
     after: In<usize>,
     count: usize,
-    make: impl FnOnce(&mut Table<Op>, &[NodeId]) -> Result<NodeId, cuda_abi::sys::CUresult>,
+    make: impl FnOnce(&mut Table<Op>, &[NodeId]) -> Result<NodeId, cuda_api::sys::CUresult>,
 ) -> CuResult {
     to.check()?;
     let after = array(after, count)?;

@@ -10,8 +10,8 @@ use crate::driver::{Driver, driver};
 use crate::error::{CuError, CuResult};
 use crate::graph::{Exec, ExecState, GRAPHS, encode, with_step};
 use crate::handles::{Handle, Object};
-use cuda_abi::graph::table::compare;
-use cuda_abi::graph::{NodeId, Operation};
+use cuda_api::graph::table::compare;
+use cuda_api::graph::{NodeId, Operation};
 use parking_lot::Mutex;
 use protocol::calls::{
     CuGraphExecDestroy, CuGraphLaunch, CuGraphUpload, VcudaGraphExecNodeSet, VcudaGraphExecUpdate,

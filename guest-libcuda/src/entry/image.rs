@@ -32,7 +32,7 @@ pub struct Sent<'a> {
 /// The bytes of an image at an address of the program.
 pub fn bytes_of<'a>(image: *const c_void) -> CuResult<&'a [u8]> {
     // SAFETY: by the API's rules the address is that of an image.
-    let spans = unsafe { cuda_abi::fatbin::span(image) }.map_err(|error| {
+    let spans = unsafe { cuda_api::fatbin::span(image) }.map_err(|error| {
         say!(Warn, "an image that can't be read: {error}");
         CuError::INVALID_IMAGE
     })?;

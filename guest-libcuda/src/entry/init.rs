@@ -3,12 +3,12 @@
 use super::args::Out;
 use crate::driver;
 use crate::error::{CuError, CuResult};
-use cuda_abi::error_text;
+use cuda_api::error_text;
 use std::ffi::{CStr, c_char};
 
 /// What this library is, whatever the host has: the version must be the same before `cuInit` and
 /// after it.
-pub const VERSION: i32 = cuda_abi::symbols::CUDA_VERSION as i32;
+pub const VERSION: i32 = cuda_api::symbols::CUDA_VERSION as i32;
 
 fn text(text: Option<&'static CStr>, out: Out<*const c_char>) -> CuResult {
     out.check()?;

@@ -4,7 +4,7 @@ use super::args::{Out, Text};
 use crate::error::{CuError, CuResult};
 use crate::exports;
 use crate::log::say;
-use cuda_abi::proc_address::{Lookup, resolve};
+use cuda_api::proc_address::{Lookup, resolve};
 use std::ffi::c_void;
 
 const FOUND: u32 = 0;

@@ -12,8 +12,8 @@ use crate::handles::Handle;
 use crate::log;
 use crate::objects::{Function, Module};
 use crate::thread;
-use cuda_abi::export_tables::{self, DeviceIdentity, Driver};
-use cuda_abi::sys::{CUcontext, CUdevice, CUfunction, CUmodule, CUresult, CUstream};
+use cuda_api::export_tables::{self, DeviceIdentity, Driver};
+use cuda_api::sys::{CUcontext, CUdevice, CUfunction, CUmodule, CUresult, CUstream};
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 

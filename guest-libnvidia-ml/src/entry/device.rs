@@ -5,7 +5,7 @@ use crate::error::{NvmlError, NvmlResult};
 use crate::facts::{self, Bus, Snapshot};
 use crate::state::{self, Handle};
 use crate::types::{Out, Text};
-use cuda_abi::devices::uuid_text;
+use cuda_api::devices::uuid_text;
 
 fn by_index(index: u32, device: Out<Handle>) -> NvmlResult {
     let count = state::first(|facts| Ok(facts.gpus.len()))?;

@@ -5,7 +5,7 @@ use crate::error::{NvmlError, NvmlResult};
 use crate::facts::{self, Bus};
 use crate::state::{self, Handle};
 use crate::types::{Out, PciInfo, PciInfoExt, PciInfoV2, Room, version};
-use cuda_abi::devices::uuid_text;
+use cuda_api::devices::uuid_text;
 use protocol::uapi::{GPU_ECC, Gpu};
 
 /// `NVML_DEVICE_ARCH_*` by compute capability.

@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::ffi::{c_uint, c_void};
 use std::sync::LazyLock;
 
-use cuda_abi::graph::capture::{Key, Mode};
-use cuda_abi::graph::{Graphs, capture};
+use cuda_api::graph::capture::{Key, Mode};
+use cuda_api::graph::{Graphs, capture};
 
 use super::stream::queries;
 use super::{Answer, CUresult, get, put, put_if};

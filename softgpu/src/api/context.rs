@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
-use cuda_abi::sys::{CUcontext, CUevent};
+use cuda_api::sys::{CUcontext, CUevent};
 
 use super::{Answer, CUresult, cuda, get, put, put_if};
 use crate::state::context::{CONTEXTS, Context, by_handle, current, current_if_any, with_stack};

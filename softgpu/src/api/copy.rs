@@ -2,7 +2,7 @@
 
 use std::ffi::{c_uint, c_void};
 
-use cuda_abi::sys::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUcontext, CUdeviceptr, CUmemorytype};
+use cuda_api::sys::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUcontext, CUdeviceptr, CUmemorytype};
 
 use super::{Answer, CUresult, capture, cuda_on_default, cuda_on_stream, get};
 use crate::state::graph::Op;

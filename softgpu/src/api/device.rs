@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_uint};
 
-use cuda_abi::sys::{CUdevice_attribute as A, CUuuid};
+use cuda_api::sys::{CUdevice_attribute as A, CUuuid};
 
 use super::{CUresult, cuda, put, put_text, text};
 use crate::state::device::{Device, driver};

@@ -3,7 +3,7 @@
 use std::ffi::{c_float, c_uint};
 use std::sync::Arc;
 
-use cuda_abi::sys::{CUevent, CUstream};
+use cuda_api::sys::{CUevent, CUstream};
 
 use super::{Answer, CUresult, capture, cuda, put};
 use crate::state::context::current;

@@ -2,9 +2,9 @@
 
 use std::ffi::c_uint;
 
-use cuda_abi::graph::NodeId;
-use cuda_abi::graph::dag::Work;
-use cuda_abi::graph::table::Table;
+use cuda_api::graph::NodeId;
+use cuda_api::graph::dag::Work;
+use cuda_api::graph::table::Table;
 
 use super::capture::{GRAPHS, array};
 use super::{Answer, CUresult, cuda, put};

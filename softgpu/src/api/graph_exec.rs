@@ -2,8 +2,8 @@
 
 use std::ffi::c_uint;
 
-use cuda_abi::graph::table::compare;
-use cuda_abi::sys::CUstream;
+use cuda_api::graph::table::compare;
+use cuda_api::sys::CUstream;
 
 use super::capture::GRAPHS;
 use super::{Answer, CUresult, cuda, cuda_on_stream, get, put};

@@ -2,8 +2,8 @@
 
 use std::ffi::c_uint;
 
-use cuda_abi::graph::dag::Work;
-use cuda_abi::sys::{
+use cuda_api::graph::dag::Work;
+use cuda_api::sys::{
     CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS,
     CUcontext, CUevent,
 };
@@ -68,7 +68,7 @@ fn cooperative(node: usize) -> Result<bool, CUresult> {
 
 /// Gives a node something else of the same kind to do.
 fn set(node: usize, new: Op) -> Answer {
-    use cuda_abi::graph::Operation;
+    use cuda_api::graph::Operation;
     GRAPHS.with(|table| {
         let op = table.op_mut(node)?;
         if op.kind() != new.kind() {
@@ -81,7 +81,7 @@ fn set(node: usize, new: Op) -> Answer {
 
 /// As [`set`], for the next launches of a graph that was instantiated.
 fn set_in(exec: usize, node: usize, new: Op) -> Answer {
-    use cuda_abi::graph::Operation;
+    use cuda_api::graph::Operation;
     let exec = EXECS.get(exec).ok_or(INVALID)?;
     let mut steps = exec.steps().to_vec();
     let step = steps.iter_mut().find(|step| step.id == node).ok_or(INVALID)?;

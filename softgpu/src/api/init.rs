@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-use cuda_abi::{error_text, export_tables, proc_address};
+use cuda_api::{error_text, export_tables, proc_address};
 
 use super::{CUresult, cuda, put, put_if, text};
 use crate::exports;

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 
-use cuda_abi::sys::{CUevent, CUfunction, CUstream};
+use cuda_api::sys::{CUevent, CUfunction, CUstream};
 
 use super::{Answer, CUresult, capture, cuda, get, put};
 use crate::exec::grid::{self, Launch};

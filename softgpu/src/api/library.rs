@@ -3,7 +3,7 @@
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cuda_abi::sys::{CUdeviceptr, CUfunction, CUkernel, CUlibrary, CUmodule};
+use cuda_api::sys::{CUdeviceptr, CUfunction, CUkernel, CUlibrary, CUmodule};
 
 use super::module::{Logs, attribute, image, parameter, set_attribute};
 use super::{Answer, CUresult, cuda, put, put_if, text};

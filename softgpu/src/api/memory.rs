@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use cuda_abi::sys::{CUcontext, CUdeviceptr, CUpointer_attribute as P};
+use cuda_api::sys::{CUcontext, CUdeviceptr, CUpointer_attribute as P};
 
 use super::{Answer, CUresult, capture, cuda, get, put, put_if};
 use crate::state::context::{by_handle, current};

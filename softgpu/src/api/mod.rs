@@ -26,7 +26,7 @@ use std::ffi::{CStr, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 
-pub(crate) use cuda_abi::sys::CUresult;
+pub(crate) use cuda_api::sys::CUresult;
 
 /// What a function of the API comes to.
 pub(crate) type Answer = Result<(), CUresult>;
@@ -58,14 +58,14 @@ pub(crate) use cuda;
 macro_rules! cuda_on_stream {
     ($(fn $name:ident, fn $per_thread:ident($($arg:ident: $ty:ty),*; $stream:ident) $body:block)*) => {$(
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name($($arg: $ty,)* stream: cuda_abi::sys::CUstream) -> $crate::api::CUresult {
+        pub unsafe extern "C" fn $name($($arg: $ty,)* stream: cuda_api::sys::CUstream) -> $crate::api::CUresult {
             $crate::api::answer(move || {
                 let $stream = $crate::api::stream::lookup(stream, false)?;
                 $body
             })
         }
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $per_thread($($arg: $ty,)* stream: cuda_abi::sys::CUstream) -> $crate::api::CUresult {
+        pub unsafe extern "C" fn $per_thread($($arg: $ty,)* stream: cuda_api::sys::CUstream) -> $crate::api::CUresult {
             $crate::api::answer(move || {
                 let $stream = $crate::api::stream::lookup(stream, true)?;
                 $body

@@ -4,8 +4,8 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cuda_abi::fatbin;
-use cuda_abi::sys::{
+use cuda_api::fatbin;
+use cuda_api::sys::{
     CUdeviceptr, CUfunction, CUfunction_attribute as F, CUjit_option as J, CUmodule,
 };
 

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use cuda_abi::sys::{CUdeviceptr, CUmemoryPool};
+use cuda_api::sys::{CUdeviceptr, CUmemoryPool};
 
 use super::{Answer, CUresult, capture, cuda, cuda_on_stream, get, put};
 use crate::state::device::driver;

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use cuda_abi::sys::{CUcontext, CUdeviceptr, CUevent, CUstream};
+use cuda_api::sys::{CUcontext, CUdeviceptr, CUevent, CUstream};
 
 use super::{Answer, CUresult, capture, cuda, cuda_on_stream, put};
 use crate::state::context::{Context, current};
@@ -172,14 +172,14 @@ cuda! {
 macro_rules! queries {
     ($(fn $name:ident, fn $per_thread:ident($($arg:ident: $ty:ty),*; $stream:ident) $body:block)*) => {$(
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(stream: cuda_abi::sys::CUstream, $($arg: $ty),*) -> $crate::api::CUresult {
+        pub unsafe extern "C" fn $name(stream: cuda_api::sys::CUstream, $($arg: $ty),*) -> $crate::api::CUresult {
             $crate::api::answer(move || {
                 let $stream = $crate::api::stream::lookup(stream, false)?;
                 $body
             })
         }
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $per_thread(stream: cuda_abi::sys::CUstream, $($arg: $ty),*) -> $crate::api::CUresult {
+        pub unsafe extern "C" fn $per_thread(stream: cuda_api::sys::CUstream, $($arg: $ty),*) -> $crate::api::CUresult {
             $crate::api::answer(move || {
                 let $stream = $crate::api::stream::lookup(stream, true)?;
                 $body

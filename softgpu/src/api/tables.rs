@@ -2,8 +2,8 @@
 
 use std::ffi::c_char;
 
-use cuda_abi::export_tables::{DeviceIdentity, Driver};
-use cuda_abi::sys::{CUcontext, CUdevice, CUfunction, CUmodule, CUstream};
+use cuda_api::export_tables::{DeviceIdentity, Driver};
+use cuda_api::sys::{CUcontext, CUdevice, CUfunction, CUmodule, CUstream};
 
 use super::CUresult;
 use crate::state::context::{by_handle, current_if_any};

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cuda_abi::sys::{CUdeviceptr, CUmemAccessDesc, CUmemAllocationProp};
+use cuda_api::sys::{CUdeviceptr, CUmemAccessDesc, CUmemAllocationProp};
 
 use super::{CUresult, cuda, get, put};
 use crate::exec::memory::Range;

@@ -6,7 +6,7 @@ use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use cuda_abi::sys::CUresult;
+use cuda_api::sys::CUresult;
 
 use super::device::{Device, driver};
 use super::handles::{Kind, Table};

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
-use cuda_abi::devices::visible;
-use cuda_abi::sys::CUresult;
+use cuda_api::devices::visible;
+use cuda_api::sys::CUresult;
 
 use super::context::Context;
 use crate::exec::memory::Ranges;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use cuda_abi::sys::CUresult;
+use cuda_api::sys::CUresult;
 
 use super::context::Context;
 use super::handles::{Kind, Table};

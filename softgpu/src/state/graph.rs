@@ -4,9 +4,9 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cuda_abi::graph::Operation;
-use cuda_abi::graph::table::Step;
-use cuda_abi::sys::{CUDA_MEMCPY3D, CUresult};
+use cuda_api::graph::Operation;
+use cuda_api::graph::table::Step;
+use cuda_api::sys::{CUDA_MEMCPY3D, CUresult};
 
 use super::context::Context;
 use super::event::{Event, now};

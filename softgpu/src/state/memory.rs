@@ -5,7 +5,7 @@ use std::ops::Bound;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cuda_abi::sys::CUresult;
+use cuda_api::sys::CUresult;
 
 use super::context::Context;
 use super::device::{RANGES, driver};

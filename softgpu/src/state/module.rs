@@ -5,8 +5,8 @@ use std::ffi::CString;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cuda_abi::fatbin::{self, Fatbin, Image};
-use cuda_abi::sys::CUresult;
+use cuda_api::fatbin::{self, Fatbin, Image};
+use cuda_api::sys::CUresult;
 
 use super::context::Context;
 use super::handles::{Kind, Table};

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use cuda_abi::sys::CUresult;
+use cuda_api::sys::CUresult;
 
 use super::context::Context;
 use super::handles::{Kind, Table};

@@ -2,8 +2,8 @@
 //! between guest and host may use.
 
 use super::parse::Entry;
-use cuda_abi::build::Exports;
-use cuda_abi::symbols::{ALL, CUDA_VERSION};
+use cuda_api::build::Exports;
+use cuda_api::symbols::{ALL, CUDA_VERSION};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;

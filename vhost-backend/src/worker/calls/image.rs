@@ -61,10 +61,10 @@ fn may_print(bytes: &[u8]) -> bool {
     if bytes.len() > MAX_SEARCHED {
         return false;
     }
-    match cuda_abi::fatbin::images(bytes, MAX_DECOMPRESSED) {
+    match cuda_api::fatbin::images(bytes, MAX_DECOMPRESSED) {
         Ok(images) => images.iter().any(|(_, image)| match image {
-            cuda_abi::fatbin::Image::Ptx(text) => calls_printf(text.as_bytes()),
-            cuda_abi::fatbin::Image::Cubin(elf) => calls_printf(elf),
+            cuda_api::fatbin::Image::Ptx(text) => calls_printf(text.as_bytes()),
+            cuda_api::fatbin::Image::Cubin(elf) => calls_printf(elf),
         }),
         // The driver may make more of it.
         Err(_) => true,

@@ -5,7 +5,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use cuda_abi::fatbin::{ELF_MAGIC, FATBIN_MAGIC, Fatbin, Image, Kind};
+use cuda_api::fatbin::{ELF_MAGIC, FATBIN_MAGIC, Fatbin, Image, Kind};
 
 use super::cubin;
 use super::ptx;

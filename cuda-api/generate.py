@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Makes src/generated/ from the headers of a CUDA toolkit.
 
-    cuda-abi/generate.py INCLUDE_DIR           writes src/generated/*.rs
-    cuda-abi/generate.py --check INCLUDE_DIR   fails if they would change
+    cuda-api/generate.py INCLUDE_DIR           writes src/generated/*.rs
+    cuda-api/generate.py --check INCLUDE_DIR   fails if they would change
 
 INCLUDE_DIR is the folder with cuda.h and cudaTypedefs.h (13.0's are in the wheel
 nvidia-cuda-runtime==13.0.96 of PyPI, under nvidia/cu13/include).
@@ -116,7 +116,7 @@ def generate(include):
     if missing:
         sys.exit(f"generate.py: the headers name what the typedefs do not give: {sorted(missing)}")
     version = cuda_version(include)
-    head = f"// Made by cuda-abi/generate.py from the headers of CUDA {version}. Do not edit.\n\n"
+    head = f"// Made by cuda-api/generate.py from the headers of CUDA {version}. Do not edit.\n\n"
 
     lines = [head, "use crate::symbols::Symbol;\n\n"]
     lines.append("/// The CUDA version whose headers the table was made from.\n")

@@ -1,4 +1,4 @@
-// Made by cuda-abi/generate.py from the headers of CUDA 13000. Do not edit.
+// Made by cuda-api/generate.py from the headers of CUDA 13000. Do not edit.
 
 /// Every value of CUresult and its name.
 #[rustfmt::skip]

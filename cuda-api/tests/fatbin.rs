@@ -1,6 +1,6 @@
 //! Fatbins that nvcc made (`data/make.sh`), whole and damaged.
 
-use cuda_abi::fatbin::{self, Fatbin, FatbinError, Image, Kind, SpanKind};
+use cuda_api::fatbin::{self, Fatbin, FatbinError, Image, Kind, SpanKind};
 use proptest::prelude::*;
 
 const LIMIT: usize = 1 << 20;

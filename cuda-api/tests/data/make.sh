@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the fatbins that cuda-abi/tests/fatbin.rs reads, one for each way to compress.
+# Makes the fatbins that cuda-api/tests/fatbin.rs reads, one for each way to compress.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -1,12 +1,12 @@
 //! Compares this crate's tables with a libcuda.so.1, NVIDIA's or another.
 //!
-//!     cargo run -p cuda-abi --example compare -- /usr/lib/x86_64-linux-gnu/libcuda.so.1
+//!     cargo run -p cuda-api --example compare -- /usr/lib/x86_64-linux-gnu/libcuda.so.1
 //!
 //! Says which symbols it lacks, where its cuGetProcAddress_v2, cuGetErrorName and cuGetErrorString
 //! answer otherwise, and fails if there is any difference. Needs no GPU.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
-use cuda_abi::{error_text, proc_address, symbols};
+use cuda_api::{error_text, proc_address, symbols};
 use std::collections::BTreeSet;
 use std::ffi::CString;
 

@@ -4,7 +4,7 @@
 //! A build script says
 //!
 //! ```no_run
-//! cuda_abi::build::generate().expect("the exports can be written");
+//! cuda_api::build::generate().expect("the exports can be written");
 //! ```
 //!
 //! and the crate includes what it writes:
@@ -104,7 +104,7 @@ impl Exports {
     pub fn defined(&mut self, name: &str) -> &mut Self {
         match self.names.get(name) {
             Some(name) => self.defined.insert(name),
-            None => panic!("{name} is no symbol of the library: see cuda_abi::symbols::ALL"),
+            None => panic!("{name} is no symbol of the library: see cuda_api::symbols::ALL"),
         };
         self
     }
@@ -137,7 +137,7 @@ impl Exports {
 
     fn source(&self) -> String {
         let names = &self.names;
-        let mut out = String::from("// Made by cuda_abi::build.\n\nmod own {\n");
+        let mut out = String::from("// Made by cuda_api::build.\n\nmod own {\n");
         // Declared without arguments: only the addresses are used.
         out.push_str("    #![allow(clashing_extern_declarations)]\n");
         out.push_str("    unsafe extern \"C\" {\n");
