@@ -8,6 +8,7 @@ use cuda_api::devices::visible;
 use parking_lot::Mutex;
 use protocol::calls::VcudaFacts;
 use protocol::facts::{DeviceFacts, MAX_ATTRIBUTES};
+use protocol::limits::DEVICES_MAX;
 use protocol::plain::Plain;
 
 /// Attributes of what this library does not do, whatever the GPU could. They read 0, or the value
@@ -121,7 +122,7 @@ fn until_zero(bytes: &[u8]) -> &[u8] {
 
 /// Asks the worker for its devices; gives those that the program sees.
 pub fn fetch(session: &Session) -> CuResult<Vec<Device>> {
-    let answer = session.call_room(&VcudaFacts {}, 64 * (size_of::<DeviceFacts>() + 64))?;
+    let answer = session.call_room(&VcudaFacts {}, DEVICES_MAX * size_of::<DeviceFacts>() + 64)?;
     let mut facts: Vec<DeviceFacts> = answer
         .devices
         .chunks_exact(size_of::<DeviceFacts>())

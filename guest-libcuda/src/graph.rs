@@ -17,6 +17,7 @@ use cuda_api::sys::CUresult;
 use parking_lot::Mutex;
 use protocol::codec::Writer;
 use protocol::graph as wire;
+use protocol::limits::GRAPH_NODES_MAX;
 use std::sync::{Arc, LazyLock};
 
 /// All graphs and captures of the process.
@@ -113,7 +114,7 @@ pub fn with_step<R>(
 
 /// A graph as it travels, and the tokens of its host functions.
 pub fn encode(driver: &Driver, steps: &[Step<Op>]) -> CuResult<(Writer, Vec<(usize, u64)>)> {
-    if steps.len() > wire::MAX_NODES {
+    if steps.len() > GRAPH_NODES_MAX {
         return Err(CuError::OUT_OF_MEMORY);
     }
     let (mut writer, mut tokens) = (Writer::new(), Vec::new());

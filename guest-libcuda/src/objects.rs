@@ -3,6 +3,7 @@
 
 use crate::context::Context;
 use parking_lot::Mutex;
+use protocol::limits::PARAMETER_BYTES_MAX;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -87,8 +88,7 @@ impl Function {
             let offset = usize::try_from(u64::from_le_bytes(pair[0])).ok()?;
             let size = usize::try_from(u64::from_le_bytes(pair[1])).ok()?;
             let parameter_end = offset.checked_add(size)?;
-            // No GPU takes more than 32,764 bytes.
-            if parameter_end > 1 << 16 {
+            if parameter_end > PARAMETER_BYTES_MAX {
                 return None;
             }
             end = end.max(parameter_end);

@@ -4,9 +4,7 @@
 use crate::log::say;
 use crate::session::Session;
 use protocol::calls::VcudaTakeOutput;
-
-/// The worker gives at most this much at a time.
-const PIECE: usize = 64 << 10;
+use protocol::limits::OUTPUT_MAX;
 
 /// Fetches what the worker has told of, and writes it.
 #[inline]
@@ -19,10 +17,10 @@ pub fn flush(session: &Session) {
 #[cold]
 fn fetch(session: &Session) {
     loop {
-        match session.call_always(&VcudaTakeOutput {}, PIECE + 64) {
+        match session.call_always(&VcudaTakeOutput {}, OUTPUT_MAX + 64) {
             Ok(answer) => {
                 write(&answer.text);
-                if answer.text.len() < PIECE {
+                if answer.text.len() < OUTPUT_MAX {
                     return;
                 }
             }

@@ -13,10 +13,9 @@ use protocol::calls::{
     VcudaCopyOutAnswer, VcudaCopyOutStaged,
 };
 use protocol::codec::Answer;
+use protocol::limits::INLINE_COPY_MAX;
 use std::collections::VecDeque;
 
-/// Pageable memory of up to this size travels inline.
-pub const INLINE: usize = 16 << 10;
 /// The largest piece that goes through the arena.
 const PIECE: usize = 1 << 20;
 const SMALLEST_PIECE: usize = 128 << 10;
@@ -103,7 +102,7 @@ fn copy_within(src: usize, dst: usize, len: usize) {
 
 fn upload(driver: &Driver, copy: Copy) -> CuResult {
     let session = &driver.session;
-    if copy.len <= INLINE {
+    if copy.len <= INLINE_COPY_MAX {
         let data = crate::program::bytes_at(copy.src as usize, copy.len);
         return session.post(&VcudaCopyIn { dst: copy.dst, data, h_stream: copy.stream });
     }
@@ -159,7 +158,7 @@ fn upload(driver: &Driver, copy: Copy) -> CuResult {
 }
 
 fn download(driver: &Driver, copy: Copy) -> CuResult {
-    let result = match copy.len <= INLINE {
+    let result = match copy.len <= INLINE_COPY_MAX {
         true => download_inline(driver, copy),
         false => download_staged(driver, copy),
     };

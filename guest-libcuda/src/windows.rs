@@ -9,9 +9,11 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 
-/// Device memory.
-pub const DEVICE: Range<usize> = 0x2000_0000_0000..0x2400_0000_0000;
 pub use guest_transport::{PINNED_WINDOW as PINNED, is_pinned};
+
+/// Device memory.
+pub const DEVICE: Range<usize> =
+    protocol::windows::DEVICE.start as usize..protocol::windows::DEVICE.end as usize;
 
 /// Reserves a range, without access and without memory.
 pub fn reserve(range: Range<usize>) -> io::Result<()> {
@@ -47,7 +49,7 @@ pub fn release(range: Range<usize>) {
     unsafe { libc::munmap(range.start as *mut libc::c_void, range.len()) };
 }
 
-const PAGE: usize = 4096;
+const PAGE: usize = protocol::windows::PAGE_BYTES as usize;
 
 /// Ranges outside of the windows that the GPU has memory at, by where they begin: reserved here
 /// for good, so that none of the program's own memory is ever taken for them.

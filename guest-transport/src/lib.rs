@@ -21,7 +21,8 @@ const DEVICE: &str = "/dev/virtio-cuda0";
 const SOCKET_VARIABLE: &str = "VIRTIO_CUDA_SOCKET";
 
 /// Addresses of pinned host memory, in the program and in its worker.
-pub const PINNED_WINDOW: Range<usize> = 0x3000_0000_0000..0x3400_0000_0000;
+pub const PINNED_WINDOW: Range<usize> =
+    protocol::windows::PINNED.start as usize..protocol::windows::PINNED.end as usize;
 
 /// Whether an address lies in the window for pinned memory.
 pub fn is_pinned(address: usize) -> bool {

@@ -5,9 +5,7 @@
 //! its words and byte strings. All as [`codec`](crate::codec) has them.
 
 use crate::codec::{DecodeError, Reader, Writer};
-
-/// Nodes of one graph.
-pub const MAX_NODES: usize = 1 << 20;
+use crate::limits::GRAPH_NODES_MAX;
 
 /// A kernel node's launch, packed as `vcudaLaunch` has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -210,7 +208,7 @@ pub fn decode<'a, E: From<DecodeError>>(
 ) -> Result<(), E> {
     let mut reader = Reader::new(bytes);
     let count = usize::try_from(reader.word()?).map_err(|_| DecodeError::Range)?;
-    if count > MAX_NODES {
+    if count > GRAPH_NODES_MAX {
         return Err(DecodeError::Range.into());
     }
     let mut after = Vec::new();

@@ -7,10 +7,13 @@ pub mod codec;
 pub mod facts;
 pub mod graph;
 pub mod host_func;
+pub mod limits;
+pub mod options;
 pub mod plain;
 pub mod ring;
 pub mod table;
 pub mod uapi;
+pub mod windows;
 
 #[path = "generated/calls.rs"]
 pub mod calls;

@@ -414,11 +414,16 @@ pub struct Cmd {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for Cmd {}
 
+/// In a reply's state: the answer is there.
+pub const REPLY_DONE: u32 = 1 << 0;
+/// In a reply's state: kernels have printed, and `vcudaTakeOutput` brings the text.
+pub const REPLY_OUTPUT: u32 = 1 << 1;
+
 /// Reply.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// The guest writes 0; the worker, last, 1, or 3 when kernels have printed.
+    /// VIRTIO_CUDA_REPLY_*: the guest writes 0, and the worker these bits, last of all.
     pub state: u32,
     /// CUresult.
     pub result: u32,

@@ -20,7 +20,7 @@ fn expectations() -> Vec<(String, u64)> {
         CMD_DOORBELL CMD_SUBMIT RING_HEADER_BYTES RING_MIN_BYTES RING_MAX_BYTES CMD_MAX_BYTES
         CMD_WAITED IOC_TYPE IOC_INFO IOC_START IOC_ALLOC IOC_PIN IOC_RELEASE IOC_KICK IOC_WAIT
         IOC_SUBMIT IOC_QUERY CAP_QUERY CTRL_QUERY QUERY_MAX GPU_ECC UTILIZATION_NONE SLEEPS_ALL
-        SLEEPS_FULL
+        SLEEPS_FULL REPLY_DONE REPLY_OUTPUT
     }
     macro_rules! structs { ($($rust:ident $c:literal { $($field:ident $cfield:literal)* })*) => { $(
         all.push((concat!("sizeof(struct virtio_cuda_", $c, ")").into(), size_of::<$rust>() as u64));

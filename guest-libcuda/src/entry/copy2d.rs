@@ -9,9 +9,10 @@ use crate::error::{CuError, CuResult};
 use crate::graph::Op;
 use crate::handles::Handle;
 use crate::memory::Place;
-use crate::transfer::{self, Copy, INLINE};
+use crate::transfer::{self, Copy};
 use protocol::calls::VcudaCopy2D;
 use protocol::graph as node;
+use protocol::limits::INLINE_COPY_MAX;
 
 const ARRAY: u32 = 3;
 const HOST: u32 = 1;
@@ -168,7 +169,7 @@ fn rectangle(
             }
             Ok(())
         }
-        (Place::Pageable, Place::Visible { address, .. }) if width <= INLINE => {
+        (Place::Pageable, Place::Visible { address, .. }) if width <= INLINE_COPY_MAX => {
             let first = src.address;
             let rows = rows.map(|row| Copy { src: row.src - first + address, ..row });
             transfer::download_rows(driver, rows)

@@ -18,12 +18,13 @@ use protocol::calls::{
     VcudaGraphInstantiate,
 };
 use protocol::codec::Writer;
+use protocol::options::GRAPH_INSTANTIATE_FLAGS;
 use std::sync::Arc;
 
 /// CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD and _DEVICE_LAUNCH.
 const UPLOAD: u64 = 2;
 const DEVICE_LAUNCH: u64 = 4;
-const ALL_FLAGS: u64 = 15;
+const ALL_FLAGS: u64 = GRAPH_INSTANTIATE_FLAGS | UPLOAD | DEVICE_LAUNCH;
 /// CUDA_GRAPH_INSTANTIATE_ERROR and _INVALID_STRUCTURE.
 const INSTANTIATE_ERROR: u32 = 1;
 const INVALID_STRUCTURE: u32 = 2;
@@ -66,7 +67,7 @@ fn instantiate(out: Out<Handle>, graph: usize, flags: u64) -> CuResult {
     let state = ExecState { steps, tokens };
     let id = driver.session.mint();
     let made = image::send(driver, writer.as_bytes()).and_then(|sent| {
-        let flags = flags & !UPLOAD;
+        let flags = flags & GRAPH_INSTANTIATE_FLAGS;
         let (blob, graph) = (sent.blob, sent.inline);
         driver.session.call(&VcudaGraphInstantiate { exec: id, flags, blob, graph })
     });

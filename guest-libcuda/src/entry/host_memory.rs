@@ -11,7 +11,7 @@ use crate::transport::TransportError;
 use protocol::calls::{VcudaHostRegister, VcudaHostUnregister};
 use protocol::uapi::{ERR_LIMIT, ERR_MEMORY, ERR_UNSUPPORTED};
 
-const PAGE: usize = 4096;
+const PAGE: usize = protocol::windows::PAGE_BYTES as usize;
 /// CU_MEMHOSTALLOC_PORTABLE, DEVICEMAP, WRITECOMBINED.
 const ALLOC_FLAGS: u32 = 7;
 /// CU_MEMHOSTREGISTER_PORTABLE, DEVICEMAP.

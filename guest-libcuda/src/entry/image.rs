@@ -5,21 +5,14 @@ use crate::driver::Driver;
 use crate::error::{CuError, CuResult};
 use crate::log::say;
 use protocol::calls::VcudaBlobPut;
+use protocol::limits::{BLOB_PIECE_MAX, INLINE_IMAGE_MAX, JIT_LOG_MAX};
+use protocol::options::JIT_OPTIONS;
 use std::ffi::c_void;
-
-/// Images of up to this size travel in the call that loads them.
-const INLINE: usize = 128 << 10;
-/// Bytes of a larger image that travel in one command.
-const PIECE: usize = 256 << 10;
-/// More than a log of the JIT ever has.
-const LOG_LIMIT: usize = 64 << 10;
 
 const INFO_LOG_BUFFER: u32 = 3;
 const INFO_LOG_SIZE: u32 = 4;
 const ERROR_LOG_BUFFER: u32 = 5;
 const ERROR_LOG_SIZE: u32 = 6;
-/// Options whose value is a plain number that means the same in the worker.
-const PLAIN: &[u32] = &[0, 1, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 20, 21, 22, 23, 30, 31, 32];
 
 /// How an image reaches the worker.
 pub struct Sent<'a> {
@@ -44,8 +37,8 @@ pub fn bytes_of<'a>(image: *const c_void) -> CuResult<&'a [u8]> {
 
 /// Sends a large image ahead.
 pub fn send<'a>(driver: &Driver, image: &'a [u8]) -> CuResult<Sent<'a>> {
-    let piece = PIECE.min(driver.session.longest_bytes());
-    if image.len() <= INLINE.min(piece) {
+    let piece = BLOB_PIECE_MAX.min(driver.session.longest_bytes());
+    if image.len() <= INLINE_IMAGE_MAX.min(piece) {
         return Ok(Sent { blob: 0, inline: image });
     }
     let blob = driver.session.mint();
@@ -90,7 +83,7 @@ impl JitOptions {
                     jit.error_size = value as u32 as usize;
                     jit.error_size_at = Some(value_at);
                 }
-                option if PLAIN.contains(&option) => {
+                option if JIT_OPTIONS.contains(&option) => {
                     jit.wire.extend_from_slice(&u64::from(option).to_le_bytes());
                     jit.wire.extend_from_slice(&(value as u64).to_le_bytes());
                 }
@@ -103,7 +96,7 @@ impl JitOptions {
     /// Bytes that each log may have.
     pub fn log_max(&self) -> u32 {
         let wanted = self.info_size.max(self.error_size);
-        wanted.min(LOG_LIMIT) as u32
+        wanted.min(JIT_LOG_MAX) as u32
     }
 
     /// Room for an answer that has both logs.

@@ -14,6 +14,8 @@ use crate::log::say;
 use crate::objects::Function;
 use crate::program::{bytes_at, copy_from};
 use protocol::calls::{VcudaLaunch, VcudaLaunchCooperative, VcudaOccupancyClusters};
+use protocol::limits::{LAUNCH_ATTRIBUTES_MAX, PARAMETER_BYTES_MAX};
+use protocol::options::{LAUNCH_ATTRIBUTES, clusters as question};
 use std::sync::Arc;
 
 const MAX_THREADS_PER_BLOCK: u32 = 0;
@@ -36,12 +38,8 @@ struct Attribute {
     value: [u8; 64],
 }
 
-/// Attributes whose value is plain: no event, no node.
-const PLAIN_ATTRIBUTES: &[u32] = &[1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 14];
 /// CU_LAUNCH_ATTRIBUTE_COOPERATIVE.
 const COOPERATIVE: u32 = 2;
-/// A program may pass as many attributes as there are.
-const MAX_ATTRIBUTES: u32 = 64;
 
 /// `CUlaunchConfig`, as C has it.
 #[repr(C)]
@@ -145,7 +143,7 @@ pub fn with_parameters<R>(
             index += 2;
         }
         // A buffer may be longer or, with padding at the end, shorter than the layout.
-        if (buffer == 0 && size > 0) || size > 1 << 16 {
+        if (buffer == 0 && size > 0) || size > PARAMETER_BYTES_MAX {
             return Err(CuError::INVALID_VALUE);
         }
         return then(bytes_at(buffer, size));
@@ -228,7 +226,7 @@ fn launch_cooperative(
 
 /// The value of an attribute as launches carry them; zeroes if it was not set.
 pub fn attribute_of(attributes: &[u8], which: u32) -> CuResult<[u8; 64]> {
-    if !PLAIN_ATTRIBUTES.contains(&which) {
+    if !LAUNCH_ATTRIBUTES.contains(&which) {
         return Err(CuError::NOT_SUPPORTED);
     }
     let id = u64::from(which).to_le_bytes();
@@ -238,7 +236,7 @@ pub fn attribute_of(attributes: &[u8], which: u32) -> CuResult<[u8; 64]> {
 
 /// Sets an attribute among those that a launch carries.
 pub fn set_attribute(attributes: &mut Vec<u8>, which: u32, value: &[u8; 64]) -> CuResult {
-    if !PLAIN_ATTRIBUTES.contains(&which) {
+    if !LAUNCH_ATTRIBUTES.contains(&which) {
         return Err(CuError::NOT_SUPPORTED);
     }
     let id = u64::from(which).to_le_bytes();
@@ -256,7 +254,7 @@ pub fn set_attribute(attributes: &mut Vec<u8>, which: u32, value: &[u8; 64]) -> 
 /// A configuration's shape, its stream, and its attributes as they travel.
 fn read_config(config: In<Config>) -> CuResult<(Shape, Handle, Vec<u8>)> {
     let config = config.get()?;
-    if config.attribute_count > MAX_ATTRIBUTES {
+    if config.attribute_count as usize > LAUNCH_ATTRIBUTES_MAX {
         return Err(CuError::INVALID_VALUE);
     }
     let attributes: In<Attribute> = In::from_address(config.attributes);
@@ -266,7 +264,7 @@ fn read_config(config: In<Config>) -> CuResult<(Shape, Handle, Vec<u8>)> {
         if attribute.id == 0 {
             continue;
         }
-        if !PLAIN_ATTRIBUTES.contains(&attribute.id) {
+        if !LAUNCH_ATTRIBUTES.contains(&attribute.id) {
             say!(Warn, "launch attribute {} is not supported", attribute.id);
             return Err(CuError::NOT_SUPPORTED);
         }
@@ -335,11 +333,11 @@ entries! {
     }
 
     fn cuOccupancyMaxActiveClusters(out: Out<i32>, function: Handle, config: In<Config>) {
-        clusters(0, out, function, config)
+        clusters(question::MAX_ACTIVE, out, function, config)
     }
 
     fn cuOccupancyMaxPotentialClusterSize(out: Out<i32>, function: Handle, config: In<Config>) {
-        clusters(1, out, function, config)
+        clusters(question::MAX_POTENTIAL_SIZE, out, function, config)
     }
 }
 

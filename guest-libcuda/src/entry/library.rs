@@ -17,11 +17,9 @@ use protocol::calls::{
     VcudaLibraryGetKernel, VcudaLibraryKernelNames, VcudaLibraryLoad, VcudaLibraryLoadAnswer,
 };
 use protocol::codec::Answer;
+use protocol::limits::KERNEL_NAME_BYTES_MAX;
 use std::ffi::c_void;
 use std::sync::Arc;
-
-/// Room for the names of a library's kernels.
-const NAMES_ROOM: usize = 2 << 20;
 
 fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
     let driver = driver()?;
@@ -100,7 +98,7 @@ fn kernel_count(driver: &Driver, handle: Handle) -> CuResult<u32> {
 pub fn kernels(driver: &Driver, handle: Handle, count: usize) -> CuResult<Vec<Handle>> {
     let library: Arc<Library> = driver.handles.get(handle)?;
     let call = VcudaLibraryKernelNames { lib: library.id };
-    let names = driver.session.call_room(&call, NAMES_ROOM)?.names;
+    let names = driver.session.call_room(&call, KERNEL_NAME_BYTES_MAX + 16)?.names;
     names
         .split(|&byte| byte == 0)
         .filter(|name| !name.is_empty())

@@ -16,11 +16,12 @@ use protocol::calls::{
     VcudaModuleLoad, VcudaModuleLoadAnswer,
 };
 use protocol::codec::Answer;
+use protocol::limits::PARAMETERS_MAX;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-/// Room for the layout of a kernel's parameters: at most 4,096 of them.
-pub const LAYOUT_ROOM: usize = 64 << 10;
+/// Room for the layout of a kernel's parameters.
+pub const LAYOUT_ROOM: usize = PARAMETERS_MAX * 16 + 16;
 
 fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
     let driver = context::driver()?;

@@ -21,8 +21,7 @@ use parking_lot::Mutex;
 use protocol::codec::{Answer, Call, Writer};
 use protocol::plain::Plain;
 use protocol::ring::{GuestRing, Shared};
-use protocol::uapi::{CMD_WAITED, Cmd, RING_HEADER_BYTES, Reply};
-use reply::STATE_OUTPUT;
+use protocol::uapi::{CMD_WAITED, Cmd, REPLY_OUTPUT, RING_HEADER_BYTES, Reply};
 pub use reply::{Bytes, Pending, Replied};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
@@ -243,7 +242,7 @@ impl Session {
         if is_sticky(head.posted_error) {
             self.sticky.store(head.posted_error, Ordering::Relaxed);
         }
-        if state & STATE_OUTPUT != 0 {
+        if state & REPLY_OUTPUT != 0 {
             self.output.store(true, Ordering::Relaxed);
         }
         say!(Trace, "{name} -> {}", head.result);

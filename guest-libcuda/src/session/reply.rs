@@ -5,9 +5,6 @@ use crate::error::{CuError, CuResult};
 use protocol::plain::Plain;
 use protocol::uapi::Reply;
 
-/// In a reply's state, beside "done": kernels have printed, `vcudaTakeOutput` brings it.
-pub const STATE_OUTPUT: u32 = 2;
-
 const HEAD: usize = size_of::<Reply>();
 const SHORT: usize = SLOT - HEAD;
 

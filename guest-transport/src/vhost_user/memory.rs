@@ -6,7 +6,7 @@ use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd};
 
 /// Guest-physical pages are those of the device's own page size.
-pub const PAGE: usize = 4096;
+pub const PAGE: usize = protocol::windows::PAGE_BYTES as usize;
 
 /// A sparse memfd that can neither shrink nor grow; its offsets are the guest-physical addresses.
 pub struct GuestMemory {

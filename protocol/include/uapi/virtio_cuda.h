@@ -252,8 +252,12 @@ struct virtio_cuda_cmd {
 	__le32 reply_len; /* bytes there, struct virtio_cuda_reply included */
 };
 
+/* A reply's state: 0 until the worker, last of all, writes these bits. */
+#define VIRTIO_CUDA_REPLY_DONE (1U << 0) /* the answer is there */
+#define VIRTIO_CUDA_REPLY_OUTPUT (1U << 1) /* kernels have printed */
+
 struct virtio_cuda_reply {
-	__le32 state; /* guest: 0; worker, last: 1, or 3 with output to take */
+	__le32 state; /* VIRTIO_CUDA_REPLY_* */
 	__le32 result; /* CUresult */
 	__le32 len; /* bytes of answer after this structure */
 	__le32 posted_error; /* as in the ring's header, then taken */

@@ -836,7 +836,7 @@ impl Answer for VcudaFactsAnswer {
 
 /// Call 2, `vcudaTakeOutput`.
 ///
-/// What kernels printed since the last call, in order; at most 64 KiB at a time.
+/// What kernels printed since the last call, in order; at most OUTPUT_MAX bytes at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaTakeOutput {}
 impl<'a> Call<'a> for VcudaTakeOutput {
@@ -1467,7 +1467,7 @@ impl Answer for CuMemGetInfoV2Answer {
 
 /// Call 33, `vcudaCopyIn`.
 ///
-/// At most 16 KiB of pageable memory, inline.
+/// At most INLINE_COPY_MAX bytes of pageable memory, inline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaCopyIn<'a> {
     /// An address of device-visible memory.
@@ -1543,7 +1543,7 @@ impl<'a> Call<'a> for VcudaCopyInStaged {
 
 /// Call 35, `vcudaCopyOut`.
 ///
-/// At most 16 KiB to pageable memory, inline; answered when the copy is done.
+/// At most INLINE_COPY_MAX bytes to pageable memory, inline; answered when the copy is done.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaCopyOut {
     /// An address of device-visible memory.
@@ -2259,8 +2259,9 @@ impl Answer for CuEventElapsedTimeV2Answer {
 
 /// Call 70, `vcudaBlobPut`.
 ///
-/// An image above 512 KiB is put first, piece by piece in order, under an id of the guest's; a load
-/// that names that blob takes it. blob 0: the image is inline.
+/// An image longer than INLINE_IMAGE_MAX is put first, in order, BLOB_PIECE_MAX bytes at most in one
+/// command, under an id of the guest's; a load that names that blob takes it. blob 0: the image is
+/// inline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaBlobPut<'a> {
     /// `blob`.

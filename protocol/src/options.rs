@@ -1,0 +1,35 @@
+//! Kinds of entries in option lists that may travel: those whose value means the same in the
+//! worker. All others hold pointers or handles of the guest process.
+
+/// `CUlaunchAttributeID`s that a launch may carry. Only [`ACCESS_POLICY_WINDOW`] holds an address,
+/// which the worker checks as it checks every other.
+///
+/// They are ACCESS_POLICY_WINDOW, COOPERATIVE, SYNCHRONIZATION_POLICY, CLUSTER_DIMENSION,
+/// CLUSTER_SCHEDULING_POLICY_PREFERENCE, PROGRAMMATIC_STREAM_SERIALIZATION, PRIORITY,
+/// MEM_SYNC_DOMAIN_MAP, MEM_SYNC_DOMAIN, PREFERRED_CLUSTER_DIMENSION,
+/// PREFERRED_SHARED_MEMORY_CARVEOUT and NVLINK_UTIL_CENTRIC_SCHEDULING.
+pub const LAUNCH_ATTRIBUTES: &[u32] = &[ACCESS_POLICY_WINDOW, 2, 3, 4, 5, 6, 8, 9, 10, 11, 14, 16];
+
+/// `CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW`: its value begins with an address and a length.
+pub const ACCESS_POLICY_WINDOW: u32 = 1;
+
+/// `CUjit_option`s whose value is a plain number.
+///
+/// They are MAX_REGISTERS, THREADS_PER_BLOCK, OPTIMIZATION_LEVEL, TARGET_FROM_CUCONTEXT, TARGET,
+/// FALLBACK_STRATEGY, GENERATE_DEBUG_INFO, LOG_VERBOSE, GENERATE_LINE_INFO, CACHE_MODE,
+/// NEW_SM3X_OPT, FAST_COMPILE, LTO, FTZ, PREC_DIV, PREC_SQRT, FMA, POSITION_INDEPENDENT_CODE,
+/// MIN_CTA_PER_SM, MAX_THREADS_PER_BLOCK and OVERRIDE_DIRECTIVE_VALUES.
+pub const JIT_OPTIONS: &[u32] =
+    &[0, 1, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 20, 21, 22, 23, 24, 30, 31, 32, 33];
+
+/// `CUgraphInstantiate_flags` that a graph may be instantiated with: AUTO_FREE_ON_LAUNCH and
+/// USE_NODE_PRIORITY. Uploading is a call of its own; launches from the device are not supported.
+pub const GRAPH_INSTANTIATE_FLAGS: u64 = 1 | 8;
+
+/// Questions of `vcudaOccupancyClusters`.
+pub mod clusters {
+    /// `cuOccupancyMaxActiveClusters`.
+    pub const MAX_ACTIVE: u32 = 0;
+    /// `cuOccupancyMaxPotentialClusterSize`.
+    pub const MAX_POTENTIAL_SIZE: u32 = 1;
+}
