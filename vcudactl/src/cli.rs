@@ -1,5 +1,5 @@
-//! The arguments. Their names are the configuration's keys with `-` for `.`, as
-//! `vhost-device-cuda` has them, too.
+//! The command line's arguments. Options are named after the configuration's keys, with `-` for
+//! `.`, as `vhost-device-cuda`'s are.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -9,9 +9,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use control_api::{GpuRequest, Percent, Timespan, number, parse_size};
 
-/// Shows and changes what vcudad does: VMs and their quotas, sessions, GPUs.
+/// The program's name.
+pub(crate) const NAME: &str = "vcudactl";
+
+/// Control vcudad: VMs and their quotas, sessions, and GPUs.
 #[derive(Debug, Parser)]
-#[command(name = crate::NAME, version, disable_help_subcommand = true, subcommand_required = true)]
+#[command(name = NAME, version, disable_help_subcommand = true, subcommand_required = true)]
 pub(crate) struct Cli {
     /// vcudad's control socket
     #[arg(
@@ -21,7 +24,7 @@ pub(crate) struct Cli {
         default_value = "/run/virtio-cuda/control.sock"
     )]
     pub(crate) socket: PathBuf,
-    /// Print JSON, as the control API has it
+    /// Print the control API's JSON instead of text
     #[arg(long, global = true)]
     pub(crate) json: bool,
     #[command(subcommand)]
@@ -30,108 +33,108 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// VMs: add, change, remove, list, show
+    /// Add, change, remove, list, and show VMs
     #[command(subcommand)]
     Vm(VmCommand),
-    /// GPUs
+    /// List GPUs
     #[command(subcommand)]
     Gpu(GpuCommand),
-    /// Sessions: guest processes with the device open
+    /// List and end sessions (guest processes that have the device open)
     #[command(subcommand)]
     Session(SessionCommand),
-    /// A live table of VMs: memory, shares, waiting, launches, copies
+    /// Show a live table of VMs: memory, GPU share, wait time, launches, copies
     Top(TopArgs),
-    /// Events as they happen, until interrupted
+    /// Print events as they happen, until interrupted
     Events {
-        /// Only events about this VM, and how many were missed
+        /// Print only this VM's events, and how many events of any VM were missed
         #[arg(long, value_name = "NAME")]
         vm: Option<String>,
     },
-    /// Everything that is counted
+    /// Show all counters
     Stats,
-    /// vcudad's version, and whether it answers
+    /// Show the versions of vcudad and vcudactl
     Version,
-    /// A script of completions, for a shell to read
+    /// Print a shell completion script
     Completions {
-        /// The shell
+        /// Shell that will load the script
         shell: Shell,
     },
     /// Write manual pages
     #[command(hide = true)]
     Man {
-        /// Into this folder
+        /// Folder to write them to
         folder: PathBuf,
     },
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum VmCommand {
-    /// Add a VM: choose its GPUs, open its socket
+    /// Add a VM: choose its GPUs and open its socket
     Add(Box<AddArgs>),
-    /// Change a VM while it runs: all of the change, or nothing
+    /// Change a VM while it runs; if one change is refused, none is made
     Set(Box<SetArgs>),
-    /// Remove a VM: end its sessions and its device, and forget it
+    /// Remove VMs: end their sessions and devices, and delete their settings
     Rm {
-        /// The VMs' names
+        /// Names of the VMs
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
     },
-    /// List the VMs
+    /// List VMs
     Ls,
-    /// Show a VM's settings and what it has used
+    /// Show a VM's settings and usage
     Show {
-        /// The VM's name
+        /// Name of the VM
         name: String,
     },
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum GpuCommand {
-    /// List the GPUs: memory, what is promised, faults
+    /// List GPUs: memory in use and promised to VMs, and faults
     Ls,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionCommand {
-    /// List the sessions
+    /// List sessions
     Ls {
-        /// Only this VM's
+        /// List only this VM's sessions
         #[arg(long, value_name = "NAME")]
         vm: Option<String>,
     },
-    /// End a session: its guest process loses the device
+    /// End a session; its guest process loses the device
     Kill {
-        /// The VM's name
+        /// Name of the VM
         vm: String,
-        /// The session's number, from `session ls`
+        /// Session number, from `session ls`
         id: u32,
     },
 }
 
-/// How a VM's work is treated.
+/// How a VM's waiting work is scheduled.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum ClassArg {
-    /// It waits for its turn
+    /// Wait for the VM's turn
     Batch,
-    /// It takes the GPU at the next boundary, within its quota
+    /// Go before batch VMs, within the VM's share
     Latency,
 }
 
 /// How a GPU is shared.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum SharingArg {
-    /// One VM has the GPU at a time
+    /// One VM uses the GPU at a time
     Exclusive,
-    /// At once, under MPS: for VMs that trust one another
+    /// Several VMs use the GPU at once, under MPS; only for VMs that trust one another
     Mps,
 }
 
-/// A setting that can also be taken away.
+/// A setting that `none` resets to its default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum OrNone<T> {
-    /// No setting: the default.
+    /// The default.
     None,
-    /// This.
+    /// A value.
     Some(T),
 }
 
@@ -147,14 +150,14 @@ impl<T> OrNone<T> {
 fn or_none<T: FromStr<Err = E>, E: std::fmt::Display>(text: &str) -> Result<OrNone<T>, String> {
     match text {
         "none" => Ok(OrNone::None),
-        text => text.parse().map(OrNone::Some).map_err(|error: E| format!("{error}; or none")),
+        text => text.parse().map(OrNone::Some).map_err(|error: E| format!("{error}, or none")),
     }
 }
 
 fn size_or_none(text: &str) -> Result<OrNone<u64>, String> {
     match text {
         "none" => Ok(OrNone::None),
-        text => parse_size(text).map(OrNone::Some).map_err(|error| format!("{error}; or none")),
+        text => parse_size(text).map(OrNone::Some).map_err(|error| format!("{error}, or none")),
     }
 }
 
@@ -164,23 +167,23 @@ fn interval(text: &str) -> Result<Duration, String> {
     if (Duration::from_millis(100)..=Duration::from_secs(3600)).contains(&interval) {
         return Ok(interval);
     }
-    Err("an interval is from 100ms to 1h".into())
+    Err("it must be from 100ms to 1h".into())
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct AddArgs {
-    /// The VM's name: 1 to 64 letters, digits, '-', '_' and '.'
+    /// Name of the VM: 1 to 64 letters, digits, '-', '_' and '.'
     pub(crate) name: String,
-    /// Device memory that it may hold on each GPU, such as 4G
+    /// Device memory limit on each GPU, such as 4G
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_size)]
     pub(crate) memory_max: u64,
-    /// Device memory that one session may hold on each GPU [default: all of it]
+    /// Device memory limit of one session on each GPU [default: the VM's limit]
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_size)]
     pub(crate) memory_session_max: Option<u64>,
-    /// Its GPUs, with commas between: any, an index, or a UUID [default: any]
+    /// Comma-separated GPUs: any, an index, or a UUID [default: any]
     #[arg(long, value_name = "GPUS", value_delimiter = ',')]
     pub(crate) gpus: Option<Vec<GpuRequest>>,
-    /// Its part of the GPU's time beside others, 1 to 10000 [default: 100]
+    /// Share of GPU time relative to other VMs' weights, 1 to 10000 [default: 100]
     #[arg(
         long,
         value_name = "N",
@@ -188,28 +191,28 @@ pub(crate) struct AddArgs {
         value_parser = number::<u32>("compute.weight")
     )]
     pub(crate) compute_weight: Option<u32>,
-    /// The most of the GPU's time that it gets, 1% to 100% [default: 100%]
+    /// Cap on GPU time, 1% to 100%, even if the GPU is otherwise idle [default: 100%]
     #[arg(long, value_name = "PERCENT")]
     pub(crate) compute_max: Option<Percent>,
-    /// What it gets of the GPU's time for sure [default: 0%]
+    /// Guaranteed GPU time while the VM has work, 0% to the cap [default: 0%]
     #[arg(long, value_name = "PERCENT")]
     pub(crate) compute_min: Option<Percent>,
-    /// How long one kernel may run, such as 2s [default: for ever]
+    /// Longest time that a kernel may run, 1ms to 24h [default: unlimited]
     #[arg(long, value_name = "TIME")]
     pub(crate) compute_kernel_timeout: Option<Timespan>,
-    /// How its waiting work is treated [default: batch]
+    /// How its waiting work is scheduled [default: batch]
     #[arg(long)]
     pub(crate) class: Option<ClassArg>,
-    /// How it shares its GPUs with others [default: exclusive]
+    /// How it shares its GPUs with other VMs [default: exclusive]
     #[arg(long)]
     pub(crate) sharing: Option<SharingArg>,
-    /// With mps: part of the GPU's multiprocessors, for each session
+    /// With mps: share of the GPU's multiprocessors per session, 1% to 100% [default: all]
     #[arg(long, value_name = "PERCENT")]
     pub(crate) mps_active_thread_percentage: Option<Percent>,
-    /// With mps: device memory of each session, as MPS counts it
+    /// With mps: device memory limit per session, enforced by MPS [default: none]
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_size)]
     pub(crate) mps_pinned_memory_limit: Option<u64>,
-    /// Guest processes that may use the device at once [default: 32]
+    /// Number of guest processes that may use the device at once [default: 32]
     #[arg(
         long,
         value_name = "N",
@@ -217,13 +220,13 @@ pub(crate) struct AddArgs {
         value_parser = number::<u32>("sessions.max")
     )]
     pub(crate) sessions_max: Option<u32>,
-    /// The vhost-user socket to listen on [default: /run/virtio-cuda/NAME.sock]
+    /// vhost-user socket to listen on [default: /run/virtio-cuda/NAME.sock]
     #[arg(long, value_name = "PATH")]
     pub(crate) socket_path: Option<PathBuf>,
     /// Permissions of that socket [default: 0660]
     #[arg(long, value_name = "MODE")]
     pub(crate) socket_mode: Option<String>,
-    /// Front ends that may be connected at once [default: 64]
+    /// Number of front ends (VMMs) that may be connected at once [default: 64]
     #[arg(
         long,
         value_name = "N",
@@ -234,19 +237,19 @@ pub(crate) struct AddArgs {
     /// Guest memory that one session may attach [default: 1T]
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_size)]
     pub(crate) pinned_max: Option<u64>,
-    /// Bytes of one command on the command queue [default: 64M]
+    /// Size limit of one command on the command queue [default: 64M]
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_size)]
     pub(crate) plain_max: Option<u64>,
-    /// User of its processes on the host, 1 to 4294967294 [default: one that is chosen]
+    /// User ID of its processes on the host, 1 to 4294967294 [default: chosen by vcudad]
     #[arg(long, allow_negative_numbers = true, value_parser = number::<u32>("uid"))]
     pub(crate) uid: Option<u32>,
-    /// Group of its processes on the host, 1 to 4294967294 [default: the same number as the user]
+    /// Group ID of its processes on the host, 1 to 4294967294 [default: same as the user ID]
     #[arg(long, allow_negative_numbers = true, value_parser = number::<u32>("gid"))]
     pub(crate) gid: Option<u32>,
-    /// CPU time of its workers, "QUOTA PERIOD" in microseconds as cgroup v2 has it
+    /// CPU time limit of its workers: "QUOTA PERIOD" in microseconds, as in cgroup v2's cpu.max
     #[arg(long, value_name = "MAX")]
     pub(crate) cpu_max: Option<String>,
-    /// Processes and threads of its workers
+    /// Number of processes and threads that its workers may have
     #[arg(
         long,
         value_name = "N",
@@ -254,10 +257,10 @@ pub(crate) struct AddArgs {
         value_parser = number::<u64>("pids.max")
     )]
     pub(crate) pids_max: Option<u64>,
-    /// Host memory of its workers
+    /// Host memory limit of its workers
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_size)]
     pub(crate) host_memory_max: Option<u64>,
-    /// How long a worker spins before it sleeps, in microseconds [default: 50]
+    /// Microseconds that an idle worker polls before it sleeps [default: 50]
     #[arg(
         long,
         value_name = "US",
@@ -265,30 +268,31 @@ pub(crate) struct AddArgs {
         value_parser = number::<u32>("spin_us")
     )]
     pub(crate) spin_us: Option<u32>,
-    /// Environment variables that a session may bring, with commas between [default: some of CUDA's]
+    /// Comma-separated environment variables that a guest process may pass to its worker
+    /// [default: harmless CUDA variables]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) env_allow: Option<Vec<String>>,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct SetArgs {
-    /// The VM's name
+    /// Name of the VM
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) change: ChangeArgs,
 }
 
-/// What can be changed while a VM runs.
+/// The settings that can change while a VM runs.
 #[derive(Args, Debug)]
 #[group(required = true, multiple = true)]
 pub(crate) struct ChangeArgs {
-    /// Device memory that it may hold on each GPU; below present use, nothing more is allocated
+    /// Device memory limit on each GPU; a VM above it keeps its memory but can't allocate more
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_size)]
     pub(crate) memory_max: Option<u64>,
-    /// Device memory that one session may hold on each GPU; none: all of it
+    /// Device memory limit of one session on each GPU; none: the VM's limit
     #[arg(long, value_name = "SIZE|none", allow_negative_numbers = true, value_parser = size_or_none)]
     pub(crate) memory_session_max: Option<OrNone<u64>>,
-    /// Its part of the GPU's time beside others, 1 to 10000
+    /// Share of GPU time relative to other VMs' weights, 1 to 10000
     #[arg(
         long,
         value_name = "N",
@@ -296,25 +300,25 @@ pub(crate) struct ChangeArgs {
         value_parser = number::<u32>("compute.weight")
     )]
     pub(crate) compute_weight: Option<u32>,
-    /// The most of the GPU's time that it gets, 1% to 100%
+    /// Cap on GPU time, 1% to 100%, even if the GPU is otherwise idle
     #[arg(long, value_name = "PERCENT")]
     pub(crate) compute_max: Option<Percent>,
-    /// What it gets of the GPU's time for sure
+    /// Guaranteed GPU time while the VM has work, 0% to the cap
     #[arg(long, value_name = "PERCENT")]
     pub(crate) compute_min: Option<Percent>,
-    /// How long one kernel may run, such as 2s; none: for ever
+    /// Longest time that a kernel may run, 1ms to 24h; none: unlimited
     #[arg(long, value_name = "TIME|none", value_parser = or_none::<Timespan, _>)]
     pub(crate) compute_kernel_timeout: Option<OrNone<Timespan>>,
-    /// How its waiting work is treated
+    /// How its waiting work is scheduled
     #[arg(long)]
     pub(crate) class: Option<ClassArg>,
-    /// With mps: part of the GPU's multiprocessors, for each new session; none: all
+    /// With mps: share of the GPU's multiprocessors per new session, 1% to 100%; none: all
     #[arg(long, value_name = "PERCENT|none", value_parser = or_none::<Percent, _>)]
     pub(crate) mps_active_thread_percentage: Option<OrNone<Percent>>,
-    /// With mps: device memory of each new session, as MPS counts it; none: no such limit
+    /// With mps: device memory limit per new session, enforced by MPS; none: no limit
     #[arg(long, value_name = "SIZE|none", allow_negative_numbers = true, value_parser = size_or_none)]
     pub(crate) mps_pinned_memory_limit: Option<OrNone<u64>>,
-    /// Guest processes that may use the device at once
+    /// Number of guest processes that may use the device at once
     #[arg(
         long,
         value_name = "N",
@@ -324,33 +328,33 @@ pub(crate) struct ChangeArgs {
     pub(crate) sessions_max: Option<u32>,
 }
 
-/// What the rows of `top` are sorted by.
+/// The column that sorts the rows of `top`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SortKey {
-    /// By name
+    /// VM name
     #[default]
     Name,
-    /// By memory used
+    /// Memory in use
     Memory,
-    /// By share of the GPU's time over the last second
+    /// Share of GPU time over the last second
     Share,
-    /// By time spent waiting
+    /// Time spent waiting for the GPU
     Throttled,
-    /// By launches
+    /// Launches per second
     Launches,
-    /// By bytes copied
+    /// Bytes copied per second
     Copies,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct TopArgs {
-    /// Print one frame as text, and end
+    /// Print one frame as text and exit
     #[arg(long)]
     pub(crate) once: bool,
     /// Time between frames, 100ms to 1h
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval)]
     pub(crate) interval: Duration,
-    /// What the rows are sorted by
+    /// Column to sort by
     #[arg(long, value_enum, default_value_t)]
     pub(crate) sort: SortKey,
 }
@@ -362,12 +366,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_is_sound() {
+    fn clap_accepts_the_definitions() {
         Cli::command().debug_assert();
     }
 
     #[test]
-    fn changes_are_read_and_none_takes_a_setting_away() {
+    fn none_resets_a_setting() {
         let words = "vcudactl vm set web --memory-session-max none --compute-max 12.5% --json";
         let cli = Cli::try_parse_from(words.split(' ')).unwrap();
         let Command::Vm(VmCommand::Set(set)) = cli.command else { panic!() };
@@ -377,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn bad_command_lines_are_refused() {
         for words in [
             "vcudactl",
             "vcudactl vm",

@@ -1,4 +1,5 @@
-//! HTTP over vcudad's Unix socket. A connection for each request: they cost nothing here.
+//! HTTP over vcudad's Unix socket. Each request opens a connection, which is cheap on a Unix
+//! socket.
 
 use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -17,14 +18,14 @@ use tokio::net::UnixStream;
 
 use crate::error::CtlError;
 
-/// vcudad answers in milliseconds; its own patience ends after ten seconds.
-const PATIENCE: Duration = Duration::from_secs(15);
-/// The largest answer that is read.
+/// Longest wait for an answer. vcudad usually answers in milliseconds and gives up after 10 s.
+const TIMEOUT: Duration = Duration::from_secs(15);
+/// Size limit of an answer, in bytes.
 const MAX_ANSWER: usize = 64 << 20;
-/// The longest line of an event.
+/// Size limit of an event's line, in bytes.
 const MAX_LINE: usize = 1 << 20;
 
-/// vcudad, behind its socket.
+/// A client of vcudad's control API.
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     socket: PathBuf,
@@ -43,7 +44,7 @@ impl Client {
         let path = || self.socket.clone();
         UnixStream::connect(&self.socket).await.map_err(|error| match error.kind() {
             ErrorKind::NotFound => CtlError::NoSocket(path()),
-            // The kernel refuses other files in the same way.
+            // connect() fails in the same way on other kinds of files.
             ErrorKind::ConnectionRefused if !is_socket(&self.socket) => {
                 CtlError::NotASocket(path())
             }
@@ -56,7 +57,7 @@ impl Client {
         })
     }
 
-    /// Sends a request and awaits the head of the answer. A refusal is an error.
+    /// Sends a request and waits for the answer's head. Any status but success is an error.
     async fn send(
         &self,
         method: Method,
@@ -77,9 +78,10 @@ impl Client {
             tokio::spawn(connection);
             sender.send_request(request).await.map_err(|error| self.broken(error))
         };
-        let answer = tokio::time::timeout(PATIENCE, asked)
-            .await
-            .map_err(|_| self.broken("vcudad does not answer; its log may tell why"))??;
+        let answer = tokio::time::timeout(TIMEOUT, asked).await.map_err(|_| {
+            let secs = TIMEOUT.as_secs();
+            self.broken(format!("vcudad did not answer within {secs} s; check its log"))
+        })??;
         if answer.status().is_success() {
             return Ok(answer);
         }
@@ -93,10 +95,10 @@ impl Client {
 
     async fn read(&self, answer: Response<Incoming>) -> Result<Bytes, CtlError> {
         let body = Limited::new(answer.into_body(), MAX_ANSWER).collect();
-        match tokio::time::timeout(PATIENCE, body).await {
+        match tokio::time::timeout(TIMEOUT, body).await {
             Ok(Ok(body)) => Ok(body.to_bytes()),
             Ok(Err(error)) => Err(self.broken(error)),
-            Err(_) => Err(self.broken("the rest of the answer did not come")),
+            Err(_) => Err(self.broken("vcudad stopped in the middle of its answer; check its log")),
         }
     }
 
@@ -110,12 +112,12 @@ impl Client {
         serde_json::from_slice(&text).map_err(|error| CtlError::Answer(error.to_string()))
     }
 
-    /// Reads something.
+    /// Reads a resource.
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CtlError> {
         self.value(Method::GET, path, None).await
     }
 
-    /// Makes something.
+    /// Creates a resource.
     pub(crate) async fn post<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -124,7 +126,7 @@ impl Client {
         self.value(Method::POST, path, Some(to_json(body)?)).await
     }
 
-    /// Changes something.
+    /// Changes a resource.
     pub(crate) async fn patch<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -133,20 +135,20 @@ impl Client {
         self.value(Method::PATCH, path, Some(to_json(body)?)).await
     }
 
-    /// Removes something.
+    /// Removes a resource.
     pub(crate) async fn delete(&self, path: &str) -> Result<(), CtlError> {
         let answer = self.send(Method::DELETE, path, None).await?;
         self.read(answer).await.map(drop)
     }
 
-    /// Reads events for as long as they come.
+    /// Passes events to `each` until the stream ends, which is always an error.
     pub(crate) async fn events(
         &self,
         mut each: impl FnMut(&Event) -> Result<(), CtlError>,
     ) -> Result<(), CtlError> {
         let mut body = self.send(Method::GET, "/v1/events", None).await?.into_body();
         let mut pending = Vec::new();
-        // However it ends, vcudad has ended it: there is no end of events.
+        // The stream has no regular end, so any end means that vcudad closed it.
         while let Some(Ok(frame)) = body.frame().await {
             let Ok(bytes) = frame.into_data() else { continue };
             pending.extend_from_slice(&bytes);
@@ -160,10 +162,10 @@ impl Client {
                 each(&event)?;
             }
             if pending.len() > MAX_LINE {
-                return Err(CtlError::Answer("an event without an end".into()));
+                return Err(CtlError::Answer("an event's line is too long".into()));
             }
         }
-        Err(self.broken("vcudad has ended the stream"))
+        Err(self.broken("vcudad ended the event stream"))
     }
 }
 
@@ -175,7 +177,7 @@ fn is_socket(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_socket())
 }
 
-/// The name of a file's group, or its number; `None`: it is root's.
+/// The name of a file's group, or its number if it has no name. `None` for root's group.
 fn group_of(path: &Path) -> Option<String> {
     let Ok(meta) = std::fs::metadata(path) else { return Some("virtio-cuda".into()) };
     if meta.gid() == 0 {

@@ -1,36 +1,38 @@
-//! Why a command failed, and what to do about it.
+//! The errors of commands.
 
 use std::io;
 use std::path::PathBuf;
 
 use control_api::{ApiError, ErrorCode};
 
+use crate::exit;
+
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CtlError {
-    /// There is no socket.
+    /// The socket does not exist.
     #[error(
-        "{0}: there is no such socket: is vcudad running (systemctl status vcudad), and is this \
-         its control_socket? --socket names another"
+        "{0}: no such socket: is vcudad running (systemctl status vcudad)? If its control_socket \
+         is elsewhere, pass --socket"
     )]
     NoSocket(PathBuf),
-    /// The socket is there, and nobody listens.
-    #[error("{0}: nobody listens there: vcudad has ended; start it (systemctl start vcudad)")]
+    /// The socket exists, but no process listens on it.
+    #[error("{0}: connection refused: vcudad is not running; start it (systemctl start vcudad)")]
     NobodyListens(PathBuf),
-    /// There is something else.
-    #[error("{0}: is not a socket: --socket takes vcudad's control_socket")]
+    /// The path leads to another kind of file.
+    #[error("{0}: is not a socket: pass vcudad's control_socket to --socket")]
     NotASocket(PathBuf),
-    /// The socket is root's alone. Nobody is to join root's group for it.
+    /// The socket belongs to root's group, which users must not join.
     #[error(
-        "{0}: permission denied: the socket's group is root's: give it one of its own (groupadd \
-         virtio-cuda, or control_group in vcudad's configuration, and start vcudad again), or use \
-         sudo"
+        "{0}: permission denied: the socket belongs to root's group. Use sudo, or give it a group \
+         of its own: groupadd virtio-cuda, or set control_group in vcudad's configuration; then \
+         restart vcudad"
     )]
     OnlyRoot(PathBuf),
-    /// The socket is not for this user.
+    /// The user is not in the socket's group.
     #[error(
-        "{path}: permission denied: join the socket's group (usermod -aG {group} USER, and log in \
-         again), or use sudo"
+        "{path}: permission denied: join the socket's group (usermod -aG {group} USER, then log \
+         in again), or use sudo"
     )]
     NotAllowed {
         /// The socket.
@@ -43,26 +45,26 @@ pub(crate) enum CtlError {
     Connection {
         /// The socket.
         path: PathBuf,
-        /// How.
+        /// The cause.
         reason: String,
     },
-    /// vcudad refused.
+    /// vcudad refused the request.
     #[error(transparent)]
     Refused(#[from] ApiError),
-    /// vcudad answered something that this program does not understand.
+    /// vcudad's answer can't be decoded.
     #[error(
-        "vcudad answered something that this vcudactl does not understand ({0}): are both of one release?"
+        "cannot understand vcudad's answer ({0}): install vcudactl and vcudad from the same release"
     )]
     Answer(String),
-    /// The output can't be written.
-    #[error("cannot write: {0}")]
-    Output(io::Error),
-    /// The operating system refused something.
+    /// Standard output can't be written.
+    #[error("cannot write the output: {0}")]
+    Output(#[source] io::Error),
+    /// An operation of the operating system failed.
     #[error("{what}: {source}")]
     Os {
-        /// What was to be done.
+        /// The operation.
         what: &'static str,
-        /// Why it could not be.
+        /// The cause.
         source: io::Error,
     },
 }
@@ -76,10 +78,10 @@ impl CtlError {
                 | ErrorCode::NotFound
                 | ErrorCode::Conflict
                 | ErrorCode::TooLarge
-                | ErrorCode::Invalid => crate::BAD_INPUT,
-                _ => crate::FAILED,
+                | ErrorCode::Invalid => exit::BAD_INPUT,
+                _ => exit::FAILED,
             },
-            _ => crate::FAILED,
+            _ => exit::FAILED,
         }
     }
 

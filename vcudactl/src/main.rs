@@ -1,4 +1,4 @@
-//! vcudactl: shows and changes what vcudad does.
+//! vcudactl: the operator's command line for vcudad.
 
 use std::process::ExitCode;
 

@@ -1,8 +1,8 @@
-//! Columns of text.
+//! Text tables, and numbers formatted for them.
 
 use std::io::{self, Write};
 
-/// Where a column's cells stand.
+/// The alignment of a column's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Left,
@@ -47,7 +47,7 @@ impl Table {
     }
 }
 
-/// Without what could move a terminal's cursor.
+/// Replaces control characters, which could move a terminal's cursor, with `?`.
 pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
@@ -57,7 +57,7 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
 }
 
-/// A time in nanoseconds, with a fitting unit: `1.5s`, `12ms`.
+/// A time in nanoseconds, in the unit that fits: `1.5s`, `12ms`.
 pub(crate) fn time(nanos: u64) -> String {
     match nanos {
         0 => "0".into(),
@@ -68,19 +68,19 @@ pub(crate) fn time(nanos: u64) -> String {
     }
 }
 
-/// Seconds as hours, minutes and seconds: `3:25:01`; with days, if there are some.
+/// Seconds as hours, minutes and seconds, preceded by days if there are any: `1d 3:25:01`.
 pub(crate) fn length(seconds: u64) -> String {
     let (days, hours) = (seconds / 86_400, seconds / 3600 % 24);
     let rest = format!("{hours}:{:02}:{:02}", seconds / 60 % 60, seconds % 60);
     if days > 0 { format!("{days}d {rest}") } else { rest }
 }
 
-/// A point in time, in milliseconds since 1970, as ISO 8601 has it, to the second, in UTC.
+/// A point in time, given in milliseconds since 1970, in ISO 8601: UTC, to the second.
 pub(crate) fn timestamp(milliseconds: u64) -> String {
     let seconds = milliseconds / 1000;
     let (days, of_day) = (seconds / 86_400, seconds % 86_400);
-    // Years that begin in March make the leap day the last of a year; 719,468 days lie between the
-    // first of March of the year 0 and 1970.
+    // A year that begins in March ends with its leap day. Day 719,468 after March 1 of year 0 is
+    // January 1, 1970.
     let days = days + 719_468;
     let (era, of_era) = (days / 146_097, days % 146_097);
     let years = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
@@ -93,7 +93,7 @@ pub(crate) fn timestamp(milliseconds: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// A count with three digits and a suffix: `12.3k`.
+/// A count in three digits with a suffix: `12.3k`.
 pub(crate) fn count(value: f64) -> String {
     let (value, name) = match value {
         value if value >= 999.5e6 => (value / 1e9, "G"),
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_as_wide_as_they_must_be() {
+    fn columns_fit_their_widest_cell() {
         let mut table = Table::new(&[("NAME", Side::Left), ("N", Side::Right)]);
         table.row(["a".into(), "1".into()]);
         table.row(["longer\u{1b}".into(), "100".into()]);

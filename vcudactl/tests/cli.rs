@@ -1,4 +1,4 @@
-//! The program as a whole, before a vcudad of a few answers.
+//! The program as a whole, against a fake vcudad.
 
 mod support;
 
@@ -14,7 +14,7 @@ fn refused(says: &str) -> (u16, String) {
 }
 
 #[test]
-fn what_the_command_line_says_is_asked_for() {
+fn options_become_a_request() {
     let server = Server::start(|method, path, body| {
         let body: Value = serde_json::from_str(body).unwrap();
         assert_eq!((method, path), ("PATCH", "/v1/vms/web"));
@@ -53,7 +53,7 @@ fn lists_are_columns_or_json() {
     assert_eq!(printed[0]["last_fault"], json!("Xid 79"));
 }
 
-/// A VM that has failed, as vcudad tells of it.
+/// vcudad's answer about a VM that has failed.
 fn failed(why: &str) -> Value {
     json!({
         "name": "web", "origin": "api", "state": "failed", "failure": why,
@@ -66,26 +66,26 @@ fn failed(why: &str) -> Value {
 }
 
 #[test]
-fn a_vm_that_has_failed_is_shown_with_why() {
-    let why = "gpus: there is no GPU 7: the host has 2, with index 0 to 1";
+fn a_failed_vm_is_shown_with_the_reason() {
+    let why = "gpus: there is no GPU 7: this host has 2 GPUs, index 0 to 1";
     let server = Server::start(move |_, path, _| match path {
         "/v1/vms" => (200, json!([failed(why)]).to_string()),
         _ => (200, failed(why).to_string()),
     });
     let (code, out, err) = vcudactl(&server.socket, &["vm", "ls"]);
     assert_eq!((code, err.as_str()), (0, ""));
-    assert!(out.contains("failed: gpus: there is no GPU 7: the host has 2,…  "), "{out}");
+    assert!(out.contains("failed: gpus: there is no GPU 7: this host has 2…  "), "{out}");
     assert!(out.contains("  0.0%"), "{out}");
     let (_, out, _) = vcudactl(&server.socket, &["vm", "show", "web"]);
     assert!(out.contains(&format!("failed: {why}\n")), "{out}");
     let (code, out, err) = vcudactl(&server.socket, &["vm", "set", "web", "--compute-weight", "5"]);
     assert_eq!((code, out.as_str()), (0, ""));
-    assert!(err.contains("next start") && err.contains(why), "{err}");
+    assert!(err.contains("vcudad is restarted") && err.contains(why), "{err}");
     assert_eq!(err.lines().count(), 1, "{err}");
 }
 
 #[test]
-fn names_and_values_stand_apart() {
+fn a_space_separates_names_and_values() {
     let mut vm: Value = serde_json::from_str(&stats(1000)).unwrap();
     let mut shown = failed("");
     shown["stats"] = vm["vms"][0].take();
@@ -96,14 +96,14 @@ fn names_and_values_stand_apart() {
     let server = Server::start(move |_, _, _| (200, text.clone()));
     let (_, out, err) = vcudactl(&server.socket, &["vm", "show", "web"]);
     assert!(out.contains("mps.active_thread_percentage 40%\n"), "{out}{err}");
-    assert!(out.contains("    copies beside others 0\n"), "{out}");
-    // The others stay in their column.
+    assert!(out.contains("    concurrent copies   0\n"), "{out}");
+    // A long name doesn't move the other values.
     assert!(out.starts_with("name                    web\n"), "{out}");
 }
 
 #[test]
 fn mistakes_are_one_line_and_code_2() {
-    let server = Server::start(|_, _, _| panic!("nothing is to be asked"));
+    let server = Server::start(|_, _, _| panic!("no request is expected"));
     for (words, says) in [
         (&["vm", "add", "web"][..], "--memory-max"),
         (&["vm", "add", "web", "--memory-max", "5Q"], "5Q"),
@@ -130,7 +130,7 @@ fn mistakes_are_one_line_and_code_2() {
 }
 
 #[test]
-fn without_vcudad_it_says_what_to_do() {
+fn without_vcudad_the_error_says_what_to_do() {
     let server = Server::start(|_, _, _| (204, String::new()));
     let missing = server.folder.join("none.sock");
     let (code, _, err) = vcudactl(&missing, &["vm", "ls"]);
@@ -150,14 +150,14 @@ fn without_vcudad_it_says_what_to_do() {
     assert!(err.contains("is not a socket"), "{err}");
 }
 
-/// Root may connect to everything, so the test becomes somebody else where it is root.
+/// Root may connect to any socket, so the program runs as another user.
 #[test]
-fn without_permission_it_names_the_group() {
+fn without_permission_the_error_names_the_group() {
     let server = Server::start(|_, _, _| (204, String::new()));
     let mode = std::fs::Permissions::from_mode(0o000);
     std::fs::set_permissions(&server.socket, mode).unwrap();
     if std::fs::metadata(&server.socket).unwrap().gid() == 0 {
-        // Never root's, which would give away more than the socket.
+        // The error must not suggest joining root's group, which gives access to much more.
         let (code, _, err) = support::vcudactl_as_nobody(&server.socket, &["vm", "ls"]);
         assert_eq!(code, 1, "{err}");
         assert!(err.contains("control_group") && !err.contains("usermod"), "{err}");
@@ -169,7 +169,7 @@ fn without_permission_it_names_the_group() {
 }
 
 #[test]
-fn an_answer_of_another_release_is_no_panic() {
+fn an_unknown_answer_is_reported() {
     for (status, body) in [(200, "{}"), (200, "not json"), (500, "<html>"), (404, "{}")] {
         let server = Server::start(move |_, _, _| (status, body.to_owned()));
         let (code, _, err) = vcudactl(&server.socket, &["vm", "ls"]);
@@ -179,7 +179,7 @@ fn an_answer_of_another_release_is_no_panic() {
 }
 
 #[test]
-fn events_are_printed_as_they_come() {
+fn events_are_printed_as_they_arrive() {
     let event = |vm: &str| {
         json!({"id": 1, "time_ms": 0, "kind": "vm_added", "vm": vm, "message": "a VM"}).to_string()
     };
@@ -192,14 +192,14 @@ fn events_are_printed_as_they_come() {
     let (code, out, err) = vcudactl(&server.socket, &["events", "--vm", "b"]);
     let time = "1970-01-01T00:00:00Z";
     assert_eq!(out, format!("{time} missed: 5 are missing\n{time} vm_added vm=b: a VM\n"));
-    // The stream has ended, which vcudad's does not.
+    // vcudad's stream never ends, so the end is an error.
     assert_eq!(code, 1);
-    assert!(err.contains("ended the stream"), "{err}");
+    assert!(err.contains("ended the event stream"), "{err}");
 }
 
-/// As it is when vcudad is killed: the body has no end.
+/// A killed vcudad leaves the body unfinished.
 #[test]
-fn events_that_break_off_have_been_ended_by_vcudad() {
+fn a_broken_event_stream_was_ended_by_vcudad() {
     let server = Server::start(|_, _, _| (204, String::new()));
     let socket = server.folder.join("broken.sock");
     let listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
@@ -212,12 +212,12 @@ fn events_that_break_off_have_been_ended_by_vcudad() {
     let (code, _, err) = vcudactl(&socket, &["events"]);
     answers.join().unwrap();
     assert_eq!(code, 1);
-    assert!(err.contains("ended the stream"), "{err}");
+    assert!(err.contains("ended the event stream"), "{err}");
 }
 
 #[test]
-fn completions_and_manual_pages_are_made_without_vcudad() {
-    let server = Server::start(|_, _, _| panic!("nothing is to be asked"));
+fn completions_and_manual_pages_need_no_vcudad() {
+    let server = Server::start(|_, _, _| panic!("no request is expected"));
     for (shell, says) in [("bash", "_vcudactl"), ("zsh", "#compdef vcudactl"), ("fish", "complete")]
     {
         let (code, out, _) = vcudactl(&server.socket, &["completions", shell]);
@@ -249,7 +249,7 @@ fn stats(time_ms: u64) -> String {
     .to_string()
 }
 
-/// Counts on, so that there are rates: a launch for each millisecond.
+/// A vcudad whose counters grow by one launch per millisecond.
 fn running() -> Server {
     let asked = std::sync::atomic::AtomicU64::new(0);
     Server::start(move |_, path, _| {
@@ -273,7 +273,7 @@ fn top_prints_one_frame_as_text() {
 }
 
 #[test]
-fn top_draws_in_a_terminal_and_leaves_it_as_it_was() {
+fn top_draws_in_a_terminal_and_restores_it() {
     let server = running();
     let mut terminal = pty(&server.socket, &["top", "--interval", "100ms"]);
     let before = terminal.modes();
@@ -290,8 +290,8 @@ fn top_draws_in_a_terminal_and_leaves_it_as_it_was() {
         }
         assert!(start.elapsed() < Duration::from_secs(60), "it does not end on q");
         if start.elapsed() > Duration::from_secs(1) {
-            // The library that reads keys can leave one that came together with a resize until the
-            // next.
+            // The library that reads keys can hold back a key that came together with a resize
+            // until the next one.
             terminal.write(b"q");
         }
         terminal.drain();

@@ -1,56 +1,54 @@
-//! VMs: add, change, remove, list, show.
+//! The `vm` commands.
 
 use std::io::{self, Write};
 
 use control_api::{
     Class, ComputePatch, CpuSpec, EnvSpec, LimitPatch, LimitSpec, MemoryPatch, MpsPatch, PidsSpec,
-    Sharing, SizeLimitSpec, VmGpuStats, VmInfo, VmOrigin, VmPatch, VmSpec, VmState, check_name,
-    format_size,
+    Sharing, SizeLimitSpec, VmGpuStats, VmInfo, VmOrigin, VmPatch, VmSpec, VmState, format_size,
 };
 use serde_json::json;
 
-use super::Show;
-use crate::cli::{AddArgs, ChangeArgs, ClassArg, OrNone, SetArgs, SharingArg, VmCommand};
+use super::output::Output;
+use super::path::vm_path;
+use crate::cli::{AddArgs, ChangeArgs, ClassArg, NAME, OrNone, SetArgs, SharingArg, VmCommand};
 use crate::client::Client;
 use crate::error::CtlError;
 use crate::table::{Side, Table, percent, printable, time};
 
-/// Characters of why a VM has failed that `vm ls` has room for; `vm show` has all of them.
-const MAX_WHY: usize = 40;
+/// Length at which `vm ls` cuts the reason why a VM failed. `vm show` prints all of it.
+const MAX_REASON: usize = 40;
 
-pub(crate) async fn run(client: &Client, show: &Show, command: &VmCommand) -> Result<(), CtlError> {
+pub(super) async fn run(
+    client: &Client,
+    output: &Output,
+    command: &VmCommand,
+) -> Result<(), CtlError> {
     match command {
         VmCommand::Add(args) => {
             let spec = spec(args);
-            // The server checks, too; a mistake is known here without it.
+            // The server checks this too. Checking here reports a mistake even without a server.
             spec.check()?;
             let vm: VmInfo = client.post("/v1/vms", &spec).await?;
             warn_if_failed(&vm);
-            show.answer(&vm, |out| writeln!(out, "{}", vm.socket.display()))
+            output.answer(&vm, |out| writeln!(out, "{}", vm.socket.display()))
         }
-        VmCommand::Set(args) => set(client, show, args).await,
+        VmCommand::Set(args) => set(client, output, args).await,
         VmCommand::Rm { names } => {
             for name in names {
-                client.delete(&path(name)?).await?;
-                show.answer(&json!({"removed": name}), |_| Ok(()))?;
+                client.delete(&vm_path(name)?).await?;
+                output.answer(&json!({"removed": name}), |_| Ok(()))?;
             }
             Ok(())
         }
         VmCommand::Ls => {
             let vms: Vec<VmInfo> = client.get("/v1/vms").await?;
-            show.answer(&vms, |out| list(&vms, out))
+            output.answer(&vms, |out| list(&vms, out))
         }
         VmCommand::Show { name } => {
-            let vm: VmInfo = client.get(&path(name)?).await?;
-            show.answer(&vm, |out| details(&vm, out))
+            let vm: VmInfo = client.get(&vm_path(name)?).await?;
+            output.answer(&vm, |out| details(&vm, out))
         }
     }
-}
-
-/// The path of a VM. A name that can't be one is no path, either.
-pub(crate) fn path(name: &str) -> Result<String, CtlError> {
-    check_name(name)?;
-    Ok(format!("/v1/vms/{name}"))
 }
 
 fn class(class: ClassArg) -> Class {
@@ -123,21 +121,21 @@ fn patch(change: &ChangeArgs) -> VmPatch {
     }
 }
 
-async fn set(client: &Client, show: &Show, args: &SetArgs) -> Result<(), CtlError> {
-    let vm: VmInfo = client.patch(&path(&args.name)?, &patch(&args.change)).await?;
+async fn set(client: &Client, output: &Output, args: &SetArgs) -> Result<(), CtlError> {
+    let vm: VmInfo = client.patch(&vm_path(&args.name)?, &patch(&args.change)).await?;
     warn_if_failed(&vm);
-    show.answer(&vm, |_| Ok(()))
+    output.answer(&vm, |_| Ok(()))
 }
 
-/// What was asked for is done and written down, but nobody is served by it yet.
+/// Warns that the settings were saved, but that the VM doesn't run.
 fn warn_if_failed(vm: &VmInfo) {
     if vm.state == VmState::Failed {
-        let (name, why) = (&vm.name, vm.failure.as_deref().unwrap_or("vcudad's log says why"));
-        let says = format!(
-            "VM '{name}' has failed and is served, with these settings, from vcudad's next start on \
-             ({why})"
+        let (name, reason) = (&vm.name, vm.failure.as_deref().unwrap_or("see vcudad's log"));
+        let text = format!(
+            "VM '{name}' has failed ({reason}); its settings are saved and apply when vcudad is \
+             restarted"
         );
-        eprintln!("{}: {}", crate::NAME, printable(&says));
+        eprintln!("{NAME}: {}", printable(&text));
     }
 }
 
@@ -167,7 +165,7 @@ fn list(vms: &[VmInfo], out: &mut dyn Write) -> io::Result<()> {
         let numbers: Vec<String> = gpus.iter().map(|gpu| gpu.gpu.to_string()).collect();
         let sum =
             |value: fn(&VmGpuStats) -> u64| gpus.iter().map(value).fold(0, u64::saturating_add);
-        // Of nothing, `sum` makes -0.0.
+        // `sum` of no numbers is -0.0.
         let share = gpus.iter().fold(0.0, |sum, gpu| sum + gpu.share_10s);
         let share = share / gpus.len().max(1) as f64;
         let compute = &vm.settings.compute;
@@ -196,11 +194,11 @@ fn state(vm: &VmInfo) -> &'static str {
     }
 }
 
-/// The same with the beginning of why, for a column.
+/// The state and the beginning of the reason for a failure, to fit a column.
 fn short_state(vm: &VmInfo) -> String {
-    let Some(why) = &vm.failure else { return state(vm).to_owned() };
-    let mut short: String = why.chars().take(MAX_WHY).collect();
-    if short.len() < why.len() {
+    let Some(reason) = &vm.failure else { return state(vm).to_owned() };
+    let mut short: String = reason.chars().take(MAX_REASON).collect();
+    if short.len() < reason.len() {
         short.push('…');
     }
     format!("{}: {short}", state(vm))
@@ -214,10 +212,10 @@ fn details(vm: &VmInfo, out: &mut dyn Write) -> io::Result<()> {
         VmOrigin::File => "the configuration file",
         VmOrigin::Api => "the control API",
     };
-    line("from", origin.into())?;
+    line("origin", origin.into())?;
     let pid = vm.device_pid.map(|pid| format!(", process {pid}")).unwrap_or_default();
-    let why = vm.failure.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-    line("state", format!("{}{pid}{why}", state(vm)))?;
+    let reason = vm.failure.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    line("state", format!("{}{pid}{reason}", state(vm)))?;
     line("socket", vm.socket.display().to_string())?;
     line("memory.max", format_size(settings.memory.max))?;
     if let Some(max) = settings.memory.session_max {
@@ -241,7 +239,7 @@ fn details(vm: &VmInfo, out: &mut dyn Write) -> io::Result<()> {
     }
     let stats = &vm.stats;
     let most = settings.sessions.max.map(|max| format!(" of {max}")).unwrap_or_default();
-    line("sessions", format!("{}{most}, {} so far", stats.sessions, stats.sessions_total))?;
+    line("sessions", format!("{}{most}, {} in total", stats.sessions, stats.sessions_total))?;
     line("launches", stats.activity.launches.to_string())?;
     for gpu in &stats.gpus {
         writeln!(out, "GPU {} ({})", gpu.gpu, printable(&gpu.uuid))?;
@@ -249,7 +247,7 @@ fn details(vm: &VmInfo, out: &mut dyn Write) -> io::Result<()> {
             |name: &str, value: String| writeln!(out, "  {name:<21} {}", printable(&value));
         line("memory", {
             let (used, max) = (format_size(gpu.memory_used), format_size(gpu.memory_max));
-            format!("{used} of {max}, at most {}", format_size(gpu.memory_peak))
+            format!("{used} of {max}, peak {}", format_size(gpu.memory_peak))
         })?;
         for (kind, bytes) in gpu.memory_by_kind.iter().filter(|(_, bytes)| **bytes > 0) {
             line(&format!("  {kind}"), format_size(*bytes))?;
@@ -259,7 +257,7 @@ fn details(vm: &VmInfo, out: &mut dyn Write) -> io::Result<()> {
             format!("{} over 1 s, {} over 10 s", percent(gpu.share_1s), percent(gpu.share_10s));
         line("share", format!("{shares}, {} promised", percent(gpu.share_promised)))?;
         line("GPU time", time(gpu.gpu_ns))?;
-        line("  copies beside others", time(gpu.copied_ns))?;
+        line("  concurrent copies", time(gpu.copied_ns))?;
         line("waited", time(gpu.throttled_ns))?;
         line("windows", gpu.windows.to_string())?;
     }
@@ -274,7 +272,7 @@ mod tests {
     use crate::cli::{Cli, Command};
 
     #[test]
-    fn a_command_line_becomes_settings() {
+    fn options_become_settings() {
         let words = "vcudactl vm add web --memory-max 4G --gpus 0,GPU-12ab --compute-weight 30 \
             --compute-max 25% --class latency --uid 61300 --compute-kernel-timeout 2s";
         let cli = Cli::try_parse_from(words.split_whitespace()).unwrap();
@@ -290,18 +288,11 @@ mod tests {
     }
 
     #[test]
-    fn a_change_names_what_changes_and_nothing_else() {
+    fn a_patch_holds_only_the_given_options() {
         let words = "vcudactl vm set web --compute-kernel-timeout none --class batch";
         let cli = Cli::try_parse_from(words.split_whitespace()).unwrap();
         let Command::Vm(VmCommand::Set(args)) = cli.command else { panic!() };
         let json = json!({"compute": {"kernel_timeout": null}, "class": "batch"});
         assert_eq!(serde_json::to_value(patch(&args.change)).unwrap(), json);
-    }
-
-    #[test]
-    fn a_name_that_leads_elsewhere_is_no_path() {
-        for name in ["../gpus", "a/sessions", "a b", "a?x", ""] {
-            assert!(path(name).is_err(), "{name}");
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! What the table shows: the last two samples, and the rates between them.
+//! The last two samples, the rates between them, and how the rows are sorted and scrolled.
 
 use std::cmp::Ordering;
 
@@ -17,25 +17,25 @@ pub(super) struct Row {
     pub(super) share_1s: f64,
     pub(super) share_10s: f64,
     pub(super) promised: f64,
-    /// Part of the time between the samples in which it waited.
+    /// The part of the time between the samples that it waited for the GPU.
     pub(super) waited: Option<f64>,
-    /// What is counted for a VM as a whole; on its first GPU's row only.
+    /// The VM's totals, on its first GPU's row only.
     pub(super) whole: Option<Whole>,
 }
 
-/// What is counted for a VM as a whole.
+/// The totals of a VM over all its GPUs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Whole {
     pub(super) sessions: u32,
-    /// Launches a second, of kernels and graphs.
+    /// Launches of kernels and graphs per second.
     pub(super) launches: Option<f64>,
-    /// Bytes copied a second.
+    /// Bytes copied per second.
     pub(super) copied: Option<f64>,
 }
 
-/// The samples, and how they are shown.
+/// The samples, the sort order, and the scroll position.
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct TopState {
     before: Option<Stats>,
     now: Option<Stats>,
     problem: Option<String>,
@@ -44,19 +44,19 @@ pub(super) struct State {
     skipped: usize,
 }
 
-impl State {
+impl TopState {
     pub(super) fn new(key: SortKey) -> Self {
         Self { before: None, now: None, problem: None, key, reversed: false, skipped: 0 }
     }
 
-    /// Takes a sample.
+    /// Adds a sample.
     pub(super) fn add(&mut self, stats: Stats) {
         self.before = self.now.take();
         self.now = Some(stats);
         self.problem = None;
     }
 
-    /// There is no sample, for this reason. What was there is still shown.
+    /// Records why no sample arrived. The last sample stays on the screen.
     pub(super) fn fail(&mut self, problem: String) {
         self.problem = Some(problem);
     }
@@ -73,7 +73,7 @@ impl State {
         self.key
     }
 
-    /// Sorts by this; by the same again, the other way round.
+    /// Sorts by `key`, or reverses the order if it is the current key.
     pub(super) fn sort_by(&mut self, key: SortKey) {
         self.reversed = self.key == key && !self.reversed;
         self.key = key;
@@ -89,15 +89,15 @@ impl State {
         self.skipped = self.skipped.saturating_add_signed(rows).min(last.saturating_sub(1));
     }
 
-    /// Rows that are scrolled past.
+    /// The number of rows above the screen.
     pub(super) fn skipped(&self) -> usize {
         self.skipped
     }
 
-    /// The rows, sorted.
+    /// The sorted rows.
     pub(super) fn rows(&self) -> Vec<Row> {
         let Some(now) = &self.now else { return Vec::new() };
-        // Counts of another run of vcudad have nothing to do with these.
+        // A restart of vcudad resets the counters, so samples across it aren't comparable.
         let before = self
             .before
             .as_ref()
@@ -120,7 +120,7 @@ impl State {
         rows
     }
 
-    /// Names upwards, numbers downwards.
+    /// Names in ascending order, numbers in descending order.
     fn compare(&self, a: &Row, b: &Row) -> Ordering {
         let whole = |row: &Row, value: fn(&Whole) -> Option<f64>| {
             row.whole.as_ref().and_then(value).unwrap_or(-1.0)
@@ -253,20 +253,20 @@ pub(super) mod tests {
         [first, then]
     }
 
-    pub(in crate::top) fn state() -> State {
-        let mut state = State::new(SortKey::Name);
+    pub(in crate::top) fn state() -> TopState {
+        let mut state = TopState::new(SortKey::Name);
         samples().into_iter().for_each(|stats| state.add(stats));
         state
     }
 
-    fn names(state: &State) -> Vec<String> {
+    fn names(state: &TopState) -> Vec<String> {
         state.rows().iter().map(|row| row.vm.chars().take(1).collect()).collect()
     }
 
     #[test]
-    fn rates_are_what_lies_between_two_samples() {
+    fn rates_are_differences_between_two_samples() {
         let [first, then] = samples();
-        let mut state = State::new(SortKey::Name);
+        let mut state = TopState::new(SortKey::Name);
         state.add(first);
         assert!(state.rows().iter().all(|row| row.waited.is_none()));
         state.add(then.clone());
@@ -275,14 +275,14 @@ pub(super) mod tests {
         assert_eq!(web.waited, Some(0.64));
         let whole = web.whole.unwrap();
         assert_eq!((whole.launches, whole.copied), (Some(12_000.0), Some(1.5e9)));
-        // vcudad was started again: its counts begin anew.
+        // After vcudad's restart, its counters begin at zero.
         let restarted = Stats { started_ms: 12_302_500, time_ms: 12_303_000, ..then };
         state.add(restarted);
         assert!(state.rows().iter().all(|row| row.waited.is_none()));
     }
 
     #[test]
-    fn rows_are_sorted_by_the_key_and_the_other_way_round() {
+    fn the_same_key_again_reverses_the_order() {
         let mut state = state();
         assert_eq!(names(&state), ["i", "i", "t", "w"]);
         state.sort_by(SortKey::Memory);
@@ -297,10 +297,10 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_vm_that_is_new_or_gone_disturbs_nothing() {
+    fn new_and_removed_vms_are_handled() {
         let [mut first, then] = samples();
         first.vms.remove(0);
-        let mut state = State::new(SortKey::Name);
+        let mut state = TopState::new(SortKey::Name);
         state.add(first);
         state.add(then);
         let rows = state.rows();

@@ -1,4 +1,4 @@
-//! The frame: a line about the host, one for each GPU, the table, and a line of help.
+//! The frame: a line about the host, a line per GPU, the table, and a line of help.
 
 use control_api::{GpuInfo, GpuState, Stats, format_size};
 use ratatui::Frame;
@@ -9,11 +9,11 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::state::{Row, State};
+use super::state::{Row, TopState};
 use crate::cli::SortKey;
 use crate::table::{count, length, printable};
 
-/// The widths of the columns that grow with the terminal.
+/// Widths of the columns that grow with the terminal.
 struct Widths {
     vm: usize,
     memory_bar: usize,
@@ -21,7 +21,7 @@ struct Widths {
 }
 
 impl Widths {
-    /// Fits 80 columns; what is more goes to names and bars.
+    /// Fits the table to 80 columns, and gives wider terminals' space to names and bars.
     fn of(width: u16) -> Self {
         let more = usize::from(width).saturating_sub(79);
         let vm = (more / 3).min(16);
@@ -37,7 +37,7 @@ fn cut(text: &str, width: usize) -> String {
     text.chars().take(width - 1).chain(['~']).collect()
 }
 
-/// A bar of so many characters, with a mark at what was promised.
+/// A bar of `width` characters, with a mark at the promised part.
 fn bar(part: f64, width: usize, mark: Option<f64>) -> String {
     let place = |part: f64| (part.clamp(0.0, 1.0) * width as f64).round() as usize;
     let full = place(part);
@@ -55,7 +55,7 @@ fn ratio(part: u64, of: u64) -> f64 {
     if of == 0 { 0.0 } else { part as f64 / of as f64 }
 }
 
-/// Green, and with less and less left, yellow and red.
+/// Green, yellow from 80%, red from 95%.
 fn fullness(part: f64) -> Style {
     Style::new().fg(match part {
         part if part < 0.8 => Color::Green,
@@ -80,7 +80,7 @@ fn host_line(stats: &Stats) -> Line<'static> {
     Line::styled(text, Style::new().add_modifier(Modifier::BOLD))
 }
 
-/// A GPU, with a second line if it had a fault.
+/// A line per GPU, and a second one if it had a fault.
 fn gpu_lines(gpu: &GpuInfo) -> Vec<Line<'static>> {
     let part = ratio(gpu.memory_used, gpu.memory_total);
     let promised = ratio(gpu.memory_promised, gpu.memory_total);
@@ -93,7 +93,7 @@ fn gpu_lines(gpu: &GpuInfo) -> Vec<Line<'static>> {
     ])];
     if gpu.state == GpuState::Faulty {
         let fault = printable(gpu.last_fault.as_deref().unwrap_or("unknown"));
-        let text = format!("       fault, no VM is placed on it: {fault}");
+        let text = format!("       faulty, takes no new VMs: {fault}");
         lines.push(Line::styled(text, Style::new().fg(Color::Red)));
     }
     lines
@@ -101,7 +101,7 @@ fn gpu_lines(gpu: &GpuInfo) -> Vec<Line<'static>> {
 
 fn head(widths: &Widths, key: SortKey) -> Line<'static> {
     let Widths { vm, memory_bar, share_bar } = *widths;
-    // The column that the rows are sorted by is underlined.
+    // The sort column is underlined.
     let sorted = |text: String, by: Option<SortKey>| {
         let style = Style::new().add_modifier(Modifier::BOLD);
         let style = if by == Some(key) { style.add_modifier(Modifier::UNDERLINED) } else { style };
@@ -124,7 +124,7 @@ fn head(widths: &Widths, key: SortKey) -> Line<'static> {
     Line::from(columns.into_iter().flatten().collect::<Vec<_>>())
 }
 
-/// Gigabytes a second in four characters.
+/// Gigabytes per second in four characters.
 fn gigabytes(bytes: f64) -> String {
     match bytes / 1e9 {
         value if value < 9.995 => format!("{value:.2}"),
@@ -171,8 +171,8 @@ fn row_line(row: &Row, widths: &Widths) -> Line<'static> {
     ])
 }
 
-/// All lines but the last, for so many rows of screen.
-fn lines(state: &State, width: u16, height: usize) -> Vec<Line<'static>> {
+/// All lines but the last, for a screen of `height` rows.
+fn lines(state: &TopState, width: u16, height: usize) -> Vec<Line<'static>> {
     let Some(stats) = state.now() else { return vec![Line::raw("waiting for vcudad")] };
     let mut lines = vec![host_line(stats)];
     // GPUs get a third of the screen at most.
@@ -182,15 +182,15 @@ fn lines(state: &State, width: u16, height: usize) -> Vec<Line<'static>> {
     lines.push(head(&widths, state.key()));
     let rows = state.rows();
     if rows.is_empty() {
-        lines.push(Line::raw("no VMs; vcudactl vm add makes one"));
+        lines.push(Line::raw("no VMs; add one with vcudactl vm add"));
     }
     lines.extend(rows.iter().skip(state.skipped()).map(|row| row_line(row, &widths)));
     lines
 }
 
-fn last_line(state: &State) -> Line<'static> {
+fn last_line(state: &TopState) -> Line<'static> {
     const HELP: &str =
-        "q quit  sort: n name m memory s share w waiting l launches c copies  r reverse";
+        "q quit  sort: n name m memory s share w wait l launches c copies  r reverse";
     match state.problem() {
         Some(problem) => Line::styled(printable(problem), Style::new().fg(Color::Red)),
         None => Line::styled(HELP, Style::new().add_modifier(Modifier::DIM)),
@@ -198,7 +198,7 @@ fn last_line(state: &State) -> Line<'static> {
 }
 
 /// Draws the frame.
-pub(super) fn draw(state: &State, frame: &mut Frame<'_>) {
+pub(super) fn draw(state: &TopState, frame: &mut Frame<'_>) {
     let area = frame.area();
     let body = Rect { height: area.height.saturating_sub(1), ..area };
     let last = Rect { y: area.y + body.height, height: area.height.min(1), ..area };
@@ -207,8 +207,8 @@ pub(super) fn draw(state: &State, frame: &mut Frame<'_>) {
     frame.render_widget(Paragraph::new(last_line(state)), last);
 }
 
-/// The frame as text, as high as it needs to be, without the line of help.
-pub(super) fn text(state: &State, width: u16) -> String {
+/// The frame as text, with as many lines as it needs and without the line of help.
+pub(super) fn text(state: &TopState, width: u16) -> String {
     let lines = lines(state, width, 48);
     let backend = TestBackend::new(width, lines.len().try_into().unwrap_or(u16::MAX));
     let Ok(mut terminal) = Terminal::new(backend);
@@ -216,7 +216,7 @@ pub(super) fn text(state: &State, width: u16) -> String {
     screen(&terminal)
 }
 
-/// What stands on a screen.
+/// The text on a screen.
 fn screen(terminal: &Terminal<TestBackend>) -> String {
     let buffer = terminal.backend().buffer();
     let mut text = String::new();
@@ -233,15 +233,15 @@ mod tests {
     use super::super::state::tests::state;
     use super::*;
 
-    fn on_screen(state: &State, width: u16, height: u16) -> String {
+    fn on_screen(state: &TopState, width: u16, height: u16) -> String {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
         terminal.draw(|frame| draw(state, frame)).unwrap();
         screen(&terminal)
     }
 
-    /// `VIRTIO_CUDA_WRITE_DOCS=1` writes the picture in the manual anew.
+    /// `VIRTIO_CUDA_WRITE_DOCS=1` updates the picture in the manual.
     #[test]
-    fn the_picture_in_the_manual_is_what_is_drawn() {
+    fn the_manual_shows_the_current_picture() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/vcudactl.md");
         let manual = std::fs::read_to_string(path).unwrap();
         let begin = "<!-- drawn by: cargo test -p vcudactl -->\n```text\n";
@@ -251,12 +251,15 @@ mod tests {
         if std::env::var_os("VIRTIO_CUDA_WRITE_DOCS").is_some() {
             std::fs::write(path, format!("{before}{begin}{drawn}```\n{after}")).unwrap();
         } else {
-            assert_eq!(picture, drawn, "VIRTIO_CUDA_WRITE_DOCS=1 cargo test -p vcudactl renews it");
+            assert_eq!(
+                picture, drawn,
+                "to update it: VIRTIO_CUDA_WRITE_DOCS=1 cargo test -p vcudactl"
+            );
         }
     }
 
     #[test]
-    fn eighty_columns_hold_all_of_it() {
+    fn the_table_fits_eighty_columns() {
         for line in on_screen(&state(), 80, 24).lines() {
             assert!(line.chars().count() <= 80, "{line}");
         }
@@ -268,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn every_size_of_a_screen_can_be_drawn() {
+    fn any_screen_size_can_be_drawn() {
         let mut state = state();
         state.fail("vcudad does not answer".into());
         for width in [1, 2, 10, 40, 79, 80, 81, 100, 200, 400] {
@@ -278,7 +281,7 @@ mod tests {
         }
         let text = on_screen(&state, 80, 24);
         assert!(text.trim_end().ends_with("vcudad does not answer"), "{text}");
-        assert!(text.contains("training"), "what was there is still shown");
+        assert!(text.contains("training"), "the last sample is still shown");
     }
 
     #[test]
@@ -292,8 +295,8 @@ mod tests {
     }
 
     #[test]
-    fn without_vms_it_says_how_to_make_one() {
-        let mut state = State::new(SortKey::Name);
+    fn without_vms_the_screen_says_how_to_add_one() {
+        let mut state = TopState::new(SortKey::Name);
         assert!(text(&state, 80).contains("waiting"));
         state.add(Stats::default());
         assert!(text(&state, 80).contains("vcudactl vm add"));

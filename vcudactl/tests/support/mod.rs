@@ -1,4 +1,4 @@
-//! A vcudad of a few answers, and a terminal.
+//! A fake vcudad, and a terminal.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_vcudactl");
 
-/// Answers every request by a function of method, path and body.
+/// A server that answers every request with a function of method, path and body.
 pub struct Server {
     pub folder: PathBuf,
     pub socket: PathBuf,
@@ -29,7 +29,7 @@ impl Server {
         std::fs::create_dir_all(&folder).unwrap();
         let socket = folder.join("control.sock");
         let listener = UnixListener::bind(&socket).unwrap();
-        // It ends with the test's process.
+        // The thread ends with the test's process.
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let mut stream = stream.unwrap();
@@ -72,12 +72,12 @@ fn run(command: &mut Command) -> (i32, String, String) {
     (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
 }
 
-/// Runs the program: its exit code, what it printed, what it said.
+/// Runs the program. Returns its exit code, standard output and standard error.
 pub fn vcudactl(socket: &Path, words: &[&str]) -> (i32, String, String) {
     run(Command::new(PROGRAM).arg("--socket").arg(socket).args(words).env_remove("COLUMNS"))
 }
 
-/// The same as a user without rights. The program is copied to where that user can read it.
+/// Runs the program as an unprivileged user, from a copy that this user can read.
 pub fn vcudactl_as_nobody(socket: &Path, words: &[&str]) -> (i32, String, String) {
     let copy = socket.with_file_name("vcudactl");
     std::fs::copy(PROGRAM, &copy).unwrap();
@@ -90,11 +90,11 @@ pub fn vcudactl_as_nobody(socket: &Path, words: &[&str]) -> (i32, String, String
     run(&mut command)
 }
 
-/// A program in a terminal of 100 by 30.
+/// A program in a terminal of 100 columns and 30 rows.
 pub struct Terminal {
     pub child: Child,
     main: File,
-    /// The other end stays open, so that its modes can be looked at when the program has ended.
+    /// The program's end, kept open so that its modes can be read after the program has ended.
     other: OwnedFd,
     seen: String,
 }
@@ -103,20 +103,21 @@ pub struct Terminal {
 pub fn pty(socket: &Path, words: &[&str]) -> Terminal {
     let (mut main, mut other) = (-1, -1);
     let size = libc::winsize { ws_row: 30, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
-    // SAFETY: both descriptors have room, the name is not wanted, `size` lives across the call.
+    // SAFETY: both descriptors are writable, the name and the modes may be null, and `size` lives
+    // across the call.
     let code = unsafe {
         libc::openpty(&mut main, &mut other, std::ptr::null_mut(), std::ptr::null(), &size)
     };
     assert_eq!(code, 0, "{}", std::io::Error::last_os_error());
-    // SAFETY: the descriptors are new and nobody else's.
+    // SAFETY: openpty just opened both descriptors, and nothing else owns them.
     let (main, other) = unsafe { (File::from_raw_fd(main), OwnedFd::from_raw_fd(other)) };
-    // SAFETY: a descriptor of ours, and a flag without an argument.
+    // SAFETY: `main` is an open descriptor, and F_SETFL takes an integer.
     unsafe { libc::fcntl(main.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
     let end = || Stdio::from(other.try_clone().unwrap());
     let mut command = Command::new(PROGRAM);
     command.arg("--socket").arg(socket).args(words).env("TERM", "xterm-256color");
     command.stdin(end()).stdout(end()).stderr(end());
-    // SAFETY: both calls may be made between fork and exec, and take no memory of ours.
+    // SAFETY: both calls are async-signal-safe system calls and access no memory of this process.
     unsafe {
         command.pre_exec(|| {
             if libc::setsid() < 0 || libc::ioctl(0, libc::TIOCSCTTY, 0) < 0 {
@@ -129,7 +130,7 @@ pub fn pty(socket: &Path, words: &[&str]) -> Terminal {
 }
 
 impl Terminal {
-    /// Takes what was drawn.
+    /// Collects output.
     pub fn drain(&mut self) {
         let mut bytes = [0u8; 1 << 16];
         match self.main.read(&mut bytes) {
@@ -138,7 +139,7 @@ impl Terminal {
         }
     }
 
-    /// Reads until something is drawn, and forgets it.
+    /// Reads until `text` appears, then forgets all output so far.
     pub fn read_until(&mut self, text: &str) {
         let start = Instant::now();
         while !self.seen.contains(text) {
@@ -158,11 +159,11 @@ impl Terminal {
         assert_eq!(unsafe { libc::ioctl(self.main.as_raw_fd(), libc::TIOCSWINSZ, &size) }, 0);
     }
 
-    /// What a program may change of a terminal: its flags for input, output and echo.
+    /// The terminal's input, output, control and local flags.
     pub fn modes(&self) -> [u32; 4] {
-        // SAFETY: all zeroes is a valid value of these plain numbers.
+        // SAFETY: termios is a struct of integers, so all zeroes is a valid value.
         let mut modes: libc::termios = unsafe { std::mem::zeroed() };
-        // SAFETY: `modes` has room for what is asked for.
+        // SAFETY: `modes` is a termios that tcgetattr may write.
         assert_eq!(unsafe { libc::tcgetattr(self.other.as_raw_fd(), &mut modes) }, 0);
         [modes.c_iflag, modes.c_oflag, modes.c_cflag, modes.c_lflag]
     }

@@ -1,0 +1,59 @@
+//! The `events` command.
+
+use control_api::{Event, EventKind};
+
+use super::output::Output;
+use crate::client::Client;
+use crate::error::CtlError;
+use crate::table::{printable, timestamp};
+
+pub(super) async fn print_all(
+    client: &Client,
+    output: &Output,
+    vm: Option<&str>,
+) -> Result<(), CtlError> {
+    client
+        .events(|event| {
+            // The missed events may have been about this VM.
+            let missed = event.kind == EventKind::Missed;
+            if vm.is_none() || vm == event.vm.as_deref() || missed {
+                output.line(event, &describe(event))?;
+            }
+            Ok(())
+        })
+        .await
+}
+
+fn describe(event: &Event) -> String {
+    let mut text = format!("{} {}", timestamp(event.time_ms), event.kind.name());
+    if let Some(vm) = &event.vm {
+        text.push_str(&format!(" vm={vm}"));
+    }
+    if let Some(session) = event.session {
+        text.push_str(&format!(" session={session}"));
+    }
+    if let Some(gpu) = event.gpu {
+        text.push_str(&format!(" gpu={gpu}"));
+    }
+    printable(&format!("{text}: {}", event.message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_printed_on_one_line() {
+        let event = Event {
+            id: 1,
+            time_ms: 1_700_000_000_123,
+            kind: EventKind::SessionEnded,
+            vm: Some("web".into()),
+            session: Some(2),
+            gpu: None,
+            message: "the worker\nwas killed\u{1b}[2J".into(),
+        };
+        let text = "2023-11-14T22:13:20Z session_ended vm=web session=2: the worker?was killed?[2J";
+        assert_eq!(describe(&event), text);
+    }
+}

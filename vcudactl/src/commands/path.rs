@@ -1,0 +1,23 @@
+//! Request paths of VMs.
+
+use control_api::check_name;
+
+use crate::error::CtlError;
+
+/// The path of a VM. Only a valid name makes a path, so a name can't lead to another resource.
+pub(super) fn vm_path(name: &str) -> Result<String, CtlError> {
+    check_name(name)?;
+    Ok(format!("/v1/vms/{name}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bad_name_makes_no_path() {
+        for name in ["../gpus", "a/sessions", "a b", "a?x", ""] {
+            assert!(vm_path(name).is_err(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Runs a command.
+
+use std::io;
+
+use clap::CommandFactory;
+
+use super::output::Output;
+use super::{event, gpu, session, stats, vm};
+use crate::cli::{Cli, Command, GpuCommand, NAME, SessionCommand};
+use crate::client::Client;
+use crate::error::CtlError;
+use crate::top;
+
+/// Runs a command.
+pub(crate) fn run(cli: &Cli) -> Result<(), CtlError> {
+    let client = Client::new(&cli.socket);
+    match &cli.command {
+        Command::Completions { shell } => {
+            clap_complete::generate(*shell, &mut Cli::command(), NAME, &mut io::stdout());
+            return Ok(());
+        }
+        Command::Man { folder } => {
+            std::fs::create_dir_all(folder).map_err(CtlError::os("cannot create the folder"))?;
+            return clap_mangen::generate_to(Cli::command(), folder)
+                .map_err(CtlError::os("cannot write the manual pages"));
+        }
+        _ => {}
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(CtlError::os("cannot start the I/O runtime"))?;
+    if let Command::Top(args) = &cli.command {
+        return top::run(&runtime, &client, args, cli.json);
+    }
+    runtime.block_on(request(&client, cli))
+}
+
+async fn request(client: &Client, cli: &Cli) -> Result<(), CtlError> {
+    let output = Output::new(cli.json);
+    match &cli.command {
+        Command::Vm(command) => vm::run(client, &output, command).await,
+        Command::Gpu(GpuCommand::Ls) => gpu::list(client, &output).await,
+        Command::Session(SessionCommand::Ls { vm }) => {
+            session::list(client, &output, vm.as_deref()).await
+        }
+        Command::Session(SessionCommand::Kill { vm, id }) => {
+            session::kill(client, &output, vm, *id).await
+        }
+        Command::Events { vm } => event::print_all(client, &output, vm.as_deref()).await,
+        Command::Stats => stats::show(client, &output).await,
+        Command::Version => stats::version(client, &output).await,
+        Command::Top(_) | Command::Completions { .. } | Command::Man { .. } => Ok(()),
+    }
+}

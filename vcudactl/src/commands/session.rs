@@ -1,0 +1,60 @@
+//! The `session` commands.
+
+use control_api::{SessionInfo, format_size};
+use serde_json::json;
+
+use super::output::Output;
+use super::path::vm_path;
+use crate::client::Client;
+use crate::error::CtlError;
+use crate::table::{Side, Table, count, timestamp};
+
+pub(super) async fn list(
+    client: &Client,
+    output: &Output,
+    vm: Option<&str>,
+) -> Result<(), CtlError> {
+    let path = match vm {
+        Some(name) => format!("{}/sessions", vm_path(name)?),
+        None => "/v1/sessions".into(),
+    };
+    let sessions: Vec<SessionInfo> = client.get(&path).await?;
+    output.answer(&sessions, |mut out| {
+        let mut table = Table::new(&[
+            ("VM", Side::Left),
+            ("ID", Side::Right),
+            ("SINCE", Side::Left),
+            ("WORKER", Side::Right),
+            ("MEMORY", Side::Right),
+            ("CALLS", Side::Right),
+            ("LAUNCHES", Side::Right),
+            ("COPIED", Side::Right),
+        ]);
+        for session in &sessions {
+            let done = &session.activity;
+            let copied =
+                done.bytes_h2d.saturating_add(done.bytes_d2h).saturating_add(done.bytes_d2d);
+            table.row([
+                session.vm.clone(),
+                session.id.to_string(),
+                timestamp(session.started_ms),
+                session.worker_pid.to_string(),
+                format_size(session.memory.iter().map(|held| held.bytes).sum()),
+                count(done.calls as f64),
+                count(done.launches.saturating_add(done.graph_launches) as f64),
+                format_size(copied),
+            ]);
+        }
+        table.print(&mut out)
+    })
+}
+
+pub(super) async fn kill(
+    client: &Client,
+    output: &Output,
+    vm: &str,
+    id: u32,
+) -> Result<(), CtlError> {
+    client.delete(&format!("{}/sessions/{id}", vm_path(vm)?)).await?;
+    output.answer(&json!({"killed": {"vm": vm, "session": id}}), |_| Ok(()))
+}
