@@ -1,7 +1,8 @@
-//! cloud-hypervisor: the exact command line and REST body. It is not started from here.
+//! cloud-hypervisor's command line and REST request. They are only printed: vcuda-run does not
+//! start cloud-hypervisor.
 //!
-//! Written after docs/generic-vhost-user.md, `GenericVhostUserConfig` and the OpenAPI
-//! description of cloud-hypervisor 53; version 52 calls `device_type` `virtio_id`.
+//! They follow docs/generic-vhost-user.md, `GenericVhostUserConfig` and the OpenAPI description
+//! of cloud-hypervisor 53; in version 52 `device_type` is called `virtio_id`.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,12 +11,12 @@ use crate::options::Options;
 use crate::process::shell_word;
 use crate::qemu;
 
-/// Descriptors of each queue; a power of two.
+/// Size of each queue; a power of two.
 pub const QUEUE_SIZE: u16 = 256;
 
-/// Where the VMM is told to listen for REST.
+/// The VMM's REST socket.
 const API_SOCKET: &str = "/run/cloud-hypervisor.sock";
-/// The request that attaches a device.
+/// The REST endpoint that attaches a device.
 const ADD: &str = "http://localhost/api/v1/vm.add-generic-vhost-user";
 
 /// The body of `PUT /api/v1/vm.add-generic-vhost-user`.
@@ -24,11 +25,11 @@ const ADD: &str = "http://localhost/api/v1/vm.add-generic-vhost-user";
 pub struct GenericVhostUser {
     /// The device's socket.
     pub socket: String,
-    /// Descriptors of each queue.
+    /// Size of each queue.
     pub queue_sizes: Vec<u16>,
     /// The virtio device id.
     pub device_type: u32,
-    /// How the VMM names the device.
+    /// The VMM's name for the device.
     pub id: String,
 }
 
@@ -43,9 +44,10 @@ impl GenericVhostUser {
         }
     }
 
-    /// The value of `--generic-vhost-user`; version 52 knows the older key only.
+    /// The value of `--generic-vhost-user`; `type_key` is the name of the device type's key, which
+    /// depends on the version.
     pub fn argument(&self, type_key: &str) -> String {
-        // In quotes a socket's path may hold commas; a quote is doubled.
+        // A quoted path may contain commas; quotes in it are doubled.
         let socket = match self.socket.contains([',', '"', '[', ']']) {
             true => format!("\"{}\"", self.socket.replace('"', "\"\"")),
             false => self.socket.clone(),
@@ -63,7 +65,7 @@ impl GenericVhostUser {
     }
 }
 
-/// The words of the whole command line.
+/// The complete command line.
 pub fn arguments(options: &Options, device: &GenericVhostUser, type_key: &str) -> Vec<String> {
     let show = |path: &Option<std::path::PathBuf>, other: &str| {
         path.as_ref().map_or(other.to_string(), |path| path.display().to_string())
@@ -73,7 +75,7 @@ pub fn arguments(options: &Options, device: &GenericVhostUser, type_key: &str) -
         "--cpus".into(),
         format!("boot={}", options.cpus),
         "--memory".into(),
-        // The device maps the guest's memory: it must be shared.
+        // The device maps guest memory, so it must be shared.
         format!("size={}M,shared=on", options.mem >> 20),
         "--kernel".into(),
         show(&options.kernel, "vmlinux"),
@@ -99,7 +101,7 @@ pub fn arguments(options: &Options, device: &GenericVhostUser, type_key: &str) -
     words
 }
 
-/// What `--vmm cloud-hypervisor --print` prints.
+/// The output of `--vmm cloud-hypervisor --print`.
 pub fn describe(options: &Options) -> Result<String, RunError> {
     let Some(socket) = &options.socket else {
         return Err(RunError::Usage("--vmm cloud-hypervisor needs --socket PATH".into()));
@@ -120,7 +122,7 @@ pub fn describe(options: &Options) -> Result<String, RunError> {
     };
     Ok(format!(
         "# cloud-hypervisor 53 or newer\n{}\n\n# cloud-hypervisor 52\n{}\n\n\
-         # the device for a VM that runs with shared=on, by REST (52: virtio_id for device_type)\n\
+         # attach the device to a running VM (with shared=on) by REST; 52: virtio_id instead of device_type\n\
          curl --unix-socket {API_SOCKET} -i -X PUT {ADD} -H 'Content-Type: application/json' -d {}\n",
         line("device_type"),
         line("virtio_id"),
@@ -137,8 +139,7 @@ mod tests {
         Options::parse_line(line.split(' ').map(OsString::from)).unwrap()
     }
 
-    /// The keys that the option parser of version 53 knows, with what the documentation says
-    /// of their values.
+    /// The keys and values that version 53 documents.
     #[test]
     fn test_the_option_has_only_documented_keys() {
         let value = GenericVhostUser::new("/run/vm0.sock", 38).argument("device_type");

@@ -4,7 +4,7 @@ const FILE: u32 = 0o100_000;
 const FOLDER: u32 = 0o040_000;
 const LINK: u32 = 0o120_000;
 
-/// An archive in the making.
+/// An archive being built.
 #[derive(Debug, Default)]
 pub struct Cpio {
     bytes: Vec<u8>,
@@ -12,25 +12,25 @@ pub struct Cpio {
 }
 
 impl Cpio {
-    /// A folder; its parents must have been added.
+    /// Adds a folder, after its parents.
     pub fn folder(&mut self, name: &str, mode: u32) {
         self.entry(name, FOLDER | mode, &[]);
     }
 
-    /// A regular file.
+    /// Adds a regular file.
     pub fn file(&mut self, name: &str, mode: u32, bytes: &[u8]) {
         self.entry(name, FILE | mode, bytes);
     }
 
-    /// A symbolic link.
+    /// Adds a symbolic link.
     pub fn link(&mut self, name: &str, target: &str) {
         self.entry(name, LINK | 0o777, target.as_bytes());
     }
 
-    /// The finished archive.
+    /// Completes the archive and returns its bytes.
     pub fn finish(mut self) -> Vec<u8> {
         self.entry("TRAILER!!!", 0, &[]);
-        // Another archive may follow.
+        // Padded, because another archive may follow.
         self.bytes.resize(self.bytes.len().next_multiple_of(512), 0);
         self.bytes
     }

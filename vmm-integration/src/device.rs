@@ -1,4 +1,4 @@
-//! A device process of the VM's own, for runs where no broker serves a socket.
+//! A device process just for this VM, for hosts without a running `vcudad`.
 
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -8,15 +8,15 @@ use std::time::{Duration, Instant};
 use crate::error::RunError;
 use crate::process::Owned;
 
-/// The device's program, looked for next to ours, then in PATH.
+/// The device program, searched for next to this program, then in PATH.
 pub const PROGRAM: &str = "vhost-device-cuda";
-/// A cold start loads the driver and makes contexts.
+/// A cold start loads the driver and creates contexts.
 const READY_WAIT: Duration = Duration::from_secs(60);
-/// The device ends its workers when it is asked to go.
+/// After SIGTERM the device ends its workers.
 const END_WAIT: Duration = Duration::from_secs(5);
 
 /// Starts `program --socket-path SOCKET ARGUMENTS…` and waits for its socket.
-/// Its messages go to `log`, or where ours go.
+/// It logs to `log`, or to our standard error.
 pub fn start(
     program: &Path,
     socket: &Path,
@@ -30,7 +30,7 @@ pub fn start(
             .map_err(RunError::host(format!("cannot write the log '{}'", log.display())))?;
         command.stderr(file);
     }
-    // Its output is not the command's.
+    // Our standard output is for the command's output only.
     command.stdin(Stdio::null()).stdout(Stdio::null());
     let mut owned = Owned::spawn(&mut command, None, Some(END_WAIT))
         .map_err(|e| RunError::Device(format!("cannot start '{}': {e}", program.display())))?;
@@ -52,7 +52,7 @@ pub fn start(
     }
 }
 
-/// The device's program next to our own, else by name.
+/// The device program next to this one, or its bare name.
 pub fn default_program() -> PathBuf {
     std::env::current_exe()
         .ok()

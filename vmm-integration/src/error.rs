@@ -1,69 +1,69 @@
-//! What can go wrong, and the exit code that tells it.
+//! Errors of a run and their exit codes.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Exit code of wrong arguments.
+/// Exit code for wrong arguments.
 pub const EXIT_USAGE: i32 = 2;
-/// Exit code when the time was up (as timeout(1) has it).
+/// Exit code when `--timeout` expired (the same as timeout(1)).
 pub const EXIT_TIMEOUT: i32 = 124;
-/// Exit code when the VM failed, and not the command in it.
+/// Exit code when the VM failed, rather than the command in it.
 pub const EXIT_VM: i32 = 125;
 /// Exit code when the guest cannot execute the command.
 pub const EXIT_NOT_EXECUTABLE: i32 = 126;
-/// Exit code when the guest does not find the command.
+/// Exit code when the guest cannot find the command.
 pub const EXIT_NOT_FOUND: i32 = 127;
 
-/// Why a run has no command's exit code to tell.
+/// Why a run ended without the command's exit code.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The arguments do not make sense together, or name what is not there.
+    /// The arguments contradict each other, or name a file that doesn't exist.
     #[error("{0}")]
     Usage(String),
-    /// Something that the host was asked for failed.
+    /// An operation on the host failed.
     #[error("{what}: {source}")]
     Host {
-        /// What was tried, with the path or program it concerns.
+        /// The operation, with the path or program it concerns.
         what: String,
-        /// What the host said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
-    /// The VM came to an end without telling how its command ended.
+    /// The VM ended before it reported the command's exit code.
     #[error("the {vmm} guest ended before its command did ({how}){console}")]
     Ended {
         /// The kind of VM.
         vmm: &'static str,
         /// The VMM's exit status.
         how: String,
-        /// The end of its console, each line on a line of its own.
+        /// The last lines of its console, each on its own line.
         console: String,
     },
-    /// The guest's first process could not do its work.
-    #[error("the guest says: {0}")]
+    /// The guest could not run the command.
+    #[error("the guest reported an error: {0}")]
     Guest(String),
-    /// What came from the guest are no frames.
+    /// The guest sent bytes that aren't frames.
     #[error("the guest's output is damaged: {0}")]
     Frames(#[from] crate::frame::FrameError),
-    /// The device process did not come up.
+    /// The device process did not start.
     #[error("the device did not start: {0}")]
     Device(String),
-    /// `--timeout`.
-    #[error("not done after {0} s: the VM was ended")]
+    /// `--timeout` expired.
+    #[error("timed out after {0} s; the VM was stopped")]
     Timeout(u64),
-    /// A signal asked us to stop.
+    /// vcuda-run received a signal.
     #[error("stopped by signal {0}")]
     Signal(i32),
 }
 
 impl RunError {
-    /// An error of the host, with what was tried.
+    /// A host error for the operation `what`.
     pub fn host(what: impl Into<String>) -> impl FnOnce(io::Error) -> RunError {
         let what = what.into();
         move |source| RunError::Host { what, source }
     }
 
-    /// The exit code that tells it.
+    /// The exit code for this error.
     pub fn exit_code(&self) -> i32 {
         match self {
             RunError::Usage(_) => EXIT_USAGE,
@@ -74,10 +74,10 @@ impl RunError {
     }
 }
 
-/// `path` as an absolute one, if there is a file; `option` names the option for the message.
+/// Makes `path` absolute if the file exists; the error names `option`.
 pub fn existing(option: &str, path: &Path) -> Result<PathBuf, RunError> {
     std::path::absolute(path)
         .ok()
         .filter(|absolute| absolute.exists())
-        .ok_or_else(|| RunError::Usage(format!("{option}: there is no '{}'", path.display())))
+        .ok_or_else(|| RunError::Usage(format!("{option}: '{}' does not exist", path.display())))
 }

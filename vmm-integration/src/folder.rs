@@ -1,4 +1,4 @@
-//! The run's own folder: gone when the run is over, at the latest when the next one starts.
+//! The run's temporary folder. If the run is killed, the next run removes it.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use crate::error::RunError;
 
 const PREFIX: &str = "vcuda-run.";
-/// Locked as long as the run lives; a run that was killed leaves it unlocked.
+/// Locked while the run is alive; the lock of a killed run is free.
 const LOCK: &str = "lock";
 
 /// A folder in the host's temporary folder.
@@ -19,8 +19,8 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// Makes one where the guest sees it (not where it mounts its own), with a name that a
-    /// VMM's arguments can hold; removes those of runs that were killed.
+    /// Creates one where the guest sees it too (not where the guest mounts a file system), under
+    /// a path that is valid in a VMM's arguments. Removes the folders of killed runs.
     pub fn new() -> Result<RunFolder, RunError> {
         let own = ["/dev", "/proc", "/sys"];
         let mut base = std::env::temp_dir();
@@ -33,7 +33,7 @@ impl RunFolder {
 
     fn new_in(base: &Path) -> Result<RunFolder, RunError> {
         for stale in stale(base) {
-            // It may be another user's, or another run may be at it: then it stays, or is gone.
+            // This fails if another user owns it or another run removes it at the same time.
             let _ = fs::remove_dir_all(stale);
         }
         let what = format!("cannot make a folder in {}", base.display());
@@ -46,7 +46,7 @@ impl RunFolder {
         make().map_err(RunError::host(what))
     }
 
-    /// Where it is.
+    /// The folder's path.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -57,7 +57,7 @@ impl RunFolder {
     }
 }
 
-/// Folders whose run has let go of its lock.
+/// Folders whose lock is free, so their run has ended.
 fn stale(base: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(base).map(|entries| entries.flatten().collect()).unwrap_or(vec![]);
     entries

@@ -1,24 +1,24 @@
-//! What the guest sends to the host over a serial line: frames of a kind and bytes.
+//! Messages from the guest to the host over a serial line.
 //!
 //! A frame is the letters `vf`, its kind (1 byte), a zero byte, its length (le32), and that
-//! many bytes. The line carries nothing else, so that a wrong letter means lost bytes, which
-//! is told and not guessed around.
+//! many bytes of payload. The line carries nothing else, so a wrong letter means that bytes
+//! were lost; that is an error, and the decoder doesn't try to resynchronize.
 
-/// The most bytes in one frame.
+/// Maximum payload of a frame, in bytes.
 pub const MAX_PAYLOAD: usize = 64 * 1024;
 const MAGIC: [u8; 2] = *b"vf";
 const HEADER: usize = 8;
 
-/// One message of the guest.
+/// One message from the guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame {
-    /// The guest is up: seconds since its boot, in milliseconds.
+    /// The guest is up; milliseconds since its boot.
     Up(u32),
     /// The command wrote this to its standard output.
     Stdout(Vec<u8>),
     /// The command wrote this to its standard error.
     Stderr(Vec<u8>),
-    /// From here on [`Frame::FileData`] is of the file with this number (see `Job::fetch`).
+    /// The following [`Frame::FileData`] belongs to the file with this index in `Job::fetch`.
     FileStart(u32),
     /// The next bytes of that file.
     FileData(Vec<u8>),
@@ -26,18 +26,18 @@ pub enum Frame {
     FileEnd,
     /// The command ended with this exit code; nothing follows.
     Exit(i32),
-    /// The guest could not run the command, and why; nothing follows.
+    /// The guest could not run the command, for this reason; nothing follows.
     Failed(String),
 }
 
-/// What arrived is no frame.
+/// The received bytes aren't a frame.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// Not the two letters that start a frame.
-    #[error("a frame starts with {0:02x?}")]
+    /// It doesn't begin with the two letters of a frame.
+    #[error("a frame begins with {0:02x?} instead of \"vf\"")]
     Magic([u8; 2]),
-    /// A kind that this version does not know, or of the wrong length.
-    #[error("a frame of kind {0} with {1} bytes")]
+    /// An unknown kind, or a length that is wrong for the kind.
+    #[error("invalid frame of kind {0} with {1} bytes")]
     Kind(u8, usize),
 }
 
@@ -54,7 +54,7 @@ impl Frame {
             Frame::Exit(code) => (7, &code.to_le_bytes()),
             Frame::Failed(why) => (8, &why.as_bytes()[..why.len().min(MAX_PAYLOAD)]),
         };
-        assert!(payload.len() <= MAX_PAYLOAD, "callers cut their bytes up");
+        assert!(payload.len() <= MAX_PAYLOAD, "callers split their data");
         let mut out = Vec::with_capacity(HEADER + payload.len());
         out.extend_from_slice(&MAGIC);
         out.extend_from_slice(&[kind, 0]);
@@ -80,7 +80,7 @@ impl Frame {
     }
 }
 
-/// Makes frames of the bytes as they arrive.
+/// Decodes frames from bytes as they arrive.
 #[derive(Debug, Default)]
 pub struct Decoder {
     bytes: Vec<u8>,
@@ -88,7 +88,7 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// Adds what was read.
+    /// Adds received bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         if self.start > 0 {
             self.bytes.drain(..self.start);
@@ -97,7 +97,7 @@ impl Decoder {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next whole frame, if there is one.
+    /// The next complete frame, if there is one.
     pub fn next_frame(&mut self) -> Result<Option<Frame>, FrameError> {
         let rest = &self.bytes[self.start..];
         if rest.len() < HEADER {
@@ -108,7 +108,7 @@ impl Decoder {
         }
         let (kind, zero) = (rest[2], rest[3]);
         let len = u32::from_le_bytes([rest[4], rest[5], rest[6], rest[7]]) as usize;
-        // A guest must not make us wait for (and keep) gigabytes.
+        // A guest must not make us buffer gigabytes.
         if zero != 0 || len > MAX_PAYLOAD {
             return Err(FrameError::Kind(kind, len));
         }
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn test_frames_survive_any_cutting() {
+    fn test_frames_decode_however_the_bytes_are_split() {
         let bytes: Vec<u8> = all().iter().flat_map(Frame::encode).collect();
         for step in [1, 7, 8, 4096, bytes.len()] {
             let mut decoder = Decoder::default();
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn test_rubbish_is_refused() {
+    fn test_malformed_frames_are_errors() {
         for (bytes, error) in [
             (&b"[    0.1] boot"[..], FrameError::Magic(*b"[ ")),
             (b"vf\x02\0\xff\xff\xff\x7f", FrameError::Kind(2, 0x7fff_ffff)),

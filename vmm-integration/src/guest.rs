@@ -1,5 +1,5 @@
-//! The guest's half: `vcuda-run guest-init JOB` as the guest's first process, or
-//! `vcuda-run guest-agent JOB` in a guest that has a first process of its own.
+//! The guest side: `vcuda-run guest-init JOB` as the guest's first process, or
+//! `vcuda-run guest-agent JOB` as a helper in a guest with its own init.
 
 use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
@@ -16,23 +16,23 @@ use crate::error::{EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND};
 use crate::frame::{Frame, MAX_PAYLOAD};
 use crate::job::Job;
 
-/// How long a driver may take to make its device node.
+/// How long a driver may take to create its device node.
 const DEVICE_WAIT: Duration = Duration::from_secs(10);
-/// How long output may still come after the command's end, from children that it left.
+/// How long to wait for output after the command has ended, from children it left running.
 const DRAIN_WAIT: Duration = Duration::from_secs(2);
 
 type Channel = Arc<Mutex<File>>;
 
-/// As the first process: mounts, loads, runs, powers off. Never returns.
+/// Runs as the first process: mounts file systems, runs the job, powers off. Never returns.
 pub fn init(job: &Path) -> ! {
     if std::process::id() != 1 {
-        eprintln!("vcuda-run: guest-init is only for the first process of a guest");
+        eprintln!("vcuda-run: guest-init must be the first process of a guest");
         std::process::exit(2);
     }
     mount_all();
     loopback_up();
     if let Err(why) = read_job(job).and_then(|job| work(&job)) {
-        // No line to the host: its console shows this.
+        // There is no line to the host, but the console shows this.
         eprintln!("vcuda-run: {why}");
     }
     // SAFETY: plain system calls without pointers.
@@ -43,7 +43,7 @@ pub fn init(job: &Path) -> ! {
     }
 }
 
-/// As a helper of the guest's own system: runs the job; the caller powers off.
+/// Runs as a helper of the guest's own init: runs the job; the caller powers off.
 pub fn agent(job: &Path) -> i32 {
     match read_job(job).and_then(|job| work(&job)) {
         Ok(()) => 0,
@@ -56,10 +56,10 @@ pub fn agent(job: &Path) -> i32 {
 
 fn read_job(path: &Path) -> Result<Job, String> {
     let text = fs::read(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
-    serde_json::from_slice(&text).map_err(|e| format!("{} is no job: {e}", path.display()))
+    serde_json::from_slice(&text).map_err(|e| format!("{} is not a valid job: {e}", path.display()))
 }
 
-/// Mounts what programs expect; what is mounted already stays.
+/// Mounts the file systems that programs expect, unless they are already mounted.
 fn mount_all() {
     for (kind, target, options) in [
         ("proc", "/proc", ""),
@@ -68,7 +68,8 @@ fn mount_all() {
         ("devpts", "/dev/pts", "mode=0620,ptmxmode=0666"),
         ("tmpfs", "/dev/shm", "mode=1777"),
     ] {
-        // /dev may be the host's (through hostfs) until devtmpfs covers it: made only inside.
+        // Until devtmpfs covers it, /dev may be the host's (through hostfs), so create folders
+        // only inside the mounted devtmpfs.
         if target.starts_with("/dev/") {
             let _ = fs::create_dir(target);
         }
@@ -97,7 +98,7 @@ fn mount(kind: &str, target: &str, options: &str) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Sets the loopback interface up: programs talk to themselves over it.
+/// Brings the loopback interface up; programs use it to talk to themselves.
 fn loopback_up() {
     // SAFETY: `ifreq` is plain data for which zeroes are valid; the name "lo" fits and stays
     // zero-terminated; the socket is closed again.
@@ -114,7 +115,7 @@ fn loopback_up() {
     }
 }
 
-/// Opens the line to the host and sets it raw, so that every byte arrives as it is.
+/// Opens the line to the host in raw mode, so that every byte arrives unchanged.
 fn open_channel(path: &Path) -> io::Result<File> {
     wait_until_there(path);
     let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOCTTY).open(path)?;
@@ -138,9 +139,9 @@ fn send(channel: &Channel, frame: &Frame) -> Result<(), String> {
     file.write_all(&frame.encode()).map_err(|e| format!("cannot write to the host: {e}"))
 }
 
-/// Runs the job and tells the host how it went.
+/// Runs the job and reports the result to the host.
 fn work(job: &Job) -> Result<(), String> {
-    // First the modules: one of them may bring the line.
+    // Load the modules first: one of them may provide the line.
     let prepared = prepare(job);
     let file = open_channel(&job.channel)
         .map_err(|e| format!("cannot open the line to the host, {}: {e}", job.channel.display()))?;
@@ -160,7 +161,7 @@ fn work(job: &Job) -> Result<(), String> {
     };
     send(&channel, &last)?;
     let file = channel.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    // SAFETY: waits until the line has sent all; a valid descriptor.
+    // SAFETY: tcdrain takes no pointers, and the descriptor is open.
     unsafe { libc::tcdrain(file.as_raw_fd()) };
     Ok(())
 }
@@ -180,7 +181,7 @@ fn prepare(job: &Job) -> Result<(), String> {
     }
     match &job.device {
         Some(device) if !wait_until_there(device) => Err(format!(
-            "there is no {} after {} s: is the driver loaded, and does the device answer? (--log FILE keeps its console)",
+            "{} did not appear within {} s: check that the driver is loaded and the device answers (--log FILE saves the guest's console)",
             device.display(),
             DEVICE_WAIT.as_secs()
         )),
@@ -188,7 +189,7 @@ fn prepare(job: &Job) -> Result<(), String> {
     }
 }
 
-/// Waits for a device node; whether it is there.
+/// Waits for a device node; returns whether it appeared.
 fn wait_until_there(node: &Path) -> bool {
     let start = Instant::now();
     while !node.exists() {
@@ -209,7 +210,7 @@ fn load(module: &Path) -> io::Result<()> {
     if result == 0 || error.raw_os_error() == Some(libc::EEXIST) { Ok(()) } else { Err(error) }
 }
 
-/// Runs the command and relays its output; its exit code.
+/// Runs the command, relays its output, and returns its exit code.
 fn run(job: &Job, channel: &Channel) -> Result<i32, String> {
     let (program, arguments) = job.command.split_first().ok_or("the job has no command")?;
     let mut command = Command::new(program);
@@ -239,12 +240,12 @@ fn run(job: &Job, channel: &Channel) -> Result<i32, String> {
         }
     };
     let (done, relays) = mpsc::channel();
-    let stdout = child.stdout.take().ok_or("no pipe for the command's output")?;
-    let stderr = child.stderr.take().ok_or("no pipe for the command's errors")?;
+    let stdout = child.stdout.take().ok_or("the command's standard output is not a pipe")?;
+    let stderr = child.stderr.take().ok_or("the command's standard error is not a pipe")?;
     relay(stdout, Frame::Stdout, channel, done.clone());
     relay(stderr, Frame::Stderr, channel, done);
     let status = wait_for(child.id() as libc::pid_t)?;
-    // Both pipes end when the last process that holds them does.
+    // A pipe reaches its end when the last process that holds it has ended.
     let deadline = Instant::now() + DRAIN_WAIT;
     for _ in 0..2 {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -256,7 +257,7 @@ fn run(job: &Job, channel: &Channel) -> Result<i32, String> {
     })
 }
 
-/// Copies a pipe to the host, in a thread of its own.
+/// Starts a thread that copies a pipe to the host.
 fn relay(
     mut pipe: impl Read + Send + 'static,
     frame: fn(Vec<u8>) -> Frame,
@@ -275,7 +276,7 @@ fn relay(
     });
 }
 
-/// Waits for the command; as the first process also for every orphan on the way.
+/// Waits for the command; the first process also reaps orphans meanwhile.
 fn wait_for(child: libc::pid_t) -> Result<ExitStatus, String> {
     let which = if std::process::id() == 1 { -1 } else { child };
     loop {
@@ -294,7 +295,7 @@ fn wait_for(child: libc::pid_t) -> Result<ExitStatus, String> {
     }
 }
 
-/// Sends a file, if it is there; the host tells when it is not.
+/// Sends a file if it exists; otherwise the host reports that it's missing.
 fn send_file(channel: &Channel, index: u32, path: &Path) -> Result<(), String> {
     let Ok(mut file) = File::open(path) else { return Ok(()) };
     send(channel, &Frame::FileStart(index))?;

@@ -1,4 +1,4 @@
-//! An initramfs that holds one command, what it needs, and this program as its first process.
+//! Builds an initramfs with one command, everything it needs, and this program as init.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,12 +10,12 @@ use crate::job::Job;
 pub use crate::payload::{Brought, LIBRARIES};
 use crate::payload::{Guest, Payload};
 
-/// The guest's first program.
+/// Path of the first process in the guest.
 pub const INIT: &str = "/virtio-cuda/init";
-/// The job that it reads.
+/// Path of its job file.
 pub const JOB: &str = "/virtio-cuda/job.json";
 
-/// Builds the initramfs; with `base` on top of that one, whose files it may replace.
+/// Builds the initramfs. It is appended to `base`, if given, and may replace its files.
 pub fn build(job: &mut Job, brought: &Brought, base: Option<&Path>) -> Result<Vec<u8>, RunError> {
     let guest = if base.is_some() { Guest::Initramfs } else { Guest::Bare };
     let mut payload = Payload::gather(job, brought, guest)?;
@@ -23,7 +23,7 @@ pub fn build(job: &mut Job, brought: &Brought, base: Option<&Path>) -> Result<Ve
     payload.add(&exe, Path::new(INIT))?;
     payload.add_libraries(&exe, "", guest)?;
     let text = serde_json::to_vec(job)
-        .map_err(|e| RunError::Usage(format!("this command cannot be handed over: {e}")))?;
+        .map_err(|e| RunError::Usage(format!("cannot encode the command for the guest: {e}")))?;
     payload.put(JOB, text, 0o644);
 
     let mut bytes = match base {
@@ -33,7 +33,7 @@ pub fn build(job: &mut Job, brought: &Brought, base: Option<&Path>) -> Result<Ve
         }
         None => Vec::new(),
     };
-    // The kernel looks for the next archive at a multiple of four.
+    // The kernel expects the next archive at a multiple of four.
     bytes.resize(bytes.len().next_multiple_of(4), 0);
     bytes.extend(pack(&payload, &job.cwd));
     Ok(bytes)

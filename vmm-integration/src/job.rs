@@ -1,4 +1,4 @@
-//! What the guest is to do: written by the host, read by the guest's first process.
+//! The job file: the host writes it, and the guest's first process reads it.
 
 use std::path::PathBuf;
 
@@ -7,22 +7,22 @@ use serde::{Deserialize, Serialize};
 /// The guest's device node.
 pub const DEVICE_NODE: &str = "/dev/virtio-cuda0";
 
-/// One command and what must be in place for it.
+/// A command and its prerequisites.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
     /// The command and its arguments.
     pub command: Vec<String>,
-    /// Its environment, whole.
+    /// Its complete environment.
     pub env: Vec<(String, String)>,
     /// Its working directory.
     pub cwd: PathBuf,
-    /// Kernel modules to load before, in this order.
+    /// Kernel modules to load first, in this order.
     pub modules: Vec<PathBuf>,
     /// The device node to wait for, if there is a device.
     pub device: Option<PathBuf>,
     /// The serial line to the host.
     pub channel: PathBuf,
-    /// Files to send to the host after the command.
+    /// Files to send to the host after the command has ended.
     pub fetch: Vec<PathBuf>,
 }

@@ -1,8 +1,8 @@
-//! Whether KVM runs a guest on this host.
+//! Whether KVM can run a guest on this host.
 //!
-//! On some hosts /dev/kvm opens and answers every question, and yet an ordinary kernel dies
-//! under it. So the questions come first, because they are quick, and a guest that boots is
-//! the answer. It is kept until the host boots again.
+//! On some hosts /dev/kvm opens and answers every query, yet an ordinary kernel dies under it.
+//! The queries come first because they are quick; then a trial guest decides. The result is
+//! cached until the host reboots.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,30 +11,30 @@ use std::time::Duration;
 
 use kvm_ioctls::Kvm;
 
+use crate::files::cache;
 use crate::folder::RunFolder;
 use crate::job::Job;
 use crate::options::Options;
-use crate::plan::cache;
 use crate::vm::{self, Launch};
 use crate::{initramfs, qemu};
 
-/// The one version of KVM's API there has been since Linux 2.6.22.
+/// KVM's API version, unchanged since Linux 2.6.22.
 const API_VERSION: i32 = 12;
-/// A guest under KVM is up in a second or two.
+/// A guest under KVM normally boots in a second or two.
 const BOOT_LIMIT: Duration = Duration::from_secs(15);
 
-/// Ok if a guest boots with KVM; else why not.
+/// Ok if a guest boots with KVM; otherwise the reason why not.
 pub fn usable(options: &Options) -> Result<(), String> {
     static ANSWER: OnceLock<Result<(), String>> = OnceLock::new();
     ANSWER
         .get_or_init(|| {
-            ask()?;
-            let kept = kept_answer();
-            if let Some(answer) = kept.as_deref().and_then(read_answer) {
+            query()?;
+            let cached = cache_file();
+            if let Some(answer) = cached.as_deref().and_then(read_cached) {
                 return answer;
             }
             let answer = boot(options);
-            if let Some(path) = kept {
+            if let Some(path) = cached {
                 let text = answer.as_ref().err().map_or("usable", String::as_str);
                 let _ = path.parent().map(fs::create_dir_all);
                 let _ = fs::write(path, text);
@@ -44,25 +44,25 @@ pub fn usable(options: &Options) -> Result<(), String> {
         .clone()
 }
 
-/// What can be asked without a guest.
-pub fn ask() -> Result<(), String> {
+/// Checks everything that can be checked without a guest.
+pub fn query() -> Result<(), String> {
     let kvm = Kvm::new().map_err(|e| format!("/dev/kvm cannot be opened: {e}"))?;
     match kvm.get_api_version() {
         API_VERSION => {}
-        other => return Err(format!("KVM has API version {other}, and {API_VERSION} is needed")),
+        other => return Err(format!("KVM has API version {other} instead of {API_VERSION}")),
     }
-    let vm = kvm.create_vm().map_err(|e| format!("KVM creates no VM: {e}"))?;
-    vm.create_vcpu(0).map_err(|e| format!("KVM creates no CPU: {e}"))?;
+    let vm = kvm.create_vm().map_err(|e| format!("KVM cannot create a VM: {e}"))?;
+    vm.create_vcpu(0).map_err(|e| format!("KVM cannot create a CPU: {e}"))?;
     Ok(())
 }
 
-/// Where the answer for this boot of the host is kept.
-fn kept_answer() -> Option<PathBuf> {
+/// The file that caches the result for this boot of the host.
+fn cache_file() -> Option<PathBuf> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(cache().join("kvm").join(boot.trim()))
 }
 
-fn read_answer(path: &Path) -> Option<Result<(), String>> {
+fn read_cached(path: &Path) -> Option<Result<(), String>> {
     match fs::read_to_string(path).ok()?.as_str() {
         "" => None,
         "usable" => Some(Ok(())),
@@ -70,7 +70,7 @@ fn read_answer(path: &Path) -> Option<Result<(), String>> {
     }
 }
 
-/// Boots the kernel that would be used, with nothing to do but to say so.
+/// Boots the kernel that would be used, with a command that does nothing.
 fn boot(options: &Options) -> Result<(), String> {
     let folder = RunFolder::new().map_err(|e| e.to_string())?;
     let mut job = Job {
@@ -109,12 +109,12 @@ fn boot(options: &Options) -> Result<(), String> {
     let mut nothing = std::io::sink();
     match vm::run(launch, &mut nothing, &mut std::io::sink()) {
         Ok(outcome) if outcome.code == 0 => Ok(()),
-        Ok(outcome) => Err(format!("a trial guest's command ended with {}", outcome.code)),
+        Ok(outcome) => Err(format!("the command of a trial guest ended with {}", outcome.code)),
         Err(error) => Err(reason(&error.to_string())),
     }
 }
 
-/// One line of an error that may show a console.
+/// The relevant line of an error, which may contain console lines.
 fn reason(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     let line = line.find(qemu::KVM_LOST).map_or(line, |at| line[at..].trim_end_matches(')'));
@@ -126,21 +126,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn test_the_reason_is_the_line_that_tells() {
+    fn test_the_reason_is_kvms_own_message() {
         let text = "the KVM guest ended (KVM internal error. Suberror: 1)\n    RAX=0";
         assert_eq!(reason(text), "a trial guest did not boot: KVM internal error. Suberror: 1");
     }
 
     #[test]
-    fn test_answers_are_read_back() {
+    fn test_cached_results_are_read_back() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
-        assert_eq!(read_answer(&path), None);
+        assert_eq!(read_cached(&path), None);
         for (text, answer) in
             [("", None), ("usable", Some(Ok(()))), ("no", Some(Err("no".to_string())))]
         {
             fs::write(&path, text).unwrap();
-            assert_eq!(read_answer(&path), answer);
+            assert_eq!(read_cached(&path), answer);
         }
     }
 }

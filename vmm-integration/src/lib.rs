@@ -1,26 +1,28 @@
-//! Starting virtual machines with the device attached.
+//! Starts virtual machines with the device attached.
 //!
-//! `vcuda-run` starts a virtual machine of one of three kinds, gives it one command to run,
-//! and ends as that command ended. The same binary is the host's program and, inside the
-//! guest, the first process (or a helper of the guest's own first process): host and guest
-//! talk in [`frame`]s over a serial line.
+//! `vcuda-run` starts a VM with one of three VMMs, runs one command in it, and exits with that
+//! command's exit code. The same binary runs on the host and in the guest, where it is the
+//! first process (or a helper that the guest's own init starts). The guest reports to the host
+//! in [`frame`]s over a serial line.
 //!
-//! | module | what |
+//! | module | purpose |
 //! |---|---|
 //! | [`options`] | the command line |
 //! | [`plan`] | which kind of VM, with which files |
 //! | [`uml`], [`qemu`], [`cloud_hypervisor`] | command lines of the three VMMs |
-//! | [`kvm`] | whether KVM really runs a guest here |
-//! | [`payload`], [`initramfs`], [`cpio`], [`tar`] | what is brought to a guest that does not see our files |
-//! | [`vm`] | a running VM: its output, its end |
-//! | [`folder`] | the run's own files |
+//! | [`files`] | where images/ caches what it builds |
+//! | [`kvm`] | whether KVM can run a guest here |
+//! | [`payload`], [`initramfs`], [`cpio`], [`tar`] | files copied to a guest that can't see the host's |
+//! | [`vm`] | a running VM: its output and how it ends |
+//! | [`folder`] | the run's temporary folder |
 //! | [`device`] | a device process started for the VM |
-//! | [`job`], [`guest`] | the guest's half |
+//! | [`job`], [`guest`] | the guest side |
 
 pub mod cloud_hypervisor;
 pub mod cpio;
 pub mod device;
 pub mod error;
+pub mod files;
 pub mod folder;
 pub mod frame;
 pub mod guest;

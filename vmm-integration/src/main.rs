@@ -7,7 +7,7 @@ use vmm_integration::{RunError, cloud_hypervisor, guest, kvm, plan, process, vm}
 
 fn main() {
     let arguments: Vec<_> = std::env::args_os().collect();
-    // The guest's half. A kernel may add words of its own after the job's path.
+    // The guest side. A kernel may append its own words after the job's path.
     match (arguments.get(1).and_then(|word| word.to_str()), arguments.get(2)) {
         (Some("guest-init"), Some(job)) => guest::init(Path::new(job)),
         (Some("guest-agent"), Some(job)) => std::process::exit(guest::agent(Path::new(job))),
@@ -26,7 +26,7 @@ fn run(options: &Options) -> Result<i32, RunError> {
     if options.probe_kvm {
         return Ok(match kvm::usable(options) {
             Ok(()) => {
-                println!("kvm: usable, a guest has booted with it");
+                println!("kvm: usable (a trial guest booted)");
                 0
             }
             Err(why) => {
@@ -47,14 +47,14 @@ fn run(options: &Options) -> Result<i32, RunError> {
     let outcome = vm::run(launch, &mut std::io::stdout(), &mut std::io::stderr());
     drop(device);
     if let Err(error) = folder.close() {
-        eprintln!("vcuda-run: cannot remove the run's folder: {error}");
+        eprintln!("vcuda-run: cannot remove the temporary folder: {error}");
     }
     let outcome = outcome?;
     if options.verbose {
         eprintln!(
-            "vcuda-run: vmm={name} boot={} ms, whole={} ms, exit code {}",
+            "vcuda-run: vmm={name} boot={} ms, total={} ms, exit code {}",
             outcome.boot.as_millis(),
-            outcome.whole.as_millis(),
+            outcome.total.as_millis(),
             outcome.code
         );
     }

@@ -7,111 +7,112 @@ use clap::{Parser, ValueEnum};
 
 use crate::error::RunError;
 
-/// Starts a virtual machine with the CUDA device attached, runs COMMAND in it, and ends as
-/// COMMAND ended.
+/// Start a virtual machine with the CUDA device attached, run COMMAND in it, and exit with
+/// COMMAND's exit code.
 ///
-/// Exit codes of its own: 2 wrong arguments, 124 time is up, 125 the VM failed, 126 and 127
-/// the guest cannot execute or find COMMAND.
+/// Other exit codes: 2 for wrong arguments, 124 if --timeout expired, 125 if the VM failed,
+/// 126 if the guest can't execute COMMAND, 127 if it can't find it.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "vcuda-run", version, args_override_self = true)]
 pub struct Options {
-    /// The kind of VM. auto: QEMU if KVM really runs a guest here, else user-mode Linux, else
+    /// Which VMM to use. auto picks QEMU if KVM works here, otherwise user-mode Linux, otherwise
     /// QEMU without KVM.
     #[arg(long, value_enum, default_value = "auto")]
     pub vmm: Vmm,
-    /// The device's vhost-user socket.
+    /// vhost-user socket of a running device.
     #[arg(long, value_name = "PATH")]
     pub socket: Option<PathBuf>,
-    /// Start a device process for this VM.
+    /// Start a device process for this VM and stop it afterwards.
     #[arg(long, conflicts_with = "socket")]
     pub start_device: bool,
-    /// The device's program [default: vhost-device-cuda next to this program, or in PATH].
+    /// Device program to start [default: vhost-device-cuda next to this program, or in PATH].
     #[arg(long, value_name = "PATH", requires = "start_device")]
     pub device_program: Option<PathBuf>,
-    /// A further argument for the device's program, such as --device-arg=--memory-max=2G.
+    /// Extra argument for the device program, for example --device-arg=--sessions-max=4.
     #[arg(long, value_name = "ARG", requires = "start_device", allow_hyphen_values = true)]
     pub device_arg: Vec<String>,
-    /// Where the device's messages go [default: with ours].
+    /// Write the device's log to FILE [default: standard error].
     #[arg(long, value_name = "FILE", requires = "start_device")]
     pub device_log: Option<PathBuf>,
-    /// The VM's quota of device memory, handed to the device's program.
+    /// The VM's device memory quota, passed to the device program.
     #[arg(long, value_name = "SIZE", requires = "start_device")]
     pub memory_max: Option<String>,
     /// Start the VM without the device.
     #[arg(long, conflicts_with_all = ["socket", "start_device"])]
     pub no_device: bool,
-    /// The device's virtio id.
+    /// Virtio device id.
     #[arg(long, value_name = "ID", default_value_t = 38)]
     pub device_id: u32,
-    /// A kernel module to load, for all kinds of VM or (uml=PATH, qemu=PATH) for one.
+    /// Kernel module to load. Prefix it with uml= or qemu= to load it only in that kind of VM.
     #[arg(long, value_name = "[VMM=]PATH")]
     pub module: Vec<String>,
-    /// libcuda.so.1 for the guest, which its programs find first.
+    /// libcuda.so.1 for the guest; its folder comes first in LD_LIBRARY_PATH.
     #[arg(long, value_name = "PATH")]
     pub libcuda: Option<PathBuf>,
-    /// The user-mode Linux kernel [default: the one that images/uml-kernel.sh built].
+    /// User-mode Linux kernel [default: the one that images/uml-kernel.sh built].
     #[arg(long, value_name = "PATH")]
     pub uml_kernel: Option<PathBuf>,
-    /// QEMU [default: the one that images/qemu.sh made ready, else PATH's].
+    /// QEMU binary [default: the one that images/qemu.sh installed, otherwise from PATH].
     #[arg(long, value_name = "PATH")]
     pub qemu: Option<PathBuf>,
-    /// Kernel that QEMU boots [default: the one that images/kernel-debs.sh fetched].
+    /// Kernel for QEMU to boot [default: the one that images/kernel-debs.sh downloaded].
     #[arg(long, value_name = "PATH")]
     pub kernel: Option<PathBuf>,
-    /// An initramfs to boot on top of which COMMAND, its libraries and modules are put.
+    /// Initramfs to boot; COMMAND, its libraries and the modules are added on top.
     #[arg(long, value_name = "PATH")]
     pub initrd: Option<PathBuf>,
-    /// A disk to boot instead, as images/disk.sh builds them; nothing is written to it.
+    /// Disk image to boot instead, built by images/disk.sh; it is not written to.
     #[arg(long, value_name = "IMAGE", conflicts_with = "initrd")]
     pub disk: Option<PathBuf>,
-    /// More for QEMU's guest kernel's command line.
+    /// Text to append to the kernel command line of a QEMU guest.
     #[arg(long, value_name = "TEXT")]
     pub append: Option<String>,
-    /// What QEMU runs the guest with. auto tries KVM and falls back.
+    /// How QEMU executes guest code. auto uses KVM if it works and TCG otherwise.
     #[arg(long, value_enum, default_value = "auto")]
     pub accel: Accel,
-    /// A file or folder for a guest that does not see the host's files; COMMAND comes along.
+    /// File or folder to copy to a guest that can't see the host's files; COMMAND is always copied.
     #[arg(long, value_name = "SRC[:DEST]")]
     pub file: Vec<String>,
-    /// A file of the guest that is fetched after COMMAND.
+    /// File to copy from the guest after COMMAND has ended.
     #[arg(long, value_name = "GUEST[:HOST]")]
     pub fetch: Vec<String>,
-    /// A variable for COMMAND; a NAME alone takes the value that it has here.
+    /// Environment variable for COMMAND; NAME alone passes its value on the host.
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub env: Vec<String>,
-    /// Working directory of COMMAND [default: ours in user-mode Linux, else /root].
+    /// Working directory of COMMAND [default: the current one in user-mode Linux, otherwise /root].
     #[arg(long, value_name = "PATH")]
     pub cwd: Option<PathBuf>,
-    /// Seconds until the VM is ended; 0 is never.
+    /// Stop the VM after this many seconds; 0 means never.
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     pub timeout: u64,
-    /// The guest's memory, with K, M or G.
+    /// Guest memory, with suffix K, M or G.
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = size)]
     pub mem: u64,
-    /// The guest's CPUs.
+    /// Number of guest CPUs.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=16))]
     pub cpus: u32,
-    /// Where the guest's console goes [default: nowhere, shown when the VM fails].
+    /// Write the guest's console to FILE [default: its last lines are shown if the VM fails].
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
-    /// Say which VM is started, and how long it took.
+    /// Print the kind of VM, how long it took, and the exit code.
     #[arg(long, short)]
     pub verbose: bool,
-    /// Print the VMM's command line (and for cloud-hypervisor the REST body) and start nothing.
+    /// Print the VMM's command line (for cloud-hypervisor also the REST request) without starting
+    /// it.
     #[arg(long)]
     pub print: bool,
-    /// Tell whether KVM runs a guest here; exit code 0 if it does.
+    /// Check whether KVM can run a guest here; exit code 0 if it can.
     #[arg(long)]
     pub probe_kvm: bool,
-    /// What to run in the guest.
+    /// Command to run in the guest.
     #[arg(value_name = "COMMAND", trailing_var_arg = true)]
     pub command: Vec<String>,
 }
 
-/// Kinds of virtual machines.
+/// Which VMM to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Vmm {
-    /// The best that this host can run.
+    /// The fastest that this host can run.
     Auto,
     /// QEMU 10.2 or newer.
     Qemu,
@@ -121,19 +122,19 @@ pub enum Vmm {
     CloudHypervisor,
 }
 
-/// What QEMU executes guest code with.
+/// How QEMU executes guest code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Accel {
-    /// KVM where a guest boots with it, else TCG.
+    /// KVM if a trial guest boots with it, otherwise TCG.
     Auto,
-    /// The host's virtualisation.
+    /// Hardware virtualization.
     Kvm,
-    /// QEMU's own translation.
+    /// QEMU's binary translation.
     Tcg,
 }
 
 impl Options {
-    /// Parses a command line; what is wrong comes as one line.
+    /// Parses a command line; an error message is a single line.
     pub fn parse_line(line: impl IntoIterator<Item = OsString>) -> Result<Options, RunError> {
         match Options::try_parse_from(line) {
             Ok(options) => Ok(options),
@@ -147,10 +148,10 @@ impl Options {
 fn one_line(text: &str) -> String {
     let words = text.lines().take_while(|line| !line.trim().is_empty()).map(str::trim);
     let line = words.collect::<Vec<_>>().join(" ");
-    format!("{} (--help tells more)", line.trim_start_matches("error: "))
+    format!("{} (see --help)", line.trim_start_matches("error: "))
 }
 
-/// Bytes of `512M` and the like.
+/// Parses a size such as `512M` into bytes.
 pub fn size(text: &str) -> Result<u64, String> {
     let (digits, shift) = match text.char_indices().last() {
         Some((at, 'K' | 'k')) => (&text[..at], 10),
@@ -163,7 +164,7 @@ pub fn size(text: &str) -> Result<u64, String> {
         .ok()
         .and_then(|number| number.checked_mul(1 << shift))
         .filter(|bytes| *bytes >= 64 << 20)
-        .ok_or_else(|| "a size such as 512M or 2G, 64M at least".into())
+        .ok_or_else(|| "must be a size such as 512M or 2G, at least 64M".into())
 }
 
 #[cfg(test)]
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn test_wrong_arguments_are_told_in_one_line_with_exit_code_2() {
+    fn test_wrong_arguments_give_one_line_and_exit_code_2() {
         for (line, word) in [
             ("vcuda-run --vmm xen true", "xen"),
             ("vcuda-run --sockte x true", "--sockte"),
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn test_everything_after_two_dashes_is_the_commands() {
+    fn test_everything_after_two_dashes_belongs_to_the_command() {
         let options = parse("vcuda-run --no-device -- prog --mem 1 -- x").unwrap();
         assert_eq!(options.command, ["prog", "--mem", "1", "--", "x"]);
         let options = parse("vcuda-run --no-device prog --mem 1").unwrap();

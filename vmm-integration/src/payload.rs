@@ -1,4 +1,4 @@
-//! Files for a guest that does not see the host's: the command, what it needs, this program.
+//! Files for a guest that can't see the host's: the command, what it needs, this program.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,33 +10,33 @@ use std::process::Command;
 use crate::error::{RunError, existing};
 use crate::job::Job;
 
-/// Our own folder in the guest.
+/// Our folder in the guest.
 pub const FOLDER: &str = "/virtio-cuda";
-/// Where the guest's libcuda.so.1 goes.
+/// The folder for libcuda.so.1 in the guest.
 pub const LIBRARIES: &str = "/virtio-cuda/lib";
 const LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
 /// Parts of glibc before 2.34 that programs may still ask for by name.
 const OLD_GLIBC: [&str; 3] = ["libpthread.so.0", "libdl.so.2", "librt.so.1"];
 
-/// What the options ask to bring.
+/// The files that the options name.
 #[derive(Clone, Copy, Debug)]
 pub struct Brought<'a> {
     /// `SRC[:DEST]` each.
     pub files: &'a [String],
     /// The guest's libcuda.so.1.
     pub libcuda: Option<&'a Path>,
-    /// Kernel modules, in the order of loading.
+    /// Kernel modules in load order.
     pub modules: &'a [PathBuf],
 }
 
-/// Which guest it is for.
+/// How much of a system the guest already has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guest {
-    /// It has nothing: commands and all libraries come from here.
+    /// Nothing: commands and all libraries come from the host.
     Bare,
-    /// It has commands of its own, but not our libraries.
+    /// Its own commands, but not our libraries.
     Initramfs,
-    /// A whole system with libraries of its own.
+    /// A complete system with its own libraries.
     System,
 }
 
@@ -49,7 +49,7 @@ pub struct Entry {
     pub mode: u32,
 }
 
-/// Files by their place in the guest, without the leading slash.
+/// Files by their path in the guest, without the leading slash.
 #[derive(Clone, Debug, Default)]
 pub struct Payload {
     /// The files.
@@ -57,7 +57,7 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// Gathers everything and points `job` to it.
+    /// Collects all files and makes `job` refer to their paths in the guest.
     pub fn gather(job: &mut Job, brought: &Brought, guest: Guest) -> Result<Payload, RunError> {
         let mut payload = Payload::default();
         let library_path = job
@@ -113,19 +113,19 @@ impl Payload {
         Ok(payload)
     }
 
-    /// Adds bytes of our own making.
+    /// Adds a file with the given contents.
     pub fn put(&mut self, dest: impl AsRef<Path>, bytes: Vec<u8>, mode: u32) {
-        self.files.insert(place(dest.as_ref()), Entry { bytes, mode });
+        self.files.insert(guest_path(dest.as_ref()), Entry { bytes, mode });
     }
 
-    /// Adds a file of the host.
+    /// Adds a file from the host.
     pub fn add(&mut self, source: &Path, dest: &Path) -> Result<(), RunError> {
         let read = || -> io::Result<Entry> {
             let mode = fs::metadata(source)?.permissions().mode() & 0o7777;
             Ok(Entry { bytes: fs::read(source)?, mode })
         };
         let entry = read().map_err(RunError::host(format!("cannot read {}", source.display())))?;
-        self.files.insert(place(dest), entry);
+        self.files.insert(guest_path(dest), entry);
         Ok(())
     }
 
@@ -137,7 +137,7 @@ impl Payload {
         guest: Guest,
     ) -> Result<(), RunError> {
         for library in libraries(file, library_path) {
-            let dest = place(&library);
+            let dest = guest_path(&library);
             let of_the_system = dest.starts_with("usr/lib") || dest.starts_with("usr/lib64");
             if !(self.files.contains_key(&dest) || guest == Guest::System && of_the_system) {
                 self.add(&library, &library)?;
@@ -147,8 +147,8 @@ impl Payload {
     }
 }
 
-/// A place in a guest whose /lib, /bin and so on are links into /usr, as everywhere today.
-fn place(path: &Path) -> PathBuf {
+/// The path inside a guest where /lib, /bin and so on are links into /usr.
+fn guest_path(path: &Path) -> PathBuf {
     let relative: PathBuf =
         path.components().filter(|c| matches!(c, std::path::Component::Normal(_))).collect();
     match relative.components().next().and_then(|first| first.as_os_str().to_str()) {
@@ -157,20 +157,20 @@ fn place(path: &Path) -> PathBuf {
     }
 }
 
-/// The command's program among the host's files, if it is one of them.
+/// The host's file for the command's program, if it must be copied.
 fn host_program(program: &str, guest: Guest) -> Option<PathBuf> {
     if program.contains('/') {
         let path = std::path::absolute(program).ok().filter(|path| path.is_file())?;
-        // A whole system has programs of its own there, and must keep them.
-        let own = guest == Guest::System && place(&path).starts_with("usr");
+        // A complete system must keep its own programs.
+        let own = guest == Guest::System && guest_path(&path).starts_with("usr");
         return (!own).then_some(path);
     }
-    // A guest with programs of its own knows what a bare name means.
+    // A guest with its own programs resolves bare names itself.
     let folders = (guest == Guest::Bare).then(|| std::env::var_os("PATH")).flatten()?;
     std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())
 }
 
-/// A file, or all files below a folder, with their paths relative to it.
+/// A file, or all files below a folder, each with its path relative to `source`.
 fn walk(source: &Path) -> Result<Vec<(PathBuf, PathBuf)>, RunError> {
     let mut files = Vec::new();
     let mut left = vec![source.to_path_buf()];
@@ -187,7 +187,7 @@ fn walk(source: &Path) -> Result<Vec<(PathBuf, PathBuf)>, RunError> {
     Ok(files)
 }
 
-/// What the dynamic loader would load for `file`; nothing if that is no dynamic program.
+/// The libraries that the dynamic loader would load for `file`; none if it isn't dynamic.
 fn libraries(file: &Path, library_path: &str) -> Vec<PathBuf> {
     let is_elf = fs::File::open(file).is_ok_and(|mut file| {
         let mut magic = [0; 4];
@@ -202,7 +202,7 @@ fn libraries(file: &Path, library_path: &str) -> Vec<PathBuf> {
     parse_list(&String::from_utf8_lossy(&text))
 }
 
-/// The paths in what `ld.so --list` prints.
+/// The paths in the output of `ld.so --list`.
 fn parse_list(text: &str) -> Vec<PathBuf> {
     text.lines()
         .filter_map(|line| {
@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn test_list_of_the_loader() {
+    fn test_the_loaders_list_is_parsed() {
         let text = "\tlinux-vdso.so.1 (0x00007ffd)\n\tlibcuda.so.1 => not found\n\
             \tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f)\n\
             \t/lib64/ld-linux-x86-64.so.2 (0x00007f)\n\tstatically linked\n";
@@ -249,7 +249,7 @@ mod tests {
         assert!(job.command[0].ends_with("/cat") && job.command[0].starts_with('/'));
         assert!(has("cat") && has("libc.so.6") && has("ld-linux-x86-64.so.2"));
         assert!(payload.files.keys().all(|path| path.is_relative() && !path.starts_with("lib")));
-        // A whole system has these itself, and knows its own commands.
+        // A complete system already has both the command and its libraries.
         job.command[0] = "cat".into();
         let payload = Payload::gather(&mut job, &brought, Guest::System).unwrap();
         assert!(payload.files.is_empty() && job.command[0] == "cat");
@@ -259,8 +259,8 @@ mod tests {
     }
 
     #[test]
-    fn test_places_stay_inside_the_guest() {
-        assert_eq!(place(Path::new("/lib/a/../../x")), Path::new("usr/lib/a/x"));
-        assert_eq!(place(Path::new("../etc/passwd")), Path::new("etc/passwd"));
+    fn test_paths_stay_inside_the_guest() {
+        assert_eq!(guest_path(Path::new("/lib/a/../../x")), Path::new("usr/lib/a/x"));
+        assert_eq!(guest_path(Path::new("../etc/passwd")), Path::new("etc/passwd"));
     }
 }

@@ -1,4 +1,4 @@
-//! From options to one VM: which kind, which files, and the job for the guest.
+//! Turns the options into one VM: the kind of VM, its files, and the job for the guest.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::{RunError, existing};
+use crate::files::{cache, given_or};
 use crate::folder::RunFolder;
 use crate::job::{DEVICE_NODE, Job};
 use crate::kvm;
@@ -14,41 +15,17 @@ use crate::process::Owned;
 use crate::vm::Launch;
 use crate::{device, initramfs, qemu, tar, uml};
 
-/// A VM that can be run, and all that must live as long as it does.
+/// A VM that is ready to run, and everything that must outlive it.
 #[derive(Debug)]
 pub struct Plan {
-    /// What [`crate::vm::run`] takes.
+    /// The argument of [`crate::vm::run`].
     pub launch: Launch,
-    /// The kind of VM in words, such as "qemu-tcg".
+    /// The kind of VM, such as "qemu-tcg".
     pub name: &'static str,
-    /// The device process, if we started one: ends before the folder goes.
+    /// The device process, if we started one; drop it before the folder.
     pub device: Option<Owned>,
-    /// The run's own files.
+    /// The run's temporary folder.
     pub folder: RunFolder,
-}
-
-/// Where the scripts in images/ put what they build.
-pub fn cache() -> PathBuf {
-    let var = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    var("VIRTIO_CUDA_CACHE").unwrap_or_else(|| {
-        var("XDG_CACHE_HOME")
-            .unwrap_or_else(|| var("HOME").unwrap_or_else(|| "/root".into()).join(".cache"))
-            .join("virtio-cuda")
-    })
-}
-
-/// The given file, or the default if there is one.
-pub fn given_or(
-    option: &str,
-    given: &Option<PathBuf>,
-    default: PathBuf,
-    hint: &str,
-) -> Result<PathBuf, RunError> {
-    match given {
-        Some(path) => existing(option, path),
-        None if default.exists() => Ok(default),
-        None => Err(RunError::Usage(format!("{option} is missing, and {hint}"))),
-    }
 }
 
 /// The modules for this kind of VM ("uml" or "qemu").
@@ -66,7 +43,8 @@ fn modules(options: &Options, vmm: &str) -> Result<Vec<PathBuf>, RunError> {
     Ok(paths)
 }
 
-/// Whether a module of unnamed kind is for this VM: it goes with the kernel that is named.
+/// Whether a module given without `uml=` or `qemu=` is for this VM: it belongs to the kind of VM
+/// whose kernel is given.
 fn is_for(options: &Options, vmm: &str) -> bool {
     let qemu = options.kernel.is_some() || options.initrd.is_some() || options.disk.is_some();
     let uml = options.uml_kernel.is_some();
@@ -77,7 +55,7 @@ fn wants_device(options: &Options) -> bool {
     options.socket.is_some() || options.start_device
 }
 
-/// Takes the decision of `--vmm auto`.
+/// Resolves `--vmm auto`.
 pub fn choose(options: &Options) -> Result<Vmm, RunError> {
     if options.vmm != Vmm::Auto {
         return Ok(options.vmm);
@@ -85,7 +63,7 @@ pub fn choose(options: &Options) -> Result<Vmm, RunError> {
     let driver = |vmm| !wants_device(options) || modules(options, vmm).is_ok_and(|m| !m.is_empty());
     let boots = options.disk.is_some() || (driver("qemu") && qemu::kernel(options).is_ok());
     let qemu = boots && qemu::binary(options).is_ok();
-    // Options for QEMU's guest mean that it is QEMU's guest that is wanted.
+    // Options for a QEMU guest mean that the user wants QEMU.
     let other = options.kernel.is_some() || options.initrd.is_some() || options.disk.is_some();
     let uml =
         driver("uml") && uml_kernel(options).is_ok() && (!other || options.uml_kernel.is_some());
@@ -94,7 +72,7 @@ pub fn choose(options: &Options) -> Result<Vmm, RunError> {
         (_, true) => Ok(Vmm::Uml),
         (true, false) => Ok(Vmm::Qemu),
         (false, false) => Err(RunError::Usage(
-            "--vmm auto: there is neither a user-mode Linux kernel nor a QEMU with a kernel, with a --module for it (images/uml-kernel.sh, or images/qemu.sh and images/kernel-debs.sh, make them)"
+            "--vmm auto: found neither a user-mode Linux kernel nor QEMU with a kernel, each with its --module (build them with images/uml-kernel.sh, or images/qemu.sh and images/kernel-debs.sh)"
                 .into(),
         )),
     }
@@ -106,11 +84,11 @@ pub fn uml_kernel(options: &Options) -> Result<PathBuf, RunError> {
         "--uml-kernel",
         &options.uml_kernel,
         cache().join("uml/current/linux"),
-        "images/uml-kernel.sh has built none",
+        "images/uml-kernel.sh builds one",
     )
 }
 
-/// The environment of the command: little, as in a machine that has just booted.
+/// The command's environment: minimal, like on a freshly booted machine.
 fn environment(
     options: &Options,
     libraries: Option<&str>,
@@ -129,7 +107,7 @@ fn environment(
             None => (text.clone(), std::env::var(text).ok()),
         };
         if name.is_empty() || name.contains('\0') {
-            return Err(RunError::Usage(format!("--env: '{text}' has no name")));
+            return Err(RunError::Usage(format!("--env: '{text}' has no variable name")));
         }
         env.retain(|(other, _)| *other != name);
         if let Some(value) = value {
@@ -145,13 +123,13 @@ fn environment(
     Ok(env)
 }
 
-/// Whether a VMM's arguments can name a socket by this path.
+/// Whether this socket path is valid in a VMM's arguments.
 fn short_and_plain(socket: &Path) -> bool {
     let text = socket.to_string_lossy();
     text.len() < 108 && !text.contains([' ', ':', ',', '"'])
 }
 
-/// `GUEST[:HOST]` of --fetch.
+/// Splits each `GUEST[:HOST]` of --fetch.
 fn fetches(options: &Options) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let pair = |text: &String| match text.split_once(':') {
         Some((guest, host)) => (PathBuf::from(guest), PathBuf::from(host)),
@@ -164,17 +142,14 @@ fn fetches(options: &Options) -> (Vec<PathBuf>, Vec<PathBuf>) {
     options.fetch.iter().map(pair).unzip()
 }
 
-/// Makes all ready for the VM: files, job, device process.
+/// Prepares everything for the VM: files, job, device process.
 pub fn plan(options: &Options) -> Result<Plan, RunError> {
     if options.command.is_empty() {
-        return Err(RunError::Usage(
-            "a COMMAND for the guest is missing (--help tells more)".into(),
-        ));
+        return Err(RunError::Usage("COMMAND is missing (see --help)".into()));
     }
     if !wants_device(options) && !options.no_device {
         return Err(RunError::Usage(
-            "how to reach the device is missing: --socket PATH, --start-device or --no-device"
-                .into(),
+            "give one of --socket PATH, --start-device and --no-device".into(),
         ));
     }
     let given = options.socket.as_deref().map(|path| existing("--socket", path)).transpose()?;
@@ -194,8 +169,7 @@ pub fn plan(options: &Options) -> Result<Plan, RunError> {
         Vmm::Qemu => plan_qemu(options, folder.path(), attached)?,
         Vmm::Auto | Vmm::CloudHypervisor => {
             return Err(RunError::Usage(
-                "--vmm cloud-hypervisor: vcuda-run only prints its command line: add --print"
-                    .into(),
+                "vcuda-run can only print cloud-hypervisor's command line: add --print".into(),
             ));
         }
     };
@@ -203,7 +177,7 @@ pub fn plan(options: &Options) -> Result<Plan, RunError> {
         launch.log = log.clone();
     }
     launch.timeout = (options.timeout > 0).then(|| Duration::from_secs(options.timeout));
-    // Last, so that nothing else can fail while it runs.
+    // Started last, so that nothing else can fail while it runs.
     let device = match options.start_device && !options.print {
         true => Some(start_device(options, &socket)?),
         false => None,
@@ -226,7 +200,7 @@ fn start_device(options: &Options, socket: &Path) -> Result<Owned, RunError> {
 
 fn write_job(path: &Path, job: &Job) -> Result<(), RunError> {
     let text = serde_json::to_vec_pretty(job)
-        .map_err(|e| RunError::Usage(format!("this command cannot be handed over: {e}")))?;
+        .map_err(|e| RunError::Usage(format!("cannot encode the command for the guest: {e}")))?;
     fs::write(path, text).map_err(RunError::host(format!("cannot write {}", path.display())))
 }
 
@@ -238,7 +212,7 @@ fn plan_uml(
     let link = |target: &Path, name: &str| {
         let link = folder.join(name);
         symlink(target, &link)
-            .map_err(RunError::host(format!("cannot make {}", link.display())))?;
+            .map_err(RunError::host(format!("cannot create {}", link.display())))?;
         Ok::<PathBuf, RunError>(link)
     };
     let exe = std::env::current_exe().map_err(RunError::host("cannot find this program"))?;
@@ -246,13 +220,15 @@ fn plan_uml(
     let mut libraries = None;
     if let Some(libcuda) = &options.libcuda {
         let lib = folder.join("lib");
-        fs::create_dir(&lib).map_err(RunError::host("cannot make a folder for libcuda"))?;
+        fs::create_dir(&lib).map_err(RunError::host("cannot create a folder for libcuda"))?;
         link(&existing("--libcuda", libcuda)?, "lib/libcuda.so.1")?;
         libraries = Some(lib.display().to_string());
     }
     let cwd = match &options.cwd {
         Some(cwd) => cwd.clone(),
-        None => std::env::current_dir().map_err(RunError::host("there is no working folder"))?,
+        None => {
+            std::env::current_dir().map_err(RunError::host("cannot read the working directory"))?
+        }
     };
     let (fetch, targets) = fetches(options);
     let job = Job {
@@ -328,7 +304,7 @@ fn plan_qemu(
         Accel::Auto => match kvm::usable(options) {
             Ok(()) => true,
             Err(why) => {
-                eprintln!("vcuda-run: without KVM ({why}): QEMU translates the guest's code (TCG)");
+                eprintln!("vcuda-run: KVM is unavailable ({why}); using TCG, which is slow");
                 false
             }
         },
@@ -374,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn test_what_is_missing_is_told_with_exit_code_2() {
+    fn test_a_missing_argument_or_file_gives_exit_code_2() {
         for (line, word) in [
             ("vcuda-run true", "--socket"),
             ("vcuda-run --no-device", "COMMAND"),
@@ -391,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn test_the_environment_is_what_was_asked_for() {
+    fn test_env_options_set_replace_and_pass_on_variables() {
         let options = options(
             "vcuda-run --env A=b=c --env LD_LIBRARY_PATH=/x --env NO_SUCH_VARIABLE --env PATH=/p true",
         );

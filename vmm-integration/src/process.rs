@@ -1,4 +1,4 @@
-//! Child processes that end with us, and signals that end us in order.
+//! Child processes that end when we do, and signals that end us cleanly.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -7,7 +7,7 @@ use std::process::{Child, Command};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
-/// The descriptor under which a VMM finds its line to us.
+/// The VMM's file descriptor for its line to us.
 pub const CHANNEL_FD: i32 = 3;
 
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
@@ -16,7 +16,7 @@ extern "C" fn note_signal(signal: libc::c_int) {
     SIGNAL.store(signal, Ordering::SeqCst);
 }
 
-/// Lets SIGINT, SIGTERM and SIGHUP only be noted, so that we can clean up.
+/// Records SIGINT, SIGTERM and SIGHUP instead of dying, so that we can clean up.
 pub fn catch_signals() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         // SAFETY: the handler only stores to an atomic; sigaction is plain data, and zeroes
@@ -29,7 +29,7 @@ pub fn catch_signals() {
     }
 }
 
-/// The signal that came, if one did.
+/// The last signal received, if any.
 pub fn signalled() -> Option<i32> {
     match SIGNAL.load(Ordering::SeqCst) {
         0 => None,
@@ -37,17 +37,17 @@ pub fn signalled() -> Option<i32> {
     }
 }
 
-/// A child process that is killed when this value goes, or when this thread dies.
+/// A child process that is killed when this value is dropped or this thread dies.
 #[derive(Debug)]
 pub struct Owned {
     child: Child,
-    /// What to send first, and how long to wait before SIGKILL.
+    /// How long to wait after SIGTERM before SIGKILL; `None` sends only SIGKILL.
     gentle: Option<Duration>,
 }
 
 impl Owned {
-    /// Starts `command`; it finds `channel` as descriptor [`CHANNEL_FD`]. `gentle`: it is
-    /// asked by SIGTERM first, and killed only after that time.
+    /// Starts `command` with `channel` as descriptor [`CHANNEL_FD`]. With `gentle` it first gets
+    /// SIGTERM, and SIGKILL only after that time.
     pub fn spawn(
         command: &mut Command,
         channel: Option<OwnedFd>,
@@ -56,13 +56,13 @@ impl Owned {
         let parent = std::process::id();
         let fd = channel.as_ref().map(AsRawFd::as_raw_fd);
         let death = if gentle.is_some() { libc::SIGTERM } else { libc::SIGKILL };
-        // SAFETY: between fork and exec only system calls, on memory that is ours.
+        // SAFETY: between fork and exec the closure makes only async-signal-safe system calls.
         unsafe {
             command.pre_exec(move || {
                 if libc::prctl(libc::PR_SET_PDEATHSIG, death) != 0 {
                     return Err(io::Error::last_os_error());
                 }
-                // We may have died before that took effect.
+                // The parent may have died before prctl took effect.
                 if libc::getppid() as u32 != parent {
                     return Err(io::Error::from_raw_os_error(libc::ESRCH));
                 }
@@ -77,7 +77,7 @@ impl Owned {
                 }
             });
         }
-        // A terminal's Ctrl-C is for us; we end the child.
+        // A terminal's Ctrl-C must reach only us; we end the child.
         command.process_group(0);
         let child = command.spawn()?;
         Ok(Owned { child, gentle })
@@ -88,12 +88,12 @@ impl Owned {
         self.child.id()
     }
 
-    /// How it ended, if it did.
+    /// Its exit status, if it has ended.
     pub fn ended(&mut self) -> Option<std::process::ExitStatus> {
         self.child.try_wait().ok().flatten()
     }
 
-    /// Waits until it ends, `limit` at the longest.
+    /// Waits until it ends, for at most `limit`.
     pub fn wait(&mut self, limit: Duration) -> Option<std::process::ExitStatus> {
         let deadline = Instant::now() + limit;
         loop {
@@ -111,19 +111,19 @@ impl Owned {
 impl Drop for Owned {
     fn drop(&mut self) {
         if let (Some(limit), None) = (self.gentle, self.ended()) {
-            // SAFETY: our own child, which has not been waited for.
+            // SAFETY: kill takes no pointers; the child isn't reaped, so the pid is still its own.
             unsafe { libc::kill(self.child.id() as libc::pid_t, libc::SIGTERM) };
             self.wait(limit);
         }
         if self.ended().is_none() {
-            // SAFETY: the group is the one that spawn made, whose leader is not waited for.
+            // SAFETY: kill takes no pointers; the leader isn't reaped, so the group is still its own.
             unsafe { libc::kill(-(self.child.id() as libc::pid_t), libc::SIGKILL) };
             let _ = self.child.wait();
         }
     }
 }
 
-/// A command as one would type it into a shell.
+/// Formats a command for a shell.
 pub fn shell_line(command: &Command) -> String {
     std::iter::once(command.get_program())
         .chain(command.get_args())
@@ -132,7 +132,7 @@ pub fn shell_line(command: &Command) -> String {
         .join(" ")
 }
 
-/// One word, quoted if a shell would take it apart.
+/// One word, quoted if a shell would interpret it.
 pub fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:=+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn test_owned_process_is_gone_after_drop() {
+    fn test_dropping_an_owned_process_ends_it() {
         for gentle in [None, Some(Duration::from_secs(5))] {
             let mut command = Command::new("sleep");
             command.arg("600").stdin(Stdio::null());

@@ -4,25 +4,24 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::error::{RunError, existing};
+use crate::files::{cache, given_or};
 use crate::initramfs;
 use crate::options::Options;
-use crate::plan::{cache, given_or};
 use crate::process::CHANNEL_FD;
 
-/// The line to the host, as the guest names it: the first port of a virtio console device,
-/// a hundred times as fast as an emulated serial port.
+/// The guest's device for the line to the host: the first port of a virtio console, a hundred
+/// times as fast as an emulated serial port.
 pub const CHANNEL: &str = "/dev/vport0p1";
-/// The device model that any vhost-user device fits; QEMU 10.2 is the first that lets users
-/// create it.
+/// QEMU's device model for any vhost-user device; users can create it since QEMU 10.2.
 pub const DEVICE: &str = "vhost-user-test-device-pci";
-/// The device's virtqueues.
+/// Number of virtqueues.
 pub const QUEUES: u32 = 3;
-/// Descriptors of each; QEMU's limit.
+/// Size of each virtqueue; QEMU's maximum.
 pub const QUEUE_SIZE: u32 = 1024;
-/// Bytes of the device's config space.
+/// Size of the device's config space in bytes.
 pub const CONFIG_SIZE: u32 = 64;
 
-/// What QEMU says when KVM cannot go on; the process stays, and the guest stands still.
+/// QEMU's message when KVM fails. The process keeps running, but the guest is stopped.
 pub const KVM_LOST: &str = "KVM internal error";
 
 /// What the guest boots.
@@ -49,7 +48,7 @@ pub enum Boot {
 pub struct Qemu {
     /// qemu-system-x86_64.
     pub binary: PathBuf,
-    /// With KVM, or by translation.
+    /// Whether to use KVM instead of TCG.
     pub kvm: bool,
     /// Guest memory in bytes.
     pub memory: u64,
@@ -57,9 +56,9 @@ pub struct Qemu {
     pub cpus: u32,
     /// The device's socket and virtio id.
     pub device: Option<(PathBuf, u32)>,
-    /// What it boots.
+    /// What the guest boots.
     pub boot: Boot,
-    /// More for the kernel's command line.
+    /// Text to append to the kernel command line.
     pub append: Option<String>,
 }
 
@@ -70,7 +69,7 @@ impl Qemu {
         let mut words: Vec<String> = Vec::new();
         let mut add = |text: &str| words.extend(text.split(' ').map(String::from));
         add("-nodefaults -no-user-config -display none -no-reboot");
-        // The device maps the guest's memory: it must be shared.
+        // The device maps guest memory, so it must be shared.
         add("-M q35,memory-backend=mem");
         add(&format!("-object memory-backend-memfd,id=mem,size={memory}M,share=on -m {memory}M"));
         add(&format!("-smp {}", self.cpus));
@@ -78,7 +77,7 @@ impl Qemu {
             true => "-accel kvm -cpu host",
             false => "-accel tcg,thread=multi -cpu max",
         });
-        // The console goes to our log, by QEMU's output.
+        // QEMU's standard output, which carries the guest's console, goes to the log.
         add("-chardev stdio,id=console,signal=off -serial chardev:console");
         add(&format!("-chardev socket,id=line,fd={CHANNEL_FD} -device virtio-serial-pci"));
         add("-device virtserialport,chardev=line,nr=1,name=vcuda-run");
@@ -106,7 +105,7 @@ impl Qemu {
             }
             Boot::Disk { image, archive } => {
                 let drive = |id: &str, format: &str, rest: &str, path: &PathBuf| {
-                    // QEMU takes a doubled comma for one.
+                    // In QEMU's options a literal comma is doubled.
                     let path = path.display().to_string().replace(',', ",,");
                     [
                         "-drive".to_string(),
@@ -130,7 +129,7 @@ impl Qemu {
     }
 }
 
-/// The arguments that attach the device, for any QEMU command line with shared memory.
+/// The arguments that attach the device; they fit any QEMU command line with shared memory.
 pub fn device_arguments(socket: &str, id: u32) -> String {
     let socket = socket.replace(',', ",,");
     format!(
@@ -138,7 +137,7 @@ pub fn device_arguments(socket: &str, id: u32) -> String {
     )
 }
 
-/// QEMU as the options name it, from the cache, or from PATH.
+/// QEMU's binary: from `--qemu`, the cache, or PATH.
 pub fn binary(options: &Options) -> Result<PathBuf, RunError> {
     if let Some(path) = &options.qemu {
         return existing("--qemu", path);
@@ -150,7 +149,7 @@ pub fn binary(options: &Options) -> Result<PathBuf, RunError> {
         .find(|path| path.is_file())
         .ok_or_else(|| {
             RunError::Usage(
-                "--qemu is missing, and there is none in PATH: images/qemu.sh makes one ready"
+                "qemu-system-x86_64 is not in PATH: give --qemu, or run images/qemu.sh to install it"
                     .into(),
             )
         })
@@ -162,7 +161,7 @@ pub fn kernel(options: &Options) -> Result<PathBuf, RunError> {
         "--kernel",
         &options.kernel,
         cache().join("kernels/7.2/vmlinuz"),
-        "images/kernel-debs.sh has fetched none",
+        "images/kernel-debs.sh downloads one",
     )
 }
 
@@ -197,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn test_a_disk_is_not_written_to() {
+    fn test_a_disk_is_attached_without_writing_to_it() {
         let boot = Boot::Disk { image: "/a,b.qcow2".into(), archive: "/run.tar".into() };
         let line = qemu(boot).arguments().join(" ");
         assert!(line.contains("id=root,format=qcow2,snapshot=on,file=/a,,b.qcow2"));

@@ -1,5 +1,5 @@
-//! The archive that a guest booted from a disk gets as a second disk: its program `run`
-//! installs the payload into the (temporary) system and runs the job.
+//! The archive that a guest booted from a disk image gets as its second disk: the archive's
+//! script `run` copies the payload into the (temporary) root file system and runs the job.
 
 use std::path::{Path, PathBuf};
 
@@ -8,21 +8,21 @@ use crate::job::Job;
 use crate::payload::{Brought, Guest, Payload};
 
 const BLOCK: usize = 512;
-/// This program runs with the libraries that it was built with, whatever the guest has.
+/// Runs this program with the host's libraries, because the guest's may be older.
 const RUN: &str = "#!/bin/sh
-# Puts the files where the job expects them, then runs it.
+# Copies the files to where the job expects them, then runs it.
 tar -cf - -C files . | tar -xf - -C / --no-overwrite-dir || exit 126
 exec ./agent/ld-linux-x86-64.so.2 --library-path ./agent ./agent/vcuda-run guest-agent ./job.json
 ";
 
-/// The archive for a job.
+/// Builds the archive for a job.
 pub fn archive(job: &mut Job, brought: &Brought) -> Result<Vec<u8>, RunError> {
     let payload = Payload::gather(job, brought, Guest::System)?;
     let exe = std::env::current_exe().map_err(RunError::host("cannot find this program"))?;
     let mut own = Payload::default();
     own.add_libraries(&exe, "", Guest::Bare)?;
     let text = serde_json::to_vec(job)
-        .map_err(|e| RunError::Usage(format!("this command cannot be handed over: {e}")))?;
+        .map_err(|e| RunError::Usage(format!("cannot encode the command for the guest: {e}")))?;
 
     let mut tar = Tar::default();
     tar.file(Path::new("run"), 0o755, RUN.as_bytes())?;
@@ -43,7 +43,7 @@ pub fn archive(job: &mut Job, brought: &Brought) -> Result<Vec<u8>, RunError> {
     Ok(tar.finish())
 }
 
-/// A "ustar" archive in the making.
+/// A "ustar" archive being built.
 #[derive(Debug, Default)]
 struct Tar {
     bytes: Vec<u8>,
@@ -67,7 +67,7 @@ impl Tar {
         let mut put = |at: usize, text: &[u8]| header[at..at + text.len()].copy_from_slice(text);
         put(0, name.as_bytes());
         put(100, format!("{mode:07o}\0{:07o}\0{:07o}\0{size:011o}\0{:011o}\0", 0, 0, 0).as_bytes());
-        // The checksum counts itself as blanks.
+        // The checksum is computed with its own field as blanks.
         put(148, b"        ");
         put(156, &[kind]);
         put(257, b"ustar\x0000");
@@ -79,7 +79,7 @@ impl Tar {
 
     fn finish(mut self) -> Vec<u8> {
         self.bytes.resize(self.bytes.len() + 2 * BLOCK, 0);
-        // A disk's size is a multiple of its sectors, and of QEMU's.
+        // QEMU needs a disk whose size is a multiple of this.
         self.pad(64 * 1024);
         self.bytes
     }
@@ -89,7 +89,8 @@ impl Tar {
     }
 }
 
-/// A path as ustar keeps it: up to 155 bytes, a slash, up to 100 bytes.
+/// Splits a path as ustar stores it: a prefix of at most 155 bytes, a slash, a name of at most
+/// 100 bytes.
 fn split(path: &Path) -> Result<(String, String), RunError> {
     let text = path.to_string_lossy().into_owned();
     if text.len() <= 100 {
@@ -103,7 +104,7 @@ fn split(path: &Path) -> Result<(String, String), RunError> {
     match at {
         Some(at) => Ok((text[..at].to_string(), text[at + 1..].to_string())),
         None => Err(RunError::Usage(format!(
-            "the path '{}' is too long for the guest's archive: use --file SRC:DEST",
+            "the path '{}' is too long for a tar archive: choose a shorter one with --file SRC:DEST",
             PathBuf::from(text).display()
         ))),
     }

@@ -1,4 +1,4 @@
-//! User-mode Linux: a kernel as a process, with the host's file system as its root.
+//! User-mode Linux: the kernel is a process, and the host's file system is its root.
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::error::RunError;
 use crate::process::CHANNEL_FD;
 
-/// The line to the host, as the guest names it.
+/// The guest's device for the line to the host.
 pub const CHANNEL: &str = "/dev/ttyS0";
 
 /// One guest under user-mode Linux.
@@ -20,25 +20,25 @@ pub struct Uml {
     pub memory: u64,
     /// CPUs of the guest.
     pub cpus: u32,
-    /// The device's socket and virtio id; no blank and no colon in the path.
+    /// The device's socket and virtio id; the path must not contain blanks or colons.
     pub device: Option<(PathBuf, u32)>,
-    /// The first program, and its argument; no blanks.
+    /// The first process; its path must not contain blanks.
     pub init: PathBuf,
-    /// The job that it reads.
+    /// Its job file; the path must not contain blanks.
     pub job: PathBuf,
-    /// A folder for what the kernel writes at run time.
+    /// A folder for the kernel's run-time files.
     pub run_dir: PathBuf,
-    /// Where the guest's memory lies: see [`memory_folder`].
+    /// The folder for guest memory: see [`memory_folder`].
     pub memory_dir: PathBuf,
 }
 
 impl Uml {
-    /// The arguments, which are at the same time the guest kernel's command line.
+    /// The arguments, which are also the guest's kernel command line.
     pub fn arguments(&self) -> Vec<String> {
         let mut arguments = vec![
             format!("mem={}M", self.memory >> 20),
             format!("ncpus={}", self.cpus),
-            // "on" where the kernel and the host can, else the older way, by ptrace.
+            // Uses seccomp if kernel and host support it, otherwise the older ptrace.
             "seccomp=auto".into(),
             "root=/dev/root".into(),
             "rootfstype=hostfs".into(),
@@ -46,7 +46,7 @@ impl Uml {
             "rw".into(),
             format!("uml_dir={}", self.run_dir.display()),
             "umid=vcuda-run".into(),
-            // The kernel's messages on its standard output; nothing starts a terminal.
+            // Kernel messages go to standard output; no terminal is started.
             "con=null".into(),
             "con0=null,fd:1".into(),
             "ssl=null".into(),
@@ -71,26 +71,26 @@ impl Uml {
     }
 }
 
-/// Where the guest's memory goes: a tmpfs that has room and lets it be executed, or the
-/// temporary folder.
+/// The folder for guest memory: /dev/shm if it has enough space and allows execution,
+/// otherwise the temporary folder.
 pub fn memory_folder(bytes: u64) -> Result<PathBuf, RunError> {
     let shm = Path::new("/dev/shm");
-    if room(shm).is_some_and(|(free, noexec)| free > bytes && !noexec) {
+    if free_space(shm).is_some_and(|(free, noexec)| free > bytes && !noexec) {
         return Ok(shm.into());
     }
     let other = std::env::temp_dir();
-    match room(&other) {
+    match free_space(&other) {
         Some((free, false)) if free > bytes => Ok(other),
         _ => Err(RunError::Usage(format!(
-            "--mem: neither /dev/shm nor {} has {} MiB free and mounted without noexec",
+            "--mem: neither /dev/shm nor {} has {} MiB free on a file system mounted without noexec",
             other.display(),
             bytes >> 20
         ))),
     }
 }
 
-/// Bytes free, and whether programs can't be executed there.
-fn room(folder: &Path) -> Option<(u64, bool)> {
+/// Free bytes, and whether the file system is mounted noexec.
+fn free_space(folder: &Path) -> Option<(u64, bool)> {
     let path = CString::new(folder.as_os_str().as_bytes()).ok()?;
     // SAFETY: statvfs is plain data; the path is zero-terminated.
     let stat = unsafe {
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn test_arguments_attach_the_device_and_hand_over_the_job() {
+    fn test_arguments_attach_the_device_and_name_the_job() {
         let uml = Uml {
             kernel: "/k/linux".into(),
             memory: 1 << 30,

@@ -1,4 +1,4 @@
-//! A running VM: relays what its command writes, and tells how it ended.
+//! A running VM: relays its command's output and reports how it ended.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -14,39 +14,38 @@ use crate::process::{self, Owned};
 
 /// How long a guest may take to power off once its command has ended.
 const POWER_OFF_WAIT: Duration = Duration::from_secs(10);
-/// How often signals and the VM's end are looked for while nothing arrives.
+/// How often to check for signals and the VM's end while nothing arrives.
 const TICK: Duration = Duration::from_millis(100);
 
-/// What is to be started, and where its parts go.
+/// What to start, and where its output goes.
 #[derive(Debug)]
 pub struct Launch {
     /// The kind of VM, for messages.
     pub vmm: &'static str,
-    /// The VMM with its arguments; it finds the line to us as descriptor
-    /// [`process::CHANNEL_FD`].
+    /// The VMM with its arguments; its line to us is descriptor [`process::CHANNEL_FD`].
     pub command: Command,
-    /// Where the guest's console goes.
+    /// The log file for the guest's console.
     pub log: PathBuf,
-    /// When to give up.
+    /// When to stop the VM.
     pub timeout: Option<Duration>,
-    /// Where files that the guest sends go, by their number.
+    /// Target paths of the files that the guest sends, by index.
     pub fetch: Vec<PathBuf>,
-    /// What in the log means that the VM is lost although its process lives on.
+    /// Text in the log that means that the VM has failed although its process keeps running.
     pub fatal: Option<&'static str>,
 }
 
-/// How a run went.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// The command's exit code.
     pub code: i32,
-    /// From the start of the VMM until the guest was up.
+    /// Time from the start of the VMM until the guest was up.
     pub boot: Duration,
-    /// From the start of the VMM until it had ended.
-    pub whole: Duration,
+    /// Time from the start of the VMM until it had ended.
+    pub total: Duration,
 }
 
-/// Runs the VM to its end. `stdout` and `stderr` get what the command writes.
+/// Runs the VM to its end, and writes the command's output to `stdout` and `stderr`.
 pub fn run(
     launch: Launch,
     stdout: &mut dyn Write,
@@ -77,7 +76,7 @@ pub fn run(
     };
     let code = vm.relay(stdout, stderr)?;
     vm.child.wait(POWER_OFF_WAIT);
-    Ok(Outcome { code, boot: vm.boot, whole: start.elapsed() })
+    Ok(Outcome { code, boot: vm.boot, total: start.elapsed() })
 }
 
 struct Vm {
@@ -87,7 +86,7 @@ struct Vm {
     decoder: Decoder,
     deadline: Option<(Instant, Duration)>,
     log: PathBuf,
-    /// Those that have not come yet.
+    /// Taken out when the file arrives.
     fetch: Vec<Option<PathBuf>>,
     fatal: Option<&'static str>,
     file: Option<File>,
@@ -96,7 +95,7 @@ struct Vm {
 }
 
 impl Vm {
-    /// Until the guest tells the command's exit code.
+    /// Relays output until the guest reports the command's exit code.
     fn relay(&mut self, stdout: &mut dyn Write, stderr: &mut dyn Write) -> Result<i32, RunError> {
         let mut buffer = vec![0; 128 * 1024];
         loop {
@@ -108,7 +107,7 @@ impl Vm {
             {
                 return Err(RunError::Timeout(timeout.as_secs()));
             }
-            // Looked at before the line: what it sent before it ended is still read.
+            // Checked before the line, so that data sent just before the end is still read.
             let ended = self.child.ended();
             if !self.readable()? {
                 if let Some(status) = ended {
@@ -122,7 +121,8 @@ impl Vm {
             let len = match self.line.read(&mut buffer) {
                 Ok(0) => {
                     let status = self.child.wait(Duration::from_secs(2));
-                    let how = status.map_or("it closed its line".into(), |s| s.to_string());
+                    let how =
+                        status.map_or("it closed its line to the host".into(), |s| s.to_string());
                     return Err(self.ended(how));
                 }
                 Ok(len) => len,
@@ -144,7 +144,7 @@ impl Vm {
         stdout: &mut dyn Write,
         stderr: &mut dyn Write,
     ) -> Result<Option<i32>, RunError> {
-        // Whoever reads our output may have gone; the command goes on as if it had not.
+        // Ignore write errors: the command should finish even if nobody reads its output.
         match frame {
             Frame::Up(_) => self.boot = self.start.elapsed(),
             Frame::Stdout(bytes) => drop(stdout.write_all(&bytes).and_then(|()| stdout.flush())),
@@ -152,10 +152,10 @@ impl Vm {
             Frame::FileStart(index) => {
                 let wanted = self.fetch.get_mut(index as usize).and_then(Option::take);
                 let path = wanted.ok_or_else(|| {
-                    RunError::Guest(format!("it sends a file {index} that nobody asked for"))
+                    RunError::Guest(format!("it sent file {index}, which was not requested"))
                 })?;
                 self.file = Some(File::create(&path).map_err(RunError::host(format!(
-                    "cannot write '{}', which the guest sends",
+                    "cannot write the fetched file '{}'",
                     path.display()
                 )))?);
             }
@@ -168,8 +168,10 @@ impl Vm {
             Frame::FileEnd => self.file = None,
             Frame::Exit(code) => {
                 for path in self.fetch.iter().flatten() {
-                    let text =
-                        format!("vcuda-run: the guest had no file for '{}'\n", path.display());
+                    let text = format!(
+                        "vcuda-run: the guest has no file to fetch as '{}'\n",
+                        path.display()
+                    );
                     drop(stderr.write_all(text.as_bytes()));
                 }
                 return Ok(Some(code));
@@ -192,7 +194,7 @@ impl Vm {
         Ok(count > 0)
     }
 
-    /// The line of the log that says that the VM is lost.
+    /// The log line that contains the `fatal` text.
     fn lost(&self) -> Option<String> {
         let fatal = self.fatal?;
         let log = fs::read(&self.log).unwrap_or_default();
@@ -205,7 +207,8 @@ impl Vm {
     }
 }
 
-/// The last lines of a console, each after a line break and indented; empty if there are none.
+/// The last lines of a console log, each after a line break and indented; empty if there are
+/// none.
 pub fn console_tail(log: &std::path::Path) -> String {
     const LINES: usize = 12;
     let bytes = fs::read(log).unwrap_or_default();
@@ -213,7 +216,7 @@ pub fn console_tail(log: &std::path::Path) -> String {
     let lines: Vec<&str> =
         text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     let tail = &lines[lines.len().saturating_sub(LINES)..];
-    // A guest does not get to send control sequences to our terminal.
+    // A guest must not send control sequences to our terminal.
     let plain = |line: &str| line.replace(|c: char| c.is_control(), "");
     tail.iter().map(|line| format!("\n    {}", plain(line))).collect()
 }

@@ -1,6 +1,6 @@
-//! Replays what cloud-hypervisor 53 says to a generic vhost-user device, in its order and with
-//! the library that it uses, against a device of ours with softgpu: which messages, which bits
-//! it masks, how it reads the config space, adds memory, pauses, resumes and resets.
+//! Replays the vhost-user messages that cloud-hypervisor 53 sends to a generic device, in the
+//! same order and with the library that it uses, to vhost-device-cuda with softgpu: feature
+//! negotiation, config space reads, added memory, pause, resume and reset.
 
 use std::fs::File;
 use std::io::Write;
@@ -21,19 +21,19 @@ use vhost::vhost_user::{Frontend, VhostUserFrontend};
 use vhost::{VhostBackend, VhostUserMemoryRegionInfo, VringConfigData};
 use vmm_sys_util::eventfd::EventFd;
 
-/// The feature bits that cloud-hypervisor lets through: INDIRECT_DESC, EVENT_IDX, VERSION_1,
-/// IN_ORDER, ORDER_PLATFORM, NOTIFICATION_DATA, LOG_ALL, and vhost-user's own. None of 0 to 23.
+/// The feature bits that cloud-hypervisor passes on: INDIRECT_DESC, EVENT_IDX, VERSION_1,
+/// IN_ORDER, ORDER_PLATFORM, NOTIFICATION_DATA, LOG_ALL, and vhost-user's own. It masks 0 to 23.
 const FEATURES: u64 = 1 << 28 | 1 << 29 | 1 << 32 | 1 << 35 | 1 << 36 | 1 << 38 | 1 << 26 | 1 << 30;
 const QUEUES: usize = 3;
 const QUEUE_SIZE: u16 = 256;
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Bytes of each memory region.
+/// Size of each memory region in bytes.
 const REGION: u64 = 32 << 20;
-/// Guest-physical starts: below the gap for devices, and above it, as memory hot-plug has it.
+/// Guest-physical start addresses: below the device gap, and above it as for hot-plugged memory.
 const STARTS: [u64; 2] = [0, 4 << 30];
 
-/// `vhost-device-cuda` on softgpu, out of the same build as this test.
+/// `vhost-device-cuda` with softgpu, from the same build as this test.
 struct Device {
     child: Child,
     folder: tempfile::TempDir,
@@ -69,16 +69,20 @@ impl Device {
     fn until(&self, what: &str, done: impl Fn() -> bool) {
         let start = Instant::now();
         while !done() {
-            assert!(start.elapsed() < LIMIT, "no {what}; the device says:\n{}", self.log());
+            assert!(
+                start.elapsed() < LIMIT,
+                "timed out waiting for {what}; the device's log:\n{}",
+                self.log()
+            );
             std::thread::sleep(Duration::from_millis(5));
         }
     }
 
-    /// Waits until so many front ends have gone.
+    /// Waits until `count` front ends have disconnected.
     fn gone(&self, count: usize) {
         let disconnected = || self.log().matches("front end disconnected").count();
         self.until("end of a connection", || disconnected() == count);
-        // Its place is free when its threads have ended, a moment after that line.
+        // The device can accept the next one when its threads have ended, shortly after that line.
         std::thread::sleep(Duration::from_millis(300));
     }
 
@@ -90,13 +94,13 @@ impl Device {
 
 impl Drop for Device {
     fn drop(&mut self) {
-        // SAFETY: a signal to our own child, which has not been waited for.
+        // SAFETY: kill takes no pointers; the child isn't reaped, so the pid is still its own.
         unsafe { libc::kill(self.child.id() as i32, libc::SIGTERM) };
         let _ = self.child.wait();
     }
 }
 
-/// Where cargo put the programs: this test lies in its folder "deps".
+/// The folder of cargo's programs; this test is in its subfolder "deps".
 fn built() -> PathBuf {
     let exe = std::env::current_exe().unwrap();
     let folder = exe.ancestors().nth(2).unwrap().to_path_buf();
@@ -116,13 +120,13 @@ struct Memory {
 
 impl Memory {
     fn new(start: u64) -> Memory {
-        // SAFETY: a name, and flags that exist.
+        // SAFETY: the name is a zero-terminated constant.
         let fd = unsafe { libc::memfd_create(c"ch".as_ptr(), libc::MFD_CLOEXEC) };
         assert!(fd >= 0);
-        // SAFETY: a new descriptor that nobody else has.
+        // SAFETY: a new descriptor that nothing else owns.
         let file = unsafe { File::from_raw_fd(fd) };
         file.set_len(REGION).unwrap();
-        // SAFETY: a new mapping of a file that is as long.
+        // SAFETY: a new mapping, as long as the file.
         let base = unsafe {
             let access = libc::PROT_READ | libc::PROT_WRITE;
             let none = std::ptr::null_mut();
@@ -173,7 +177,7 @@ impl Drop for Memory {
     }
 }
 
-/// cloud-hypervisor's half, with a guest's driver in it.
+/// cloud-hypervisor's side, including a guest driver.
 struct Vmm {
     front_end: Frontend,
     acked: u64,
@@ -188,7 +192,7 @@ struct Vmm {
 impl Vmm {
     /// `GenericVhostUser::new`: before the guest runs.
     fn connect(socket: &Path) -> Vmm {
-        // A connection that is lost at once is tried again, for a minute.
+        // cloud-hypervisor retries for a minute if the connection is lost at once.
         let start = Instant::now();
         let (mut front_end, offered) = loop {
             let front_end = Frontend::connect(socket, QUEUES as u64).unwrap();
@@ -268,16 +272,16 @@ impl Vmm {
         for queue in 0..QUEUES {
             self.front_end.set_vring_enable(queue, false).unwrap();
             let base = self.front_end.get_vring_base(queue).unwrap();
-            assert_eq!(base, u32::from(self.avail[queue]), "queue {queue} has taken all");
+            assert_eq!(base, u32::from(self.avail[queue]), "queue {queue} has consumed everything");
         }
-        // A driver that starts anew has fresh rings.
+        // A driver that starts again sets up new rings.
         self.avail = [0; QUEUES];
         self.used = [0; QUEUES];
         let rings = vec![0; Self::queue_at(QUEUES) as usize];
         self.memory[0].write(0, &rings);
     }
 
-    /// `read_config`, whose failure is the end of the VMM.
+    /// `read_config`; cloud-hypervisor exits if it fails.
     fn config(&mut self, offset: u32, len: usize) -> Vec<u8> {
         let buffer = vec![0; len];
         let flags = VhostUserConfigFlags::empty();
@@ -289,7 +293,7 @@ impl Vmm {
         queue as u64 * 0x10_000
     }
 
-    /// Puts a request on a queue, with room for an answer, and kicks.
+    /// Puts a request and a buffer for its answer on a queue, and kicks.
     fn push(&mut self, queue: usize, request: &[u8]) {
         let ring = Self::queue_at(queue);
         let (at, answer) = (ring + 0x4000, ring + 0x8000);
@@ -311,7 +315,7 @@ impl Vmm {
         self.kicks[queue].write(1).unwrap();
     }
 
-    /// The status of the answer to the last request, once it is there.
+    /// Waits for the answer to the last request and returns its status.
     fn pop(&mut self, queue: usize, limit: Duration) -> Option<u32> {
         let ring = Self::queue_at(queue);
         let start = Instant::now();
@@ -378,7 +382,7 @@ fn create(session: u32) -> uapi::SessionCreate {
 fn test_the_masked_feature_bits_are_enough() {
     let device = Device::start();
     let mut vmm = Vmm::connect(&device.socket());
-    // What the device needs is among what is left, and it has nothing of its own below bit 24.
+    // The bits that the device needs survive the mask, and it offers none below bit 24.
     assert_ne!(vmm.acked & (1 << 32), 0, "VERSION_1");
     let offered = vmm.front_end.get_features().unwrap();
     assert_eq!(offered & 0xff_ffff, 0, "device feature bits are masked by some VMMs");
@@ -411,11 +415,11 @@ fn test_every_config_access_is_answered() {
                 assert_eq!(got, whole[offset..offset + len], "{offset}+{len}");
             }
         }
-        // Beyond the device's own: zeros. A refusal would end cloud-hypervisor.
+        // Beyond the device's own config space it reads as zeros. An error would end cloud-hypervisor.
         assert_eq!(vmm.config(uapi_config_size() as u32, 4), [0; 4]);
         assert_eq!(vmm.config(252, 4), [0; 4]);
     }
-    // A write is taken and changes nothing.
+    // A write succeeds and changes nothing.
     let write = VhostUserConfigFlags::WRITABLE;
     vmm.front_end.set_config(0, write, &[0xff; 4]).unwrap();
     assert_eq!(vmm.config(0, uapi_config_size()), whole);
@@ -443,7 +447,7 @@ fn test_memory_added_later_can_be_attached() {
         vmm.front_end.set_mem_table(&regions).unwrap();
     }
     assert_eq!(vmm.attach(1, addr), uapi::OK);
-    // The first region serves as before.
+    // The first region still works.
     assert_eq!(vmm.create(2), uapi::OK);
     assert_eq!(vmm.attach(2, 16 << 20), uapi::OK);
     assert_eq!(vmm.destroy(1), uapi::OK);
@@ -460,18 +464,22 @@ fn test_pause_stops_the_queues_and_ends_no_session() {
     assert_eq!(vmm.attach(1, 16 << 20), uapi::OK);
     for round in 0..3 {
         vmm.enable(false);
-        // The guest's last kick may still be on its way when its CPUs stop.
+        // The guest's last kick may still arrive after its CPUs have stopped.
         let before = vmm.memory[0].read(0, Vmm::queue_at(QUEUES) as usize);
         vmm.push(0, create(10 + round).as_bytes());
         let pushed = vmm.memory[0].read(0, Vmm::queue_at(QUEUES) as usize);
-        assert_eq!(vmm.pop(0, Duration::from_millis(300)), None, "a stopped queue serves nobody");
+        assert_eq!(
+            vmm.pop(0, Duration::from_millis(300)),
+            None,
+            "a stopped queue serves no request"
+        );
         let after = vmm.memory[0].read(0, Vmm::queue_at(QUEUES) as usize);
         assert!(before != pushed && pushed == after, "a stopped queue writes nothing");
         vmm.enable(true);
         assert_eq!(
             vmm.pop(0, LIMIT),
             Some(uapi::OK),
-            "what waited is served; log:\n{}",
+            "the waiting request is served; log:\n{}",
             device.log()
         );
         assert_eq!(vmm.destroy(10 + round), uapi::OK);
@@ -487,11 +495,11 @@ fn test_reset_stops_the_queues_and_a_new_driver_starts_over() {
     for epoch in 1..4 {
         vmm.activate();
         assert_eq!(vmm.hello(epoch), uapi::OK);
-        // The session of the driver before has ended: its id is free.
+        // The previous driver's session has ended, so its id is free.
         assert_eq!(vmm.create(1), uapi::OK);
         assert_eq!(vmm.attach(1, 16 << 20), uapi::OK);
         vmm.reset();
-        // Between drivers the config space is read all the same.
+        // The config space can be read even while no driver is active.
         assert_eq!(vmm.config(0, 4), uapi::MAGIC.to_le_bytes());
     }
     vmm.activate();
@@ -508,20 +516,20 @@ fn test_device_state_is_not_offered_and_refused() {
         VhostUserProtocolFeatures::LOG_SHMFD,
         VhostUserProtocolFeatures::INFLIGHT_SHMFD,
     ] {
-        assert!(!vmm.protocol.contains(feature), "{feature:?} would promise a migration");
+        assert!(!vmm.protocol.contains(feature), "offering {feature:?} would promise migration");
     }
     vmm.activate();
     assert_eq!(vmm.hello(1), uapi::OK);
-    // A front end that keeps to what was negotiated does not even ask.
+    // The library refuses to send a message that wasn't negotiated.
     let (_ours, theirs) = UnixStream::pair().unwrap();
     let save = VhostTransferStateDirection::SAVE;
     let stopped = VhostTransferStatePhase::STOPPED;
     let fd: OwnedFd = theirs.into();
     vmm.front_end.set_device_state_fd(save, stopped, fd).unwrap_err();
-    assert_eq!(vmm.create(1), uapi::OK, "and goes on");
+    assert_eq!(vmm.create(1), uapi::OK, "the device still works");
 
-    // One that asks all the same is told no, or hung up on, and the next is served. (A VMM
-    // whose memory is not sealed has the device for itself, so the first one goes.)
+    // A front end that sends it anyway gets an error or is disconnected, and the next one is
+    // served. (A VMM whose memory isn't sealed has the device to itself, so drop the first one.)
     assert_eq!(vmm.destroy(1), uapi::OK);
     drop(vmm);
     device.gone(1);
@@ -538,7 +546,7 @@ fn test_device_state_is_not_offered_and_refused() {
         Ok(0) | Err(_) => {}
         Ok(len) => {
             assert!(len >= 20, "an answer of {len} bytes");
-            assert_ne!(answer[12..20], [0; 8], "SET_DEVICE_STATE_FD was said to be done");
+            assert_ne!(answer[12..20], [0; 8], "SET_DEVICE_STATE_FD was reported as successful");
         }
     }
     drop(rude);
@@ -549,7 +557,7 @@ fn test_device_state_is_not_offered_and_refused() {
 }
 
 #[test]
-fn test_disconnection_ends_the_sessions() {
+fn test_disconnecting_ends_the_sessions() {
     let device = Device::start();
     for round in 1..=3 {
         let mut vmm = Vmm::connect(&device.socket());

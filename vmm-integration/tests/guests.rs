@@ -1,5 +1,5 @@
-//! Real guests: user-mode Linux, and QEMU without KVM. The scripts in images/ supply the
-//! kernels and QEMU, from the cache once they have been there.
+//! Real guests: user-mode Linux, and QEMU without KVM. The scripts in images/ provide the
+//! kernels and QEMU, and cache them.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// What a script in images/ prints with --print.
+/// The output of a script in images/ with --print.
 fn image(script: &str) -> PathBuf {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../images").join(script);
     let output = Command::new(&script).arg("--print").stderr(Stdio::inherit()).output().unwrap();
@@ -40,7 +40,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Folders of runs that are still there.
+/// Number of runs' folders that still exist.
 fn left_behind(base: &Path) -> usize {
     std::fs::read_dir(base).unwrap().count()
 }
@@ -56,7 +56,7 @@ fn test_output_and_exit_code_come_through_clean() {
 }
 
 #[test]
-fn test_a_command_ended_by_a_signal_is_told_as_a_shell_would() {
+fn test_a_signal_that_ends_the_command_gives_a_shells_exit_code() {
     assert_eq!(shell(uml(), "kill -9 $$").status.code(), Some(137));
 }
 
@@ -69,7 +69,7 @@ fn test_much_output_arrives_whole() {
 }
 
 #[test]
-fn test_the_guest_is_a_machine_of_its_own() {
+fn test_the_guest_has_its_own_processes_and_devices() {
     let output = shell(
         uml(),
         "echo $$; ls /dev/shm /proc/1/exe; cat /proc/1/comm; grep -c ^processor /proc/cpuinfo; test -c /dev/null && ls -d /sys/class/net/lo",
@@ -80,7 +80,7 @@ fn test_the_guest_is_a_machine_of_its_own() {
 }
 
 #[test]
-fn test_environment_folder_and_files_are_what_was_asked_for() {
+fn test_environment_working_directory_and_files_are_as_requested() {
     let folder = tempfile::tempdir().unwrap();
     let cwd = folder.path().display().to_string();
     let mut command = uml();
@@ -96,7 +96,7 @@ fn test_environment_folder_and_files_are_what_was_asked_for() {
 }
 
 #[test]
-fn test_what_cannot_be_run_is_127_or_126() {
+fn test_a_command_that_cannot_run_gives_127_or_126() {
     for (program, code) in [("/no/such/program", 127), ("/etc/hostname", 126)] {
         let output = uml().args(["--", program]).output().unwrap();
         assert_eq!(output.status.code(), Some(code));
@@ -120,7 +120,7 @@ fn test_timeout_ends_the_vm() {
     assert_eq!(left_behind(base.path()), 0);
 }
 
-/// What of this run is still running; its folder's name is in every command line.
+/// Number of this run's processes; the name of its folder is in every command line.
 fn processes(base: &Path) -> usize {
     let name = base.to_str().unwrap().as_bytes();
     std::fs::read_dir("/proc")
@@ -169,7 +169,7 @@ fn test_the_vm_dies_with_a_killed_vcuda_run() {
     child.kill().unwrap();
     child.wait().unwrap();
     gone_soon(base.path());
-    // What it could not remove itself, the next run does.
+    // A killed run can't remove its folder; the next run does.
     assert_eq!(left_behind(base.path()), 1);
     let mut command = uml();
     command.env("TMPDIR", base.path());
@@ -178,7 +178,7 @@ fn test_the_vm_dies_with_a_killed_vcuda_run() {
 }
 
 #[test]
-fn test_a_module_that_does_not_load_is_told() {
+fn test_a_module_that_does_not_load_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let module = folder.path().join("rubbish.ko");
     std::fs::File::create(&module).unwrap().write_all(b"no module").unwrap();
@@ -188,7 +188,7 @@ fn test_a_module_that_does_not_load_is_told() {
 }
 
 #[test]
-fn test_a_kernel_that_is_none_is_told() {
+fn test_a_file_that_is_not_a_kernel_is_reported() {
     let mut command = vcuda_run();
     command.args(["--vmm", "uml", "--mem", "64M", "--uml-kernel", "/bin/false", "--", "/bin/true"]);
     let output = command.output().unwrap();
@@ -196,9 +196,8 @@ fn test_a_kernel_that_is_none_is_told() {
     assert!(text(&output.stderr).contains("ended before its command did (exit status: 1)"));
 }
 
-/// The device's program is started for the VM, told its options, and ended with it.
 #[test]
-fn test_a_device_that_does_not_start_is_told() {
+fn test_a_device_that_does_not_start_is_reported() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_vcuda-run"));
     command.args([
         "--vmm",
@@ -217,7 +216,7 @@ fn test_a_device_that_does_not_start_is_told() {
 }
 
 #[test]
-fn test_wrong_arguments_are_one_line_and_exit_code_2() {
+fn test_wrong_arguments_give_one_line_and_exit_code_2() {
     for arguments in [
         &["--vmm", "xen", "true"][..],
         &["--no-such-option", "true"],
