@@ -1,28 +1,28 @@
 #!/usr/bin/env bash
-# Builds a bootable Debian 13 disk with the guest package installed through apt, its driver
-# built by DKMS.
+# Builds a bootable Debian 13 disk image. The guest package is installed with apt, and DKMS
+# builds its driver.
 #
 #   images/disk.sh [--deb FILE] [--print] [--try]
 #
 #   --deb FILE   the guest package (default: images/guest-package.sh builds it)
 #   --print      print the disk's path
-#   --try        boot it in QEMU under TCG, from its own boot loader, and show the driver
+#   --try        boot it in QEMU under TCG, with its own boot loader, and show the driver
 #
 # Result, under $VIRTIO_CUDA_CACHE/disk/ (links current.qcow2, current.vmlinuz,
 # current.initrd): a qcow2 of one ext4 partition that boots with BIOS and GRUB, or directly:
 #   -kernel current.vmlinuz -initrd current.initrd -append "console=ttyS0 root=LABEL=vcuda-root quiet TERM=dumb"
-# It has a serial console where root is logged in. To run something in it, attach a tar
-# archive with a program "run" as a second disk:
+# Root is logged in on the serial console. To run a program in it, attach a tar archive that
+# contains an executable "run" as a second disk:
 #   -drive if=none,id=run,format=raw,readonly=on,file=run.tar -device virtio-blk-pci,drive=run,serial=vcuda-run
-# Its output comes on the serial console, then "virtio-cuda-exit: STATUS"; the machine powers
-# off. Boot with -snapshot, or on a qcow2 overlay, to leave the disk as it is.
+# The guest prints the program's output and "virtio-cuda-exit: STATUS" on the serial console and
+# powers off. Boot with -snapshot or a qcow2 overlay to leave the image unchanged.
 #
-# The base system is cached apart, so that a new package fetches nothing.
+# The base system is cached separately, so a new package downloads nothing.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 SUITE=trixie
-# Least version of the guest's kernel: Debian 13's.
+# Minimum version of the guest's kernel: Debian 13's.
 LEAST=6.12
 PACKAGES=(systemd-sysv udev dbus kmod procps iproute2 e2fsprogs login linux-image-cloud-amd64
     linux-headers-cloud-amd64 dkms initramfs-tools zstd grub-pc-bin grub2-common)
@@ -46,7 +46,7 @@ if [ ! -x "$qemu_img" ]; then
     qemu_img="$(command -v qemu-img)"
 fi
 [ -n "$deb" ] || deb="$("$IMAGES_DIR/guest-package.sh")"
-[ -s "$deb" ] || die "there is no package '$deb'"
+[ -s "$deb" ] || die "package '$deb' does not exist"
 
 exec 8>"$DISK/lock"
 flock 8
@@ -55,9 +55,8 @@ base_key="$({ printf '%s ' "${PACKAGES[@]}" && cat "$parts/setup"; } | sha256sum
 base="$DISK/base-$SUITE-$base_key.tar"
 if [ ! -s "$base" ]; then
     ensure_packages mmdebstrap debian-archive-keyring
-    log "making the base system of Debian $SUITE (2 minutes, 300 MB to fetch)"
+    log "building the base system of Debian $SUITE (2 minutes, downloads 300 MB)"
     mirror="$(debian_mirror)"
-    # Root's own folder: mmdebstrap unpacks there.
     progress 1 "$DISK/base.log" as_root mmdebstrap --variant=minbase --mode=root --format=tar \
         --include="$(IFS=,; echo "${PACKAGES[*]}")" \
         --dpkgopt=force-unsafe-io --dpkgopt='path-exclude=/usr/share/doc/*' \
@@ -83,31 +82,31 @@ if [ ! -s "$DISK/$name.qcow2" ]; then
     as_root mkdir -p "$root"
     as_root tar -xpf "$base" -C "$root" --numeric-owner
 
-    # The package comes as it would from any archive: apt finds it in an index.
-    log "installing $(basename -- "$deb") through apt (builds the driver)"
+    # Install the package like from any archive: apt finds it in an index.
+    log "installing $(basename -- "$deb") with apt (builds the driver)"
     as_root install -d "$root/srv/virtio-cuda"
     as_root cp "$deb" "$root/srv/virtio-cuda/"
     (cd "$root/srv/virtio-cuda" && dpkg-scanpackages -m . 2>/dev/null | as_root tee Packages >/dev/null)
     echo 'deb [trusted=yes] file:/srv/virtio-cuda ./' | as_root tee "$root/etc/apt/sources.list.d/virtio-cuda.list" >/dev/null
-    # Only the local archive is read: what the package needs is in the base system.
+    # apt reads only the local archive: the package's dependencies are in the base system.
     progress 40 "$DISK/install.log" enter_root "$root" -- sh -euc '
         local="-o Dir::Etc::SourceList=/etc/apt/sources.list.d/virtio-cuda.list -o Dir::Etc::SourceParts=/nonexistent"
         apt-get $local -o APT::Sandbox::User=root update
         apt-get $local -o APT::Sandbox::User=root -o Dpkg::Use-Pty=0 install -y --no-install-recommends virtio-cuda-guest
         dkms status'
-    grep -q 'virtio-cuda.*installed' "$DISK/install.log" || die "DKMS installed no driver; see $DISK/install.log"
+    grep -q 'virtio-cuda.*installed' "$DISK/install.log" || die "DKMS did not install the driver; see $DISK/install.log"
 
     as_root install -m 755 "$parts/virtio-cuda-run" "$root/usr/local/sbin/"
     as_root install -m 644 "$parts/virtio-cuda-run@.service" "$root/etc/systemd/system/"
     as_root install -m 644 "$parts/61-virtio-cuda-run.rules" "$root/etc/udev/rules.d/"
 
-    log "making the initramfs and the boot loader"
+    log "building the initramfs and the boot loader"
     quietly "$DISK/boot.log" enter_root "$root" -- sh -euc '
         update-initramfs -u -k all
         mkdir -p /boot/grub/i386-pc
         cp /usr/lib/grub/i386-pc/*.mod /usr/lib/grub/i386-pc/*.lst /boot/grub/i386-pc/
         kernel="$(basename /boot/vmlinuz-*)"
-        # grub-probe cannot look into a file system that is not there yet.
+        # grub-probe needs a mounted file system, so write the configuration by hand.
         cat >/boot/grub/grub.cfg <<CFG
 set timeout=0
 menuentry Debian {
@@ -124,8 +123,8 @@ CFG'
 
     log "writing the disk"
     size_mb=$(($(as_root du -sm "$root" | cut -f1) + 1024))
-    # One partition from 1 MiB on; GRUB's boot sector and core lie in front of it, which is
-    # what grub-install would do, without a loop device.
+    # One partition, from 1 MiB on. GRUB's boot sector and core go in front of it, as
+    # grub-install would do, but without a loop device.
     rm -f "$DISK/$name.raw"
     truncate -s "$((size_mb + 1))M" "$DISK/$name.raw"
     echo 'start=1MiB, type=83, bootable' | sfdisk -q "$DISK/$name.raw"
@@ -134,13 +133,13 @@ CFG'
     as_root dd if="$root/boot/grub/core.img" of="$DISK/$name.raw" bs=512 seek=1 conv=notrunc status=none
     "$qemu_img" convert -f raw -O qcow2 "$DISK/$name.raw" "$DISK/$name.qcow2.new"
     mv "$DISK/$name.qcow2.new" "$DISK/$name.qcow2"
-    # Earlier disks, of other packages, are of no more use.
+    # Remove disks with earlier packages.
     for old in "$DISK/$SUITE"-* "$DISK/base-$SUITE"-*; do
         case "$old" in "$DISK/$name".* | "$base") ;; *) rm -f "$old" ;; esac
     done
     log "ready: $DISK/$name.qcow2 ($(du -h "$DISK/$name.qcow2" | cut -f1))"
 else
-    log "the disk is there: $DISK/$name.qcow2"
+    log "the disk is up to date: $DISK/$name.qcow2"
 fi
 for suffix in qcow2 vmlinuz initrd; do
     ln -sfn "$name.$suffix" "$DISK/current.$suffix"
@@ -148,7 +147,7 @@ done
 record disk-kernel "$kernel_version" "$SUITE:linux-image-cloud-amd64"
 
 if [ -n "$try" ]; then
-    log "booting it from its boot loader under TCG"
+    log "booting the disk with its own boot loader under TCG"
     work="$(mktemp -d)"
     printf '%s\n' '#!/bin/sh' 'uname -r; modinfo -n virtio_cuda; lsmod | grep virtio_cuda; ldconfig -p | grep -E "libcuda|libnvidia-ml"' \
         'systemd-analyze 2>/dev/null; exit 0' >"$work/run"
@@ -160,8 +159,8 @@ if [ -n "$try" ]; then
         -drive if=none,id=root,format=qcow2,file="$DISK/$name.qcow2" -device virtio-blk-pci,drive=root \
         -drive if=none,id=run,format=raw,file="$work/run.tar" -device virtio-blk-pci,drive=run,serial=vcuda-run \
         </dev/null | tee "$work/console" >&2
-    log "whole run $((($(date +%s%N) - start) / 1000000)) ms"
-    grep -q 'virtio-cuda-exit: 0' "$work/console" || die "the machine did not run its program; see $work/console"
+    log "total time $((($(date +%s%N) - start) / 1000000)) ms"
+    grep -q 'virtio-cuda-exit: 0' "$work/console" || die "the guest did not run its program; see $work/console"
     rm -rf "$work"
 fi
 [ -z "$print" ] || printf '%s\n' "$DISK/$name.qcow2"

@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# Builds the guest's Debian package, virtio-cuda-guest: driver (by DKMS), libcuda.so.1,
+# Builds the guest's Debian package, virtio-cuda-guest: driver (for DKMS), libcuda.so.1,
 # libnvidia-ml.so.1, udev rule, CDI specification. Its parts are in images/guest-package/.
 #
 #   images/guest-package.sh [--libcuda FILE] [--libnvidia-ml FILE] [--out FOLDER]
 #
 # The FILEs default to release builds of guest-libcuda and guest-libnvidia-ml, FOLDER to
-# target/guest-package. Prints
-# the package's path. The same input gives the same package, bit for bit.
+# target/guest-package. Prints the package's path. The build is reproducible bit for bit.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -25,7 +24,7 @@ driver="$REPO_DIR/guest-driver"
 version="$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$driver/dkms.conf")"
 workspace="$(sed -n '/^\[workspace\.package\]/,/^\[/ s/^version = "\(.*\)"$/\1/p' "$REPO_DIR/Cargo.toml")"
 [ "$version" = "$workspace" ] ||
-    die "guest-driver/dkms.conf says version '$version', and Cargo.toml '$workspace': make them equal"
+    die "guest-driver/dkms.conf has version '$version', but Cargo.toml has '$workspace': make them equal"
 
 if [ -z "$libcuda" ]; then
     log "building libcuda.so.1"
@@ -38,17 +37,17 @@ if [ -z "$nvml" ]; then
     nvml="${CARGO_TARGET_DIR:-$REPO_DIR/target}/release/libguest_libnvidia_ml.so"
 fi
 
-# check_library FILE SONAME: it is there and has that name.
+# check_library FILE SONAME: fails unless FILE exists and has that soname.
 check_library() {
-    [ -s "$1" ] || die "there is no library '$1'"
+    [ -s "$1" ] || die "library '$1' does not exist"
     local soname
     soname="$(objdump -p "$1" | awk '$1 == "SONAME" { print $2 }')"
-    [ "$soname" = "$2" ] || die "$1 has the soname '$soname', and not $2"
+    [ "$soname" = "$2" ] || die "$1 has the soname '$soname' instead of $2"
 }
 check_library "$libcuda" libcuda.so.1
 check_library "$nvml" libnvidia-ml.so.1
 
-# Times inside are those of the last commit to what the package is made of.
+# File times in the package are the time of the last commit that touched its sources.
 SOURCE_DATE_EPOCH="$(git -C "$REPO_DIR" log -1 --format=%ct -- guest-driver guest-libcuda guest-libnvidia-ml guest-transport cuda-api \
     protocol images/guest-package 2>/dev/null || true)"
 SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-0}"
@@ -68,7 +67,7 @@ strip --strip-unneeded -o "$stage/usr/lib/x86_64-linux-gnu/libcuda.so.1" "$libcu
 chmod 644 "$stage/usr/lib/x86_64-linux-gnu/libcuda.so.1"
 strip --strip-unneeded -o "$stage/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1" "$nvml"
 chmod 644 "$stage/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"
-# For -lcuda.
+# For linking with -lcuda.
 ln -s libcuda.so.1 "$stage/usr/lib/x86_64-linux-gnu/libcuda.so"
 
 install -D -m 644 "$parts/60-virtio-cuda.rules" "$stage/usr/lib/udev/rules.d/60-virtio-cuda.rules"
@@ -80,9 +79,9 @@ sed -e "s/@VERSION@/$version/" -e "s/@DATE@/$(date -u -R -d "@$SOURCE_DATE_EPOCH
     "$parts/changelog.in" | gzip -9n >"$doc/changelog.gz"
 install -D -m 644 "$parts/lintian-overrides" "$stage/usr/share/lintian/overrides/virtio-cuda-guest"
 
-# The C library that it needs is the newest symbol version that it names.
+# The minimum C library is the newest symbol version that the libraries use.
 libc="$(objdump -T "$libcuda" "$nvml" | grep -oE 'GLIBC_[0-9.]+' | sort -uV | tail -n 1)" || true
-[ -n "$libc" ] || die "the libraries name no version of the C library"
+[ -n "$libc" ] || die "found no glibc symbol versions in the libraries"
 install -d "$stage/DEBIAN"
 echo /etc/cdi/nvidia.yaml >"$stage/DEBIAN/conffiles"
 install -m 644 -t "$stage/DEBIAN" "$parts"/{triggers,shlibs}

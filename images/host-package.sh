@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Builds the host's Debian package, virtio-cuda-host: vcudad with its systemd unit, device process,
-# worker, vcudactl with man pages and completions, softgpu, the group of the sockets, the vhost-user
-# descriptor. Its parts are in images/host-package/.
+# Builds the host's Debian package, virtio-cuda-host: vcudad with its systemd unit, device
+# process, worker, vcudactl with man pages and completions, softgpu, the group that owns the
+# sockets, and the vhost-user descriptor. Its parts are in images/host-package/.
 #
 #   images/host-package.sh [--bin FOLDER] [--out FOLDER] [--try] [--boot]
 #
-# --bin is where the release builds lie (target/release, built first if not given), --out where the
-# package goes (target/host-package). Prints the package's path. The same input gives the same
-# package, bit for bit. --try installs and purges it in a Debian 13 without a running system, and
-# looks at what is there in between and left over. --boot does so in one whose systemd runs, and
-# uses the service; it needs what `make build` staged in target/dist.
+# --bin is the folder of the release builds (target/release, built first if not given), --out the
+# folder for the package (target/host-package). Prints the package's path. The build is
+# reproducible bit for bit. --try installs, tests and purges it in a Debian 13 without a running
+# system. --boot does the same in one with a running systemd and tests the service; it needs the
+# output of `make build` in target/dist.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -32,10 +32,10 @@ if [ -z "$bin" ]; then
     bin="${CARGO_TARGET_DIR:-$REPO_DIR/target}/release"
 fi
 for file in "${programs[@]}" vcudactl libsoftgpu.so; do
-    [ -s "$bin/$file" ] || die "there is no $bin/$file: make build"
+    [ -s "$bin/$file" ] || die "$bin/$file does not exist: run make build"
 done
 
-# Times inside are those of the last commit to what the package is made of.
+# File times in the package are the time of the last commit that touched its sources.
 SOURCE_DATE_EPOCH="$(git -C "$REPO_DIR" log -1 --format=%ct -- vhost-backend vcudactl control-api \
     softgpu protocol vmm-integration images/host-package docs \
     2>/dev/null || true)"
@@ -47,7 +47,7 @@ cleanup() { as_root rm -rf "$stage"; }
 trap cleanup EXIT
 chmod 755 "$stage"
 
-# Our programs find one another by lying in one folder; what people start is in the path.
+# The programs find each other in one folder; those that people start are linked into the path.
 lib="$stage/usr/lib/virtio-cuda"
 install -d "$lib/softgpu" "$stage/usr/bin" "$stage/usr/sbin"
 for program in "${programs[@]}"; do
@@ -90,10 +90,10 @@ completions bash usr/share/bash-completion/completions/vcudactl
 completions zsh usr/share/zsh/vendor-completions/_vcudactl
 completions fish usr/share/fish/vendor_completions.d/vcudactl.fish
 
-# The C library that they need is the newest symbol version that they name.
+# The minimum C library is the newest symbol version that the programs use.
 libc="$(objdump -T "$bin"/{vcudad,vhost-device-cuda,vhost-cuda-worker,vcudactl,libsoftgpu.so} |
     grep -oE 'GLIBC_[0-9.]+' | sort -uV | tail -n 1)" || true
-[ -n "$libc" ] || die "the programs in $bin name no version of the C library"
+[ -n "$libc" ] || die "found no glibc symbol versions in the programs in $bin"
 install -d "$stage/DEBIAN"
 echo /etc/virtio-cuda/vcudad.toml >"$stage/DEBIAN/conffiles"
 for script in postinst prerm postrm; do

@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# Packs an initramfs for a test guest: busybox, the C library, and the files given.
+# Builds an initramfs for a test guest: busybox, the C library, and the given files.
 #
 #   images/initramfs.sh -o OUT [-k SERIES] [-m MODULE.ko]... [-f SRC[:DEST]]... [-c COMMAND] [-t]
 #
-#   -o OUT          what to write: .cpio (boots fastest), .cpio.gz or .cpio.zst
-#   -k SERIES       the kernel that it is for, 6.12 or 7.2 (default 7.2)
-#   -m MODULE.ko    loaded at boot, in the order given (see images/kmod-build.sh)
-#   -f SRC[:DEST]   a file or folder to bring; DEST defaults to the same path if SRC is
-#                   absolute, else to /SRC. The libraries that programs need come along.
-#                   libcuda.so.1 goes where the linker looks: -f …/libcuda.so.1:/usr/lib/
-#   -c COMMAND      shell command that is run after boot (default: that of the kernel's
-#                   command line, else a shell)
-#   -t              try it: boot it in QEMU under TCG with COMMAND, and print its output
+#   -o OUT          output file: .cpio (boots fastest), .cpio.gz or .cpio.zst
+#   -k SERIES       the kernel it is for, 6.12 or 7.2 (default 7.2)
+#   -m MODULE.ko    kernel modules to load at boot, in this order (see images/kmod-build.sh)
+#   -f SRC[:DEST]   file or folder to include; DEST defaults to the same path if SRC is
+#                   absolute, otherwise to /SRC. Libraries of included programs are added.
+#                   To put libcuda.so.1 in the linker's path: -f …/libcuda.so.1:/usr/lib/
+#   -c COMMAND      shell command to run after boot (default: the one from the kernel
+#                   command line, otherwise a shell)
+#   -t              test it: boot it in QEMU under TCG with COMMAND, and print its output
 #
-# The kernel's command line can give another command, in base64 without line breaks:
+# The kernel command line can give another command, in base64 without line breaks:
 #   virtio_cuda.run=ZWNobyBoaQ==
-# After it the guest prints "virtio-cuda-exit: STATUS" on its console and powers off.
+# Afterwards the guest prints "virtio-cuda-exit: STATUS" on its console and powers off.
 # The kernel to boot is $VIRTIO_CUDA_CACHE/kernels/SERIES/vmlinuz.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -30,18 +30,18 @@ while getopts 'o:k:m:f:c:t' option; do
         f) files+=("$OPTARG") ;;
         c) command="$OPTARG" ;;
         t) try=1 ;;
-        *) die "see the head of $0 for its arguments" ;;
+        *) die "unknown option: see the head of $0" ;;
     esac
 done
 [ -n "$out" ] || die "-o OUT is missing"
 case "$out" in
     *.cpio | *.cpio.gz | *.cpio.zst) ;;
-    *) die "'$out' ends in none of .cpio, .cpio.gz, .cpio.zst" ;;
+    *) die "'$out' must end in .cpio, .cpio.gz or .cpio.zst" ;;
 esac
 
 ensure_packages busybox-static cpio zstd
 kernels="$("$IMAGES_DIR/kernel-debs.sh" --print)"
-[ -e "$kernels/$series/vmlinuz" ] || die "there is no kernel image of series '$series': use 6.12 or 7.2"
+[ -e "$kernels/$series/vmlinuz" ] || die "no kernel image for series '$series': use 6.12 or 7.2"
 
 root="$(mktemp -d)"
 trap 'rm -rf "$root"' EXIT
@@ -56,8 +56,8 @@ done
 echo 'root:x:0:0:root:/root:/bin/sh' >"$root/etc/passwd"
 printf 'root:x:0:\nvideo:x:44:\n' >"$root/etc/group"
 
-# bring SRC DEST: one file or a folder.
-bring() {
+# include SRC DEST: copies a file or folder into the root.
+include() {
     local src="$1" dest="$2"
     case "$dest" in */) dest="$dest$(basename -- "$src")" ;; esac
     mkdir -p "$root$(dirname -- "$dest")"
@@ -71,23 +71,23 @@ bring() {
 
 number=10
 for module in "${modules[@]}"; do
-    [ -f "$module" ] || die "there is no module '$module'"
+    [ -f "$module" ] || die "module '$module' does not exist"
     cp "$module" "$root/modules/$number-$(basename -- "$module")"
     number=$((number + 1))
 done
 for file in "${files[@]}"; do
     src="${file%%:*}"
-    [ -e "$src" ] || die "there is no file '$src'"
+    [ -e "$src" ] || die "file '$src' does not exist"
     case "$file" in
         *:*) dest="${file#*:}" ;;
         /*) dest="$src" ;;
         *) dest="/$src" ;;
     esac
-    bring "$src" "$dest"
+    include "$src" "$dest"
 done
 
-# The host's libraries for every program brought, at the host's own paths; a library that was
-# brought itself (libcuda.so.1) is not looked for again.
+# Add the host's libraries for every included program, at their host paths, except libraries that
+# were included explicitly (libcuda.so.1).
 find "$root" -type f ! -name busybox ! -path "$root/modules/*" -print0 |
     while IFS= read -r -d '' file; do
         [ "$(head -c 4 "$file" | tr -d '\0')" = $'\177ELF' ] || continue
@@ -100,7 +100,7 @@ find "$root" -type f ! -name busybox ! -path "$root/modules/*" -print0 |
         cp -L "$lib" "$root$lib"
     fi
 done
-# glibc's own threads of history: programs built elsewhere may still name these.
+# Former parts of glibc that programs built elsewhere may still need.
 for name in libpthread.so.0 libdl.so.2 librt.so.1 libm.so.6 libgcc_s.so.1; do
     lib="/lib/x86_64-linux-gnu/$name"
     if [ -f "$lib" ] && [ ! -e "$root/usr/lib/x86_64-linux-gnu/$name" ]; then
@@ -111,7 +111,7 @@ done
 printf '%s\n' "$command" >"$root/etc/virtio-cuda-run"
 cat >"$root/init" <<'INIT'
 #!/bin/sh
-# The test guest's only process of its own: mounts, loads modules, runs one command.
+# The test guest's init: mounts file systems, loads modules, runs one command.
 export PATH=/usr/bin:/usr/sbin HOME=/root LD_LIBRARY_PATH=/usr/lib
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
@@ -152,15 +152,15 @@ mkdir -p "$(dirname -- "$out")"
         *) cat ;;
     esac >"$out.new"
 mv "$out.new" "$out"
-log "packed $out ($(du -h "$out" | cut -f1)) for Linux $(cat "$kernels/$series/release")"
+log "built $out ($(du -h "$out" | cut -f1)) for Linux $(cat "$kernels/$series/release")"
 
 if [ -n "$try" ]; then
     qemu="$("$IMAGES_DIR/qemu.sh" --print)"
-    log "booting it"
+    log "booting $out"
     start="$(date +%s%N)"
     timeout 120 "$qemu" -M q35 -accel tcg -cpu max -m 1G -smp 2 -nodefaults -display none -no-reboot \
         -serial stdio -kernel "$kernels/$series/vmlinuz" -initrd "$out" \
         -append "console=ttyS0 quiet panic=-1" </dev/null | tee "$out.console"
-    log "up after $(sed -n 's/.*virtio-cuda-up: \([0-9.]*\).*/\1/p' "$out.console") s of the guest's time, whole run $((($(date +%s%N) - start) / 1000000)) ms"
+    log "up after $(sed -n 's/.*virtio-cuda-up: \([0-9.]*\).*/\1/p' "$out.console") s of guest time, total time $((($(date +%s%N) - start) / 1000000)) ms"
     grep -q 'virtio-cuda-exit: 0' "$out.console" || die "the guest's command did not succeed; see $out.console"
 fi

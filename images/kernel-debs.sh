@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
-# Debian's kernels that the driver is built and tested with: headers and compilers of 6.1
-# (bookworm), 6.12 (trixie, cloud) and 7.2 (trixie-backports, cloud), and the images of the
-# latter two. Nothing is installed on the host: the packages are unpacked into one folder in
-# the cache, a root that images/kmod-build.sh enters to compile, since kernel headers name
-# their compiler (gcc-12, gcc-14) and their tools need trixie's C library.
+# Downloads the Debian kernels that the driver is built and tested with: headers and compilers for
+# 6.1 (bookworm), 6.12 (trixie, cloud) and 7.2 (trixie-backports, cloud), and the kernel images of
+# the latter two. Nothing is installed on the host. The packages are unpacked into a chroot in the
+# cache, which images/kmod-build.sh enters to compile, because kernel headers require a specific
+# compiler (gcc-12, gcc-14) and their tools need trixie's C library.
 #
-#   images/kernel-debs.sh            make it ready
+#   images/kernel-debs.sh            download and unpack
 #   images/kernel-debs.sh --print    … and print its folder
 #
 # Result, under $VIRTIO_CUDA_CACHE/kernels/:
-#   root/                     what to enter; /lib/modules/RELEASE/build is there
+#   root/                     the chroot, with /lib/modules/RELEASE/build
 #   SERIES/release            the kernel's release, for SERIES in 6.1, 6.12, 7.2
 #   SERIES/vmlinuz, modules   links to the kernel image and its modules (6.12 and 7.2)
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
-# Bumped when the list of packages changes.
+# Increase this when the list of packages changes.
 REVISION=1
-# Least versions, by series.
+# Minimum version of each series.
 declare -A LEAST=([6.1]=6.1.100 [6.12]=6.12.30 [7.2]=7.2.6)
 
 KERNELS="$CACHE/kernels"
@@ -30,7 +30,7 @@ finish() {
 ready() { [ "$(cat "$KERNELS/revision" 2>/dev/null)" = "$REVISION" ]; }
 
 if ready; then
-    log "kernels are there: $(cat "$KERNELS"/*/release | tr '\n' ' ')"
+    log "kernels are up to date: $(cat "$KERNELS"/*/release | tr '\n' ' ')"
     finish
 fi
 mkdir -p "$KERNELS"
@@ -42,7 +42,7 @@ apt_setup bookworm trixie trixie-backports
 apt_archives "$KERNELS/archives"
 apt_refresh
 
-# newest REGEX: the package of the highest version whose whole name matches.
+# newest REGEX: prints the package with the highest version whose whole name matches.
 newest() { apt-cache pkgnames linux-headers- | grep -xE "$1" | sort -V | tail -n 1; }
 declare -A HEADERS=(
     [6.1]="$(newest 'linux-headers-6\.1\.0-[0-9]+-amd64')"
@@ -65,7 +65,7 @@ for part in binary modules; do
     packages+=("linux-$part-${HEADERS[7.2]#linux-headers-}")
 done
 
-log "downloading ${#packages[@]} packages and what they need (about 250 MB)"
+log "downloading ${#packages[@]} packages and their dependencies (about 250 MB)"
 apt-get install -y -qq --download-only "${packages[@]}" >&2
 
 root="$KERNELS/root"
@@ -73,7 +73,7 @@ rm -rf "$root" "$root.new"
 mkdir -p "$root.new"
 log "unpacking"
 unpack() { dpkg-deb --fsys-tarfile "$1" | tar -x -C "$root.new" --keep-directory-symlink; }
-# base-files first: it makes /bin, /lib, … links into /usr, which the others are to follow.
+# base-files first: it creates the links /bin, /lib, … into /usr, which the others must follow.
 unpack "$(ls "$APT_ARCHIVES"/base-files_*.deb)"
 for deb in "$APT_ARCHIVES"/*.deb; do
     unpack "$deb"
@@ -90,7 +90,7 @@ for series in 6.1 6.12 7.2; do
     if [ "$series" != 6.1 ]; then
         vmlinuz="$root/boot/vmlinuz-$release"
         [ -s "$vmlinuz" ] || vmlinuz="$root/usr/lib/modules/$release/vmlinuz"
-        [ -s "$vmlinuz" ] || die "no kernel image of $release among the unpacked packages"
+        [ -s "$vmlinuz" ] || die "the packages contain no kernel image for $release"
         ln -sfn "$vmlinuz" "$KERNELS/$series/vmlinuz"
         ln -sfn "$root/usr/lib/modules/$release" "$KERNELS/$series/modules"
     fi

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Builds a kernel module out of its folder for one of the kernels that tests use.
+# Builds an out-of-tree kernel module for one of the kernels that the tests use.
 #
 #   images/kmod-build.sh SERIES FOLDER OUT [make arguments]
 #
-# SERIES is 6.1, 6.12, 7.2 (Debian's) or uml. FOLDER, which has a Kbuild or Makefile with
-# obj-m, is copied to OUT and built there; OUT keeps what was compiled, so that a second run
-# compiles only what changed. With C=2 CHECK=sparse as make arguments, sparse checks it.
+# SERIES is 6.1, 6.12, 7.2 (Debian's) or uml. FOLDER must have a Kbuild or Makefile with obj-m; it
+# is copied to OUT and built there. OUT keeps the objects, so a second run compiles only what
+# changed. Add the make arguments C=2 CHECK=sparse to check it with sparse.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -15,9 +15,9 @@ shift 3
 [ -f "$folder/Kbuild" ] || [ -f "$folder/Makefile" ] || die "'$folder' has neither Kbuild nor Makefile"
 mkdir -p "$out"
 out="$(readlink -f "$out")"
-# Times are kept, so that make sees what changed.
+# Preserve times, so that make sees what changed.
 cp -rp "$folder/." "$out/"
-# The driver's uAPI header lies in the protocol's folder; installed, it is next to the sources.
+# The driver's uAPI header is in protocol/; in the package it is next to the sources.
 if [ -d "$folder/../protocol/include/uapi" ]; then
     cp -rp "$folder/../protocol/include/uapi" "$out/"
 fi
@@ -29,7 +29,7 @@ if [ "$series" = uml ]; then
 fi
 
 kernels="$("$IMAGES_DIR/kernel-debs.sh" --print)"
-[ -f "$kernels/$series/release" ] || die "there is no kernel '$series': use 6.1, 6.12, 7.2 or uml"
+[ -f "$kernels/$series/release" ] || die "unknown kernel '$series': use 6.1, 6.12, 7.2 or uml"
 release="$(cat "$kernels/$series/release")"
 log "building $(basename -- "$(readlink -f "$folder")") for Linux $release"
 enter_root "$kernels/root" "$out:/src" -- \

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# Shared by the scripts in images/ and scripts/: the cache, the log, and Debian packages
-# of a newer suite than the host's, fetched without touching the host's apt configuration.
-# To be sourced by bash, not run.
+# Shared by the scripts in images/ and scripts/: the cache, the log, and Debian packages from a
+# newer suite than the host's, fetched without touching the host's apt configuration.
+# Source it from bash; don't run it.
 
 VIRTIO_CUDA_CACHE="${VIRTIO_CUDA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/virtio-cuda}"
 CACHE="$VIRTIO_CUDA_CACHE"
@@ -9,28 +9,28 @@ IMAGES_DIR="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)"
 REPO_DIR="$(dirname -- "$IMAGES_DIR")"
 mkdir -p "$CACHE"
 
-# Messages go to stderr: stdout is kept for the answers that callers read.
+# Messages go to stderr, because callers read the results from stdout.
 log() { printf '[%s +%ss] %s\n' "$(basename -- "${0%.sh}")" "$SECONDS" "$*" >&2; }
 die() {
     printf '%s: error: %s\n' "$(basename -- "$0")" "$*" >&2
     exit 1
 }
 
-# No script ends without a word about where.
+# A script that fails reports the line.
 trap 'printf "%s: error: line %s failed: %s\n" "$(basename -- "$0")" "$LINENO" "$BASH_COMMAND" >&2' ERR
 
-# as_root CMD...: runs CMD as root, by sudo when needed.
+# as_root CMD...: runs CMD as root, with sudo if needed.
 as_root() {
     if [ "$(id -u)" -eq 0 ]; then
         "$@"
     elif command -v sudo >/dev/null; then
         sudo "$@"
     else
-        die "'$1' must run as root, and there is no sudo: run this script as root"
+        die "'$1' needs root, and sudo is not installed: run this script as root"
     fi
 }
 
-# ensure_packages PKG...: installs from the host's own apt sources what is not there yet.
+# ensure_packages PKG...: installs missing packages from the host's own apt sources.
 ensure_packages() {
     local missing=() pkg
     for pkg in "$@"; do
@@ -43,7 +43,7 @@ ensure_packages() {
     fi
     log "installing with apt: ${missing[*]}"
     (
-        # One script at a time: apt's own lock is waited for, dpkg's interrupted state is not.
+        # One script at a time: apt waits for its own lock, but fails if dpkg was interrupted.
         flock 9
         as_root apt-get update -qq
         as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
@@ -52,7 +52,7 @@ ensure_packages() {
     ) 9>"$CACHE/apt-install.lock"
 }
 
-# record NAME VERSION ORIGIN: the version in use of NAME, in $CACHE/versions.txt.
+# record NAME VERSION ORIGIN: writes the version of NAME in use to $CACHE/versions.txt.
 record() {
     (
         flock 9
@@ -64,7 +64,7 @@ record() {
     ) 9>"$CACHE/versions.lock"
 }
 
-# debian_mirror: the URI of the Debian archive that this machine is configured to use.
+# debian_mirror: prints the URI of the Debian archive that this machine's apt uses.
 debian_mirror() {
     if [ -n "${VIRTIO_CUDA_DEBIAN_MIRROR:-}" ]; then
         printf '%s\n' "${VIRTIO_CUDA_DEBIAN_MIRROR%/}"
@@ -72,13 +72,13 @@ debian_mirror() {
     fi
     local codename uri file
     codename="$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-}")"
-    [ -n "$codename" ] || die "/etc/os-release names no VERSION_CODENAME; set VIRTIO_CUDA_DEBIAN_MIRROR to a Debian archive"
+    [ -n "$codename" ] || die "/etc/os-release has no VERSION_CODENAME; set VIRTIO_CUDA_DEBIAN_MIRROR to a Debian archive"
     for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources; do
         [ -f "$file" ] || continue
         case "$file" in
             *.sources)
-                # deb822: stanzas divided by empty lines; the first URI of an enabled one
-                # that has our suite and "main".
+                # deb822: stanzas separated by empty lines. Use the first URI of an enabled
+                # stanza with our suite and "main".
                 uri="$(awk -v want="$codename" '
                     function flush() {
                         if (suite && comp && on && types ~ /(^| )deb( |$)/ && uri != "") { print uri; exit }
@@ -114,10 +114,10 @@ debian_mirror() {
 
 DEBIAN_KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
 
-# apt_setup SUITE...: makes a private apt state for these suites and sets APT_CONFIG to it.
-# It has its own sources, lists, archives and an empty package database, so that
-# dependencies resolve as on an empty machine and the host's apt is neither read nor changed
-# (except for its proxy settings, which are copied).
+# apt_setup SUITE...: creates a private apt state for these suites and points APT_CONFIG at it.
+# It has its own sources, lists, archives and an empty package database, so dependencies
+# resolve as on an empty machine. The host's apt is neither read nor changed, except that its
+# proxy settings are copied.
 apt_setup() {
     local name root mirror suite
     [ -f "$DEBIAN_KEYRING" ] || ensure_packages debian-archive-keyring
@@ -157,7 +157,7 @@ apt_setup() {
     APT_ARCHIVES="$root/archives"
 }
 
-# apt_archives DIR: from now on packages of this apt state are downloaded to DIR.
+# apt_archives DIR: downloads packages of this apt state to DIR from now on.
 apt_archives() {
     APT_ARCHIVES="$1"
     mkdir -p "$1/partial"
@@ -165,21 +165,21 @@ apt_archives() {
     export APT_CONFIG="$1/apt.conf"
 }
 
-# apt_refresh: fetches the package lists of the suites of apt_setup, at most once a run.
+# apt_refresh: downloads the package lists of apt_setup's suites, at most once per run.
 apt_refresh() {
     [ "${APT_REFRESHED:-}" != "$APT_ROOT" ] || return 0
-    log "fetching the package lists for $(basename -- "$APT_ROOT")"
+    log "downloading the package lists of $(basename -- "$APT_ROOT")"
     apt-get update -qq >&2
     APT_REFRESHED="$APT_ROOT"
 }
 
-# apt_version PKG: the version that would be installed.
+# apt_version PKG: prints the version that apt would install.
 apt_version() { apt-cache policy "$1" | sed -n 's/^  Candidate: //p'; }
 
-# require_version NAME VERSION LEAST: dies unless VERSION is LEAST or newer.
+# require_version NAME VERSION LEAST: fails unless VERSION is LEAST or newer.
 require_version() {
     if [ -z "$2" ] || ! dpkg --compare-versions "$2" ge "$3"; then
-        die "$1 is at version '${2:-none}', and $3 is the least that will do; the mirror in /etc/apt must carry it"
+        die "found $1 version '${2:-none}', but $3 or newer is required; use a mirror in /etc/apt that has it"
     fi
 }
 
@@ -188,7 +188,7 @@ fetch_deb() {
     local version file
     version="$(apt_version "$1")"
     case "$version" in
-        '' | '(none)') die "there is no package '$1' in $(basename -- "$APT_ROOT")" ;;
+        '' | '(none)') die "package '$1' not found in $(basename -- "$APT_ROOT")" ;;
     esac
     file="$APT_ARCHIVES/$1_${version//:/%3a}"
     if ! compgen -G "${file}_*.deb" >/dev/null; then
@@ -198,7 +198,7 @@ fetch_deb() {
     compgen -G "${file}_*.deb"
 }
 
-# quietly LOG CMD...: runs CMD with its output added to LOG, whose end is shown on failure.
+# quietly LOG CMD...: runs CMD and appends its output to LOG; shows LOG's end on failure.
 quietly() {
     local file="$1"
     shift
@@ -208,12 +208,12 @@ quietly() {
     }
 }
 
-# enter_root ROOT [SRC:DEST]... -- CMD...: runs CMD in the root ROOT, with /proc, /sys, /dev,
-# empty /run and /tmp, and the folders SRC at DEST. The mounts are in a namespace of their own.
+# enter_root ROOT [SRC:DEST]... -- CMD...: runs CMD in the chroot ROOT with /proc, /sys, /dev,
+# empty /run and /tmp, and the folders SRC mounted at DEST, in a separate mount namespace.
 enter_root() {
     local propagation=private
-    # In a chroot "/" is no mount point and cannot be made private. The mounts could then be
-    # seen outside, so that they are undone at the end either way.
+    # Inside a chroot "/" isn't a mount point and can't be made private. Then the mounts may be
+    # visible outside, so the script always unmounts them.
     as_root unshare --mount true 2>/dev/null || propagation=unchanged
     as_root unshare --mount --pid --fork --propagation "$propagation" sh -euc '
         root="$1"
@@ -246,16 +246,16 @@ enter_root() {
     ' sh "$@"
 }
 
-# jobs_n: how many jobs a build may run at once.
+# jobs_n: prints the number of parallel jobs for a build.
 jobs_n() { nproc; }
 
-# progress EVERY CMD...: runs CMD with its output in a log file and prints every EVERY
-# lines how far it is; on failure prints the log's end.
+# progress EVERY LOG CMD...: runs CMD with its output in LOG and prints its progress every
+# EVERY lines; prints the log's end on failure.
 progress() {
     local every="$1" file="$2"
     shift 2
     log "full log: $file"
-    # Bash and not awk: mawk would hold lines back until it has read 4 KiB.
+    # Bash instead of awk, because mawk buffers 4 KiB of lines.
     if ! "$@" 2>&1 | tee "$file" | (
         start="$SECONDS" lines=0
         while IFS= read -r line; do

@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
-# A QEMU that has vhost-user-test-device-pci: the host's if it is new enough, else Debian's
-# packages from trixie-backports as a bundle that runs from any folder, with its own libraries.
+# Provides a QEMU with vhost-user-test-device-pci: the host's if it is new enough, otherwise a bundle
+# of Debian's packages from trixie-backports with their libraries, which runs from any folder.
 #
-#   images/qemu.sh             make it ready
+#   images/qemu.sh             find or download it
 #   images/qemu.sh --print     … and print the path of qemu-system-x86_64
 #   images/qemu.sh --tar       … and print the path of the bundle as tar.zst, for a machine
 #                              without network (unpack it anywhere, run bin/qemu-system-x86_64)
 #
-# The bundle lies under $VIRTIO_CUDA_CACHE/qemu/VERSION/ (link qemu/current), with
-# bin/qemu-system-x86_64 and bin/qemu-img. Least version 10.2: up to 10.1 QEMU's generic
-# vhost-user device can't be created by a user.
+# The bundle is $VIRTIO_CUDA_CACHE/qemu/VERSION/ (link qemu/current), with bin/qemu-system-x86_64
+# and bin/qemu-img. Minimum version 10.2: earlier ones don't let users create the generic
+# vhost-user device.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 LEAST=10.2
 SUITE=trixie-backports
 DEVICE=vhost-user-test-device-pci
-# Bumped when what goes into the bundle changes.
+# Increase this when the bundle's contents change.
 REVISION=1
 
 QEMU="$CACHE/qemu"
@@ -34,7 +34,7 @@ answer() {
     exit 0
 }
 
-# The host's own does, unless a bundle to carry away is asked for.
+# Use the host's QEMU unless a bundle is requested.
 if [ "$mode" != --tar ] && host="$(command -v qemu-system-x86_64)"; then
     version="$("$host" --version | sed -n '1s/.*version \([0-9.]*\).*/\1/p')"
     if dpkg --compare-versions "${version:-0}" ge "$LEAST" &&
@@ -43,11 +43,11 @@ if [ "$mode" != --tar ] && host="$(command -v qemu-system-x86_64)"; then
         record qemu "$version" host
         answer "$host"
     fi
-    log "the host's QEMU is $version, and $LEAST is the least that will do: taking Debian's from $SUITE"
+    log "the host's QEMU is $version, but $LEAST or newer is required: using Debian's from $SUITE"
 fi
 
 if bundle_ready; then
-    log "QEMU $(basename -- "$(readlink "$QEMU/current")") is there: $QEMU/current"
+    log "QEMU $(basename -- "$(readlink "$QEMU/current")") is up to date: $QEMU/current"
     answer "$QEMU/current/bin/qemu-system-x86_64"
 fi
 
@@ -69,7 +69,7 @@ upstream="${version#*:}"
 upstream="${upstream%%[+~-]*}"
 require_version qemu-system-x86 "$upstream" "$LEAST"
 
-log "downloading QEMU $version and what it needs from $SUITE"
+log "downloading QEMU $version and its dependencies from $SUITE"
 apt-get install -y -qq --download-only -t "$SUITE" qemu-system-x86 qemu-utils seabios >&2
 out="$QEMU/$upstream"
 rm -rf "$out" "$out.root"
@@ -81,7 +81,7 @@ done
 
 root="$out.root"
 loader="$(find "$root" -name 'ld-linux-x86-64.so.2' -type f -print -quit)"
-[ -n "$loader" ] || die "no dynamic loader among the unpacked packages"
+[ -n "$loader" ] || die "the packages contain no dynamic loader"
 cp -L "$loader" "$out/lib/ld-linux-x86-64.so.2"
 libs="$root/usr/lib/x86_64-linux-gnu:$root/lib/x86_64-linux-gnu"
 libs="$libs:$(find "$root/usr/lib/x86_64-linux-gnu" -mindepth 1 -maxdepth 1 -type d | tr '\n' ':')"
@@ -90,7 +90,7 @@ for program in qemu-system-x86_64 qemu-img; do
     "$out/lib/ld-linux-x86-64.so.2" --library-path "$libs" --list "$out/libexec/$program" \
         >"$out/libexec/$program.needs"
     if grep 'not found' "$out/libexec/$program.needs" >&2; then
-        die "$program needs libraries that its packages do not bring"
+        die "the packages lack libraries that $program needs"
     fi
     sed -n 's/.* => \(\/[^ ]*\) .*/\1/p' "$out/libexec/$program.needs" | while read -r lib; do
         [ -e "$out/lib/$(basename -- "$lib")" ] || cp -L "$lib" "$out/lib/"
@@ -115,13 +115,13 @@ for blob in bios-256k.bin bios-microvm.bin linuxboot_dma.bin linuxboot.bin multi
         fi
     done
 done
-[ -s "$out/share/qemu/bios-256k.bin" ] || die "seabios brought no bios-256k.bin"
+[ -s "$out/share/qemu/bios-256k.bin" ] || die "the seabios package has no bios-256k.bin"
 rm -rf "$root" "$APT_ARCHIVES"
 
-log "trying it"
+log "testing the bundle"
 "$out/bin/qemu-system-x86_64" --version >&2
 "$out/bin/qemu-system-x86_64" -device help 2>/dev/null | grep -q "\"$DEVICE\"" ||
-    die "QEMU $version does not know $DEVICE"
+    die "QEMU $version has no $DEVICE"
 "$out/bin/qemu-img" --version >/dev/null
 
 log "packing"

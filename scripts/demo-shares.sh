@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# The part of the demo with two VMs on one GPU, at 30/70 and with a memory quota each. To be
-# sourced by scripts/demo.sh, with its $work, $out, $dist, $driver, step and fail.
+# The part of the demo in which two VMs share a GPU at 30/70, each with a memory quota. Sourced by
+# scripts/demo.sh; uses its $work, $out, $dist, $driver, step and fail.
 
-# Their lines of vcudad.toml.
+# Prints the VMs' part of vcudad.toml.
 share_vms() {
     local share
     for share in 30 70; do
@@ -11,13 +11,13 @@ share_vms() {
     done
 }
 
-# share_number VM NAME: a number of the line of JSON that its load ended with.
+# share_number VM NAME: prints a number from the JSON line at the end of the VM's output.
 share_number() { sed -n "s/.*\"$2\":\([0-9.]*\).*/\1/p" "$out/vm$1.txt"; }
 
-# Boots both, has them load the GPU for the same three seconds, and prints what each got.
+# Boots both VMs, keeps the GPU busy from both for the same three seconds, and prints their shares.
 show_shares() {
     local share pids=() at shape='' work30 work70 got total
-    # softgpu computes on the CPU: one block of a warp is enough to keep it busy.
+    # softgpu computes on the CPU; one block with one warp keeps it busy.
     [ "$driver" != softgpu ] || shape='--blocks 1 --threads 32 --kernel-us 200'
     at=$(($(date +%s%N) + 4000000000))
     cat >"$work/share.sh" <<SH
@@ -34,22 +34,22 @@ SH
         pids+=($!)
     done
     for share in 30 70; do
-        wait "${pids[0]}" || fail "the VM at $share failed"
+        wait "${pids[0]}" || fail "vm$share failed"
         pids=("${pids[@]:1}")
     done
 
-    # Both count by the same rate, so that work can be compared.
+    # Both use the same rate, so their work can be compared.
     work30=$(share_number 30 done) work70=$(share_number 70 done)
     total=$((work30 + work70))
     [ "$total" -gt 0 ] || fail 'the two VMs did no work'
     for share in 30 70; do
         got=$(awk "BEGIN { printf \"%.1f\", 100 * $([ $share = 30 ] && echo "$work30" || echo "$work70") / $total }")
-        printf 'demo:   vm%s: %s%% of the GPU promised, %s%% got; %s; %s past its %s\n' "$share" "$share" \
+        printf 'demo:   vm%s: assigned %s%% of the GPU, got %s%%; %s; %s beyond its %s\n' "$share" "$share" \
             "$got" "$(grep -o 'total memory.*' "$out/vm$share.txt")" \
             "$(grep -o 'allocation.*' "$out/vm$share.txt")" "$share_quota"
         grep -q 'refused (cudaErrorMemoryAllocation)' "$out/vm$share.txt" ||
             fail "the memory quota of vm$share did not hold"
         awk "BEGIN { exit !($got >= $share - 10 && $got <= $share + 10) }" ||
-            fail "vm$share got $got% of the GPU, and not $share%"
+            fail "vm$share got $got% of the GPU instead of $share%"
     done
 }

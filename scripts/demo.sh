@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Shows VMs with a GPU: starts the broker and the devices, boots a VM and runs CUDA programs in it,
-# then two VMs that share the GPU at 30/70.
-# usage: scripts/demo.sh DIST [START], from `make demo`
+# Demonstrates VMs with a GPU: starts the broker, boots a VM and runs CUDA programs in it, then boots
+# two VMs that share the GPU at 30/70.
+# usage: scripts/demo.sh DIST [START]    (called by `make demo`)
 #
-# The VM is QEMU where the processor can virtualise and KVM really boots a guest, else user-mode
-# Linux. VIRTIO_CUDA_DEMO_VMM=qemu or uml chooses; QEMU then runs without KVM if it must.
+# The VM is QEMU if the processor supports virtualization and KVM can boot a guest, otherwise
+# user-mode Linux. VIRTIO_CUDA_DEMO_VMM=qemu or uml forces one; QEMU then runs without KVM if needed.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 dist=$(cd "${1:?usage: demo.sh DIST [START]}" && pwd)
@@ -15,7 +15,7 @@ mkdir -p "$out"
 rm -f "$out"/*
 
 step_at=$(date +%s%N)
-# The time that the last step took, and what comes next.
+# Prints how long the last step took, and announces the next.
 step() {
     local now
     now=$(date +%s%N)
@@ -59,24 +59,24 @@ for _ in $(seq 300); do
     kill -0 "$broker" 2>/dev/null || fail "vcudad ended"
     sleep 0.1
 done
-[ -S "$work/vm70.sock" ] || fail "vcudad made no sockets"
+[ -S "$work/vm70.sock" ] || fail "vcudad did not create its sockets"
 driver=$(sed -n 's/.*driver=\([a-z]*\).*/\1/p' "$out/vcudad.log" | head -n 1)
 
-# What the guest runs, from the folder of the programs.
+# The guest's script, run in the folder of the programs.
 cat >"$work/guest.sh" <<'SH'
 set -e
 echo '--- uname'; uname -srm
 echo '--- deviceinfo'; ./deviceinfo
 echo '--- vectoradd'; ./vectoradd
 echo '--- mandelbrot'; ./mandelbrot "$PICTURE" 640 480
-echo '--- allocation past the quota'; ./deviceinfo alloc 2G | grep allocation
+echo '--- allocation beyond the quota'; ./deviceinfo alloc 2G | grep allocation
 SH
 
 kind=${VIRTIO_CUDA_DEMO_VMM:-}
 if [ -z "$kind" ]; then
     kind=uml
     if [ -w /dev/kvm ] && grep -qwE 'vmx|svm' /proc/cpuinfo; then
-        step 'asking whether KVM really boots a guest'
+        step 'checking whether KVM can boot a guest'
         "$here/images/qemu.sh"
         "$here/images/kernel-debs.sh"
         ! "$dist/bin/vcuda-run" --probe-kvm || kind=qemu
@@ -84,7 +84,7 @@ if [ -z "$kind" ]; then
 fi
 guest=(--verbose --socket "$work/demo.sock" --mem 1G --cpus 2 --timeout 300 --log "$out/vm.log")
 if [ "$kind" = qemu ]; then
-    step 'QEMU, and the driver for its guest'
+    step 'preparing QEMU and the driver for its guest'
     "$here/images/qemu.sh"
     "$here/images/kmod-build.sh" 7.2 "$here/guest-driver" "$here/target/kmod/7.2"
     "$here/images/initramfs.sh" -o "$here/target/demo-initramfs.cpio"
@@ -101,27 +101,27 @@ else
         --env LD_LIBRARY_PATH="$dist/guest" --env PICTURE="$out/mandelbrot.ppm"
         --cwd "$dist/programs/static" -- /bin/sh "$work/guest.sh")
 fi
-step 'booting a VM, and running CUDA programs in it'
+step 'booting a VM and running CUDA programs in it'
 "$dist/bin/vcuda-run" "${guest[@]}" 2>"$out/vcuda-run.log" | tee "$out/guest.txt" |
     sed 's/^/demo:   /' || fail 'the guest failed'
 vmm=$(sed -n 's/.*vmm=\([a-z0-9-]*\).*/\1/p' "$out/vcuda-run.log" | head -n 1)
 
-step 'booting two more at once, which keep the GPU busy for three seconds'
-# How much of the load's kernel a microsecond holds, alone: both count by it.
+step 'booting two more VMs, which compete for the GPU for three seconds'
+# Calibrates the load while it runs alone; both VMs use this rate.
 shape=()
 [ "$driver" != softgpu ] || shape=(--blocks 1 --threads 32)
 share_rate=$(LD_LIBRARY_PATH=$dist/guest VIRTIO_CUDA_SOCKET=$work/demo.sock \
-    "$dist/programs/quota/saturate" --calibrate 1 "${shape[@]}") || fail 'no calibration'
+    "$dist/programs/quota/saturate" --calibrate 1 "${shape[@]}") || fail 'the calibration failed'
 show_shares
 
-step 'looking at what came out'
-grep -q 'vectoradd: PASS' "$out/guest.txt" || fail 'vector add did not pass'
-grep -q 'mandelbrot: PASS' "$out/guest.txt" || fail 'the mandelbrot did not pass'
+step 'checking the results'
+grep -q 'vectoradd: PASS' "$out/guest.txt" || fail 'vectoradd did not pass'
+grep -q 'mandelbrot: PASS' "$out/guest.txt" || fail 'mandelbrot did not pass'
 grep -q 'total memory: 1024 MiB' "$out/guest.txt" || fail "the guest does not see its quota"
-grep -q 'refused (cudaErrorMemoryAllocation)' "$out/guest.txt" || fail 'the quota did not hold'
+grep -q 'refused (cudaErrorMemoryAllocation)' "$out/guest.txt" || fail 'the memory quota did not hold'
 "$here/target/release/xtask" png "$out/mandelbrot.ppm" "$out/mandelbrot.png"
 rm -f "$out/mandelbrot.ppm"
-echo "demo: the picture: ${out#"$PWD"/}/mandelbrot.png"
+echo "demo: picture: ${out#"$PWD"/}/mandelbrot.png"
 step
-printf 'demo: %d s in all\n' $(($(date +%s) - began))
+printf 'demo: total time %d s\n' $(($(date +%s) - began))
 echo "demo: PASS (vmm=${vmm:-unknown}, driver=${driver:-unknown})"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Installs what building and testing need on Debian 12 or newer, from the machine's own apt
-# sources. Does nothing, in under a second, when all is there. As root or with sudo.
+# Installs everything that building and testing need on Debian 12 or newer, from the machine's own
+# apt sources. Takes under a second if nothing is missing. Run it as root or with sudo.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../images/lib.sh"
 
-command -v dpkg-query >/dev/null || die "this needs Debian (or a system with dpkg and apt)"
+command -v dpkg-query >/dev/null || die "this script needs Debian, or another system with dpkg and apt"
 
 packages=(
     # Building: Rust's linker, CUDA's host compiler, the kernels and the driver.
@@ -19,8 +19,8 @@ packages=(
 )
 ensure_packages "${packages[@]}"
 
-# Rust is the user's to install: rust-toolchain.toml names the version, and rustup, when it is
-# there, fetches that by itself.
+# The user installs Rust: rust-toolchain.toml names the version, and rustup downloads it when it is
+# first used.
 least="$(sed -n 's/^rust-version *= *"\([0-9.]*\)".*/\1/p' "$REPO_DIR/Cargo.toml")"
 if ! command -v cargo >/dev/null; then
     die "Rust $least or newer is missing: install rustup (the Rust project's installer, or 'apt-get install rustup' from Debian 13 on), put cargo in PATH, and run this again"
@@ -28,4 +28,4 @@ fi
 found="$(cd "$REPO_DIR" && rustc --version | cut -d ' ' -f 2)"
 require_version rustc "$found" "$least"
 record rust "$found" host
-log "all that building needs is there (rustc $found)"
+log "all build dependencies are installed (rustc $found)"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Adds to what scripts/stage.sh laid out what tests/gpu/run.sh needs beside it: the test programs
-# as executables, and a QEMU with a guest kernel. usage: scripts/stage-gpu.sh FOLDER
+# Adds the extra files for tests/gpu/run.sh to the output of scripts/stage.sh: the test programs as
+# executables, and a QEMU with a guest kernel. usage: scripts/stage-gpu.sh FOLDER
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../images/lib.sh"
 [ "$#" -eq 1 ] || die "usage: stage-gpu.sh FOLDER"
@@ -9,7 +9,7 @@ dist="$(readlink -f "$1")"
 cd "$REPO_DIR"
 
 for test in sudden_ends isolation quota; do
-    # Cargo names the executable after the test and a hash.
+    # Cargo's name for the executable is the test's name and a hash.
     program="$(cargo test --locked --release --quiet --no-run -p virtio-cuda-tests --test "$test" \
         --message-format=json | grep -o "\"executable\":\"[^\"]*/$test-[^\"]*\"" | cut -d '"' -f 4)"
     install -s "$program" "$dist/tests/$test"
@@ -22,7 +22,7 @@ install -p -m 644 target/kmod/7.2/virtio_cuda.ko "$dist/qemu/virtio_cuda.ko"
 strip --strip-debug "$dist/qemu/virtio_cuda.ko"
 cp -L "$kernels/7.2/vmlinuz" "$dist/qemu/vmlinuz"
 images/initramfs.sh -o "$dist/qemu/initramfs.cpio.gz"
-# What unpacks it may have no zstd.
+# The GPU machine may not have zstd.
 zstd -dc "$bundle" | gzip -9 >"$dist/qemu/qemu.tar.gz"
 rm -f "$dist/qemu/qemu.tar.zst"
-log "ready to be carried: $dist ($(du -sh "$dist" | cut -f 1))"
+log "ready to copy to the GPU machine: $dist ($(du -sh "$dist" | cut -f 1))"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Lays out what was built as it is installed, and as it is carried to another machine:
+# Copies the build's output into the layout in which it is installed, or copied to another machine:
 #   bin/ the host's programs, bin/softgpu/libcuda.so.1; guest/ libraries and driver; uml/ the
-#   kernel; programs/ the CUDA programs; tests/ the scripts that run them. Stripped: what still
-#   has its symbols is in target/release.
+#   kernel; programs/ the CUDA programs; tests/ the scripts that run them.
+# The files are stripped; target/release has those with symbols.
 # usage: scripts/stage.sh FOLDER
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../images/lib.sh"

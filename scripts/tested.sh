@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Writes docs/tested.md from what was seen: `make matrix` leaves target/matrix.md, and
-# tests/gpu/run.sh prints everything and leaves matrix.md in its --out
-# folder; there, too, softgpu is what the others are compared with.
+# Writes docs/tested.md from recorded test runs: target/matrix.md from `make matrix`, and from
+# tests/gpu/run.sh the matrix.md in its --out folder and its output. Both matrices compare with
+# softgpu.
 # usage: scripts/tested.sh LOCAL.md GPU.md GPU-OUTPUT.txt
 set -euo pipefail
 [ $# -eq 3 ] || { echo "usage: tested.sh LOCAL.md GPU.md GPU-OUTPUT.txt" >&2; exit 2; }
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 local_table=$1 gpu_table=$2 gpu_output=$3
 seen=$(grep -E '^[0-9]{4}-.*driver .*commit' "$gpu_output" | tail -n 1)
-# The rows are the same in both, in the same order.
+# Both tables must have the same rows in the same order.
 cmp -s <(cut -d '|' -f 2,3 "$local_table") <(cut -d '|' -f 2,3 "$gpu_table") ||
     { echo "tested.sh: the tables' rows differ" >&2; exit 1; }
 {
