@@ -4,6 +4,8 @@
 //!   `cuGetProcAddress` does, and [`build`] writes the exports that a crate does not implement.
 //! * [`devices`] has how devices are named and chosen.
 //! * [`export_tables`] are the private tables that NVIDIA's own libraries ask for.
+//! * [`args`] are the arguments of entry points, as types that safe code can use.
+//! * [`error`] has the errors that entry points return.
 //! * [`error_text`] names and describes the values of `CUresult`.
 //! * [`fatbin`] takes apart what programs hand to the module loaders.
 //! * [`graph`] holds graphs, and streams that are being captured.
@@ -15,6 +17,10 @@ pub mod devices;
 pub mod proc_address;
 pub mod symbols;
 
+#[cfg(feature = "runtime")]
+pub mod args;
+#[cfg(feature = "runtime")]
+pub mod error;
 #[cfg(feature = "runtime")]
 pub mod error_text;
 #[cfg(feature = "runtime")]

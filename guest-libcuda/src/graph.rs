@@ -13,7 +13,6 @@ use crate::handles::Handle;
 use crate::objects::{Event, Function};
 use cuda_api::graph::table::Step;
 use cuda_api::graph::{Graphs, Operation};
-use cuda_api::sys::CUresult;
 use parking_lot::Mutex;
 use protocol::codec::Writer;
 use protocol::graph as wire;
@@ -22,12 +21,6 @@ use std::sync::{Arc, LazyLock};
 
 /// All graphs and captures of the process.
 pub static GRAPHS: LazyLock<Graphs<Op>> = LazyLock::new(Graphs::new);
-
-impl From<CUresult> for CuError {
-    fn from(error: CUresult) -> Self {
-        Self(error as u32)
-    }
-}
 
 /// A launch, with its parameters as they were when it was captured or added.
 #[derive(Clone)]

@@ -1,6 +1,5 @@
 //! Stream capture. All of it is known here: no call goes to the worker.
 
-use super::args::{In, Out};
 use crate::capture::describe;
 use crate::context;
 use crate::driver::driver;
@@ -8,6 +7,7 @@ use crate::error::{CuError, CuResult};
 use crate::graph::GRAPHS;
 use crate::handles::Handle;
 use crate::thread;
+use cuda_api::args::{In, Out};
 use cuda_api::graph::NodeId;
 use cuda_api::graph::capture::{Info, Mode};
 use std::cell::Cell;
@@ -18,8 +18,13 @@ fn status_of(info: Option<&Info>) -> u32 {
 }
 
 /// An array that a program gives by address and length.
-pub fn array(from: In<usize>, count: usize) -> CuResult<Vec<usize>> {
-    (0..count).map(|index| from.element(index)).collect()
+///
+/// # Safety
+///
+/// As for [`In::array`].
+pub unsafe fn array(from: In<usize>, count: usize) -> CuResult<Vec<usize>> {
+    // SAFETY: the caller promises what this requires.
+    unsafe { from.array(count) }.to_vec()
 }
 
 fn capture_info(stream: Handle, null: usize) -> CuResult<Option<Info>> {
@@ -64,10 +69,6 @@ fn info(stream: Handle, null: usize, to: InfoTo) -> CuResult {
     Ok(())
 }
 
-fn none<T>() -> Out<T> {
-    Out::from_address(0)
-}
-
 fn begin(stream: Handle, null: usize, mode: u32, into: Option<(usize, &[NodeId])>) -> CuResult {
     let driver = context::driver()?;
     let stream = describe(driver, stream, null)?;
@@ -79,7 +80,9 @@ fn update(stream: Handle, null: usize, nodes: In<usize>, count: usize, flags: u3
         return Err(CuError::INVALID_VALUE);
     }
     let stream = describe(context::driver()?, stream, null)?;
-    Ok(GRAPHS.update(&stream, &array(nodes, count)?, flags == 1)?)
+    // SAFETY: the program's array has `count` elements.
+    let nodes = unsafe { array(nodes, count) }?;
+    Ok(GRAPHS.update(&stream, &nodes, flags == 1)?)
 }
 
 entries! {
@@ -94,7 +97,8 @@ entries! {
         stream: Handle, graph: usize, nodes: In<usize>, edges: In<u64>, count: usize, mode: u32,
     ) |null| {
         super::graph::plain_edges(edges, count)?;
-        begin(stream, null, mode, Some((graph, &array(nodes, count)?)))
+        // SAFETY: the program's array has `count` elements.
+        begin(stream, null, mode, Some((graph, &unsafe { array(nodes, count) }?)))
     }
 
     fn cuStreamEndCapture, fn cuStreamEndCapture_ptsz(stream: Handle, graph: Out<usize>) |null| {
@@ -112,7 +116,7 @@ entries! {
     fn cuStreamGetCaptureInfo, fn cuStreamGetCaptureInfo_ptsz(
         stream: Handle, status: Out<u32>, id: Out<u64>,
     ) |null| {
-        let to = InfoTo { status, id, graph: none(), nodes: none(), edges: none(), count: none() };
+        let to = InfoTo { status, id, graph: Out::null(), nodes: Out::null(), edges: Out::null(), count: Out::null() };
         info(stream, null, to)
     }
 
@@ -120,7 +124,7 @@ entries! {
         stream: Handle, status: Out<u32>, id: Out<u64>, graph: Out<usize>,
         nodes: Out<usize>, count: Out<usize>,
     ) |null| {
-        info(stream, null, InfoTo { status, id, graph, nodes, edges: none(), count })
+        info(stream, null, InfoTo { status, id, graph, nodes, edges: Out::null(), count })
     }
 
     fn cuStreamGetCaptureInfo_v3, fn cuStreamGetCaptureInfo_v3_ptsz(

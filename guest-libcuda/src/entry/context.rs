@@ -1,12 +1,12 @@
 //! Contexts: the device's primary one, those that the program creates, and each thread's stack.
 
-use super::args::{In, Out};
 use crate::context::{Context, current};
 use crate::device::Device;
 use crate::driver::{Driver, driver};
 use crate::error::{CuError, CuResult};
 use crate::handles::{Handle, Object};
 use crate::thread;
+use cuda_api::args::{In, Out};
 use protocol::calls::{
     CuCtxSynchronize, VcudaCtxCreate, VcudaCtxDestroy, VcudaPrimaryCtxRelease,
     VcudaPrimaryCtxRetain, VcudaPrimaryCtxSetFlags,

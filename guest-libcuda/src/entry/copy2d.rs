@@ -1,6 +1,5 @@
 //! Copies of rectangles and boxes, without arrays.
 
-use super::args::In;
 use super::stream::stream_id;
 use crate::capture;
 use crate::context;
@@ -10,6 +9,7 @@ use crate::graph::Op;
 use crate::handles::Handle;
 use crate::memory::Place;
 use crate::transfer::{self, Copy};
+use cuda_api::args::In;
 use protocol::calls::VcudaCopy2D;
 use protocol::graph as node;
 use protocol::limits::INLINE_COPY_MAX;

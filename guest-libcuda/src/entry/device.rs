@@ -1,8 +1,9 @@
 //! Devices. All is answered from what the worker said once.
 
-use super::args::{Out, Text};
 use crate::driver::driver;
 use crate::error::CuError;
+use cuda_api::args::{Out, Text};
+use std::ffi::c_char;
 
 const COMPUTE_CAPABILITY_MAJOR: u32 = 75;
 const COMPUTE_CAPABILITY_MINOR: u32 = 76;
@@ -40,9 +41,11 @@ entries! {
         device.set(ordinal)
     }
 
-    fn cuDeviceGetName(name: Out<u8>, len: i32, device: i32) {
+    fn cuDeviceGetName(name: Out<c_char>, len: i32, device: i32) {
         let len = usize::try_from(len).map_err(|_| CuError::INVALID_VALUE)?;
-        name.set_text(driver()?.device(device)?.name(), len)
+        let text = driver()?.device(device)?.name();
+        // SAFETY: the program's buffer has `len` bytes.
+        unsafe { name.array(len) }.set_text(text)
     }
 
     fn cuDeviceGetUuid(uuid: Out<[u8; 16]>, device: i32) {
@@ -85,9 +88,11 @@ entries! {
         })
     }
 
-    fn cuDeviceGetPCIBusId(text: Out<u8>, len: i32, device: i32) {
+    fn cuDeviceGetPCIBusId(text: Out<c_char>, len: i32, device: i32) {
         let len = usize::try_from(len).map_err(|_| CuError::INVALID_VALUE)?;
-        text.set_text(driver()?.device(device)?.pci_bus_id(), len)
+        let id = driver()?.device(device)?.pci_bus_id();
+        // SAFETY: the program's buffer has `len` bytes.
+        unsafe { text.array(len) }.set_text(id)
     }
 
     fn cuDeviceGetByPCIBusId(device: Out<i32>, text: Text) {

@@ -1,6 +1,5 @@
 //! Events.
 
-use super::args::Out;
 use super::stream::stream_id;
 use crate::capture;
 use crate::context;
@@ -9,6 +8,7 @@ use crate::error::{CuError, CuResult};
 use crate::graph::{GRAPHS, Op};
 use crate::handles::{Handle, Object};
 use crate::objects::Event;
+use cuda_api::args::Out;
 use protocol::calls::{
     CuEventCreate, CuEventDestroyV2, CuEventElapsedTimeV2, CuEventQuery, CuEventRecordWithFlags,
     CuEventSynchronize,

@@ -1,7 +1,6 @@
 //! Functions of modules and kernels of libraries. A kernel is as good as a function in every call
 //! that takes one, so both are the same here and `cuKernelGetFunction` gives its argument back.
 
-use super::args::Out;
 use super::library::module_of;
 use crate::context;
 use crate::driver::{Driver, driver};
@@ -9,6 +8,7 @@ use crate::error::{CuError, CuResult};
 use crate::handles::Handle;
 use crate::log::say;
 use crate::objects::{Function, Origin};
+use cuda_api::args::Out;
 use protocol::calls::{
     CuFuncGetAttribute, CuFuncIsLoaded, CuFuncLoad, CuFuncSetAttribute, CuFuncSetCacheConfig,
     CuKernelGetAttribute, CuKernelSetAttribute, CuKernelSetCacheConfig,

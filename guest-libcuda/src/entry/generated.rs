@@ -1,7 +1,7 @@
 //! Made from `protocol/api.table` by `cargo xtask codegen`; not to be edited.
 
-use super::args::Out;
 use crate::context;
+use cuda_api::args::Out;
 use protocol::calls::{
     CuCtxGetCacheConfig, CuCtxGetLimit, CuCtxGetSharedMemConfig, CuCtxGetStreamPriorityRange,
     CuCtxResetPersistingL2Cache, CuCtxSetCacheConfig, CuCtxSetLimit, CuCtxSetSharedMemConfig,

@@ -1,10 +1,10 @@
 //! Graphs: what they consist of. All of it is known here: no call goes to the worker.
 
-use super::args::{In, Out};
 use super::capture::array;
 use crate::driver::driver;
 use crate::error::{CuError, CuResult};
 use crate::graph::{GRAPHS, Op};
+use cuda_api::args::{In, Out};
 use cuda_api::graph::NodeId;
 use cuda_api::graph::dag::Work;
 use cuda_api::graph::table::Table;
@@ -13,8 +13,11 @@ type Edges = Vec<(NodeId, NodeId)>;
 
 /// Edges that carry more than an order are not supported.
 pub fn plain_edges(edges: In<u64>, count: usize) -> CuResult {
-    for index in 0..if edges.is_null() { 0 } else { count } {
-        if edges.element(index)? != 0 {
+    let count = if edges.is_null() { 0 } else { count };
+    // SAFETY: the program's array has `count` elements.
+    let edges = unsafe { edges.array(count) };
+    for index in 0..count {
+        if edges.get(index)? != 0 {
             return Err(CuError::NOT_SUPPORTED);
         }
     }
@@ -27,16 +30,17 @@ fn list(values: &[usize], to: Out<usize>, count: Out<usize>) -> CuResult {
         return count.set(values.len());
     }
     let room = count.read()?;
-    for index in 0..room {
-        to.set_element(index, values.get(index).copied().unwrap_or(0))?;
-    }
+    // SAFETY: the program's array has room for as many elements as it says.
+    let to = unsafe { to.array(room) };
+    to.set_all(values.iter().copied().chain(std::iter::repeat(0)))?;
     count.set(room.min(values.len()))
 }
 
 /// The data of plain edges is 0.
 fn no_data(data: Out<u64>, room: usize) -> CuResult {
     match data.is_wanted() {
-        true => (0..room).try_for_each(|index| data.set_element(index, 0)),
+        // SAFETY: the program's array has room for as many elements as it says.
+        true => unsafe { data.array(room) }.set_all(std::iter::repeat(0)),
         false => Ok(()),
     }
 }
@@ -70,10 +74,6 @@ fn pairs(
     list(&second, to, count)
 }
 
-fn none() -> Out<u64> {
-    Out::from_address(0)
-}
-
 fn edges(graph: usize) -> CuResult<Edges> {
     GRAPHS.with(|table| Ok(table.graph(graph)?.edges()))
 }
@@ -87,7 +87,9 @@ fn dependents(node: usize) -> CuResult<Vec<NodeId>> {
 }
 
 fn change(graph: usize, from: In<usize>, to: In<usize>, count: usize, add: bool) -> CuResult {
-    let edges: Edges = array(from, count)?.into_iter().zip(array(to, count)?).collect();
+    // SAFETY: the program's arrays have `count` elements.
+    let (from, to) = unsafe { (array(from, count)?, array(to, count)?) };
+    let edges: Edges = from.into_iter().zip(to).collect();
     Ok(GRAPHS.with(|table| table.change_edges(graph, &edges, add))?)
 }
 
@@ -100,7 +102,8 @@ pub fn add(
     make: impl FnOnce(&mut Table<Op>, &[NodeId]) -> Result<NodeId, cuda_api::sys::CUresult>,
 ) -> CuResult {
     to.check()?;
-    let after = array(after, count)?;
+    // SAFETY: the program's array has `count` elements.
+    let after = unsafe { array(after, count) }?;
     to.set(GRAPHS.with(|table| {
         table.graph(graph)?;
         make(table, &after)
@@ -140,7 +143,7 @@ entries! {
     }
 
     fn cuGraphGetEdges(graph: usize, from: Out<usize>, to: Out<usize>, count: Out<usize>) {
-        pairs(&edges(graph)?, (from, to), none(), count)
+        pairs(&edges(graph)?, (from, to), Out::null(), count)
     }
 
     fn cuGraphGetEdges_v2(

@@ -1,6 +1,5 @@
 //! Graphs that were instantiated: their launches, and what they do from the next one on.
 
-use super::args::Out;
 use super::host_func;
 use super::image;
 use super::stream::stream_id;
@@ -10,6 +9,7 @@ use crate::driver::{Driver, driver};
 use crate::error::{CuError, CuResult};
 use crate::graph::{Exec, ExecState, GRAPHS, encode, with_step};
 use crate::handles::{Handle, Object};
+use cuda_api::args::Out;
 use cuda_api::graph::table::compare;
 use cuda_api::graph::{NodeId, Operation};
 use parking_lot::Mutex;

@@ -1,6 +1,5 @@
 //! Graphs: what their nodes do.
 
-use super::args::{In, Out};
 use super::copy2d::Memcpy3D;
 use super::graph::add;
 use super::graph_exec::set_node;
@@ -13,6 +12,7 @@ use crate::graph::{GRAPHS, Kernel, Op};
 use crate::handles::Handle;
 use crate::memory::Place;
 use crate::objects::{Event, Function, Origin};
+use cuda_api::args::{In, Out};
 use cuda_api::graph::Operation;
 use cuda_api::graph::dag::Work;
 use protocol::graph::Memset;
@@ -62,8 +62,11 @@ fn kernel(params: In<KernelParams>, attributes: Vec<u8>) -> CuResult<Op> {
     let function: Arc<Function> = driver.handles.get(handle)?;
     let shape = Shape { grid: params.grid, block: params.block, shared: params.shared };
     launch::check(driver, &function, &shape)?;
-    let pointers = (In::from_address(params.parameters), In::from_address(params.extra));
-    let params = launch::with_parameters(&function, pointers.0, pointers.1, |p| Ok(p.into()))?;
+    // SAFETY: the program passes arguments as the API requires for a launch of this function.
+    let params = unsafe {
+        let pointers = (In::from_address(params.parameters), In::from_address(params.extra));
+        launch::with_parameters(&function, pointers.0, pointers.1, |p| Ok(p.into()))
+    }?;
     Ok(Op::Kernel(Kernel { handle, function, shape, params, attributes }))
 }
 

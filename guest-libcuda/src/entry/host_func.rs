@@ -16,8 +16,8 @@ use protocol::calls::VcudaHostFunc;
 use std::collections::HashMap;
 use std::sync::Once;
 
-pub type HostFunction = extern "C" fn(usize);
-pub type StreamCallback = extern "C" fn(Handle, u32, usize);
+pub type HostFunction = unsafe extern "C" fn(usize);
+pub type StreamCallback = unsafe extern "C" fn(Handle, u32, usize);
 
 /// What to call.
 #[derive(Clone, Copy)]
@@ -131,8 +131,14 @@ fn with_signals_blocked(body: fn()) -> impl FnOnce() + Send + 'static {
 fn run() {
     let Ok(driver) = driver() else { return };
     driver.session.serve_host_funcs(|token| match take(token) {
-        Some(Callback::Function(function, data)) => function(data),
-        Some(Callback::OfStream(callback, stream, data)) => callback(stream, 0, data),
+        Some(Callback::Function(function, data)) => {
+            // SAFETY: the program asked for this call, with this argument.
+            unsafe { function(data) }
+        }
+        Some(Callback::OfStream(callback, stream, data)) => {
+            // SAFETY: the program asked for this call, with this argument.
+            unsafe { callback(stream, 0, data) }
+        }
         None => say!(Error, "the worker asks for a host function that nobody gave"),
     });
 }

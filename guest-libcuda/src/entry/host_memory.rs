@@ -1,6 +1,5 @@
 //! Pinned host memory: allocated in our window, or the program's own, registered.
 
-use super::args::Out;
 use super::memory::keep_address;
 use crate::context::{self, current};
 use crate::driver::{Driver, driver};
@@ -8,6 +7,7 @@ use crate::error::{CuError, CuResult};
 use crate::log::say;
 use crate::memory::{Allocation, Kind};
 use crate::transport::TransportError;
+use cuda_api::args::Out;
 use protocol::calls::{VcudaHostRegister, VcudaHostUnregister};
 use protocol::uapi::{ERR_LIMIT, ERR_MEMORY, ERR_UNSUPPORTED};
 

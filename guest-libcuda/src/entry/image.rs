@@ -1,13 +1,13 @@
 //! Images of code on their way to the worker, and the options that go with them.
 
-use super::args::{In, Out};
 use crate::driver::Driver;
 use crate::error::{CuError, CuResult};
 use crate::log::say;
+use cuda_api::args::{In, Out};
 use protocol::calls::VcudaBlobPut;
 use protocol::limits::{BLOB_PIECE_MAX, INLINE_IMAGE_MAX, JIT_LOG_MAX};
 use protocol::options::JIT_OPTIONS;
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 
 const INFO_LOG_BUFFER: u32 = 3;
 const INFO_LOG_SIZE: u32 = 4;
@@ -23,15 +23,20 @@ pub struct Sent<'a> {
 }
 
 /// The bytes of an image at an address of the program.
-pub fn bytes_of<'a>(image: *const c_void) -> CuResult<&'a [u8]> {
-    // SAFETY: by the API's rules the address is that of an image.
+///
+/// # Safety
+///
+/// The address is that of an image in a form that the module loaders take, which stays unchanged as
+/// long as the result is used.
+pub unsafe fn bytes_of<'a>(image: *const c_void) -> CuResult<&'a [u8]> {
+    // SAFETY: the address is that of an image, as the caller promises.
     let spans = unsafe { cuda_api::fatbin::span(image) }.map_err(|error| {
         say!(Warn, "an image that can't be read: {error}");
         CuError::INVALID_IMAGE
     })?;
     // With relocatable code the first is the linked one; the others went into it.
     let span = spans.first().ok_or(CuError::INVALID_IMAGE)?;
-    // SAFETY: the image stays where it is while the call lasts.
+    // SAFETY: the image stays, as the caller promises.
     Ok(unsafe { span.bytes() })
 }
 
@@ -55,33 +60,48 @@ pub fn send<'a>(driver: &Driver, image: &'a [u8]) -> CuResult<Sent<'a>> {
 pub struct JitOptions {
     /// Pairs, as the API table has them.
     pub wire: Vec<u8>,
-    info: Option<Out<u8>>,
-    info_size: usize,
-    error: Option<Out<u8>>,
-    error_size: usize,
-    /// Where the lengths of the logs go: the options' own values.
-    info_size_at: Option<Out<usize>>,
-    error_size_at: Option<Out<usize>>,
+    info: Log,
+    error: Log,
+}
+
+/// Where a log of the JIT goes.
+#[derive(Default)]
+struct Log {
+    buffer: Option<Out<c_char>>,
+    size: usize,
+    /// Where the log's length goes: the option's own value.
+    size_at: Option<Out<usize>>,
 }
 
 impl JitOptions {
     /// Reads the two arrays.
-    pub fn read(count: u32, options: In<u32>, values: In<usize>) -> CuResult<Self> {
+    ///
+    /// # Safety
+    ///
+    /// If not null, the arrays have `count` elements. A log's buffer has the size that its option
+    /// says, and both that buffer and the array of values are valid as long as the result is used.
+    pub unsafe fn read(count: u32, options: In<u32>, values: In<usize>) -> CuResult<Self> {
         let mut jit = Self::default();
-        for index in 0..count as usize {
-            let option = options.element(index)?;
-            let value = values.element(index)?;
-            let value_at = Out::from_address(values.address() + index * size_of::<usize>());
+        let count = count as usize;
+        // SAFETY: the arrays have `count` elements, as the caller promises.
+        let (ids, settings) = unsafe { (options.array(count), values.array(count)) };
+        for index in 0..count {
+            let option = ids.get(index)?;
+            let value = settings.get(index)?;
+            let log = match option {
+                INFO_LOG_BUFFER | INFO_LOG_SIZE => &mut jit.info,
+                _ => &mut jit.error,
+            };
             match option {
-                INFO_LOG_BUFFER => jit.info = Some(Out::from_address(value)),
-                ERROR_LOG_BUFFER => jit.error = Some(Out::from_address(value)),
-                INFO_LOG_SIZE => {
-                    jit.info_size = value as u32 as usize;
-                    jit.info_size_at = Some(value_at);
+                INFO_LOG_BUFFER | ERROR_LOG_BUFFER => {
+                    // SAFETY: this option's value is a buffer, as the caller promises.
+                    log.buffer = Some(unsafe { Out::from_address(value) });
                 }
-                ERROR_LOG_SIZE => {
-                    jit.error_size = value as u32 as usize;
-                    jit.error_size_at = Some(value_at);
+                INFO_LOG_SIZE | ERROR_LOG_SIZE => {
+                    let address = values.address() + index * size_of::<usize>();
+                    log.size = value as u32 as usize;
+                    // SAFETY: an element of the array, to which the API writes the length.
+                    log.size_at = Some(unsafe { Out::from_address(address) });
                 }
                 option if JIT_OPTIONS.contains(&option) => {
                     jit.wire.extend_from_slice(&u64::from(option).to_le_bytes());
@@ -95,7 +115,7 @@ impl JitOptions {
 
     /// Bytes that each log may have.
     pub fn log_max(&self) -> u32 {
-        let wanted = self.info_size.max(self.error_size);
+        let wanted = self.info.size.max(self.error.size);
         wanted.min(JIT_LOG_MAX) as u32
     }
 
@@ -106,15 +126,14 @@ impl JitOptions {
 
     /// Gives the program its logs.
     pub fn store_logs(&self, info: &[u8], error: &[u8]) {
-        let store = |to: Option<Out<u8>>, size: usize, at: Option<Out<usize>>, log: &[u8]| {
-            if let Some(to) = to.filter(|to| to.is_wanted() && size > 0) {
-                let _ = to.set_text(log, size);
-                if let Some(at) = at {
-                    at.set_if_wanted(log.len().min(size));
+        for (log, text) in [(&self.info, info), (&self.error, error)] {
+            if let Some(to) = log.buffer.filter(|to| to.is_wanted() && log.size > 0) {
+                // SAFETY: the buffer has this size, as promised to `read`.
+                let _ = unsafe { to.array(log.size) }.set_text(text);
+                if let Some(at) = log.size_at {
+                    at.set_if_wanted(text.len().min(log.size));
                 }
             }
-        };
-        store(self.info, self.info_size, self.info_size_at, info);
-        store(self.error, self.error_size, self.error_size_at, error);
+        }
     }
 }

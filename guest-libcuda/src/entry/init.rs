@@ -1,8 +1,8 @@
 //! Initialisation, versions and errors.
 
-use super::args::Out;
 use crate::driver;
 use crate::error::{CuError, CuResult};
+use cuda_api::args::Out;
 use cuda_api::error_text;
 use std::ffi::{CStr, c_char};
 

@@ -1,7 +1,6 @@
 //! Launches. Arguments are packed as the kernel's layout says and posted; what natively fails at
 //! once, such as a grid too large, fails here.
 
-use super::args::{In, Out};
 use super::function::attribute;
 use super::stream::stream_id;
 use crate::capture;
@@ -13,6 +12,7 @@ use crate::handles::Handle;
 use crate::log::say;
 use crate::objects::Function;
 use crate::program::{bytes_at, copy_from};
+use cuda_api::args::{In, Out};
 use protocol::calls::{VcudaLaunch, VcudaLaunchCooperative, VcudaOccupancyClusters};
 use protocol::limits::{LAUNCH_ATTRIBUTES_MAX, PARAMETER_BYTES_MAX};
 use protocol::options::{LAUNCH_ATTRIBUTES, clusters as question};
@@ -96,14 +96,20 @@ pub fn check(driver: &Driver, function: &Function, shape: &Shape) -> CuResult {
 }
 
 /// Calls `then` with the parameter buffer.
-pub fn with_parameters<R>(
+///
+/// # Safety
+///
+/// If not null, `parameters` has the address of each of the function's parameters, and `extra` has
+/// pairs that describe a buffer, as `cuLaunchKernel` requires.
+pub unsafe fn with_parameters<R>(
     function: &Function,
     parameters: In<usize>,
     extra: In<usize>,
     then: impl FnOnce(&[u8]) -> CuResult<R>,
 ) -> CuResult<R> {
     if !parameters.is_null() {
-        if !extra.is_null() && extra.element(0)? != END {
+        // SAFETY: not null, so it has at least an end.
+        if !extra.is_null() && unsafe { extra.element(0) }? != END {
             return Err(CuError::INVALID_VALUE);
         }
         let mut short = [0; 512];
@@ -116,9 +122,11 @@ pub fn with_parameters<R>(
                 &mut long[..]
             }
         };
+        // SAFETY: an address for each of the function's parameters, as the caller promises.
+        let parameters = unsafe { parameters.array(function.parameters.len()) };
         for (index, parameter) in function.parameters.iter().enumerate() {
             let to = &mut buffer[parameter.offset..parameter.offset + parameter.size];
-            copy_from(parameters.element(index)?, to);
+            copy_from(parameters.get(index)?, to);
         }
         return then(buffer);
     }
@@ -126,11 +134,14 @@ pub fn with_parameters<R>(
         let (mut buffer, mut size) = (0, 0);
         let mut index = 0;
         loop {
-            match extra.element(index)? {
+            // SAFETY: the pairs go on until the end, which has not been read yet.
+            match unsafe { extra.element(index) }? {
                 END => break,
-                BUFFER_POINTER => buffer = extra.element(index + 1)?,
+                // SAFETY: a pair's second half.
+                BUFFER_POINTER => buffer = unsafe { extra.element(index + 1) }?,
                 BUFFER_SIZE => {
-                    let at = extra.element(index + 1)?;
+                    // SAFETY: a pair's second half.
+                    let at = unsafe { extra.element(index + 1) }?;
                     let mut bytes = [0; size_of::<usize>()];
                     if at == 0 {
                         return Err(CuError::INVALID_VALUE);
@@ -154,7 +165,12 @@ pub fn with_parameters<R>(
     then(&[])
 }
 
-fn launch(
+/// Queues a launch.
+///
+/// # Safety
+///
+/// As for [`with_parameters`].
+unsafe fn launch(
     handle: Handle,
     shape: Shape,
     (stream, null): (Handle, usize),
@@ -166,14 +182,16 @@ fn launch(
     let h_stream = stream_id(driver, stream, null)?;
     check(driver, &function, &shape)?;
     if capture::captured(driver, stream, null)? {
-        return with_parameters(&function, parameters, extra, |params| {
+        let push = |params: &[u8]| {
             let (params, attributes) = (params.into(), attributes.to_vec());
             let function = function.clone();
             let kernel = Kernel { handle, function, shape, params, attributes };
             capture::push(driver, stream, null, Op::Kernel(kernel))
-        });
+        };
+        // SAFETY: the caller promises what this requires.
+        return unsafe { with_parameters(&function, parameters, extra, push) };
     }
-    with_parameters(&function, parameters, extra, |params| {
+    let post = |params: &[u8]| {
         driver.session.post(&VcudaLaunch {
             f: function.id,
             grid_x: shape.grid[0],
@@ -187,10 +205,17 @@ fn launch(
             params,
             attributes,
         })
-    })
+    };
+    // SAFETY: the caller promises what this requires.
+    unsafe { with_parameters(&function, parameters, extra, post) }
 }
 
-fn launch_cooperative(
+/// Queues a launch whose blocks run at the same time.
+///
+/// # Safety
+///
+/// As for [`with_parameters`].
+unsafe fn launch_cooperative(
     function: Handle,
     shape: Shape,
     (stream, null): (Handle, usize),
@@ -203,12 +228,14 @@ fn launch_cooperative(
         let mut one = [0; 64];
         one[0] = 1;
         set_attribute(&mut attributes, COOPERATIVE, &one)?;
-        return launch(function, shape, (stream, null), (parameters, In::null()), &attributes);
+        let arguments = (parameters, In::null());
+        // SAFETY: the caller promises what this requires.
+        return unsafe { launch(function, shape, (stream, null), arguments, &attributes) };
     }
     let function: Arc<Function> = driver.handles.get(function)?;
     let h_stream = stream_id(driver, stream, null)?;
     check(driver, &function, &shape)?;
-    with_parameters(&function, parameters, In::null(), |params| {
+    let post = |params: &[u8]| {
         driver.session.post(&VcudaLaunchCooperative {
             f: function.id,
             grid_x: shape.grid[0],
@@ -221,7 +248,9 @@ fn launch_cooperative(
             h_stream,
             params,
         })
-    })
+    };
+    // SAFETY: the caller promises what this requires.
+    unsafe { with_parameters(&function, parameters, In::null(), post) }
 }
 
 /// The value of an attribute as launches carry them; zeroes if it was not set.
@@ -252,15 +281,21 @@ pub fn set_attribute(attributes: &mut Vec<u8>, which: u32, value: &[u8; 64]) -> 
 }
 
 /// A configuration's shape, its stream, and its attributes as they travel.
-fn read_config(config: In<Config>) -> CuResult<(Shape, Handle, Vec<u8>)> {
+///
+/// # Safety
+///
+/// The configuration's array has as many attributes as it says.
+unsafe fn read_config(config: In<Config>) -> CuResult<(Shape, Handle, Vec<u8>)> {
     let config = config.get()?;
     if config.attribute_count as usize > LAUNCH_ATTRIBUTES_MAX {
         return Err(CuError::INVALID_VALUE);
     }
-    let attributes: In<Attribute> = In::from_address(config.attributes);
+    let count = config.attribute_count as usize;
+    // SAFETY: the configuration's array has as many attributes as it says, as the caller promises.
+    let attributes = unsafe { In::<Attribute>::from_address(config.attributes).array(count) };
     let mut wire = Vec::new();
-    for index in 0..config.attribute_count as usize {
-        let attribute = attributes.element(index)?;
+    for index in 0..count {
+        let attribute = attributes.get(index)?;
         if attribute.id == 0 {
             continue;
         }
@@ -275,14 +310,21 @@ fn read_config(config: In<Config>) -> CuResult<(Shape, Handle, Vec<u8>)> {
     Ok((shape, config.stream, wire))
 }
 
-fn launch_ex(
+/// Queues a launch that a configuration describes.
+///
+/// # Safety
+///
+/// As for [`read_config`] and [`with_parameters`].
+unsafe fn launch_ex(
     config: In<Config>,
     function: Handle,
     arguments: (In<usize>, In<usize>),
     null: usize,
 ) -> CuResult {
-    let (shape, stream, attributes) = read_config(config)?;
-    launch(function, shape, (stream, null), arguments, &attributes)
+    // SAFETY: the caller promises what this requires.
+    let (shape, stream, attributes) = unsafe { read_config(config) }?;
+    // SAFETY: as above.
+    unsafe { launch(function, shape, (stream, null), arguments, &attributes) }
 }
 
 /// Asks how many clusters of a launch fit the device, or how large one may be.
@@ -290,7 +332,8 @@ fn clusters(question: u32, out: Out<i32>, function: Handle, config: In<Config>) 
     out.check()?;
     let driver = context::driver()?;
     let function: Arc<Function> = driver.handles.get(function)?;
-    let (shape, _, attributes) = read_config(config)?;
+    // SAFETY: the program passes a configuration as for a launch.
+    let (shape, _, attributes) = unsafe { read_config(config) }?;
     let answer = driver.session.call(&VcudaOccupancyClusters {
         question,
         f: function.id,
@@ -314,7 +357,8 @@ entries! {
     ) |null| {
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
         let shape = Shape { grid, block, shared };
-        launch(function, shape, (stream, null), (parameters, extra), &[])
+        // SAFETY: the program passes arguments as the API requires for this function.
+        unsafe { launch(function, shape, (stream, null), (parameters, extra), &[]) }
     }
 
     fn cuLaunchCooperativeKernel, fn cuLaunchCooperativeKernel_ptsz(
@@ -323,13 +367,16 @@ entries! {
         stream: Handle, parameters: In<usize>,
     ) |null| {
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
-        launch_cooperative(function, Shape { grid, block, shared }, (stream, null), parameters)
+        let shape = Shape { grid, block, shared };
+        // SAFETY: the program passes arguments as the API requires for this function.
+        unsafe { launch_cooperative(function, shape, (stream, null), parameters) }
     }
 
     fn cuLaunchKernelEx, fn cuLaunchKernelEx_ptsz(
         config: In<Config>, function: Handle, parameters: In<usize>, extra: In<usize>,
     ) |null| {
-        launch_ex(config, function, (parameters, extra), null)
+        // SAFETY: the program passes arguments as the API requires for this function.
+        unsafe { launch_ex(config, function, (parameters, extra), null) }
     }
 
     fn cuOccupancyMaxActiveClusters(out: Out<i32>, function: Handle, config: In<Config>) {
@@ -346,6 +393,7 @@ mod tests {
     use super::*;
     use crate::entry::function::new_function;
     use crate::objects::Origin;
+    use cuda_api::args::Arg;
 
     #[test]
     fn structures_have_the_sizes_that_c_gives_them() {
@@ -360,7 +408,8 @@ mod tests {
         let function = new_function(1, "f", Origin::Module(0), &layout).unwrap();
         let (a, b, c) = (0x1122_3344_5566_7788u64, 7u32, 9u64);
         let pointers = [&raw const a as usize, &raw const b as usize, &raw const c as usize];
-        let parameters = In::from_address(pointers.as_ptr() as usize);
+        // SAFETY: an array of an address for each parameter.
+        let parameters = unsafe { In::from_c(pointers.as_ptr()) };
         let check = |bytes: &[u8]| {
             assert_eq!(bytes.len(), 24);
             assert_eq!(bytes[..8], a.to_le_bytes());
@@ -368,13 +417,17 @@ mod tests {
             assert_eq!(bytes[16..], c.to_le_bytes());
             Ok(())
         };
-        with_parameters(&function, parameters, In::null(), check).unwrap();
+        // SAFETY: as above.
+        unsafe { with_parameters(&function, parameters, In::null(), check) }.unwrap();
         let buffer = [a, u64::from(b), c];
         let size = size_of_val(&buffer);
         let extra = [1, buffer.as_ptr() as usize, 2, &raw const size as usize, 0];
-        let extra = In::from_address(extra.as_ptr() as usize);
-        with_parameters(&function, In::null(), extra, check).unwrap();
-        let none = with_parameters(&function, In::null(), In::null(), |_| Ok(()));
+        // SAFETY: pairs that describe a buffer, with their end.
+        let extra = unsafe { In::from_c(extra.as_ptr()) };
+        // SAFETY: as above.
+        unsafe { with_parameters(&function, In::null(), extra, check) }.unwrap();
+        // SAFETY: null is a valid argument.
+        let none = unsafe { with_parameters(&function, In::null(), In::null(), |_| Ok(())) };
         assert_eq!(none, Err(CuError::INVALID_VALUE));
     }
 }

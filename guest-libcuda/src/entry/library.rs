@@ -1,6 +1,5 @@
 //! Libraries and their kernels.
 
-use super::args::{In, Out, Text};
 use super::function::new_function;
 use super::image::{JitOptions, bytes_of, send};
 use super::memory::note;
@@ -12,6 +11,7 @@ use crate::handles::{Handle, Object};
 use crate::log::say;
 use crate::memory::Kind;
 use crate::objects::{Function, Library, Module, Origin};
+use cuda_api::args::{In, Out, Text};
 use protocol::calls::{
     CuLibraryGetKernelCount, CuLibraryGetModule, CuLibraryUnload, VcudaLibraryGetGlobal,
     VcudaLibraryGetKernel, VcudaLibraryKernelNames, VcudaLibraryLoad, VcudaLibraryLoadAnswer,
@@ -121,8 +121,10 @@ entries! {
         if code.is_null() {
             return Err(CuError::INVALID_VALUE);
         }
-        let jit = JitOptions::read(jit_count, jit_options, jit_values)?;
-        load(out, bytes_of(code)?, &jit)
+        // SAFETY: the program passes arrays of `jit_count` options, with buffers as they say.
+        let jit = unsafe { JitOptions::read(jit_count, jit_options, jit_values) }?;
+        // SAFETY: the program passes an image.
+        load(out, unsafe { bytes_of(code) }?, &jit)
     }
 
     fn cuLibraryLoadFromFile(
@@ -132,9 +134,11 @@ entries! {
     ) {
         out.check()?;
         driver()?;
-        let jit = JitOptions::read(jit_count, jit_options, jit_values)?;
+        // SAFETY: the program passes arrays of `jit_count` options, with buffers as they say.
+        let jit = unsafe { JitOptions::read(jit_count, jit_options, jit_values) }?;
         let image = read_image(path)?;
-        load(out, bytes_of(image.as_ptr().cast())?, &jit)
+        // SAFETY: the file is taken to be an image, as NVIDIA's loader takes it.
+        load(out, unsafe { bytes_of(image.as_ptr().cast()) }?, &jit)
     }
 
     fn cuLibraryUnload(handle: Handle) {
@@ -180,10 +184,9 @@ entries! {
 
     fn cuLibraryEnumerateKernels(out: Out<Handle>, count: u32, library: Handle) {
         out.check()?;
-        for (index, kernel) in kernels(driver()?, library, count as usize)?.iter().enumerate() {
-            out.set_element(index, *kernel)?;
-        }
-        Ok(())
+        // SAFETY: the program's array has `count` elements.
+        let out = unsafe { out.array(count as usize) };
+        out.set_all(kernels(driver()?, library, count as usize)?)
     }
 
     fn cuKernelGetLibrary(out: Out<Handle>, kernel: Handle) {

@@ -15,7 +15,10 @@ macro_rules! entries {
         $(#[$doc])*
         #[unsafe(no_mangle)]
         #[allow(non_snake_case)]
-        pub extern "C" fn $name($($arg: $t),*) -> $crate::error::CUresult {
+        pub unsafe extern "C" fn $name(
+            $($arg: <$t as cuda_api::args::Arg>::C),*
+        ) -> $crate::error::CUresult {
+            $crate::entry::macros::take! { $($arg: $t)* }
             #[allow(unused_variables)]
             let $null = $crate::entry::macros::LEGACY;
             $crate::entry::macros::run(stringify!($name), || $body)
@@ -23,7 +26,10 @@ macro_rules! entries {
         $(#[$doc])*
         #[unsafe(no_mangle)]
         #[allow(non_snake_case)]
-        pub extern "C" fn $per_thread($($arg: $t),*) -> $crate::error::CUresult {
+        pub unsafe extern "C" fn $per_thread(
+            $($arg: <$t as cuda_api::args::Arg>::C),*
+        ) -> $crate::error::CUresult {
+            $crate::entry::macros::take! { $($arg: $t)* }
             #[allow(unused_variables)]
             let $null = $crate::entry::macros::PER_THREAD;
             $crate::entry::macros::run(stringify!($per_thread), || $body)
@@ -34,12 +40,25 @@ macro_rules! entries {
         $(#[$doc])*
         #[unsafe(no_mangle)]
         #[allow(non_snake_case)]
-        pub extern "C" fn $name($($arg: $t),*) -> $crate::error::CUresult {
+        pub unsafe extern "C" fn $name(
+            $($arg: <$t as cuda_api::args::Arg>::C),*
+        ) -> $crate::error::CUresult {
+            $crate::entry::macros::take! { $($arg: $t)* }
             $crate::entry::macros::run(stringify!($name), || $body)
         }
         entries! { $($rest)* }
     };
 }
+
+/// Takes an entry point's arguments from C.
+macro_rules! take {
+    ($($arg:ident: $t:ty)*) => { $(
+        // SAFETY: the program passes its arguments by the driver API's rules, and the entry point
+        // uses them only during the call.
+        let $arg = unsafe { <$t as cuda_api::args::Arg>::from_c($arg) };
+    )* };
+}
+pub(crate) use take;
 
 /// Runs an entry point's body. A panic in it ends the process (`extern "C"` sees to that); nothing
 /// here is meant to panic.

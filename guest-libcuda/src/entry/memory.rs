@@ -1,6 +1,5 @@
 //! Device memory.
 
-use super::args::Out;
 use super::stream::stream_id;
 use crate::capture;
 use crate::context::{self, current};
@@ -10,6 +9,7 @@ use crate::handles::Handle;
 use crate::log::say;
 use crate::memory::{Allocation, Kind};
 use crate::windows;
+use cuda_api::args::Out;
 use protocol::calls::{CuMemAllocAsync, CuMemAllocV2, CuMemFreeAsync, CuMemFreeV2, CuMemGetInfoV2};
 
 /// Rows of pitched memory begin at multiples of this.

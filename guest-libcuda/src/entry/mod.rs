@@ -1,11 +1,10 @@
 //! The entry points of the driver API, a module for each family.
 //!
-//! What C passes comes in as integers and as the pointer types of [`args`]; an entry point checks
+//! What C passes comes in as integers and as the pointer types of [`cuda_api::args`]; an entry point checks
 //! it, and gives CUDA's result.
 
 #[macro_use]
 mod macros;
-mod args;
 mod capture;
 mod context;
 mod copy;

@@ -1,6 +1,5 @@
 //! Modules.
 
-use super::args::{In, Out, Text};
 use super::function::new_function;
 use super::image::{JitOptions, bytes_of, send};
 use super::memory::note;
@@ -11,6 +10,7 @@ use crate::handles::{Handle, Object};
 use crate::log::say;
 use crate::memory::Kind;
 use crate::objects::{Function, Module, Origin};
+use cuda_api::args::{In, Out, Text};
 use protocol::calls::{
     CuModuleGetLoadingMode, CuModuleUnload, VcudaModuleGetFunction, VcudaModuleGetGlobal,
     VcudaModuleLoad, VcudaModuleLoadAnswer,
@@ -47,12 +47,18 @@ fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
     out.set(driver.handles.insert(Object::Module(Arc::new(module)))?)
 }
 
-fn load_at(out: Out<Handle>, image: *const c_void, jit: &JitOptions) -> CuResult {
+/// Loads an image at an address of the program.
+///
+/// # Safety
+///
+/// If not null, the address is that of an image, as [`bytes_of`] requires.
+unsafe fn load_at(out: Out<Handle>, image: *const c_void, jit: &JitOptions) -> CuResult {
     out.check()?;
     if image.is_null() {
         return Err(CuError::INVALID_VALUE);
     }
-    load(out, bytes_of(image)?, jit)
+    // SAFETY: not null, so an image, as the caller promises.
+    load(out, unsafe { bytes_of(image) }?, jit)
 }
 
 /// Reads a file as `cuModuleLoad` does: a text gets the zero byte that ends it.
@@ -95,22 +101,27 @@ entries! {
         out.check()?;
         context::driver()?;
         let image = read_image(path)?;
-        load_at(out, image.as_ptr().cast(), &JitOptions::default())
+        // SAFETY: the file is taken to be an image, as NVIDIA's loader takes it.
+        unsafe { load_at(out, image.as_ptr().cast(), &JitOptions::default()) }
     }
 
     fn cuModuleLoadData(out: Out<Handle>, image: *const c_void) {
-        load_at(out, image, &JitOptions::default())
+        // SAFETY: the program passes an image or null.
+        unsafe { load_at(out, image, &JitOptions::default()) }
     }
 
     fn cuModuleLoadDataEx(
         out: Out<Handle>, image: *const c_void, count: u32, options: In<u32>, values: In<usize>,
     ) {
-        let jit = JitOptions::read(count, options, values)?;
-        load_at(out, image, &jit)
+        // SAFETY: the program passes arrays of `count` options, with buffers as they say.
+        let jit = unsafe { JitOptions::read(count, options, values) }?;
+        // SAFETY: the program passes an image or null.
+        unsafe { load_at(out, image, &jit) }
     }
 
     fn cuModuleLoadFatBinary(out: Out<Handle>, image: *const c_void) {
-        load_at(out, image, &JitOptions::default())
+        // SAFETY: the program passes an image or null.
+        unsafe { load_at(out, image, &JitOptions::default()) }
     }
 
     fn cuModuleUnload(handle: Handle) {

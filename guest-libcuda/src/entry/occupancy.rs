@@ -1,12 +1,12 @@
 //! Occupancy, asked once for each question.
 
-use super::args::Out;
 use super::function::attribute;
 use crate::context::{self, current};
 use crate::driver::Driver;
 use crate::error::{CuError, CuResult};
 use crate::handles::Handle;
 use crate::objects::Function;
+use cuda_api::args::Out;
 use protocol::calls::{
     CuOccupancyAvailableDynamicSMemPerBlock, CuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
 };
@@ -17,7 +17,7 @@ const WARP_SIZE: u32 = 10;
 const MULTIPROCESSOR_COUNT: u32 = 16;
 
 /// Dynamic shared memory that a block of a size needs.
-type SharedOfBlock = Option<extern "C" fn(i32) -> usize>;
+type SharedOfBlock = Option<unsafe extern "C" fn(i32) -> usize>;
 
 fn blocks(
     driver: &Driver,
@@ -79,7 +79,11 @@ fn with_callback(
     limit: i32,
     flags: u32,
 ) -> CuResult {
-    let shared_of = |size| shared_of.map_or(shared, |shared_of| shared_of(size));
+    let shared_of = |size| match shared_of {
+        // SAFETY: the program gave the function to be called with sizes of blocks.
+        Some(shared_of) => unsafe { shared_of(size) },
+        None => shared,
+    };
     potential_block_size(outs, function, shared_of, limit, flags)
 }
 

@@ -1,9 +1,10 @@
 //! What a pointer is, answered from the map of the program's memory.
 
-use super::args::{In, Out};
 use crate::driver::{Driver, driver};
 use crate::error::{CuError, CuResult};
 use crate::memory::Allocation;
+use cuda_api::args::{In, Out};
+use std::ffi::c_void;
 
 const CONTEXT: u32 = 1;
 const MEMORY_TYPE: u32 = 2;
@@ -32,44 +33,66 @@ const READ_WRITE: u32 = 3;
 /// CU_DEVICE_INVALID.
 const NO_DEVICE: i32 = -2;
 
-/// Writes an attribute of an address in `found`.
-fn write(out: Out<u8>, attribute: u32, address: u64, found: &Allocation) -> CuResult {
+/// An attribute's value. Which of the two it is depends on the attribute alone.
+enum Value {
+    Int(u32),
+    Long(u64),
+}
+
+impl Value {
+    /// Stores the value; null is an error.
+    ///
+    /// # Safety
+    ///
+    /// If not null, the pointer is valid for writing the attribute's type.
+    unsafe fn store(self, out: Out<c_void>) -> CuResult {
+        match self {
+            // SAFETY: the attribute's type is an integer of four bytes.
+            Self::Int(value) => unsafe { out.cast() }.set(value),
+            // SAFETY: the attribute's type has eight bytes.
+            Self::Long(value) => unsafe { out.cast() }.set(value),
+        }
+    }
+}
+
+/// An attribute of an address in `found`.
+fn value(attribute: u32, address: u64, found: &Allocation) -> CuResult<Value> {
     let device = found.kind.is_device();
     let offset = match found.base <= address && address - found.base < found.len.max(1) {
         true => address - found.base,
         false => address - found.device_address,
     };
     match attribute {
-        CONTEXT => out.cast().set(found.context),
-        MEMORY_TYPE => out.cast().set(if device { DEVICE } else { HOST }),
-        DEVICE_POINTER => out.cast().set(found.device_address + offset),
+        CONTEXT => Ok(Value::Long(found.context as u64)),
+        MEMORY_TYPE => Ok(Value::Int(if device { DEVICE } else { HOST })),
+        DEVICE_POINTER => Ok(Value::Long(found.device_address + offset)),
         HOST_POINTER if device => Err(CuError::INVALID_VALUE),
-        HOST_POINTER => out.cast().set(found.base + offset),
+        HOST_POINTER => Ok(Value::Long(found.base + offset)),
         SYNC_MEMOPS
         | IS_MANAGED
         | IS_LEGACY_IPC_CAPABLE
         | IS_GPU_DIRECT_CAPABLE
-        | IS_HW_DECOMPRESS_CAPABLE => out.cast().set(0u32),
-        BUFFER_ID | MEMORY_BLOCK_ID => out.cast().set(found.id),
-        DEVICE_ORDINAL => out.cast().set(found.device),
-        RANGE_START | MAPPING_BASE => out.cast().set(found.base),
-        RANGE_SIZE | MAPPING_SIZE => out.cast().set(found.len as usize),
-        MAPPED => out.cast().set(1u32),
-        ALLOWED_HANDLE_TYPES => out.cast().set(0u64),
-        ACCESS_FLAGS => out.cast().set(READ_WRITE),
-        MEMPOOL => out.cast().set(0usize),
+        | IS_HW_DECOMPRESS_CAPABLE => Ok(Value::Int(0)),
+        BUFFER_ID | MEMORY_BLOCK_ID => Ok(Value::Long(found.id)),
+        DEVICE_ORDINAL => Ok(Value::Int(found.device as u32)),
+        RANGE_START | MAPPING_BASE => Ok(Value::Long(found.base)),
+        RANGE_SIZE | MAPPING_SIZE => Ok(Value::Long(found.len)),
+        MAPPED => Ok(Value::Int(1)),
+        ALLOWED_HANDLE_TYPES => Ok(Value::Long(0)),
+        ACCESS_FLAGS => Ok(Value::Int(READ_WRITE)),
+        MEMPOOL => Ok(Value::Long(0)),
         _ => Err(CuError::INVALID_VALUE),
     }
 }
 
 /// What `cuPointerGetAttributes` says of memory that we know nothing of.
-fn write_unknown(out: Out<u8>, attribute: u32) -> CuResult {
+fn value_of_unknown(attribute: u32) -> CuResult<Value> {
     match attribute {
         CONTEXT | DEVICE_POINTER | HOST_POINTER | BUFFER_ID | RANGE_START | RANGE_SIZE
         | ALLOWED_HANDLE_TYPES | MEMPOOL | MAPPING_SIZE | MAPPING_BASE | MEMORY_BLOCK_ID => {
-            out.cast().set(0u64)
+            Ok(Value::Long(0))
         }
-        DEVICE_ORDINAL => out.cast().set(NO_DEVICE),
+        DEVICE_ORDINAL => Ok(Value::Int(NO_DEVICE as u32)),
         MEMORY_TYPE
         | SYNC_MEMOPS
         | IS_MANAGED
@@ -77,7 +100,7 @@ fn write_unknown(out: Out<u8>, attribute: u32) -> CuResult {
         | MAPPED
         | IS_GPU_DIRECT_CAPABLE
         | ACCESS_FLAGS
-        | IS_HW_DECOMPRESS_CAPABLE => out.cast().set(0u32),
+        | IS_HW_DECOMPRESS_CAPABLE => Ok(Value::Int(0)),
         _ => Err(CuError::INVALID_VALUE),
     }
 }
@@ -87,27 +110,33 @@ fn find(driver: &Driver, address: u64) -> Option<Allocation> {
 }
 
 entries! {
-    fn cuPointerGetAttribute(out: Out<u8>, attribute: u32, address: u64) {
+    fn cuPointerGetAttribute(out: Out<c_void>, attribute: u32, address: u64) {
         out.check()?;
         let found = find(driver()?, address).ok_or(CuError::INVALID_VALUE)?;
-        write(out, attribute, address, &found)
+        // SAFETY: the program has the attribute's type there.
+        unsafe { value(attribute, address, &found)?.store(out) }
     }
 
     fn cuPointerGetAttributes(
-        count: u32, attributes: In<u32>, outs: In<usize>, address: u64,
+        count: u32, attributes: In<u32>, outs: In<Out<c_void>>, address: u64,
     ) {
         let found = find(driver()?, address);
+        // SAFETY: both arrays have `count` elements.
+        let (attributes, outs) =
+            unsafe { (attributes.array(count as usize), outs.array(count as usize)) };
         for index in 0..count as usize {
-            let attribute = attributes.element(index)?;
-            let out = Out::from_address(outs.element(index)?);
-            match &found {
+            let attribute = attributes.get(index)?;
+            let out = outs.get(index)?;
+            let value = match &found {
                 // A device pointer has no host pointer, which is no error here.
                 Some(found) if attribute == HOST_POINTER && found.kind.is_device() => {
-                    out.cast().set(0u64)?;
+                    Value::Long(0)
                 }
-                Some(found) => write(out, attribute, address, found)?,
-                None => write_unknown(out, attribute)?,
-            }
+                Some(found) => value(attribute, address, found)?,
+                None => value_of_unknown(attribute)?,
+            };
+            // SAFETY: the program has the attribute's type there.
+            unsafe { value.store(out) }?;
         }
         Ok(())
     }

@@ -1,9 +1,9 @@
 //! Looking entry points up by name.
 
-use super::args::{Out, Text};
 use crate::error::{CuError, CuResult};
 use crate::exports;
 use crate::log::say;
+use cuda_api::args::{Out, Text};
 use cuda_api::proc_address::{Lookup, resolve};
 use std::ffi::c_void;
 

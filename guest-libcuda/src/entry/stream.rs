@@ -1,6 +1,5 @@
 //! Streams.
 
-use super::args::Out;
 use crate::capture;
 use crate::context::{self, current};
 use crate::driver::Driver;
@@ -8,6 +7,7 @@ use crate::error::{CuError, CuResult};
 use crate::graph::{GRAPHS, Op};
 use crate::handles::{Handle, Object};
 use crate::objects::{Event, Stream};
+use cuda_api::args::Out;
 use protocol::calls::{
     CuCtxGetStreamPriorityRange, CuStreamCreateWithPriority, CuStreamDestroyV2, CuStreamQuery,
     CuStreamSynchronize, CuStreamWaitEvent,

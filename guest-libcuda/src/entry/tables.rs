@@ -1,6 +1,5 @@
 //! The private tables that NVIDIA's libraries ask for.
 
-use super::args::{In, Out};
 use super::init::VERSION;
 use super::library::kernels;
 use super::macros::LEGACY;
@@ -12,6 +11,7 @@ use crate::handles::Handle;
 use crate::log;
 use crate::objects::{Function, Module};
 use crate::thread;
+use cuda_api::args::{In, Out};
 use cuda_api::export_tables::{self, DeviceIdentity, Driver};
 use cuda_api::sys::{CUcontext, CUdevice, CUfunction, CUmodule, CUresult, CUstream};
 use std::ffi::{c_char, c_void};

@@ -26,7 +26,7 @@ cuda! {
         version: c_int,
         flags: u64,
     ) {
-        let found = proc_address::resolve(text(symbol)?, version, flags)
+        let found = proc_address::resolve(&text(symbol)?, version, flags)
             .map_err(|_| CUresult::CUDA_ERROR_INVALID_VALUE)?;
         let address = found.name().and_then(exports::address);
         put(function, address.ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?.cast_mut())
@@ -39,7 +39,7 @@ cuda! {
         flags: u64,
         status: *mut c_uint,
     ) {
-        let found = proc_address::resolve(text(symbol)?, version, flags)
+        let found = proc_address::resolve(&text(symbol)?, version, flags)
             .map_err(|_| CUresult::CUDA_ERROR_INVALID_VALUE)?;
         let address = found.name().and_then(exports::address);
         put_if(status, found.status());

@@ -48,7 +48,7 @@ fn variable(
     name: *const c_char,
 ) -> Answer {
     let context = current()?;
-    let found = library(handle)?.module(&context)?.variable(text(name)?);
+    let found = library(handle)?.module(&context)?.variable(&text(name)?);
     let (address, bytes) = found.ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
     put_if(to, address);
     put_if(size, bytes as usize);
@@ -93,7 +93,7 @@ cuda! {
     }
 
     fn cuLibraryGetKernel(to: *mut CUkernel, handle: CUlibrary, name: *const c_char) {
-        let found = library(handle)?.kernel(text(name)?);
+        let found = library(handle)?.kernel(&text(name)?);
         put(to, found.ok_or(CUresult::CUDA_ERROR_NOT_FOUND)? as CUkernel)
     }
 

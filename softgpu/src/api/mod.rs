@@ -22,10 +22,12 @@ mod tables;
 mod vmm;
 
 use std::collections::BTreeSet;
-use std::ffi::{CStr, c_char};
+use std::ffi::c_char;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 
+use cuda_api::args::{Arg, In, Out, Text};
+use cuda_api::error::CuError;
 pub(crate) use cuda_api::sys::CUresult;
 
 /// What a function of the API comes to.
@@ -97,52 +99,41 @@ macro_rules! cuda_on_default {
 pub(crate) use cuda_on_default;
 
 /// Writes a result to where a program wants it.
+///
+/// The entry points that take pointers as they are still use this and the functions below, which
+/// make typed arguments of them.
 pub(crate) fn put<T>(to: *mut T, value: T) -> Answer {
-    if to.is_null() {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-    }
-    // SAFETY: not null, and the API's contract is that such pointers are valid for writes.
-    unsafe { to.write_unaligned(value) };
-    Ok(())
+    // SAFETY: the program passes pointers by the API's rules.
+    unsafe { Out::from_c(to) }.set(value).map_err(invalid)
 }
 
 /// Writes a result if the program wants it.
 pub(crate) fn put_if<T>(to: *mut T, value: T) {
-    if !to.is_null() {
-        let _ = put(to, value);
-    }
+    // SAFETY: the program passes pointers by the API's rules.
+    unsafe { Out::from_c(to) }.set_if_wanted(value);
 }
 
 /// Reads what a program passes by address.
 pub(crate) fn get<T: Copy>(from: *const T) -> Result<T, CUresult> {
-    if from.is_null() {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-    }
-    // SAFETY: not null, and the API's contract is that such pointers are valid for reads.
-    Ok(unsafe { from.read_unaligned() })
+    // SAFETY: the program passes pointers by the API's rules.
+    unsafe { In::from_c(from) }.get().map_err(invalid)
 }
 
 /// A program's string.
-pub(crate) fn text<'a>(from: *const c_char) -> Result<&'a str, CUresult> {
-    if from.is_null() {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-    }
-    // SAFETY: not null, and the API's contract is that strings end in a zero.
-    unsafe { CStr::from_ptr(from) }.to_str().map_err(|_| CUresult::CUDA_ERROR_INVALID_VALUE)
+pub(crate) fn text(from: *const c_char) -> Result<String, CUresult> {
+    // SAFETY: the program passes strings by the API's rules.
+    unsafe { Text::from_c(from) }.name().map(str::to_owned).map_err(invalid)
 }
 
 /// Writes a string into a program's buffer, cut to its length.
 pub(crate) fn put_text(to: *mut c_char, len: usize, value: &str) -> Answer {
-    if to.is_null() || len == 0 {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-    }
-    let n = value.len().min(len - 1);
-    // SAFETY: the API's contract is that the buffer has `len` bytes.
-    unsafe {
-        std::ptr::copy_nonoverlapping(value.as_ptr().cast(), to, n);
-        to.add(n).write(0);
-    }
-    Ok(())
+    // SAFETY: the program passes a buffer of `len` bytes.
+    unsafe { Out::from_c(to).array(len) }.set_text(value.as_bytes()).map_err(invalid)
+}
+
+/// The one error that arguments have by themselves.
+fn invalid(_: CuError) -> CUresult {
+    CUresult::CUDA_ERROR_INVALID_VALUE
 }
 
 /// What is not implemented says so, in the log once.

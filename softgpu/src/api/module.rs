@@ -204,7 +204,7 @@ cuda! {
 
     fn cuModuleGetFunction(to: *mut CUfunction, handle: CUmodule, name: *const c_char) {
         current()?;
-        let found = module(handle)?.function(text(name)?);
+        let found = module(handle)?.function(&text(name)?);
         put(to, found.ok_or(CUresult::CUDA_ERROR_NOT_FOUND)? as CUfunction)
     }
 
@@ -228,7 +228,7 @@ cuda! {
         name: *const c_char,
     ) {
         current()?;
-        let found = module(handle)?.variable(text(name)?);
+        let found = module(handle)?.variable(&text(name)?);
         let (address, bytes) = found.ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
         put_if(to, address);
         put_if(size, bytes as usize);

@@ -17,7 +17,7 @@ pub fn generate(entries: &[Entry]) -> String {
     let entries: Vec<&Entry> = entries.iter().filter(|entry| entry.has("guest")).collect();
     let mut out = String::from(
         "//! Made from `protocol/api.table` by `cargo xtask codegen`; not to be edited.\n\n\
-         use super::args::Out;\nuse crate::context;\n",
+         use cuda_api::args::Out;\nuse crate::context;\n",
     );
     let types: Vec<String> = entries.iter().map(|entry| entry.type_name()).collect();
     let _ = writeln!(out, "use protocol::calls::{{{}}};\n\nentries! {{", types.join(", "));

@@ -1,0 +1,415 @@
+//! Arguments of entry points, as types that safe code can use.
+//!
+//! A caller passes addresses. [`Arg::from_c`] turns such an address into a typed argument, and is
+//! the unsafe step: whoever calls it vouches for the address by the driver API's rules. After that,
+//! single values can be read and written safely. An array needs one more unsafe step, which gives
+//! its length, and checks every index from then on.
+
+use crate::error::{CuError, CuResult};
+use std::ffi::{CStr, c_char};
+
+/// An argument of an entry point, made from its type in C.
+pub trait Arg {
+    /// The type in the function's prototype.
+    type C;
+
+    /// Takes the argument from the caller.
+    ///
+    /// # Safety
+    ///
+    /// The value is what a caller of the driver API passed for this parameter. A pointer is null,
+    /// or is valid for as long as the result or a copy of it is used: for reads of an initialized
+    /// value in an [`In`], for reads and writes in an [`Out`], and for reads up to a zero byte in a
+    /// [`Text`]. It need not be aligned.
+    unsafe fn from_c(c: Self::C) -> Self;
+}
+
+macro_rules! passed_as_they_are {
+    ($($t:ty),*) => { $(impl Arg for $t {
+        type C = Self;
+
+        #[inline(always)]
+        unsafe fn from_c(c: Self) -> Self {
+            c
+        }
+    })* };
+}
+passed_as_they_are!(i8, u8, i16, u16, i32, u32, i64, u64, isize, usize, f32, f64);
+
+impl<T> Arg for *mut T {
+    type C = Self;
+
+    #[inline(always)]
+    unsafe fn from_c(c: Self) -> Self {
+        c
+    }
+}
+
+impl<T> Arg for *const T {
+    type C = Self;
+
+    #[inline(always)]
+    unsafe fn from_c(c: Self) -> Self {
+        c
+    }
+}
+
+macro_rules! callbacks {
+    ($($arg:ident),*) => {
+        impl<R, $($arg),*> Arg for Option<unsafe extern "C" fn($($arg),*) -> R> {
+            type C = Self;
+
+            #[inline(always)]
+            unsafe fn from_c(c: Self) -> Self {
+                c
+            }
+        }
+    };
+}
+callbacks!(A);
+callbacks!(A, B);
+callbacks!(A, B, C);
+
+/// A pointer that a result goes to.
+#[repr(transparent)]
+pub struct Out<T>(*mut T);
+
+impl<T> Clone for Out<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Out<T> {}
+
+impl<T> Arg for Out<T> {
+    type C = *mut T;
+
+    #[inline(always)]
+    unsafe fn from_c(c: *mut T) -> Self {
+        Self(c)
+    }
+}
+
+impl<T> Out<T> {
+    /// A result that nobody wants.
+    pub fn null() -> Self {
+        Self(std::ptr::null_mut())
+    }
+
+    /// From an integer, as arrays of untyped pointers hold it.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Arg::from_c`], for the pointer with this address.
+    pub unsafe fn from_address(address: usize) -> Self {
+        Self(address as *mut T)
+    }
+
+    /// Refuses null, before anything is done.
+    pub fn check(self) -> CuResult {
+        if self.0.is_null() { Err(CuError::INVALID_VALUE) } else { Ok(()) }
+    }
+
+    /// Stores a result; null is an error.
+    pub fn set(self, value: T) -> CuResult {
+        self.check()?;
+        // SAFETY: not null, so valid for writing a `T`, as promised to `from_c`.
+        unsafe { self.0.write_unaligned(value) };
+        Ok(())
+    }
+
+    /// Stores a result if the caller wants it.
+    pub fn set_if_wanted(self, value: T) {
+        if !self.0.is_null() {
+            // SAFETY: not null, so valid for writing a `T`, as promised to `from_c`.
+            unsafe { self.0.write_unaligned(value) };
+        }
+    }
+
+    /// The present value, of an argument that is also read; null is an error.
+    pub fn read(self) -> CuResult<T>
+    where
+        T: Copy,
+    {
+        self.check()?;
+        // SAFETY: not null, so valid for reading a `T`, as promised to `from_c`.
+        Ok(unsafe { self.0.read_unaligned() })
+    }
+
+    /// Whether the caller wants the result.
+    pub fn is_wanted(self) -> bool {
+        !self.0.is_null()
+    }
+
+    /// The same pointer, as an array.
+    ///
+    /// # Safety
+    ///
+    /// If not null, the pointer is valid for `len` elements, in the way that [`Arg::from_c`]
+    /// requires for one.
+    pub unsafe fn array(self, len: usize) -> OutArray<T> {
+        OutArray { at: self.0, len }
+    }
+
+    /// The same pointer, to another type.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Arg::from_c`], for a pointer to `U`.
+    pub unsafe fn cast<U>(self) -> Out<U> {
+        Out(self.0.cast())
+    }
+}
+
+/// An array that results go to.
+pub struct OutArray<T> {
+    at: *mut T,
+    len: usize,
+}
+
+impl<T> OutArray<T> {
+    /// Stores an element. Null, and an index past the end, are errors.
+    pub fn set(&self, index: usize, value: T) -> CuResult {
+        if self.at.is_null() || index >= self.len {
+            return Err(CuError::INVALID_VALUE);
+        }
+        // SAFETY: not null and within the array, so valid for writing, as promised to `array`.
+        unsafe { self.at.add(index).write_unaligned(value) };
+        Ok(())
+    }
+
+    /// Stores an element from each value, up to the end of the array or of the values.
+    pub fn set_all(&self, values: impl IntoIterator<Item = T>) -> CuResult {
+        (0..self.len).zip(values).try_for_each(|(index, value)| self.set(index, value))
+    }
+}
+
+impl OutArray<c_char> {
+    /// Stores a string, cut to the buffer's length with its ending zero. A buffer of no bytes is an
+    /// error.
+    pub fn set_text(&self, text: &[u8]) -> CuResult {
+        let Some(room) = self.len.checked_sub(1) else { return Err(CuError::INVALID_VALUE) };
+        let ended = text.iter().take(room).chain(&[0]);
+        self.set(0, 0)?;
+        self.set_all(ended.map(|byte| *byte as c_char))
+    }
+}
+
+/// A pointer to an argument, or to an array of arguments.
+#[repr(transparent)]
+pub struct In<T>(*const T);
+
+impl<T> Clone for In<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for In<T> {}
+
+impl<T> Arg for In<T> {
+    type C = *const T;
+
+    #[inline(always)]
+    unsafe fn from_c(c: *const T) -> Self {
+        Self(c)
+    }
+}
+
+impl<T> In<T> {
+    /// No argument.
+    pub fn null() -> Self {
+        Self(std::ptr::null())
+    }
+
+    /// From an integer, as structures hold it.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Arg::from_c`], for the pointer with this address.
+    pub unsafe fn from_address(address: usize) -> Self {
+        Self(address as *const T)
+    }
+
+    /// Whether there is no argument.
+    pub fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+
+    /// The pointer as an integer.
+    pub fn address(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The same pointer, as an array.
+    ///
+    /// # Safety
+    ///
+    /// If not null, the pointer is valid for `len` elements, in the way that [`Arg::from_c`]
+    /// requires for one.
+    pub unsafe fn array(self, len: usize) -> InArray<T> {
+        InArray { at: self.0, len }
+    }
+}
+
+impl<T: Copy> In<T> {
+    /// The value that it points to; null is an error.
+    pub fn get(self) -> CuResult<T> {
+        if self.0.is_null() {
+            return Err(CuError::INVALID_VALUE);
+        }
+        // SAFETY: not null, so valid for reading a `T`, as promised to `from_c`.
+        Ok(unsafe { self.0.read_unaligned() })
+    }
+
+    /// The value that it points to, if it is not null.
+    pub fn optional(self) -> Option<T> {
+        self.get().ok()
+    }
+
+    /// An element of an array whose end a value marks; null is an error.
+    ///
+    /// # Safety
+    ///
+    /// If not null, the pointer is that of an array that has this element.
+    pub unsafe fn element(self, index: usize) -> CuResult<T> {
+        if self.0.is_null() {
+            return Err(CuError::INVALID_VALUE);
+        }
+        // SAFETY: not null, so valid for reading this element, as the caller promises.
+        Ok(unsafe { self.0.add(index).read_unaligned() })
+    }
+}
+
+/// An array of arguments.
+pub struct InArray<T> {
+    at: *const T,
+    len: usize,
+}
+
+impl<T> Clone for InArray<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for InArray<T> {}
+
+impl<T: Copy> InArray<T> {
+    /// An element. Null, and an index past the end, are errors.
+    pub fn get(&self, index: usize) -> CuResult<T> {
+        if self.at.is_null() || index >= self.len {
+            return Err(CuError::INVALID_VALUE);
+        }
+        // SAFETY: not null and within the array, so valid for reading, as promised to `array`.
+        Ok(unsafe { self.at.add(index).read_unaligned() })
+    }
+
+    /// All elements; null is an error unless there is none.
+    pub fn to_vec(&self) -> CuResult<Vec<T>> {
+        (0..self.len).map(|index| self.get(index)).collect()
+    }
+}
+
+/// A C string.
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+pub struct Text(*const c_char);
+
+impl Arg for Text {
+    type C = *const c_char;
+
+    #[inline(always)]
+    unsafe fn from_c(c: *const c_char) -> Self {
+        Self(c)
+    }
+}
+
+impl Text {
+    /// The string; null is an error.
+    pub fn get(&self) -> CuResult<&CStr> {
+        if self.0.is_null() {
+            return Err(CuError::INVALID_VALUE);
+        }
+        // SAFETY: not null, so a string that lives as long as the argument, as promised to
+        // `from_c`.
+        Ok(unsafe { CStr::from_ptr(self.0) })
+    }
+
+    /// The string in UTF-8, which names must be.
+    pub fn name(&self) -> CuResult<&str> {
+        self.get()?.to_str().map_err(|_| CuError::INVALID_VALUE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INVALID: CuError = CuError::INVALID_VALUE;
+
+    #[test]
+    fn null_is_refused_or_ignored() {
+        let null = Out::<u32>::null();
+        assert_eq!(
+            (null.check(), null.set(1), null.read()),
+            (Err(INVALID), Err(INVALID), Err(INVALID))
+        );
+        null.set_if_wanted(1);
+        assert!(!null.is_wanted());
+        assert_eq!(In::<u32>::null().get(), Err(INVALID));
+        assert_eq!(In::<u32>::null().optional(), None);
+        // SAFETY: null is a valid argument.
+        let text = unsafe { Text::from_c(std::ptr::null()) };
+        assert_eq!((text.get(), text.name()), (Err(INVALID), Err(INVALID)));
+    }
+
+    #[test]
+    fn values_go_in_and_out_even_unaligned() {
+        let mut bytes = [0u8; 12];
+        // SAFETY: four bytes from here are within the array.
+        let to = unsafe { Out::<u32>::from_c(bytes.as_mut_ptr().add(1).cast()) };
+        to.set(0x0403_0201).unwrap();
+        assert_eq!(to.read(), Ok(0x0403_0201));
+        assert_eq!(bytes[..6], [0, 1, 2, 3, 4, 0]);
+        // SAFETY: as above.
+        let from = unsafe { In::<u32>::from_address(&raw const bytes[2] as usize) };
+        assert_eq!(from.get(), Ok(0x0004_0302));
+    }
+
+    #[test]
+    fn an_array_ends_where_its_length_says() {
+        let mut values = [0u32; 3];
+        // SAFETY: an array of three.
+        let to = unsafe { Out::from_c(values.as_mut_ptr()).array(2) };
+        assert_eq!((to.set(1, 7), to.set(2, 7)), (Ok(()), Err(INVALID)));
+        to.set_all([1, 2, 3]).unwrap();
+        assert_eq!(values, [1, 2, 0]);
+        // SAFETY: as above.
+        let from = unsafe { In::from_c(values.as_ptr()).array(2) };
+        assert_eq!((from.get(1), from.get(2)), (Ok(2), Err(INVALID)));
+        assert_eq!(from.to_vec(), Ok(vec![1, 2]));
+        // SAFETY: null is a valid argument.
+        let null = |len| unsafe { In::<u32>::null().array(len) };
+        assert_eq!((null(0).to_vec(), null(1).to_vec()), (Ok(vec![]), Err(INVALID)));
+    }
+
+    #[test]
+    fn text_is_cut_to_the_buffer() {
+        let mut buffer = [1 as c_char; 4];
+        // SAFETY: the buffer is valid, and stays where it is.
+        let to = unsafe { Out::from_c(buffer.as_mut_ptr()) };
+        for (len, text, expected) in [
+            (4, "abcdef", Ok([97, 98, 99, 0])),
+            (4, "a", Ok([97, 0, 99, 0])),
+            (1, "xyz", Ok([0, 0, 99, 0])),
+            (0, "xyz", Err(INVALID)),
+        ] {
+            // SAFETY: the buffer has four bytes.
+            let set = unsafe { to.array(len) }.set_text(text.as_bytes());
+            assert_eq!(set.map(|()| buffer), expected);
+        }
+        // SAFETY: null is a valid argument.
+        assert_eq!(unsafe { Out::<c_char>::null().array(4) }.set_text(b"a"), Err(INVALID));
+        // SAFETY: a literal ends in a zero byte.
+        assert_eq!(unsafe { Text::from_c(c"abc".as_ptr()) }.name(), Ok("abc"));
+    }
+}
