@@ -1,7 +1,7 @@
 # virtio-cuda: `make demo` shows it, `make test` checks all of it. Both install what is missing.
 #
 #   make build    everything that runs, staged in target/dist
-#   make check    formatting, lints, generated code, unit tests
+#   make check    formatting, lints, generated code, import cycles, unit tests
 #   make test     every check: README.md says what that is
 #   make demo     a VM with a GPU, in half a minute
 #   make bench    what a call costs
@@ -58,6 +58,8 @@ check: deps
 	@cargo fmt --all --check
 	$(SAY) 'generated code'
 	@cargo xtask codegen --check
+	$(SAY) 'import cycles'
+	@cargo xtask cycles
 	$(SAY) 'lints'
 	@cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 	$(SAY) 'unit tests'

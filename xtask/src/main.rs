@@ -1,11 +1,12 @@
 //! The project's own chores: code generation and checks.
 
 mod codegen;
+mod cycles;
 mod png;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask codegen [--check] | png PPM PNG";
+const USAGE: &str = "usage: cargo xtask codegen [--check] | cycles [--edges] | png PPM PNG";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -13,6 +14,8 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["codegen"] => codegen::run(false),
         ["codegen", "--check"] => codegen::run(true),
+        ["cycles"] => cycles::run(false),
+        ["cycles", "--edges"] => cycles::run(true),
         ["png", ppm, png] => png::convert(ppm.as_ref(), png.as_ref()),
         _ => {
             eprintln!("{USAGE}");

@@ -1,0 +1,116 @@
+//! From a path in a module to the module that defines what it names.
+
+use std::collections::HashSet;
+
+use super::source::{Crate, ModuleId};
+
+/// What a path can name within the crate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    Module(ModuleId),
+    /// An item that this module defines.
+    ItemOf(ModuleId),
+}
+
+/// The names that are being resolved, so that circular re-exports end.
+type Pending = HashSet<(ModuleId, String)>;
+
+/// What `path` names in module `from`: nothing when that is outside the crate. A name can be both
+/// a module's and an item's.
+pub fn resolve(krate: &Crate, from: ModuleId, path: &[String]) -> Vec<Target> {
+    resolve_path(krate, from, path, &mut Pending::new()).unwrap_or_default()
+}
+
+/// As [`resolve`]; `None` where the first segment is not a name of this crate.
+fn resolve_path(
+    krate: &Crate,
+    from: ModuleId,
+    path: &[String],
+    pending: &mut Pending,
+) -> Option<Vec<Target>> {
+    let (first, mut rest) = path.split_first()?;
+    let mut found = match first.as_str() {
+        "crate" => vec![Target::Module(0)],
+        "self" => vec![Target::Module(from)],
+        "super" => vec![Target::Module(krate.modules[from].parent?)],
+        name => resolve_name(krate, from, name, pending)?,
+    };
+    while let Some((name, after)) = rest.split_first() {
+        rest = after;
+        found = found.iter().flat_map(|&target| step(krate, target, name, pending)).collect();
+    }
+    Some(found)
+}
+
+/// What `name` is inside of `target`.
+fn step(krate: &Crate, target: Target, name: &str, pending: &mut Pending) -> Vec<Target> {
+    match target {
+        // A variant, or an associated item.
+        Target::ItemOf(_) => vec![target],
+        Target::Module(module) if name == "super" => {
+            krate.modules[module].parent.map(Target::Module).into_iter().collect()
+        }
+        // A name that is not found comes from a macro.
+        Target::Module(module) => resolve_name(krate, module, name, pending)
+            .unwrap_or_else(|| vec![Target::ItemOf(module)]),
+    }
+}
+
+/// What `name` by itself is in `module`: `None` when the module has no such name, nothing when it
+/// is known to be of another crate.
+fn resolve_name(
+    krate: &Crate,
+    module: ModuleId,
+    name: &str,
+    pending: &mut Pending,
+) -> Option<Vec<Target>> {
+    if !pending.insert((module, name.to_owned())) {
+        return None;
+    }
+    let found = resolve_declared(krate, module, name, pending)
+        .or_else(|| resolve_by_glob(krate, module, name, pending));
+    pending.remove(&(module, name.to_owned()));
+    found
+}
+
+/// The modules, items and single imports of that name.
+fn resolve_declared(
+    krate: &Crate,
+    module: ModuleId,
+    name: &str,
+    pending: &mut Pending,
+) -> Option<Vec<Target>> {
+    let declared = &krate.modules[module];
+    let children = declared.children.iter().filter(|(child, _)| child == name);
+    let mut found: Vec<Target> = children.map(|(_, id)| Target::Module(*id)).collect();
+    if declared.items.iter().any(|item| item == name) {
+        found.push(Target::ItemOf(module));
+    }
+    let mut known = !found.is_empty();
+    for import in declared.uses.iter().filter(|import| import.name.as_deref() == Some(name)) {
+        known = true;
+        found.extend(resolve_path(krate, module, &import.path, pending).unwrap_or_default());
+    }
+    known.then_some(found)
+}
+
+fn resolve_by_glob(
+    krate: &Crate,
+    module: ModuleId,
+    name: &str,
+    pending: &mut Pending,
+) -> Option<Vec<Target>> {
+    let mut may_be_foreign = false;
+    for glob in krate.modules[module].uses.iter().filter(|import| import.name.is_none()) {
+        let sources = resolve_path(krate, module, &glob.path, pending).unwrap_or_default();
+        may_be_foreign |= sources.is_empty();
+        for source in sources {
+            if let Target::Module(source) = source
+                && let Some(found) = resolve_name(krate, source, name, pending)
+            {
+                return Some(found);
+            }
+        }
+    }
+    may_be_foreign.then(Vec::new)
+}

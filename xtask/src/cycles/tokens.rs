@@ -1,0 +1,241 @@
+//! The names that an item defines, and the paths that its code mentions.
+
+use proc_macro2::{Delimiter, Ident, Spacing, TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::{ForeignItem, Item};
+
+/// A path in a module's code; a name by itself is a path of one segment.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Mention {
+    pub path: Vec<String>,
+    pub line: usize,
+}
+
+/// An identifier without the `r#` of a raw one.
+pub fn name_of(ident: &Ident) -> String {
+    let name = ident.to_string();
+    name.strip_prefix("r#").unwrap_or(&name).to_owned()
+}
+
+/// Whether only a test build has the item.
+pub fn is_for_tests(item: &Item) -> bool {
+    let tokens: Vec<TokenTree> = item.to_token_stream().into_iter().collect();
+    let mut at = 0;
+    while let Some((condition, next)) = attribute(&tokens, at) {
+        if condition {
+            return true;
+        }
+        at = next;
+    }
+    false
+}
+
+/// The names by which other modules can use the item.
+pub fn defined_names(item: &Item) -> Vec<String> {
+    let one = |ident: &Ident| vec![name_of(ident)];
+    match item {
+        Item::Const(item) => one(&item.ident),
+        Item::Enum(item) => one(&item.ident),
+        Item::Fn(item) => one(&item.sig.ident),
+        Item::Static(item) => one(&item.ident),
+        Item::Struct(item) => one(&item.ident),
+        Item::Trait(item) => one(&item.ident),
+        Item::TraitAlias(item) => one(&item.ident),
+        Item::Type(item) => one(&item.ident),
+        Item::Union(item) => one(&item.ident),
+        Item::ForeignMod(block) => block
+            .items
+            .iter()
+            .filter_map(|item| match item {
+                ForeignItem::Fn(item) => Some(name_of(&item.sig.ident)),
+                ForeignItem::Static(item) => Some(name_of(&item.ident)),
+                ForeignItem::Type(item) => Some(name_of(&item.ident)),
+                _ => None,
+            })
+            .collect(),
+        // A macro at the place of items may define some.
+        Item::Macro(item) if item.ident.is_none() => {
+            let mut names = Vec::new();
+            collect_definitions(item.mac.tokens.clone(), &mut names);
+            names
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Adds the names that follow a keyword of a definition, at any depth.
+fn collect_definitions(stream: TokenStream, names: &mut Vec<String>) {
+    const KEYWORDS: [&str; 8] =
+        ["const", "enum", "fn", "static", "struct", "trait", "type", "union"];
+    let mut defines = false;
+    for token in stream {
+        match token {
+            TokenTree::Ident(word) if defines => {
+                names.push(name_of(&word));
+                defines = false;
+            }
+            TokenTree::Ident(word) => defines = KEYWORDS.contains(&word.to_string().as_str()),
+            TokenTree::Group(group) => {
+                defines = false;
+                collect_definitions(group.stream(), names);
+            }
+            _ => defines = false,
+        }
+    }
+}
+
+/// Adds the paths in an item, including those in the arguments of macros.
+pub fn collect_mentions(item: &Item, mentions: &mut Vec<Mention>) {
+    collect(item.to_token_stream(), mentions);
+}
+
+fn collect(stream: TokenStream, mentions: &mut Vec<Mention>) {
+    let tokens: Vec<TokenTree> = stream.into_iter().collect();
+    let mut at = 0;
+    while at < tokens.len() {
+        if let Some((only_tests, next)) = attribute(&tokens, at) {
+            at = if only_tests { end_of_annotated(&tokens, next) } else { next };
+            continue;
+        }
+        match &tokens[at] {
+            TokenTree::Group(group) => {
+                collect(group.stream(), mentions);
+                at += 1;
+            }
+            TokenTree::Punct(mark) if mark.as_char() == '\'' => at += 2,
+            TokenTree::Ident(_) if follows_member_dot(&tokens, at) => at += 1,
+            TokenTree::Ident(_) => at = collect_path(&tokens, at, Vec::new(), mentions),
+            _ => at += 1,
+        }
+    }
+}
+
+/// Adds the path, or tree of paths, whose first segment is `tokens[at]`. Returns its end.
+fn collect_path(
+    tokens: &[TokenTree],
+    mut at: usize,
+    mut path: Vec<String>,
+    mentions: &mut Vec<Mention>,
+) -> usize {
+    let line = tokens[at].span().start().line;
+    // A path that begins with `::` names another crate; after `>` it names an associated item.
+    let is_continuation = path.is_empty() && is_separator(tokens, at.wrapping_sub(2));
+    let mut branches = false;
+    while let Some(token) = tokens.get(at) {
+        match token {
+            TokenTree::Ident(segment) => path.push(name_of(segment)),
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
+                branches = true;
+                if !is_continuation {
+                    collect_branches(group.stream(), &path, mentions);
+                }
+            }
+            _ => break,
+        }
+        at += 1;
+        let continues = matches!(
+            tokens.get(at + 2),
+            Some(TokenTree::Ident(_) | TokenTree::Group(_)) if is_separator(tokens, at)
+        );
+        if branches || !continues {
+            break;
+        }
+        at += 2;
+    }
+    if !branches && !is_continuation && !is_macro_name(tokens, at) {
+        mentions.push(Mention { path, line });
+    }
+    at
+}
+
+/// Adds the paths of a braced part of a `use` declaration inside a function.
+fn collect_branches(stream: TokenStream, prefix: &[String], mentions: &mut Vec<Mention>) {
+    let tokens: Vec<TokenTree> = stream.into_iter().collect();
+    let mut at = 0;
+    while at < tokens.len() {
+        match &tokens[at] {
+            TokenTree::Ident(word) if word == "as" => at += 2,
+            TokenTree::Ident(_) => at = collect_path(&tokens, at, prefix.to_vec(), mentions),
+            _ => at += 1,
+        }
+    }
+}
+
+/// Whether `tokens[at]` and the token after it are `::`.
+fn is_separator(tokens: &[TokenTree], at: usize) -> bool {
+    let is_colon = |token: Option<&TokenTree>| matches!(token, Some(TokenTree::Punct(mark)) if mark.as_char() == ':');
+    let joined =
+        matches!(tokens.get(at), Some(TokenTree::Punct(mark)) if mark.spacing() == Spacing::Joint);
+    joined && is_colon(tokens.get(at)) && is_colon(tokens.get(at.wrapping_add(1)))
+}
+
+/// Whether the path that ends before `tokens[at]` is the name of a macro.
+fn is_macro_name(tokens: &[TokenTree], at: usize) -> bool {
+    matches!(
+        tokens.get(at),
+        Some(TokenTree::Punct(mark)) if mark.as_char() == '!' && mark.spacing() == Spacing::Alone
+    )
+}
+
+/// Whether the identifier at `at` is a field or method: it follows a dot that is no range's.
+fn follows_member_dot(tokens: &[TokenTree], at: usize) -> bool {
+    let is_dot = |index: Option<usize>| {
+        matches!(
+            index.and_then(|index| tokens.get(index)),
+            Some(TokenTree::Punct(mark)) if mark.as_char() == '.'
+        )
+    };
+    is_dot(at.checked_sub(1)) && !is_dot(at.checked_sub(2))
+}
+
+/// The attribute at `at`: whether it leaves what follows to test builds, and where it ends.
+fn attribute(tokens: &[TokenTree], at: usize) -> Option<(bool, usize)> {
+    match tokens.get(at)? {
+        TokenTree::Punct(mark) if mark.as_char() == '#' => {}
+        _ => return None,
+    }
+    let is_inner = matches!(tokens.get(at + 1)?, TokenTree::Punct(mark) if mark.as_char() == '!');
+    let at = at + 1 + usize::from(is_inner);
+    let TokenTree::Group(group) = tokens.get(at)? else { return None };
+    if group.delimiter() != Delimiter::Bracket {
+        return None;
+    }
+    let content: Vec<TokenTree> = group.stream().into_iter().collect();
+    let only_tests = match content.as_slice() {
+        [TokenTree::Ident(word), TokenTree::Group(condition)] if word == "cfg" => {
+            requires_test(condition.stream())
+        }
+        _ => false,
+    };
+    Some((only_tests, at + 1))
+}
+
+/// Whether the condition of a `cfg` is or contains `test`, outside `not` and `any`.
+fn requires_test(condition: TokenStream) -> bool {
+    let mut inside_all = false;
+    for token in condition {
+        match token {
+            TokenTree::Ident(word) if word == "test" => return true,
+            TokenTree::Ident(word) => inside_all = word == "all",
+            TokenTree::Group(group) if inside_all && requires_test(group.stream()) => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// The end of the item, statement or field that the attributes before `at` belong to.
+fn end_of_annotated(tokens: &[TokenTree], mut at: usize) -> usize {
+    while let Some((_, next)) = attribute(tokens, at) {
+        at = next;
+    }
+    while let Some(token) = tokens.get(at) {
+        at += 1;
+        match token {
+            TokenTree::Punct(mark) if matches!(mark.as_char(), ';' | ',') => break,
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => break,
+            _ => {}
+        }
+    }
+    at
+}
