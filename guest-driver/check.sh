@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
 #
-# Builds the driver with warnings as errors for every kernel that is tested, runs sparse
-# where it knows the kernel, and checkpatch from the newest kernel's source.
+# Builds the driver with warnings as errors for every tested kernel, and runs sparse (for the
+# kernels it supports) and checkpatch from the newest kernel's source.
 #
-#   guest-driver/check.sh [OUT]      OUT: where to build; by default target/guest-driver
+#   guest-driver/check.sh [OUT]      OUT: build folder, by default target/guest-driver
 #
-# Prints a line for each check; ends with status 1 if one of them failed.
+# Prints a line for each check; exits with status 1 if one failed.
 set -euo pipefail
 
 here="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)"
@@ -16,7 +16,7 @@ mkdir -p "$out"
 out="$(readlink -f "$out")"
 failed=0
 
-# check NAME CMD...: runs CMD quietly; prints its output only when it fails.
+# check NAME CMD...: runs CMD; prints its output only if it fails.
 check() {
     local name="$1" log="$out/${1//[ .]/-}.log"
     shift
@@ -29,7 +29,7 @@ check() {
     fi
 }
 
-# Only what make needs: a build folder must not get the objects of another kernel.
+# Copy only make's inputs, so that no build folder gets another kernel's objects.
 src="$out/source/guest-driver"
 rm -rf "$out/source"
 mkdir -p "$src" "$out/source/protocol/include/uapi"
@@ -43,8 +43,8 @@ build() {
         KBUILD_MODPOST_WARN=1 "$@"
 }
 
-# sparse says what is wrong and lets make succeed. Debian's headers of 7.2 lack the script
-# by which the kernel asks for it.
+# make succeeds even if sparse reports problems, so check its output. Debian's 7.2 headers lack the
+# script through which the kernel runs sparse.
 sparse() {
     build "$1" C=2 CHECK=sparse 2>&1 | tee "$out/sparse.out" &&
         ! grep -qE '(warning|error):|not available' "$out/sparse.out"
@@ -58,11 +58,11 @@ for series in 6.1 6.12; do
     check "sparse for $series" sparse "$series"
 done
 
-# Not asked of us: a module outside the kernel's tree has to look at the kernel's version
-# (compat.h only), and a uAPI header has no BIT().
+# Ignored: an out-of-tree module must check the kernel version (in compat.h only), and a uAPI header
+# has no BIT().
 checkpatch="$("$images/uml-kernel.sh" --print)/build/scripts/checkpatch.pl"
 [ -z "$(grep -l LINUX_VERSION_CODE "$here"/*.[ch] | grep -v '/compat\.h$')" ] ||
-    { echo "FAILED  version checks only in compat.h"; failed=1; }
+    { echo "FAILED  version checks outside compat.h"; failed=1; }
 check checkpatch perl "$checkpatch" --no-tree --strict --terse --no-summary \
     --ignore BIT_MACRO,LINUX_VERSION_CODE,CONSTANT_COMPARISON \
     -f "$src"/*.[ch] "$here/selftest/selftest.c" \

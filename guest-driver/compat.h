@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
- * virtio-cuda: what differs between Linux 6.1 and 7.2. No other file looks at
- * the kernel's version.
+ * virtio-cuda: differences between Linux 6.1 and 7.2. No other file checks the
+ * kernel version.
  */
 #ifndef _VIRTIO_CUDA_COMPAT_H
 #define _VIRTIO_CUDA_COMPAT_H
@@ -18,17 +18,17 @@
 #endif
 
 #if BITS_PER_LONG != 64
-#error "virtio-cuda needs a 64-bit kernel: CUDA has no other"
+#error "virtio-cuda needs a 64-bit kernel, as CUDA does"
 #endif
 
 /*
  * User-mode Linux has no option that selects MMU_NOTIFIER. There a session
- * ends with the last mapping of its ring instead, which is as good for every
- * session that has one.
+ * ends with the last mapping of its ring instead. That works for every session
+ * that has a ring.
  */
 #define VCUDA_HAVE_MMU_NOTIFIER IS_ENABLED(CONFIG_MMU_NOTIFIER)
 
-/* MAX_ORDER was one more than the greatest order until 6.4; renamed in 6.8. */
+/* Up to 6.3 MAX_ORDER was the largest order plus one; renamed in 6.8. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
 #define VCUDA_MAX_ORDER MAX_PAGE_ORDER
 #elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
@@ -37,12 +37,12 @@
 #define VCUDA_MAX_ORDER (MAX_ORDER - 1)
 #endif
 
-/* The allocation of an object by its pointer came in 7.0. */
+/* Added in 7.0. */
 #ifndef kzalloc_obj
 #define kzalloc_obj(obj, gfp) kzalloc(sizeof(obj), gfp)
 #endif
 
-/* A mapping's flags have been changed by a function since 6.3. */
+/* Since 6.3 a function changes a mapping's flags. */
 static inline void vcuda_vm_flags_set(struct vm_area_struct *vma,
 				      unsigned long flags)
 {
@@ -53,7 +53,7 @@ static inline void vcuda_vm_flags_set(struct vm_area_struct *vma,
 #endif
 }
 
-/* Queues are described by an array of structures since 6.11. */
+/* Since 6.11 an array of structures describes the queues. */
 static inline int vcuda_find_vqs(struct virtio_device *vdev, unsigned int nr,
 				 struct virtqueue **vqs,
 				 vq_callback_t *const callbacks[],

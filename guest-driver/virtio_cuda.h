@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
- * virtio-cuda: what the files of the driver share.
+ * virtio-cuda: declarations that the driver's files share.
  *
- * An open file is a session once START has succeeded. The driver knows
- * sessions, regions of pages and chains of buffers; the commands that travel
- * in them it carries without looking.
+ * An open file is a session once START has succeeded. The driver handles
+ * sessions, regions of pages and chains of buffers. It passes the commands in
+ * them on without reading them.
  *
- * Order of locks, outermost first:
+ * Lock order, outermost first:
  *   vcuda_session.lock, mmap_lock, vcuda_device.sessions (its xa_lock),
  *   vcuda_queue.lock.
- * The mmap and vm_operations handlers run under mmap_lock and therefore never
+ * The mmap and vm_operations handlers run under mmap_lock, so they must not
  * take vcuda_session.lock.
  */
 #ifndef _VIRTIO_CUDA_H
@@ -32,22 +32,22 @@
 
 #include "compat.h"
 
-/* Offsets of mmap are a region's id and, below this bit, a place in it. */
+/* An mmap offset is a region's id, and below this bit an offset in the region. */
 #define VCUDA_MMAP_SHIFT 40
-/* So many regions have an offset that loff_t can hold. */
+/* The largest region id whose mmap offset fits into loff_t. */
 #define VCUDA_REGION_ID_MAX ((1U << (62 - VCUDA_MMAP_SHIFT)) - 1)
 
-/* Buffers that wait in the event queue. */
+/* Number of buffers in the event queue. */
 #define VCUDA_EVENTS 64
-/* Commands of one session that may be under way the plain way. */
+/* Maximum number of SUBMIT commands of one session in flight. */
 #define VCUDA_SUBMITS 8
 
-/* How long a device may take for an answer that nobody can interrupt. */
+/* How long to wait for answers when the wait can't be interrupted. */
 #define VCUDA_HELLO_TIMEOUT (30 * HZ)
 #define VCUDA_GOODBYE_TIMEOUT (10 * HZ)
-/* After so long a missing answer to SESSION_DESTROY is worth a message. */
+/* How long to wait for an answer to SESSION_DESTROY before warning. */
 #define VCUDA_DESTROY_WARN (30 * HZ)
-/* So long close() waits for the session's end; the rest goes on without it. */
+/* How long close() waits for the session's end, which continues without it. */
 #define VCUDA_CLOSE_WAIT (1 * HZ)
 
 struct vcuda_device;
@@ -55,20 +55,20 @@ struct vcuda_session;
 
 /**
  * struct vcuda_chain - a chain of buffers: a request and room for its answer
- * @kref: one for who waits, one for the queue while the device has the chain;
- *	so the buffers outlive a waiter that was killed
- * @done: completed when the device has answered, or is gone
- * @free: frees a chain whose last reference went in atomic context
- * @session: whose doorbell this is; NULL for every other chain
- * @out: what the device reads; kvmalloc()ed, except a doorbell's
- * @in: what the device writes, a struct virtio_cuda_resp first
- * @sg: describes @out, then @in
+ * @kref: one for the waiter, one for the queue while the device has the chain,
+ *	so the buffers outlive a killed waiter
+ * @done: completed when the device has answered or is gone
+ * @free: frees the chain if the last reference is dropped in atomic context
+ * @session: the session whose doorbell this is; NULL for every other chain
+ * @out: read by the device; kvmalloc()ed, except for a doorbell
+ * @in: written by the device; begins with a struct virtio_cuda_resp
+ * @sg: entries for @out, then for @in
  * @out_len: bytes of @out
  * @in_len: bytes of @in
- * @nr_out: entries of @sg that describe @out
- * @nr_in: entries of @sg that describe @in
- * @used: bytes that the device wrote, never more than @in_len
- * @error: 0, or -ENODEV when the device went away instead of answering
+ * @nr_out: number of entries in @sg for @out
+ * @nr_in: number of entries in @sg for @in
+ * @used: bytes that the device wrote, at most @in_len
+ * @error: 0, or -ENODEV if the device went away without an answer
  */
 struct vcuda_chain {
 	struct kref kref;
@@ -87,14 +87,14 @@ struct vcuda_chain {
 };
 
 /**
- * struct vcuda_queue - a virtqueue and what guards it
- * @vq: NULL while the queues are down
- * @lock: protects @vq, @open, @watchers and the doorbells' state; taken in
- *	interrupt context
- * @open: new chains are taken; false from the device's farewell on
- * @watchers: chains whose answer somebody waits for; with none the command
+ * struct vcuda_queue - a virtqueue and its lock
+ * @vq: NULL while the queues are stopped
+ * @lock: protects @vq, @open, @watchers and the doorbells' state; also taken
+ *	in interrupt context
+ * @open: new chains are accepted; false from the last HELLO on
+ * @watchers: number of chains with a waiter; if there is none, the command
  *	queue's interrupt stays off
- * @space: woken when descriptors have become free, or the queue closes
+ * @space: woken when descriptors become free or the queue closes
  */
 struct vcuda_queue {
 	struct virtqueue *vq;
@@ -106,29 +106,29 @@ struct vcuda_queue {
 };
 
 /**
- * struct vcuda_device - a virtio device that this driver is bound to
+ * struct vcuda_device - a virtio device to which this driver is bound
  * @kref: one for the binding, one for each open file and each region
- * @vdev: referenced; its driver data is this structure while bound
+ * @vdev: referenced; its driver data points to this structure while bound
  * @misc: /dev/virtio-cudaN
  * @name: backs misc.name
  * @index: the N in the name
  * @config: the config space as the device wrote it, little-endian
- * @capabilities: config.capabilities in the CPU's byte order, as those below
- * @max_regions: see @capabilities
- * @max_segments: see @capabilities
- * @max_plain: see @capabilities
- * @pinned_max: see @capabilities
- * @queues: by VIRTIO_CUDA_QUEUE_*
+ * @capabilities: from @config, in CPU byte order
+ * @max_regions: from @config, in CPU byte order
+ * @max_segments: from @config, in CPU byte order
+ * @max_plain: from @config, in CPU byte order
+ * @pinned_max: from @config, in CPU byte order
+ * @queues: indexed by VIRTIO_CUDA_QUEUE_*
  * @events: the buffers of the event queue
- * @sessions: sessions that the device may know, by id; its lock is taken in
- *	interrupt context
- * @next_session: where the search for a free id goes on; under @sessions' lock
- * @pinned: bytes of all regions
- * @era: counts the times that every earlier session was known to be gone from
- *	the device; a session that saw another era holds nothing there
- * @down: the queues are closed and no answer comes any more
+ * @sessions: by id, the sessions that the device may know; its lock is also
+ *	taken in interrupt context
+ * @next_session: where to search for the next free id; under @sessions' lock
+ * @pinned: total bytes of all regions
+ * @era: incremented when all earlier sessions are known to be gone from the
+ *	device; a session of an earlier era holds nothing there
+ * @down: the queues are closed and no more answers will come
  * @state_wait: woken when @era or @down changes
- * @reboot: says goodbye before another kernel takes over
+ * @reboot: sends the last HELLO before another kernel takes over
  */
 struct vcuda_device {
 	struct kref kref;
@@ -154,10 +154,10 @@ struct vcuda_device {
 };
 
 /**
- * enum vcuda_state - where a session is in its life; it only moves forward
- * @VCUDA_NEW: opened; the device knows nothing of it
+ * enum vcuda_state - the state of a session; it only moves forward
+ * @VCUDA_NEW: opened; the device doesn't know it yet
  * @VCUDA_LIVE: START has succeeded
- * @VCUDA_ENDED: nothing but closing the file is left
+ * @VCUDA_ENDED: the file can only be closed
  */
 enum vcuda_state {
 	VCUDA_NEW,
@@ -170,33 +170,34 @@ enum vcuda_state {
  * @kref: one for the open file, one for each region, one for @end_work while
  *	it is queued
  * @dev: referenced
- * @mm: the process that opened the file; grabbed, so that the pointer can't
- *	come to mean another process
- * @notifier: tells of the end of @mm, where the kernel can
+ * @mm: the address space of the process that opened the file; grabbed, so that
+ *	the pointer can't be reused for another process
+ * @notifier: called at the end of @mm, if the kernel supports it
  * @notified: @notifier is registered
- * @id: the id that the device knows; 0 before START
+ * @id: the session's id on the device; 0 before START
  * @era: the device's era at START
  * @state: enum vcuda_state; written under @lock or by vcuda_session_end(),
  *	read without
- * @reason: VIRTIO_CUDA_ENDED_* that the device gave, or 0
- * @lock: serialises START, ALLOC, PIN, RELEASE and QUERY
- * @regions: by id; has a lock of its own
- * @next_region: where the search for a free id goes on; under @lock
- * @nr_regions: how many @regions there are; under @lock
- * @pinned: bytes of all regions, mapped ones that were released included
- * @ring_maps: mappings of the RING region; when the last one goes, so does the
- *	session
- * @wakes: wakes so far
- * @wait: sleepers of WAIT, and of SUBMIT for @submits
- * @submits: commands that may yet be under way the plain way
+ * @reason: VIRTIO_CUDA_ENDED_* from the device, or 0
+ * @lock: serializes START, ALLOC, PIN, RELEASE and QUERY
+ * @regions: by id; has its own lock
+ * @next_region: where to search for the next free id; under @lock
+ * @nr_regions: number of @regions; under @lock
+ * @pinned: total bytes of all regions, including regions that are released but
+ *	still mapped
+ * @ring_maps: number of mappings of the RING region; the session ends with the
+ *	last one
+ * @wakes: number of WAKE events so far
+ * @wait: for WAIT, and for SUBMIT when @submits is 0
+ * @submits: number of SUBMIT commands that may still be sent
  * @bell: the doorbell's chain
- * @bell_hdr: what @bell sends
- * @bell_sg: describes @bell_hdr
+ * @bell_hdr: the contents of @bell
+ * @bell_sg: the entry for @bell_hdr
  * @bell_out: the device has @bell; under the command queue's lock
- * @bell_again: send @bell again when it comes back; under the same
- * @bell_closed: @bell is not sent any more; under the same
- * @ending: bit 0 is set by the first who ends the session
- * @end_work: tells the device and gives back the regions
+ * @bell_again: send @bell again when it comes back; under the same lock
+ * @bell_closed: @bell is no longer sent; under the same lock
+ * @ending: bit 0 is set by the first caller of vcuda_session_end()
+ * @end_work: ends the session on the device and frees the regions
  * @ended: completed at the end of @end_work
  */
 struct vcuda_session {
@@ -211,7 +212,7 @@ struct vcuda_session {
 	u32 era;
 	enum vcuda_state state;
 	u32 reason;
-	/* Serialises START, ALLOC, PIN, RELEASE and QUERY. */
+	/* Serializes START, ALLOC, PIN, RELEASE and QUERY. */
 	struct mutex lock;
 	struct xarray regions;
 	u32 next_region;
@@ -233,9 +234,9 @@ struct vcuda_session {
 };
 
 /**
- * struct vcuda_run - pages that lie one after the other in physical memory
- * @pfn: the first
- * @nr: how many
+ * struct vcuda_run - physically contiguous pages
+ * @pfn: the first page frame
+ * @nr: number of pages
  */
 struct vcuda_run {
 	unsigned long pfn;
@@ -244,19 +245,19 @@ struct vcuda_run {
 
 /**
  * struct vcuda_region - pages that the device may read and write
- * @kref: one for the session, one for each mapping; the pages go with the last
+ * @kref: one for the session, one for each mapping; the last one frees the pages
  * @session: referenced
- * @id: the id that the device knows
+ * @id: the region's id on the device
  * @kind: VIRTIO_CUDA_REGION_*
- * @vaddr: the address in the process; 0 for a RING
- * @nr_pages: pages in all @runs
+ * @vaddr: its address in the process; 0 for a RING
+ * @nr_pages: total number of pages in @runs
  * @runs: the pages, in order
- * @nr_runs: entries of @runs in use
- * @room_runs: entries that @runs has room for
- * @charged: bytes taken from the limits; given back with the pages
- * @ready: attached; may be mapped and released. Under the lock of the
+ * @nr_runs: number of used entries in @runs
+ * @room_runs: number of allocated entries in @runs
+ * @charged: bytes charged to the limits until the pages are freed
+ * @ready: attached, so it may be mapped and released; under the lock of the
  *	session's @regions
- * @lost: the device never said that it let go: the pages stay allocated
+ * @lost: the device may still use the pages, so they are never freed
  */
 struct vcuda_region {
 	struct kref kref;
@@ -310,7 +311,7 @@ void vcuda_session_put(struct vcuda_session *s);
 void vcuda_sessions_end(struct vcuda_device *dev);
 void vcuda_event(struct vcuda_device *dev, const struct virtio_cuda_event *ev);
 
-/* virtio_cuda_ioctl.c: what a program asks for */
+/* virtio_cuda_ioctl.c: ioctls */
 long vcuda_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 
 /* virtio_cuda_region.c: pages */

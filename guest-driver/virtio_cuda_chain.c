@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
 /*
- * virtio-cuda: chains of buffers, each a request and room for its answer.
+ * virtio-cuda: chains of buffers, each with a request and room for its answer.
  */
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -25,7 +25,7 @@ static void vcuda_chain_release(struct kref *kref)
 	vcuda_chain_free(container_of(kref, struct vcuda_chain, kref));
 }
 
-/* vfree() may sleep. */
+/* Frees in a work item, because vfree() may sleep. */
 static void vcuda_chain_release_atomic(struct kref *kref)
 {
 	struct vcuda_chain *chain = container_of(kref, struct vcuda_chain, kref);
@@ -38,19 +38,19 @@ void vcuda_chain_put(struct vcuda_chain *chain)
 	kref_put(&chain->kref, vcuda_chain_release);
 }
 
-/* For atomic context, where a waiter that was killed leaves the last reference. */
+/* For atomic context; a killed waiter leaves the last reference to it. */
 void vcuda_chain_put_atomic(struct vcuda_chain *chain)
 {
 	kref_put(&chain->kref, vcuda_chain_release_atomic);
 }
 
-static size_t vcuda_sg_most(const void *buf, size_t len)
+static size_t vcuda_sg_max(const void *buf, size_t len)
 {
 	return is_vmalloc_addr(buf) ?
 		DIV_ROUND_UP(offset_in_page(buf) + len, PAGE_SIZE) : 1;
 }
 
-/* Describes @buf, with neighbouring pages as one entry; returns the entries. */
+/* Fills @sg for @buf, merging adjacent pages; returns the number of entries. */
 static unsigned int vcuda_sg_fill(struct scatterlist *sg, const void *buf,
 				  size_t len)
 {
@@ -77,16 +77,16 @@ static unsigned int vcuda_sg_fill(struct scatterlist *sg, const void *buf,
 }
 
 /**
- * vcuda_chain_alloc() - make a chain
- * @out_len: bytes for the device to read
- * @in_len: bytes for it to write, at least a struct virtio_cuda_resp
+ * vcuda_chain_alloc() - allocate a chain
+ * @out_len: bytes that the device reads
+ * @in_len: bytes that it writes, at least a struct virtio_cuda_resp
  *
- * Both parts are zeroed. Returns NULL without memory.
+ * Both parts are zeroed. Returns NULL if there is no memory.
  */
 struct vcuda_chain *vcuda_chain_alloc(size_t out_len, size_t in_len)
 {
 	struct vcuda_chain *chain;
-	size_t most;
+	size_t max;
 
 	chain = kzalloc_obj(*chain, GFP_KERNEL);
 	if (!chain)
@@ -101,16 +101,16 @@ struct vcuda_chain *vcuda_chain_alloc(size_t out_len, size_t in_len)
 	chain->out_len = out_len;
 	chain->in_len = in_len;
 
-	most = vcuda_sg_most(chain->out, out_len) +
-	       vcuda_sg_most(chain->in, in_len);
-	chain->sg = kvmalloc_array(most, sizeof(*chain->sg), GFP_KERNEL);
+	max = vcuda_sg_max(chain->out, out_len) +
+	      vcuda_sg_max(chain->in, in_len);
+	chain->sg = kvmalloc_array(max, sizeof(*chain->sg), GFP_KERNEL);
 	if (!chain->sg)
 		goto fail;
-	sg_init_table(chain->sg, most);
+	sg_init_table(chain->sg, max);
 	chain->nr_out = vcuda_sg_fill(chain->sg, chain->out, out_len);
 	chain->nr_in = vcuda_sg_fill(chain->sg + chain->nr_out, chain->in,
 				     in_len);
-	/* Each part ends its own list. */
+	/* Each part is a list with its own end. */
 	sg_mark_end(&chain->sg[chain->nr_out - 1]);
 	sg_mark_end(&chain->sg[chain->nr_out + chain->nr_in - 1]);
 	return chain;

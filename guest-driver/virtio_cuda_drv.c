@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
 /*
- * virtio-cuda: binding to devices, and letting go of them.
+ * virtio-cuda: binding and unbinding devices.
  *
- * A device is left with a last HELLO, whose answer means that it holds no page
- * of the guest any more; a reset alone does not, since some VMMs tell a
- * vhost-user backend only that the queues have stopped.
+ * The driver leaves a device with a last HELLO, whose answer means that the
+ * device no longer holds any page of the guest. A reset alone doesn't mean
+ * that, because some VMMs only stop a vhost-user backend's queues.
  */
 #include <linux/dma-mapping.h>
 #include <linux/fs.h>
@@ -16,7 +16,7 @@
 
 #include "virtio_cuda.h"
 
-/* Device ids that a device of ours may have; the magic number decides. */
+/* Device ids of virtio-cuda; the magic number confirms it. */
 #define VCUDA_ID_QEMU 38
 #define VCUDA_ID_OWN 63
 
@@ -92,19 +92,19 @@ fail:
 	return NULL;
 }
 
-/* Whether this is a device of ours, of a version that we speak. */
+/* Checks that this is a virtio-cuda device of a supported version. */
 static int vcuda_read_config(struct virtio_device *vdev,
 			     struct virtio_cuda_config *config)
 {
 	virtio_cread_bytes(vdev, 0, config, sizeof(*config));
 	if (le32_to_cpu(config->magic) != VIRTIO_CUDA_MAGIC) {
-		/* Somebody else's device with an id that nobody assigned. */
-		dev_dbg(&vdev->dev, "the magic number is another\n");
+		/* These ids aren't assigned, so another device may use them. */
+		dev_dbg(&vdev->dev, "not a virtio-cuda device: wrong magic number\n");
 		return -ENODEV;
 	}
 	if (le16_to_cpu(config->version_major) != VIRTIO_CUDA_VERSION_MAJOR) {
 		dev_err(&vdev->dev,
-			"the device speaks version %u.%u, this driver %u.%u: update the older of the two\n",
+			"the device has protocol version %u.%u, this driver %u.%u: update the older one\n",
 			le16_to_cpu(config->version_major),
 			le16_to_cpu(config->version_minor),
 			VIRTIO_CUDA_VERSION_MAJOR, VIRTIO_CUDA_VERSION_MINOR);
@@ -114,8 +114,8 @@ static int vcuda_read_config(struct virtio_device *vdev,
 }
 
 /*
- * The device gets guest-physical addresses of pages. Behind an IOMMU, or where
- * memory is encrypted, those are not what it could use.
+ * The device gets guest-physical addresses of pages. It can't use them behind
+ * an IOMMU or with encrypted memory.
  */
 static int vcuda_check_dma(struct virtio_device *vdev)
 {
@@ -140,7 +140,7 @@ static int vcuda_check_dma(struct virtio_device *vdev)
 	__free_page(page);
 	if (err)
 		dev_err(&vdev->dev,
-			"the device sits behind an IOMMU or cannot read guest memory as it is (VIRTIO_F_ACCESS_PLATFORM): attach it without\n");
+			"the device is behind an IOMMU or cannot read guest memory directly: attach it without VIRTIO_F_ACCESS_PLATFORM\n");
 	return err;
 }
 
@@ -158,12 +158,12 @@ static int vcuda_validate(struct virtio_device *vdev)
 		dev_err(&vdev->dev, "the device lacks VIRTIO_F_VERSION_1\n");
 		return -ENODEV;
 	}
-	/* docs/device.md: split virtqueues. */
+	/* docs/device.md requires split virtqueues. */
 	__virtio_clear_bit(vdev, VIRTIO_F_RING_PACKED);
 	return vcuda_check_dma(vdev);
 }
 
-/* Leaves the device, so that it holds nothing of the guest's. */
+/* Ends all sessions and makes the device drop the guest's pages. */
 static void vcuda_leave(struct vcuda_device *dev)
 {
 	bool broken;
@@ -174,18 +174,18 @@ static void vcuda_leave(struct vcuda_device *dev)
 	err = broken ? -ENODEV : vcuda_hello(dev, true);
 	vcuda_queues_stop(dev);
 	if (broken)
-		/* It went first, and all of its sessions with it. */
+		/* The device is gone, and with it all of its sessions. */
 		WRITE_ONCE(dev->era, dev->era + 1);
 	else if (err)
 		dev_warn(&dev->vdev->dev,
-			 "the device did not say that it has let go of the guest's pages (%d): they stay allocated\n",
+			 "the device did not confirm that it no longer uses the guest's pages (%d): they stay allocated\n",
 			 err);
 	WRITE_ONCE(dev->down, true);
 	wake_up_all(&dev->state_wait);
 	vcuda_sessions_end(dev);
 }
 
-/* Another kernel may follow, and the pages are its own then. */
+/* Another kernel may take over and reuse the pages. */
 static int vcuda_reboot(struct notifier_block *nb, unsigned long action,
 			void *data)
 {
@@ -242,17 +242,17 @@ static void vcuda_remove(struct virtio_device *vdev)
 	struct vcuda_device *dev = vdev->priv;
 
 	unregister_reboot_notifier(&dev->reboot);
-	/* Files that are open keep the structure, and learn -ENODEV. */
+	/* Open files keep the structure and get -ENODEV from now on. */
 	misc_deregister(&dev->misc);
 	if (!dev->down)
 		vcuda_leave(dev);
-	/* The next device bound may have the name. */
+	/* The next bound device may reuse the name. */
 	ida_free(&vcuda_ida, dev->index);
 	vcuda_device_put(dev);
 }
 
 #ifdef CONFIG_PM_SLEEP
-/* Sessions can't outlive a suspend: what the GPU held may be gone after it. */
+/* Sessions can't survive a suspend, because the GPU may lose its contents. */
 static int vcuda_freeze(struct virtio_device *vdev)
 {
 	struct vcuda_device *dev = vdev->priv;
@@ -306,7 +306,7 @@ module_init(vcuda_init);
 static void __exit vcuda_exit(void)
 {
 	unregister_virtio_driver(&vcuda_driver);
-	/* Runs what ends sessions to its end. */
+	/* Completes the work that ends sessions. */
 	destroy_workqueue(vcuda_workqueue);
 	ida_destroy(&vcuda_ida);
 }

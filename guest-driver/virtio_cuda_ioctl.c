@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
 /*
- * virtio-cuda: what a program asks for. Here the caller's structures are
- * copied and checked; the work is done elsewhere.
+ * virtio-cuda: ioctls. This file copies and checks the caller's structures;
+ * the other files do the work.
  */
 #include <linux/fs.h>
 #include <linux/log2.h>
@@ -25,7 +25,7 @@ static int vcuda_ioctl_info(struct vcuda_session *s, void __user *arg)
 	return copy_to_user(arg, &info, sizeof(info)) ? -EFAULT : 0;
 }
 
-/* Sizes of ring and arena that make a region, or none at all. */
+/* Checks the sizes of ring and arena; both may be 0. */
 static bool vcuda_start_valid(const struct virtio_cuda_ioc_start *p)
 {
 	if (p->reserved || p->env_len > VIRTIO_CUDA_ENV_MAX)
@@ -74,7 +74,7 @@ static int vcuda_ioctl_start(struct vcuda_session *s, void __user *arg)
 	return 0;
 }
 
-/* Attaches a new region, and gives it up again unless @arg takes its id. */
+/* Attaches a new region; detaches it if its id can't be copied to @arg. */
 static int vcuda_attach_new(struct vcuda_session *s, struct vcuda_region *r,
 			    void __user *arg, void *p, size_t size, u32 *id,
 			    u64 *offset)
@@ -139,7 +139,7 @@ static int vcuda_ioctl_release(struct vcuda_session *s, void __user *arg)
 	return vcuda_region_detach(s, p.region);
 }
 
-/* Whether WAIT has nothing to wait for: a wake, or the session's end. */
+/* Whether WAIT can return: after a wake or the session's end. */
 static bool vcuda_woken(struct vcuda_session *s, u32 seen)
 {
 	return (s32)((u32)atomic_read(&s->wakes) - seen) > 0 ||
@@ -157,7 +157,7 @@ static int vcuda_ioctl_wait(struct vcuda_session *s, void __user *arg)
 		left = wait_event_interruptible_timeout(s->wait,
 							vcuda_woken(s, p.seen),
 							msecs_to_jiffies(p.timeout_ms));
-		/* Not restarted: that would begin the time anew. */
+		/* Don't restart the system call: the timeout would start again. */
 		if (left < 0)
 			return -EINTR;
 		if (!left)
@@ -185,7 +185,7 @@ static int vcuda_ioctl_submit(struct vcuda_session *s, void __user *arg)
 
 	if (copy_from_user(&p, arg, sizeof(p)))
 		return -EFAULT;
-	/* The command itself is the worker's to judge. */
+	/* The worker checks the command itself. */
 	if (p.cmd_len < sizeof(struct virtio_cuda_cmd) || p.cmd_len % 8 ||
 	    p.cmd_len > s->dev->max_plain ||
 	    p.reply_len < sizeof(struct virtio_cuda_reply) ||
@@ -218,7 +218,7 @@ out:
 	return err;
 }
 
-/* Asks the device about its GPUs; needs no session. */
+/* Queries the device's GPUs; needs no session. */
 static int vcuda_ioctl_query(struct vcuda_session *s, void __user *arg)
 {
 	struct virtio_cuda_ioc_query p;
@@ -233,7 +233,7 @@ static int vcuda_ioctl_query(struct vcuda_session *s, void __user *arg)
 	if (p.reserved || p.answer_len < sizeof(struct virtio_cuda_facts) ||
 	    p.answer_len > VIRTIO_CUDA_QUERY_MAX)
 		return -EINVAL;
-	/* Older devices would not know the request. */
+	/* Older devices don't know this request. */
 	if (!(s->dev->capabilities & VIRTIO_CUDA_CAP_QUERY))
 		return -EOPNOTSUPP;
 
@@ -243,7 +243,7 @@ static int vcuda_ioctl_query(struct vcuda_session *s, void __user *arg)
 		return -ENOMEM;
 	req = chain->out;
 	req->hdr.type = cpu_to_le32(VIRTIO_CUDA_CTRL_QUERY);
-	/* One open file must not take the queue from the others. */
+	/* One request per open file, so that it can't fill the queue. */
 	err = -EINTR;
 	if (mutex_lock_killable(&s->lock))
 		goto out;
@@ -264,7 +264,7 @@ out:
 	return err;
 }
 
-/* The requests that change a session's regions, one at a time. */
+/* The ioctls that change a session's regions, one at a time. */
 static int vcuda_ioctl_locked(struct vcuda_session *s, unsigned int cmd,
 			      void __user *arg)
 {
@@ -272,7 +272,7 @@ static int vcuda_ioctl_locked(struct vcuda_session *s, unsigned int cmd,
 
 	if (mutex_lock_killable(&s->lock))
 		return -EINTR;
-	/* Anew, under the lock: see vcuda_session_end_work(). */
+	/* Check under the lock, see vcuda_session_end_work(). */
 	err = vcuda_session_check(s);
 	if (!err) {
 		if (cmd == VIRTIO_CUDA_IOC_ALLOC)
@@ -292,7 +292,7 @@ long vcuda_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	void __user *p = (void __user *)arg;
 	int err;
 
-	/* A child, or who was handed the file: not its session. */
+	/* A child or another process with the file can't use the session. */
 	if (current->mm != s->mm)
 		return -EPERM;
 	switch (cmd) {

@@ -2,21 +2,21 @@
 /*
  * virtio-cuda: mappings of a session's RING and PINNED regions.
  *
- * An offset names a region of the open file that is mapped, so no process can
- * name another's. A mapping keeps the region's pages, also after RELEASE and
- * after the session's end. No mapping is inherited by a child.
+ * An offset names a region of the mapped file, so no process can map another
+ * process's region. A mapping keeps the region's pages, even after RELEASE and
+ * after the session's end. A child inherits no mapping.
  */
 #include <linux/fs.h>
 #include <linux/slab.h>
 
 #include "virtio_cuda.h"
 
-/* Pages that are mapped at once: a page full of pointers. */
+/* Number of pages mapped at once: a page full of pointers. */
 #define VCUDA_MAP_BATCH (PAGE_SIZE / sizeof(struct page *))
 
 /*
- * The ring's mappings count while they are in the process that owns the
- * session: the last one takes the session with it.
+ * Counts the ring's mappings in the process that owns the session. When the
+ * last one is closed, the session ends.
  */
 static void vcuda_vm_open(struct vm_area_struct *vma)
 {
@@ -50,7 +50,7 @@ static struct page *vcuda_region_page(const struct vcuda_region *r,
 	return NULL;
 }
 
-/* Only for pages that the process has dropped, by MADV_DONTNEED for instance. */
+/* Faults occur only on pages that the process has dropped (MADV_DONTNEED). */
 static vm_fault_t vcuda_vm_fault(struct vm_fault *vmf)
 {
 	struct vcuda_region *r = vmf->vma->vm_private_data;
@@ -68,7 +68,7 @@ static const struct vm_operations_struct vcuda_vm_ops = {
 	.fault = vcuda_vm_fault,
 };
 
-/* Maps all of @vma now: a fault for each page would cost far more. */
+/* Maps all of @vma now, because a fault per page would cost far more. */
 static int vcuda_map_pages(struct vm_area_struct *vma, struct vcuda_region *r,
 			   unsigned long skip)
 {

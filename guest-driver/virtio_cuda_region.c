@@ -2,9 +2,9 @@
 /*
  * virtio-cuda: regions, the pages that a session shares with the device.
  *
- * Pages go back to the system with the region's last reference, and a region
- * loses its session's reference only once the device has answered that it
- * reads and writes them no more.
+ * A region's pages are freed with its last reference. The session drops its
+ * reference only after the device has confirmed that it no longer accesses the
+ * pages.
  */
 #include <linux/module.h>
 #include <linux/overflow.h>
@@ -19,12 +19,12 @@ module_param(pinned_max, ulong, 0644);
 MODULE_PARM_DESC(pinned_max,
 		 "MiB that all programs together may share with one device (0: no limit)");
 
-/* Pages that are pinned at once: a page full of pointers. */
+/* Number of pages pinned at once: a page full of pointers. */
 #define VCUDA_PIN_BATCH (PAGE_SIZE / sizeof(struct page *))
 
 /* ---- Limits ------------------------------------------------------------ */
 
-/* Adds @bytes to @sum unless that takes it past @max; 0 is no limit. */
+/* Adds @bytes to @sum unless the result exceeds @max; 0 means no limit. */
 static bool vcuda_charge_one(atomic64_t *sum, u64 bytes, u64 max)
 {
 	s64 old = atomic64_read(sum);
@@ -50,7 +50,7 @@ static int vcuda_charge(struct vcuda_region *r, u64 bytes)
 		atomic64_sub(bytes, &s->pinned);
 		return -EDQUOT;
 	}
-	/* VmPin in /proc/PID/status. */
+	/* Shown as VmPin in /proc/PID/status. */
 	atomic64_add(bytes >> PAGE_SHIFT, &s->mm->pinned_vm);
 	r->charged = bytes;
 	return 0;
@@ -92,9 +92,9 @@ static void vcuda_region_free(struct kref *kref)
 	size_t i;
 
 	if (r->lost) {
-		/* Better lost than read and written by two. */
+		/* Leak them: another owner's data could be read or overwritten. */
 		dev_warn(&s->dev->vdev->dev,
-			 "%lu pages of session %u are lost: the device never let go of them\n",
+			 "leaking %lu pages of session %u: the device did not confirm that it no longer uses them\n",
 			 r->nr_pages, s->id);
 	} else {
 		for (i = 0; i < r->nr_runs; i++)
@@ -127,7 +127,7 @@ static struct vcuda_region *vcuda_region_new(struct vcuda_session *s, u32 kind,
 	    check_add_overflow(vaddr, len, &end) ||
 	    len > 1ULL << VCUDA_MMAP_SHIFT)
 		return ERR_PTR(-EINVAL);
-	/* Not to grind through the whole memory for a request in vain. */
+	/* Fail early instead of exhausting memory for an impossible request. */
 	if (len >> PAGE_SHIFT > totalram_pages())
 		return ERR_PTR(-ENOMEM);
 
@@ -147,7 +147,7 @@ static struct vcuda_region *vcuda_region_new(struct vcuda_session *s, u32 kind,
 	return r;
 }
 
-/* Adds @nr pages from @pfn on; on failure they stay the caller's. */
+/* Adds @nr pages starting at @pfn; on failure the caller keeps them. */
 static int vcuda_region_add(struct vcuda_region *r, unsigned long pfn,
 			    unsigned long nr)
 {
@@ -181,14 +181,14 @@ static int vcuda_region_add(struct vcuda_region *r, unsigned long pfn,
 }
 
 /**
- * vcuda_region_alloc() - make a region of fresh pages, zeroed
+ * vcuda_region_alloc() - create a region of new, zeroed pages
  * @s: the session
  * @kind: VIRTIO_CUDA_REGION_RING or _PINNED
- * @vaddr: where the process will map it
+ * @vaddr: the address at which the process will map it
  * @len: bytes
  *
- * The pages come in the largest contiguous pieces to be had: the device maps
- * each, and a GPU's address translation likes them large.
+ * Allocates the largest contiguous pieces available, because the device maps
+ * each piece and large pieces make the GPU's address translation faster.
  */
 struct vcuda_region *vcuda_region_alloc(struct vcuda_session *s, u32 kind,
 					u64 vaddr, u64 len)
@@ -215,7 +215,7 @@ struct vcuda_region *vcuda_region_alloc(struct vcuda_session *s, u32 kind,
 		err = -ENOMEM;
 		if (!page)
 			goto fail;
-		/* Each page can then be mapped, and freed, by itself. */
+		/* Lets each page be mapped and freed separately. */
 		if (order)
 			split_page(page, order);
 		err = vcuda_region_add(r, page_to_pfn(page), 1UL << order);
@@ -240,9 +240,9 @@ fail:
 }
 
 /**
- * vcuda_region_pin() - make a region of the caller's own pages
+ * vcuda_region_pin() - create a region from the caller's pages
  * @s: the session
- * @vaddr: where they are
+ * @vaddr: their address
  * @len: bytes
  */
 struct vcuda_region *vcuda_region_pin(struct vcuda_session *s, u64 vaddr,
@@ -271,7 +271,7 @@ struct vcuda_region *vcuda_region_pin(struct vcuda_session *s, u64 vaddr,
 		}
 		for (i = 0; i < got && !err; i++)
 			err = vcuda_region_add(r, page_to_pfn(pages[i]), 1);
-		/* The one that failed, and those behind it. */
+		/* The page that failed, and those after it. */
 		if (err)
 			unpin_user_pages(pages + i - 1, got - i + 1);
 		else if (fatal_signal_pending(current))
@@ -319,12 +319,12 @@ static struct vcuda_chain *vcuda_attach_chain(const struct vcuda_region *r,
 }
 
 /**
- * vcuda_region_attach() - give the region an id and let the device map it
+ * vcuda_region_attach() - assign an id to the region and attach it
  * @r: the region
- * @ring_bytes: for a RING, its size; else 0
+ * @ring_bytes: the ring's size for a RING, otherwise 0
  *
- * vcuda_session.lock is held. When it is not known whether the device has
- * mapped the pages, the session keeps the region until its own end.
+ * vcuda_session.lock is held. If it is unknown whether the device has mapped
+ * the pages, the session keeps the region until it ends.
  */
 int vcuda_region_attach(struct vcuda_region *r, u32 ring_bytes)
 {
@@ -363,7 +363,7 @@ int vcuda_region_attach(struct vcuda_region *r, u32 ring_bytes)
 }
 
 /**
- * vcuda_region_detach() - let the device unmap a region, then give it up
+ * vcuda_region_detach() - detach a region from the device and drop it
  * @s: the session, whose lock is held
  * @id: the region's id
  */
@@ -397,9 +397,9 @@ int vcuda_region_detach(struct vcuda_session *s, u32 id)
 }
 
 /**
- * vcuda_regions_free() - give up all regions of a session that has ended
+ * vcuda_regions_free() - drop all regions of a session that has ended
  * @s: the session, whose lock is held
- * @lost: the device may still read and write the pages
+ * @lost: the device may still access the pages
  */
 void vcuda_regions_free(struct vcuda_session *s, bool lost)
 {

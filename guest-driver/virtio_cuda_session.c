@@ -2,11 +2,11 @@
 /*
  * virtio-cuda: sessions, from open() to the last reference.
  *
- * A session ends once, by whatever comes first: its file is closed, its
- * process's memory goes (so that a child that inherited the file can't keep it
- * alive), the device says so, or the device goes. The work then tells the
- * device and waits, for as long as it takes, until that has let go of the
- * pages.
+ * A session ends once, by whichever comes first: its file is closed, its
+ * process's memory is freed (so a child that inherited the file can't keep the
+ * session alive), the device ends it, or the device goes away. A work item then
+ * ends it on the device and waits, without a time limit, until the device no
+ * longer uses its pages.
  */
 #include <linux/delay.h>
 #include <linux/fs.h>
@@ -32,9 +32,9 @@ void vcuda_session_put(struct vcuda_session *s)
 	kref_put(&s->kref, vcuda_session_free);
 }
 
-/* ---- The end ----------------------------------------------------------- */
+/* ---- Ending a session -------------------------------------------------- */
 
-/* Whether the device is known to hold nothing of this session any more. */
+/* Returns whether the device has certainly dropped everything of the session. */
 static bool vcuda_session_destroy(struct vcuda_session *s)
 {
 	struct vcuda_device *dev = s->dev;
@@ -61,7 +61,7 @@ again:
 						    VCUDA_DESTROY_WARN)) {
 			if (!warned)
 				dev_warn(&dev->vdev->dev,
-					 "no answer to the end of session %u; %lld bytes stay taken until it comes\n",
+					 "the device has not confirmed the end of session %u yet; %lld bytes stay allocated until then\n",
 					 s->id, atomic64_read(&s->pinned));
 			warned = true;
 		}
@@ -77,7 +77,7 @@ again:
 		msleep(100);
 		goto again;
 	case -ENODEV:
-		/* Going, or gone: its farewell decides. */
+		/* The device is going away: wait for its last HELLO. */
 		wait_event(dev->state_wait, READ_ONCE(dev->era) != s->era ||
 			   READ_ONCE(dev->down));
 		break;
@@ -97,7 +97,7 @@ static void vcuda_session_end_work(struct work_struct *work)
 	bool quiet = vcuda_session_destroy(s);
 
 	vcuda_doorbell_close(s);
-	/* Behind this lock no new region can come: the state is ENDED. */
+	/* The state is ENDED, so no region can be added under this lock. */
 	mutex_lock(&s->lock);
 	vcuda_regions_free(s, !quiet);
 	if (s->id)
@@ -108,7 +108,7 @@ static void vcuda_session_end_work(struct work_struct *work)
 }
 
 /**
- * vcuda_session_end() - end a session, in any context, any number of times
+ * vcuda_session_end() - end a session; may be called repeatedly, in any context
  * @s: the session
  * @reason: VIRTIO_CUDA_ENDED_* that the device gave, or 0
  */
@@ -124,7 +124,7 @@ void vcuda_session_end(struct vcuda_session *s, u32 reason)
 }
 
 /**
- * vcuda_sessions_end() - end all sessions of a device that has gone
+ * vcuda_sessions_end() - end all sessions of a device that went away
  * @dev: the device
  */
 void vcuda_sessions_end(struct vcuda_device *dev)
@@ -139,9 +139,9 @@ void vcuda_sessions_end(struct vcuda_device *dev)
 }
 
 /**
- * vcuda_event() - take note of what the device has to tell; in interrupts
+ * vcuda_event() - handle an event from the device; in interrupt context
  * @dev: the device
- * @ev: a copy of its event
+ * @ev: a copy of the event
  */
 void vcuda_event(struct vcuda_device *dev, const struct virtio_cuda_event *ev)
 {
@@ -151,7 +151,7 @@ void vcuda_event(struct vcuda_device *dev, const struct virtio_cuda_event *ev)
 
 	xa_lock_irqsave(&dev->sessions, flags);
 	s = xa_load(&dev->sessions, le32_to_cpu(ev->session));
-	/* None: the event was under way when the session ended. */
+	/* The session may have ended while the event was in flight. */
 	if (s) {
 		switch (le32_to_cpu(ev->type)) {
 		case VIRTIO_CUDA_EVENT_WAKE:
@@ -202,7 +202,7 @@ static void vcuda_session_unwatch(struct vcuda_session *s)
 		mmu_notifier_unregister(&s->notifier, s->mm);
 }
 #else
-/* The ring's mappings tell instead, see virtio_cuda_mmap.c. */
+/* The ring's mappings end the session instead, see virtio_cuda_mmap.c. */
 static int vcuda_session_watch(struct vcuda_session *s)
 {
 	return 0;
@@ -213,10 +213,10 @@ static void vcuda_session_unwatch(struct vcuda_session *s)
 }
 #endif
 
-/* ---- The beginning ----------------------------------------------------- */
+/* ---- Starting a session ------------------------------------------------ */
 
 /**
- * vcuda_session_check() - whether the caller may use this session
+ * vcuda_session_check() - check that the caller may use this session
  * @s: the session
  */
 int vcuda_session_check(struct vcuda_session *s)
@@ -274,16 +274,16 @@ static int vcuda_session_ring(struct vcuda_session *s, u32 ring_bytes,
 }
 
 /**
- * vcuda_session_start() - make the device know this session
+ * vcuda_session_start() - create the session on the device
  * @s: the session; vcuda_session.lock is held
  * @env: the environment, in kernel memory
- * @env_len: its bytes
+ * @env_len: its length in bytes
  * @ring_bytes: size of the ring, or 0 for a session without one
  * @arena_bytes: size of the arena
  * @region: set to the RING region's id, if there is one
  *
- * Returns 0 or -errno. After an answer that no session was made START may be
- * tried again; after any other failure the session has ended.
+ * Returns 0 or -errno. If the device answered that it created no session, START
+ * may be retried; after any other failure the session has ended.
  */
 int vcuda_session_start(struct vcuda_session *s, const void *env, u32 env_len,
 			u32 ring_bytes, u64 arena_bytes, u32 *region)
@@ -368,9 +368,9 @@ int vcuda_release(struct inode *inode, struct file *file)
 
 	vcuda_session_end(s, 0);
 	/*
-	 * Usually the device has let go before close() returns, or before the
-	 * parent of a killed process hears of it. If not, the work does the
-	 * rest by itself.
+	 * Usually the device has dropped the session before close() returns, or
+	 * before the parent of a killed process is notified. Otherwise the work
+	 * item continues on its own.
 	 */
 	wait_for_completion_timeout(&s->ended, VCUDA_CLOSE_WAIT);
 	vcuda_session_unwatch(s);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
 /*
- * virtio-cuda: the three virtqueues, and what goes over them.
+ * virtio-cuda: the three virtqueues: requests, doorbells, events.
  */
 #include <linux/random.h>
 #include <linux/sched/signal.h>
@@ -20,7 +20,7 @@ static int vcuda_add(struct vcuda_queue *q, struct vcuda_chain *chain)
 				 GFP_ATOMIC);
 }
 
-/* The device has given @chain back, or (@error) never will. */
+/* Completes @chain after the device has returned it, or with @error never will. */
 static void vcuda_chain_done(struct vcuda_queue *q, struct vcuda_chain *chain,
 			     u32 len, int error)
 {
@@ -31,7 +31,7 @@ static void vcuda_chain_done(struct vcuda_queue *q, struct vcuda_chain *chain,
 		if (s->bell_again) {
 			s->bell_again = false;
 			q->watchers--;
-			/* Its own descriptor has just become free. */
+			/* The chain's own descriptor has just become free. */
 			if (q->open && !vcuda_add(q, chain)) {
 				virtqueue_kick(q->vq);
 				return;
@@ -47,7 +47,7 @@ static void vcuda_chain_done(struct vcuda_queue *q, struct vcuda_chain *chain,
 	vcuda_chain_put_atomic(chain);
 }
 
-/* Takes back what the device has used; leaves interrupts on if need be. */
+/* Completes used chains; keeps interrupts enabled if there are watchers. */
 static void vcuda_reap(struct vcuda_queue *q)
 {
 	struct vcuda_chain *chain;
@@ -80,7 +80,7 @@ static void vcuda_used(struct virtqueue *vq)
 	spin_unlock_irqrestore(&q->lock, flags);
 }
 
-/* Interrupts on until the next chain comes back: somebody needs its place. */
+/* Enables interrupts until the next chain completes, to wait for its space. */
 static void vcuda_watch_space(struct vcuda_queue *q)
 {
 	lockdep_assert_held(&q->lock);
@@ -100,7 +100,7 @@ static bool vcuda_has_space(struct vcuda_queue *q)
 	return space;
 }
 
-/* The timeout is for a lack of memory, which nobody wakes for. */
+/* The timeout covers a lack of memory, whose end wakes nobody. */
 static int vcuda_wait_space(struct vcuda_queue *q)
 {
 	long left = wait_event_killable_timeout(q->space, vcuda_has_space(q),
@@ -155,11 +155,11 @@ static int vcuda_send(struct vcuda_queue *q, struct vcuda_chain *chain)
 /**
  * vcuda_chain_send() - hand a chain to the device
  * @dev: the device
- * @index: which queue
- * @chain: the chain; the queue takes a reference of its own
+ * @index: the queue's index
+ * @chain: the chain; the queue takes its own reference
  *
- * Waits for descriptors. Returns 0, -EINTR after a fatal signal (nothing was
- * sent), -ENODEV when the device is gone or -E2BIG.
+ * Waits for free descriptors. Returns 0, -EINTR after a fatal signal (nothing
+ * was sent), -ENODEV if the device is gone, or -E2BIG.
  */
 int vcuda_chain_send(struct vcuda_device *dev, unsigned int index,
 		     struct vcuda_chain *chain)
@@ -168,11 +168,11 @@ int vcuda_chain_send(struct vcuda_device *dev, unsigned int index,
 }
 
 /**
- * vcuda_status_errno() - what an answer means
+ * vcuda_status_errno() - translate an answer's status
  * @dev: the device
- * @chain: a chain that is done
+ * @chain: a completed chain
  *
- * Never -EINTR or -ENODEV for an answer that came.
+ * Returns 0 or -errno; never -EINTR or -ENODEV if there was an answer.
  */
 int vcuda_status_errno(struct vcuda_device *dev,
 		       const struct vcuda_chain *chain)
@@ -183,7 +183,7 @@ int vcuda_status_errno(struct vcuda_device *dev,
 		return chain->error;
 	if (chain->used < sizeof(*resp)) {
 		dev_warn_ratelimited(&dev->vdev->dev,
-				     "an answer of %u bytes is too short\n",
+				     "the device's answer is too short: %u bytes\n",
 				     chain->used);
 		return -EPROTO;
 	}
@@ -211,7 +211,7 @@ int vcuda_status_errno(struct vcuda_device *dev,
 	}
 }
 
-/* Sends and waits in @state, from which a fatal signal frees the caller. */
+/* Sends and waits in task state @state, which a fatal signal interrupts. */
 static int vcuda_call(struct vcuda_device *dev, unsigned int index,
 		      struct vcuda_chain *chain, unsigned int state)
 {
@@ -230,29 +230,29 @@ static int vcuda_call(struct vcuda_device *dev, unsigned int index,
  * @dev: the device
  * @chain: the request
  *
- * Returns 0 or what the device answered as -errno. After -EINTR and -ENODEV
- * nobody knows what the device has done or will do.
+ * Returns 0 or the device's answer as -errno. After -EINTR and -ENODEV it is
+ * unknown whether the device has processed or will process the request.
  */
 int vcuda_control(struct vcuda_device *dev, struct vcuda_chain *chain)
 {
-	/* Not freezable: others may sleep for the session's lock behind it. */
+	/* Not freezable, because the caller may hold the session's lock. */
 	return vcuda_call(dev, VIRTIO_CUDA_QUEUE_CONTROL, chain, TASK_KILLABLE);
 }
 
 /**
- * vcuda_submit() - send a command the plain way and wait for its answer
+ * vcuda_submit() - send a command over the command queue and wait for its answer
  * @s: the session
  * @chain: the command
  *
- * Returns as vcuda_control() does.
+ * Returns the same values as vcuda_control().
  */
 int vcuda_submit(struct vcuda_session *s, struct vcuda_chain *chain)
 {
-	/* A command may take its time: a suspend need not wait for it. */
+	/* A command may run for long, and a suspend must not wait for it. */
 	unsigned int state = TASK_KILLABLE | TASK_FREEZABLE;
 	int err;
 
-	/* One session must not take the queue from the others. */
+	/* Limit each session, so that it can't fill the queue. */
 	if (wait_event_state(s->wait,
 			     atomic_dec_if_positive(&s->submits) >= 0, state))
 		return -EINTR;
@@ -263,11 +263,11 @@ int vcuda_submit(struct vcuda_session *s, struct vcuda_chain *chain)
 }
 
 /**
- * vcuda_hello() - begin a new epoch, which ends all sessions of earlier ones
+ * vcuda_hello() - start a new epoch, which ends all earlier sessions
  * @dev: the device
- * @goodbye: this is the last request: send it although the queue is closed
+ * @goodbye: this is the last request; send it even though the queue is closed
  *
- * Returns 0 when the device has answered.
+ * Returns 0 if the device has confirmed it.
  */
 int vcuda_hello(struct vcuda_device *dev, bool goodbye)
 {
@@ -289,7 +289,7 @@ int vcuda_hello(struct vcuda_device *dev, bool goodbye)
 	hello->version_major = cpu_to_le16(VIRTIO_CUDA_VERSION_MAJOR);
 	hello->version_minor = cpu_to_le16(VIRTIO_CUDA_VERSION_MINOR);
 
-	/* A closed queue wakes nobody; and this one request can wait. */
+	/* Poll for space, because a closed queue wakes no waiters. */
 	while ((err = vcuda_try_send(q, chain, goodbye)) == -ENOSPC &&
 	       time_before(jiffies, deadline))
 		schedule_timeout_uninterruptible(HZ / 100 + 1);
@@ -317,8 +317,8 @@ void vcuda_doorbell_init(struct vcuda_session *s)
 }
 
 /*
- * While the device has the doorbell it may or may not have looked at the ring
- * already, so a second one is sent when the first comes back.
+ * While the device has the doorbell it may already have checked the ring, so
+ * send another one when it comes back.
  */
 static int vcuda_try_doorbell(struct vcuda_session *s)
 {
@@ -353,7 +353,7 @@ static int vcuda_try_doorbell(struct vcuda_session *s)
 }
 
 /**
- * vcuda_doorbell() - tell the device that the session's ring has work
+ * vcuda_doorbell() - notify the device of work in the session's ring
  * @s: the session
  */
 int vcuda_doorbell(struct vcuda_session *s)
@@ -381,8 +381,8 @@ static bool vcuda_doorbell_quiet(struct vcuda_session *s)
 }
 
 /**
- * vcuda_doorbell_close() - send no doorbell any more, and wait for the last
- * @s: the session, whose memory the device reads while it has the doorbell
+ * vcuda_doorbell_close() - stop sending doorbells, and wait for the last one
+ * @s: the session; the device reads its memory while it has the doorbell
  */
 void vcuda_doorbell_close(struct vcuda_session *s)
 {
@@ -424,7 +424,7 @@ static void vcuda_events_used(struct virtqueue *vq)
 	spin_lock_irqsave(&q->lock, flags);
 	while (q->vq && (ev = virtqueue_get_buf(vq, &len))) {
 		copy = *ev;
-		/* Back to the device first, or a WAKE sent now had to wait. */
+		/* Return the buffer first, so that the next WAKE needn't wait. */
 		if (!vcuda_event_supply(vq, ev))
 			virtqueue_kick(vq);
 		spin_unlock_irqrestore(&q->lock, flags);
@@ -448,10 +448,10 @@ static void vcuda_events_fill(struct vcuda_device *dev)
 	spin_unlock_irq(&q->lock);
 }
 
-/* ---- Life -------------------------------------------------------------- */
+/* ---- Starting and stopping the queues ---------------------------------- */
 
 /**
- * vcuda_queues_start() - find the queues, start the device and say hello
+ * vcuda_queues_start() - set up the queues, start the device and send HELLO
  * @dev: the device, which has been reset
  */
 int vcuda_queues_start(struct vcuda_device *dev)
@@ -493,7 +493,7 @@ int vcuda_queues_start(struct vcuda_device *dev)
 }
 
 /**
- * vcuda_queues_close() - take no more requests
+ * vcuda_queues_close() - stop accepting requests
  * @dev: the device
  */
 void vcuda_queues_close(struct vcuda_device *dev)
@@ -511,7 +511,7 @@ void vcuda_queues_close(struct vcuda_device *dev)
 }
 
 /**
- * vcuda_queues_broken() - whether the device is known to have gone
+ * vcuda_queues_broken() - whether the device is known to be gone
  * @dev: the device
  */
 bool vcuda_queues_broken(struct vcuda_device *dev)
@@ -526,10 +526,10 @@ bool vcuda_queues_broken(struct vcuda_device *dev)
 }
 
 /**
- * vcuda_queues_stop() - reset the device and give up the queues
+ * vcuda_queues_stop() - reset the device and delete the queues
  * @dev: the device
  *
- * Whoever still waits for an answer gets -ENODEV.
+ * Callers that still wait for an answer get -ENODEV.
  */
 void vcuda_queues_stop(struct vcuda_device *dev)
 {

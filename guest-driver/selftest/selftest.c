@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
 /*
- * virtio-cuda: does the driver keep its promises? Run as root in a guest that
- * has a device. Prints a line for each check, and "selftest: PASS".
+ * virtio-cuda: tests the driver's interface. Run as root in a guest that has a
+ * device. Prints a line for each check, and "selftest: PASS".
  *
- *   selftest [DEVICE]          everything that leaves the device bound
- *   selftest unbind [DEVICE]   unbinds and binds it while sessions live
+ *   selftest [DEVICE]          all tests that leave the device bound
+ *   selftest unbind [DEVICE]   unbinds and rebinds it while sessions are live
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -54,7 +54,7 @@ static bool check(bool good, const char *format, ...)
 	return good;
 }
 
-/* An ioctl that has to fail with @error. */
+/* Checks that an ioctl fails with @error. */
 static void refused(int fd, unsigned long cmd, void *arg, int error,
 		    const char *what)
 {
@@ -105,7 +105,7 @@ static struct virtio_cuda_ioc_start start_args(void)
 	};
 }
 
-/* A session, with its ring mapped. */
+/* Starts a session and maps its ring. */
 static int open_session(void **ring, struct virtio_cuda_ioc_start *out)
 {
 	struct virtio_cuda_ioc_start p = start_args();
@@ -138,7 +138,7 @@ static int alloc(int fd, uint64_t vaddr, uint64_t len,
 	return ioctl(fd, VIRTIO_CUDA_IOC_ALLOC, out);
 }
 
-/* ALLOC that goes on trying for a second. */
+/* Retries ALLOC for a second. */
 static bool alloc_within(int fd, uint64_t vaddr, uint64_t len,
 			 struct virtio_cuda_ioc_alloc *out)
 {
@@ -197,20 +197,20 @@ static void test_new(void)
 	check(!ioctl(fd, VIRTIO_CUDA_IOC_INFO, &info) &&
 	      info.config.magic == VIRTIO_CUDA_MAGIC &&
 	      info.config.version_major == VIRTIO_CUDA_VERSION_MAJOR,
-	      "INFO tells the config space");
+	      "INFO returns the config space");
 	refused(fd, VIRTIO_CUDA_IOC_INFO, (void *)8, EFAULT,
 		"INFO to a bad address");
 	refused(fd, _IO(VIRTIO_CUDA_IOC_TYPE, 99), NULL, ENOTTY,
-		"unknown number");
+		"unknown ioctl number");
 	refused(fd, _IOWR(VIRTIO_CUDA_IOC_TYPE, 2, char[3]), &a, ENOTTY,
-		"known number of another size");
+		"known ioctl number with another size");
 	refused(fd, VIRTIO_CUDA_IOC_ALLOC, &a, ENOTCONN, "ALLOC before START");
 	refused(fd, VIRTIO_CUDA_IOC_KICK, NULL, ENOTCONN, "KICK before START");
 	refused(fd, VIRTIO_CUDA_IOC_WAIT, &w, ENOTCONN, "WAIT before START");
 	refused(fd, VIRTIO_CUDA_IOC_SUBMIT, &sub, ENOTCONN,
 		"SUBMIT before START");
 	check(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED &&
-	      errno == EINVAL, "no mapping before START");
+	      errno == EINVAL, "mmap fails before START");
 	close(fd);
 }
 
@@ -253,7 +253,7 @@ static void test_start(void)
 	p.env = (uintptr_t)env;
 	p.env_len = sizeof(env) - 1;
 	check(!ioctl(fd, VIRTIO_CUDA_IOC_START, &p) && p.session &&
-	      p.mmap_offset, "START, after all of that");
+	      p.mmap_offset, "START after all these failures");
 	refused_start(fd, start_args(), EBUSY, "START twice");
 	close(fd);
 }
@@ -271,42 +271,42 @@ static void test_map(void)
 
 	if (fd1 < 0 || fd2 < 0)
 		return;
-	check(p1.session != p2.session, "two files are two sessions");
-	/* The arena's end: the worker writes neither of the two there. */
-	check(zero(ring1 + RING_REGION - 4096, 4096), "fresh pages are zero");
+	check(p1.session != p2.session, "two files have two session ids");
+	/* Only the arena's end: the worker writes to the rest. */
+	check(zero(ring1 + RING_REGION - 4096, 4096), "new pages are zeroed");
 	memset(ring1 + RING_REGION - 4096, 0x5a, 4096);
 	check(zero(ring2 + RING_REGION - 4096, 4096),
-	      "a ring is not another session's");
+	      "two sessions have different rings");
 
 	map = mmap(NULL, RING_REGION, PROT_READ, MAP_PRIVATE, fd1,
 		   p1.mmap_offset);
-	check(map == MAP_FAILED && errno == EINVAL, "no private mapping");
+	check(map == MAP_FAILED && errno == EINVAL, "a private mapping fails");
 	map = mmap(NULL, RING_REGION + 4096, PROT_READ, MAP_SHARED, fd1,
 		   p1.mmap_offset);
-	check(map == MAP_FAILED && errno == EINVAL, "no mapping past the end");
+	check(map == MAP_FAILED && errno == EINVAL, "a mapping beyond the end fails");
 	map = mmap(NULL, 8192, PROT_READ, MAP_SHARED, fd1,
 		   p1.mmap_offset + RING_REGION - 4096);
 	check(map == MAP_FAILED && errno == EINVAL,
-	      "no mapping across the end");
+	      "a mapping across the end fails");
 	map = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd1, 0);
-	check(map == MAP_FAILED && errno == EINVAL, "no mapping of region 0");
+	check(map == MAP_FAILED && errno == EINVAL, "a mapping of region 0 fails");
 
 	if (!check(!alloc(fd1, PINNED_WINDOW, MIB, &a), "ALLOC"))
 		return;
 	map = mmap(NULL, MIB, PROT_READ, MAP_SHARED, fd2, a.mmap_offset);
 	check(map == MAP_FAILED && errno == EINVAL,
-	      "a region has no meaning in another file");
+	      "another file can't map the region");
 	check(release(fd2, a.region) == -1 && errno == EINVAL,
-	      "nor can another file release it");
+	      "another file can't release the region");
 
 	/* Drop a page of the ring's mapping and touch it again. */
 	madvise(ring1 + RING_REGION - 4096, 4096, MADV_DONTNEED);
 	check(ring1[RING_REGION - 1] == 0x5a,
-	      "a dropped page comes back as it was");
+	      "a dropped page keeps its contents");
 	check(mremap(ring1, RING_REGION, RING_REGION + 4096, MREMAP_MAYMOVE) ==
-	      MAP_FAILED, "a mapping does not grow");
+	      MAP_FAILED, "a mapping can't grow");
 	check(madvise(ring1, RING_REGION, MADV_DOFORK) || true,
-	      "MADV_DOFORK changes nothing for others");
+	      "MADV_DOFORK has no effect");
 	close(fd1);
 	close(fd2);
 	munmap(ring1, RING_REGION);
@@ -343,9 +343,9 @@ static void test_alloc(void)
 		return;
 	map = mmap((void *)PINNED_WINDOW, 8 * MIB, PROT_READ | PROT_WRITE,
 		   MAP_SHARED | MAP_FIXED_NOREPLACE, fd, a.mmap_offset);
-	if (!check(map == (void *)PINNED_WINDOW, "map it in its place"))
+	if (!check(map == (void *)PINNED_WINDOW, "map it at its address"))
 		return;
-	check(zero(map, 8 * MIB), "its pages are zero");
+	check(zero(map, 8 * MIB), "its pages are zeroed");
 	memset(map, 0xc3, 8 * MIB);
 	check(!release(fd, a.region), "RELEASE while it is mapped");
 	check((unsigned char)map[8 * MIB - 1] == 0xc3,
@@ -354,7 +354,7 @@ static void test_alloc(void)
 	check(release(fd, a.region) == -1 && errno == EINVAL,
 	      "RELEASE twice");
 	check(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, a.mmap_offset) ==
-	      MAP_FAILED && errno == EINVAL, "no mapping after RELEASE");
+	      MAP_FAILED && errno == EINVAL, "mmap fails after RELEASE");
 	close(fd);
 }
 
@@ -380,10 +380,10 @@ static void test_pin(void)
 		   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	fixed = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 		     0);
-	refused_pin(fd, own, 0, EINVAL, "PIN of nothing");
-	refused_pin(fd, own + 1, 4096, EINVAL, "PIN at an odd address");
-	refused_pin(fd, (void *)-4096UL, 8192, EINVAL, "PIN around the end");
-	refused_pin(fd, (void *)8192, 4096, EFAULT, "PIN of what is not there");
+	refused_pin(fd, own, 0, EINVAL, "PIN of 0 bytes");
+	refused_pin(fd, own + 1, 4096, EINVAL, "PIN at an unaligned address");
+	refused_pin(fd, (void *)-4096UL, 8192, EINVAL, "PIN across the end of the address space");
+	refused_pin(fd, (void *)8192, 4096, EFAULT, "PIN of unmapped memory");
 	refused_pin(fd, fixed, 4096, EFAULT, "PIN of read-only memory");
 	munmap(own + MIB, MIB);
 	refused_pin(fd, own, 2 * MIB, EFAULT, "PIN with a hole");
@@ -397,15 +397,15 @@ static void test_pin(void)
 			 "PIN 1 MiB")) {
 		check(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd,
 			   start.mmap_offset * p.region) == MAP_FAILED,
-		      "pinned memory is not mapped a second time");
+		      "a USER region can't be mapped");
 		check(!release(fd, p.region), "RELEASE it");
 	}
 	check(release(fd, start.mmap_offset >> 40) == -1 && errno == EINVAL,
-	      "the ring is not released");
+	      "RELEASE of the ring fails");
 	close(fd);
 }
 
-/* ---- Sleep, and the plain way ------------------------------------------ */
+/* ---- WAIT, KICK and SUBMIT --------------------------------------------- */
 
 static void test_wait(void)
 {
@@ -461,14 +461,14 @@ static void test_submit(void)
 #undef BAD
 	p = good;
 	if (check(!ioctl(fd, VIRTIO_CUDA_IOC_SUBMIT, &p),
-		  "SUBMIT of an unknown command is answered"))
+		  "SUBMIT of an unknown command gets an answer"))
 		check(p.reply_len >= sizeof(*reply) && reply->state == 1 &&
 		      reply->result == 801,
-		      "with CUDA_ERROR_NOT_SUPPORTED (%u)", reply->result);
+		      "the answer is CUDA_ERROR_NOT_SUPPORTED (%u)", reply->result);
 	close(fd);
 }
 
-/* ---- Questions about the GPUs ------------------------------------------ */
+/* ---- QUERY -------------------------------------------------------------- */
 
 static int query(int fd, void *answer, __u32 *len)
 {
@@ -483,7 +483,7 @@ static int query(int fd, void *answer, __u32 *len)
 	return ret;
 }
 
-/* Whether an answer is one, and holds a GPU. */
+/* Whether an answer is valid and describes a GPU. */
 static bool makes_sense(const void *answer, __u32 len)
 {
 	const struct virtio_cuda_facts *facts = answer;
@@ -530,12 +530,12 @@ static void test_query(void)
 			.answer = (uintptr_t)room, .answer_len = sizeof(room),
 		};
 		refused(fd, VIRTIO_CUDA_IOC_QUERY, &q, EOPNOTSUPP,
-			"QUERY on a device that cannot");
+			"QUERY on a device without QUERY");
 		close(fd);
 		return;
 	}
 	check(!query(fd, room, &len) && makes_sense(room, len),
-	      "QUERY without a session names a GPU");
+	      "QUERY without a session returns a GPU");
 #define BAD(at, bytes, rest, error) do {				\
 	q = (struct virtio_cuda_ioc_query){ .answer = (uintptr_t)(at),	\
 		.answer_len = bytes, .reserved = rest };		\
@@ -558,13 +558,13 @@ static void test_query(void)
 		pthread_join(threads[i], &part);
 		good += (long)part;
 	}
-	check(good == 4000, "4000 questions of 8 threads (%ld answered)", good);
+	check(good == 4000, "4000 queries from 8 threads (%ld answered)", good);
 	close(fd);
 	fd = open_session(NULL, NULL);
-	check(fd >= 0, "a session after them");
+	check(fd >= 0, "a session starts after them");
 	len = sizeof(room);
 	check(!query(fd, room, &len) && makes_sense(room, len),
-	      "QUERY of a session's file");
+	      "QUERY on a file with a session");
 	close(fd);
 }
 
@@ -588,34 +588,34 @@ static void test_fork(void)
 	child = fork();
 	if (!child) {
 		failures = 0;
-		check(!mapped(ring), "a child has no ring");
-		check(!mapped(map), "a child has no pinned memory");
+		check(!mapped(ring), "a child doesn't inherit the ring");
+		check(!mapped(map), "a child doesn't inherit pinned memory");
 		refused(fd, VIRTIO_CUDA_IOC_INFO, &info, EPERM,
-			"a child's INFO");
+			"INFO in a child");
 		refused(fd, VIRTIO_CUDA_IOC_START, &again, EPERM,
-			"a child's START");
+			"START in a child");
 		refused(fd, VIRTIO_CUDA_IOC_ALLOC, &a, EPERM,
-			"a child's ALLOC");
+			"ALLOC in a child");
 		refused(fd, VIRTIO_CUDA_IOC_KICK, NULL, EPERM,
-			"a child's KICK");
-		refused(fd, VIRTIO_CUDA_IOC_WAIT, &w, EPERM, "a child's WAIT");
+			"KICK in a child");
+		refused(fd, VIRTIO_CUDA_IOC_WAIT, &w, EPERM, "WAIT in a child");
 		check(mmap(NULL, RING_REGION, PROT_READ, MAP_SHARED, fd,
 			   start.mmap_offset) == MAP_FAILED && errno == EPERM,
-		      "a child maps nothing");
+		      "mmap fails in a child");
 		exit(failures);
 	}
 	failures += exit_status(child);
 	checks += 8;
 	check(mapped(ring) && !ioctl(fd, VIRTIO_CUDA_IOC_KICK, 0),
-	      "the parent's session is still there");
+	      "the parent's session still works");
 	munmap(map, MIB);
 	munmap(ring, RING_REGION);
 	close(fd);
 }
 
 /*
- * In a process of its own: a session with 6 MiB, then by @how: 'c' closes it
- * properly, 'k' waits to be killed, 'f' leaves a child that holds the file.
+ * Runs in its own process: starts a session with 6 MiB. @how: 'c' closes it,
+ * 'k' waits to be killed, 'f' leaves a child that holds the file.
  */
 static pid_t hold(char how, int tell)
 {
@@ -627,7 +627,7 @@ static pid_t hold(char how, int tell)
 
 	if (pid)
 		return pid;
-	/* So that the child can be ended as well. */
+	/* A process group, so that the child can be killed as well. */
 	setpgid(0, 0);
 	fd = open_session(&ring, NULL);
 	if (fd < 0 || alloc(fd, PINNED_WINDOW, 6 * MIB, &a))
@@ -656,9 +656,9 @@ static pid_t hold(char how, int tell)
 static void test_limit(void)
 {
 	static const struct { char how; const char *what; } ends[] = {
-		{ 'c', "closing the file gives its memory back" },
-		{ 'k', "so does SIGKILL" },
-		{ 'f', "so does SIGKILL while a child holds the file" },
+		{ 'c', "closing the file frees its memory" },
+		{ 'k', "SIGKILL frees its memory" },
+		{ 'f', "SIGKILL frees it while a child holds the file" },
 	};
 	struct virtio_cuda_ioc_alloc a, b;
 	int fd = open_session(NULL, NULL);
@@ -671,12 +671,12 @@ static void test_limit(void)
 	if (!check(write_file(PINNED_MAX, "8"), "set pinned_max to 8 MiB"))
 		return;
 	check(alloc(fd, PINNED_WINDOW, 16 * MIB, &a) == -1 && errno == EDQUOT,
-	      "ALLOC past pinned_max");
-	check(!alloc(fd, PINNED_WINDOW, 6 * MIB, &a), "ALLOC below it");
+	      "ALLOC beyond pinned_max");
+	check(!alloc(fd, PINNED_WINDOW, 6 * MIB, &a), "ALLOC within pinned_max");
 	check(alloc(fd, PINNED_WINDOW + 16 * MIB, 6 * MIB, &b) == -1 &&
-	      errno == EDQUOT, "the sum counts");
+	      errno == EDQUOT, "the limit applies to the sum");
 	check(!release(fd, a.region), "RELEASE");
-	check(!alloc(fd, PINNED_WINDOW, 6 * MIB, &a), "gives it back");
+	check(!alloc(fd, PINNED_WINDOW, 6 * MIB, &a), "RELEASE frees its share of the limit");
 	check(!release(fd, a.region), "RELEASE again");
 
 	for (i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
@@ -688,12 +688,12 @@ static void test_limit(void)
 		pid = hold(ends[i].how, tell[1]);
 		close(tell[1]);
 		if (read(tell[0], &c, 1) != 1) {
-			check(false, "another process has a session");
+			check(false, "another process starts a session");
 			break;
 		}
 		close(tell[0]);
 		check(alloc(fd, PINNED_WINDOW, 6 * MIB, &a) == -1 &&
-		      errno == EDQUOT, "another process's memory counts");
+		      errno == EDQUOT, "the limit includes another process's memory");
 		if (ends[i].how != 'c')
 			kill(pid, SIGKILL);
 		check(alloc_within(fd, PINNED_WINDOW, 6 * MIB, &a),
@@ -702,11 +702,11 @@ static void test_limit(void)
 		kill(-pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 	}
-	check(write_file(PINNED_MAX, "0"), "set pinned_max back");
+	check(write_file(PINNED_MAX, "0"), "reset pinned_max");
 	close(fd);
 }
 
-/* ---- Rubbish ----------------------------------------------------------- */
+/* ---- Invalid ring contents --------------------------------------------- */
 
 static void test_rubbish(void)
 {
@@ -726,15 +726,15 @@ static void test_rubbish(void)
 	do {
 		ret = ioctl(fd, VIRTIO_CUDA_IOC_WAIT, &w);
 	} while (!ret);
-	check(errno == EPIPE, "rubbish in the ring ends the session");
+	check(errno == EPIPE, "invalid ring contents end the session");
 	refused(fd, VIRTIO_CUDA_IOC_KICK, NULL, EPIPE, "KICK after the end");
 	refused(fd, VIRTIO_CUDA_IOC_WAIT, &w, EPIPE, "WAIT after the end");
 	w.timeout_ms = 50;
 	do {
 		ret = ioctl(other, VIRTIO_CUDA_IOC_WAIT, &w);
 	} while (!ret);
-	check(errno == ETIMEDOUT, "and no other");
-	check(ring->tail == 4096, "its mapping stays");
+	check(errno == ETIMEDOUT, "another session is unaffected");
+	check(ring->tail == 4096, "the ended session's mapping stays");
 	munmap(ring, RING_REGION);
 	close(fd);
 	close(other);
@@ -780,7 +780,7 @@ static void test_flood(void)
 		waitpid(pid, NULL, 0);
 	}
 	fd = open_session(NULL, NULL);
-	check(fd >= 0, "a session after 20 that were killed half-way");
+	check(fd >= 0, "a session starts after 20 were killed");
 	close(fd);
 }
 
@@ -835,12 +835,12 @@ static void test_unbind(void)
 	refused(fd, VIRTIO_CUDA_IOC_KICK, NULL, ENODEV, "KICK");
 	refused(fd, VIRTIO_CUDA_IOC_ALLOC, &a, ENODEV, "ALLOC");
 	refused(fd, VIRTIO_CUDA_IOC_INFO, &info, ENODEV, "INFO");
-	check(map[0] == 7, "mapped memory stays");
-	check(access(device, F_OK), "the node is gone");
+	check(map[0] == 7, "mapped memory stays accessible");
+	check(access(device, F_OK), "the device node is gone");
 	check(write_file(DRIVER "/bind", name), "bind it again");
 	nap(100);
 	refused(fd, VIRTIO_CUDA_IOC_KICK, NULL, ENODEV,
-		"the old session stays ended");
+		"the old session remains ended");
 	munmap(map, 2 * MIB);
 	close(fd);
 	fd = open_session(NULL, NULL);
