@@ -1,7 +1,7 @@
 # virtio-cuda: `make demo` shows it, `make test` checks all of it. Both install what is missing.
 #
 #   make build    everything that runs, staged in target/dist
-#   make check    formatting, lints, generated code, import cycles, unit tests
+#   make check    formatting, lints, generated code, import cycles, trust boundaries, unit tests
 #   make test     every check: README.md says what that is
 #   make demo     a VM with a GPU, in half a minute
 #   make bench    what a call costs
@@ -60,6 +60,8 @@ check: deps
 	@cargo xtask codegen --check
 	$(SAY) 'import cycles'
 	@cargo xtask cycles
+	$(SAY) 'dependencies between trust domains'
+	@cargo xtask boundaries
 	$(SAY) 'lints'
 	@cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 	$(SAY) 'unit tests'

@@ -28,7 +28,8 @@ programs=(vcudad vhost-device-cuda vhost-cuda-worker)
 version="$(sed -n '/^\[workspace\.package\]/,/^\[/ s/^version = "\(.*\)"$/\1/p' "$REPO_DIR/Cargo.toml")"
 if [ -z "$bin" ]; then
     log "building the host's programs"
-    (cd "$REPO_DIR" && cargo build --quiet --release --locked -p vhost-backend -p vcudactl -p softgpu >&2)
+    (cd "$REPO_DIR" && cargo build --quiet --release --locked -p vcudad -p vhost-device-cuda \
+        -p vhost-cuda-worker -p vcudactl -p softgpu >&2)
     bin="${CARGO_TARGET_DIR:-$REPO_DIR/target}/release"
 fi
 for file in "${programs[@]}" vcudactl libsoftgpu.so; do

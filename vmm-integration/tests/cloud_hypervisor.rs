@@ -104,7 +104,7 @@ impl Drop for Device {
 fn built() -> PathBuf {
     let exe = std::env::current_exe().unwrap();
     let folder = exe.ancestors().nth(2).unwrap().to_path_buf();
-    for name in ["vhost-device-cuda", "vhost-cuda-worker", "libsoftgpu.so"] {
+    for name in ["vcudad", "vhost-device-cuda", "vhost-cuda-worker", "libsoftgpu.so"] {
         let path = folder.join(name);
         assert!(path.exists(), "{} is missing: cargo build --workspace", path.display());
     }

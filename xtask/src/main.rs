@@ -1,12 +1,14 @@
 //! The project's own chores: code generation and checks.
 
+mod boundaries;
 mod codegen;
 mod cycles;
 mod png;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask codegen [--check] | cycles [--edges] | png PPM PNG";
+const USAGE: &str =
+    "usage: cargo xtask codegen [--check] | cycles [--edges] | boundaries | png PPM PNG";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -16,6 +18,7 @@ fn main() -> ExitCode {
         ["codegen", "--check"] => codegen::run(true),
         ["cycles"] => cycles::run(false),
         ["cycles", "--edges"] => cycles::run(true),
+        ["boundaries"] => boundaries::run(),
         ["png", ppm, png] => png::convert(ppm.as_ref(), png.as_ref()),
         _ => {
             eprintln!("{USAGE}");

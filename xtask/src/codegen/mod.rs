@@ -21,7 +21,7 @@ pub fn run(check: bool) -> Result<(), Box<dyn Error>> {
         (root.join("protocol/src/generated/calls.rs"), protocol::generate(&entries)),
         (root.join("guest-libcuda/src/entry/generated.rs"), guest::generate(&entries)),
         (
-            root.join("vhost-backend/src/worker/calls/generated/dispatch.rs"),
+            root.join("vhost-backend/vhost-cuda-worker/src/calls/generated/dispatch.rs"),
             worker::generate(&entries),
         ),
     ];

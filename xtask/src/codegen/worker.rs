@@ -18,14 +18,14 @@ const TAKES_REPLY: &[&str] = &[
     "cuMemFreeAsync",
 ];
 
-/// The code of `vhost-backend/src/worker/calls/generated/dispatch.rs`.
+/// The code of `vhost-backend/vhost-cuda-worker/src/calls/generated/dispatch.rs`.
 pub fn generate(entries: &[Entry]) -> String {
     let mut code = String::from(
         "//! Made from `protocol/api.table` by `cargo xtask codegen`; not to be edited.\n\n\
          use protocol::calls as api;\nuse protocol::codec::Answer;\n\n\
          use super::dispatch::{blocking, decode, inline, pending, unknown};\n\
          use super::gate::Names;\n\
-         use super::{Calls, Command, ReplyTo};\nuse crate::worker::driver::CuResult;\n\n\
+         use super::{Calls, Command, ReplyTo};\nuse crate::driver::CuResult;\n\n\
          /// Executes one command.\n\
          pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, reply: ReplyTo) {\n\
          match command.opcode {\n",

@@ -1,0 +1,191 @@
+//! The control API's thread and its sockets.
+
+use std::ffi::CString;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+
+use tokio::sync::oneshot;
+
+use super::handle::ControlHandle;
+use super::{connection, routes};
+use host_ipc::listener::Listener;
+
+/// The socket's group if none is named, where the host has it.
+pub const DEFAULT_GROUP: &str = "virtio-cuda";
+/// Owner and group may connect, and that is all that decides who may use the API.
+const MODE: u32 = 0o660;
+
+/// Where the control API listens.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServerConfig {
+    /// The Unix socket.
+    pub socket: Option<PathBuf>,
+    /// The socket's group; if not given, `virtio-cuda`'s where there is one.
+    pub group: Option<String>,
+    /// Where `/metrics` is served without the socket: a loopback address.
+    pub metrics_address: Option<SocketAddr>,
+}
+
+/// Why the control API can't be served.
+#[derive(Debug, thiserror::Error)]
+pub enum ControlError {
+    /// The socket can't be had.
+    #[error("control_socket {path}: {reason}")]
+    Socket {
+        /// The socket.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// There is no such group.
+    #[error("control_group: there is no group '{0}' on this host")]
+    NoGroup(String),
+    /// Metrics are not for the network.
+    #[error(
+        "metrics_address is {0}, and must be a loopback address such as 127.0.0.1:9400: \
+         to serve others, put a proxy with authentication before it"
+    )]
+    NotLoopback(SocketAddr),
+    /// The address can't be had.
+    #[error("metrics_address {address}: cannot listen: {source}")]
+    Address {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// The operating system refused something.
+    #[error("cannot start the control API: {0}")]
+    Os(#[from] io::Error),
+}
+
+/// The running control API. It ends, and its socket goes, when this is dropped.
+#[derive(Debug)]
+pub struct Server {
+    end: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+    metrics_address: Option<SocketAddr>,
+    _socket: Option<Listener>,
+}
+
+impl Server {
+    /// Where `/metrics` is served, with the port that was chosen if 0 was asked for.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics_address
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Opens the sockets and serves on a thread of its own.
+pub fn start(config: &ServerConfig, handle: ControlHandle) -> Result<Server, ControlError> {
+    let socket = config.socket.as_deref().map(|path| bind(path, config)).transpose()?;
+    let metrics = config.metrics_address.map(listen).transpose()?;
+    let metrics_address = metrics.as_ref().map(TcpListener::local_addr).transpose()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let control = socket
+        .as_ref()
+        .map(|socket| -> io::Result<_> {
+            let listener = socket.try_clone()?;
+            listener.set_nonblocking(true)?;
+            let _in = runtime.enter();
+            tokio::net::UnixListener::from_std(listener)
+        })
+        .transpose()?;
+    let metrics = metrics
+        .map(|listener| -> io::Result<_> {
+            listener.set_nonblocking(true)?;
+            let _in = runtime.enter();
+            tokio::net::TcpListener::from_std(listener)
+        })
+        .transpose()?;
+    let (end, ended) = oneshot::channel();
+    let thread = std::thread::Builder::new().name("control".into()).spawn(move || {
+        runtime.block_on(async move {
+            if let Some(listener) = control {
+                tokio::spawn(connection::serve(listener, routes::control(handle.clone())));
+            }
+            if let Some(listener) = metrics {
+                tokio::spawn(connection::serve(listener, routes::metrics_only(handle)));
+            }
+            // It ends when the sender is dropped; the runtime takes all connections with it.
+            let _: Result<(), _> = ended.await;
+        });
+    })?;
+    Ok(Server { end: Some(end), thread: Some(thread), metrics_address, _socket: socket })
+}
+
+fn bind(path: &Path, config: &ServerConfig) -> Result<Listener, ControlError> {
+    let fail = |reason| ControlError::Socket { path: path.to_owned(), reason };
+    let group = match &config.group {
+        Some(name) => Some(group_id(name).ok_or_else(|| ControlError::NoGroup(name.clone()))?),
+        // SAFETY: geteuid takes nothing and can't fail.
+        None if unsafe { libc::geteuid() } == 0 => group_id(DEFAULT_GROUP),
+        None => None,
+    };
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty())
+        && let Err(error) = std::fs::create_dir_all(folder)
+    {
+        return Err(fail(format!("cannot make its folder: {error}")));
+    }
+    Listener::bind(path, MODE, group).map_err(fail)
+}
+
+fn listen(address: SocketAddr) -> Result<TcpListener, ControlError> {
+    if !address.ip().is_loopback() {
+        return Err(ControlError::NotLoopback(address));
+    }
+    TcpListener::bind(address).map_err(|source| ControlError::Address { address, source })
+}
+
+/// The number of a group, by its name.
+fn group_id(name: &str) -> Option<u32> {
+    let name = CString::new(name).ok()?;
+    // SAFETY: all zeroes is a valid group, of null pointers.
+    let mut group: libc::group = unsafe { std::mem::zeroed() };
+    let mut found = std::ptr::null_mut();
+    // A group with very many members needs much room.
+    let mut room = vec![0u8; 1 << 20];
+    // SAFETY: `name` ends with zero, `group`, `room` and `found` are ours, and `room`'s length is
+    // told.
+    let code = unsafe {
+        libc::getgrnam_r(
+            name.as_ptr(),
+            &mut group,
+            room.as_mut_ptr().cast(),
+            room.len(),
+            &mut found,
+        )
+    };
+    (code == 0 && !found.is_null()).then_some(group.gr_gid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_found_by_name() {
+        assert_eq!(group_id("root"), Some(0));
+        assert_eq!(group_id("no-such-group-here"), None);
+        assert_eq!(group_id("a\0b"), None);
+    }
+
+    #[test]
+    fn metrics_are_not_for_the_network() {
+        for address in ["0.0.0.0:9400", "192.168.1.1:9400", "[::]:9400"] {
+            let refused = listen(address.parse().unwrap()).unwrap_err();
+            assert!(refused.to_string().contains("loopback"), "{refused}");
+        }
+        listen("127.0.0.1:0".parse().unwrap()).unwrap();
+    }
+}

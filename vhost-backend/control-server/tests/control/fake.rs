@@ -1,0 +1,192 @@
+//! A service that remembers VMs, behind the API's own channel.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread::JoinHandle;
+
+use control_server::handle::{self, About, ControlInbox, Events, Reply, Request, Response};
+use control_server::model::{
+    Activity, ApiError, ErrorCode, EventKind, GpuInfo, GpuState, Percent, SessionInfo, Stats,
+    VmGpuStats, VmInfo, VmOrigin, VmSpec, VmState, VmStats,
+};
+use control_server::{Server, ServerConfig, start};
+
+/// A served API. All of it ends with this.
+pub struct Fake {
+    pub socket: PathBuf,
+    pub metrics: SocketAddr,
+    pub events: Events,
+    pub folder: PathBuf,
+    server: Option<Server>,
+    end: Arc<AtomicBool>,
+    service: Option<JoinHandle<()>>,
+}
+
+impl Fake {
+    pub fn start() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir()
+            .join(format!("virtio-cuda-control-{}-{number}", std::process::id()));
+        // A run that was killed may have left one of this name.
+        let _ = std::fs::remove_dir_all(&folder);
+        let socket = folder.join("run/control.sock");
+        let (handle, inbox) = handle::channel().unwrap();
+        let events = inbox.events().clone();
+        let config = ServerConfig {
+            socket: Some(socket.clone()),
+            metrics_address: Some("127.0.0.1:0".parse().unwrap()),
+            ..ServerConfig::default()
+        };
+        let server = start(&config, handle).unwrap();
+        let end = Arc::new(AtomicBool::new(false));
+        let ends = end.clone();
+        let service = std::thread::spawn(move || serve(&inbox, &ends));
+        let metrics = server.metrics_address().unwrap();
+        let (server, service) = (Some(server), Some(service));
+        Self { socket, metrics, events, folder, server, end, service }
+    }
+}
+
+impl Drop for Fake {
+    fn drop(&mut self) {
+        drop(self.server.take());
+        assert!(!self.socket.exists(), "the socket goes with the server");
+        self.end.store(true, Ordering::SeqCst);
+        if let Some(service) = self.service.take() {
+            service.join().unwrap();
+        }
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn serve(inbox: &ControlInbox, end: &AtomicBool) {
+    let mut vms = BTreeMap::new();
+    while !end.load(Ordering::SeqCst) {
+        let mut fds = libc::pollfd { fd: inbox.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one descriptor is announced, and `fds` lives across the call.
+        unsafe { libc::poll(&mut fds, 1, 20) };
+        inbox.acknowledge();
+        while let Some((request, answer)) = inbox.next() {
+            answer.give(handle(&mut vms, request, inbox.events()));
+        }
+    }
+}
+
+fn handle(vms: &mut BTreeMap<String, VmSpec>, request: Request, events: &Events) -> Reply {
+    let find = |vms: &BTreeMap<String, VmSpec>, name: &str| {
+        vms.get(name).cloned().ok_or_else(|| ApiError::no_vm(name))
+    };
+    match request {
+        Request::AddVm(spec) => {
+            if vms.contains_key(&spec.name) {
+                let says = format!("there is a VM named '{}' already", spec.name);
+                return Err(ApiError::new(ErrorCode::Conflict, says).of("name"));
+            }
+            let about = About { vm: Some(&spec.name), ..About::default() };
+            events.publish(EventKind::VmAdded, about, "added");
+            vms.insert(spec.name.clone(), (*spec).clone());
+            Ok(Response::Vm(Box::new(info(&spec))))
+        }
+        Request::ListVms => Ok(Response::Vms(vms.values().map(info).collect())),
+        Request::ShowVm(name) => Ok(Response::Vm(Box::new(info(&find(vms, &name)?)))),
+        Request::SetVm(name, patch) => {
+            let changed = patch.applied(&find(vms, &name)?);
+            changed.check()?;
+            let answer = info(&changed);
+            vms.insert(name, changed);
+            Ok(Response::Vm(Box::new(answer)))
+        }
+        Request::RemoveVm(name) => {
+            vms.remove(&name).map(|_| Response::Done).ok_or_else(|| ApiError::no_vm(&name))
+        }
+        Request::ListSessions(vm) => {
+            if let Some(vm) = &vm {
+                find(vms, vm)?;
+            }
+            Ok(Response::Sessions(vms.keys().map(|vm| session(vm)).collect()))
+        }
+        Request::KillSession { vm, session } => {
+            find(vms, &vm)?;
+            if session == 1 { Ok(Response::Done) } else { Err(ApiError::no_session(&vm, session)) }
+        }
+        Request::ListGpus => Ok(Response::Gpus(vec![gpu()])),
+        Request::Stats => Ok(Response::Stats(Box::new(Stats {
+            time_ms: handle::now_ms(),
+            vms: vms.values().map(stats).collect(),
+            gpus: vec![gpu()],
+            ..Stats::default()
+        }))),
+    }
+}
+
+fn info(spec: &VmSpec) -> VmInfo {
+    VmInfo {
+        name: spec.name.clone(),
+        origin: VmOrigin::Api,
+        state: VmState::Running,
+        failure: None,
+        socket: spec.socket.clone().unwrap_or_default(),
+        device_pid: Some(7),
+        settings: spec.clone(),
+        stats: stats(spec),
+    }
+}
+
+fn stats(spec: &VmSpec) -> VmStats {
+    VmStats {
+        name: spec.name.clone(),
+        sessions: 1,
+        sessions_total: 3,
+        activity: Activity { launches: 12_345, bytes_h2d: 1 << 40, ..Activity::default() },
+        gpus: vec![VmGpuStats {
+            uuid: gpu().uuid,
+            memory_max: spec.memory.max,
+            memory_used: 4096,
+            memory_by_kind: [("context".to_owned(), 4096)].into(),
+            memory_driver: Some(5000),
+            gpu_ns: 1_500_000_000,
+            copied_ns: 250_000_000,
+            share_10s: 0.25,
+            ..VmGpuStats::default()
+        }],
+        ..VmStats::default()
+    }
+}
+
+fn session(vm: &str) -> SessionInfo {
+    SessionInfo {
+        vm: vm.to_owned(),
+        id: 1,
+        worker_pid: 8,
+        started_ms: 1,
+        memory: Vec::new(),
+        activity: Activity::default(),
+    }
+}
+
+fn gpu() -> GpuInfo {
+    GpuInfo {
+        index: 0,
+        uuid: "GPU-0b6f".into(),
+        name: "A \"fast\" one\n".into(),
+        pci_bus_id: "0000:01:00.0".into(),
+        state: GpuState::Healthy,
+        memory_total: 8 << 30,
+        memory_reserved: 0,
+        memory_promised: 1 << 30,
+        memory_used: 4096,
+        memory_driver: Some(5000),
+        memory_difference: Some(904),
+        memory_excesses: 1,
+        compute_min: Percent::NONE,
+        compute_weight: 100,
+        faults: 0,
+        last_fault: None,
+        vms: vec!["a".into()],
+    }
+}

@@ -1,0 +1,212 @@
+//! Clients that are wrong, slow, many or gone. After each, the API answers as before.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+use control_server::handle::About;
+use control_server::model::EventKind;
+use serde_json::json;
+
+use crate::client::{answer, ask, connect};
+use crate::fake::Fake;
+
+fn still_answers(socket: &Path) {
+    // Places of connections that have just ended may take a moment to be free.
+    for _ in 0..600 {
+        let mut stream = connect(socket);
+        let text = "GET /v1/version HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+        if stream.write_all(text.as_bytes()).is_ok() && answer(stream).status == 200 {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    panic!("the API does not answer any more");
+}
+
+#[test]
+fn bad_input_is_refused_with_field_and_range() {
+    let fake = Fake::start();
+    for (body, status, field, says) in [
+        (
+            r#"{"name": "a", "memory": {"max": 1}, "compute": {"weight": 0}}"#,
+            422,
+            "compute.weight",
+            "1 to 10000",
+        ),
+        (
+            r#"{"name": "a", "memory": {"max": 1}, "compute": {"weight": 1e99}}"#,
+            400,
+            "compute.weight",
+            "1 to 10000",
+        ),
+        (
+            r#"{"name": "a", "memory": {"max": 1}, "compute": {"max": "100.01%"}}"#,
+            422,
+            "compute.max",
+            "1% to 100%",
+        ),
+        (r#"{"name": "a", "memory": {"max": 0}}"#, 422, "memory.max", "from 1"),
+        (r#"{"name": "a", "memory": {"max": -1}}"#, 400, "memory.max", "from 1"),
+        (r#"{"name": "../a", "memory": {"max": 1}}"#, 422, "name", "letters"),
+        (r#"{"name": "a", "memory": {"max": 1}, "quota": 1}"#, 400, "quota", "unknown field"),
+    ] {
+        let refused = ask(&fake.socket, "POST", "/v1/vms", body);
+        assert_eq!(refused.status, status, "{body}: {refused:?}");
+        assert_eq!(refused.json()["field"], json!(field), "{body}: {refused:?}");
+        assert!(refused.json()["message"].as_str().unwrap().contains(says), "{refused:?}");
+    }
+    let deep = "[".repeat(10_000);
+    assert_eq!(ask(&fake.socket, "POST", "/v1/vms", &deep).status, 400);
+    assert_eq!(ask(&fake.socket, "GET", "/v1/vms", "").json(), json!([]));
+}
+
+#[test]
+fn a_gigabyte_is_refused_without_being_read() {
+    let fake = Fake::start();
+    let mut stream = connect(&fake.socket);
+    let head = "POST /v1/vms HTTP/1.1\r\nhost: x\r\ncontent-length: 1073741824\r\n\r\n";
+    stream.write_all(head.as_bytes()).unwrap();
+    // Nothing of the body was sent, and the answer is there.
+    let refused = answer(&stream);
+    assert_eq!((refused.status, &refused.json()["code"]), (413, &json!("too_large")));
+
+    // One that does not say how long it is, and never ends.
+    let mut stream = connect(&fake.socket);
+    let head = "POST /v1/vms HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
+    stream.write_all(head.as_bytes()).unwrap();
+    let chunk = format!("4000\r\n{}\r\n", " ".repeat(0x4000));
+    for _ in 0..64 {
+        if stream.write_all(chunk.as_bytes()).is_err() {
+            break;
+        }
+    }
+    let mut text = String::new();
+    let _ = stream.read_to_string(&mut text);
+    assert!(text.starts_with("HTTP/1.1 413 "), "{text}");
+    still_answers(&fake.socket);
+}
+
+#[test]
+fn what_is_not_http_ends_its_connection_only() {
+    let fake = Fake::start();
+    for bytes in [&b"\0\xff\xfe\0"[..], b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", &[b'a'; 100_000]]
+    {
+        let mut stream = connect(&fake.socket);
+        let _ = stream.write_all(bytes);
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        let mut text = Vec::new();
+        let _ = stream.read_to_end(&mut text);
+        assert!(!text.starts_with(b"HTTP/1.1 2"), "{text:?}");
+    }
+    still_answers(&fake.socket);
+}
+
+#[test]
+fn a_client_that_hangs_up_in_the_middle_changes_nothing() {
+    let fake = Fake::start();
+    let body = r#"{"name": "a", "memory": {"max": 1073741824}}"#;
+    let length = body.len();
+    let head = format!("POST /v1/vms HTTP/1.1\r\nhost: x\r\ncontent-length: {length}\r\n\r\n");
+    let whole = head + body;
+    for end in [3, 20, whole.len() - length, whole.len() - 1] {
+        let mut stream = connect(&fake.socket);
+        stream.write_all(&whole.as_bytes()[..end]).unwrap();
+        drop(stream);
+    }
+    still_answers(&fake.socket);
+    assert_eq!(ask(&fake.socket, "GET", "/v1/vms", "").json(), json!([]));
+}
+
+/// `nc -N`, say: nothing more is asked, and the answer awaited.
+#[test]
+fn a_client_that_has_said_all_is_answered() {
+    let fake = Fake::start();
+    let body = r#"{"name": "a", "memory": {"max": 1073741824}}"#;
+    let length = body.len();
+    let text =
+        format!("POST /v1/vms HTTP/1.1\r\nhost: x\r\ncontent-length: {length}\r\n\r\n{body}");
+    // Whether the end is seen before the answer is there is a matter of luck.
+    for status in [201].into_iter().chain([409; 200]) {
+        let mut stream = connect(&fake.socket);
+        stream.write_all(text.as_bytes()).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        let mut said = String::new();
+        stream.read_to_string(&mut said).unwrap();
+        assert!(said.starts_with(&format!("HTTP/1.1 {status} ")), "{said:?}");
+    }
+}
+
+#[test]
+fn a_thousand_connections_are_bounded_and_told_so() {
+    host_ipc::process::raise_descriptor_limit();
+    let fake = Fake::start();
+    let held: Vec<UnixStream> = (0..1000).map(|_| connect(&fake.socket)).collect();
+    let mut refused = 0;
+    for stream in held.iter().rev().take(500) {
+        let told = answer(stream);
+        assert_eq!((told.status, &told.json()["code"]), (503, &json!("unavailable")));
+        refused += 1;
+    }
+    assert_eq!(refused, 500);
+    drop(held);
+    still_answers(&fake.socket);
+}
+
+#[test]
+fn readers_of_events_that_are_slow_or_gone_hold_up_nobody() {
+    let fake = Fake::start();
+    let request = "GET /v1/events HTTP/1.1\r\nhost: x\r\n\r\n";
+    // One that never reads.
+    let mut silent = connect(&fake.socket);
+    silent.write_all(request.as_bytes()).unwrap();
+    // One that goes.
+    let mut gone = connect(&fake.socket);
+    gone.write_all(request.as_bytes()).unwrap();
+    drop(gone);
+    still_answers(&fake.socket);
+    let long = "x".repeat(1000);
+    for _ in 0..5000 {
+        fake.events.publish(EventKind::MemoryRefused, About::default(), long.as_str());
+    }
+    still_answers(&fake.socket);
+    // It reads at last, and learns that it missed some.
+    let mut text = String::new();
+    let mut bytes = [0u8; 1 << 16];
+    while !text.contains(r#""kind":"missed""#) {
+        let count = silent.read(&mut bytes).unwrap();
+        assert!(count > 0, "it ended without a word");
+        text.push_str(&String::from_utf8_lossy(&bytes[..count]));
+    }
+    assert!(text.contains("are missing"));
+}
+
+#[test]
+fn readers_of_events_are_bounded() {
+    let fake = Fake::start();
+    let mut held = Vec::new();
+    let refused = (0..64).find_map(|_| {
+        let mut stream = connect(&fake.socket);
+        stream.write_all(b"GET /v1/events HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+        let mut start = [0u8; 12];
+        stream.read_exact(&mut start).unwrap();
+        held.push(stream);
+        (&start == b"HTTP/1.1 503").then_some(held.len())
+    });
+    assert_eq!(refused, Some(33));
+    still_answers(&fake.socket);
+    // Those that hang up are noticed though nothing happens that they could be told of.
+    drop(held);
+    let answered = |status: &[u8; 12]| {
+        let mut stream = connect(&fake.socket);
+        stream.write_all(b"GET /v1/events HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+        let mut start = [0u8; 12];
+        stream.read_exact(&mut start).unwrap();
+        &start == status
+    };
+    let free = (0..600).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        answered(b"HTTP/1.1 200")
+    });
+    assert!(free, "places of readers that are gone stay taken");
+}

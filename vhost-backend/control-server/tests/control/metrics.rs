@@ -1,0 +1,193 @@
+//! `/metrics`, by the rules of the text format, and the dashboard that reads it.
+
+use std::collections::{HashMap, HashSet};
+use std::io::Write;
+use std::net::TcpStream;
+
+use serde_json::{Value, json};
+
+use crate::client::{answer, ask};
+use crate::fake::Fake;
+
+/// A page, taken apart: families with their kind, and samples with their labels.
+#[derive(Default)]
+struct Page {
+    kinds: HashMap<String, String>,
+    helps: HashSet<String>,
+    units: HashMap<String, String>,
+    samples: Vec<(String, String, f64)>,
+}
+
+fn is_name(name: &str) -> bool {
+    let first = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_' || c == ':');
+    first && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == ':')
+}
+
+/// Checks `a="b",c="d"`.
+fn check_labels(mut text: &str) {
+    while !text.is_empty() {
+        let (name, rest) = text.split_once("=\"").unwrap_or_else(|| panic!("labels: {text}"));
+        assert!(is_name(name) && !name.contains(':'), "{name}");
+        let mut end = None;
+        let mut characters = rest.char_indices();
+        while let Some((at, c)) = characters.next() {
+            match c {
+                '\\' => {
+                    let (_, escaped) = characters.next().unwrap();
+                    assert!(['\\', '"', 'n'].contains(&escaped), "{text}");
+                }
+                '"' => {
+                    end = Some(at);
+                    break;
+                }
+                _ => {}
+            }
+        }
+        let rest = &rest[end.unwrap_or_else(|| panic!("no end: {text}")) + 1..];
+        text = if rest.is_empty() { rest } else { rest.strip_prefix(',').unwrap() };
+    }
+}
+
+fn parse(text: &str) -> Page {
+    let mut page = Page::default();
+    let body = text.strip_suffix("# EOF\n").expect("it ends with # EOF");
+    for line in body.lines() {
+        if let Some(comment) = line.strip_prefix("# ") {
+            let mut words = comment.splitn(3, ' ');
+            let (what, name, rest) = (words.next(), words.next(), words.next());
+            let (name, rest) = (name.unwrap().to_owned(), rest.unwrap_or_default().to_owned());
+            assert!(is_name(&name), "{line}");
+            match what.unwrap() {
+                "HELP" => assert!(!rest.is_empty() && page.helps.insert(name), "{line}"),
+                "TYPE" => assert!(page.kinds.insert(name, rest).is_none(), "{line}"),
+                "UNIT" => {
+                    assert!(name.ends_with(&format!("_{rest}")), "{line}");
+                    page.units.insert(name, rest);
+                }
+                _ => panic!("{line}"),
+            }
+            continue;
+        }
+        let (series, value) = line.rsplit_once(' ').unwrap_or_else(|| panic!("{line}"));
+        let value: f64 = value.parse().unwrap_or_else(|_| panic!("{line}"));
+        let (name, labels) = match series.split_once('{') {
+            Some((name, labels)) => (name, labels.strip_suffix('}').unwrap()),
+            None => (series, ""),
+        };
+        assert!(is_name(name), "{line}");
+        check_labels(labels);
+        let family = name.strip_suffix("_total").unwrap_or(name);
+        let kind = page.kinds.get(family).or(page.kinds.get(name)).map(String::as_str);
+        match kind.unwrap_or_else(|| panic!("no TYPE before {line}")) {
+            "counter" => assert!(name.ends_with("_total") && value >= 0.0, "{line}"),
+            "gauge" => {}
+            other => panic!("{other}"),
+        }
+        assert!(page.helps.contains(family) || page.helps.contains(name), "{line}");
+        page.samples.push((name.to_owned(), labels.to_owned(), value));
+    }
+    let series: HashSet<_> = page.samples.iter().map(|(name, labels, _)| (name, labels)).collect();
+    assert_eq!(series.len(), page.samples.len(), "a series stands there twice");
+    page
+}
+
+fn page() -> Page {
+    let fake = Fake::start();
+    let body = json!({"name": "web", "memory": {"max": 1u64 << 30}});
+    assert_eq!(ask(&fake.socket, "POST", "/v1/vms", &body.to_string()).status, 201);
+    let scraped = ask(&fake.socket, "GET", "/metrics", "");
+    assert!(scraped.head.contains("content-type: application/openmetrics-text"), "{scraped:?}");
+    parse(&scraped.body)
+}
+
+#[test]
+fn metrics_follow_the_format_and_have_what_is_promised() {
+    let page = page();
+    let value = |name: &str, labels: &str| {
+        let found = page.samples.iter().find(|sample| sample.0 == name && sample.1 == labels);
+        found.unwrap_or_else(|| panic!("no {name}{{{labels}}}")).2
+    };
+    let share = "vm=\"web\",gpu=\"0\"";
+    assert_eq!(value("virtio_cuda_memory_used_bytes", share), 4096.0);
+    assert_eq!(value("virtio_cuda_memory_limit_bytes", share), (1u64 << 30) as f64);
+    assert_eq!(value("virtio_cuda_gpu_time_seconds_total", share), 1.5);
+    assert_eq!(value("virtio_cuda_launches_total", "vm=\"web\""), 12_345.0);
+    let copied = "vm=\"web\",direction=\"host_to_device\"";
+    assert_eq!(value("virtio_cuda_copied_bytes_total", copied), (1u64 << 40) as f64);
+    assert_eq!(value("virtio_cuda_gpu_ledger_difference_bytes", "gpu=\"0\""), 904.0);
+    for name in [
+        "memory_rejected_total",
+        "throttled_seconds_total",
+        "windows_total",
+        "handovers_total",
+        "handover_seconds_total",
+        "ring_depth_bytes",
+        "sessions",
+        "device_restarts_total",
+        "workers",
+        "scheduler_restarts_total",
+        "gpu_faults_total",
+    ] {
+        let name = format!("virtio_cuda_{name}");
+        assert!(page.samples.iter().any(|sample| sample.0 == name), "no {name}");
+    }
+}
+
+#[test]
+fn metrics_are_on_the_loopback_address_and_nothing_else_is() {
+    let fake = Fake::start();
+    let ask = |method: &str, path: &str| {
+        let mut stream = TcpStream::connect(fake.metrics).unwrap();
+        let text = format!("{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+        stream.write_all(text.as_bytes()).unwrap();
+        answer(stream)
+    };
+    let scraped = ask("GET", "/metrics");
+    assert_eq!(scraped.status, 200);
+    parse(&scraped.body);
+    // What it is sent to is there.
+    for (method, path, status) in
+        [("GET", "/v1/vms", 404), ("GET", "/openapi.json", 404), ("DELETE", "/metrics", 405)]
+    {
+        let refused = ask(method, path);
+        assert_eq!(refused.status, status, "{method} {path}: {refused:?}");
+        let says = refused.json()["message"].as_str().unwrap().to_owned();
+        assert!(says.contains("/metrics") && !says.contains("openapi"), "{says}");
+    }
+}
+
+/// The metrics that a query names.
+fn names(query: &str) -> impl Iterator<Item = &str> {
+    query
+        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == ':'))
+        .filter(|word| word.starts_with("virtio_cuda_"))
+}
+
+#[test]
+fn the_dashboard_asks_for_metrics_that_exist() {
+    let page = page();
+    let exist: HashSet<&str> = page.samples.iter().map(|sample| sample.0.as_str()).collect();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/grafana/virtio-cuda.json");
+    let dashboard: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let mut asked = 0;
+    let mut look = |query: &str| {
+        for name in names(query) {
+            assert!(exist.contains(name), "{name} in {query}");
+            asked += 1;
+        }
+    };
+    let mut ids = HashSet::new();
+    for panel in dashboard["panels"].as_array().unwrap() {
+        assert!(ids.insert(panel["id"].as_u64().unwrap()), "two panels have one id");
+        assert!(panel["title"].is_string());
+        for target in panel["targets"].as_array().into_iter().flatten() {
+            look(target["expr"].as_str().unwrap());
+        }
+    }
+    for variable in dashboard["templating"]["list"].as_array().unwrap() {
+        if let Some(query) = variable["query"]["query"].as_str() {
+            look(query);
+        }
+    }
+    assert!(asked >= 15, "{asked}");
+}

@@ -1,0 +1,194 @@
+//! What the paths do.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
+
+use control_server::handle::{self, About};
+use control_server::model::{Event, EventKind, VmInfo};
+use control_server::{ServerConfig, openapi, start};
+use serde_json::{Value, json};
+
+use crate::client::{ask, connect};
+use crate::fake::Fake;
+
+const GIB: u64 = 1 << 30;
+
+#[test]
+fn a_vm_is_added_listed_changed_and_removed() {
+    let fake = Fake::start();
+    let body = json!({"name": "web", "memory": {"max": GIB}, "compute": {"max": "25%"}});
+    let added = ask(&fake.socket, "POST", "/v1/vms", &body.to_string());
+    assert_eq!(added.status, 201, "{added:?}");
+    assert!(added.head.contains("location: /v1/vms/web"), "{added:?}");
+    let vm: VmInfo = serde_json::from_str(&added.body).unwrap();
+    assert_eq!(vm.settings.compute.weight, 100);
+
+    let again = ask(&fake.socket, "POST", "/v1/vms", &body.to_string());
+    assert_eq!((again.status, &again.json()["code"]), (409, &json!("conflict")));
+
+    let all = ask(&fake.socket, "GET", "/v1/vms", "");
+    assert_eq!((all.status, &all.json()[0]["name"]), (200, &json!("web")));
+
+    let patch = r#"{"compute": {"weight": 300}, "class": "latency"}"#;
+    let changed = ask(&fake.socket, "PATCH", "/v1/vms/web", patch);
+    assert_eq!(changed.status, 200, "{changed:?}");
+    let shown = ask(&fake.socket, "GET", "/v1/vms/web", "").json();
+    assert_eq!(shown["settings"]["compute"]["weight"], json!(300));
+    assert_eq!(shown["settings"]["compute"]["max"], json!("25%"));
+    assert_eq!(shown["settings"]["class"], json!("latency"));
+
+    let removed = ask(&fake.socket, "DELETE", "/v1/vms/web", "");
+    assert_eq!((removed.status, removed.body.as_str()), (204, ""));
+    assert_eq!(ask(&fake.socket, "GET", "/v1/vms/web", "").status, 404);
+    assert_eq!(ask(&fake.socket, "GET", "/v1/vms", "").json(), json!([]));
+}
+
+#[test]
+fn a_change_that_is_partly_wrong_changes_nothing() {
+    let fake = Fake::start();
+    let body = json!({"name": "web", "memory": {"max": GIB}});
+    assert_eq!(ask(&fake.socket, "POST", "/v1/vms", &body.to_string()).status, 201);
+    let before = ask(&fake.socket, "GET", "/v1/vms/web", "").json();
+    for patch in [
+        r#"{"class": "latency", "compute": {"weight": 0}}"#,
+        r#"{"memory": {"max": 5}, "compute": {"min": "50%", "max": "10%"}}"#,
+        r#"{"memory": {"max": 5}, "gpus": ["0"]}"#,
+    ] {
+        assert_eq!(ask(&fake.socket, "PATCH", "/v1/vms/web", patch).status, 422, "{patch}");
+    }
+    assert_eq!(ask(&fake.socket, "GET", "/v1/vms/web", "").json(), before);
+}
+
+#[test]
+fn what_is_not_there_is_not_found() {
+    let fake = Fake::start();
+    for (method, path, says) in [
+        ("GET", "/v1/vms/none", "none"),
+        ("PATCH", "/v1/vms/none", "none"),
+        ("DELETE", "/v1/vms/none", "none"),
+        ("GET", "/v1/vms/none/sessions", "none"),
+        ("DELETE", "/v1/vms/none/sessions/1", "none"),
+        ("DELETE", "/v1/vms/none/sessions/one", "one"),
+        ("GET", "/v1/vms/%ff", "UTF-8"),
+        ("GET", "/v2/vms", "openapi.json"),
+        ("GET", "/", "openapi.json"),
+    ] {
+        let answer = ask(&fake.socket, method, path, "{}");
+        assert_eq!(answer.status, 404, "{method} {path}: {answer:?}");
+        assert_eq!(answer.json()["code"], json!("not_found"));
+        assert!(answer.json()["message"].as_str().unwrap().contains(says), "{answer:?}");
+    }
+    let answer = ask(&fake.socket, "PUT", "/v1/vms", "{}");
+    assert_eq!((answer.status, &answer.json()["code"]), (405, &json!("method_not_allowed")));
+}
+
+#[test]
+fn sessions_are_listed_and_ended() {
+    let fake = Fake::start();
+    let body = json!({"name": "web", "memory": {"max": GIB}});
+    assert_eq!(ask(&fake.socket, "POST", "/v1/vms", &body.to_string()).status, 201);
+    for path in ["/v1/sessions", "/v1/vms/web/sessions"] {
+        let sessions = ask(&fake.socket, "GET", path, "").json();
+        assert_eq!((&sessions[0]["vm"], &sessions[0]["id"]), (&json!("web"), &json!(1)));
+    }
+    assert_eq!(ask(&fake.socket, "DELETE", "/v1/vms/web/sessions/1", "").status, 204);
+    let missing = ask(&fake.socket, "DELETE", "/v1/vms/web/sessions/2", "");
+    assert_eq!(missing.status, 404);
+    assert!(missing.body.contains("no session 2"), "{missing:?}");
+}
+
+#[test]
+fn events_come_as_lines_or_as_server_sent_events() {
+    let fake = Fake::start();
+    for (accept, kind) in
+        [("*/*", "application/x-ndjson"), ("text/event-stream", "text/event-stream")]
+    {
+        let mut stream = connect(&fake.socket);
+        let text = format!("GET /v1/events HTTP/1.1\r\nhost: x\r\naccept: {accept}\r\n\r\n");
+        stream.write_all(text.as_bytes()).unwrap();
+        let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
+        let head: Vec<String> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
+        assert!(head.contains(&format!("content-type: {kind}")), "{head:?}");
+        let about = About { vm: Some("web"), session: Some(3), gpu: None };
+        fake.events.publish(EventKind::SessionEnded, about, "it exited\nor so");
+        let json = lines.find_map(|line| {
+            let at = line.strip_prefix("data: ").unwrap_or(&line).to_owned();
+            at.starts_with('{').then_some(at)
+        });
+        let event: Event = serde_json::from_str(&json.unwrap()).unwrap();
+        assert_eq!(event.kind, EventKind::SessionEnded);
+        assert_eq!((event.vm.as_deref(), event.session), (Some("web"), Some(3)));
+        assert_eq!(event.message, "it exited\nor so");
+    }
+}
+
+#[test]
+fn every_path_of_the_description_is_served() {
+    let fake = Fake::start();
+    let served = ask(&fake.socket, "GET", "/openapi.json", "");
+    assert_eq!(served.body, openapi::json());
+    let description = served.json();
+    let mut seen = 0;
+    for (path, methods) in description["paths"].as_object().unwrap() {
+        for method in methods.as_object().unwrap().keys() {
+            if path == "/v1/events" {
+                continue;
+            }
+            let path = path.replace("{name}", "web").replace("{id}", "1");
+            let answer = ask(&fake.socket, &method.to_uppercase(), &path, "");
+            let known = answer.status != 405 && !answer.body.contains("no such path");
+            assert!(known, "{method} {path}: {answer:?}");
+            seen += 1;
+        }
+    }
+    assert!(seen >= 14, "{seen}");
+}
+
+/// Every reference in the description leads somewhere.
+#[test]
+fn the_description_refers_to_nothing_that_is_missing() {
+    fn walk(value: &Value, root: &Value) {
+        match value {
+            Value::Object(members) => {
+                if let Some(Value::String(target)) = members.get("$ref") {
+                    let pointer = target.strip_prefix('#').unwrap();
+                    assert!(root.pointer(pointer).is_some(), "{target}");
+                }
+                members.values().for_each(|member| walk(member, root));
+            }
+            Value::Array(members) => members.iter().for_each(|member| walk(member, root)),
+            _ => {}
+        }
+    }
+    let description: Value = serde_json::from_str(&openapi::json()).unwrap();
+    walk(&description, &description);
+    assert!(description.pointer("/components/schemas/VmSpec").is_some());
+}
+
+#[test]
+fn the_socket_is_for_owner_and_group_and_not_taken_twice() {
+    let fake = Fake::start();
+    let mode = std::fs::metadata(&fake.socket).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o660);
+    let config = ServerConfig { socket: Some(fake.socket.clone()), ..ServerConfig::default() };
+    let (other, _inbox) = handle::channel().unwrap();
+    let refused = start(&config, other.clone()).unwrap_err();
+    assert!(refused.to_string().contains("in use"), "{refused}");
+    assert_eq!(ask(&fake.socket, "GET", "/v1/version", "").json()["name"], json!("vcudad"));
+
+    let stale = fake.folder.join("stale.sock");
+    drop(std::os::unix::net::UnixListener::bind(&stale).unwrap());
+    let config = ServerConfig { socket: Some(stale.clone()), ..ServerConfig::default() };
+    let server = start(&config, other.clone()).unwrap();
+    assert_eq!(ask(&stale, "GET", "/v1/version", "").status, 200);
+    drop(server);
+    assert!(!stale.exists());
+
+    let config = ServerConfig {
+        socket: Some(stale),
+        group: Some("no-such-group".into()),
+        ..ServerConfig::default()
+    };
+    let refused = start(&config, other).unwrap_err();
+    assert!(refused.to_string().contains("no-such-group"), "{refused}");
+}

@@ -1,0 +1,159 @@
+//! Closing what may be slow to close: sockets of processes that nobody trusts, and descriptors that
+//! came over them.
+//!
+//! Whoever closes the last descriptor of a socket with SO_LINGER waits until what was written to it
+//! is sent, for as long as its owner liked. That goes for descriptors in flight, too: the kernel
+//! closes those that nobody receives in the thread that closes the Unix socket they wait in, or
+//! that reads their message without room for them. So a thread of its own does each of these.
+
+use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
+
+/// A socket that another thread closes when this is dropped.
+#[derive(Debug)]
+pub struct Apart(Option<OwnedFd>);
+
+impl From<OwnedFd> for Apart {
+    fn from(fd: OwnedFd) -> Self {
+        Self(Some(fd))
+    }
+}
+
+impl AsRawFd for Apart {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_ref().expect("only drop takes it").as_raw_fd()
+    }
+}
+
+impl Drop for Apart {
+    fn drop(&mut self) {
+        close(self.0.take());
+    }
+}
+
+/// Closes descriptors without waiting for it. If there can be no thread for it they stay open.
+pub(super) fn close(fds: impl IntoIterator<Item = OwnedFd>) {
+    // A closure that can't be given to a thread is dropped here, so it owns none.
+    let fds: Vec<RawFd> = fds.into_iter().map(OwnedFd::into_raw_fd).collect();
+    if fds.is_empty() {
+        return;
+    }
+    let count = fds.len();
+    let close = move || {
+        // Few wait then, and the numbers are soon free again.
+        fds.iter().for_each(|fd| do_not_linger(*fd));
+        for fd in fds {
+            // SAFETY: the descriptor was given away to this thread, which uses it no more.
+            unsafe { libc::close(fd) };
+        }
+    };
+    let thread = std::thread::Builder::new().name("closer".into()).stack_size(64 * 1024);
+    if let Err(error) = thread.spawn(close) {
+        tracing::warn!("{count} descriptors stay open, there is no thread to close them: {error}");
+    }
+}
+
+/// What is not a socket has no such option.
+fn do_not_linger(fd: RawFd) {
+    let off = libc::linger { l_onoff: 0, l_linger: 0 };
+    let length = size_of_val(&off) as libc::socklen_t;
+    // SAFETY: `off` is readable for its length.
+    unsafe {
+        libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_LINGER, (&raw const off).cast(), length)
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::{ErrorKind, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::frames::Incoming;
+    use crate::seqpacket;
+
+    /// A socket whose last close takes an hour, and the end that doesn't read.
+    fn lingering() -> (OwnedFd, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (reader, _) = listener.accept().unwrap();
+        socket.set_nonblocking(true).unwrap();
+        while socket.write(&[0; 1 << 16]).is_ok() {}
+        let hour = libc::linger { l_onoff: 1, l_linger: 3600 };
+        let length = size_of_val(&hour) as libc::socklen_t;
+        let value = (&raw const hour).cast();
+        let fd = socket.as_raw_fd();
+        // SAFETY: `hour` is readable for its length.
+        let result =
+            unsafe { libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_LINGER, value, length) };
+        assert_eq!(result, 0);
+        (socket.into(), reader)
+    }
+
+    /// A pair of sockets of which the first was sent some descriptors, a slow one last, that nobody
+    /// else has any more.
+    fn sent(pair: (OwnedFd, OwnedFd), message: &[u8], others: usize) -> (OwnedFd, TcpStream) {
+        let (ours, theirs) = pair;
+        let (slow, reader) = lingering();
+        let null = File::open("/dev/null").unwrap();
+        let mut fds = vec![null.as_raw_fd(); others];
+        fds.push(slow.as_raw_fd());
+        seqpacket::send_bytes(&theirs, message, &fds).unwrap();
+        (ours, reader)
+    }
+
+    /// Fails if `body` waits for a close.
+    fn at_once(body: impl FnOnce() + Send + 'static) {
+        let (done, is_done) = channel();
+        std::thread::spawn(move || {
+            body();
+            done.send(()).unwrap();
+        });
+        is_done.recv_timeout(Duration::from_secs(10)).expect("it went on without waiting");
+    }
+
+    #[test]
+    fn descriptors_where_none_belong_are_refused_without_a_wait() {
+        // A number as message; none at all; more than our own messages ever have.
+        for (message, others) in [(&[7][..], 0), (&[], 0), (&[7], seqpacket::MAX_FDS - 1)] {
+            let (ours, _reader) = sent(seqpacket::pair().unwrap(), message, others);
+            at_once(move || {
+                let error = seqpacket::receive_plain::<u8>(&ours).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::InvalidData);
+            });
+        }
+    }
+
+    #[test]
+    fn a_socket_that_slow_descriptors_wait_in_is_closed_without_a_wait() {
+        let (ours, _reader) = sent(seqpacket::pair().unwrap(), &[7], 0);
+        at_once(move || drop(Apart::from(ours)));
+    }
+
+    #[test]
+    fn descriptors_that_came_with_no_frame_are_closed_without_a_wait() {
+        let (ours, _reader) = sent(seqpacket::stream_pair().unwrap(), &[7], 0);
+        at_once(move || {
+            let mut incoming = Incoming::new(0);
+            assert!(incoming.read(&ours).unwrap());
+        });
+    }
+
+    #[test]
+    fn a_socket_that_refuses_descriptors_gets_none() {
+        for pair in [seqpacket::pair().unwrap(), seqpacket::stream_pair().unwrap()] {
+            let (ours, theirs) = pair;
+            seqpacket::refuse_descriptors(&ours).unwrap();
+            if let Err(error) = seqpacket::send_bytes(&theirs, &[7], &[theirs.as_raw_fd()]) {
+                assert_eq!(error.raw_os_error(), Some(libc::EPERM));
+            } else {
+                eprintln!("skipped: this kernel passes descriptors to whoever reads");
+            }
+            seqpacket::send_bytes(&theirs, &[7], &[]).unwrap();
+            // The other direction is open.
+            seqpacket::send_bytes(&ours, &[7], &[theirs.as_raw_fd()]).unwrap();
+        }
+    }
+}

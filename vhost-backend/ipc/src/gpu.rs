@@ -1,0 +1,108 @@
+//! The host's GPUs, as the probe process tells the broker of them: the broker itself loads no
+//! driver library.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// A driver library that works, and the GPUs that it finds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Probed {
+    /// The library, as the loader found it.
+    pub library: PathBuf,
+    /// `cuDriverGetVersion`: 13000 is CUDA 13.0.
+    pub cuda_version: u32,
+    /// The driver's own version, such as "580.95.05".
+    pub driver: String,
+    /// By the library's ordinal.
+    #[serde(default)]
+    pub gpus: Vec<GpuFacts>,
+}
+
+/// What does not change about a GPU.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GpuFacts {
+    /// `cuDeviceGetName`.
+    pub name: String,
+    /// `cuDeviceGetUuid`; of a MIG instance, its own.
+    pub uuid: [u8; 16],
+    /// `cuDeviceGetPCIBusId`, such as "0000:3b:00.0".
+    pub pci_bus_id: String,
+    /// Bytes of its memory, all of it.
+    pub memory: u64,
+    /// Major and minor.
+    pub compute_capability: [u32; 2],
+    /// Streaming multiprocessors.
+    pub multiprocessors: u32,
+    /// The highest clock of its multiprocessors, in kHz; 0 if it is not known.
+    pub clock_khz: u32,
+    /// The highest clock of its memory, in kHz; 0 if it is not known.
+    pub memory_clock_khz: u32,
+    /// Width of the memory's bus in bits.
+    pub memory_bus_bits: u32,
+    /// Its memory corrects errors.
+    pub ecc: bool,
+    /// PCI's device and vendor, the device above bit 16; 0 if it is not known.
+    pub pci_device: u32,
+    /// PCI's subsystem likewise.
+    pub pci_subsystem: u32,
+}
+
+impl GpuFacts {
+    /// The UUID as NVIDIA's tools write it.
+    pub fn uuid_text(&self) -> String {
+        let hex: String = self.uuid.iter().map(|byte| format!("{byte:02x}")).collect();
+        let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
+        format!("GPU-{}", parts.join("-"))
+    }
+}
+
+/// The driver's version: NVIDIA's libraries bear it in their file names, others have ours.
+pub fn driver_version(library: &Path) -> String {
+    let real = std::fs::canonicalize(library).unwrap_or_else(|_| library.to_owned());
+    let name = real.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    match name.strip_prefix("libcuda.so.") {
+        Some(version) if version.contains('.') && version.len() < 32 => version.to_owned(),
+        _ => env!("CARGO_PKG_VERSION").to_owned(),
+    }
+}
+
+/// PCI's ids of a device, as the kernel lists them: device and subsystem, each with its vendor's.
+pub fn pci_ids(bus_id: &str) -> (u32, u32) {
+    let folder = Path::new("/sys/bus/pci/devices").join(bus_id.to_ascii_lowercase());
+    let number = |file: &str| {
+        let text = std::fs::read_to_string(folder.join(file)).unwrap_or_default();
+        u32::from_str_radix(text.trim().trim_start_matches("0x"), 16).unwrap_or(0)
+    };
+    let pair = |device: &str, vendor: &str| number(device) << 16 | number(vendor) & 0xffff;
+    (pair("device", "vendor"), pair("subsystem_device", "subsystem_vendor"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_probe_prints_is_what_the_broker_reads() {
+        let probed = Probed {
+            library: "/usr/lib/libcuda.so.1".into(),
+            cuda_version: 13000,
+            driver: "580.95.05".into(),
+            gpus: vec![GpuFacts { name: "a \"GPU\"".into(), ecc: true, ..GpuFacts::default() }; 2],
+        };
+        let text = toml::to_string(&probed).unwrap();
+        assert_eq!(toml::from_str::<Probed>(&text).unwrap(), probed);
+    }
+
+    #[test]
+    fn a_library_without_a_version_in_its_name_has_ours() {
+        assert_eq!(driver_version(Path::new("/nowhere/libcuda.so.1")), env!("CARGO_PKG_VERSION"));
+        assert_eq!(driver_version(Path::new("/nowhere/libcuda.so.580.95.05")), "580.95.05");
+    }
+
+    #[test]
+    fn a_uuid_is_written_as_nvidias_tools_do() {
+        let gpu = GpuFacts { uuid: *b"softgpu\0\0\0\0\0\0\0\0\x01", ..GpuFacts::default() };
+        assert_eq!(gpu.uuid_text(), "GPU-736f6674-6770-7500-0000-000000000001");
+    }
+}

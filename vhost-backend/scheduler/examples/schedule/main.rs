@@ -1,0 +1,241 @@
+//! Plays scenarios against the scheduler, prints what came of them as a table, and draws some:
+//! `cargo run --release -p gpu-scheduler --example schedule -- docs/design`.
+
+use std::fs;
+use std::path::Path;
+
+use gpu_scheduler::*;
+
+#[path = "../../src/simulator/mod.rs"]
+#[allow(dead_code, reason = "the tests use more of it")]
+mod simulator;
+mod svg;
+
+use simulator::{Load, Machine, World};
+
+/// A VM of a scenario: its GPUs, its promise and its program.
+type Player = (&'static [u32], Share, Load);
+
+fn weight(weight: u32) -> Share {
+    Share { weight, ..Share::default() }
+}
+
+fn saturate(kernel: Nanos) -> Load {
+    Load::Saturate { kernel }
+}
+
+const CHAIN: Load = Load::Chain { kernel: 14 * US, gap: 6 * US };
+const REQUESTS: Load = Load::Requests { period: 20 * MS, count: 180, kernel: 10 * US, gap: 4 * US };
+
+fn world(gpus: u32) -> World {
+    World::new(Settings::default(), Machine { in_flight: 128, ..Machine::default() }, gpus, 1)
+}
+
+/// Plays ten seconds after a first one, and prints each VM's part of its first GPU.
+fn row(name: &str, mut world: World, players: &[Player]) {
+    let vms: Vec<_> =
+        players.iter().map(|(gpus, share, load)| world.add(gpus, *share, *load)).collect();
+    world.run(SEC);
+    world.latencies.clear();
+    let done = |world: &World| -> Vec<f64> {
+        let of = |vm, gpu| world.done(vm, gpu) + world.moved(vm, gpu) as f64;
+        vms.iter().zip(players).map(|(vm, (gpus, ..))| of(*vm, gpus[0])).collect()
+    };
+    let before = done(&world);
+    world.run(11 * SEC);
+    let parts: Vec<f64> =
+        done(&world).iter().zip(before).map(|(after, before)| (after - before) / 1e8).collect();
+    let text: Vec<_> = parts.iter().map(|part| format!("{part:.2}")).collect();
+    let first: f64 = parts
+        .iter()
+        .zip(players)
+        .filter(|(_, (gpus, ..))| gpus[0] == 0)
+        .map(|(part, _)| part)
+        .sum();
+    let late = vms
+        .iter()
+        .find(|vm| world.latencies.contains_key(&vm.0))
+        .map(|vm| format!("{:.2} ms", world.percentile(*vm, 0.99) as f64 / 1e6));
+    println!("| {name} | {} | {first:.2} | {} |", text.join(" / "), late.unwrap_or_default());
+}
+
+fn table() {
+    let capped = |max| Share { max, ..weight(100) };
+    let min = |min, weight| Share { min, weight, ..Share::default() };
+    let latency = Share { class: Class::Latency, ..weight(100) };
+    let pair = |a: Nanos, b: Nanos| {
+        vec![(&[0u32][..], weight(30), saturate(a)), (&[0][..], weight(70), saturate(b))]
+    };
+    println!("| scenario | each VM, % of its first GPU | GPU 0 in all, % | p99 of answers |");
+    println!("|---|---|---|---|");
+    row("30/70, 20 us kernels", world(1), &pair(20 * US, 20 * US));
+    row("30/70, 400 us", world(1), &pair(400 * US, 400 * US));
+    row("30/70, 20 us against 400 us", world(1), &pair(20 * US, 400 * US));
+    row("30/70, 20 us against 5 ms", world(1), &pair(20 * US, 5 * MS));
+    let one = [(&[0u32][..], weight(1), saturate(20 * US)), (&[0], weight(99), saturate(20 * US))];
+    row("1/99, 20 us", world(1), &one);
+    let ten: Vec<Player> = (0..10).map(|_| (&[0u32][..], weight(10), saturate(20 * US))).collect();
+    row("ten at 10", world(1), &ten);
+    row("cap 25%, alone, 20 us", world(1), &[(&[0], capped(2500), saturate(20 * US))]);
+    row("cap 25%, alone, 5 ms", world(1), &[(&[0], capped(2500), saturate(5 * MS))]);
+    row("cap 1%, alone, 20 us", world(1), &[(&[0], capped(100), saturate(20 * US))]);
+    let mins = [
+        (&[0u32][..], min(5000, 1), saturate(20 * US)),
+        (&[0], min(3000, 1), saturate(400 * US)),
+        (&[0], weight(10_000), saturate(20 * US)),
+    ];
+    row("min 50% and 30% at weight 1, beside weight 10000", world(1), &mins);
+    let chains: [Player; 2] = [(&[0], weight(100), CHAIN), (&[0], weight(100), CHAIN)];
+    row("two chains with gaps", world(1), &chains);
+    row("the same, the driver's own slicing", world(1).unscheduled(), &chains);
+    row(
+        "chain beside 100 us kernels",
+        world(1),
+        &[(&[0], weight(100), CHAIN), (&[0], weight(100), saturate(100 * US))],
+    );
+    let requests = Load::Eager { count: 180, launch: 8 * US, pause: 80 * US };
+    row(
+        "requests with pauses of 80 us, beside 100 us kernels",
+        world(1),
+        &[(&[0], weight(100), requests), (&[0], weight(100), saturate(100 * US))],
+    );
+    row(
+        "30/70, copies of 500 us against 20 us kernels",
+        world(1),
+        &[
+            (&[0], weight(30), Load::Copies { copy: 500 * US }),
+            (&[0], weight(70), saturate(20 * US)),
+        ],
+    );
+    row("latency VM alone", world(1), &[(&[0], latency, REQUESTS)]);
+    let beside = [(&[0u32][..], weight(100), saturate(MS)), (&[0], latency, REQUESTS)];
+    row("batch VM of 1 ms kernels beside the latency VM", world(1), &beside);
+    let both: &[u32] = &[0, 1];
+    let gangs = [
+        (both, weight(30), Load::Collective { kernel: 50 * US }),
+        (both, weight(70), Load::Collective { kernel: 50 * US }),
+    ];
+    row("two VMs with the same two GPUs, 30/70", world(2), &gangs);
+    let mixed = [
+        (both, weight(100), Load::Collective { kernel: 50 * US }),
+        (&[0][..], weight(100), saturate(50 * US)),
+        (&[1][..], weight(100), saturate(50 * US)),
+    ];
+    row("one VM with two GPUs, one on each", world(2), &mixed);
+}
+
+/// An hour of a thousand VMs on four GPUs.
+fn hour() {
+    let start = std::time::Instant::now();
+    let mut world = world(4);
+    for vm in 0..1000u32 {
+        let period = 10 * SEC + u64::from(vm) * 29 * MS;
+        let load = Load::Requests { period, count: 3, kernel: 300 * US, gap: 50 * US };
+        world.add(&[[0], [1], [2], [3]][(vm % 4) as usize], weight(1 + vm % 100), load);
+    }
+    world.run(3600 * SEC);
+    let answers: usize = world.latencies.values().map(Vec::len).sum();
+    let events = world.events;
+    println!(
+        "\n1000 VMs on 4 GPUs, an hour: {answers} answers, {events} events, {:.1?}",
+        start.elapsed()
+    );
+}
+
+/// Shares over time: B comes at 1 s, the weights change at 3 s.
+fn draw_weights(folder: &Path) -> std::io::Result<()> {
+    let mut world = world(1);
+    let mut vms = vec![world.add(&[0], weight(30), saturate(20 * US))];
+    let mut lines = vec![svg::Line::new("A: weight 30, then 70"), svg::Line::new("B: 70, then 30")];
+    for step in 1..=50u64 {
+        if step == 11 {
+            vms.push(world.add(&[0], weight(70), saturate(400 * US)));
+        }
+        if step == 31 {
+            world.change(vms[0], 0, weight(70));
+            world.change(vms[1], 0, weight(30));
+        }
+        let before: Vec<f64> = vms.iter().map(|vm| world.done(*vm, 0)).collect();
+        world.run(step * 100 * MS);
+        for (at, before) in before.into_iter().enumerate() {
+            lines[at].points.push((step as f64 / 10.0, (world.done(vms[at], 0) - before) / 1e6));
+        }
+    }
+    let title = "30/70, 20 us against 400 us kernels; B comes at 1 s, weights change at 3 s";
+    fs::write(folder.join("scheduler-weights.svg"), svg::lines(title, &lines, 5.0))
+}
+
+/// A cap of a quarter, alone until 2 s.
+fn draw_cap(folder: &Path) -> std::io::Result<()> {
+    let mut world = world(1);
+    let mut vms = vec![world.add(&[0], Share { max: 2500, ..weight(100) }, saturate(100 * US))];
+    let mut lines = vec![svg::Line::new("A: cap 25%"), svg::Line::new("B: no cap, from 2 s")];
+    for step in 1..=50u64 {
+        if step == 21 {
+            vms.push(world.add(&[0], weight(100), saturate(100 * US)));
+        }
+        let before: Vec<f64> = vms.iter().map(|vm| world.done(*vm, 0)).collect();
+        world.run(step * 100 * MS);
+        for (at, before) in before.into_iter().enumerate() {
+            lines[at].points.push((step as f64 / 10.0, (world.done(vms[at], 0) - before) / 1e6));
+        }
+    }
+    fs::write(folder.join("scheduler-cap.svg"), svg::lines("A cap of 25%", &lines, 5.0))
+}
+
+/// Open gates over 100 ms.
+fn draw_spans(
+    folder: &Path,
+    file: &str,
+    title: &str,
+    gpus: u32,
+    players: &[Player],
+) -> std::io::Result<()> {
+    let mut world = world(gpus);
+    let vms: Vec<_> =
+        players.iter().map(|(gpus, share, load)| world.add(gpus, *share, *load)).collect();
+    world.run(2 * SEC);
+    world.spans = Some(Vec::new());
+    world.run(2 * SEC + 200 * MS);
+    let mut rows = Vec::new();
+    for gpu in 0..gpus {
+        for (at, vm) in vms.iter().enumerate() {
+            let spans =
+                world.spans.iter().flatten().filter(|s| s.vm == *vm && s.gpu == GpuKey(gpu));
+            let ms = |time: Nanos| (time as f64 - 2.05e9) / 1e6;
+            let bars: Vec<_> = spans
+                .map(|span| (ms(span.from).max(0.0), ms(span.to).min(100.0)))
+                .filter(|(from, to)| from < to)
+                .collect();
+            if players[at].0.contains(&gpu) {
+                let name = format!("{} on GPU {gpu}", ["A", "B", "C"][at]);
+                rows.push(svg::Row { name, colour: at, bars });
+            }
+        }
+    }
+    fs::write(folder.join(file), svg::bars(title, &rows, 100.0))
+}
+
+fn main() -> std::io::Result<()> {
+    let Some(folder) = std::env::args().nth(1) else {
+        table();
+        hour();
+        return Ok(());
+    };
+    let folder = Path::new(&folder);
+    table();
+    draw_weights(folder)?;
+    draw_cap(folder)?;
+    let latency = Share { class: Class::Latency, ..weight(100) };
+    let beside = [(&[0u32][..], weight(100), saturate(MS)), (&[0], latency, REQUESTS)];
+    let title = "A: batch, 1 ms kernels; B: latency, a request each 20 ms";
+    draw_spans(folder, "scheduler-latency.svg", title, 1, &beside)?;
+    let both: &[u32] = &[0, 1];
+    let gang = [
+        (both, weight(100), Load::Collective { kernel: 50 * US }),
+        (&[0][..], weight(100), saturate(50 * US)),
+        (&[1][..], weight(100), saturate(50 * US)),
+    ];
+    let title = "A: kernels on two GPUs that wait for one another; B and C: one GPU each";
+    draw_spans(folder, "scheduler-gang.svg", title, 2, &gang)
+}

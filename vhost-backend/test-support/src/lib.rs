@@ -1,0 +1,647 @@
+//! A front end and a driver in one, to test the device as a VMM and its guest would use it.
+
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicU16, Ordering, fence};
+use std::time::{Duration, Instant};
+
+use protocol::codec::{Call, Writer};
+use protocol::plain::Plain;
+use protocol::ring::{Full, GuestRing, Shared};
+use protocol::uapi::{self, Cmd, Config, Event, Hdr, Hello, RegionAttach, Reply, Resp, Segment};
+use vhost::vhost_user::message::{
+    VhostUserConfigFlags, VhostUserHeaderFlag, VhostUserProtocolFeatures,
+};
+use vhost::vhost_user::{Frontend, VhostUserFrontend};
+use vhost::{VhostBackend, VhostUserMemoryRegionInfo, VringConfigData};
+use vmm_sys_util::eventfd::EventFd;
+
+pub mod refusal;
+
+/// Long enough for a busy machine, short enough for a test that fails.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Guest-physical address of the memory.
+pub const BASE: u64 = 0x4000_0000;
+const MEMORY: usize = 16 << 20;
+const SIZE: u16 = 16;
+/// Each queue's rings take a page; the buffers of its descriptors come behind.
+const QUEUE_BYTES: usize = 4096;
+const BUFFERS: usize = 0x10_000;
+const BUFFER_BYTES: usize = 0x8000;
+/// From here on pages are the tests' own.
+pub const FREE: usize = 0x20_0000;
+
+/// The device's programs, serving one VM; ended when dropped.
+pub struct Device {
+    child: Child,
+    pub socket: PathBuf,
+    folder: PathBuf,
+}
+
+impl Device {
+    pub fn start(arguments: &[&str]) -> Self {
+        static LAST: AtomicU16 = AtomicU16::new(0);
+        let number = LAST.fetch_add(1, Ordering::Relaxed);
+        let name = format!("virtio-cuda-test-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        // A run that was killed may have left one of this name.
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        let socket = folder.join("socket");
+        let child = Command::new(program("vhost-device-cuda"))
+            .args(["--driver-library", "softgpu", "--socket-path"])
+            .arg(&socket)
+            .args(arguments)
+            .env("VIRTIO_CUDA_SOFTGPU", softgpu())
+            .stderr(std::fs::File::create(folder.join("log")).unwrap())
+            .spawn()
+            .unwrap();
+        let device = Self { child, socket, folder };
+        wait_for("the socket", || device.socket.exists());
+        device
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What its programs have logged.
+    pub fn log(&self) -> String {
+        let bytes = std::fs::read(self.folder.join("log")).unwrap();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Asks it to end, and waits until it has.
+    pub fn end(&mut self) -> std::process::ExitStatus {
+        // SAFETY: a signal to our own child, which has not been waited for.
+        unsafe { libc::kill(self.child.id() as libc::pid_t, libc::SIGTERM) };
+        self.child.wait().unwrap()
+    }
+
+    /// The processes of a program under this device, which are its children's too.
+    pub fn processes(&self, program: &str) -> Vec<u32> {
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+            let Ok(pid) = entry.file_name().to_string_lossy().parse::<u32>() else { continue };
+            let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { continue };
+            let Some((name, rest)) = stat.rsplit_once(") ") else { continue };
+            let mut fields = rest.split(' ');
+            let (state, parent) = (fields.next(), fields.next());
+            let ours = parent == Some(&self.child.id().to_string()) && state != Some("Z");
+            // The kernel keeps 15 characters of a name.
+            if ours && name.ends_with(&program[..program.len().min(15)]) {
+                found.push(pid);
+            }
+        }
+        found
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        self.end();
+        if std::thread::panicking() {
+            eprintln!("{:.10000}", self.log());
+        }
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Where Cargo puts programs: the tests are in its subfolder `deps`.
+fn target() -> PathBuf {
+    let exe = std::env::current_exe().expect("the kernel knows this test");
+    exe.ancestors().nth(2).expect("the test is in a folder").to_owned()
+}
+
+/// One of the host's programs.
+///
+/// # Panics
+/// When it has not been built: Cargo builds only the tested package's own programs by itself.
+pub fn program(name: &str) -> PathBuf {
+    let path = target().join(name);
+    assert!(path.is_file(), "{} is missing: cargo build --workspace --bins", path.display());
+    path
+}
+
+/// softgpu's library, which Cargo builds with these tests.
+pub fn softgpu() -> PathBuf {
+    if let Some(path) = std::env::var_os("VIRTIO_CUDA_SOFTGPU") {
+        return path.into();
+    }
+    let folder = target();
+    let places = ["deps/libsoftgpu.so", "libsoftgpu.so"].map(|name| folder.join(name));
+    places.into_iter().find(|path| path.exists()).expect("softgpu is built with the tests")
+}
+
+/// Waits until something is so.
+pub fn wait_for(what: &str, mut so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !so() {
+        assert!(start.elapsed() < PATIENCE, "{what} did not come");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// A front end with 16 MiB of memory, and the driver of its guest.
+pub struct Guest {
+    pub front: Frontend,
+    base: *mut u8,
+    queues: Vec<Queue>,
+    /// VIRTIO_RING_F_EVENT_IDX was taken: kicks only where the device wants one.
+    event_idx: bool,
+    memory: OwnedFd,
+}
+
+struct Queue {
+    kick: EventFd,
+    call: EventFd,
+    /// Descriptors that nobody uses.
+    free: Vec<u16>,
+    avail: u16,
+    used: u16,
+    /// Heads that came back, with the bytes written.
+    back: Vec<(u16, u32)>,
+}
+
+impl Guest {
+    /// Connects, sets the device up as a VMM does, fills the event queue and says hello.
+    pub fn connect(socket: &Path) -> Self {
+        let mut guest = Self::connect_without_hello(socket);
+        assert_eq!(guest.hello(1), uapi::OK);
+        guest
+    }
+
+    pub fn connect_without_hello(socket: &Path) -> Self {
+        let mut guest = Self::connected(socket, true);
+        guest.set_up().unwrap();
+        guest
+    }
+
+    /// As `connect`, with VIRTIO_RING_F_EVENT_IDX.
+    pub fn connect_with_event_idx(socket: &Path) -> Self {
+        let mut guest = Self::connected(socket, true);
+        guest.event_idx = true;
+        guest.set_up().unwrap();
+        assert_eq!(guest.hello(1), uapi::OK);
+        guest
+    }
+
+    /// A front end whose memory could shrink, before it has set anything up.
+    pub fn connect_unsealed(socket: &Path) -> Self {
+        Self::connected(socket, false)
+    }
+
+    fn connected(socket: &Path, sealed: bool) -> Self {
+        let front = Frontend::connect(socket, 3).unwrap();
+        // SAFETY: memfd_create and mmap of a new file; the mapping is kept for the test's life.
+        let (memory, base) = unsafe {
+            let fd = libc::memfd_create(c"guest".as_ptr(), libc::MFD_ALLOW_SEALING);
+            assert!(fd >= 0);
+            let memory = OwnedFd::from_raw_fd(fd);
+            assert_eq!(libc::ftruncate(fd, MEMORY as i64), 0);
+            if sealed {
+                assert_eq!(libc::fcntl(fd, libc::F_ADD_SEALS, libc::F_SEAL_SHRINK), 0);
+            }
+            let flags = libc::PROT_READ | libc::PROT_WRITE;
+            let base = libc::mmap(std::ptr::null_mut(), MEMORY, flags, libc::MAP_SHARED, fd, 0);
+            assert_ne!(base, libc::MAP_FAILED);
+            (memory, base.cast::<u8>())
+        };
+        let queues = (0..3).map(|_| Queue {
+            kick: EventFd::new(0).unwrap(),
+            call: EventFd::new(0).unwrap(),
+            free: (0..SIZE).rev().collect(),
+            avail: 0,
+            used: 0,
+            back: Vec::new(),
+        });
+        Self { front, base, queues: queues.collect(), event_idx: false, memory }
+    }
+
+    /// Negotiates, shares the memory, starts the queues.
+    pub fn set_up(&mut self) -> vhost::Result<()> {
+        let front = &mut self.front;
+        front.set_owner()?;
+        let features = front.get_features()?;
+        let protocol = front.get_protocol_features()?;
+        assert!(protocol.contains(VhostUserProtocolFeatures::CONFIG));
+        front.set_protocol_features(protocol)?;
+        let event_idx = if self.event_idx { 0 } else { 1 << 29 };
+        front.set_features(features & !event_idx)?;
+        let region = VhostUserMemoryRegionInfo {
+            guest_phys_addr: BASE,
+            memory_size: MEMORY as u64,
+            userspace_addr: self.base as u64,
+            mmap_offset: 0,
+            mmap_handle: self.memory.as_raw_fd(),
+        };
+        front.set_hdr_flags(VhostUserHeaderFlag::NEED_REPLY);
+        front.set_mem_table(&[region])?;
+        front.set_hdr_flags(VhostUserHeaderFlag::empty());
+        for index in 0..3 {
+            self.start_queue(index, 0);
+        }
+        for _ in 0..SIZE {
+            self.offer_event_buffer();
+        }
+        Ok(())
+    }
+
+    /// Takes all memory away.
+    pub fn truncate(&self) {
+        // SAFETY: an open descriptor and an integer. Nobody here touches the mapping afterwards.
+        assert_eq!(unsafe { libc::ftruncate(self.memory.as_raw_fd(), 0) }, 0);
+    }
+
+    pub fn start_queue(&mut self, index: usize, base: u16) {
+        let at = |offset: usize| self.base as u64 + (index * QUEUE_BYTES + offset) as u64;
+        let addresses = VringConfigData {
+            queue_max_size: SIZE,
+            queue_size: SIZE,
+            flags: 0,
+            desc_table_addr: at(0),
+            avail_ring_addr: at(1024),
+            used_ring_addr: at(2048),
+            log_addr: None,
+        };
+        let (front, queue) = (&mut self.front, &self.queues[index]);
+        front.set_vring_num(index, SIZE).unwrap();
+        front.set_vring_addr(index, &addresses).unwrap();
+        front.set_vring_base(index, base).unwrap();
+        front.set_vring_call(index, &queue.call).unwrap();
+        front.set_vring_kick(index, &queue.kick).unwrap();
+        front.set_vring_enable(index, true).unwrap();
+    }
+
+    pub fn config(&mut self, offset: u32, size: u32) -> Vec<u8> {
+        let buffer = vec![0; size as usize];
+        let flags = VhostUserConfigFlags::WRITABLE;
+        self.front.get_config(offset, size, flags, &buffer).unwrap().1
+    }
+
+    pub fn limits(&mut self) -> Config {
+        Config::from_bytes(&self.config(0, 64)).unwrap()
+    }
+
+    /// Guest memory at an offset.
+    pub fn at(&self, offset: usize) -> *mut u8 {
+        assert!(offset < MEMORY);
+        self.base.wrapping_add(offset)
+    }
+
+    pub fn write(&self, offset: usize, bytes: &[u8]) {
+        assert!(offset + bytes.len() <= MEMORY);
+        // SAFETY: inside the mapping, checked above.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.at(offset), bytes.len()) };
+    }
+
+    pub fn read(&self, offset: usize, len: usize) -> Vec<u8> {
+        assert!(offset + len <= MEMORY);
+        let mut bytes = vec![0; len];
+        // SAFETY: inside the mapping, checked above.
+        unsafe { std::ptr::copy_nonoverlapping(self.at(offset), bytes.as_mut_ptr(), len) };
+        bytes
+    }
+
+    fn word(&self, queue: usize, offset: usize) -> &AtomicU16 {
+        // SAFETY: the queue's page is mapped, and the offset is even.
+        unsafe { &*self.at(queue * QUEUE_BYTES + offset).cast::<AtomicU16>() }
+    }
+
+    fn buffer(queue: usize, descriptor: u16) -> usize {
+        BUFFERS + (queue * SIZE as usize + descriptor as usize) * BUFFER_BYTES
+    }
+
+    /// Writes a raw descriptor.
+    pub fn descriptor(&self, queue: usize, index: u16, addr: u64, len: u32, flags: u16, next: u16) {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&addr.to_le_bytes());
+        bytes[8..12].copy_from_slice(&len.to_le_bytes());
+        bytes[12..14].copy_from_slice(&flags.to_le_bytes());
+        bytes[14..].copy_from_slice(&next.to_le_bytes());
+        self.write(queue * QUEUE_BYTES + 16 * index as usize, &bytes);
+    }
+
+    /// Makes a head available and kicks.
+    pub fn submit_head(&mut self, queue: usize, head: u16) {
+        let old = self.queues[queue].avail;
+        let slot = old % SIZE;
+        self.word(queue, 1024 + 4 + 2 * slot as usize).store(head, Ordering::Relaxed);
+        self.queues[queue].avail = self.queues[queue].avail.wrapping_add(1);
+        self.word(queue, 1024 + 2).store(self.queues[queue].avail, Ordering::Release);
+        fence(Ordering::SeqCst);
+        let wanted = self.word(queue, 2048 + 4 + 8 * SIZE as usize).load(Ordering::Relaxed);
+        if !self.event_idx || wanted == old {
+            self.queues[queue].kick.write(1).unwrap();
+        }
+    }
+
+    /// Writes an avail index that leads so many chains beyond the right one, and kicks.
+    pub fn announce(&mut self, queue: usize, beyond: u16) {
+        let avail = self.queues[queue].avail.wrapping_add(beyond);
+        self.word(queue, 1024 + 2).store(avail, Ordering::Release);
+        self.queues[queue].kick.write(1).unwrap();
+    }
+
+    /// Stops a queue and starts it as a new one.
+    pub fn reset_queue(&mut self, index: usize) {
+        self.front.get_vring_base(index).unwrap();
+        self.write(index * QUEUE_BYTES, &[0; QUEUE_BYTES]);
+        let queue = &mut self.queues[index];
+        (queue.avail, queue.used) = (0, 0);
+        queue.free = (0..SIZE).rev().collect();
+        queue.back.clear();
+        self.start_queue(index, 0);
+    }
+
+    /// Sends a request with room for an answer; the head that stands for it.
+    pub fn send(&mut self, queue: usize, request: &[u8], room: usize) -> u16 {
+        let (head, tail) = {
+            let free = &mut self.queues[queue].free;
+            (free.pop().unwrap(), free.pop().unwrap())
+        };
+        let (readable, writable) = (Self::buffer(queue, head), Self::buffer(queue, tail));
+        assert!(request.len() <= BUFFER_BYTES && room <= BUFFER_BYTES);
+        self.write(readable, request);
+        self.write(writable, &vec![0xee; room]);
+        self.descriptor(queue, head, BASE + readable as u64, request.len() as u32, 1, tail);
+        self.descriptor(queue, tail, BASE + writable as u64, room as u32, 2, 0);
+        self.submit_head(queue, head);
+        head
+    }
+
+    fn collect(&mut self, queue: usize) {
+        let there = self.word(queue, 2048 + 2).load(Ordering::Acquire);
+        while self.queues[queue].used != there {
+            let slot = (self.queues[queue].used % SIZE) as usize;
+            let entry = self.read(queue * QUEUE_BYTES + 2048 + 4 + 8 * slot, 8);
+            let head = u16::from_le_bytes([entry[0], entry[1]]);
+            let len = u32::from_le_bytes(entry[4..8].try_into().unwrap());
+            let queue = &mut self.queues[queue];
+            queue.used = queue.used.wrapping_add(1);
+            queue.back.push((head, len));
+        }
+    }
+
+    /// Whether a chain has come back; then its answer.
+    pub fn answer_of(&mut self, queue: usize, head: u16) -> Option<Vec<u8>> {
+        self.collect(queue);
+        let place = self.queues[queue].back.iter().position(|(back, _)| *back == head)?;
+        let (_, len) = self.queues[queue].back.remove(place);
+        let next = self.read(queue * QUEUE_BYTES + 16 * head as usize + 14, 2);
+        let tail = u16::from_le_bytes([next[0], next[1]]);
+        let answer = self.read(Self::buffer(queue, tail), len as usize);
+        self.queues[queue].free.extend([tail, head]);
+        Some(answer)
+    }
+
+    pub fn wait(&mut self, queue: usize, head: u16) -> Vec<u8> {
+        let mut answer = None;
+        wait_for("an answer", || {
+            answer = self.answer_of(queue, head);
+            answer.is_some()
+        });
+        answer.unwrap()
+    }
+
+    /// A request of the control queue and the status of its answer.
+    pub fn control(&mut self, request: &[u8]) -> u32 {
+        let head = self.send(0, request, 8);
+        let answer = self.wait(0, head);
+        Resp::from_bytes(&answer).expect("an answer").status
+    }
+
+    pub fn hello(&mut self, epoch: u64) -> u32 {
+        let hdr = Hdr { kind: uapi::CTRL_HELLO, session: 0 };
+        let version_major = uapi::VERSION_MAJOR;
+        self.control(Hello { hdr, epoch, version_major, ..Hello::zeroed() }.as_bytes())
+    }
+
+    pub fn create(&mut self, session: u32) -> u32 {
+        self.control(&create(session))
+    }
+
+    pub fn destroy(&mut self, session: u32) -> u32 {
+        self.control(Hdr { kind: uapi::CTRL_SESSION_DESTROY, session }.as_bytes())
+    }
+
+    /// Sends a request to attach a page at `FREE`; its head.
+    pub fn send_attach(&mut self, session: u32) -> u16 {
+        let attach = RegionAttach {
+            hdr: Hdr { kind: uapi::CTRL_REGION_ATTACH, session },
+            region: 9,
+            kind: uapi::REGION_USER,
+            vaddr: 0x1000_0000,
+            len: 4096,
+            ring_bytes: 0,
+            nr_segments: 1,
+        };
+        let segment = Segment { addr: BASE + FREE as u64, len: 4096 };
+        self.send(0, &[attach.as_bytes(), segment.as_bytes()].concat(), 8)
+    }
+
+    /// A ring of 64 KiB and an arena of 64 KiB for a session, at an offset of guest memory, its
+    /// pages in reverse order.
+    pub fn attach_ring(&mut self, session: u32, offset: usize) -> SessionRing {
+        const RING: usize = 64 << 10;
+        let pages = 1 + RING / 4096 + 16;
+        self.write(offset, &vec![0; pages * 4096]);
+        let segments: Vec<Segment> = (0..pages)
+            .rev()
+            .map(|page| Segment { addr: BASE + (offset + page * 4096) as u64, len: 4096 })
+            .collect();
+        let attach = RegionAttach {
+            hdr: Hdr { kind: uapi::CTRL_REGION_ATTACH, session },
+            region: 1,
+            kind: uapi::REGION_RING,
+            vaddr: 0,
+            len: pages as u64 * 4096,
+            ring_bytes: RING as u32,
+            nr_segments: pages as u32,
+        };
+        let list: Vec<u8> = segments.iter().flat_map(|s| s.as_bytes().to_vec()).collect();
+        assert_eq!(self.control(&[attach.as_bytes(), &list].concat()), uapi::OK);
+        SessionRing::map(self, session, offset, pages, RING)
+    }
+
+    fn offer_event_buffer(&mut self) {
+        let Some(index) = self.queues[1].free.pop() else { return };
+        let buffer = BASE + Self::buffer(1, index) as u64;
+        self.descriptor(1, index, buffer, size_of::<Event>() as u32, 2, 0);
+        self.submit_head(1, index);
+    }
+
+    /// The next event, if one has come.
+    pub fn event(&mut self) -> Option<Event> {
+        self.collect(1);
+        if self.queues[1].back.is_empty() {
+            return None;
+        }
+        let (head, len) = self.queues[1].back.remove(0);
+        assert_eq!(len as usize, size_of::<Event>());
+        let event = Event::from_bytes(&self.read(Self::buffer(1, head), 16)).unwrap();
+        self.queues[1].free.push(head);
+        self.offer_event_buffer();
+        Some(event)
+    }
+
+    pub fn wait_event(&mut self) -> Event {
+        let mut event = None;
+        wait_for("an event", || {
+            event = self.event();
+            event.is_some()
+        });
+        event.unwrap()
+    }
+
+    pub fn doorbell(&mut self, session: u32) -> u32 {
+        let hdr = Hdr { kind: uapi::CMD_DOORBELL, session };
+        let head = self.send(2, hdr.as_bytes(), 8);
+        Resp::from_bytes(&self.wait(2, head)).unwrap().status
+    }
+
+    /// A command of the plain way: the status, the reply, and its answer.
+    pub fn submit(&mut self, session: u32, opcode: u32, room: usize) -> (u32, Option<Reply>) {
+        let head = self.send(2, &submit(session, opcode, room), 8 + room);
+        let answer = self.wait(2, head);
+        (Resp::from_bytes(&answer).unwrap().status, Reply::from_bytes(&answer[8..]))
+    }
+
+    /// Whether the device has called since the last time.
+    pub fn was_called(&mut self, queue: usize) -> bool {
+        let call = &mut self.queues[queue].call;
+        let mut fds = libc::pollfd { fd: call.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one descriptor is announced, and `fds` lives across the call.
+        let called = unsafe { libc::poll(&mut fds, 1, 0) } == 1;
+        if called {
+            call.read().unwrap();
+        }
+        called
+    }
+}
+
+pub fn create(session: u32) -> Vec<u8> {
+    create_with(session, b"")
+}
+
+pub fn create_with(session: u32, env: &[u8]) -> Vec<u8> {
+    let hdr = Hdr { kind: uapi::CTRL_SESSION_CREATE, session };
+    let create = uapi::SessionCreate { hdr, pid: std::process::id(), env_len: env.len() as u32 };
+    [create.as_bytes(), env].concat()
+}
+
+pub fn submit(session: u32, opcode: u32, room: usize) -> Vec<u8> {
+    let hdr = Hdr { kind: uapi::CMD_SUBMIT, session };
+    let len = size_of::<Cmd>() as u32;
+    let cmd = Cmd { len, opcode, flags: 1, reply_len: room as u32, ..Cmd::zeroed() };
+    [hdr.as_bytes(), cmd.as_bytes()].concat()
+}
+
+/// A session's ring, as its guest process has it.
+pub struct SessionRing {
+    pub session: u32,
+    pub ring: GuestRing,
+    /// The arena, which the pages' order leaves in one piece here too.
+    arena: *mut u8,
+}
+
+impl SessionRing {
+    /// Maps the pages in the ring's order, as the guest's driver does for its process.
+    fn map(guest: &Guest, session: u32, offset: usize, pages: usize, ring_bytes: usize) -> Self {
+        // SAFETY: a reservation of our own is filled, page by page, with pages of guest memory.
+        let base = unsafe {
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            let (none, len) = (std::ptr::null_mut(), pages * 4096);
+            let base = libc::mmap(none, len, libc::PROT_NONE, flags, -1, 0);
+            assert_ne!(base, libc::MAP_FAILED);
+            for page in 0..pages {
+                let at = base.byte_add(page * 4096);
+                let from = offset + (pages - 1 - page) * 4096;
+                let (flags, fd) = (libc::MAP_SHARED | libc::MAP_FIXED, guest.memory.as_raw_fd());
+                let prot = libc::PROT_READ | libc::PROT_WRITE;
+                assert_eq!(libc::mmap(at, 4096, prot, flags, fd, from as i64), at);
+            }
+            base.cast::<u8>()
+        };
+        // SAFETY: the pages were just mapped, and stay so for the test's life.
+        let shared = unsafe { Shared::new(base, ring_bytes).unwrap() };
+        Self { session, ring: GuestRing::new(shared), arena: base.wrapping_add(4096 + ring_bytes) }
+    }
+
+    /// Pushes a command; whether the worker wants a doorbell.
+    pub fn push(&mut self, opcode: u32, flags: u32, reply: u32, reply_len: u32) -> bool {
+        let len = size_of::<Cmd>() as u32;
+        let cmd = Cmd { len, opcode, flags, reply, reply_len, ..Cmd::zeroed() };
+        // SAFETY: the slot is in the arena, or is never looked at.
+        unsafe { self.arena.wrapping_add(reply as usize % 0x8000).cast::<u32>().write_volatile(0) };
+        self.ring.push(&[cmd.as_bytes()]).unwrap()
+    }
+
+    /// Pushes a call of the API table, with room for the reply of a waited one at 64; whether the
+    /// worker wants a doorbell.
+    pub fn push_call<'a, C: Call<'a>>(&mut self, ctx: u64, call: &C) -> Result<bool, Full> {
+        let mut writer = Writer::new();
+        call.encode(&mut writer);
+        let args = writer.as_bytes();
+        let cmd = Cmd {
+            len: (size_of::<Cmd>() + args.len()) as u32,
+            opcode: C::OPCODE,
+            flags: if C::WAITED { uapi::CMD_WAITED } else { 0 },
+            thread: 1,
+            ctx,
+            reply: 64,
+            reply_len: 64,
+        };
+        // SAFETY: the slot is in the arena.
+        unsafe { self.arena.wrapping_add(64).cast::<u32>().write_volatile(0) };
+        self.ring.push(&[cmd.as_bytes(), args])
+    }
+
+    /// Sends a call that is to succeed, when there is room for it. The first word of its answer, if
+    /// one is waited for.
+    pub fn send<'a, C: Call<'a>>(&mut self, guest: &mut Guest, ctx: u64, call: &C) -> u64 {
+        let mut doorbell = Err(Full);
+        wait_for("room in the ring", || {
+            doorbell = self.push_call(ctx, call);
+            doorbell.is_ok()
+        });
+        if doorbell.unwrap() {
+            assert_eq!(guest.doorbell(self.session), uapi::OK);
+        }
+        if !C::WAITED {
+            return 0;
+        }
+        let mut reply = None;
+        wait_for(C::NAME, || {
+            reply = self.reply(64);
+            reply.is_some()
+        });
+        let Reply { result, posted_error, .. } = reply.unwrap();
+        assert_eq!((result, posted_error), (0, 0), "{}", C::NAME);
+        // SAFETY: the answer has room for a word, which the worker writes before the state.
+        unsafe { self.arena.wrapping_add(64 + size_of::<Reply>()).cast::<u64>().read_volatile() }
+    }
+
+    pub fn reply(&self, offset: usize) -> Option<Reply> {
+        let slot = self.arena.wrapping_add(offset);
+        // SAFETY: the slot is in the arena, which is mapped; the state is read before the rest.
+        unsafe {
+            let state = (*slot.cast::<std::sync::atomic::AtomicU32>()).load(Ordering::Acquire);
+            (state == 1).then(|| slot.cast::<Reply>().read_volatile())
+        }
+    }
+
+    /// A waited command, from the first byte to its reply.
+    pub fn call(&mut self, guest: &mut Guest, opcode: u32) -> Reply {
+        if self.push(opcode, uapi::CMD_WAITED, 64, 64) {
+            assert_eq!(guest.doorbell(self.session), uapi::OK);
+        }
+        let mut reply = None;
+        wait_for("a reply", || {
+            reply = self.reply(64);
+            reply.is_some()
+        });
+        reply.unwrap()
+    }
+}

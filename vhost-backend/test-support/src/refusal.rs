@@ -1,0 +1,39 @@
+//! Programs that refuse to start.
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::softgpu;
+
+/// A folder for one test.
+pub fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("virtio-cuda-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Asserts that a program refuses these arguments with one line that says so.
+pub fn check(program: &str, arguments: &[&str], says: &str) {
+    let (code, said) = refused(program, arguments);
+    assert_eq!(code, Some(2), "{arguments:?}: {said}");
+    // The log may have lines before it.
+    let last = said.lines().last().unwrap_or_default();
+    assert!(last.contains(says), "{arguments:?}: {said}");
+    assert_eq!(said.lines().filter(|line| line.starts_with("v")).count(), 1, "{said}");
+}
+
+/// Runs a program that is to refuse: its exit code and what it said.
+fn refused(program: &str, arguments: &[&str]) -> (Option<i32>, String) {
+    let mut child = Command::new(program)
+        .args(arguments)
+        .env("VIRTIO_CUDA_SOFTGPU", softgpu())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    (child.wait().unwrap().code(), said)
+}

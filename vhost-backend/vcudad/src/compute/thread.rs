@@ -1,0 +1,216 @@
+//! The thread's loop: it sleeps until a bell, a command or a deadline, and looks at the pages
+//! without sleeping for a moment while a GPU drains.
+
+use std::collections::HashMap;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc;
+use std::time::Duration;
+use std::{io, ptr};
+
+use super::core::Core;
+use super::worker::CLOSED;
+use super::{Command, ComputeEvent, Teller};
+use gpu_scheduler::{Nanos, US};
+use host_ipc::doorbell;
+use host_ipc::eventfd::drain;
+use host_ipc::gate::{self, Grant};
+use host_ipc::messages::WorkerId;
+
+/// How long the thread looks without sleeping while a GPU drains: the bell takes longer to come.
+const SPIN: Nanos = 200 * US;
+/// The same where there are few processors, of which a worker may need this one.
+const SHORT_SPIN: Nanos = 20 * US;
+const FEW_PROCESSORS: usize = 4;
+/// Before the thread is started anew after a failure.
+const PAUSE: Duration = Duration::from_millis(10);
+/// Bells taken at once.
+const BELLS: usize = 64;
+/// What epoll calls the commands' eventfd; workers have their numbers.
+const COMMANDS: u64 = u64::MAX;
+
+/// Runs the scheduler, again and again should it fail, until the service is gone.
+pub(super) fn supervise(commands: &mpsc::Receiver<Command>, teller: &Teller) {
+    let shared = &teller.shared;
+    prefer_this_thread();
+    loop {
+        let run = catch_unwind(AssertUnwindSafe(|| run(commands, teller)));
+        match run {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => tracing::error!("the scheduler failed: {error}"),
+            Err(_) => tracing::error!("the scheduler panicked"),
+        }
+        // Whoever has lost the controller runs nothing.
+        for worker in shared.registry().workers.values() {
+            for gate in &worker.page.gpus {
+                let Grant { epoch, .. } = gate.grant();
+                let grant = Grant { epoch: epoch + 1, mode: CLOSED.mode };
+                gate.open(grant, CLOSED.until, CLOSED.depth);
+                gate.copies.store(0, Ordering::SeqCst);
+            }
+            doorbell::ring(&*worker.doorbell);
+        }
+        // Whoever sees the count finds the event.
+        teller.tell(ComputeEvent::Restarted);
+        shared.restarts.fetch_add(1, Ordering::Release);
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Handovers wait for this thread: where it is allowed, it goes before others.
+fn prefer_this_thread() {
+    // SAFETY: no pointers. Refusals cost nothing but time.
+    unsafe {
+        libc::setpriority(libc::PRIO_PROCESS, 0, -15);
+        libc::prctl(libc::PR_SET_TIMERSLACK, 1000);
+    }
+}
+
+/// Bells, by an epoll descriptor.
+struct Bells {
+    epoll: OwnedFd,
+    heard: HashMap<WorkerId, RawFd>,
+}
+
+impl Bells {
+    fn new(commands: RawFd) -> io::Result<Self> {
+        // SAFETY: the descriptor is new, and nobody else's.
+        let epoll = unsafe {
+            let fd = libc::epoll_create1(libc::EPOLL_CLOEXEC);
+            if fd < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            OwnedFd::from_raw_fd(fd)
+        };
+        let mut bells = Self { epoll, heard: HashMap::new() };
+        bells.control(libc::EPOLL_CTL_ADD, libc::EPOLLIN, commands, COMMANDS)?;
+        Ok(bells)
+    }
+
+    fn control(&mut self, what: i32, events: i32, fd: RawFd, name: u64) -> io::Result<()> {
+        let mut event = libc::epoll_event { events: events as u32, u64: name };
+        // SAFETY: the pointer is that of a local.
+        if unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), what, fd, &mut event) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(())
+    }
+
+    /// Each write to the bell is heard once. It is never read: a worker could make that wait.
+    fn hear(&mut self, worker: WorkerId, fd: RawFd) {
+        if self.control(libc::EPOLL_CTL_ADD, libc::EPOLLIN | libc::EPOLLET, fd, worker).is_ok() {
+            self.heard.insert(worker, fd);
+        }
+    }
+
+    fn ignore(&mut self, worker: WorkerId) {
+        if let Some(fd) = self.heard.remove(&worker) {
+            let _ = self.control(libc::EPOLL_CTL_DEL, 0, fd, worker);
+        }
+    }
+
+    /// Waits; who rang.
+    fn wait(&self, timeout: Option<Nanos>) -> Vec<u64> {
+        let mut fds = libc::pollfd { fd: self.epoll.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        let timeout = timeout.map(|ns| libc::timespec {
+            tv_sec: (ns / 1_000_000_000) as libc::time_t,
+            tv_nsec: (ns % 1_000_000_000) as libc::c_long,
+        });
+        let timeout = timeout.as_ref().map_or(ptr::null(), ptr::from_ref);
+        let mut events = [libc::epoll_event { events: 0, u64: 0 }; BELLS];
+        // SAFETY: all pointers are those of locals, with as much room as is said. An error counts
+        // as silence.
+        let count = unsafe {
+            libc::ppoll(&mut fds, 1, timeout, ptr::null());
+            libc::epoll_wait(self.epoll.as_raw_fd(), events.as_mut_ptr(), BELLS as i32, 0)
+        };
+        events.iter().take(usize::try_from(count).unwrap_or(0)).map(|event| event.u64).collect()
+    }
+}
+
+fn run(commands: &mpsc::Receiver<Command>, teller: &Teller) -> io::Result<()> {
+    let shared = &teller.shared;
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let most = if processors > FEW_PROCESSORS { SPIN } else { SHORT_SPIN };
+    let mut bells = Bells::new(shared.called.as_raw_fd())?;
+    let mut core = {
+        let registry = shared.registry();
+        // What was asked for until now stands in the registry.
+        while commands.try_recv().is_ok() {}
+        Core::new(&registry, teller.clone(), gate::now())
+    };
+    for (id, worker) in &core.workers {
+        bells.hear(*id, worker.bell());
+    }
+    core.settle(gate::now());
+    let mut spins_until = 0;
+    let mut drains = false;
+    loop {
+        shared.rounds.fetch_add(1, Ordering::Relaxed);
+        let now = gate::now();
+        let wake_at = core.wake_at();
+        let timeout = match wake_at {
+            _ if drains && now < spins_until => Some(0),
+            at => at.map(|at| at.saturating_sub(now)),
+        };
+        let rung = bells.wait(timeout);
+        let now = gate::now();
+        for name in rung {
+            if name != COMMANDS {
+                let listen = core.workers.get_mut(&name).is_none_or(|worker| worker.rang(now));
+                if !listen {
+                    bells.ignore(name);
+                }
+                core.worker_rang(name, now);
+                continue;
+            }
+            drain(&shared.called);
+            loop {
+                match commands.try_recv() {
+                    Ok(command) => obey(&mut core, &mut bells, command),
+                    Err(mpsc::TryRecvError::Empty) => break,
+                    Err(mpsc::TryRecvError::Disconnected) => return Ok(()),
+                }
+            }
+        }
+        core.tick(now);
+        for (id, worker) in &mut core.workers {
+            if worker.muted.is_some_and(|until| until <= now) {
+                worker.muted = None;
+                bells.hear(*id, worker.bell());
+            }
+        }
+        let drained_before = drains;
+        drains = core.look_at_drains(now);
+        if drains && !drained_before {
+            spins_until = now + most;
+        }
+    }
+}
+
+fn obey(core: &mut Core, bells: &mut Bells, command: Command) {
+    let now = gate::now();
+    match command {
+        Command::AddVm(vm, gpus) => core.add_vm(vm, &gpus, now),
+        Command::RemoveVm(vm) => core.remove_vm(vm, now),
+        Command::AddWorker(id, parts) => {
+            if core.workers.contains_key(&id) {
+                return;
+            }
+            core.add_worker(id, parts, now);
+            if let Some(worker) = core.workers.get(&id) {
+                bells.hear(id, worker.bell());
+            }
+        }
+        Command::RemoveWorker(id) => {
+            bells.ignore(id);
+            core.remove_worker(id, now);
+        }
+        Command::Stats(answer) => drop(answer.send(core.stats(now))),
+        #[cfg(test)]
+        Command::Panic => panic!("asked to"),
+        #[cfg(test)]
+        Command::Stall(stall) => drop(stall.recv()),
+    }
+}

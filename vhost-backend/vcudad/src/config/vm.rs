@@ -1,0 +1,203 @@
+//! One VM: its settings as the file and the arguments have them, and what they come to.
+
+use std::path::PathBuf;
+
+use control_api::{
+    ApiError, Class, ComputeSpec, CpuSpec, EnvSpec, GpuRequest, LimitSpec, MemorySpec, MpsSpec,
+    Percent, PidsSpec, Sharing, SizeLimitSpec, Timespan, VmSpec,
+};
+use serde::Deserialize;
+
+use super::{ALLOWED_ENV, Size};
+use host_ipc::messages::Limits;
+
+/// Where the sockets are of VMs that name none.
+pub const SOCKETS: &str = "/run/virtio-cuda";
+
+/// One VM's part.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Vm {
+    /// Its settings, all of them in range.
+    pub spec: VmSpec,
+    /// Its name.
+    pub name: String,
+    /// Its vhost-user socket.
+    pub socket: PathBuf,
+    /// Permissions of the socket.
+    pub socket_mode: u32,
+    /// Limits of its device.
+    pub limits: Limits,
+    /// The user of its processes; `None`: one is chosen.
+    pub uid: Option<u32>,
+    /// The group of its processes; `None`: the same number as the user.
+    pub gid: Option<u32>,
+    /// Environment variables that a session may bring.
+    pub env_allow: Vec<String>,
+    /// How long a ring reader spins before it sleeps.
+    pub spin_us: u32,
+}
+
+impl Vm {
+    /// What settings come to; the error names the field that is out of range.
+    pub fn new(spec: VmSpec) -> Result<Self, ApiError> {
+        spec.check()?;
+        Ok(Self::unchecked(spec))
+    }
+
+    /// The same without a look at the ranges: for a VM that is shown, and not served.
+    pub fn unchecked(spec: VmSpec) -> Self {
+        let name = spec.name.clone();
+        let default = || PathBuf::from(SOCKETS).join(format!("{name}.sock"));
+        let mode = spec.socket_mode.as_deref().unwrap_or("0660");
+        let allowed = || ALLOWED_ENV.iter().map(|name| (*name).to_owned()).collect();
+        Self {
+            socket: spec.socket.clone().unwrap_or_else(default),
+            // The check has looked at it.
+            socket_mode: u32::from_str_radix(mode, 8).unwrap_or(0o660),
+            limits: Limits {
+                max_sessions: spec.sessions.max.unwrap_or(32),
+                max_connections: spec.connections.max.unwrap_or(64),
+                max_plain: spec.plain.max.unwrap_or(64 << 20) as u32,
+                pinned_max: spec.pinned.max.unwrap_or(1 << 40),
+                max_regions: 4096,
+                // A mapping each, and a process may have 65,530.
+                max_segments: 16_384,
+            },
+            uid: spec.uid,
+            gid: spec.gid,
+            env_allow: spec.env.allow.clone().unwrap_or_else(allowed),
+            spin_us: spec.spin_us.unwrap_or(50),
+            name,
+            spec,
+        }
+    }
+}
+
+/// What can stand in `[defaults]` and in each `[[vm]]`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Settings {
+    pub(super) socket_mode: Option<String>,
+    pub(super) uid: Option<u32>,
+    pub(super) gid: Option<u32>,
+    pub(super) spin_us: Option<u32>,
+    pub(super) gpus: Option<Vec<GpuRequest>>,
+    pub(super) class: Option<Class>,
+    pub(super) sharing: Option<Sharing>,
+    pub(super) memory: Memory,
+    pub(super) compute: Compute,
+    pub(super) mps: Mps,
+    pub(super) sessions: Max<u32>,
+    pub(super) connections: Max<u32>,
+    pub(super) pinned: Max<Size>,
+    pub(super) plain: Max<Size>,
+    pub(super) cpu: Max<String>,
+    pub(super) pids: Max<u64>,
+    pub(super) env: Env,
+}
+
+/// A table of optional keys: these, and where they say nothing, those.
+macro_rules! table {
+    ($name:ident { $($key:ident: $type:ty),+ $(,)? }) => {
+        #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+        #[serde(deny_unknown_fields, default)]
+        pub(super) struct $name {
+            $(pub(super) $key: Option<$type>,)+
+        }
+
+        impl $name {
+            fn or(self, those: Self) -> Self {
+                Self { $($key: self.$key.or(those.$key)),+ }
+            }
+        }
+    };
+}
+
+table! { Memory { max: Size, session_max: Size, host_max: Size } }
+table! { Compute { weight: u32, max: Percent, min: Percent, kernel_timeout: Timespan } }
+table! { Mps { active_thread_percentage: Percent, pinned_memory_limit: Size } }
+table! { Env { allow: Vec<String> } }
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Max<T> {
+    pub(super) max: Option<T>,
+}
+
+impl<T> Default for Max<T> {
+    fn default() -> Self {
+        Self { max: None }
+    }
+}
+
+impl<T> Max<T> {
+    fn or(self, those: Self) -> Self {
+        Self { max: self.max.or(those.max) }
+    }
+}
+
+impl Settings {
+    /// These, and where they say nothing, those.
+    pub(super) fn or(self, those: Self) -> Self {
+        Self {
+            socket_mode: self.socket_mode.or(those.socket_mode),
+            uid: self.uid.or(those.uid),
+            gid: self.gid.or(those.gid),
+            spin_us: self.spin_us.or(those.spin_us),
+            gpus: self.gpus.or(those.gpus),
+            class: self.class.or(those.class),
+            sharing: self.sharing.or(those.sharing),
+            memory: self.memory.or(those.memory),
+            compute: self.compute.or(those.compute),
+            mps: self.mps.or(those.mps),
+            sessions: self.sessions.or(those.sessions),
+            connections: self.connections.or(those.connections),
+            pinned: self.pinned.or(those.pinned),
+            plain: self.plain.or(those.plain),
+            cpu: self.cpu.or(those.cpu),
+            pids: self.pids.or(those.pids),
+            env: self.env.or(those.env),
+        }
+    }
+
+    /// The VM that they describe. Ranges are not looked at yet.
+    pub(super) fn into_spec(self, name: String, socket: PathBuf) -> Result<VmSpec, ApiError> {
+        let bytes = |size: Option<Size>| size.map(|size| size.0);
+        let missing = || ApiError::invalid("memory.max", "is missing (in [[vm]] or [defaults])");
+        let default = ComputeSpec::default();
+        Ok(VmSpec {
+            // An empty path stays one, and is refused.
+            socket: Some(std::path::absolute(&socket).unwrap_or(socket)),
+            name,
+            socket_mode: self.socket_mode,
+            gpus: self.gpus.unwrap_or_else(|| vec![GpuRequest::Any]),
+            memory: MemorySpec {
+                max: bytes(self.memory.max).ok_or_else(missing)?,
+                session_max: bytes(self.memory.session_max),
+                host_max: bytes(self.memory.host_max),
+            },
+            compute: ComputeSpec {
+                weight: self.compute.weight.unwrap_or(default.weight),
+                max: self.compute.max.unwrap_or(default.max),
+                min: self.compute.min.unwrap_or(default.min),
+                kernel_timeout: self.compute.kernel_timeout,
+            },
+            class: self.class.unwrap_or_default(),
+            sharing: self.sharing.unwrap_or_default(),
+            mps: MpsSpec {
+                active_thread_percentage: self.mps.active_thread_percentage,
+                pinned_memory_limit: bytes(self.mps.pinned_memory_limit),
+            },
+            sessions: LimitSpec { max: self.sessions.max },
+            connections: LimitSpec { max: self.connections.max },
+            pinned: SizeLimitSpec { max: bytes(self.pinned.max) },
+            plain: SizeLimitSpec { max: bytes(self.plain.max) },
+            cpu: CpuSpec { max: self.cpu.max },
+            pids: PidsSpec { max: self.pids.max },
+            env: EnvSpec { allow: self.env.allow },
+            uid: self.uid,
+            gid: self.gid,
+            spin_us: self.spin_us,
+        })
+    }
+}

@@ -1,0 +1,130 @@
+//! Which driver library the workers load, and the GPUs that it finds.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::BrokerError;
+use super::spawn::Programs;
+use crate::config::{Config, DriverLibrary};
+use host_ipc::gpu::{GpuFacts, Probed};
+
+/// Names softgpu's library where it does not lie next to the programs.
+const SOFTGPU_ENV: &str = "VIRTIO_CUDA_SOFTGPU";
+
+/// Finds the library and tries it, in a process of its own: loading it runs its code.
+pub(super) fn choose(config: &Config, programs: &Programs) -> Result<Probed, BrokerError> {
+    let (library, driver, why) = match &config.driver_library {
+        DriverLibrary::Path(path) => {
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            if !path.exists() {
+                let path = path.display();
+                return Err(BrokerError::Driver(format!("the driver library {path} is missing")));
+            }
+            (path, "path", "as told")
+        }
+        DriverLibrary::Softgpu => (softgpu(programs)?, "softgpu", "as told"),
+        DriverLibrary::Auto => match nvidia(programs) {
+            Ok(path) => (path, "nvidia", "auto: it finds a device"),
+            Err(reason) => {
+                tracing::info!("no NVIDIA device here: {reason}");
+                (softgpu(programs)?, "softgpu", "auto: there is nothing else")
+            }
+        },
+    };
+    let allow = config.allow_pageable_memory_access;
+    let found = probe(programs, &library, allow).map_err(|reason| {
+        BrokerError::Driver(format!("the driver library {}: {reason}", library.display()))
+    })?;
+    let path = found.library.display();
+    tracing::info!(driver = %driver, %path, version = found.driver, "driver library, {why}");
+    Ok(found)
+}
+
+/// NVIDIA's library, if it finds a device.
+fn nvidia(programs: &Programs) -> Result<PathBuf, String> {
+    // Without one of these no driver of theirs runs here, and a libcuda.so.1 that the loader may
+    // find is somebody else's.
+    if !["/dev/nvidiactl", "/dev/dxg"].iter().any(|node| Path::new(node).exists()) {
+        return Err("there is no /dev/nvidiactl".into());
+    }
+    // What it may reach is looked at once it is chosen.
+    probe(programs, Path::new("libcuda.so.1"), true).map(|probed| probed.library)
+}
+
+fn softgpu(programs: &Programs) -> Result<PathBuf, BrokerError> {
+    let mut places = Vec::new();
+    if let Some(path) = std::env::var_os(SOFTGPU_ENV) {
+        let path = PathBuf::from(path);
+        places.push(if path.is_dir() { path.join("libcuda.so.1") } else { path });
+    } else {
+        places.push(programs.folder.join("softgpu/libcuda.so.1"));
+        places.push(programs.folder.join("libsoftgpu.so"));
+        places.push(programs.folder.join("../lib/virtio-cuda/softgpu/libcuda.so.1"));
+    }
+    places.iter().find(|path| path.is_file()).cloned().ok_or_else(|| {
+        let places: Vec<_> = places.iter().map(|path| path.display().to_string()).collect();
+        BrokerError::Driver(format!(
+            "softgpu's library is not at {}: build it, or name it in {SOFTGPU_ENV}",
+            places.join(" or ")
+        ))
+    })
+}
+
+/// Looks at MIG slices that VMs ask for by name: a process sees one of them at a time, and only if
+/// it is named. What is not there is left out, with one line in the log.
+pub(super) fn probe_slices(
+    config: &Config,
+    programs: &Programs,
+    probed: &Probed,
+    uuids: Vec<String>,
+) -> Vec<(String, GpuFacts)> {
+    let allow = config.allow_pageable_memory_access;
+    let look = |uuid: String| match probe_as(programs, &probed.library, allow, Some(&uuid)) {
+        Ok(Probed { mut gpus, .. }) if gpus.len() == 1 => gpus.pop().map(|facts| (uuid, facts)),
+        Ok(_) => {
+            tracing::warn!("there is no MIG slice {uuid}");
+            None
+        }
+        Err(reason) => {
+            tracing::warn!("there is no MIG slice {uuid}: {reason}");
+            None
+        }
+    };
+    uuids.into_iter().filter_map(look).collect()
+}
+
+/// Loads a library and initialises it, in a child.
+fn probe(programs: &Programs, library: &Path, allow: bool) -> Result<Probed, String> {
+    probe_as(programs, library, allow, None)
+}
+
+fn probe_as(
+    programs: &Programs,
+    library: &Path,
+    allow: bool,
+    visible: Option<&str>,
+) -> Result<Probed, String> {
+    let mut command = Command::new(&programs.worker);
+    // What the operator's shell makes visible is no bound of the host's, as it is none of workers.
+    super::spawn::clean_env(&mut command);
+    let output = command
+        .envs(visible.map(|uuid| ("CUDA_VISIBLE_DEVICES", uuid)))
+        .args(allow.then_some("--allow-pageable-memory-access"))
+        .arg("--driver-library")
+        .arg(library)
+        .arg("--probe")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("cannot run {}: {error}", programs.worker.display()))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    if output.status.success() {
+        let printed = text(&output.stdout);
+        // A driver may print things of its own before.
+        let from = printed.find("library = ").unwrap_or(0);
+        return toml::from_str(&printed[from..])
+            .map_err(|error| format!("its probe printed what makes no sense: {error}"));
+    }
+    let reason = text(&output.stderr);
+    let last = reason.lines().last().unwrap_or("it could not be tried").to_owned();
+    Err(last.strip_prefix("vhost-cuda-worker: ").unwrap_or(&last).to_owned())
+}

@@ -1,0 +1,116 @@
+//! What a VM's guest may know of its GPUs: the ledger's numbers, and what the probe found.
+
+use host_ipc::gpu::Probed;
+use host_ipc::messages::{
+    MAX_FACTS_GPUS, MAX_FACTS_PROCESSES, VmFacts, VmGpu, VmProcess, WorkerId,
+};
+use memory_ledger::{GpuId, Ledger, VmId};
+
+/// A session of the VM: its worker, the guest's id of it, and the guest process.
+pub(super) struct Serving {
+    pub(super) worker: WorkerId,
+    pub(super) session: u32,
+    pub(super) pid: u32,
+}
+
+/// The answer for one VM, whose GPUs are given by its sessions' ordinal. `utilization` knows a
+/// GPU's use by the VM over the last second, in 0.01%.
+pub(super) fn collect(
+    driver: &Probed,
+    ledger: &Ledger,
+    vm: VmId,
+    gpus: &[GpuId],
+    sessions: impl Iterator<Item = Serving>,
+    utilization: impl Fn(GpuId) -> Option<u32>,
+) -> VmFacts {
+    let known = gpus.iter().filter_map(|gpu| Some((*gpu, driver.gpus.get(gpu.0 as usize)?)));
+    let gpus: Vec<VmGpu> = known
+        .take(MAX_FACTS_GPUS)
+        .map(|(gpu, facts)| {
+            let (max, used) =
+                ledger.account(vm, gpu).map_or((0, 0), |account| (account.quota.max, account.used));
+            // As cuDeviceTotalMem has it.
+            let total = max.min(facts.memory);
+            VmGpu { facts: facts.clone(), total, used, utilization: utilization(gpu) }
+        })
+        .collect();
+    let mut processes: Vec<VmProcess> = sessions
+        .flat_map(|serving| {
+            let held = ledger.held_by(serving.worker).into_iter().enumerate();
+            held.map(move |(gpu, (_, bytes))| VmProcess {
+                pid: serving.pid,
+                session: serving.session,
+                gpu: gpu as u32,
+                bytes,
+            })
+        })
+        .filter(|process| (process.gpu as usize) < gpus.len() && process.bytes > 0)
+        .collect();
+    processes.sort_by_key(|process| (std::cmp::Reverse(process.bytes), process.pid));
+    processes.truncate(MAX_FACTS_PROCESSES);
+    VmFacts { cuda_version: driver.cuda_version, driver: driver.driver.clone(), gpus, processes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use host_ipc::gpu::GpuFacts;
+    use host_ipc::messages::Charge;
+    use memory_ledger::Quota;
+
+    fn driver(memory: &[u64]) -> Probed {
+        let gpu = |memory: &u64| GpuFacts { memory: *memory, ..GpuFacts::default() };
+        Probed {
+            library: "libcuda.so.1".into(),
+            cuda_version: 13000,
+            driver: "1.2".into(),
+            gpus: memory.iter().map(gpu).collect(),
+        }
+    }
+
+    #[test]
+    fn a_vm_is_told_its_own_quota_and_use_and_nothing_of_others() {
+        let (mut ledger, gpus) = (Ledger::default(), [GpuId(1), GpuId(0)]);
+        for (vm, max) in [(VmId(1), 100), (VmId(2), 1000)] {
+            for gpu in gpus {
+                ledger.set(vm, gpu, Quota { max, session_max: None });
+            }
+        }
+        for (worker, vm) in [(7, VmId(1)), (8, VmId(1)), (9, VmId(2))] {
+            ledger.open(worker, vm, &gpus);
+            ledger.reserve(worker, 0, worker, Charge::Memory).unwrap();
+        }
+        let sessions =
+            [(7, 1, 70), (8, 2, 80)].map(|(worker, session, pid)| Serving { worker, session, pid });
+        let facts =
+            collect(&driver(&[40, 500]), &ledger, VmId(1), &gpus, sessions.into_iter(), |_| None);
+        let sums: Vec<_> = facts.gpus.iter().map(|gpu| (gpu.total, gpu.used)).collect();
+        assert_eq!(sums, [(100, 15), (40, 0)]);
+        let process = |pid, session, bytes| VmProcess { pid, session, gpu: 0, bytes };
+        assert_eq!(facts.processes, [process(80, 2, 8), process(70, 1, 7)]);
+    }
+
+    #[test]
+    fn the_longest_answer_fits_into_a_message() {
+        let text = "x".repeat(128);
+        let gpu = GpuFacts {
+            name: text.clone(),
+            pci_bus_id: text,
+            memory: u64::MAX,
+            pci_device: u32::MAX,
+            ..GpuFacts::default()
+        };
+        let gpu = VmGpu { facts: gpu, total: u64::MAX, used: u64::MAX, utilization: Some(10000) };
+        let process =
+            VmProcess { pid: u32::MAX, session: u32::MAX, gpu: u32::MAX, bytes: u64::MAX };
+        let facts = VmFacts {
+            gpus: vec![gpu; MAX_FACTS_GPUS],
+            processes: vec![process; MAX_FACTS_PROCESSES],
+            ..VmFacts::default()
+        };
+        let (ours, theirs) = host_ipc::seqpacket::pair().unwrap();
+        let message = host_ipc::messages::BrokerToDevice::Facts { request: u64::MAX, facts };
+        host_ipc::seqpacket::send(&ours, &message, &[]).unwrap();
+        drop(theirs);
+    }
+}

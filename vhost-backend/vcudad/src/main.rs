@@ -1,0 +1,64 @@
+//! vcudad, the broker: serves the VMs of a configuration file.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use host_ipc::{exit, program};
+use vcudad::config::{BrokerArgs, Config, ConfigError, DriverArgs, DriverLibrary};
+
+mod one_vm;
+
+const NAME: &str = "vcudad";
+
+/// Serves virtio-cuda devices to VMs: starts a device process for each VM, workers for their
+/// sessions, and keeps each VM to its device memory.
+#[derive(Parser)]
+#[command(name = NAME, version)]
+struct Args {
+    /// The configuration file (TOML)
+    #[arg(long, value_name = "FILE")]
+    config: PathBuf,
+    #[command(flatten)]
+    driver: DriverArgs,
+    #[command(flatten)]
+    broker: BrokerArgs,
+}
+
+fn main() -> ExitCode {
+    if std::env::args_os().nth(1).is_some_and(|arg| arg == program::ONE_VM) {
+        return one_vm::main();
+    }
+    let args: Args = match exit::parse(NAME) {
+        Ok(args) => args,
+        Err(code) => return code,
+    };
+    exit::start_logging();
+    let config = match read(&args) {
+        Ok(config) => config,
+        Err(error) => return exit::with(NAME, exit::BAD_INPUT, &error),
+    };
+    match vcudad::run(config) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => exit::with(NAME, error.code(), &error),
+    }
+}
+
+/// The file, with what the arguments say instead.
+fn read(args: &Args) -> Result<Config, ConfigError> {
+    let mut config = Config::read(&args.config)?;
+    if let Some(library) = &args.driver.library {
+        config.driver_library = DriverLibrary::clone(library);
+    }
+    config.allow_pageable_memory_access |= args.driver.allow_pageable_memory_access;
+    if let Some(count) = args.driver.warm_workers {
+        config.warm_workers = count;
+    }
+    if let Some(path) = &args.broker.state_dir {
+        config.state_dir = Some(path.clone());
+    }
+    if let Some(path) = &args.broker.control_socket {
+        config.control_socket = Some(path.clone());
+    }
+    config.with_places(vcudad::is_root())
+}

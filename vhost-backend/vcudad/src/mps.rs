@@ -1,0 +1,356 @@
+//! MPS for the VMs that ask for it (`sharing = "mps"`): a control daemon of NVIDIA's for each set of
+//! GPUs, in folders of its own, for as long as a VM there wants it.
+//!
+//! What is given up then: the workers of all those VMs are clients of one server process, which runs
+//! as this broker's user and does their work on the GPU. It reads what a worker that was taken over
+//! sends it, and a fault that one client causes on the GPU can end the others. Address spaces stay
+//! apart. So it is a choice for VMs that trust one another, and docs/quotas.md says so.
+
+use std::collections::BTreeMap;
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use control_api::{ApiError, ErrorCode, MpsSpec, Percent, Sharing, VmSpec};
+
+use super::service::Service;
+use super::spawn::is_root;
+use memory_ledger::{GpuId, VmId};
+
+/// NVIDIA's daemon; it comes with the driver.
+const DAEMON: &str = "nvidia-cuda-mps-control";
+/// How long a daemon may take until clients can connect. A client that came earlier would run
+/// without MPS, and not say so.
+const READY: Duration = Duration::from_secs(5);
+/// How long it may take to end by itself.
+const END: Duration = Duration::from_secs(3);
+/// Where a worker that is not to use MPS looks for it: the host may run a daemon of its own at the
+/// default place, whose server VMs would then share.
+pub(super) const NOWHERE: &str = "/nonexistent";
+
+/// Why MPS can't be had.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum MpsError {
+    /// There is nothing to share in space.
+    #[error("softgpu has no MPS: leave out sharing, or make it \"exclusive\"")]
+    Softgpu,
+    /// The daemon can't be started.
+    #[error("cannot start {DAEMON}, which comes with NVIDIA's driver: {0}")]
+    Start(io::Error),
+    /// Its folders can't be made.
+    #[error("cannot make {path}: {source}")]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It ended, or does not get ready.
+    #[error("{DAEMON} {0}; its log is in {1}")]
+    NotReady(&'static str, PathBuf),
+}
+
+/// The daemons that run.
+pub(super) struct Mps {
+    /// Where each has its folders.
+    folder: PathBuf,
+    daemon: PathBuf,
+    running: BTreeMap<Vec<GpuId>, Daemon>,
+    /// Names the next one's folder.
+    next: u32,
+}
+
+struct Daemon {
+    child: Child,
+    folder: PathBuf,
+}
+
+impl Service {
+    /// Whether a VM can have the sharing that it asks for on its GPUs.
+    pub(super) fn check_sharing(&self, spec: &VmSpec, gpus: &[GpuId]) -> Result<(), ApiError> {
+        let is_software = |id: &GpuId| self.gpus.get(*id).is_some_and(|gpu| gpu.is_software());
+        if spec.sharing == Sharing::Mps && gpus.iter().any(is_software) {
+            let says = MpsError::Softgpu.to_string();
+            return Err(ApiError::new(ErrorCode::Invalid, says).of("sharing"));
+        }
+        Ok(())
+    }
+
+    /// What the sharing of a VM adds to the environment of a session's worker.
+    pub(super) fn sharing_env(&mut self, id: VmId) -> Result<Vec<(String, String)>, MpsError> {
+        let Some(state) = self.vms.get(id) else { return Ok(Vec::new()) };
+        match state.vm.spec.sharing {
+            Sharing::Exclusive => Ok(Vec::new()),
+            Sharing::Mps => {
+                let visible = self.gpus.visible(&state.gpus);
+                let limits = limits(&state.vm.spec, self.policy.scheduler);
+                self.mps.env(&state.gpus, &visible, &limits)
+            }
+        }
+    }
+
+    /// Ends the daemons that no VM wants any more.
+    pub(super) fn end_unwanted_mps(&mut self) {
+        let shared = self.vms.iter().filter(|(_, vm)| vm.vm.spec.sharing == Sharing::Mps);
+        let wanted: Vec<_> = shared.map(|(_, state)| state.gpus.clone()).collect();
+        self.mps.retain(&wanted);
+    }
+}
+
+/// The limits of each session. Those of a set have their windows together, so that a VM's cap can
+/// only be kept in space; without a scheduler there are no caps.
+fn limits(spec: &VmSpec, scheduler: bool) -> MpsSpec {
+    let cap = Some(spec.compute.max).filter(|max| scheduler && *max < Percent::ALL);
+    let asked = spec.mps.active_thread_percentage;
+    MpsSpec { active_thread_percentage: asked.into_iter().chain(cap).min(), ..spec.mps.clone() }
+}
+
+impl Mps {
+    /// For a broker: in a folder that only its user can look into.
+    pub(super) fn of_this_process() -> Self {
+        let run = if is_root() {
+            PathBuf::from("/run/virtio-cuda")
+        } else {
+            std::env::var_os("XDG_RUNTIME_DIR").map_or_else(std::env::temp_dir, PathBuf::from)
+        };
+        Self::new(run.join(format!("virtio-cuda-mps-{}", std::process::id())))
+    }
+
+    /// None run yet; `folder` is made when the first does.
+    fn new(folder: PathBuf) -> Self {
+        Self { folder, daemon: DAEMON.into(), running: BTreeMap::new(), next: 0 }
+    }
+
+    /// The environment that makes a worker a client, with its limits. Starts the daemon of these GPUs
+    /// where it does not run, and waits until it is ready: some 10 ms, or [`READY`] at most.
+    /// `visible` is CUDA_VISIBLE_DEVICES for them.
+    fn env(
+        &mut self,
+        gpus: &[GpuId],
+        visible: &str,
+        spec: &MpsSpec,
+    ) -> Result<Vec<(String, String)>, MpsError> {
+        let pipe = self.start(gpus, visible)?;
+        let mut env = vec![("CUDA_MPS_PIPE_DIRECTORY".to_owned(), pipe.display().to_string())];
+        if let Some(part) = spec.active_thread_percentage {
+            let percent = f64::from(part.basis_points()) / 100.0;
+            env.push(("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE".into(), percent.to_string()));
+        }
+        if let Some(bytes) = spec.pinned_memory_limit {
+            // MPS counts in MiB; a limit of none would be no limit.
+            let mib = (bytes >> 20).max(1);
+            let limits: Vec<_> = (0..gpus.len()).map(|gpu| format!("{gpu}={mib}M")).collect();
+            env.push(("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT".into(), limits.join(",")));
+        }
+        Ok(env)
+    }
+
+    /// Ends the daemons of all other sets of GPUs.
+    fn retain(&mut self, wanted: &[Vec<GpuId>]) {
+        let gone: Vec<_> =
+            self.running.keys().filter(|set| !wanted.contains(set)).cloned().collect();
+        for daemon in gone.iter().filter_map(|set| self.running.remove(set)) {
+            // It takes its time, and the event loop has none.
+            std::thread::spawn(move || drop(daemon));
+        }
+    }
+
+    /// The folder of the pipes of a daemon that runs.
+    fn start(&mut self, gpus: &[GpuId], visible: &str) -> Result<PathBuf, MpsError> {
+        if let Some(daemon) = self.running.get_mut(gpus) {
+            if matches!(daemon.child.try_wait(), Ok(None)) {
+                return Ok(daemon.pipe());
+            }
+            tracing::error!(gpus = visible, "{DAEMON} ended, and is started again");
+            self.running.remove(gpus);
+        }
+        let folder = self.folder.join(self.next.to_string());
+        self.next += 1;
+        let (pipe, log) = (folder.join("pipe"), folder.join("log"));
+        // Nobody else is to talk to it. A worker connects before it takes its VM's user.
+        let _ = std::fs::remove_dir_all(&folder);
+        for path in [&pipe, &log] {
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+            made.map_err(|source| MpsError::Folder { path: path.clone(), source })?;
+        }
+        let mut command = Command::new(&self.daemon);
+        command.arg("-f").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.env("CUDA_VISIBLE_DEVICES", visible);
+        command.env("CUDA_MPS_PIPE_DIRECTORY", &pipe).env("CUDA_MPS_LOG_DIRECTORY", &log);
+        // With its servers in a group of its own, which can be ended as one.
+        command.process_group(0);
+        // SAFETY: prctl with integers may be called between fork and exec.
+        unsafe {
+            command.pre_exec(|| {
+                // The signal mask is the broker's, whose signals are blocked.
+                let mut none = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+                libc::sigemptyset(none.as_mut_ptr());
+                libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut());
+                match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) {
+                    0 => Ok(()),
+                    _ => Err(io::Error::last_os_error()),
+                }
+            })
+        };
+        let mut daemon =
+            Daemon { child: command.spawn().map_err(MpsError::Start)?, folder: folder.clone() };
+        daemon.wait_ready()?;
+        tracing::info!(gpus = visible, folder = %folder.display(), "{DAEMON} runs");
+        self.running.insert(gpus.to_vec(), daemon);
+        Ok(pipe)
+    }
+}
+
+impl Daemon {
+    fn pipe(&self) -> PathBuf {
+        self.folder.join("pipe")
+    }
+
+    fn wait_ready(&mut self) -> Result<(), MpsError> {
+        let (control, log) = (self.pipe().join("control"), self.folder.join("log"));
+        let end = Instant::now() + READY;
+        while !control.exists() {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                // Its log says why: it is left there.
+                return Err(MpsError::NotReady("ended at once", log));
+            }
+            if Instant::now() > end {
+                return Err(MpsError::NotReady("does not get ready", log));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+
+    /// Sends the group a signal, and waits for the daemon's end. Whether it has ended.
+    fn end(&mut self, signal: libc::c_int) -> bool {
+        // SAFETY: killpg takes integers. The group is the daemon's own, and it has not been reaped.
+        unsafe { libc::killpg(self.child.id() as libc::pid_t, signal) };
+        let end = Instant::now() + END;
+        while Instant::now() < end {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        false
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let ended = !matches!(self.child.try_wait(), Ok(None)) || self.end(libc::SIGTERM);
+        if !ended {
+            self.end(libc::SIGKILL);
+        }
+        // The pipes are of no use without a daemon; the log may be.
+        let _ = std::fs::remove_dir_all(self.pipe());
+    }
+}
+
+impl Drop for Mps {
+    fn drop(&mut self) {
+        self.running.clear();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
+
+    use super::*;
+    use vmm_sys_util::tempdir::TempDir;
+
+    /// A daemon as far as its start and end go.
+    fn mps(folder: &Path, script: &str) -> Mps {
+        let daemon = folder.join("daemon");
+        std::fs::write(&daemon, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&daemon, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let mut mps = Mps::new(folder.join("mps"));
+        mps.daemon = daemon;
+        mps
+    }
+
+    const SERVES: &str = "echo \"$CUDA_VISIBLE_DEVICES\" >\"$CUDA_MPS_LOG_DIRECTORY/visible\"
+        : >\"$CUDA_MPS_PIPE_DIRECTORY/control\"
+        while :; do sleep 0.01; done";
+
+    #[test]
+    fn a_daemon_serves_its_gpus_until_nobody_wants_it() {
+        let folder = TempDir::new().unwrap();
+        let mut mps = mps(folder.as_path(), SERVES);
+        let both = [GpuId(0), GpuId(1)];
+        let spec = MpsSpec {
+            active_thread_percentage: Some(Percent::from_basis_points(1250)),
+            pinned_memory_limit: Some(3 << 30),
+        };
+        let env = mps.env(&both, "GPU-a,GPU-b", &spec).unwrap();
+        let pipe = folder.as_path().join("mps/0/pipe");
+        let is = |name: &str, value: &str| env.contains(&(name.to_owned(), value.to_owned()));
+        assert!(is("CUDA_MPS_PIPE_DIRECTORY", pipe.to_str().unwrap()), "{env:?}");
+        assert!(is("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "12.5"), "{env:?}");
+        assert!(is("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "0=3072M,1=3072M"), "{env:?}");
+        let visible = std::fs::read_to_string(folder.as_path().join("mps/0/log/visible")).unwrap();
+        assert_eq!(visible, "GPU-a,GPU-b\n");
+
+        // The second session has the same one; other GPUs have another, where limits are not set.
+        assert_eq!(mps.env(&both, "GPU-a,GPU-b", &spec).unwrap()[0], env[0]);
+        let other = mps.env(&[GpuId(1)], "GPU-b", &MpsSpec::default()).unwrap();
+        assert_eq!(other.len(), 1);
+        assert_ne!(other[0], env[0]);
+
+        mps.retain(&[vec![GpuId(1)]]);
+        assert_eq!(mps.running.len(), 1);
+        let end = Instant::now() + Duration::from_secs(20);
+        while pipe.exists() {
+            assert!(Instant::now() < end, "its pipes are still there");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        drop(mps);
+        assert!(!folder.as_path().join("mps").exists());
+    }
+
+    #[test]
+    fn a_cap_is_kept_in_space() {
+        let percent = |percent: u32| Some(Percent::from_basis_points(100 * percent));
+        let mut spec = VmSpec::new("a", 1);
+        spec.sharing = Sharing::Mps;
+        let of = |spec: &VmSpec, on| limits(spec, on).active_thread_percentage;
+        assert_eq!(of(&spec, true), None);
+        spec.compute.max = Percent::from_basis_points(2500);
+        assert_eq!((of(&spec, true), of(&spec, false)), (percent(25), None));
+        // The smaller of the two.
+        spec.mps.active_thread_percentage = percent(10);
+        assert_eq!((of(&spec, true), of(&spec, false)), (percent(10), percent(10)));
+        spec.mps.active_thread_percentage = percent(50);
+        assert_eq!((of(&spec, true), of(&spec, false)), (percent(25), percent(50)));
+    }
+
+    #[test]
+    fn a_daemon_that_ended_is_started_again() {
+        let folder = TempDir::new().unwrap();
+        let mut mps = mps(folder.as_path(), SERVES);
+        let first = mps.env(&[GpuId(0)], "GPU-a", &MpsSpec::default()).unwrap();
+        let daemon = mps.running.get_mut(&vec![GpuId(0)]).unwrap();
+        assert!(daemon.end(libc::SIGKILL));
+        assert_ne!(mps.env(&[GpuId(0)], "GPU-a", &MpsSpec::default()).unwrap(), first);
+    }
+
+    #[test]
+    fn a_daemon_that_does_not_run_is_an_error_that_names_it() {
+        let folder = TempDir::new().unwrap();
+        let error = mps(folder.as_path(), "exit 1").env(&[], "", &MpsSpec::default()).unwrap_err();
+        assert!(error.to_string().contains("nvidia-cuda-mps-control ended at once"), "{error}");
+        let mut missing = Mps::new(folder.as_path().join("none"));
+        missing.daemon = "/nonexistent/x".into();
+        let error = missing.env(&[], "", &MpsSpec::default()).unwrap_err();
+        assert!(error.to_string().contains("cannot start nvidia-cuda-mps-control"), "{error}");
+        assert!(missing.running.is_empty());
+    }
+}

@@ -1,0 +1,44 @@
+//! vcudad for one VM, by arguments instead of a file: vhost-device-cuda becomes this program where
+//! no broker started it.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use host_ipc::exit;
+use vcudad::config::{Config, DriverArgs, VmArgs};
+
+/// The program that the operator started.
+const NAME: &str = "vhost-device-cuda";
+
+const CAPABILITIES_HELP: &str =
+    "--print-capabilities prints what this backend is, as JSON, and ends.";
+
+/// Serves a virtio-cuda device to one VM on a vhost-user socket. For several VMs, see vcudad.
+#[derive(Parser)]
+#[command(name = NAME, version, after_help = CAPABILITIES_HELP)]
+struct Args {
+    #[command(flatten)]
+    vm: VmArgs,
+    #[command(flatten)]
+    driver: DriverArgs,
+}
+
+pub fn main() -> ExitCode {
+    let mut words = std::env::args_os();
+    // The name of the program that the operator started, without the argument that led here.
+    let program = words.next();
+    let words = program.into_iter().chain(words.skip(1));
+    let args: Args = match exit::parse_from(NAME, words) {
+        Ok(args) => args,
+        Err(code) => return code,
+    };
+    exit::start_logging();
+    let config = match Config::single(&args.vm, &args.driver) {
+        Ok(config) => config,
+        Err(error) => return exit::with(NAME, exit::BAD_INPUT, &error),
+    };
+    match vcudad::run(config) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => exit::with(NAME, error.code(), &error),
+    }
+}

@@ -1,0 +1,64 @@
+//! What each VM of a GPU gets of its time if all of them have work. Pure.
+
+use gpu_scheduler::{Share, WHOLE};
+
+/// The part of each, 0.0 to 1.0: in proportion to the weights, but no less than its guarantee and no
+/// more than its cap.
+pub(super) fn parts(shares: &[Share]) -> Vec<f64> {
+    let whole = f64::from(WHOLE);
+    // Guarantees of more than there is, which overcommit allows, are all cut alike.
+    let guaranteed: f64 = shares.iter().map(|share| f64::from(share.min)).sum();
+    let cut = guaranteed.max(whole);
+    let at = |level: f64| {
+        let part = |share: &Share| {
+            let (least, most) = (f64::from(share.min) / cut, f64::from(share.max) / whole);
+            (level * f64::from(share.weight)).max(least).min(most)
+        };
+        shares.iter().map(part).collect::<Vec<f64>>()
+    };
+    // The more for each unit of weight, the more for all: what comes to the whole is between nothing
+    // and the whole for a weight of 1.
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..64 {
+        let level = f64::midpoint(low, high);
+        if at(level).iter().sum::<f64>() < 1.0 { low = level } else { high = level }
+    }
+    at(high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(shares: &[(u32, u32, u32)]) -> Vec<f64> {
+        let shares: Vec<_> = shares
+            .iter()
+            .map(|(weight, min, max)| Share {
+                weight: *weight,
+                min: min * 100,
+                max: max * 100,
+                ..Share::default()
+            })
+            .collect();
+        parts(&shares).iter().map(|part| (part * 1e4).round() / 100.0).collect()
+    }
+
+    #[test]
+    fn weights_divide_what_guarantees_and_caps_leave() {
+        assert_eq!(of(&[(30, 0, 100), (70, 0, 100)]), [30.0, 70.0]);
+        // A guarantee counts only where the weight promises less.
+        assert_eq!(of(&[(1, 80, 100), (100, 0, 100)]), [80.0, 20.0]);
+        assert_eq!(of(&[(300, 20, 100), (100, 0, 100)]), [75.0, 25.0]);
+        assert_eq!(of(&[(1, 50, 100), (1, 30, 100), (10_000, 0, 100)]), [50.0, 30.0, 20.0]);
+        // What a cap leaves is the others'.
+        assert_eq!(of(&[(100, 0, 10), (100, 0, 100), (200, 0, 100)]), [10.0, 30.0, 60.0]);
+        assert_eq!(of(&[(1, 0, 25)]), [25.0]);
+        assert_eq!(of(&[(1, 0, 25), (10_000, 0, 50)]), [25.0, 50.0]);
+    }
+
+    #[test]
+    fn guarantees_of_more_than_there_is_are_cut_alike() {
+        assert_eq!(of(&[(1, 80, 100), (1, 80, 100)]), [50.0, 50.0]);
+        assert!(of(&[]).is_empty());
+    }
+}

@@ -1,0 +1,32 @@
+//! Bad files and arguments: one line, exit code 2, nothing left behind.
+
+use host_test_support::refusal::{check, folder};
+
+const BROKER: &str = env!("CARGO_BIN_EXE_vcudad");
+
+#[test]
+fn bad_files_of_the_broker_are_refused() {
+    let folder = folder("files");
+    let file = folder.join("vcudad.toml");
+    let name = file.display().to_string();
+    let socket = folder.join("socket").display().to_string();
+    let vm = format!("[[vm]]\nname = \"a\"\nsocket = \"{socket}\"\nmemory.max = \"1G\"\n");
+    for (text, says) in [
+        (format!("{vm}colour = 1\n"), "colour"),
+        (format!("warm = 1\n{vm}"), "warm"),
+        (vm.replace("1G", "1Q"), "1Q"),
+        ("state_dir = \"\"\ncontrol_socket = \"\"\n".into(), "no [[vm]]"),
+        (format!("{vm}compute.weight = 0\n"), "compute.weight: 0"),
+        (format!("driver_library = \"/none\"\n{vm}"), "missing"),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        check(BROKER, &["--config", &name], says);
+        assert!(!std::path::Path::new(&socket).exists());
+    }
+    check(BROKER, &["--config", "/none"], "/none");
+    // Nowhere, as in the file: what is refused then is something else.
+    std::fs::write(&file, "").unwrap();
+    let nowhere = ["--config", &name, "--state-dir", "", "--control-socket", ""];
+    check(BROKER, &nowhere, "no [[vm]]");
+    std::fs::remove_dir_all(folder).unwrap();
+}

@@ -1,0 +1,427 @@
+//! VMs that are made, changed and removed while the broker runs, and what is left of that after it.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use host_ipc::messages::ToBroker;
+use host_ipc::{process, seqpacket};
+use host_test_support::{program, softgpu, wait_for};
+
+const BROKER: &str = env!("CARGO_BIN_EXE_vcudad");
+const GIB: u64 = 1 << 30;
+
+/// A broker of two GPUs with 8 GiB each.
+struct Broker {
+    child: Child,
+    folder: PathBuf,
+}
+
+impl Broker {
+    fn folder(name: &str) -> PathBuf {
+        let id = std::process::id();
+        let folder = std::env::temp_dir().join(format!("virtio-cuda-broker-{name}-{id}"));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    fn command(folder: &Path, vms: &str) -> Command {
+        Self::command_of(Path::new(BROKER), 0, folder, vms)
+    }
+
+    fn command_of(program: &Path, warm_workers: u32, folder: &Path, vms: &str) -> Command {
+        let place = |name: &str| folder.join(name).display().to_string();
+        let text = format!(
+            "driver_library = \"softgpu\"\nwarm_workers = {warm_workers}\nstate_dir = \"{}\"\n\
+             control_socket = \"{}\"\n{}",
+            place("state"),
+            place("control"),
+            vms.replace("DIR", &folder.display().to_string())
+        );
+        std::fs::write(folder.join("vcudad.toml"), text).unwrap();
+        let mut command = Command::new(program);
+        command
+            .arg("--config")
+            .arg(folder.join("vcudad.toml"))
+            .env("VIRTIO_CUDA_SOFTGPU", softgpu())
+            .env("SOFTGPU_DEVICES", "2")
+            .env("SOFTGPU_MEMORY", "8G")
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Starts one, and waits until its API answers.
+    fn start(folder: &Path, vms: &str) -> Self {
+        Self::started(folder, Self::command(folder, vms))
+    }
+
+    fn started(folder: &Path, mut command: Command) -> Self {
+        let log = std::fs::File::create(folder.join("log")).unwrap();
+        let child = command.stderr(log).spawn().unwrap();
+        let mut broker = Self { child, folder: folder.to_owned() };
+        let since = Instant::now();
+        while UnixStream::connect(folder.join("control")).is_err() {
+            assert!(broker.child.try_wait().unwrap().is_none(), "{}", broker.log());
+            assert!(since.elapsed() < Duration::from_secs(60), "{}", broker.log());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        broker
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.join("log")).unwrap()
+    }
+
+    /// Asks the control API: the HTTP status and the body.
+    fn ask(&self, method: &str, path: &str, body: &str) -> (u16, serde_json::Value) {
+        let mut stream = UnixStream::connect(self.folder.join("control")).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nhost: vcudad\r\nconnection: close\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+        let body = answer.split_once("\r\n\r\n").map_or("", |parts| parts.1);
+        (status, serde_json::from_str(body).unwrap_or(serde_json::Value::Null))
+    }
+
+    fn add(&self, name: &str, more: &str) -> (u16, serde_json::Value) {
+        let socket = self.folder.join(name);
+        let body = format!(r#"{{"name": "{name}", "socket": "{}", {more}}}"#, socket.display());
+        self.ask("POST", "/v1/vms", &body)
+    }
+
+    /// Name, weight and memory.max of each VM, by name.
+    fn vms(&self) -> Vec<(String, u64, u64)> {
+        let (status, vms) = self.ask("GET", "/v1/vms", "");
+        assert_eq!(status, 200);
+        let of = |vm: &serde_json::Value| {
+            let settings = &vm["settings"];
+            let number = |value: &serde_json::Value| value.as_u64().unwrap();
+            let name = vm["name"].as_str().unwrap().to_owned();
+            (name, number(&settings["compute"]["weight"]), number(&settings["memory"]["max"]))
+        };
+        vms.as_array().unwrap().iter().map(of).collect()
+    }
+
+    fn end(mut self) {
+        // SAFETY: the child has not been reaped, so the id is its own.
+        unsafe { libc::kill(self.child.id() as i32, libc::SIGTERM) };
+        assert!(self.child.wait().unwrap().success(), "{}", self.log());
+    }
+}
+
+impl Drop for Broker {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+const TWO: &str = "[[vm]]\nname = \"a\"\nsocket = \"DIR/a\"\nmemory.max = \"1G\"\n\
+                   [[vm]]\nname = \"b\"\nsocket = \"DIR/b\"\nmemory.max = \"1G\"\n";
+
+fn row(name: &str, weight: u64, memory: u64) -> (String, u64, u64) {
+    (name.into(), weight, memory)
+}
+
+#[test]
+fn what_is_done_at_run_time_survives_the_broker() {
+    let folder = Broker::folder("survives");
+    let broker = Broker::start(&folder, TWO);
+    let (status, vm) = broker.add("c", r#""memory": {"max": 1073741824}"#);
+    assert_eq!((status, &vm["origin"]), (201, &"api".into()), "{vm}");
+    assert!(folder.join("c").exists());
+    let patch = r#"{"compute": {"weight": 7}, "memory": {"max": 2147483648}}"#;
+    assert_eq!(broker.ask("PATCH", "/v1/vms/c", patch).0, 200);
+    assert_eq!(broker.ask("PATCH", "/v1/vms/a", r#"{"compute": {"weight": 9}}"#).0, 200);
+    assert_eq!(broker.ask("DELETE", "/v1/vms/b", "").0, 204);
+    assert!(!folder.join("b").exists());
+    let expected = [row("a", 9, GIB), row("c", 7, 2 * GIB)];
+    assert_eq!(broker.vms(), expected);
+    broker.end();
+    let broker = Broker::start(&folder, TWO);
+    assert_eq!(broker.vms(), expected);
+    assert_eq!(broker.ask("DELETE", "/v1/vms/c", "").0, 204);
+    broker.end();
+    // The file names b no more: the next one of that name is a new one.
+    let one = TWO.split_at(TWO.rfind("[[vm]]").unwrap()).0;
+    Broker::start(&folder, one).end();
+    let broker = Broker::start(&folder, TWO);
+    assert_eq!(broker.vms(), [row("a", 9, GIB), row("b", 100, GIB)]);
+    drop(broker);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn what_is_refused_changes_nothing() {
+    let folder = Broker::folder("refused");
+    let broker = Broker::start(&folder, TWO);
+    let before = broker.vms();
+    for (more, field) in [
+        (r#""memory": {"max": 9000000000}"#, "memory.max"),
+        (r#""memory": {"max": 1}, "gpus": ["2"]"#, "gpus"),
+        (r#""memory": {"max": 1}, "gpus": ["any", "any", "any"]"#, "gpus"),
+        (r#""memory": {"max": 1}, "compute": {"weight": 10001}"#, "compute.weight"),
+        (r#""memory": {"max": 1}, "uid": 0"#, "uid"),
+        (r#""memory": {"max": 1}, "uid": 4294967295"#, "uid"),
+        (r#""memory": {"max": 1}, "gid": 4294967295"#, "gid"),
+    ] {
+        let (status, error) = broker.add("c", more);
+        assert!((400..600).contains(&status) && error["field"] == field, "{more}: {error}");
+        assert!(!folder.join("c").exists());
+    }
+    assert_eq!(broker.add("a", r#""memory": {"max": 1}"#).0, 409);
+    let gone = folder.join("gone/c");
+    let body =
+        format!(r#"{{"name": "c", "socket": "{}", "memory": {{"max": 1}}}}"#, gone.display());
+    let (status, error) = broker.ask("POST", "/v1/vms", &body);
+    assert_eq!(
+        (status, &error["code"], &error["field"]),
+        (422, &"invalid".into(), &"socket".into())
+    );
+    for (patch, field) in [
+        (r#"{"compute": {"weight": 5, "max": "0.5%"}}"#, "compute.max"),
+        (r#"{"compute": {"weight": 5}, "memory": {"max": 9000000000}}"#, "memory.max"),
+        (r#"{"compute": {"min": "50%", "max": "40%"}}"#, "compute.min"),
+    ] {
+        let (status, error) = broker.ask("PATCH", "/v1/vms/a", patch);
+        assert!((400..600).contains(&status) && error["field"] == field, "{patch}: {error}");
+    }
+    // A disk that is full.
+    std::os::unix::fs::symlink("/dev/full", folder.join("state/state.json.next")).unwrap();
+    let (status, error) = broker.add("c", r#""memory": {"max": 1}"#);
+    assert!(
+        status == 507 && error["message"].as_str().unwrap().contains("No space left"),
+        "{error}"
+    );
+    assert!(!folder.join("c").exists());
+    assert_eq!(broker.ask("PATCH", "/v1/vms/a", r#"{"compute": {"weight": 5}}"#).0, 507);
+    assert_eq!(broker.ask("DELETE", "/v1/vms/a", "").0, 507);
+    assert_eq!(broker.vms(), before);
+    drop(broker);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_vm_that_has_failed_says_why_and_takes_no_connections() {
+    let folder = Broker::folder("failed");
+    let broker = Broker::start(&folder, TWO);
+    let since = Instant::now();
+    let mut last = 0;
+    let vm = loop {
+        let (_, vm) = broker.ask("GET", "/v1/vms/a", "");
+        if vm["state"] == "failed" {
+            break vm;
+        }
+        assert!(since.elapsed() < Duration::from_secs(60), "{vm}");
+        match vm["device_pid"].as_u64() {
+            Some(pid) if pid != last => {
+                last = pid;
+                // SAFETY: integers only; the broker has not reaped it, so the id is its own.
+                unsafe { libc::kill(pid as i32, libc::SIGKILL) };
+            }
+            _ => std::thread::sleep(Duration::from_millis(5)),
+        }
+    };
+    assert!(vm["failure"].as_str().unwrap().contains("has ended 5 times"), "{vm}");
+    assert!(UnixStream::connect(folder.join("a")).is_err());
+    let (_, other) = broker.ask("GET", "/v1/vms/b", "");
+    assert!(other["state"] == "running" && other["failure"].is_null(), "{other}");
+    assert_eq!(broker.ask("DELETE", "/v1/vms/a", "").0, 204);
+    drop(broker);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// One of the API whose socket or settings are wrong by now: the others are served, and it can be
+/// mended or removed.
+#[test]
+fn one_vm_that_can_not_be_served_holds_up_no_other() {
+    let folder = Broker::folder("wrong");
+    let broker = Broker::start(&folder, TWO);
+    let memory = r#""memory": {"max": 4096}"#;
+    std::fs::create_dir(folder.join("deep")).unwrap();
+    for name in ["deep/gone", "taken", "odd", "twin"] {
+        let path = folder.join(name);
+        let name = name.rsplit('/').next().unwrap();
+        let body = format!(r#"{{"name": "{name}", "socket": "{}", {memory}}}"#, path.display());
+        assert_eq!(broker.ask("POST", "/v1/vms", &body).0, 201);
+    }
+    assert!(broker.add("more", memory).0 == 201);
+    broker.end();
+    std::fs::remove_dir(folder.join("deep")).unwrap();
+    let other = std::os::unix::net::UnixListener::bind(folder.join("taken")).unwrap();
+    let file = folder.join("state/state.json");
+    let mut state: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let uid = state["vms"][0]["uid"].clone();
+    for vm in state["vms"].as_array_mut().unwrap() {
+        match vm["name"].as_str().unwrap() {
+            "odd" => vm["compute"]["weight"] = 0.into(),
+            "twin" => vm["uid"] = uid.clone(),
+            _ => {}
+        }
+    }
+    std::fs::write(&file, state.to_string()).unwrap();
+
+    let broker = Broker::start(&folder, TWO);
+    for (name, says) in [
+        ("a", ""),
+        ("b", ""),
+        ("gone", "its folder is not there"),
+        ("taken", "in use by another process"),
+        ("odd", "compute.weight: 0 is out of range: it must be from 1 to 10000 (state.json"),
+        ("twin", "another VM's"),
+        ("more", ""),
+    ] {
+        let (_, vm) = broker.ask("GET", &format!("/v1/vms/{name}"), "");
+        let state = if says.is_empty() { "running" } else { "failed" };
+        let why = vm["failure"].as_str().unwrap_or_default();
+        assert!(vm["state"] == state && why.contains(says), "{vm}");
+    }
+    let patch = r#"{"compute": {"weight": 3}}"#;
+    assert_eq!(broker.ask("PATCH", "/v1/vms/odd", patch).1["state"], "failed");
+    for name in ["gone", "taken", "twin"] {
+        assert_eq!(broker.ask("DELETE", &format!("/v1/vms/{name}"), "").0, 204);
+    }
+    broker.end();
+    drop(other);
+    let broker = Broker::start(&folder, TWO);
+    assert_eq!(broker.ask("GET", "/v1/vms/odd", "").1["state"], "running");
+    broker.end();
+    // What was changed of one of the file's is named by where it stands.
+    let changed = r#"{"version": 1, "changed": {"a": {"compute": {"weight": 0}}}}"#;
+    std::fs::write(&file, changed).unwrap();
+    let output = Broker::command(&folder, TWO).output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("vm 'a': compute.weight: 0") && text.contains("state.json"), "{text}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn guarantees_and_memory_are_promised_once() {
+    let folder = Broker::folder("promised");
+    let broker = Broker::start(&folder, "");
+    let half = r#""memory": {"max": 5000000000}, "compute": {"min": "60%"}"#;
+    let gpu = |vm: &serde_json::Value| vm["stats"]["gpus"][0]["gpu"].as_u64();
+    let (first, second) = (broker.add("a", half).1, broker.add("b", half).1);
+    assert_eq!((gpu(&first), gpu(&second)), (Some(0), Some(1)));
+    let (status, error) = broker.add("c", half);
+    assert_eq!((status, &error["code"]), (507, &"no_room".into()));
+    // Less memory of one makes room.
+    assert_eq!(broker.ask("PATCH", "/v1/vms/b", r#"{"memory": {"max": 3000000000}}"#).0, 200);
+    let (_, error) = broker.add("c", half);
+    let says = error["message"].as_str().unwrap();
+    assert!(says.contains("GPU 1 has no room for compute.min of 60%: 60% of 100%"), "{says}");
+    assert_eq!(broker.ask("PATCH", "/v1/vms/b", r#"{"compute": {"min": "40%"}}"#).0, 200);
+    assert_eq!(gpu(&broker.add("c", half).1), Some(1));
+    drop(broker);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn one_state_has_one_broker() {
+    let folder = Broker::folder("locked");
+    let broker = Broker::start(&folder, TWO);
+    let said = |folder: &Path, vms: &str| {
+        let output = Broker::command(folder, vms).output().unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        text.lines().last().unwrap_or_default().to_owned()
+    };
+    let text = said(&folder, TWO);
+    assert!(text.contains("state_dir") && text.contains("in use by another vcudad"), "{text}");
+    broker.end();
+    let file = folder.join("state/state.json");
+    for (text, says) in [("{", "damaged"), (r#"{"version": 99}"#, "has version 99")] {
+        std::fs::write(&file, text).unwrap();
+        let refused = said(&folder, TWO);
+        assert!(refused.contains(says) && refused.contains("state.json"), "{refused}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+        assert!(!folder.join("a").exists());
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_file_that_promises_more_than_there_is_is_refused() {
+    let folder = Broker::folder("promises");
+    let output = Broker::command(&folder, &TWO.replace("1G", "9G")).output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    let last = text.lines().last().unwrap_or_default();
+    assert!(last.contains("vm 'a': memory.max: no GPU has room"), "{text}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// The broker's programs in a folder, with a test of this file in the worker's place.
+fn with_worker(folder: &Path, test: &str) -> PathBuf {
+    for name in ["vcudad", "vhost-device-cuda"] {
+        std::fs::copy(program(name), folder.join(name)).unwrap();
+    }
+    let (worker, this) = (program("vhost-cuda-worker"), std::env::current_exe().unwrap());
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in *--probe*) exec '{}' \"$@\" ;; esac\n\
+         for fd; do :; done\n\
+         BROKER_FD=$fd FOLDER='{}' exec '{}' --ignored --exact {test} >/dev/null 2>&1\n",
+        worker.display(),
+        folder.display(),
+        this.display()
+    );
+    let path = folder.join("vhost-cuda-worker");
+    std::fs::write(&path, script).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    folder.join("vcudad")
+}
+
+#[test]
+#[ignore = "the worker of the test below"]
+fn a_worker_that_sends_a_socket_which_lingers() {
+    process::die_with_parent(process::parent()).unwrap();
+    let fd = std::env::var("BROKER_FD").unwrap().parse().unwrap();
+    let broker = process::inherited(fd).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let _reader = listener.accept().unwrap();
+    socket.set_nonblocking(true).unwrap();
+    while socket.write(&[0; 1 << 16]).is_ok() {}
+    let hour = libc::linger { l_onoff: 1, l_linger: 3600 };
+    let length = size_of_val(&hour) as libc::socklen_t;
+    let value = (&raw const hour).cast();
+    let fd = socket.as_raw_fd();
+    // SAFETY: `hour` is readable for its length.
+    unsafe { libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_LINGER, value, length) };
+    if seqpacket::send(&broker, &ToBroker::Ready, &[fd]).is_ok() {
+        drop(socket);
+    } else {
+        // The kernel refuses it, and a drop would linger here.
+        seqpacket::send(&broker, &ToBroker::Ready, &[]).unwrap();
+        std::mem::forget(socket);
+    }
+    std::fs::write(Path::new(&std::env::var_os("FOLDER").unwrap()).join("sent"), "").unwrap();
+    std::thread::sleep(Duration::from_secs(3600));
+}
+
+#[test]
+fn a_workers_descriptors_do_not_hold_up_the_broker() {
+    let folder = Broker::folder("linger");
+    let program = with_worker(&folder, "a_worker_that_sends_a_socket_which_lingers");
+    let broker = Broker::started(&folder, Broker::command_of(&program, 1, &folder, TWO));
+    wait_for("the worker's message", || folder.join("sent").exists());
+    assert_eq!(broker.vms(), [row("a", 100, GIB), row("b", 100, GIB)], "{}", broker.log());
+    broker.end();
+    let _ = std::fs::remove_dir_all(&folder);
+}

@@ -1,0 +1,125 @@
+//! Images that come piece by piece, before the call that loads them.
+
+use std::collections::HashMap;
+
+use protocol::calls as api;
+
+use super::cx::Cx;
+use super::image::Image;
+use super::lock;
+use crate::driver::{CuError, CuResult};
+
+/// Bytes of all blobs of a session that no load has taken yet.
+const MAX_BYTES: u64 = 1 << 30;
+/// Blobs of a session that no load has taken yet.
+const MAX_BLOBS: usize = 1024;
+
+struct Blob {
+    total: u64,
+    bytes: Vec<u8>,
+}
+
+/// Images on their way, by id.
+#[derive(Default)]
+pub(super) struct Blobs {
+    blobs: HashMap<u64, Blob>,
+    /// The sum of all totals.
+    announced: u64,
+}
+
+impl Blobs {
+    /// Adds a piece; pieces come in order. One that does not fit ends the blob.
+    pub(super) fn put(&mut self, id: u64, total: u64, offset: u64, data: &[u8]) -> CuResult {
+        if offset == 0 {
+            self.forget(id);
+            if id == 0 || total == 0 {
+                return Err(CuError::INVALID_VALUE);
+            }
+            let room = MAX_BYTES - self.announced;
+            if total > room || self.blobs.len() >= MAX_BLOBS {
+                return Err(CuError::OUT_OF_MEMORY);
+            }
+            self.announced += total;
+            // Memory is taken as the pieces come, not as they were announced.
+            self.blobs.insert(id, Blob { total, bytes: Vec::new() });
+        }
+        let blob = self.blobs.get_mut(&id).ok_or(CuError::INVALID_VALUE)?;
+        let fits = blob.bytes.len() as u64 == offset
+            && blob.total == total
+            && total - offset >= data.len() as u64;
+        if !fits {
+            self.forget(id);
+            return Err(CuError::INVALID_VALUE);
+        }
+        blob.bytes.extend_from_slice(data);
+        Ok(())
+    }
+
+    /// Takes a blob that is complete.
+    pub(super) fn take(&mut self, id: u64) -> CuResult<Vec<u8>> {
+        let complete = self.blobs.get(&id).is_some_and(|b| b.bytes.len() as u64 == b.total);
+        if !complete {
+            return Err(CuError::INVALID_VALUE);
+        }
+        self.forget(id).map(|blob| blob.bytes).ok_or(CuError::INVALID_VALUE)
+    }
+
+    fn forget(&mut self, id: u64) -> Option<Blob> {
+        let blob = self.blobs.remove(&id)?;
+        self.announced -= blob.total;
+        Some(blob)
+    }
+}
+
+impl Cx<'_> {
+    pub(super) fn vcuda_blob_put(&self, call: api::VcudaBlobPut<'_>) -> CuResult {
+        lock(&self.shared.blobs).put(call.blob, call.total, call.offset, call.data)
+    }
+
+    /// The image of a load: inline, or the blob that it names.
+    pub(super) fn image(&self, blob: u64, inline: &[u8]) -> CuResult<Image> {
+        if blob == 0 {
+            return Image::new(inline);
+        }
+        let bytes = lock(&self.shared.blobs).take(blob)?;
+        Image::new(&bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_in_order_make_a_blob() {
+        let mut blobs = Blobs::default();
+        blobs.put(5, 6, 0, b"abc").unwrap();
+        assert_eq!(blobs.take(5), Err(CuError::INVALID_VALUE));
+        blobs.put(5, 6, 3, b"def").unwrap();
+        assert_eq!(blobs.take(5), Ok(b"abcdef".to_vec()));
+        assert_eq!((blobs.take(5).is_err(), blobs.announced), (true, 0));
+    }
+
+    #[test]
+    fn a_piece_out_of_order_or_past_the_end_ends_the_blob() {
+        for (total, offset, data) in
+            [(6, 4, &b"d"[..]), (6, 3, b"defg"), (7, 3, b"def"), (6, u64::MAX, b"d")]
+        {
+            let mut blobs = Blobs::default();
+            blobs.put(5, 6, 0, b"abc").unwrap();
+            assert_eq!(blobs.put(5, total, offset, data), Err(CuError::INVALID_VALUE));
+            assert_eq!(blobs.put(5, 6, 3, b"def"), Err(CuError::INVALID_VALUE));
+            assert_eq!(blobs.announced, 0);
+        }
+    }
+
+    #[test]
+    fn announced_bytes_are_bounded() {
+        let mut blobs = Blobs::default();
+        blobs.put(1, MAX_BYTES, 0, b"a").unwrap();
+        assert_eq!(blobs.put(2, 1, 0, b"b"), Err(CuError::OUT_OF_MEMORY));
+        assert_eq!(blobs.put(3, u64::MAX, 0, b"b"), Err(CuError::OUT_OF_MEMORY));
+        blobs.put(1, 1, 0, b"c").unwrap();
+        blobs.put(2, 1, 0, b"b").unwrap();
+    }
+}

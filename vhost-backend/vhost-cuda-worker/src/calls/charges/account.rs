@@ -1,0 +1,185 @@
+//! What a context holds beside its allocations, and what that takes. Pure.
+//!
+//! The amounts are what NVIDIA's driver was seen to take (docs/memory.md): it tells nobody, and
+//! gives some of it back only with the context.
+
+use host_ipc::messages::Charge;
+
+const MIB: u64 = 1 << 20;
+/// What the driver takes device memory in.
+pub(super) const GRANULE: u64 = 2 * MIB;
+/// A new context's CU_LIMIT_STACK_SIZE, in bytes for each thread: part of what a context takes.
+const DEFAULT_STACK: u64 = 1024;
+/// A new context's CU_LIMIT_MALLOC_HEAP_SIZE, in bytes.
+pub(super) const DEFAULT_HEAP: u64 = 8 * MIB;
+/// Code and variables of a context up to here lie in what the context takes by itself.
+const SMALL_MODULES: u64 = 256 << 10;
+/// What the heap takes beside the limit, once a module uses it: 138 MiB at the load, 2 MiB at the
+/// first launch.
+const HEAP_EXTRA: u64 = 140 * MIB;
+/// For each stream, for the most that ever were at once.
+const STREAM: u64 = 560 << 10;
+/// So many of them lie in what the context takes by itself.
+const FEW_STREAMS: u64 = 4;
+/// For each node of an instantiated graph, for the most that ever were at once.
+const GRAPH_NODE: u64 = 2304;
+/// So many of them lie in what the context takes by itself.
+const FEW_NODES: u64 = 100;
+
+/// What a context holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Terms {
+    /// Bytes of code and variables.
+    pub modules: u64,
+    /// CU_LIMIT_MALLOC_HEAP_SIZE, in bytes.
+    pub heap: u64,
+    /// Loads that use the heap: those that were made, whether or not they have been unloaded, since
+    /// the heap stays, and those that are being made.
+    pub heap_users: u64,
+    /// CU_LIMIT_STACK_SIZE, in bytes for each thread.
+    pub stack: u64,
+    /// The largest local memory of a kernel that was launched since the stack's limit was set, in
+    /// bytes for each thread.
+    pub local: u64,
+    /// Streams that there are.
+    pub streams: u64,
+    /// The most that there were.
+    pub most_streams: u64,
+    /// Nodes of instantiated graphs.
+    pub nodes: u64,
+    /// The most that there were.
+    pub most_nodes: u64,
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        Self {
+            modules: 0,
+            heap: DEFAULT_HEAP,
+            heap_users: 0,
+            stack: DEFAULT_STACK,
+            local: 0,
+            streams: 0,
+            most_streams: 0,
+            nodes: 0,
+            most_nodes: 0,
+        }
+    }
+}
+
+/// The kinds that terms are charged as.
+pub(super) const KINDS: [Charge; 5] =
+    [Charge::Module, Charge::Heap, Charge::Local, Charge::Stream, Charge::Graph];
+
+impl Terms {
+    /// Bytes of a kind. `threads`: how many the device runs at once at most.
+    pub(super) fn due(&self, kind: Charge, threads: u64) -> u64 {
+        let whole = |bytes: u64| bytes.checked_next_multiple_of(GRANULE).unwrap_or(u64::MAX);
+        match kind {
+            Charge::Module => whole(self.modules.saturating_sub(SMALL_MODULES)),
+            Charge::Heap if self.heap_users > 0 => whole(self.heap.saturating_add(HEAP_EXTRA)),
+            Charge::Local => whole((self.per_thread() - DEFAULT_STACK).saturating_mul(threads)),
+            Charge::Stream => {
+                whole(self.most_streams.saturating_sub(FEW_STREAMS).saturating_mul(STREAM))
+            }
+            Charge::Graph => {
+                whole(self.most_nodes.saturating_sub(FEW_NODES).saturating_mul(GRAPH_NODE))
+            }
+            _ => 0,
+        }
+    }
+
+    /// Stack and local memory that each thread has, in bytes.
+    pub(super) fn per_thread(&self) -> u64 {
+        self.stack.max(self.local).max(DEFAULT_STACK)
+    }
+
+    /// One stream more.
+    pub(super) fn add_stream(&mut self) {
+        self.streams += 1;
+        self.most_streams = self.most_streams.max(self.streams);
+    }
+
+    /// Nodes of one instantiated graph more.
+    pub(super) fn add_nodes(&mut self, nodes: u64) {
+        self.nodes = self.nodes.saturating_add(nodes);
+        self.most_nodes = self.most_nodes.max(self.nodes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An H200's.
+    const THREADS: u64 = 132 * 2048;
+
+    #[track_caller]
+    fn due(kind: Charge, mib: u64, change: impl Fn(&mut Terms)) {
+        let mut terms = Terms::default();
+        change(&mut terms);
+        assert_eq!(terms.due(kind, THREADS) / MIB, mib);
+    }
+
+    #[test]
+    fn a_new_context_owes_nothing_more() {
+        for kind in Charge::ALL {
+            due(kind, 0, |_| {});
+        }
+    }
+
+    #[test]
+    fn modules_are_charged_in_granules() {
+        for (bytes, mib) in [(4 << 10, 0), (MIB, 2), (3 * MIB, 4), (100 * MIB + 4096, 100)] {
+            due(Charge::Module, mib, |terms| terms.modules = bytes);
+        }
+    }
+
+    #[test]
+    fn stacks_and_local_memory_are_charged_for_all_threads_beyond_the_default() {
+        for (stack, mib) in [(0, 0), (1024, 0), (2048, 264), (8192, 1848), (131_072, 33_528)] {
+            due(Charge::Local, mib, |terms| terms.stack = stack);
+        }
+        for (local, mib) in [(512, 0), (4096, 792), (262_144, 67_320)] {
+            due(Charge::Local, mib, |terms| terms.local = local);
+        }
+        // The larger of the two counts.
+        due(Charge::Local, 1848, |terms| (terms.stack, terms.local) = (2048, 8192));
+    }
+
+    #[test]
+    fn the_heap_is_charged_from_its_first_use_on() {
+        due(Charge::Heap, 0, |terms| terms.heap = 1 << 30);
+        due(Charge::Heap, 1164, |terms| (terms.heap, terms.heap_users) = (1 << 30, 1));
+        due(Charge::Heap, 148, |terms| terms.heap_users = 2);
+    }
+
+    #[test]
+    fn streams_and_graphs_are_charged_for_the_most_that_were() {
+        due(Charge::Stream, 0, |terms| (0..4).for_each(|_| terms.add_stream()));
+        due(Charge::Stream, 546, |terms| {
+            for _ in 0..1000 {
+                terms.add_stream();
+            }
+            terms.streams = 0;
+        });
+        due(Charge::Graph, 0, |terms| terms.add_nodes(100));
+        due(Charge::Graph, 22, |terms| terms.add_nodes(10_000));
+    }
+
+    #[test]
+    fn absurd_amounts_do_not_wrap_around() {
+        let terms = Terms {
+            modules: u64::MAX,
+            heap: u64::MAX,
+            heap_users: u64::MAX,
+            stack: u64::MAX,
+            most_streams: u64::MAX,
+            most_nodes: u64::MAX,
+            ..Terms::default()
+        };
+        for kind in KINDS {
+            assert_eq!(terms.due(kind, THREADS), u64::MAX, "{}", kind.name());
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Charges of a context's limits.
+
+use protocol::calls as api;
+
+use super::account::Terms;
+use crate::calls::cx::Cx;
+use crate::driver::{CuError, CuResult};
+use host_ipc::messages::Charge;
+
+/// `CU_LIMIT_STACK_SIZE` to `CU_LIMIT_PERSISTING_L2_CACHE_SIZE`.
+const LIMITS: u32 = 7;
+const STACK_SIZE: u32 = 0;
+const PRINTF_FIFO_SIZE: u32 = 1;
+const MALLOC_HEAP_SIZE: u32 = 2;
+const DEV_RUNTIME_PENDING_LAUNCH_COUNT: u32 = 4;
+/// More than this can't be kept until the guest fetches it. The buffer itself is memory of the
+/// host's.
+const MAX_PRINTF_FIFO: usize = 64 << 20;
+/// Launches from kernels that may wait: eight times what a context has by itself. CUDA does not say
+/// what each takes, and it is not charged; the parameters of so many (4 KiB each) are a quarter of
+/// the slack.
+const MAX_PENDING_LAUNCHES: usize = 16 << 10;
+
+impl Cx<'_> {
+    pub(in super::super) fn cu_ctx_set_limit(&self, call: api::CuCtxSetLimit) -> CuResult {
+        self.enter()?;
+        let value = call.value as u64;
+        match call.limit {
+            // Setting it also takes back what launches have made local memory grow to.
+            STACK_SIZE => self.set_limit(call, Charge::Local, |terms| {
+                (terms.stack, terms.local) = (value, 0);
+            }),
+            MALLOC_HEAP_SIZE => self.set_limit(call, Charge::Heap, |terms| terms.heap = value),
+            PRINTF_FIFO_SIZE if call.value > MAX_PRINTF_FIFO => Err(CuError::INVALID_VALUE),
+            // As where the driver has no room for them.
+            DEV_RUNTIME_PENDING_LAUNCH_COUNT if call.value > MAX_PENDING_LAUNCHES => {
+                Err(CuError::OUT_OF_MEMORY)
+            }
+            // SAFETY: no pointers.
+            1..LIMITS => unsafe { self.driver().cuCtxSetLimit(call.limit, call.value) },
+            _ => Err(CuError::INVALID_VALUE),
+        }
+    }
+
+    /// Sets a limit that takes memory: what it takes more is reserved before, what it takes less
+    /// is given back after. Limits are set on the ring reader's thread, one at a time, but modules
+    /// are loaded and graphs built meanwhile: so a limit that grows is on the account before,
+    /// whether or not anything uses it yet.
+    fn set_limit(
+        &self,
+        call: api::CuCtxSetLimit,
+        kind: Charge,
+        change: impl Fn(&mut Terms),
+    ) -> CuResult {
+        let before = self.terms()?;
+        let mut after = before;
+        change(&mut after);
+        let grows = after.heap > before.heap || after.per_thread() > before.per_thread();
+        if grows {
+            self.change(self.ctx, kind, &change)?;
+        }
+        // SAFETY: no pointers.
+        let set = unsafe { self.driver().cuCtxSetLimit(call.limit, call.value) };
+        match (set, grows) {
+            (Ok(()), false) => self.change(self.ctx, kind, &change),
+            (Err(error), true) => {
+                self.change(self.ctx, kind, |terms| {
+                    (terms.stack, terms.heap) = (before.stack, before.heap);
+                    terms.local = terms.local.max(before.local);
+                })?;
+                Err(error)
+            }
+            (set, _) => set,
+        }
+    }
+
+    fn terms(&self) -> CuResult<Terms> {
+        let contexts = super::lock(&self.shared.charges.contexts);
+        contexts.get(&self.ctx).map(|context| context.terms).ok_or(CuError::INVALID_CONTEXT)
+    }
+}

@@ -1,0 +1,215 @@
+//! Charges of modules and libraries, and of the kernels that are launched.
+//!
+//! A module's variables are taken when it is loaded, a library's in each context when something of
+//! it is used there first. Code comes with them, or with lazy loading kernel by kernel.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use super::super::cx::Cx;
+use super::super::handles::Function;
+use super::super::lock;
+use super::footprint::{self, Footprint, name_hash};
+use crate::driver::{CuError, CuResult};
+use host_ipc::messages::Charge;
+
+/// `CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES`.
+const LOCAL_SIZE_BYTES: u32 = 3;
+/// `CU_MODULE_LAZY_LOADING`.
+const LAZY: u32 = 2;
+
+/// What a kernel needs that nobody has looked at.
+pub(in super::super) const UNKNOWN_NEED: u64 = u64::MAX;
+
+/// A part of what a context has loaded, with the number of its load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Part {
+    /// Variables, and code that does not come kernel by kernel.
+    Image(u64),
+    /// A kernel's code, by its hashed name.
+    Kernel(u64, u64),
+}
+
+impl Part {
+    pub(super) fn load(&self) -> u64 {
+        match self {
+            Self::Image(load) | Self::Kernel(load, _) => *load,
+        }
+    }
+}
+
+/// An image that is loaded, or about to be. It is charged under a number of the worker's own: the
+/// guest may give the id that it minted to another load at any time.
+#[derive(Clone)]
+pub(in super::super) struct Load {
+    number: u64,
+    takes: Arc<Footprint>,
+}
+
+impl Load {
+    /// The code of a kernel.
+    pub(in super::super) fn code_of(&self, name: &[u8]) -> Code {
+        Code { name: name_hash(name), bytes: self.takes.code_of(name) }
+    }
+
+    /// Whether both are the same load.
+    pub(in super::super) fn is(&self, other: &Self) -> bool {
+        self.number == other.number
+    }
+
+    /// Variables, and code that does not come kernel by kernel.
+    fn image_bytes(&self) -> u64 {
+        self.takes.data.saturating_add(self.takes.code)
+    }
+}
+
+/// A kernel's code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in super::super) struct Code {
+    /// Its name, hashed.
+    name: u64,
+    /// Bytes; 0 where it comes with the image.
+    bytes: u64,
+}
+
+/// What all loads share.
+#[derive(Default)]
+pub(super) struct Loads {
+    /// The number of the last.
+    last: AtomicU64,
+    lazy: OnceLock<bool>,
+}
+
+/// As launches compare it: what a kernel with so much local memory needs, never 0.
+pub(super) fn need(local: u64) -> u64 {
+    local.saturating_add(1)
+}
+
+impl Cx<'_> {
+    /// Bounds what an image takes, before the driver gets it.
+    fn bound(&self, image: &[u8]) -> CuResult<Footprint> {
+        let charges = &self.shared.charges;
+        let devices = charges.devices(self.driver(), self.shared.devices);
+        let capabilities: Vec<u32> = devices.iter().map(|device| device.capability).collect();
+        let mut footprint = footprint::footprint(image, &capabilities).map_err(|error| {
+            tracing::warn!(session = self.shared.session.label, "not loaded: {error}");
+            CuError::NOT_SUPPORTED
+        })?;
+        if !self.loads_lazily() {
+            footprint.code = footprint.all_code();
+            footprint.kernels = vec![];
+        }
+        Ok(footprint)
+    }
+
+    fn loads_lazily(&self) -> bool {
+        *self.shared.charges.loads.lazy.get_or_init(|| {
+            let mut mode = 0;
+            // SAFETY: the pointer is that of a local.
+            let known = unsafe { self.driver().cuModuleGetLoadingMode(&mut mode) };
+            known.is_ok() && mode == LAZY
+        })
+    }
+
+    /// An image that is about to be loaded. Nothing is charged for it yet.
+    pub(in super::super) fn new_load(&self, image: &[u8]) -> CuResult<Load> {
+        let takes = Arc::new(self.bound(image)?);
+        let number = self.shared.charges.loads.last.fetch_add(1, Ordering::Relaxed) + 1;
+        Ok(Load { number, takes })
+    }
+
+    /// Before a module is loaded into the current context, or something of a library is used there.
+    pub(in super::super) fn reserve_load(&self, load: &Load) -> CuResult {
+        let uses_heap = load.takes.uses_heap && self.add_heap_user(self.ctx, load.number)?;
+        let reserved = self.add_part(self.ctx, Part::Image(load.number), load.image_bytes());
+        reserved.inspect_err(|_| {
+            if uses_heap {
+                self.remove_heap_user();
+            }
+        })
+    }
+
+    /// After the driver has refused to load a module: others may use the heap by now.
+    pub(in super::super) fn give_back_failed(&self, load: &Load) {
+        self.give_back_module(self.ctx, load);
+        if load.takes.uses_heap {
+            self.remove_heap_user();
+        }
+    }
+
+    fn remove_heap_user(&self) {
+        let _ = self.change(self.ctx, Charge::Heap, |terms| {
+            terms.heap_users = terms.heap_users.saturating_sub(1);
+        });
+    }
+
+    /// After a module of a context was unloaded.
+    pub(in super::super) fn give_back_module(&self, ctx: u64, load: &Load) {
+        // The context may have ended meanwhile, and all its charges with it.
+        let _ = self.remove_parts(ctx, load.number);
+    }
+
+    /// After a library was unloaded.
+    pub(in super::super) fn give_back_library(&self, load: &Load) {
+        let all: Vec<u64> = lock(&self.shared.charges.contexts).keys().copied().collect();
+        for ctx in all {
+            self.give_back_module(ctx, load);
+        }
+    }
+
+    /// Before a library's kernel is used in the current context: the library's variables and the
+    /// kernel's code. For a function both were reserved before it was made.
+    pub(in super::super) fn reserve_code(&self, kernel: &Function) -> CuResult {
+        self.reserve_load(&kernel.load)?;
+        self.reserve_kernel(self.ctx, &kernel.load, kernel.code)
+    }
+
+    /// Before the code of a kernel of an image that is charged already may be loaded.
+    pub(in super::super) fn reserve_kernel(&self, ctx: u64, load: &Load, code: Code) -> CuResult {
+        if code.bytes == 0 {
+            return Ok(());
+        }
+        self.add_part(ctx, Part::Kernel(load.number, code.name), code.bytes)
+    }
+
+    /// Local memory for what needs so much, in the current context.
+    #[cold]
+    pub(in super::super) fn reserve_need(&self, need: u64) -> CuResult {
+        let local = need.saturating_sub(1);
+        self.change(self.ctx, Charge::Local, |terms| terms.local = terms.local.max(local))
+    }
+
+    /// What a kernel that was admitted needs.
+    pub(in super::super) fn need_of(&self, id: u64) -> u64 {
+        lock(&self.shared.tables).functions.get(id).map_or(0, |function| match function.need {
+            UNKNOWN_NEED => 0,
+            need => need,
+        })
+    }
+
+    /// Before a launch that may take memory: of the kernel's first, of one that needs more local
+    /// memory than its context has given any, and of every one while there are several contexts.
+    /// What may be launched then: by now its id may be another's.
+    #[cold]
+    pub(in super::super) fn admit_kernel(&self, id: u64) -> CuResult<Function> {
+        let begun = self.shared.charges.begun.load(Ordering::Acquire);
+        let mut function = lock(&self.shared.tables).functions.get(id)?.clone();
+        let mut local = 0;
+        // SAFETY: a live function; the pointer is that of a local.
+        unsafe {
+            let real = self.function_of(&function)?;
+            self.driver().cuFuncGetAttribute(&mut local, LOCAL_SIZE_BYTES, real)?;
+        }
+        function.need = need(local.max(0) as u64);
+        self.reserve_need(function.need)?;
+        let mut tables = lock(&self.shared.tables);
+        // In a context that has begun meanwhile it has to be admitted, too.
+        if self.shared.charges.begun.load(Ordering::Acquire) == begun
+            && let Ok(listed) = tables.functions.get_mut(id)
+            && listed.is(&function)
+        {
+            listed.need = function.need;
+        }
+        Ok(function)
+    }
+}

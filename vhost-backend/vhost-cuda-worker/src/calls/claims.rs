@@ -1,0 +1,150 @@
+//! Ids that one call has for itself.
+//!
+//! What a guest mints may be anything at any time, and the same on several threads at once. So an
+//! id is claimed before anything is loaded or charged under it, and stays claimed while what had it
+//! is taken back: whoever else asks for it meanwhile is told that it is in use.
+
+use std::sync::Mutex;
+
+use cudarc::driver::sys::CUevent;
+
+use super::cx::Cx;
+use super::graph::GraphExec;
+use super::handles::{Context, Function, Library, Module, Owned, Stream, Table, Tables};
+use super::lock;
+use crate::driver::CuResult;
+
+/// One of the tables.
+pub(super) type Which<T> = fn(&mut Tables) -> &mut Table<T>;
+
+pub(super) const CONTEXTS: Which<Context> = |tables| &mut tables.contexts;
+pub(super) const STREAMS: Which<Stream> = |tables| &mut tables.streams;
+pub(super) const EVENTS: Which<Owned<CUevent>> = |tables| &mut tables.events;
+pub(super) const MODULES: Which<Module> = |tables| &mut tables.modules;
+pub(super) const LIBRARIES: Which<Library> = |tables| &mut tables.libraries;
+pub(super) const FUNCTIONS: Which<Function> = |tables| &mut tables.functions;
+pub(super) const GRAPHS: Which<GraphExec> = |tables| &mut tables.graphs;
+
+/// A claimed id. It is vacant again when this is dropped, which locks the tables.
+pub(super) struct Claim<'a, T> {
+    tables: &'a Mutex<Tables>,
+    which: Which<T>,
+    id: u64,
+}
+
+impl<'a, T> Claim<'a, T> {
+    fn new(tables: &'a Mutex<Tables>, which: Which<T>, id: u64) -> CuResult<Self> {
+        which(&mut lock(tables)).claim(id)?;
+        Ok(Self { tables, which, id })
+    }
+
+    fn of_listed(
+        tables: &'a Mutex<Tables>,
+        which: Which<T>,
+        id: u64,
+        with_it: impl FnOnce(&mut Tables, &T) -> CuResult,
+    ) -> CuResult<(T, Self)>
+    where
+        T: Clone,
+    {
+        let mut locked = lock(tables);
+        let value = which(&mut locked).get(id)?.clone();
+        with_it(&mut locked, &value)?;
+        which(&mut locked).take(id)?;
+        Ok((value, Self { tables, which, id }))
+    }
+
+    /// Lists the handle that was made.
+    pub(super) fn list(self, value: T) {
+        (self.which)(&mut lock(self.tables)).list(self.id, value);
+        // From here on the id is what is listed there.
+        std::mem::forget(self);
+    }
+
+    /// The driver has not let go of what had the id: it stays charged, and the id taken.
+    fn keep(self) {
+        std::mem::forget(self);
+    }
+
+    /// After the driver was asked to take back what had the id, and `give_back` what is charged
+    /// for it once it has.
+    pub(super) fn end(self, taken_back: CuResult, give_back: impl FnOnce()) -> CuResult {
+        match taken_back {
+            Ok(()) => give_back(),
+            Err(_) => self.keep(),
+        }
+        taken_back
+    }
+}
+
+impl<T> Drop for Claim<'_, T> {
+    fn drop(&mut self) {
+        (self.which)(&mut lock(self.tables)).free(self.id);
+    }
+}
+
+impl<'a> Cx<'a> {
+    /// Claims a vacant id.
+    pub(super) fn claim<T>(&self, which: Which<T>, id: u64) -> CuResult<Claim<'a, T>> {
+        Claim::new(&self.shared.tables, which, id)
+    }
+
+    /// Takes a handle out that the driver is to take back now, and `with_it` what ends with it, or
+    /// an error for one that may not be.
+    pub(super) fn claim_listed<T: Clone>(
+        &self,
+        which: Which<T>,
+        id: u64,
+        with_it: impl FnOnce(&mut Tables, &T) -> CuResult,
+    ) -> CuResult<(T, Claim<'a, T>)> {
+        Claim::of_listed(&self.shared.tables, which, id, with_it)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::handles::Real;
+    use super::*;
+    use crate::driver::CuError;
+
+    const IN_USE: Option<CuError> = Some(CuError::INVALID_VALUE);
+
+    fn claim(tables: &Mutex<Tables>) -> CuResult<Claim<'_, Owned<CUevent>>> {
+        Claim::new(tables, EVENTS, 7)
+    }
+
+    fn end(
+        tables: &Mutex<Tables>,
+        may: CuResult,
+    ) -> CuResult<(Owned<CUevent>, Claim<'_, Owned<CUevent>>)> {
+        Claim::of_listed(tables, EVENTS, 7, |_, _| may)
+    }
+
+    #[test]
+    fn an_id_that_is_being_made_or_ended_is_neither_vacant_nor_of_use() {
+        let tables = Mutex::new(Tables::default());
+        let made = claim(&tables).unwrap();
+        assert_eq!(claim(&tables).err(), IN_USE);
+        assert!(lock(&tables).events.get(7).is_err());
+        made.list(Owned { real: Real(std::ptr::null_mut()), ctx: 1 });
+        assert_eq!(claim(&tables).err(), IN_USE);
+        let not_now = CuError::NOT_SUPPORTED;
+        assert_eq!(end(&tables, Err(not_now)).err(), Some(not_now));
+        assert!(lock(&tables).events.get(7).is_ok());
+        let (_, ending) = end(&tables, Ok(())).unwrap();
+        assert_eq!(claim(&tables).err(), IN_USE);
+        assert_eq!(end(&tables, Ok(())).err(), Some(CuError::INVALID_HANDLE));
+        // Its id is vacant once what was charged is given back.
+        let given_back = || assert_eq!(claim(&tables).err(), IN_USE);
+        assert_eq!(ending.end(Ok(()), given_back), Ok(()));
+        assert!(claim(&tables).is_ok());
+    }
+
+    #[test]
+    fn what_was_not_made_leaves_its_id_and_what_did_not_end_keeps_it() {
+        let tables = Mutex::new(Tables::default());
+        drop(claim(&tables).unwrap());
+        let failed = claim(&tables).unwrap().end(Err(CuError::UNKNOWN), || unreachable!());
+        assert_eq!((failed.err(), claim(&tables).err()), (Some(CuError::UNKNOWN), IN_USE));
+    }
+}

@@ -1,0 +1,194 @@
+//! Contexts.
+
+use std::sync::atomic::Ordering;
+
+use cudarc::driver::sys::{CUcontext, CUdevice};
+use protocol::calls as api;
+
+use super::claims::CONTEXTS;
+use super::cx::Cx;
+use super::dispatch::number;
+use super::handles::{Context, Real};
+use super::{Calls, ReplyTo, lock};
+use crate::driver::{CuError, CuResult};
+
+/// Flags of a context that mean something here: LMEM_RESIZE_TO_MAX and SYNC_MEMOPS. How a thread
+/// waits is the guest library's business; core dumps are not written on a guest's word.
+const CONTEXT_FLAGS: u32 = 0x10 | 0x80;
+
+impl Cx<'_> {
+    fn check_device(&self, device: CUdevice) -> CuResult {
+        if (0..self.shared.devices).contains(&device) {
+            Ok(())
+        } else {
+            Err(CuError::INVALID_DEVICE)
+        }
+    }
+
+    pub(super) fn vcuda_primary_ctx_retain(&self, call: api::VcudaPrimaryCtxRetain) -> CuResult {
+        self.check_device(call.dev)?;
+        let mut primaries = lock(&self.shared.primaries);
+        let id = self.claim(CONTEXTS, call.ctx)?;
+        let is_its = |context: &Context| context.primary && context.device == call.dev;
+        if lock(&self.shared.tables).contexts.iter().any(|(_, context)| is_its(context)) {
+            return Err(CuError::INVALID_VALUE);
+        }
+        let slot = &mut primaries[call.dev as usize];
+        let real = match *slot {
+            Some(real) => real,
+            None => *slot.insert(self.retain_primary(call.dev)?),
+        };
+        let context =
+            Context { real, device: call.dev, primary: true, legacy_used: false, ending: false };
+        self.begin_charges(call.ctx, call.dev);
+        id.list(context);
+        Ok(())
+    }
+
+    /// Retains a primary context that the worker does not have, within the VM's quota.
+    pub(super) fn retain_primary(&self, device: CUdevice) -> CuResult<Real<CUcontext>> {
+        self.reserve_context(device)?;
+        let mut context = std::ptr::null_mut();
+        // SAFETY: the pointer is that of a local.
+        unsafe { self.driver().cuDevicePrimaryCtxRetain(&mut context, device) }
+            .inspect_err(|_| self.give_back_context(device))?;
+        Ok(Real(context))
+    }
+
+    pub(super) fn vcuda_primary_ctx_set_flags(
+        &self,
+        call: api::VcudaPrimaryCtxSetFlags,
+    ) -> CuResult {
+        self.check_device(call.dev)?;
+        let flags = call.flags & CONTEXT_FLAGS;
+        // SAFETY: no pointers.
+        unsafe { self.driver().cuDevicePrimaryCtxSetFlags(call.dev, flags) }
+    }
+
+    pub(super) fn vcuda_ctx_create(&self, call: api::VcudaCtxCreate) -> CuResult {
+        self.check_device(call.dev)?;
+        let id = self.claim(CONTEXTS, call.ctx)?;
+        self.reserve_context(call.dev)?;
+        let mut context = std::ptr::null_mut();
+        // SAFETY: the pointer is that of a local.
+        unsafe { self.driver().cuCtxCreate(&mut context, call.flags & CONTEXT_FLAGS, call.dev) }
+            .inspect_err(|_| self.give_back_context(call.dev))?;
+        let context = Context {
+            real: Real(context),
+            device: call.dev,
+            primary: false,
+            legacy_used: false,
+            ending: false,
+        };
+        self.begin_charges(call.ctx, call.dev);
+        id.list(context);
+        // The new context is current on this thread, which is not what was noted.
+        self.shared.generation.fetch_add(1, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// Ends a context, after what was left to be freed in it.
+    fn end_context(&self, id: u64) -> CuResult {
+        // Before `primaries` is locked, for which such a call may wait.
+        self.shared.uses.wait_for_none(id);
+        // Until the end, so that nobody gets a primary context that is ending.
+        let mut primaries = lock(&self.shared.primaries);
+        let context = lock(&self.shared.tables).forget_context(id)?;
+        self.shared.generation.fetch_add(1, Ordering::AcqRel);
+        let ended = if context.primary {
+            primaries[context.device as usize] = None;
+            // SAFETY: the worker retained it once.
+            unsafe { self.driver().cuDevicePrimaryCtxRelease(context.device) }
+        } else {
+            drop(primaries);
+            // SAFETY: the context was live, and nobody can name it any more.
+            unsafe { self.driver().cuCtxDestroy(context.real.0) }
+        };
+        self.free_all_of(id);
+        self.forget_globals_of_context(id);
+        // What the driver has not let go of stays charged until the worker is reaped.
+        if ended.is_ok() {
+            self.end_charges(id);
+            self.give_back_context(context.device);
+            lock(&self.shared.tables).free_ids_of(id);
+        }
+        ended
+    }
+}
+
+impl Calls {
+    pub(super) fn vcuda_primary_ctx_release(
+        &mut self,
+        cx: &Cx<'_>,
+        call: api::VcudaPrimaryCtxRelease,
+        reply: ReplyTo,
+    ) {
+        self.end(cx, call.ctx, |context| context.primary && context.device == call.dev, reply);
+    }
+
+    pub(super) fn vcuda_primary_ctx_reset(
+        &mut self,
+        cx: &Cx<'_>,
+        call: api::VcudaPrimaryCtxReset,
+        reply: ReplyTo,
+    ) {
+        let of_device = |context: &Context| context.primary && context.device == call.dev;
+        let id = lock(&self.shared.tables)
+            .contexts
+            .iter()
+            .find_map(|(id, context)| of_device(context).then_some(id));
+        match id {
+            Some(id) => self.end(cx, id, of_device, reply),
+            None => reply.finish(number(cx.check_device(call.dev)), &[]),
+        }
+    }
+
+    pub(super) fn vcuda_ctx_destroy(
+        &mut self,
+        cx: &Cx<'_>,
+        call: api::VcudaCtxDestroy,
+        reply: ReplyTo,
+    ) {
+        self.end(cx, call.ctx, |context| !context.primary, reply);
+    }
+
+    /// Ends a context with all that is in it.
+    fn end(
+        &mut self,
+        cx: &Cx<'_>,
+        id: u64,
+        is_meant: impl FnOnce(&Context) -> bool,
+        reply: ReplyTo,
+    ) {
+        self.shared.ending.fetch_add(1, Ordering::AcqRel);
+        {
+            let mut tables = lock(&self.shared.tables);
+            let found = tables.contexts.get(id).is_ok_and(|c| !c.ending && is_meant(c));
+            if !found || tables.begin_end_of_context(id).is_err() {
+                drop(tables);
+                self.shared.ending.fetch_sub(1, Ordering::AcqRel);
+                reply.finish(CuError::INVALID_CONTEXT.0, &[]);
+                return;
+            }
+        }
+        // Nothing is queued there from now on, and so nothing is waited for that ends with it.
+        self.shared.generation.fetch_add(1, Ordering::AcqRel);
+        let over = lock(&self.shared.tables).flight.begin_end_of(id);
+        let mut freeing = self.end_waits_of(id);
+        freeing.extend(self.end_async_frees_of(id).into_iter().map(|freeing| (freeing, None)));
+        self.own_job(Some(cx.thread), 0, move |cx| {
+            let ended = cx.end_context(id);
+            over.store(true, Ordering::Release);
+            cx.shared.ending.fetch_sub(1, Ordering::AcqRel);
+            for (freeing, waiting) in freeing {
+                if let Some(mapping) = cx.freed(freeing) {
+                    cx.give_back(mapping);
+                }
+                if let Some(waiting) = waiting {
+                    waiting.finish(0, &[]);
+                }
+            }
+            cx.shared.tell_output(reply).finish(number(ended), &[]);
+        });
+    }
+}

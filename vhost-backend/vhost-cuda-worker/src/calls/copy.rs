@@ -1,0 +1,330 @@
+//! Copies and memsets. Every address is checked against what the session has; a pointer of the
+//! worker's own can't be named.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use cudarc::driver::sys::{CUDA_MEMCPY2D, CUmemorytype, CUstream};
+use protocol::calls as api;
+
+use super::cx::Cx;
+use super::dispatch::number;
+use super::handles::Real;
+use super::host::Registration;
+use super::pending::Then;
+use super::{Calls, ReplyTo, Shared};
+use crate::driver::{CuError, CuResult};
+use crate::region::Region;
+
+/// `CU_MEMHOSTREGISTER_PORTABLE` and `CU_MEMHOSTREGISTER_DEVICEMAP`.
+pub(super) const REGISTER_FLAGS: u32 = 1 | 2;
+/// Bytes that a copy may bring inline.
+const MAX_INLINE: usize = 64 << 10;
+
+/// The arena: staging in guest memory.
+pub(super) struct Arena {
+    shared: Arc<Shared>,
+    region: Arc<Region>,
+    /// Where it starts in the region.
+    start: usize,
+    /// `Shared::generation` when it was registered with the GPU: that ends with the context.
+    registered: Option<u64>,
+}
+
+impl Arena {
+    pub(super) fn new(shared: &Arc<Shared>, region: Arc<Region>, start: usize) -> Self {
+        Self { shared: shared.clone(), region, start, registered: None }
+    }
+
+    /// Where `len` bytes of the arena are in this process, if it has them; registered with the
+    /// GPU, so that copies run without the CPU.
+    fn at(&mut self, cx: &Cx<'_>, offset: u64, len: usize) -> CuResult<*mut u8> {
+        let room = self.region.len().saturating_sub(self.start);
+        let offset = usize::try_from(offset).map_err(|_| CuError::INVALID_VALUE)?;
+        if offset.checked_add(len).is_none_or(|end| end > room) {
+            return Err(CuError::INVALID_VALUE);
+        }
+        self.register(cx);
+        Ok(self.region.base().wrapping_add(self.start + offset))
+    }
+
+    /// What must be unregistered before the pages go.
+    pub(super) fn registration(&self) -> Option<Registration> {
+        self.registered.map(|_| Registration::of_all(&self.region))
+    }
+
+    fn register(&mut self, cx: &Cx<'_>) {
+        let generation = self.shared.generation.load(Ordering::Acquire);
+        if self.registered == Some(generation) {
+            return;
+        }
+        // SAFETY: the region's pages stay mapped until they are unregistered: `Calls::detach`.
+        let done = unsafe {
+            let base = self.region.base().cast();
+            cx.driver().cuMemHostRegister(base, self.region.len(), REGISTER_FLAGS)
+        };
+        if let Err(error) = done
+            && error != CuError::HOST_MEMORY_ALREADY_REGISTERED
+        {
+            tracing::warn!(
+                session = self.shared.session.label,
+                "the arena cannot be pinned, copies will be slow: {error}"
+            );
+        }
+        self.registered = Some(generation);
+    }
+}
+
+/// Bytes from a start to the end of `height` rows.
+fn extent(width: usize, pitch: usize, height: usize) -> CuResult<u64> {
+    if width == 0 || height == 0 {
+        return Ok(0);
+    }
+    let rows = pitch.checked_mul(height - 1).and_then(|rows| rows.checked_add(width));
+    rows.map(|bytes| bytes as u64).ok_or(CuError::INVALID_VALUE)
+}
+
+impl Cx<'_> {
+    pub(super) fn vcuda_copy_in(&self, call: api::VcudaCopyIn<'_>) -> CuResult {
+        self.enter()?;
+        self.check(call.dst, call.data.len() as u64)?;
+        let (stream, _) = self.queue(call.h_stream, call.data.len())?;
+        self.tally(|words| &words.bytes_h2d, call.data.len() as u64);
+        if call.data.is_empty() {
+            return Ok(());
+        }
+        if call.data.len() > MAX_INLINE {
+            return Err(CuError::INVALID_VALUE);
+        }
+        // SAFETY: the source is pageable memory of ours: the driver has copied it when it
+        // returns. The destination was checked.
+        unsafe {
+            self.driver().cuMemcpyHtoDAsync(
+                call.dst,
+                call.data.as_ptr().cast(),
+                call.data.len(),
+                stream,
+            )
+        }
+    }
+
+    pub(super) fn vcuda_copy(&self, call: api::VcudaCopy) -> CuResult {
+        self.enter()?;
+        self.check(call.dst, call.len as u64)?;
+        self.check(call.src, call.len as u64)?;
+        let (stream, _) = self.queue(call.h_stream, 0)?;
+        self.tally_copy(call.dst, call.src, call.len as u64);
+        if call.len == 0 {
+            return Ok(());
+        }
+        // SAFETY: both ranges were checked.
+        unsafe { self.driver().cuMemcpyAsync(call.dst, call.src, call.len, stream) }
+    }
+
+    pub(super) fn vcuda_copy_2d(&self, call: api::VcudaCopy2D) -> CuResult {
+        self.enter()?;
+        self.check(call.dst, extent(call.width, call.dst_pitch, call.height)?)?;
+        self.check(call.src, extent(call.width, call.src_pitch, call.height)?)?;
+        let (stream, _) = self.queue(call.h_stream, 0)?;
+        if call.width == 0 || call.height == 0 {
+            return Ok(());
+        }
+        let bytes = (call.width as u64).saturating_mul(call.height as u64);
+        self.tally_copy(call.dst, call.src, bytes);
+        let copy = CUDA_MEMCPY2D {
+            srcXInBytes: 0,
+            srcY: 0,
+            srcMemoryType: CUmemorytype::CU_MEMORYTYPE_UNIFIED,
+            srcHost: std::ptr::null(),
+            srcDevice: call.src,
+            srcArray: std::ptr::null_mut(),
+            srcPitch: call.src_pitch,
+            dstXInBytes: 0,
+            dstY: 0,
+            dstMemoryType: CUmemorytype::CU_MEMORYTYPE_UNIFIED,
+            dstHost: std::ptr::null_mut(),
+            dstDevice: call.dst,
+            dstArray: std::ptr::null_mut(),
+            dstPitch: call.dst_pitch,
+            WidthInBytes: call.width,
+            Height: call.height,
+        };
+        // SAFETY: both extents were checked; pitches below the width are the driver's to refuse.
+        unsafe { self.driver().cuMemcpy2DAsync(&copy, stream) }
+    }
+
+    pub(super) fn vcuda_memset(&self, call: api::VcudaMemset) -> CuResult {
+        self.enter()?;
+        let size = call.element_size as usize;
+        if !matches!(size, 1 | 2 | 4) {
+            return Err(CuError::INVALID_VALUE);
+        }
+        let width = call.width.checked_mul(size).ok_or(CuError::INVALID_VALUE)?;
+        self.check(call.dst, extent(width, call.pitch, call.height)?)?;
+        let (stream, _) = self.queue(call.h_stream, 0)?;
+        if call.width == 0 || call.height == 0 {
+            return Ok(());
+        }
+        let (driver, dst, pitch) = (self.driver(), call.dst, call.pitch);
+        let (value, width, height) = (call.value, call.width, call.height);
+        // SAFETY: the extent was checked.
+        unsafe {
+            match (size, height) {
+                (1, 1) => driver.cuMemsetD8Async(dst, value as u8, width, stream),
+                (2, 1) => driver.cuMemsetD16Async(dst, value as u16, width, stream),
+                (_, 1) => driver.cuMemsetD32Async(dst, value, width, stream),
+                (1, _) => driver.cuMemsetD2D8Async(dst, pitch, value as u8, width, height, stream),
+                (2, _) => {
+                    driver.cuMemsetD2D16Async(dst, pitch, value as u16, width, height, stream)
+                }
+                _ => driver.cuMemsetD2D32Async(dst, pitch, value, width, height, stream),
+            }
+        }
+    }
+}
+
+impl Calls {
+    pub(super) fn vcuda_copy_in_staged(
+        &mut self,
+        cx: &Cx<'_>,
+        call: api::VcudaCopyInStaged,
+        reply: ReplyTo,
+    ) {
+        let queued = self.staged(cx, call.dst, call.arena, call.len, call.h_stream).and_then(
+            |(at, stream, ctx)| {
+                // SAFETY: both ranges were checked; the arena stays mapped while the session
+                // has its region, and the region is not unmapped before it is unregistered.
+                unsafe {
+                    cx.driver().cuMemcpyHtoDAsync(call.dst, at.cast(), call.len, stream)?;
+                }
+                cx.tally(|words| &words.bytes_h2d, call.len as u64);
+                Ok((stream, ctx))
+            },
+        );
+        self.wait_queued(cx, queued, Then::Answer(reply));
+    }
+
+    pub(super) fn vcuda_copy_out_staged(
+        &mut self,
+        cx: &Cx<'_>,
+        call: api::VcudaCopyOutStaged,
+        reply: ReplyTo,
+    ) {
+        let queued = self.staged(cx, call.src, call.arena, call.len, call.h_stream).and_then(
+            |(at, stream, ctx)| {
+                // SAFETY: as in `vcuda_copy_in_staged`.
+                unsafe {
+                    cx.driver().cuMemcpyDtoHAsync(at.cast(), call.src, call.len, stream)?;
+                }
+                cx.tally(|words| &words.bytes_d2h, call.len as u64);
+                Ok((stream, ctx))
+            },
+        );
+        self.wait_queued(cx, queued, Then::Answer(reply));
+    }
+
+    /// Checks both sides of a staged copy.
+    fn staged(
+        &mut self,
+        cx: &Cx<'_>,
+        device: u64,
+        arena: u64,
+        len: usize,
+        stream: u64,
+    ) -> CuResult<(*mut u8, CUstream, u64)> {
+        cx.enter()?;
+        cx.check(device, len as u64)?;
+        let staging = self.arena.as_mut().ok_or(CuError::INVALID_VALUE)?;
+        if len == 0 {
+            return Err(CuError::INVALID_VALUE);
+        }
+        let at = staging.at(cx, arena, len)?;
+        let (stream, ctx) = cx.queue(stream, 0)?;
+        Ok((at, stream, ctx))
+    }
+
+    fn wait_queued(&mut self, cx: &Cx<'_>, queued: CuResult<(CUstream, u64)>, then: Then) {
+        match queued {
+            Ok((stream, ctx)) => self.wait_recorded(cx, stream, ctx, then),
+            Err(error) => self.then(cx, Err(error), then),
+        }
+    }
+
+    pub(super) fn vcuda_copy_out(&mut self, cx: &Cx<'_>, call: api::VcudaCopyOut, reply: ReplyTo) {
+        let ready = cx.enter().and_then(|_| {
+            cx.check(call.src, call.len as u64)?;
+            if call.len > MAX_INLINE {
+                return Err(CuError::INVALID_VALUE);
+            }
+            cx.queue(call.h_stream, 0)
+        });
+        let (stream, ctx) = match ready {
+            Ok(ready) => ready,
+            Err(error) => return reply.finish(error.0, &[]),
+        };
+        cx.tally(|words| &words.bytes_d2h, call.len as u64);
+        let Some((place, room)) = reply.place() else {
+            return self.copy_out_plain(cx, call, stream, reply);
+        };
+        let answer = 8 + call.len.next_multiple_of(8);
+        if room < answer {
+            return reply.finish(CuError::INVALID_VALUE.0, &[]);
+        }
+        if let Some(arena) = &mut self.arena {
+            arena.register(cx);
+        }
+        // The answer as the codec has it: a length, then the bytes, which the GPU writes there.
+        let head = (call.len as u64).to_le_bytes();
+        // SAFETY: the place has room for the head and the bytes; it is mapped while `reply`
+        // lives, and `reply` waits for the copy. The source was checked.
+        let queued = unsafe {
+            std::ptr::copy_nonoverlapping(head.as_ptr(), place, 8);
+            cx.driver().cuMemcpyDtoHAsync(place.add(8).cast(), call.src, call.len, stream)
+        };
+        let queued = queued.map(|()| (stream, ctx));
+        self.wait_queued(cx, queued, Then::InPlace(reply, answer));
+    }
+
+    /// The plain way has no place in guest memory: a copy that waits, on another thread.
+    fn copy_out_plain(
+        &mut self,
+        cx: &Cx<'_>,
+        call: api::VcudaCopyOut,
+        stream: CUstream,
+        reply: ReplyTo,
+    ) {
+        let stream = Real(stream);
+        self.on_mirror(cx.thread, cx.ctx, reply, move |cx, reply| {
+            let mut answer = vec![0; 8 + call.len.next_multiple_of(8)];
+            answer[..8].copy_from_slice(&(call.len as u64).to_le_bytes());
+            let stream = { stream }.0;
+            let copied = cx.enter().and_then(|_| {
+                // SAFETY: the source was checked, the destination has room; after the second
+                // call nothing writes there any more.
+                unsafe {
+                    let to = answer[8..].as_mut_ptr().cast();
+                    cx.driver().cuMemcpyDtoHAsync(to, call.src, call.len, stream)?;
+                    cx.driver().cuStreamSynchronize(stream)
+                }
+            });
+            match copied {
+                Ok(()) => reply.finish(0, &answer),
+                Err(error) => reply.finish(number(Err(error)), &[]),
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_extent_of_rows_ends_with_the_last_one() {
+        assert_eq!(extent(10, 16, 3), Ok(42));
+        assert_eq!(extent(10, 0, 1), Ok(10));
+        assert_eq!(extent(0, 16, 3), Ok(0));
+        assert_eq!(extent(10, usize::MAX, 3), Err(CuError::INVALID_VALUE));
+        assert_eq!(extent(usize::MAX, 1, 2), Err(CuError::INVALID_VALUE));
+    }
+}

@@ -1,0 +1,71 @@
+//! What the generated dispatch is made of.
+
+use std::cell::RefCell;
+
+use protocol::codec::{Call, Writer};
+
+use super::cx::Cx;
+use super::{Calls, Command, ReplyTo};
+use crate::driver::{CuError, CuResult};
+
+/// A body: decodes its arguments, makes the call, encodes the answer.
+type Body = fn(&Cx<'_>, &[u8], &mut Writer) -> CuResult;
+
+thread_local! {
+    static ANSWER: RefCell<Writer> = const { RefCell::new(Writer::new()) };
+}
+
+/// Arguments that are not those of the call are an invalid value.
+pub(super) fn decode<'a, C: Call<'a>>(args: &'a [u8]) -> CuResult<C> {
+    C::decode(args).map_err(|_| CuError::INVALID_VALUE)
+}
+
+fn answer(cx: &Cx<'_>, args: &[u8], reply: ReplyTo, body: Body) {
+    ANSWER.with_borrow_mut(|writer| {
+        writer.clear();
+        let result = body(cx, args, writer);
+        reply.finish(number(result), writer.as_bytes());
+    });
+}
+
+/// A result as CUDA's number.
+pub(super) fn number(result: CuResult) -> u32 {
+    result.err().map_or(0, |error| error.0)
+}
+
+/// Runs a body here and now.
+pub(super) fn inline(calls: &mut Calls, command: &Command<'_>, reply: ReplyTo, body: Body) {
+    let cx = Cx { shared: &calls.shared, thread: command.thread, ctx: command.ctx };
+    answer(&cx, command.args, reply, body);
+}
+
+/// Runs a body on the thread that mirrors the guest's.
+pub(super) fn blocking(calls: &mut Calls, command: &Command<'_>, reply: ReplyTo, body: Body) {
+    let args = command.args.to_vec();
+    calls.on_mirror(command.thread, command.ctx, reply, move |cx, reply| {
+        let _at_work = cx.shared.uses.begin(cx.ctx);
+        answer(cx, &args, reply, body);
+    });
+}
+
+/// Runs a body that takes the reply, on the ring reader's thread.
+pub(super) fn pending<'a, C: Call<'a>>(
+    calls: &mut Calls,
+    command: &Command<'a>,
+    reply: ReplyTo,
+    body: impl FnOnce(&mut Calls, &Cx<'_>, C, ReplyTo),
+) {
+    let shared = calls.shared.clone();
+    let cx = Cx { shared: &shared, thread: command.thread, ctx: command.ctx };
+    match decode(command.args) {
+        Ok(call) => body(calls, &cx, call, reply),
+        Err(error) => reply.finish(error.0, &[]),
+    }
+}
+
+/// A number that the API table does not have, or not any more.
+#[cold]
+pub(super) fn unknown(command: &Command<'_>, reply: ReplyTo) {
+    tracing::debug!("no call has number {}", command.opcode);
+    reply.finish(CuError::NOT_SUPPORTED.0, &[]);
+}

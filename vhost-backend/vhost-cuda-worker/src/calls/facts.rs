@@ -1,0 +1,65 @@
+//! What a guest learns about its devices.
+//!
+//! Here are the devices' own attributes; what the guest's library does not do, it takes off by
+//! itself (docs/differences.md).
+
+use std::ffi::CStr;
+
+use cudarc::driver::sys::{CUdevice, CUuuid};
+use protocol::calls as api;
+use protocol::facts::{DeviceFacts, MAX_ATTRIBUTES};
+use protocol::plain::Plain;
+
+use super::cx::Cx;
+use crate::driver::CuResult;
+
+impl Cx<'_> {
+    pub(super) fn vcuda_nop(&self, _: api::VcudaNop) -> CuResult {
+        Ok(())
+    }
+
+    pub(super) fn vcuda_ping(&self, _: api::VcudaPing) -> CuResult {
+        Ok(())
+    }
+
+    pub(super) fn vcuda_facts(&self, _: api::VcudaFacts) -> CuResult<api::VcudaFactsAnswer> {
+        let mut version = 0;
+        // SAFETY: the pointer is that of a local.
+        unsafe { self.driver().cuDriverGetVersion(&mut version)? };
+        let mut devices = Vec::new();
+        for device in 0..self.shared.devices {
+            devices.extend_from_slice(self.device_facts(device)?.as_bytes());
+        }
+        Ok(api::VcudaFactsAnswer { driver_version: version as u32, devices })
+    }
+
+    fn device_facts(&self, device: CUdevice) -> CuResult<DeviceFacts> {
+        let driver = self.driver();
+        let mut facts = DeviceFacts::zeroed();
+        let mut total = 0;
+        let mut uuid = CUuuid { bytes: [0; 16] };
+        // SAFETY: the pointers are those of locals, texts with their room less the last zero.
+        unsafe {
+            driver.cuDeviceTotalMem(&mut total, device)?;
+            driver.cuDeviceGetUuid(&mut uuid, device)?;
+            let (name, bus) = (&mut facts.name, &mut facts.pci_bus_id);
+            driver.cuDeviceGetName(name.as_mut_ptr().cast(), name.len() as i32 - 1, device)?;
+            driver.cuDeviceGetPCIBusId(bus.as_mut_ptr().cast(), bus.len() as i32 - 1, device)?;
+        }
+        facts.total_memory = (total as u64).min(self.shared.session.ledger.usage(device).max);
+        facts.uuid = uuid.bytes.map(|byte| byte as u8);
+        for attribute in 1..MAX_ATTRIBUTES {
+            let value = &mut facts.attributes[attribute];
+            // SAFETY: the pointer is that of a local.
+            let known =
+                unsafe { driver.cuDeviceGetAttribute(value, attribute as u32, device) }.is_ok();
+            if known {
+                facts.known[attribute / 64] |= 1 << (attribute % 64);
+            } else {
+                *value = 0;
+            }
+        }
+        debug_assert!(CStr::from_bytes_until_nul(&facts.name).is_ok());
+        Ok(facts)
+    }
+}

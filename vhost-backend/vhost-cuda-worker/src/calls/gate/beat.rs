@@ -1,0 +1,69 @@
+//! The heartbeat: that this process runs, told while it may have work on a GPU or wants it.
+//!
+//! A thread of its own writes the time into the gate page, so that a reader that is busy in the
+//! driver is not taken for one that was stopped. Once nothing has been in flight for a second it
+//! says that it will sleep, and does.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Thread;
+use std::time::Duration;
+
+use host_ipc::gate::{self, GateMap, GpuGate};
+
+/// Between two beats.
+const PERIOD: Duration = Duration::from_millis(20);
+/// Beats without work before the thread sleeps.
+const PATIENCE: u32 = 50;
+
+/// The heartbeat's thread.
+pub(super) struct Beat {
+    parked: Arc<AtomicBool>,
+    thread: Thread,
+}
+
+impl Beat {
+    pub(super) fn start(page: Arc<GateMap>) -> std::io::Result<Self> {
+        let parked = Arc::new(AtomicBool::new(false));
+        let sleeps = parked.clone();
+        let thread = std::thread::Builder::new().name("heartbeat".into()).spawn(move || {
+            let mut quiet = 0;
+            page.worker.beating.store(1, Ordering::Relaxed);
+            loop {
+                page.worker.beat.store(gate::now(), Ordering::Relaxed);
+                if is_active(&page) {
+                    quiet = 0;
+                } else {
+                    quiet += 1;
+                }
+                if quiet < PATIENCE {
+                    std::thread::sleep(PERIOD);
+                    continue;
+                }
+                sleeps.store(true, Ordering::SeqCst);
+                // Once more, in the other order than the reader's.
+                if !is_active(&page) {
+                    page.worker.beating.store(0, Ordering::Relaxed);
+                    std::thread::park();
+                    // Whoever sees that it beats sees a new beat.
+                    page.worker.beat.store(gate::now(), Ordering::Relaxed);
+                    page.worker.beating.store(1, Ordering::Release);
+                }
+                sleeps.store(false, Ordering::SeqCst);
+                quiet = 0;
+            }
+        })?;
+        Ok(Self { parked, thread: thread.thread().clone() })
+    }
+
+    /// To be called after a gate has become active, or a call is held there.
+    pub(super) fn wake(&self) {
+        if self.parked.load(Ordering::SeqCst) {
+            self.thread.unpark();
+        }
+    }
+}
+
+fn is_active(page: &GateMap) -> bool {
+    page.gpus.iter().any(GpuGate::is_in_use)
+}

@@ -1,0 +1,212 @@
+//! How long gated calls take on the GPU: what was measured of calls of the same kind.
+
+use protocol::calls as api;
+use protocol::codec::Call;
+
+use crate::calls::handles::IdMap;
+use crate::calls::memory::WINDOW;
+use crate::executor::Command;
+
+/// Kinds that are remembered. Past it all are learnt anew.
+const MAX_KINDS: usize = 4096;
+/// Of a kernel or graph that was never seen, in ns.
+const UNKNOWN: u64 = 250_000;
+/// The logarithm of the bytes of a copy to the device that goes by a copy engine, with room for
+/// drivers that take larger ones another way: from 64 KiB on.
+const ENGINE: u32 = 16;
+/// What every command costs at least, and what none is believed to cost more than.
+const LEAST: u64 = 1_000;
+const MOST: u64 = 1 << 42;
+
+/// Calls that should take about as long as one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::calls) enum Kind {
+    /// A function or kernel, by its id and the logarithm of its number of blocks.
+    Kernel(u64, u32),
+    /// Copies between host and device, by the logarithm of their bytes.
+    HostCopy(Way, u32),
+    /// Copies within device memory, and memsets, likewise.
+    DeviceCopy(u32),
+    /// Any other gated call, by its number and what it names.
+    Other(u32, u64),
+}
+
+/// How a copy between host and device goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::calls) enum Way {
+    /// The bytes came with the command.
+    Inline,
+    /// From memory that the GPU reads.
+    In,
+    /// To memory that the GPU writes, or to ours.
+    Out,
+}
+
+/// The logarithm that kinds are told apart by.
+fn size(value: u64) -> u32 {
+    64 - value.leading_zeros()
+}
+
+impl Kind {
+    /// The kind of a gated command; what can't be decoded is refused elsewhere.
+    pub(super) fn of(command: &Command<'_>) -> Self {
+        let kernel = |f, x: u32, y: u32, z: u32| {
+            let blocks = u64::from(x).saturating_mul(y.into()).saturating_mul(z.into());
+            Self::Kernel(f, size(blocks))
+        };
+        let other = Self::Other(command.opcode, 0);
+        fn decode<'a, C: Call<'a>>(command: &Command<'a>) -> Option<C> {
+            C::decode(command.args).ok()
+        }
+        let host = |way: Way, len: usize| Self::HostCopy(way, size(len as u64));
+        let kind = match command.opcode {
+            api::VcudaLaunch::OPCODE => decode::<api::VcudaLaunch<'_>>(command)
+                .map(|call| kernel(call.f, call.grid_x, call.grid_y, call.grid_z)),
+            api::VcudaLaunchCooperative::OPCODE => {
+                decode::<api::VcudaLaunchCooperative<'_>>(command)
+                    .map(|call| kernel(call.f, call.grid_x, call.grid_y, call.grid_z))
+            }
+            api::VcudaCopyIn::OPCODE => decode::<api::VcudaCopyIn<'_>>(command)
+                .map(|call| host(Way::Inline, call.data.len())),
+            api::VcudaCopyInStaged::OPCODE => {
+                decode::<api::VcudaCopyInStaged>(command).map(|call| host(Way::In, call.len))
+            }
+            api::VcudaCopyOut::OPCODE => {
+                decode::<api::VcudaCopyOut>(command).map(|call| host(Way::Out, call.len))
+            }
+            api::VcudaCopyOutStaged::OPCODE => {
+                decode::<api::VcudaCopyOutStaged>(command).map(|call| host(Way::Out, call.len))
+            }
+            api::VcudaCopy::OPCODE => decode::<api::VcudaCopy>(command).map(|call| {
+                match (WINDOW.contains(&call.dst), WINDOW.contains(&call.src)) {
+                    (true, true) => Self::DeviceCopy(size(call.len as u64)),
+                    (true, false) => host(Way::In, call.len),
+                    (false, _) => host(Way::Out, call.len),
+                }
+            }),
+            api::CuGraphLaunch::OPCODE => decode::<api::CuGraphLaunch>(command)
+                .map(|call| Self::Other(command.opcode, call.h_graph_exec)),
+            api::VcudaMemset::OPCODE => decode::<api::VcudaMemset>(command)
+                .map(|call| Self::DeviceCopy(size(call.width.saturating_mul(call.height) as u64))),
+            _ => None,
+        };
+        kind.unwrap_or(other)
+    }
+
+    /// Whether only a copy engine is busy with it. The driver sends short copies to the device (24 KiB
+    /// on an H200), and all within the device, the way that kernels go.
+    pub(super) fn only_copies(self) -> bool {
+        match self {
+            Self::HostCopy(Way::In, bytes) => bytes > ENGINE,
+            Self::HostCopy(Way::Out, _) => true,
+            _ => false,
+        }
+    }
+}
+
+/// What was learnt, in ns.
+#[derive(Default)]
+pub(in crate::calls) struct Estimates {
+    known: IdMap<Kind, u64>,
+}
+
+impl Estimates {
+    /// How long a call of a kind takes, and whether that was measured.
+    pub(super) fn of(&self, kind: Kind) -> (u64, bool) {
+        match (self.known.get(&kind), kind) {
+            (Some(ns), _) => (*ns, true),
+            // 10 GB/s, and what it costs to begin.
+            (None, Kind::HostCopy(_, size)) => (5_000 + (1u64 << size.min(40)) / 10, true),
+            // 1 TB/s.
+            (None, Kind::DeviceCopy(size)) => (3_000 + (1u64 << size.min(40)) / 1000, true),
+            (None, _) => (UNKNOWN, false),
+        }
+    }
+
+    /// Calls of these kinds took so long one after another, of which so much was expected in all,
+    /// and so much of one call of each. `alone`: nothing else was measured with them, such as the
+    /// switch between contexts at the beginning of a window or another VM's work.
+    pub(super) fn learn(&mut self, kinds: &[(Kind, u64)], expected: u64, took: u64, alone: bool) {
+        if self.known.len() > MAX_KINDS {
+            self.known.clear();
+        }
+        for (kind, share) in kinds {
+            let (before, measured) = self.of(*kind);
+            // Each kind's part of it, as was expected when it was queued.
+            let part = u128::from(took) * u128::from(*share) / u128::from(expected.max(1));
+            let now = u64::try_from(part).unwrap_or(MOST).clamp(LEAST, MOST);
+            let next = match measured {
+                false => now,
+                // It took no longer, whatever was measured with it.
+                true if now < before => before / 2 + now / 2,
+                true if !alone => before,
+                // What turns out to be long is believed sooner: it is what overruns.
+                true if now > before * 2 => before / 2 + now / 2,
+                true => before - before / 8 + now / 8,
+            };
+            self.known.insert(*kind, next);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const F: Kind = Kind::Kernel(9, 3);
+
+    #[test]
+    fn what_was_never_seen_is_measured_at_once() {
+        let mut estimates = Estimates::default();
+        assert_eq!(estimates.of(F), (UNKNOWN, false));
+        estimates.learn(&[(F, UNKNOWN)], UNKNOWN, 20_000, true);
+        assert_eq!(estimates.of(F), (20_000, true));
+    }
+
+    #[test]
+    fn what_becomes_much_longer_or_shorter_is_believed_soon() {
+        let mut estimates = Estimates::default();
+        estimates.learn(&[(F, UNKNOWN)], UNKNOWN, 100_000, true);
+        estimates.learn(&[(F, 100_000)], 400_000, 4_000_000, true);
+        assert_eq!(estimates.of(F).0, 550_000);
+        estimates.learn(&[(F, 550_000)], 550_000, 100_000, true);
+        assert_eq!(estimates.of(F).0, (550_000 + 100_000) / 2);
+    }
+
+    #[test]
+    fn what_was_measured_with_a_switch_between_contexts_only_makes_it_shorter() {
+        let mut estimates = Estimates::default();
+        estimates.learn(&[(F, UNKNOWN)], UNKNOWN, 400_000, false);
+        estimates.learn(&[(F, 400_000)], 400_000, 20_000, false);
+        assert_eq!(estimates.of(F).0, 210_000);
+        estimates.learn(&[(F, 210_000)], 210_000, 2_000_000, false);
+        assert_eq!(estimates.of(F).0, 210_000);
+    }
+
+    #[test]
+    fn stretches_that_were_queued_long_ago_do_not_add_up() {
+        let mut estimates = Estimates::default();
+        // Many of a kernel that was never seen are in flight before the first has ended.
+        for _ in 0..200 {
+            estimates.learn(&[(F, UNKNOWN)], UNKNOWN, 3_000_000, true);
+        }
+        let (now, _) = estimates.of(F);
+        assert!((2_900_000..=3_000_000).contains(&now), "{now}");
+    }
+
+    #[test]
+    fn a_stretch_of_two_kinds_is_shared_out_as_expected() {
+        let (mut estimates, g) = (Estimates::default(), Kind::Kernel(10, 3));
+        estimates.learn(&[(F, UNKNOWN)], UNKNOWN, 100_000, true);
+        estimates.learn(&[(g, UNKNOWN)], UNKNOWN, 300_000, true);
+        for _ in 0..100 {
+            let each = [F, g].map(|kind| (kind, estimates.of(kind).0));
+            estimates.learn(&each, each[0].1 + each[1].1, 800_000, true);
+        }
+        let (f, g) = (estimates.of(F).0, estimates.of(g).0);
+        assert!(
+            (780_000..=810_000).contains(&(f + g)) && (29..=31).contains(&(g * 10 / f)),
+            "{f} {g}"
+        );
+    }
+}

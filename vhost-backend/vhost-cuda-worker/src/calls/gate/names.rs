@@ -1,0 +1,178 @@
+//! What a command that may be held uses, from the handles that it names.
+
+use protocol::calls as api;
+use protocol::codec::Call;
+use protocol::table::{ENTRIES, Order};
+
+use super::order::{Thing, Uses, Way};
+use crate::calls::handles::Tables;
+use crate::calls::{Shared, generated, lock};
+use crate::executor::Command;
+
+/// Handles of one kind.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::calls) struct Handles {
+    ids: [u64; 2],
+    len: usize,
+    /// The command ends it.
+    ends: bool,
+}
+
+impl Handles {
+    pub(in crate::calls) fn add(&mut self, id: u64, ends: bool) {
+        if let Some(place) = self.ids.get_mut(self.len) {
+            *place = id;
+            self.len += 1;
+            self.ends |= ends;
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = u64> + '_ {
+        self.ids[..self.len].iter().copied()
+    }
+
+    fn first(&self) -> Option<u64> {
+        self.iter().next()
+    }
+}
+
+/// What a command names.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::calls) struct Names {
+    pub streams: Handles,
+    pub events: Handles,
+    pub functions: Handles,
+    pub contexts: Handles,
+}
+
+/// How a call of the table is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Rule {
+    pub order: Order,
+    pub gated: bool,
+}
+
+/// Numbers of calls that have rules; greater ones are unknown.
+const NUMBERS: usize = 256;
+
+/// By number.
+static RULES: [Rule; NUMBERS] = {
+    let mut rules = [Rule { order: Order::None, gated: false }; NUMBERS];
+    let mut i = 0;
+    while i < ENTRIES.len() {
+        let entry = &ENTRIES[i];
+        rules[entry.number as usize] = Rule { order: entry.order, gated: entry.gated };
+        i += 1;
+    }
+    rules
+};
+
+impl Rule {
+    pub(super) fn of(opcode: u32) -> Self {
+        RULES.get(opcode as usize).copied().unwrap_or(RULES[0])
+    }
+}
+
+/// What a command uses, and where it would run.
+pub(super) struct Used {
+    pub uses: Uses,
+    /// The context whose GPU it is for.
+    pub ctx: u64,
+    /// The stream, as the guest names it.
+    pub stream: Option<u64>,
+    /// What it ends.
+    pub ends: Option<Thing>,
+}
+
+impl Shared {
+    /// What a command uses; `None` if it need not be held, since it will fail or uses nothing.
+    pub(super) fn used_by(&self, command: &Command<'_>, order: Order) -> Option<Used> {
+        let names = generated::names(command.opcode, command.args).ok()?;
+        let mut used =
+            Used { uses: Uses::new(), ctx: command.ctx, stream: names.streams.first(), ends: None };
+        let tables = lock(&self.tables);
+        match order {
+            Order::None => return None,
+            Order::Stream | Order::Pool => used.in_order(&tables, command, &names)?,
+            // What a query is about is what the same command would have to wait for.
+            Order::Query | Order::Wait => {
+                for id in names.streams.iter() {
+                    let thing = stream_thing(&tables, command, id)?.0;
+                    used.uses.add(thing, Way::After);
+                }
+                for id in names.events.iter() {
+                    used.uses.add(Thing::Event(id), Way::After);
+                }
+            }
+            Order::Function => {
+                names.functions.iter().for_each(|id| used.uses.add(Thing::Function(id), Way::After))
+            }
+            Order::Allocation => {
+                let dptr = api::CuMemFreeV2::decode(command.args).ok()?.dptr;
+                let ctx = lock(&self.memory.plan).context_of(dptr)?;
+                used.uses.add(Thing::Context(ctx), Way::After);
+            }
+            Order::Context => {
+                let ctx = names.contexts.first().unwrap_or(command.ctx);
+                used.uses.add(Thing::Context(ctx), Way::After);
+            }
+            Order::Session => used.uses.add(Thing::Session, Way::After),
+        }
+        Some(used)
+    }
+}
+
+impl Used {
+    /// A command that stays in the order of its stream and event.
+    fn in_order(&mut self, tables: &Tables, command: &Command<'_>, names: &Names) -> Option<()> {
+        for id in names.streams.iter() {
+            let (thing, legacy) = stream_thing(tables, command, id)?;
+            self.uses.add(thing, Way::Alone);
+            if let Some(ctx) = legacy {
+                self.uses.add(Thing::Legacy(ctx), Way::Beside);
+            }
+            if let Thing::Stream(id) = thing {
+                self.ctx = tables.streams.get(id).ok()?.ctx;
+            }
+            if names.streams.ends {
+                self.ends = Some(thing);
+            }
+        }
+        for id in names.events.iter() {
+            let event = tables.events.get(id).ok()?;
+            if self.stream.is_none() {
+                self.ctx = event.ctx;
+            }
+            // Waits for one recording may overtake one another, and not the next recording.
+            let way = match command.opcode {
+                api::CuStreamWaitEvent::OPCODE => Way::Beside,
+                _ => Way::Alone,
+            };
+            self.uses.add(Thing::Event(id), way);
+            if names.events.ends {
+                self.ends = Some(Thing::Event(id));
+            }
+        }
+        for id in names.functions.iter() {
+            self.uses.add(Thing::Function(id), Way::Beside);
+        }
+        if tables.contexts.get(self.ctx).ok()?.ending {
+            return None;
+        }
+        self.uses.add(Thing::Context(self.ctx), Way::Beside);
+        self.uses.add(Thing::Session, Way::Beside);
+        Some(())
+    }
+}
+
+/// What a stream is, and the context whose legacy stream it and that one wait for.
+fn stream_thing(tables: &Tables, command: &Command<'_>, id: u64) -> Option<(Thing, Option<u64>)> {
+    match id {
+        0 | 1 => Some((Thing::Legacy(command.ctx), None)),
+        2 => Some((Thing::ThreadStream(command.thread, command.ctx), Some(command.ctx))),
+        _ => {
+            let stream = tables.streams.get(id).ok()?;
+            Some((Thing::Stream(id), stream.blocking.then_some(stream.ctx)))
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! What must be issued before what: held commands and the things that they use, without a driver.
+//!
+//! Each thing (a stream, an event, a context, …) is a lane with three ways to use it. `Alone`
+//! comes after everything before it, `Beside` after every `Alone` before it, and each holds back
+//! what comes later in the same sense. `After` comes after everything before it, too, but holds
+//! nobody back. A command is ready when nothing that it must come after is still held.
+
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
+use crate::calls::handles::{IdHasher, IdMap};
+
+/// A held command, by a number that grows.
+pub(super) type Number = u64;
+
+/// What commands can be in one another's way about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Thing {
+    /// A stream of the guest's, by its id.
+    Stream(u64),
+    /// A guest thread's own default stream in a context.
+    ThreadStream(u32, u64),
+    /// The legacy stream of a context, and the streams that wait for it.
+    Legacy(u64),
+    /// An event.
+    Event(u64),
+    /// A function or a kernel.
+    Function(u64),
+    /// All of a context.
+    Context(u64),
+    /// All of the session.
+    Session,
+}
+
+/// How a command uses a thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// In order with all others.
+    Alone,
+    /// In order with those that are alone.
+    Beside,
+    /// Behind all others, in front of none.
+    After,
+}
+
+/// What one command uses.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Uses {
+    list: [(Thing, Way); Self::MOST],
+    len: usize,
+}
+
+impl Uses {
+    const MOST: usize = 10;
+
+    pub(super) fn new() -> Self {
+        Self { list: [(Thing::Session, Way::After); Self::MOST], len: 0 }
+    }
+
+    /// A thing that is named twice counts once, as it was named first.
+    pub(super) fn add(&mut self, thing: Thing, way: Way) {
+        if !self.iter().any(|(other, _)| other == thing) {
+            self.list[self.len] = (thing, way);
+            self.len += 1;
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Thing, Way)> + '_ {
+        self.list[..self.len].iter().copied()
+    }
+}
+
+/// The commands that use one thing.
+#[derive(Default)]
+struct Lane {
+    /// May go, as far as this thing is concerned.
+    alone: Option<Number>,
+    beside: BTreeSet<Number>,
+    /// Must wait for others.
+    waiting_alone: BTreeSet<Number>,
+    waiting_beside: BTreeSet<Number>,
+    waiting_after: BTreeSet<Number>,
+}
+
+impl Lane {
+    fn is_empty(&self) -> bool {
+        self.holds_none() && self.waiting_after.is_empty()
+    }
+
+    /// No command that others must come after.
+    fn holds_none(&self) -> bool {
+        self.beside.is_empty() && self.waiting_beside.is_empty() && self.holds_none_alone()
+    }
+
+    fn holds_none_alone(&self) -> bool {
+        self.alone.is_none() && self.waiting_alone.is_empty()
+    }
+
+    /// Whether a command that comes now could go at once.
+    fn lets_through(&self, way: Way) -> bool {
+        match way {
+            Way::Beside => self.holds_none_alone(),
+            Way::Alone | Way::After => self.holds_none(),
+        }
+    }
+
+    fn add(&mut self, number: Number, way: Way) {
+        match way {
+            Way::Alone => self.waiting_alone.insert(number),
+            Way::Beside => self.waiting_beside.insert(number),
+            Way::After => self.waiting_after.insert(number),
+        };
+    }
+
+    fn remove(&mut self, number: Number) {
+        if self.alone == Some(number) {
+            self.alone = None;
+        } else {
+            self.beside.remove(&number);
+        }
+    }
+
+    /// Lets go whom nothing is in the way of any more.
+    fn settle(&mut self, mut go: impl FnMut(Number)) {
+        if self.alone.is_none() {
+            let first_alone = self.waiting_alone.first().copied();
+            while let Some(next) = self.waiting_beside.first().copied()
+                && first_alone.is_none_or(|alone| next < alone)
+            {
+                self.waiting_beside.pop_first();
+                self.beside.insert(next);
+                go(next);
+            }
+            if self.beside.is_empty()
+                && let Some(alone) = self.waiting_alone.pop_first()
+            {
+                self.alone = Some(alone);
+                go(alone);
+            }
+        }
+        let firsts = [
+            self.alone,
+            self.beside.first().copied(),
+            self.waiting_alone.first().copied(),
+            self.waiting_beside.first().copied(),
+        ];
+        let first = firsts.into_iter().flatten().min();
+        while let Some(next) = self.waiting_after.first().copied()
+            && first.is_none_or(|first| next < first)
+        {
+            self.waiting_after.pop_first();
+            go(next);
+        }
+    }
+}
+
+/// All held commands in their order.
+#[derive(Default)]
+pub(super) struct Book {
+    lanes: HashMap<Thing, Lane, BuildHasherDefault<IdHasher>>,
+    /// By command: the things that it still waits for.
+    waiting: IdMap<Number, u32>,
+    ready: BTreeSet<Number>,
+    last: Number,
+}
+
+impl Book {
+    /// Whether a command that comes now must come after none that is held.
+    pub(super) fn lets_through(&self, uses: &Uses) -> bool {
+        uses.iter()
+            .all(|(thing, way)| self.lanes.get(&thing).is_none_or(|lane| lane.lets_through(way)))
+    }
+
+    /// Whether commands are held that use a thing, and hold others back.
+    pub(super) fn holds(&self, thing: Thing) -> bool {
+        self.lanes.get(&thing).is_some_and(|lane| !lane.holds_none())
+    }
+
+    /// Whether commands are held that use a thing alone.
+    pub(super) fn holds_alone(&self, thing: Thing) -> bool {
+        self.lanes.get(&thing).is_some_and(|lane| !lane.holds_none_alone())
+    }
+
+    /// Takes a command in.
+    pub(super) fn add(&mut self, uses: &Uses) -> Number {
+        self.last += 1;
+        let number = self.last;
+        let mut waits_for = uses.len as u32;
+        for (thing, way) in uses.iter() {
+            let lane = self.lanes.entry(thing).or_default();
+            lane.add(number, way);
+            // Nobody but the new one can be let go by it.
+            lane.settle(|_| waits_for -= 1);
+            if lane.is_empty() {
+                self.lanes.remove(&thing);
+            }
+        }
+        if waits_for == 0 {
+            self.ready.insert(number);
+        } else {
+            self.waiting.insert(number, waits_for);
+        }
+        number
+    }
+
+    /// A command that was ready has been issued.
+    pub(super) fn remove(&mut self, number: Number, uses: &Uses) {
+        self.ready.remove(&number);
+        let Self { lanes, waiting, ready, .. } = self;
+        for (thing, _) in uses.iter() {
+            let Some(lane) = lanes.get_mut(&thing) else { continue };
+            lane.remove(number);
+            lane.settle(|go| {
+                if let Some(left) = waiting.get_mut(&go) {
+                    *left -= 1;
+                    if *left == 0 {
+                        waiting.remove(&go);
+                        ready.insert(go);
+                    }
+                }
+            });
+            if lane.is_empty() {
+                lanes.remove(&thing);
+            }
+        }
+    }
+
+    /// The next command after a number that nothing is in the way of.
+    pub(super) fn next_ready(&self, after: Number) -> Option<Number> {
+        self.ready.range(after + 1..).next().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Way::{After, Alone, Beside};
+    use proptest::prelude::*;
+
+    fn uses(list: &[(Thing, Way)]) -> Uses {
+        let mut uses = Uses::new();
+        list.iter().for_each(|(thing, way)| uses.add(*thing, *way));
+        uses
+    }
+
+    const S: Thing = Thing::Stream(7);
+    const E: Thing = Thing::Event(8);
+
+    #[test]
+    fn a_stream_is_first_in_first_out() {
+        let mut book = Book::default();
+        let of_stream = uses(&[(S, Alone)]);
+        let (a, b) = (book.add(&of_stream), book.add(&of_stream));
+        assert_eq!((book.next_ready(0), book.next_ready(a)), (Some(a), None));
+        assert!(!book.lets_through(&of_stream));
+        assert!(book.lets_through(&uses(&[(Thing::Stream(9), Alone)])));
+        book.remove(a, &of_stream);
+        assert_eq!(book.next_ready(0), Some(b));
+        book.remove(b, &of_stream);
+        assert!(book.lets_through(&of_stream) && book.lanes.is_empty());
+    }
+
+    #[test]
+    fn a_wait_for_an_event_comes_between_two_records_of_it() {
+        let mut book = Book::default();
+        let record = uses(&[(S, Alone), (E, Alone)]);
+        let wait = uses(&[(Thing::Stream(9), Alone), (E, Beside)]);
+        let (first, waits, again) = (book.add(&record), book.add(&wait), book.add(&record));
+        assert_eq!((book.next_ready(0), book.next_ready(first)), (Some(first), None));
+        book.remove(first, &record);
+        assert_eq!((book.next_ready(0), book.next_ready(waits)), (Some(waits), None));
+        book.remove(waits, &wait);
+        assert_eq!(book.next_ready(0), Some(again));
+    }
+
+    #[test]
+    fn who_comes_after_holds_nobody_back() {
+        let mut book = Book::default();
+        let launch = uses(&[(S, Alone), (Thing::Session, Beside)]);
+        let barrier = uses(&[(Thing::Session, After)]);
+        let other = uses(&[(Thing::Stream(9), Alone), (Thing::Session, Beside)]);
+        let first = book.add(&launch);
+        let waits = book.add(&barrier);
+        assert!(book.lets_through(&other));
+        book.add(&other);
+        book.remove(first, &launch);
+        assert_eq!(book.next_ready(0), Some(waits), "what came later does not matter");
+    }
+
+    fn conflict(a: &Uses, b: &Uses) -> bool {
+        let with = |(thing, way): (Thing, Way)| {
+            b.iter().any(|(other, later)| {
+                thing == other && way != After && !(way == Beside && later == Beside)
+            })
+        };
+        a.iter().any(with)
+    }
+
+    proptest! {
+        /// Against the rule, spelt out: ready is who conflicts with none that came before and is
+        /// still held.
+        #[test]
+        fn ready_are_exactly_those_that_nothing_is_in_the_way_of(
+            commands in prop::collection::vec((prop::collection::btree_map(0u64..4, 0u8..3, 1..4), any::<prop::sample::Index>(), 0usize..3), 1..60),
+        ) {
+            let mut book = Book::default();
+            let mut held: Vec<(Number, Uses)> = Vec::new();
+            for (things, pick, go) in commands {
+                let ways = [Alone, Beside, After];
+                let list: Vec<(Thing, Way)> =
+                    things.iter().map(|(t, w)| (Thing::Stream(*t), ways[*w as usize])).collect();
+                let new = uses(&list);
+                let free = !held.iter().any(|(_, before)| conflict(before, &new));
+                prop_assert_eq!(book.lets_through(&new), free);
+                held.push((book.add(&new), new));
+                for _ in 0..go {
+                    let ready: Vec<Number> = (0..held.len())
+                        .filter(|i| !held[..*i].iter().any(|(_, before)| conflict(before, &held[*i].1)))
+                        .map(|i| held[i].0)
+                        .collect();
+                    let mut found = Vec::new();
+                    while let Some(next) = book.next_ready(found.last().copied().unwrap_or(0)) {
+                        found.push(next);
+                    }
+                    prop_assert_eq!(&found, &ready);
+                    let Some(gone) = (!ready.is_empty()).then(|| ready[pick.index(ready.len())]) else { break };
+                    let place = held.iter().position(|(number, _)| *number == gone).unwrap();
+                    let (number, uses) = held.remove(place);
+                    book.remove(number, &uses);
+                }
+            }
+        }
+    }
+}

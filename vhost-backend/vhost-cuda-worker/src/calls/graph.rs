@@ -1,0 +1,246 @@
+//! Graphs. The guest captures streams and builds graphs by itself; what comes here is a whole graph
+//! to be instantiated, and then its launches.
+
+use std::sync::Arc;
+
+use cudarc::driver::sys::{CUgraph, CUgraphExec, CUgraphNode};
+use protocol::calls as api;
+use protocol::codec::{DecodeError, Reader};
+use protocol::graph::{Step, decode};
+
+use super::claims::GRAPHS;
+use super::cx::Cx;
+use super::graph_node::Builder;
+use super::graph_shape::Shape;
+use super::handles::Real;
+use super::hostfunc::GraphStops;
+use super::lock;
+use crate::driver::entries::GraphUpdateInfo;
+use crate::driver::{CuError, CuResult};
+
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH` and `_USE_NODE_PRIORITY`. Uploading is a call
+/// of its own; launches from the device are not supported.
+const FLAGS: u64 = 1 | 8;
+/// Nodes that count as one command of a channel.
+const NODES_PER_COMMAND: usize = 32;
+/// Bytes that count as one command, see `Flight`.
+const BYTES_PER_COMMAND: usize = 4096;
+
+/// Why a graph was not built.
+pub(super) struct BuildError(pub CuError);
+
+impl From<DecodeError> for BuildError {
+    fn from(_: DecodeError) -> Self {
+        Self(CuError::INVALID_VALUE)
+    }
+}
+
+impl From<CuError> for BuildError {
+    fn from(error: CuError) -> Self {
+        Self(error)
+    }
+}
+
+/// A graph of the driver's, with its nodes in the guest's order.
+pub(super) struct Graph {
+    real: Real<CUgraph>,
+    nodes: Vec<(Real<CUgraphNode>, u32)>,
+    /// The most that a kernel of it needs, as launches compare it.
+    need: u64,
+}
+
+/// A graph that can be launched.
+#[derive(Clone)]
+pub(super) struct GraphExec {
+    real: Real<CUgraphExec>,
+    /// What it was made of: its nodes' handles name those of the executable graph, too.
+    graph: Arc<Graph>,
+    pub ctx: u64,
+    /// Host functions that it stops for now.
+    stops: GraphStops,
+    /// Nodes.
+    size: usize,
+    /// The most that a kernel of it needs.
+    need: u64,
+}
+
+impl GraphExec {
+    /// Bytes of pageable memory that a launch counts like.
+    fn weight(&self) -> usize {
+        self.size / NODES_PER_COMMAND * BYTES_PER_COMMAND
+    }
+}
+
+impl Cx<'_> {
+    /// Builds the graph that the guest describes, in the current context.
+    fn build(&self, blob: u64, inline: &[u8]) -> CuResult<(Graph, GraphStops)> {
+        let taken = match blob {
+            0 => None,
+            blob => Some(lock(&self.shared.blobs).take(blob)?),
+        };
+        let bytes = taken.as_deref().unwrap_or(inline);
+        let mut real = std::ptr::null_mut();
+        // SAFETY: the pointer is that of a local.
+        unsafe { self.driver().cuGraphCreate(&mut real, 0)? };
+        let mut graph = Graph { real: Real(real), nodes: Vec::new(), need: 0 };
+        let stops = GraphStops::default();
+        let (mut shape, mut hosts) = (Shape::default(), Vec::new());
+        let builder = Builder::new(self, real);
+        let built = builder.and_then(|builder| {
+            let mut before: Vec<CUgraphNode> = Vec::new();
+            decode(bytes, |after, step| {
+                before.clear();
+                before.extend(after.iter().map(|number| graph.nodes[*number as usize].0.0));
+                let place = graph.nodes.len() as u32;
+                let node = builder.add(&before, &step, place, &stops)?;
+                graph.nodes.push((Real(node), step.kind()));
+                shape.add(after);
+                match &step {
+                    Step::Kernel(kernel) => graph.need = graph.need.max(self.need_of(kernel.f)),
+                    Step::HostFunc { .. } => hosts.push(place),
+                    _ => {}
+                }
+                Ok::<_, BuildError>(())
+            })
+            .map_err(|BuildError(error)| error)
+        });
+        if let Err(error) = built {
+            self.end_graph(&graph);
+            return Err(error);
+        }
+        shape.alone(&hosts).for_each(|place| stops.set_alone(place));
+        Ok((graph, stops))
+    }
+
+    fn end_graph(&self, graph: &Graph) {
+        // SAFETY: the graph was made here, and is destroyed once.
+        let _ = unsafe { self.driver().cuGraphDestroy(graph.real.0) };
+    }
+
+    fn exec(&self, id: u64) -> CuResult<GraphExec> {
+        let tables = lock(&self.shared.tables);
+        // As CUDA has it for what is no graph.
+        tables.graphs.get(id).cloned().map_err(|_| CuError::INVALID_VALUE)
+    }
+
+    pub(super) fn vcuda_graph_instantiate(&self, call: api::VcudaGraphInstantiate<'_>) -> CuResult {
+        self.enter()?;
+        let id = self.claim(GRAPHS, call.exec)?;
+        if call.flags & !FLAGS != 0 {
+            return Err(CuError::INVALID_VALUE);
+        }
+        let (graph, stops) = self.build(call.blob, call.graph)?;
+        let (size, need) = (graph.nodes.len(), graph.need);
+        let mut real = std::ptr::null_mut();
+        let made = self.reserve_graph(size).and_then(|()| {
+            // SAFETY: the pointer is that of a local; the graph is live.
+            unsafe {
+                self.driver().cuGraphInstantiateWithFlags(&mut real, graph.real.0, call.flags)
+            }
+            .inspect_err(|_| self.forget_graph(self.ctx, size))
+        });
+        if let Err(error) = made {
+            self.end_graph(&graph);
+            return Err(error);
+        }
+        let graph = Arc::new(graph);
+        id.list(GraphExec { real: Real(real), graph, ctx: self.ctx, stops, size, need });
+        Ok(())
+    }
+
+    /// Launches that are under way go on.
+    pub(super) fn cu_graph_exec_destroy(&self, call: api::CuGraphExecDestroy) -> CuResult {
+        self.enter_any()?;
+        let taken = self.claim_listed(GRAPHS, call.h_graph_exec, |_, _| Ok(()));
+        let (exec, id) = taken.map_err(|_| CuError::INVALID_VALUE)?;
+        // SAFETY: the executable graph was listed, and nobody can name it any more.
+        let ended = unsafe { self.driver().cuGraphExecDestroy(exec.real.0) };
+        self.end_graph(&exec.graph);
+        id.end(ended, || self.forget_graph(exec.ctx, exec.size))
+    }
+
+    pub(super) fn cu_graph_launch(&self, call: api::CuGraphLaunch) -> CuResult {
+        self.enter()?;
+        let exec = self.exec(call.h_graph_exec)?;
+        let (stream, ctx) = self.queue(call.h_stream, exec.weight())?;
+        if ctx != exec.ctx {
+            return Err(CuError::INVALID_VALUE);
+        }
+        // The stack's limit may have been set since, which takes local memory back.
+        if !self.shared.charges.has_room_for(exec.need) {
+            self.reserve_need(exec.need)?;
+        }
+        self.tally(|words| &words.graph_launches, 1);
+        exec.stops.expect((stream as u64, ctx));
+        // SAFETY: live handles: only this thread destroys them.
+        let launched = unsafe { self.driver().cuGraphLaunch(exec.real.0, stream) };
+        if launched.is_err() {
+            exec.stops.unexpect();
+        }
+        launched
+    }
+
+    pub(super) fn cu_graph_upload(&self, call: api::CuGraphUpload) -> CuResult {
+        self.enter()?;
+        let exec = self.exec(call.h_graph_exec)?;
+        let (stream, _) = self.queue(call.h_stream, 0)?;
+        // SAFETY: as in `cu_graph_launch`.
+        unsafe { self.driver().cuGraphUpload(exec.real.0, stream) }
+    }
+
+    pub(super) fn vcuda_graph_exec_update(
+        &self,
+        call: api::VcudaGraphExecUpdate<'_>,
+    ) -> CuResult<api::VcudaGraphExecUpdateAnswer> {
+        self.enter()?;
+        let exec = self.exec(call.exec)?;
+        let (graph, stops) = self.build(call.blob, call.graph)?;
+        let mut info = GraphUpdateInfo::default();
+        // SAFETY: live handles; the pointer is that of a local. The new graph is only read.
+        let updated =
+            unsafe { self.driver().cuGraphExecUpdate(exec.real.0, graph.real.0, &mut info) };
+        let differs = graph.nodes.iter().position(|(node, _)| node.0 == info.error_node);
+        let node = differs.unwrap_or(graph.nodes.len()) as u32;
+        if updated.is_ok() {
+            let mut tables = lock(&self.shared.tables);
+            if let Ok(listed) = tables.graphs.get_mut(call.exec) {
+                listed.stops = stops;
+                listed.need = listed.need.max(graph.need);
+            }
+        }
+        self.end_graph(&graph);
+        match updated {
+            Err(error) if info.result == 0 => Err(error),
+            _ => Ok(api::VcudaGraphExecUpdateAnswer { result: info.result, node }),
+        }
+    }
+
+    pub(super) fn vcuda_graph_exec_node_set(
+        &self,
+        call: api::VcudaGraphExecNodeSet<'_>,
+    ) -> CuResult {
+        self.enter()?;
+        let exec = self.exec(call.exec)?;
+        let mut reader = Reader::new(call.step);
+        let step = Step::decode(&mut reader).and_then(|step| reader.finish().map(|()| step));
+        let step = step.map_err(|_| CuError::INVALID_VALUE)?;
+        let node = exec.graph.nodes.get(call.node as usize).ok_or(CuError::INVALID_VALUE)?;
+        if node.1 != step.kind() {
+            return Err(CuError::INVALID_VALUE);
+        }
+        let stops = exec.stops.clone();
+        let set = Builder::new(self, exec.graph.real.0)?.set(
+            exec.real.0,
+            node.0.0,
+            &step,
+            (call.node, &stops),
+        );
+        if let (Ok(()), Step::Kernel(kernel)) = (&set, &step) {
+            let need = self.need_of(kernel.f);
+            if let Ok(listed) = lock(&self.shared.tables).graphs.get_mut(call.exec) {
+                listed.need = listed.need.max(need);
+            }
+        }
+        set
+    }
+}

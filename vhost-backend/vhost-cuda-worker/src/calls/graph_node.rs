@@ -1,0 +1,234 @@
+//! Nodes of graphs: what the guest describes becomes the driver's, once every address in it has
+//! been checked.
+
+use cudarc::driver::sys::{
+    CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUcontext, CUgraph,
+    CUgraphExec, CUgraphNode, CUmemorytype,
+};
+use protocol::graph::{Copy, Kernel, Memset, Side, Step};
+
+use super::cx::Cx;
+use super::hostfunc::GraphStops;
+use super::launch::{attributes, with_parameters};
+use super::lock;
+use crate::driver::{CuError, CuResult};
+
+/// What makes nodes in one graph.
+pub(super) struct Builder<'a> {
+    cx: &'a Cx<'a>,
+    graph: CUgraph,
+    /// Where copies and memsets run.
+    context: CUcontext,
+}
+
+/// Bytes from a side's first to the end of its last row.
+fn span(side: &Side, copy: &Copy) -> CuResult<u64> {
+    let last = |count: u64, step: u64| (count - 1).checked_mul(step);
+    let slice = side.pitch.checked_mul(side.height);
+    let rows = last(copy.height, side.pitch).and_then(|rows| rows.checked_add(copy.width));
+    let slices = match copy.depth {
+        1 => Some(0),
+        depth => slice.and_then(|slice| last(depth, slice)),
+    };
+    let span = slices.zip(rows).and_then(|(slices, rows)| slices.checked_add(rows));
+    span.ok_or(CuError::INVALID_VALUE)
+}
+
+fn size(value: u64) -> CuResult<usize> {
+    usize::try_from(value).map_err(|_| CuError::INVALID_VALUE)
+}
+
+impl<'a> Builder<'a> {
+    /// The current context's must be entered.
+    pub(super) fn new(cx: &'a Cx<'a>, graph: CUgraph) -> CuResult<Self> {
+        let context = lock(&cx.shared.tables).contexts.get(cx.ctx)?.real.0;
+        Ok(Self { cx, graph, context })
+    }
+
+    /// Adds a node after others.
+    pub(super) fn add(
+        &self,
+        after: &[CUgraphNode],
+        step: &Step<'_>,
+        place: u32,
+        stops: &GraphStops,
+    ) -> CuResult<CUgraphNode> {
+        let driver = self.cx.driver();
+        let mut node = std::ptr::null_mut();
+        let (at, graph, before, count) = (&raw mut node, self.graph, after.as_ptr(), after.len());
+        // SAFETY: the graph is live and so are its nodes in `after`; parameters are those of
+        // locals, and were checked where they hold addresses.
+        unsafe {
+            match step {
+                Step::Empty => driver.cuGraphAddEmptyNode(at, graph, before, count)?,
+                Step::Kernel(kernel) => {
+                    self.with_kernel(kernel, |params| {
+                        driver.cuGraphAddKernelNode(at, graph, before, count, params)
+                    })?;
+                    let list = attributes(kernel.attributes, |addr, len| self.cx.check(addr, len))?;
+                    for attribute in &list {
+                        let value = attribute.value.as_ptr();
+                        driver.cuGraphKernelNodeSetAttribute(node, attribute.id, value)?;
+                    }
+                }
+                Step::Copy(copy) => {
+                    let params = self.copy(copy)?;
+                    driver.cuGraphAddMemcpyNode(at, graph, before, count, &params, self.context)?;
+                }
+                Step::Memset(set) => {
+                    let params = self.memset(set)?;
+                    driver.cuGraphAddMemsetNode(at, graph, before, count, &params, self.context)?;
+                }
+                Step::HostFunc { token } => {
+                    let params = stops.put(self.cx, place, *token)?;
+                    driver.cuGraphAddHostNode(at, graph, before, count, &params)?;
+                }
+                Step::EventWait { event } => {
+                    let event = self.cx.event(*event)?;
+                    driver.cuGraphAddEventWaitNode(at, graph, before, count, event)?;
+                }
+                Step::EventRecord { event } => {
+                    let event = self.cx.event(*event)?;
+                    driver.cuGraphAddEventRecordNode(at, graph, before, count, event)?;
+                }
+            }
+        }
+        Ok(node)
+    }
+
+    /// Changes what a node of an executable graph does from its next launch on.
+    pub(super) fn set(
+        &self,
+        exec: CUgraphExec,
+        node: CUgraphNode,
+        step: &Step<'_>,
+        (place, stops): (u32, &GraphStops),
+    ) -> CuResult {
+        let driver = self.cx.driver();
+        // SAFETY: as in `add`; the node is of the graph that the executable one was made of.
+        unsafe {
+            match step {
+                Step::Empty => Err(CuError::INVALID_VALUE),
+                Step::Kernel(kernel) => self.with_kernel(kernel, |params| {
+                    driver.cuGraphExecKernelNodeSetParams(exec, node, params)
+                }),
+                Step::Copy(copy) => {
+                    let params = self.copy(copy)?;
+                    driver.cuGraphExecMemcpyNodeSetParams(exec, node, &params, self.context)
+                }
+                Step::Memset(set) => {
+                    let params = self.memset(set)?;
+                    driver.cuGraphExecMemsetNodeSetParams(exec, node, &params, self.context)
+                }
+                Step::HostFunc { token } => {
+                    let params = stops.put(self.cx, place, *token)?;
+                    driver.cuGraphExecHostNodeSetParams(exec, node, &params)
+                }
+                Step::EventWait { event } => {
+                    driver.cuGraphExecEventWaitNodeSetEvent(exec, node, self.cx.event(*event)?)
+                }
+                Step::EventRecord { event } => {
+                    driver.cuGraphExecEventRecordNodeSetEvent(exec, node, self.cx.event(*event)?)
+                }
+            }
+        }
+    }
+
+    fn with_kernel(
+        &self,
+        kernel: &Kernel<'_>,
+        then: impl FnOnce(&CUDA_KERNEL_NODE_PARAMS_v2) -> CuResult,
+    ) -> CuResult {
+        let function = self.cx.func(kernel.f)?;
+        let [gx, gy, gz, bx, by, bz] = kernel.dims;
+        with_parameters(self.cx, kernel.f, kernel.params, |_, params, extra| {
+            then(&CUDA_KERNEL_NODE_PARAMS_v2 {
+                func: function,
+                gridDimX: gx,
+                gridDimY: gy,
+                gridDimZ: gz,
+                blockDimX: bx,
+                blockDimY: by,
+                blockDimZ: bz,
+                sharedMemBytes: kernel.shared,
+                kernelParams: params,
+                extra,
+                kern: std::ptr::null_mut(),
+                ctx: std::ptr::null_mut(),
+            })
+        })
+    }
+
+    fn copy(&self, copy: &Copy) -> CuResult<CUDA_MEMCPY3D> {
+        if copy.width == 0 || copy.height == 0 || copy.depth == 0 {
+            return Err(CuError::INVALID_VALUE);
+        }
+        for side in [&copy.dst, &copy.src] {
+            self.cx.check(side.address, span(side, copy)?)?;
+        }
+        Ok(CUDA_MEMCPY3D {
+            srcXInBytes: 0,
+            srcY: 0,
+            srcZ: 0,
+            srcLOD: 0,
+            srcMemoryType: CUmemorytype::CU_MEMORYTYPE_UNIFIED,
+            srcHost: std::ptr::null(),
+            srcDevice: copy.src.address,
+            srcArray: std::ptr::null_mut(),
+            reserved0: std::ptr::null_mut(),
+            srcPitch: size(copy.src.pitch)?,
+            srcHeight: size(copy.src.height)?,
+            dstXInBytes: 0,
+            dstY: 0,
+            dstZ: 0,
+            dstLOD: 0,
+            dstMemoryType: CUmemorytype::CU_MEMORYTYPE_UNIFIED,
+            dstHost: std::ptr::null_mut(),
+            dstDevice: copy.dst.address,
+            dstArray: std::ptr::null_mut(),
+            reserved1: std::ptr::null_mut(),
+            dstPitch: size(copy.dst.pitch)?,
+            dstHeight: size(copy.dst.height)?,
+            WidthInBytes: size(copy.width)?,
+            Height: size(copy.height)?,
+            Depth: size(copy.depth)?,
+        })
+    }
+
+    fn memset(&self, set: &Memset) -> CuResult<CUDA_MEMSET_NODE_PARAMS> {
+        let element = u64::from(set.element_size);
+        if !matches!(element, 1 | 2 | 4) || set.width == 0 || set.height == 0 {
+            return Err(CuError::INVALID_VALUE);
+        }
+        let bytes = set.width.checked_mul(element);
+        let rows = (set.height - 1).checked_mul(set.pitch);
+        let span = bytes.zip(rows).and_then(|(bytes, rows)| rows.checked_add(bytes));
+        self.cx.check(set.dst, span.ok_or(CuError::INVALID_VALUE)?)?;
+        Ok(CUDA_MEMSET_NODE_PARAMS {
+            dst: set.dst,
+            pitch: size(set.pitch)?,
+            value: set.value,
+            elementSize: set.element_size,
+            width: size(set.width)?,
+            height: size(set.height)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_span_of_a_box_ends_with_its_last_row() {
+        let side = Side { address: 0, pitch: 16, height: 4 };
+        let copy = |width, height, depth| Copy { dst: side, src: side, width, height, depth };
+        assert_eq!(span(&side, &copy(10, 1, 1)), Ok(10));
+        assert_eq!(span(&side, &copy(10, 3, 1)), Ok(42));
+        assert_eq!(span(&side, &copy(10, 3, 2)), Ok(42 + 64));
+        assert_eq!(span(&side, &copy(10, u64::MAX, 1)), Err(CuError::INVALID_VALUE));
+        let far = Side { address: 0, pitch: u64::MAX, height: 2 };
+        assert_eq!(span(&far, &copy(10, 1, 2)), Err(CuError::INVALID_VALUE));
+        assert_eq!(span(&far, &copy(10, 1, 1)), Ok(10));
+    }
+}

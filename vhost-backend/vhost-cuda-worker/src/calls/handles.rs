@@ -1,0 +1,351 @@
+//! What a guest's ids stand for.
+//!
+//! The guest mints ids; only here do they become handles of the driver, so a forged id is an
+//! error and never a wild pointer. Tables are bounded: a guest can't make the worker's memory grow
+//! by creating handles for ever.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
+
+use cudarc::driver::sys::{
+    CUcontext, CUdevice, CUevent, CUfunction, CUkernel, CUlibrary, CUmodule, CUstream,
+};
+
+use super::charges::{Code, Load};
+use super::gate::flight::Flight;
+use super::graph::GraphExec;
+use crate::driver::{CuError, CuResult};
+
+/// Handles of one kind that a session may have. Natively memory is the limit.
+const MAX_HANDLES: usize = 1 << 20;
+
+/// A handle of the driver. The driver API may be called with it from any thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Real<H>(pub H);
+
+// SAFETY: a handle is an opaque name; the driver API is thread-safe, and nothing here follows it.
+unsafe impl<H> Send for Real<H> {}
+// SAFETY: as above.
+unsafe impl<H> Sync for Real<H> {}
+
+/// Ids are small numbers that the guest counts up: they need no strong hash. A guest that makes
+/// them collide slows its own worker.
+#[derive(Default)]
+pub(super) struct IdHasher(u64);
+
+impl Hasher for IdHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+    fn write_u64(&mut self, value: u64) {
+        self.0 = (self.0 ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(26);
+    }
+    fn write_u32(&mut self, value: u32) {
+        self.write_u64(u64::from(value));
+    }
+}
+
+pub(super) type IdMap<K, T> = HashMap<K, T, BuildHasherDefault<IdHasher>>;
+
+/// Ids of one kind and what they stand for.
+pub(super) struct Table<T> {
+    entries: IdMap<u64, T>,
+    /// Ids that stand for nothing yet, or for nothing any more, and that nobody may get: the driver
+    /// is at work on their handles. The context that they end with, or 0.
+    claimed: IdMap<u64, u64>,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Self { entries: IdMap::default(), claimed: IdMap::default() }
+    }
+}
+
+impl<T> Table<T> {
+    /// Whether a new handle may get this id.
+    fn vacant(&self, id: u64) -> CuResult {
+        if id == 0 || self.entries.contains_key(&id) || self.claimed.contains_key(&id) {
+            return Err(CuError::INVALID_VALUE);
+        }
+        if self.entries.len() + self.claimed.len() >= MAX_HANDLES {
+            return Err(CuError::OUT_OF_MEMORY);
+        }
+        Ok(())
+    }
+
+    /// Takes a vacant id for a handle that is to be made; see [`super::claims::Claim`].
+    pub(super) fn claim(&mut self, id: u64) -> CuResult {
+        self.vacant(id)?;
+        self.claimed.insert(id, 0);
+        Ok(())
+    }
+
+    /// Lists a handle under an id that was claimed.
+    pub(super) fn list(&mut self, id: u64, value: T) {
+        self.claimed.remove(&id);
+        self.entries.insert(id, value);
+    }
+
+    /// Takes a handle out; its id stays claimed.
+    pub(super) fn take(&mut self, id: u64) -> CuResult<T> {
+        let value = self.remove(id)?;
+        self.claimed.insert(id, 0);
+        Ok(value)
+    }
+
+    /// An id that was claimed is vacant again.
+    pub(super) fn free(&mut self, id: u64) {
+        self.claimed.remove(&id);
+    }
+
+    pub(super) fn get(&self, id: u64) -> CuResult<&T> {
+        self.entries.get(&id).ok_or(CuError::INVALID_HANDLE)
+    }
+
+    pub(super) fn get_mut(&mut self, id: u64) -> CuResult<&mut T> {
+        self.entries.get_mut(&id).ok_or(CuError::INVALID_HANDLE)
+    }
+
+    /// Takes a handle out whose id may be given again at once: nothing is charged under it.
+    pub(super) fn remove(&mut self, id: u64) -> CuResult<T> {
+        self.entries.remove(&id).ok_or(CuError::INVALID_HANDLE)
+    }
+
+    /// Takes out all that `gone` says.
+    pub(super) fn remove_where(&mut self, gone: impl Fn(&T) -> bool) {
+        self.entries.retain(|_, value| !gone(value));
+    }
+
+    /// Takes out what ends with a context. The ids are vacant again after [`Table::free_of`].
+    fn end_with(&mut self, ctx: u64, gone: impl Fn(&T) -> bool) {
+        let Self { entries, claimed } = self;
+        entries.retain(|id, value| {
+            let gone = gone(value);
+            if gone {
+                claimed.insert(*id, ctx);
+            }
+            !gone
+        });
+    }
+
+    /// A context has ended, and nothing is charged for it any more.
+    fn free_of(&mut self, ctx: u64) {
+        self.claimed.retain(|_, of| *of != ctx);
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
+        self.entries.iter().map(|(id, value)| (*id, value))
+    }
+
+    pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.entries.values_mut()
+    }
+}
+
+pub(super) struct Context {
+    pub real: Real<CUcontext>,
+    pub device: CUdevice,
+    pub primary: bool,
+    /// Something may have been queued in its legacy stream since that was last seen empty.
+    pub legacy_used: bool,
+    /// Its end has begun: no call may use it.
+    pub ending: bool,
+}
+
+#[derive(Clone)]
+pub(super) struct Stream {
+    pub real: Real<CUstream>,
+    pub ctx: u64,
+    /// Something may have been queued since it was last seen empty.
+    pub used: bool,
+    /// It and the legacy stream wait for one another.
+    pub blocking: bool,
+}
+
+/// A handle and the context that it ends with.
+#[derive(Clone, Copy)]
+pub(super) struct Owned<H> {
+    pub real: Real<H>,
+    pub ctx: u64,
+}
+
+#[derive(Clone)]
+pub(super) struct Module {
+    pub real: Real<CUmodule>,
+    pub ctx: u64,
+    /// It belongs to this library, which unloads it.
+    pub library: Option<u64>,
+    /// What it is charged as; its library's, if it has one.
+    pub load: Load,
+}
+
+#[derive(Clone)]
+pub(super) struct Library {
+    pub real: Real<CUlibrary>,
+    /// What it is charged as.
+    pub load: Load,
+}
+
+/// What a function ends with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    Module { id: u64, ctx: u64 },
+    Library { id: u64, ctx: u64 },
+}
+
+/// Where each parameter lies in the parameter buffer: offset and size. `None`: the driver can't
+/// tell.
+pub(super) type Layout = Option<Arc<[(u32, u32)]>>;
+
+#[derive(Clone)]
+pub(super) struct Function {
+    /// A CUkernel is passed as a CUfunction to the calls that take both.
+    pub real: Real<CUfunction>,
+    pub is_kernel: bool,
+    pub layout: Layout,
+    pub owner: Owner,
+    /// What its owner is charged as.
+    pub load: Load,
+    /// Its code, for its first launch.
+    pub code: Code,
+    /// What a launch compares with what its context has; see [`super::charges::Charges`].
+    pub need: u64,
+}
+
+impl Function {
+    /// Whether both are the same function of the same load.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        self.real == other.real && self.load.is(&other.load)
+    }
+}
+
+/// A per-thread default stream is a stream of its own here: one thread calls for all of the
+/// guest's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct ThreadStream {
+    pub thread: u32,
+    pub ctx: u64,
+}
+
+/// All that a session's ids stand for.
+#[derive(Default)]
+pub(super) struct Tables {
+    pub contexts: Table<Context>,
+    pub streams: Table<Stream>,
+    pub events: Table<Owned<CUevent>>,
+    pub modules: Table<Module>,
+    pub libraries: Table<Library>,
+    pub functions: Table<Function>,
+    pub graphs: Table<GraphExec>,
+    pub thread_streams: HashMap<ThreadStream, Real<CUstream>>,
+    pub flight: Flight,
+}
+
+impl Tables {
+    pub(super) fn kernel(&self, id: u64) -> CuResult<CUkernel> {
+        let function = self.functions.get(id)?;
+        if function.is_kernel { Ok(function.real.0.cast()) } else { Err(CuError::INVALID_HANDLE) }
+    }
+
+    /// A context is about to end: forgets all that ends with it. Its id, and those of what is
+    /// charged in it, stay taken until [`Tables::free_ids_of`].
+    pub(super) fn begin_end_of_context(&mut self, ctx: u64) -> CuResult {
+        let context = self.contexts.get_mut(ctx).map_err(|_| CuError::INVALID_CONTEXT)?;
+        context.ending = true;
+        self.streams.remove_where(|stream| stream.ctx == ctx);
+        self.events.remove_where(|event| event.ctx == ctx);
+        self.graphs.remove_where(|exec| exec.ctx == ctx);
+        self.modules.end_with(ctx, |module| module.ctx == ctx);
+        self.functions.remove_where(|function| match function.owner {
+            Owner::Module { ctx: owner, .. } => owner == ctx,
+            // A kernel is of no context; a function that was made of one is.
+            Owner::Library { ctx: owner, .. } => owner == ctx && !function.is_kernel,
+        });
+        self.thread_streams.retain(|key, _| key.ctx != ctx);
+        Ok(())
+    }
+
+    /// A context ends.
+    pub(super) fn forget_context(&mut self, ctx: u64) -> CuResult<Context> {
+        // What calls that were under way have made in it meanwhile ends with it, too.
+        self.begin_end_of_context(ctx)?;
+        let context = self.contexts.remove(ctx).map_err(|_| CuError::INVALID_CONTEXT)?;
+        self.contexts.claimed.insert(ctx, ctx);
+        Ok(context)
+    }
+
+    /// A context has ended, and all its charges were given back.
+    pub(super) fn free_ids_of(&mut self, ctx: u64) {
+        self.modules.free_of(ctx);
+        self.contexts.free_of(ctx);
+    }
+
+    /// Forgets all that ends with a module.
+    pub(super) fn forget_parts_of_module(&mut self, id: u64) {
+        self.functions
+            .remove_where(|f| matches!(f.owner, Owner::Module { id: owner, .. } if owner == id));
+    }
+
+    /// Forgets all that ends with a library.
+    pub(super) fn forget_parts_of_library(&mut self, id: u64) {
+        self.modules.remove_where(|module| module.library == Some(id));
+        self.functions.remove_where(
+            |function| matches!(function.owner, Owner::Library { id: owner, .. } if owner == id),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_forged_id_is_an_invalid_handle() {
+        let mut table = Table::default();
+        table.claim(7).unwrap();
+        assert_eq!(table.get(7), Err(CuError::INVALID_HANDLE));
+        table.list(7, "seven");
+        assert_eq!(table.get(7), Ok(&"seven"));
+        for id in [0, 6, 8, u64::MAX] {
+            assert_eq!(table.get(id), Err(CuError::INVALID_HANDLE));
+            assert_eq!(table.remove(id), Err(CuError::INVALID_HANDLE));
+        }
+    }
+
+    #[test]
+    fn an_id_in_use_and_the_id_0_are_refused() {
+        let mut table = Table::default();
+        table.list(7, ());
+        assert_eq!(table.vacant(7), Err(CuError::INVALID_VALUE));
+        assert_eq!(table.vacant(0), Err(CuError::INVALID_VALUE));
+        table.remove(7).unwrap();
+        assert_eq!(table.vacant(7), Ok(()));
+    }
+
+    #[test]
+    fn a_context_takes_what_it_owns_with_it() {
+        let mut tables = Tables::default();
+        for ctx in [1, 2] {
+            let real = Real(std::ptr::null_mut());
+            tables.contexts.list(
+                ctx,
+                Context { real, device: 0, primary: true, legacy_used: false, ending: false },
+            );
+            let real = Real(std::ptr::null_mut());
+            tables.streams.list(10 + ctx, Stream { real, ctx, used: false, blocking: true });
+        }
+        assert!(tables.forget_context(1).is_ok());
+        assert!(tables.streams.get(11).is_err());
+        assert!(tables.streams.get(12).is_ok());
+        assert_eq!(tables.forget_context(1).err(), Some(CuError::INVALID_CONTEXT));
+        assert_eq!(tables.contexts.vacant(1), Err(CuError::INVALID_VALUE));
+        tables.free_ids_of(1);
+        assert_eq!(tables.contexts.vacant(1), Ok(()));
+    }
+}

@@ -1,0 +1,199 @@
+//! Host memory that a session registers with the GPU.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use protocol::calls as api;
+
+use super::copy::REGISTER_FLAGS;
+use super::cx::Cx;
+use super::memory::Foreign;
+use super::{Calls, lock};
+use crate::driver::{CuError, CuResult};
+use crate::region::Region;
+
+/// One registration.
+pub(super) struct Registration {
+    region: Arc<Region>,
+    at: u64,
+    dptr: u64,
+    /// The context that it was made in, and ends with.
+    ctx: u64,
+}
+
+impl Registration {
+    /// Of a region as a whole, which nobody can name.
+    pub(super) fn of_all(region: &Arc<Region>) -> Self {
+        Self { region: region.clone(), at: region.base() as u64, dptr: 0, ctx: 0 }
+    }
+}
+
+/// Registered memory, by its address in the guest process. A registration keeps its pages mapped.
+#[derive(Default)]
+pub(super) struct Registered {
+    by_vaddr: HashMap<u64, Registration>,
+}
+
+/// The driver has not let go of pages: kernels may still reach them.
+struct Refused(CuError);
+
+/// From `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` on: not about a fault.
+const CAPTURE: u32 = 900;
+/// How long to sleep between looks at contexts that are ending.
+const LOOK: Duration = Duration::from_millis(1);
+
+impl Cx<'_> {
+    pub(super) fn vcuda_host_register(
+        &self,
+        call: api::VcudaHostRegister,
+    ) -> CuResult<api::VcudaHostRegisterAnswer> {
+        self.enter()?;
+        // Before the region is looked up: once it is no longer listed it gets no registration.
+        let mut registered = lock(&self.shared.registered);
+        let region = self.shared.session.regions.find(call.vaddr, call.len);
+        let region = region.ok_or(CuError::INVALID_VALUE)?;
+        let at = region.at(call.vaddr, call.len).ok_or(CuError::INVALID_VALUE)?;
+        if call.len == 0 {
+            return Err(CuError::INVALID_VALUE);
+        }
+        if registered.by_vaddr.contains_key(&call.vaddr) {
+            return Err(CuError::HOST_MEMORY_ALREADY_REGISTERED);
+        }
+        let mut dptr = 0;
+        // SAFETY: the pages are mapped, and stay so until they are unregistered: the registration
+        // holds the region.
+        unsafe {
+            self.driver().cuMemHostRegister(at.cast(), call.len, REGISTER_FLAGS)?;
+            let told = self.driver().cuMemHostGetDevicePointer(&mut dptr, at.cast(), 0);
+            let listed = told.and_then(|()| {
+                let mut foreign = lock(&self.shared.memory.foreign);
+                let new = foreign.insert(dptr, call.len as u64, Foreign::Host);
+                if new { Ok(()) } else { Err(CuError::HOST_MEMORY_ALREADY_REGISTERED) }
+            });
+            if let Err(error) = listed {
+                let _ = self.driver().cuMemHostUnregister(at.cast());
+                return Err(error);
+            }
+        }
+        let ctx = self.ctx;
+        registered.by_vaddr.insert(call.vaddr, Registration { region, at: at as u64, dptr, ctx });
+        Ok(api::VcudaHostRegisterAnswer { dptr })
+    }
+
+    pub(super) fn vcuda_host_unregister(&self, call: api::VcudaHostUnregister) -> CuResult {
+        self.enter_any()?;
+        let found = lock(&self.shared.registered).by_vaddr.remove(&call.vaddr);
+        let registration = found.ok_or(CuError::HOST_MEMORY_NOT_REGISTERED)?;
+        let listed = lock(&self.shared.memory.foreign).remove(registration.dptr);
+        match self.unregister(&registration) {
+            Ok(result) => result,
+            Err(Refused(error)) => {
+                let mut registered = lock(&self.shared.registered);
+                if self.shared.session.regions.get(registration.region.id()).is_none() {
+                    let shared = self.shared.clone();
+                    self.shared.session.mirrors.run_always(None, move || {
+                        Cx { shared: &shared, thread: 0, ctx: 0 }.let_go(vec![registration]);
+                    });
+                    return Err(error);
+                }
+                // As natively: it stays registered.
+                if let Some((len, kind)) = listed {
+                    lock(&self.shared.memory.foreign).insert(registration.dptr, len, kind);
+                }
+                registered.by_vaddr.insert(call.vaddr, registration);
+                Err(error)
+            }
+        }
+    }
+
+    /// Waits for what may still use the pages, then takes them from the GPU. Any context that works
+    /// can do it; where none does, no kernel reaches anything any more. The result is the guest's.
+    fn unregister(&self, registration: &Registration) -> Result<CuResult, Refused> {
+        let mut contexts: Vec<u64> =
+            lock(&self.shared.tables).contexts.iter().map(|(id, _)| id).collect();
+        contexts.sort_by_key(|id| (*id != self.ctx, *id != registration.ctx));
+        let (mut refused, mut failed) = (None, None);
+        for id in contexts {
+            let cx = self.within(id);
+            if let Err(error) = cx.enter() {
+                failed = failed.or(Some(error));
+                continue;
+            }
+            // SAFETY: no pointers; then an address that was registered, whose pages are mapped as
+            // long as the registration holds the region.
+            let (works, done) = unsafe {
+                let works = cx.driver().cuCtxSynchronize();
+                (works, cx.driver().cuMemHostUnregister(registration.at as *mut _))
+            };
+            match (done, works) {
+                (Ok(()), _) => return Ok(Ok(())),
+                (Err(CuError::HOST_MEMORY_NOT_REGISTERED), _) => {}
+                (Err(error), Err(fault)) if fault.0 < CAPTURE => failed = failed.or(Some(error)),
+                (Err(error), _) => refused = refused.or(Some(error)),
+            }
+        }
+        match refused {
+            Some(error) => Err(Refused(error)),
+            // Kernels of a context may run until it has ended.
+            None if self.contexts_end() => Err(Refused(CuError::INVALID_CONTEXT)),
+            // With its context a registration ends, too.
+            None => Ok(failed.map_or(Ok(()), Err)),
+        }
+    }
+
+    fn contexts_end(&self) -> bool {
+        self.shared.ending.load(Ordering::Acquire) > 0
+    }
+
+    /// Takes pages from the GPU that the guest's driver wants back. Pages that the GPU may still
+    /// reach are never given back while the worker lives.
+    fn let_go(&self, gone: Vec<Registration>) {
+        for registration in gone {
+            while let Err(Refused(error)) = self.unregister(&registration) {
+                if !self.contexts_end() {
+                    let what = "host memory cannot be taken from the GPU";
+                    crate::end(&format!("{what}: {error}"));
+                }
+                std::thread::sleep(LOOK);
+            }
+        }
+    }
+}
+
+impl Calls {
+    /// The guest's driver takes a region back: its pages go from the GPU first. `arena`: of what
+    /// the worker itself has registered.
+    pub(super) fn detach(&mut self, region: Arc<Region>, arena: Option<Registration>) {
+        let mut gone: Vec<Registration> = {
+            let mut registered = lock(&self.shared.registered);
+            let keys: Vec<u64> = registered
+                .by_vaddr
+                .iter()
+                .filter(|(_, registration)| Arc::ptr_eq(&registration.region, &region))
+                .map(|(vaddr, _)| *vaddr)
+                .collect();
+            keys.iter().filter_map(|vaddr| registered.by_vaddr.remove(vaddr)).collect()
+        };
+        for registration in &gone {
+            lock(&self.shared.memory.foreign).remove(registration.dptr);
+        }
+        gone.extend(arena);
+        if gone.is_empty() {
+            return;
+        }
+        let contexts: Vec<u64> =
+            lock(&self.shared.tables).contexts.iter().map(|(id, _)| id).collect();
+        self.own_job(None, 0, move |cx| {
+            for ctx in contexts {
+                if cx.within(ctx).enter().is_ok() {
+                    // SAFETY: no pointers. An error is the session's, and reported elsewhere.
+                    let _ = unsafe { cx.driver().cuCtxSynchronize() };
+                }
+            }
+            cx.let_go(gone);
+            drop(region);
+        });
+    }
+}

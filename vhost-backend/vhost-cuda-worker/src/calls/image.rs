@@ -1,0 +1,218 @@
+//! Images of code, and the options of the JIT.
+//!
+//! An image tells its own length to whoever parses it. What it tells is compared with what the
+//! guest sent before the driver gets it; a driver that then still reads further reads zeros.
+
+use std::ffi::c_void;
+
+use crate::driver::{CuError, CuResult};
+
+const FATBIN_MAGIC: u32 = 0xba55_ed50;
+const ELF_MAGIC: u32 = 0x464c_457f;
+/// Zeros after an image: the end of a text, and some room for a parser's look-ahead.
+const TAIL: usize = 64;
+
+/// A private copy of an image, aligned, with zeros after it.
+pub(super) struct Image {
+    words: Vec<u64>,
+    len: usize,
+    may_print: bool,
+}
+
+impl Image {
+    /// Copies an image and checks the length that it tells.
+    pub(super) fn new(bytes: &[u8]) -> CuResult<Self> {
+        if bytes.is_empty() || !tells_its_length(bytes) {
+            return Err(CuError::INVALID_IMAGE);
+        }
+        let mut words = vec![0u64; (bytes.len() + TAIL).div_ceil(8)];
+        // SAFETY: the vector has room for the bytes; the two don't overlap.
+        unsafe {
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), words.as_mut_ptr().cast(), bytes.len());
+        }
+        Ok(Self { words, len: bytes.len(), may_print: may_print(bytes) })
+    }
+
+    /// Whether its kernels may print.
+    pub(super) fn may_print(&self) -> bool {
+        self.may_print
+    }
+
+    /// Without the zeros after it.
+    pub(super) fn bytes(&self) -> &[u8] {
+        // SAFETY: the vector has at least so many bytes, and any bits are bytes.
+        unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), self.len) }
+    }
+
+    pub(super) fn as_ptr(&self) -> *const c_void {
+        self.words.as_ptr().cast()
+    }
+}
+
+/// Images up to this size are searched for printf, compressed ones too.
+const MAX_SEARCHED: usize = 4 << 20;
+/// What they may grow to for that.
+const MAX_DECOMPRESSED: usize = 32 << 20;
+
+/// Whether kernels of an image may print. Larger images are not searched: what their kernels print
+/// is noticed a little later.
+fn may_print(bytes: &[u8]) -> bool {
+    let calls_printf = |bytes: &[u8]| bytes.windows(7).any(|name| name == b"vprintf");
+    if bytes.len() > MAX_SEARCHED {
+        return false;
+    }
+    match cuda_api::fatbin::images(bytes, MAX_DECOMPRESSED) {
+        Ok(images) => images.iter().any(|(_, image)| match image {
+            cuda_api::fatbin::Image::Ptx(text) => calls_printf(text.as_bytes()),
+            cuda_api::fatbin::Image::Cubin(elf) => calls_printf(elf),
+        }),
+        // The driver may make more of it.
+        Err(_) => true,
+    }
+}
+
+/// Whether an image that tells its length has so many bytes. A text ends where its bytes do.
+fn tells_its_length(bytes: &[u8]) -> bool {
+    let field = |at: usize, len: usize| {
+        let mut value = [0; 8];
+        value[..len].copy_from_slice(bytes.get(at..at + len)?);
+        Some(u64::from_le_bytes(value))
+    };
+    let ends = |end: Option<u64>| end.is_some_and(|end| end <= bytes.len() as u64);
+    match field(0, 4).map(|magic| magic as u32) {
+        Some(FATBIN_MAGIC) => {
+            let (Some(head), Some(body)) = (field(6, 2), field(8, 8)) else { return false };
+            head >= 16 && ends(head.checked_add(body))
+        }
+        Some(ELF_MAGIC) => {
+            let table = |offset, size, count| {
+                let (offset, size, count) = (field(offset, 8)?, field(size, 2)?, field(count, 2)?);
+                offset.checked_add(size * count)
+            };
+            // The tables of program headers and of sections, in a 64-bit ELF.
+            field(4, 1) == Some(2) && ends(table(0x20, 0x36, 0x38)) && ends(table(0x28, 0x3a, 0x3c))
+        }
+        _ => true,
+    }
+}
+
+const INFO_LOG_BUFFER: u32 = 3;
+const INFO_LOG_BUFFER_SIZE: u32 = 4;
+const ERROR_LOG_BUFFER: u32 = 5;
+const ERROR_LOG_BUFFER_SIZE: u32 = 6;
+/// Options whose value is a plain number: from MAX_REGISTERS and THREADS_PER_BLOCK over
+/// OPTIMIZATION_LEVEL, TARGET, debug and line information, CACHE_MODE and the floating-point modes
+/// to MIN_CTA_PER_SM, MAX_THREADS_PER_BLOCK and OVERRIDE_DIRECTIVE_VALUES. The others are
+/// addresses of the guest's, or outputs.
+const PLAIN: &[u32] =
+    &[0, 1, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 20, 21, 22, 23, 24, 30, 31, 32, 33];
+/// Options of one load.
+const MAX_OPTIONS: usize = 64;
+/// Bytes of each log.
+const MAX_LOG: usize = 64 << 10;
+
+/// Options for one load, and the logs that the JIT writes.
+pub(super) struct Jit {
+    options: Vec<u32>,
+    values: Vec<*mut c_void>,
+    error: Vec<u8>,
+    info: Vec<u8>,
+}
+
+impl Jit {
+    /// From pairs of an option (le32, then 0) and a value (le64).
+    pub(super) fn new(pairs: &[u8], log_max: u32) -> CuResult<Self> {
+        if !pairs.len().is_multiple_of(16) || pairs.len() > 16 * MAX_OPTIONS {
+            return Err(CuError::INVALID_VALUE);
+        }
+        let log = vec![0; (log_max as usize).min(MAX_LOG)];
+        let mut jit = Self { options: vec![], values: vec![], error: log.clone(), info: log };
+        for pair in pairs.chunks_exact(16) {
+            let word = |at| u64::from_le_bytes(std::array::from_fn(|i| pair[at + i]));
+            let option = u32::try_from(word(0)).map_err(|_| CuError::INVALID_VALUE)?;
+            if !PLAIN.contains(&option) {
+                return Err(CuError::INVALID_VALUE);
+            }
+            jit.push(option, word(8));
+        }
+        if !jit.error.is_empty() {
+            let (len, error, info) =
+                (jit.error.len() as u64, jit.error.as_mut_ptr(), jit.info.as_mut_ptr());
+            jit.push(ERROR_LOG_BUFFER, error as u64);
+            jit.push(ERROR_LOG_BUFFER_SIZE, len);
+            jit.push(INFO_LOG_BUFFER, info as u64);
+            jit.push(INFO_LOG_BUFFER_SIZE, len);
+        }
+        Ok(jit)
+    }
+
+    fn push(&mut self, option: u32, value: u64) {
+        self.options.push(option);
+        self.values.push(value as *mut c_void);
+    }
+
+    /// Count, options and values, as the driver takes them.
+    pub(super) fn parts(&mut self) -> (u32, *mut u32, *mut *mut c_void) {
+        (self.options.len() as u32, self.options.as_mut_ptr(), self.values.as_mut_ptr())
+    }
+
+    /// The error log and the info log.
+    pub(super) fn logs(self) -> (Vec<u8>, Vec<u8>) {
+        let text = |mut log: Vec<u8>| {
+            log.truncate(log.iter().position(|byte| *byte == 0).unwrap_or(log.len()));
+            log
+        };
+        (text(self.error), text(self.info))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fatbin(head: u16, body: u64, len: usize) -> Vec<u8> {
+        let mut bytes = vec![0; len];
+        bytes[..4].copy_from_slice(&FATBIN_MAGIC.to_le_bytes());
+        bytes[6..8].copy_from_slice(&head.to_le_bytes());
+        bytes[8..16].copy_from_slice(&body.to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn a_fatbin_may_not_claim_more_than_it_has() {
+        assert!(Image::new(&fatbin(16, 48, 64)).is_ok());
+        assert!(Image::new(&fatbin(16, 49, 64)).is_err());
+        assert!(Image::new(&fatbin(16, u64::MAX, 64)).is_err());
+        assert!(Image::new(&fatbin(8, 8, 64)).is_err());
+        assert!(Image::new(&fatbin(16, 0, 64)[..15]).is_err());
+    }
+
+    #[test]
+    fn an_elf_may_not_claim_tables_past_its_end() {
+        let mut elf = vec![0; 128];
+        elf[..5].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2]);
+        assert!(Image::new(&elf).is_ok());
+        elf[0x28] = 100;
+        elf[0x3a] = 64;
+        elf[0x3c] = 1;
+        assert!(Image::new(&elf).is_err());
+    }
+
+    #[test]
+    fn a_text_is_ended_by_zeros() {
+        let image = Image::new(b".version 8.0").unwrap();
+        // SAFETY: the image is followed by zeros.
+        let text = unsafe { std::ffi::CStr::from_ptr(image.as_ptr().cast()) };
+        assert_eq!(text.to_bytes(), b".version 8.0");
+    }
+
+    #[test]
+    fn options_that_are_addresses_are_refused() {
+        let pair = |option: u64, value: u64| [option.to_le_bytes(), value.to_le_bytes()].concat();
+        assert!(Jit::new(&pair(7, 3), 0).is_ok());
+        for option in [2, 3, 5, 17, 18, 25, 26, 27, 28, 99, 1 << 32] {
+            assert!(Jit::new(&pair(option, 0x1000), 0).is_err(), "{option}");
+        }
+        assert!(Jit::new(&[0; 15], 0).is_err());
+    }
+}

@@ -1,0 +1,272 @@
+//! Launches: the way that must cost next to nothing.
+
+use std::ffi::c_void;
+
+use cudarc::driver::sys::{CUfunction, CUstream};
+use protocol::calls as api;
+
+use super::cx::Cx;
+use super::lock;
+use crate::driver::entries::{LaunchAttribute, LaunchConfig};
+use crate::driver::{CuError, CuResult};
+
+/// Parameters whose addresses fit on the stack.
+const FEW: usize = 32;
+/// `CU_LAUNCH_PARAM_END`, `_BUFFER_POINTER`, `_BUFFER_SIZE`.
+const PARAM_END: *mut c_void = std::ptr::null_mut();
+const PARAM_BUFFER_POINTER: *mut c_void = std::ptr::without_provenance_mut(1);
+const PARAM_BUFFER_SIZE: *mut c_void = std::ptr::without_provenance_mut(2);
+
+/// Attributes that hold plain values: COOPERATIVE, SYNCHRONIZATION_POLICY, CLUSTER_DIMENSION,
+/// CLUSTER_SCHEDULING_POLICY_PREFERENCE, PROGRAMMATIC_STREAM_SERIALIZATION, PRIORITY,
+/// MEM_SYNC_DOMAIN_MAP, MEM_SYNC_DOMAIN, PREFERRED_CLUSTER_DIMENSION,
+/// PREFERRED_SHARED_MEMORY_CARVEOUT, NVLINK_UTIL_CENTRIC_SCHEDULING. The others hold pointers or
+/// handles.
+const PLAIN_ATTRIBUTES: &[u32] = &[2, 3, 4, 5, 6, 8, 9, 10, 11, 14, 16];
+/// As plain, once its address has been checked.
+const ACCESS_POLICY_WINDOW: u32 = 1;
+/// Attributes of one launch.
+const MAX_ATTRIBUTES: usize = 64;
+/// As the API table has them.
+const ATTRIBUTE_BYTES: usize = size_of::<LaunchAttribute>();
+
+struct Shape {
+    dims: [u32; 6],
+    shared: u32,
+}
+
+pub(super) fn attributes(
+    bytes: &[u8],
+    check: impl Fn(u64, u64) -> CuResult,
+) -> CuResult<Vec<LaunchAttribute>> {
+    if !bytes.len().is_multiple_of(ATTRIBUTE_BYTES)
+        || bytes.len() > MAX_ATTRIBUTES * ATTRIBUTE_BYTES
+    {
+        return Err(CuError::INVALID_VALUE);
+    }
+    let word = |chunk: &[u8], at: usize| u64::from_le_bytes(std::array::from_fn(|i| chunk[at + i]));
+    bytes
+        .chunks_exact(ATTRIBUTE_BYTES)
+        .map(|chunk| {
+            let id = u32::try_from(word(chunk, 0)).map_err(|_| CuError::INVALID_VALUE)?;
+            if id != ACCESS_POLICY_WINDOW && !PLAIN_ATTRIBUTES.contains(&id) {
+                return Err(CuError::NOT_SUPPORTED);
+            }
+            let value: [u64; 8] = std::array::from_fn(|i| word(chunk, 8 + 8 * i));
+            if id == ACCESS_POLICY_WINDOW {
+                // Address and length of what is to stay in the cache; 0 bytes for nothing.
+                check(value[0], value[1])?;
+            }
+            Ok(LaunchAttribute { id, pad: 0, value })
+        })
+        .collect()
+}
+
+/// Calls `then` with the function and the addresses of its parameters in `params`, or with the
+/// parameter buffer as a whole where the layout is not known.
+pub(super) fn with_parameters(
+    cx: &Cx<'_>,
+    id: u64,
+    params: &[u8],
+    then: impl FnOnce(CUfunction, *mut *mut c_void, *mut *mut c_void) -> CuResult,
+) -> CuResult {
+    let mut few = [std::ptr::null_mut::<c_void>(); FEW];
+    let mut many = Vec::new();
+    let (function, known) = {
+        let admitted;
+        let tables = lock(&cx.shared.tables);
+        let mut function = tables.functions.get(id)?;
+        if !cx.shared.charges.has_room_for(function.need) {
+            drop(tables);
+            admitted = cx.admit_kernel(id)?;
+            function = &admitted;
+        }
+        let known = match function.layout.as_deref() {
+            Some(layout) => {
+                let places = match few.get_mut(..layout.len()) {
+                    Some(places) => places,
+                    None => {
+                        many.resize(layout.len(), std::ptr::null_mut());
+                        &mut many[..]
+                    }
+                };
+                for (place, (offset, size)) in places.iter_mut().zip(layout) {
+                    // The driver reads as many bytes there as the layout says.
+                    let (start, end) = (*offset as usize, (*offset + *size) as usize);
+                    let bytes = params.get(start..end).ok_or(CuError::INVALID_VALUE)?;
+                    *place = bytes.as_ptr().cast_mut().cast();
+                }
+                Some(places.as_mut_ptr())
+            }
+            None => None,
+        };
+        (function.real.0, known)
+    };
+    match known {
+        Some(known) => then(function, known, std::ptr::null_mut()),
+        None => with_buffer(function, params, then),
+    }
+}
+
+#[cold]
+fn with_buffer(
+    function: CUfunction,
+    params: &[u8],
+    then: impl FnOnce(CUfunction, *mut *mut c_void, *mut *mut c_void) -> CuResult,
+) -> CuResult {
+    let mut size = params.len();
+    let mut extra = [
+        PARAM_BUFFER_POINTER,
+        params.as_ptr().cast_mut().cast(),
+        PARAM_BUFFER_SIZE,
+        (&raw mut size).cast(),
+        PARAM_END,
+    ];
+    then(function, std::ptr::null_mut(), extra.as_mut_ptr())
+}
+
+impl Cx<'_> {
+    pub(super) fn vcuda_launch(&self, call: api::VcudaLaunch<'_>) -> CuResult {
+        self.enter()?;
+        // A library's kernel is loaded into the context of the stream that it is launched in.
+        let (stream, ctx) = self.queue(call.h_stream, 0)?;
+        let cx = self.within(ctx);
+        self.tally(|words| &words.launches, 1);
+        let shape = Shape {
+            dims: [call.grid_x, call.grid_y, call.grid_z, call.block_x, call.block_y, call.block_z],
+            shared: call.shared_mem_bytes,
+        };
+        if call.attributes.is_empty() {
+            return cx.launch(call.f, &shape, stream, call.params);
+        }
+        let mut attributes = attributes(call.attributes, |addr, len| self.check(addr, len))?;
+        let config = LaunchConfig {
+            dims: shape.dims,
+            shared_mem_bytes: shape.shared,
+            stream,
+            attrs: attributes.as_mut_ptr(),
+            num_attrs: attributes.len() as u32,
+        };
+        with_parameters(&cx, call.f, call.params, |function, params, extra| {
+            // SAFETY: live handles; the parameters are as long as the layout says (or the driver
+            // is told their length); the attributes hold no pointers.
+            unsafe { self.driver().cuLaunchKernelEx(&config, function, params, extra) }
+        })
+    }
+
+    pub(super) fn vcuda_occupancy_clusters(
+        &self,
+        call: api::VcudaOccupancyClusters<'_>,
+    ) -> CuResult<api::VcudaOccupancyClustersAnswer> {
+        self.enter()?;
+        let function = self.func(call.f)?;
+        let mut attributes = attributes(call.attributes, |addr, len| self.check(addr, len))?;
+        let config = LaunchConfig {
+            dims: [call.grid_x, call.grid_y, call.grid_z, call.block_x, call.block_y, call.block_z],
+            shared_mem_bytes: call.shared_mem_bytes,
+            stream: std::ptr::null_mut(),
+            attrs: attributes.as_mut_ptr(),
+            num_attrs: attributes.len() as u32,
+        };
+        let mut clusters = 0;
+        // SAFETY: a live function; the pointers are those of locals; the attributes hold no
+        // pointers.
+        unsafe {
+            match call.question {
+                0 => {
+                    self.driver().cuOccupancyMaxActiveClusters(&mut clusters, function, &config)?
+                }
+                1 => self.driver().cuOccupancyMaxPotentialClusterSize(
+                    &mut clusters,
+                    function,
+                    &config,
+                )?,
+                _ => return Err(CuError::INVALID_VALUE),
+            }
+        }
+        Ok(api::VcudaOccupancyClustersAnswer { clusters })
+    }
+
+    fn launch(&self, f: u64, shape: &Shape, stream: CUstream, params: &[u8]) -> CuResult {
+        let [gx, gy, gz, bx, by, bz] = shape.dims;
+        with_parameters(self, f, params, |function, params, extra| {
+            // SAFETY: as in `vcuda_launch`.
+            unsafe {
+                self.driver().cuLaunchKernel(
+                    function,
+                    gx,
+                    gy,
+                    gz,
+                    bx,
+                    by,
+                    bz,
+                    shape.shared,
+                    stream,
+                    params,
+                    extra,
+                )
+            }
+        })
+    }
+
+    pub(super) fn vcuda_launch_cooperative(
+        &self,
+        call: api::VcudaLaunchCooperative<'_>,
+    ) -> CuResult {
+        self.enter()?;
+        let (stream, ctx) = self.queue(call.h_stream, 0)?;
+        self.tally(|words| &words.launches, 1);
+        with_parameters(&self.within(ctx), call.f, call.params, |function, params, extra| {
+            if !extra.is_null() {
+                return Err(CuError::NOT_SUPPORTED);
+            }
+            // SAFETY: as in `vcuda_launch`.
+            unsafe {
+                self.driver().cuLaunchCooperativeKernel(
+                    function,
+                    call.grid_x,
+                    call.grid_y,
+                    call.grid_z,
+                    call.block_x,
+                    call.block_y,
+                    call.block_z,
+                    call.shared_mem_bytes,
+                    stream,
+                    params,
+                )
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attribute(id: u64) -> Vec<u8> {
+        let mut bytes = vec![7; ATTRIBUTE_BYTES];
+        bytes[..8].copy_from_slice(&id.to_le_bytes());
+        bytes
+    }
+
+    fn parse(bytes: &[u8]) -> CuResult<Vec<LaunchAttribute>> {
+        attributes(bytes, |_, _| Err(CuError::ILLEGAL_ADDRESS))
+    }
+
+    #[test]
+    fn attributes_with_pointers_are_refused() {
+        for id in [0, 7, 12, 13, 15, 17, 99] {
+            assert_eq!(parse(&attribute(id)), Err(CuError::NOT_SUPPORTED), "{id}");
+        }
+        assert_eq!(parse(&attribute(1)), Err(CuError::ILLEGAL_ADDRESS));
+        let cluster = parse(&attribute(4)).unwrap();
+        assert_eq!((cluster[0].id, cluster[0].value), (4, [0x0707_0707_0707_0707; 8]));
+    }
+
+    #[test]
+    fn attributes_must_be_whole() {
+        assert_eq!(parse(&attribute(4)[1..]), Err(CuError::INVALID_VALUE));
+        assert_eq!(parse(&attribute(4 | 1 << 32)), Err(CuError::INVALID_VALUE));
+        assert!(parse(&vec![0; 65 * ATTRIBUTE_BYTES]).is_err());
+    }
+}

@@ -1,0 +1,248 @@
+//! Device memory: the window, the account, and what a session may name.
+//!
+//! | module | what |
+//! |---|---|
+//! | `extents` | free stretches of a range |
+//! | `spans` | ranges that a session may name |
+//! | `plan` | which addresses of the window hold what |
+//! | `asynchronous` | frees that wait for a stream, and stream-ordered allocation |
+//!
+//! Device memory comes from cuMemCreate and is mapped inside a window that stands at the same
+//! addresses in the guest process. The account is asked before anything is created, and told
+//! after it was given back, so the VM's quota is never exceeded.
+
+use std::sync::Mutex;
+
+use cudarc::driver::sys::{
+    CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationHandleType, CUmemAllocationProp,
+    CUmemAllocationProp_st__bindgen_ty_1, CUmemAllocationType, CUmemLocation, CUmemLocationType,
+};
+use protocol::calls as api;
+
+use super::cx::Cx;
+use super::lock;
+use crate::driver::{CuError, CuResult, Driver};
+use crate::executor::EngineError;
+use host_ipc::messages::Charge;
+
+mod asynchronous;
+mod extents;
+mod plan;
+mod spans;
+
+pub(super) use asynchronous::{AsyncFrees, Retries};
+pub(super) use plan::{Freeing, Mapping, Plan, WINDOW};
+use spans::Spans;
+
+/// Memory outside the window that a session may name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Foreign {
+    /// Registered host memory.
+    Host,
+    /// A variable of a module or a library, and the context if it is a module's.
+    Global { module: Option<u64>, library: Option<u64>, ctx: u64 },
+}
+
+/// The session's device memory.
+pub(super) struct Memory {
+    pub plan: Mutex<Plan>,
+    pub foreign: Mutex<Spans<Foreign>>,
+}
+
+/// What cuMemCreate is to give: plain memory of a device, that no other process can get.
+pub(super) fn properties(device: i32) -> CUmemAllocationProp {
+    CUmemAllocationProp {
+        type_: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
+        requestedHandleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
+        location: CUmemLocation {
+            type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
+            id: device,
+        },
+        win32HandleMetaData: std::ptr::null_mut(),
+        allocFlags: CUmemAllocationProp_st__bindgen_ty_1 {
+            compressionType: 0,
+            gpuDirectRDMACapable: 0,
+            usage: 0,
+            reserved: [0; 4],
+        },
+    }
+}
+
+impl Memory {
+    /// Takes the window. The device's context need not be current.
+    pub(super) fn new(driver: &Driver, devices: i32) -> Result<Self, EngineError> {
+        let failed = |call, error: CuError| EngineError::Call {
+            path: driver.path().to_owned(),
+            call,
+            result: error.0,
+        };
+        let mut granule = 64 << 10;
+        for device in 0..devices {
+            let mut minimum = 0;
+            // SAFETY: the pointers are those of locals.
+            unsafe { driver.cuMemGetAllocationGranularity(&mut minimum, &properties(device), 0) }
+                .map_err(|error| failed("cuMemGetAllocationGranularity", error))?;
+            granule = granule.max(minimum);
+        }
+        let (mut at, len) = (0, (WINDOW.end - WINDOW.start) as usize);
+        // SAFETY: as above; a reservation has no effect on what is mapped already.
+        unsafe { driver.cuMemAddressReserve(&mut at, len, 0, WINDOW.start, 0) }
+            .map_err(|error| failed("cuMemAddressReserve", error))?;
+        if at != WINDOW.start {
+            return Err(EngineError::Window { path: driver.path().to_owned(), at });
+        }
+        let plan = Mutex::new(Plan::new(granule as u64));
+        Ok(Self { plan, foreign: Mutex::default() })
+    }
+
+    /// Refuses addresses that this session has no memory at. The worker's own memory is never
+    /// among those that it has.
+    pub(super) fn check(&self, addr: u64, len: u64) -> CuResult {
+        let named = if WINDOW.contains(&addr) {
+            lock(&self.plan).covers(addr, len)
+        } else {
+            lock(&self.foreign).covers(addr, len)
+        };
+        if named || len == 0 { Ok(()) } else { Err(CuError::INVALID_VALUE) }
+    }
+}
+
+impl Cx<'_> {
+    /// Device memory of the current context.
+    pub(super) fn allocate(&self, bytes: u64) -> CuResult<u64> {
+        let device = self.enter()?.device;
+        let memory = &self.shared.memory;
+        if bytes == 0 {
+            return Err(CuError::INVALID_VALUE);
+        }
+        self.refuse_after_fault()?;
+        let (physical, addr) = {
+            let mut plan = lock(&memory.plan);
+            if !plan.has_room() {
+                return Err(CuError::OUT_OF_MEMORY);
+            }
+            if plan.is_small(bytes)
+                && let Some(addr) = plan.piece(self.ctx, bytes)
+            {
+                return Ok(addr);
+            }
+            let physical = plan.physical(bytes).ok_or(CuError::OUT_OF_MEMORY)?;
+            (physical, plan.addresses(physical).ok_or(CuError::OUT_OF_MEMORY)?)
+        };
+        let mapped = self.map(addr, physical, device);
+        let mut plan = lock(&memory.plan);
+        match mapped {
+            Ok(mapping) => Ok(plan.mapped(self.ctx, bytes, mapping)),
+            Err(error) => {
+                plan.give_addresses(addr, physical);
+                Err(error)
+            }
+        }
+    }
+
+    /// A context in which a kernel has failed allocates nothing more, also where the driver would
+    /// not be asked.
+    fn refuse_after_fault(&self) -> CuResult {
+        /// From `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` on: not about a fault.
+        const CAPTURE: u32 = 900;
+        // SAFETY: null is the legacy stream.
+        match unsafe { self.driver().cuStreamQuery(std::ptr::null_mut()) } {
+            Err(error) if error != CuError::NOT_READY && error.0 < CAPTURE => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Creates and maps memory, within the VM's quota.
+    fn map(&self, addr: u64, len: u64, device: i32) -> CuResult<Mapping> {
+        let (driver, ledger) = (self.driver(), &self.shared.session.ledger);
+        ledger.reserve(device, len, Charge::Memory).map_err(|_| CuError::OUT_OF_MEMORY)?;
+        let properties = properties(device);
+        let mut handle = 0;
+        // SAFETY: the pointers are those of locals.
+        let created = unsafe { driver.cuMemCreate(&mut handle, len as usize, &properties, 0) };
+        if let Err(error) = created {
+            ledger.release(device, len, Charge::Memory);
+            return Err(error);
+        }
+        let access = CUmemAccessDesc {
+            location: properties.location,
+            flags: CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+        };
+        let mapping = Mapping { addr, len, handle, device };
+        // SAFETY: the addresses are of the window and nobody else's; the handle is new.
+        unsafe {
+            if let Err(error) = driver.cuMemMap(addr, len as usize, 0, handle, 0) {
+                self.released(driver.cuMemRelease(handle), mapping);
+                return Err(error);
+            }
+            if let Err(error) = driver.cuMemSetAccess(addr, len as usize, &access, 1) {
+                self.unmap(mapping);
+                return Err(error);
+            }
+        }
+        Ok(mapping)
+    }
+
+    /// Gives a mapping's memory back, and says so to the account. Nothing may use it any more.
+    fn unmap(&self, mapping: Mapping) -> bool {
+        let Mapping { addr, len, handle, .. } = mapping;
+        // SAFETY: the mapping was made by `map` and is unmapped once.
+        let done = unsafe {
+            self.driver()
+                .cuMemUnmap(addr, len as usize)
+                .and_then(|()| self.driver().cuMemRelease(handle))
+        };
+        self.released(done, mapping)
+    }
+
+    /// Only what the driver says it took back is taken off the account.
+    fn released(&self, done: CuResult, mapping: Mapping) -> bool {
+        let Mapping { len, device, .. } = mapping;
+        match done {
+            Ok(()) => self.shared.session.ledger.release(device, len, Charge::Memory),
+            Err(error) => tracing::warn!(
+                session = self.shared.session.label,
+                "{len} bytes of device memory could not be given back: {error}"
+            ),
+        }
+        done.is_ok()
+    }
+
+    /// Nothing uses these bytes any more: what is left to do may block, if there is anything.
+    pub(super) fn freed(&self, freeing: Freeing) -> Option<Mapping> {
+        lock(&self.shared.memory.plan).ended(freeing)
+    }
+
+    /// Unmaps what [`Cx::freed`] gave. May block.
+    pub(super) fn give_back(&self, mapping: Mapping) {
+        if self.unmap(mapping) {
+            lock(&self.shared.memory.plan).give_addresses(mapping.addr, mapping.len);
+        }
+    }
+
+    /// Frees all memory of a context that is about to end, or has ended. May block.
+    pub(super) fn free_all_of(&self, ctx: u64) {
+        let plan = &self.shared.memory.plan;
+        let all = lock(plan).of_context(ctx);
+        for addr in all {
+            let freeing = lock(plan).take(addr);
+            if let Some(mapping) = freeing.and_then(|freeing| self.freed(freeing)) {
+                self.give_back(mapping);
+            }
+        }
+    }
+
+    pub(super) fn cu_mem_get_info_v2(
+        &self,
+        _: api::CuMemGetInfoV2,
+    ) -> CuResult<api::CuMemGetInfoV2Answer> {
+        let device = self.enter()?.device;
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: the pointers are those of locals.
+        unsafe { self.driver().cuMemGetInfo(&mut free, &mut total)? };
+        let usage = self.shared.session.ledger.usage(device);
+        let left = usage.max.saturating_sub(usage.used) as usize;
+        let total = total.min(usage.max as usize);
+        Ok(api::CuMemGetInfoV2Answer { free: free.min(left).min(total), total })
+    }
+}

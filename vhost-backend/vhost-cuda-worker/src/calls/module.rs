@@ -1,0 +1,383 @@
+//! Modules, libraries, and what they hold.
+
+use std::ffi::{CStr, CString};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use cudarc::driver::sys::{CUfunction, CUkernel, CUlibrary};
+use protocol::calls as api;
+
+use super::charges::{Load, UNKNOWN_NEED};
+use super::claims::{Claim, FUNCTIONS, LIBRARIES, MODULES};
+use super::cx::Cx;
+use super::handles::{Function, Layout, Library, Module, Owner, Real};
+use super::image::Jit;
+use super::lock;
+use super::memory::Foreign;
+use crate::driver::{CuError, CuResult};
+
+/// Parameters of a kernel: more don't fit in what a launch can pass.
+const MAX_PARAMETERS: usize = 4096;
+/// Bytes of a kernel's parameters; the hardware's limit is 32,764.
+const MAX_PARAMETER_BYTES: usize = 32 << 10;
+/// Kernels of a library that are listed by name.
+const MAX_NAMES: u32 = 1 << 16;
+
+fn c_name(name: &[u8]) -> CuResult<CString> {
+    CString::new(name).map_err(|_| CuError::INVALID_VALUE)
+}
+
+/// Asks for one parameter after another, until the driver says that there is no such one.
+fn layout(ask: impl Fn(usize, &mut usize, &mut usize) -> CuResult) -> CuResult<Layout> {
+    let mut parameters = Vec::new();
+    while parameters.len() < MAX_PARAMETERS {
+        let (mut offset, mut size) = (0, 0);
+        match ask(parameters.len(), &mut offset, &mut size) {
+            Ok(()) if offset.saturating_add(size) <= MAX_PARAMETER_BYTES => {
+                parameters.push((offset as u32, size as u32));
+            }
+            Ok(()) => return Err(CuError::INVALID_IMAGE),
+            Err(CuError::INVALID_VALUE) => return Ok(Some(Arc::from(parameters))),
+            Err(CuError::NOT_SUPPORTED) if parameters.is_empty() => return Ok(None),
+            Err(error) => return Err(error),
+        }
+    }
+    Err(CuError::INVALID_IMAGE)
+}
+
+/// As the API table has it.
+fn layout_bytes(layout: &Layout) -> Vec<u8> {
+    let parameters = layout.as_deref().unwrap_or_default();
+    parameters
+        .iter()
+        .flat_map(|(offset, size)| [u64::from(*offset), u64::from(*size)])
+        .flat_map(u64::to_le_bytes)
+        .collect()
+}
+
+impl Cx<'_> {
+    fn function_layout(&self, function: CUfunction) -> CuResult<Layout> {
+        // SAFETY: a live function; the pointers are those of locals.
+        layout(|index, offset, size| unsafe {
+            self.driver().cuFuncGetParamInfo(function, index, offset, size)
+        })
+    }
+
+    fn kernel_layout(&self, kernel: CUkernel) -> CuResult<Layout> {
+        // SAFETY: a live kernel; the pointers are those of locals.
+        layout(|index, offset, size| unsafe {
+            self.driver().cuKernelGetParamInfo(kernel, index, offset, size)
+        })
+    }
+
+    fn claim_function(&self, id: u64) -> CuResult<Claim<'_, Function>> {
+        self.claim(FUNCTIONS, id)
+    }
+
+    fn module(&self, id: u64) -> CuResult<Module> {
+        lock(&self.shared.tables).modules.get(id).cloned()
+    }
+
+    /// A library, and what it is charged as: of the same moment, so that nothing else is charged
+    /// for what is used of it.
+    fn library_and_load(&self, id: u64) -> CuResult<(CUlibrary, Load)> {
+        let library = lock(&self.shared.tables).libraries.get(id)?.clone();
+        Ok((library.real.0, library.load))
+    }
+
+    pub(super) fn vcuda_module_load(
+        &self,
+        call: api::VcudaModuleLoad<'_>,
+    ) -> (CuResult, api::VcudaModuleLoadAnswer) {
+        let mut answer = api::VcudaModuleLoadAnswer::default();
+        let result = self.enter().and_then(|_| {
+            let image = self.image(call.blob, call.image)?;
+            let mut jit = Jit::new(call.options, call.log_max)?;
+            let id = self.claim(MODULES, call.module)?;
+            let load = self.new_load(image.bytes())?;
+            self.reserve_load(&load)?;
+            let mut module = std::ptr::null_mut();
+            let (count, options, values) = jit.parts();
+            // SAFETY: the image is private, complete and followed by zeros; the options are
+            // plain values and the logs' buffers, which live until `logs`.
+            let loaded = unsafe {
+                self.driver().cuModuleLoadDataEx(
+                    &mut module,
+                    image.as_ptr(),
+                    count,
+                    options,
+                    values,
+                )
+            };
+            (answer.error, answer.info) = jit.logs();
+            loaded.inspect_err(|_| self.give_back_failed(&load))?;
+            self.shared.prints.fetch_or(image.may_print(), Ordering::Relaxed);
+            id.list(Module { real: Real(module), ctx: self.ctx, library: None, load });
+            Ok(())
+        });
+        (result, answer)
+    }
+
+    pub(super) fn cu_module_unload(&self, call: api::CuModuleUnload) -> CuResult {
+        self.enter_any()?;
+        let (module, id) = self.claim_listed(MODULES, call.hmod, |tables, module| {
+            if module.library.is_some() {
+                return Err(CuError::INVALID_HANDLE);
+            }
+            tables.forget_parts_of_module(call.hmod);
+            Ok(())
+        })?;
+        self.forget_globals(
+            |global| matches!(global, Foreign::Global { module: Some(id), .. } if *id == call.hmod),
+        );
+        // SAFETY: the module was live, and nobody can name it any more.
+        let ended = unsafe { self.driver().cuModuleUnload(module.real.0) };
+        id.end(ended, || self.give_back_module(module.ctx, &module.load))
+    }
+
+    fn forget_globals(&self, gone: impl Fn(&Foreign) -> bool) {
+        let mut foreign = lock(&self.shared.memory.foreign);
+        for start in foreign.starts(gone) {
+            foreign.remove(start);
+        }
+    }
+
+    /// The variables of a context's modules end with it.
+    pub(super) fn forget_globals_of_context(&self, ended: u64) {
+        self.forget_globals(
+            |global| matches!(global, Foreign::Global { ctx, .. } if *ctx == ended),
+        );
+    }
+
+    pub(super) fn vcuda_module_get_function(
+        &self,
+        call: api::VcudaModuleGetFunction<'_>,
+    ) -> CuResult<api::VcudaModuleGetFunctionAnswer> {
+        self.enter()?;
+        let name = c_name(call.name)?;
+        let id = self.claim_function(call.hfunc)?;
+        let module = self.module(call.hmod)?;
+        // The driver may load the kernel's code now.
+        let code = module.load.code_of(call.name);
+        self.reserve_kernel(module.ctx, &module.load, code)?;
+        let mut function = std::ptr::null_mut();
+        // SAFETY: a live module; the pointers are those of locals.
+        unsafe {
+            self.driver().cuModuleGetFunction(&mut function, module.real.0, name.as_ptr())?;
+        }
+        let layout = self.function_layout(function)?;
+        let bytes = layout_bytes(&layout);
+        let owner = match module.library {
+            Some(id) => Owner::Library { id, ctx: module.ctx },
+            None => Owner::Module { id: call.hmod, ctx: module.ctx },
+        };
+        let load = module.load;
+        let (real, need) = (Real(function), UNKNOWN_NEED);
+        id.list(Function { real, is_kernel: false, layout, owner, load, code, need });
+        Ok(api::VcudaModuleGetFunctionAnswer { layout: bytes })
+    }
+
+    pub(super) fn vcuda_module_get_global(
+        &self,
+        call: api::VcudaModuleGetGlobal<'_>,
+    ) -> CuResult<api::VcudaModuleGetGlobalAnswer> {
+        self.enter()?;
+        let name = c_name(call.name)?;
+        let module = self.module(call.hmod)?;
+        let (mut dptr, mut bytes) = (0, 0);
+        // SAFETY: a live module; the pointers are those of locals.
+        unsafe {
+            self.driver().cuModuleGetGlobal(&mut dptr, &mut bytes, module.real.0, name.as_ptr())?;
+        }
+        self.list_global(dptr, bytes, Some(call.hmod), module.library)?;
+        Ok(api::VcudaModuleGetGlobalAnswer { dptr, bytes })
+    }
+
+    /// From now on the session may name a variable's address.
+    fn list_global(
+        &self,
+        dptr: u64,
+        bytes: usize,
+        module: Option<u64>,
+        library: Option<u64>,
+    ) -> CuResult {
+        let global = Foreign::Global { module, library, ctx: self.ctx };
+        let mut foreign = lock(&self.shared.memory.foreign);
+        match foreign.get(dptr) {
+            Some((len, _)) if *len == bytes as u64 => return Ok(()),
+            // What stood there has been unloaded with its context.
+            Some((_, Foreign::Global { .. })) => drop(foreign.remove(dptr)),
+            _ => {}
+        }
+        if foreign.insert(dptr, bytes as u64, global) { Ok(()) } else { Err(CuError::UNKNOWN) }
+    }
+
+    pub(super) fn vcuda_library_load(
+        &self,
+        call: api::VcudaLibraryLoad<'_>,
+    ) -> (CuResult, api::VcudaLibraryLoadAnswer) {
+        let mut answer = api::VcudaLibraryLoadAnswer::default();
+        let result = self.enter_any().and_then(|()| {
+            // Its options say how the guest keeps the image, or hold pointers: nothing for here.
+            let image = self.image(call.blob, call.image)?;
+            let mut jit = Jit::new(call.options, call.log_max)?;
+            let id = self.claim(LIBRARIES, call.library)?;
+            let load = self.new_load(image.bytes())?;
+            let mut library = std::ptr::null_mut();
+            let (count, options, values) = jit.parts();
+            let null = std::ptr::null_mut();
+            // SAFETY: as in `vcuda_module_load`; there are no options of the library's.
+            let loaded = unsafe {
+                self.driver().cuLibraryLoadData(
+                    &mut library,
+                    image.as_ptr(),
+                    options,
+                    values,
+                    count,
+                    null,
+                    null.cast(),
+                    0,
+                )
+            };
+            (answer.error, answer.info) = jit.logs();
+            loaded?;
+            self.shared.prints.fetch_or(image.may_print(), Ordering::Relaxed);
+            id.list(Library { real: Real(library), load });
+            Ok(())
+        });
+        (result, answer)
+    }
+
+    pub(super) fn cu_library_unload(&self, call: api::CuLibraryUnload) -> CuResult {
+        self.enter_any()?;
+        let (library, id) = self.claim_listed(LIBRARIES, call.library, |tables, _| {
+            tables.forget_parts_of_library(call.library);
+            Ok(())
+        })?;
+        self.forget_globals(
+            |g| matches!(g, Foreign::Global { library: Some(id), .. } if *id == call.library),
+        );
+        // SAFETY: the library was live, and nobody can name it any more.
+        let ended = unsafe { self.driver().cuLibraryUnload(library.real.0) };
+        id.end(ended, || self.give_back_library(&library.load))
+    }
+
+    pub(super) fn vcuda_library_get_kernel(
+        &self,
+        call: api::VcudaLibraryGetKernel<'_>,
+    ) -> CuResult<api::VcudaLibraryGetKernelAnswer> {
+        self.enter_any()?;
+        let name = c_name(call.name)?;
+        let id = self.claim_function(call.p_kernel)?;
+        let (library, load) = self.library_and_load(call.library)?;
+        let mut kernel = std::ptr::null_mut();
+        // SAFETY: a live library; the pointers are those of locals.
+        unsafe { self.driver().cuLibraryGetKernel(&mut kernel, library, name.as_ptr())? };
+        let layout = self.with_any_context(|| self.kernel_layout(kernel))?;
+        let bytes = layout_bytes(&layout);
+        let owner = Owner::Library { id: call.library, ctx: 0 };
+        let code = load.code_of(call.name);
+        let (real, need) = (Real(kernel.cast()), UNKNOWN_NEED);
+        id.list(Function { real, is_kernel: true, layout, owner, load, code, need });
+        Ok(api::VcudaLibraryGetKernelAnswer { layout: bytes })
+    }
+
+    pub(super) fn cu_library_get_module(&self, call: api::CuLibraryGetModule) -> CuResult {
+        self.enter()?;
+        let id = self.claim(MODULES, call.p_mod)?;
+        let (library, load) = self.library_and_load(call.library)?;
+        self.reserve_load(&load)?;
+        let mut module = std::ptr::null_mut();
+        // SAFETY: a live library; the pointer is that of a local.
+        unsafe { self.driver().cuLibraryGetModule(&mut module, library)? };
+        id.list(Module { real: Real(module), ctx: self.ctx, library: Some(call.library), load });
+        Ok(())
+    }
+
+    pub(super) fn vcuda_library_get_global(
+        &self,
+        call: api::VcudaLibraryGetGlobal<'_>,
+    ) -> CuResult<api::VcudaLibraryGetGlobalAnswer> {
+        self.enter()?;
+        let name = c_name(call.name)?;
+        let (library, load) = self.library_and_load(call.library)?;
+        self.reserve_load(&load)?;
+        let (mut dptr, mut bytes) = (0, 0);
+        // SAFETY: a live library; the pointers are those of locals.
+        unsafe {
+            self.driver().cuLibraryGetGlobal(&mut dptr, &mut bytes, library, name.as_ptr())?;
+        }
+        self.list_global(dptr, bytes, None, Some(call.library))?;
+        Ok(api::VcudaLibraryGetGlobalAnswer { dptr, bytes })
+    }
+
+    pub(super) fn vcuda_library_kernel_names(
+        &self,
+        call: api::VcudaLibraryKernelNames,
+    ) -> CuResult<api::VcudaLibraryKernelNamesAnswer> {
+        self.enter_any()?;
+        let library = self.library(call.lib)?;
+        let mut count = 0;
+        // SAFETY: a live library; the pointer is that of a local.
+        unsafe { self.driver().cuLibraryGetKernelCount(&mut count, library)? };
+        let mut kernels = vec![std::ptr::null_mut(); count.min(MAX_NAMES) as usize];
+        let mut names = Vec::new();
+        // SAFETY: the vector has room for as many kernels as are asked for; a kernel's name is a
+        // C string that lives as long as its library.
+        unsafe {
+            let room = kernels.len() as u32;
+            self.driver().cuLibraryEnumerateKernels(kernels.as_mut_ptr(), room, library)?;
+            for kernel in kernels {
+                let mut name = std::ptr::null();
+                self.driver().cuKernelGetName(&mut name, kernel)?;
+                names.extend_from_slice(CStr::from_ptr(name).to_bytes_with_nul());
+            }
+        }
+        Ok(api::VcudaLibraryKernelNamesAnswer { names })
+    }
+
+    pub(super) fn cu_kernel_get_function(&self, call: api::CuKernelGetFunction) -> CuResult {
+        self.enter()?;
+        let id = self.claim_function(call.p_func)?;
+        let kernel = lock(&self.shared.tables).functions.get(call.kernel)?.clone();
+        if !kernel.is_kernel {
+            return Err(CuError::INVALID_HANDLE);
+        }
+        let function = self.function_of(&kernel)?;
+        let owner = match kernel.owner {
+            Owner::Library { id, .. } => Owner::Library { id, ctx: self.ctx },
+            module @ Owner::Module { .. } => module,
+        };
+        let (real, need) = (Real(function), UNKNOWN_NEED);
+        id.list(Function { real, is_kernel: false, owner, need, ..kernel });
+        Ok(())
+    }
+
+    pub(super) fn cu_func_set_attribute(&self, call: api::CuFuncSetAttribute) -> CuResult {
+        self.enter()?;
+        let function = self.func(call.hfunc)?;
+        // SAFETY: a live function.
+        unsafe { self.driver().cuFuncSetAttribute(function, call.attrib, call.value) }
+    }
+
+    pub(super) fn cu_kernel_set_attribute(&self, call: api::CuKernelSetAttribute) -> CuResult {
+        self.enter_any()?;
+        let kernel = self.kernel(call.kernel)?;
+        // SAFETY: a live kernel.
+        unsafe { self.driver().cuKernelSetAttribute(call.attrib, call.val, kernel, call.dev) }
+    }
+
+    pub(super) fn cu_func_set_cache_config(&self, call: api::CuFuncSetCacheConfig) -> CuResult {
+        self.enter()?;
+        let function = self.func(call.hfunc)?;
+        // SAFETY: a live function.
+        unsafe { self.driver().cuFuncSetCacheConfig(function, call.config) }
+    }
+
+    pub(super) fn cu_kernel_set_cache_config(&self, call: api::CuKernelSetCacheConfig) -> CuResult {
+        self.enter_any()?;
+        let kernel = self.kernel(call.kernel)?;
+        // SAFETY: a live kernel.
+        unsafe { self.driver().cuKernelSetCacheConfig(kernel, call.config, call.dev) }
+    }
+}

@@ -1,0 +1,225 @@
+//! What kernels print.
+//!
+//! The driver writes it to this process's standard output when a context synchronises (a query of
+//! a stream or an event does not do it). Here that is a file in memory, whose content the guest takes. What is taken is given back to the kernel,
+//! and what nobody takes is dropped from the start, past a bound.
+
+use std::ffi::c_int;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::fs::FileExt;
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use cudarc::driver::sys::CUstream;
+use protocol::calls as api;
+
+use super::cx::Cx;
+use super::handles::{IdMap, Real};
+use super::stream::STREAM_NON_BLOCKING;
+use super::{Calls, ReplyTo, Shared, lock};
+use crate::driver::CuResult;
+
+/// Bytes of one answer.
+const MAX_TAKEN: usize = 64 << 10;
+/// Bytes that are kept for the guest.
+const MAX_KEPT: u64 = 16 << 20;
+
+/// The file behind the standard output.
+pub(super) struct Output {
+    file: Option<File>,
+    /// Bytes from its start that were taken or dropped.
+    taken: u64,
+    /// Bytes that were dropped and not yet spoken of.
+    dropped: u64,
+}
+
+impl Output {
+    /// Puts a file in memory behind the standard output; from now on nothing of this process
+    /// appears there. To be called before a driver library is loaded.
+    pub(super) fn capture() -> Self {
+        let file = memory_file().and_then(|file| {
+            // SAFETY: both descriptors are open; 1 becomes a copy of the file's.
+            if unsafe { libc::dup2(file.as_raw_fd(), 1) } < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            Ok(file)
+        });
+        if let Err(error) = &file {
+            tracing::warn!("what kernels print is lost: {error}");
+        }
+        Self { file: file.ok(), taken: 0, dropped: 0 }
+    }
+
+    /// Bytes that wait to be taken. What is too much is dropped.
+    pub(super) fn waiting(&mut self) -> u64 {
+        let Some(file) = &self.file else { return 0 };
+        let len = file.metadata().map_or(self.taken, |data| data.len());
+        let waiting = len - self.taken.min(len);
+        if waiting > MAX_KEPT {
+            let too_much = waiting - MAX_KEPT;
+            give_back(file, self.taken, too_much);
+            self.taken += too_much;
+            self.dropped += too_much;
+        }
+        waiting.min(MAX_KEPT)
+    }
+
+    /// The next bytes.
+    pub(super) fn take(&mut self) -> Vec<u8> {
+        let waiting = self.waiting();
+        let Some(file) = &self.file else { return vec![] };
+        let mut text = Vec::new();
+        if std::mem::take(&mut self.dropped) > 0 {
+            text.extend_from_slice(b"\n[some of the kernels' output was dropped]\n");
+        }
+        let from = text.len();
+        text.resize((from + waiting as usize).min(MAX_TAKEN), 0);
+        let read = file.read_at(&mut text[from..], self.taken).unwrap_or(0);
+        text.truncate(from + read);
+        give_back(file, self.taken, read as u64);
+        self.taken += read as u64;
+        text
+    }
+}
+
+/// A file in memory that is only ever written at its end.
+fn memory_file() -> io::Result<File> {
+    // SAFETY: a C string; the descriptor is new and becomes the file's.
+    let file = unsafe {
+        let fd = libc::memfd_create(c"kernels' output".as_ptr(), libc::MFD_CLOEXEC);
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        File::from_raw_fd(fd)
+    };
+    // SAFETY: no pointers.
+    if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, libc::O_APPEND) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(file)
+}
+
+/// Frees the memory behind `len` bytes; the file keeps its length. Only whole pages are freed, so
+/// the range is taken from its page's start.
+fn give_back(file: &File, from: u64, len: u64) {
+    let start = from & !4095;
+    let mode: c_int = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+    // SAFETY: no pointers. A refusal costs memory, up to the bound of the worker's cgroup.
+    unsafe {
+        libc::fallocate(file.as_raw_fd(), mode, start as i64, (from + len - start) as i64);
+    }
+}
+
+/// How often output is looked for that nobody expects.
+const UNEXPECTED: Duration = Duration::from_millis(10);
+
+/// Since when the guest is told of output, and how the driver is made to write it.
+#[derive(Default)]
+pub(super) struct Watch {
+    /// By context: a stream with nothing in it. To wait for it makes the driver write what kernels
+    /// have printed, and takes no time.
+    streams: IdMap<u64, Real<CUstream>>,
+    last: Option<Instant>,
+}
+
+impl Calls {
+    /// A wait for the GPU has ended: an answer that tells of what kernels have printed.
+    pub(super) fn with_output(&mut self, cx: &Cx<'_>, reply: ReplyTo) -> ReplyTo {
+        if !self.shared.prints.load(Ordering::Relaxed) {
+            return reply;
+        }
+        let _ = self.make_driver_write(cx);
+        self.shared.tell_output(reply)
+    }
+
+    /// Looks for output that nobody expects, now and then.
+    pub(super) fn look_for_output(&mut self, cx: &Cx<'_>) {
+        let now = Instant::now();
+        let due = self.watch.last.is_none_or(|last| now.duration_since(last) > UNEXPECTED);
+        if due && !self.shared.prints.load(Ordering::Relaxed) {
+            self.watch.last = Some(now);
+            if self.make_driver_write(cx).is_ok() && lock(&self.shared.output).waiting() > 0 {
+                self.shared.prints.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// The context's stream ends with it.
+    pub(super) fn forget_watch(&mut self, ctx: u64) {
+        self.watch.streams.remove(&ctx);
+    }
+
+    fn make_driver_write(&mut self, cx: &Cx<'_>) -> CuResult {
+        cx.enter()?;
+        let stream = match self.watch.streams.get(&cx.ctx) {
+            Some(stream) => stream.0,
+            None => {
+                let mut stream = std::ptr::null_mut();
+                // SAFETY: the pointer is that of a local.
+                unsafe {
+                    cx.driver().cuStreamCreateWithPriority(&mut stream, STREAM_NON_BLOCKING, 0)?;
+                }
+                self.watch.streams.insert(cx.ctx, Real(stream));
+                stream
+            }
+        };
+        // SAFETY: a live stream, in which nothing is ever queued.
+        unsafe {
+            cx.driver().cuStreamSynchronize(stream)?;
+            libc::fflush(std::ptr::null_mut());
+        }
+        Ok(())
+    }
+}
+
+impl Shared {
+    /// An answer that tells of what kernels have printed, if the driver has written any.
+    pub(super) fn tell_output(&self, reply: ReplyTo) -> ReplyTo {
+        if lock(&self.output).waiting() > 0 { reply.with_output() } else { reply }
+    }
+}
+
+impl Cx<'_> {
+    pub(super) fn vcuda_take_output(
+        &self,
+        _: api::VcudaTakeOutput,
+    ) -> CuResult<api::VcudaTakeOutputAnswer> {
+        // SAFETY: null means all streams of stdio.
+        unsafe { libc::fflush(std::ptr::null_mut()) };
+        Ok(api::VcudaTakeOutputAnswer { text: lock(&self.shared.output).take() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn what_is_written_is_taken_once_and_in_order() {
+        let mut file = memory_file().unwrap();
+        let mut output = Output { file: Some(file.try_clone().unwrap()), taken: 0, dropped: 0 };
+        assert_eq!(output.take(), b"");
+        file.write_all(b"one\n").unwrap();
+        assert_eq!(output.waiting(), 4);
+        file.write_all(b"two\n").unwrap();
+        assert_eq!(output.take(), b"one\ntwo\n");
+        file.write_all(&[b'x'; MAX_TAKEN + 1]).unwrap();
+        assert_eq!((output.take().len(), output.take().len()), (MAX_TAKEN, 1));
+        assert_eq!(output.waiting(), 0);
+    }
+
+    #[test]
+    fn the_oldest_is_dropped_and_that_is_said() {
+        let mut file = memory_file().unwrap();
+        let mut output = Output { file: Some(file.try_clone().unwrap()), taken: 0, dropped: 0 };
+        file.write_all(b"oldest").unwrap();
+        file.write_all(&vec![b'y'; MAX_KEPT as usize]).unwrap();
+        assert_eq!(output.waiting(), MAX_KEPT);
+        let text = output.take();
+        assert!(text.starts_with(b"\n[some") && text.ends_with(b"yyy"));
+    }
+}

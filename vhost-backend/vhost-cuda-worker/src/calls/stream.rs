@@ -1,0 +1,139 @@
+//! Streams and events.
+
+use protocol::calls as api;
+
+use super::claims::{EVENTS, STREAMS};
+use super::cx::Cx;
+use super::handles::{Owned, Real, Stream};
+use super::pending::Then;
+use super::{Calls, ReplyTo, lock};
+use crate::driver::CuResult;
+
+/// `CU_STREAM_NON_BLOCKING`.
+pub(super) const STREAM_NON_BLOCKING: u32 = 1;
+
+impl Cx<'_> {
+    pub(super) fn cu_stream_create_with_priority(
+        &self,
+        call: api::CuStreamCreateWithPriority,
+    ) -> CuResult {
+        self.enter()?;
+        let id = self.claim(STREAMS, call.ph_stream)?;
+        self.reserve_stream()?;
+        let mut stream = std::ptr::null_mut();
+        // SAFETY: the pointer is that of a local.
+        unsafe { self.driver().cuStreamCreateWithPriority(&mut stream, call.flags, call.priority) }
+            .inspect_err(|_| self.forget_stream(self.ctx))?;
+        let blocking = call.flags & STREAM_NON_BLOCKING == 0;
+        id.list(Stream { real: Real(stream), ctx: self.ctx, used: false, blocking });
+        Ok(())
+    }
+
+    pub(super) fn cu_stream_destroy_v2(&self, call: api::CuStreamDestroyV2) -> CuResult {
+        self.enter_any()?;
+        let (stream, id) = self.claim_listed(STREAMS, call.h_stream, |tables, stream| {
+            tables.flight.forget(stream.real.0, stream.ctx);
+            Ok(())
+        })?;
+        self.shared.host_funcs.forget((stream.real.0 as u64, stream.ctx));
+        // SAFETY: the stream was live, and nobody else can name it any more.
+        let ended = unsafe { self.driver().cuStreamDestroy(stream.real.0) };
+        id.end(ended, || self.forget_stream(stream.ctx))
+    }
+
+    pub(super) fn cu_stream_query(&self, call: api::CuStreamQuery) -> CuResult {
+        self.enter()?;
+        // SAFETY: a live stream.
+        unsafe { self.driver().cuStreamQuery(self.stream(call.h_stream)?) }
+    }
+
+    pub(super) fn cu_stream_wait_event(&self, call: api::CuStreamWaitEvent) -> CuResult {
+        self.enter()?;
+        let (stream, event) = (self.stream(call.h_stream)?, self.event(call.h_event)?);
+        // SAFETY: live handles.
+        unsafe { self.driver().cuStreamWaitEvent(stream, event, call.flags) }
+    }
+
+    pub(super) fn cu_event_create(&self, call: api::CuEventCreate) -> CuResult {
+        self.enter()?;
+        let id = self.claim(EVENTS, call.ph_event)?;
+        let mut event = std::ptr::null_mut();
+        // SAFETY: the pointer is that of a local.
+        unsafe { self.driver().cuEventCreate(&mut event, call.flags)? };
+        id.list(Owned { real: Real(event), ctx: self.ctx });
+        Ok(())
+    }
+
+    pub(super) fn cu_event_destroy_v2(&self, call: api::CuEventDestroyV2) -> CuResult {
+        self.enter_any()?;
+        let event = lock(&self.shared.tables).events.remove(call.h_event)?;
+        // SAFETY: the event was live, and nobody else can name it any more.
+        unsafe { self.driver().cuEventDestroy(event.real.0) }
+    }
+
+    pub(super) fn cu_event_record_with_flags(&self, call: api::CuEventRecordWithFlags) -> CuResult {
+        self.enter()?;
+        let (stream, event) = (self.stream(call.h_stream)?, self.event(call.h_event)?);
+        // SAFETY: live handles.
+        unsafe {
+            if call.flags == 0 {
+                self.driver().cuEventRecord(event, stream)
+            } else {
+                self.driver().cuEventRecordWithFlags(event, stream, call.flags)
+            }
+        }
+    }
+
+    pub(super) fn cu_event_query(&self, call: api::CuEventQuery) -> CuResult {
+        self.enter_any()?;
+        // SAFETY: a live event.
+        unsafe { self.driver().cuEventQuery(self.event(call.h_event)?) }
+    }
+
+    pub(super) fn cu_event_elapsed_time_v2(
+        &self,
+        call: api::CuEventElapsedTimeV2,
+    ) -> CuResult<api::CuEventElapsedTimeV2Answer> {
+        self.enter_any()?;
+        let mut p_milliseconds = 0.0;
+        let (start, end) = (self.event(call.h_start)?, self.event(call.h_end)?);
+        // SAFETY: live events; the pointer is that of a local.
+        unsafe { self.driver().cuEventElapsedTime(&mut p_milliseconds, start, end)? };
+        Ok(api::CuEventElapsedTimeV2Answer { p_milliseconds })
+    }
+}
+
+impl Calls {
+    pub(super) fn cu_ctx_synchronize(
+        &mut self,
+        cx: &Cx<'_>,
+        _: api::CuCtxSynchronize,
+        reply: ReplyTo,
+    ) {
+        self.wait_context(cx, Then::Answer(reply));
+    }
+
+    pub(super) fn cu_stream_synchronize(
+        &mut self,
+        cx: &Cx<'_>,
+        call: api::CuStreamSynchronize,
+        reply: ReplyTo,
+    ) {
+        match cx.enter().and_then(|_| cx.stream_of(call.h_stream)) {
+            Ok((stream, ctx)) => self.wait_stream(cx, stream, ctx, Then::Answer(reply)),
+            Err(error) => reply.finish(error.0, &[]),
+        }
+    }
+
+    pub(super) fn cu_event_synchronize(
+        &mut self,
+        cx: &Cx<'_>,
+        call: api::CuEventSynchronize,
+        reply: ReplyTo,
+    ) {
+        match cx.enter_any() {
+            Ok(()) => self.wait_event(cx, call.h_event, Then::Answer(reply)),
+            Err(error) => reply.finish(error.0, &[]),
+        }
+    }
+}

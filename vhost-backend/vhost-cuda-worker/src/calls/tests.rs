@@ -1,0 +1,798 @@
+//! The executor on a driver library: softgpu, or the one that VIRTIO_CUDA_TEST_LIBRARY names.
+//!
+//! An executor takes over its process (its standard output, the window, the driver), so each test
+//! runs in a process of its own: this test binary, started again for that one test.
+
+mod account;
+mod charges;
+mod claims;
+mod gate;
+mod graphs;
+mod streams;
+
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+
+use protocol::calls::*;
+use protocol::codec::{Answer, Call, Writer};
+use protocol::plain::Plain;
+use protocol::uapi::{self, CMD_WAITED, Cmd};
+
+use crate::driver::CuError;
+use crate::executor::{Command, Executor, Session};
+use crate::ledger::Ledger;
+use crate::mirror::Mirrors;
+use crate::region::{Piece, RegionKind, Regions};
+use crate::reply::{PostedError, ReplyTo, RingRegion};
+use crate::waker::Waker;
+use host_ipc::eventfd::eventfd;
+use host_ipc::messages::{ToBroker, ToWorker};
+use host_ipc::seqpacket;
+
+const MIB: u64 = 1 << 20;
+const QUOTA: u64 = 64 * MIB;
+const RING_BYTES: usize = 4096;
+const ARENA: usize = RING_HEADER + RING_BYTES;
+const RING_HEADER: usize = uapi::RING_HEADER_BYTES;
+const REGION_BYTES: usize = 4 << 20;
+/// Where the first slot for replies is in the arena, and its length.
+const SLOT: (usize, usize) = (3 << 20, 256 << 10);
+/// The first guest thread.
+const THREAD: u32 = 5;
+
+const VECTOR_ADD: &[u8] = br"
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry vector_add(.param .u64 a, .param .u64 b, .param .u64 c, .param .u32 n)
+{
+    .reg .pred %p;
+    .reg .b32 %r<6>;
+    .reg .f32 %f<4>;
+    .reg .b64 %d<10>;
+    ld.param.u64 %d1, [a];
+    ld.param.u64 %d2, [b];
+    ld.param.u64 %d3, [c];
+    ld.param.u32 %r1, [n];
+    mov.u32 %r2, %ctaid.x;
+    mov.u32 %r3, %ntid.x;
+    mov.u32 %r4, %tid.x;
+    mad.lo.s32 %r5, %r2, %r3, %r4;
+    setp.ge.u32 %p, %r5, %r1;
+    @%p bra DONE;
+    mul.wide.u32 %d4, %r5, 4;
+    add.s64 %d5, %d1, %d4;
+    add.s64 %d6, %d2, %d4;
+    add.s64 %d7, %d3, %d4;
+    ld.global.f32 %f1, [%d5];
+    ld.global.f32 %f2, [%d6];
+    add.f32 %f3, %f1, %f2;
+    st.global.f32 [%d7], %f3;
+DONE:
+    ret;
+}
+";
+
+const SAY: &[u8] = br"
+.version 7.0
+.target sm_70
+.address_size 64
+.extern .func (.param .b32 result) vprintf (.param .b64 format, .param .b64 arguments);
+.global .align 1 .b8 text[7] = {104, 101, 108, 108, 111, 10, 0};
+.visible .entry say()
+{
+    .reg .b32 %r1;
+    .reg .b64 %d<4>;
+    mov.u64 %d1, text;
+    cvta.global.u64 %d2, %d1;
+    mov.u64 %d3, 0;
+    {
+        .param .b64 format;
+        st.param.b64 [format], %d2;
+        .param .b64 arguments;
+        st.param.b64 [arguments], %d3;
+        .param .b32 result;
+        call.uni (result), vprintf, (format, arguments);
+        ld.param.b32 %r1, [result];
+    }
+    ret;
+}
+";
+
+/// Runs `body`, a closure in the test of that name, in a process of its own.
+fn alone<F: FnOnce(Bench)>(test: &str, body: F) {
+    alone_with(test, 0, body);
+}
+
+/// As `alone`, where a context takes so many bytes.
+fn alone_with<F: FnOnce(Bench)>(test: &str, context: u64, body: F) {
+    const MARK: &str = "VIRTIO_CUDA_TEST_ALONE";
+    if std::env::var_os(MARK).is_some() {
+        return body(Bench::new(context));
+    }
+    // The closure's type is named after the function that it stands in.
+    let (_, path) = std::any::type_name::<F>().split_once("::").expect("a crate's name");
+    let name = path.strip_suffix("::{{closure}}").expect("a closure");
+    assert!(name.ends_with(&format!("::{test}")), "{test} runs {name}");
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture", "--test-threads=1"])
+        .env(MARK, "1")
+        .output()
+        .unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    assert!(output.status.success(), "{test} failed in its own process: {said}");
+    // Later the worker has its standard output.
+    assert!(said.contains("running 1 test"), "{test} was not run: {said}");
+}
+
+fn library() -> PathBuf {
+    if let Some(path) = std::env::var_os("VIRTIO_CUDA_TEST_LIBRARY") {
+        return path.into();
+    }
+    let exe = std::env::current_exe().unwrap();
+    let built = exe.parent().and_then(|deps| deps.parent()).unwrap().join("libsoftgpu.so");
+    assert!(built.exists(), "{} is missing: cargo build -p softgpu", built.display());
+    built
+}
+
+/// One VM's account, as the broker keeps it.
+struct Account {
+    used: u64,
+    max: u64,
+    /// By what it is for.
+    kinds: std::collections::HashMap<&'static str, u64>,
+}
+
+/// A broker that keeps it, with a context's bytes charged from the start.
+fn ledger(context: u64) -> (Ledger, Arc<Mutex<Account>>) {
+    let (ours, theirs) = seqpacket::pair().unwrap();
+    let kinds = [("context", context)].into();
+    let account = Arc::new(Mutex::new(Account { used: context, max: QUOTA, kinds }));
+    let kept = account.clone();
+    std::thread::spawn(move || {
+        while let Ok(Some((question, _))) = seqpacket::receive::<ToBroker>(&theirs) {
+            let mut account = kept.lock().unwrap();
+            let answer = match question {
+                ToBroker::Reserve { bytes, .. }
+                    if bytes > account.max.saturating_sub(account.used) =>
+                {
+                    ToWorker::Refused
+                }
+                ToBroker::Reserve { bytes, kind, .. } => {
+                    account.used += bytes;
+                    *account.kinds.entry(kind.name()).or_default() += bytes;
+                    ToWorker::Granted
+                }
+                ToBroker::Release { bytes, kind, .. } => {
+                    account.used -= bytes;
+                    *account.kinds.get_mut(kind.name()).unwrap() -= bytes;
+                    ToWorker::Granted
+                }
+                _ => ToWorker::Usage { used: account.used, max: account.max },
+            };
+            drop(account);
+            seqpacket::send(&theirs, &answer, &[]).unwrap();
+        }
+    });
+    (Ledger::new(Arc::new(Mutex::new(ours))), account)
+}
+
+fn memory(len: usize) -> OwnedFd {
+    use std::os::fd::FromRawFd;
+    // SAFETY: a C string; the descriptor is new.
+    unsafe {
+        let fd = libc::memfd_create(c"guest".as_ptr(), 0);
+        assert!(fd >= 0 && libc::ftruncate(fd, len as i64) == 0);
+        OwnedFd::from_raw_fd(fd)
+    }
+}
+
+/// A gate page whose gates are open, and the bell.
+fn gate_end() -> super::GateEnd {
+    let page = host_ipc::gate::GatePage::create().unwrap();
+    let end = super::GateEnd::new(&page, eventfd().unwrap()).unwrap();
+    end.page.open_all();
+    end
+}
+
+type Scheduler = Box<dyn FnMut(&host_ipc::gate::GatePage)>;
+
+/// A session, seen as its ring reader sees it.
+struct Bench {
+    executor: Box<dyn Executor>,
+    session: Session,
+    ring: Arc<RingRegion>,
+    arena: *mut u8,
+    posted: Arc<PostedError>,
+    account: Arc<Mutex<Account>>,
+    /// The guest thread that calls.
+    thread: u32,
+    ctx: u64,
+    /// What the scheduler does between two looks at the GPU.
+    scheduler: Option<Scheduler>,
+}
+
+impl Bench {
+    fn new(context: u64) -> Self {
+        crate::region::reserve_pinned_window().unwrap();
+        let engine = super::open(&library()).unwrap();
+        let (ledger, account) = ledger(context);
+        let session = Session {
+            label: "test".into(),
+            pid: 1,
+            env: vec![],
+            ledger,
+            context_bytes: Arc::new([context]),
+            context_charged: true,
+            regions: Regions::default(),
+            mirrors: Mirrors::default(),
+            waker: Waker::new(eventfd().unwrap()).unwrap(),
+            gate: gate_end(),
+        };
+        let mut executor = engine.begin(session.clone()).unwrap();
+        let file = memory(REGION_BYTES);
+        let piece =
+            Piece { file: std::os::fd::AsFd::as_fd(&file), offset: 0, len: REGION_BYTES as u64 };
+        let region = session.regions.attach(1, RegionKind::Ring, 0, &[piece]).unwrap();
+        let wake = Arc::new(eventfd().unwrap());
+        let ring = Arc::new(RingRegion::new(region.clone(), RING_BYTES, wake).unwrap());
+        executor.region_attached(&region, ARENA);
+        let arena = region.base().wrapping_add(ARENA);
+        let (posted, thread, ctx) = (Arc::default(), THREAD, 0);
+        let mut bench =
+            Self { executor, session, ring, arena, posted, account, thread, ctx, scheduler: None };
+        assert_eq!(bench.call(&VcudaPrimaryCtxRetain { dev: 0, ctx: 77 }).0, 0);
+        bench.ctx = 77;
+        bench
+    }
+
+    fn attach_pinned(&mut self, id: u32, vaddr: u64, len: u64) {
+        let file = memory(len as usize);
+        let piece = Piece { file: std::os::fd::AsFd::as_fd(&file), offset: 0, len };
+        self.session.regions.attach(id, RegionKind::Pinned, vaddr, &[piece]).unwrap();
+    }
+
+    fn send(&mut self, opcode: u32, args: &[u8], flags: u32) {
+        let cmd = Cmd {
+            opcode,
+            flags,
+            thread: self.thread,
+            ctx: self.ctx,
+            reply: self.slot() as u32,
+            reply_len: SLOT.1 as u32,
+            ..Cmd::zeroed()
+        };
+        let reply = ReplyTo::ring(&self.ring, &cmd, &self.posted).unwrap();
+        let command = Command { opcode, thread: self.thread, ctx: self.ctx, args };
+        self.executor.execute(&command, reply);
+        if let Some(scheduler) = &mut self.scheduler {
+            scheduler(&self.session.gate.page);
+            self.executor.poll();
+        }
+    }
+
+    /// The slot of the guest thread that calls: each has one of its own.
+    fn slot(&self) -> usize {
+        SLOT.0 + (self.thread - THREAD) as usize * SLOT.1
+    }
+
+    /// The slot's state word.
+    fn state(&self) -> &AtomicU32 {
+        // SAFETY: the slot lies in the arena, which is mapped while `ring` lives.
+        unsafe { &*self.arena.wrapping_add(self.slot()).cast::<AtomicU32>() }
+    }
+
+    /// Makes a call, which a guest thread then waits for: the result is to be fetched with `ended`.
+    fn begin<'a, C: Call<'a>>(&mut self, thread: u32, call: &C) {
+        self.thread = thread;
+        let mut writer = Writer::new();
+        call.encode(&mut writer);
+        self.state().store(0, Ordering::Relaxed);
+        self.send(C::OPCODE, writer.as_bytes(), CMD_WAITED);
+        self.thread = THREAD;
+    }
+
+    /// The result of the call that a guest thread waits for.
+    fn ended(&mut self, thread: u32) -> u32 {
+        self.thread = thread;
+        let (result, ..) = self.answer("in the background");
+        self.thread = THREAD;
+        result
+    }
+
+    /// A waited command of any bytes: its result, the posted error, and the answer.
+    fn raw(&mut self, opcode: u32, args: &[u8]) -> (u32, u32, Vec<u8>) {
+        self.state().store(0, Ordering::Relaxed);
+        self.send(opcode, args, CMD_WAITED);
+        self.answer(opcode)
+    }
+
+    fn answer(&mut self, call: impl std::fmt::Display) -> (u32, u32, Vec<u8>) {
+        let start = std::time::Instant::now();
+        while self.state().load(Ordering::Acquire) == 0 {
+            if let Some(scheduler) = &mut self.scheduler {
+                scheduler(&self.session.gate.page);
+            }
+            self.executor.poll();
+            assert!(start.elapsed().as_secs() < 60, "call {call} is not answered");
+        }
+        // SAFETY: as in `state`; the worker has written the slot and is done with it.
+        unsafe {
+            let words = self.arena.wrapping_add(self.slot()).cast::<u32>();
+            let len = *words.add(2) as usize;
+            let bytes = std::slice::from_raw_parts(words.add(4).cast::<u8>(), len).to_vec();
+            (*words.add(1), *words.add(3), bytes)
+        }
+    }
+
+    fn full<'a, C: Call<'a>>(&mut self, call: &C) -> (u32, u32, C::Answer)
+    where
+        C::Answer: Default,
+    {
+        let mut writer = Writer::new();
+        call.encode(&mut writer);
+        let (result, posted, bytes) = self.raw(C::OPCODE, writer.as_bytes());
+        let answer = C::Answer::decode(&bytes);
+        (result, posted, if result == 0 { answer.unwrap() } else { answer.unwrap_or_default() })
+    }
+
+    fn call<'a, C: Call<'a>>(&mut self, call: &C) -> (u32, C::Answer)
+    where
+        C::Answer: Default,
+    {
+        let (result, _, answer) = self.full(call);
+        (result, answer)
+    }
+
+    /// A call that must succeed.
+    fn good<'a, C: Call<'a>>(&mut self, call: &C) -> C::Answer
+    where
+        C::Answer: Default,
+    {
+        let (result, posted, answer) = self.full(call);
+        assert_eq!((result, posted), (0, 0), "{}", C::NAME);
+        answer
+    }
+
+    fn post<'a, C: Call<'a>>(&mut self, call: &C) {
+        let mut writer = Writer::new();
+        call.encode(&mut writer);
+        self.send(C::OPCODE, writer.as_bytes(), 0);
+    }
+
+    /// Waits until a stream has come to a host function, which the guest is to run then.
+    fn host_func(&mut self) -> u64 {
+        let start = std::time::Instant::now();
+        loop {
+            self.executor.poll();
+            if let Some(token) = self.executor.next_host_func() {
+                return token;
+            }
+            assert!(start.elapsed().as_secs() < 60, "no stream comes to a host function");
+        }
+    }
+
+    /// As `host_func`, for the one with this token, and the guest has run it.
+    fn run_host_func(&mut self, token: u64) {
+        assert_eq!(self.host_func(), token);
+        self.executor.host_func_ended();
+    }
+
+    /// The first error of what was posted.
+    fn posted_error(&mut self) -> u32 {
+        self.full(&VcudaPing {}).1
+    }
+
+    fn alloc(&mut self, bytesize: usize) -> u64 {
+        self.good(&CuMemAllocV2 { bytesize }).dptr
+    }
+
+    fn used(&self) -> u64 {
+        self.account.lock().unwrap().used
+    }
+
+    /// What is charged of a kind.
+    fn charged(&self, kind: &str) -> u64 {
+        self.account.lock().unwrap().kinds.get(kind).copied().unwrap_or(0)
+    }
+
+    fn set_quota(&self, max: u64) {
+        self.account.lock().unwrap().max = max;
+    }
+
+    fn vector_add(&mut self) -> u64 {
+        let (module, hfunc) = (1001, 1002);
+        let load =
+            VcudaModuleLoad { module, blob: 0, image: VECTOR_ADD, options: &[], log_max: 4096 };
+        let answer = self.call(&load);
+        assert_eq!(answer.0, 0, "{}", String::from_utf8_lossy(&answer.1.error));
+        let get = VcudaModuleGetFunction { hfunc, hmod: module, name: b"vector_add" };
+        let layout: Vec<u64> = self
+            .good(&get)
+            .layout
+            .chunks_exact(8)
+            .map(|word| u64::from_le_bytes(word.try_into().unwrap()))
+            .collect();
+        assert_eq!(layout, [0, 8, 8, 8, 16, 8, 24, 4]);
+        hfunc
+    }
+
+    fn launch(&mut self, f: u64, a: u64, b: u64, c: u64, n: u32, h_stream: u64) {
+        let params: Vec<u8> =
+            [a, b, c, u64::from(n)].iter().flat_map(|word| word.to_le_bytes()).collect();
+        self.post(&VcudaLaunch {
+            f,
+            grid_x: n.div_ceil(128),
+            grid_y: 1,
+            grid_z: 1,
+            block_x: 128,
+            block_y: 1,
+            block_z: 1,
+            shared_mem_bytes: 0,
+            h_stream,
+            params: &params[..28],
+            attributes: &[],
+        });
+    }
+}
+
+fn floats(values: impl Iterator<Item = f32>) -> Vec<u8> {
+    values.flat_map(f32::to_le_bytes).collect()
+}
+
+#[test]
+fn a_vector_add_runs() {
+    alone("a_vector_add_runs", |mut bench| {
+        let n = 1000;
+        let f = bench.vector_add();
+        let [a, b, c] = [(); 3].map(|()| bench.alloc(4 * n));
+        let data = floats((0..n).map(|i| i as f32));
+        for stream in [0, 2, 500] {
+            if stream == 500 {
+                bench.post(&CuStreamCreateWithPriority { ph_stream: 500, flags: 1, priority: 0 });
+            }
+            bench.post(&VcudaMemset {
+                dst: c,
+                pitch: 0,
+                element_size: 4,
+                value: 0,
+                width: n,
+                height: 1,
+                h_stream: stream,
+            });
+            bench.post(&VcudaCopyIn { dst: a, data: &data, h_stream: stream });
+            bench.post(&VcudaCopyIn { dst: b, data: &data, h_stream: stream });
+            bench.launch(f, a, b, c, n as u32, stream);
+            let answer = bench.good(&VcudaCopyOut { src: c, len: 4 * n, h_stream: stream });
+            assert_eq!(answer.data, floats((0..n).map(|i| 2.0 * i as f32)), "stream {stream}");
+            bench.good(&CuStreamSynchronize { h_stream: stream });
+        }
+        bench.good(&CuCtxSynchronize {});
+        assert_eq!(bench.used(), 2 * MIB);
+        for dptr in [a, b, c] {
+            bench.good(&CuMemFreeV2 { dptr });
+        }
+        assert_eq!(bench.used(), 0);
+        bench.good(&CuModuleUnload { hmod: 1001 });
+        bench.launch(f, a, b, c, 1, 0);
+        assert_eq!(bench.posted_error(), CuError::INVALID_HANDLE.0);
+    });
+}
+
+#[test]
+fn copies_go_through_the_arena_and_between_registered_memory() {
+    alone("copies_go_through_the_arena_and_between_registered_memory", |mut bench| {
+        let len = 1 << 20;
+        let device = bench.alloc(len);
+        let pattern: Vec<u8> = (0..len).map(|i| (i * 7 + i / 251) as u8).collect();
+        // SAFETY: the arena is longer than both copies, and nobody else uses it.
+        unsafe { std::ptr::copy_nonoverlapping(pattern.as_ptr(), bench.arena, len) };
+        bench.good(&VcudaCopyInStaged { dst: device, arena: 0, len, h_stream: 0 });
+        bench.good(&VcudaCopyOutStaged { src: device, arena: MIB, len, h_stream: 0 });
+        // SAFETY: as above.
+        let back = unsafe { std::slice::from_raw_parts(bench.arena.wrapping_add(len), len) };
+        assert!(back == pattern);
+        for arena in [3 * MIB + 1, u64::MAX, u64::MAX - 4096] {
+            let call = VcudaCopyOutStaged { src: device, arena, len, h_stream: 0 };
+            assert_eq!(bench.call(&call).0, CuError::INVALID_VALUE.0, "{arena:#x}");
+        }
+
+        let vaddr = 0x3000_0020_0000;
+        bench.attach_pinned(2, vaddr, len as u64);
+        let register = VcudaHostRegister { vaddr, len, flags: 0 };
+        assert_eq!(bench.good(&register).dptr, vaddr);
+        bench.post(&VcudaCopy { dst: vaddr, src: device, len, h_stream: 0 });
+        bench.good(&CuStreamSynchronize { h_stream: 0 });
+        // SAFETY: the region is mapped there, and the copy has ended.
+        let host = unsafe { std::slice::from_raw_parts(vaddr as *const u8, len) };
+        assert!(host == pattern);
+        bench.good(&VcudaHostUnregister { vaddr });
+        bench.post(&VcudaCopy { dst: vaddr, src: device, len, h_stream: 0 });
+        assert_eq!(bench.posted_error(), CuError::INVALID_VALUE.0);
+        let unknown = VcudaHostRegister { vaddr: 0x3000_1000_0000, len, flags: 0 };
+        assert_eq!(bench.call(&unknown).0, CuError::INVALID_VALUE.0);
+    });
+}
+
+/// Keeps mirrors of guest threads busy until the sender is dropped.
+fn keep_busy(bench: &Bench, threads: std::ops::Range<u32>) -> std::sync::mpsc::Sender<()> {
+    let (go, until) = std::sync::mpsc::channel();
+    let until = Arc::new(Mutex::new(until));
+    for thread in threads {
+        let until = until.clone();
+        let wait = move || until.lock().unwrap().recv().unwrap_or_default();
+        bench.session.mirrors.run(thread, wait).unwrap();
+    }
+    go
+}
+
+#[test]
+fn memory_stays_mapped_until_the_gpu_has_let_go_of_it() {
+    alone("memory_stays_mapped_until_the_gpu_has_let_go_of_it", |mut bench| {
+        let (vaddr, len) = (0x3000_0020_0000, 1 << 20);
+        let register = VcudaHostRegister { vaddr, len, flags: 0 };
+        let region = |bench: &mut Bench, id| {
+            bench.attach_pinned(id, vaddr, len as u64);
+            assert_eq!(bench.good(&register).dptr, vaddr, "region {id}");
+        };
+        let detach = |bench: &mut Bench, id| {
+            let (told, unmapped) = std::sync::mpsc::channel();
+            let region = bench.session.regions.detach(id, move || told.send(()).unwrap()).unwrap();
+            bench.executor.region_detaching(region);
+            unmapped
+        };
+        let soon = std::time::Duration::from_secs(10);
+
+        // A thread that has no context takes it from the GPU all the same.
+        region(&mut bench, 2);
+        bench.ctx = 0;
+        bench.good(&VcudaHostUnregister { vaddr });
+        bench.ctx = 77;
+        bench.good(&register);
+        detach(&mut bench, 2).recv_timeout(soon).unwrap();
+
+        // However busy the guest keeps its threads.
+        region(&mut bench, 3);
+        let go = keep_busy(&bench, 100..100 + crate::mirror::MAX_MIRRORS as u32 - 1);
+        let last = keep_busy(&bench, 5..6);
+        detach(&mut bench, 3).recv_timeout(soon).unwrap();
+        drop((go, last));
+        region(&mut bench, 4);
+
+        // And not before a context has ended, if that is how the GPU lets go.
+        let go = keep_busy(&bench, 5..6);
+        let mut writer = Writer::new();
+        VcudaPrimaryCtxRelease { dev: 0, ctx: 77 }.encode(&mut writer);
+        bench.send(VcudaPrimaryCtxRelease::OPCODE, writer.as_bytes(), 0);
+        let unmapped = detach(&mut bench, 4);
+        assert!(unmapped.recv_timeout(std::time::Duration::from_millis(200)).is_err());
+        drop(go);
+        unmapped.recv_timeout(soon).unwrap();
+    });
+}
+
+#[test]
+fn a_context_whose_end_has_begun_is_used_no_more() {
+    alone("a_context_whose_end_has_begun_is_used_no_more", |mut bench| {
+        let stream = 9;
+        bench.post(&CuStreamCreateWithPriority { ph_stream: stream, flags: 1, priority: 0 });
+        assert_eq!(bench.posted_error(), 0);
+        let go = keep_busy(&bench, 5..6);
+        let mut writer = Writer::new();
+        VcudaPrimaryCtxRelease { dev: 0, ctx: 77 }.encode(&mut writer);
+        bench.send(VcudaPrimaryCtxRelease::OPCODE, writer.as_bytes(), 0);
+        let invalid = CuError::INVALID_CONTEXT.0;
+        assert_eq!(bench.call(&CuCtxSynchronize {}).0, invalid);
+        assert_eq!(bench.call(&CuStreamSynchronize { h_stream: stream }).0, invalid);
+        let again = VcudaPrimaryCtxRelease { dev: 0, ctx: 77 };
+        assert_eq!(bench.call(&again).0, invalid);
+        drop(go);
+        bench.ctx = 0;
+        let start = std::time::Instant::now();
+        while bench.call(&VcudaPrimaryCtxRetain { dev: 0, ctx: 77 }).0 != 0 {
+            assert!(start.elapsed().as_secs() < 10, "the context has not ended");
+        }
+        bench.ctx = 77;
+        bench.good(&CuCtxSynchronize {});
+    });
+}
+
+#[test]
+fn nothing_is_reached_that_the_session_does_not_have() {
+    alone("nothing_is_reached_that_the_session_does_not_have", |mut bench| {
+        let device = bench.alloc(4096);
+        let secret = vec![0x5a_u8; 4096];
+        let invalid = CuError::INVALID_VALUE.0;
+        let wild = [
+            secret.as_ptr() as u64,
+            bench.arena as u64,
+            0,
+            4096,
+            device + 4096,
+            device - 1,
+            0x2000_0000_0000 + (1 << 41),
+            0x3000_0000_0000,
+            u64::MAX - 8,
+        ];
+        for address in wild {
+            let len = 16;
+            let out = VcudaCopyOut { src: address, len, h_stream: 0 };
+            assert_eq!(bench.call(&out).0, invalid, "{address:#x}");
+            for (dst, src) in [(address, device), (device, address)] {
+                bench.post(&VcudaCopy { dst, src, len, h_stream: 0 });
+                assert_eq!(bench.posted_error(), invalid, "{address:#x}");
+                let rows = VcudaCopy2D {
+                    dst,
+                    dst_pitch: 16,
+                    src,
+                    src_pitch: 16,
+                    width: 16,
+                    height: 2,
+                    h_stream: 0,
+                };
+                bench.post(&rows);
+                assert_eq!(bench.posted_error(), invalid, "{address:#x}");
+            }
+            bench.post(&VcudaCopyIn { dst: address, data: &[1; 16], h_stream: 0 });
+            assert_eq!(bench.posted_error(), invalid, "{address:#x}");
+            let set = VcudaMemset {
+                dst: address,
+                pitch: 0,
+                element_size: 1,
+                value: 0,
+                width: 16,
+                height: 1,
+                h_stream: 0,
+            };
+            bench.post(&set);
+            assert_eq!(bench.posted_error(), invalid, "{address:#x}");
+            assert_eq!(bench.call(&CuMemFreeV2 { dptr: address }).0, invalid, "{address:#x}");
+        }
+        assert!(secret.iter().all(|byte| *byte == 0x5a));
+        let past = VcudaCopyOut { src: device, len: 4097, h_stream: 0 };
+        assert_eq!(bench.call(&past).0, invalid);
+        let rows = VcudaMemset {
+            dst: device,
+            pitch: usize::MAX / 2,
+            element_size: 4,
+            value: 0,
+            width: 1,
+            height: 3,
+            h_stream: 0,
+        };
+        bench.post(&rows);
+        assert_eq!(bench.posted_error(), invalid);
+    });
+}
+
+#[test]
+fn forged_handles_are_errors() {
+    alone("forged_handles_are_errors", |mut bench| {
+        let invalid = CuError::INVALID_HANDLE.0;
+        for id in [3, 77, 1 << 40, u64::MAX, bench.arena as u64] {
+            assert_eq!(bench.call(&CuStreamSynchronize { h_stream: id }).0, invalid);
+            assert_eq!(bench.call(&CuEventSynchronize { h_event: id }).0, invalid);
+            assert_eq!(bench.call(&CuEventQuery { h_event: id }).0, invalid);
+            assert_eq!(bench.call(&CuModuleUnload { hmod: id }).0, invalid);
+            assert_eq!(bench.call(&CuLibraryUnload { library: id }).0, invalid);
+            assert_eq!(bench.call(&CuFuncGetAttribute { attrib: 0, hfunc: id }).0, invalid);
+            bench.post(&CuStreamDestroyV2 { h_stream: id });
+            assert_eq!(bench.posted_error(), invalid);
+            bench.launch(id, 0, 0, 0, 1, 0);
+            assert_eq!(bench.posted_error(), invalid);
+        }
+        let ctx = std::mem::replace(&mut bench.ctx, 1234);
+        let no_context = CuError::INVALID_CONTEXT.0;
+        assert_eq!(bench.call(&CuMemAllocV2 { bytesize: 1 }).0, no_context);
+        bench.ctx = 0;
+        assert_eq!(bench.call(&CuMemAllocV2 { bytesize: 1 }).0, no_context);
+        bench.ctx = ctx;
+        bench.post(&CuEventCreate { ph_event: 600, flags: 2 });
+        bench.post(&CuEventCreate { ph_event: 600, flags: 2 });
+        assert_eq!(bench.posted_error(), CuError::INVALID_VALUE.0);
+        bench.post(&CuEventRecordWithFlags { h_event: 600, h_stream: 0, flags: 0 });
+        bench.good(&CuEventSynchronize { h_event: 600 });
+        bench.post(&CuEventDestroyV2 { h_event: 600 });
+        assert_eq!(bench.call(&CuEventQuery { h_event: 600 }).0, invalid);
+    });
+}
+
+#[test]
+fn the_quota_holds_and_what_is_freed_can_be_had_again() {
+    alone("the_quota_holds_and_what_is_freed_can_be_had_again", |mut bench| {
+        let out_of_memory = CuError::OUT_OF_MEMORY.0;
+        let info = bench.good(&CuMemGetInfoV2 {});
+        assert_eq!((info.free as u64, info.total as u64), (QUOTA, QUOTA));
+        let large = bench.alloc((QUOTA - 2 * MIB) as usize);
+        assert_eq!(bench.call(&CuMemAllocV2 { bytesize: 4 << 20 }).0, out_of_memory);
+        let small = bench.alloc(100);
+        assert_eq!(bench.good(&CuMemGetInfoV2 {}).free, 0);
+        assert_ne!(bench.alloc(100), small);
+        assert_eq!(bench.call(&CuMemAllocV2 { bytesize: (2 << 20) + 1 }).0, out_of_memory);
+        assert_eq!(bench.call(&CuMemAllocV2 { bytesize: usize::MAX }).0, out_of_memory);
+        assert_eq!(bench.call(&CuMemAllocV2 { bytesize: 0 }).0, CuError::INVALID_VALUE.0);
+        assert_eq!(bench.used(), QUOTA);
+        bench.good(&CuMemFreeV2 { dptr: large });
+        assert_eq!(bench.used(), 2 * MIB);
+        assert_eq!(bench.call(&CuMemFreeV2 { dptr: large }).0, CuError::INVALID_VALUE.0);
+        assert_eq!(bench.alloc((QUOTA - 2 * MIB) as usize), large);
+        // The context ends: so does all that it held.
+        bench.good(&VcudaPrimaryCtxRelease { dev: 0, ctx: 77 });
+        assert_eq!(bench.used(), 0);
+        assert_eq!(bench.call(&CuMemAllocV2 { bytesize: 1 }).0, CuError::INVALID_CONTEXT.0);
+        bench.good(&VcudaPrimaryCtxRetain { dev: 0, ctx: 78 });
+        bench.ctx = 78;
+        let again = bench.alloc(4096);
+        bench.good(&VcudaCopyOut { src: again, len: 16, h_stream: 0 });
+    });
+}
+
+#[test]
+fn stream_ordered_memory_is_free_when_its_stream_gets_there() {
+    alone("stream_ordered_memory_is_free_when_its_stream_gets_there", |mut bench| {
+        bench.post(&CuStreamCreateWithPriority { ph_stream: 500, flags: 1, priority: 0 });
+        let bytesize = 4 << 20;
+        for _ in 0..100 {
+            let alloc = CuMemAllocAsync { bytesize, h_stream: 500 };
+            let dptr = bench.good(&alloc).dptr;
+            bench.post(&CuMemFreeAsync { dptr, h_stream: 500 });
+            bench.post(&VcudaCopyIn { dst: dptr, data: &[1; 8], h_stream: 500 });
+            assert_eq!(bench.posted_error(), CuError::INVALID_VALUE.0);
+        }
+        bench.good(&CuStreamSynchronize { h_stream: 500 });
+        // What the stream has freed may be on its way back, and can be had all the same.
+        let all = bench.alloc(QUOTA as usize);
+        bench.good(&CuMemFreeV2 { dptr: all });
+        let start = std::time::Instant::now();
+        while bench.used() > 0 {
+            bench.executor.poll();
+            assert!(start.elapsed().as_secs() < 10);
+        }
+    });
+}
+
+#[test]
+fn rubbish_is_answered() {
+    alone("rubbish_is_answered", |mut bench| {
+        assert_eq!(bench.raw(0, &[]).0, CuError::NOT_SUPPORTED.0);
+        assert_eq!(bench.raw(u32::MAX, &[1; 64]).0, CuError::NOT_SUPPORTED.0);
+        for entry in protocol::table::ENTRIES {
+            for args in [&[0xff_u8; 8][..], &[0xff; 256], &[0xff; 4096]] {
+                let (result, ..) = bench.raw(entry.number, args);
+                assert_ne!(result, 0, "{} took rubbish", entry.name);
+            }
+        }
+        // All is well afterwards.
+        let device = bench.alloc(16);
+        bench.good(&VcudaCopyOut { src: device, len: 16, h_stream: 0 });
+        let blob = VcudaBlobPut { blob: 9, total: 1 << 40, offset: 0, data: &[1] };
+        assert_eq!(bench.call(&blob).0, CuError::OUT_OF_MEMORY.0);
+        let load = VcudaModuleLoad {
+            module: 5000,
+            blob: 0,
+            image: b".version 7.0\n.target sm_70\nnonsense",
+            options: &[],
+            log_max: 4096,
+        };
+        let (result, answer) = bench.call(&load);
+        assert_ne!(result, 0);
+        assert!(!answer.error.is_empty(), "the JIT's log comes with the error");
+    });
+}
+
+#[test]
+fn the_facts_are_those_of_the_devices() {
+    alone("the_facts_are_those_of_the_devices", |mut bench| {
+        let facts = bench.good(&VcudaFacts {});
+        assert!(facts.driver_version >= 12000);
+        let size = size_of::<protocol::facts::DeviceFacts>();
+        assert!(facts.devices.len() >= size && facts.devices.len() % size == 0);
+        let device = protocol::facts::DeviceFacts::from_bytes(&facts.devices).unwrap();
+        assert_eq!(device.total_memory, QUOTA);
+        assert_ne!(device.name[0], 0);
+        assert_eq!(device.attributes[10], 32, "the warp size");
+    });
+}

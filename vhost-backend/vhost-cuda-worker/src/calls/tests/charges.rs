@@ -1,0 +1,445 @@
+//! What is charged beside allocations.
+
+use super::claims::{library, module};
+use super::*;
+use crate::driver::stubs::stop_next;
+
+const OUT_OF_MEMORY: u32 = CuError::OUT_OF_MEMORY.0;
+/// 100 MiB of variables, and a kernel that uses none.
+pub(super) const LARGE: &str = r"
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .global .align 4 .b8 large[104857600];
+.visible .entry empty() { ret; }
+";
+/// A kernel with local memory, so many bytes for each thread.
+fn with_local(bytes: usize) -> String {
+    format!(
+        r"
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry empty()
+{{
+    .local .align 4 .b8 mine[{bytes}];
+    .reg .b64 %d1;
+    .reg .b32 %r1;
+    mov.u64 %d1, mine;
+    mov.u32 %r1, 7;
+    st.local.u32 [%d1], %r1;
+    ret;
+}}
+"
+    )
+}
+const ALLOCATES: &str = r"
+.version 7.0
+.target sm_70
+.address_size 64
+.extern .func (.param .b64 r) malloc (.param .b64 n);
+.visible .entry empty()
+{
+    .reg .b64 %d<3>;
+    mov.u64 %d1, 16;
+    {
+        .param .b64 n;
+        st.param.b64 [n], %d1;
+        .param .b64 r;
+        call.uni (r), malloc, (n);
+        ld.param.b64 %d2, [r];
+    }
+    ret;
+}
+";
+
+impl Bench {
+    fn load(&mut self, module: u64, text: &str) -> u32 {
+        let image = text.as_bytes();
+        self.call(&VcudaModuleLoad { module, blob: 0, image, options: &[], log_max: 0 }).0
+    }
+
+    /// The kernel `empty` of a module.
+    fn empty(&mut self, module: u64, hfunc: u64) -> u64 {
+        self.good(&VcudaModuleGetFunction { hfunc, hmod: module, name: b"empty" });
+        hfunc
+    }
+
+    fn launch_empty(&mut self, f: u64) -> u32 {
+        self.launch_empty_in(f, 0)
+    }
+
+    fn launch_empty_in(&mut self, f: u64, h_stream: u64) -> u32 {
+        self.post(&VcudaLaunch {
+            f,
+            grid_x: 1,
+            grid_y: 1,
+            grid_z: 1,
+            block_x: 1,
+            block_y: 1,
+            block_z: 1,
+            shared_mem_bytes: 0,
+            h_stream,
+            params: &[],
+            attributes: &[],
+        });
+        self.posted_error()
+    }
+
+    fn set_limit(&mut self, limit: u32, value: usize) -> u32 {
+        self.call(&CuCtxSetLimit { limit, value }).0
+    }
+}
+
+/// Bytes that all threads of softgpu's device take, beyond what each has by itself.
+fn for_all_threads(each: u64) -> u64 {
+    let processors = std::thread::available_parallelism().unwrap().get() as u64;
+    ((each - 1024) * processors * 2048).next_multiple_of(2 * MIB)
+}
+
+#[test]
+fn a_modules_variables_are_charged_while_it_is_loaded() {
+    alone("a_modules_variables_are_charged_while_it_is_loaded", |mut bench| {
+        assert_eq!(bench.load(1, LARGE), OUT_OF_MEMORY);
+        assert_eq!(bench.used(), 0);
+        bench.set_quota(250 * MIB);
+        assert_eq!(bench.load(1, LARGE), 0);
+        assert_eq!(bench.charged("module"), 100 * MIB);
+        assert_eq!(bench.load(2, LARGE), 0);
+        assert_eq!(bench.load(3, LARGE), OUT_OF_MEMORY);
+        assert_eq!(bench.charged("module"), 200 * MIB);
+        bench.good(&CuModuleUnload { hmod: 1 });
+        assert_eq!(bench.charged("module"), 100 * MIB);
+        // What does not load is not charged.
+        assert_ne!(bench.load(3, &LARGE.replace("ret;", "nonsense;")), 0);
+        assert_eq!(bench.used(), 100 * MIB);
+        assert_eq!(bench.load(4, ".global .b8 a[1024*1024];"), CuError::NOT_SUPPORTED.0);
+        bench.good(&CuModuleUnload { hmod: 2 });
+        assert_eq!(bench.used(), 0);
+    });
+}
+
+#[test]
+fn a_library_is_charged_where_it_is_used_first() {
+    alone("a_library_is_charged_where_it_is_used_first", |mut bench| {
+        let image = LARGE.as_bytes();
+        let (blob, options, library_options) = (0, &[][..], &[][..]);
+        let load =
+            VcudaLibraryLoad { library: 9, blob, image, options, library_options, log_max: 0 };
+        bench.good(&load);
+        bench.good(&VcudaLibraryGetKernel { p_kernel: 10, library: 9, name: b"empty" });
+        assert_eq!(bench.used(), 0);
+        assert_eq!(bench.launch_empty(10), OUT_OF_MEMORY);
+        let variable = VcudaLibraryGetGlobal { library: 9, name: b"large" };
+        assert_eq!(bench.call(&variable).0, OUT_OF_MEMORY);
+        assert_eq!(bench.used(), 0);
+        bench.set_quota(250 * MIB);
+        for _ in 0..2 {
+            assert_eq!(bench.launch_empty(10), 0);
+            assert_eq!(bench.charged("module"), 100 * MIB);
+        }
+        // Once more in another context.
+        let first = bench.ctx;
+        bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: 78 });
+        bench.ctx = 78;
+        assert_eq!(bench.launch_empty(10), 0);
+        assert_eq!(bench.charged("module"), 200 * MIB);
+        bench.ctx = first;
+        bench.good(&VcudaCtxDestroy { ctx: 78 });
+        assert_eq!(bench.charged("module"), 100 * MIB);
+        bench.good(&CuLibraryUnload { library: 9 });
+        assert_eq!(bench.used(), 0);
+    });
+}
+
+/// A call on the kernel 10 of the library 9, where nothing of that is loaded yet.
+fn loads_a_library<'a, C: Call<'a>>(bench: &mut Bench, call: &C)
+where
+    C::Answer: Default,
+{
+    let charges = protocol::table::entry(C::OPCODE).unwrap().charges;
+    assert_ne!(charges, protocol::table::Charges::None, "{}", C::NAME);
+    bench.good(&library(9, LARGE));
+    bench.good(&VcudaLibraryGetKernel { p_kernel: 10, library: 9, name: b"empty" });
+    bench.set_quota(90 * MIB);
+    assert_eq!(bench.call(call).0, OUT_OF_MEMORY, "{}", C::NAME);
+    assert_eq!(bench.used(), 0, "{}", C::NAME);
+    bench.set_quota(250 * MIB);
+    for _ in 0..2 {
+        assert_ne!(bench.call(call).0, OUT_OF_MEMORY, "{}", C::NAME);
+        let info = bench.good(&CuMemGetInfoV2 {});
+        assert_eq!((info.total - info.free) as u64, 100 * MIB, "{}", C::NAME);
+        assert_eq!(bench.charged("module"), 100 * MIB, "{}", C::NAME);
+    }
+    bench.good(&CuLibraryUnload { library: 9 });
+    assert_eq!(bench.used(), 0, "{}", C::NAME);
+}
+
+#[test]
+fn whatever_needs_a_kernels_function_has_its_library_charged_first() {
+    alone("whatever_needs_a_kernels_function_has_its_library_charged_first", |mut bench| {
+        let [hfunc, func, function, kernel, f] = [10; 5];
+        let bench = &mut bench;
+        loads_a_library(bench, &CuFuncGetAttribute { attrib: 0, hfunc });
+        loads_a_library(bench, &CuFuncSetAttribute { hfunc, attrib: 8, value: 0 });
+        loads_a_library(bench, &CuFuncSetCacheConfig { hfunc, config: 0 });
+        loads_a_library(bench, &CuFuncLoad { function });
+        loads_a_library(bench, &CuFuncIsLoaded { function });
+        loads_a_library(bench, &CuKernelGetFunction { p_func: 11, kernel });
+        loads_a_library(bench, &CuLibraryGetModule { p_mod: 12, library: 9 });
+        loads_a_library(bench, &VcudaLibraryGetGlobal { library: 9, name: b"large" });
+        let (num_blocks, block_size, dynamic_s_mem_size, flags) = (1, 32, 0, 0);
+        loads_a_library(
+            bench,
+            &CuOccupancyAvailableDynamicSMemPerBlock { func, num_blocks, block_size },
+        );
+        loads_a_library(
+            bench,
+            &CuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags {
+                func,
+                block_size,
+                dynamic_s_mem_size,
+                flags,
+            },
+        );
+        for question in [0, 1] {
+            loads_a_library(
+                bench,
+                &VcudaOccupancyClusters {
+                    question,
+                    f,
+                    grid_x: 1,
+                    grid_y: 1,
+                    grid_z: 1,
+                    block_x: 1,
+                    block_y: 1,
+                    block_z: 1,
+                    shared_mem_bytes: 0,
+                    attributes: &[],
+                },
+            );
+        }
+    });
+}
+
+#[test]
+fn a_library_is_charged_where_its_kernel_is_launched() {
+    alone("a_library_is_charged_where_its_kernel_is_launched", |mut bench| {
+        bench.good(&library(9, LARGE));
+        bench.good(&VcudaLibraryGetKernel { p_kernel: 10, library: 9, name: b"empty" });
+        bench.set_quota(250 * MIB);
+        let first = bench.ctx;
+        bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: 78 });
+        bench.ctx = 78;
+        bench.post(&CuStreamCreateWithPriority { ph_stream: 500, flags: 1, priority: 0 });
+        bench.ctx = first;
+        // In a stream of the other context, then in this one.
+        assert_eq!(bench.launch_empty_in(10, 500), 0);
+        assert_eq!(bench.charged("module"), 100 * MIB);
+        assert_eq!(bench.launch_empty(10), 0);
+        assert_eq!(bench.charged("module"), 200 * MIB);
+        bench.good(&VcudaCtxDestroy { ctx: 78 });
+        assert_eq!(bench.charged("module"), 100 * MIB);
+    });
+}
+
+#[test]
+fn the_stacks_limit_is_charged_for_all_threads() {
+    alone("the_stacks_limit_is_charged_for_all_threads", |mut bench| {
+        bench.set_quota(for_all_threads(8192));
+        assert_eq!(bench.set_limit(0, 8192), 0);
+        assert_eq!(bench.charged("local"), for_all_threads(8192));
+        assert_eq!(bench.set_limit(0, 16384), OUT_OF_MEMORY);
+        assert_eq!(bench.good(&CuCtxGetLimit { limit: 0 }).pvalue, 8192);
+        assert_eq!(bench.set_limit(0, 4096), 0);
+        assert_eq!(bench.charged("local"), for_all_threads(4096));
+        assert_eq!(bench.set_limit(0, 512), 0);
+        assert_eq!(bench.used(), 0);
+    });
+}
+
+#[test]
+fn launches_from_kernels_that_may_wait_are_bounded() {
+    alone("launches_from_kernels_that_may_wait_are_bounded", |mut bench| {
+        assert_eq!(bench.set_limit(4, 16384), 0);
+        for count in [16385, usize::MAX] {
+            assert_eq!(bench.set_limit(4, count), OUT_OF_MEMORY, "{count}");
+        }
+        assert_eq!(bench.good(&CuCtxGetLimit { limit: 4 }).pvalue, 16384);
+    });
+}
+
+#[test]
+fn local_memory_that_a_launch_makes_grow_is_charged_before_it() {
+    alone("local_memory_that_a_launch_makes_grow_is_charged_before_it", |mut bench| {
+        bench.set_quota(1 << 40);
+        for (i, (local, most)) in
+            [(512, 1024), (4096, 4096), (2048, 4096), (16384, 16384)].into_iter().enumerate()
+        {
+            let module = 20 + i as u64;
+            assert_eq!(bench.load(module, &with_local(local)), 0);
+            let f = bench.empty(module, 30 + i as u64);
+            assert_eq!(bench.launch_empty(f), 0);
+            assert_eq!(bench.charged("local"), for_all_threads(most), "{local}");
+        }
+        // A launch for which there is no room fails, and what is smaller goes on.
+        bench.set_quota(for_all_threads(16384));
+        assert_eq!(bench.load(24, &with_local(32768)), 0);
+        let too_large = bench.empty(24, 34);
+        assert_eq!(bench.launch_empty(too_large), OUT_OF_MEMORY);
+        assert_eq!(bench.launch_empty(33), 0);
+        bench.good(&CuCtxSynchronize {});
+        // Setting the stack's limit gives it back.
+        assert_eq!(bench.set_limit(0, 1024), 0);
+        assert_eq!(bench.charged("local"), 0);
+        assert_eq!(bench.launch_empty(31), 0);
+        assert_eq!(bench.charged("local"), for_all_threads(4096));
+    });
+}
+
+#[test]
+fn the_heap_of_kernels_is_charged_once_a_module_uses_it() {
+    alone("the_heap_of_kernels_is_charged_once_a_module_uses_it", |mut bench| {
+        assert_eq!(bench.set_limit(2, 1 << 30), 0);
+        assert_eq!(bench.used(), 0);
+        assert_eq!(bench.load(1, ALLOCATES), OUT_OF_MEMORY);
+        assert_eq!(bench.used(), 0);
+        assert_eq!(bench.set_limit(2, 8 << 20), 0);
+        bench.set_quota(300 * MIB);
+        assert_eq!(bench.load(1, ALLOCATES), 0);
+        assert_eq!(bench.charged("heap"), 148 * MIB);
+        // Once for all modules of a context, and it stays with the context.
+        assert_eq!(bench.load(2, ALLOCATES), 0);
+        bench.good(&CuModuleUnload { hmod: 1 });
+        bench.good(&CuModuleUnload { hmod: 2 });
+        assert_eq!(bench.used(), 148 * MIB);
+        bench.good(&VcudaPrimaryCtxRelease { dev: 0, ctx: 77 });
+        assert_eq!(bench.used(), 0);
+    });
+}
+
+#[test]
+fn a_load_that_fails_leaves_the_heap_to_those_that_did_not() {
+    alone("a_load_that_fails_leaves_the_heap_to_those_that_did_not", |mut bench| {
+        bench.set_quota(300 * MIB);
+        let broken = ALLOCATES.replace("ret;", "nonsense;");
+        let first = stop_next("cuModuleLoadDataEx");
+        bench.begin(6, &module(1, &broken));
+        first.wait();
+        assert_eq!(bench.charged("heap"), 148 * MIB);
+        assert_eq!(bench.load(2, ALLOCATES), 0);
+        drop(first);
+        assert_ne!(bench.ended(6), 0);
+        assert_eq!(bench.charged("heap"), 148 * MIB);
+        bench.good(&CuModuleUnload { hmod: 2 });
+        assert_eq!(bench.charged("heap"), 148 * MIB);
+        // In a context of its own it leaves nothing.
+        bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: 78 });
+        bench.ctx = 78;
+        assert_ne!(bench.load(3, &broken), 0);
+        assert_eq!(bench.used(), 148 * MIB);
+    });
+}
+
+#[test]
+fn streams_are_charged_for_the_most_that_there_were() {
+    alone("streams_are_charged_for_the_most_that_there_were", |mut bench| {
+        bench.set_quota(1 << 30);
+        for round in 0..3 {
+            for ph_stream in 500..1500 {
+                bench.post(&CuStreamCreateWithPriority { ph_stream, flags: 1, priority: 0 });
+            }
+            assert_eq!(bench.posted_error(), 0);
+            assert_eq!(bench.charged("stream"), 546 * MIB, "{round}");
+            for h_stream in 500..1500 {
+                bench.post(&CuStreamDestroyV2 { h_stream });
+            }
+        }
+        bench.set_quota(546 * MIB);
+        for ph_stream in 500..1510 {
+            bench.post(&CuStreamCreateWithPriority { ph_stream, flags: 1, priority: 0 });
+        }
+        assert_eq!(bench.posted_error(), OUT_OF_MEMORY);
+        assert_eq!(bench.used(), 546 * MIB);
+        bench.good(&VcudaPrimaryCtxRelease { dev: 0, ctx: 77 });
+        assert_eq!(bench.used(), 0);
+    });
+}
+
+#[test]
+fn contexts_are_charged_and_none_is_made_without_room() {
+    alone_with("contexts_are_charged_and_none_is_made_without_room", 20 * MIB, |mut bench| {
+        assert_eq!(bench.used(), 20 * MIB);
+        for ctx in [78, 79] {
+            bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx });
+        }
+        assert_eq!(bench.used(), 60 * MIB);
+        let third = VcudaCtxCreate { dev: 0, flags: 0, ctx: 80 };
+        assert_eq!(bench.call(&third).0, OUT_OF_MEMORY);
+        bench.good(&VcudaCtxDestroy { ctx: 78 });
+        bench.good(&third);
+        for ctx in [79, 80] {
+            bench.good(&VcudaCtxDestroy { ctx });
+        }
+        bench.good(&VcudaPrimaryCtxRelease { dev: 0, ctx: 77 });
+        assert_eq!(bench.used(), 0);
+        bench.set_quota(19 * MIB);
+        let again = VcudaPrimaryCtxRetain { dev: 0, ctx: 81 };
+        assert_eq!(bench.call(&again).0, OUT_OF_MEMORY);
+        bench.set_quota(20 * MIB);
+        bench.good(&again);
+        assert_eq!(bench.used(), 20 * MIB);
+    });
+}
+
+/// softgpu's own account is the witness.
+#[test]
+fn ten_thousand_allocations_and_frees_leave_nothing_behind() {
+    alone("ten_thousand_allocations_and_frees_leave_nothing_behind", |mut bench| {
+        bench.set_quota(1 << 50);
+        let info = bench.good(&CuMemGetInfoV2 {});
+        let witness = |bench: &mut Bench| {
+            let now = bench.good(&CuMemGetInfoV2 {});
+            (info.free - now.free) as u64
+        };
+        let (mut live, mut random) = (Vec::new(), 1u64);
+        for step in 0..10_000 {
+            random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let (free, size) = (random >> 63 == 0, (random >> 33) as usize);
+            if live.len() > 60 || (free && !live.is_empty()) {
+                let dptr = live.swap_remove(size % live.len());
+                bench.good(&CuMemFreeV2 { dptr });
+            } else {
+                // Mostly small, some of several MiB.
+                let bytes = if size % 8 == 0 { size % (5 << 20) } else { size % 5000 };
+                live.push(bench.alloc(bytes + 1));
+            }
+            if step % 100 == 0 {
+                assert_eq!(witness(&mut bench), bench.used(), "after {step} steps");
+            }
+        }
+        for dptr in live {
+            bench.good(&CuMemFreeV2 { dptr });
+        }
+        assert_eq!((witness(&mut bench), bench.used()), (0, 0));
+    });
+}
+
+#[test]
+fn a_quota_below_what_is_in_use_only_stops_what_is_to_come() {
+    alone("a_quota_below_what_is_in_use_only_stops_what_is_to_come", |mut bench| {
+        let kept = bench.alloc(40 << 20);
+        bench.set_quota(10 * MIB);
+        assert_eq!(bench.call(&CuMemAllocV2 { bytesize: 1 << 20 }).0, OUT_OF_MEMORY);
+        let info = bench.good(&CuMemGetInfoV2 {});
+        assert_eq!((info.free, info.total), (0, 10 << 20));
+        // What there is stays of use, and is given back.
+        let (dst, width) = (kept, 40 << 20);
+        let (pitch, element_size, value, height, h_stream) = (0, 1, 1, 1, 0);
+        bench.post(&VcudaMemset { dst, pitch, element_size, value, width, height, h_stream });
+        bench.good(&CuStreamSynchronize { h_stream: 0 });
+        bench.good(&CuMemFreeV2 { dptr: kept });
+        assert_eq!(bench.used(), 0);
+        bench.alloc(10 << 20);
+    });
+}

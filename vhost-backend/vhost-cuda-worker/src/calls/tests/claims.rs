@@ -1,0 +1,126 @@
+//! Ids that several threads use at once.
+
+use super::charges::LARGE;
+use super::*;
+use crate::driver::stubs::stop_next;
+
+const IN_USE: u32 = CuError::INVALID_VALUE.0;
+
+pub(super) fn module(module: u64, text: &str) -> VcudaModuleLoad<'_> {
+    VcudaModuleLoad { module, blob: 0, image: text.as_bytes(), options: &[], log_max: 0 }
+}
+
+pub(super) fn library(library: u64, text: &str) -> VcudaLibraryLoad<'_> {
+    let (image, options, library_options) = (text.as_bytes(), &[][..], &[][..]);
+    VcudaLibraryLoad { library, blob: 0, image, options, library_options, log_max: 0 }
+}
+
+#[test]
+fn of_loads_with_one_id_only_the_first_is_made() {
+    alone("of_loads_with_one_id_only_the_first_is_made", |mut bench| {
+        bench.set_quota(1 << 30);
+        let first = stop_next("cuModuleLoadDataEx");
+        bench.begin(6, &module(7, LARGE));
+        first.wait();
+        assert_eq!(bench.call(&module(7, LARGE)).0, IN_USE);
+        assert_eq!(bench.charged("module"), 100 * MIB);
+        // Other ids are free.
+        assert_eq!(bench.call(&module(8, LARGE)).0, 0);
+        drop(first);
+        assert_eq!(bench.ended(6), 0);
+        assert_eq!(bench.charged("module"), 200 * MIB);
+        for hmod in [7, 8] {
+            bench.good(&CuModuleUnload { hmod });
+        }
+        assert_eq!(bench.used(), 0);
+
+        let first = stop_next("cuLibraryLoadData");
+        bench.begin(6, &library(9, LARGE));
+        first.wait();
+        assert_eq!(bench.call(&library(9, LARGE)).0, IN_USE);
+        drop(first);
+        assert_eq!(bench.ended(6), 0);
+        bench.good(&VcudaLibraryGetGlobal { library: 9, name: b"large" });
+        assert_eq!(bench.used(), 100 * MIB);
+    });
+}
+
+#[test]
+fn what_is_loaded_while_another_is_unloaded_stays_charged() {
+    alone("what_is_loaded_while_another_is_unloaded_stays_charged", |mut bench| {
+        bench.set_quota(1 << 30);
+        assert_eq!(bench.call(&module(7, LARGE)).0, 0);
+        let unload = stop_next("cuModuleUnload");
+        bench.begin(6, &CuModuleUnload { hmod: 7 });
+        unload.wait();
+        assert_eq!(bench.call(&module(7, LARGE)).0, IN_USE);
+        assert_eq!(bench.call(&CuModuleUnload { hmod: 7 }).0, CuError::INVALID_HANDLE.0);
+        drop(unload);
+        assert_eq!(bench.ended(6), 0);
+        assert_eq!(bench.used(), 0);
+        assert_eq!(bench.call(&module(7, LARGE)).0, 0);
+        assert_eq!(bench.used(), 100 * MIB);
+        bench.good(&CuModuleUnload { hmod: 7 });
+
+        bench.good(&library(9, LARGE));
+        let global = VcudaLibraryGetGlobal { library: 9, name: b"large" };
+        bench.good(&global);
+        let unload = stop_next("cuLibraryUnload");
+        bench.begin(6, &CuLibraryUnload { library: 9 });
+        unload.wait();
+        assert_eq!(bench.call(&library(9, LARGE)).0, IN_USE);
+        drop(unload);
+        assert_eq!(bench.ended(6), 0);
+        assert_eq!(bench.used(), 0);
+        bench.good(&library(9, LARGE));
+        bench.good(&global);
+        assert_eq!(bench.used(), 100 * MIB);
+    });
+}
+
+#[test]
+fn the_ids_of_a_context_are_taken_until_it_has_ended() {
+    alone_with("the_ids_of_a_context_are_taken_until_it_has_ended", 20 * MIB, |mut bench| {
+        bench.set_quota(1 << 30);
+        let (first, create) = (bench.ctx, VcudaCtxCreate { dev: 0, flags: 0, ctx: 78 });
+        bench.good(&create);
+        bench.ctx = 78;
+        assert_eq!(bench.call(&module(7, LARGE)).0, 0);
+        bench.ctx = first;
+        assert_eq!(bench.used(), 140 * MIB);
+        let end = stop_next("cuCtxDestroy_v2");
+        bench.begin(6, &VcudaCtxDestroy { ctx: 78 });
+        end.wait();
+        assert_eq!(bench.call(&create).0, IN_USE);
+        assert_eq!(bench.call(&module(7, LARGE)).0, IN_USE);
+        assert_eq!(bench.used(), 140 * MIB);
+        drop(end);
+        assert_eq!(bench.ended(6), 0);
+        assert_eq!(bench.used(), 20 * MIB);
+        bench.good(&create);
+        assert_eq!(bench.call(&module(7, LARGE)).0, 0);
+        assert_eq!(bench.used(), 140 * MIB);
+    });
+}
+
+#[test]
+fn a_context_ends_after_the_loads_in_it() {
+    alone("a_context_ends_after_the_loads_in_it", |mut bench| {
+        bench.set_quota(1 << 30);
+        let load = stop_next("cuModuleLoadDataEx");
+        bench.begin(6, &module(7, LARGE));
+        load.wait();
+        let end = stop_next("cuDevicePrimaryCtxRelease_v2");
+        bench.begin(7, &VcudaPrimaryCtxRelease { dev: 0, ctx: 77 });
+        assert!(!end.comes());
+        // No other call begins there now, and what is charged stays so.
+        assert_eq!(bench.call(&module(8, LARGE)).0, CuError::INVALID_CONTEXT.0);
+        assert_eq!(bench.used(), 100 * MIB);
+        drop((load, end));
+        assert_eq!((bench.ended(6), bench.ended(7)), (0, 0));
+        assert_eq!(bench.used(), 0);
+        bench.good(&VcudaPrimaryCtxRetain { dev: 0, ctx: 77 });
+        assert_eq!(bench.call(&module(7, LARGE)).0, 0);
+        assert_eq!(bench.used(), 100 * MIB);
+    });
+}

@@ -1,0 +1,548 @@
+//! Commands that are held while another VM has the GPU.
+
+use std::os::fd::AsRawFd;
+
+use super::*;
+use host_ipc::gate::{GatePage, Grant, Mode, NO_END, now};
+
+const NOT_READY: u32 = CuError::NOT_READY.0;
+/// Streams that the tests make: one that does not wait for the legacy stream, one that does.
+pub(super) const FREE: u64 = 500;
+pub(super) const BLOCKING: u64 = 501;
+pub(super) const EVENT: u64 = 600;
+
+fn set(page: &GatePage, mode: Mode, until: u64, depth: u64) {
+    let Grant { epoch, .. } = page.gpus[0].grant();
+    page.gpus[0].open(Grant { epoch: epoch + 1, mode }, until, depth);
+}
+
+impl Bench {
+    /// What the scheduler says from now on.
+    pub(super) fn grant(&mut self, mode: Mode, depth: u64) {
+        set(&self.session.gate.page, mode, NO_END, depth);
+        self.executor.poll();
+    }
+
+    pub(super) fn streams(&mut self) {
+        for (ph_stream, flags) in [(FREE, 1), (BLOCKING, 0)] {
+            self.post(&CuStreamCreateWithPriority { ph_stream, flags, priority: 0 });
+        }
+        self.post(&CuEventCreate { ph_event: EVENT, flags: 2 });
+    }
+
+    fn query(&mut self, h_stream: u64) -> u32 {
+        self.call(&CuStreamQuery { h_stream }).0
+    }
+
+    fn event(&mut self, h_event: u64) -> u32 {
+        self.call(&CuEventQuery { h_event }).0
+    }
+
+    pub(super) fn gpu(&self) -> &host_ipc::gate::GpuGate {
+        &self.session.gate.page.gpus[0]
+    }
+
+    fn held(&self) -> u64 {
+        self.gpu().held.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn is_active(&self) -> bool {
+        self.gpu().active.load(Ordering::Relaxed) == 1
+    }
+
+    /// How often the bell was rung.
+    fn rings(&self) -> u64 {
+        let mut count = 0u64;
+        let bell = self.session.gate.bell.as_ref().unwrap();
+        // SAFETY: `count` has room for the eight bytes of an eventfd's counter.
+        unsafe { libc::read(bell.as_raw_fd(), (&raw mut count).cast(), 8) };
+        count
+    }
+
+    /// Polls until something is so.
+    pub(super) fn until(&mut self, what: &str, so: impl Fn(&Self) -> bool) {
+        let start = std::time::Instant::now();
+        while !so(self) {
+            self.executor.poll();
+            assert!(start.elapsed().as_secs() < 60, "never: {what}");
+        }
+    }
+
+    /// Sets `n` floats to a pattern of bytes.
+    pub(super) fn fill(&mut self, dst: u64, byte: u8, n: usize, h_stream: u64) {
+        let (pitch, value, width) = (0, u32::from(byte), 4 * n);
+        self.post(&VcudaMemset { dst, pitch, element_size: 1, value, width, height: 1, h_stream });
+    }
+}
+
+#[test]
+fn a_closed_gate_holds_what_makes_the_gpu_work_and_nothing_else() {
+    alone("gate::a_closed_gate_holds_what_makes_the_gpu_work_and_nothing_else", |mut bench| {
+        let f = bench.vector_add();
+        bench.streams();
+        let a = bench.alloc(1024);
+        bench.fill(a, 1, 256, FREE);
+        bench.good(&CuStreamSynchronize { h_stream: FREE });
+        bench.grant(Mode::Closed, 0);
+        bench.until("nothing is in flight", |bench| !bench.is_active());
+        bench.rings();
+        bench.launch(f, a, a, a, 256, FREE);
+        bench.fill(a, 2, 128, FREE);
+        assert_eq!((bench.held(), bench.rings()), (2, 1), "it is told once");
+        assert_eq!(bench.query(FREE), NOT_READY);
+        assert_eq!(bench.query(BLOCKING), 0);
+        // Of another stream, and what needs no GPU.
+        bench.post(&CuEventRecordWithFlags { h_event: EVENT, h_stream: BLOCKING, flags: 0 });
+        assert_eq!(bench.event(EVENT), 0);
+        let b = bench.alloc(1 << 20);
+        bench.good(&CuMemGetInfoV2 {});
+        bench.good(&CuMemAllocAsync { bytesize: 64, h_stream: FREE });
+        assert_eq!(bench.posted_error(), 0);
+        assert_eq!(bench.held(), 2);
+        bench.grant(Mode::Window, 1_000_000);
+        let out = bench.good(&VcudaCopyOut { src: a, len: 1024, h_stream: FREE }).data;
+        assert_eq!(&out[..512], &[2; 512]);
+        assert_eq!(
+            &out[512..],
+            f32::from_le_bytes([1; 4]).mul_add(2.0, 0.0).to_le_bytes().repeat(128)
+        );
+        bench.good(&CuMemFreeV2 { dptr: b });
+        assert_eq!(bench.held(), 0);
+    });
+}
+
+#[test]
+fn an_event_recorded_in_a_held_stream_makes_the_waiting_stream_wait() {
+    alone("gate::an_event_recorded_in_a_held_stream_makes_the_waiting_stream_wait", |mut bench| {
+        bench.streams();
+        let other = EVENT + 1;
+        bench.post(&CuEventCreate { ph_event: other, flags: 2 });
+        let [a, b] = [(); 2].map(|()| bench.alloc(1024));
+        bench.grant(Mode::Closed, 0);
+        bench.fill(a, 7, 256, FREE);
+        bench.post(&CuEventRecordWithFlags { h_event: EVENT, h_stream: FREE, flags: 0 });
+        bench.post(&CuStreamWaitEvent { h_stream: BLOCKING, h_event: EVENT, flags: 0 });
+        bench.post(&CuEventRecordWithFlags { h_event: other, h_stream: BLOCKING, flags: 0 });
+        assert_eq!((bench.event(EVENT), bench.event(other)), (NOT_READY, NOT_READY));
+        let elapsed = CuEventElapsedTimeV2 { h_start: EVENT, h_end: other };
+        assert_eq!(bench.call(&elapsed).0, NOT_READY);
+        // The next recording of the event comes after the wait for this one.
+        bench.post(&VcudaCopy { dst: b, src: a, len: 1024, h_stream: BLOCKING });
+        bench.post(&CuEventRecordWithFlags { h_event: EVENT, h_stream: 2, flags: 0 });
+        bench.post(&CuEventDestroyV2 { h_event: EVENT });
+        assert_eq!(bench.event(EVENT), CuError::INVALID_HANDLE.0, "its end is held");
+        bench.grant(Mode::Unlimited, 0);
+        let out = bench.good(&VcudaCopyOut { src: b, len: 1024, h_stream: BLOCKING }).data;
+        assert_eq!(out, [7; 1024]);
+        assert_eq!((bench.event(other), bench.event(EVENT)), (0, CuError::INVALID_HANDLE.0));
+        bench.good(&CuCtxSynchronize {});
+    });
+}
+
+#[test]
+fn the_legacy_stream_and_those_that_wait_for_it_keep_their_order_while_held() {
+    let test = "gate::the_legacy_stream_and_those_that_wait_for_it_keep_their_order_while_held";
+    alone(test, |mut bench| {
+        bench.streams();
+        let [a, b] = [(); 2].map(|()| bench.alloc(1024));
+        bench.grant(Mode::Closed, 0);
+        bench.fill(a, 1, 256, 0);
+        bench.fill(b, 9, 256, FREE);
+        // Behind the legacy stream's, though its own stream holds nothing.
+        bench.post(&CuEventRecordWithFlags { h_event: EVENT, h_stream: BLOCKING, flags: 0 });
+        assert_eq!(bench.event(EVENT), NOT_READY);
+        bench.post(&VcudaCopy { dst: b, src: a, len: 512, h_stream: BLOCKING });
+        bench.fill(a, 3, 256, 0);
+        bench.post(&CuStreamDestroyV2 { h_stream: BLOCKING });
+        assert_eq!(bench.query(BLOCKING), CuError::INVALID_HANDLE.0);
+        bench.grant(Mode::Shared, 1_000_000);
+        bench.good(&CuCtxSynchronize {});
+        let out = bench.good(&VcudaCopyOut { src: b, len: 512, h_stream: 0 }).data;
+        assert_eq!(out, [1; 512]);
+        assert_eq!(bench.good(&VcudaCopyOut { src: a, len: 16, h_stream: 0 }).data, [3; 16]);
+    });
+}
+
+fn encoded<'a, C: Call<'a>>(call: &C) -> (u32, Vec<u8>) {
+    let mut writer = Writer::new();
+    call.encode(&mut writer);
+    (C::OPCODE, writer.as_bytes().to_vec())
+}
+
+#[test]
+fn what_ends_memory_code_or_contexts_comes_after_what_is_held() {
+    alone("gate::what_ends_memory_code_or_contexts_comes_after_what_is_held", |mut bench| {
+        let f = bench.vector_add();
+        bench.streams();
+        let a = bench.alloc(4096);
+        bench.good(&CuCtxSynchronize {});
+        let free = encoded(&CuMemFreeV2 { dptr: a });
+        let unload = encoded(&CuModuleUnload { hmod: 1001 });
+        let release = encoded(&VcudaPrimaryCtxRelease { dev: 0, ctx: 77 });
+        for ends in [vec![free, unload], vec![release]] {
+            bench.grant(Mode::Closed, 0);
+            match ends.len() {
+                2 => bench.launch(f, a, a, a, 256, FREE),
+                _ => {
+                    let b = bench.alloc(4096);
+                    bench.fill(b, 1, 256, FREE);
+                }
+            }
+            let used = bench.used();
+            for (opcode, args) in &ends {
+                // Posted, so as not to wait for the answer.
+                bench.send(*opcode, args, 0);
+            }
+            for _ in 0..20 {
+                bench.executor.poll();
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            assert_eq!((bench.held(), bench.used()), (1, used), "nothing has ended yet");
+            bench.grant(Mode::Window, 1_000_000);
+            bench.until("the memory is free", |bench| bench.used() == 0);
+            if ends.len() == 1 {
+                bench.ctx = 0;
+            }
+            assert_eq!(bench.posted_error(), 0);
+        }
+    });
+}
+
+#[test]
+fn a_window_takes_no_more_than_its_depth_but_always_one_call() {
+    alone("gate::a_window_takes_no_more_than_its_depth_but_always_one_call", |mut bench| {
+        let f = bench.vector_add();
+        bench.streams();
+        let a = bench.alloc(4096);
+        bench.grant(Mode::Window, 0);
+        bench.post(&VcudaHostFunc { h_stream: FREE, token: 42 });
+        for _ in 0..10 {
+            bench.launch(f, a, a, a, 256, FREE);
+        }
+        assert_eq!(bench.held(), 9, "a depth of nothing takes one");
+        bench.launch(f, a, a, a, 256, BLOCKING);
+        assert_eq!(bench.held(), 9, "of each stream");
+        bench.run_host_func(42);
+        bench.good(&CuCtxSynchronize {});
+        assert_eq!(bench.held(), 0);
+        // After the end of a window nothing is begun, its first call aside.
+        bench.until("idle", |bench| !bench.is_active());
+        set(&bench.session.gate.page, Mode::Window, now(), 1_000_000_000);
+        bench.executor.poll();
+        for _ in 0..5 {
+            bench.launch(f, a, a, a, 256, FREE);
+        }
+        assert_eq!(bench.held(), 4);
+        bench.grant(Mode::Unlimited, 0);
+        bench.good(&CuCtxSynchronize {});
+        let gpu = bench.gpu();
+        assert_eq!(gpu.queued.load(Ordering::Relaxed), 16);
+    });
+}
+
+#[test]
+fn the_scheduler_is_told_when_a_closed_gate_has_drained_and_when_streams_stall() {
+    let test = "gate::the_scheduler_is_told_when_a_closed_gate_has_drained_and_when_streams_stall";
+    alone(test, |mut bench| {
+        bench.streams();
+        let a = bench.alloc(4096);
+        bench.grant(Mode::Window, 1_000_000);
+        bench.post(&VcudaHostFunc { h_stream: FREE, token: 42 });
+        bench.fill(a, 1, 1024, FREE);
+        assert_eq!(bench.host_func(), 42);
+        bench.until("stalled", |bench| bench.gpu().stalled.load(Ordering::Relaxed) == 1);
+        assert!(bench.is_active() && bench.rings() > 0);
+        bench.grant(Mode::Closed, 0);
+        assert_eq!(bench.gpu().seen.load(Ordering::Relaxed), bench.gpu().grant().epoch);
+        for _ in 0..100 {
+            bench.executor.poll();
+        }
+        assert!(bench.is_active(), "what was begun is still in flight");
+        bench.executor.host_func_ended();
+        bench.until("drained", |bench| !bench.is_active());
+        assert!(bench.rings() > 0);
+        let gpu = bench.gpu();
+        assert_eq!(gpu.stalled.load(Ordering::Relaxed), 0);
+        assert_eq!(gpu.finished.load(Ordering::Relaxed), gpu.queued.load(Ordering::Relaxed));
+        assert_eq!(gpu.oldest.load(Ordering::Relaxed), 0);
+    });
+}
+
+/// Where the tests' pinned memory is.
+pub(super) const PINNED: u64 = 0x3000_0020_0000;
+
+impl Bench {
+    pub(super) fn pinned(&mut self, len: usize) {
+        self.attach_pinned(2, PINNED, len as u64);
+        self.good(&VcudaHostRegister { vaddr: PINNED, len, flags: 0 });
+    }
+
+    /// What it may have in flight of copies while the gate is closed.
+    pub(super) fn may_copy(&mut self, depth: u64) {
+        self.gpu().copies.store(depth, Ordering::SeqCst);
+        self.executor.poll();
+    }
+
+    pub(super) fn copying(&self) -> bool {
+        self.gpu().copying.load(Ordering::Relaxed) == 1
+    }
+}
+
+#[test]
+fn copies_go_beside_a_closed_gate_where_they_may_and_kernels_do_not() {
+    alone("gate::copies_go_beside_a_closed_gate_where_they_may_and_kernels_do_not", |mut bench| {
+        let len = 1 << 20;
+        bench.streams();
+        bench.pinned(len);
+        let (a, b) = (bench.alloc(len), bench.alloc(len));
+        bench.fill(a, 5, len / 4, FREE);
+        bench.good(&CuStreamSynchronize { h_stream: FREE });
+        bench.grant(Mode::Closed, 0);
+        bench.until("nothing is in flight", |bench| !bench.is_active());
+        bench.rings();
+        bench.post(&VcudaCopy { dst: PINNED, src: a, len, h_stream: FREE });
+        assert_eq!((bench.held(), bench.rings()), (1, 1), "it may not");
+        bench.may_copy(1_000_000);
+        assert_eq!(bench.rings(), 1, "it is told");
+        bench.until("copied", |bench| !bench.copying());
+        // SAFETY: the region is mapped there, and the copy has ended.
+        assert_eq!(unsafe { *(PINNED as *const u32) }, 0x0505_0505);
+        assert!(bench.gpu().copied_ns.load(Ordering::Relaxed) > 0);
+        assert_eq!((bench.held(), bench.query(FREE)), (0, 0));
+        // To the device, but for short ones; within it, and in order behind a kernel.
+        bench.post(&VcudaCopy { dst: b, src: PINNED, len, h_stream: FREE });
+        assert_eq!(bench.held(), 0);
+        bench.post(&VcudaCopy { dst: b, src: PINNED, len: 4096, h_stream: BLOCKING });
+        bench.post(&VcudaCopy { dst: a, src: b, len, h_stream: FREE });
+        bench.post(&VcudaCopy { dst: PINNED, src: a, len, h_stream: FREE });
+        assert_eq!(bench.held(), 3);
+        bench.until("copied", |bench| !bench.copying());
+        assert!(!bench.is_active());
+        bench.grant(Mode::Window, 1_000_000);
+        bench.good(&CuStreamSynchronize { h_stream: FREE });
+        bench.good(&CuStreamSynchronize { h_stream: BLOCKING });
+        assert_eq!(bench.held(), 0);
+    });
+}
+
+#[test]
+fn a_closed_gate_has_drained_when_only_copies_are_in_flight() {
+    alone("gate::a_closed_gate_has_drained_when_only_copies_are_in_flight", |mut bench| {
+        let len = 64 << 20;
+        bench.streams();
+        bench.pinned(len);
+        let a = bench.alloc(len);
+        bench.grant(Mode::Window, 1_000_000);
+        // Behind something else, since softgpu copies at once where it can.
+        bench.post(&VcudaHostFunc { h_stream: FREE, token: 42 });
+        bench.post(&VcudaCopy { dst: PINNED, src: a, len, h_stream: FREE });
+        bench.run_host_func(42);
+        assert!(bench.is_active(), "in its own window a copy is work like any other");
+        bench.rings();
+        bench.grant(Mode::Closed, 0);
+        assert_eq!((bench.is_active(), bench.copying(), bench.rings() > 0), (false, true, true));
+        assert_eq!(bench.query(FREE), NOT_READY);
+        bench.grant(Mode::Window, 1_000_000);
+        assert!(bench.is_active() && !bench.copying(), "and so it is in the next");
+        bench.good(&CuStreamSynchronize { h_stream: FREE });
+        bench.until("drained", |bench| !bench.is_active());
+    });
+}
+
+#[test]
+fn a_worker_with_work_in_flight_shows_that_it_lives() {
+    alone("gate::a_worker_with_work_in_flight_shows_that_it_lives", |mut bench| {
+        bench.streams();
+        let a = bench.alloc(4096);
+        bench.post(&VcudaHostFunc { h_stream: FREE, token: 42 });
+        bench.fill(a, 1, 1024, FREE);
+        assert!(bench.is_active());
+        let beat = |bench: &Bench| bench.session.gate.page.worker.beat.load(Ordering::Relaxed);
+        for _ in 0..3 {
+            let before = beat(&bench);
+            bench.until("a beat", |bench| beat(bench) > before);
+        }
+        bench.run_host_func(42);
+        bench.until("idle", |bench| !bench.is_active());
+    });
+}
+
+#[test]
+fn every_call_of_an_ended_session_gets_the_verdict() {
+    alone("gate::every_call_of_an_ended_session_gets_the_verdict", |mut bench| {
+        bench.streams();
+        let a = bench.alloc(4096);
+        bench.grant(Mode::Closed, 0);
+        bench.fill(a, 1, 1024, FREE);
+        bench.session.gate.page.worker.verdict.store(702, Ordering::Relaxed);
+        bench.executor.poll();
+        assert_eq!(bench.held(), 0);
+        assert_eq!(bench.call(&CuStreamSynchronize { h_stream: FREE }).0, 702);
+        assert_eq!(bench.call(&CuMemAllocV2 { bytesize: 64 }).0, 702);
+    });
+}
+
+#[test]
+fn what_is_held_for_room_does_not_stop_queries_and_allocations() {
+    alone("gate::what_is_held_for_room_does_not_stop_queries_and_allocations", |mut bench| {
+        let f = bench.vector_add();
+        bench.streams();
+        let a = bench.alloc(4096);
+        bench.post(&VcudaHostFunc { h_stream: FREE, token: 42 });
+        for _ in 0..2000 {
+            bench.launch(f, a, a, a, 1, FREE);
+        }
+        assert!(bench.held() > 1000);
+        bench.alloc(1 << 20);
+        assert_eq!(bench.query(FREE), NOT_READY);
+        assert_eq!(bench.query(BLOCKING), 0);
+        bench.run_host_func(42);
+        bench.good(&CuCtxSynchronize {});
+        assert_eq!(bench.gpu().queued.load(Ordering::Relaxed), 2000);
+    });
+}
+
+#[test]
+fn host_functions_go_on_while_more_is_held_than_the_reader_takes() {
+    alone("gate::host_functions_go_on_while_more_is_held_than_the_reader_takes", |mut bench| {
+        bench.streams();
+        let a = bench.alloc(16 << 10);
+        bench.post(&VcudaHostFunc { h_stream: FREE, token: 1 });
+        bench.post(&VcudaHostFunc { h_stream: FREE, token: 2 });
+        for value in 0..2048u32 {
+            bench.post(&VcudaCopyIn { dst: a, data: &[value as u8; 16 << 10], h_stream: FREE });
+        }
+        bench.post(&VcudaHostFunc { h_stream: FREE, token: 3 });
+        assert!(bench.executor.is_full());
+        bench.run_host_func(1);
+        assert!(bench.executor.is_full(), "all stand behind the second");
+        bench.run_host_func(2);
+        bench.run_host_func(3);
+        assert!(!bench.executor.is_full());
+        let out = bench.good(&VcudaCopyOut { src: a, len: 16, h_stream: FREE }).data;
+        assert_eq!((out, bench.held()), (vec![255; 16], 0));
+    });
+}
+
+/// Numbers for random programs: the same seed gives the same program.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+}
+
+/// A program of streams and events whose result does not depend on timing: what streams have in
+/// common is ordered by events, or by the legacy stream. Its buffers at the end.
+fn random_program(bench: &mut Bench, f: u64, buffers: &[u64; 4], seed: u64) -> Vec<Vec<u8>> {
+    const N: usize = 64;
+    let streams = [0, 2, FREE, BLOCKING];
+    let mut random = Random(seed);
+    let mut read = Vec::new();
+    for (i, buffer) in buffers.iter().enumerate() {
+        bench.post(&VcudaCopyIn { dst: *buffer, data: &[i as u8; 4 * N], h_stream: 0 });
+    }
+    bench.good(&CuCtxSynchronize {});
+    for _ in 0..120 {
+        let (i, j) = (random.below(4) as usize, random.below(4) as usize);
+        let (from, to) = (streams[i], streams[j]);
+        match random.below(10) {
+            0 => bench.fill(buffers[i], random.below(60) as u8, N, from),
+            1 => {
+                let data: Vec<u8> = (0..4 * N).map(|_| random.below(60) as u8).collect();
+                bench.post(&VcudaCopyIn { dst: buffers[i], data: &data, h_stream: from });
+            }
+            2 => {
+                bench.launch(f, buffers[i], buffers[i], buffers[i], N as u32, from);
+            }
+            // Two streams that wait for one another by the legacy one; then without its help.
+            3 => bench.launch(f, buffers[0], buffers[3], buffers[0], N as u32, 0),
+            4..=7 => {
+                let event = EVENT + random.below(3);
+                bench.post(&CuEventRecordWithFlags { h_event: event, h_stream: from, flags: 0 });
+                bench.post(&CuStreamWaitEvent { h_stream: to, h_event: event, flags: 0 });
+                let (a, b) = (buffers[i], buffers[j]);
+                bench.launch(f, a, b, b, N as u32, to);
+                let back = EVENT + random.below(3);
+                bench.post(&CuEventRecordWithFlags { h_event: back, h_stream: to, flags: 0 });
+                bench.post(&CuStreamWaitEvent { h_stream: from, h_event: back, flags: 0 });
+            }
+            8 => match random.below(3) {
+                0 => drop(bench.query(from)),
+                1 => bench.good(&CuStreamSynchronize { h_stream: from }),
+                _ => bench.good(&CuEventSynchronize { h_event: EVENT + random.below(3) }),
+            },
+            _ => {
+                let out = VcudaCopyOut { src: buffers[i], len: 4 * N, h_stream: from };
+                read.push(bench.good(&out).data);
+            }
+        }
+    }
+    bench.good(&CuCtxSynchronize {});
+    for buffer in buffers {
+        read.push(bench.good(&VcudaCopyOut { src: *buffer, len: 4 * N, h_stream: 0 }).data);
+    }
+    read
+}
+
+#[test]
+fn programs_give_the_same_through_a_gate_that_opens_and_closes_at_random() {
+    let test = "gate::programs_give_the_same_through_a_gate_that_opens_and_closes_at_random";
+    alone(test, |mut bench| {
+        let f = bench.vector_add();
+        bench.streams();
+        for ph_event in EVENT + 1..EVENT + 3 {
+            bench.post(&CuEventCreate { ph_event, flags: 2 });
+        }
+        let buffers = [(); 4].map(|()| bench.alloc(256));
+        for seed in 1..=40u64 {
+            bench.scheduler = None;
+            bench.grant(Mode::Unlimited, 0);
+            let expected = random_program(&mut bench, f, &buffers, seed);
+            let mut random = Random(seed << 32 | 1);
+            let mut polls = 0;
+            set(&bench.session.gate.page, Mode::Closed, NO_END, 0);
+            bench.scheduler = Some(Box::new(move |page| {
+                polls += 1;
+                if polls % (1 + random.below(12)) == 0 {
+                    let modes =
+                        [Mode::Closed, Mode::Prepare, Mode::Window, Mode::Shared, Mode::Unlimited];
+                    let depth = [0, 1_000, 100_000, 10_000_000][random.below(4) as usize];
+                    let copies = [0, 1_000_000][random.below(2) as usize];
+                    page.gpus[0].copies.store(copies, Ordering::SeqCst);
+                    let until = now() + random.below(300_000);
+                    set(page, modes[random.below(5) as usize], until, depth);
+                }
+            }));
+            assert!(random_program(&mut bench, f, &buffers, seed) == expected, "seed {seed}");
+            assert_eq!(bench.posted_error(), 0, "seed {seed}");
+            assert_eq!(bench.held(), 0, "seed {seed}");
+        }
+    });
+}
+
+#[test]
+fn what_a_vm_that_is_alone_has_queued_is_bounded_in_time() {
+    alone("gate::what_a_vm_that_is_alone_has_queued_is_bounded_in_time", |mut bench| {
+        let f = bench.vector_add();
+        bench.streams();
+        // Some milliseconds each.
+        let n = 1 << 18;
+        let a = bench.alloc(4 * n as usize);
+        let launches = 200;
+        for _ in 0..launches {
+            bench.launch(f, a, a, a, n, FREE);
+        }
+        let of = |word: &std::sync::atomic::AtomicU64| word.load(Ordering::Relaxed);
+        let queued = of(&bench.gpu().queued) - of(&bench.gpu().finished);
+        assert!(queued <= 40, "{queued} are queued");
+        // And all are done in the end.
+        bench.good(&CuStreamSynchronize { h_stream: FREE });
+        assert_eq!(of(&bench.gpu().queued), launches);
+        assert_eq!((bench.held(), bench.posted_error()), (0, 0));
+    });
+}

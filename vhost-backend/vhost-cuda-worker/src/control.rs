@@ -1,0 +1,152 @@
+//! Messages of the device process: a thread reads them, the ring reader acts on them.
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Arc, Mutex, mpsc};
+
+use protocol::plain::Plain;
+use protocol::uapi::{self, Cmd};
+
+use super::region::{Piece, RegionKind, Regions};
+use super::reply::PlainAnswers;
+use super::waker::Waker;
+use host_ipc::frames::{self, Incoming};
+use host_ipc::messages::{DeviceToWorker, WorkerToDevice};
+
+/// Bodies of SUBMIT are bounded by the device's max_plain; this only keeps a mistake from growing.
+const MAX_BODY: usize = 1 << 30;
+
+/// What the ring reader has to do.
+pub(super) enum Task {
+    /// Map a region: the files are those that its pieces name.
+    Attach {
+        request: u64,
+        region: u32,
+        kind: u32,
+        vaddr: u64,
+        ring_bytes: u32,
+        pieces: Vec<(Arc<OwnedFd>, u64, u64)>,
+    },
+    /// Unmap a region.
+    Detach { request: u64, region: u32 },
+    /// Execute a command of the plain way.
+    Submit { request: u64, room: usize, cmd: Cmd, args: Vec<u8> },
+}
+
+impl Task {
+    /// Maps what an Attach asks for.
+    pub(super) fn map(
+        regions: &Regions,
+        region: u32,
+        kind: RegionKind,
+        vaddr: u64,
+        pieces: &[(Arc<OwnedFd>, u64, u64)],
+    ) -> Result<Arc<super::region::Region>, super::region::MapError> {
+        let pieces: Vec<Piece<'_>> = pieces
+            .iter()
+            .map(|(file, offset, len)| Piece { file: file.as_fd(), offset: *offset, len: *len })
+            .collect();
+        regions.attach(region, kind, vaddr, &pieces)
+    }
+}
+
+/// The way back to the device process; from any thread.
+#[derive(Clone)]
+pub(super) struct Device {
+    stream: Arc<Mutex<OwnedFd>>,
+}
+
+impl Device {
+    /// Answers an Attach or a Detach.
+    pub(super) fn done(&self, request: u64, status: u32) {
+        self.send(&WorkerToDevice::Done { request, status }, &[]);
+    }
+
+    /// Tells that the guest process broke the protocol. The caller then ends the worker.
+    pub(super) fn broken(&self, reason: String) {
+        self.send(&WorkerToDevice::Broken { reason }, &[]);
+    }
+
+    fn send(&self, message: &WorkerToDevice, body: &[u8]) {
+        let stream = self.stream.lock().unwrap_or_else(|error| error.into_inner());
+        if let Err(error) = frames::send(&*stream, message, body, &[]) {
+            super::end(&format!("the device process is gone: {error}"));
+        }
+    }
+}
+
+impl PlainAnswers for Device {
+    fn send(&self, request: u64, answer: &[u8]) {
+        Device::send(self, &WorkerToDevice::Answer { request }, answer);
+    }
+}
+
+/// Starts the thread that reads the device's messages.
+pub(super) fn start(stream: OwnedFd, waker: Waker) -> io::Result<(Device, mpsc::Receiver<Task>)> {
+    let device = Device { stream: Arc::new(Mutex::new(stream.try_clone()?)) };
+    let (tasks, mailbox) = mpsc::channel();
+    let mut control = Control { incoming: Incoming::new(MAX_BODY), files: HashMap::new(), tasks };
+    std::thread::Builder::new().name("control".into()).spawn(move || {
+        loop {
+            match control.incoming.read(&stream) {
+                Ok(true) => {}
+                Ok(false) => super::leave(),
+                Err(error) => super::end(&format!("the device process's stream broke: {error}")),
+            }
+            if let Err(error) = control.take(&waker) {
+                super::end(&format!("the device process sent nonsense: {error}"));
+            }
+        }
+    })?;
+    Ok((device, mailbox))
+}
+
+struct Control {
+    incoming: Incoming,
+    /// Files with guest memory, by slot.
+    files: HashMap<u32, Arc<OwnedFd>>,
+    tasks: mpsc::Sender<Task>,
+}
+
+impl Control {
+    fn take(&mut self, waker: &Waker) -> io::Result<()> {
+        while let Some((message, body)) = self.incoming.take()? {
+            let task = match message {
+                DeviceToWorker::Memory { slot } => {
+                    let file = self.incoming.take_fd().ok_or_else(|| invalid("no descriptor"))?;
+                    self.files.insert(slot, Arc::new(file));
+                    continue;
+                }
+                DeviceToWorker::Forget { slot } => {
+                    self.files.remove(&slot);
+                    continue;
+                }
+                DeviceToWorker::Attach { request, region, kind, vaddr, ring_bytes, pieces } => {
+                    let find = |(slot, offset, len): (u32, u64, u64)| {
+                        let file = self.files.get(&slot).ok_or_else(|| invalid("no such slot"))?;
+                        Ok((file.clone(), offset, len))
+                    };
+                    let pieces = pieces.into_iter().map(find).collect::<io::Result<_>>()?;
+                    Task::Attach { request, region, kind, vaddr, ring_bytes, pieces }
+                }
+                DeviceToWorker::Detach { request, region } => Task::Detach { request, region },
+                DeviceToWorker::Submit { request, room } => {
+                    let cmd = Cmd::from_bytes(&body).ok_or_else(|| invalid("a short command"))?;
+                    let args = body[size_of::<Cmd>()..].to_vec();
+                    let room = (room as usize).max(size_of::<uapi::Reply>());
+                    Task::Submit { request, room, cmd, args }
+                }
+            };
+            if self.tasks.send(task).is_err() {
+                return Err(invalid("the ring reader is gone"));
+            }
+            waker.wake();
+        }
+        Ok(())
+    }
+}
+
+fn invalid(what: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}

@@ -1,0 +1,65 @@
+//! The worker: executes one session. vcudad starts it.
+
+use std::os::fd::RawFd;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use host_ipc::{exit, process};
+
+const NAME: &str = "vhost-cuda-worker";
+
+/// Executes the CUDA calls of one guest process. Started by vcudad, and of no use by hand.
+#[derive(Parser)]
+#[command(name = NAME, version)]
+struct Args {
+    /// The libcuda.so.1 to load
+    #[arg(long, value_name = "PATH")]
+    driver_library: PathBuf,
+    /// Only try the library: print its path and its GPUs, or say what is wrong
+    #[arg(long)]
+    probe: bool,
+    /// Try it also where kernels can reach all memory of this process
+    #[arg(long)]
+    allow_pageable_memory_access: bool,
+    /// The socket to the broker
+    #[arg(long, value_name = "N", required_unless_present = "probe")]
+    broker_fd: Option<RawFd>,
+}
+
+fn main() -> ExitCode {
+    let args: Args = match exit::parse(NAME) {
+        Ok(args) => args,
+        Err(code) => return code,
+    };
+    exit::start_logging();
+    if args.probe {
+        return match vhost_cuda_worker::probe(
+            &args.driver_library,
+            args.allow_pageable_memory_access,
+        ) {
+            Ok(probed) => match toml::to_string(&probed) {
+                Ok(text) => {
+                    print!("{text}");
+                    ExitCode::SUCCESS
+                }
+                Err(error) => exit::with(NAME, exit::FAILED, &error),
+            },
+            Err(error) => exit::with(NAME, exit::BAD_INPUT, &error),
+        };
+    }
+    // A bug on any thread ends this session, and nothing else.
+    let default = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        default(info);
+        std::process::abort();
+    }));
+    let broker = match args.broker_fd.map(process::inherited) {
+        Some(Ok(broker)) => broker,
+        _ => return exit::with(NAME, exit::BAD_INPUT, &"--broker-fd names no open descriptor"),
+    };
+    match vhost_cuda_worker::run(broker, &args.driver_library) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => exit::with(NAME, exit::FAILED, &error),
+    }
+}

@@ -1,0 +1,121 @@
+//! Trying a driver library, before any VM depends on it, and asking it for its GPUs.
+
+use std::ffi::{CStr, c_void};
+use std::path::{Path, PathBuf};
+
+use cudarc::driver::sys::CUuuid;
+
+use super::driver::{CuError, CuResult, Driver};
+use super::executor::EngineError;
+use host_ipc::gpu::{self, GpuFacts, Probed};
+
+/// `CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS`.
+const PAGEABLE_MEMORY_ACCESS: u32 = 88;
+
+/// Loads a library, initialises it and looks at its GPUs. One whose kernels reach all memory of
+/// their process is refused, unless that is allowed.
+pub fn probe(library: &Path, allow_pageable_memory_access: bool) -> Result<Probed, EngineError> {
+    let driver = Driver::open(library)?;
+    let path = || driver.path().to_owned();
+    let failed = |call, error: CuError| EngineError::Call { path: path(), call, result: error.0 };
+    let symbol = driver
+        .symbol(c"cuInit")
+        .ok_or_else(|| EngineError::Missing { path: path(), symbol: "cuInit" })?;
+    let (mut devices, mut version) = (0, 0);
+    // SAFETY: the pointers are those of locals.
+    unsafe {
+        driver.cuInit(0).map_err(|error| failed("cuInit", error))?;
+        driver.cuDeviceGetCount(&mut devices).map_err(|error| failed("cuDeviceGetCount", error))?;
+        driver
+            .cuDriverGetVersion(&mut version)
+            .map_err(|error| failed("cuDriverGetVersion", error))?;
+    }
+    if devices < 1 {
+        return Err(failed("cuDeviceGetCount", CuError::NO_DEVICE));
+    }
+    if !allow_pageable_memory_access && (0..devices).any(|device| reaches_host(&driver, device)) {
+        return Err(EngineError::ReachesHostMemory { path: path() });
+    }
+    let gpus = (0..devices)
+        .map(|device| look(&driver, device))
+        .collect::<CuResult<_>>()
+        .map_err(|error| failed("cuDeviceGet…", error))?;
+    let library = PathBuf::from(loaded_from(symbol).unwrap_or_else(path));
+    let driver = gpu::driver_version(&library);
+    Ok(Probed { library, cuda_version: version as u32, driver, gpus })
+}
+
+/// `CU_DEVICE_ATTRIBUTE_*` that [`GpuFacts`] takes.
+mod attribute {
+    pub const CLOCK_RATE: u32 = 13;
+    pub const MULTIPROCESSOR_COUNT: u32 = 16;
+    pub const ECC_ENABLED: u32 = 32;
+    pub const MEMORY_CLOCK_RATE: u32 = 36;
+    pub const GLOBAL_MEMORY_BUS_WIDTH: u32 = 37;
+    pub const COMPUTE_CAPABILITY_MAJOR: u32 = 75;
+    pub const COMPUTE_CAPABILITY_MINOR: u32 = 76;
+}
+
+fn look(driver: &Driver, device: i32) -> CuResult<GpuFacts> {
+    let (mut name, mut bus) = ([0u8; 128], [0u8; 32]);
+    let mut uuid = CUuuid { bytes: [0; 16] };
+    let mut memory = 0;
+    // SAFETY: the pointers are those of locals, texts with their room less the last zero.
+    unsafe {
+        driver.cuDeviceTotalMem(&mut memory, device)?;
+        driver.cuDeviceGetUuid(&mut uuid, device)?;
+        driver.cuDeviceGetName(name.as_mut_ptr().cast(), name.len() as i32 - 1, device)?;
+        driver.cuDeviceGetPCIBusId(bus.as_mut_ptr().cast(), bus.len() as i32 - 1, device)?;
+    }
+    let text = |bytes: &[u8]| {
+        let bytes = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+        String::from_utf8_lossy(bytes).into_owned()
+    };
+    let number = |attribute| {
+        let mut value = 0;
+        // SAFETY: the pointer is that of a local.
+        let known = unsafe { driver.cuDeviceGetAttribute(&mut value, attribute, device) };
+        if known.is_ok() { value.max(0) as u32 } else { 0 }
+    };
+    let pci_bus_id = text(&bus);
+    let (pci_device, pci_subsystem) = gpu::pci_ids(&pci_bus_id);
+    Ok(GpuFacts {
+        name: text(&name),
+        uuid: uuid.bytes.map(|byte| byte as u8),
+        pci_bus_id,
+        memory: memory as u64,
+        compute_capability: [
+            number(attribute::COMPUTE_CAPABILITY_MAJOR),
+            number(attribute::COMPUTE_CAPABILITY_MINOR),
+        ],
+        multiprocessors: number(attribute::MULTIPROCESSOR_COUNT),
+        clock_khz: number(attribute::CLOCK_RATE),
+        memory_clock_khz: number(attribute::MEMORY_CLOCK_RATE),
+        memory_bus_bits: number(attribute::GLOBAL_MEMORY_BUS_WIDTH),
+        ecc: number(attribute::ECC_ENABLED) != 0,
+        pci_device,
+        pci_subsystem,
+    })
+}
+
+/// Whether kernels of a device reach all memory of their process. A driver that can't tell is too
+/// old to do it.
+fn reaches_host(driver: &Driver, device: i32) -> bool {
+    let mut value = 0;
+    // SAFETY: the pointer is that of a local.
+    let known = unsafe { driver.cuDeviceGetAttribute(&mut value, PAGEABLE_MEMORY_ACCESS, device) };
+    known.is_ok() && value != 0
+}
+
+/// The file that a symbol came from.
+fn loaded_from(symbol: *mut c_void) -> Option<String> {
+    let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: `info` is writable; on success its file name is a C string that lives as long as the
+    // library, which is never unloaded.
+    unsafe {
+        if libc::dladdr(symbol, info.as_mut_ptr()) == 0 || (*info.as_ptr()).dli_fname.is_null() {
+            return None;
+        }
+        Some(CStr::from_ptr((*info.as_ptr()).dli_fname).to_string_lossy().into_owned())
+    }
+}

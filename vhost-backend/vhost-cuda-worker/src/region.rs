@@ -1,0 +1,350 @@
+//! Guest memory in the worker: only the segments of attached regions, mapped without a gap.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::sync::{Arc, Mutex, RwLock};
+
+use protocol::uapi::{REGION_PINNED, REGION_RING, REGION_USER};
+use protocol::windows::PINNED;
+
+const PAGE: u64 = 4096;
+
+/// What a region's pages are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RegionKind {
+    /// Header page, ring, arena.
+    Ring,
+    /// Pages of the guest's driver, at the same address.
+    Pinned,
+    /// Pages of the guest program's own.
+    User,
+}
+
+impl RegionKind {
+    /// From the number of the uAPI.
+    pub fn from_wire(kind: u32) -> Option<Self> {
+        match kind {
+            REGION_RING => Some(Self::Ring),
+            REGION_PINNED => Some(Self::Pinned),
+            REGION_USER => Some(Self::User),
+            _ => None,
+        }
+    }
+}
+
+/// A piece of a region: bytes of a file that holds guest memory.
+#[derive(Debug)]
+pub struct Piece<'a> {
+    /// The file.
+    pub file: BorrowedFd<'a>,
+    /// Where the piece starts in it.
+    pub offset: u64,
+    /// Its length.
+    pub len: u64,
+}
+
+/// Why pages could not be mapped.
+#[derive(Debug, thiserror::Error)]
+pub enum MapError {
+    /// A length or an address is not a multiple of a page, is empty, or overflows.
+    #[error("a region of {len} bytes at {vaddr:#x} is not made of whole pages")]
+    Shape {
+        /// Address in the guest process.
+        vaddr: u64,
+        /// Length.
+        len: u64,
+    },
+    /// A PINNED region lies outside the window, or on another.
+    #[error("a pinned region of {len} bytes at {vaddr:#x} is outside the window or overlaps")]
+    Window {
+        /// Address in the guest process.
+        vaddr: u64,
+        /// Length.
+        len: u64,
+    },
+    /// The kernel refused.
+    #[error("cannot map {len} bytes of guest memory: {source}")]
+    Map {
+        /// Length.
+        len: u64,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+}
+
+/// One attached region. The pages are unmapped when the last `Arc` is dropped.
+pub struct Region {
+    id: u32,
+    kind: RegionKind,
+    vaddr: u64,
+    base: *mut u8,
+    len: usize,
+    /// The pages go back to a PROT_NONE reservation instead of to nobody.
+    reserved: bool,
+    /// Told when the pages are unmapped.
+    unmapped: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+}
+
+// SAFETY: `base` is an address of a mapping that belongs to this object alone; it may be used and
+// unmapped from any thread. Accesses to the pages themselves are raw and say so where they happen.
+unsafe impl Send for Region {}
+// SAFETY: as above; all methods take `&self` and only read fields, or lock.
+unsafe impl Sync for Region {}
+
+impl Region {
+    /// Maps the pieces one after another: PINNED at `vaddr`, USER there if it is free, else (and
+    /// RING) anywhere.
+    pub fn map(
+        id: u32,
+        kind: RegionKind,
+        vaddr: u64,
+        pieces: &[Piece<'_>],
+    ) -> Result<Self, MapError> {
+        let len = pieces.iter().try_fold(0u64, |sum, piece| sum.checked_add(piece.len));
+        let shape = MapError::Shape { vaddr, len: len.unwrap_or(u64::MAX) };
+        let Some(len) = len.filter(|len| *len > 0 && *len <= 1 << 46) else { return Err(shape) };
+        let aligned = |value: u64| value.is_multiple_of(PAGE);
+        if !aligned(vaddr) || pieces.iter().any(|p| !aligned(p.len) || !aligned(p.offset)) {
+            return Err(shape);
+        }
+        let (base, reserved) = match kind {
+            RegionKind::Pinned => {
+                let end = vaddr.checked_add(len);
+                if !end.is_some_and(|end| PINNED.contains(&vaddr) && end <= PINNED.end) {
+                    return Err(MapError::Window { vaddr, len });
+                }
+                (vaddr as *mut u8, true)
+            }
+            RegionKind::User => match reserve(vaddr, len) {
+                Ok(base) => (base, false),
+                Err(_) => (reserve(0, len)?, false),
+            },
+            RegionKind::Ring => (reserve(0, len)?, false),
+        };
+        // From here on, dropping the region unmaps what has been mapped so far.
+        let region =
+            Self { id, kind, vaddr, base, len: len as usize, reserved, unmapped: Mutex::new(None) };
+        let mut place = base;
+        for piece in joined(pieces) {
+            // SAFETY: the range lies in `base..base + len`, which `reserve` made for this region,
+            // or which is a part of the reserved window that `Regions` gives to one region only;
+            // so nothing else's mapping is replaced.
+            let at = unsafe {
+                libc::mmap(
+                    place.cast(),
+                    piece.len as usize,
+                    libc::PROT_READ | libc::PROT_WRITE,
+                    libc::MAP_SHARED | libc::MAP_FIXED,
+                    piece.file.as_raw_fd(),
+                    piece.offset as libc::off_t,
+                )
+            };
+            if at == libc::MAP_FAILED {
+                return Err(MapError::Map { len: piece.len, source: io::Error::last_os_error() });
+            }
+            place = place.wrapping_add(piece.len as usize);
+        }
+        Ok(region)
+    }
+
+    /// The id that the guest's driver gave it.
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// What its pages are.
+    pub fn kind(&self) -> RegionKind {
+        self.kind
+    }
+
+    /// Its address in the guest process; 0 for a RING.
+    pub fn vaddr(&self) -> u64 {
+        self.vaddr
+    }
+
+    /// Its address in this process. The guest writes there at any time: use raw copies and
+    /// atomics, never references.
+    pub fn base(&self) -> *mut u8 {
+        self.base
+    }
+
+    /// Its length.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Never: a region has at least one page.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Where `len` bytes at the guest's address `vaddr` are here, if they are all in this region.
+    pub fn at(&self, vaddr: u64, len: usize) -> Option<*mut u8> {
+        let offset = usize::try_from(vaddr.checked_sub(self.vaddr)?).ok()?;
+        (offset.checked_add(len)? <= self.len).then(|| self.base.wrapping_add(offset))
+    }
+
+    /// Has `told` called once the pages are unmapped.
+    pub(super) fn when_unmapped(&self, told: impl FnOnce() + Send + 'static) {
+        let mut unmapped = self.unmapped.lock().unwrap_or_else(|error| error.into_inner());
+        *unmapped = Some(Box::new(told));
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        let base = self.base.cast();
+        // SAFETY: the range belongs to this region alone (see `map`), and nobody uses it after
+        // the last `Arc`. Part of the window becomes a reservation again and is never left free,
+        // so that no other mapping of this process can come to lie there.
+        unsafe {
+            if self.reserved {
+                let flags =
+                    libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
+                libc::mmap(base, self.len, libc::PROT_NONE, flags, -1, 0);
+            } else {
+                libc::munmap(base, self.len);
+            }
+        }
+        let told = self.unmapped.get_mut().unwrap_or_else(|error| error.into_inner()).take();
+        if let Some(told) = told {
+            told();
+        }
+    }
+}
+
+/// Pieces with neighbours joined: the fewer mappings the better, a process may have 65,530.
+fn joined<'a>(pieces: &'a [Piece<'a>]) -> Vec<Piece<'a>> {
+    let mut joined: Vec<Piece<'a>> = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        match joined.last_mut() {
+            Some(last)
+                if last.file.as_raw_fd() == piece.file.as_raw_fd()
+                    && last.offset + last.len == piece.offset =>
+            {
+                last.len += piece.len;
+            }
+            _ => joined.push(Piece { file: piece.file, offset: piece.offset, len: piece.len }),
+        }
+    }
+    joined
+}
+
+/// Reserves address space: at `vaddr` if it is not 0 (and nothing is there), else anywhere.
+fn reserve(vaddr: u64, len: u64) -> Result<*mut u8, MapError> {
+    let fixed = if vaddr == 0 { 0 } else { libc::MAP_FIXED_NOREPLACE };
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | fixed;
+    // SAFETY: without MAP_FIXED nothing that exists is replaced; no memory is passed.
+    let at = unsafe { libc::mmap(vaddr as *mut _, len as usize, libc::PROT_NONE, flags, -1, 0) };
+    if at == libc::MAP_FAILED {
+        return Err(MapError::Map { len, source: io::Error::last_os_error() });
+    }
+    if vaddr != 0 && at as u64 != vaddr {
+        // A kernel before 4.17 took the address as a hint.
+        // SAFETY: the mapping was just made and nobody knows it.
+        unsafe { libc::munmap(at, len as usize) };
+        return Err(MapError::Map { len, source: io::Error::from_raw_os_error(libc::EEXIST) });
+    }
+    Ok(at.cast())
+}
+
+/// Takes the PINNED window, so that no other mapping of this process comes to lie in it. To be
+/// called at the worker's start, before a driver library is loaded.
+pub fn reserve_pinned_window() -> Result<(), MapError> {
+    reserve(PINNED.start, PINNED.end - PINNED.start).map(|_| ())
+}
+
+/// The regions that a session has attached.
+#[derive(Clone, Default)]
+pub struct Regions {
+    table: Arc<RwLock<Table>>,
+}
+
+#[derive(Default)]
+struct Table {
+    by_id: BTreeMap<u32, Arc<Region>>,
+    /// PINNED and USER regions by their address in the guest process.
+    by_vaddr: BTreeMap<u64, Arc<Region>>,
+    /// Stretches of the window that are mapped: start and end. They outlive a region's place in
+    /// the maps above until its pages are unmapped.
+    window: Arc<Mutex<BTreeMap<u64, u64>>>,
+}
+
+impl Regions {
+    /// The region that holds `len` bytes at the guest's address `vaddr`.
+    pub fn find(&self, vaddr: u64, len: usize) -> Option<Arc<Region>> {
+        let table = self.table.read().unwrap_or_else(|error| error.into_inner());
+        let (_, region) = table.by_vaddr.range(..=vaddr).next_back()?;
+        region.at(vaddr, len).is_some().then(|| region.clone())
+    }
+
+    /// A region by its id.
+    pub fn get(&self, id: u32) -> Option<Arc<Region>> {
+        let table = self.table.read().unwrap_or_else(|error| error.into_inner());
+        table.by_id.get(&id).cloned()
+    }
+
+    /// Maps a region and lists it.
+    pub(super) fn attach(
+        &self,
+        id: u32,
+        kind: RegionKind,
+        vaddr: u64,
+        pieces: &[Piece<'_>],
+    ) -> Result<Arc<Region>, MapError> {
+        let mut table = self.table.write().unwrap_or_else(|error| error.into_inner());
+        let len = pieces.iter().fold(0u64, |sum, piece| sum.saturating_add(piece.len));
+        let end = vaddr.saturating_add(len);
+        let window = table.window.clone();
+        if kind == RegionKind::Pinned {
+            let mut taken = window.lock().unwrap_or_else(|error| error.into_inner());
+            if taken.range(..end).next_back().is_some_and(|(_, taken_end)| *taken_end > vaddr) {
+                return Err(MapError::Window { vaddr, len });
+            }
+            taken.insert(vaddr, end);
+        }
+        let free = move || {
+            window.lock().unwrap_or_else(|error| error.into_inner()).remove(&vaddr);
+        };
+        let region = match Region::map(id, kind, vaddr, pieces) {
+            Ok(region) => Arc::new(region),
+            Err(error) => {
+                if kind == RegionKind::Pinned {
+                    free();
+                }
+                return Err(error);
+            }
+        };
+        if kind == RegionKind::Pinned {
+            region.when_unmapped(free);
+        }
+        table.by_id.insert(id, region.clone());
+        if kind != RegionKind::Ring {
+            table.by_vaddr.insert(vaddr, region.clone());
+        }
+        Ok(region)
+    }
+
+    /// Takes a region off the list; `told` is called when its pages are unmapped.
+    pub(super) fn detach(
+        &self,
+        id: u32,
+        told: impl FnOnce() + Send + 'static,
+    ) -> Option<Arc<Region>> {
+        let mut table = self.table.write().unwrap_or_else(|error| error.into_inner());
+        let region = table.by_id.remove(&id)?;
+        if table.by_vaddr.get(&region.vaddr).is_some_and(|listed| listed.id == id) {
+            table.by_vaddr.remove(&region.vaddr);
+        }
+        let (window, pinned, vaddr) =
+            (table.window.clone(), region.kind == RegionKind::Pinned, region.vaddr);
+        region.when_unmapped(move || {
+            if pinned {
+                window.lock().unwrap_or_else(|error| error.into_inner()).remove(&vaddr);
+            }
+            told();
+        });
+        Some(region)
+    }
+}

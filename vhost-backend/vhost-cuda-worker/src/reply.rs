@@ -1,0 +1,276 @@
+//! Where an answer goes: the arena, the plain way, or nowhere.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use protocol::plain::Plain;
+use protocol::ring::Shared;
+use protocol::uapi;
+use protocol::uapi::{Cmd, Reply};
+
+use super::region::Region;
+use host_ipc::eventfd::notify;
+
+/// CUDA_ERROR_UNKNOWN: the answer to a command whose [`ReplyTo`] was dropped.
+const CUDA_ERROR_UNKNOWN: u32 = 999;
+/// CUDA_ERROR_INVALID_VALUE: the answer when there is no room for it.
+const CUDA_ERROR_INVALID_VALUE: u32 = 1;
+const REPLY_BYTES: usize = size_of::<Reply>();
+/// In a reply's state: the answer is there.
+const STATE_DONE: u32 = 1;
+/// In a reply's state: kernels have printed, and the guest may take it.
+const STATE_OUTPUT: u32 = 2;
+
+/// Takes the answer of one command, exactly once, from any thread.
+pub struct ReplyTo {
+    target: Option<Target>,
+    posted: Arc<PostedError>,
+    state: u32,
+}
+
+enum Target {
+    /// The arena of a RING region: the slot's offset from its start, and its bytes.
+    Arena { ring: Arc<RingRegion>, slot: usize, bytes: usize },
+    /// A SUBMIT of the plain way.
+    Plain { out: Arc<dyn PlainAnswers>, request: u64, bytes: usize },
+    /// Nobody waits.
+    Posted,
+}
+
+/// Sends answers of the plain way to the device process.
+pub(super) trait PlainAnswers: Send + Sync {
+    /// Sends one answer: the reply and its bytes.
+    fn send(&self, request: u64, answer: &[u8]);
+}
+
+impl ReplyTo {
+    /// For a command of the ring; `None` if its reply is outside the arena, which breaks the
+    /// protocol.
+    pub(super) fn ring(
+        ring: &Arc<RingRegion>,
+        cmd: &Cmd,
+        posted: &Arc<PostedError>,
+    ) -> Option<Self> {
+        let target = if cmd.flags & uapi::CMD_WAITED == 0 {
+            Target::Posted
+        } else {
+            let (slot, bytes) = (cmd.reply as usize, cmd.reply_len as usize);
+            let fits = slot.checked_add(bytes).is_some_and(|end| end <= ring.arena_len);
+            if !fits || bytes < REPLY_BYTES || slot % 8 != 0 {
+                return None;
+            }
+            Target::Arena { ring: ring.clone(), slot, bytes }
+        };
+        Some(Self { target: Some(target), posted: posted.clone(), state: STATE_DONE })
+    }
+
+    /// For a command of the plain way, with room for `bytes` of answer.
+    pub(super) fn plain(
+        out: Arc<dyn PlainAnswers>,
+        request: u64,
+        bytes: usize,
+        posted: &Arc<PostedError>,
+    ) -> Self {
+        let target = Some(Target::Plain { out, request, bytes });
+        Self { target, posted: posted.clone(), state: STATE_DONE }
+    }
+
+    /// The same, and the answer says that kernels have printed.
+    pub fn with_output(mut self) -> Self {
+        self.state |= STATE_OUTPUT;
+        self
+    }
+
+    /// Bytes of answer that fit after the reply's header.
+    pub fn room(&self) -> usize {
+        match &self.target {
+            Some(Target::Arena { bytes, .. } | Target::Plain { bytes, .. }) => {
+                bytes.saturating_sub(REPLY_BYTES)
+            }
+            _ => 0,
+        }
+    }
+
+    /// The answer's place in guest memory, with its length, if it has one: for large answers,
+    /// which the driver can write there at once; then [`ReplyTo::finish_in_place`].
+    ///
+    /// The guest may write there at any time, so no reference may be made of it. The pointer is
+    /// good until this token is finished or dropped.
+    pub fn place(&self) -> Option<(*mut u8, usize)> {
+        match &self.target {
+            Some(Target::Arena { ring, slot, bytes }) => {
+                Some((ring.arena().wrapping_add(slot + REPLY_BYTES), bytes - REPLY_BYTES))
+            }
+            _ => None,
+        }
+    }
+
+    /// Answers with a CUresult and the encoded outputs. What does not fit is answered with
+    /// CUDA_ERROR_INVALID_VALUE, without any output.
+    pub fn finish(mut self, result: u32, answer: &[u8]) {
+        self.send(result, Some(answer), answer.len());
+    }
+
+    /// As [`ReplyTo::finish`], when `len` bytes of answer have been written to
+    /// [`ReplyTo::place`].
+    pub fn finish_in_place(mut self, result: u32, len: usize) {
+        self.send(result, None, len);
+    }
+
+    fn send(&mut self, result: u32, answer: Option<&[u8]>, len: usize) {
+        let Some(target) = self.target.take() else { return };
+        match target {
+            Target::Posted => self.posted.record(result),
+            Target::Arena { ring, slot, bytes } => {
+                let (result, answer, len) = if len > bytes - REPLY_BYTES {
+                    (CUDA_ERROR_INVALID_VALUE, None, 0)
+                } else {
+                    (result, answer, len)
+                };
+                let words = [self.state, result, len as u32, self.posted.take()];
+                ring.write_reply(slot, words, answer);
+            }
+            Target::Plain { out, request, bytes } => {
+                let answer = answer.unwrap_or_default();
+                let (result, answer) = if REPLY_BYTES + answer.len() > bytes {
+                    (CUDA_ERROR_INVALID_VALUE, [].as_slice())
+                } else {
+                    (result, answer)
+                };
+                let reply = Reply {
+                    state: self.state,
+                    result,
+                    len: answer.len() as u32,
+                    posted_error: self.posted.take(),
+                };
+                out.send(request, &[reply.as_bytes(), answer].concat());
+            }
+        }
+    }
+}
+
+impl Drop for ReplyTo {
+    fn drop(&mut self) {
+        self.send(CUDA_ERROR_UNKNOWN, Some(&[]), 0);
+    }
+}
+
+/// A RING region: header page, ring, arena, and the way to wake its guest.
+pub(super) struct RingRegion {
+    /// Keeps the pages mapped.
+    region: Arc<Region>,
+    shared: Shared,
+    arena_offset: usize,
+    arena_len: usize,
+    wake: Arc<OwnedFd>,
+}
+
+impl RingRegion {
+    pub(super) fn new(
+        region: Arc<Region>,
+        ring_bytes: usize,
+        wake: Arc<OwnedFd>,
+    ) -> Result<Self, protocol::ring::BadRing> {
+        let arena_offset = uapi::RING_HEADER_BYTES.saturating_add(ring_bytes);
+        let Some(arena_len) = region.len().checked_sub(arena_offset) else {
+            return Err(protocol::ring::BadRing);
+        };
+        // SAFETY: the region is page-aligned and at least header and ring long (checked above);
+        // `region` keeps it mapped as long as this object lives, and every user of the ring holds
+        // this object.
+        let shared = unsafe { Shared::new(region.base(), ring_bytes)? };
+        Ok(Self { region, shared, arena_offset, arena_len, wake })
+    }
+
+    /// The ring's words. Use them only while this object lives.
+    pub(super) fn shared(&self) -> Shared {
+        self.shared
+    }
+
+    fn arena(&self) -> *mut u8 {
+        self.region.base().wrapping_add(self.arena_offset)
+    }
+
+    /// Wakes the guest if it sleeps.
+    pub(super) fn wake_guest(&self) {
+        if self.shared.must_wake_guest() {
+            notify(&*self.wake);
+        }
+    }
+
+    fn write_reply(
+        &self,
+        slot: usize,
+        [state, result, len, posted]: [u32; 4],
+        answer: Option<&[u8]>,
+    ) {
+        let place = self.arena().wrapping_add(slot);
+        let words = place.cast::<u32>();
+        if let Some(answer) = answer {
+            // SAFETY: `ReplyTo::ring` checked that the slot lies in the arena, and `send` that
+            // the answer fits in it; the region is mapped, and no Rust reference to it exists.
+            unsafe {
+                std::ptr::copy_nonoverlapping(
+                    answer.as_ptr(),
+                    place.add(REPLY_BYTES),
+                    answer.len(),
+                );
+            }
+        }
+        // SAFETY: the slot has room for a `Reply` (checked in `ReplyTo::ring`), is a multiple of
+        // 8 from a page's start, and stays mapped; the guest accesses it as atomics or not at all.
+        unsafe {
+            (*words.add(1).cast::<AtomicU32>()).store(result, Ordering::Relaxed);
+            (*words.add(2).cast::<AtomicU32>()).store(len, Ordering::Relaxed);
+            (*words.add(3).cast::<AtomicU32>()).store(posted, Ordering::Relaxed);
+            (*words.cast::<AtomicU32>()).store(state, Ordering::Release);
+        }
+        self.wake_guest();
+    }
+}
+
+/// The first error of posted commands that was not yet handed to the guest.
+#[derive(Default)]
+pub(super) struct PostedError {
+    error: AtomicU32,
+    /// The ring, whose header shows the error too.
+    ring: std::sync::OnceLock<std::sync::Weak<RingRegion>>,
+}
+
+impl PostedError {
+    pub(super) fn show_in(&self, ring: &Arc<RingRegion>) {
+        let _ = self.ring.set(Arc::downgrade(ring));
+    }
+
+    fn record(&self, result: u32) {
+        if result == 0 {
+            return;
+        }
+        let kept = self.error.compare_exchange(0, result, Ordering::AcqRel, Ordering::Relaxed);
+        if kept.is_ok() {
+            self.show(result);
+        }
+    }
+
+    /// The session ends with this error, whatever was kept before.
+    pub(super) fn end_with(&self, result: u32) {
+        self.error.store(result, Ordering::Release);
+        self.show(result);
+    }
+
+    fn take(&self) -> u32 {
+        if self.error.load(Ordering::Relaxed) == 0 {
+            return 0;
+        }
+        let error = self.error.swap(0, Ordering::AcqRel);
+        self.show(0);
+        error
+    }
+
+    fn show(&self, error: u32) {
+        if let Some(ring) = self.ring.get().and_then(std::sync::Weak::upgrade) {
+            ring.shared().posted_error.store(error, Ordering::Release);
+        }
+    }
+}

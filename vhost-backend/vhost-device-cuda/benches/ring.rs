@@ -1,0 +1,55 @@
+//! What one command costs through the ring, without a VM: `cargo bench -p vhost-device-cuda`, after
+//! `cargo build --release --bins`.
+//!
+//! The command is one that no call has, so the time is the transport's. Both sides spin, so a
+//! machine with fewer than two idle processors measures its scheduler.
+
+use std::time::Instant;
+
+use host_test_support::{Device, FREE, Guest};
+use protocol::uapi;
+
+const NO_CALL: u32 = u32::MAX;
+const COUNT: u32 = 20_000;
+
+fn main() {
+    let device = Device::start(&["--spin-us", "1000"]);
+    let mut guest = Guest::connect(&device.socket);
+    assert_eq!(guest.create(1), uapi::OK);
+    let mut ring = guest.attach_ring(1, FREE);
+
+    let mut waited = Vec::new();
+    for _ in 0..COUNT {
+        let start = Instant::now();
+        if ring.push(NO_CALL, uapi::CMD_WAITED, 64, 64) {
+            guest.doorbell(1);
+        }
+        while ring.reply(64).is_none() {
+            std::hint::spin_loop();
+        }
+        waited.push(start.elapsed());
+    }
+    report("waited, both spin", &mut waited);
+
+    // Bursts that fit the ring of 64 KiB.
+    let mut posted = Vec::new();
+    for _ in 0..COUNT / 1000 {
+        let start = Instant::now();
+        for _ in 0..1000 {
+            if ring.push(NO_CALL, 0, 0, 0) {
+                guest.doorbell(1);
+            }
+        }
+        posted.push(start.elapsed() / 1000);
+        while !ring.ring.is_drained() {
+            std::hint::spin_loop();
+        }
+    }
+    report("posted, in bursts of 1000", &mut posted);
+}
+
+fn report(what: &str, times: &mut [std::time::Duration]) {
+    times.sort_unstable();
+    let at = |part: usize| times[times.len() * part / 100];
+    println!("{what}: median {:?}, 90% {:?}, least {:?}", at(50), at(90), times[0]);
+}

@@ -1,0 +1,486 @@
+//! What vhost-user-backend calls: one object a front end, one thread for all its events.
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
+
+use protocol::plain::Plain;
+use protocol::uapi::{self, Config};
+use vhost::vhost_user::VhostUserProtocolFeatures;
+use vhost::vhost_user::message::VhostUserVirtioFeatures;
+use vhost_user_backend::{VhostUserBackend, VringEpollHandler};
+use virtio_bindings::bindings::virtio_config::VIRTIO_F_VERSION_1;
+use virtio_bindings::bindings::virtio_ring::{
+    VIRTIO_RING_F_EVENT_IDX, VIRTIO_RING_F_INDIRECT_DESC,
+};
+use vm_memory::{GuestAddressSpace, GuestMemoryAtomic, GuestMemoryMmap};
+use vmm_sys_util::epoll::EventSet;
+
+use super::connection::Place;
+use super::facts;
+use super::link::{Link, Mailbox};
+use super::machine::{Effect, Machine, Request};
+use super::memory::{Slots, can_shrink};
+use super::queues::{Queues, Vring};
+use super::request::{max_command, max_control};
+use super::worker::WorkerLink;
+use host_ipc::eventfd::{drain, eventfd, notify};
+use host_ipc::messages::{BrokerToDevice, DeviceSetup, DeviceToBroker, Limits, WorkerToDevice};
+
+const CONTROL: usize = uapi::QUEUE_CONTROL as usize;
+const EVENT: usize = uapi::QUEUE_EVENT as usize;
+const COMMAND: usize = uapi::QUEUE_COMMAND as usize;
+
+/// Events that are not queues: numbers above those of the queues and of the daemon itself.
+const MAILBOX: u16 = 8;
+const QUIT: u16 = 9;
+/// Two for each worker: its stream and its wake.
+const FIRST_WORKER: u16 = 16;
+
+/// A queue has more chains than one turn takes.
+const MORE: u16 = 10;
+
+/// Chains of one queue that are taken before other events get a turn.
+const BATCH: usize = 128;
+
+/// How a worker's wake is watched: the worker could make reading it wait.
+const WAKE: EventSet = EventSet::IN.union(EventSet::EDGE_TRIGGERED);
+
+type Handler = VringEpollHandler<Arc<Backend>>;
+
+/// One front end's device.
+pub(super) struct Backend {
+    name: String,
+    limits: Limits,
+    link: Arc<Link>,
+    place: Arc<Place>,
+    mailbox: Arc<Mailbox>,
+    quit: OwnedFd,
+    more: OwnedFd,
+    handler: OnceLock<Weak<Handler>>,
+    state: Mutex<State>,
+}
+
+struct State {
+    machine: Machine,
+    queues: Queues,
+    slots: Slots,
+    workers: HashMap<Request, WorkerLink>,
+    /// The worker of each pair of event numbers.
+    places: Vec<Option<Request>>,
+    closed: bool,
+}
+
+impl Backend {
+    pub(super) fn new(
+        setup: &DeviceSetup,
+        link: &Arc<Link>,
+        place: &Arc<Place>,
+        memory: GuestMemoryAtomic<GuestMemoryMmap>,
+    ) -> io::Result<Self> {
+        let numbers = link.clone();
+        let state = State {
+            machine: Machine::new(setup.limits, Box::new(move || numbers.number())),
+            queues: Queues::new(&setup.name, memory),
+            slots: Slots::default(),
+            workers: HashMap::new(),
+            places: Vec::new(),
+            closed: false,
+        };
+        Ok(Self {
+            name: setup.name.clone(),
+            limits: setup.limits,
+            link: link.clone(),
+            place: place.clone(),
+            mailbox: Mailbox::new()?,
+            quit: eventfd()?,
+            more: eventfd()?,
+            handler: OnceLock::new(),
+            state: Mutex::new(state),
+        })
+    }
+
+    /// Has the event thread watch what is not a queue.
+    pub(super) fn watch_from(&self, handler: &Arc<Handler>) -> io::Result<()> {
+        let _ = self.handler.set(Arc::downgrade(handler));
+        let mailbox = self.mailbox.event.as_raw_fd();
+        handler.register_listener(mailbox, EventSet::IN, MAILBOX.into())?;
+        handler.register_listener(self.more.as_raw_fd(), EventSet::IN, MORE.into())?;
+        handler.register_listener(self.quit.as_raw_fd(), EventSet::IN, QUIT.into())
+    }
+
+    /// The front end is gone: its sessions end, and so does the event thread.
+    pub(super) fn close(&self) {
+        let mut state = self.lock();
+        state.closed = true;
+        state.machine.end_all();
+        self.carry_out(&mut state);
+        notify(&self.quit);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|error| error.into_inner())
+    }
+
+    fn config(&self) -> Config {
+        Config {
+            magic: uapi::MAGIC,
+            version_major: uapi::VERSION_MAJOR,
+            version_minor: uapi::VERSION_MINOR,
+            capabilities: uapi::CAP_RING | uapi::CAP_PINNED | uapi::CAP_USER | uapi::CAP_QUERY,
+            max_sessions: self.link.max_sessions(),
+            max_regions: self.limits.max_regions,
+            max_segments: self.limits.max_segments,
+            pinned_max: self.limits.pinned_max,
+            max_plain: self.limits.max_plain,
+            reserved: [0; 7],
+        }
+    }
+
+    // ---- Effects ----
+
+    fn carry_out(&self, state: &mut State) {
+        loop {
+            let effects = state.machine.take_effects();
+            if effects.is_empty() {
+                return;
+            }
+            for effect in effects {
+                self.carry_out_one(state, effect);
+            }
+        }
+    }
+
+    fn carry_out_one(&self, state: &mut State, effect: Effect) {
+        match effect {
+            Effect::Answer { chain, status, body } => state.queues.answer(chain, status, body),
+            Effect::Query { request } => self.link.query(request, &self.mailbox),
+            Effect::Start { request, session, pid, env } => {
+                let State { queues, machine, .. } = &mut *state;
+                queues.begin(session, |id| machine.knows(id));
+                let start = DeviceToBroker::Start { request, session, pid, env };
+                self.link.tell(&start, &self.mailbox);
+            }
+            Effect::End { request } => {
+                self.drop_worker(state, request);
+                self.link.tell(&DeviceToBroker::End { request }, &self.mailbox);
+            }
+            Effect::Tell { request, message, body } => {
+                let State { workers, slots, .. } = &mut *state;
+                let Some(worker) = workers.get_mut(&request) else { return };
+                let told = worker.tell(&message, &body, slots);
+                self.after_write(state, request, told);
+            }
+            Effect::Ring { request } => {
+                if let Some(worker) = state.workers.get(&request) {
+                    worker.ring();
+                }
+            }
+            Effect::Ended { session, request, value } => {
+                tracing::warn!(
+                    vm = self.name,
+                    session = request,
+                    "session ended: {}",
+                    ended(value)
+                );
+                state.queues.ended(session, value);
+            }
+        }
+    }
+
+    // ---- Queues ----
+
+    fn queue(&self, state: &mut State, queue: usize) -> io::Result<()> {
+        if state.queues.look(queue) && queue == CONTROL {
+            // Only a new driver starts from elsewhere; the old one's sessions are nobody's now.
+            state.machine.reset();
+            state.queues.forget_all();
+        }
+        state.queues.release(queue);
+        if queue == EVENT {
+            state.queues.deliver();
+            return Ok(());
+        }
+        let max =
+            if queue == CONTROL { max_control(&self.limits) } else { max_command(&self.limits) };
+        let mut taken = 0;
+        loop {
+            state.queues.quiet(queue);
+            while let Some(chain) = state.queues.take(queue, max) {
+                // An answer that nobody can read would leave the driver in doubt.
+                let mute = queue == CONTROL && chain.room < size_of::<uapi::Resp>();
+                match chain.request.filter(|_| !mute) {
+                    None => state.queues.answer(chain.id, uapi::ERR_INVALID, Vec::new()),
+                    Some(request) if queue == CONTROL => {
+                        let room = chain.room;
+                        state.machine.set_max_sessions(self.link.max_sessions());
+                        state.machine.control(chain.id, &request, room, &state.slots);
+                    }
+                    Some(request) => state.machine.command(chain.id, &request, chain.room),
+                }
+                self.carry_out(state);
+                taken += 1;
+                if taken == BATCH {
+                    notify(&self.more);
+                    return Ok(());
+                }
+            }
+            if !state.queues.listen(queue) {
+                return Ok(());
+            }
+        }
+    }
+
+    // ---- Workers ----
+
+    fn broker_spoke(&self, state: &mut State) {
+        for (letter, fds) in self.mailbox.take() {
+            match letter {
+                BrokerToDevice::Setup(_) | BrokerToDevice::SessionsMax { .. } => {}
+                BrokerToDevice::Started { request, pid } => {
+                    let worker = WorkerLink::new(fds, self.limits.max_plain as usize);
+                    let added = worker.and_then(|worker| self.add_worker(state, request, worker));
+                    if let Err(error) = added {
+                        tracing::error!(vm = self.name, "a worker is of no use: {error}");
+                        self.link.tell(&DeviceToBroker::End { request }, &self.mailbox);
+                        continue;
+                    }
+                    if state.machine.worker_started(request, &state.slots) {
+                        let session = request;
+                        tracing::info!(vm = self.name, session, worker = pid, "session begins");
+                    } else {
+                        self.drop_worker(state, request);
+                    }
+                }
+                BrokerToDevice::Ended { request, how } => {
+                    self.drop_worker(state, request);
+                    state.machine.worker_ended(request, &how, &state.slots);
+                }
+                BrokerToDevice::Facts { request, facts } => {
+                    state.machine.facts(request, facts::encode(&facts));
+                }
+            }
+            self.carry_out(state);
+        }
+    }
+
+    fn add_worker(
+        &self,
+        state: &mut State,
+        request: Request,
+        worker: WorkerLink,
+    ) -> io::Result<()> {
+        let free = state.places.iter().position(Option::is_none).unwrap_or(state.places.len());
+        if free == state.places.len() {
+            state.places.push(None);
+        }
+        let handler = self.handler.get().and_then(Weak::upgrade);
+        let handler = handler.ok_or_else(|| io::Error::other("there is no event thread"))?;
+        let number = u64::from(FIRST_WORKER) + 2 * free as u64;
+        handler.register_listener(worker.stream.as_raw_fd(), EventSet::IN, number)?;
+        // Each write to it is an event, though nobody reads it.
+        handler.register_listener(worker.wake.as_raw_fd(), WAKE, number + 1)?;
+        state.places[free] = Some(request);
+        state.workers.insert(request, worker);
+        Ok(())
+    }
+
+    fn drop_worker(&self, state: &mut State, request: Request) {
+        let Some(worker) = state.workers.remove(&request) else { return };
+        let place = state.places.iter().position(|place| *place == Some(request));
+        if let (Some(place), Some(handler)) = (place, self.handler.get().and_then(Weak::upgrade)) {
+            let number = u64::from(FIRST_WORKER) + 2 * place as u64;
+            let forget = |fd: RawFd, number| {
+                let _ = handler.unregister_listener(fd, EventSet::IN, number);
+            };
+            forget(worker.stream.as_raw_fd(), number);
+            forget(worker.wake.as_raw_fd(), number + 1);
+            state.places[place] = None;
+        }
+    }
+
+    /// Watches a worker's stream for room if something waits for it; ends who can't be written to.
+    fn after_write(&self, state: &mut State, request: Request, written: io::Result<()>) {
+        let Some(worker) = state.workers.get_mut(&request) else { return };
+        if let Err(error) = written {
+            tracing::warn!(vm = self.name, "a worker cannot be told anything: {error}");
+            return state.machine.end(request, uapi::ENDED_WORKER);
+        }
+        if worker.wants_room() == worker.watched_for_room {
+            return;
+        }
+        worker.watched_for_room = worker.wants_room();
+        let events = if worker.wants_room() { EventSet::IN | EventSet::OUT } else { EventSet::IN };
+        let fd = worker.stream.as_raw_fd();
+        let place = state.places.iter().position(|place| *place == Some(request));
+        if let (Some(place), Some(handler)) = (place, self.handler.get().and_then(Weak::upgrade)) {
+            let number = u64::from(FIRST_WORKER) + 2 * place as u64;
+            let _ = handler.unregister_listener(fd, events, number);
+            if let Err(error) = handler.register_listener(fd, events, number) {
+                tracing::error!(vm = self.name, "cannot watch a worker: {error}");
+                state.machine.end(request, uapi::ENDED_WORKER);
+            }
+        }
+    }
+
+    fn worker_event(&self, state: &mut State, number: u16, events: EventSet) {
+        let place = usize::from((number - FIRST_WORKER) / 2);
+        let Some(request) = state.places.get(place).copied().flatten() else { return };
+        let Some(worker) = state.workers.get_mut(&request) else { return };
+        if (number - FIRST_WORKER) % 2 == 1 {
+            if let Some(session) = state.machine.session_of(request) {
+                state.queues.wake(session);
+            }
+            return;
+        }
+        if events.contains(EventSet::OUT) {
+            let flushed = worker.flush();
+            self.after_write(state, request, flushed);
+        }
+        if events.intersects(EventSet::IN | EventSet::HANG_UP | EventSet::ERROR) {
+            self.worker_spoke(state, request);
+        }
+    }
+
+    fn worker_spoke(&self, state: &mut State, request: Request) {
+        let Some(worker) = state.workers.get_mut(&request) else { return };
+        let messages = match worker.read() {
+            Ok(Some(messages)) => messages,
+            // Its end is the broker's to tell, once it has been reaped.
+            Ok(None) => return self.drop_worker(state, request),
+            Err(error) => {
+                tracing::warn!(vm = self.name, "a worker sends nonsense: {error}");
+                return state.machine.end(request, uapi::ENDED_WORKER);
+            }
+        };
+        for (message, body) in messages {
+            if let WorkerToDevice::Broken { reason } = &message {
+                tracing::warn!(
+                    vm = self.name,
+                    session = request,
+                    "the guest broke the protocol: {reason:.200}"
+                );
+            }
+            if let Err(how) = state.machine.worker_spoke(request, message, body) {
+                tracing::warn!(vm = self.name, "a worker broke the rules: {how}");
+                state.machine.end(request, uapi::ENDED_WORKER);
+            }
+        }
+    }
+}
+
+fn ended(value: u32) -> &'static str {
+    match value {
+        uapi::ENDED_PROTOCOL => "the guest process broke the protocol",
+        uapi::ENDED_WORKER => "its worker died",
+        uapi::ENDED_HOST => "the host ended it",
+        _ => "as asked",
+    }
+}
+
+impl VhostUserBackend for Backend {
+    type Bitmap = ();
+    type Vring = Vring;
+
+    fn num_queues(&self) -> usize {
+        uapi::NUM_QUEUES
+    }
+
+    fn max_queue_size(&self) -> usize {
+        1024
+    }
+
+    fn features(&self) -> u64 {
+        1 << VIRTIO_F_VERSION_1
+            | 1 << VIRTIO_RING_F_INDIRECT_DESC
+            | 1 << VIRTIO_RING_F_EVENT_IDX
+            | VhostUserVirtioFeatures::PROTOCOL_FEATURES.bits()
+    }
+
+    fn protocol_features(&self) -> VhostUserProtocolFeatures {
+        VhostUserProtocolFeatures::CONFIG
+            | VhostUserProtocolFeatures::MQ
+            | VhostUserProtocolFeatures::REPLY_ACK
+            | VhostUserProtocolFeatures::CONFIGURE_MEM_SLOTS
+    }
+
+    fn reset_device(&self) {
+        let mut state = self.lock();
+        state.machine.reset();
+        state.queues.forget_all();
+        self.carry_out(&mut state);
+    }
+
+    fn set_event_idx(&self, _enabled: bool) {}
+
+    fn get_config(&self, offset: u32, size: u32) -> Vec<u8> {
+        // A front end may ask for more than there is; the rest is zeros.
+        let config = self.config();
+        let bytes = config.as_bytes().iter().copied().chain(std::iter::repeat(0));
+        bytes.skip(offset as usize).take(size as usize).collect()
+    }
+
+    fn set_config(&self, _offset: u32, _buf: &[u8]) -> io::Result<()> {
+        tracing::debug!(vm = self.name, "a write to the config space, which is read-only");
+        Ok(())
+    }
+
+    fn update_memory(&self, memory: GuestMemoryAtomic<GuestMemoryMmap>) -> io::Result<()> {
+        let mut state = self.lock();
+        let memory = memory.memory();
+        if can_shrink(&memory)
+            && let Err(why) = self.place.be_alone()
+        {
+            tracing::error!(vm = self.name, "a front end is refused: {why}");
+            return Err(io::Error::other(why));
+        }
+        let gone = state.slots.update(&memory);
+        let requests: Vec<Request> = state.workers.keys().copied().collect();
+        for request in requests {
+            for slot in &gone {
+                let Some(worker) = state.workers.get_mut(&request) else { break };
+                let told = worker.forget(*slot);
+                self.after_write(&mut state, request, told);
+            }
+        }
+        self.carry_out(&mut state);
+        Ok(())
+    }
+
+    fn stop_vring(&self, queue: u32) -> io::Result<()> {
+        // The ring is marked as stopped already; whoever was in the middle of writing to it held
+        // this lock, and from now on nobody writes.
+        self.lock().queues.stopped(queue as usize);
+        Ok(())
+    }
+
+    fn handle_event(
+        &self,
+        event: u16,
+        events: EventSet,
+        vrings: &[Vring],
+        _thread: usize,
+    ) -> io::Result<()> {
+        let mut state = self.lock();
+        if event == QUIT || state.closed {
+            return Err(io::Error::other("the front end is gone"));
+        }
+        state.queues.set_vrings(vrings);
+        match event {
+            queue if usize::from(queue) < uapi::NUM_QUEUES => {
+                self.queue(&mut state, queue.into())?
+            }
+            MAILBOX => self.broker_spoke(&mut state),
+            MORE => {
+                drain(&self.more);
+                self.queue(&mut state, CONTROL)?;
+                self.queue(&mut state, COMMAND)?;
+            }
+            number if number >= FIRST_WORKER => self.worker_event(&mut state, number, events),
+            _ => {}
+        }
+        self.carry_out(&mut state);
+        Ok(())
+    }
+}

@@ -1,0 +1,196 @@
+//! What a guest may know of its GPUs without a session: its questions, so bounded that no guest
+//! keeps the broker busy, and the answer's bytes.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use protocol::plain::Plain;
+use protocol::uapi::{self, Facts, Gpu, Process};
+
+use host_ipc::messages::{MAX_FACTS_GPUS, MAX_FACTS_PROCESSES, VmFacts, VmGpu};
+
+/// Questions that may be put to the broker in a row, and how long one takes to be earned again.
+/// Whoever asks more gets the last answer, which is then no older than that.
+const BURST: u32 = 64;
+const EARNED: Duration = Duration::from_millis(1);
+
+/// The questions of a VM: at most one is with the broker.
+pub(super) struct Questions<A> {
+    tokens: u32,
+    counted: Instant,
+    last: Option<Arc<VmFacts>>,
+    /// Those that the question under way answers.
+    asked: Vec<A>,
+    /// Those that came after it was asked: its answer may be too old for them.
+    waiting: Vec<A>,
+}
+
+/// What a question leads to.
+pub(super) enum Verdict<A> {
+    /// The broker is to be asked.
+    Ask,
+    /// Another question is under way first.
+    Wait,
+    /// The last answer does.
+    Known(A, Arc<VmFacts>),
+}
+
+impl<A: Clone> Questions<A> {
+    pub(super) fn new(now: Instant) -> Self {
+        Self { tokens: BURST, counted: now, last: None, asked: vec![], waiting: vec![] }
+    }
+
+    pub(super) fn ask(&mut self, asker: A, now: Instant) -> Verdict<A> {
+        let earned = now.saturating_duration_since(self.counted).as_millis() / EARNED.as_millis();
+        if earned > 0 {
+            self.tokens = BURST.min(self.tokens.saturating_add(earned.min(BURST.into()) as u32));
+            self.counted = now;
+        }
+        match (&self.last, self.tokens) {
+            (Some(last), 0) => return Verdict::Known(asker, last.clone()),
+            _ => self.tokens = self.tokens.saturating_sub(1),
+        }
+        if self.asked.is_empty() {
+            self.asked.push(asker);
+            return Verdict::Ask;
+        }
+        self.waiting.push(asker);
+        Verdict::Wait
+    }
+
+    /// The broker has answered: whom that is for, and for whom it is to be asked again.
+    pub(super) fn answered(&mut self, facts: &Arc<VmFacts>) -> (Vec<A>, Option<A>) {
+        self.last = Some(facts.clone());
+        let waiting = std::mem::take(&mut self.waiting);
+        let next = waiting.first().cloned();
+        (std::mem::replace(&mut self.asked, waiting), next)
+    }
+}
+
+/// The answer as the guest reads it: at most [`uapi::QUERY_MAX`] bytes.
+pub(super) fn encode(facts: &VmFacts) -> Vec<u8> {
+    let gpus = &facts.gpus[..facts.gpus.len().min(MAX_FACTS_GPUS)];
+    let processes = &facts.processes[..facts.processes.len().min(MAX_FACTS_PROCESSES)];
+    let mut head = Facts {
+        gpus: gpus.len() as u32,
+        gpu_bytes: size_of::<Gpu>() as u32,
+        processes: processes.len() as u32,
+        process_bytes: size_of::<Process>() as u32,
+        cuda_version: facts.cuda_version,
+        ..Facts::zeroed()
+    };
+    text(&mut head.driver, &facts.driver);
+    let mut bytes = head.as_bytes().to_vec();
+    for gpu in gpus {
+        bytes.extend_from_slice(encode_gpu(gpu).as_bytes());
+    }
+    for process in processes {
+        let process = Process {
+            pid: process.pid,
+            session: process.session,
+            gpu: process.gpu,
+            reserved: 0,
+            memory_used: process.bytes,
+        };
+        bytes.extend_from_slice(process.as_bytes());
+    }
+    bytes
+}
+
+const _: () = assert!(
+    size_of::<Facts>()
+        + MAX_FACTS_GPUS * size_of::<Gpu>()
+        + MAX_FACTS_PROCESSES * size_of::<Process>()
+        <= uapi::QUERY_MAX
+);
+
+fn encode_gpu(gpu: &VmGpu) -> Gpu {
+    let facts = &gpu.facts;
+    let mut out = Gpu {
+        uuid: facts.uuid,
+        memory_total: gpu.total,
+        memory_used: gpu.used,
+        utilization: gpu.utilization.unwrap_or(uapi::UTILIZATION_NONE),
+        flags: if facts.ecc { uapi::GPU_ECC } else { 0 },
+        compute_major: facts.compute_capability[0],
+        compute_minor: facts.compute_capability[1],
+        multiprocessors: facts.multiprocessors,
+        clock_khz: facts.clock_khz,
+        memory_clock_khz: facts.memory_clock_khz,
+        memory_bus_bits: facts.memory_bus_bits,
+        pci_device: facts.pci_device,
+        pci_subsystem: facts.pci_subsystem,
+        ..Gpu::zeroed()
+    };
+    text(&mut out.name, &facts.name);
+    text(&mut out.pci_bus_id, &facts.pci_bus_id);
+    out
+}
+
+/// As much of a text as leaves room for the zero byte.
+fn text(to: &mut [u8], from: &str) {
+    let len = from.len().min(to.len() - 1);
+    to[..len].copy_from_slice(&from.as_bytes()[..len]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use host_ipc::gpu::GpuFacts;
+    use host_ipc::messages::VmProcess;
+
+    #[test]
+    fn a_question_that_comes_behind_another_gets_an_answer_of_its_own() {
+        let start = Instant::now();
+        let mut questions = Questions::new(start);
+        assert!(matches!(questions.ask(1, start), Verdict::Ask));
+        assert!(matches!(questions.ask(2, start), Verdict::Wait));
+        assert!(matches!(questions.ask(3, start), Verdict::Wait));
+        let facts = Arc::new(VmFacts::default());
+        assert_eq!(questions.answered(&facts), (vec![1], Some(2)));
+        assert_eq!(questions.answered(&facts), (vec![2, 3], None));
+        assert!(matches!(questions.ask(4, start), Verdict::Ask));
+    }
+
+    #[test]
+    fn a_guest_that_floods_does_not_reach_the_broker_more_than_a_thousand_times_a_second() {
+        let start = Instant::now();
+        let mut questions = Questions::new(start);
+        let facts = Arc::new(VmFacts::default());
+        let mut asked = 0;
+        for step in 0..1_000_000u64 {
+            let now = start + Duration::from_micros(step);
+            if matches!(questions.ask((), now), Verdict::Ask) {
+                asked += 1;
+                questions.answered(&facts);
+            }
+        }
+        assert!((900..=1000 + BURST).contains(&asked), "{asked}");
+    }
+
+    #[test]
+    fn the_answer_is_bounded_and_texts_end_with_a_zero() {
+        let long = "n".repeat(1000);
+        let gpu = VmGpu {
+            facts: GpuFacts { name: long.clone(), pci_bus_id: long.clone(), ..GpuFacts::default() },
+            total: 2,
+            used: 1,
+            utilization: None,
+        };
+        let process = VmProcess { pid: 1, session: 2, gpu: 0, bytes: 3 };
+        let facts = VmFacts {
+            cuda_version: 13000,
+            driver: long,
+            gpus: vec![gpu; 100],
+            processes: vec![process; 10_000],
+        };
+        let bytes = encode(&facts);
+        assert!(bytes.len() <= uapi::QUERY_MAX);
+        let head = Facts::from_bytes(&bytes).unwrap();
+        assert_eq!((head.gpus, head.processes), (16, 256));
+        assert_eq!(head.driver.last(), Some(&0));
+        let gpu = Gpu::from_bytes(&bytes[size_of::<Facts>()..]).unwrap();
+        assert_eq!((gpu.name[95], gpu.pci_bus_id[31]), (0, 0));
+        assert_eq!(gpu.utilization, uapi::UTILIZATION_NONE);
+    }
+}

@@ -1,0 +1,76 @@
+//! The device process: one a VM. It speaks vhost-user to the front ends that connect to the VM's
+//! socket, keeps their sessions, and passes on what is the workers' to do. It links no CUDA and
+//! reads no CUDA argument.
+//!
+//! | module | what |
+//! |---|---|
+//! | `request` | requests, from bytes to checked values |
+//! | `machine` | sessions: what each request and event leads to; no I/O |
+//! | `chain` | descriptor chains |
+//! | `memory` | guest memory as workers are told of it |
+//! | `link` | the way to the broker |
+//! | `facts` | what the guest may know of its GPUs: bounded questions, and the answer's bytes |
+//! | `worker` | the way to a worker |
+//! | `queues` | the virtqueues: chains in, answers and events out |
+//! | `backend` | what vhost-user-backend calls |
+//! | `connection` | one front end, from accept to its end |
+
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixListener;
+
+use host_ipc::messages::BrokerToDevice;
+use host_ipc::{process, seqpacket};
+
+mod backend;
+mod chain;
+mod connection;
+mod facts;
+mod link;
+pub mod machine;
+mod memory;
+mod queues;
+pub mod request;
+mod worker;
+
+/// Why a device process ended.
+#[derive(Debug, thiserror::Error)]
+pub enum DeviceError {
+    /// The operating system refused something.
+    #[error("{what}: {source}")]
+    Os {
+        /// What was to be done.
+        what: &'static str,
+        /// Why it could not be.
+        source: std::io::Error,
+    },
+    /// The broker sent no setup.
+    #[error("the broker sent no setup")]
+    NoSetup,
+}
+
+fn os(what: &'static str) -> impl FnOnce(std::io::Error) -> DeviceError {
+    move |source| DeviceError::Os { what, source }
+}
+
+/// Serves a VM, as the broker says. Returns only with an error.
+pub fn run(broker: OwnedFd) -> Result<(), DeviceError> {
+    process::unblock_signals();
+    let parent = process::parent();
+    process::die_with_parent(parent).map_err(os("cannot bind this process to the broker"))?;
+    let message = seqpacket::receive(&broker).map_err(os("cannot hear the broker"))?;
+    let Some((BrokerToDevice::Setup(setup), fds)) = message else {
+        return Err(DeviceError::NoSetup);
+    };
+    let listener = fds.into_iter().next().ok_or(DeviceError::NoSetup)?;
+    process::become_user(setup.uid, setup.gid).map_err(os("cannot become the VM's user"))?;
+    process::die_with_parent(parent).map_err(os("cannot bind this process to the broker"))?;
+    let link = link::Link::start(broker, setup.limits.max_sessions)
+        .map_err(os("cannot start a thread"))?;
+    connection::accept(UnixListener::from(listener), &setup, &link)
+}
+
+/// Ends the process: without the broker nobody keeps the ledger, and nothing may run.
+fn end(reason: &str) -> ! {
+    tracing::error!("{reason}; the device ends");
+    std::process::exit(i32::from(host_ipc::exit::FAILED))
+}

@@ -1,0 +1,140 @@
+//! The way to the broker: one for the whole device process, shared by its connections.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Instant;
+
+use super::facts::{Questions, Verdict};
+use super::machine::Request;
+use host_ipc::eventfd::{drain, eventfd, notify};
+use host_ipc::messages::{BrokerToDevice, DeviceToBroker, VmFacts};
+use host_ipc::seqpacket;
+
+/// The broker's end, and who waits for which answer.
+pub(super) struct Link {
+    broker: OwnedFd,
+    last: AtomicU64,
+    routes: Mutex<HashMap<Request, Arc<Mailbox>>>,
+    questions: Mutex<Questions<Asker>>,
+    /// The VM's sessions.max, which can change.
+    max_sessions: AtomicU32,
+}
+
+/// Who asks about the VM's GPUs: the question's number at its connection, and the connection.
+type Asker = (Request, Arc<Mailbox>);
+
+/// What the broker said to one connection, and a descriptor that is readable when it has.
+pub(super) struct Mailbox {
+    pub(super) event: OwnedFd,
+    letters: Mutex<VecDeque<(BrokerToDevice, Vec<OwnedFd>)>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|error| error.into_inner())
+}
+
+impl Mailbox {
+    pub(super) fn new() -> io::Result<Arc<Self>> {
+        Ok(Arc::new(Self { event: eventfd()?, letters: Mutex::default() }))
+    }
+
+    pub(super) fn take(&self) -> VecDeque<(BrokerToDevice, Vec<OwnedFd>)> {
+        drain(&self.event);
+        std::mem::take(&mut *lock(&self.letters))
+    }
+
+    fn put(&self, message: BrokerToDevice, fds: Vec<OwnedFd>) {
+        lock(&self.letters).push_back((message, fds));
+        notify(&self.event);
+    }
+
+    fn put_facts(&self, request: Request, facts: &VmFacts) {
+        self.put(BrokerToDevice::Facts { request, facts: facts.clone() }, Vec::new());
+    }
+}
+
+impl Link {
+    /// Starts the thread that reads what the broker says. When the broker ends, so does this
+    /// process.
+    pub(super) fn start(broker: OwnedFd, max_sessions: u32) -> io::Result<Arc<Self>> {
+        let routes = Mutex::default();
+        let questions = Mutex::new(Questions::new(Instant::now()));
+        let (last, max_sessions) = (AtomicU64::new(0), AtomicU32::new(max_sessions));
+        let link = Arc::new(Self { broker, last, routes, questions, max_sessions });
+        let reader = link.clone();
+        std::thread::Builder::new().name("broker".into()).spawn(move || {
+            loop {
+                match seqpacket::receive(&reader.broker) {
+                    Ok(Some((message, fds))) => reader.deliver(message, fds),
+                    Ok(None) => super::end("the broker is gone"),
+                    Err(error) => super::end(&format!("the broker cannot be heard: {error}")),
+                }
+            }
+        })?;
+        Ok(link)
+    }
+
+    fn deliver(&self, message: BrokerToDevice, fds: Vec<OwnedFd>) {
+        if let BrokerToDevice::Facts { facts, .. } = message {
+            return self.deliver_facts(Arc::new(facts));
+        }
+        if let BrokerToDevice::SessionsMax { max } = message {
+            return self.max_sessions.store(max, Ordering::Relaxed);
+        }
+        let mut routes = lock(&self.routes);
+        let mailbox = match &message {
+            BrokerToDevice::Setup(_)
+            | BrokerToDevice::Facts { .. }
+            | BrokerToDevice::SessionsMax { .. } => None,
+            BrokerToDevice::Started { request, .. } => routes.get(request).cloned(),
+            BrokerToDevice::Ended { request, .. } => routes.remove(request),
+        };
+        drop(routes);
+        if let Some(mailbox) = mailbox {
+            mailbox.put(message, fds);
+        }
+    }
+
+    /// Asks about the VM's GPUs; the answer goes to `mailbox`.
+    pub(super) fn query(&self, request: Request, mailbox: &Arc<Mailbox>) {
+        let verdict = lock(&self.questions).ask((request, mailbox.clone()), Instant::now());
+        match verdict {
+            Verdict::Ask => self.tell(&DeviceToBroker::Query { request }, mailbox),
+            Verdict::Wait => {}
+            Verdict::Known((request, mailbox), facts) => mailbox.put_facts(request, &facts),
+        }
+    }
+
+    fn deliver_facts(&self, facts: Arc<VmFacts>) {
+        let (askers, next) = lock(&self.questions).answered(&facts);
+        for (request, mailbox) in askers {
+            mailbox.put_facts(request, &facts);
+        }
+        if let Some((request, mailbox)) = next {
+            self.tell(&DeviceToBroker::Query { request }, &mailbox);
+        }
+    }
+
+    /// The VM's sessions.max, as it is now.
+    pub(super) fn max_sessions(&self) -> u32 {
+        self.max_sessions.load(Ordering::Relaxed)
+    }
+
+    /// A number for a worker that no other connection has.
+    pub(super) fn number(&self) -> Request {
+        self.last.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Tells the broker; for a `Start`, `mailbox` gets what it answers.
+    pub(super) fn tell(&self, message: &DeviceToBroker, mailbox: &Arc<Mailbox>) {
+        if let DeviceToBroker::Start { request, .. } = message {
+            lock(&self.routes).insert(*request, mailbox.clone());
+        }
+        if let Err(error) = seqpacket::send(&self.broker, message, &[]) {
+            super::end(&format!("the broker cannot be reached: {error}"));
+        }
+    }
+}

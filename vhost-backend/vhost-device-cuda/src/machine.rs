@@ -1,0 +1,553 @@
+//! The sessions of one front end: what each request and each event of a worker leads to. Knows no
+//! transport and does no I/O: it is fed, and leaves [`Effect`]s to be carried out.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use protocol::uapi;
+
+use super::request::{Attach, Control, Status, Submitted};
+use host_ipc::messages::{DeviceToWorker, Ending, Limits, WorkerToDevice};
+
+/// A descriptor chain that waits for its answer, as the transport numbers them.
+pub type ChainId = u64;
+/// A worker, as the broker knows it: numbers of the device process, never used again.
+pub type Request = u64;
+
+/// Questions about the VM's GPUs that one front end may have under way.
+const MAX_QUERIES: usize = 8;
+
+/// HELLOs that may wait at once. A driver says one, and waits.
+const MAX_HELLOS: usize = 8;
+
+/// What all requests that wait for a session's beginning or end may take: some of the longest, or
+/// a short one in each descriptor of the control queue.
+const MAX_BACKLOG: usize = 1 << 20;
+
+/// What is to be done.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Answer a chain.
+    Answer {
+        /// Which.
+        chain: ChainId,
+        /// With what status.
+        status: Status,
+        /// And what after it.
+        body: Vec<u8>,
+    },
+    /// Ask the broker about the VM's GPUs.
+    Query {
+        /// Names the question in [`Machine::facts`].
+        request: Request,
+    },
+    /// Ask the broker for a worker.
+    Start {
+        /// Its name from now on.
+        request: Request,
+        /// For the log.
+        session: u32,
+        /// For the log.
+        pid: u32,
+        /// Its environment.
+        env: Vec<(String, String)>,
+    },
+    /// Have the broker end a worker.
+    End {
+        /// Which.
+        request: Request,
+    },
+    /// Tell a worker.
+    Tell {
+        /// Which.
+        request: Request,
+        /// What.
+        message: DeviceToWorker,
+        /// The frame's body.
+        body: Vec<u8>,
+    },
+    /// Ring a worker's doorbell.
+    Ring {
+        /// Whose.
+        request: Request,
+    },
+    /// Put an ENDED event into the event queue.
+    Ended {
+        /// Which session.
+        session: u32,
+        /// Its number for operators.
+        request: Request,
+        /// Why.
+        value: u32,
+    },
+}
+
+/// Guest memory, as far as this module needs it.
+pub trait GuestPages {
+    /// Slot, offset and length of each piece of the segments; `None` if a part of them is not
+    /// guest memory.
+    fn pieces(&self, segments: &[uapi::Segment]) -> Option<Vec<(u32, u64, u64)>>;
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum State {
+    /// The broker looks for a worker.
+    Creating { chain: ChainId },
+    /// There is a worker.
+    Live,
+    /// The worker is being ended; then the guest's driver is told, unless it asked for it.
+    Ending { value: u32, destroy: Option<ChainId> },
+    /// The worker is reaped; the driver has not acknowledged yet.
+    Ended,
+}
+
+#[derive(Debug)]
+enum InFlight {
+    Attach { region: u32, chain: ChainId },
+    Detach { region: u32, chain: ChainId },
+    Submit { room: u32, bytes: usize, chain: ChainId },
+}
+
+struct Session {
+    request: Request,
+    state: State,
+    /// Bytes of each region that is attached, being attached or being detached.
+    regions: BTreeMap<u32, u64>,
+    had_ring: bool,
+    in_flight: HashMap<u64, InFlight>,
+    /// Bytes of commands of the plain way that are in flight.
+    submitted: usize,
+    /// Requests that have to wait for the session's beginning or end.
+    backlog: VecDeque<(ChainId, Control)>,
+}
+
+/// See the module.
+pub struct Machine {
+    limits: Limits,
+    epoch: Option<u64>,
+    sessions: BTreeMap<u32, Session>,
+    /// Workers of sessions that a HELLO or a reset ended, not reaped yet.
+    dying: HashMap<Request, ()>,
+    /// HELLOs that wait for them.
+    hellos: Vec<ChainId>,
+    /// Questions about the VM's GPUs, with the chain's room for an answer.
+    queries: HashMap<Request, (ChainId, usize)>,
+    next: u64,
+    effects: Vec<Effect>,
+    /// Makes numbers that no other front end of this process has.
+    requests: Box<dyn FnMut() -> Request + Send>,
+}
+
+impl Machine {
+    /// A device that nobody has said hello to.
+    pub fn new(limits: Limits, requests: Box<dyn FnMut() -> Request + Send>) -> Self {
+        Self {
+            limits,
+            epoch: None,
+            sessions: BTreeMap::new(),
+            dying: HashMap::new(),
+            hellos: Vec::new(),
+            queries: HashMap::new(),
+            next: 0,
+            effects: Vec::new(),
+            requests,
+        }
+    }
+
+    /// sessions.max was changed. Sessions that are there stay.
+    pub fn set_max_sessions(&mut self, max: u32) {
+        self.limits.max_sessions = max;
+    }
+
+    /// What is to be done since the last time.
+    pub fn take_effects(&mut self) -> Vec<Effect> {
+        std::mem::take(&mut self.effects)
+    }
+
+    fn answer(&mut self, chain: ChainId, status: Status) {
+        self.effects.push(Effect::Answer { chain, status, body: Vec::new() });
+    }
+
+    // ---- The control queue ----
+
+    /// A request of the control queue, whose chain has room for `room` bytes of answer.
+    pub fn control(&mut self, chain: ChainId, bytes: &[u8], room: usize, pages: &dyn GuestPages) {
+        match Control::parse(bytes, &self.limits) {
+            Ok(Control::Query) => self.query(chain, room),
+            Ok(request) => self.request(chain, request, pages),
+            Err(status) => self.answer(chain, status),
+        }
+    }
+
+    fn request(&mut self, chain: ChainId, request: Control, pages: &dyn GuestPages) {
+        let Some(id) = request.session() else {
+            if let Control::Hello { epoch } = request {
+                self.hello(chain, epoch);
+            }
+            return;
+        };
+        if self.epoch.is_none() {
+            return self.answer(chain, uapi::ERR_INVALID);
+        }
+        let waiting = self.sessions.values().flat_map(|session| &session.backlog);
+        let backlog: usize = waiting.map(|(_, request)| request.weight()).sum();
+        // Requests of one session take effect in order: behind a beginning or an end they wait.
+        if let Some(session) = self.sessions.get_mut(&id)
+            && matches!(session.state, State::Creating { .. } | State::Ending { .. })
+        {
+            if let (Control::Destroy { .. }, State::Ending { destroy: destroy @ None, .. }) =
+                (&request, &mut session.state)
+            {
+                *destroy = Some(chain);
+            } else if backlog + request.weight() > MAX_BACKLOG {
+                self.answer(chain, uapi::ERR_BUSY);
+            } else {
+                session.backlog.push_back((chain, request));
+            }
+            return;
+        }
+        match request {
+            Control::Hello { .. } | Control::Query => {}
+            Control::Create { session, pid, env } => self.create(chain, session, pid, env),
+            Control::Destroy { session } => self.destroy(chain, session),
+            Control::Attach { session, region } => self.attach(chain, session, region, pages),
+            Control::Detach { session, region } => self.detach(chain, session, region),
+        }
+    }
+
+    fn hello(&mut self, chain: ChainId, epoch: u64) {
+        if self.epoch != Some(epoch) {
+            self.end_all();
+            self.epoch = Some(epoch);
+        }
+        if self.hellos.len() >= MAX_HELLOS {
+            return self.answer(chain, uapi::ERR_BUSY);
+        }
+        self.hellos.push(chain);
+        self.answer_hellos();
+    }
+
+    fn answer_hellos(&mut self) {
+        if self.dying.is_empty() {
+            for chain in std::mem::take(&mut self.hellos) {
+                self.answer(chain, uapi::OK);
+            }
+        }
+    }
+
+    fn query(&mut self, chain: ChainId, room: usize) {
+        if self.epoch.is_none() {
+            return self.answer(chain, uapi::ERR_INVALID);
+        }
+        if self.queries.len() >= MAX_QUERIES {
+            return self.answer(chain, uapi::ERR_BUSY);
+        }
+        let request = (self.requests)();
+        self.queries.insert(request, (chain, room));
+        self.effects.push(Effect::Query { request });
+    }
+
+    /// What the broker says about the VM's GPUs, as the guest reads it.
+    pub fn facts(&mut self, request: Request, body: Vec<u8>) {
+        let Some((chain, room)) = self.queries.remove(&request) else { return };
+        if size_of::<uapi::Resp>() + body.len() > room {
+            return self.answer(chain, uapi::ERR_LIMIT);
+        }
+        self.effects.push(Effect::Answer { chain, status: uapi::OK, body });
+    }
+
+    fn create(&mut self, chain: ChainId, id: u32, pid: u32, env: Vec<(String, String)>) {
+        if self.sessions.contains_key(&id) {
+            return self.answer(chain, uapi::ERR_EXISTS);
+        }
+        if self.sessions.len() >= self.limits.max_sessions as usize {
+            return self.answer(chain, uapi::ERR_LIMIT);
+        }
+        let request = (self.requests)();
+        let session = Session {
+            request,
+            state: State::Creating { chain },
+            regions: BTreeMap::new(),
+            had_ring: false,
+            in_flight: HashMap::new(),
+            submitted: 0,
+            backlog: VecDeque::new(),
+        };
+        self.sessions.insert(id, session);
+        self.effects.push(Effect::Start { request, session: id, pid, env });
+    }
+
+    fn destroy(&mut self, chain: ChainId, id: u32) {
+        match self.sessions.get_mut(&id) {
+            None => self.answer(chain, uapi::ERR_NO_SESSION),
+            Some(session) if session.state == State::Ended => {
+                self.sessions.remove(&id);
+                self.answer(chain, uapi::OK);
+            }
+            Some(session) => {
+                let value = uapi::ENDED_DESTROYED;
+                session.state = State::Ending { value, destroy: Some(chain) };
+                let request = session.request;
+                self.effects.push(Effect::End { request });
+            }
+        }
+    }
+
+    fn attach(&mut self, chain: ChainId, id: u32, region: Attach, pages: &dyn GuestPages) {
+        let number = self.number();
+        let limits = self.limits;
+        let Some(session) = self.live(id) else {
+            return self.answer(chain, uapi::ERR_NO_SESSION);
+        };
+        let bytes: u64 = session.regions.values().sum();
+        let second_ring = region.kind == uapi::REGION_RING && session.had_ring;
+        let refusal = if second_ring || session.regions.contains_key(&region.id) {
+            Some(uapi::ERR_EXISTS)
+        } else if session.regions.len() >= limits.max_regions as usize
+            || bytes.saturating_add(region.len) > limits.pinned_max
+        {
+            Some(uapi::ERR_LIMIT)
+        } else {
+            None
+        };
+        if let Some(status) = refusal {
+            return self.answer(chain, status);
+        }
+        let Some(pieces) = pages.pieces(&region.segments) else {
+            return self.answer(chain, uapi::ERR_MEMORY);
+        };
+        session.had_ring |= region.kind == uapi::REGION_RING;
+        session.regions.insert(region.id, region.len);
+        session.in_flight.insert(number, InFlight::Attach { region: region.id, chain });
+        let message = DeviceToWorker::Attach {
+            request: number,
+            region: region.id,
+            kind: region.kind,
+            vaddr: region.vaddr,
+            ring_bytes: region.ring_bytes,
+            pieces,
+        };
+        let request = session.request;
+        self.effects.push(Effect::Tell { request, message, body: Vec::new() });
+    }
+
+    fn detach(&mut self, chain: ChainId, id: u32, region: u32) {
+        let number = self.number();
+        let Some(session) = self.live(id) else {
+            return self.answer(chain, uapi::ERR_NO_SESSION);
+        };
+        let leaving = |in_flight: &InFlight| matches!(in_flight, InFlight::Detach { region: r, .. } if *r == region);
+        if !session.regions.contains_key(&region) || session.in_flight.values().any(leaving) {
+            return self.answer(chain, uapi::ERR_INVALID);
+        }
+        session.in_flight.insert(number, InFlight::Detach { region, chain });
+        let request = session.request;
+        let message = DeviceToWorker::Detach { request: number, region };
+        self.effects.push(Effect::Tell { request, message, body: Vec::new() });
+    }
+
+    fn number(&mut self) -> u64 {
+        self.next += 1;
+        self.next
+    }
+
+    fn live(&mut self, id: u32) -> Option<&mut Session> {
+        self.sessions.get_mut(&id).filter(|session| session.state == State::Live)
+    }
+
+    // ---- The command queue ----
+
+    /// A request of the command queue, whose chain has room for `room` bytes of answer.
+    pub fn command(&mut self, chain: ChainId, bytes: &[u8], room: usize) {
+        let number = self.number();
+        let max_plain = self.limits.max_plain;
+        let max_in_flight = 2 * max_plain as usize;
+        match Submitted::parse(bytes, room, &self.limits) {
+            Err(status) => self.answer(chain, status),
+            Ok(Submitted::Doorbell { session }) => {
+                let status = match self.live(session).map(|session| session.request) {
+                    Some(request) => {
+                        self.effects.push(Effect::Ring { request });
+                        uapi::OK
+                    }
+                    None => uapi::ERR_NO_SESSION,
+                };
+                self.answer(chain, status);
+            }
+            Ok(Submitted::Submit { session, command, room }) => {
+                let Some(session) = self.live(session) else {
+                    return self.answer(chain, uapi::ERR_NO_SESSION);
+                };
+                // What a message of the worker can hold: a longer answer is refused there.
+                let room = room.min(max_plain);
+                let bytes = command.len() + room as usize;
+                if session.submitted > 0 && session.submitted + bytes > max_in_flight {
+                    return self.answer(chain, uapi::ERR_BUSY);
+                }
+                session.submitted += bytes;
+                session.in_flight.insert(number, InFlight::Submit { room, bytes, chain });
+                let request = session.request;
+                let message = DeviceToWorker::Submit { request: number, room };
+                let body = command.to_vec();
+                self.effects.push(Effect::Tell { request, message, body });
+            }
+        }
+    }
+
+    // ---- Workers ----
+
+    fn find(&mut self, request: Request) -> Option<u32> {
+        self.sessions.iter().find(|(_, s)| s.request == request).map(|(id, _)| *id)
+    }
+
+    /// The broker has found a worker. `false`: nobody wants it any more.
+    pub fn worker_started(&mut self, request: Request, pages: &dyn GuestPages) -> bool {
+        let Some(id) = self.find(request) else { return false };
+        let Some(session) = self.sessions.get_mut(&id) else { return false };
+        let State::Creating { chain } = session.state else { return false };
+        session.state = State::Live;
+        let backlog = std::mem::take(&mut session.backlog);
+        self.answer(chain, uapi::OK);
+        for (chain, waiting) in backlog {
+            self.request(chain, waiting, pages);
+        }
+        true
+    }
+
+    /// A worker does not exist, or no longer: it has been reaped.
+    pub fn worker_ended(&mut self, request: Request, how: &Ending, pages: &dyn GuestPages) {
+        if self.dying.remove(&request).is_some() {
+            return self.answer_hellos();
+        }
+        let Some(id) = self.find(request) else { return };
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let backlog = std::mem::take(&mut session.backlog);
+        let in_flight = std::mem::take(&mut session.in_flight);
+        let state = std::mem::replace(&mut session.state, State::Ended);
+        for waiting in in_flight.into_values() {
+            let (InFlight::Attach { chain, .. }
+            | InFlight::Detach { chain, .. }
+            | InFlight::Submit { chain, .. }) = waiting;
+            self.answer(chain, uapi::ERR_NO_SESSION);
+        }
+        match state {
+            State::Creating { chain } => {
+                self.sessions.remove(&id);
+                let limit = *how == Ending::Limit;
+                self.answer(chain, if limit { uapi::ERR_LIMIT } else { uapi::ERR_NO_WORKER });
+            }
+            State::Ending { destroy: Some(chain), .. } => {
+                self.sessions.remove(&id);
+                self.answer(chain, uapi::OK);
+            }
+            State::Ending { value, destroy: None } => {
+                self.effects.push(Effect::Ended { session: id, request, value });
+            }
+            State::Live | State::Ended => {
+                let value = uapi::ENDED_WORKER;
+                self.effects.push(Effect::Ended { session: id, request, value });
+            }
+        }
+        for (chain, waiting) in backlog {
+            self.request(chain, waiting, pages);
+        }
+    }
+
+    /// A worker's message; `Err` says how it broke the rules, and it is ended.
+    pub fn worker_spoke(
+        &mut self,
+        request: Request,
+        message: WorkerToDevice,
+        body: Vec<u8>,
+    ) -> Result<(), &'static str> {
+        let Some(id) = self.find(request) else { return Ok(()) };
+        let Some(session) = self.sessions.get_mut(&id) else { return Ok(()) };
+        match message {
+            WorkerToDevice::Done { request: number, status } => {
+                let (chain, status) = match session.in_flight.remove(&number) {
+                    Some(InFlight::Attach { region, chain }) => {
+                        if status != uapi::OK {
+                            session.regions.remove(&region);
+                        }
+                        (chain, status)
+                    }
+                    Some(InFlight::Detach { region, chain }) => {
+                        session.regions.remove(&region);
+                        (chain, status)
+                    }
+                    _ => return Err("it answered what was not asked"),
+                };
+                let known = [uapi::OK, uapi::ERR_INVALID, uapi::ERR_EXISTS, uapi::ERR_MEMORY];
+                let status = if known.contains(&status) { status } else { uapi::ERR_MEMORY };
+                self.answer(chain, status);
+            }
+            WorkerToDevice::Answer { request: number } => match session.in_flight.remove(&number) {
+                Some(InFlight::Submit { room, bytes, chain }) if body.len() <= room as usize => {
+                    session.submitted -= bytes;
+                    self.effects.push(Effect::Answer { chain, status: uapi::OK, body });
+                }
+                _ => return Err("it answered what was not asked, or too much"),
+            },
+            WorkerToDevice::Broken { .. } => self.end(request, uapi::ENDED_PROTOCOL),
+        }
+        Ok(())
+    }
+
+    /// Ends a session that did not ask for it.
+    pub fn end(&mut self, request: Request, value: u32) {
+        let Some(id) = self.find(request) else { return };
+        if let Some(session) = self.sessions.get_mut(&id)
+            && session.state == State::Live
+        {
+            session.state = State::Ending { value, destroy: None };
+            self.effects.push(Effect::End { request });
+        }
+    }
+
+    /// Ends all sessions: a new epoch, a reset, or the front end is gone. Nobody is told.
+    pub fn end_all(&mut self) {
+        for (_, session) in std::mem::take(&mut self.sessions) {
+            let request = session.request;
+            if session.state != State::Ended {
+                self.dying.insert(request, ());
+                self.effects.push(Effect::End { request });
+            }
+            let waiting = session.in_flight.into_values().map(|waiting| match waiting {
+                InFlight::Attach { chain, .. }
+                | InFlight::Detach { chain, .. }
+                | InFlight::Submit { chain, .. } => chain,
+            });
+            let mut chains: Vec<ChainId> = waiting.collect();
+            chains.extend(session.backlog.into_iter().map(|(chain, _)| chain));
+            match session.state {
+                State::Creating { chain } | State::Ending { destroy: Some(chain), .. } => {
+                    chains.push(chain);
+                }
+                _ => {}
+            }
+            for chain in chains {
+                self.answer(chain, uapi::ERR_NO_SESSION);
+            }
+        }
+    }
+
+    /// The front end has reset the queues: what it says from now on is a new driver's.
+    pub fn reset(&mut self) {
+        self.end_all();
+        self.epoch = None;
+        self.hellos.clear();
+        self.queries.clear();
+    }
+
+    /// Whether there is such a session, or its end has not been acknowledged.
+    pub fn knows(&self, session: u32) -> bool {
+        self.sessions.contains_key(&session)
+    }
+
+    /// The session of a worker, if its guest may still be told of it.
+    pub fn session_of(&self, request: Request) -> Option<u32> {
+        self.sessions.iter().find(|(_, s)| s.request == request).map(|(id, _)| *id)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,59 @@
+//! vhost-device-cuda: the virtio-cuda device of one VM.
+
+use std::os::fd::RawFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
+
+use clap::Parser;
+use host_ipc::{exit, process, program};
+
+const NAME: &str = "vhost-device-cuda";
+
+/// Management software asks every vhost-user backend for this, as QEMU's convention has it; all
+/// other arguments are ignored then.
+const PRINT_CAPABILITIES: &str = "--print-capabilities";
+const CAPABILITIES: &str = r#"{"type": "cuda"}"#;
+/// How vcudad starts a VM's device process.
+#[derive(Parser)]
+struct Serve {
+    /// Always there; it tells this command line from the operator's.
+    #[arg(long = "serve", required = true)]
+    _serve: bool,
+    #[arg(long)]
+    broker_fd: RawFd,
+}
+
+fn main() -> ExitCode {
+    exit::start_logging();
+    if std::env::args().nth(1).as_deref() == Some("--serve") {
+        let serve: Serve = match exit::parse(NAME) {
+            Ok(serve) => serve,
+            Err(code) => return code,
+        };
+        let Ok(broker) = process::inherited(serve.broker_fd) else {
+            return exit::with(NAME, exit::BAD_INPUT, &"--broker-fd names no open descriptor");
+        };
+        return match vhost_device_cuda::run(broker) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => exit::with(NAME, exit::FAILED, &error),
+        };
+    }
+    if std::env::args_os().any(|arg| arg == PRINT_CAPABILITIES) {
+        println!("{CAPABILITIES}");
+        return ExitCode::SUCCESS;
+    }
+    become_broker()
+}
+
+/// Without a broker, this process becomes the broker of one VM, and the device process is its child.
+fn become_broker() -> ExitCode {
+    let broker = match program::find("vcudad") {
+        Ok(broker) => broker,
+        Err(error) => return exit::with(NAME, exit::BAD_INPUT, &error),
+    };
+    let mut words = std::env::args_os();
+    let mut command = Command::new(&broker);
+    command.arg0(words.next().unwrap_or_else(|| NAME.into())).arg(program::ONE_VM).args(words);
+    let error = command.exec();
+    exit::with(NAME, exit::FAILED, &format!("cannot start {}: {error}", broker.display()))
+}

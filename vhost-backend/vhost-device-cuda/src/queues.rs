@@ -1,0 +1,379 @@
+//! The virtqueues of one front end: chains come in, answers and events go out. While a queue is
+//! stopped or disabled nothing is written; answers wait, and go out when it goes on. A queue that
+//! was reset meanwhile has forgotten its chains, and so do we. One that its driver has broken is left
+//! alone until it is stopped or reset.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::atomic::{Ordering, fence};
+
+use protocol::plain::Plain;
+use protocol::uapi::{self, Event};
+use vhost_user_backend::{VringRwLock, VringState, VringT};
+use virtio_queue::{DescriptorChain, QueueT};
+use vm_memory::{Bytes, GuestAddress, GuestAddressSpace, GuestMemoryAtomic, GuestMemoryMmap};
+
+use super::chain::Chain;
+use super::machine::ChainId;
+use host_ipc::process::set_nonblocking;
+
+const EVENTS: usize = uapi::QUEUE_EVENT as usize;
+
+/// Event buffers without room for an event that are passed over at once.
+const MAX_SHORT: u32 = 1024;
+
+/// The rings as vhost-user-backend keeps them.
+pub(super) type Vring = VringRwLock<GuestMemoryAtomic<GuestMemoryMmap>>;
+
+type Ring = VringState<GuestMemoryAtomic<GuestMemoryMmap>>;
+type Memory = <GuestMemoryAtomic<GuestMemoryMmap> as GuestAddressSpace>::T;
+
+/// A chain that was taken, with its request.
+pub(super) struct Taken {
+    pub(super) id: ChainId,
+    /// `None`: it is no chain, or too long.
+    pub(super) request: Option<Vec<u8>>,
+    pub(super) room: usize,
+}
+
+#[derive(Default)]
+struct Queue {
+    /// Where the next chain is expected; anywhere else, and the queue was reset.
+    next: u16,
+    /// Answers that could not be written while the queue was stopped.
+    held: Vec<(ChainId, u32, Vec<u8>)>,
+    /// Heads of the chains that were taken and have not been given back: the driver has none of them.
+    out: HashSet<u16>,
+    /// The driver has done what no driver may: nothing more is taken from it.
+    broken: bool,
+}
+
+/// Events that a session has coming.
+#[derive(Default)]
+struct Waiting {
+    wake: bool,
+    ended: Option<u32>,
+    /// The event queue's avail index when the last WAKE went out: the next one has to wait until
+    /// the driver has made a buffer available since.
+    mark: Option<u16>,
+}
+
+/// See the module.
+pub(super) struct Queues {
+    /// The VM's, for the log.
+    name: String,
+    memory: GuestMemoryAtomic<GuestMemoryMmap>,
+    vrings: Vec<Vring>,
+    queues: [Queue; uapi::NUM_QUEUES],
+    /// Chains that were taken and not answered.
+    chains: HashMap<ChainId, Chain>,
+    last: ChainId,
+    events: BTreeMap<u32, Waiting>,
+}
+
+impl Queues {
+    pub(super) fn new(name: &str, memory: GuestMemoryAtomic<GuestMemoryMmap>) -> Self {
+        Self {
+            name: name.into(),
+            memory,
+            vrings: Vec::new(),
+            queues: Default::default(),
+            chains: HashMap::new(),
+            last: 0,
+            events: BTreeMap::new(),
+        }
+    }
+
+    /// The rings, which are first seen when one of them is kicked.
+    pub(super) fn set_vrings(&mut self, vrings: &[Vring]) {
+        if self.vrings.is_empty() {
+            self.vrings = vrings.to_vec();
+        }
+    }
+
+    /// Looks at a queue that may have been stopped, started or reset. `true`: it was reset.
+    pub(super) fn look(&mut self, queue: usize) -> bool {
+        let Some(vring) = self.vrings.get(queue) else { return false };
+        let ring = vring.get_ref();
+        if !ring.get_queue().ready() || !ring.is_enabled() {
+            return false;
+        }
+        if let Some(call) = ring.get_call() {
+            // User-mode Linux gives a pipe; a full one says all that there is to say.
+            let _ = set_nonblocking(call);
+        }
+        let next = ring.get_queue().next_avail();
+        drop(ring);
+        if next == self.queues[queue].next {
+            return false;
+        }
+        self.queues[queue] = Queue { next, ..Queue::default() };
+        self.chains.retain(|_, chain| chain.queue != queue);
+        if queue == EVENTS {
+            self.events.values_mut().for_each(|waiting| waiting.mark = None);
+        }
+        true
+    }
+
+    /// A queue is stopped: what its driver does with it from now on is looked at anew.
+    pub(super) fn stopped(&mut self, queue: usize) {
+        if let Some(queue) = self.queues.get_mut(queue) {
+            queue.broken = false;
+        }
+    }
+
+    /// Writes the answers that a stopped queue held back.
+    pub(super) fn release(&mut self, queue: usize) {
+        for (id, status, body) in std::mem::take(&mut self.queues[queue].held) {
+            self.answer(id, status, body);
+        }
+    }
+
+    /// Takes the next chain, if there is one.
+    pub(super) fn take(&mut self, queue: usize, max: usize) -> Option<Taken> {
+        let vring = self.vrings.get(queue)?;
+        let mut ring = vring.get_mut();
+        if !ring.get_queue().ready() || !ring.is_enabled() {
+            return None;
+        }
+        let this = &mut self.queues[queue];
+        let chain = this.pop(queue, &mut ring, &self.memory, &self.name)?;
+        // One descriptor could stand for any number of requests under way.
+        if !this.out.insert(chain.head_index()) {
+            this.give_up(queue, &self.name, "made a chain available that it has not got back");
+            return None;
+        }
+        let size = ring.get_queue().size();
+        drop(ring);
+        let (chain, request) = Chain::read(queue, chain, size, max);
+        self.last += 1;
+        let taken = Taken { id: self.last, request, room: chain.room() };
+        self.chains.insert(self.last, chain);
+        Some(taken)
+    }
+
+    /// Asks for no kicks while a queue is being emptied.
+    pub(super) fn quiet(&mut self, queue: usize) {
+        if let Some(vring) = self.vrings.get(queue) {
+            let _ = vring.disable_notification();
+        }
+    }
+
+    /// Asks for kicks again. `true`: something came meanwhile.
+    pub(super) fn listen(&mut self, queue: usize) -> bool {
+        let Some(vring) = self.vrings.get(queue) else { return false };
+        let mut ring = vring.get_mut();
+        let runs = ring.get_queue().ready() && ring.is_enabled() && !self.queues[queue].broken;
+        runs && ring.enable_notification().unwrap_or(false)
+    }
+
+    /// Answers a chain, now or when its queue goes on.
+    pub(super) fn answer(&mut self, id: ChainId, status: u32, body: Vec<u8>) {
+        let Some(chain) = self.chains.get(&id) else { return };
+        let Some(vring) = self.vrings.get(chain.queue) else { return };
+        let memory = self.memory.memory();
+        let mut ring = vring.get_mut();
+        // Under the ring's lock: whoever stops the queue has to wait for this, or comes first. A
+        // queue that goes on elsewhere was reset, which `look` will find.
+        let queue = chain.queue;
+        let goes_on = ring.get_queue().next_avail() == self.queues[queue].next;
+        if !ring.get_queue().ready() || !ring.is_enabled() || !goes_on {
+            drop(ring);
+            self.queues[queue].held.push((id, status, body));
+            return;
+        }
+        let written = chain.write(&memory, status, &body);
+        let used = ring.add_used(chain.head, written);
+        let notify = used.is_ok() && ring.needs_notification().unwrap_or(true);
+        if let Err(error) = used {
+            tracing::warn!("an answer could not be handed over: {error}");
+        }
+        if notify {
+            let _ = ring.signal_used_queue();
+        }
+        drop(ring);
+        if let Some(chain) = self.chains.remove(&id) {
+            self.queues[queue].out.remove(&chain.head);
+        }
+    }
+
+    // ---- Events ----
+
+    /// A session's guest is to be woken.
+    pub(super) fn wake(&mut self, session: u32) {
+        self.events.entry(session).or_default().wake = true;
+        self.deliver();
+    }
+
+    /// A session has ended, and its guest is to be told.
+    pub(super) fn ended(&mut self, session: u32, value: u32) {
+        let waiting = self.events.entry(session).or_default();
+        waiting.wake = false;
+        waiting.ended = Some(value);
+        self.deliver();
+    }
+
+    /// A session begins under this id: what an earlier one had coming is gone, and so is what
+    /// those had that nobody knows any more.
+    pub(super) fn begin(&mut self, session: u32, known: impl Fn(u32) -> bool) {
+        self.events.retain(|id, _| *id != session && known(*id));
+    }
+
+    /// All sessions are gone, and with them the driver that had them.
+    pub(super) fn forget_all(&mut self) {
+        self.events.clear();
+        self.queues.iter_mut().for_each(|queue| queue.broken = false);
+    }
+
+    /// Puts events into the buffers that the driver has made available.
+    pub(super) fn deliver(&mut self) {
+        let Some(vring) = self.vrings.get(EVENTS).cloned() else { return };
+        let memory = self.memory.memory();
+        let mut ring = vring.get_mut();
+        if !ring.get_queue().ready() || !ring.is_enabled() {
+            return;
+        }
+        if ring.get_queue().next_avail() != self.queues[EVENTS].next {
+            // It was reset; no buffer of it is kept here, only what was seen of its index.
+            self.queues[EVENTS].next = ring.get_queue().next_avail();
+            self.events.values_mut().for_each(|waiting| waiting.mark = None);
+        }
+        let mut used = false;
+        // Buffers that are too short are passed over, though not for ever.
+        let mut short = 0;
+        // A driver whose index never stands still does not keep this thread.
+        for _ in 0..4 {
+            let order = Ordering::Acquire;
+            let Ok(avail) = ring.get_queue().avail_idx(&*memory, order) else { break };
+            for (session, waiting) in &mut self.events {
+                while short < MAX_SHORT
+                    && let Some((kind, value)) = waiting.due(avail.0)
+                {
+                    let queue = &mut self.queues[EVENTS];
+                    let Some(chain) = queue.pop(EVENTS, &mut ring, &self.memory, &self.name) else {
+                        break;
+                    };
+                    let (chain, _) = Chain::read(EVENTS, chain, ring.get_queue().size(), 0);
+                    let event = Event { kind, session: *session, value, reserved: 0 };
+                    // One that is too short is not a buffer for events; the next may be.
+                    let fits = chain.room() >= size_of::<Event>();
+                    let written =
+                        if fits { chain.write_bytes(&memory, event.as_bytes()) } else { 0 };
+                    used |= ring.add_used(chain.head, written).is_ok();
+                    if fits {
+                        waiting.gone(kind, avail.0);
+                    } else {
+                        short += 1;
+                    }
+                }
+            }
+            let waits = self.events.values().any(|waiting| waiting.wake || waiting.ended.is_some());
+            if !waits || self.queues[EVENTS].broken {
+                break;
+            }
+            // What is left waits for a buffer that the driver has yet to make available.
+            want_kick_after(&mut ring, &memory, avail.0);
+            let now = ring.get_queue().avail_idx(&*memory, Ordering::SeqCst);
+            if now.is_ok_and(|now| now == avail) {
+                break;
+            }
+        }
+        if used && ring.needs_notification().unwrap_or(true) {
+            let _ = ring.signal_used_queue();
+        }
+    }
+}
+
+impl Queue {
+    /// Takes the next chain of a ring that runs. An index that no driver can have come to, or one
+    /// that leads to nothing, would be found again and again, by a look without end: such a queue is
+    /// broken.
+    fn pop(
+        &mut self,
+        number: usize,
+        ring: &mut Ring,
+        memory: &GuestMemoryAtomic<GuestMemoryMmap>,
+        name: &str,
+    ) -> Option<DescriptorChain<Memory>> {
+        if self.broken {
+            return None;
+        }
+        let memory = memory.memory();
+        let queue = ring.get_queue_mut();
+        // Where the index itself is not guest memory there is nothing, and nobody kicks for it.
+        let avail = queue.avail_idx(&*memory, Ordering::Acquire).ok()?.0;
+        let announced = avail.wrapping_sub(queue.next_avail());
+        if announced == 0 {
+            return None;
+        }
+        let size = queue.size();
+        let chain = if announced > size { None } else { queue.pop_descriptor_chain(memory) };
+        self.next = queue.next_avail();
+        match &chain {
+            Some(chain) if chain.head_index() >= size => {
+                self.give_up(number, name, "made a chain available that begins beyond the queue");
+                return None;
+            }
+            None => self.give_up(number, name, "made more chains available than the queue holds"),
+            Some(_) => {}
+        }
+        chain
+    }
+
+    fn give_up(&mut self, number: usize, name: &str, why: &str) {
+        self.broken = true;
+        tracing::warn!(
+            vm = name,
+            queue = number,
+            "the guest's driver {why}: nothing is taken from the queue until it is reset"
+        );
+    }
+}
+
+impl Waiting {
+    /// The next event that may go out, while the driver's avail index is `avail`.
+    fn due(&self, avail: u16) -> Option<(u32, u32)> {
+        if self.wake && self.mark != Some(avail) {
+            return Some((uapi::EVENT_WAKE, 0));
+        }
+        self.ended.map(|value| (uapi::EVENT_ENDED, value))
+    }
+
+    fn gone(&mut self, kind: u32, avail: u16) {
+        if kind == uapi::EVENT_WAKE {
+            self.wake = false;
+            self.mark = Some(avail);
+        } else {
+            self.ended = None;
+        }
+    }
+}
+
+/// Asks for a kick when the avail index goes beyond `avail`: with EVENT_IDX the library would ask
+/// for one at the next buffer that it takes, which may be there already.
+fn want_kick_after(ring: &mut Ring, memory: &GuestMemoryMmap, avail: u16) {
+    let _ = ring.enable_notification();
+    let queue = ring.get_queue();
+    if queue.event_idx_enabled() {
+        const HEADER: u64 = 4;
+        const ELEMENT: u64 = 8;
+        let place = queue.used_ring() + HEADER + ELEMENT * u64::from(queue.size());
+        let _ = memory.store(avail.to_le(), GuestAddress(place), Ordering::Release);
+    }
+    fence(Ordering::SeqCst);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ended_sessions_had_coming_does_not_pile_up() {
+        let mut queues = Queues::new("a", GuestMemoryAtomic::new(GuestMemoryMmap::new()));
+        for session in 1..1000 {
+            queues.begin(session, |known| known == session);
+            queues.wake(session);
+            queues.ended(session, uapi::ENDED_WORKER);
+        }
+        assert_eq!(queues.events.len(), 1);
+    }
+}

@@ -1,0 +1,102 @@
+//! One worker as the device process sees it: its stream, its doorbell, its wake.
+
+use std::collections::HashSet;
+use std::io;
+use std::os::fd::OwnedFd;
+
+use super::memory::Slots;
+use host_ipc::doorbell;
+use host_ipc::frames::{Incoming, Outgoing, frame};
+use host_ipc::messages::{DeviceToWorker, WorkerToDevice};
+use host_ipc::process::set_nonblocking;
+
+/// A message with its body.
+type Message = (WorkerToDevice, Vec<u8>);
+
+/// See the module.
+pub(super) struct WorkerLink {
+    pub(super) stream: OwnedFd,
+    /// The end to ring with.
+    doorbell: OwnedFd,
+    /// The worker's as much as ours: it is watched, and neither read nor written.
+    pub(super) wake: OwnedFd,
+    incoming: Incoming,
+    outgoing: Outgoing,
+    /// Slots that the worker has a descriptor of.
+    slots: HashSet<u32>,
+    /// The stream is watched for room to write, too.
+    pub(super) watched_for_room: bool,
+}
+
+impl WorkerLink {
+    pub(super) fn new(fds: Vec<OwnedFd>, max_body: usize) -> io::Result<Self> {
+        let [stream, doorbell, wake] = <[OwnedFd; 3]>::try_from(fds)
+            .map_err(|_| io::Error::other("the broker sent too few descriptors"))?;
+        set_nonblocking(&stream)?;
+        Ok(Self {
+            stream,
+            doorbell,
+            wake,
+            incoming: Incoming::new(max_body),
+            outgoing: Outgoing::default(),
+            slots: HashSet::new(),
+            watched_for_room: false,
+        })
+    }
+
+    /// Queues a message, with the files that it names before it.
+    pub(super) fn tell(
+        &mut self,
+        message: &DeviceToWorker,
+        body: &[u8],
+        files: &Slots,
+    ) -> io::Result<()> {
+        if let DeviceToWorker::Attach { pieces, .. } = message {
+            for (slot, ..) in pieces {
+                if self.slots.insert(*slot) {
+                    let memory = frame(&DeviceToWorker::Memory { slot: *slot }, &[])?;
+                    self.outgoing.push(memory, Some(files.file(*slot)?));
+                }
+            }
+        }
+        self.outgoing.push(frame(message, body)?, None);
+        self.flush()
+    }
+
+    /// A slot has left the memory table.
+    pub(super) fn forget(&mut self, slot: u32) -> io::Result<()> {
+        if self.slots.remove(&slot) {
+            self.outgoing.push(frame(&DeviceToWorker::Forget { slot }, &[])?, None);
+        }
+        self.flush()
+    }
+
+    /// Writes what the stream takes.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.outgoing.flush(&self.stream)
+    }
+
+    /// Whether something waits for room in the stream.
+    pub(super) fn wants_room(&self) -> bool {
+        !self.outgoing.is_empty()
+    }
+
+    pub(super) fn ring(&self) {
+        doorbell::ring(&self.doorbell);
+    }
+
+    /// Reads once; the messages that are whole by now. `None`: the worker is gone.
+    pub(super) fn read(&mut self) -> io::Result<Option<Vec<Message>>> {
+        match self.incoming.read(&self.stream) {
+            Ok(true) => {}
+            Ok(false) => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Some(Vec::new())),
+            Err(error) => return Err(error),
+        }
+        let mut messages = Vec::new();
+        while let Some(message) = self.incoming.take()? {
+            messages.push(message);
+        }
+        Ok(Some(messages))
+    }
+}

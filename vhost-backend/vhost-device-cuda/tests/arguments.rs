@@ -1,0 +1,55 @@
+//! Bad arguments: one line, exit code 2, nothing left behind.
+
+use host_test_support::Device;
+use host_test_support::refusal::{check, folder};
+
+const DEVICE: &str = env!("CARGO_BIN_EXE_vhost-device-cuda");
+
+#[test]
+fn bad_arguments_of_the_device_are_refused() {
+    let folder = folder("arguments");
+    let path = |name: &str| folder.join(name).display().to_string();
+    let (socket, file) = (path("socket"), path("file"));
+    std::fs::write(&file, "not a library").unwrap();
+    let with = |more: &[&str], says| {
+        check(DEVICE, &[&["--socket-path", &socket], more].concat(), says);
+        assert!(!folder.join("socket").exists());
+    };
+    with(&["--memory-max", "5Q"], "5Q");
+    with(&["--memory-max", "0"], "memory.max");
+    with(&["--colour"], "--colour");
+    with(&["--driver-library", &path("none")], "missing");
+    with(&["--driver-library", &file], "cannot load");
+    with(&["--sessions-max", "0"], "sessions.max");
+    with(&["--compute-weight", "10001"], "compute.weight");
+    with(&["--compute-weight", "-1"], "from 1 to 10000");
+    with(&["--memory-max", "-1"], "'-1' is not a size");
+    with(&["--compute-max", "0.5%"], "compute.max");
+    with(&["--compute-max", "half"], "'half'");
+    with(&["--class", "fast"], "fast");
+    with(&["--gpus", "0,0"], "twice");
+    with(&["--uid", "4294967295"], "uid: 4294967295 is out of range: it must be from 1");
+    with(&["--gid", "4294967295"], "gid: 4294967295 is out of range: it must be from 1");
+    check(DEVICE, &["--socket-path", &path("no/socket")], "cannot listen");
+    check(DEVICE, &["--socket-path", &file], "not a socket");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "not a library");
+    check(DEVICE, &[], "--socket-path");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_socket_in_use_is_refused_and_a_stale_one_replaced() {
+    let device = Device::start(&[]);
+    let socket = device.socket.display().to_string();
+    check(DEVICE, &["--socket-path", &socket, "--driver-library", "softgpu"], "in use");
+    assert!(device.socket.exists());
+    drop(device);
+    let folder = folder("stale");
+    let stale = folder.join("socket");
+    drop(std::os::unix::net::UnixListener::bind(&stale).unwrap());
+    let socket = stale.display().to_string();
+    // It gets past the socket, and is refused for something else.
+    check(DEVICE, &["--socket-path", &socket, "--driver-library", "/none"], "missing");
+    assert!(!stale.exists());
+    std::fs::remove_dir_all(folder).unwrap();
+}

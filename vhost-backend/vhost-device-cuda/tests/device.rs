@@ -1,0 +1,502 @@
+//! The device as a front end sees it: sessions, rings, the plain way, and what becomes of guests
+//! that break the rules.
+
+use host_test_support::{BASE, Device, FREE, Guest, create, create_with, submit, wait_for};
+use protocol::plain::Plain;
+use protocol::uapi::{self, Event, Hdr, Resp};
+use vhost::VhostBackend;
+use vhost::vhost_user::VhostUserFrontend;
+
+const CUDA_ERROR_NOT_SUPPORTED: u32 = 801;
+/// A number that no call will ever have.
+const NO_CALL: u32 = u32::MAX;
+const WORKER: &str = "vhost-cuda-worker";
+
+fn ended(session: u32, value: u32) -> Event {
+    Event { kind: uapi::EVENT_ENDED, session, value, reserved: 0 }
+}
+
+#[test]
+fn the_config_space_tells_the_limits_and_can_be_read_in_parts() {
+    let device = Device::start(&["--sessions-max", "3"]);
+    let mut guest = Guest::connect(&device.socket);
+    let config = guest.limits();
+    assert_eq!((config.magic, config.version_major, config.max_sessions), (uapi::MAGIC, 2, 3));
+    assert_eq!(
+        config.capabilities,
+        uapi::CAP_RING | uapi::CAP_PINNED | uapi::CAP_USER | uapi::CAP_QUERY
+    );
+    assert_eq!(guest.config(12, 4), 3u32.to_le_bytes());
+    // QEMU reads as much as it was told to have.
+    assert_eq!(guest.config(0, 256)[64..], [0; 192]);
+}
+
+#[test]
+fn commands_go_by_the_ring_and_the_plain_way() {
+    let device = Device::start(&[]);
+    let mut guest = Guest::connect(&device.socket);
+    assert_eq!(guest.create(7), uapi::OK);
+    assert_eq!(guest.create(7), uapi::ERR_EXISTS);
+    let mut ring = guest.attach_ring(7, FREE);
+    for _ in 0..100 {
+        assert_eq!(ring.call(&mut guest, NO_CALL).result, CUDA_ERROR_NOT_SUPPORTED);
+    }
+    let (status, reply) = guest.submit(7, NO_CALL, 16);
+    assert_eq!((status, reply.unwrap().result), (uapi::OK, CUDA_ERROR_NOT_SUPPORTED));
+    // A posted error is reported with the next reply, once.
+    if ring.push(NO_CALL, 0, 0, 0) {
+        guest.doorbell(7);
+    }
+    assert_eq!(ring.call(&mut guest, NO_CALL).posted_error, CUDA_ERROR_NOT_SUPPORTED);
+    assert_eq!(ring.call(&mut guest, NO_CALL).posted_error, 0);
+    assert_eq!(guest.destroy(7), uapi::OK);
+    assert_eq!(guest.doorbell(7), uapi::ERR_NO_SESSION);
+}
+
+#[test]
+fn a_guest_that_sleeps_is_woken_once() {
+    let device = Device::start(&[]);
+    let mut guest = Guest::connect(&device.socket);
+    assert_eq!(guest.create(1), uapi::OK);
+    let mut ring = guest.attach_ring(1, FREE);
+    for _ in 0..20 {
+        // Long enough for the worker to sleep too, sometimes.
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        ring.ring.shared().announce_guest_sleep();
+        if ring.push(NO_CALL, uapi::CMD_WAITED, 0, 16) {
+            guest.doorbell(1);
+        }
+        let wake = Event { kind: uapi::EVENT_WAKE, session: 1, value: 0, reserved: 0 };
+        assert_eq!(guest.wait_event(), wake);
+        wait_for("the reply", || ring.reply(0).is_some());
+        assert!(guest.was_called(1));
+    }
+}
+
+#[test]
+fn rubbish_on_the_queues_is_refused_and_harms_nobody() {
+    let device = Device::start(&[]);
+    let mut guest = Guest::connect_without_hello(&device.socket);
+    assert_eq!(guest.create(1), uapi::ERR_INVALID);
+    assert_eq!(guest.hello(1), uapi::OK);
+    assert_eq!(guest.create(1), uapi::OK);
+    for bad in [&b""[..], b"rubbish", &[0xff; 100], &[0; 8]] {
+        assert_eq!(guest.control(bad), uapi::ERR_INVALID);
+    }
+    // A loop, a descriptor outside guest memory, and parts in the wrong order.
+    guest.descriptor(0, 0, BASE, 8, 1, 0);
+    guest.submit_head(0, 0);
+    guest.descriptor(0, 1, 0xdead_0000_0000, 64, 1, 2);
+    guest.descriptor(0, 2, BASE + FREE as u64, 8, 2, 0);
+    guest.submit_head(0, 1);
+    guest.descriptor(0, 3, BASE + FREE as u64, 8, 3, 4);
+    guest.descriptor(0, 4, BASE, 8, 0, 0);
+    guest.submit_head(0, 3);
+    wait_for("their return", || guest.answer_of(0, 3).is_some());
+    let status = Resp::from_bytes(&guest.read(FREE, 8)).unwrap().status;
+    assert_eq!(status, uapi::ERR_INVALID);
+    // A request without room for its answer is not carried out.
+    let head = guest.send(0, &create(2), 4);
+    assert_eq!(guest.wait(0, head), b"");
+    assert_eq!(guest.doorbell(2), uapi::ERR_NO_SESSION);
+    let mut ring = guest.attach_ring(1, FREE);
+    assert_eq!(ring.call(&mut guest, NO_CALL).result, CUDA_ERROR_NOT_SUPPORTED);
+}
+
+#[test]
+fn an_index_beyond_the_queue_stops_that_queue_alone() {
+    let device = Device::start(&["--warm-workers", "0"]);
+    let mut guest = Guest::connect(&device.socket);
+    assert_eq!(guest.create(1), uapi::OK);
+    guest.announce(2, 17);
+    assert_eq!(guest.create(2), uapi::OK);
+    // The event queue is looked at when there is an event.
+    guest.announce(1, 17);
+    let victim = device.processes(WORKER)[0];
+    // SAFETY: a signal to a process of this test.
+    unsafe { libc::kill(victim as libc::pid_t, libc::SIGKILL) };
+    for queue in [1, 2].repeat(100) {
+        guest.announce(queue, 17);
+    }
+    wait_for("the end", || device.processes(WORKER).len() == 1);
+    assert_eq!(guest.hello(2), uapi::OK);
+    assert_eq!(guest.create(1), uapi::OK);
+    // A queue that was reset is as good as any.
+    for queue in [1, 2] {
+        guest.reset_queue(queue);
+    }
+    assert_eq!(guest.doorbell(1), uapi::OK);
+    let mut ring = guest.attach_ring(1, FREE);
+    assert_eq!(ring.call(&mut guest, NO_CALL).result, CUDA_ERROR_NOT_SUPPORTED);
+    guest.announce(0, 17);
+    let mut other = Guest::connect(&device.socket);
+    assert_eq!(other.create(1), uapi::OK);
+    let log = device.log();
+    assert!(log.contains("until it is reset") && log.len() < 20_000, "{} bytes", log.len());
+}
+
+#[test]
+fn a_head_that_is_out_or_that_the_queue_does_not_have_stops_the_queue() {
+    let device = Device::start(&["--warm-workers", "0"]);
+    let mut guest = Guest::connect(&device.socket);
+    for head in [3, 16] {
+        guest.reset_queue(0);
+        assert_eq!(guest.hello(head.into()), uapi::OK);
+        assert_eq!(guest.create(1), uapi::OK);
+        // The worker does not hear of its end for now, so the request stays under way.
+        let worker = device.processes(WORKER)[0] as libc::pid_t;
+        // SAFETY: a signal to a process of this test.
+        unsafe { libc::kill(worker, libc::SIGSTOP) };
+        let out = guest.send_attach(1);
+        let head = if head == 3 { out } else { head };
+        guest.submit_head(0, head);
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        // Whoever comes behind it is not taken.
+        let behind = guest.send(0, &create(2), 8);
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert_eq!(guest.answer_of(0, behind), None);
+        // SAFETY: as above.
+        unsafe { libc::kill(worker, libc::SIGCONT) };
+        assert_eq!(guest.wait(0, out).len(), 8);
+        assert_eq!(guest.answer_of(0, out), None);
+        assert_eq!(guest.doorbell(1), uapi::OK);
+    }
+    guest.reset_queue(0);
+    assert_eq!(guest.hello(99), uapi::OK);
+    assert_eq!(device.log().matches("until it is reset").count(), 2);
+}
+
+#[test]
+fn a_guest_process_that_breaks_the_protocol_ends_alone() {
+    let device = Device::start(&["--warm-workers", "2"]);
+    let mut guest = Guest::connect(&device.socket);
+    let mut rings: Vec<_> = (1..=4)
+        .map(|session| {
+            assert_eq!(guest.create(session), uapi::OK);
+            guest.attach_ring(session, FREE + session as usize * 0x10_0000)
+        })
+        .collect();
+    // A tail beyond the ring, a reply outside the arena, a command of no length.
+    let shared = *rings[0].ring.shared();
+    shared.tail.store(1 << 40, std::sync::atomic::Ordering::Release);
+    guest.doorbell(1);
+    assert_eq!(guest.wait_event(), ended(1, uapi::ENDED_PROTOCOL));
+    rings[1].push(NO_CALL, uapi::CMD_WAITED, u32::MAX - 7, 64);
+    guest.doorbell(2);
+    assert_eq!(guest.wait_event(), ended(2, uapi::ENDED_PROTOCOL));
+    rings[2].ring.shared().data[0].store(0, std::sync::atomic::Ordering::Relaxed);
+    rings[2].ring.shared().tail.store(64, std::sync::atomic::Ordering::Release);
+    guest.doorbell(3);
+    assert_eq!(guest.wait_event(), ended(3, uapi::ENDED_PROTOCOL));
+    assert_eq!(guest.submit(3, NO_CALL, 16).0, uapi::ERR_NO_SESSION);
+    for session in 1..=3 {
+        assert_eq!(guest.destroy(session), uapi::OK);
+    }
+    assert_eq!(rings[3].call(&mut guest, NO_CALL).result, CUDA_ERROR_NOT_SUPPORTED);
+}
+
+#[test]
+fn a_killed_worker_ends_its_session_alone() {
+    let device = Device::start(&["--warm-workers", "0"]);
+    let mut guest = Guest::connect(&device.socket);
+    assert_eq!(guest.create(1), uapi::OK);
+    let victim = device.processes(WORKER)[0];
+    assert_eq!(guest.create(2), uapi::OK);
+    let mut ring = guest.attach_ring(2, FREE);
+    // SAFETY: a signal to a process of this test.
+    unsafe { libc::kill(victim as libc::pid_t, libc::SIGKILL) };
+    assert_eq!(guest.wait_event(), ended(1, uapi::ENDED_WORKER));
+    assert_eq!(guest.submit(1, NO_CALL, 16).0, uapi::ERR_NO_SESSION);
+    assert_eq!(guest.create(1), uapi::ERR_EXISTS);
+    assert_eq!(guest.destroy(1), uapi::OK);
+    assert_eq!(ring.call(&mut guest, NO_CALL).result, CUDA_ERROR_NOT_SUPPORTED);
+}
+
+#[test]
+fn sessions_max_holds_for_the_vm_as_a_whole() {
+    let device = Device::start(&["--sessions-max", "2"]);
+    let mut first = Guest::connect(&device.socket);
+    let mut second = Guest::connect(&device.socket);
+    assert_eq!(first.create(1), uapi::OK);
+    assert_eq!(second.create(1), uapi::OK);
+    assert_eq!(first.create(2), uapi::ERR_LIMIT);
+    assert_eq!(second.destroy(1), uapi::OK);
+    assert_eq!(first.create(2), uapi::OK);
+}
+
+#[test]
+fn a_new_epoch_and_a_disconnection_end_all_sessions() {
+    let device = Device::start(&["--warm-workers", "0"]);
+    let mut guest = Guest::connect(&device.socket);
+    assert_eq!(guest.create(1), uapi::OK);
+    assert_eq!(guest.create(2), uapi::OK);
+    assert_eq!(device.processes(WORKER).len(), 2);
+    assert_eq!(guest.hello(2), uapi::OK);
+    assert_eq!(device.processes(WORKER).len(), 0);
+    assert_eq!(guest.destroy(1), uapi::ERR_NO_SESSION);
+    assert_eq!(guest.create(1), uapi::OK);
+    drop(guest);
+    wait_for("the workers' end", || device.processes(WORKER).is_empty());
+    let mut again = Guest::connect(&device.socket);
+    assert_eq!(again.create(1), uapi::OK);
+}
+
+#[test]
+fn a_stopped_queue_is_left_alone_and_goes_on_where_it_was() {
+    let device = Device::start(&["--warm-workers", "0"]);
+    let mut guest = Guest::connect(&device.socket);
+    assert_eq!(guest.create(1), uapi::OK);
+    // The worker of a second session takes its time to start; meanwhile the VM is stopped.
+    let head = guest.send(0, &create(2), 8);
+    let mut base = 0;
+    for queue in 0..3 {
+        guest.front.set_vring_enable(queue, false).unwrap();
+        let next = guest.front.get_vring_base(queue).unwrap() as u16;
+        base = if queue == 0 { next } else { base };
+        if queue > 0 {
+            guest.start_queue(queue, next);
+        }
+    }
+    let early = guest.answer_of(0, head);
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    if early.is_none() {
+        assert_eq!(guest.answer_of(0, head), None);
+    }
+    guest.start_queue(0, base);
+    let answer = early.unwrap_or_else(|| guest.wait(0, head));
+    assert_eq!(Resp::from_bytes(&answer).unwrap().status, uapi::OK);
+    let mut ring = guest.attach_ring(2, FREE);
+    assert_eq!(ring.call(&mut guest, NO_CALL).result, CUDA_ERROR_NOT_SUPPORTED);
+    assert_eq!(guest.destroy(1), uapi::OK);
+}
+
+#[test]
+fn pages_that_were_detached_are_no_longer_the_workers() {
+    let device = Device::start(&["--warm-workers", "0"]);
+    let mut guest = Guest::connect(&device.socket);
+    assert_eq!(guest.create(1), uapi::OK);
+    let worker = device.processes(WORKER)[0];
+    let mapped = || {
+        let maps = std::fs::read_to_string(format!("/proc/{worker}/maps")).unwrap();
+        maps.lines().filter(|line| line.contains("memfd:guest")).count()
+    };
+    let attach = |guest: &mut Guest, region, kind, vaddr, offset: usize| {
+        let attach = uapi::RegionAttach {
+            hdr: Hdr { kind: uapi::CTRL_REGION_ATTACH, session: 1 },
+            region,
+            kind,
+            vaddr,
+            len: 8192,
+            ring_bytes: 0,
+            nr_segments: 1,
+        };
+        let segment = uapi::Segment { addr: BASE + offset as u64, len: 8192 };
+        guest.control(&[attach.as_bytes(), segment.as_bytes()].concat())
+    };
+    let window = protocol::windows::PINNED.start;
+    assert_eq!(attach(&mut guest, 1, uapi::REGION_PINNED, window, FREE), uapi::OK);
+    assert_eq!(attach(&mut guest, 1, uapi::REGION_PINNED, window + 8192, FREE), uapi::ERR_EXISTS);
+    assert_eq!(attach(&mut guest, 2, uapi::REGION_PINNED, window + 4096, FREE), uapi::ERR_MEMORY);
+    assert_eq!(attach(&mut guest, 3, uapi::REGION_USER, 0x1000_0000, FREE), uapi::OK);
+    assert_eq!(attach(&mut guest, 4, uapi::REGION_USER, 0x1000_0000, 1 << 30), uapi::ERR_MEMORY);
+    assert_eq!(mapped(), 2);
+    let maps = std::fs::read_to_string(format!("/proc/{worker}/maps")).unwrap();
+    let place = format!("{window:x}-{:x} rw-s", window + 8192);
+    assert!(maps.contains(&place), "{place} is not in\n{maps}");
+    for region in [1, 3] {
+        let hdr = Hdr { kind: uapi::CTRL_REGION_DETACH, session: 1 };
+        let detach = uapi::RegionDetach { hdr, region, reserved: 0 };
+        assert_eq!(guest.control(detach.as_bytes()), uapi::OK);
+    }
+    assert_eq!(mapped(), 0);
+    assert_eq!(attach(&mut guest, 1, uapi::REGION_PINNED, window, FREE), uapi::OK);
+}
+
+#[test]
+fn a_flood_of_commands_is_answered_in_full() {
+    let device = Device::start(&[]);
+    let mut guest = Guest::connect(&device.socket);
+    assert_eq!(guest.create(1), uapi::OK);
+    for _ in 0..200 {
+        let heads: Vec<u16> = (0..8).map(|_| guest.send(2, &submit(1, NO_CALL, 16), 24)).collect();
+        for head in heads {
+            assert_eq!(Resp::from_bytes(&guest.wait(2, head)).unwrap().status, uapi::OK);
+        }
+    }
+}
+
+#[test]
+fn the_end_leaves_nothing_behind() {
+    let mut device = Device::start(&["--warm-workers", "2"]);
+    let mut guest = Guest::connect(&device.socket);
+    assert_eq!(guest.create(1), uapi::OK);
+    let mut processes = device.processes(WORKER);
+    processes.extend(device.processes("vhost-device-cuda"));
+    assert!(processes.len() >= 2);
+    assert!(device.end().success());
+    assert!(!device.socket.exists());
+    for pid in processes {
+        assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists(), "{pid} is still there");
+    }
+}
+
+#[test]
+fn a_killed_broker_takes_everything_with_it() {
+    let device = Device::start(&[]);
+    let mut guest = Guest::connect(&device.socket);
+    assert_eq!(guest.create(1), uapi::OK);
+    let mut processes = device.processes(WORKER);
+    processes.extend(device.processes("vhost-device-cuda"));
+    // SAFETY: a signal to a process of this test.
+    unsafe { libc::kill(device.pid() as libc::pid_t, libc::SIGKILL) };
+    let gone = |pid: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+        stat.map_or(true, |stat| stat.contains(") Z "))
+    };
+    wait_for("their end", || processes.iter().all(gone));
+}
+
+#[test]
+fn a_killed_device_process_is_replaced() {
+    let device = Device::start(&[]);
+    let mut guest = Guest::connect(&device.socket);
+    assert_eq!(guest.create(1), uapi::OK);
+    let process = device.processes("vhost-device-cuda")[0];
+    // SAFETY: a signal to a process of this test.
+    unsafe { libc::kill(process as libc::pid_t, libc::SIGKILL) };
+    wait_for("another", || device.processes("vhost-device-cuda").iter().any(|p| *p != process));
+    let mut again = Guest::connect(&device.socket);
+    assert_eq!(again.create(1), uapi::OK);
+}
+
+#[test]
+fn a_worker_has_the_vms_user_and_no_way_back() {
+    let device = Device::start(&["--warm-workers", "0", "--uid", "61001", "--gid", "61002"]);
+    let mut guest = Guest::connect(&device.socket);
+    assert_eq!(guest.create(1), uapi::OK);
+    let worker = device.processes(WORKER)[0];
+    let status = std::fs::read_to_string(format!("/proc/{worker}/status")).unwrap();
+    let field = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        line.unwrap_or_default().split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(field("NoNewPrivs:"), ["1"]);
+    // Without root there is only one user for everything.
+    // SAFETY: no arguments.
+    if unsafe { libc::geteuid() } == 0 {
+        assert_eq!(field("Uid:"), ["61001"; 4]);
+        assert_eq!(field("Gid:"), ["61002"; 4]);
+        assert_eq!(field("Groups:"), [""; 0]);
+        assert_eq!(field("CapEff:"), ["0000000000000000"]);
+        let net = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/net")).unwrap();
+        assert_ne!(net(&worker.to_string()), net("self"));
+    }
+}
+
+#[test]
+fn a_warm_worker_that_gets_a_session_can_start_no_processes() {
+    let device = Device::start(&["--warm-workers", "1"]);
+    // Once the device answers, the process that tries the driver library is gone.
+    let mut guest = Guest::connect(&device.socket);
+    wait_for("a warm worker", || device.processes(WORKER).len() == 1);
+    let worker = device.processes(WORKER)[0];
+    let filters = || -> Vec<String> {
+        let tasks = std::fs::read_dir(format!("/proc/{worker}/task")).unwrap().flatten();
+        let status = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("status"));
+        let statuses = tasks.filter_map(|task| status(task).ok());
+        let mode = |status: String| {
+            let line = status.lines().find_map(|line| line.strip_prefix("Seccomp:"));
+            line.unwrap_or_default().trim().to_owned()
+        };
+        statuses.map(mode).collect()
+    };
+    let is_filter = |mode: &String| mode == "2";
+    assert!(!filters().iter().any(is_filter), "the driver library loads without a filter");
+    assert_eq!(guest.create(1), uapi::OK);
+    // The driver library's threads, those of the worker, and the first one.
+    let threads = filters();
+    assert!(threads.len() > 1 && threads.iter().all(is_filter), "{threads:?}");
+}
+
+#[test]
+fn variables_reach_the_worker_if_the_host_allows_them() {
+    let device = Device::start(&["--warm-workers", "1"]);
+    let mut guest = Guest::connect(&device.socket);
+    let env = b"CUDA_LAUNCH_BLOCKING=1\0LD_PRELOAD=/tmp/evil.so\0";
+    assert_eq!(guest.control(&create_with(1, env)), uapi::OK);
+    let environments: Vec<String> = device
+        .processes(WORKER)
+        .iter()
+        .map(|worker| std::fs::read(format!("/proc/{worker}/environ")).unwrap())
+        .map(|environment| String::from_utf8_lossy(&environment).into_owned())
+        .collect();
+    let has = |what: &str| environments.iter().filter(|env| env.contains(what)).count();
+    assert_eq!((has("CUDA_LAUNCH_BLOCKING=1\0"), has("LD_PRELOAD")), (1, 0));
+    assert_eq!(guest.control(&create_with(2, b"NO_VALUE\0")), uapi::ERR_INVALID);
+}
+
+#[test]
+fn memory_that_can_be_taken_away_is_only_for_those_who_are_alone() {
+    let device = Device::start(&[]);
+    let mut sealed = Guest::connect(&device.socket);
+    assert_eq!(sealed.create(1), uapi::OK);
+    assert!(Guest::connect_unsealed(&device.socket).set_up().is_err());
+    assert_eq!(sealed.create(2), uapi::OK);
+    drop(sealed);
+    let mut alone = None;
+    wait_for("the others' leave", || {
+        let mut guest = Guest::connect_unsealed(&device.socket);
+        let set_up = guest.set_up().is_ok();
+        alone = Some(guest);
+        set_up
+    });
+    let mut alone = alone.unwrap();
+    assert_eq!(alone.hello(1), uapi::OK);
+    assert_eq!(alone.create(1), uapi::OK);
+    assert!(Guest::connect_unsealed(&device.socket).set_up().is_err());
+    // Now it takes its memory away, under its own worker; the device is there for the next.
+    let mut ring = alone.attach_ring(1, FREE);
+    ring.push(NO_CALL, 0, 0, 0);
+    alone.truncate();
+    drop(alone);
+    wait_for("the workers' end", || device.processes(WORKER).len() <= 1);
+    let mut next = None;
+    wait_for("the device", || {
+        let mut guest = Guest::connect_unsealed(&device.socket);
+        let set_up = guest.set_up().is_ok();
+        next = Some(guest);
+        set_up
+    });
+    let mut next = next.unwrap();
+    assert_eq!(next.hello(1), uapi::OK);
+    assert_eq!(next.create(1), uapi::OK);
+}
+
+#[test]
+fn a_wake_that_has_to_wait_for_a_buffer_comes_with_it() {
+    let device = Device::start(&[]);
+    for event_idx in [false, true] {
+        let mut guest = if event_idx {
+            Guest::connect_with_event_idx(&device.socket)
+        } else {
+            Guest::connect(&device.socket)
+        };
+        assert_eq!(guest.create(1), uapi::OK);
+        let mut ring = guest.attach_ring(1, FREE);
+        for _ in 0..10 {
+            // Two in a row, the second before the driver has given a buffer back.
+            for slot in [0, 64] {
+                ring.ring.shared().announce_guest_sleep();
+                if ring.push(NO_CALL, uapi::CMD_WAITED, slot, 16) {
+                    guest.doorbell(1);
+                }
+                wait_for("the reply", || ring.reply(slot as usize).is_some());
+                std::thread::sleep(std::time::Duration::from_millis(3));
+            }
+            for _ in 0..2 {
+                assert_eq!(guest.wait_event().kind, uapi::EVENT_WAKE, "event_idx {event_idx}");
+            }
+            assert_eq!(guest.event(), None);
+        }
+    }
+}
