@@ -154,7 +154,7 @@ row_extremes() {
     wait_loads || return 1
     fa=$(of_alone a alone) fb=$(of_alone b alone) share=$(calc "100 * $fa / ($fa + $fb)")
     result '1/99' "$share / $(calc "100 - $share") (work: $fa + $fb% of alone)" \
-        'within 1 point and 10%: 0.9 to 1.1, 89.1 or more' "$share >= 0.9 && $share <= 1.1 && $fb >= 89.1"
+        'within 1 point and 10%: 0.9 to 1.1; at least 89.1' "$share >= 0.9 && $share <= 1.1 && $fb >= 89.1"
 }
 
 row_cap() {
@@ -166,7 +166,7 @@ row_cap() {
         saturate "capped-$kind" capped "$kind" --seconds "$seconds"
         wait_loads || return 1
         f=$(of_alone "capped-$kind" "alone-$kind")
-        result "cap of 25%, nothing beside it, ${kind/us/ us}" "$f% of alone" '25 ± 1' "$f >= 24 && $f <= 26"
+        result "cap of 25%, otherwise idle GPU, kernels of ${kind/us/ us}" "$f% of alone" '25 ± 1' "$f >= 24 && $f <= 26"
     done
 }
 
@@ -203,9 +203,9 @@ row_unsaturated() {
     done
     a=$(calc "$(field device-a per_second) / $(field native-a per_second)")
     b=$(calc "$(field device-b per_second) / $(field native-b per_second)")
-    result 'two such chains, against natively in two processes' \
+    result 'two such chains, relative to two native processes' \
         "$a and $b ($(field device-a per_second) and $(field device-b per_second) requests/s, natively $(field native-a per_second) and $(field native-b per_second))" \
-        'each 0.95 or more' "$a >= 0.95 && $b >= 0.95"
+        'each at least 0.95' "$a >= 0.95 && $b >= 0.95"
 }
 
 # Copies of 1 MiB from pinned memory beside kernels of another VM.
@@ -223,12 +223,12 @@ row_copies() {
         fa=$(of_alone kernels alone-400us) fb=$(of_alone copies alone-copies)
         of_kernels=$(calc "100 * $fb / $fa")
         if [ $weight = 50 ]; then
-            result 'copies beside kernels of 400 us, even weights, each over alone' \
-                "kernels $fa%, copies $fb%" 'each 95% or more' "$fa >= 95 && $fb >= 95"
+            result 'copies beside kernels of 400 us, equal weights, each relative to alone' \
+                "kernels $fa%, copies $fb%" 'each at least 95%' "$fa >= 95 && $fb >= 95"
         else
-            result 'the same, the copies at 30, the kernels at 70' \
+            result 'the same with weight 30 for the copies and 70 for the kernels' \
                 "kernels $fa%, copies $fb%: $of_kernels% of the kernels" \
-                'kernels 95% or more, copies 30/70 (42.9%) of them ± 3' \
+                'kernels at least 95%, copies 30/70 (42.9%) of them ± 3' \
                 "$fa >= 95 && $of_kernels >= 39.9 && $of_kernels <= 45.9"
         fi
     done
@@ -246,8 +246,8 @@ row_loop() {
     saturate beside b 20us --seconds "$seconds"
     wait_loads || return 1
     fa=$(of_alone chain alone-chain) fb=$(of_alone beside alone-20us)
-    result 'such a chain, one after the other, beside kernels of 20 us, even weights' \
-        "$fa% and $fb% of alone (mean $(field chain mean) ms)" 'each 45% or more' "$fa >= 45 && $fb >= 45"
+    result 'such a chain in a closed loop beside kernels of 20 us, equal weights' \
+        "$fa% and $fb% of alone (mean $(field chain mean) ms)" 'each at least 45%' "$fa >= 45 && $fb >= 45"
 }
 
 row_throughput() {
@@ -260,7 +260,7 @@ row_throughput() {
         saturate "$kind-b" b "$kind" --seconds "$seconds"
         wait_loads || return 1
         fa=$(of_alone "$kind-a" "alone-$kind") fb=$(of_alone "$kind-b" "alone-$kind")
-        result "two at once, ${kind/us/ us}, over one alone" "$(calc "$fa + $fb")% ($fa + $fb)" '97% or more' \
+        result "two VMs at once, kernels of ${kind/us/ us}, relative to one alone" "$(calc "$fa + $fb")% ($fa + $fb)" 'at least 97%' \
             "$fa + $fb >= 97"
     done
     saturate_alone native-alone native 20us || return 1
@@ -269,7 +269,7 @@ row_throughput() {
     saturate native-b native 20us --seconds "$alone_seconds"
     wait_loads || return 1
     fa=$(of_alone native-a native-alone) fb=$(of_alone native-b native-alone)
-    note "the driver's own slicing, 20 us, natively over natively alone" "$(calc "$fa + $fb")% ($fa + $fb)"
+    note "the driver's own slicing, kernels of 20 us, two native processes relative to one" "$(calc "$fa + $fb")% ($fa + $fb)"
 }
 
 # Several turns of each: what a machine's clock does goes to both.
@@ -293,8 +293,8 @@ row_alone() {
     done
     for kind in 20us chain; do
         on=${sums[$kind-on]} off=${sums[$kind-off]} ratio=$(calc "100 * $on / $off")
-        result "alone, against no scheduler: $([ $kind = chain ] && echo 'the chain' || echo 'kernels of 20 us')" \
-            "$ratio%" '99.5% or more' "$ratio >= 99.5"
+        result "relative to no scheduler: $([ $kind = chain ] && echo 'the chain' || echo 'kernels of 20 us')" \
+            "$ratio%" 'at least 99.5%' "$ratio >= 99.5"
     done
     launches_alone
 }
@@ -326,9 +326,9 @@ error = statistics.stdev(logs) / math.sqrt(len(logs))
 print(f"{100 * math.exp(statistics.mean(logs)):.2f} {100 * error:.2f}")
 END
     )
-    result 'alone, against no scheduler: kernels of 1 us, as fast as they are launched' \
-        "$ratio% (± $error, the standard error of $((slots / 2)) half seconds in turns)" \
-        '99.5% or more, within two standard errors' "$ratio + 2 * $error >= 99.5"
+    result 'relative to no scheduler: kernels of 1 us, launched as fast as possible' \
+        "$ratio% (± $error, the standard error of $((slots / 2)) alternating half seconds)" \
+        'at least 99.5%, within two standard errors' "$ratio + 2 * $error >= 99.5"
 }
 
 row_latency() {
@@ -348,12 +348,12 @@ row_latency() {
         bar=$([ $how = eager ] && echo 1.10 || echo 1.25)
         # The one kernel of 1 ms that can't be preempted goes on top.
         result "p99 at 50 requests/s beside 1 ms kernels, $how" \
-            "$beside ms, alone $quiet ms: $(calc "($beside - 1) / $quiet") × and 1 ms (p50 $(field "$how" p50), alone $(field "alone-$how" p50))" \
-            "$bar × alone and 1 ms" "$beside <= $bar * $quiet + 1"
+            "$beside ms, alone $quiet ms: $(calc "($beside - 1) / $quiet") × alone + 1 ms (p50 $(field "$how" p50), alone $(field "alone-$how" p50))" \
+            "at most $bar × alone + 1 ms" "$beside <= $bar * $quiet + 1"
         left=$(calc "100 * (1 - 50 * $(field "alone-$how" mean) / 1000)")
         kept=$(of_alone "batch-$how" alone-batch)
-        result "the batch VM beside it, $how" "$kept% of alone, of the $left% that requests leave" \
-            '80% of what is left' "$kept >= 0.8 * $left"
+        result "the batch VM beside it, $how" "$kept% of alone; requests leave $left%" \
+            'at least 80% of the rest' "$kept >= 0.8 * $left"
     done
 }
 
@@ -383,7 +383,7 @@ row_memory() {
     if ! wait "$pid"; then say "memory: churn failed: $(tail -n 2 "$out/memory.err")"; return 1; fi
     result '10,000 random sequences of allocations: no leak, no drift in cudaMemGetInfo' \
         "$(field churn granted) granted, $(field churn refused) refused" 'all free at the end' 1
-    result "how far NVML's memory and the VM's drift apart over $samples looks" "$least to $most MiB apart" '± 2 MiB' \
+    result "difference between NVML's and the VM's memory over $samples samples" "$least to $most MiB" '± 2 MiB' \
         "$least >= -2 && $most <= 2 && $samples > 0"
 }
 
@@ -396,9 +396,9 @@ row_noise() {
     saturate beside a 20us --seconds "$seconds"
     wait_loads || return 1
     f=$(of_alone beside alone)
-    result 'a 50% share beside a noisy neighbour' \
+    result 'a 50% share beside a noisy neighbor' \
         "$f% of alone (beside $(field noise launches) launches, $(field noise refused) refused allocations)" \
-        '47% or more' "$f >= 47"
+        'at least 47%' "$f >= 47"
 }
 
 # Work of a bin of 100 ms. bin NAME INDEX
@@ -427,9 +427,9 @@ row_weight() {
         sum=$(calc "$sum + $share") bins=$((bins + 1))
         holds "$share <= 35" || late=$((late + 1))
     done
-    result 'weights from 100:100 to 25:100 under load, share in each 100 ms' \
-        "before ${before[*]}; after ${shares[*]}: $(calc "$sum / $bins") (vcudactl had ended $took ms after)" \
-        'from 100 ms after none as before, 20 ± 2 in all' "$late == 0 && $sum / $bins >= 18 && $sum / $bins <= 22"
+    result 'weights changed from 100:100 to 25:100 under load, share per 100 ms' \
+        "before ${before[*]}; after ${shares[*]}: $(calc "$sum / $bins") (vcudactl finished $took ms after the 2 s mark)" \
+        'after 100 ms, no bin as before; average 20 ± 2' "$late == 0 && $sum / $bins >= 18 && $sum / $bins <= 22"
 }
 
 row_gang() {
@@ -445,7 +445,7 @@ row_gang() {
     load b b gang --rate "$gang_rate" --seconds "$seconds"
     wait_loads || return 1
     fa=$(of_alone a alone) fb=$(of_alone b alone) share=$(calc "100 * $fa / ($fa + $fb)")
-    result "30/70 on the same two GPUs, kernels that wait for one another, $seconds s" \
+    result "30/70 on the same two GPUs, interdependent kernels, $seconds s" \
         "$share / $(calc "100 - $share"), no hang (work: $(calc "$fa + $fb")% of alone; longest pause $(field a longest_pause_ms) ms)" \
         '30 ± 2' "$share >= 28 && $share <= 32"
 }
@@ -468,7 +468,7 @@ row_torch() {
     rows=(shares ten extremes cap unsaturated loop throughput copies alone latency memory noise weight torch)
     [ "$gpus" -lt 2 ] || rows+=(gang)
 }
-printf '| row | what | measured | bar | |\n|---|---|---|---|---|\n' >"$out/table.md"
+printf '| row | case | measured | bar | |\n|---|---|---|---|---|\n' >"$out/table.md"
 calibrated || { echo "quotas.sh: the GPU does not answer natively" >&2; exit 2; }
 chain_calibrated
 for row in "${rows[@]}"; do
