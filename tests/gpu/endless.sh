@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# kill -9 of a process whose kernel never ends and that holds 100 GiB (or most of what there is):
-# how long until NVML says that the memory is free, natively and through the device.
+# Kills (-9) a process that runs an endless kernel and holds 100 GiB (or most of the memory), and
+# measures how long it takes until NVML reports the memory as free, natively and through the device.
 # usage: endless.sh DIST OUT
 set -uo pipefail
 dist=$1 out=$2
@@ -21,7 +21,7 @@ measure() {
         echo "endless.sh: the program does not hold its memory: $(cat "$out/spin.txt")" >&2
         return 1
     fi
-    # One process that looks every 5 ms: starting nvidia-smi anew takes ten times as long.
+    # A single process polls every 5 ms. Starting nvidia-smi each time would take ten times as long.
     nvidia-smi --query-gpu=timestamp,memory.used --format=csv,noheader,nounits -i 0 -lms 5 \
         >"$out/watch.txt" &
     watcher=$!
@@ -44,7 +44,7 @@ chmod 755 "$work"
 trap 'stop_device; rm -rf "$work"' EXIT
 start_device "$dist" "$work/socket" "$out/endless-device.log" --memory-max "$((total - 2048))M" \
     --warm-workers 0 || exit 1
-# In turns, five of each: the driver's own time varies.
+# Alternates, five runs of each, because the driver's own time varies.
 native=() through=()
 for _ in 1 2 3 4 5; do
     native+=("$(measure env)") || exit 1

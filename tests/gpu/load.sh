@@ -1,8 +1,9 @@
 # shellcheck shell=bash
-# What quotas.sh and mps.sh share: a broker with some VMs, load in them or natively, and results.
-# To be sourced, with $dist, $out, $driver, $row, $work, $programs, $seconds, $lead and $settle set.
+# Shared by quotas.sh and mps.sh: starts a broker with VMs, runs loads in them or natively, and
+# prints results. Source it with $dist, $out, $driver, $row, $work, $programs, $seconds, $lead and
+# $settle set.
 
-# The processes that produce load, and what each was called.
+# The processes that produce load, and their names.
 load_pids=() load_names=()
 brokers=()
 
@@ -15,7 +16,7 @@ start_broker() {
     another_broker
 }
 
-# As start_broker, beside those that run. Its control socket is the first one's with a number.
+# Like start_broker, but starts another broker. Its control socket is the first one's plus a number.
 another_broker() {
     local number=${#brokers[@]} config socket broker
     [ "$number" -gt 0 ] || number=
@@ -41,11 +42,11 @@ another_broker() {
         tail -n 10 "$out/$row-vcudad.log" >&2
         return 1
     fi
-    # Warm workers start their contexts: not in the time of what is measured.
+    # Wait until warm workers have created their contexts, so that this isn't measured.
     sleep "$settle"
 }
 
-# Ends all of them.
+# Stops all brokers.
 stop_broker() {
     [ ${#brokers[@]} -gt 0 ] || return 0
     kill "${brokers[@]}" 2>/dev/null
@@ -53,8 +54,8 @@ stop_broker() {
     brokers=()
 }
 
-# vm NAME [LINE...]: a VM for the configuration, on the first GPU if no line says otherwise: VMs are
-# to meet there, however many there are.
+# vm NAME [LINE...]: prints a VM for the configuration. Unless a line says otherwise, it's on the
+# first GPU, so that all VMs compete there.
 vm() {
     printf '[[vm]]\nname = "%s"\nsocket = "@W@/%s.sock"\n' "$1" "$1"
     shift
@@ -62,7 +63,7 @@ vm() {
     printf '%s\n' "${@:-}"
 }
 
-# in_vm VM COMMAND...: runs it against that VM's device. `native` is the GPU itself.
+# in_vm VM COMMAND...: runs a command with that VM's device. `native` means the GPU itself.
 in_vm() {
     local vm=$1
     shift
@@ -75,10 +76,10 @@ in_vm() {
     fi
 }
 
-# The time at which the next loads begin to count, so that they begin together.
+# Sets the time at which the next loads begin to count, so that they begin together.
 meet_in() { at=$(($(date +%s%N) + $1 * 1000000000)); }
 
-# load NAME VM PROGRAM ARGUMENT...: starts it; what it prints is $out/$row-NAME.json.
+# load NAME VM PROGRAM ARGUMENT...: starts a load. Its output is $out/$row-NAME.json.
 load() {
     local name=$1 vm=$2 program=$3
     shift 3
@@ -87,7 +88,7 @@ load() {
     load_pids+=($!) load_names+=("$name")
 }
 
-# Waits for all of them. 1 when one failed, after saying which and why.
+# Waits for all loads. If one failed, prints which and why, and returns 1.
 wait_loads() {
     local i failed=0
     for i in "${!load_pids[@]}"; do
@@ -100,21 +101,21 @@ wait_loads() {
     return $failed
 }
 
-# alone NAME VM PROGRAM ARGUMENT...: one load, with nothing beside it, until it has ended.
+# alone NAME VM PROGRAM ARGUMENT...: runs a single load to its end.
 alone() {
     meet_in "$lead"
     load "$@" || return 1
     wait_loads
 }
 
-# field NAME KEY: a number of what it printed.
+# field NAME KEY: prints a number from a load's output.
 field() { sed -n "s/.*\"$2\":\([0-9.]*\).*/\1/p" "$out/$row-$1.json"; }
 
-# calc EXPRESSION: with two digits behind the point.
+# calc EXPRESSION: prints the value with two decimals.
 calc() { awk "BEGIN { printf \"%.2f\", ($1) }"; }
 holds() { awk "BEGIN { exit !($1) }"; }
 
-# result WHAT MEASURED BAR CONDITION: prints and keeps one line of the table.
+# result CASE MEASURED BAR CONDITION: prints and saves one line of the table.
 result() {
     local verdict=FAIL
     if holds "$4"; then verdict=pass; else failures=$((failures + 1)); fi
@@ -122,7 +123,7 @@ result() {
     printf '| %s | %s | %s | %s | %s |\n' "$row" "$1" "$2" "$3" "$verdict" >>"$out/table.md"
 }
 
-# note WHAT MEASURED: a reference that has no bar.
+# note CASE MEASURED: a reference without a bar.
 note() {
     printf '%s | %s | %s | |\n' "$row" "$1" "$2"
     printf '| %s | %s | %s | | |\n' "$row" "$1" "$2" >>"$out/table.md"

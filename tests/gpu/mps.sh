@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Checks sharing = "mps" on a Linux host with an NVIDIA GPU: that VMs which ask for it run at the
-# same time, with their limits, also while the scheduler gives windows to others; that others keep
-# out and have their share by weight, and that nothing is left behind. As root.
+# Checks sharing = "mps" on a Linux host with an NVIDIA GPU. VMs that use MPS must run at the same
+# time and within their limits, even while the scheduler gives windows to others. Other VMs must
+# stay out of MPS and get their share by weight. Nothing may be left behind. Needs root.
 #
 #   tests/gpu/mps.sh [--dist DIR] [--out DIR] [--seconds S]
 #
-# Prints `row | what | measured | bar | pass` as it goes. The exit code is 0 when all bars were
-# reached, 77 where the driver has no MPS.
+# Prints `row | case | measured | bar | pass` for each case. The exit code is 0 if all bars were
+# reached, and 77 if the driver has no MPS.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 dist=$here/../../target/dist out='' seconds=5 driver=auto
@@ -29,64 +29,64 @@ chmod 755 "$work"
 row=without at=0 failures=0 lead=4 settle=2
 . "$here/load.sh"
 trap 'kill "${load_pids[@]}" 2>/dev/null; stop_broker; rm -rf "$work"' EXIT
-printf '| row | what | measured | bar | |\n|---|---|---|---|---|\n' >"$out/table.md"
+printf '| row | case | measured | bar | |\n|---|---|---|---|---|\n' >"$out/table.md"
 
-# Servers and daemons of ours that run: nvidia-cuda-mps-server has a longer name than the kernel keeps.
+# Counts running MPS servers and daemons. The kernel cuts off the name nvidia-cuda-mps-server.
 mps_processes() { pgrep -c '^nvidia-cuda-mps' || true; }
 sms() { in_vm "$1" "$dist/programs/static/deviceinfo" | sed -n 's/.*multiprocessors: //p'; }
 before=$(mps_processes)
 total=$(sms native)
-# One block on each multiprocessor leaves room for others' there.
+# One block per multiprocessor leaves room for another process's block.
 shape=(--blocks "$total" --threads 256)
 rate=$(in_vm native "$programs/saturate" --calibrate 1 "${shape[@]}") || exit 2
 saturate() { load "$1" "$2" saturate "${shape[@]}" --rate "$rate" --kernel-us 400 --seconds "$seconds"; }
 
 mps=('memory.max = "6G"' 'sharing = "mps"')
-# Without windows at first: it is MPS that divides the GPU here, and the driver that slices.
+# First without windows: MPS divides the GPU among its clients, and the driver slices its time.
 start_broker < <(printf 'warm_workers = 1\nscheduler = "off"\n'
     vm a "${mps[@]}" 'mps.active_thread_percentage = "50%"'
     vm b "${mps[@]}" 'mps.active_thread_percentage = "50%"' 'mps.pinned_memory_limit = "2G"'
     vm apart 'memory.max = "6G"') || exit 1
 
-note "multiprocessors that a guest sees: natively, apart, under MPS at 50%" "$total, $(sms apart), $(sms a)"
-result 'a daemon runs, and a server' "$(mps_processes) processes" 'more than before' "$(mps_processes) > $before"
+note "multiprocessors that a guest sees: natively, without MPS, under MPS at 50%" "$total, $(sms apart), $(sms a)"
+result 'a daemon and a server run' "$(mps_processes) processes" 'more than before' "$(mps_processes) > $before"
 
 meet_in "$lead"; saturate alone-a a; wait_loads || exit 1
 meet_in "$lead"; saturate alone-b b; wait_loads || exit 1
 meet_in "$lead"; saturate a a; saturate b b; wait_loads || exit 1
 both=$(calc "100 * $(field a per_second) / $(field alone-a per_second) + 100 * $(field b per_second) / $(field alone-b per_second)")
-result 'two at once, each of one block a multiprocessor, over each alone' "$both%" '150% or more' "$both >= 150"
+result 'two at once with one block per multiprocessor, relative to each alone' "$both%" 'at least 150%' "$both >= 150"
 
 meet_in "$lead"; saturate alone-apart apart; wait_loads || exit 1
 meet_in "$lead"; saturate shared a; saturate apart apart; wait_loads || exit 1
 beside=$(calc "100 * $(field apart per_second) / $(field alone-apart per_second)")
-result 'one without MPS beside one with it has its half' "$beside%" '45 to 60%' "$beside >= 45 && $beside <= 60"
+result 'a VM without MPS beside one with MPS gets half' "$beside%" '45 to 60%' "$beside >= 45 && $beside <= 60"
 
 limit=$(in_vm b "$dist/programs/static/deviceinfo" alloc 3G | grep -o 'allocation.*')
 result 'an allocation past mps.pinned_memory_limit' "$limit" 'refused' "$([[ $limit == *refused* ]] && echo 1 || echo 0)"
 
-# Said, and not held to a bar: MPS promises nothing here.
+# Reported without a bar, because MPS promises nothing here.
 meet_in "$lead"; saturate beside-fault a
 sleep "$lead"
 in_vm b "$dist/programs/static/illegaladdress" >"$out/fault.txt" 2>&1
 faulted=$?
-wait_loads 2>/dev/null && survived=goes\ on || survived='is lost'
+wait_loads 2>/dev/null && survived=continues || survived='is lost'
 note "after an illegal access in one (its own program: exit code $faulted), a client beside it" "$survived"
 in_vm a "$dist/programs/static/vectoradd" >"$out/after.txt" 2>&1
 result 'a session after that' "$(tail -n 1 "$out/after.txt")" 'passes' "$([ "$(tail -n 1 "$out/after.txt")" = 'vectoradd: PASS' ] && echo 1 || echo 0)"
 
-# With windows: the two under MPS have theirs together.
+# With windows: the two VMs under MPS share theirs.
 row=windows
 start_broker < <(printf 'warm_workers = 1\n'
     vm a "${mps[@]}" 'compute.weight = 100' 'mps.active_thread_percentage = "50%"'
     vm b "${mps[@]}" 'compute.weight = 100' 'compute.max = "50%"'
     vm apart 'memory.max = "6G"' 'compute.weight = 100') || exit 1
 
-# done_of NAME REFERENCE: its work in percent of what it did alone.
+# done_of NAME REFERENCE: the work of a run in percent of a reference run.
 done_of() { calc "100 * $(field "$1" per_second) / $(field "$2" per_second)"; }
 
 capped=$(sms b)
-result 'multiprocessors with compute.max = "50%" under MPS' "$capped of $total" 'half, or up to 2 more' \
+result 'multiprocessors with compute.max = "50%" under MPS' "$capped of $total" 'half, up to 2 more' \
     "$capped >= $total / 2 - 1 && $capped <= $total / 2 + 2"
 
 for name in a b apart; do
@@ -94,21 +94,21 @@ for name in a b apart; do
 done
 meet_in "$lead"; saturate a a; saturate b b; wait_loads || exit 1
 fa=$(done_of a alone-a) fb=$(done_of b alone-b)
-result 'scheduler on: two at once, each of its rate alone' "$fa% and $fb%" 'each 75% or more' "$fa >= 75 && $fb >= 75"
+result 'scheduler on: two at once, each relative to alone' "$fa% and $fb%" 'each at least 75%' "$fa >= 75 && $fb >= 75"
 
 meet_in "$lead"; saturate beside-a a; saturate beside-b b; saturate beside-apart apart; wait_loads || exit 1
 fa=$(done_of beside-a alone-a) fb=$(done_of beside-b alone-b) third=$(done_of beside-apart alone-apart)
-result 'one without MPS beside both, weights 100 and 100 + 100' "$third%" '33 ± 3%' "$third >= 30.33 && $third <= 36.33"
-result 'both under MPS beside it, each of its rate alone' "$fa% and $fb%" 'each 50% or more, of 67' "$fa >= 50 && $fb >= 50"
+result 'a VM without MPS beside both, weights 100 and 100 + 100' "$third%" '33 ± 3%' "$third >= 30.33 && $third <= 36.33"
+result 'both VMs under MPS beside it, each relative to alone' "$fa% and $fb%" 'each at least 50%, of 67%' "$fa >= 50 && $fb >= 50"
 
 "$dist/bin/vcudactl" --socket "$work/control.sock" vm set apart --compute-weight 600 >>"$out/$row-set.txt" 2>&1 || exit 1
 meet_in "$lead"; saturate changed-a a; saturate changed-b b; saturate changed-apart apart; wait_loads || exit 1
 third=$(done_of changed-apart alone-apart)
-result 'the same with its weight changed to 600' "$third%" '75 ± 3%' "$third >= 72 && $third <= 78"
+result 'the VM without MPS after its weight was changed to 600' "$third%" '75 ± 3%' "$third >= 72 && $third <= 78"
 
 stop_broker
 for _ in $(seq 50); do [ "$(mps_processes)" -gt "$before" ] || break; sleep 0.2; done
-result 'vcudad has ended' "$(mps_processes) processes, $(find /run/virtio-cuda -name 'virtio-cuda-mps-*' 2>/dev/null | wc -l) folders" \
+result 'after vcudad has exited' "$(mps_processes) processes, $(find /run/virtio-cuda -name 'virtio-cuda-mps-*' 2>/dev/null | wc -l) folders" \
     'as before' "$(mps_processes) == $before && $(find /run/virtio-cuda -name 'virtio-cuda-mps-*' 2>/dev/null | wc -l) == 0"
 echo
 cat "$out/table.md"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Vector add and the mandelbrot in QEMU under TCG on a host with a GPU: kernel, initramfs and QEMU
-# were staged by scripts/stage-gpu.sh. Prints a line for each.   usage: qemu.sh DIST OUT
+# Runs vector add and mandelbrot in QEMU under TCG on a host with a GPU. scripts/stage-gpu.sh must
+# have staged the kernel, initramfs and QEMU. Prints a line for each.   usage: qemu.sh DIST OUT
 set -uo pipefail
 dist=$1 out=$2
 . "$dist/tests/lib.sh"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Measures what quotas promise, with programs that know nothing of quotas, on a Linux host with an
-# NVIDIA GPU and no network. What a promise is held against is measured in the same run: alone
-# through the device, or natively. As root.
+# Measures how well quotas hold, with programs that don't know about quotas, on a Linux host with an
+# NVIDIA GPU. Needs root but no network. Each row's reference, alone through the device or natively,
+# is measured in the same run.
 #
 #   tests/gpu/quotas.sh [--dist DIR] [--out DIR] [--seconds S] [--driver auto|softgpu|PATH] [ROW...]
 #
@@ -10,21 +10,21 @@
 #   ten          ten VMs at 10% each
 #   extremes     1/99
 #   cap          a cap of 25% with the GPU otherwise idle
-#   unsaturated  two VMs that leave gaps, against the driver's own slicing
+#   unsaturated  two VMs that leave gaps, compared with the driver's own slicing
 #   loop         a VM that leaves gaps beside one that saturates
-#   throughput   two saturating VMs together, against one
+#   throughput   two saturating VMs together, compared with one
 #   copies       a VM that copies beside one that saturates
-#   alone        one VM, against no scheduler at all
+#   alone        one VM, compared with no scheduler at all
 #   latency      a latency VM beside a batch VM
-#   memory       10,000 random allocations, against NVML
-#   noise        a noisy neighbour
+#   memory       10,000 random sequences of allocations, compared with NVML
+#   noise        a noisy neighbor
 #   weight       a weight changed under load
-#   gang         two VMs with the same two GPUs and kernels that wait for one another (60 s; two GPUs)
+#   gang         two VMs on the same two GPUs, with interdependent kernels (60 s; two GPUs)
 #   torch        PyTorch natively and through the device, where it is installed
-# Without any: all that this machine has the GPUs for. --seconds (10) is how long loads are counted;
-# with softgpu the kernels are of one block, and the numbers say something about the script only.
-# Prints `row | what | measured | bar | pass` as it goes, and one Markdown table at the end, which is
-# also $out/table.md. The exit code is 0 when all bars were reached.
+# By default, the script runs every row for which the machine has enough GPUs. --seconds (10) is the
+# time for which loads are counted. With softgpu, kernels have a single block, so the numbers only
+# test the script. Prints `row | case | measured | bar | pass` for each case, and at the end a
+# Markdown table, which is also in $out/table.md. The exit code is 0 if all bars were reached.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 dist=$here/../../target/dist out='' seconds=10 driver=auto rows=()
@@ -48,7 +48,7 @@ rm -f "$out"/table.md
 work=$(mktemp -d)
 chmod 755 "$work"
 row=quotas at=0 failures=0
-# Seconds from the start of a load until it counts, and for a broker to settle.
+# Seconds from the start of a load until it counts, and until a broker has settled.
 lead=3 settle=2
 . "$here/load.sh"
 trap 'kill "${load_pids[@]}" 2>/dev/null; stop_broker; rm -rf "$work"' EXIT
@@ -66,8 +66,8 @@ fi
 alone_seconds=$(awk "BEGIN { s = $seconds / 2; print (s > 5 ? 5 : s) }")
 memory='memory.max = "6G"'
 
-# Iterations in a microsecond for both shapes, natively with nothing beside it: kernels are then of
-# the same length in all processes.
+# Calibrates the iterations per microsecond for both shapes, natively and with no other load, so that
+# kernels have the same length in all processes.
 calibrated() {
     rate=$(in_vm native "$programs/saturate" --calibrate 1 "${shape[@]}") &&
         small_rate=$(in_vm native "$programs/saturate" --calibrate 1 "${small[@]}")
@@ -93,17 +93,17 @@ saturate() {
     fi
 }
 
-# saturate_alone NAME VM KIND: the rate with nothing beside it.
+# saturate_alone NAME VM KIND: measures the rate without other loads.
 saturate_alone() {
     meet_in "$lead"
     saturate "$@" --seconds "$alone_seconds"
     wait_loads
 }
 
-# of_alone NAME REFERENCE: its work in percent of the rate alone.
+# of_alone NAME REFERENCE: prints a load's work in percent of its rate alone.
 of_alone() { calc "100 * $(field "$1" per_second) / $(field "$2" per_second)"; }
 
-# pair WHAT KIND_A KIND_B SHARE_A: both at once; their shares of what was done.
+# pair CASE KIND_A KIND_B SHARE_A: runs both at once and compares their shares of the work.
 pair() {
     local what=$1 a=$2 b=$3 promised=$4 fa fb share
     saturate_alone "alone-$a" b "$a" || return 1
@@ -131,7 +131,7 @@ row_ten() {
     local i least=1000 most=0 sum=0 f
     start_broker < <(echo 'warm_workers = 10'; for i in 0 1 2 3 4 5 6 7 8 9; do vm "t$i" "$memory"; done) || return 1
     saturate_alone alone t0 20us --wait poll || return 1
-    # Ten start up at once.
+    # Ten VMs start at once.
     meet_in $((2 * lead))
     for i in 0 1 2 3 4 5 6 7 8 9; do saturate "$i" "t$i" 20us --wait poll --seconds "$seconds"; done
     wait_loads || return 1
@@ -177,7 +177,7 @@ chain() {
     load "$name" "$vm" chain "${chain_shape[@]}" --rate "$chain_rate" "$@"
 }
 
-# A small network's kernels don't fill the GPU; and their length is calibrated for their own shape.
+# A small network's kernels don't fill the GPU. Their length is calibrated for their own shape.
 chain_calibrated() {
     chain_shape=("${small[@]}") chain_rate=$small_rate
 }
@@ -208,7 +208,7 @@ row_unsaturated() {
         'each at least 0.95' "$a >= 0.95 && $b >= 0.95"
 }
 
-# Copies of 1 MiB from pinned memory beside kernels of another VM.
+# Copies of 1 MiB from pinned memory while another VM runs kernels.
 row_copies() {
     local fa fb of_kernels weight
     for weight in 50 30; do
@@ -234,7 +234,7 @@ row_copies() {
     done
 }
 
-# One request after the other beside a VM that always has work.
+# Requests one after the other, beside a VM that always has work.
 row_loop() {
     local fa fb
     chain_calibrated
@@ -272,13 +272,13 @@ row_throughput() {
     note "the driver's own slicing, kernels of 20 us, two native processes relative to one" "$(calc "$fa + $fb")% ($fa + $fb)"
 }
 
-# Several turns of each: what a machine's clock does goes to both.
+# Alternates between the two several times, so that changes of the machine's clock affect both.
 row_alone() {
     local turn mode kind on off ratio sums
     chain_calibrated
     declare -A sums
     for turn in 1 2 3 4; do
-        # On, off, off, on: a drift goes to both.
+        # On, off, off, on: drift affects both.
         case $turn in 1 | 4) mode=on ;; *) mode=off ;; esac
         start_broker < <(echo 'warm_workers = 1'; echo "scheduler = \"$mode\""; vm a "$memory") || return 1
         for kind in 20us chain; do
@@ -299,10 +299,10 @@ row_alone() {
     launches_alone
 }
 
-# How fast a processor launches changes by a third with what its neighbours do, from one tenth of a
-# second to the next: so two brokers run, each has the GPU in every other half second, and each slot
-# of the one is held against those of the other before and after it. What is left of the noise is
-# said, too.
+# The launch rate of a processor varies by a third from one tenth of a second to the next, depending
+# on its neighbors. So two brokers run, each of which has the GPU in every other half second, and each
+# slot is compared with the other broker's slots before and after it. The remaining noise is printed,
+# too.
 launches_alone() {
     local mode slot=0 slots ratio error
     slots=$((6 * ${seconds%.*}))
@@ -318,7 +318,7 @@ launches_alone() {
     read -r ratio error < <(python3 - "$out/$row-launches-on.json" "$out/$row-launches-off.json" <<'END'
 import json, math, statistics, sys
 on, off = (json.load(open(path))["per_100ms"] for path in sys.argv[1:])
-# The first 100 ms of a slot are those in which it begins.
+# The first 100 ms of a slot are its start-up and don't count.
 work = lambda bins, slot: sum(bins[5 * slot + 1:5 * slot + 5])
 slots = range(1, len(on) // 5 - 1, 2)
 logs = [math.log(2 * work(on, at) / (work(off, at - 1) + work(off, at + 1))) for at in slots]
@@ -346,7 +346,7 @@ row_latency() {
         wait_loads || return 1
         quiet=$(field "alone-$how" p99) beside=$(field "$how" p99)
         bar=$([ $how = eager ] && echo 1.10 || echo 1.25)
-        # The one kernel of 1 ms that can't be preempted goes on top.
+        # Allow for one 1 ms kernel, which can't be preempted.
         result "p99 at 50 requests/s beside 1 ms kernels, $how" \
             "$beside ms, alone $quiet ms: $(calc "($beside - 1) / $quiet") × alone + 1 ms (p50 $(field "$how" p50), alone $(field "alone-$how" p50))" \
             "at most $bar × alone + 1 ms" "$beside <= $bar * $quiet + 1"
@@ -369,7 +369,7 @@ row_memory() {
             held*)
                 read -r _ held _ available _ total <<<"$line"
                 used=$("${smi[@]}")
-                # NVML's minus what the VM is told, from the first look on: MiB.
+                # NVML's memory minus the VM's, in MiB, relative to the first sample.
                 drift=$(calc "$used - ($total - $available) / 1048576")
                 first=${first:-$drift}
                 drift=$(calc "$drift - $first") samples=$((samples + 1))
@@ -401,7 +401,7 @@ row_noise() {
         'at least 47%' "$f >= 47"
 }
 
-# Work of a bin of 100 ms. bin NAME INDEX
+# bin NAME INDEX: prints the work of a 100 ms bin.
 bin() { sed 's/.*"per_100ms":\[\([^]]*\)\].*/\1/' "$out/$row-$1.json" | cut -d , -f "$2"; }
 
 row_weight() {
@@ -410,7 +410,7 @@ row_weight() {
     meet_in "$lead"
     saturate a a 20us --seconds 4
     saturate b b 20us --seconds 4
-    # At 2 s sharp, from 50/50 to 20/80.
+    # Changes the shares from 50/50 to 20/80 at exactly 2 s.
     change=$((at + 2000000000))
     sleep "$(calc "($change - $(date +%s%N)) / 1e9 - 0.01")"
     "$dist/bin/vcudactl" --socket "$work/control.sock" vm set a --compute-weight 25 \
@@ -421,8 +421,8 @@ row_weight() {
         share=$(calc "100 * $(bin a $i) / ($(bin a $i) + $(bin b $i) + 0.001)")
         if [ "$i" -le 20 ]; then before+=("$share"); continue; fi
         shares+=("$share")
-        # From 100 ms after the change on. In 100 ms there are one or two windows of a: no bin of them
-        # is as before, and all together have the new share.
+        # Counts bins from 100 ms after the change. VM a has only one or two windows in 100 ms, so a
+        # single bin must merely differ from before; the average must match the new share.
         [ "$i" -ge 22 ] || continue
         sum=$(calc "$sum + $share") bins=$((bins + 1))
         holds "$share <= 35" || late=$((late + 1))

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Compares, on a Linux host with an NVIDIA driver of 570 or newer and no network: the CUDA
-# programs on softgpu, natively, through vhost-user without a VM, and in user-mode Linux; vector add and the
-# mandelbrot in QEMU too where its bundle was staged; then sudden ends and isolation.
+# Compares the CUDA programs on softgpu, natively, through vhost-user without a VM, and in user-mode
+# Linux, and vector add and mandelbrot also in QEMU if its bundle was staged. Then tests sudden
+# process deaths and isolation. Needs a Linux host with NVIDIA driver 570 or newer, but no network.
 #
 #   tests/gpu/run.sh [--dist DIR] [--out DIR]
 #
-# DIR is what `make stage-gpu` laid out (target/dist); results and logs go to --out (a temporary
-# folder). The last thing printed is one table. The exit code is 0 when everything agreed.
+# DIR is the folder that `make stage-gpu` filled (target/dist). Results and logs go to --out (default:
+# a temporary folder). Prints a table at the end. The exit code is 0 if all outputs agreed.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 dist=$here/../../target/dist out=
@@ -41,7 +41,7 @@ fi
 
 echo "== sudden ends, isolation, quotas"
 for test in sudden_ends isolation quota; do
-    # What a stand-in says of contexts is for softgpu, which has none.
+    # Skip the test that needs a stand-in NVML: it reports contexts for softgpu only.
     VIRTIO_CUDA_DIST=$dist VIRTIO_CUDA_DRIVER=auto "$dist/tests/$test" --test-threads=1 \
         --skip a_context_that_does_not_fit \
         >"$out/$test.log" 2>&1 || failed=1
