@@ -1,11 +1,12 @@
-//! The ranges of a VM's settings. What depends on the host (GPUs, sockets, users) is not known here.
+//! The ranges of a VM's settings. Checks that depend on the host (its GPUs, sockets and users) are
+//! vcudad's.
 
 use crate::error::ApiError;
 use crate::expected::expected;
 use crate::spec::{ComputeSpec, GpuRequest, MpsSpec, Sharing, VmSpec};
 use crate::units::{Percent, Timespan};
 
-/// GPUs that one VM may have.
+/// Most GPUs that a VM may have.
 const MAX_GPUS: usize = 16;
 /// The longest kernel_timeout: a day.
 const MAX_TIMEOUT: Timespan = Timespan::from_nanos(24 * 3_600 * 1_000_000_000);
@@ -24,23 +25,23 @@ fn range<T: PartialOrd + std::fmt::Display>(field: &str, value: T, low: T, high:
     ))
 }
 
-/// Whether this can be a VM's name.
+/// Checks a VM's name.
 pub fn check_name(name: &str) -> Checked {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if (1..=64).contains(&name.len()) && name.chars().all(allowed) && !name.starts_with('.') {
         return Ok(());
     }
-    let rule = "a name is 1 to 64 letters, digits, '-', '_' and '.', the first no '.'";
+    let rule = "must be 1 to 64 letters, digits, '-', '_' and '.', and must not begin with '.'";
     Err(ApiError::invalid("name", rule))
 }
 
-/// Whether this can be a VM's device memory.
+/// Checks the range of `memory.max`.
 pub fn check_memory_max(bytes: u64) -> Checked {
     range("memory.max", bytes, 1, 1 << 50)
 }
 
 impl ComputeSpec {
-    /// Whether all is in its range; the error names the field.
+    /// Checks the range of each setting. The error names the field.
     pub fn check(&self) -> Checked {
         range("compute.weight", self.weight, 1, 10_000)?;
         let one = Percent::from_basis_points(100);
@@ -58,7 +59,7 @@ impl ComputeSpec {
 impl MpsSpec {
     fn check(&self, sharing: Sharing) -> Checked {
         if sharing != Sharing::Mps && !self.is_empty() {
-            let says = "is only for a VM with sharing = \"mps\"";
+            let says = "these settings need sharing = \"mps\"";
             return Err(ApiError::invalid("mps", says));
         }
         if let Some(percentage) = self.active_thread_percentage {
@@ -73,7 +74,7 @@ impl MpsSpec {
 }
 
 impl VmSpec {
-    /// Whether all is in its range; the error names the field.
+    /// Checks the range of each setting. The error names the field.
     pub fn check(&self) -> Checked {
         check_name(&self.name)?;
         self.check_socket()?;
@@ -106,7 +107,7 @@ impl VmSpec {
         if let Some(socket) = &self.socket {
             let length = socket.as_os_str().len();
             if length > 107 {
-                let says = format!("a socket's path has at most 107 bytes, and this one {length}");
+                let says = format!("the path has {length} bytes; a socket's path has at most 107");
                 return Err(ApiError::invalid("socket", says));
             }
             if !socket.is_absolute() {
@@ -117,7 +118,7 @@ impl VmSpec {
             let octal = u32::from_str_radix(text, 8).is_ok_and(|mode| mode <= 0o777);
             if !octal || text.starts_with('+') {
                 let must = expected("socket_mode").unwrap_or_default();
-                let says = format!("'{}' is no mode: it must be {must}", text.escape_debug());
+                let says = format!("'{}' is not a mode: it must be {must}", text.escape_debug());
                 return Err(ApiError::invalid("socket_mode", says));
             }
         }
@@ -131,7 +132,7 @@ impl VmSpec {
         })?;
         for (place, gpu) in self.gpus.iter().enumerate() {
             if *gpu != GpuRequest::Any && self.gpus[..place].contains(gpu) {
-                return Err(ApiError::invalid("gpus", format!("{gpu} stands there twice")));
+                return Err(ApiError::invalid("gpus", format!("{gpu} is listed twice")));
             }
         }
         Ok(())
@@ -142,7 +143,10 @@ impl VmSpec {
         let letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         for name in names {
             if name.is_empty() || name.len() > 128 || !name.bytes().all(letter) {
-                let says = format!("'{}' is no name of a variable", name.escape_debug());
+                let says = format!(
+                    "'{}' is not a variable's name: write 1 to 128 letters, digits and '_'",
+                    name.escape_debug()
+                );
                 return Err(ApiError::invalid("env.allow", says));
             }
         }
@@ -150,8 +154,8 @@ impl VmSpec {
     }
 }
 
-/// Whether processes can be given this user or group. Not root's; nor the last number, which is -1
-/// to the kernel and leaves a process with the user, or the group, that it has: root's.
+/// Checks a user or group ID for a VM's processes. 0 is root's. 4294967295 is -1 to setuid(), which
+/// then leaves the ID as it is: root's.
 fn check_id(field: &str, id: u32) -> Checked {
     range(field, id, 1, u32::MAX - 1).map_err(|error| match id {
         0 => ApiError::invalid(field, format!("{} (0 is root's)", error.message)),
@@ -159,8 +163,8 @@ fn check_id(field: &str, id: u32) -> Checked {
     })
 }
 
-/// `max`, or microseconds of each period, with or without the period, in the kernel's ranges: it
-/// refuses others, and the VM would have none of its limits.
+/// Checks `cpu.max`: `max` or a quota, and optionally a period, in the ranges that the kernel
+/// accepts. If the kernel refused it, the VM would have none of its cgroup's limits.
 fn check_cpu_max(text: &str) -> Checked {
     let mut words = text.split(' ');
     let number = |word: &str, most| word.parse::<u64>().is_ok_and(|n| (1000..=most).contains(&n));
@@ -183,7 +187,7 @@ fn check_cpu_max(text: &str) -> Checked {
 mod tests {
     use super::*;
 
-    /// Reads settings with one more key and says what is wrong with them.
+    /// Checks minimal settings plus `more`, and returns the error's field and message.
     fn refused(more: &str) -> (String, String) {
         let text = format!(r#"{{"name": "a", {more}}}"#);
         let text = if more.contains("\"memory\"") {
@@ -197,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_range_is_refused_by_field_and_range() {
+    fn an_error_names_the_field_and_its_range() {
         for (more, field, says) in [
             (r#""compute": {"weight": 0}"#, "compute.weight", "from 1 to 10000"),
             (r#""compute": {"weight": 10001}"#, "compute.weight", "10001"),

@@ -1,72 +1,72 @@
-//! Why something was refused.
+//! Refusals of the control API.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What kind of refusal, for programs.
+/// The kind of refusal, for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
-    /// The request is not JSON, or not of this form; a key is unknown. HTTP 400.
+    /// The body is not JSON, has the wrong form, or has an unknown key. HTTP 400.
     BadRequest,
-    /// There is no such VM, session or path. HTTP 404.
+    /// The VM, session or path doesn't exist. HTTP 404.
     NotFound,
-    /// The path exists, and not for this method. HTTP 405.
+    /// The path doesn't support the method. HTTP 405.
     MethodNotAllowed,
-    /// The client sent nothing for too long. HTTP 408.
+    /// The client didn't send its request in time. HTTP 408.
     Timeout,
-    /// A VM of this name exists already, or its socket or user is taken. HTTP 409.
+    /// The VM's name, socket or user is already in use. HTTP 409.
     Conflict,
-    /// The body is larger than what is read. HTTP 413.
+    /// The body is too large. HTTP 413.
     TooLarge,
-    /// A value is out of its range, names a GPU or a folder that is not there, or can't be changed
-    /// while the VM exists. HTTP 422.
+    /// A value is out of range, names a GPU or folder that doesn't exist, or can't be changed while
+    /// the VM exists. HTTP 422.
     Invalid,
-    /// vcudad has too much to do, or is ending; try again. HTTP 503.
+    /// vcudad is overloaded or shutting down; try again. HTTP 503.
     Unavailable,
-    /// The GPUs have no room for what is promised, or the state can't be written. HTTP 507.
+    /// The GPUs lack room for the quota, or the state can't be written. HTTP 507.
     NoRoom,
-    /// vcudad failed. HTTP 500.
+    /// vcudad has a bug. HTTP 500.
     Internal,
 }
 
-/// A refusal: nothing was changed.
+/// A refusal. A refused request changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ApiError {
-    /// What kind of refusal.
+    /// The kind of refusal.
     pub code: ErrorCode,
-    /// The field that it is about, such as `compute.weight`.
+    /// The field at fault, such as `compute.weight`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// What was wrong, and what to do.
+    /// The cause and the remedy, for people.
     pub message: String,
 }
 
 impl ApiError {
-    /// A refusal that is about no one field.
+    /// A refusal that doesn't concern one field.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code, field: None, message: message.into() }
     }
 
-    /// A value that is out of its range.
+    /// A value that is not allowed.
     pub fn invalid(field: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(ErrorCode::Invalid, message).of(field)
     }
 
-    /// There is no such VM.
+    /// The VM doesn't exist.
     pub fn no_vm(name: &str) -> Self {
         Self::new(ErrorCode::NotFound, format!("there is no VM named '{}'", name.escape_debug()))
     }
 
-    /// There is no such session.
+    /// The session doesn't exist.
     pub fn no_session(vm: &str, session: u32) -> Self {
         Self::new(ErrorCode::NotFound, format!("VM '{vm}' has no session {session}"))
     }
 
-    /// The same, about this field.
+    /// Adds the field at fault.
     pub fn of(mut self, field: impl Into<String>) -> Self {
         self.field = Some(field.into());
         self

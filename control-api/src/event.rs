@@ -1,66 +1,68 @@
-//! What happened, as a stream.
+//! Events.
 
 use serde::{Deserialize, Serialize};
 
-/// What kind of thing happened.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
     /// A VM was added.
     VmAdded,
-    /// A VM's settings were changed: quotas, weight, class, cap.
+    /// A VM's settings were changed.
     VmChanged,
     /// A VM was removed.
     VmRemoved,
-    /// A VM's device process ended and was started again, or stays ended.
+    /// A VM's device process ended. The message says whether it was restarted.
     DeviceEnded,
     /// A guest process opened the device.
     SessionStarted,
     /// A session ended; the message says how.
     SessionEnded,
-    /// An allocation went past a quota. At most one a second for each VM and GPU.
+    /// An allocation was refused because it exceeded a quota. At most one per second for each VM
+    /// and GPU.
     MemoryRefused,
-    /// The driver reports more memory for a VM's workers than the ledger knows, beyond the slack.
+    /// The driver reports more memory for a VM's workers than the ledger holds plus the slack.
     MemoryExcess,
-    /// A worker was ended: no heartbeat, a kernel above its timeout, or broken rules.
+    /// A worker was killed: it sent no heartbeat, a kernel ran past its timeout, or it violated the
+    /// protocol.
     WorkerKilled,
-    /// A GPU reported an Xid that no program causes, an ECC error, or was lost.
+    /// A GPU was lost, or reported an ECC error or an Xid that programs can't cause.
     GpuFault,
-    /// A GPU reported an Xid that programs cause (an illegal access, say): the GPU is as good as
-    /// before, and whose program it was is not known. At most one a second for each GPU.
+    /// A GPU reported an Xid that a program caused, such as an illegal access. The GPU still works;
+    /// the program is not known. At most one per second for each GPU.
     ProgramFault,
-    /// The scheduler's thread died and was started again.
+    /// The scheduler's thread died and was restarted.
     SchedulerRestarted,
-    /// This reader was too slow: so many events before this one are missing.
+    /// This reader was too slow and missed events. The message says how many.
     Missed,
 }
 
-/// Something that happened.
+/// An event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Event {
-    /// Counts up by one from vcudad's start. 0 for `missed`.
+    /// Number of the event since vcudad's start. 0 for `missed`.
     pub id: u64,
-    /// When: milliseconds since 1970.
+    /// Time of the event, in milliseconds since 1970.
     pub time_ms: u64,
-    /// What kind of thing.
+    /// The kind of event.
     pub kind: EventKind,
-    /// The VM that it is about.
+    /// The VM concerned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vm: Option<String>,
-    /// The session that it is about.
+    /// The session concerned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<u32>,
-    /// The GPU that it is about, by its index on the host.
+    /// Host index of the GPU concerned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu: Option<u32>,
-    /// For people.
+    /// A description for people.
     pub message: String,
 }
 
 impl EventKind {
-    /// As it stands in JSON.
+    /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::VmAdded => "vm_added",

@@ -1,12 +1,14 @@
-//! What each setting takes, in words: for messages about values that are not even of its type, of
-//! which [`VmSpec::check`](crate::VmSpec::check) never hears.
+//! Each setting's allowed values in words, for messages about values of the wrong type.
+//! [`VmSpec::check`](crate::spec::VmSpec::check) never sees those.
 
 use std::str::FromStr;
 
-/// What a setting takes.
+/// A setting's allowed values, in words.
 pub fn expected(field: &str) -> Option<&'static str> {
     Some(match field {
-        "name" => "a string of 1 to 64 letters, digits, '-', '_' and '.', the first no '.'",
+        "name" => {
+            "a string of 1 to 64 letters, digits, '-', '_' and '.', and must not begin with '.'"
+        }
         "socket" => "the absolute path of a socket, of at most 107 bytes",
         "socket_mode" => "a string from \"0\" to \"0777\" in octal, such as \"0660\"",
         "gpus" => "a list of 1 to 16 of \"any\", an index such as \"0\", or a UUID",
@@ -30,19 +32,19 @@ pub fn expected(field: &str) -> Option<&'static str> {
              17592186044415, or max, and PERIOD from 1000 to 1000000"
         }
         "pids.max" => "a whole number from 1 to 4194304",
-        "env.allow" => "a list of names of variables",
+        "env.allow" => "a list of variable names",
         "uid" | "gid" => "a whole number from 1 to 4294967294",
         "spin_us" => "a whole number from 0 to 1000000",
         _ => return None,
     })
 }
 
-/// Whether a setting takes a list. What is made of named settings does not: they have no order.
+/// Whether a setting takes a list.
 pub fn is_list(field: &str) -> bool {
     ["gpus", "env.allow"].contains(&field)
 }
 
-/// Reads a setting's number from a command line. Its range is looked at with the others'.
+/// A parser for a setting's number on a command line. It doesn't check the range.
 pub fn number<T: FromStr>(field: &'static str) -> impl Fn(&str) -> Result<T, String> + Clone {
     move |text| {
         let must = expected(field).unwrap_or("a whole number");
@@ -53,11 +55,11 @@ pub fn number<T: FromStr>(field: &'static str) -> impl Fn(&str) -> Result<T, Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::VmSpec;
+    use crate::spec::VmSpec;
 
-    /// What is said of a value of a wrong type is what is said of one that is out of range.
+    /// Messages about a wrong type and about a wrong range name the same range.
     #[test]
-    fn the_words_are_those_of_the_check() {
+    fn the_words_agree_with_the_checks() {
         for (field, value) in [
             ("memory.max", "0"),
             ("memory.session_max", "0"),

@@ -1,4 +1,4 @@
-//! What is: VMs, sessions, GPUs, and what they have used.
+//! The state of VMs, sessions and GPUs, and their usage.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,25 +14,25 @@ use crate::units::Percent;
 pub struct VmInfo {
     /// Its name.
     pub name: String,
-    /// Where it comes from.
+    /// Whether the configuration file or the API added it.
     pub origin: VmOrigin,
     /// Whether its device can be used.
     pub state: VmState,
-    /// Why it has failed, if it has.
+    /// Why it failed. Absent while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
     /// Its vhost-user socket.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub socket: PathBuf,
-    /// The process id of its device process, while it runs.
+    /// Process ID of its device process, while that runs.
     pub device_pid: Option<u32>,
-    /// Its settings, changes included. `gpus` holds what was asked for.
+    /// Its current settings. `gpus` holds the GPUs as they were requested.
     pub settings: VmSpec,
-    /// What it has used.
+    /// Its usage.
     pub stats: VmStats,
 }
 
-/// Where a VM comes from.
+/// The origin of a VM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
@@ -50,51 +50,51 @@ pub enum VmOrigin {
 pub enum VmState {
     /// Its device process runs.
     Running,
-    /// It could not be placed, its socket could not be had, or its device process can't be started
-    /// or has ended too often: its device and its socket are not there until `vcudad` is started
-    /// again. `failure` says why.
+    /// It has no device and no socket until vcudad is restarted: it could not be placed, its socket
+    /// could not be created, or its device process can't be started or ended too often. `failure`
+    /// says why.
     Failed,
 }
 
-/// What a VM or a session has done since it began.
+/// The work of a VM or a session since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Activity {
-    /// Calls that its workers carried out.
+    /// CUDA calls that its workers executed.
     pub calls: u64,
     /// Kernel launches.
     pub launches: u64,
-    /// Launches of graphs.
+    /// Graph launches.
     pub graph_launches: u64,
     /// Bytes copied from the host to a GPU.
     pub bytes_h2d: u64,
     /// Bytes copied from a GPU to the host.
     pub bytes_d2h: u64,
-    /// Bytes copied on GPUs, and between them.
+    /// Bytes copied within and between GPUs.
     pub bytes_d2d: u64,
-    /// Bytes that wait in the command rings now.
+    /// Bytes in the command rings that the workers have not read yet.
     pub ring_depth: u64,
 }
 
-/// What a VM has used.
+/// A VM's usage.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct VmStats {
-    /// The VM.
+    /// The VM's name.
     pub name: String,
-    /// Its sessions now.
+    /// Current number of sessions.
     pub sessions: u32,
-    /// Sessions that it has had since vcudad started.
+    /// Number of sessions since vcudad started.
     pub sessions_total: u64,
-    /// How often its device process was started again.
+    /// Number of times that its device process was restarted.
     pub device_restarts: u64,
-    /// What its sessions did, those that ended included.
+    /// The work of its sessions, including those that have ended.
     pub activity: Activity,
-    /// For each of its GPUs, in the guest's order.
+    /// Its usage of each of its GPUs, in the guest's order.
     pub gpus: Vec<VmGpuStats>,
 }
 
-/// What a VM has used of one GPU since vcudad started.
+/// A VM's usage of one GPU since vcudad started.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct VmGpuStats {
@@ -102,71 +102,73 @@ pub struct VmGpuStats {
     pub gpu: u32,
     /// The GPU's UUID, or the MIG slice's.
     pub uuid: String,
-    /// Bytes that it may hold.
+    /// Its device memory limit, in bytes.
     pub memory_max: u64,
-    /// Bytes that it holds, by the ledger.
+    /// Device memory that the ledger holds for it, in bytes.
     pub memory_used: u64,
-    /// The most that it held.
+    /// The highest value of `memory_used`.
     pub memory_peak: u64,
-    /// What it holds, by kind (`memory`, `context`, `module`, …), in bytes.
+    /// `memory_used` by kind (`memory`, `context`, `module`, …), in bytes.
     #[serde(default)]
     pub memory_by_kind: BTreeMap<String, u64>,
-    /// Allocations that went past a quota.
+    /// Number of allocations refused because they exceeded a quota.
     pub memory_rejected: u64,
-    /// Bytes that the driver reports for its workers, where the driver tells.
+    /// Device memory that the driver reports for its workers, in bytes. Null if the driver doesn't
+    /// report it.
     pub memory_driver: Option<u64>,
-    /// GPU time that it was charged, in nanoseconds.
+    /// GPU time charged to it, in nanoseconds.
     pub gpu_ns: u64,
-    /// The part of it that went to copies while another VM had the GPU, in nanoseconds.
+    /// The part of `gpu_ns` spent on copies during other VMs' windows, in nanoseconds.
     pub copied_ns: u64,
-    /// Time in which it had work and had to wait, in nanoseconds.
+    /// Time that its work waited for the GPU, in nanoseconds.
     pub throttled_ns: u64,
-    /// Windows that it was given.
+    /// Number of windows that it was given.
     pub windows: u64,
-    /// Handovers from it: its window was over, and what ran of it had to end.
+    /// Number of times that it had to hand the GPU over at the end of a window, once its running
+    /// work was done.
     pub handovers: u64,
-    /// What they took, in nanoseconds, all together.
+    /// Total duration of its handovers, in nanoseconds.
     pub handover_ns: u64,
-    /// The longest, in nanoseconds.
+    /// Duration of its longest handover, in nanoseconds.
     pub handover_max_ns: u64,
-    /// GPU time that it took above its share and still owes, in nanoseconds.
+    /// GPU time that it used beyond its share and still owes, in nanoseconds.
     pub debt_ns: u64,
-    /// Its part of the GPU's time over the last second: 0.0 to 1.0.
+    /// Its share of GPU time over the last second, 0.0 to 1.0.
     pub share_1s: f64,
-    /// Its part of the GPU's time over the last 10 seconds: 0.0 to 1.0.
+    /// Its share of GPU time over the last 10 seconds, 0.0 to 1.0.
     pub share_10s: f64,
-    /// What it gets if all VMs of the GPU have work, by the weights, caps and guarantees of all of
-    /// them: 0.0 to 1.0. Of VMs under MPS on the same GPUs: what they get together.
+    /// The share of GPU time that it gets if all VMs on the GPU have work, from their weights, caps
+    /// and guarantees: 0.0 to 1.0. For VMs that share the GPU under MPS, the share of them all.
     pub share_promised: f64,
-    /// Kernels that ran above `compute.kernel_timeout`.
+    /// Number of kernels that ran longer than `compute.kernel_timeout`.
     pub kernel_timeouts: u64,
 }
 
-/// A session: one guest process with the device open, and its worker.
+/// A session: a guest process that has the device open, and its worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SessionInfo {
     /// Its VM.
     pub vm: String,
-    /// Its number, for its VM.
+    /// Its number, unique within the VM.
     pub id: u32,
-    /// The process id of its worker on the host.
+    /// Process ID of its worker on the host.
     pub worker_pid: u32,
-    /// When it began: milliseconds since 1970.
+    /// Start time, in milliseconds since 1970.
     pub started_ms: u64,
-    /// What it holds on each of its VM's GPUs.
+    /// Its device memory on each of the VM's GPUs.
     pub memory: Vec<SessionMemory>,
-    /// What it did.
+    /// Its work so far.
     pub activity: Activity,
 }
 
-/// What a session holds on one GPU.
+/// A session's device memory on one GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SessionMemory {
     /// The GPU's index on the host.
     pub gpu: u32,
-    /// Bytes.
+    /// Device memory, in bytes.
     pub bytes: u64,
 }
 
@@ -180,98 +182,100 @@ pub struct GpuInfo {
     pub uuid: String,
     /// Its model.
     pub name: String,
-    /// Its address on the PCI bus.
+    /// Its PCI address.
     pub pci_bus_id: String,
-    /// Whether VMs are placed on it.
+    /// Whether it takes new VMs.
     pub state: GpuState,
-    /// Bytes that it has.
+    /// Its memory, in bytes.
     pub memory_total: u64,
-    /// Bytes kept back from what can be promised.
+    /// Memory reserved for the host, which can't be promised to VMs, in bytes.
     pub memory_reserved: u64,
-    /// Bytes promised to VMs: the sum of their `memory.max`.
+    /// Memory promised to VMs, in bytes: the sum of their `memory.max`.
     pub memory_promised: u64,
-    /// Bytes that VMs hold, by the ledger.
+    /// Memory that the ledger holds for VMs, in bytes.
     pub memory_used: u64,
-    /// Bytes that the driver reports for our workers, where it tells.
+    /// Memory that the driver reports for workers, in bytes. Null if the driver doesn't report it.
     pub memory_driver: Option<u64>,
-    /// What the driver reports above the ledger, in bytes; below it, negative.
+    /// `memory_driver` minus `memory_used`, in bytes.
     pub memory_difference: Option<i64>,
-    /// How often a worker was found to hold more than the ledger knows and the slack allows.
+    /// Number of times that the driver reported more memory for a worker than the ledger holds plus
+    /// the slack.
     #[serde(default)]
     pub memory_excesses: u64,
     /// Sum of its VMs' `compute.min`.
     pub compute_min: Percent,
     /// Sum of its VMs' `compute.weight`.
     pub compute_weight: u64,
-    /// Faults since vcudad started.
+    /// Number of faults since vcudad started.
     pub faults: u64,
-    /// The last of them.
+    /// The latest fault.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_fault: Option<String>,
-    /// VMs that have it.
+    /// Names of the VMs on it.
     pub vms: Vec<String>,
 }
 
-/// Whether VMs are placed on a GPU.
+/// Whether a GPU takes new VMs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum GpuState {
-    /// They are.
+    /// It takes new VMs.
     Healthy,
-    /// It had a fault: no new VM is placed on it.
+    /// It had a fault and takes no new VMs until vcudad is restarted.
     Faulty,
 }
 
-/// The workers.
+/// Numbers of worker processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct WorkerCounts {
-    /// Start, or are ready for a session.
+    /// Workers that are starting, or ready for a session.
     pub warm: u32,
-    /// Serve a session.
+    /// Workers that serve a session.
     pub assigned: u32,
-    /// Were ended, and are not reaped yet.
+    /// Workers that were told to end and have not exited yet.
     pub ending: u32,
-    /// Started since vcudad started.
+    /// Workers started since vcudad started.
     pub started_total: u64,
-    /// Ended by vcudad: no heartbeat, a kernel above its timeout, broken rules, too much memory.
+    /// Workers that vcudad killed: no heartbeat, a kernel past its timeout, a protocol violation,
+    /// or too much memory.
     pub killed_total: u64,
 }
 
-/// The scheduler.
+/// The scheduler's state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SchedulerInfo {
-    /// Whether it is on.
+    /// Whether compute quotas are enforced.
     pub on: bool,
-    /// How often its thread died and was started again.
+    /// Number of times that its thread died and was restarted.
     pub restarts: u64,
 }
 
-/// Everything that is counted.
+/// All statistics.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Stats {
-    /// When: milliseconds since 1970.
+    /// Time of the sample, in milliseconds since 1970.
     pub time_ms: u64,
-    /// Since when vcudad runs: milliseconds since 1970.
+    /// vcudad's start time, in milliseconds since 1970.
     pub started_ms: u64,
     /// The VMs, by name.
     pub vms: Vec<VmStats>,
     /// The GPUs, by index.
     pub gpus: Vec<GpuInfo>,
-    /// The workers.
+    /// Numbers of worker processes.
     pub workers: WorkerCounts,
     /// The scheduler.
     pub scheduler: SchedulerInfo,
 }
 
-/// Who answers.
+/// The server's name and version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct VersionInfo {
-    /// The program.
+    /// The program's name.
     pub name: String,
     /// Its version.
     pub version: String,

@@ -1,20 +1,20 @@
-//! The types of vcudad's control API: what travels as JSON over its Unix socket.
+//! The types of vcudad's control API, which travel as JSON over its Unix socket.
 //!
 //! Sizes are whole numbers of bytes, percentages are strings such as `"12.5%"`, times are strings
 //! such as `"500ms"` where a person sets them and whole nanoseconds (`_ns`) where they are
 //! measured. Points in time are milliseconds since 1970 (`_ms`). An unknown key is refused.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
 //! | `units` | percentages, times, sizes as text |
 //! | `spec` | a VM's settings |
-//! | `patch` | a change to them |
-//! | `check`, `expected` | their ranges, and how these are said |
-//! | `info` | what is: VMs, sessions, GPUs, statistics |
-//! | `event` | what happened |
-//! | `error` | why something was refused |
+//! | `patch` | a change to a VM's settings |
+//! | `check`, `expected` | the settings' ranges, as checks and in words |
+//! | `info` | VMs, sessions, GPUs, statistics |
+//! | `event` | events |
+//! | `error` | refusals |
 //!
-//! Nothing here knows the server or the client.
+//! The server and its clients depend on this crate; it depends on neither.
 
 mod check;
 mod error;

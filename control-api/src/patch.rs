@@ -1,12 +1,12 @@
-//! A change to a VM's settings, in the way of JSON merge patch (RFC 7396): what is not named stays,
-//! `null` takes a setting away, where there can be none.
+//! A change to a VM's settings, as a JSON merge patch (RFC 7396): an absent key leaves a setting as
+//! it is, and `null` resets a setting that is optional.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::spec::{Class, LimitSpec, VmSpec};
 use crate::units::{Percent, Timespan};
 
-/// What can be changed while a VM exists. All of it applies, or nothing.
+/// A change to a VM's settings while it exists. If one setting is refused, none is changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -17,14 +17,15 @@ pub struct VmPatch {
     /// GPU time.
     #[serde(default, skip_serializing_if = "is_default")]
     pub compute: ComputePatch,
-    /// How its waiting work is treated.
+    /// How its waiting work is scheduled.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub class: Option<Class>,
-    /// For new sessions under MPS.
+    /// MPS settings of new sessions.
     #[serde(default, skip_serializing_if = "is_default")]
     pub mps: MpsPatch,
-    /// Guest processes with the device open at once. Below the present number, no new ones.
+    /// Number of guest processes that may have the device open at once. Lowering it below the
+    /// current number ends no session, but refuses new ones.
     #[serde(default, skip_serializing_if = "is_default")]
     pub sessions: LimitPatch,
 }
@@ -34,11 +35,12 @@ pub struct VmPatch {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MemoryPatch {
-    /// What all its sessions may hold together; above 0. Below present use, nothing more is allocated.
+    /// Limit for all sessions together; above 0. A VM above its limit keeps its memory, but can't
+    /// allocate more.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false, minimum = 1))]
     pub max: Option<u64>,
-    /// What one session may hold; `null`: `max`.
+    /// Limit for one session; `null` for `max`.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<u64>, minimum = 1))]
     pub session_max: Option<Option<u64>>,
@@ -49,45 +51,45 @@ pub struct MemoryPatch {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ComputePatch {
-    /// 1 to 10000.
+    /// Share relative to the other VMs' weights: 1 to 10000.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false, minimum = 1, maximum = 10_000))]
     pub weight: Option<u32>,
-    /// 1% to 100%.
+    /// Cap: 1% to 100%.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub max: Option<Percent>,
-    /// 0% to 100%, at most `max`.
+    /// Guarantee: 0% to 100%, at most `max`.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub min: Option<Percent>,
-    /// 1ms to 24h; `null`: never.
+    /// Longest time that a kernel may run: 1ms to 24h; `null` for no limit.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Timespan>))]
     pub kernel_timeout: Option<Option<Timespan>>,
 }
 
-/// What each new worker gets under MPS.
+/// MPS limits of each new session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MpsPatch {
-    /// Part of the GPU's multiprocessors: 1% to 100%; `null`: all.
+    /// Share of the GPU's multiprocessors: 1% to 100%; `null` for all.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Percent>))]
     pub active_thread_percentage: Option<Option<Percent>>,
-    /// Device memory in bytes; `null`: no limit of MPS's.
+    /// Device memory in bytes; `null` for no MPS limit.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<u64>, minimum = 1))]
     pub pinned_memory_limit: Option<Option<u64>>,
 }
 
-/// A bound on a count.
+/// A limit on a number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct LimitPatch {
-    /// So many at most: 1 to 4096.
+    /// The limit: 1 to 4096.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false, minimum = 1, maximum = 4096))]
     pub max: Option<u32>,
@@ -97,12 +99,13 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// `null` is no value here: the setting can't be taken away. A missing key does not come by.
+/// Reads a setting that can't be reset, so `null` is an error. Serde doesn't call this for an absent
+/// key.
 fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
     T::deserialize(from).map(Some)
 }
 
-/// `null` is a value of its own here: a missing key does not come by.
+/// Reads a setting that `null` resets. Serde doesn't call this for an absent key.
 fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     from: D,
 ) -> Result<Option<Option<T>>, D::Error> {
@@ -110,12 +113,12 @@ fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
 }
 
 impl VmPatch {
-    /// Nothing is changed.
+    /// Whether it changes nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The settings with the change. Their ranges are not looked at: see [`VmSpec::check`].
+    /// The settings with the change. It doesn't check ranges; [`VmSpec::check`] does.
     #[must_use]
     pub fn applied(&self, to: &VmSpec) -> VmSpec {
         let mut spec = to.clone();
@@ -146,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_named_stays_and_null_takes_away() {
+    fn an_absent_key_changes_nothing_and_null_resets() {
         let mut spec = VmSpec::new("a", 1 << 30);
         spec.compute.kernel_timeout = Some(Timespan::from_nanos(5));
         spec.memory.session_max = Some(7);
@@ -160,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_be_set_is_not_taken_away() {
+    fn a_required_setting_cannot_be_reset() {
         for text in [
             r#"{"memory": {"max": null}}"#,
             r#"{"compute": {"weight": null}}"#,
@@ -175,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_is_written_as_it_was_read() {
+    fn a_patch_round_trips() {
         let text = r#"{"memory":{"session_max":null},"compute":{"max":"25%"},"class":"latency"}"#;
         let patch: VmPatch = serde_json::from_str(text).unwrap();
         assert_eq!(serde_json::to_string(&patch).unwrap(), text);

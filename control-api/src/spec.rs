@@ -1,4 +1,4 @@
-//! A VM's settings. The keys are those of the configuration file.
+//! A VM's settings, with the same keys as in the configuration file.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,23 +9,23 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::units::{Percent, Timespan};
 
-/// A VM's settings. What is not given has its default.
+/// A VM's settings. An absent key has its default.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct VmSpec {
-    /// 1 to 64 letters, digits, `-`, `_` and `.`, the first no `.`; each VM its own.
+    /// A unique name of 1 to 64 letters, digits, `-`, `_` and `.`, not beginning with `.`.
     #[cfg_attr(feature = "openapi", schema(pattern = "^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$"))]
     pub name: String,
-    /// Its vhost-user socket: an absolute path of at most 107 bytes. If not given,
+    /// Its vhost-user socket: an absolute path of at most 107 bytes. Defaults to
     /// `/run/virtio-cuda/NAME.sock`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     pub socket: Option<PathBuf>,
-    /// Permissions of the socket, in octal; `"0660"` if not given.
+    /// Permissions of the socket, in octal. Defaults to `"0660"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub socket_mode: Option<String>,
-    /// The GPUs that it gets, 1 to 16; one of any kind if not given.
+    /// Its GPUs, 1 to 16. Defaults to one GPU of vcudad's choice.
     #[serde(default = "any_gpu")]
     pub gpus: Vec<GpuRequest>,
     /// Device memory.
@@ -33,47 +33,47 @@ pub struct VmSpec {
     /// GPU time.
     #[serde(default)]
     pub compute: ComputeSpec,
-    /// How its waiting work is treated.
+    /// How its waiting work is scheduled.
     #[serde(default)]
     pub class: Class,
-    /// How it shares a GPU with others.
+    /// How it shares its GPUs with other VMs.
     #[serde(default)]
     pub sharing: Sharing,
-    /// Only with `sharing = "mps"`.
+    /// MPS limits. Allowed only with `sharing = "mps"`.
     #[serde(default, skip_serializing_if = "MpsSpec::is_empty")]
     pub mps: MpsSpec,
-    /// Guest processes with the device open at once: 1 to 4096; 32 if not given.
+    /// Number of guest processes that may have the device open at once: 1 to 4096. Defaults to 32.
     #[serde(default, skip_serializing_if = "LimitSpec::is_empty")]
     pub sessions: LimitSpec,
-    /// Front ends connected at once: 1 to 1024; 64 if not given.
+    /// Number of front ends (VMMs) that may be connected at once: 1 to 1024. Defaults to 64.
     #[serde(default, skip_serializing_if = "LimitSpec::is_empty")]
     pub connections: LimitSpec,
-    /// Guest memory that one session may attach, in bytes: 1 MiB to 64 TiB; 1 TiB if not given.
+    /// Guest memory that one session may attach, in bytes: 1 MiB to 64 TiB. Defaults to 1 TiB.
     #[serde(default, skip_serializing_if = "SizeLimitSpec::is_empty")]
     pub pinned: SizeLimitSpec,
-    /// Bytes of one command on the command queue: 4 KiB to 1 GiB; 64 MiB if not given.
+    /// Size limit of one command on the command queue, in bytes: 4 KiB to 1 GiB. Defaults to 64 MiB.
     #[serde(default, skip_serializing_if = "SizeLimitSpec::is_empty")]
     pub plain: SizeLimitSpec,
-    /// CPU time of its workers.
+    /// CPU time limit of its workers.
     #[serde(default, skip_serializing_if = "CpuSpec::is_empty")]
     pub cpu: CpuSpec,
-    /// Processes and threads of its workers.
+    /// Limit on its workers' processes and threads.
     #[serde(default, skip_serializing_if = "PidsSpec::is_empty")]
     pub pids: PidsSpec,
-    /// Environment variables of its sessions.
+    /// Environment variables that its sessions may set.
     #[serde(default, skip_serializing_if = "EnvSpec::is_empty")]
     pub env: EnvSpec,
-    /// The user of its processes on the host, not root: 1 to 4294967294; one is chosen if not given.
+    /// User ID of its processes on the host: 1 to 4294967294, so never root. vcudad chooses one by
+    /// default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 4_294_967_294i64))]
     pub uid: Option<u32>,
-    /// The group of its processes on the host, not root's: 1 to 4294967294; the user's number if not
-    /// given.
+    /// Group ID of its processes on the host: 1 to 4294967294, so never root's. Defaults to `uid`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 4_294_967_294i64))]
     pub gid: Option<u32>,
-    /// How long a worker polls its ring before it sleeps, in microseconds: 0 to 1000000; 50 if
-    /// not given.
+    /// Microseconds that a worker polls its empty ring before it sleeps: 0 to 1000000. Defaults to
+    /// 50.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spin_us: Option<u32>,
 }
@@ -83,7 +83,7 @@ fn any_gpu() -> Vec<GpuRequest> {
 }
 
 impl VmSpec {
-    /// A VM of this name with so many bytes of device memory, and the defaults.
+    /// Default settings for a VM with this name and `memory_max` bytes of device memory.
     pub fn new(name: impl Into<String>, memory_max: u64) -> Self {
         Self {
             name: name.into(),
@@ -109,14 +109,14 @@ impl VmSpec {
     }
 }
 
-/// Which GPU: `"any"`, its index on the host (`"0"`), or its UUID (`"GPU-…"`, `"MIG-…"`).
+/// A requested GPU: `"any"`, its index on the host (`"0"`), or its UUID (`"GPU-…"`, `"MIG-…"`).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum GpuRequest {
-    /// The one that fits best.
+    /// The GPU that fits best.
     Any,
-    /// By index, as `vcudactl gpu ls` counts them.
+    /// The GPU with this index in `vcudactl gpu ls`.
     Index(u32),
-    /// By UUID: a GPU's or a MIG slice's.
+    /// The GPU or MIG slice with this UUID.
     Uuid(String),
 }
 
@@ -152,7 +152,7 @@ impl FromStr for GpuRequest {
 
 fn bad_gpu(text: &str) -> String {
     let text = text.escape_debug();
-    format!("'{text}' is no GPU: write any, an index such as 0, or a UUID such as GPU-… or MIG-…")
+    format!("'{text}' is not a GPU: write any, an index such as 0, or a UUID (GPU-… or MIG-…)")
 }
 
 impl Serialize for GpuRequest {
@@ -197,7 +197,7 @@ impl utoipa::PartialSchema for GpuRequest {
         utoipa::openapi::schema::ObjectBuilder::new()
             .schema_type(utoipa::openapi::schema::Type::String)
             .description(Some(
-                "A GPU: `any`, its index on the host, or its UUID (also a MIG slice's).",
+                "A GPU: `any`, its index on the host, or its UUID or that of a MIG slice.",
             ))
             .pattern(Some("^(any|[0-9]+|(GPU|MIG)-[A-Za-z0-9/_-]+)$"))
             .examples(["any"])
@@ -213,14 +213,14 @@ impl utoipa::ToSchema for GpuRequest {}
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MemorySpec {
-    /// What all its sessions may hold together; above 0. The guest sees it as the device's memory.
+    /// Limit for all sessions together; above 0. The guest sees it as the device's memory.
     #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     pub max: u64,
-    /// What one session may hold; above 0. `max` if not given.
+    /// Limit for one session; above 0. Defaults to `max`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     pub session_max: Option<u64>,
-    /// Host memory of its workers: cgroup v2's `memory.max`; 1 MiB to 1024 TiB.
+    /// Host memory limit of its workers (cgroup v2's `memory.max`): 1 MiB to 1024 TiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_max: Option<u64>,
 }
@@ -230,16 +230,17 @@ pub struct MemorySpec {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct ComputeSpec {
-    /// Its share, in proportion to the weights of the others that have work: 1 to 10000; 100 if
-    /// not given.
+    /// Its share, relative to the weights of the other VMs that have work: 1 to 10000. Defaults to
+    /// 100.
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 10_000))]
     pub weight: u32,
-    /// No more than this, also if the GPU is idle otherwise: 1% to 100%; 100% if not given.
+    /// Cap, even if the GPU is otherwise idle: 1% to 100%. Defaults to 100%.
     pub max: Percent,
-    /// No less than this while it has work: 0% to 100%, at most `max`; 0% if not given. What is
-    /// promised to all VMs of a GPU is checked when a VM is added.
+    /// Guarantee while it has work: 0% to 100%, at most `max`. Defaults to 0%. A VM is refused if
+    /// its GPU's guarantees would add up to too much.
     pub min: Percent,
-    /// A kernel that runs longer ends its session: 1ms to 24h; never if not given.
+    /// Longest time that a kernel may run before its session is ended: 1ms to 24h. No limit by
+    /// default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_timeout: Option<Timespan>,
 }
@@ -250,7 +251,7 @@ impl Default for ComputeSpec {
     }
 }
 
-/// How waiting work is treated.
+/// How a VM's waiting work is scheduled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
@@ -258,28 +259,28 @@ pub enum Class {
     /// It waits for its turn.
     #[default]
     Batch,
-    /// It takes the GPU at the next boundary, within its quota.
+    /// It goes before batch VMs, within its share.
     Latency,
 }
 
-/// How a GPU is shared with others.
+/// How a VM shares its GPUs with other VMs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Sharing {
-    /// In time: one VM's work has the GPU at a time.
+    /// One VM uses the GPU at a time.
     #[default]
     Exclusive,
-    /// In space too, under MPS: only for VMs that trust one another.
+    /// Several VMs use the GPU at once, under MPS. Only for VMs that trust one another.
     Mps,
 }
 
-/// What each worker gets under MPS. Applies to new sessions.
+/// MPS limits of each session. A change applies to new sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct MpsSpec {
-    /// Part of the GPU's multiprocessors: 1% to 100%.
+    /// Share of the GPU's multiprocessors: 1% to 100%.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub active_thread_percentage: Option<Percent>,
     /// Device memory, in bytes, as MPS enforces it; above 0.
@@ -288,7 +289,7 @@ pub struct MpsSpec {
 }
 
 impl MpsSpec {
-    /// Nothing is set.
+    /// Whether nothing is set.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -307,7 +308,7 @@ macro_rules! limits {
         }
 
         impl $name {
-            /// Nothing is set.
+            /// Whether nothing is set.
             pub fn is_empty(&self) -> bool {
                 self.max.is_none()
             }
@@ -316,14 +317,14 @@ macro_rules! limits {
 }
 
 limits! {
-    /// A bound on a count.
-    LimitSpec: u32, "So many at most.";
-    /// A bound on a size.
-    SizeLimitSpec: u64, "So many bytes at most.";
-    /// A bound on CPU time.
+    /// A limit on a number.
+    LimitSpec: u32, "The limit.";
+    /// A limit on a size.
+    SizeLimitSpec: u64, "The limit, in bytes.";
+    /// A limit on CPU time.
     CpuSpec: String, "cgroup v2's `cpu.max`: `QUOTA PERIOD`, `QUOTA` or `max`, in microseconds; \
         QUOTA from 1000 to 17592186044415, or `max`, PERIOD from 1000 to 1000000.";
-    /// A bound on processes and threads.
+    /// A limit on processes and threads.
     PidsSpec: u64, "cgroup v2's `pids.max`: 1 to 4194304.";
 }
 
@@ -332,13 +333,14 @@ limits! {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct EnvSpec {
-    /// Names that a session may bring to its worker; CUDA's harmless ones if not given.
+    /// Names of variables that a guest process may pass to its worker. Defaults to harmless CUDA
+    /// variables.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow: Option<Vec<String>>,
 }
 
 impl EnvSpec {
-    /// Nothing is set.
+    /// Whether nothing is set.
     pub fn is_empty(&self) -> bool {
         self.allow.is_none()
     }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, Serializer};
 
-/// A text that is no percentage, time or size.
+/// A text that is not a valid percentage, time or size.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadUnit {
     /// Not a percentage.
@@ -32,7 +32,7 @@ impl Percent {
     /// Nothing.
     pub const NONE: Self = Self(0);
 
-    /// So many hundredths of a percent.
+    /// From hundredths of a percent.
     pub const fn from_basis_points(points: u32) -> Self {
         Self(points)
     }
@@ -82,7 +82,7 @@ impl FromStr for Percent {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timespan(u64);
 
-/// Units, the longest first.
+/// The units, from the longest to the shortest.
 const UNITS: [(&str, u64); 6] = [
     ("h", 3_600_000_000_000),
     ("m", 60_000_000_000),
@@ -93,7 +93,7 @@ const UNITS: [(&str, u64); 6] = [
 ];
 
 impl Timespan {
-    /// So many nanoseconds.
+    /// From nanoseconds.
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
@@ -145,7 +145,7 @@ pub fn parse_size(text: &str) -> Result<u64, BadUnit> {
     number.checked_mul(1 << shift).ok_or_else(bad)
 }
 
-/// Writes a size for people, with three digits or so: `512M`, `1.50G`.
+/// Formats a size for people, exactly or in three digits: `512M`, `1.50G`.
 pub fn format_size(bytes: u64) -> String {
     const NAMES: [(u32, &str); 4] = [(40, "T"), (30, "G"), (20, "M"), (10, "K")];
     let Some((shift, name)) = NAMES.into_iter().find(|(shift, _)| bytes >= 1 << shift) else {
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_percentage_is_refused() {
+    fn bad_percentages_are_refused() {
         for text in ["", "%", "25", "-1%", "+1%", "1.%", ".5%", "1.234%", "1e2%", " 1%", "9999999%"]
         {
             assert!(text.parse::<Percent>().is_err(), "{text}");
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_read_and_written_for_people() {
+    fn sizes_are_read_and_written() {
         for (text, bytes) in [("4096", 4096), ("3K", 3072), ("2m", 2 << 20), ("4G", 4 << 30)] {
             assert_eq!(parse_size(text), Ok(bytes), "{text}");
         }
@@ -272,7 +272,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back(points in 0u32..100_000_000, nanos: u64) {
+        fn percentages_and_times_round_trip(points in 0u32..100_000_000, nanos: u64) {
             prop_assert_eq!(Percent(points).to_string().parse(), Ok(Percent(points)));
             prop_assert_eq!(Timespan(nanos).to_string().parse(), Ok(Timespan(nanos)));
         }
