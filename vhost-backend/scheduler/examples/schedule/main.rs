@@ -66,7 +66,7 @@ fn table() {
     let pair = |a: Nanos, b: Nanos| {
         vec![(&[0u32][..], weight(30), saturate(a)), (&[0][..], weight(70), saturate(b))]
     };
-    println!("| scenario | each VM, % of its first GPU | GPU 0 in all, % | p99 of answers |");
+    println!("| scenario | each VM, % of its first GPU | GPU 0 total, % | p99 latency |");
     println!("|---|---|---|---|");
     row("30/70, 20 us kernels", world(1), &pair(20 * US, 20 * US));
     row("30/70, 400 us", world(1), &pair(400 * US, 400 * US));
