@@ -150,7 +150,11 @@ impl Exports {
             // SAFETY of no_mangle: the names are unique, see the tests of `symbols`.
             let _ = writeln!(out, "    #[unsafe(no_mangle)]");
             let _ = writeln!(out, "    pub extern \"C\" fn {name}() -> ::core::ffi::c_int {{");
-            let _ = writeln!(out, "        crate::unsupported(\"{name}\") as ::core::ffi::c_int");
+            let number = if self.prefix == "cu" { ".0" } else { "" };
+            let _ = writeln!(
+                out,
+                "        crate::unsupported(\"{name}\"){number} as ::core::ffi::c_int"
+            );
             let _ = writeln!(out, "    }}");
         }
         out.push_str("}\n\n/// Symbols that are exported and not implemented, sorted.\n");

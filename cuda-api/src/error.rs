@@ -2,43 +2,70 @@
 
 use crate::sys::CUresult;
 
-/// A `CUresult` other than `CUDA_SUCCESS`. A number, since programs and later drivers may have
-/// values that the headers lack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A `CUresult` other than CUDA_SUCCESS, as a number: a driver may return one that is newer than
+/// our headers.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct CuError(pub u32);
 
-/// The result of most functions of a libcuda.
+/// What a call of the driver API returns.
 pub type CuResult<T = ()> = Result<T, CuError>;
 
-macro_rules! errors {
-    ($($name:ident = $value:literal)*) => { impl CuError { $(
-        /// CUDA_ERROR_*.
-        pub const $name: CuError = CuError($value);
-    )* } };
+impl CuError {
+    /// The result of a call as a `Result`.
+    pub fn check(result: CUresult) -> CuResult {
+        if result == CUresult::CUDA_SUCCESS { Ok(()) } else { Err(result.into()) }
+    }
+
+    /// Its name in cuda.h.
+    pub fn name(self) -> Option<&'static str> {
+        crate::error_text::name(self.0)?.to_str().ok()
+    }
 }
-errors! {
-    INVALID_VALUE = 1
-    OUT_OF_MEMORY = 2
-    NOT_INITIALIZED = 3
-    DEVICE_UNAVAILABLE = 46
-    NO_DEVICE = 100
-    INVALID_DEVICE = 101
-    INVALID_CONTEXT = 201
-    INVALID_HANDLE = 400
-    INVALID_IMAGE = 200
-    FILE_NOT_FOUND = 301
-    NOT_FOUND = 500
-    LAUNCH_TIMEOUT = 702
-    HOST_MEMORY_ALREADY_REGISTERED = 712
-    HOST_MEMORY_NOT_REGISTERED = 713
-    CONTEXT_IS_DESTROYED = 709
-    NOT_SUPPORTED = 801
-    GRAPH_EXEC_UPDATE_FAILURE = 910
-    UNKNOWN = 999
+
+/// The `CUresult` that an entry point returns.
+pub fn code(result: CuResult) -> CUresult {
+    result.map_or_else(CUresult::from, |()| CUresult::CUDA_SUCCESS)
 }
 
 impl From<CUresult> for CuError {
-    fn from(error: CUresult) -> Self {
-        Self(error as u32)
+    fn from(result: CUresult) -> Self {
+        Self(result.0)
+    }
+}
+
+impl From<CuError> for CUresult {
+    fn from(error: CuError) -> Self {
+        Self(error.0)
+    }
+}
+
+impl std::fmt::Display for CuError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.name() {
+            Some(name) => f.write_str(name),
+            None => write!(f, "CUresult {}", self.0),
+        }
+    }
+}
+
+impl std::fmt::Debug for CuError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for CuError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn success_is_no_error_and_unknown_errors_keep_their_number() {
+        assert_eq!(CuError::check(CUresult(0)), Ok(()));
+        assert_eq!(CuError::check(CUresult(801)), Err(CuError::NOT_SUPPORTED));
+        assert_eq!(code(Err(CuError(12345))), CUresult(12345));
+        assert_eq!(CuError(12345).to_string(), "CUresult 12345");
+        assert_eq!(CuError::OUT_OF_MEMORY.to_string(), "CUDA_ERROR_OUT_OF_MEMORY");
     }
 }

@@ -38,5 +38,5 @@ mod exports {
 /// The answer of an entry point that there is none of.
 pub(crate) fn unsupported(name: &'static str) -> error::CUresult {
     log::unsupported(name);
-    error::CuError::NOT_SUPPORTED.0
+    error::CUresult::CUDA_ERROR_NOT_SUPPORTED
 }

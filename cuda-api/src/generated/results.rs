@@ -1,4 +1,4 @@
-// Made by cuda-api/generate.py from the headers of CUDA 13000. Do not edit.
+// Generated from NVIDIA's headers by cuda-api/generate. Do not edit.
 
 /// Every value of CUresult and its name.
 #[rustfmt::skip]

@@ -1,8 +1,8 @@
-// Made by cuda-api/generate.py from the headers of CUDA 13000. Do not edit.
+// Generated from NVIDIA's headers by cuda-api/generate. Do not edit.
 
 use crate::symbols::Symbol;
 
-/// The CUDA version whose headers the table was made from.
+/// The CUDA version of the headers.
 pub const CUDA_VERSION: u32 = 13000;
 
 const fn s(name: &'static str, base: &'static str, since: u32, per_thread: bool) -> Symbol {

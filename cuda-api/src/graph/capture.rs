@@ -7,7 +7,7 @@
 
 use super::dag::Work;
 use super::{Answer, GraphId, Graphs, NodeId, Operation, State};
-use cudarc::driver::sys::CUresult;
+use crate::sys::CUresult;
 use std::collections::{BTreeSet, HashMap};
 
 /// `CUstreamCaptureMode`: which calls elsewhere a capture forbids.

@@ -1,7 +1,7 @@
 //! One graph.
 
 use super::{Answer, GraphId, NodeId};
-use cudarc::driver::sys::CUresult;
+use crate::sys::CUresult;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// What a node is.

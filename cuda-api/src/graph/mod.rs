@@ -17,7 +17,7 @@ pub mod capture;
 pub mod dag;
 pub mod table;
 
-use cudarc::driver::sys::CUresult;
+use crate::sys::CUresult;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

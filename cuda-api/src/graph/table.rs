@@ -2,7 +2,7 @@
 
 use super::dag::{Graph, Node, Work};
 use super::{Answer, FIRST_HANDLE, GraphId, NodeId, Operation, STEP};
-use cudarc::driver::sys::CUresult;
+use crate::sys::CUresult;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// `CU_GRAPH_NODE_TYPE_GRAPH` and `_EMPTY`.

@@ -68,11 +68,11 @@ pub fn run(
     body: impl FnOnce() -> crate::error::CuResult,
 ) -> crate::error::CUresult {
     let result = crate::error::code(body());
-    if result == crate::error::CuError::NOT_SUPPORTED.0 {
+    if result == crate::error::CUresult::CUDA_ERROR_NOT_SUPPORTED {
         crate::log::unsupported(name);
     }
     if crate::log::enabled(crate::log::Level::Trace) {
-        trace(name, result);
+        trace(name, result.0);
     }
     result
 }

@@ -24,15 +24,15 @@ const PCI_DOMAIN_ID: u32 = 50;
 /// What the tables' functions know of this library.
 struct Tables;
 
-/// The type that the tables use for results; only values that we make ourselves.
+/// The result that the tables report: errors that they can't report become unknown.
 fn result(error: CuError) -> CUresult {
     match error {
-        CuError::NOT_INITIALIZED => CUresult::CUDA_ERROR_NOT_INITIALIZED,
-        CuError::INVALID_DEVICE => CUresult::CUDA_ERROR_INVALID_DEVICE,
-        CuError::INVALID_CONTEXT => CUresult::CUDA_ERROR_INVALID_CONTEXT,
-        CuError::INVALID_HANDLE => CUresult::CUDA_ERROR_INVALID_HANDLE,
-        CuError::NOT_SUPPORTED => CUresult::CUDA_ERROR_NOT_SUPPORTED,
-        CuError::DEVICE_UNAVAILABLE => CUresult::CUDA_ERROR_DEVICE_UNAVAILABLE,
+        CuError::NOT_INITIALIZED
+        | CuError::INVALID_DEVICE
+        | CuError::INVALID_CONTEXT
+        | CuError::INVALID_HANDLE
+        | CuError::NOT_SUPPORTED
+        | CuError::DEVICE_UNAVAILABLE => error.into(),
         _ => CUresult::CUDA_ERROR_UNKNOWN,
     }
 }

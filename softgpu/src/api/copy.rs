@@ -147,6 +147,7 @@ fn side(kind: CUmemorytype, host: u64, device: u64) -> Result<(u64, Side), CUres
         CUmemorytype::CU_MEMORYTYPE_DEVICE => Ok((device, Side::Device)),
         CUmemorytype::CU_MEMORYTYPE_UNIFIED => Ok((device, Side::Any)),
         CUmemorytype::CU_MEMORYTYPE_ARRAY => Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
+        _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
     }
 }
 

@@ -76,50 +76,49 @@ fn register(address: *mut c_void, size: usize, flags: c_uint) -> Answer {
 }
 
 fn attribute(which: c_uint, data: *mut c_void, found: Option<&Allocation>, address: u64) -> Answer {
-    use P::*;
     let Some(a) = found else {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     };
-    let is = |attribute: P| attribute as u32 == which;
-    if is(CU_POINTER_ATTRIBUTE_CONTEXT) {
+    let is = |attribute: P| attribute.0 == which;
+    if is(P::CU_POINTER_ATTRIBUTE_CONTEXT) {
         put(data.cast(), a.context_handle as CUcontext)
-    } else if is(CU_POINTER_ATTRIBUTE_MEMORY_TYPE) {
+    } else if is(P::CU_POINTER_ATTRIBUTE_MEMORY_TYPE) {
         put(data.cast(), if a.on_host() { 1u32 } else { 2u32 })
-    } else if is(CU_POINTER_ATTRIBUTE_DEVICE_POINTER) {
+    } else if is(P::CU_POINTER_ATTRIBUTE_DEVICE_POINTER) {
         put(data.cast(), address)
-    } else if is(CU_POINTER_ATTRIBUTE_HOST_POINTER) {
+    } else if is(P::CU_POINTER_ATTRIBUTE_HOST_POINTER) {
         if !a.on_host() {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
         put(data.cast(), address)
-    } else if is(CU_POINTER_ATTRIBUTE_BUFFER_ID) {
+    } else if is(P::CU_POINTER_ATTRIBUTE_BUFFER_ID) {
         put(data.cast(), a.id)
-    } else if is(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) {
+    } else if is(P::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) {
         put(data.cast(), a.ordinal)
-    } else if is(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR) {
+    } else if is(P::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR) {
         put(data.cast(), a.start)
-    } else if is(CU_POINTER_ATTRIBUTE_RANGE_SIZE) {
+    } else if is(P::CU_POINTER_ATTRIBUTE_RANGE_SIZE) {
         put(data.cast(), a.size as usize)
-    } else if is(CU_POINTER_ATTRIBUTE_MAPPED) {
+    } else if is(P::CU_POINTER_ATTRIBUTE_MAPPED) {
         put(data.cast(), 1u8)
-    } else if is(CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) || is(CU_POINTER_ATTRIBUTE_IS_MANAGED) {
+    } else if is(P::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) || is(P::CU_POINTER_ATTRIBUTE_IS_MANAGED) {
         // Booleans, but cudart reads four bytes.
         put(data.cast(), 0u32)
-    } else if is(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE)
-        || is(CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE)
-        || is(CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE)
+    } else if is(P::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE)
+        || is(P::CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE)
+        || is(P::CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE)
     {
         put(data.cast(), 0u8)
-    } else if is(CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES)
-        || is(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE)
-        || is(CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID)
+    } else if is(P::CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES)
+        || is(P::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE)
+        || is(P::CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID)
     {
         put(data.cast(), 0u64)
-    } else if is(CU_POINTER_ATTRIBUTE_MAPPING_SIZE) {
+    } else if is(P::CU_POINTER_ATTRIBUTE_MAPPING_SIZE) {
         put(data.cast(), a.size as usize)
-    } else if is(CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR) {
+    } else if is(P::CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR) {
         put(data.cast(), a.start)
-    } else if is(CU_POINTER_ATTRIBUTE_ACCESS_FLAGS) {
+    } else if is(P::CU_POINTER_ATTRIBUTE_ACCESS_FLAGS) {
         put(data.cast(), 3u32)
     } else {
         Err(CUresult::CUDA_ERROR_INVALID_VALUE)
@@ -267,7 +266,7 @@ cuda! {
         current()?;
         memory::find(address).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
         // Copies wait as CU_POINTER_ATTRIBUTE_SYNC_MEMOPS asks; there is nothing else to set.
-        if which == P::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS as u32 {
+        if which == P::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS.0 {
             return Ok(());
         }
         Err(CUresult::CUDA_ERROR_INVALID_VALUE)

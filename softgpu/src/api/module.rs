@@ -32,12 +32,12 @@ impl Logs {
         for i in 0..count as usize {
             let place = values.wrapping_add(i);
             let (Ok(option), Ok(value)) = (get(options.wrapping_add(i)), get(place)) else { break };
-            if option == J::CU_JIT_ERROR_LOG_BUFFER as u32 {
+            if option == J::CU_JIT_ERROR_LOG_BUFFER.0 {
                 buffer = value.cast();
-            } else if option == J::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES as u32 {
+            } else if option == J::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES.0 {
                 size = value as u32 as usize;
                 logs.sizes.push(place);
-            } else if option == J::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES as u32 {
+            } else if option == J::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES.0 {
                 // Nothing to say there.
                 put_if(place, std::ptr::null_mut());
             }
@@ -102,28 +102,27 @@ pub(crate) fn function(handle: *mut c_void) -> Result<Arc<Function>, CUresult> {
 
 /// An attribute of a function or kernel.
 pub(crate) fn attribute(function: &Function, which: c_uint) -> Result<c_int, CUresult> {
-    use F::*;
-    let is = |attribute: F| attribute as u32 == which;
+    let is = |attribute: F| attribute.0 == which;
     let kernel = &function.kernel;
     let code = &function.loaded.program.functions[kernel.function as usize];
-    Ok(if is(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK) {
+    Ok(if is(F::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK) {
         kernel.max_threads.unwrap_or(1024).min(1024) as c_int
-    } else if is(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) {
+    } else if is(F::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) {
         kernel.shared as c_int
-    } else if is(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES) {
+    } else if is(F::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES) {
         code.local as c_int
-    } else if is(CU_FUNC_ATTRIBUTE_NUM_REGS) {
+    } else if is(F::CU_FUNC_ATTRIBUTE_NUM_REGS) {
         // What a compiler would need is not known; enough for a full block to fit.
         kernel.registers.min(32) as c_int
-    } else if is(CU_FUNC_ATTRIBUTE_PTX_VERSION) {
+    } else if is(F::CU_FUNC_ATTRIBUTE_PTX_VERSION) {
         function.loaded.program.target
-    } else if is(CU_FUNC_ATTRIBUTE_BINARY_VERSION) {
+    } else if is(F::CU_FUNC_ATTRIBUTE_BINARY_VERSION) {
         90
-    } else if is(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
+    } else if is(F::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
         function.dynamic_limit() as c_int
-    } else if is(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) {
+    } else if is(F::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) {
         function.attributes.carveout.load(Ordering::Relaxed)
-    } else if which < CU_FUNC_ATTRIBUTE_MAX as u32 {
+    } else if which < F::CU_FUNC_ATTRIBUTE_MAX.0 {
         0
     } else {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -132,15 +131,14 @@ pub(crate) fn attribute(function: &Function, which: c_uint) -> Result<c_int, CUr
 
 /// Sets an attribute.
 pub(crate) fn set_attribute(function: &Function, which: c_uint, value: c_int) -> Answer {
-    use F::*;
-    if which == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as u32 {
+    if which == F::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES.0 {
         let most = (227 << 10) - function.kernel.shared as c_int;
         if value < 0 || value > most {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
         function.attributes.max_dynamic_shared.store(value, Ordering::Relaxed);
         Ok(())
-    } else if which == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT as u32 {
+    } else if which == F::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT.0 {
         if !(-1..=100).contains(&value) {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }

@@ -72,7 +72,7 @@ impl Context {
 
     /// Keeps the first error.
     pub(crate) fn fail(&self, error: CUresult) {
-        let _ = self.error.compare_exchange(0, error as i32, Ordering::AcqRel, Ordering::Relaxed);
+        let _ = self.error.compare_exchange(0, error.0 as i32, Ordering::AcqRel, Ordering::Relaxed);
     }
 
     /// Keeps the error that a kernel ended with.
@@ -103,7 +103,7 @@ impl Context {
                 CUresult::CUDA_ERROR_OUT_OF_MEMORY,
             ]
             .into_iter()
-            .find(|e| *e as i32 == code)
+            .find(|e| e.0 as i32 == code)
             .unwrap_or(CUresult::CUDA_ERROR_UNKNOWN)),
         }
     }

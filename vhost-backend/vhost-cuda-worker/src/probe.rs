@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_void};
 use std::path::{Path, PathBuf};
 
-use cudarc::driver::sys::CUuuid;
+use cuda_api::sys::CUuuid;
 
 use super::driver::{CuError, CuResult, Driver};
 use super::executor::EngineError;

@@ -14,6 +14,7 @@ use std::process::{Command, Stdio};
 /// Writes the generated files, or with `check` compares them with what is there.
 pub fn run(check: bool) -> Result<(), Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in the workspace");
+    describe_cuda(root, check)?;
     let table = root.join("protocol/api.table");
     let text = std::fs::read_to_string(&table)?;
     let entries = parse::parse(&text).map_err(|e| format!("{}: {e}", table.display()))?;
@@ -37,6 +38,16 @@ pub fn run(check: bool) -> Result<(), Box<dyn Error>> {
         }
     }
     Ok(())
+}
+
+/// Generates cuda-api's description of CUDA from NVIDIA's headers.
+fn describe_cuda(root: &Path, check: bool) -> Result<(), Box<dyn Error>> {
+    let script = root.join("cuda-api/generate/run.sh");
+    let status = Command::new(&script).args(check.then_some("--check")).status()?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(format!("{} failed", script.display()).into()),
+    }
 }
 
 /// Formats generated code as the rest of the workspace is.

@@ -6,7 +6,7 @@
 
 use std::sync::Mutex;
 
-use cudarc::driver::sys::CUevent;
+use cuda_api::sys::CUevent;
 
 use super::cx::Cx;
 use super::graph::GraphExec;

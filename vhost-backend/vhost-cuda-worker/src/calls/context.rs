@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use cudarc::driver::sys::{CUcontext, CUdevice};
+use cuda_api::sys::{CUcontext, CUdevice};
 use protocol::calls as api;
 
 use super::claims::CONTEXTS;

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cudarc::driver::sys::{CUdevice, CUevent, CUfunction, CUkernel, CUlibrary, CUstream};
+use cuda_api::sys::{CUdevice, CUevent, CUfunction, CUkernel, CUlibrary, CUstream};
 
 use super::handles::{Function, Real, Tables, ThreadStream};
 use super::memory::WINDOW;

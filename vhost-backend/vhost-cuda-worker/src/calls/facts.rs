@@ -5,7 +5,7 @@
 
 use std::ffi::CStr;
 
-use cudarc::driver::sys::{CUdevice, CUuuid};
+use cuda_api::sys::{CUdevice, CUuuid};
 use protocol::calls as api;
 use protocol::facts::{DeviceFacts, MAX_ATTRIBUTES};
 use protocol::plain::Plain;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::sys::{CUgraph, CUgraphExec, CUgraphNode};
+use cuda_api::sys::{CUgraph, CUgraphExec, CUgraphNode};
 use protocol::calls as api;
 use protocol::codec::{DecodeError, Reader};
 use protocol::graph::{Step, decode};

@@ -1,7 +1,7 @@
 //! Nodes of graphs: what the guest describes becomes the driver's, once every address in it has
 //! been checked.
 
-use cudarc::driver::sys::{
+use cuda_api::sys::{
     CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUcontext, CUgraph,
     CUgraphExec, CUgraphNode, CUmemorytype,
 };

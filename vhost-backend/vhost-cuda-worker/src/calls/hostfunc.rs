@@ -8,7 +8,7 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
-use cudarc::driver::sys::CUDA_HOST_NODE_PARAMS;
+use cuda_api::sys::CUDA_HOST_NODE_PARAMS;
 use protocol::calls as api;
 
 use super::cx::Cx;

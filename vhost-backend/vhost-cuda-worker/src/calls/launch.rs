@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use cudarc::driver::sys::{CUfunction, CUstream};
+use cuda_api::sys::{CUfunction, CUstream};
 use protocol::calls as api;
 
 use super::cx::Cx;

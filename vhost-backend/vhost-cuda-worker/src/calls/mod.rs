@@ -23,7 +23,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use cudarc::driver::sys::{CUcontext, CUdevice};
+use cuda_api::sys::{CUcontext, CUdevice};
 
 use super::driver::{CuError, Driver};
 use super::executor::{Command, Engine, EngineError, Executor, Pending, Session};

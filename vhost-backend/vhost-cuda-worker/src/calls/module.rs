@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cudarc::driver::sys::{CUfunction, CUkernel, CUlibrary};
+use cuda_api::sys::{CUfunction, CUkernel, CUlibrary};
 use protocol::calls as api;
 
 use super::charges::{Load, UNKNOWN_NEED};

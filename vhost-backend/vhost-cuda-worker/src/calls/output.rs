@@ -13,7 +13,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use cudarc::driver::sys::CUstream;
+use cuda_api::sys::CUstream;
 use protocol::calls as api;
 
 use super::cx::Cx;

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use cudarc::driver::sys::{CUevent, CUstream};
+use cuda_api::sys::{CUevent, CUstream};
 
 use super::cx::Cx;
 use super::dispatch::number;

@@ -7,11 +7,11 @@
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use cudarc::driver::sys::{
+use cuda_api::sys::{
     CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMCPY2D, CUDA_MEMCPY3D,
     CUDA_MEMSET_NODE_PARAMS, CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUgraph,
     CUgraphExec, CUgraphNode, CUkernel, CUlibrary, CUmemAccessDesc, CUmemAllocationProp,
-    CUmemGenericAllocationHandle, CUmodule, CUstream, CUuuid,
+    CUmemGenericAllocationHandle, CUmodule, CUresult, CUstream, CUuuid,
 };
 
 use super::Driver;
@@ -97,7 +97,7 @@ macro_rules! entries {
                     // SAFETY: the library's function of this name has this type: results and
                     // enums are 32 bits wide, handles are pointers.
                     let function = unsafe {
-                        std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($ty),*) -> u32>(at)
+                        std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($ty),*) -> CUresult>(at)
                     };
                     // SAFETY: the caller's promise.
                     CuError::check(unsafe { function($($arg),*) })

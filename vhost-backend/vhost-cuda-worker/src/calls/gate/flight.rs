@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cudarc::driver::sys::{CUevent, CUstream};
+use cuda_api::sys::{CUevent, CUstream};
 
 use super::device::Sight;
 use super::estimate::{Estimates, Kind};

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use cudarc::driver::sys::{CUevent, CUstream};
+use cuda_api::sys::{CUevent, CUstream};
 
 use super::estimate::Kind;
 use super::pace::Pace;

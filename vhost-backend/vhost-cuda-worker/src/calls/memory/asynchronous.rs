@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
-use cudarc::driver::sys::CUevent;
+use cuda_api::sys::CUevent;
 use protocol::calls as api;
 
 use super::{Freeing, Mapping};

@@ -13,7 +13,7 @@
 
 use std::sync::Mutex;
 
-use cudarc::driver::sys::{
+use cuda_api::sys::{
     CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationHandleType, CUmemAllocationProp,
     CUmemAllocationProp_st__bindgen_ty_1, CUmemAllocationType, CUmemLocation, CUmemLocationType,
 };

@@ -1,0 +1,87 @@
+//! NVIDIA's headers, through libclang and as text.
+
+use bindgen::EnumVariation;
+use regex::Regex;
+use std::error::Error;
+use std::path::Path;
+use std::process::Command;
+
+/// The headers that declare functions.
+const HEADERS: [&str; 5] = ["cuda.h", "cudaGL.h", "cudaEGL.h", "cudaVDPAU.h", "cudaProfiler.h"];
+/// The headers with a function pointer type for each version of each function.
+const TYPEDEFS: [&str; 5] = [
+    "cudaTypedefs.h",
+    "cudaGLTypedefs.h",
+    "cudaEGLTypedefs.h",
+    "cudaVDPAUTypedefs.h",
+    "cudaProfilerTypedefs.h",
+];
+
+/// The types and constants of all headers, as bindgen writes them.
+pub fn parse(include: &Path) -> Result<syn::File, Box<dyn Error>> {
+    // cudaVDPAU.h does not include what it needs.
+    let names = ["vdpau/vdpau.h"].iter().chain(&HEADERS).chain(&TYPEDEFS);
+    let includes: String = names.map(|name| format!("#include <{name}>\n")).collect();
+    let bindings = builder(include)?
+        .header_contents("all.h", &includes)
+        // The oldest versions of functions and structures, which libcuda still exports.
+        .clang_arg("-D__CUDA_API_VERSION_INTERNAL")
+        .allowlist_type("CU.*|cu.*|PFN_cu.*")
+        .allowlist_var("CU.*")
+        .generate()?;
+    Ok(syn::parse_file(&bindings.to_string())?)
+}
+
+/// What all of our bindings have in common.
+fn builder(include: &Path) -> Result<bindgen::Builder, Box<dyn Error>> {
+    // libclang's wheel lacks the compiler's own headers, such as stddef.h.
+    let output = Command::new("gcc").arg("-print-file-name=include").output()?;
+    let compiler = String::from_utf8(output.stdout)?;
+    Ok(bindgen::builder()
+        .clang_args(["-x", "c", "--target=x86_64-unknown-linux-gnu"])
+        .clang_args(["-isystem", compiler.trim(), "-isystem", "/usr/include/x86_64-linux-gnu"])
+        .clang_arg(format!("-I{}", include.display()))
+        .clang_arg(concat!("-I", env!("CARGO_MANIFEST_DIR"), "/stand-ins"))
+        // A guest may pass any number, which a Rust enum could not hold.
+        .default_enum_style(EnumVariation::NewType { is_bitfield: false, is_global: false })
+        .prepend_enum_name(false)
+        .generate_comments(false)
+        .derive_default(true)
+        .derive_eq(true)
+        .layout_tests(true)
+        .disable_header_comment()
+        .formatter(bindgen::Formatter::None)
+        .use_core())
+}
+
+/// The text of a header without comments, its continued lines joined.
+pub fn text(include: &Path, name: &str) -> Result<String, Box<dyn Error>> {
+    let path = include.join(name);
+    let bytes = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let text = String::from_utf8_lossy(&bytes);
+    let text = Regex::new(r"(?s)/\*.*?\*/")?.replace_all(&text, "");
+    let text = Regex::new(r"//[^\n]*")?.replace_all(&text, "");
+    Ok(text.replace("\\\n", " "))
+}
+
+/// The texts of the headers that declare functions.
+pub fn declarations(include: &Path) -> Result<Vec<String>, Box<dyn Error>> {
+    HEADERS.iter().map(|name| text(include, name)).collect()
+}
+
+/// The value of CUDA_VERSION.
+pub fn cuda_version(include: &Path) -> Result<u32, Box<dyn Error>> {
+    let text = text(include, "cuda.h")?;
+    let found = Regex::new(r"#define CUDA_VERSION (\d+)")?.captures(&text);
+    Ok(found.ok_or("cuda.h defines no CUDA_VERSION")?[1].parse()?)
+}
+
+/// Macros that stand for a number cast to a type, which bindgen leaves out: name, type, value.
+pub fn cast_constants(include: &Path) -> Result<Vec<[String; 3]>, Box<dyn Error>> {
+    let text = text(include, "cuda.h")?;
+    let pattern = Regex::new(r"#define[ \t]+(CU_\w+)[ \t]+\(\((CU\w+)\)(-?\w+)\)")?;
+    Ok(pattern
+        .captures_iter(&text)
+        .map(|found| [1, 2, 3].map(|group| found[group].to_owned()))
+        .collect())
+}

@@ -1,0 +1,70 @@
+//! Generates cuda-api's description of CUDA from NVIDIA's headers; `run.sh` fetches them.
+
+mod headers;
+mod output;
+mod prototypes;
+mod rename;
+mod symbols;
+mod types;
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: cuda-api-generate INCLUDE_DIR [--check]";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        [include] => run(include.as_ref(), false),
+        [include, "--check"] => run(include.as_ref(), true),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("cuda-api-generate: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Writes the generated files, or with `check` compares them with the committed ones.
+fn run(include: &Path, check: bool) -> Result<(), Box<dyn Error>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("cuda-api is above");
+    for (name, code) in cuda(include)? {
+        let path: PathBuf = root.join("src/generated").join(name);
+        let code = output::format(&code)?;
+        if !check {
+            std::fs::write(&path, code)?;
+        } else if std::fs::read_to_string(&path).unwrap_or_default() != code {
+            return Err(
+                format!("{} is out of date: run cargo xtask codegen", path.display()).into()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The files that describe the driver API.
+fn cuda(include: &Path) -> Result<Vec<(&'static str, String)>, Box<dyn Error>> {
+    let mut file = headers::parse(include)?;
+    rename::canonical(&mut file);
+    let functions = prototypes::take(&mut file);
+    let symbols = symbols::symbols(functions.keys())?;
+    symbols::check(include, &symbols)?;
+    let version = headers::cuda_version(include)?;
+    let constants = headers::cast_constants(include)?;
+    Ok(vec![
+        ("symbols.rs", symbols::code(&symbols, version)),
+        ("sys.rs", types::code(&file, &constants)?),
+        ("results.rs", types::results(&file)?),
+        ("errors.rs", types::errors(&file)?),
+        ("prototypes.rs", prototypes::aliases(&symbols, &functions)?),
+        ("description.rs", prototypes::data(&symbols, &functions)? + &types::data(&file)),
+    ])
+}

@@ -1,0 +1,121 @@
+//! The names that a libcuda.so.1 exports.
+//!
+//! cudaTypedefs.h has one typedef for every function and every ABI version of it,
+//! `PFN_<base>_v<CUDA version>[_ptds|_ptsz]`. The exported name follows from them: the k-th version
+//! of a base is `<base>_v<k>` (the first has no suffix), and a per-thread variant adds its suffix to
+//! the name of the version that it varies. The declarations and macros of cuda.h and its companions
+//! check the result: each name that they mention must come out of the rule.
+
+use crate::headers;
+use crate::output::HEAD;
+use regex::Regex;
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::fmt::Write;
+use std::path::Path;
+
+/// In the typedef headers for all systems, yet exported only on Windows or Tegra.
+const ELSEWHERE: [&str; 2] = ["cuWGLGetDevice", "cuEventCreateFromEGLSync"];
+
+/// An exported function.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+pub struct Symbol {
+    /// The name that programs give to cuGetProcAddress.
+    pub base: String,
+    /// The CUDA version that introduced it.
+    pub since: u32,
+    /// Whether a null stream means the thread's default stream.
+    pub per_thread: bool,
+    /// The exported name.
+    pub name: String,
+    /// The function pointer type of the headers.
+    pub typedef: String,
+}
+
+/// The symbols that function pointer types of these names mean, sorted.
+pub fn symbols<'a>(
+    typedefs: impl Iterator<Item = &'a String>,
+) -> Result<Vec<Symbol>, Box<dyn Error>> {
+    let pattern = Regex::new(r"^PFN_(cu\w+?)_v(\d+)(_ptds|_ptsz)?$")?;
+    // Base name → suffix → versions.
+    let mut found: BTreeMap<String, BTreeMap<String, BTreeSet<u32>>> = BTreeMap::new();
+    for typedef in typedefs {
+        let Some(parts) = pattern.captures(typedef) else { continue };
+        if ELSEWHERE.contains(&&parts[1]) {
+            continue;
+        }
+        let suffix = parts.get(3).map_or("", |suffix| suffix.as_str());
+        let versions = found.entry(parts[1].to_owned()).or_default();
+        versions.entry(suffix.to_owned()).or_default().insert(parts[2].parse()?);
+    }
+    let mut symbols = Vec::new();
+    for (base, by_suffix) in &found {
+        let plain: Vec<u32> = by_suffix.get("").into_iter().flatten().copied().collect();
+        for (suffix, versions) in by_suffix {
+            for &since in versions {
+                let nth = plain.iter().filter(|&&version| version <= since).count();
+                let version = match nth {
+                    0 => return Err(format!("{base}{suffix} varies no version").into()),
+                    1 => String::new(),
+                    _ => format!("_v{nth}"),
+                };
+                symbols.push(Symbol {
+                    base: base.clone(),
+                    since,
+                    per_thread: !suffix.is_empty(),
+                    name: format!("{base}{version}{suffix}"),
+                    typedef: format!("PFN_{base}_v{since}{suffix}"),
+                });
+            }
+        }
+    }
+    symbols.sort();
+    Ok(symbols)
+}
+
+/// Fails if the headers declare, or map a name to, a function that is not among the symbols.
+pub fn check(include: &Path, symbols: &[Symbol]) -> Result<(), Box<dyn Error>> {
+    let declared = Regex::new(r"CUresult\s+CUDAAPI\s+(cu[A-Z]\w*)\s*\(")?;
+    let mapped =
+        Regex::new(r"#\s*define\s+cu[A-Z]\w*[ \t]+(?:__CUDA_API_(PTDS|PTSZ)\()?(cu[A-Z]\w*)")?;
+    // Helpers that live in the header itself are not exported.
+    let inline = Regex::new(r"static\s+inline\s+CUresult\s+(?:CUDAAPI\s+)?(cu[A-Z]\w*)")?;
+    let (mut names, mut helpers) = (BTreeSet::new(), BTreeSet::new());
+    for text in headers::declarations(include)? {
+        names.extend(declared.captures_iter(&text).map(|found| found[1].to_owned()));
+        for found in mapped.captures_iter(&text) {
+            names.insert(found[2].to_owned());
+            if let Some(suffix) = found.get(1) {
+                names.insert(format!("{}_{}", &found[2], suffix.as_str().to_lowercase()));
+            }
+        }
+        helpers.extend(inline.captures_iter(&text).map(|found| found[1].to_owned()));
+    }
+    for symbol in symbols {
+        names.remove(&symbol.name);
+    }
+    names.retain(|name| !helpers.contains(name) && !ELSEWHERE.contains(&name.as_str()));
+    match names.is_empty() {
+        true => Ok(()),
+        false => Err(format!("the headers mention functions without a type: {names:?}").into()),
+    }
+}
+
+/// The table of symbols.
+pub fn code(symbols: &[Symbol], version: u32) -> String {
+    let mut out = format!(
+        "{HEAD}use crate::symbols::Symbol;\n\n\
+         /// The CUDA version of the headers.\n\
+         pub const CUDA_VERSION: u32 = {version};\n\n\
+         const fn s(name: &'static str, base: &'static str, since: u32, per_thread: bool) -> Symbol \
+         {{ Symbol {{ name, base, since, per_thread }} }}\n\n\
+         /// Every exported symbol, by base name, then by version.\n\
+         #[rustfmt::skip]\n\
+         pub static ALL: &[Symbol] = &[\n"
+    );
+    for Symbol { base, since, per_thread, name, .. } in symbols {
+        let _ = writeln!(out, "    s({name:?}, {base:?}, {since}, {per_thread}),");
+    }
+    out.push_str("];\n");
+    out
+}

@@ -1,0 +1,73 @@
+//! The driver API's functions and types as data, for code generators.
+
+pub use crate::generated::description::{ENUMERATIONS, PROTOTYPES, STRUCTURES};
+
+/// An exported function. All return CUresult.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Prototype {
+    /// The exported name, such as `cuMemAlloc_v2`.
+    pub name: &'static str,
+    /// The name and Rust type of each parameter; the types are those of `sys`.
+    pub parameters: &'static [(&'static str, &'static str)],
+}
+
+/// A structure or union.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Structure {
+    /// Its name in `sys`.
+    pub name: &'static str,
+    /// Whether it is a union.
+    pub is_union: bool,
+    /// The name and Rust type of each member.
+    pub fields: &'static [(&'static str, &'static str)],
+}
+
+/// An enumeration: in `sys` a structure with one integer, and a constant for each member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Enumeration {
+    /// Its name in `sys`.
+    pub name: &'static str,
+    /// The name and value of each member.
+    pub members: &'static [(&'static str, i64)],
+}
+
+/// The prototype of an exported function.
+pub fn prototype(name: &str) -> Option<&'static Prototype> {
+    let index = PROTOTYPES.binary_search_by_key(&name, |prototype| prototype.name).ok()?;
+    Some(&PROTOTYPES[index])
+}
+
+/// A structure or union by its name in `sys`.
+pub fn structure(name: &str) -> Option<&'static Structure> {
+    let index = STRUCTURES.binary_search_by_key(&name, |structure| structure.name).ok()?;
+    Some(&STRUCTURES[index])
+}
+
+/// An enumeration by its name in `sys`.
+pub fn enumeration(name: &str) -> Option<&'static Enumeration> {
+    let index = ENUMERATIONS.binary_search_by_key(&name, |enumeration| enumeration.name).ok()?;
+    Some(&ENUMERATIONS[index])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_symbol_has_a_prototype() {
+        for symbol in crate::symbols::ALL {
+            assert!(prototype(symbol.name).is_some(), "{}", symbol.name);
+        }
+        assert_eq!(PROTOTYPES.len(), crate::symbols::ALL.len());
+    }
+
+    #[test]
+    fn functions_structures_and_enumerations_are_found_by_name() {
+        let alloc = prototype("cuMemAlloc_v2").unwrap();
+        assert_eq!(alloc.parameters, [("dptr", "*mut CUdeviceptr"), ("bytesize", "usize")]);
+        let uuid = structure("CUuuid").unwrap();
+        assert_eq!(uuid.fields, [("bytes", "[c_char; 16]")]);
+        assert!(enumeration("CUresult").unwrap().members.contains(&("CUDA_ERROR_UNKNOWN", 999)));
+        assert!(prototype("cuNoSuchFunction").is_none());
+    }
+}

@@ -1,0 +1,206 @@
+// Generated from NVIDIA's headers by cuda-api/generate. Do not edit.
+
+use crate::error::CuError;
+
+impl CuError {
+    /// CUDA_ERROR_INVALID_VALUE.
+    pub const INVALID_VALUE: Self = Self(1);
+    /// CUDA_ERROR_OUT_OF_MEMORY.
+    pub const OUT_OF_MEMORY: Self = Self(2);
+    /// CUDA_ERROR_NOT_INITIALIZED.
+    pub const NOT_INITIALIZED: Self = Self(3);
+    /// CUDA_ERROR_DEINITIALIZED.
+    pub const DEINITIALIZED: Self = Self(4);
+    /// CUDA_ERROR_PROFILER_DISABLED.
+    pub const PROFILER_DISABLED: Self = Self(5);
+    /// CUDA_ERROR_PROFILER_NOT_INITIALIZED.
+    pub const PROFILER_NOT_INITIALIZED: Self = Self(6);
+    /// CUDA_ERROR_PROFILER_ALREADY_STARTED.
+    pub const PROFILER_ALREADY_STARTED: Self = Self(7);
+    /// CUDA_ERROR_PROFILER_ALREADY_STOPPED.
+    pub const PROFILER_ALREADY_STOPPED: Self = Self(8);
+    /// CUDA_ERROR_STUB_LIBRARY.
+    pub const STUB_LIBRARY: Self = Self(34);
+    /// CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER.
+    pub const CALL_REQUIRES_NEWER_DRIVER: Self = Self(36);
+    /// CUDA_ERROR_DEVICE_UNAVAILABLE.
+    pub const DEVICE_UNAVAILABLE: Self = Self(46);
+    /// CUDA_ERROR_NO_DEVICE.
+    pub const NO_DEVICE: Self = Self(100);
+    /// CUDA_ERROR_INVALID_DEVICE.
+    pub const INVALID_DEVICE: Self = Self(101);
+    /// CUDA_ERROR_DEVICE_NOT_LICENSED.
+    pub const DEVICE_NOT_LICENSED: Self = Self(102);
+    /// CUDA_ERROR_INVALID_IMAGE.
+    pub const INVALID_IMAGE: Self = Self(200);
+    /// CUDA_ERROR_INVALID_CONTEXT.
+    pub const INVALID_CONTEXT: Self = Self(201);
+    /// CUDA_ERROR_CONTEXT_ALREADY_CURRENT.
+    pub const CONTEXT_ALREADY_CURRENT: Self = Self(202);
+    /// CUDA_ERROR_MAP_FAILED.
+    pub const MAP_FAILED: Self = Self(205);
+    /// CUDA_ERROR_UNMAP_FAILED.
+    pub const UNMAP_FAILED: Self = Self(206);
+    /// CUDA_ERROR_ARRAY_IS_MAPPED.
+    pub const ARRAY_IS_MAPPED: Self = Self(207);
+    /// CUDA_ERROR_ALREADY_MAPPED.
+    pub const ALREADY_MAPPED: Self = Self(208);
+    /// CUDA_ERROR_NO_BINARY_FOR_GPU.
+    pub const NO_BINARY_FOR_GPU: Self = Self(209);
+    /// CUDA_ERROR_ALREADY_ACQUIRED.
+    pub const ALREADY_ACQUIRED: Self = Self(210);
+    /// CUDA_ERROR_NOT_MAPPED.
+    pub const NOT_MAPPED: Self = Self(211);
+    /// CUDA_ERROR_NOT_MAPPED_AS_ARRAY.
+    pub const NOT_MAPPED_AS_ARRAY: Self = Self(212);
+    /// CUDA_ERROR_NOT_MAPPED_AS_POINTER.
+    pub const NOT_MAPPED_AS_POINTER: Self = Self(213);
+    /// CUDA_ERROR_ECC_UNCORRECTABLE.
+    pub const ECC_UNCORRECTABLE: Self = Self(214);
+    /// CUDA_ERROR_UNSUPPORTED_LIMIT.
+    pub const UNSUPPORTED_LIMIT: Self = Self(215);
+    /// CUDA_ERROR_CONTEXT_ALREADY_IN_USE.
+    pub const CONTEXT_ALREADY_IN_USE: Self = Self(216);
+    /// CUDA_ERROR_PEER_ACCESS_UNSUPPORTED.
+    pub const PEER_ACCESS_UNSUPPORTED: Self = Self(217);
+    /// CUDA_ERROR_INVALID_PTX.
+    pub const INVALID_PTX: Self = Self(218);
+    /// CUDA_ERROR_INVALID_GRAPHICS_CONTEXT.
+    pub const INVALID_GRAPHICS_CONTEXT: Self = Self(219);
+    /// CUDA_ERROR_NVLINK_UNCORRECTABLE.
+    pub const NVLINK_UNCORRECTABLE: Self = Self(220);
+    /// CUDA_ERROR_JIT_COMPILER_NOT_FOUND.
+    pub const JIT_COMPILER_NOT_FOUND: Self = Self(221);
+    /// CUDA_ERROR_UNSUPPORTED_PTX_VERSION.
+    pub const UNSUPPORTED_PTX_VERSION: Self = Self(222);
+    /// CUDA_ERROR_JIT_COMPILATION_DISABLED.
+    pub const JIT_COMPILATION_DISABLED: Self = Self(223);
+    /// CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY.
+    pub const UNSUPPORTED_EXEC_AFFINITY: Self = Self(224);
+    /// CUDA_ERROR_UNSUPPORTED_DEVSIDE_SYNC.
+    pub const UNSUPPORTED_DEVSIDE_SYNC: Self = Self(225);
+    /// CUDA_ERROR_CONTAINED.
+    pub const CONTAINED: Self = Self(226);
+    /// CUDA_ERROR_INVALID_SOURCE.
+    pub const INVALID_SOURCE: Self = Self(300);
+    /// CUDA_ERROR_FILE_NOT_FOUND.
+    pub const FILE_NOT_FOUND: Self = Self(301);
+    /// CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND.
+    pub const SHARED_OBJECT_SYMBOL_NOT_FOUND: Self = Self(302);
+    /// CUDA_ERROR_SHARED_OBJECT_INIT_FAILED.
+    pub const SHARED_OBJECT_INIT_FAILED: Self = Self(303);
+    /// CUDA_ERROR_OPERATING_SYSTEM.
+    pub const OPERATING_SYSTEM: Self = Self(304);
+    /// CUDA_ERROR_INVALID_HANDLE.
+    pub const INVALID_HANDLE: Self = Self(400);
+    /// CUDA_ERROR_ILLEGAL_STATE.
+    pub const ILLEGAL_STATE: Self = Self(401);
+    /// CUDA_ERROR_LOSSY_QUERY.
+    pub const LOSSY_QUERY: Self = Self(402);
+    /// CUDA_ERROR_NOT_FOUND.
+    pub const NOT_FOUND: Self = Self(500);
+    /// CUDA_ERROR_NOT_READY.
+    pub const NOT_READY: Self = Self(600);
+    /// CUDA_ERROR_ILLEGAL_ADDRESS.
+    pub const ILLEGAL_ADDRESS: Self = Self(700);
+    /// CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES.
+    pub const LAUNCH_OUT_OF_RESOURCES: Self = Self(701);
+    /// CUDA_ERROR_LAUNCH_TIMEOUT.
+    pub const LAUNCH_TIMEOUT: Self = Self(702);
+    /// CUDA_ERROR_LAUNCH_INCOMPATIBLE_TEXTURING.
+    pub const LAUNCH_INCOMPATIBLE_TEXTURING: Self = Self(703);
+    /// CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED.
+    pub const PEER_ACCESS_ALREADY_ENABLED: Self = Self(704);
+    /// CUDA_ERROR_PEER_ACCESS_NOT_ENABLED.
+    pub const PEER_ACCESS_NOT_ENABLED: Self = Self(705);
+    /// CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE.
+    pub const PRIMARY_CONTEXT_ACTIVE: Self = Self(708);
+    /// CUDA_ERROR_CONTEXT_IS_DESTROYED.
+    pub const CONTEXT_IS_DESTROYED: Self = Self(709);
+    /// CUDA_ERROR_ASSERT.
+    pub const ASSERT: Self = Self(710);
+    /// CUDA_ERROR_TOO_MANY_PEERS.
+    pub const TOO_MANY_PEERS: Self = Self(711);
+    /// CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED.
+    pub const HOST_MEMORY_ALREADY_REGISTERED: Self = Self(712);
+    /// CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED.
+    pub const HOST_MEMORY_NOT_REGISTERED: Self = Self(713);
+    /// CUDA_ERROR_HARDWARE_STACK_ERROR.
+    pub const HARDWARE_STACK_ERROR: Self = Self(714);
+    /// CUDA_ERROR_ILLEGAL_INSTRUCTION.
+    pub const ILLEGAL_INSTRUCTION: Self = Self(715);
+    /// CUDA_ERROR_MISALIGNED_ADDRESS.
+    pub const MISALIGNED_ADDRESS: Self = Self(716);
+    /// CUDA_ERROR_INVALID_ADDRESS_SPACE.
+    pub const INVALID_ADDRESS_SPACE: Self = Self(717);
+    /// CUDA_ERROR_INVALID_PC.
+    pub const INVALID_PC: Self = Self(718);
+    /// CUDA_ERROR_LAUNCH_FAILED.
+    pub const LAUNCH_FAILED: Self = Self(719);
+    /// CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE.
+    pub const COOPERATIVE_LAUNCH_TOO_LARGE: Self = Self(720);
+    /// CUDA_ERROR_TENSOR_MEMORY_LEAK.
+    pub const TENSOR_MEMORY_LEAK: Self = Self(721);
+    /// CUDA_ERROR_NOT_PERMITTED.
+    pub const NOT_PERMITTED: Self = Self(800);
+    /// CUDA_ERROR_NOT_SUPPORTED.
+    pub const NOT_SUPPORTED: Self = Self(801);
+    /// CUDA_ERROR_SYSTEM_NOT_READY.
+    pub const SYSTEM_NOT_READY: Self = Self(802);
+    /// CUDA_ERROR_SYSTEM_DRIVER_MISMATCH.
+    pub const SYSTEM_DRIVER_MISMATCH: Self = Self(803);
+    /// CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE.
+    pub const COMPAT_NOT_SUPPORTED_ON_DEVICE: Self = Self(804);
+    /// CUDA_ERROR_MPS_CONNECTION_FAILED.
+    pub const MPS_CONNECTION_FAILED: Self = Self(805);
+    /// CUDA_ERROR_MPS_RPC_FAILURE.
+    pub const MPS_RPC_FAILURE: Self = Self(806);
+    /// CUDA_ERROR_MPS_SERVER_NOT_READY.
+    pub const MPS_SERVER_NOT_READY: Self = Self(807);
+    /// CUDA_ERROR_MPS_MAX_CLIENTS_REACHED.
+    pub const MPS_MAX_CLIENTS_REACHED: Self = Self(808);
+    /// CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED.
+    pub const MPS_MAX_CONNECTIONS_REACHED: Self = Self(809);
+    /// CUDA_ERROR_MPS_CLIENT_TERMINATED.
+    pub const MPS_CLIENT_TERMINATED: Self = Self(810);
+    /// CUDA_ERROR_CDP_NOT_SUPPORTED.
+    pub const CDP_NOT_SUPPORTED: Self = Self(811);
+    /// CUDA_ERROR_CDP_VERSION_MISMATCH.
+    pub const CDP_VERSION_MISMATCH: Self = Self(812);
+    /// CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED.
+    pub const STREAM_CAPTURE_UNSUPPORTED: Self = Self(900);
+    /// CUDA_ERROR_STREAM_CAPTURE_INVALIDATED.
+    pub const STREAM_CAPTURE_INVALIDATED: Self = Self(901);
+    /// CUDA_ERROR_STREAM_CAPTURE_MERGE.
+    pub const STREAM_CAPTURE_MERGE: Self = Self(902);
+    /// CUDA_ERROR_STREAM_CAPTURE_UNMATCHED.
+    pub const STREAM_CAPTURE_UNMATCHED: Self = Self(903);
+    /// CUDA_ERROR_STREAM_CAPTURE_UNJOINED.
+    pub const STREAM_CAPTURE_UNJOINED: Self = Self(904);
+    /// CUDA_ERROR_STREAM_CAPTURE_ISOLATION.
+    pub const STREAM_CAPTURE_ISOLATION: Self = Self(905);
+    /// CUDA_ERROR_STREAM_CAPTURE_IMPLICIT.
+    pub const STREAM_CAPTURE_IMPLICIT: Self = Self(906);
+    /// CUDA_ERROR_CAPTURED_EVENT.
+    pub const CAPTURED_EVENT: Self = Self(907);
+    /// CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD.
+    pub const STREAM_CAPTURE_WRONG_THREAD: Self = Self(908);
+    /// CUDA_ERROR_TIMEOUT.
+    pub const TIMEOUT: Self = Self(909);
+    /// CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE.
+    pub const GRAPH_EXEC_UPDATE_FAILURE: Self = Self(910);
+    /// CUDA_ERROR_EXTERNAL_DEVICE.
+    pub const EXTERNAL_DEVICE: Self = Self(911);
+    /// CUDA_ERROR_INVALID_CLUSTER_SIZE.
+    pub const INVALID_CLUSTER_SIZE: Self = Self(912);
+    /// CUDA_ERROR_FUNCTION_NOT_LOADED.
+    pub const FUNCTION_NOT_LOADED: Self = Self(913);
+    /// CUDA_ERROR_INVALID_RESOURCE_TYPE.
+    pub const INVALID_RESOURCE_TYPE: Self = Self(914);
+    /// CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION.
+    pub const INVALID_RESOURCE_CONFIGURATION: Self = Self(915);
+    /// CUDA_ERROR_KEY_ROTATION.
+    pub const KEY_ROTATION: Self = Self(916);
+    /// CUDA_ERROR_UNKNOWN.
+    pub const UNKNOWN: Self = Self(999);
+}
