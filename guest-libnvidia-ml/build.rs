@@ -1,4 +1,4 @@
-//! Writes the exports that this crate does not define, and gives the library its name.
+//! Writes the exports of functions that are not implemented, and sets the library's soname.
 
 #[path = "src/generated/symbols.rs"]
 mod symbols;

@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 
 /// `nvmlReturn_t`.
 pub type NvmlReturn = u32;
-/// What an entry point's body gives.
+/// The result of an entry point's body.
 pub type NvmlResult<T = ()> = Result<T, NvmlError>;
 
 /// An `nvmlReturn_t` that is not NVML_SUCCESS.
@@ -44,7 +44,7 @@ impl From<TransportError> for NvmlError {
     }
 }
 
-/// What `nvmlErrorString` says.
+/// The text that `nvmlErrorString` returns.
 pub fn text(result: NvmlReturn) -> &'static CStr {
     match result {
         0 => c"Success",

@@ -1,12 +1,12 @@
-//! The device's answer, read.
+//! Decoding the device's answer.
 
 use protocol::plain::Plain;
 use protocol::uapi::{Facts, Gpu, Process};
 
-/// What the device says about the VM's GPUs.
+/// The device's facts about the VM's GPUs at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// As `cuDriverGetVersion` has it.
+    /// The version that `cuDriverGetVersion` returns.
     pub cuda_version: u32,
     pub driver: String,
     pub gpus: Vec<Gpu>,
@@ -14,7 +14,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Reads an answer; `None` if it makes no sense.
+    /// Decodes an answer. `None` if it is malformed.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let head = Facts::from_bytes(bytes)?;
         let rest = &bytes[size_of::<Facts>()..];
@@ -24,7 +24,7 @@ impl Snapshot {
     }
 }
 
-/// A list whose entries may be longer than this version knows.
+/// Decodes a list. Its entries may be longer than `T`, if the device is newer than this library.
 fn list<T: Plain>(bytes: &[u8], count: u32, each: u32) -> Option<(Vec<T>, &[u8])> {
     let each = each as usize;
     let len = each.checked_mul(count as usize)?;
@@ -36,12 +36,12 @@ fn list<T: Plain>(bytes: &[u8], count: u32, each: u32) -> Option<(Vec<T>, &[u8])
     Some((entries, rest))
 }
 
-/// A text that ends with a zero byte.
+/// Decodes a text that ends at the first zero byte.
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned()
 }
 
-/// A place on the PCI bus.
+/// A PCI address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bus {
     pub domain: u32,
@@ -51,7 +51,7 @@ pub struct Bus {
 }
 
 impl Bus {
-    /// Reads "0000:3b:00.0", "00000000:3B:00.0" or, in domain 0, "3b:00.0".
+    /// Parses "0000:3b:00.0", "00000000:3B:00.0" or, in domain 0, "3b:00.0".
     pub fn read(text: &str) -> Option<Self> {
         let (place, function) = text.split_once('.').unwrap_or((text, "0"));
         let mut parts = place.rsplit(':');
@@ -65,13 +65,13 @@ impl Bus {
         Some(Self { domain, bus, device, function: hex(function)? })
     }
 
-    /// As NVML writes it.
+    /// The address in NVML's format.
     pub fn text(self) -> String {
         let Self { domain, bus, device, function } = self;
         format!("{domain:08X}:{bus:02X}:{device:02X}.{function:X}")
     }
 
-    /// As NVML wrote it before domains had eight digits.
+    /// The address in NVML's older format, with four digits for the domain.
     pub fn legacy(self) -> String {
         let Self { domain, bus, device, function } = self;
         format!("{:04X}:{bus:02X}:{device:02X}.{function:X}", domain & 0xffff)
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_of_a_newer_device_are_longer_and_are_read_all_the_same() {
+    fn longer_entries_of_a_newer_device_are_decoded() {
         let mut bytes = answer(size_of::<Gpu>() as u32 + 8, 2);
         for total in [1, 2] {
             let gpu = Gpu { memory_total: total, ..Gpu::zeroed() };
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_that_make_no_sense_are_refused() {
+    fn malformed_answers_are_refused() {
         assert_eq!(Snapshot::read(&[0; 63]), None);
         assert_eq!(Snapshot::read(&answer(8, 1)), None);
         assert_eq!(Snapshot::read(&answer(size_of::<Gpu>() as u32, 1)), None);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn places_on_the_bus_are_read_as_tools_write_them() {
+    fn pci_addresses_are_parsed() {
         let bus = Bus { domain: 0, bus: 0x3b, device: 0, function: 0 };
         for text in ["0000:3b:00.0", "00000000:3B:00.0", "3b:00.0", "3b:00"] {
             assert_eq!(Bus::read(text), Some(bus), "{text}");

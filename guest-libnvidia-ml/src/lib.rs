@@ -1,11 +1,12 @@
-//! The guest's libnvidia-ml.so.1: what NVML can say about the VM's GPUs, without a session.
+//! The guest's libnvidia-ml.so.1 answers NVML queries about the VM's GPUs without opening a session.
 //!
-//! * [`facts`] reads the device's answer, [`state`] asks for it between init and shutdown.
-//! * [`entry`] are the functions that programs call; whatever is not among them is exported all
-//!   the same, and says that it is not supported.
+//! * [`facts`] decodes the device's answer; [`state`] holds the connection between init and
+//!   shutdown.
+//! * [`entry`] implements functions. All other NVML functions are exported too, and return
+//!   NVML_ERROR_NOT_SUPPORTED.
 //!
-//! A guest sees its quota as the GPU's memory and its own use as used, the same as through
-//! libcuda. What it can't know, such as the temperature, is not supported.
+//! As with libcuda, a guest sees its quota as the GPU's memory, and its own usage as the memory in
+//! use. Facts about the physical GPU, such as its temperature, are not supported.
 
 mod entry;
 mod error;
@@ -13,12 +14,12 @@ mod facts;
 mod state;
 mod types;
 
-/// Exports of everything that [`entry`] leaves out.
+/// Exports of the functions that [`entry`] does not implement.
 mod exports {
     include!(concat!(env!("OUT_DIR"), "/exports.rs"));
 }
 
-/// The answer of a function that there is none of.
+/// The answer of a function that is not implemented.
 pub(crate) fn unsupported(name: &'static str) -> error::NvmlReturn {
     entry::run(name, || {
         state::check()?;

@@ -1,4 +1,5 @@
-//! What lives between init and shutdown: the way to the device, and what it said first.
+//! The library's state between init and shutdown: the connection to the device, and its first
+//! answer.
 
 use crate::error::{NvmlError, NvmlResult};
 use crate::facts::Snapshot;
@@ -9,19 +10,21 @@ use protocol::uapi::{Gpu, QUERY_MAX};
 use std::sync::Once;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// The state, counted by how often init was called more than shutdown.
+/// The state that init creates.
 struct State {
+    /// Calls of init minus calls of shutdown.
     count: u32,
-    /// The process that opened the way: a child after fork has to open its own.
+    /// The process that opened the transport. After fork, a child must open its own.
     process: u32,
     transport: Box<dyn Transport>,
-    /// What does not change.
+    /// The device's answer at init, for facts that don't change.
     first: Snapshot,
 }
 
 static STATE: Mutex<Option<State>> = Mutex::new(None);
 
-/// Descriptors that a child after fork closes, so that they end with their process; -1: none.
+/// Descriptors that a child closes after fork, so that they don't outlive the parent. -1 for an
+/// empty slot.
 static DESCRIPTORS: [AtomicI32; 4] = [const { AtomicI32::new(-1) }; 4];
 
 fn keep_from_children(descriptors: &[i32]) {
@@ -29,7 +32,7 @@ fn keep_from_children(descriptors: &[i32]) {
         slot.store(descriptors.get(place).copied().unwrap_or(-1), Ordering::Relaxed);
     }
     static ONCE: Once = Once::new();
-    // SAFETY: the handler only exchanges and closes, which a child may do after fork.
+    // SAFETY: the handler is async-signal-safe: it only swaps atomics and calls close().
     ONCE.call_once(|| unsafe {
         libc::pthread_atfork(None, None, Some(in_child));
     });
@@ -39,13 +42,13 @@ extern "C" fn in_child() {
     for slot in &DESCRIPTORS {
         let descriptor = slot.swap(-1, Ordering::Relaxed);
         if descriptor >= 0 {
-            // SAFETY: the child's copy of a descriptor that it has no use for.
+            // SAFETY: the descriptor belongs to the parent's transport, which the child never uses.
             unsafe { libc::close(descriptor) };
         }
     }
 }
 
-/// Handles are not null, and no two GPUs have the same.
+/// The first GPU's handle. Handles must be unique and not null.
 const HANDLE: usize = 0x6e76_6d6c_0000;
 
 /// A GPU's handle, `nvmlDevice_t`.
@@ -58,7 +61,7 @@ impl Handle {
         Self(HANDLE + index)
     }
 
-    /// The GPU's place; whether there is such a one is still to be seen.
+    /// The GPU's index, which may be out of range.
     pub fn index(self) -> NvmlResult<usize> {
         self.0.checked_sub(HANDLE).ok_or(NvmlError::INVALID_ARGUMENT)
     }
@@ -109,18 +112,18 @@ pub fn shutdown() -> NvmlResult {
     Ok(())
 }
 
-/// Drops nothing: descriptors and mappings of the parent's way are not, or no longer, the child's,
-/// and others may have taken their places.
+/// Leaks the parent's state in a child. Its descriptors and mappings may be gone in the child, and
+/// their numbers and addresses reused, so dropping it could close or unmap something else.
 fn leave_to_parent(state: State) {
     std::mem::forget(state);
 }
 
-/// Fails before init.
+/// Returns an error before init.
 pub fn check() -> NvmlResult {
     STATE.lock().as_ref().map(drop).ok_or(NvmlError::UNINITIALIZED)
 }
 
-/// What the device said at init, for what does not change.
+/// The device's answer at init, for facts that don't change.
 pub fn first<T>(use_it: impl FnOnce(&Snapshot) -> NvmlResult<T>) -> NvmlResult<T> {
     use_it(&STATE.lock().as_ref().ok_or(NvmlError::UNINITIALIZED)?.first)
 }
@@ -131,7 +134,7 @@ pub fn gpu(handle: Handle) -> NvmlResult<Gpu> {
     first(|snapshot| snapshot.gpus.get(index).copied().ok_or(NvmlError::INVALID_ARGUMENT))
 }
 
-/// What the device says now.
+/// The device's current answer.
 pub fn now() -> NvmlResult<Snapshot> {
     let mut guard = STATE.lock();
     let state = guard.as_mut().ok_or(NvmlError::UNINITIALIZED)?;

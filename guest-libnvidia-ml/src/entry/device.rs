@@ -52,7 +52,7 @@ entries! {
     fn nvmlDeviceGetHandleByPciBusId_v2(bus: Text, device: Out<Handle>) {
         by_bus(bus, device)
     }
-    /// MIG instances look like GPUs to a guest, so no handle is that of a part.
+    /// Always false: a guest sees a MIG instance as a whole GPU.
     fn nvmlDeviceIsMigDeviceHandle(device: Handle, is_mig: Out<u32>) {
         state::gpu(device)?;
         is_mig.set(0)

@@ -1,5 +1,5 @@
-//! Event sets. Tools make one before they know whether there is any event for it: a GPU in a guest
-//! has none.
+//! Event sets. Tools create one before they know which events a GPU supports. A guest's GPU supports
+//! none.
 
 use super::entries;
 use crate::error::{NvmlError, NvmlResult};
@@ -7,10 +7,10 @@ use crate::state::{self, Handle};
 use crate::types::Out;
 use std::time::Duration;
 
-/// What every set's handle is: sets hold nothing.
+/// The handle of every set. All sets are empty, so they can share it.
 const SET: usize = 0x6e76_6d6d_0000;
 
-/// Waits for what never comes. A child's events, or a signal's, are not NVML's.
+/// Sleeps until the timeout, because no event ever arrives.
 fn wait(set: usize, timeout_ms: u32) -> NvmlResult {
     state::check()?;
     if set != SET {

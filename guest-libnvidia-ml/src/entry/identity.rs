@@ -24,7 +24,8 @@ fn architecture(gpu: &Gpu) -> u32 {
     }
 }
 
-/// `NVML_BRAND_*` by name; names without a family's are plain NVIDIA's.
+/// `NVML_BRAND_*` by the product family in the GPU's name. A name without a family has the NVIDIA
+/// brand.
 fn brand(name: &str) -> u32 {
     const FAMILIES: [(&str, u32); 7] = [
         ("GeForce RTX", 15),
@@ -63,7 +64,7 @@ fn pci(device: Handle) -> NvmlResult<PciInfo> {
     Ok(PciInfo { short, bus_id: padded(&place.text()) })
 }
 
-/// A clock in MHz, of those that the host knows.
+/// A clock's maximum in MHz, if the host reports it.
 fn highest_clock(gpu: &Gpu, kind: u32) -> NvmlResult<u32> {
     const GRAPHICS: u32 = 0;
     const SM: u32 = 1;
@@ -93,7 +94,7 @@ entries! {
         state::gpu(device)?;
         minor.set(device.index()? as u32)
     }
-    /// Only the first five fields are there in the oldest version.
+    /// The oldest version of the struct has only the first five fields.
     fn nvmlDeviceGetPciInfo(device: Handle, info: Out<[u8; 32]>) {
         let short = pci(device)?.short;
         let mut bytes = [0; 32];
@@ -116,7 +117,7 @@ entries! {
         if info.get()?.version != version::<PciInfoExt>(1) {
             return Err(NvmlError::ARGUMENT_VERSION_MISMATCH);
         }
-        /// A 3D controller, as every GPU without a display is.
+        /// PCI class and subclass of a 3D controller, a GPU without a display.
         const DISPLAY_CLASS: (u32, u32) = (3, 2);
         info.set(PciInfoExt {
             version: version::<PciInfoExt>(1),
@@ -161,7 +162,7 @@ entries! {
         state::gpu(device)?;
         mode.set(0)
     }
-    /// No display is ever attached to a guest's GPU.
+    /// A guest's GPU never has a display.
     fn nvmlDeviceGetDisplayActive(device: Handle, active: Out<u32>) {
         state::gpu(device)?;
         active.set(0)

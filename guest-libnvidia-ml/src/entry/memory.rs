@@ -1,4 +1,4 @@
-//! Memory and time: what the VM may use and uses, asked for anew at each call.
+//! The VM's memory and GPU time. Each call asks the device for the current values.
 
 use super::entries;
 use crate::error::NvmlError;
@@ -24,8 +24,8 @@ entries! {
         let free = total.saturating_sub(used);
         memory.set(MemoryV2 { version, total, reserved: 0, free, used })
     }
-    /// The VM's part of the last second. How busy the memory was nobody knows; it reads 0, since
-    /// NVML has no way to say so.
+    /// The VM's share of GPU time over the last second. Memory utilization is unknown and reads 0,
+    /// because the struct can't express that.
     fn nvmlDeviceGetUtilizationRates(device: Handle, rates: Out<Utilization>) {
         state::gpu(device)?;
         match state::gpu_now(device)?.utilization {
@@ -33,7 +33,7 @@ entries! {
             parts => rates.set(Utilization { gpu: parts.div_ceil(100).min(100), memory: 0 }),
         }
     }
-    /// Each field has a result of its own: none is known in a guest.
+    /// Each field has its own result. A guest supports none of them.
     fn nvmlDeviceGetFieldValues(device: Handle, count: i32, values: Out<FieldValue>) {
         state::gpu(device)?;
         for index in 0..usize::try_from(count).map_err(|_| NvmlError::INVALID_ARGUMENT)? {

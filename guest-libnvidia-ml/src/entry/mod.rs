@@ -1,4 +1,4 @@
-//! The functions that programs call, by what they tell of.
+//! The implemented functions, by subject.
 
 mod device;
 mod events;
@@ -11,7 +11,7 @@ mod system;
 use crate::error::{NvmlError, NvmlResult, NvmlReturn};
 use guest_transport::log;
 
-/// Defines exported functions, whose bodies give an [`NvmlResult`].
+/// Defines exported functions whose bodies return an [`NvmlResult`].
 macro_rules! entries {
     ($($(#[$doc:meta])* fn $name:ident ($($arg:ident: $t:ty),* $(,)?) $body:block)*) => { $(
         $(#[$doc])*
@@ -24,8 +24,8 @@ macro_rules! entries {
 }
 pub(crate) use entries;
 
-/// Runs an entry point's body. A panic in it ends the process (`extern "C"` sees to that); nothing
-/// here is meant to panic.
+/// Runs an entry point's body, and logs unsupported calls. A panic in it aborts the process, because
+/// it can't unwind through `extern "C"`.
 pub(crate) fn run(name: &'static str, body: impl FnOnce() -> NvmlResult) -> NvmlReturn {
     let result = body();
     if result == Err(NvmlError::NOT_SUPPORTED) {

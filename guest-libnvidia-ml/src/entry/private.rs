@@ -1,9 +1,9 @@
-//! What NVIDIA's own tools use and no header names.
+//! Private functions that NVIDIA's tools use and no header declares.
 //!
-//! nvidia-smi asks for one table of functions and ends without it. It takes a function only after
-//! it has compared the function's place with the table's size and found something there, so that
-//! a table with few functions serves: all that nvidia-smi does with the others it does without.
-//! It lists processes through the three functions that stand here (seen in 535.309 and 550.163).
+//! nvidia-smi exits if it can't get one table of functions. It calls an entry only if its index is
+//! within the table's size and the entry is not null, and it manages without the others. So the
+//! table here holds only the three functions that list processes (observed with 535.309 and
+//! 550.163).
 
 use super::processes::{name, new, none, of, tell};
 use super::{entries, run};
@@ -13,9 +13,9 @@ use crate::types::{Out, ProcessInfo};
 use guest_transport::log::say;
 use protocol::uapi::Process;
 
-/// The table's id.
+/// The table's UUID.
 const NVIDIA_SMI: [u8; 16] = *b"\xc4\xfe\x3e\x6c\xc9\x8f\x6c\x4e\xa3\x27\xee\x69\x6e\x12\xf7\xc4";
-/// Places of its functions, in words: processes that compute, draw, and share a context by MPS.
+/// Indices of its functions, which list compute, graphics, and MPS processes.
 const COMPUTE: usize = 0x6a8 / 8;
 const GRAPHICS: usize = 0x6b0 / 8;
 const MPS: usize = 0x6b8 / 8;
@@ -26,15 +26,15 @@ const WORDS: usize = MPS + 1;
 #[derive(Clone, Copy)]
 pub struct LongProcess {
     info: ProcessInfo,
-    /// Memory that confidential computing protects: none.
+    /// Memory protected by confidential computing. Always 0.
     protected: u64,
-    /// Ended by a zero byte. A process without a name is not shown.
+    /// Zero-terminated. nvidia-smi doesn't show a process whose name is empty.
     name: [u8; 4096],
 }
 
 const _: () = assert!(size_of::<LongProcess>() == 4128);
 
-/// One word of the table: the first is its size in bytes.
+/// One word of the table. The first word is the table's size in bytes.
 #[derive(Clone, Copy)]
 #[allow(dead_code, reason = "read by nvidia-smi alone")]
 pub union Word {
@@ -53,7 +53,7 @@ static TABLE: [Word; WORDS] = {
 
 extern "C" fn compute(device: Handle, count: Out<u32>, infos: Out<LongProcess>) -> NvmlReturn {
     let long = |process: &Process| {
-        // One of another container, or that has just ended.
+        // The process is in another container, or has just ended.
         let text = name(process.pid).unwrap_or_else(|| "-".into());
         let mut name = [0; 4096];
         let len = text.len().min(name.len() - 1);
@@ -68,12 +68,12 @@ extern "C" fn others(device: Handle, count: Out<u32>, _infos: Out<LongProcess>) 
 }
 
 entries! {
-    /// Tables of functions by UUID, as libcuda has them.
+    /// Returns a private table of functions by its UUID, as libcuda's cuGetExportTable does.
     fn nvmlInternalGetExportTable(table: Out<*const Word>, id: Out<[u8; 16]>) {
         state::check()?;
         let id = id.get()?;
         if id != NVIDIA_SMI {
-            say!(Warn, "NVML: there is no private table {id:02x?}");
+            say!(Warn, "NVML: private table {id:02x?} is not supported");
             table.set(std::ptr::null())?;
             return Err(NvmlError::NOT_FOUND);
         }

@@ -9,7 +9,7 @@ use protocol::uapi::Process;
 /// No MIG instance.
 const NO_INSTANCE: u32 = u32::MAX;
 
-/// The processes with a session on a GPU; those with several once.
+/// The processes that have sessions on a GPU. Several sessions of a process are added up.
 pub(super) fn of(device: Handle) -> NvmlResult<Vec<Process>> {
     state::gpu(device)?;
     let index = device.index()? as u32;
@@ -25,7 +25,7 @@ pub(super) fn of(device: Handle) -> NvmlResult<Vec<Process>> {
     Ok(merged)
 }
 
-/// The command that a process of this machine was started with, or its short name.
+/// The command that started a process, or its short name if the command is empty.
 pub(super) fn name(pid: u32) -> Option<String> {
     let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let first = command.split(|byte| *byte == 0).next().unwrap_or_default();
@@ -36,7 +36,7 @@ pub(super) fn name(pid: u32) -> Option<String> {
     Some(short.trim_end().to_owned())
 }
 
-/// Stores a list, or says how long it is if it does not fit.
+/// Stores a list, or only its length if it does not fit.
 pub(super) fn tell<T: Copy>(
     found: Vec<Process>,
     count: Out<u32>,
@@ -67,7 +67,7 @@ pub(super) fn new(process: &Process) -> ProcessInfo {
     }
 }
 
-/// Every session computes: no process draws, and none shares another's context.
+/// Stores an empty list: sessions only compute, so there are no graphics or MPS processes.
 pub(super) fn none(device: Handle, count: Out<u32>) -> NvmlResult {
     state::gpu(device)?;
     count.set(0)

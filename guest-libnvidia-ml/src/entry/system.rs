@@ -13,7 +13,7 @@ entries! {
     fn nvmlInit_v2() {
         state::init()
     }
-    /// The flags say what to do about GPUs that can't be attached: there are none.
+    /// Ignores the flags, which concern GPUs that can't be attached. A guest has none.
     fn nvmlInitWithFlags(_flags: u32) {
         state::init()
     }
@@ -23,7 +23,7 @@ entries! {
     fn nvmlSystemGetDriverVersion(version: Room, length: u32) {
         state::first(|facts| version.set(length, &facts.driver))
     }
-    /// The CUDA version's major number and the driver's version, as NVIDIA's library has it.
+    /// The CUDA major version and the driver version, in the format of NVIDIA's library.
     fn nvmlSystemGetNVMLVersion(version: Room, length: u32) {
         let text = state::first(|facts| Ok(format!("{}.{}", facts.cuda_version / 1000, facts.driver)))?;
         version.set(length, &text)
@@ -34,14 +34,14 @@ entries! {
     fn nvmlSystemGetCudaDriverVersion_v2(version: Out<i32>) {
         state::first(|facts| version.set(facts.cuda_version as i32))
     }
-    /// Cut off where the room ends.
+    /// The name is truncated to fit.
     fn nvmlSystemGetProcessName(pid: u32, name: Room, length: u32) {
         state::check()?;
         let mut text = processes::name(pid).ok_or(NvmlError::NOT_FOUND)?;
         while text.len() >= length as usize && text.pop().is_some() {}
         name.set(length, &text)
     }
-    /// Units are boxes of several GPUs, which no guest sees.
+    /// Always 0. A unit is a chassis of several GPUs, which a guest never sees.
     fn nvmlUnitGetCount(count: Out<u32>) {
         state::check()?;
         count.set(0)
@@ -52,7 +52,7 @@ entries! {
     }
 }
 
-/// Needs no init.
+/// Works without init.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case)]
 pub extern "C" fn nvmlErrorString(result: NvmlReturn) -> *const c_char {
