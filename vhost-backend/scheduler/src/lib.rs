@@ -87,9 +87,9 @@ impl Scheduler {
         self.gpus.entry(gpu).or_insert_with(|| Gpu { alone_after, ..Gpu::default() });
     }
 
-    /// Adds a VM with what it was promised of each GPU; its gates are closed. GPUs that are not known
-    /// are added. A VM that is known gets the new promises.
-    pub fn add_vm(&mut self, vm: VmKey, gpus: &[(GpuKey, Share)], now: Nanos) {
+    /// Sets what a VM was promised of each GPU. A new VM has its gates closed. GPUs that are not known
+    /// are added.
+    pub fn set_vm(&mut self, vm: VmKey, gpus: &[(GpuKey, Share)], now: Nanos) {
         for (gpu, share) in gpus {
             if self.member(vm, *gpu).is_some() {
                 self.set_share(vm, *gpu, *share, now);

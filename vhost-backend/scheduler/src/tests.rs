@@ -33,7 +33,7 @@ impl Bench {
     fn new(vms: &[(VmKey, Share)]) -> Self {
         let mut scheduler = Scheduler::new(Settings::default());
         for (vm, share) in vms {
-            scheduler.add_vm(*vm, &[(GPU, *share)], 0);
+            scheduler.set_vm(*vm, &[(GPU, *share)], 0);
         }
         Bench { scheduler, now: 0, out: Vec::new() }
     }
@@ -226,7 +226,7 @@ fn several_gpus_open_together_and_in_order() {
     let mut bench = Bench::new(&[]);
     let gpus = [(GPU1, share(100)), (GPU, share(100))];
     for vm in [A, B] {
-        bench.scheduler.add_vm(vm, &gpus, 0);
+        bench.scheduler.set_vm(vm, &gpus, 0);
     }
     bench.says_on(A, GPU1, HELD);
     bench.says_on(A, GPU, HELD);
@@ -446,7 +446,7 @@ mod hostile {
             let mut bench = Bench::new(&[]);
             for vm in 1..4 {
                 let gpus: Vec<_> = (0..vm as u32).map(|gpu| (GpuKey(gpu), share(100))).collect();
-                bench.scheduler.add_vm(VmKey(vm), &gpus, 0);
+                bench.scheduler.set_vm(VmKey(vm), &gpus, 0);
             }
             let mut open = HashSet::new();
             for (vm, gpu, report, passes) in steps {

@@ -63,7 +63,7 @@ impl Service {
         match party.share {
             Some(share) => {
                 let gpus = party.gpus.iter().map(|gpu| (gpu_key(*gpu), share)).collect();
-                self.compute.add_vm(party.key, gpus);
+                self.compute.set_vm(party.key, gpus);
             }
             None => self.compute.remove_vm(party.key),
         }

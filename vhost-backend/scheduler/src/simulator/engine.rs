@@ -107,7 +107,7 @@ impl World {
         let vm = self.next_vm;
         self.next_vm += 1;
         let shares: Vec<_> = gpus.iter().map(|gpu| (GpuKey(*gpu), share)).collect();
-        self.scheduler.add_vm(VmKey(vm), &shares, self.now);
+        self.scheduler.set_vm(VmKey(vm), &shares, self.now);
         let mut workers: BTreeMap<_, _> =
             gpus.iter().map(|gpu| (*gpu, Worker::new(load))).collect();
         for (gpu, worker) in &mut workers {

@@ -83,7 +83,7 @@ impl Core {
             beats_looked: now,
         };
         for (vm, gpus) in &registry.vms {
-            core.add_vm(
+            core.set_vm(
                 *vm,
                 &gpus.iter().map(|(gpu, share)| (*gpu, *share)).collect::<Vec<_>>(),
                 now,
@@ -95,12 +95,12 @@ impl Core {
         core
     }
 
-    pub(super) fn add_vm(&mut self, vm: VmKey, gpus: &[(GpuKey, Share)], now: Nanos) {
+    pub(super) fn set_vm(&mut self, vm: VmKey, gpus: &[(GpuKey, Share)], now: Nanos) {
         for (gpu, share) in gpus {
             if self.places.contains_key(&(vm, *gpu)) {
                 self.scheduler.set_share(vm, *gpu, *share, now);
             } else {
-                self.scheduler.add_vm(vm, &[(*gpu, *share)], now);
+                self.scheduler.set_vm(vm, &[(*gpu, *share)], now);
             }
             let copies = self.scheduler.copies(vm, *gpu);
             let place = self.places.entry((vm, *gpu)).or_insert_with(|| Place {

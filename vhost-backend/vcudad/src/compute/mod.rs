@@ -38,7 +38,7 @@ const FRESH: Duration = Duration::from_millis(20);
 
 /// What the scheduler's thread is told.
 enum Command {
-    AddVm(VmKey, Vec<(GpuKey, Share)>),
+    SetVm(VmKey, Vec<(GpuKey, Share)>),
     RemoveVm(VmKey),
     AddWorker(WorkerId, Parts),
     RemoveWorker(WorkerId),
@@ -184,9 +184,9 @@ impl ComputeHandle {
 
     /// A VM, with what it was promised of each of its GPUs; or what it is promised from the next
     /// window on.
-    pub(crate) fn add_vm(&mut self, vm: VmKey, gpus: Vec<(GpuKey, Share)>) {
+    pub(crate) fn set_vm(&mut self, vm: VmKey, gpus: Vec<(GpuKey, Share)>) {
         self.shared.registry().vms.insert(vm, gpus.iter().copied().collect());
-        self.tell(Command::AddVm(vm, gpus));
+        self.tell(Command::SetVm(vm, gpus));
     }
 
     /// Forgets a VM. Its workers are removed one by one.

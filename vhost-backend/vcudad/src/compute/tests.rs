@@ -95,8 +95,8 @@ fn share(weight: u32) -> Vec<(GpuKey, Share)> {
 fn who_copies_beside_another_is_charged_and_waits_once_it_is_ahead() {
     let mut compute = ComputeHandle::start().unwrap();
     let [a, b] = [VmKey(1), VmKey(2)];
-    compute.add_vm(a, share(100));
-    compute.add_vm(b, share(10));
+    compute.set_vm(a, share(100));
+    compute.set_vm(b, share(10));
     let one = Player::join(&mut compute, 1, a);
     let two = Player::join(&mut compute, 2, b);
     let copies = || two.page.gpus[0].copies.load(Ordering::SeqCst);
@@ -128,8 +128,8 @@ fn who_copies_beside_another_is_charged_and_waits_once_it_is_ahead() {
 fn who_is_alone_has_no_bound_and_two_take_turns() {
     let mut compute = ComputeHandle::start().unwrap();
     let [a, b] = [VmKey(1), VmKey(2)];
-    compute.add_vm(a, share(100));
-    compute.add_vm(b, share(100));
+    compute.set_vm(a, share(100));
+    compute.set_vm(b, share(100));
     let (one, two) = (Player::join(&mut compute, 1, a), Player::join(&mut compute, 2, b));
     assert_eq!((one.mode(), two.mode()), (Mode::Closed, Mode::Closed));
     one.hold();
@@ -162,10 +162,10 @@ fn vms_under_mps_have_their_windows_together_and_an_exclusive_one_apart() {
     let (mut together, exclusive) = (Together::default(), VmKey(3));
     let keys = [VmId(1), VmId(2)].map(|vm| {
         let party = together.set(vm, &[GpuId(0)], Share::default());
-        compute.add_vm(party.key, vec![(GPU, party.share.unwrap())]);
+        compute.set_vm(party.key, vec![(GPU, party.share.unwrap())]);
         party.key
     });
-    compute.add_vm(exclusive, share(100));
+    compute.set_vm(exclusive, share(100));
     let one = Player::join(&mut compute, 1, keys[0]);
     let two = Player::join(&mut compute, 2, keys[1]);
     let apart = Player::join(&mut compute, 3, exclusive);
@@ -190,8 +190,8 @@ fn vms_under_mps_have_their_windows_together_and_an_exclusive_one_apart() {
 fn a_worker_whose_heart_stops_loses_its_window_and_is_reported() {
     let mut compute = ComputeHandle::start().unwrap();
     let [a, b] = [VmKey(1), VmKey(2)];
-    compute.add_vm(a, share(100));
-    compute.add_vm(b, share(100));
+    compute.set_vm(a, share(100));
+    compute.set_vm(b, share(100));
     let (one, two) = (Player::join(&mut compute, 7, a), Player::join(&mut compute, 8, b));
     one.hold();
     until("it runs", || one.play());
@@ -211,7 +211,7 @@ fn a_worker_whose_heart_stops_loses_its_window_and_is_reported() {
 #[test]
 fn a_worker_whose_heart_stops_between_two_calls_is_reported_too() {
     let mut compute = ComputeHandle::start().unwrap();
-    compute.add_vm(VmKey(1), share(100));
+    compute.set_vm(VmKey(1), share(100));
     let one = Player::join(&mut compute, 7, VmKey(1));
     one.page.worker.beating.store(1, Ordering::SeqCst);
     one.hold();
@@ -233,7 +233,7 @@ fn what_a_worker_had_counted_stays_counted_when_its_heart_stops() {
     let (_shared, teller) = ComputeHandle::new().unwrap();
     let mut core = Core::new(&Registry::default(), teller, 0);
     let vm = VmKey(1);
-    core.add_vm(vm, &share(100), 0);
+    core.set_vm(vm, &share(100), 0);
     let page = Arc::new(GateMap::map(GatePage::create().unwrap()).unwrap());
     let bell = || Arc::new(eventfd().unwrap());
     let parts =
@@ -263,7 +263,7 @@ fn a_kernel_that_runs_too_long_ends_its_session_alone() {
     let mut compute = ComputeHandle::start().unwrap();
     let vm = VmKey(1);
     let timeout = Share { kernel_timeout: Some(500_000_000), ..Share::default() };
-    compute.add_vm(vm, vec![(GPU, timeout)]);
+    compute.set_vm(vm, vec![(GPU, timeout)]);
     let (long, short) = (Player::join(&mut compute, 1, vm), Player::join(&mut compute, 2, vm));
     long.hold();
     short.hold();
@@ -295,19 +295,19 @@ fn a_kernel_that_runs_too_long_ends_its_session_alone() {
 fn a_kernel_timeout_holds_from_when_it_is_set_though_the_vm_is_alone() {
     let mut compute = ComputeHandle::start().unwrap();
     let vm = VmKey(1);
-    compute.add_vm(vm, share(100));
+    compute.set_vm(vm, share(100));
     let player = Player::join(&mut compute, 1, vm);
     player.hold();
     until("it is alone", || player.play() && player.mode() == Mode::Unlimited);
     let timed = Share { kernel_timeout: Some(500_000_000), ..Share::default() };
-    compute.add_vm(vm, vec![(GPU, timed)]);
+    compute.set_vm(vm, vec![(GPU, timed)]);
     until("its time is kept", || player.play() && player.mode() == Mode::Shared);
     player.set(|gpu| &gpu.oldest, gate::now());
     until("its session is told", || {
         player.play();
         player.page.worker.verdict.load(Ordering::SeqCst) == 702
     });
-    compute.add_vm(vm, share(100));
+    compute.set_vm(vm, share(100));
     until("it is free again", || player.play() && player.mode() == Mode::Unlimited);
 }
 
@@ -315,7 +315,7 @@ fn a_kernel_timeout_holds_from_when_it_is_set_though_the_vm_is_alone() {
 fn a_thread_that_fails_closes_all_gates_and_is_started_anew() {
     let mut compute = ComputeHandle::start().unwrap();
     let vm = VmKey(1);
-    compute.add_vm(vm, share(100));
+    compute.set_vm(vm, share(100));
     let player = Player::join(&mut compute, 1, vm);
     player.hold();
     until("open", || player.play());
@@ -346,8 +346,8 @@ fn a_thread_with_nothing_to_do_is_alive_and_one_that_stands_still_is_not() {
 fn a_bell_that_never_stops_does_not_stop_the_others() {
     let mut compute = ComputeHandle::start().unwrap();
     let [a, b] = [VmKey(1), VmKey(2)];
-    compute.add_vm(a, share(100));
-    compute.add_vm(b, share(100));
+    compute.set_vm(a, share(100));
+    compute.set_vm(b, share(100));
     let (loud, quiet) = (Player::join(&mut compute, 1, a), Player::join(&mut compute, 2, b));
     loud.hold();
     quiet.hold();
@@ -371,8 +371,8 @@ fn blocking(fd: &OwnedFd) -> std::fs::File {
 fn a_worker_that_was_taken_over_cannot_stop_the_thread_by_what_it_holds() {
     let mut compute = ComputeHandle::start().unwrap();
     let [a, b] = [VmKey(1), VmKey(2)];
-    compute.add_vm(a, share(100));
-    compute.add_vm(b, share(100));
+    compute.set_vm(a, share(100));
+    compute.set_vm(b, share(100));
     let (bad, good) = (Player::join(&mut compute, 1, a), Player::join(&mut compute, 2, b));
     // A doorbell that takes no more, were it an eventfd.
     let _ = blocking(&bad.doorbell).write(&(u64::MAX - 1).to_ne_bytes());
@@ -407,7 +407,7 @@ fn a_bell_that_its_worker_has_emptied_makes_nobody_wait() {
 fn a_worker_that_closes_its_ends_keeps_nobody_busy() {
     let mut compute = ComputeHandle::start().unwrap();
     let vm = VmKey(1);
-    compute.add_vm(vm, share(100));
+    compute.set_vm(vm, share(100));
     let player = Player::join(&mut compute, 1, vm);
     player.hold();
     until("open", || player.play());
@@ -423,14 +423,14 @@ fn a_worker_that_closes_its_ends_keeps_nobody_busy() {
     assert!(rounds < 1000, "{rounds} rounds for nothing");
     // Rings at it do no harm either.
     page.gpus[0].held.store(1, Ordering::SeqCst);
-    compute.add_vm(vm, share(50));
+    compute.set_vm(vm, share(50));
     until("the thread lives", || compute.is_alive());
 }
 
 #[test]
 fn without_a_scheduler_all_gates_are_open() {
     let mut compute = ComputeHandle::off().unwrap();
-    compute.add_vm(VmKey(1), share(100));
+    compute.set_vm(VmKey(1), share(100));
     let player = Player::join(&mut compute, 1, VmKey(1));
     assert_eq!(player.mode(), Mode::Unlimited);
     assert_eq!(compute.stats_of(VmKey(1), GPU), None);

@@ -192,7 +192,7 @@ fn run(commands: &mpsc::Receiver<Command>, teller: &Teller) -> io::Result<()> {
 fn obey(core: &mut Core, bells: &mut Bells, command: Command) {
     let now = gate::now();
     match command {
-        Command::AddVm(vm, gpus) => core.add_vm(vm, &gpus, now),
+        Command::SetVm(vm, gpus) => core.set_vm(vm, &gpus, now),
         Command::RemoveVm(vm) => core.remove_vm(vm, now),
         Command::AddWorker(id, parts) => {
             if core.workers.contains_key(&id) {
