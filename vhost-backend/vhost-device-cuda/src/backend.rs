@@ -17,11 +17,11 @@ use virtio_bindings::bindings::virtio_ring::{
 use vm_memory::{GuestAddressSpace, GuestMemoryAtomic, GuestMemoryMmap};
 use vmm_sys_util::epoll::EventSet;
 
-use super::connection::Place;
 use super::facts;
 use super::link::{Link, Mailbox};
-use super::machine::{Effect, Machine, Request};
+use super::machine::{Effect, Machine, RequestId};
 use super::memory::{Slots, can_shrink};
+use super::place::Place;
 use super::queues::{Queues, Vring};
 use super::request::{max_command, max_control};
 use super::worker::WorkerLink;
@@ -66,9 +66,9 @@ struct State {
     machine: Machine,
     queues: Queues,
     slots: Slots,
-    workers: HashMap<Request, WorkerLink>,
+    workers: HashMap<RequestId, WorkerLink>,
     /// The worker of each pair of event numbers.
-    places: Vec<Option<Request>>,
+    places: Vec<Option<RequestId>>,
     closed: bool,
 }
 
@@ -81,7 +81,7 @@ impl Backend {
     ) -> io::Result<Self> {
         let numbers = link.clone();
         let state = State {
-            machine: Machine::new(setup.limits, Box::new(move || numbers.number())),
+            machine: Machine::new(setup.limits, Box::new(move || numbers.next_request())),
             queues: Queues::new(&setup.name, memory),
             slots: Slots::default(),
             workers: HashMap::new(),
@@ -160,16 +160,16 @@ impl Backend {
                 let State { queues, machine, .. } = &mut *state;
                 queues.begin(session, |id| machine.knows(id));
                 let start = DeviceToBroker::Start { request, session, pid, env };
-                self.link.tell(&start, &self.mailbox);
+                self.link.send(&start, &self.mailbox);
             }
             Effect::End { request } => {
                 self.drop_worker(state, request);
-                self.link.tell(&DeviceToBroker::End { request }, &self.mailbox);
+                self.link.send(&DeviceToBroker::End { request }, &self.mailbox);
             }
             Effect::Tell { request, message, body } => {
                 let State { workers, slots, .. } = &mut *state;
                 let Some(worker) = workers.get_mut(&request) else { return };
-                let told = worker.tell(&message, &body, slots);
+                let told = worker.send(&message, &body, slots);
                 self.after_write(state, request, told);
             }
             Effect::Ring { request } => {
@@ -243,7 +243,7 @@ impl Backend {
                     let added = worker.and_then(|worker| self.add_worker(state, request, worker));
                     if let Err(error) = added {
                         tracing::error!(vm = self.name, "a worker is of no use: {error}");
-                        self.link.tell(&DeviceToBroker::End { request }, &self.mailbox);
+                        self.link.send(&DeviceToBroker::End { request }, &self.mailbox);
                         continue;
                     }
                     if state.machine.worker_started(request, &state.slots) {
@@ -268,7 +268,7 @@ impl Backend {
     fn add_worker(
         &self,
         state: &mut State,
-        request: Request,
+        request: RequestId,
         worker: WorkerLink,
     ) -> io::Result<()> {
         let free = state.places.iter().position(Option::is_none).unwrap_or(state.places.len());
@@ -286,7 +286,7 @@ impl Backend {
         Ok(())
     }
 
-    fn drop_worker(&self, state: &mut State, request: Request) {
+    fn drop_worker(&self, state: &mut State, request: RequestId) {
         let Some(worker) = state.workers.remove(&request) else { return };
         let place = state.places.iter().position(|place| *place == Some(request));
         if let (Some(place), Some(handler)) = (place, self.handler.get().and_then(Weak::upgrade)) {
@@ -301,7 +301,7 @@ impl Backend {
     }
 
     /// Watches a worker's stream for room if something waits for it; ends who can't be written to.
-    fn after_write(&self, state: &mut State, request: Request, written: io::Result<()>) {
+    fn after_write(&self, state: &mut State, request: RequestId, written: io::Result<()>) {
         let Some(worker) = state.workers.get_mut(&request) else { return };
         if let Err(error) = written {
             tracing::warn!(vm = self.name, "a worker cannot be told anything: {error}");
@@ -343,7 +343,7 @@ impl Backend {
         }
     }
 
-    fn worker_spoke(&self, state: &mut State, request: Request) {
+    fn worker_spoke(&self, state: &mut State, request: RequestId) {
         let Some(worker) = state.workers.get_mut(&request) else { return };
         let messages = match worker.read() {
             Ok(Some(messages)) => messages,
@@ -436,7 +436,7 @@ impl VhostUserBackend for Backend {
             return Err(io::Error::other(why));
         }
         let gone = state.slots.update(&memory);
-        let requests: Vec<Request> = state.workers.keys().copied().collect();
+        let requests: Vec<RequestId> = state.workers.keys().copied().collect();
         for request in requests {
             for slot in &gone {
                 let Some(worker) = state.workers.get_mut(&request) else { break };

@@ -14,6 +14,8 @@
 //! | `queues` | the virtqueues: chains in, answers and events out |
 //! | `backend` | what vhost-user-backend calls |
 //! | `connection` | one front end, from accept to its end |
+//! | `place` | the front ends that are connected, and how many may be |
+//! | `error` | the ends of the process |
 
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
@@ -24,33 +26,18 @@ use host_ipc::{process, seqpacket};
 mod backend;
 mod chain;
 mod connection;
+mod error;
 mod facts;
 mod link;
 pub mod machine;
 mod memory;
+mod place;
 mod queues;
 pub mod request;
 mod worker;
 
-/// Why a device process ended.
-#[derive(Debug, thiserror::Error)]
-pub enum DeviceError {
-    /// The operating system refused something.
-    #[error("{what}: {source}")]
-    Os {
-        /// What was to be done.
-        what: &'static str,
-        /// Why it could not be.
-        source: std::io::Error,
-    },
-    /// The broker sent no setup.
-    #[error("the broker sent no setup")]
-    NoSetup,
-}
-
-fn os(what: &'static str) -> impl FnOnce(std::io::Error) -> DeviceError {
-    move |source| DeviceError::Os { what, source }
-}
+pub use error::DeviceError;
+use error::os;
 
 /// Serves a VM, as the broker says. Returns only with an error.
 pub fn run(broker: OwnedFd) -> Result<(), DeviceError> {
@@ -67,10 +54,4 @@ pub fn run(broker: OwnedFd) -> Result<(), DeviceError> {
     let link = link::Link::start(broker, setup.limits.max_sessions)
         .map_err(os("cannot start a thread"))?;
     connection::accept(UnixListener::from(listener), &setup, &link)
-}
-
-/// Ends the process: without the broker nobody keeps the ledger, and nothing may run.
-fn end(reason: &str) -> ! {
-    tracing::error!("{reason}; the device ends");
-    std::process::exit(i32::from(host_ipc::exit::FAILED))
 }

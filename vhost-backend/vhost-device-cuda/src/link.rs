@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
+use super::error::end;
 use super::facts::{Questions, Verdict};
-use super::machine::Request;
+use super::machine::RequestId;
 use host_ipc::eventfd::{drain, eventfd, notify};
 use host_ipc::messages::{BrokerToDevice, DeviceToBroker, VmFacts};
 use host_ipc::seqpacket;
@@ -17,14 +18,14 @@ use host_ipc::seqpacket;
 pub(super) struct Link {
     broker: OwnedFd,
     last: AtomicU64,
-    routes: Mutex<HashMap<Request, Arc<Mailbox>>>,
+    routes: Mutex<HashMap<RequestId, Arc<Mailbox>>>,
     questions: Mutex<Questions<Asker>>,
     /// The VM's sessions.max, which can change.
     max_sessions: AtomicU32,
 }
 
-/// Who asks about the VM's GPUs: the question's number at its connection, and the connection.
-type Asker = (Request, Arc<Mailbox>);
+/// A question about the VM's GPUs: its number, and the mailbox of the connection that asks.
+type Asker = (RequestId, Arc<Mailbox>);
 
 /// What the broker said to one connection, and a descriptor that is readable when it has.
 pub(super) struct Mailbox {
@@ -51,7 +52,7 @@ impl Mailbox {
         notify(&self.event);
     }
 
-    fn put_facts(&self, request: Request, facts: &VmFacts) {
+    fn put_facts(&self, request: RequestId, facts: &VmFacts) {
         self.put(BrokerToDevice::Facts { request, facts: facts.clone() }, Vec::new());
     }
 }
@@ -69,8 +70,8 @@ impl Link {
             loop {
                 match seqpacket::receive(&reader.broker) {
                     Ok(Some((message, fds))) => reader.deliver(message, fds),
-                    Ok(None) => super::end("the broker is gone"),
-                    Err(error) => super::end(&format!("the broker cannot be heard: {error}")),
+                    Ok(None) => end("the broker is gone"),
+                    Err(error) => end(&format!("the broker cannot be heard: {error}")),
                 }
             }
         })?;
@@ -99,10 +100,10 @@ impl Link {
     }
 
     /// Asks about the VM's GPUs; the answer goes to `mailbox`.
-    pub(super) fn query(&self, request: Request, mailbox: &Arc<Mailbox>) {
+    pub(super) fn query(&self, request: RequestId, mailbox: &Arc<Mailbox>) {
         let verdict = lock(&self.questions).ask((request, mailbox.clone()), Instant::now());
         match verdict {
-            Verdict::Ask => self.tell(&DeviceToBroker::Query { request }, mailbox),
+            Verdict::Ask => self.send(&DeviceToBroker::Query { request }, mailbox),
             Verdict::Wait => {}
             Verdict::Known((request, mailbox), facts) => mailbox.put_facts(request, &facts),
         }
@@ -114,7 +115,7 @@ impl Link {
             mailbox.put_facts(request, &facts);
         }
         if let Some((request, mailbox)) = next {
-            self.tell(&DeviceToBroker::Query { request }, &mailbox);
+            self.send(&DeviceToBroker::Query { request }, &mailbox);
         }
     }
 
@@ -123,18 +124,18 @@ impl Link {
         self.max_sessions.load(Ordering::Relaxed)
     }
 
-    /// A number for a worker that no other connection has.
-    pub(super) fn number(&self) -> Request {
+    /// A number that no other request of this process has.
+    pub(super) fn next_request(&self) -> RequestId {
         self.last.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Tells the broker; for a `Start`, `mailbox` gets what it answers.
-    pub(super) fn tell(&self, message: &DeviceToBroker, mailbox: &Arc<Mailbox>) {
+    /// Sends a message to the broker; for a `Start`, `mailbox` gets the answers.
+    pub(super) fn send(&self, message: &DeviceToBroker, mailbox: &Arc<Mailbox>) {
         if let DeviceToBroker::Start { request, .. } = message {
             lock(&self.routes).insert(*request, mailbox.clone());
         }
         if let Err(error) = seqpacket::send(&self.broker, message, &[]) {
-            super::end(&format!("the broker cannot be reached: {error}"));
+            end(&format!("the broker cannot be reached: {error}"));
         }
     }
 }

@@ -10,8 +10,9 @@ use host_ipc::messages::{DeviceToWorker, Ending, Limits, WorkerToDevice};
 
 /// A descriptor chain that waits for its answer, as the transport numbers them.
 pub type ChainId = u64;
-/// A worker, as the broker knows it: numbers of the device process, never used again.
-pub type Request = u64;
+/// A request to the broker: a session's worker, or a question about GPUs. Numbers of this process,
+/// never used again; a session's worker is known by the request that started it.
+pub type RequestId = u64;
 
 /// Questions about the VM's GPUs that one front end may have under way.
 const MAX_QUERIES: usize = 8;
@@ -38,12 +39,12 @@ pub enum Effect {
     /// Ask the broker about the VM's GPUs.
     Query {
         /// Names the question in [`Machine::facts`].
-        request: Request,
+        request: RequestId,
     },
     /// Ask the broker for a worker.
     Start {
         /// Its name from now on.
-        request: Request,
+        request: RequestId,
         /// For the log.
         session: u32,
         /// For the log.
@@ -54,12 +55,12 @@ pub enum Effect {
     /// Have the broker end a worker.
     End {
         /// Which.
-        request: Request,
+        request: RequestId,
     },
     /// Tell a worker.
     Tell {
         /// Which.
-        request: Request,
+        request: RequestId,
         /// What.
         message: DeviceToWorker,
         /// The frame's body.
@@ -68,14 +69,14 @@ pub enum Effect {
     /// Ring a worker's doorbell.
     Ring {
         /// Whose.
-        request: Request,
+        request: RequestId,
     },
     /// Put an ENDED event into the event queue.
     Ended {
         /// Which session.
         session: u32,
         /// Its number for operators.
-        request: Request,
+        request: RequestId,
         /// Why.
         value: u32,
     },
@@ -108,7 +109,7 @@ enum InFlight {
 }
 
 struct Session {
-    request: Request,
+    request: RequestId,
     state: State,
     /// Bytes of each region that is attached, being attached or being detached.
     regions: BTreeMap<u32, u64>,
@@ -126,20 +127,20 @@ pub struct Machine {
     epoch: Option<u64>,
     sessions: BTreeMap<u32, Session>,
     /// Workers of sessions that a HELLO or a reset ended, not reaped yet.
-    dying: HashMap<Request, ()>,
+    dying: HashMap<RequestId, ()>,
     /// HELLOs that wait for them.
     hellos: Vec<ChainId>,
     /// Questions about the VM's GPUs, with the chain's room for an answer.
-    queries: HashMap<Request, (ChainId, usize)>,
+    queries: HashMap<RequestId, (ChainId, usize)>,
     next: u64,
     effects: Vec<Effect>,
     /// Makes numbers that no other front end of this process has.
-    requests: Box<dyn FnMut() -> Request + Send>,
+    requests: Box<dyn FnMut() -> RequestId + Send>,
 }
 
 impl Machine {
     /// A device that nobody has said hello to.
-    pub fn new(limits: Limits, requests: Box<dyn FnMut() -> Request + Send>) -> Self {
+    pub fn new(limits: Limits, requests: Box<dyn FnMut() -> RequestId + Send>) -> Self {
         Self {
             limits,
             epoch: None,
@@ -247,7 +248,7 @@ impl Machine {
     }
 
     /// What the broker says about the VM's GPUs, as the guest reads it.
-    pub fn facts(&mut self, request: Request, body: Vec<u8>) {
+    pub fn facts(&mut self, request: RequestId, body: Vec<u8>) {
         let Some((chain, room)) = self.queries.remove(&request) else { return };
         if size_of::<uapi::Resp>() + body.len() > room {
             return self.answer(chain, uapi::ERR_LIMIT);
@@ -395,12 +396,12 @@ impl Machine {
 
     // ---- Workers ----
 
-    fn find(&mut self, request: Request) -> Option<u32> {
+    fn find(&mut self, request: RequestId) -> Option<u32> {
         self.sessions.iter().find(|(_, s)| s.request == request).map(|(id, _)| *id)
     }
 
     /// The broker has found a worker. `false`: nobody wants it any more.
-    pub fn worker_started(&mut self, request: Request, pages: &dyn GuestPages) -> bool {
+    pub fn worker_started(&mut self, request: RequestId, pages: &dyn GuestPages) -> bool {
         let Some(id) = self.find(request) else { return false };
         let Some(session) = self.sessions.get_mut(&id) else { return false };
         let State::Creating { chain } = session.state else { return false };
@@ -414,7 +415,7 @@ impl Machine {
     }
 
     /// A worker does not exist, or no longer: it has been reaped.
-    pub fn worker_ended(&mut self, request: Request, how: &Ending, pages: &dyn GuestPages) {
+    pub fn worker_ended(&mut self, request: RequestId, how: &Ending, pages: &dyn GuestPages) {
         if self.dying.remove(&request).is_some() {
             return self.answer_hellos();
         }
@@ -455,7 +456,7 @@ impl Machine {
     /// A worker's message; `Err` says how it broke the rules, and it is ended.
     pub fn worker_spoke(
         &mut self,
-        request: Request,
+        request: RequestId,
         message: WorkerToDevice,
         body: Vec<u8>,
     ) -> Result<(), &'static str> {
@@ -493,7 +494,7 @@ impl Machine {
     }
 
     /// Ends a session that did not ask for it.
-    pub fn end(&mut self, request: Request, value: u32) {
+    pub fn end(&mut self, request: RequestId, value: u32) {
         let Some(id) = self.find(request) else { return };
         if let Some(session) = self.sessions.get_mut(&id)
             && session.state == State::Live
@@ -544,7 +545,7 @@ impl Machine {
     }
 
     /// The session of a worker, if its guest may still be told of it.
-    pub fn session_of(&self, request: Request) -> Option<u32> {
+    pub fn session_of(&self, request: RequestId) -> Option<u32> {
         self.sessions.iter().find(|(_, s)| s.request == request).map(|(id, _)| *id)
     }
 }

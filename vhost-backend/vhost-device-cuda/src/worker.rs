@@ -45,7 +45,7 @@ impl WorkerLink {
     }
 
     /// Queues a message, with the files that it names before it.
-    pub(super) fn tell(
+    pub(super) fn send(
         &mut self,
         message: &DeviceToWorker,
         body: &[u8],

@@ -1,0 +1,71 @@
+//! The front ends that are connected, and how many may be.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Duration;
+
+/// How long a front end may have to wait for a place: one that was killed leaves in less.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The front ends that are connected.
+#[derive(Default)]
+pub(super) struct Present {
+    count: Mutex<Count>,
+    somebody_left: Condvar,
+}
+
+#[derive(Default)]
+struct Count {
+    connected: u32,
+    /// The only one has memory that it could take away again.
+    alone: bool,
+}
+
+impl Present {
+    fn lock(&self) -> MutexGuard<'_, Count> {
+        self.count.lock().unwrap_or_else(|error| error.into_inner())
+    }
+
+    /// Waits for a place. An error says why there is none.
+    pub(super) fn enter(self: &Arc<Self>, max: u32) -> Result<Place, String> {
+        let full = |count: &mut Count| count.alone || count.connected >= max;
+        let waited = self.somebody_left.wait_timeout_while(self.lock(), PATIENCE, full);
+        let (mut count, waited) = waited.unwrap_or_else(|error| error.into_inner());
+        if waited.timed_out() {
+            return Err(if count.alone {
+                "the one that is connected has memory without a seal, and must be alone".into()
+            } else {
+                format!("connections.max is {max}")
+            });
+        }
+        count.connected += 1;
+        Ok(Place(self.clone()))
+    }
+}
+
+/// A connection's place among the others, as long as it lives.
+pub(super) struct Place(Arc<Present>);
+
+impl Place {
+    /// A front end whose memory is not sealed against shrinking can end this process by taking it
+    /// away. A VM that is alone here harms only itself; among others nobody may do that.
+    pub(super) fn be_alone(&self) -> Result<(), &'static str> {
+        let mut count = self.0.lock();
+        if count.connected > 1 {
+            return Err(
+                "memory that is shared with a device of several front ends must be sealed \
+                        against shrinking (F_SEAL_SHRINK)",
+            );
+        }
+        count.alone = true;
+        Ok(())
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut count = self.0.lock();
+        count.connected -= 1;
+        count.alone = false;
+        self.0.somebody_left.notify_all();
+    }
+}
