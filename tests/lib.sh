@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# What the scripts of the tests share; to be sourced.
+# Functions that the test scripts share. Source this file.
 
-# The device's process, while there is one.
+# The process id of the device, while it runs.
 device=
 
-# start_device DIST SOCKET LOG ARGUMENT...: starts a device on a socket of its own, and waits for
-# it. 1 and the end of its log when it does not start.
+# start_device DIST SOCKET LOG ARGUMENT...: starts a device on its own socket and waits until it's
+# ready. If it doesn't start, prints the end of its log and returns 1.
 start_device() {
     local dist=$1 socket=$2 log=$3
     shift 3
@@ -21,7 +21,7 @@ start_device() {
     return 1
 }
 
-# Ends it, if there is one, and with it what it started.
+# Stops the device, if it runs, and with it the processes that it started.
 stop_device() {
     [ -n "$device" ] || return 0
     kill "$device" 2>/dev/null || true

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every CUDA program on several paths, compares what they print, and prints one table.
+# Runs every CUDA program on several paths, compares the outputs, and prints a table.
 #
 #   tests/matrix.sh [--dist DIR] [--driver LIBRARY] [--table FILE] PATH...
 #
@@ -8,12 +8,12 @@
 #   native      the libcuda.so.1 that the loader finds
 #   vhost-user  the guest's library against the device, no VM
 #   uml         the same in a user-mode Linux guest, through the kernel driver
-#   qemu        in QEMU under TCG: the disk of --disk (images/disk.sh), on which the guest package
-#               was installed with apt
-# The first one is what the others are compared with. --driver is what the device executes on
-# (auto, softgpu or a path; default softgpu); --table writes the table to a file as Markdown too,
-# --logs keeps the logs of the device and the VM in a folder.
-# The exit code is 0 when every program passed and printed the same everywhere.
+#   qemu        QEMU under TCG, booted from the disk of --disk (images/disk.sh), on which the guest
+#               package was installed with apt
+# The other paths are compared with the first. --driver selects the device's driver library (auto,
+# softgpu or a path; default softgpu). --table also writes the table to a file, as Markdown. --logs
+# keeps the logs of the device and the VM in a folder.
+# The exit code is 0 if every program passed and printed the same on all paths.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -27,7 +27,7 @@ while [ $# -gt 0 ]; do
         --disk) disk=${2:?--disk needs an image}; shift 2 ;;
         --logs) logs=${2:?--logs needs a folder}; shift 2 ;;
         softgpu | native | vhost-user | uml | qemu) paths+=("$1"); shift ;;
-        *) echo "matrix.sh: unknown argument $1; see its head" >&2; exit 2 ;;
+        *) echo "matrix.sh: unknown argument $1; see the comment at the top of the script" >&2; exit 2 ;;
     esac
 done
 [ ${#paths[@]} -gt 0 ] || { echo "matrix.sh: name a path: softgpu native vhost-user uml qemu" >&2; exit 2; }
@@ -83,7 +83,7 @@ for path in "${paths[@]}"; do
     stop_device
 done
 
-# One row a program and variant, one column a path.
+# One row per program and variant, one column per path.
 make_table() {
     local path name variant line
     printf '| program | cudart |'

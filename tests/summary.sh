@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The last lines of `make test`.   usage: summary.sh TABLE
+# Prints the last lines of `make test`.   usage: summary.sh TABLE
 set -euo pipefail
 table=${1:?usage: summary.sh TABLE}
 passed=$(grep -o ' [0-9]* ms ' "$table" | wc -l)

@@ -15,7 +15,7 @@ while [ $# -gt 0 ]; do
         --dist) dist=${2:?--dist needs a folder}; shift 2 ;;
         --out) out=${2:?--out needs a folder}; shift 2 ;;
         --seconds) seconds=${2:?--seconds needs a number}; shift 2 ;;
-        *) echo "mps.sh: unknown argument $1; see its head" >&2; exit 2 ;;
+        *) echo "mps.sh: unknown argument $1; see the comment at the top of the script" >&2; exit 2 ;;
     esac
 done
 command -v nvidia-cuda-mps-control >/dev/null || { echo "mps.sh: no nvidia-cuda-mps-control" >&2; exit 77; }

@@ -34,7 +34,7 @@ while [ $# -gt 0 ]; do
         --out) out=${2:?--out needs a folder}; shift 2 ;;
         --seconds) seconds=${2:?--seconds needs a number}; shift 2 ;;
         --driver) driver=${2:?--driver needs a library}; shift 2 ;;
-        -*) echo "quotas.sh: unknown argument $1; see its head" >&2; exit 2 ;;
+        -*) echo "quotas.sh: unknown argument $1; see the comment at the top of the script" >&2; exit 2 ;;
         *) rows+=("$1"); shift ;;
     esac
 done
@@ -473,7 +473,7 @@ calibrated || { echo "quotas.sh: the GPU does not answer natively" >&2; exit 2; 
 chain_calibrated
 for row in "${rows[@]}"; do
     if ! declare -F "row_$row" >/dev/null; then
-        echo "quotas.sh: no row $row; see its head" >&2
+        echo "quotas.sh: no row $row; see the comment at the top of the script" >&2
         exit 2
     fi
     began=$(date +%s)

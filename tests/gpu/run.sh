@@ -14,7 +14,7 @@ while [ $# -gt 0 ]; do
     case $1 in
         --dist) dist=${2:?--dist needs a folder}; shift 2 ;;
         --out) out=${2:?--out needs a folder}; shift 2 ;;
-        *) echo "run.sh: unknown argument $1; see its head" >&2; exit 2 ;;
+        *) echo "run.sh: unknown argument $1; see the comment at the top of the script" >&2; exit 2 ;;
     esac
 done
 [ -d "$dist/bin" ] || { echo "run.sh: nothing staged in $dist: make stage-gpu" >&2; exit 2; }

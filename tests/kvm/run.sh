@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# The one command for a host with KVM and QEMU (10.2 or newer) or cloud-hypervisor (52 or newer):
-# runs vector add in a guest with each VMM that is there, says what is missing, and ends with 0
-# if at least one ran and all that ran passed, 1 if one failed, 3 if none could run.
+# Tests the device under KVM, with QEMU (10.2 or newer) and cloud-hypervisor (52 or newer). Runs
+# vector add in a guest with each installed VMM and reports what is missing. Exits with 0 if at least
+# one VMM ran and none failed, 1 if one failed, and 3 if none could run.
 #
 #   tests/kvm/run.sh [--dist DIR] [--driver-library auto|softgpu|PATH] [--logs DIR]
 #
-# DIR is what `make build` staged (default target/dist; built if it is not there). QEMU, the
-# guest's kernel and its driver come from images/. VCUDA_ACCEL=tcg lets QEMU run without KVM, to
-# try this script.
+# DIR is the folder that `make build` filled (default target/dist; built if it's missing). QEMU, the
+# guest's kernel and its driver come from images/. VCUDA_ACCEL=tcg runs QEMU without KVM, to test
+# this script itself.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -15,7 +15,7 @@ root=$(cd "$here/../.." && pwd)
 dist=$root/target/dist library=auto logs='' accel=${VCUDA_ACCEL:-kvm}
 least_ch=52
 usage() {
-    echo "run.sh: $*; see its head" >&2
+    echo "run.sh: $*; see the comment at the top of the script" >&2
     exit 2
 }
 while [ $# -gt 0 ]; do
@@ -70,9 +70,9 @@ start_for() { # NAME
 }
 
 qemu=$("$root/images/qemu.sh" --print) ||
-    usage 'images/qemu.sh could not make QEMU 10.2 or newer ready'
+    usage 'images/qemu.sh could not provide QEMU 10.2 or newer'
 run=("$dist/bin/vcuda-run" --vmm qemu --qemu "$qemu" --kernel "$kernel")
-# Whether an ordinary guest boots with KVM here; empty if it does.
+# Why an ordinary guest doesn't boot with KVM here; empty if it does.
 no_kvm=$("${run[@]}" --probe-kvm 2>&1) && no_kvm=''
 
 qemu_test() {
@@ -112,7 +112,7 @@ cloud_hypervisor_test() {
     "$root/images/initramfs.sh" -o "$work/initramfs.cpio" -k "$series" -m "$module" \
         -f "$dist/guest/libcuda.so.1:/usr/lib/" -f "$program:/root/vectoradd" -c /root/vectoradd
     start_for "$name"
-    # Exactly what the documentation tells people to type.
+    # Exactly the commands that the documentation gives.
     line=$("$dist/bin/vcuda-run" --vmm cloud-hypervisor --print --socket "$work/socket" \
         --kernel "$kernel" --initrd "$work/initramfs.cpio" --mem 1G |
         grep '^cloud-hypervisor ' | sed -n "${which}p")

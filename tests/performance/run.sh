@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What a call costs: the same program on softgpu directly, through vhost-user without a VM, and in
-# a user-mode Linux guest. Bars, for the guest: a posted call under 1 us, a waited one under 5 us.
+# Measures the cost of a call: runs the same program on softgpu directly, through vhost-user without
+# a VM, and in a user-mode Linux guest. In the guest, a posted call must take less than 1 us, and a
+# waited call less than 5 us.
 #   tests/performance/run.sh [--dist DIR] [--driver LIBRARY]
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -10,7 +11,7 @@ while [ $# -gt 0 ]; do
     case $1 in
         --dist) dist=${2:?--dist needs a folder}; shift 2 ;;
         --driver) driver=${2:?--driver needs a library}; shift 2 ;;
-        *) echo "run.sh: unknown argument $1; see its head" >&2; exit 2 ;;
+        *) echo "run.sh: unknown argument $1; see the comment at the top of the script" >&2; exit 2 ;;
     esac
 done
 dist=$(cd "$dist" && pwd)

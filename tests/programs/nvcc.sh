@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Runs nvcc 13.0, fetching it first from PyPI where it is missing (once; 105 MB).
+# Runs nvcc 13.0. If it's missing, fetches it from PyPI first (once; 105 MB).
 #
-#   nvcc.sh ARGUMENTS...   runs nvcc with them
-#   nvcc.sh --print-dir    prints where the toolchain lies: bin/ include/ lib/, and cudart12/lib/
+#   nvcc.sh ARGUMENTS...   runs nvcc with these arguments
+#   nvcc.sh --print-dir    prints the toolchain's folder, with bin/ include/ lib/, and cudart12/lib/
 #
-# It lies outside the checkout, in ${VIRTIO_CUDA_CACHE:-~/.cache/virtio-cuda}; what is fetched
-# and its hashes stand in nvcc-requirements.txt.
+# The toolchain is kept outside the checkout, in ${VIRTIO_CUDA_CACHE:-~/.cache/virtio-cuda}.
+# nvcc-requirements.txt lists the packages and their hashes.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 requirements=$here/nvcc-requirements.txt
 cache=${VIRTIO_CUDA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/virtio-cuda}
-# The directory is named after the versions that it holds, so that a new pin fetches anew.
+# The directory is named after its contents' versions, so that a new pin fetches again.
 dir=$cache/cuda-toolchain-$(sha256sum "$requirements" | cut -c1-12)
 
 say() { echo "nvcc.sh: $*" >&2; }
@@ -44,7 +44,7 @@ fetch() {
     rm -r "$work/wheels"
     mv "$work/unpacked/nvidia/cu13"/* "$work/"
     mv "$work/unpacked/nvidia/cuda_runtime" "$work/cudart12"
-    # The wheels hold the licences; they stay with what they are about.
+    # The licenses stay with the files that they cover.
     mkdir "$work/licenses"
     local info
     for info in "$work"/unpacked/*.dist-info; do
@@ -63,7 +63,7 @@ fetch() {
 
 if [ ! -d "$dir" ]; then
     mkdir -p "$cache"
-    # Two builds at once must not fetch into one another.
+    # Two builds at once must not fetch into the same directory.
     exec 9>"$cache/cuda-toolchain.lock"
     flock 9
     [ -d "$dir" ] || fetch

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Runs the built CUDA programs on whatever libcuda.so.1 the loader finds, and prints a table.
+# Runs the built CUDA programs with the libcuda.so.1 that the loader finds, and prints a table.
 #
 #   run.sh [--keep DIR] [--compare DIR] [PROGRAM...]
 #
-# Without names it runs all of `make list`, with static and shared cudart, and vectoradd with 12.9
-# too. --keep writes each one's standard output to DIR/VARIANT/NAME; --compare holds it against
-# what an earlier run kept there. OUT=DIR is where the programs are, TIMEOUT=SECONDS how long each
-# may take (120). Its exit code is 0 when all passed.
+# Without names, it runs all programs of `make list` with static and shared cudart 13.0, and those
+# that were also built with 12.9. --keep writes each program's standard output to DIR/VARIANT/NAME.
+# --compare compares it with the output that an earlier run kept there. OUT=DIR is the programs'
+# folder, and TIMEOUT=SECONDS the limit for each (default 120). The exit code is 0 if all passed.
 #
-# For instance on softgpu alone: LD_LIBRARY_PATH=<where its libcuda.so.1 is> run.sh
+# For example, on softgpu alone: LD_LIBRARY_PATH=<folder of its libcuda.so.1> run.sh
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -32,7 +32,7 @@ fi
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# Runs one, and prints its line of the table.
+# Runs a program and prints its line of the table.
 run() {
     local variant=$1 name=$2 verdict=PASS code=0 start end
     start=$(date +%s%N)
@@ -57,7 +57,7 @@ run() {
 
 for name in "${programs[@]}"; do
     for variant in static shared cudart12/static cudart12/shared; do
-        # Those with cudart 12.9 are few.
+        # Only a few programs are built with cudart 12.9.
         if [ -x "$out/$variant/$name" ]; then
             run "$variant" "$name"
         elif [ "$variant" = static ]; then
