@@ -38,14 +38,14 @@ __global__ void operate(Results *r, unsigned *tickets) {
         atomicExch(&r->last_exchanged, 77);
     }
 
-    // Compare-and-swap until nobody came in between.
+    // Repeats the compare-and-swap until no other thread intervened.
     unsigned long long seen = r->swapped, before;
     do {
         before = seen;
         seen = atomicCAS(&r->swapped, before, before + 3);
     } while (seen != before);
 
-    // Shared memory first, then one addition a block.
+    // Adds in shared memory first, then once per block.
     __shared__ unsigned in_block;
     if (threadIdx.x == 0) {
         in_block = 0;
@@ -125,7 +125,7 @@ int main() {
     SAME(finished);
     SAME(seen_by_last);
 #undef SAME
-    // Old values are tickets: every number once.
+    // The old values are tickets: each number occurs once.
     std::sort(tickets.begin(), tickets.begin() + TOTAL);
     for (int i = 0; i < TOTAL; ++i) {
         REQUIRE(tickets[i] == static_cast<unsigned>(i), "ticket %d is %u", i, tickets[i]);

@@ -1,5 +1,5 @@
 // Constant memory and module globals: symbols written, read and found by the host, initial values,
-// and globals that keep what a kernel left in them.
+// and globals that keep the values that a kernel wrote.
 #include "check.h"
 
 constexpr int N = 1000;
@@ -71,7 +71,7 @@ int main() {
     mark_end<<<1, 1>>>();
     CHECK(cudaGetLastError());
 
-    // The symbol's address is one for ordinary copies.
+    // The symbol's address works in ordinary copies.
     int *address;
     CHECK(cudaGetSymbolAddress(reinterpret_cast<void **>(&address), table));
     CHECK(cudaMemcpy(result, address, sizeof result, cudaMemcpyDeviceToHost));

@@ -1,8 +1,8 @@
 // Prints the device as a program sees it.
 //
 //   deviceinfo                 name, compute capability, memory
-//   deviceinfo alloc SIZE      also tries one allocation: SIZE in bytes, or with K, M or G behind
-//   it
+//   deviceinfo alloc SIZE      also tries one allocation: SIZE in bytes, or followed by K, M
+//                              or G
 //
 // A refused allocation is an answer, not a failure: the exit code is 0.
 #include "check.h"
@@ -11,7 +11,7 @@
 
 constexpr double MIB = 1 << 20;
 
-// 0 when the text is no size.
+// Returns 0 if the text isn't a size.
 static size_t parse_size(const char *text) {
     char *end;
     const double number = std::strtod(text, &end);

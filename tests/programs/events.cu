@@ -1,4 +1,4 @@
-// Events: streams that wait for one another's, times in order, and queries while work is under way.
+// Events: streams that wait for each other's events, ordered times, and queries of unfinished work.
 #include "check.h"
 
 constexpr int STREAMS = 4;
@@ -11,15 +11,15 @@ __global__ void fill(int *data, int value) {
     }
 }
 
-// One block that takes its time, so that work which failed to wait for it would be found out.
+// A slow block, so that work that doesn't wait for it gives a wrong result.
 __global__ void slow_step(int *data, int factor, int term) {
     for (int i = threadIdx.x; i < N; i += blockDim.x) {
         data[i] = data[i] * factor + term;
     }
 }
 
-// Runs until the host raises the flag, which lies in the host's memory. It gives up at last, so
-// that a device which starts it only when asked to wait is reported and not waited for in vain.
+// Runs until the host sets the flag in host memory. It gives up after a while, so that a device
+// that starts it only when asked to wait is reported as an error instead of hanging.
 __global__ void wait_for_host(volatile int *flag) {
     for (int polls = 0; *flag == 0 && polls < 20000000; ++polls) {
     }
@@ -36,7 +36,7 @@ static void waiting_for_events() {
         CHECK(cudaStreamCreateWithFlags(&streams[s], cudaStreamNonBlocking));
         CHECK(cudaEventCreate(&done[s + 1]));
     }
-    // Each stream works on what the one before has left; only events order them.
+    // Each stream works on the previous stream's result; only events order them.
     fill<<<8, 128, 0, streams[0]>>>(data, 7);
     CHECK(cudaEventRecord(done[0], streams[0]));
     for (int s = 0; s < STREAMS; ++s) {

@@ -1,5 +1,5 @@
 // Graphs: captured with a fork and a join, launched many times, changed in between, built by hand,
-// with events around and inside them; and what a capture forbids.
+// with events around and inside them; and calls that a capture forbids.
 #include "check.h"
 
 constexpr int N = 4096;
@@ -129,7 +129,7 @@ static void changed() {
     cudaGetLastError();
     REQUIRE(info.result == cudaGraphExecUpdateErrorTopologyChanged, "%d", info.result);
 
-    // One node of it, by the handle that it has in the graph that was instantiated.
+    // Updates one node by its handle in the graph that was instantiated.
     cudaGraphNode_t node;
     size_t count = 1;
     CHECK(cudaGraphGetNodes(graphs[0], &node, &count));
@@ -202,7 +202,7 @@ static void built() {
     for (int i = 0; i < 20; ++i) {
         CHECK(cudaGraphLaunch(exec, stream));
     }
-    // The launches under way go on.
+    // Launches in flight continue.
     CHECK(cudaGraphExecDestroy(exec));
     CHECK(cudaGraphDestroy(graph));
     CHECK(cudaStreamSynchronize(stream));
@@ -240,7 +240,7 @@ static void timed() {
     std::printf("graphs: events around a launch of 100 kernels\n");
 }
 
-// A capture that a call has made impossible ends with an error, and the stream works again.
+// A capture that a call invalidated ends with an error, and then the stream works again.
 static void ends_invalid(cudaStream_t stream, int *data) {
     cudaGraph_t graph;
     EXPECT_ERROR(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated);
@@ -261,7 +261,7 @@ static void forbidden() {
     EXPECT_ERROR(cudaMalloc(&memory, 1), cudaErrorStreamCaptureUnsupported);
     ends_invalid(stream, data);
 
-    // The thread may say that it knows better.
+    // The thread can allow the call with a relaxed capture mode.
     CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
     cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
     CHECK(cudaThreadExchangeStreamCaptureMode(&mode));
@@ -282,7 +282,7 @@ static void forbidden() {
     EXPECT_ERROR(cudaStreamQuery(stream), cudaErrorStreamCaptureUnsupported);
     ends_invalid(stream, data);
 
-    // An event from outside, and work that was forked off and not joined.
+    // An event from outside the capture, and forked work that was never joined.
     CHECK(cudaEventRecord(event, other));
     CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
     EXPECT_ERROR(cudaStreamWaitEvent(stream, event, 0), cudaErrorStreamCaptureIsolation);

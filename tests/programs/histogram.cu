@@ -1,4 +1,4 @@
-// Counts bytes: atomics on a histogram of the block's own in shared memory, then on the global one.
+// Counts bytes with atomics, first in a histogram per block in shared memory, then in a global one.
 #include "check.h"
 
 #include <vector>

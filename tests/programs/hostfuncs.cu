@@ -1,5 +1,5 @@
-// Host functions in streams with more queued around them than any queue on the way takes: each ends
-// by itself, so the program goes on, however long the launching thread is kept waiting meanwhile.
+// Host functions in streams with more commands queued around them than any queue can hold. Each
+// function returns by itself, so the program continues, however long the launching thread waits.
 #include "check.h"
 
 #include <atomic>
@@ -11,7 +11,7 @@ constexpr int COPIES = 1536;
 constexpr size_t BYTES = 16 << 10;
 constexpr int ROUNDS = 3;
 
-// What a stream's host functions share with the thread that fills the stream.
+// State that a stream's host functions share with the thread that fills the stream.
 struct Flood {
     std::atomic<int> queued{0};
     // Host functions that have run, and the number that the last one was given.
@@ -23,7 +23,7 @@ struct Order {
     int number;
 };
 
-// Stays until the launching thread has stood still for a while, or has nothing more to launch.
+// Waits until the launching thread has been blocked for a while or has nothing more to launch.
 static void stay(void *order) {
     const auto [flood, number] = *static_cast<Order *>(order);
     int before;
@@ -43,7 +43,7 @@ __global__ void add(int *sum, const unsigned char *data, int n) {
     *sum += total;
 }
 
-// Copies of which each writes over the one before, and a kernel that sees the last.
+// Copies that each overwrite the previous one, and a kernel that sees the last.
 static void fill(cudaStream_t stream, Flood &flood, unsigned char *data, int *sum, int value) {
     unsigned char bytes[BYTES];
     for (int i = 0; i < COPIES; ++i) {
@@ -61,7 +61,7 @@ static int sum_of(int value) {
     return 4 * static_cast<unsigned char>(COPIES - 1 + value);
 }
 
-// Host functions with a flood between two and behind the last.
+// Host functions with a flood of commands after each.
 static void between_floods(const char *what) {
     cudaStream_t stream;
     unsigned char *data;
@@ -89,7 +89,7 @@ static void between_floods(const char *what) {
     CHECK(cudaStreamDestroy(stream));
 }
 
-// The same behind a graph that begins with a host function, launched twice.
+// The same after a graph that begins with a host function, launched twice.
 static void behind_a_graph() {
     cudaStream_t stream;
     cudaGraph_t graph;

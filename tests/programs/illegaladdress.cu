@@ -1,5 +1,5 @@
-// A kernel that writes where no memory is: the error comes when its work is waited for, and stays
-// for all later calls of the process, as CUDA's sticky errors do.
+// A kernel that writes to unmapped memory: the error appears at the next wait, and all later calls
+// of the process return it, because CUDA's errors of this kind are sticky.
 #include "check.h"
 
 __global__ void write_to(int *address, int value) {
@@ -13,7 +13,7 @@ int main() {
     CHECK(cudaMemcpy(&read, good, sizeof read, cudaMemcpyDeviceToHost));
     REQUIRE(read == 41, "%d", read);
 
-    // A launch that cannot be fails at once, and leaves nothing behind but the last error.
+    // An impossible launch fails immediately, and leaves nothing behind but the last error.
     write_to<<<1, 4096>>>(good, 0);
     EXPECT_ERROR(cudaPeekAtLastError(), cudaErrorInvalidValue);
     EXPECT_ERROR(cudaGetLastError(), cudaErrorInvalidValue);
@@ -21,13 +21,13 @@ int main() {
     CHECK(cudaDeviceSynchronize());
     std::printf("illegaladdress: a block too large is refused at once\n");
 
-    // In the first page, where nothing is ever mapped. The launch itself is in order.
+    // An address in the first page, where nothing is ever mapped. The launch itself is valid.
     write_to<<<1, 1>>>(reinterpret_cast<int *>(0x100), 42);
     CHECK(cudaPeekAtLastError());
     EXPECT_ERROR(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
     std::printf("illegaladdress: reported by cudaDeviceSynchronize\n");
 
-    // Neither asking for the error nor new work makes the context good again.
+    // Neither querying the error nor new work repairs the context.
     EXPECT_ERROR(cudaGetLastError(), cudaErrorIllegalAddress);
     int *more;
     EXPECT_ERROR(cudaMalloc(&more, sizeof(int)), cudaErrorIllegalAddress);

@@ -1,8 +1,8 @@
-// Fresh device memory must hold nothing that another process has left in it.
+// Fresh device memory must not contain another process's data.
 //
-//   leak               a child fills memory and ends, then this process looks for what it wrote
+//   leak               a child fills memory and exits, then this process searches for its data
 //   leak fill [MIB]    fills memory with the pattern and ends without freeing it
-//   leak look [MIB]    allocates memory, and fails if the pattern stands in it
+//   leak look [MIB]    allocates memory, and fails if it contains the pattern
 #include "check.h"
 
 #include <sys/wait.h>
@@ -21,7 +21,7 @@ static void fill(size_t bytes) {
     CHECK(cudaMalloc(&memory, bytes));
     CHECK(cudaMemset(memory, PATTERN_BYTE, bytes));
     CHECK(cudaDeviceSynchronize());
-    // It ends with the memory in use, as a process that is killed would.
+    // Exits with the memory still allocated, as a killed process would.
     _exit(0);
 }
 
@@ -46,7 +46,7 @@ static int look(size_t bytes) {
     return pass("leak");
 }
 
-// In a process of its own, so that this one can come to memory that it has not had before.
+// Runs in its own process, so that this process can get memory that it hasn't used before.
 static void fill_in_child() {
     const pid_t child = fork();
     REQUIRE(child >= 0, "fork");

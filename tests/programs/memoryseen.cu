@@ -1,13 +1,13 @@
-// What a program is told of its device's memory, by CUDA and by NVML.
+// Compares the device memory that CUDA and NVML report to a program.
 //
 //   memoryseen [MIB]   allocates MIB (256) in steps and frees them; cudaMemGetInfo, the device's
-//                      properties and NVML must say the same all the time
+//                      properties and NVML must always agree
 //   memoryseen full    allocates until nothing is left, compares, says so, and holds it until its
 //                      standard input ends
 //   memoryseen list    NVML alone, no CUDA call: a line for each GPU and for each process on it
 //
-// NVML is libnvidia-ml.so.1 as the loader finds it. On a GPU that nobody divides, NVML counts what
-// the driver keeps for itself too, so that only a guest's numbers are the same.
+// NVML is the libnvidia-ml.so.1 that the loader finds. On a GPU that isn't divided, NVML also
+// counts the driver's own memory, so the numbers agree only in a guest.
 #include "check.h"
 
 #include <dlfcn.h>
@@ -62,7 +62,7 @@ static void nvml_init() {
     REQUIRE(result == 0, "nvmlInit_v2 gives %d", result);
 }
 
-// Bytes in use, about which all have to agree.
+// Bytes in use. All sources must agree.
 static size_t compare(const char *when) {
     size_t free, total;
     CHECK(cudaMemGetInfo(&free, &total));

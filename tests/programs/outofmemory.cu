@@ -1,12 +1,12 @@
-// Allocates until there is no more: refused with cudaErrorMemoryAllocation, in step with what
-// cudaMemGetInfo says, harmless for what comes after, and all of it comes back.
+// Allocates until no memory is left. The refusal must be cudaErrorMemoryAllocation, agree with
+// cudaMemGetInfo, and not affect later calls, and all memory must come back.
 #include "check.h"
 
 #include <vector>
 
 constexpr size_t MIB = 1 << 20;
 
-// Allocations are rounded up to whole granules; what is smaller than two is not asked for.
+// Allocations are rounded up to whole granules, so requests are at least two granules.
 constexpr size_t GRANULE = 2 * MIB, SMALLEST = 2 * GRANULE;
 
 __global__ void square(unsigned *data, unsigned n) {
@@ -16,7 +16,7 @@ __global__ void square(unsigned *data, unsigned n) {
     }
 }
 
-// A kernel on memory at `data`, whose results are right.
+// Runs a kernel on memory at `data` and checks its results.
 static void use(unsigned *data) {
     const unsigned n = 1000;
     unsigned result[n];
@@ -36,7 +36,7 @@ static size_t free_memory() {
 }
 
 int main() {
-    // What the runtime itself takes is taken before anything is measured.
+    // Let the runtime allocate its own memory before anything is measured.
     unsigned *first;
     CHECK(cudaMalloc(&first, MIB));
     use(first);
@@ -46,12 +46,12 @@ int main() {
     std::vector<unsigned *> held;
     unsigned *pointer;
     EXPECT_ERROR(cudaMalloc(&pointer, total + MIB), cudaErrorMemoryAllocation);
-    // The error is told once, and is no error of the context.
+    // The error is reported once and doesn't affect the context.
     EXPECT_ERROR(cudaGetLastError(), cudaErrorMemoryAllocation);
     CHECK(cudaGetLastError());
     std::printf("outofmemory: more than there is, refused\n");
 
-    // Half as much each time that it is refused: few calls, however large the device.
+    // Halves the size after each refusal: few calls, however large the device.
     size_t allocated = 0;
     for (size_t size = total; size >= SMALLEST;) {
         const cudaError_t result = cudaMalloc(&pointer, size);

@@ -5,7 +5,7 @@
 //                           of standard input
 //   pinnedpeek read ADDR    a kernel reads the word at ADDR; prints the value, or the error's name
 //
-// `read` ends with 0 in both cases: whoever runs it knows which is right.
+// `read` exits with 0 in both cases: the caller knows which is right.
 #include "check.h"
 
 #include <sys/wait.h>
@@ -19,7 +19,7 @@ __global__ void peek(const volatile unsigned long long *address, unsigned long l
     *value = *address;
 }
 
-// What a kernel finds at the address, or the error that it meets.
+// Prints the value that a kernel reads at the address, or its error.
 static cudaError_t read_word(unsigned long long address, unsigned long long *value) {
     unsigned long long *result;
     CHECK(cudaMalloc(&result, sizeof *result));
@@ -37,7 +37,7 @@ static int hold() {
         pinned[i] = SECRET;
     }
     CHECK(cudaHostGetDevicePointer(&on_device, pinned, 0));
-    // Its owner's kernels can read it there, so that the address is worth trying.
+    // The owner's kernels can read it there, so the address is worth trying.
     CHECK(read_word(reinterpret_cast<unsigned long long>(on_device), &seen));
     REQUIRE(seen == SECRET, "its owner's kernel reads %llx", seen);
     std::printf("0x%llx\n", reinterpret_cast<unsigned long long>(on_device));
@@ -83,7 +83,7 @@ static int try_a_childs_secret() {
     close(in[1]);
     int status;
     REQUIRE(waitpid(child, &status, 0) == child && status == 0, "the child ended with %d", status);
-    // Where this process has memory of its own at that address, it may read that.
+    // If this process has memory of its own at that address, it may read it.
     std::fprintf(stderr, "reading 0x%llx: %s, 0x%llx\n", address, cudaGetErrorName(result), value);
     if (result != cudaSuccess) {
         check_error(result, cudaErrorIllegalAddress, "reading the secret", __FILE__, __LINE__);

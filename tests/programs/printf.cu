@@ -1,5 +1,5 @@
-// Device printf. What it prints is caught on its way to standard output, compared with what the
-// host's printf makes of the same, and printed sorted, since threads print in no fixed order.
+// Device printf. Its output is captured, compared with the output of the host's printf, and printed
+// in sorted order, because threads print in no fixed order.
 #include "check.h"
 
 #include <sys/mman.h>
@@ -43,7 +43,7 @@ static std::string host_formats() {
     return all;
 }
 
-// Standard output as a file while kernels print, so that it can be read again.
+// Redirects standard output to a file while kernels print, so that it can be read back.
 class Capture {
   public:
     Capture() : file_(fdopen(memfd_create("printf", 0), "r+")), kept_(dup(STDOUT_FILENO)) {
@@ -52,7 +52,7 @@ class Capture {
         dup2(fileno(file_), STDOUT_FILENO);
     }
 
-    // What was printed until now; standard output is itself again.
+    // Returns the output so far and restores standard output.
     std::string finish() {
         std::fflush(stdout);
         dup2(kept_, STDOUT_FILENO);

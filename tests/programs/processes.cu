@@ -10,7 +10,7 @@
 
 constexpr int CHILDREN = 3, N = 5000, ROUNDS = 8;
 
-// What a child must be done in, if it is not stuck; far more than it takes.
+// Time limit for a child, far more than it needs unless it's stuck.
 constexpr unsigned SECONDS = 120;
 
 __global__ void advance(uint32_t *data, int n, uint32_t salt) {
@@ -80,7 +80,7 @@ static void fork_without_exec() {
     }
     wait_for(child, "a forked child");
     std::printf("processes: a forked child gets cudaErrorInitializationError\n");
-    // And has done the parent no harm.
+    // The child must not have affected the parent.
     work(6);
     std::printf("processes: the parent goes on\n");
 }
@@ -91,7 +91,7 @@ int main(int argc, char **argv) {
         work(static_cast<uint32_t>(std::atoi(argv[2])));
         return 0;
     }
-    // Children that come before the parent's first use of CUDA, and after it.
+    // Children created before and after the parent's first use of CUDA.
     run_children(argv[0]);
     run_children(argv[0]);
     fork_without_exec();

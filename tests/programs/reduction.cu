@@ -58,7 +58,7 @@ int main() {
     uint32_t state = 3;
     Summary expected = {0, INT_MAX, INT_MIN};
     for (int &value : values) {
-        // The sum of these leaves 32 bits.
+        // The sum of these exceeds 32 bits.
         value = static_cast<int>(next_random(state) * 64) + 5;
         expected.sum += value;
         expected.least = std::min(expected.least, value);

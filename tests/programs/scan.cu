@@ -1,5 +1,5 @@
 // Inclusive prefix sum: each block scans its part and leaves its total, the totals are scanned in
-// the same way, and a last kernel adds to each block what stands before it.
+// the same way, and a last kernel adds the sum of all previous blocks to each block.
 #include "check.h"
 
 #include <vector>
@@ -7,7 +7,7 @@
 constexpr int THREADS = 256;
 
 __global__ void scan_blocks(const unsigned *in, unsigned *out, unsigned *totals, int n) {
-    // Two buffers, so that one barrier a step is enough.
+    // Two buffers, so that one barrier per step is enough.
     __shared__ unsigned buffer[2][THREADS];
     const int i = blockIdx.x * THREADS + threadIdx.x;
     int from = 0;

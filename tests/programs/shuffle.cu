@@ -8,8 +8,8 @@ constexpr unsigned ALL = 0xffffffffu;
 constexpr int WARPS = 8;
 constexpr int THREADS = WARPS * 32;
 
-// What each thread finds; the host computes the same from the whole warp's values. Without padding,
-// since its bytes are summed up.
+// Each thread's results; the host computes the same from the whole warp's values. There's no
+// padding, because the bytes are summed up.
 struct Found {
     int from_lane, up, down, across, narrow, sum, half, flag_mask;
     int any_all, odd, reduced_sum, reduced_least, reduced_most, bits_and, bits_or, bits_xor;
@@ -34,7 +34,7 @@ __global__ void exchange(const int *values, Found *found) {
         sum += __shfl_xor_sync(ALL, sum, distance);
     }
     mine.sum = sum;
-    // The two halves of a warp go apart, and each shuffles alone.
+    // The two halves of a warp diverge, and each shuffles by itself.
     if (lane < 16) {
         mine.half = __shfl_sync(0x0000ffffu, value, 15 - lane);
     } else {

@@ -1,10 +1,10 @@
-// Keeps a device busy until it is killed, for tests of what a killed process leaves behind.
+// Keeps a device busy until it's killed, for tests of the cleanup after killed processes.
 //
-//   spin [hold=MIB] loop [SECONDS]   launches short kernels, without end or for some seconds
+//   spin [hold=MIB] loop [SECONDS]   launches short kernels, forever or for some seconds
 //   spin [hold=MIB] forever          one kernel that never ends
 //   spin hold=MIB idle [SECONDS]     holds memory and does nothing
 //
-// Prints "spin: ready" once it does what it was asked for.
+// Prints "spin: ready" when it has started.
 #include "check.h"
 
 #include <unistd.h>
@@ -20,7 +20,7 @@ __global__ void step(unsigned *counter, unsigned rounds) {
 }
 
 __global__ void never_end(volatile unsigned *word) {
-    // Nobody ever writes this value: the compiler can't know, and the kernel doesn't stop.
+    // Nothing ever writes this value. The compiler can't know that, so the kernel doesn't stop.
     while (*word != 0xffffffffu) {
     }
 }
@@ -55,7 +55,7 @@ int main(int argc, char **argv) {
     CHECK(cudaMemset(counter, 0, sizeof *counter));
     if (hold != 0) {
         CHECK(cudaMalloc(&held, hold));
-        // Both ends are used, so that nothing can put off finding the memory.
+        // Uses both ends, so that the allocation can't be deferred.
         CHECK(cudaMemset(held, 1, 1));
         CHECK(cudaMemset(static_cast<char *>(held) + hold - 1, 1, 1));
     }

@@ -1,5 +1,5 @@
-// Streams: pinned copies and kernels on several non-blocking streams at once, and how the legacy
-// default stream orders itself against blocking streams.
+// Streams: pinned copies and kernels on several non-blocking streams at once, and the order between
+// the legacy default stream and blocking streams.
 #include "check.h"
 
 constexpr int STREAMS = 4;
@@ -12,7 +12,7 @@ __global__ void fill(int *data, int value) {
     }
 }
 
-// One block that takes its time, so that work which failed to wait for it would be found out.
+// A slow block, so that work that doesn't wait for it gives a wrong result.
 __global__ void slow_step(int *data, int factor, int term) {
     for (int i = threadIdx.x; i < N; i += blockDim.x) {
         data[i] = data[i] * factor + term;
@@ -57,7 +57,7 @@ static void default_stream() {
     CHECK(cudaMalloc(&data, BYTES));
     fill<<<8, 128, 0, blocking>>>(data, 1);
     slow_step<<<1, 32, 0, blocking>>>(data, 10, 3);
-    // On the legacy default stream: behind all that the blocking stream was given.
+    // On the legacy default stream, after all work of the blocking stream.
     CHECK(cudaMemcpy(&value, data + N - 1, sizeof value, cudaMemcpyDeviceToHost));
     REQUIRE(value == N * 10 + 3, "%d, not %d", value, N * 10 + 3);
     slow_step<<<1, 32>>>(data, 2, 1);
