@@ -1,7 +1,8 @@
 # virtio-cuda: `make demo` shows it, `make test` checks all of it. Both install what is missing.
 #
 #   make build    everything that runs, staged in target/dist
-#   make check    formatting, lints, generated code, import cycles, trust boundaries, unit tests
+#   make check    formatting, lints, generated code, import cycles, trust boundaries, licenses, unit tests
+#   make audit    security advisories for the dependencies
 #   make test     every check: README.md says what that is
 #   make demo     a VM with a GPU, in half a minute
 #   make bench    what a call costs
@@ -11,7 +12,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: all driver stage-gpu deps build programs images package try-package check unit matrix proofs bench demo test clean
+.PHONY: all driver stage-gpu deps build programs images package try-package check audit unit matrix proofs bench demo test clean
 
 # Says what is being done, with the time since the start.
 START := $(shell date +%s)
@@ -62,10 +63,16 @@ check: deps
 	@cargo xtask cycles
 	$(SAY) 'dependencies between trust domains'
 	@cargo xtask boundaries
+	$(SAY) 'licenses and sources of dependencies'
+	@scripts/cargo-deny.sh --locked --log-level error check licenses bans sources
 	$(SAY) 'lints'
 	@cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 	$(SAY) 'unit tests'
 	@$(MAKE) --no-print-directory unit
+
+# Fetches the advisory database from GitHub, which not every machine can reach.
+audit: deps
+	@scripts/cargo-deny.sh --locked check advisories
 
 unit: deps programs
 	@cargo build --locked --workspace --bins --lib --quiet
