@@ -15,7 +15,13 @@ fn with_config(config: &str, says: &str) {
     let dir = std::env::temp_dir().join(format!("vcuda-arguments-{}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();
     let file = dir.join("bad.toml");
-    std::fs::write(&file, config.replace("DIR", dir.to_str().unwrap())).unwrap();
+    // Another vcudad of this machine may use the folders that are the default.
+    let text = if config.contains("state_dir") {
+        config.to_owned()
+    } else {
+        format!("state_dir = \"DIR/state\"\ncontrol_socket = \"DIR/control\"\n{config}")
+    };
+    std::fs::write(&file, text.replace("DIR", dir.to_str().unwrap())).unwrap();
     refused("vcudad", &["--config", file.to_str().unwrap()], says);
     assert!(!Path::new(&dir.join("s")).exists(), "a socket was left behind");
     let left = processes().into_iter().find(|pid| {
