@@ -1,12 +1,14 @@
-// Keeps a device busy until it's killed, for tests of the cleanup after killed processes.
+// Keeps a device busy until it is killed, for tests of what a killed process leaves behind.
 //
-//   spin [hold=MIB] loop [SECONDS]   launches short kernels, forever or for some seconds
+//   spin [hold=MIB] loop [SECONDS]   launches short kernels, without end or for some seconds
+//   spin [hold=MIB] loop input       the same until its standard input ends
 //   spin [hold=MIB] forever          one kernel that never ends
 //   spin hold=MIB idle [SECONDS]     holds memory and does nothing
 //
-// Prints "spin: ready" when it has started.
+// Prints "spin: ready" once it does what it was asked for.
 #include "check.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -20,13 +22,13 @@ __global__ void step(unsigned *counter, unsigned rounds) {
 }
 
 __global__ void never_end(volatile unsigned *word) {
-    // Nothing ever writes this value. The compiler can't know that, so the kernel doesn't stop.
+    // Nobody ever writes this value: the compiler can't know, and the kernel doesn't stop.
     while (*word != 0xffffffffu) {
     }
 }
 
 static int usage() {
-    std::fprintf(stderr, "usage: spin [hold=MIB] loop [SECONDS] | forever | idle [SECONDS]\n");
+    std::fprintf(stderr, "usage: spin [hold=MIB] loop [SECONDS | input] | forever | idle [SECONDS]\n");
     return 2;
 }
 
@@ -45,9 +47,13 @@ int main(int argc, char **argv) {
         return usage();
     }
     const std::string mode = argv[next];
-    const double seconds = next + 1 < argc ? std::atof(argv[next + 1]) : 1e9;
+    const bool by_input = next + 1 < argc && std::strcmp(argv[next + 1], "input") == 0;
+    const double seconds = next + 1 < argc && !by_input ? std::atof(argv[next + 1]) : 1e9;
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-    const auto time_left = [&end] { return std::chrono::steady_clock::now() < end; };
+    const auto time_left = [&] {
+        pollfd input = {STDIN_FILENO, POLLIN, 0};
+        return by_input ? poll(&input, 1, 0) == 0 : std::chrono::steady_clock::now() < end;
+    };
 
     unsigned *counter;
     void *held = nullptr;
@@ -55,7 +61,7 @@ int main(int argc, char **argv) {
     CHECK(cudaMemset(counter, 0, sizeof *counter));
     if (hold != 0) {
         CHECK(cudaMalloc(&held, hold));
-        // Uses both ends, so that the allocation can't be deferred.
+        // Both ends are used, so that nothing can put off finding the memory.
         CHECK(cudaMemset(held, 1, 1));
         CHECK(cudaMemset(static_cast<char *>(held) + hold - 1, 1, 1));
     }

@@ -14,14 +14,27 @@ fn idle_memory(host: &Host) -> (u64, u64) {
     (host.settled_memory(A).0, host.memory(B).0)
 }
 
-/// Waits for VM a's memory to be what it was, and says how long that took.
-fn freed_within_a_second(host: &Host, idle: u64) {
+/// Whether it becomes so within a second. A check that begins by then counts, however long it
+/// takes itself: it may start a program, which is slow on a busy machine.
+fn within_a_second(mut is_so: impl FnMut() -> bool) -> bool {
     let start = Instant::now();
-    // Each look is a session of its own; it takes time, too.
+    loop {
+        let is_last = start.elapsed() >= Duration::from_secs(1);
+        if is_so() {
+            return true;
+        }
+        if is_last {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Waits until VM a's memory is what it was.
+fn freed_within_a_second(host: &Host, idle: u64) {
     // A VM's memory may shrink, so its device takes no other front end until it is gone.
-    let is_free = || host.look(A).is_ok_and(|(free, _)| free == idle);
-    let freed = eventually(Duration::from_secs(1), is_free);
-    assert!(freed, "after {:?}: {} of {idle} MiB are free", start.elapsed(), host.memory(A).0);
+    let freed = within_a_second(|| host.look(A).is_ok_and(|(free, _)| free == idle));
+    assert!(freed, "{} of {idle} MiB are free", host.memory(A).0);
 }
 
 fn end(mut child: Child) {
@@ -35,16 +48,15 @@ fn kill_9_of_a_guest_process_frees_its_memory_and_leaves_the_others_alone() {
     let idle = idle_memory(&host);
     for mode in ["loop", "forever"] {
         let (victim, _) = host.spawn(A, "spin", &["hold=512", mode]);
-        let (mut neighbour, _) = host.spawn(A, "spin", &["hold=64", "loop", "2"]);
-        let (mut other_vm, _) = host.spawn(B, "spin", &["hold=64", "loop", "2"]);
+        let (mut neighbour, _) = host.spawn(A, "spin", &["hold=64", "loop", "input"]);
+        let (mut other_vm, _) = host.spawn(B, "spin", &["hold=64", "loop", "input"]);
         let held = host.memory(A).0;
         assert!(held + 512 + 64 <= idle.0);
         kill_9(victim.id() as i32);
         end(victim);
-        let start = Instant::now();
-        // The neighbour holds its own still.
-        let freed = eventually(Duration::from_secs(1), || host.memory(A).0 >= held + 512);
-        assert!(freed, "{mode}: not free after {:?}", start.elapsed());
+        // The neighbour still holds its own.
+        let freed = within_a_second(|| host.memory(A).0 >= held + 512);
+        assert!(freed, "{mode}: not free after a second");
         assert!(neighbour.wait().unwrap().success());
         assert!(other_vm.wait().unwrap().success());
         freed_within_a_second(&host, idle.0);
@@ -59,16 +71,16 @@ fn kill_9_of_a_worker_ends_its_session_alone() {
     let (mut victim, _) = host.spawn(A, "spin", &["hold=512", "loop"]);
     // Those of the looks before it may still be on their way out.
     let mut workers = Vec::new();
-    let one = eventually(Duration::from_secs(1), || {
+    let one = eventually(Duration::from_secs(60), || {
         workers = host.workers(A);
         workers.len() == 1
     });
     assert!(one, "{workers:?}\n{}", host.log());
-    let (mut neighbour, _) = host.spawn(A, "spin", &["hold=64", "loop", "2"]);
-    let (mut other_vm, _) = host.spawn(B, "spin", &["hold=64", "loop", "2"]);
+    let (mut neighbour, _) = host.spawn(A, "spin", &["hold=64", "loop", "input"]);
+    let (mut other_vm, _) = host.spawn(B, "spin", &["hold=64", "loop", "input"]);
     kill_9(workers[0]);
     let mut status = None;
-    let told = eventually(Duration::from_secs(10), || {
+    let told = eventually(Duration::from_secs(60), || {
         status = victim.try_wait().unwrap();
         status.is_some()
     });
@@ -107,7 +119,7 @@ fn kill_9_of_a_vm_frees_all_that_its_processes_held() {
         std::fs::read_to_string(&ready).is_ok_and(|text| text.contains("ready"))
     });
     assert!(runs, "the guest's program did not start:\n{}", host.log());
-    let (mut other_vm, _) = host.spawn(B, "spin", &["hold=64", "loop", "2"]);
+    let (mut other_vm, _) = host.spawn(B, "spin", &["hold=64", "loop", "input"]);
     let kernels: Vec<i32> = virtio_cuda_tests::processes()
         .into_iter()
         .filter(|pid| {

@@ -26,7 +26,7 @@ use vmm_sys_util::eventfd::EventFd;
 const FEATURES: u64 = 1 << 28 | 1 << 29 | 1 << 32 | 1 << 35 | 1 << 36 | 1 << 38 | 1 << 26 | 1 << 30;
 const QUEUES: usize = 3;
 const QUEUE_SIZE: u16 = 256;
-const LIMIT: Duration = Duration::from_secs(20);
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// Size of each memory region in bytes.
 const REGION: u64 = 32 << 20;

@@ -116,7 +116,7 @@ fn test_timeout_ends_the_vm() {
     let output = shell(command, "echo before; sleep 1000");
     assert_eq!(output.status.code(), Some(124));
     assert_eq!(text(&output.stdout), "before\n");
-    assert!(start.elapsed() < Duration::from_secs(20));
+    assert!(start.elapsed() < Duration::from_secs(120));
     assert_eq!(left_behind(base.path()), 0);
 }
 
@@ -147,7 +147,7 @@ fn running_vm(base: &Path) -> std::process::Child {
 fn gone_soon(base: &Path) {
     let start = Instant::now();
     while processes(base) > 0 {
-        assert!(start.elapsed() < Duration::from_secs(5), "the VM lives on");
+        assert!(start.elapsed() < Duration::from_secs(60), "the VM lives on");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

@@ -20,7 +20,7 @@ use vmm_sys_util::eventfd::EventFd;
 pub mod refusal;
 
 /// Long enough for a busy machine, short enough for a test that fails.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// Guest-physical address of the memory.
 pub const BASE: u64 = 0x4000_0000;
 const MEMORY: usize = 16 << 20;
