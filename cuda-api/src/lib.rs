@@ -4,6 +4,7 @@
 //!   `cuGetProcAddress` does, and [`build`] writes the exports that a crate does not implement.
 //! * [`sys`] has the driver API's types, [`prototypes`] its functions' types, [`error`] its errors,
 //!   and [`description`] all of that as data for code generators.
+//! * [`signature`] compares exported functions with their prototypes, at compile time.
 //! * [`devices`] has how devices are named and chosen.
 //! * [`export_tables`] are the private tables that NVIDIA's own libraries ask for.
 //! * [`args`] are the arguments of entry points, as types that safe code can use.
@@ -20,6 +21,7 @@ pub mod devices;
 pub mod error;
 pub mod error_text;
 pub mod proc_address;
+pub mod signature;
 pub mod symbols;
 
 #[cfg(feature = "runtime")]

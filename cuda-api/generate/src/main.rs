@@ -62,6 +62,7 @@ fn cuda(include: &Path) -> Result<Vec<(&'static str, String)>, Box<dyn Error>> {
     Ok(vec![
         ("symbols.rs", symbols::code(&symbols, version)),
         ("sys.rs", types::code(&file, &constants)?),
+        ("shapes.rs", types::shapes(&file)),
         ("results.rs", types::results(&file)?),
         ("errors.rs", types::errors(&file)?),
         ("prototypes.rs", prototypes::aliases(&symbols, &functions)?),

@@ -86,6 +86,17 @@ pub fn errors(file: &File) -> Result<String, Box<dyn Error>> {
     Ok(out)
 }
 
+/// The types that functions may take by value.
+pub fn shapes(file: &File) -> String {
+    let structures = file.items.iter().filter_map(|item| match item {
+        Item::Struct(item) => Some(item.ident.to_string()),
+        Item::Union(item) => Some(item.ident.to_string()),
+        _ => None,
+    });
+    let names: Vec<String> = structures.collect();
+    format!("{HEAD}use crate::sys::*;\n\ncrate::signature::values!({});\n", names.join(", "))
+}
+
 /// The structures and enumerations as data.
 pub fn data(file: &File) -> String {
     let mut structures = BTreeMap::new();

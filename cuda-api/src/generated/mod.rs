@@ -5,5 +5,6 @@ mod errors;
 #[allow(non_camel_case_types, non_snake_case, missing_docs)]
 pub mod prototypes;
 pub mod results;
+mod shapes;
 pub mod symbols;
 pub mod sys;

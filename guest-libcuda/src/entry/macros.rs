@@ -12,6 +12,7 @@ macro_rules! entries {
     () => {};
     ($(#[$doc:meta])* fn $name:ident, fn $per_thread:ident
      ($($arg:ident: $t:ty),* $(,)?) |$null:ident| $body:block $($rest:tt)*) => {
+        cuda_api::check_signature! { $name($(<$t as cuda_api::args::Arg>::C),*) }
         $(#[$doc])*
         #[unsafe(no_mangle)]
         #[allow(non_snake_case)]
@@ -23,6 +24,7 @@ macro_rules! entries {
             let $null = $crate::entry::macros::LEGACY;
             $crate::entry::macros::run(stringify!($name), || $body)
         }
+        cuda_api::check_signature! { $per_thread($(<$t as cuda_api::args::Arg>::C),*) }
         $(#[$doc])*
         #[unsafe(no_mangle)]
         #[allow(non_snake_case)]
@@ -37,6 +39,7 @@ macro_rules! entries {
         entries! { $($rest)* }
     };
     ($(#[$doc:meta])* fn $name:ident ($($arg:ident: $t:ty),* $(,)?) $body:block $($rest:tt)*) => {
+        cuda_api::check_signature! { $name($(<$t as cuda_api::args::Arg>::C),*) }
         $(#[$doc])*
         #[unsafe(no_mangle)]
         #[allow(non_snake_case)]

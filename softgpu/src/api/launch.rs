@@ -265,6 +265,10 @@ macro_rules! launches {
         launches!(@one $name, $extra, $cooperative, $per_thread);
     )*};
     (@one $name:ident, with_extra, $cooperative:expr, $per_thread:expr) => {
+        cuda_api::check_signature! { $name(
+            CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream,
+            *const *const c_void, *const *mut c_void
+        ) }
         #[unsafe(no_mangle)]
         #[allow(clippy::too_many_arguments)]
         pub unsafe extern "C" fn $name(
@@ -283,6 +287,10 @@ macro_rules! launches {
         }
     };
     (@one $name:ident, without_extra, $cooperative:expr, $per_thread:expr) => {
+        cuda_api::check_signature! { $name(
+            CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream,
+            *const *const c_void
+        ) }
         #[unsafe(no_mangle)]
         #[allow(clippy::too_many_arguments)]
         pub unsafe extern "C" fn $name(

@@ -171,8 +171,8 @@ cuda! {
         Ok(())
     }
 
-    fn cuMemAllocHost(to: *mut *mut c_void, size: usize) {
-        host_allocate(to, size, 0)
+    fn cuMemAllocHost(to: *mut *mut c_void, size: c_uint) {
+        host_allocate(to, size as usize, 0)
     }
 
     fn cuMemAllocHost_v2(to: *mut *mut c_void, size: usize) {

@@ -45,6 +45,7 @@ pub(crate) fn answer(f: impl FnOnce() -> Answer) -> CUresult {
 /// Exports functions of the API.
 macro_rules! cuda {
     ($($(#[$meta:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block)*) => {$(
+        cuda_api::check_signature! { $name($($ty),*) }
         $(#[$meta])*
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($arg: $ty),*) -> $crate::api::CUresult {
@@ -59,6 +60,7 @@ pub(crate) use cuda;
 /// stream for the null stream.
 macro_rules! cuda_on_stream {
     ($(fn $name:ident, fn $per_thread:ident($($arg:ident: $ty:ty),*; $stream:ident) $body:block)*) => {$(
+        cuda_api::check_signature! { $name($($ty,)* cuda_api::sys::CUstream) }
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($arg: $ty,)* stream: cuda_api::sys::CUstream) -> $crate::api::CUresult {
             $crate::api::answer(move || {
@@ -66,6 +68,7 @@ macro_rules! cuda_on_stream {
                 $body
             })
         }
+        cuda_api::check_signature! { $per_thread($($ty,)* cuda_api::sys::CUstream) }
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $per_thread($($arg: $ty,)* stream: cuda_api::sys::CUstream) -> $crate::api::CUresult {
             $crate::api::answer(move || {
@@ -80,6 +83,7 @@ pub(crate) use cuda_on_stream;
 /// Exports functions of the API that work on a default stream: the second name on the thread's.
 macro_rules! cuda_on_default {
     ($(fn $name:ident, fn $per_thread:ident($($arg:ident: $ty:ty),* ; $stream:ident) $body:block)*) => {$(
+        cuda_api::check_signature! { $name($($ty),*) }
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($arg: $ty),*) -> $crate::api::CUresult {
             $crate::api::answer(move || {
@@ -87,6 +91,7 @@ macro_rules! cuda_on_default {
                 $body
             })
         }
+        cuda_api::check_signature! { $per_thread($($ty),*) }
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $per_thread($($arg: $ty),*) -> $crate::api::CUresult {
             $crate::api::answer(move || {

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use cuda_api::sys::{CUdeviceptr, CUmemoryPool};
+use cuda_api::sys::{CUdeviceptr, CUmemPoolProps, CUmemoryPool};
 
 use super::{Answer, CUresult, capture, cuda, cuda_on_stream, get, put};
 use crate::state::device::driver;
@@ -108,9 +108,10 @@ cuda! {
         Ok(())
     }
 
-    fn cuMemPoolCreate(to: *mut CUmemoryPool, properties: *const [c_int; 4]) {
-        // Kind of allocation, kind of handle, kind and number of the place.
-        let [kind, handles, place, ordinal] = get(properties)?;
+    fn cuMemPoolCreate(to: *mut CUmemoryPool, properties: *const CUmemPoolProps) {
+        let properties = get(properties)?;
+        let (kind, handles) = (properties.allocType.0, properties.handleTypes.0);
+        let (place, ordinal) = (properties.location.type_.0, properties.location.id);
         if kind != 1 {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }

@@ -171,6 +171,7 @@ cuda! {
 /// for the null stream.
 macro_rules! queries {
     ($(fn $name:ident, fn $per_thread:ident($($arg:ident: $ty:ty),*; $stream:ident) $body:block)*) => {$(
+        cuda_api::check_signature! { $name(cuda_api::sys::CUstream $(, $ty)*) }
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(stream: cuda_api::sys::CUstream, $($arg: $ty),*) -> $crate::api::CUresult {
             $crate::api::answer(move || {
@@ -178,6 +179,7 @@ macro_rules! queries {
                 $body
             })
         }
+        cuda_api::check_signature! { $per_thread(cuda_api::sys::CUstream $(, $ty)*) }
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $per_thread(stream: cuda_api::sys::CUstream, $($arg: $ty),*) -> $crate::api::CUresult {
             $crate::api::answer(move || {
