@@ -1,7 +1,8 @@
-//! The kernel's driver: `/dev/virtio-cuda0`.
+//! The transport over the kernel driver, `/dev/virtio-cuda0`.
 
-use crate::mapping::{map_fixed, reserve_fixed};
-use crate::{BUSY_TRIES, Mapping, Started, Transport, TransportError, check_config};
+use crate::error::TransportError;
+use crate::mapping::{Mapping, map_fixed, reserve_fixed};
+use crate::transport::{BUSY_TRIES, Started, Transport, check_config, is_pinned};
 use protocol::plain::Plain;
 use protocol::uapi::{
     Config, IOC_ALLOC, IOC_INFO, IOC_KICK, IOC_PIN, IOC_QUERY, IOC_RELEASE, IOC_START, IOC_SUBMIT,
@@ -14,7 +15,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// An open file of the driver: one session.
+/// An open file of the driver, which is one session.
 pub struct Kernel {
     file: File,
     config: Config,
@@ -30,13 +31,13 @@ impl Kernel {
             .open(&path)
             .map_err(|source| TransportError::Open { path: path.clone(), source })?;
         let mut info = IocInfo::zeroed();
-        ioctl(&file, IOC_INFO, &mut info, "asking the driver for the device")?;
+        ioctl(&file, IOC_INFO, &mut info, "reading the device's config space")?;
         let config = check_config(&path, info.config)?;
         Ok(Self { file, config })
     }
 }
 
-/// One ioctl that takes a structure; begun again when a signal came between.
+/// An ioctl that takes a structure; repeated after a signal and while the device is busy.
 fn ioctl<T: Plain>(
     file: &File,
     number: u64,
@@ -45,7 +46,7 @@ fn ioctl<T: Plain>(
 ) -> Result<(), TransportError> {
     let mut tries = 0;
     loop {
-        // SAFETY: `argument` is the structure that this number means, alive during the call.
+        // SAFETY: `argument` is this request's structure and lives through the call.
         let result = unsafe {
             libc::ioctl(file.as_raw_fd(), number as libc::Ioctl, std::ptr::from_mut(argument))
         };
@@ -55,7 +56,7 @@ fn ioctl<T: Plain>(
         let source = std::io::Error::last_os_error();
         match source.raw_os_error() {
             Some(libc::EINTR) => continue,
-            // Too much is under way for this session (VIRTIO_CUDA_ERR_BUSY).
+            // Too many requests of this session are in flight (VIRTIO_CUDA_ERR_BUSY).
             Some(libc::EAGAIN) if tries < BUSY_TRIES => {
                 tries += 1;
                 std::thread::sleep(Duration::from_millis(1));
@@ -65,9 +66,9 @@ fn ioctl<T: Plain>(
                 return Err(TransportError::System { what, source });
             }
             Some(libc::ENODEV | libc::EPIPE | libc::ESHUTDOWN) => {
-                return Err(TransportError::Ended { why: "the device or its worker has gone" });
+                return Err(TransportError::Ended { why: "the device or its worker is gone" });
             }
-            // A driver that is older than the request has ENOTTY.
+            // An older driver returns ENOTTY for this request.
             Some(libc::EOPNOTSUPP | libc::ENOTTY) => {
                 return Err(TransportError::Unsupported { what });
             }
@@ -114,13 +115,13 @@ impl Transport for Kernel {
 
     fn pin_user(&self, vaddr: usize, len: usize) -> Result<u32, TransportError> {
         let mut pin = IocPin { vaddr: vaddr as u64, len: len as u64, ..IocPin::zeroed() };
-        ioctl(&self.file, IOC_PIN, &mut pin, "pinning memory of the program")?;
+        ioctl(&self.file, IOC_PIN, &mut pin, "pinning the program's memory")?;
         Ok(pin.region)
     }
 
     fn release(&self, region: u32, vaddr: usize, len: usize) -> Result<(), TransportError> {
-        if crate::is_pinned(vaddr) {
-            // SAFETY: the range lies in the pinned window, and its owner gives it up.
+        if is_pinned(vaddr) {
+            // SAFETY: the range is in the pinned window, and its owner gives it up.
             unsafe { reserve_fixed(vaddr, len)? };
         }
         let mut release = IocRelease { region, reserved: 0 };
@@ -166,7 +167,7 @@ impl Transport for Kernel {
             answer_len: answer.len().min(QUERY_MAX) as u32,
             reserved: 0,
         };
-        ioctl(&self.file, IOC_QUERY, &mut query, "asking about the GPUs")?;
+        ioctl(&self.file, IOC_QUERY, &mut query, "querying the GPUs")?;
         Ok(query.answer_len as usize)
     }
 

@@ -1,10 +1,10 @@
-//! What the library says on stderr, if `VIRTIO_CUDA_LOG` asks for it: error, warn, info or trace.
+//! Log messages on stderr, enabled by `VIRTIO_CUDA_LOG`: error, warn, info or trace.
 
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// How much is said.
+/// Log levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Level {
@@ -15,7 +15,7 @@ pub enum Level {
     Trace,
 }
 
-/// 0 until the environment was read.
+/// 0 until the environment has been read.
 static LEVEL: AtomicU8 = AtomicU8::new(0);
 static UNSUPPORTED: parking_lot::Mutex<BTreeSet<String>> = parking_lot::Mutex::new(BTreeSet::new());
 
@@ -32,7 +32,7 @@ fn read_level() -> u8 {
     level as u8
 }
 
-/// Whether messages of a level are wanted.
+/// Whether messages of a level are enabled.
 #[inline]
 pub fn enabled(level: Level) -> bool {
     let now = match LEVEL.load(Ordering::Relaxed) {
@@ -42,7 +42,7 @@ pub fn enabled(level: Level) -> bool {
     level as u8 <= now
 }
 
-/// Writes one line. Use the macros.
+/// Writes one line. Use [`say!`] instead.
 pub fn write(level: Level, message: std::fmt::Arguments<'_>) {
     let name = match level {
         Level::Error => "error",
@@ -54,7 +54,7 @@ pub fn write(level: Level, message: std::fmt::Arguments<'_>) {
     let _ = writeln!(std::io::stderr(), "virtio-cuda[{}] {name}: {message}", std::process::id());
 }
 
-/// Names an entry point that is not supported, once.
+/// Logs an unsupported entry point, once.
 #[cold]
 pub fn unsupported(name: &str) {
     if enabled(Level::Warn) && UNSUPPORTED.lock().insert(name.to_owned()) {
@@ -62,7 +62,7 @@ pub fn unsupported(name: &str) {
     }
 }
 
-/// Says something at a level, if that is wanted.
+/// Logs a message if its level is enabled.
 #[macro_export]
 macro_rules! say {
     ($level:ident, $($message:tt)*) => {

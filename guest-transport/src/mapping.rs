@@ -1,25 +1,25 @@
 //! Memory mappings that unmap themselves.
 
-use crate::TransportError;
+use crate::error::TransportError;
 use std::os::fd::RawFd;
 use std::ptr::NonNull;
 
-/// A mapping of this process, owned.
+/// An owned mapping in this process.
 pub struct Mapping {
     base: NonNull<u8>,
     len: usize,
 }
 
-// SAFETY: a mapping is memory, not tied to a thread; who reads and writes it synchronises.
+// SAFETY: a mapping isn't tied to a thread; its users synchronize their accesses.
 unsafe impl Send for Mapping {}
 // SAFETY: as above.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Maps `len` bytes of a file, shared, for reading and writing, anywhere. A child after fork
-    /// does not get them.
+    /// Maps `len` bytes of a file, shared and writable, at an address that the kernel chooses. A
+    /// forked child doesn't inherit the mapping.
     pub fn shared(fd: RawFd, offset: u64, len: usize) -> Result<Self, TransportError> {
-        // SAFETY: a new mapping at an address that the kernel chooses touches no other.
+        // SAFETY: a new mapping at an address that the kernel chooses overlaps no other.
         let base = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -34,19 +34,19 @@ impl Mapping {
             return Err(TransportError::last("mmap"));
         }
         let Some(base) = NonNull::new(base.cast::<u8>()) else {
-            return Err(TransportError::last("mmap gave address 0"));
+            return Err(TransportError::last("mmap returned address 0"));
         };
-        // SAFETY: the range is the mapping just made. The driver's mappings have the flag already.
+        // SAFETY: the range is the mapping just made. (The driver already sets this flag.)
         unsafe { libc::madvise(base.as_ptr().cast(), len, libc::MADV_DONTFORK) };
         Ok(Self { base, len })
     }
 
-    /// Where the mapping begins.
+    /// The mapping's first byte.
     pub fn as_ptr(&self) -> *mut u8 {
         self.base.as_ptr()
     }
 
-    /// Its bytes.
+    /// Its length in bytes.
     #[expect(clippy::len_without_is_empty, reason = "no mapping is empty")]
     pub fn len(&self) -> usize {
         self.len
@@ -55,15 +55,15 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping is this value's own, and nobody uses it after its owner.
+        // SAFETY: this value owns the mapping, and nothing uses it afterwards.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
     }
 }
 
-/// Maps `len` bytes of a file at `vaddr`, in place of what is there.
+/// Maps `len` bytes of a file at `vaddr`, replacing the current mapping.
 ///
 /// # Safety
-/// The range must be the caller's to replace: a reservation, or pages that it means to exchange.
+/// The caller must own the range and allow its pages to be replaced.
 pub unsafe fn map_fixed(
     vaddr: usize,
     fd: RawFd,
@@ -89,7 +89,7 @@ pub unsafe fn map_fixed(
     Ok(())
 }
 
-/// Puts a reservation without access where pages were.
+/// Replaces pages with an inaccessible reservation.
 ///
 /// # Safety
 /// As for [`map_fixed`].

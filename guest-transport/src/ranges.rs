@@ -1,13 +1,13 @@
-//! A first-fit allocator of ranges: of pages, of addresses, of the arena.
+//! A first-fit allocator of ranges: pages, addresses, arena bytes.
 
 use std::collections::BTreeMap;
 
-/// Free ranges by where they begin; neighbours are always joined.
+/// Free ranges by start; adjacent ranges are always merged.
 #[derive(Default)]
 pub struct FreeRanges(BTreeMap<u64, u64>);
 
 impl FreeRanges {
-    /// Takes `len` from the first range that has as much.
+    /// Takes `len` from the first range that is large enough.
     pub fn take(&mut self, len: u64) -> Option<u64> {
         let (&at, &room) = self.0.iter().find(|&(_, &room)| room >= len)?;
         self.0.remove(&at);
@@ -17,7 +17,7 @@ impl FreeRanges {
         Some(at)
     }
 
-    /// Gives a range back.
+    /// Returns a range.
     pub fn give(&mut self, mut at: u64, mut len: u64) {
         if let Some((&before, &room)) = self.0.range(..at).next_back()
             && before + room == at
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_join_whatever_the_order_they_come_back_in() {
+    fn adjacent_ranges_merge_in_any_order_of_return() {
         let mut free = FreeRanges::default();
         free.give(100, 60);
         let parts: Vec<_> = (0..6).map(|_| free.take(10).unwrap()).collect();

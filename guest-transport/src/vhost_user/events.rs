@@ -1,34 +1,34 @@
-//! The event queue: who waits for the worker waits here, without a thread of the library's own.
+//! The event queue. Threads that wait for the worker wait here; the library needs no own thread.
 
 use super::queue::SplitQueue;
 use super::requests::Signals;
-use crate::TransportError;
+use crate::error::TransportError;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use protocol::plain::Plain;
 use protocol::uapi::{ENDED_HOST, ENDED_PROTOCOL, ENDED_WORKER, EVENT_ENDED, EVENT_WAKE, Event};
 use std::time::{Duration, Instant};
 
-struct State {
+struct EventState {
     queue: SplitQueue,
     wakes: u32,
     ended: Option<&'static str>,
     waiting: bool,
 }
 
-/// The queue on which the device tells of wakes and of the session's end.
+/// The queue on which the device reports wakes and the session's end.
 pub struct Events {
-    state: Mutex<State>,
+    state: Mutex<EventState>,
     changed: Condvar,
     signals: Signals,
 }
 
 impl Events {
     pub fn new(queue: SplitQueue, signals: Signals) -> Self {
-        let state = State { queue, wakes: 0, ended: None, waiting: false };
+        let state = EventState { queue, wakes: 0, ended: None, waiting: false };
         Self { state: Mutex::new(state), changed: Condvar::new(), signals }
     }
 
-    /// What the back end needs to know of the queue.
+    /// Calls `use_it` with the queue and its descriptors, to set up the back end.
     pub fn with_queue<R>(&self, use_it: impl FnOnce(&SplitQueue, &Signals) -> R) -> R {
         use_it(&self.state.lock().queue, &self.signals)
     }
@@ -43,7 +43,7 @@ impl Events {
         let _ = self.signals.kick.write(1);
     }
 
-    /// As [`Transport::wait`](crate::Transport::wait).
+    /// See [`Transport::wait`](crate::Transport::wait).
     pub fn wait(&self, seen: u32, timeout: Option<Duration>) -> Result<u32, TransportError> {
         let deadline = timeout.map(|t| Instant::now() + t);
         let mut state = self.state.lock();
@@ -52,7 +52,7 @@ impl Events {
             if let Some(why) = state.ended {
                 return Err(TransportError::Ended { why });
             }
-            // Wakes count on and on: a difference below half the range is "more".
+            // The counter wraps around: a difference below half its range means "more".
             if state.wakes != seen && state.wakes.wrapping_sub(seen) < 1 << 31 {
                 return Ok(state.wakes);
             }
@@ -72,13 +72,13 @@ impl Events {
             state.waiting = false;
             if waited.is_err() {
                 self.collect(&mut state);
-                state.ended.get_or_insert("the device process has gone");
+                state.ended.get_or_insert("the device process is gone");
             }
             self.changed.notify_all();
         }
     }
 
-    fn collect(&self, state: &mut State) {
+    fn collect(&self, state: &mut EventState) {
         let mut notify = false;
         while let Some((slot, written)) = state.queue.pop() {
             let mut bytes = [0; size_of::<Event>()];
@@ -88,7 +88,7 @@ impl Events {
                 match (event.kind, event.value) {
                     (EVENT_WAKE, _) => state.wakes = state.wakes.wrapping_add(1),
                     (EVENT_ENDED, ENDED_PROTOCOL) => {
-                        state.ended = Some("the device found it breaking the protocol");
+                        state.ended = Some("it violated the protocol");
                     }
                     (EVENT_ENDED, ENDED_WORKER) => state.ended = Some("its worker died"),
                     (EVENT_ENDED, ENDED_HOST) => state.ended = Some("the host ended it"),

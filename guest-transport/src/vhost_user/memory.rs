@@ -1,14 +1,14 @@
-//! The "guest memory" of a front end without a VM: a sealed memfd, with an allocator of pages.
+//! The "guest memory" of a front end without a VM: a sealed memfd with a page allocator.
 
-use crate::TransportError;
+use crate::error::TransportError;
 use crate::ranges::FreeRanges;
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd};
 
-/// Guest-physical pages are those of the device's own page size.
+/// The size of guest-physical pages, which is the device's page size.
 pub const PAGE: usize = protocol::windows::PAGE_BYTES as usize;
 
-/// A sparse memfd that can neither shrink nor grow; its offsets are the guest-physical addresses.
+/// A sparse memfd of fixed size; its offsets are the guest-physical addresses.
 pub struct GuestMemory {
     file: File,
     len: u64,
@@ -16,16 +16,16 @@ pub struct GuestMemory {
 }
 
 impl GuestMemory {
-    /// Memory of `len` bytes, none of which is in use, and which takes pages only as it is used.
+    /// Creates `len` bytes of free memory; pages are allocated when they are first used.
     pub fn new(len: u64) -> Result<Self, TransportError> {
-        // SAFETY: the name is a C string; the call has no other argument in memory.
+        // SAFETY: the name is a C string, and the only pointer argument.
         let fd = unsafe {
             libc::memfd_create(c"virtio-cuda".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING)
         };
         if fd < 0 {
             return Err(TransportError::last("memfd_create"));
         }
-        // SAFETY: the descriptor is new and nobody else's.
+        // SAFETY: the descriptor is new, and nothing else owns it.
         let file = unsafe { File::from_raw_fd(fd) };
         file.set_len(len)
             .map_err(|source| TransportError::System { what: "sizing the memfd", source })?;
@@ -49,7 +49,7 @@ impl GuestMemory {
         self.file.as_raw_fd()
     }
 
-    /// Takes zeroed, contiguous pages; `len` is rounded up to whole ones.
+    /// Allocates zeroed, contiguous pages; `len` is rounded up to whole pages.
     pub fn allocate(&self, len: usize) -> Result<Pages<'_>, TransportError> {
         let len = len.next_multiple_of(PAGE);
         let at = self.free.lock().take(len as u64);
@@ -57,30 +57,30 @@ impl GuestMemory {
         Ok(Pages { memory: self, offset, len })
     }
 
-    /// Gives pages back that [`Pages::keep`] kept. Nobody may use them any more.
+    /// Frees pages after [`Pages::keep`]. Nothing may use them any longer.
     pub fn free(&self, offset: u64, len: usize) {
         let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
         // SAFETY: fallocate on our own descriptor with integer arguments.
         let punched =
             unsafe { libc::fallocate(self.fd(), mode, offset as libc::off_t, len as libc::off_t) };
-        // Pages that can't be emptied must not be used again: they'd show old content.
+        // Don't reuse pages that can't be cleared: they would expose their old contents.
         if punched == 0 {
             self.free.lock().give(offset, len as u64);
         }
     }
 }
 
-/// Pages that go back when dropped.
+/// Pages that are freed when dropped.
 pub struct Pages<'a> {
     memory: &'a GuestMemory,
-    /// Guest-physical address, and offset in the memfd.
+    /// Their guest-physical address, which is their offset in the memfd.
     pub offset: u64,
-    /// Bytes, a multiple of the page size.
+    /// Their length, a multiple of the page size.
     pub len: usize,
 }
 
 impl Pages<'_> {
-    /// Keeps the pages; [`GuestMemory::free`] gives them back.
+    /// Keeps the pages allocated until [`GuestMemory::free`].
     pub fn keep(self) -> (u64, usize) {
         let kept = (self.offset, self.len);
         std::mem::forget(self);
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn freed_neighbours_are_joined_and_reused() {
+    fn adjacent_freed_pages_are_merged_and_reused() {
         let memory = GuestMemory::new(8 * PAGE as u64).unwrap();
         let a = memory.allocate(PAGE).unwrap();
         let b = memory.allocate(3 * PAGE).unwrap();
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn freed_pages_are_zero_again() {
+    fn freed_pages_are_zeroed() {
         use std::os::unix::fs::FileExt;
         let memory = GuestMemory::new(4 * PAGE as u64).unwrap();
         let (at, len) = memory.allocate(PAGE).unwrap().keep();

@@ -1,18 +1,19 @@
 //! A split virtqueue (virtio 1.3, 2.7), driven from user space.
 //!
-//! Descriptors are used in pairs: slot `i` owns descriptors `2i` (read by the device) and `2i + 1`
-//! (written by it) and a buffer for each, for as long as the queue lives. So a request costs two
-//! copies and no allocation, and the device never sees memory of the program.
+//! Descriptors are used in pairs. Slot `i` owns descriptor `2i` (read by the device) and descriptor
+//! `2i + 1` (written by it), and a buffer for each, for the lifetime of the queue. A request costs
+//! two copies and no allocation, and the device never sees the program's memory.
 
 use super::memory::{GuestMemory, PAGE};
-use crate::{Mapping, TransportError};
+use crate::error::TransportError;
+use crate::mapping::Mapping;
 use std::sync::atomic::{AtomicU16, Ordering, fence};
 
 const DESC_F_NEXT: u16 = 1;
 const DESC_F_WRITE: u16 = 2;
 const USED_F_NO_NOTIFY: u16 = 1;
 
-/// A descriptor, as virtio lays it out.
+/// A descriptor in virtio's layout.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Descriptor {
@@ -30,7 +31,7 @@ struct UsedElement {
     len: u32,
 }
 
-/// Where the three parts of a queue lie, from the start of its memory.
+/// Offsets of the queue's parts in its memory.
 struct Layout {
     size: u16,
     avail: usize,
@@ -73,7 +74,7 @@ impl Layout {
     }
 }
 
-/// The driver's side of a queue. Not synchronised: its owner has a lock around it.
+/// The driver's side of a queue. Its owner must lock it.
 pub struct SplitQueue {
     memory: Mapping,
     guest_address: u64,
@@ -82,7 +83,7 @@ pub struct SplitQueue {
     seen: u16,
 }
 
-/// Addresses for VHOST_USER_SET_VRING_ADDR, in the space that `base` begins.
+/// Addresses for VHOST_USER_SET_VRING_ADDR, relative to the chosen base.
 pub struct RingAddresses {
     pub descriptors: u64,
     pub available: u64,
@@ -90,7 +91,7 @@ pub struct RingAddresses {
 }
 
 impl SplitQueue {
-    /// A queue of `size` descriptors (a power of two), with buffers of the given sizes.
+    /// Creates a queue of `size` descriptors (a power of two) with buffers of the given sizes.
     pub fn new(
         guest: &GuestMemory,
         size: u16,
@@ -109,7 +110,7 @@ impl SplitQueue {
         self.layout.size
     }
 
-    /// Number of requests that may be under way at once.
+    /// Number of requests that may be in flight.
     pub fn slots(&self) -> u16 {
         self.layout.slots()
     }
@@ -130,26 +131,26 @@ impl SplitQueue {
     }
 
     fn index(&self, offset: usize) -> &AtomicU16 {
-        // SAFETY: the offsets of the two rings' indexes lie in the mapping and are even; both
-        // sides use them as atomics only.
+        // SAFETY: the offsets of the rings' indexes are even and inside the mapping; both sides
+        // access them only atomically.
         unsafe { AtomicU16::from_ptr(self.at(offset)) }
     }
 
     fn describe(&self, number: u16, descriptor: Descriptor) {
         // SAFETY: the table has `size` entries and the device only reads it. The slot is free, so
-        // the device does not look at this one now.
+        // the device doesn't read this entry now.
         unsafe { self.at::<Descriptor>(16 * usize::from(number)).write_volatile(descriptor) };
     }
 
-    /// Makes a slot's chain available: `parts` to read, room of `writable` bytes to write. Gives
-    /// whether the device wants to be told. The slot must be free.
+    /// Makes a slot's chain available, with `parts` to read and `writable` bytes to write.
+    /// Returns whether the device wants a notification. The slot must be free.
     pub fn push(&mut self, slot: u16, parts: &[&[u8]], writable: usize) -> bool {
         let mut filled = 0;
         for part in parts {
             let room = self.layout.readable - filled;
             let part = &part[..part.len().min(room)];
             let to = self.at::<u8>(self.layout.readable_at(slot) + filled);
-            // SAFETY: `part` fits in what is left of the slot's buffer, which is not the caller's.
+            // SAFETY: `part` fits into the rest of the slot's buffer and doesn't overlap it.
             unsafe { std::ptr::copy_nonoverlapping(part.as_ptr(), to, part.len()) };
             filled += part.len();
         }
@@ -178,26 +179,26 @@ impl SplitQueue {
         self.index(entry).store(head, Ordering::Relaxed);
         self.available = self.available.wrapping_add(1);
         self.index(self.layout.avail + 2).store(self.available, Ordering::Release);
-        // The device sets NO_NOTIFY, then looks for chains once more; we the other way round.
+        // The device sets NO_NOTIFY and then checks for chains; this does the reverse.
         fence(Ordering::SeqCst);
         self.index(self.layout.used).load(Ordering::Relaxed) & USED_F_NO_NOTIFY == 0
     }
 
-    /// The next chain that the device has used: its slot, and the bytes written.
+    /// The next chain that the device has used: its slot, and the number of bytes written.
     pub fn pop(&mut self) -> Option<(u16, usize)> {
         let used = self.index(self.layout.used + 2).load(Ordering::Acquire);
         if used == self.seen {
             return None;
         }
         let entry = self.layout.used + 4 + 8 * usize::from(self.seen % self.layout.size);
-        // SAFETY: the entry lies in the used ring; the device has written it before the index.
+        // SAFETY: the entry is in the used ring; the device wrote it before the index.
         let element = unsafe { self.at::<UsedElement>(entry).read_volatile() };
         self.seen = self.seen.wrapping_add(1);
         let slot = (element.id as u16 / 2) % self.slots();
         Some((slot, (element.len as usize).min(self.layout.writable)))
     }
 
-    /// Copies out what the device wrote into a slot.
+    /// Copies data that the device wrote into a slot.
     pub fn read(&self, slot: u16, offset: usize, to: &mut [u8]) {
         let len = to.len().min(self.layout.writable.saturating_sub(offset));
         let from = self.at::<u8>(self.layout.writable_at(slot) + offset);
@@ -205,12 +206,12 @@ impl SplitQueue {
         unsafe { std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), len) };
     }
 
-    /// Room that the device may write in a slot.
+    /// Maximum number of bytes that the device may write into a slot.
     pub fn writable(&self) -> usize {
         self.layout.writable
     }
 
-    /// Bytes that a request may have.
+    /// Maximum size of a request in bytes.
     pub fn readable(&self) -> usize {
         self.layout.readable
     }
@@ -250,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn chains_come_back_with_their_answers_also_past_the_wrap() {
+    fn chains_return_with_their_answers_even_after_the_index_wraps() {
         let guest = GuestMemory::new(1 << 20).unwrap();
         let mut queue = SplitQueue::new(&guest, 8, 64, 64).unwrap();
         let mut device = 0;
@@ -268,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lying_device_does_not_lead_out_of_the_buffers() {
+    fn invalid_used_elements_stay_within_the_buffers() {
         let guest = GuestMemory::new(1 << 20).unwrap();
         let mut queue = SplitQueue::new(&guest, 8, 64, 64).unwrap();
         let element = UsedElement { id: u32::MAX, len: u32::MAX };

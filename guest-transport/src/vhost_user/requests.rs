@@ -1,7 +1,7 @@
 //! Requests and answers over one virtqueue, from any number of threads.
 
 use super::queue::SplitQueue;
-use crate::TransportError;
+use crate::error::TransportError;
 use parking_lot::{Condvar, Mutex};
 use protocol::plain::Plain;
 use protocol::uapi::{OK, Resp};
@@ -10,16 +10,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use vmm_sys_util::eventfd::{EFD_CLOEXEC, EFD_NONBLOCK, EventFd};
 
-/// How the other side is told, and tells.
+/// The descriptors for notifications in both directions.
 pub struct Signals {
     pub kick: EventFd,
     pub call: EventFd,
-    /// The vhost-user socket: it hangs up when the device process has gone.
+    /// The vhost-user socket, which hangs up when the device process is gone.
     pub socket: i32,
 }
 
 impl Signals {
-    /// New descriptors for one queue.
+    /// Creates the descriptors for one queue.
     pub fn new(socket: i32) -> Result<Self, TransportError> {
         let new = || {
             EventFd::new(EFD_NONBLOCK | EFD_CLOEXEC)
@@ -28,7 +28,7 @@ impl Signals {
         Ok(Self { kick: new()?, call: new()?, socket })
     }
 
-    /// Waits for the call descriptor, at most for `timeout`. An error if the device has gone.
+    /// Waits for the call descriptor for at most `timeout`. Fails if the device is gone.
     pub fn wait(&self, timeout: Option<Duration>) -> Result<(), TransportError> {
         let deadline = timeout.map(|t| Instant::now() + t);
         let mut fds = [
@@ -51,12 +51,12 @@ impl Signals {
                 return Ok(());
             }
             if fds[0].revents & libc::POLLIN != 0 {
-                // Nothing to read is fine: another thread has read it, and looks at the queue.
+                // If another thread has already read it, that thread checks the queue.
                 let _ = self.call.read();
                 return Ok(());
             }
             if fds[1].revents != 0 {
-                return Err(TransportError::Ended { why: "the device process has gone" });
+                return Err(TransportError::Ended { why: "the device process is gone" });
             }
             if ready == 0 {
                 return Ok(());
@@ -65,19 +65,19 @@ impl Signals {
     }
 }
 
-struct State {
+struct RequestState {
     queue: SplitQueue,
     free: Vec<u16>,
     /// For each slot: bytes written, once the device has used its chain.
     done: Vec<Option<usize>>,
-    /// Slots that nobody waits for: they are free once used.
+    /// Slots without a waiter, which are free once used.
     unattended: Vec<bool>,
-    /// A thread waits at the call descriptor, for all.
+    /// One thread waits for the call descriptor on behalf of all.
     waiting: bool,
 }
 
-impl State {
-    /// Takes note of the chains that the device has used.
+impl RequestState {
+    /// Records the chains that the device has used.
     fn collect(&mut self) {
         while let Some((slot, written)) = self.queue.pop() {
             if std::mem::take(&mut self.unattended[usize::from(slot)]) {
@@ -91,7 +91,7 @@ impl State {
 
 /// A queue for requests.
 pub struct Requests {
-    state: Mutex<State>,
+    state: Mutex<RequestState>,
     changed: Condvar,
     signals: Signals,
     gone: AtomicBool,
@@ -100,7 +100,7 @@ pub struct Requests {
 impl Requests {
     pub fn new(queue: SplitQueue, signals: Signals) -> Self {
         let slots = usize::from(queue.slots());
-        let state = State {
+        let state = RequestState {
             free: (0..queue.slots()).rev().collect(),
             done: vec![None; slots],
             unattended: vec![false; slots],
@@ -115,13 +115,13 @@ impl Requests {
         }
     }
 
-    /// What the back end needs to know of the queue.
+    /// Calls `use_it` with the queue and its descriptors, to set up the back end.
     pub fn with_queue<R>(&self, use_it: impl FnOnce(&SplitQueue, &Signals) -> R) -> R {
         use_it(&self.state.lock().queue, &self.signals)
     }
 
-    /// Sends a request and waits for its answer. Gives the bytes written after `Resp`, of which as
-    /// many are in `answer` as fit.
+    /// Sends a request and waits for its answer. Returns the number of bytes after `Resp` that
+    /// were copied to `answer`.
     pub fn ask(
         &self,
         what: &'static str,
@@ -159,7 +159,9 @@ impl Requests {
             Some(resp) if written >= head.len() => {
                 Err(TransportError::Refused { what, status: resp.status })
             }
-            _ => Err(TransportError::Ended { why: "the device gave a request back unanswered" }),
+            _ => Err(TransportError::Ended {
+                why: "the device returned a request without an answer",
+            }),
         }
     }
 
@@ -176,7 +178,7 @@ impl Requests {
 
     fn take_slot(
         &self,
-        state: &mut parking_lot::MutexGuard<'_, State>,
+        state: &mut parking_lot::MutexGuard<'_, RequestState>,
     ) -> Result<u16, TransportError> {
         loop {
             state.collect();
@@ -190,17 +192,20 @@ impl Requests {
     fn notify(&self) -> Result<(), TransportError> {
         match self.signals.kick.write(1) {
             Ok(()) => Ok(()),
-            // A full counter is a kick that has not been read yet.
+            // If the counter is full, the device hasn't read an earlier kick yet.
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(()),
             Err(source) => Err(TransportError::System { what: "kicking the device", source }),
         }
     }
 
-    /// Gives the lock up until something may have changed: one thread waits at the descriptor,
-    /// the others for that one.
-    fn sleep(&self, state: &mut parking_lot::MutexGuard<'_, State>) -> Result<(), TransportError> {
+    /// Releases the lock until something may have changed. One thread waits for the descriptor;
+    /// the others wait for that thread.
+    fn sleep(
+        &self,
+        state: &mut parking_lot::MutexGuard<'_, RequestState>,
+    ) -> Result<(), TransportError> {
         if self.gone.load(Ordering::Relaxed) {
-            return Err(TransportError::Ended { why: "the device process has gone" });
+            return Err(TransportError::Ended { why: "the device process is gone" });
         }
         if state.waiting {
             self.changed.wait(state);

@@ -1,14 +1,14 @@
-//! Memory of the program as a USER region, without a driver that could pin pages.
+//! Attaches the program's own memory as a USER region, without a driver that could pin pages.
 //!
-//! The pages of the range are exchanged for pages of the guest memory that hold the same bytes, in
-//! one step that other threads see as if nothing had happened, except that a byte which they write
-//! while it is copied may be lost. This works for anonymous private memory alone; after a fork the
+//! The pages of the range are replaced by pages of guest memory with the same contents. Other
+//! threads don't notice, except that bytes which they write during the copy may be lost. This works
+//! only for anonymous private memory; a forked child doesn't inherit the range.
 //! child does not have the range.
 
-use crate::TransportError;
+use crate::error::TransportError;
 use crate::mapping::Mapping;
 
-/// Whether all of `maps` (the text of /proc/self/maps) in the range is anonymous private memory.
+/// Whether the whole range is anonymous private memory according to `maps` (/proc/self/maps).
 fn is_anonymous(maps: &str, vaddr: usize, len: usize) -> bool {
     let end = vaddr + len;
     let mut reached = vaddr;
@@ -42,7 +42,7 @@ fn is_anonymous(maps: &str, vaddr: usize, len: usize) -> bool {
     false
 }
 
-/// Refuses a range that has other pages than anonymous private ones, readable and writable.
+/// Checks that a range is anonymous private memory, readable and writable.
 pub fn check_anonymous(vaddr: usize, len: usize) -> Result<(), TransportError> {
     let maps = std::fs::read_to_string("/proc/self/maps")
         .map_err(|source| TransportError::System { what: "reading /proc/self/maps", source })?;
@@ -53,10 +53,10 @@ pub fn check_anonymous(vaddr: usize, len: usize) -> Result<(), TransportError> {
     }
 }
 
-/// Moves a mapping of `len` bytes to `vaddr`, in place of what is there.
+/// Moves a mapping of `len` bytes to `vaddr`, replacing the current mapping.
 ///
 /// # Safety
-/// Both ranges are the caller's.
+/// The caller must own both ranges.
 unsafe fn move_to(from: *mut u8, vaddr: usize, len: usize) -> Result<(), TransportError> {
     // SAFETY: the caller owns both ranges.
     let at = unsafe {
@@ -74,10 +74,10 @@ unsafe fn move_to(from: *mut u8, vaddr: usize, len: usize) -> Result<(), Transpo
     Ok(())
 }
 
-/// Exchanges the pages of a range for pages of a file, keeping their bytes.
+/// Replaces the pages of a range with pages of a file, keeping their contents.
 ///
 /// # Safety
-/// The range is anonymous private memory of the program.
+/// The range must be anonymous private memory of the program.
 pub unsafe fn exchange_for(
     vaddr: usize,
     fd: i32,
@@ -85,22 +85,22 @@ pub unsafe fn exchange_for(
     len: usize,
 ) -> Result<(), TransportError> {
     let pages = Mapping::shared(fd, offset, len)?;
-    // SAFETY: both ranges have `len` bytes, and the new one is nobody else's.
+    // SAFETY: both ranges have `len` bytes, and nothing else uses the new one.
     unsafe {
         std::ptr::copy_nonoverlapping(vaddr as *const u8, pages.as_ptr(), len);
         move_to(pages.as_ptr(), vaddr, len)?;
     }
-    // The mapping lives on at its new place.
+    // The mapping now exists at its new address.
     std::mem::forget(pages);
     Ok(())
 }
 
-/// Puts anonymous private memory with the same bytes back.
+/// Replaces the pages with anonymous private memory with the same contents.
 ///
 /// # Safety
-/// The range holds pages that [`exchange_for`] put there.
+/// The range must hold pages that [`exchange_for`] put there.
 pub unsafe fn restore_anonymous(vaddr: usize, len: usize) -> Result<(), TransportError> {
-    // SAFETY: a new mapping at an address that the kernel chooses touches no other.
+    // SAFETY: a new mapping at an address that the kernel chooses overlaps no other.
     let fresh = unsafe {
         libc::mmap(
             std::ptr::null_mut(),
@@ -114,7 +114,7 @@ pub unsafe fn restore_anonymous(vaddr: usize, len: usize) -> Result<(), Transpor
     if fresh == libc::MAP_FAILED {
         return Err(TransportError::last("mmap of anonymous memory"));
     }
-    // SAFETY: both ranges have `len` bytes, and the new one is nobody else's.
+    // SAFETY: both ranges have `len` bytes, and nothing else uses the new one.
     unsafe {
         std::ptr::copy_nonoverlapping(vaddr as *const u8, fresh.cast(), len);
         move_to(fresh.cast(), vaddr, len)
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_are_exchanged_and_come_back_with_their_bytes() {
+    fn exchanged_pages_and_restored_pages_keep_their_contents() {
         let memory = GuestMemory::new(64 * PAGE as u64).unwrap();
         let mut area = vec![0u8; 6 * PAGE];
         let at = (area.as_ptr() as usize).next_multiple_of(PAGE);

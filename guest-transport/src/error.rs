@@ -1,0 +1,40 @@
+//! Why an operation on the device failed.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why an operation on the device failed.
+#[derive(Debug, thiserror::Error)]
+pub enum TransportError {
+    #[error(
+        "cannot open {path}: {source}; check that the virtio_cuda driver is loaded and that you may open the device"
+    )]
+    Open { path: PathBuf, source: io::Error },
+    #[error("cannot connect to {path}: {source}; check that the device process listens there")]
+    Connect { path: PathBuf, source: io::Error },
+    #[error("vhost-user: {what}: {source}")]
+    VhostUser { what: &'static str, source: vhost::Error },
+    #[error(
+        "{path} is not a virtio-cuda device with protocol version 1: magic {magic:#x}, version {version}"
+    )]
+    WrongDevice { path: PathBuf, magic: u32, version: u16 },
+    #[error("the device does not support {what}")]
+    Unsupported { what: &'static str },
+    #[error("the device refused {what}: status {status}")]
+    Refused { what: &'static str, status: u32 },
+    #[error("the session has ended: {why}")]
+    Ended { why: &'static str },
+    #[error("{what}: {source}")]
+    System { what: &'static str, source: io::Error },
+    #[error("out of guest memory: cannot allocate {bytes} bytes")]
+    OutOfMemory { bytes: usize },
+    #[error("the pages at {vaddr:#x} are not anonymous private memory of {len} bytes")]
+    NotAnonymous { vaddr: usize, len: usize },
+}
+
+impl TransportError {
+    /// The last system call's error; `what` names the operation.
+    pub(crate) fn last(what: &'static str) -> Self {
+        TransportError::System { what, source: io::Error::last_os_error() }
+    }
+}

@@ -1,0 +1,348 @@
+//! A vhost-user front end in the program's own process: the device without a VM, similar to
+//! DPDK's virtio-user. The process acts as guest, guest driver and VMM.
+
+use super::events::Events;
+use super::memory::GuestMemory;
+use super::queue::SplitQueue;
+use super::requests::{Requests, Signals};
+use super::user_pages;
+use crate::error::TransportError;
+use crate::mapping::Mapping;
+use crate::mapping::{map_fixed, reserve_fixed};
+use crate::transport::{BUSY_TRIES, Started, Transport, check_config};
+use parking_lot::Mutex;
+use protocol::plain::Plain;
+use protocol::uapi::{
+    CAP_PINNED, CAP_QUERY, CAP_RING, CAP_USER, CMD_DOORBELL, CMD_SUBMIT, CTRL_HELLO, CTRL_QUERY,
+    CTRL_REGION_ATTACH, CTRL_REGION_DETACH, CTRL_SESSION_CREATE, Config, ENV_MAX, ERR_BUSY, Event,
+    Hdr, Hello, NUM_QUEUES, QUERY_MAX, QUEUE_COMMAND, QUEUE_CONTROL, QUEUE_EVENT, Query,
+    REGION_PINNED, REGION_RING, REGION_USER, RING_HEADER_BYTES, RegionAttach, RegionDetach, Resp,
+    Segment, SessionCreate, VERSION_MAJOR, VERSION_MINOR,
+};
+use std::collections::HashMap;
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+use vhost::vhost_user::message::{
+    VhostUserConfigFlags, VhostUserProtocolFeatures, VhostUserVirtioFeatures,
+};
+use vhost::vhost_user::{Frontend, VhostUserFrontend};
+use vhost::{VhostBackend, VhostUserMemoryRegionInfo, VringConfigData};
+
+const VIRTIO_F_VERSION_1: u64 = 1 << 32;
+/// Base of the user addresses sent to the back end; only the queues' addresses are translated.
+const USER_BASE: u64 = 0x4000_0000_0000;
+/// The id of the connection's only session.
+const SESSION: u32 = 1;
+/// The longest command sent over the command queue; the library creates no longer ones.
+const PLAIN_COMMAND: u32 = 1 << 20;
+/// Buffer size for the answer of a command sent over the command queue.
+const PLAIN_REPLY: usize = 256 << 10;
+
+/// The pages of a region.
+struct Region {
+    offset: u64,
+    len: usize,
+    kind: u32,
+}
+
+/// A connection to a device process.
+pub struct VhostUser {
+    memory: GuestMemory,
+    control: Requests,
+    command: Requests,
+    events: Events,
+    config: Config,
+    regions: Mutex<HashMap<u32, Region>>,
+    next_region: AtomicU32,
+    socket: i32,
+    /// Keeps the connection open, because the session ends with it.
+    _front_end: Mutex<Frontend>,
+}
+
+fn failed(what: &'static str) -> impl Fn(vhost::Error) -> TransportError {
+    move |source| TransportError::VhostUser { what, source }
+}
+
+/// The size of guest memory: all of the machine's, since unused memory costs nothing.
+fn memory_size() -> u64 {
+    // SAFETY: sysconf has no preconditions.
+    let (pages, page) =
+        unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    (pages.max(0) as u64 * page.max(0) as u64).max(1 << 30)
+}
+
+impl VhostUser {
+    /// Connects, negotiates features, and starts the queues.
+    pub fn connect(path: PathBuf) -> Result<Self, TransportError> {
+        let stream = UnixStream::connect(&path)
+            .map_err(|source| TransportError::Connect { path: path.clone(), source })?;
+        let mut front_end = Frontend::from_stream(stream, NUM_QUEUES as u64);
+        let socket = front_end.as_raw_fd();
+        let mut config = negotiate(&mut front_end, &path)?;
+        config.max_plain = config.max_plain.min(PLAIN_COMMAND);
+
+        let memory = GuestMemory::new(memory_size())?;
+        let request = size_of::<RegionAttach>() + 16 + ENV_MAX;
+        let plain = size_of::<Hdr>() + config.max_plain as usize;
+        let control = SplitQueue::new(&memory, 16, request, size_of::<Resp>() + QUERY_MAX)?;
+        let event = SplitQueue::new(&memory, 64, 0, size_of::<Event>())?;
+        let command = SplitQueue::new(&memory, 64, plain, size_of::<Resp>() + PLAIN_REPLY)?;
+        let control = Requests::new(control, Signals::new(socket)?);
+        let events = Events::new(event, Signals::new(socket)?);
+        let command = Requests::new(command, Signals::new(socket)?);
+
+        front_end
+            .set_mem_table(&[VhostUserMemoryRegionInfo {
+                guest_phys_addr: 0,
+                memory_size: memory.len(),
+                userspace_addr: USER_BASE,
+                mmap_offset: 0,
+                mmap_handle: memory.fd(),
+            }])
+            .map_err(failed("SET_MEM_TABLE"))?;
+        let mut start = |index, queue: &SplitQueue, signals: &Signals| {
+            start_queue(&mut front_end, index, queue, signals)
+        };
+        control.with_queue(|queue, signals| start(QUEUE_CONTROL, queue, signals))?;
+        events.with_queue(|queue, signals| start(QUEUE_EVENT, queue, signals))?;
+        command.with_queue(|queue, signals| start(QUEUE_COMMAND, queue, signals))?;
+        events.fill();
+
+        let transport = Self {
+            memory,
+            control,
+            command,
+            events,
+            config,
+            regions: Mutex::new(HashMap::new()),
+            next_region: AtomicU32::new(1),
+            socket,
+            _front_end: Mutex::new(front_end),
+        };
+        transport.hello()?;
+        Ok(transport)
+    }
+
+    fn hello(&self) -> Result<(), TransportError> {
+        let mut epoch = [0; 8];
+        // SAFETY: the buffer has `epoch.len()` bytes.
+        unsafe { libc::getrandom(epoch.as_mut_ptr().cast(), epoch.len(), 0) };
+        let hello = Hello {
+            hdr: Hdr { kind: CTRL_HELLO, session: 0 },
+            epoch: u64::from_le_bytes(epoch),
+            version_major: VERSION_MAJOR,
+            version_minor: VERSION_MINOR,
+            reserved: 0,
+        };
+        self.control.ask("HELLO", &[hello.as_bytes()], &mut []).map(drop)
+    }
+
+    /// Attaches pages at `offset` in guest memory.
+    fn attach(
+        &self,
+        kind: u32,
+        vaddr: usize,
+        offset: u64,
+        len: usize,
+        ring_bytes: u32,
+    ) -> Result<u32, TransportError> {
+        let region = self.next_region.fetch_add(1, Ordering::Relaxed);
+        let request = RegionAttach {
+            hdr: Hdr { kind: CTRL_REGION_ATTACH, session: SESSION },
+            region,
+            kind,
+            vaddr: vaddr as u64,
+            len: len as u64,
+            ring_bytes,
+            nr_segments: 1,
+        };
+        let segment = Segment { addr: offset, len: len as u64 };
+        self.control.ask("REGION_ATTACH", &[request.as_bytes(), segment.as_bytes()], &mut [])?;
+        self.regions.lock().insert(region, Region { offset, len, kind });
+        Ok(region)
+    }
+}
+
+fn negotiate(front_end: &mut Frontend, path: &Path) -> Result<Config, TransportError> {
+    front_end.set_owner().map_err(failed("SET_OWNER"))?;
+    let offered = front_end.get_features().map_err(failed("GET_FEATURES"))?;
+    let wanted = VIRTIO_F_VERSION_1 | VhostUserVirtioFeatures::PROTOCOL_FEATURES.bits();
+    if offered & wanted != wanted {
+        return Err(TransportError::Unsupported { what: "virtio 1 over vhost-user" });
+    }
+    front_end.set_features(wanted).map_err(failed("SET_FEATURES"))?;
+    let offered = front_end.get_protocol_features().map_err(failed("GET_PROTOCOL_FEATURES"))?;
+    if !offered.contains(VhostUserProtocolFeatures::CONFIG) {
+        return Err(TransportError::Unsupported { what: "a config space over vhost-user" });
+    }
+    let wanted = VhostUserProtocolFeatures::CONFIG
+        | VhostUserProtocolFeatures::MQ
+        | VhostUserProtocolFeatures::REPLY_ACK;
+    front_end.set_protocol_features(offered & wanted).map_err(failed("SET_PROTOCOL_FEATURES"))?;
+    let empty = [0; size_of::<Config>()];
+    let (_, bytes) = front_end
+        .get_config(0, empty.len() as u32, VhostUserConfigFlags::empty(), &empty)
+        .map_err(failed("GET_CONFIG"))?;
+    let config = Config::from_bytes(&bytes)
+        .ok_or(TransportError::Unsupported { what: "the 64-byte config space" })?;
+    check_config(path, config)
+}
+
+fn start_queue(
+    front_end: &mut Frontend,
+    index: u32,
+    queue: &SplitQueue,
+    signals: &Signals,
+) -> Result<(), TransportError> {
+    let index = index as usize;
+    let at = queue.addresses(USER_BASE);
+    front_end.set_vring_num(index, queue.size()).map_err(failed("SET_VRING_NUM"))?;
+    front_end
+        .set_vring_addr(
+            index,
+            &VringConfigData {
+                queue_max_size: queue.size(),
+                queue_size: queue.size(),
+                flags: 0,
+                desc_table_addr: at.descriptors,
+                used_ring_addr: at.used,
+                avail_ring_addr: at.available,
+                log_addr: None,
+            },
+        )
+        .map_err(failed("SET_VRING_ADDR"))?;
+    front_end.set_vring_base(index, 0).map_err(failed("SET_VRING_BASE"))?;
+    front_end.set_vring_call(index, &signals.call).map_err(failed("SET_VRING_CALL"))?;
+    front_end.set_vring_kick(index, &signals.kick).map_err(failed("SET_VRING_KICK"))?;
+    front_end.set_vring_enable(index, true).map_err(failed("SET_VRING_ENABLE"))
+}
+
+impl Transport for VhostUser {
+    fn config(&self) -> Config {
+        self.config
+    }
+
+    fn start(
+        &self,
+        env: &[u8],
+        ring_bytes: u32,
+        arena_bytes: u64,
+    ) -> Result<Started, TransportError> {
+        if self.config.capabilities & CAP_RING == 0 {
+            return Err(TransportError::Unsupported { what: "stream rings" });
+        }
+        let create = SessionCreate {
+            hdr: Hdr { kind: CTRL_SESSION_CREATE, session: SESSION },
+            pid: std::process::id(),
+            env_len: env.len() as u32,
+        };
+        self.control.ask("SESSION_CREATE", &[create.as_bytes(), env], &mut [])?;
+        let len = RING_HEADER_BYTES + ring_bytes as usize + arena_bytes as usize;
+        let pages = self.memory.allocate(len)?;
+        let region = Mapping::shared(self.memory.fd(), pages.offset, pages.len)?;
+        self.attach(REGION_RING, 0, pages.offset, pages.len, ring_bytes)?;
+        pages.keep();
+        Ok(Started { region, session: SESSION })
+    }
+
+    fn alloc_pinned(&self, vaddr: usize, len: usize) -> Result<u32, TransportError> {
+        if self.config.capabilities & CAP_PINNED == 0 {
+            return Err(TransportError::Unsupported { what: "pinned memory" });
+        }
+        let pages = self.memory.allocate(len)?;
+        // SAFETY: the caller owns the range.
+        unsafe { map_fixed(vaddr, self.memory.fd(), pages.offset, pages.len)? };
+        match self.attach(REGION_PINNED, vaddr, pages.offset, pages.len, 0) {
+            Ok(region) => {
+                pages.keep();
+                Ok(region)
+            }
+            Err(error) => {
+                // SAFETY: the range was mapped just above.
+                unsafe { reserve_fixed(vaddr, pages.len)? };
+                Err(error)
+            }
+        }
+    }
+
+    fn pin_user(&self, vaddr: usize, len: usize) -> Result<u32, TransportError> {
+        if self.config.capabilities & CAP_USER == 0 {
+            return Err(TransportError::Unsupported { what: "pinning the program's memory" });
+        }
+        user_pages::check_anonymous(vaddr, len)?;
+        let pages = self.memory.allocate(len)?;
+        let region = self.attach(REGION_USER, vaddr, pages.offset, pages.len, 0)?;
+        // SAFETY: the range is anonymous memory of the program, which asked for it to be pinned.
+        let exchanged =
+            unsafe { user_pages::exchange_for(vaddr, self.memory.fd(), pages.offset, len) };
+        pages.keep();
+        if let Err(error) = exchanged {
+            self.release(region, 0, 0)?;
+            return Err(error);
+        }
+        Ok(region)
+    }
+
+    fn release(&self, region: u32, vaddr: usize, len: usize) -> Result<(), TransportError> {
+        let request = RegionDetach {
+            hdr: Hdr { kind: CTRL_REGION_DETACH, session: SESSION },
+            region,
+            reserved: 0,
+        };
+        let Some(pages) = self.regions.lock().remove(&region) else {
+            return Err(TransportError::Unsupported { what: "releasing an unknown region" });
+        };
+        self.control.ask("REGION_DETACH", &[request.as_bytes()], &mut [])?;
+        if len > 0 && pages.kind == REGION_USER {
+            // SAFETY: the range holds the pages that `pin_user` put there.
+            unsafe { user_pages::restore_anonymous(vaddr, len)? };
+        } else if len > 0 {
+            // SAFETY: the range holds the pages that `alloc_pinned` put there.
+            unsafe { reserve_fixed(vaddr, len)? };
+        }
+        self.memory.free(pages.offset, pages.len);
+        Ok(())
+    }
+
+    fn kick(&self) -> Result<(), TransportError> {
+        self.command.tell(Hdr { kind: CMD_DOORBELL, session: SESSION }.as_bytes())
+    }
+
+    fn wait(&self, seen: u32, timeout: Option<Duration>) -> Result<u32, TransportError> {
+        self.events.wait(seen, timeout)
+    }
+
+    fn submit(&self, command: &[u8], reply: &mut [u8]) -> Result<usize, TransportError> {
+        let hdr = Hdr { kind: CMD_SUBMIT, session: SESSION };
+        self.command.ask("SUBMIT", &[hdr.as_bytes(), command], reply)
+    }
+
+    fn query(&self, answer: &mut [u8]) -> Result<usize, TransportError> {
+        if self.config.capabilities & CAP_QUERY == 0 {
+            return Err(TransportError::Unsupported { what: "GPU queries" });
+        }
+        let query = Query { hdr: Hdr { kind: CTRL_QUERY, session: 0 }, reserved: 0 };
+        let room = answer.len().min(QUERY_MAX);
+        let mut tries = 0;
+        loop {
+            match self.control.ask("QUERY", &[query.as_bytes()], &mut answer[..room]) {
+                Err(TransportError::Refused { status: ERR_BUSY, .. }) if tries < BUSY_TRIES => {
+                    tries += 1;
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                answered => return answered,
+            }
+        }
+    }
+
+    fn max_reply(&self) -> usize {
+        PLAIN_REPLY
+    }
+
+    fn descriptors(&self) -> Vec<i32> {
+        vec![self.socket]
+    }
+}
