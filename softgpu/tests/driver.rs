@@ -1,9 +1,9 @@
-//! The driver API, through its C functions.
+//! Tests the driver API through its C functions.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-// The tests link the library itself, so that its functions are the real exports.
+// Links the library itself, so the tests call the real exports.
 use softgpu as _;
 
 const NOT_INITIALIZED: c_uint = 3;
@@ -86,14 +86,14 @@ const INCREMENT: &CStr = c".version 8.0\n.target sm_80\n.address_size 64\n\
 
 macro_rules! ok {
     ($e:expr) => {
-        // SAFETY: the arguments are what the driver API asks for.
+        // SAFETY: the arguments are valid for the driver API.
         assert_eq!(unsafe { $e }, 0, stringify!($e))
     };
 }
 
 macro_rules! fails {
     ($code:expr, $e:expr) => {
-        // SAFETY: the arguments are what the driver API takes, or refuses.
+        // SAFETY: the driver API accepts or refuses these arguments safely.
         assert_eq!(unsafe { $e }, $code, stringify!($e))
     };
 }
@@ -161,7 +161,7 @@ fn test_virtual_memory_maps_at_fixed_addresses() {
     let mut start = 0;
     ok!(cuMemAddressReserve(&mut start, 4 << 40, 0, WINDOW, 0));
     assert_eq!(start, WINDOW);
-    // Pinned memory of device 0: kind, kind of handle, kind and number of the place; no flags.
+    // Pinned memory on device 0: allocation type, handle type, location type and id; no flags.
     let properties: [u64; 4] = [1, 1, 0, 0];
     let access: [c_int; 3] = [1, 0, 3];
     let mut handle = 0;
@@ -181,7 +181,7 @@ fn test_virtual_memory_maps_at_fixed_addresses() {
     assert_eq!(again, handle);
     ok!(cuMemRelease(handle));
     ok!(cuMemUnmap(at, SIZE));
-    // The memory outlives its address, and comes back at another one.
+    // The memory outlives its mapping, and can be mapped at another address.
     let other = WINDOW + (1 << 40);
     ok!(cuMemMap(other, SIZE, 0, handle, 0));
     ok!(cuMemSetAccess(other, SIZE, &access, 1));
@@ -199,7 +199,7 @@ fn test_virtual_memory_maps_at_fixed_addresses() {
 fn test_registered_memory_has_its_own_address() {
     let _one = context();
     const PINNED: u64 = 0x3000_0000_0000;
-    // SAFETY: a fresh mapping at an address where there is none.
+    // SAFETY: a new mapping at an unused address.
     let memory = unsafe {
         libc::mmap(
             PINNED as *mut c_void,
@@ -238,13 +238,13 @@ fn test_streams_wait_for_each_other_and_for_nothing_else() {
     ok!(cuEventCreate(&mut event, 0));
     ok!(cuMemAlloc_v2(&mut flag, 4));
     ok!(cuMemAlloc_v2(&mut data, 128));
-    // The blocking stream waits for the flag; then it counts, and says so by an event.
+    // The blocking stream waits for the flag, then counts, then records an event.
     ok!(cuStreamWaitValue32_v2(blocking, flag, 1, 0));
     ok!(cuMemsetD32Async(data, 5, 32, blocking));
     ok!(cuEventRecord(event, blocking));
     fails!(NOT_READY, cuStreamQuery(blocking));
     fails!(NOT_READY, cuEventQuery(event));
-    // The null stream waits for blocking streams, the other one does not.
+    // The null stream waits for the blocking stream but not for the other one.
     ok!(cuMemsetD32Async(data + 64, 6, 1, 0));
     fails!(NOT_READY, cuStreamQuery(0));
     ok!(cuStreamQuery(free));
@@ -252,7 +252,7 @@ fn test_streams_wait_for_each_other_and_for_nothing_else() {
     ok!(cuStreamSynchronize(0));
     assert_eq!((word(data), word(data + 64)), (5, 6));
     ok!(cuEventSynchronize(event));
-    // A wait for an event orders two streams.
+    // Waiting for an event orders two streams.
     ok!(cuMemsetD32Async(flag, 0, 1, free));
     ok!(cuStreamSynchronize(free));
     ok!(cuStreamWaitValue32_v2(blocking, flag, 1, 0));
@@ -279,7 +279,7 @@ fn test_host_functions_and_events_keep_order() {
     let _one = context();
     extern "C" fn add(data: *mut c_void) {
         std::thread::sleep(std::time::Duration::from_millis(2));
-        // SAFETY: the test gives the address of a word and waits for the stream.
+        // SAFETY: the test passes the address of a word and waits for the stream.
         unsafe { *data.cast::<u32>() += 1 };
     }
     let (mut start, mut end) = (0, 0);
@@ -299,14 +299,14 @@ fn test_host_functions_and_events_keep_order() {
 }
 
 #[test]
-fn test_rubbish_images_are_refused() {
+fn test_invalid_images_are_refused() {
     let _one = context();
     let mut module = 0;
     for image in [&b"rubbish\0"[..], b"\0", b"\x7fELF\0", b".version\0"] {
         // SAFETY: the image ends in a zero.
         assert_ne!(unsafe { cuModuleLoadData(&mut module, image.as_ptr().cast()) }, 0);
     }
-    // Fatbins: a header that promises too much of nothing.
+    // A fatbin whose header claims more than there is.
     for length in [0u64, 16, 64, 1000] {
         let mut fatbin = vec![0u8; 16 + 1024];
         fatbin[..4].copy_from_slice(&0xba55_ed50u32.to_le_bytes());
@@ -331,7 +331,7 @@ fn test_names_and_entry_points() {
     let (mut found, mut status) = (std::ptr::null(), 9);
     ok!(cuGetProcAddress_v2(c"cuMemAlloc".as_ptr(), &mut found, 12000, 0, &mut status));
     assert_eq!((found, status), (cuMemAlloc_v2 as *const c_void, 0));
-    // Natively it exists, so it is found, and says what it can't do when it is called.
+    // It exists natively, so it is found, and it reports that it isn't supported when called.
     ok!(cuGetProcAddress_v2(c"cuGraphCreate".as_ptr(), &mut found, 12000, 0, &mut status));
     assert!(!found.is_null());
     ok!(cuGetProcAddress_v2(c"cuNothing".as_ptr(), &mut found, 12000, 0, &mut status));
@@ -341,7 +341,7 @@ fn test_names_and_entry_points() {
 #[test]
 fn test_child_after_fork_is_not_initialized() {
     let _one = context();
-    // SAFETY: the child only calls functions that return at once, and leaves.
+    // SAFETY: the child only calls functions that return at once, and exits.
     unsafe {
         let child = libc::fork();
         if child == 0 {

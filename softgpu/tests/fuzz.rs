@@ -1,4 +1,4 @@
-//! Damaged modules: loading them ends in an error or in code, and never in a panic.
+//! Loading damaged modules gives an error or code, but never panics.
 
 use proptest::prelude::*;
 use softgpu::ptx::{lower, source};
@@ -16,7 +16,7 @@ fn kernels() -> Vec<String> {
     files.iter().map(|p| std::fs::read_to_string(p).unwrap()).collect()
 }
 
-/// Pieces that mean something to the grammar.
+/// Fragments that the grammar knows.
 const PIECES: &[&str] = &[
     "%r1",
     "%rd1",
@@ -103,7 +103,7 @@ proptest! {
     }
 
     #[test]
-    fn test_pieces_in_a_row_do_not_panic(
+    fn test_random_fragments_do_not_panic(
         pieces in prop::collection::vec(any::<prop::sample::Index>(), 1..60),
     ) {
         let body: Vec<&str> = pieces.iter().map(|p| *p.get(PIECES)).collect();

@@ -1,9 +1,9 @@
-//! Graphs and captures, through their C functions.
+//! Tests graphs and captures through their C functions.
 
 use std::ffi::{c_int, c_uint};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-// The tests link the library itself, so that its functions are the real exports.
+// Links the library itself, so the tests call the real exports.
 use softgpu as _;
 
 const INVALID_VALUE: c_uint = 1;
@@ -92,14 +92,14 @@ unsafe extern "C" {
 
 macro_rules! ok {
     ($e:expr) => {
-        // SAFETY: the arguments are what the driver API asks for.
+        // SAFETY: the arguments are valid for the driver API.
         assert_eq!(unsafe { $e }, 0, stringify!($e))
     };
 }
 
 macro_rules! fails {
     ($code:expr, $e:expr) => {
-        // SAFETY: the arguments are what the driver API takes, or refuses.
+        // SAFETY: the driver API accepts or refuses these arguments safely.
         assert_eq!(unsafe { $e }, $code, stringify!($e))
     };
 }
@@ -133,7 +133,7 @@ fn memset(dst: u64, value: c_uint) -> Memset {
 }
 
 #[test]
-fn test_capture_tells_its_graph_and_leaves_none_when_it_fails() {
+fn test_capture_reports_its_graph_and_leaves_none_on_failure() {
     let (_one, stream) = stream();
     let at = memory();
     let mut graph = 1;
@@ -153,11 +153,11 @@ fn test_capture_tells_its_graph_and_leaves_none_when_it_fails() {
         &mut count
     ));
     assert!(status == 1 && id != 0 && graph != 0 && count == 1);
-    // It can't go while the capture goes there.
+    // It can't be destroyed while the capture uses it.
     fails!(INVALID_VALUE, cuGraphDestroy(graph));
     let (mut more, mut room) = ([7; 3], 3);
     ok!(cuGraphGetNodes(graph, more.as_mut_ptr(), &mut room));
-    // SAFETY: the list stays until this thread asks again.
+    // SAFETY: the list is valid until this thread's next query.
     assert_eq!((room, more), (1, [unsafe { *nodes }, 0, 0]));
     fails!(NOT_SUPPORTED, cuMemAllocAsync(&mut 0, 64, stream));
     fails!(CAPTURE_INVALIDATED, cuMemsetD32Async(at, 6, 1, stream));
@@ -172,7 +172,7 @@ fn test_capture_tells_its_graph_and_leaves_none_when_it_fails() {
 }
 
 #[test]
-fn test_events_in_a_capture_are_places_unless_they_are_external() {
+fn test_only_external_events_become_nodes_of_a_capture() {
     let (_one, stream) = stream();
     let (mut place, mut outside, mut graph, mut exec) = (0, 0, 0, 0);
     ok!(cuEventCreate(&mut place, 0));
@@ -223,7 +223,7 @@ fn test_built_graph_runs_in_order_and_can_be_changed() {
     ok!(cuGraphLaunch(exec, stream));
     ok!(cuStreamSynchronize(stream));
     assert_eq!(word(at), 3);
-    // The graph itself is as it was.
+    // The graph itself is unchanged.
     let mut info = [9; 3];
     ok!(cuGraphExecUpdate_v2(exec, graph, &mut info));
     ok!(cuGraphLaunch(exec, stream));
@@ -232,7 +232,7 @@ fn test_built_graph_runs_in_order_and_can_be_changed() {
     ok!(cuGraphAddEmptyNode(&mut 0, graph, none, 0));
     fails!(UPDATE_FAILURE, cuGraphExecUpdate_v2(exec, graph, &mut info));
     assert_eq!(info[0] as u32, 2);
-    // A circle can't be run.
+    // A cyclic graph can't be instantiated.
     ok!(cuGraphAddDependencies(graph, &second, &first, 1));
     fails!(INVALID_VALUE, cuGraphInstantiateWithFlags(&mut 0, graph, 0));
     fails!(NOT_SUPPORTED, cuGraphInstantiateWithFlags(&mut 0, graph, 4));

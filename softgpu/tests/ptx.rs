@@ -1,20 +1,20 @@
 //! Runs the kernels in `tests/ptx` through the driver API and compares what they write.
 //!
-//! Each file says in comments how it is launched and what comes of it:
+//! Comments in each file say how to launch it and what it must write:
 //!
 //! ```text
-//! // launch: 2 x 64          blocks and threads of a block; `shared 128` may follow
-//! // in: 1 2 3 0..5 7*4      words of 32 bits that the second parameter points to
+//! // launch: 2 x 64          blocks and threads per block; `shared 128` may follow
+//! // in: 1 2 3 0..5 7*4      32-bit words that the second parameter points to
 //! // out: 10*32              words that the first parameter points to afterwards
-//! // error: ILLEGAL_ADDRESS  how the launch ends, if not well
-//! // load: INVALID_PTX       how the loading ends, if not well
-//! // log: words              what the error log then has to say
+//! // error: ILLEGAL_ADDRESS  the launch's expected error
+//! // load: INVALID_PTX       the expected error of loading
+//! // log: words              text that the error log must contain
 //! ```
 
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::path::Path;
 
-// The tests link the library itself, so that its functions are the real exports.
+// Links the library itself, so the tests call the real exports.
 use softgpu as _;
 
 unsafe extern "C" {
@@ -49,7 +49,7 @@ unsafe extern "C" {
     ) -> c_uint;
 }
 
-/// Words written as single numbers, ranges and repetitions.
+/// Parses words given as numbers, ranges and repetitions.
 fn words(text: &str) -> Vec<u32> {
     let number = |t: &str| -> u32 {
         let parsed = match t.strip_prefix("0x") {
@@ -71,7 +71,7 @@ fn words(text: &str) -> Vec<u32> {
     all
 }
 
-/// What the comments that begin with a key say, put together.
+/// The text of all comments that begin with a key.
 fn field(text: &str, key: &str) -> Option<String> {
     let prefix = format!("// {key}:");
     let lines: Vec<&str> = text.lines().filter_map(|l| l.strip_prefix(&prefix)).collect();
@@ -89,7 +89,7 @@ fn code(name: &str) -> c_uint {
         "ILLEGAL_INSTRUCTION" => 715,
         "MISALIGNED_ADDRESS" => 716,
         "LAUNCH_FAILED" => 719,
-        other => panic!("no error is called {other}"),
+        other => panic!("unknown error {other}"),
     }
 }
 
@@ -106,7 +106,7 @@ fn run(name: &str, text: &str) {
     let input = words(&field(text, "in").unwrap_or_else(|| "0".into()));
     let expected = words(&field(text, "out").unwrap_or_default());
     let source = CString::new(text).unwrap();
-    // SAFETY: the arguments are what the driver API asks for.
+    // SAFETY: the arguments are valid for the driver API.
     unsafe {
         let (mut context, mut module, mut function) = (0, 0, 0);
         check(name, "cuInit", cuInit(0));
@@ -154,7 +154,7 @@ fn run(name: &str, text: &str) {
         match field(text, "error") {
             Some(error) => {
                 assert_eq!(ended, code(&error), "{name}");
-                // The error sticks to the context.
+                // The error stays with the context.
                 assert_eq!(cuMemAlloc_v2(&mut to, 4), code(&error), "{name}");
             }
             None => {

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use cuda_api::sys::{CUevent, CUfunction, CUstream};
 
 use super::{Answer, CUresult, capture, cuda, get, put};
-use crate::exec::grid::{self, Launch};
+use crate::exec::grid;
+use crate::exec::launch::Launch;
 use crate::log;
 
 use crate::state::context::Context;

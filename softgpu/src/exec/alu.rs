@@ -1,12 +1,12 @@
-//! Integer arithmetic on a whole warp, and what is the same for all types: one function for each
-//! opcode and type.
+//! Integer arithmetic, moves and sign changes on a whole warp: one function for each opcode and
+//! type.
 
 use super::lanes::{bin, f32_of, from_f32, ftz, un};
 use crate::ptx::ir::{BinFn, UnFn};
 use crate::ptx::types::Ty;
 
 macro_rules! ints {
-    // Expands an operation for each integer type; results are cut to the type's width.
+    // Expands an operation for each integer type; results are truncated to the type's width.
     ($ty:expr, |$a:ident, $b:ident: $t:ident| $e:expr) => {
         match $ty {
             Ty::U16 | Ty::B16 => ints!(@one u16, u16, $t, $a, $b, $e),
@@ -74,14 +74,14 @@ fn mul_wide(ty: Ty) -> Option<BinFn> {
     })
 }
 
-/// How an integer multiplication uses its product.
+/// The part of the product that an integer multiplication returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// The lower half.
     Lo,
     /// The upper half.
     Hi,
-    /// All of it.
+    /// Both halves.
     Wide,
 }
 
@@ -111,7 +111,7 @@ fn s24(a: u64) -> i64 {
     i64::from((a as i32) << 8 >> 8)
 }
 
-/// Integer operations of two operands.
+/// Integer operations with two operands.
 pub fn int_bin(op: &str, ty: Ty, sat: bool) -> Option<BinFn> {
     Some(match (op, sat) {
         ("add", false) => match ty {
@@ -149,7 +149,7 @@ fn two16(a: u64, b: u64, f: impl Fn(u16, u16) -> u16) -> u64 {
     u64::from(f(a as u16, b as u16)) | u64::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16
 }
 
-/// Sign changes.
+/// Negation and absolute value.
 pub fn neg_abs(op: &str, ty: Ty, flush: bool) -> Option<UnFn> {
     Some(match (op, ty) {
         ("neg", Ty::S16) => un!(|a| u64::from((a as u16).wrapping_neg())),
@@ -172,7 +172,7 @@ pub fn neg_abs(op: &str, ty: Ty, flush: bool) -> Option<UnFn> {
     })
 }
 
-/// A copy of that many bits.
+/// Copies the lower `bits` bits.
 pub fn mov(bits: u32) -> UnFn {
     match bits {
         8 => un!(|a| a & 0xff),

@@ -11,7 +11,7 @@ fn half_add(format: Small, a: u64, b: u64) -> u64 {
     u64::from(format.encode(Mode::Nearest, sum))
 }
 
-/// What is stored, given what was there.
+/// The new value, given the old one.
 pub fn apply(op: AtomicOp, size: u8, old: u64, b: u64, c: u64) -> u64 {
     let cut = |v: u64| match size {
         2 => v & 0xffff,
@@ -67,7 +67,7 @@ pub fn apply(op: AtomicOp, size: u8, old: u64, b: u64, c: u64) -> u64 {
 
 macro_rules! update {
     ($atomic:ty, $int:ty, $address:expr, $op:expr, $size:expr, $b:expr, $c:expr) => {{
-        // SAFETY: the caller vouches for the address and its alignment.
+        // SAFETY: the caller guarantees that the address is valid and aligned.
         let cell = unsafe { <$atomic>::from_ptr($address as *mut $int) };
         if $op == AtomicOp::AddInt {
             return u64::from(cell.fetch_add($b as $int, Ordering::SeqCst));
@@ -83,7 +83,8 @@ macro_rules! update {
     }};
 }
 
-/// Does it on memory that the host and other blocks may use at the same time; gives the old value.
+/// Executes `op` on memory that the host and other blocks may access at the same time; returns
+/// the old value.
 ///
 /// # Safety
 /// The address must be valid for reads and writes of `size` bytes, and aligned to it.
@@ -96,7 +97,7 @@ pub unsafe fn global(op: AtomicOp, size: u8, address: u64, b: u64, c: u64) -> u6
     }
 }
 
-/// Does it on a block's own memory; gives the old value.
+/// Executes `op` on a block's own memory; returns the old value.
 pub fn private(op: AtomicOp, bytes: &mut [u8], b: u64, c: u64) -> u64 {
     let size = bytes.len();
     let mut word = [0; 8];

@@ -18,7 +18,7 @@ fn bfind(value: u64, signed: bool, bits: u32, shift: bool) -> u64 {
     u64::from(if shift { bits - 1 - at } else { at })
 }
 
-/// Bit operations of one operand.
+/// Bit operations with one operand.
 pub fn unary(op: &str, ty: Ty, shift: bool) -> Option<UnFn> {
     Some(match (op, ty.bits()) {
         ("not", 16) => un!(|a| !a & 0xffff),
@@ -72,7 +72,7 @@ pub fn bfe(ty: Ty) -> Option<TernFn> {
     })
 }
 
-/// Packs start and length of a field.
+/// Packs a field's start and length.
 pub fn field() -> BinFn {
     bin!(|a, b| (a & 0xff) | (b & 0xff) << 8)
 }
@@ -87,7 +87,7 @@ fn insert_field(a: u64, b: u64, place: u64, bits: u32) -> u64 {
     (b & !mask) | (a << start & mask)
 }
 
-/// Bit field insertion, with the place from [`field`].
+/// Bit field insertion, with start and length from [`field`].
 pub fn bfi(ty: Ty) -> Option<TernFn> {
     Some(match ty.bits() {
         32 => tern!(|a, b, c| insert_field(a, b, c, 32) & 0xffff_ffff),
@@ -96,7 +96,7 @@ pub fn bfi(ty: Ty) -> Option<TernFn> {
     })
 }
 
-/// A mask of that many bits from a position on.
+/// A mask of `length` bits from a position on.
 pub fn bmsk(clamp: bool) -> BinFn {
     fn mask(start: u64, length: u64) -> u64 {
         if start >= 32 || length == 0 {
@@ -216,7 +216,7 @@ pub fn sad(ty: Ty) -> Option<TernFn> {
     })
 }
 
-/// Selection by a sign.
+/// Selection by the sign of an operand.
 pub fn slct(selector: Ty) -> Option<TernFn> {
     Some(match selector {
         Ty::S32 => tern!(|a, b, c| if c as i32 >= 0 { a } else { b }),
@@ -273,7 +273,7 @@ pub fn dp2a(signed: [bool; 2], hi: bool) -> TernFn {
     }
 }
 
-/// Takes that many bits from a position.
+/// Extracts that many bits from a position.
 pub fn extract(width: u32) -> Option<BinFn> {
     Some(match width {
         8 => bin!(|a, b| (a >> (b & 63)) & 0xff),
@@ -284,7 +284,7 @@ pub fn extract(width: u32) -> Option<BinFn> {
     })
 }
 
-/// Adds that many bits at a position above what is there.
+/// Inserts that many bits at a position.
 pub fn insert(width: u32) -> Option<TernFn> {
     Some(match width {
         8 => tern!(|a, b, c| a | (b & 0xff) << (c & 63)),
@@ -319,7 +319,7 @@ pub fn pack_halves(dst: Ty, mode: Mode, relu: bool) -> Option<BinFn> {
     })
 }
 
-/// The multiply-adds that compilers emit most, in one step.
+/// Multiply-adds that compilers emit most, as a single operation.
 pub fn mad(part: Part, ty: Ty) -> Option<TernFn> {
     Some(match (part, ty) {
         (Part::Lo, Ty::S32 | Ty::U32) => {
@@ -338,7 +338,7 @@ pub fn mad(part: Part, ty: Ty) -> Option<TernFn> {
     })
 }
 
-/// Bytes or halves side by side: `add` sums what comes out into the third operand.
+/// SIMD operations on bytes or halves; with `add` the results are summed into the third operand.
 pub fn video(name: &str, signed: bool, accumulate: bool) -> Option<TernFn> {
     fn each(a: u64, b: u64, bytes: bool, signed: bool, f: impl Fn(i32, i32) -> i32) -> (u64, i32) {
         let (count, get): (u32, fn(u64, u32, bool) -> i32) =

@@ -1,12 +1,12 @@
 //! Functions that CUDA provides to kernels.
 
-use super::block::BlockState;
+use super::block_state::BlockState;
 use super::memory::Fault;
 use super::printf;
 use super::warp::{Group, Warp};
 use crate::ptx::ir::{Builtin, Call, Space};
 
-/// The longest string that is read from a kernel's memory.
+/// The longest string read from a kernel's memory.
 const LONGEST_STRING: u64 = 16384;
 
 impl Warp {
@@ -91,7 +91,7 @@ impl Warp {
         Ok(if kept { u64::from(count as u32) } else { 0xffff_ffff })
     }
 
-    /// Reports a failed assertion as the CUDA driver does, on standard error.
+    /// Reports a failed assertion on standard error, in the CUDA driver's format.
     fn assert(
         &mut self,
         block: &mut BlockState<'_>,

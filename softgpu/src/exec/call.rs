@@ -1,11 +1,11 @@
-//! Calls of functions: frames, and what is passed between them.
+//! Function calls: frames, parameters and results.
 
-use super::block::BlockState;
+use super::block_state::BlockState;
 use super::lanes::each_lane;
 use super::memory::Fault;
 use super::warp::{Frame, Group, Next, Warp};
+use crate::ptx::ir::function_at;
 use crate::ptx::ir::{Call, CallTarget, Op, Passed};
-use crate::ptx::lower::function_at;
 
 impl Warp {
     pub(crate) fn call(
@@ -88,7 +88,7 @@ impl Warp {
         Next::Jump
     }
 
-    /// Moves a value between frames.
+    /// Copies a value between frames.
     fn pass(&mut self, from_group: &Group, from: Passed, to_group: &Group, to: Passed) {
         let mask = from_group.mask;
         let stride = self.stride as usize;
@@ -124,7 +124,7 @@ impl Warp {
         }
     }
 
-    /// A value that a call passes, of one lane.
+    /// The value that a call passes, for one lane.
     pub(crate) fn value(&self, group: &Group, from: Passed, lane: usize) -> u64 {
         match from {
             Passed::Register(slot) => self.regs[group.base + slot as usize][lane],
@@ -139,7 +139,7 @@ impl Warp {
         }
     }
 
-    /// Sets what a call returns, of one lane.
+    /// Sets the value that a call returns, for one lane.
     pub(crate) fn place(&mut self, group: &Group, to: Passed, lane: usize, value: u64) {
         match to {
             Passed::Register(slot) => self.regs[group.base + slot as usize][lane] = value,

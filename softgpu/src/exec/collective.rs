@@ -1,13 +1,13 @@
-//! What the lanes of a warp, or the warps of a block, do together.
+//! Operations across the lanes of a warp or the warps of a block.
 
-use super::block::BlockState;
+use super::block_state::BlockState;
 use super::lanes::each_lane;
 use super::memory::Fault;
 use super::warp::{Group, Next, State, Warp};
 use crate::ptx::ir::{Barrier, BarrierKind, Match, Op, ReduxOp, Shfl, ShflMode, Vote, VoteKind};
 
 impl Warp {
-    /// Whether the group has to wait for other lanes that an instruction names.
+    /// Whether the group must wait for other lanes that an instruction names.
     fn waits(&self, group: &mut Group, members: u32) -> bool {
         if group.state == State::Forced || members & self.live & !group.mask == 0 {
             group.state = State::Ready;
@@ -96,7 +96,7 @@ impl Warp {
             Some(slot) => self.regs[group.base + slot as usize][lane] as u32,
             None => 0,
         };
-        // A warp counts whole, even if the block ends in the middle of it.
+        // A warp counts as a whole, even if the block ends in the middle of it.
         let mut arriving = group.mask.count_ones();
         if count != 0 && group.mask == self.initial {
             arriving = 32;
@@ -114,12 +114,12 @@ impl Warp {
         if barrier.kind == BarrierKind::Arrive {
             return Ok(Next::Step);
         }
-        // It passes the instruction when the barrier completes.
+        // The group continues after the instruction when the barrier completes.
         group.state = State::Barrier { id, turn };
         Ok(Next::Wait)
     }
 
-    /// Gives a group that waited for a barrier what the barrier found, and moves it on.
+    /// Stores a barrier's results for a group that waited for it, and continues the group.
     pub(crate) fn passed(&mut self, block: &BlockState<'_>, group: &mut Group, id: usize) {
         let code = &block.launch.program.code;
         if let Op::Barrier(barrier) = &code[group.pc as usize].op {
@@ -162,7 +162,7 @@ impl Warp {
                 }
             };
             let from = if ok { from & 31 } else { me };
-            // What comes from a lane that does not take part is undefined; its register is read.
+            // The value of a lane that doesn't take part is undefined; this reads its register.
             out[lane] = a[from as usize] & 0xffff_ffff;
             valid |= u32::from(ok) << lane;
         });

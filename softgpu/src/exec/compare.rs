@@ -76,7 +76,7 @@ pub fn compare(op: &str, ty: Ty, flush: bool) -> Option<CmpFn> {
     })
 }
 
-/// What `testp` looks for; compares with nothing, so the second operand is ignored.
+/// The tests of `testp`; the second operand is ignored.
 pub fn testp(op: &str, ty: Ty) -> Option<CmpFn> {
     macro_rules! test {
         ($t:ty, $get:expr) => {

@@ -2,30 +2,11 @@
 
 use super::lanes::{f32_of, f64_of, from_f32, ftz, sat_f32, un};
 use super::round::{self, BF16, F16, Mode};
-use crate::ptx::ir::UnFn;
+use crate::ptx::ir::{Cvt, UnFn};
 use crate::ptx::types::Ty;
 
-/// A conversion.
-#[derive(Debug, Clone, Copy)]
-pub struct Cvt {
-    /// To.
-    pub dst: Ty,
-    /// From.
-    pub src: Ty,
-    /// Rounding of the result.
-    pub mode: Mode,
-    /// Whether a float is rounded to an integral value.
-    pub integral: bool,
-    /// Flush subnormals.
-    pub ftz: bool,
-    /// Clamp.
-    pub sat: bool,
-    /// Clamp negative results to 0.
-    pub relu: bool,
-}
-
 impl Cvt {
-    /// The conversion of one value.
+    /// Converts one value.
     pub fn convert(&self, a: u64) -> u64 {
         if self.src.float() { self.float_to(self.decode(a)) } else { self.int_to(a) }
     }
@@ -62,7 +43,7 @@ impl Cvt {
         }
     }
 
-    /// An integer cut to the destination's width; signed ones keep their sign for wider readers.
+    /// An integer truncated to the destination's width; signed ones are extended to the register.
     fn place(&self, value: i128) -> u64 {
         match self.dst.bits() {
             8 if self.dst.signed() => value as i8 as u64,
@@ -84,7 +65,7 @@ impl Cvt {
             }
             Ty::F64 => round::int_to_float(self.mode, negative, magnitude, 53).to_bits(),
             Ty::F16 | Ty::Bf16 => {
-                // Rounding to 53 bits first would round twice only past the formats' range.
+                // Rounding to 53 bits first causes double rounding only beyond the formats' range.
                 let x = round::int_to_float(Mode::Zero, negative, magnitude, 53);
                 let format = if self.dst == Ty::F16 { F16 } else { BF16 };
                 u64::from(format.encode(self.mode, x))
@@ -104,7 +85,7 @@ impl Cvt {
                 return if wide { 1 << (self.dst.bits() - 1) } else { 0 };
             }
             let (low, high) = self.range();
-            // Rust's conversion saturates at i128, far outside of every range here.
+            // Rust's conversion saturates at i128, far outside every range here.
             return self.place((round::integral(mode, value) as i128).clamp(low, high));
         }
         let mut value = if self.integral { round::integral(mode, value) } else { value };
@@ -125,15 +106,14 @@ impl Cvt {
         }
     }
 
-    /// A vectorised form, for the conversions that compilers emit most.
+    /// A vectorized function for the conversions that compilers emit most.
     pub fn fast(&self) -> Option<UnFn> {
         if self.sat || self.ftz || self.relu {
             return None;
         }
         let (dst, src) = (self.dst, self.src);
         if !dst.float() && !src.float() {
-            // The narrower one decides; a signed source then still has to be cut to an unsigned
-            // destination.
+            // The narrower type decides; then truncate a signed source to an unsigned destination.
             let narrow = if dst.bits() < src.bits() { dst } else { src };
             return Some(match (narrow, dst) {
                 (Ty::S8, Ty::U16 | Ty::B16) => un!(|a| a as i8 as u16 as u64),
@@ -169,7 +149,7 @@ impl Cvt {
     }
 }
 
-/// Two singles packed into a pair of halves, the first one upper.
+/// Packs two singles into a pair of halves, the first one in the upper half.
 pub fn pack(dst: Ty, mode: Mode, relu: bool, a: u64, b: u64) -> u64 {
     let element = if dst == Ty::F16x2 { Ty::F16 } else { Ty::Bf16 };
     let cvt =
@@ -197,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn test_fast_agrees_with_the_general_form() {
+    fn test_vectorized_conversions_agree_with_the_general_ones() {
         let ints = [Ty::U8, Ty::S8, Ty::U16, Ty::S16, Ty::U32, Ty::S32, Ty::U64, Ty::S64];
         let values =
             [0u64, 1, 0x7f, 0x80, 0xff, 0x8000, 0xffff, 0x8000_0000, 0xffff_ffff, 1 << 63, !0];

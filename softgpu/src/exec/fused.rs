@@ -1,4 +1,4 @@
-//! Fused multiply-add with the processor's own instruction; without it, it is a call for each lane.
+//! Fused multiply-add with the processor's instruction; without it each lane costs a call.
 
 use super::lanes::{each_lane, f32_of, f64_of, from_f32, from_f64};
 use crate::ptx::ir::Lanes;
@@ -25,7 +25,7 @@ fn lanes_f64(d: &mut Lanes, a: &Lanes, b: &Lanes, c: &Lanes, mask: u32) {
 /// `a * b + c` on singles. Only where [`available`].
 pub fn f32(d: &mut Lanes, a: &Lanes, b: &Lanes, c: &Lanes, mask: u32) {
     debug_assert!(available());
-    // SAFETY: lowering picks this only where the processor has the instruction.
+    // SAFETY: lowering selects this function only if the processor has the instruction.
     unsafe { lanes_f32(d, a, b, c, mask) }
 }
 

@@ -4,68 +4,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 
 use super::block::Block;
-use super::heap::Heap;
-use super::memory::{Fault, Ranges};
-use super::printf::Printf;
-use crate::ptx::ir::{Kernel, Program};
-
-/// A kernel to be run.
-pub struct Launch {
-    /// Its module's code.
-    pub program: Arc<Program>,
-    /// The kernel.
-    pub kernel: Arc<Kernel>,
-    /// Blocks in each direction.
-    pub grid: [u32; 3],
-    /// Threads of a block in each direction.
-    pub block: [u32; 3],
-    /// Bytes of dynamic shared memory.
-    pub dynamic_shared: u32,
-    /// The parameters, as the kernel declares them.
-    pub params: Vec<u8>,
-    /// What kernels may access.
-    pub memory: &'static Ranges,
-    /// Where `printf` writes to.
-    pub printf: Arc<Printf>,
-    /// Where `malloc` takes from.
-    pub heap: Arc<Heap>,
-    /// Number of the launch.
-    pub id: u64,
-    /// Multiprocessors that the device says it has.
-    pub processors: u32,
-    /// Address of the workspace of a cooperative launch.
-    pub workspace: u64,
-    /// Whether all blocks must run at the same time.
-    pub cooperative: bool,
-}
-
-impl Launch {
-    /// Threads of a block.
-    pub fn threads(&self) -> u32 {
-        self.block.iter().product()
-    }
-
-    /// Where the dynamic shared memory starts.
-    pub fn dynamic_shared_start(&self) -> u32 {
-        self.kernel.shared.next_multiple_of(16)
-    }
-
-    /// Bytes of shared memory of a block.
-    pub fn shared_bytes(&self) -> usize {
-        self.dynamic_shared_start() as usize + self.dynamic_shared as usize
-    }
-
-    fn blocks(&self) -> u64 {
-        self.grid.iter().map(|n| u64::from(*n)).product()
-    }
-}
+use super::launch::Launch;
+use super::memory::Fault;
 
 struct Grid {
     launch: Launch,
     next: AtomicU64,
     cancelled: AtomicBool,
     fault: Mutex<Option<Fault>>,
-    /// Helpers at work.
+    /// Number of active helper threads.
     helpers: Mutex<u32>,
     idle: Condvar,
 }
@@ -84,7 +31,7 @@ impl Grid {
             || self.next.load(Ordering::Relaxed) >= self.launch.blocks()
     }
 
-    /// Takes blocks until none is left.
+    /// Runs blocks until none are left.
     fn work(&self, worker: u32) {
         let mut block = Block::new(&self.launch, worker);
         while !self.cancelled.load(Ordering::Relaxed) {
@@ -108,7 +55,7 @@ impl Grid {
         Ok(())
     }
 
-    /// All blocks take turns, so that each can wait for the others.
+    /// Runs all blocks in turns, so that each can wait for the others.
     fn together(&self) {
         let mut blocks = Vec::new();
         for index in 0..self.launch.blocks() {
@@ -131,8 +78,8 @@ impl Grid {
     }
 }
 
-/// Threads that help with grids of many blocks. The stream's own thread always takes part, so that
-/// one kernel that never ends does not keep another stream's kernel from running.
+/// Threads that help with grids of many blocks. The stream's own thread always takes part, so an
+/// endless kernel of one stream doesn't block another stream's kernel.
 fn pool() -> Option<&'static rayon::ThreadPool> {
     static POOL: OnceLock<Option<rayon::ThreadPool>> = OnceLock::new();
     POOL.get_or_init(|| {
@@ -149,7 +96,7 @@ fn pool() -> Option<&'static rayon::ThreadPool> {
     .as_ref()
 }
 
-/// Runs a grid to its end.
+/// Runs a grid to completion.
 pub fn run(launch: Launch) -> Result<(), Fault> {
     let blocks = launch.blocks();
     let grid = Arc::new(Grid {
@@ -171,7 +118,7 @@ pub fn run(launch: Launch) -> Result<(), Fault> {
                 let grid = grid.clone();
                 pool.spawn(move || {
                     {
-                        // Whoever comes late finds nothing to do, and is not waited for.
+                        // A late helper finds no work, and nobody waits for it.
                         let mut helpers =
                             grid.helpers.lock().unwrap_or_else(PoisonError::into_inner);
                         if grid.finished() {

@@ -1,4 +1,4 @@
-//! The heap that kernels' `malloc` takes from.
+//! The heap behind kernels' `malloc`.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 /// Alignment and granularity.
 const UNIT: u64 = 16;
 
-/// A heap over an interval of device memory. What is where is kept outside of it.
+/// A heap in an interval of device memory. Its bookkeeping is outside the interval.
 #[derive(Debug, Default)]
 pub struct Heap {
     state: Mutex<State>,
@@ -19,7 +19,7 @@ struct State {
 }
 
 impl Heap {
-    /// A heap on that interval.
+    /// Creates a heap in the interval.
     pub fn new(start: u64, size: u64) -> Self {
         let heap = Self::default();
         if size > 0 {
@@ -32,7 +32,7 @@ impl Heap {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes memory; 0 if there is none.
+    /// Allocates memory; returns 0 if there is none.
     pub fn allocate(&self, size: u64) -> u64 {
         let Some(size) = size.max(1).checked_next_multiple_of(UNIT) else { return 0 };
         let mut state = self.lock();
@@ -46,7 +46,7 @@ impl Heap {
         start
     }
 
-    /// Gives memory back; false if it was not taken.
+    /// Frees memory; returns false if it wasn't allocated.
     pub fn release(&self, start: u64) -> bool {
         if start == 0 {
             return true;
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn test_heap_joins_what_is_given_back() {
+    fn test_freed_memory_is_merged() {
         let heap = Heap::new(0x1000, 256);
         let all: Vec<u64> = (0..4).map(|_| heap.allocate(60)).collect();
         assert_eq!(all, [0x1000, 0x1040, 0x1080, 0x10c0]);

@@ -1,7 +1,7 @@
-//! What operations on a whole warp are written with: functions over its lanes, and what a register
-//! holds.
+//! Building blocks of operations on a whole warp: functions over its lanes, and conversions between
+//! registers and values.
 
-/// Runs a body for each active lane; the full warp in a plain loop, which vectorises.
+/// Runs a body for each active lane; a full warp uses a plain loop, which can be vectorized.
 macro_rules! each_lane {
     ($mask:expr, $i:ident, $body:block) => {
         if $mask == u32::MAX {
@@ -81,7 +81,7 @@ pub fn f64_of(bits: u64) -> f64 {
     f64::from_bits(bits)
 }
 
-/// A single into a register; every NaN becomes the one that the hardware makes.
+/// A single into a register; every NaN becomes the hardware's canonical NaN.
 pub fn from_f32(value: f32) -> u64 {
     if value.is_nan() { 0x7fff_ffff } else { u64::from(value.to_bits()) }
 }
@@ -91,7 +91,7 @@ pub fn from_f64(value: f64) -> u64 {
     value.to_bits()
 }
 
-/// Flushes a subnormal to a zero of its sign.
+/// Flushes a subnormal to a zero with the same sign.
 pub fn ftz(value: f32) -> f32 {
     if value.is_subnormal() { 0f32.copysign(value) } else { value }
 }
@@ -101,7 +101,7 @@ pub fn sat_f32(value: f32) -> f32 {
     if value > 0.0 { value.min(1.0) } else { 0.0 }
 }
 
-/// As [`sat_f32`].
+/// See [`sat_f32`].
 pub fn sat_f64(value: f64) -> f64 {
     if value > 0.0 { value.min(1.0) } else { 0.0 }
 }

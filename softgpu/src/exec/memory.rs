@@ -1,18 +1,18 @@
-//! What kernels may access: device memory, and host memory that was registered.
+//! The memory that kernels may access: device memory, and registered host memory.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Why a kernel ended early.
+/// Why a kernel failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// An access outside of what kernels may access.
+    /// An access outside the accessible memory.
     IllegalAddress,
-    /// An access that is not aligned to its size.
+    /// An access that isn't aligned to its size.
     Misaligned,
-    /// `trap`, or a deadlock that the hardware would hang in.
+    /// `trap`, or a deadlock in which the hardware would hang.
     LaunchFailed,
-    /// `brkpt` or a call to something that is no function.
+    /// `brkpt`, or a call to an address that isn't a function.
     IllegalInstruction,
     /// A failed `assert`.
     Assert,
@@ -25,14 +25,14 @@ pub enum Fault {
 pub struct Range {
     /// First byte.
     pub start: u64,
-    /// Behind the last byte.
+    /// End, exclusive.
     pub end: u64,
     /// Whether kernels may write to it.
     pub writable: bool,
 }
 
-/// All intervals, sorted. Readers keep a copy of the table and ask for a new one only when an
-/// address is not in theirs.
+/// All intervals, sorted. Readers keep a copy of the table and refresh it only when their copy lacks
+/// an address.
 #[derive(Debug, Default)]
 pub struct Ranges {
     table: RwLock<Arc<Vec<Range>>>,
@@ -51,7 +51,7 @@ impl Ranges {
         self.generation.fetch_add(1, Ordering::Release);
     }
 
-    /// Adds an interval, in the place of what overlaps it.
+    /// Adds an interval; it replaces the intervals that it overlaps.
     pub fn insert(&self, range: Range) {
         if range.start >= range.end {
             return;
@@ -63,19 +63,19 @@ impl Ranges {
         });
     }
 
-    /// Takes an interval away.
+    /// Removes an interval.
     pub fn remove(&self, start: u64, end: u64) {
         self.change(|table| cut(table, start, end));
     }
 
-    /// A reader's view.
+    /// Creates a reader's view.
     pub fn view(&self) -> View<'_> {
         let generation = self.generation.load(Ordering::Acquire);
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner).clone();
         View { ranges: self, table, generation, last: Range { start: 1, end: 0, writable: false } }
     }
 
-    /// Whether all of an interval is accessible.
+    /// Whether the whole interval is accessible.
     pub fn covers(&self, start: u64, len: u64) -> bool {
         let mut view = self.view();
         let Some(end) = start.checked_add(len) else { return false };
@@ -108,7 +108,7 @@ fn cut(table: &mut Vec<Range>, start: u64, end: u64) {
     table.splice(first..last, keep);
 }
 
-/// A reader's copy of the table, with the interval that it used last.
+/// A reader's copy of the table, which remembers the last interval it used.
 #[derive(Debug)]
 pub struct View<'r> {
     ranges: &'r Ranges,
@@ -136,7 +136,7 @@ impl View<'_> {
         self.search(at)
     }
 
-    /// Whether the interval is accessible as a whole.
+    /// Whether the whole interval is accessible.
     #[inline]
     pub fn allows(&mut self, start: u64, len: u64, write: bool) -> bool {
         let Some(end) = start.checked_add(len) else { return false };
@@ -148,7 +148,7 @@ impl View<'_> {
                 self.last = range;
                 true
             }
-            // Neighbours, such as two mapped chunks, may be crossed.
+            // An access may span adjacent intervals, such as two mapped chunks.
             Some(mut range) => {
                 while (range.writable || !write) && range.end < end {
                     match self.find(range.end) {
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn test_ranges_cut_and_cross() {
+    fn test_accesses_may_span_adjacent_intervals() {
         let ranges = Ranges::default();
         ranges.insert(Range { start: 100, end: 200, writable: true });
         ranges.insert(Range { start: 200, end: 300, writable: false });
@@ -181,7 +181,7 @@ mod tests {
         ranges.remove(120, 130);
         assert!(!ranges.covers(100, 100));
         assert!(ranges.covers(130, 170));
-        // A view that missed learns of what is new.
+        // A view refreshes its copy after a miss.
         ranges.insert(Range { start: 1000, end: 1001, writable: true });
         assert!(view.allows(1000, 1, true));
         assert!(!view.allows(u64::MAX, 2, false));

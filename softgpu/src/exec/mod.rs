@@ -1,9 +1,12 @@
-//! Runs lowered code: grids, blocks, warps and what they touch.
+//! The interpreter: runs lowered code by grid, block and warp.
 
+pub(crate) mod access;
+pub(crate) mod address;
 pub mod alu;
 pub mod atomics;
 pub mod bits;
 pub mod block;
+pub mod block_state;
 pub mod builtin;
 pub mod call;
 pub mod collective;
@@ -14,6 +17,7 @@ pub(crate) mod fused;
 pub mod grid;
 pub mod heap;
 pub mod lanes;
+pub mod launch;
 pub mod memory;
 pub mod printf;
 pub mod round;

@@ -1,13 +1,13 @@
-//! Device `printf`: text collects while kernels run, and is printed when the host synchronises.
+//! Device `printf`: output is buffered while kernels run, and printed when the host synchronizes.
 
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The longest text of one conversion.
+/// Maximum length of one formatted conversion.
 const LONGEST: usize = 4096;
 
-/// A context's text that is not printed yet.
+/// A context's output that hasn't been printed yet.
 #[derive(Debug)]
 pub struct Printf {
     text: Mutex<Vec<u8>>,
@@ -20,7 +20,7 @@ unsafe extern "C" {
 }
 
 impl Printf {
-    /// A buffer of that many bytes; what does not fit is dropped.
+    /// Creates a buffer of that many bytes; text that doesn't fit is dropped.
     pub fn new(limit: usize) -> Self {
         Self { text: Mutex::new(Vec::new()), filled: AtomicBool::new(false), limit }
     }
@@ -36,8 +36,8 @@ impl Printf {
         true
     }
 
-    /// Prints what is there, through the program's own stdio, so that it keeps its place among
-    /// what the program prints.
+    /// Prints the buffered text through the program's own stdio, so that it stays in order with the
+    /// program's own output.
     pub fn flush(&self) {
         if !self.filled.load(Ordering::Acquire) {
             return;
@@ -50,8 +50,8 @@ impl Printf {
     }
 }
 
-/// Formats as C does. `next` gives the next argument of that many bytes, `string` the text at an
-/// address.
+/// Formats like C's printf. `next` returns the next argument of that many bytes, `string` the
+/// text at an address.
 pub fn format<E>(
     format: &[u8],
     mut next: impl FnMut(u64) -> Result<u64, E>,
@@ -134,7 +134,7 @@ pub fn format<E>(
                 });
             }
             other => {
-                // Unknown: printed as it stands.
+                // An unknown conversion is printed unchanged.
                 out.extend_from_slice(&spec);
                 if other != 0 {
                     out.push(other);

@@ -1,4 +1,4 @@
-//! IEEE arithmetic in the rounding modes that Rust's operators do not have, and half precision.
+//! IEEE arithmetic in rounding modes that Rust's operators lack, and half precision.
 
 use std::arch::asm;
 
@@ -15,7 +15,7 @@ pub enum Mode {
     Up,
 }
 
-/// MXCSR with all exceptions masked and that rounding mode.
+/// MXCSR with all exceptions masked and the rounding mode set.
 const fn mxcsr(mode: Mode) -> u32 {
     0x1f80
         | match mode {
@@ -33,8 +33,8 @@ macro_rules! directed {
             let mut d = a;
             let new = mxcsr(mode);
             let mut old = 0u32;
-            // SAFETY: the mode is put back before the block ends, and only the two words here and
-            // the named registers are touched.
+            // SAFETY: the block restores the rounding mode, and touches only the two words and the
+            // named registers.
             unsafe {
                 asm!(
                     "stmxcsr [{old}]", "ldmxcsr [{new}]", concat!($inst, " {d}, {b}"),
@@ -105,8 +105,8 @@ pub fn fma_f64(mode: Mode, a: f64, b: f64, c: f64) -> f64 {
         }
         return d;
     }
-    // The error of the nearest result tells which neighbour the mode wants. The two sums are
-    // exact unless they overflow, in which case there is no neighbour to step to.
+    // The error of the nearest result shows which neighbor the mode requires. The two sums are
+    // exact unless they overflow, and then there is no neighbor.
     let near = a.mul_add(b, c);
     if !near.is_finite() {
         return near;
@@ -124,7 +124,8 @@ pub fn fma_f32(mode: Mode, a: f32, b: f32, c: f32) -> f32 {
     if mode == Mode::Nearest {
         return a.mul_add(b, c);
     }
-    // The product is exact in a double, and rounding the sum to odd keeps what decides.
+    // The product is exact in a double; rounding the sum to odd preserves the information for the
+    // final rounding.
     let product = f64::from(a) * f64::from(b);
     f64_to_f32(mode, add_odd(product, f64::from(c)))
 }
@@ -136,7 +137,7 @@ fn two_sum(a: f64, b: f64) -> (f64, f64) {
 }
 
 /// A sum rounded to odd: inexact results get their last bit set, so that a second rounding to a
-/// shorter format is as good as one.
+/// shorter format is correct.
 pub fn add_odd(a: f64, b: f64) -> f64 {
     let (s, e) = two_sum(a, b);
     if e == 0.0 || !s.is_finite() || s.to_bits() & 1 == 1 {
@@ -205,7 +206,7 @@ pub const F16: Small = Small { mantissa: 10, exponent: 5 };
 pub const BF16: Small = Small { mantissa: 7, exponent: 8 };
 
 impl Small {
-    /// The value, exactly.
+    /// Decodes the value exactly.
     pub fn decode(self, bits: u16) -> f64 {
         let bias = (1i32 << (self.exponent - 1)) - 1;
         let negative = bits >> (self.mantissa + self.exponent) & 1 == 1;
@@ -222,7 +223,7 @@ impl Small {
         if negative { -magnitude } else { magnitude }
     }
 
-    /// The nearest value in that mode; NaN is 0x7fff as the hardware has it.
+    /// Encodes the value rounded in that mode; NaN becomes 0x7fff, as in hardware.
     pub fn encode(self, mode: Mode, value: f64) -> u16 {
         if value.is_nan() {
             return 0x7fff;
@@ -238,12 +239,12 @@ impl Small {
         if magnitude == 0.0 {
             return sign;
         }
-        // The unit in the last place, clamped to that of subnormals; dividing by it is exact.
+        // The unit in the last place, at least the subnormals'; dividing by it is exact.
         let raw = ((magnitude.to_bits() >> 52) as i32 - 1023).max(1 - bias);
         let ulp = 2f64.powi(raw - self.mantissa as i32);
         let signed = if negative { -(magnitude / ulp) } else { magnitude / ulp };
         let steps = integral(mode, signed).abs() as u32;
-        // A carry out of the mantissa moves into the exponent by itself.
+        // A carry out of the mantissa increments the exponent.
         let base = ((raw + bias - 1) as u32) << self.mantissa;
         let bits = base + steps;
         if bits >= u32::from(infinity) {

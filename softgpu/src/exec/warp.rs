@@ -1,24 +1,25 @@
 //! A warp: 32 lanes that run together where their program counters agree.
 //!
-//! Lanes that went apart are groups. The deepest group with the lowest program counter runs first,
-//! so that groups meet again where their paths join; one that has run long without meeting the
-//! others steps back, so that a lane may wait for another of its warp.
+//! Diverged lanes form groups. The group with the deepest call and the lowest program counter runs
+//! first, so groups rejoin where their paths meet. A group that has run long without rejoining
+//! yields, because a lane may be waiting for another lane of its warp.
 
-use super::block::BlockState;
+use super::address::in_space;
+use super::block_state::BlockState;
 use super::lanes::each_lane;
 use super::memory::Fault;
 use crate::ptx::ir::{BoolOp, Fixed, Guard, Inst, Lanes, Op, PredArg, WARP};
 
-/// Instructions that a group runs before others get their turn.
+/// Number of instructions that a group runs before it yields.
 const TURN: u32 = 8192;
-/// The most local memory of a thread.
+/// Maximum local memory of a thread.
 const MAX_LOCAL: u32 = 512 << 10;
-/// The deepest nesting of calls.
+/// Maximum depth of calls.
 const MAX_DEPTH: usize = 1024;
-/// The most registers that the frames of a warp take together.
+/// Maximum number of registers in all frames of a warp.
 const MAX_REGISTERS: usize = 1 << 20;
 
-/// Where a call came from.
+/// A caller's frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Frame {
     pub(crate) call: u32,
@@ -29,16 +30,16 @@ pub(crate) struct Frame {
     pub(crate) local_top: u32,
 }
 
-/// What a group is doing.
+/// The state of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
     /// It can run.
     Ready,
     /// It waits for other lanes of the warp, at the instruction at its program counter.
     Warp,
-    /// As above, and goes on without them.
+    /// The same, but it continues without them.
     Forced,
-    /// It waits for a barrier of the block to complete once more.
+    /// It waits for the next completion of a block's barrier.
     Barrier { id: usize, turn: u64 },
 }
 
@@ -48,9 +49,9 @@ pub(crate) struct Group {
     pub(crate) mask: u32,
     pub(crate) pc: u32,
     pub(crate) state: State,
-    /// It has run long, and lets others go first.
+    /// It has run long, so others run first.
     patient: bool,
-    /// The function that runs.
+    /// The current function.
     pub(crate) function: u32,
     pub(crate) base: usize,
     pub(crate) pred_base: usize,
@@ -73,9 +74,9 @@ impl Group {
 pub enum Turn {
     /// All lanes have exited.
     Done,
-    /// Nothing can run before a barrier completes.
+    /// Nothing can run until a barrier completes.
     Blocked,
-    /// It could go on.
+    /// It can continue.
     Yielded,
 }
 
@@ -97,17 +98,17 @@ pub struct Warp {
     pub(crate) out: Lanes,
 }
 
-/// What the main loop does after an instruction.
+/// What the main loop does next.
 pub(crate) enum Next {
-    /// Go on with the next one.
+    /// Execute the next instruction.
     Step,
-    /// The group's program counter was set.
+    /// The instruction set the group's program counter.
     Jump,
-    /// The group waits, at the same instruction.
+    /// The group waits at this instruction.
     Wait,
     /// The group is gone.
     Gone,
-    /// Let others go first.
+    /// Let other groups run.
     Yield,
 }
 
@@ -152,7 +153,7 @@ impl Warp {
         Ok(())
     }
 
-    /// Prepares the frame that a group enters.
+    /// Prepares the frame of the function that a group enters.
     pub(crate) fn enter(&mut self, block: &BlockState<'_>, group: &Group) -> Result<(), Fault> {
         let function = &block.launch.program.functions[group.function as usize];
         let slots = group.base + function.slots as usize;
@@ -179,7 +180,7 @@ impl Warp {
         Ok(())
     }
 
-    /// Makes each lane's local memory that large.
+    /// Grows each lane's local memory to that size.
     pub(crate) fn need_local(&mut self, bytes: u32) -> Result<(), Fault> {
         if bytes <= self.stride {
             return Ok(());
@@ -242,7 +243,7 @@ impl Warp {
         }
     }
 
-    /// Joins groups that stand at the same place, and takes out the one to run.
+    /// Merges groups at the same program counter, and removes the one to run from the list.
     fn select(&mut self, block: &mut BlockState<'_>) -> Option<Group> {
         for i in 0..self.groups.len() {
             if let State::Barrier { id, turn } = self.groups[i].state
@@ -251,7 +252,7 @@ impl Warp {
                 let mut group = self.groups.swap_remove(i);
                 self.passed(block, &mut group, id);
                 self.groups.push(group);
-                // The last one took its place, and is looked at in the next round.
+                // The last group took its index, so check that index again.
                 let last = self.groups.len() - 1;
                 self.groups.swap(i, last);
             }
@@ -294,8 +295,8 @@ impl Warp {
         }
     }
 
-    /// All groups wait. Lanes may meet in `bar.warp.sync` at different places; and where lanes
-    /// wait for others that will not come, they go on without them.
+    /// All groups wait. Lanes may meet in `bar.warp.sync` at different program counters.
+    /// Lanes that wait for others that won't come continue without them.
     fn release(&mut self, block: &BlockState<'_>) -> bool {
         let waiting = self.groups.iter().filter(|g| g.state == State::Warp);
         let Some(lowest) = waiting.clone().map(|g| g.pc).min() else { return false };
@@ -329,7 +330,7 @@ impl Warp {
             let Some(mut group) = self.select(block) else {
                 return Ok(if self.live == 0 { Turn::Done } else { Turn::Blocked });
             };
-            // Where a group of the same depth may be joined.
+            // The program counter at which a group of the same depth may be merged.
             let limit = self
                 .groups
                 .iter()
@@ -349,7 +350,7 @@ impl Warp {
                     Next::Step => group.pc += 1,
                     Next::Jump => {
                         if !alone || !self.groups.is_empty() {
-                            // Paths went apart or may join: look again who goes first.
+                            // Paths diverged or may rejoin: choose the group to run again.
                             left = left.saturating_sub(1);
                             turn -= 1;
                             if turn == 0 {
@@ -429,7 +430,7 @@ impl Warp {
         }
     }
 
-    /// Leaves the lanes outside of `mask` to a group of their own, behind the instruction.
+    /// Moves the lanes outside `mask` to a new group after the instruction.
     pub(crate) fn split(&mut self, group: &mut Group, mask: u32) {
         if mask != group.mask {
             let mut rest = group.clone();
@@ -553,7 +554,7 @@ impl Warp {
             }
             Op::IsSpace { p, a, space } => {
                 let x = &self.regs[at(*a)];
-                let bits = super::block::in_space(x, *space);
+                let bits = in_space(x, *space);
                 self.set_pred(group, *p, bits, mask);
             }
             Op::Atomic(atomic) => self.atomic(block, group, atomic, mask)?,
@@ -561,7 +562,7 @@ impl Warp {
                 self.copy(block, group, to, from, *size, *source, mask)?;
             }
             Op::Alloca { d, size, align } => {
-                // All lanes get the largest block that one of them asks for.
+                // All lanes get the size of the largest request.
                 let sizes = &self.regs[at(*size)];
                 let mut most = 0;
                 each_lane!(mask, i, {
@@ -597,7 +598,7 @@ impl Warp {
                     same |= u32::from(index[i] == wanted) << i;
                 });
                 if same != group.mask {
-                    // The other lanes look again at the same instruction.
+                    // The other lanes execute the same instruction again.
                     let mut rest = group.clone();
                     rest.mask &= !same;
                     group.mask = same;
@@ -625,7 +626,7 @@ impl Warp {
             Op::Yield => {
                 group.pc += 1;
                 group.patient = true;
-                // What a thread sleeps for may come from another block or from the host.
+                // The event that a thread sleeps for may come from another block or the host.
                 std::thread::yield_now();
                 return Ok(Next::Yield);
             }

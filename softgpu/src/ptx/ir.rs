@@ -1,43 +1,56 @@
-//! What PTX is lowered to: registers are slots, labels are program counters, and each operation
-//! has its type built in.
+//! The lowered form of PTX: registers are slots, labels are program counters, and each operation is
+//! specific to its type.
 
 use std::sync::Arc;
 
-use crate::exec::cvt::Cvt;
+use crate::exec::round::Mode;
+use crate::ptx::types::Ty;
 
 /// Lanes of a warp.
 pub const WARP: usize = 32;
 /// One register of a warp.
 pub type Lanes = [u64; WARP];
-/// Index of a register, relative to the frame of the function that runs.
+/// Index of a register in the current frame.
 pub type Slot = u16;
-/// Index of a predicate, relative to the frame of the function that runs.
+/// Index of a predicate in the current frame.
 pub type Pred = u16;
 
-/// One operand in, one out.
+/// A function of one operand.
 pub type UnFn = fn(&mut Lanes, &Lanes, u32);
-/// Two operands in, one out.
+/// A function of two operands.
 pub type BinFn = fn(&mut Lanes, &Lanes, &Lanes, u32);
-/// Three operands in, one out.
+/// A function of three operands.
 pub type TernFn = fn(&mut Lanes, &Lanes, &Lanes, &Lanes, u32);
-/// A comparison; one bit for each lane.
+/// A comparison; returns one bit for each lane.
 pub type CmpFn = fn(&Lanes, &Lanes) -> u32;
 
-/// Generic addresses whose upper byte is not 0 lie in a window; the rest is the address itself.
+/// Generic addresses with a nonzero upper byte are in a window; other addresses are absolute.
 pub const WINDOW_SHIFT: u32 = 56;
-/// Upper byte of a generic address of shared memory.
+/// Upper byte of generic addresses of shared memory.
 pub const WINDOW_SHARED: u64 = 1;
-/// Upper byte of a generic address of local memory.
+/// Upper byte of generic addresses of local memory.
 pub const WINDOW_LOCAL: u64 = 2;
-/// Upper byte of a generic address of a kernel's parameters.
+/// Upper byte of generic addresses of a kernel's parameters.
 pub const WINDOW_PARAM: u64 = 4;
-/// Upper byte of a function's address.
+/// Upper byte of function addresses.
 pub const WINDOW_CODE: u64 = 8;
 
-/// A state space, as far as an access must know it.
+/// The address of a function in a program's memory.
+pub fn code_address(index: u32) -> u64 {
+    WINDOW_CODE << WINDOW_SHIFT | (u64::from(index) + 1) << 4
+}
+
+/// The function at an address.
+pub fn function_at(address: u64) -> Option<u32> {
+    let low = address & ((1 << WINDOW_SHIFT) - 1);
+    (address >> WINDOW_SHIFT == WINDOW_CODE && low & 15 == 0 && (16..1 << 36).contains(&low))
+        .then(|| (low >> 4) as u32 - 1)
+}
+
+/// The state space of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Space {
-    /// Any, told by the address.
+    /// Any space; the address decides.
     Generic,
     /// Global and constant memory: real addresses.
     Global,
@@ -49,27 +62,27 @@ pub enum Space {
     Param,
 }
 
-/// When an instruction applies.
+/// The condition of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Guard {
     /// Always.
     Always,
-    /// Where the predicate is set.
+    /// In lanes where the predicate is set.
     If(Pred),
-    /// Where it is not.
+    /// In lanes where it is not set.
     IfNot(Pred),
 }
 
-/// Where memory is accessed.
+/// The address of an access.
 #[derive(Debug, Clone, Copy)]
 pub struct Address {
     /// The state space.
     pub space: Space,
-    /// The base.
+    /// The register with the base address.
     pub base: Slot,
     /// Added to the base.
     pub offset: i64,
-    /// Whether the start of the frame's local memory is added too.
+    /// Whether to add the start of the frame's local memory.
     pub frame: bool,
 }
 
@@ -82,11 +95,11 @@ pub struct Access {
     pub size: u8,
     /// Whether a narrow load extends the sign.
     pub signed: bool,
-    /// The elements' registers; `None` is a sink.
+    /// The elements' registers; `None` discards the element.
     pub regs: Vec<Option<Slot>>,
 }
 
-/// What an atomic does.
+/// The operation of an atomic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum AtomicOp {
@@ -115,13 +128,13 @@ pub enum AtomicOp {
 /// An atomic or a reduction.
 #[derive(Debug)]
 pub struct Atomic {
-    /// What it does.
+    /// The operation.
     pub op: AtomicOp,
     /// Where.
     pub at: Address,
     /// Bytes: 2, 4 or 8.
     pub size: u8,
-    /// Where the old value goes.
+    /// The register for the old value.
     pub old: Option<Slot>,
     /// The operand.
     pub b: Slot,
@@ -129,7 +142,7 @@ pub struct Atomic {
     pub c: Slot,
 }
 
-/// How a comparison is combined with a predicate.
+/// How to combine a comparison's result with a predicate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BoolOp {
     /// `.and`
@@ -140,10 +153,10 @@ pub enum BoolOp {
     Xor,
 }
 
-/// A predicate operand, perhaps negated.
+/// A predicate operand, possibly negated.
 #[derive(Debug, Clone, Copy)]
 pub struct PredArg {
-    /// Which.
+    /// The predicate.
     pub pred: Pred,
     /// Whether it is negated.
     pub negated: bool,
@@ -154,15 +167,15 @@ pub struct PredArg {
 pub struct Setp {
     /// The comparison.
     pub f: CmpFn,
-    /// Gets the result.
+    /// Receives the result.
     pub p: Option<Pred>,
-    /// Gets the negated result.
+    /// Receives the negated result.
     pub q: Option<Pred>,
     /// Left.
     pub a: Slot,
     /// Right.
     pub b: Slot,
-    /// What the result is combined with.
+    /// The predicate to combine the result with.
     pub combine: Option<(BoolOp, PredArg)>,
 }
 
@@ -173,13 +186,13 @@ pub struct SetReg {
     pub f: CmpFn,
     /// The register.
     pub d: Slot,
-    /// What is written where it holds.
+    /// The value to write where the comparison holds.
     pub ones: u64,
     /// Left.
     pub a: Slot,
     /// Right.
     pub b: Slot,
-    /// What the result is combined with.
+    /// The predicate to combine the result with.
     pub combine: Option<(BoolOp, PredArg)>,
 }
 
@@ -190,9 +203,9 @@ pub struct Carry {
     pub wide: bool,
     /// Whether it subtracts.
     pub subtract: bool,
-    /// Whether the carry comes in.
+    /// Whether it reads the carry.
     pub carry_in: bool,
-    /// Whether the carry goes out.
+    /// Whether it sets the carry.
     pub carry_out: bool,
     /// Destination.
     pub d: Slot,
@@ -202,7 +215,7 @@ pub struct Carry {
     pub b: Slot,
 }
 
-/// How a barrier instruction takes part.
+/// What a barrier instruction does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BarrierKind {
     /// Arrive and wait.
@@ -211,30 +224,30 @@ pub enum BarrierKind {
     Arrive,
     /// Arrive, wait, and count the threads whose predicate is set.
     Popc,
-    /// Arrive, wait, and tell whether all predicates are set.
+    /// Arrive, wait, and return whether all predicates are set.
     And,
-    /// Arrive, wait, and tell whether any predicate is set.
+    /// Arrive, wait, and return whether any predicate is set.
     Or,
 }
 
 /// A barrier of a block.
 #[derive(Debug)]
 pub struct Barrier {
-    /// What it does.
+    /// The operation.
     pub kind: BarrierKind,
-    /// Which of the 16.
+    /// The register with its number, 0 to 15.
     pub id: Slot,
-    /// How many threads take part; all, if absent.
+    /// Number of participating threads; all if absent.
     pub count: Option<Slot>,
     /// The predicate of a reduction.
     pub input: Option<PredArg>,
-    /// Where a count goes.
+    /// The register for the count.
     pub d: Option<Slot>,
-    /// Where a truth value goes.
+    /// The predicate for the truth value.
     pub p: Option<Pred>,
 }
 
-/// How a shuffle picks its source lane.
+/// How a shuffle selects the source lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum ShflMode {
@@ -247,11 +260,11 @@ pub enum ShflMode {
 /// A shuffle.
 #[derive(Debug)]
 pub struct Shfl {
-    /// How the source lane is picked.
+    /// How to select the source lane.
     pub mode: ShflMode,
     /// Destination.
     pub d: Option<Slot>,
-    /// Tells whether the source lane was in range.
+    /// Set to whether the source lane is in range.
     pub p: Option<Pred>,
     /// The value.
     pub a: Slot,
@@ -259,11 +272,11 @@ pub struct Shfl {
     pub b: Slot,
     /// Clamp and segment mask.
     pub c: Slot,
-    /// The lanes that take part; those that run, if absent.
+    /// The participating lanes; the active ones if absent.
     pub members: Option<Slot>,
 }
 
-/// What a vote finds.
+/// What a vote computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum VoteKind {
@@ -276,15 +289,15 @@ pub enum VoteKind {
 /// A vote.
 #[derive(Debug)]
 pub struct Vote {
-    /// What it finds.
+    /// What it computes.
     pub kind: VoteKind,
     /// Destination of a ballot.
     pub d: Option<Slot>,
-    /// Destination of the others.
+    /// Destination of the other votes.
     pub p: Option<Pred>,
     /// The predicate.
     pub input: PredArg,
-    /// The lanes that take part; those that run, if absent.
+    /// The participating lanes; the active ones if absent.
     pub members: Option<Slot>,
 }
 
@@ -295,17 +308,17 @@ pub struct Match {
     pub all: bool,
     /// Whether values have 64 bits.
     pub wide: bool,
-    /// Gets the mask.
+    /// Receives the mask.
     pub d: Option<Slot>,
-    /// Tells whether all agree.
+    /// Set to whether all agree.
     pub p: Option<Pred>,
     /// The value.
     pub a: Slot,
-    /// The lanes that take part.
+    /// The participating lanes.
     pub members: Slot,
 }
 
-/// What a reduction across a warp does.
+/// The operation of a reduction across a warp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum ReduxOp {
@@ -319,7 +332,7 @@ pub enum ReduxOp {
     Xor,
 }
 
-/// A value that a call moves between frames.
+/// A value that a call passes between frames.
 #[derive(Debug, Clone, Copy)]
 pub enum Passed {
     /// Bytes in local memory, by offset in the frame.
@@ -333,20 +346,20 @@ pub enum Passed {
 /// A call.
 #[derive(Debug)]
 pub struct Call {
-    /// Whom.
+    /// The called function.
     pub target: CallTarget,
-    /// What the caller passes.
+    /// The caller's arguments.
     pub args: Vec<Passed>,
-    /// Where the caller wants the results.
+    /// The caller's places for the results.
     pub results: Vec<Passed>,
 }
 
-/// Whom a call calls.
+/// The target of a call.
 #[derive(Debug, Clone)]
 pub enum CallTarget {
     /// A function of the module, by index.
     Direct(u32),
-    /// The function whose address the register has.
+    /// The function whose address is in the register.
     Indirect(Slot),
     /// A function that CUDA provides.
     Builtin(Builtin),
@@ -362,7 +375,7 @@ pub enum Builtin {
     Free,
 }
 
-/// Registers with a value that changes while a thread runs.
+/// Special registers whose value changes while a thread runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Volatile {
@@ -374,7 +387,7 @@ pub enum Volatile {
     GlobalTimerHi,
 }
 
-/// Registers whose value is fixed when a frame begins.
+/// Special registers whose value is set when a frame begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Fixed {
@@ -396,7 +409,7 @@ pub enum Fixed {
     LaneMaskGt,
     DynamicSharedSize,
     TotalSharedSize,
-    /// Where the dynamic shared memory starts, for that alignment.
+    /// Start of dynamic shared memory, for this alignment.
     DynamicShared,
     /// `%envregN`: 1 and 2 are the upper and the lower half of the address of the grid's workspace.
     EnvReg(u8),
@@ -406,6 +419,25 @@ pub enum Fixed {
     NClusterId(u8),
     ClusterCtaRank,
     ClusterNctaRank,
+}
+
+/// A conversion.
+#[derive(Debug, Clone, Copy)]
+pub struct Cvt {
+    /// To.
+    pub dst: Ty,
+    /// From.
+    pub src: Ty,
+    /// Rounding of the result.
+    pub mode: Mode,
+    /// Whether a float is rounded to an integral value.
+    pub integral: bool,
+    /// Flush subnormals.
+    pub ftz: bool,
+    /// Clamp.
+    pub sat: bool,
+    /// Clamp negative results to 0.
+    pub relu: bool,
 }
 
 /// An operation.
@@ -545,9 +577,9 @@ pub enum Op {
 /// An instruction.
 #[derive(Debug)]
 pub struct Inst {
-    /// When it applies.
+    /// Its condition.
     pub guard: Guard,
-    /// What it does.
+    /// The operation.
     pub op: Op,
 }
 
@@ -556,7 +588,7 @@ pub struct Inst {
 pub struct Function {
     /// Its name.
     pub name: String,
-    /// Where its code starts.
+    /// Program counter of its first instruction.
     pub entry: u32,
     /// Registers of a frame.
     pub slots: u32,
@@ -566,9 +598,9 @@ pub struct Function {
     pub local: u32,
     /// Registers to set when a frame begins.
     pub fixed: Vec<(Fixed, Slot)>,
-    /// Where a function finds its parameters.
+    /// The places of a function's parameters.
     pub params: Vec<Passed>,
-    /// Where a function leaves its results.
+    /// The places of a function's results.
     pub results: Vec<Passed>,
     /// Whether it has code.
     pub defined: bool,
@@ -583,7 +615,7 @@ pub struct KernelParam {
     pub size: usize,
 }
 
-/// What is known of a kernel besides its code.
+/// Properties of a kernel besides its code.
 #[derive(Debug, Clone)]
 pub struct Kernel {
     /// Index of its function.

@@ -1,4 +1,4 @@
-//! From PTX's text to code that the interpreter runs.
+//! Parses PTX text and lowers it to code for the interpreter.
 
 pub mod ir;
 pub mod lower;

@@ -11,21 +11,21 @@ use ptx_syntax::r#type::{
 
 use super::token::{self, Arg};
 
-/// The largest text that is parsed.
+/// Maximum size of a text.
 const MAX_TEXT: usize = 256 << 20;
-/// The deepest nesting of braces, brackets and parentheses; the parser recurses on it.
+/// Maximum nesting of braces, brackets and parentheses, because the parser recurses.
 const MAX_NESTING: usize = 64;
-/// The stack that the parser gets.
+/// Stack size of the parser's thread.
 const PARSER_STACK: usize = 256 << 20;
-/// How many kinds of instructions that the grammar lacks a module may have.
+/// Maximum number of different instructions per module that the grammar lacks.
 const MAX_GAPS: usize = 32;
-/// The largest variable.
+/// Maximum size of a variable.
 const MAX_VARIABLE: u64 = 1 << 40;
 
 /// Why a module's text can't be used.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum PtxError {
-    /// The text is not PTX.
+    /// The text isn't PTX.
     #[error("line {line}: {what}")]
     Invalid {
         /// Line, from 1.
@@ -33,15 +33,15 @@ pub enum PtxError {
         /// What is wrong with it.
         what: String,
     },
-    /// The text is PTX that softgpu does not execute.
-    #[error("line {line}: softgpu can't execute this: {what}")]
+    /// The text is PTX that softgpu doesn't support.
+    #[error("line {line}: softgpu does not support {what}")]
     Unsupported {
         /// Line, from 1.
         line: usize,
         /// What it is.
         what: String,
     },
-    /// A symbol is declared and not defined.
+    /// A symbol is declared but not defined.
     #[error("unresolved symbol '{0}'")]
     Unresolved(String),
 }
@@ -51,24 +51,24 @@ pub enum PtxError {
 pub struct Variable {
     /// Its name.
     pub name: String,
-    /// Where it lies in the module's memory.
+    /// Its offset in the module's memory.
     pub offset: usize,
     /// Bytes.
     pub size: usize,
-    /// What it starts with; zeros after its end.
+    /// Its initial bytes; the rest is zeros.
     pub initial: Vec<u8>,
-    /// Words of it that hold addresses of symbols.
+    /// Its words that contain addresses of symbols.
     pub relocations: Vec<(usize, String, i64)>,
 }
 
 /// A variable in shared memory.
 #[derive(Debug, Clone, Copy)]
 pub struct SharedVariable {
-    /// Bytes; 0 for `extern` ones, whose size the launch says.
+    /// Bytes; 0 for `extern` variables, whose size the launch determines.
     pub size: usize,
     /// Alignment.
     pub align: usize,
-    /// Whether the launch says its size.
+    /// Whether the launch determines its size.
     pub dynamic: bool,
 }
 
@@ -77,13 +77,13 @@ pub struct SharedVariable {
 pub struct Source {
     /// The text.
     pub text: String,
-    /// The tree.
+    /// The syntax tree.
     pub module: ast::Module,
-    /// What initialisers add to symbols, by where the symbol stands.
+    /// Offsets that initializers add to symbols, by the symbol's position.
     addends: HashMap<usize, i64>,
     /// Variables in global and constant memory.
     pub variables: Vec<Variable>,
-    /// Bytes that they take together.
+    /// Their total size.
     pub size: usize,
     /// Variables in shared memory.
     pub shared: HashMap<String, SharedVariable>,
@@ -93,7 +93,7 @@ pub struct Source {
     pub target: i32,
 }
 
-/// The line of a byte of the text, from 1.
+/// The line number of a byte in the text, starting at 1.
 pub fn line_of(text: &str, at: usize) -> usize {
     text.as_bytes()[..at.min(text.len())].iter().filter(|b| **b == b'\n').count() + 1
 }
@@ -120,16 +120,17 @@ pub fn parse(text: &str) -> Result<Source, PtxError> {
     Ok(source)
 }
 
-/// Parses on a thread of its own: the parser recurses, and panics on some rubbish, and neither may
-/// take the process down.
+/// Parses on a separate thread, because the parser recurses and panics on some invalid input, which
+/// must not end the process.
 fn parse_on_thread(text: &str) -> Result<ast::Module, PtxError> {
     let copy = text.to_owned();
     let worker = std::thread::Builder::new().name("softgpu-ptx".into()).stack_size(PARSER_STACK);
-    let thread = worker
-        .spawn(move || parse_around_gaps(copy))
-        .map_err(|e| PtxError::Invalid { line: 0, what: format!("no thread to parse on: {e}") })?;
+    let thread = worker.spawn(move || parse_around_gaps(copy)).map_err(|e| PtxError::Invalid {
+        line: 0,
+        what: format!("cannot start the parser: {e}"),
+    })?;
     let Ok(parsed) = thread.join() else {
-        return Err(PtxError::Invalid { line: 0, what: "the parser gave up on it".into() });
+        return Err(PtxError::Invalid { line: 0, what: "the parser failed".into() });
     };
     parsed.map_err(|e| {
         let start = e.span.start.min(text.len());
@@ -139,9 +140,9 @@ fn parse_on_thread(text: &str) -> Result<ast::Module, PtxError> {
     })
 }
 
-/// The grammar does not know every instruction, `red.global` for one. Where it stops at one, all
-/// like it are blanked out (to a `ret` of the same length) and it tries again: lowering reads
-/// instructions from the original text, and is who decides whether they can be executed.
+/// The grammar lacks some instructions, such as `red.global`. When parsing fails at one, this replaces
+/// all instructions with that opcode by a `ret` of the same length and tries again. Lowering
+/// reads instructions from the original text, and decides whether they can be executed.
 fn parse_around_gaps(text: String) -> Result<ast::Module, ptx_syntax::PtxParseError> {
     let mut masked = without_prototypes(text);
     for _ in 0..MAX_GAPS {
@@ -156,8 +157,8 @@ fn parse_around_gaps(text: String) -> Result<ast::Module, ptx_syntax::PtxParseEr
     ptx_syntax::parse_ptx(&masked)
 }
 
-/// Blanks out prototypes of indirect calls, not all of which the grammar knows. Calls take what
-/// they need from the function that is called.
+/// Blanks out prototypes of indirect calls, because the grammar lacks some. Calls use the called
+/// function's own signature.
 fn without_prototypes(text: String) -> String {
     const WORD: &[u8] = b".callprototype";
     let mut bytes = text.into_bytes();
@@ -181,7 +182,7 @@ fn in_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'%')
 }
 
-/// The opcode with its modifiers that a position is in or right behind the first word of.
+/// The opcode, with modifiers, of the instruction at a position or just before it.
 fn opcode_at(text: &str, at: usize) -> Option<String> {
     let bytes = text.as_bytes();
     let mut start = at.min(bytes.len());
@@ -197,7 +198,7 @@ fn opcode_at(text: &str, at: usize) -> Option<String> {
     (plain && !opcode.contains(['%', '$'])).then(|| opcode.to_owned())
 }
 
-/// Makes a `ret` of every instruction with that opcode.
+/// Replaces every instruction with that opcode by `ret`.
 fn mask(text: String, opcode: &str) -> String {
     let mut bytes = text.into_bytes();
     let pattern = opcode.as_bytes();
@@ -222,17 +223,17 @@ fn mask(text: String, opcode: &str) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// Checks size and nesting, and takes out of initialisers what the grammar lacks: `generic(x)`
-/// becomes `x`, and `x+4` becomes `x` with the 4 noted. The text keeps its length.
+/// Checks size and nesting, and removes from initializers what the grammar lacks: `generic(x)`
+/// becomes `x`, and `x+4` becomes `x` with the 4 recorded. The text keeps its length.
 fn prepare(text: &str) -> Result<(String, HashMap<usize, i64>), PtxError> {
     let text = text.trim_end_matches('\0');
     if text.len() > MAX_TEXT || !text.is_ascii() || text.contains(['\0', '\u{1}']) {
-        return Err(PtxError::Invalid { line: 0, what: "not a PTX text".into() });
+        return Err(PtxError::Invalid { line: 0, what: "not PTX text".into() });
     }
     let mut out = text.as_bytes().to_vec();
     let mut addends = HashMap::new();
     let (mut depth, mut quoted, mut at) = (0usize, false, 0);
-    // Where the initialiser at hand starts.
+    // Start of the current initializer.
     let mut initialiser = None;
     while at < out.len() {
         match out[at] {
@@ -260,7 +261,7 @@ fn prepare(text: &str) -> Result<(String, HashMap<usize, i64>), PtxError> {
         }
         at += 1;
     }
-    let out = String::from_utf8(out).map_err(|_| invalid(text, 0, "not a PTX text"))?;
+    let out = String::from_utf8(out).map_err(|_| invalid(text, 0, "not PTX text"))?;
     Ok((out, addends))
 }
 
@@ -315,7 +316,7 @@ fn simplify(init: &mut [u8], start: usize, addends: &mut HashMap<usize, i64>) {
     }
 }
 
-/// Bytes of an element of that type, and its name for the lowering.
+/// Size of an element of that type, and the type's name for lowering.
 pub fn type_bytes(ty: &DataType) -> Option<usize> {
     Some(match ty {
         DataType::U8 { .. } | DataType::S8 { .. } | DataType::B8 { .. } => 1,
@@ -392,7 +393,7 @@ impl Source {
                         ModuleVariableDirective::Global { directive, .. }
                         | ModuleVariableDirective::Const { directive, .. } => (directive, false),
                         ModuleVariableDirective::Tex { directive, .. } => {
-                            return Err(self.unsupported(directive, "a texture"));
+                            return Err(self.unsupported(directive, "textures"));
                         }
                     };
                     if v.attributes
@@ -402,7 +403,7 @@ impl Source {
                         return Err(self.unsupported(v, "managed memory"));
                     }
                     let Some((element, mut size, align)) = extent(v) else {
-                        return Err(self.unsupported(v, "a variable of that type or size"));
+                        return Err(self.unsupported(v, "variables of this type or size"));
                     };
                     let external = matches!(linkage, Some(DataLinkage::Extern { .. }));
                     if in_shared {
@@ -430,7 +431,7 @@ impl Source {
                             }
                             InitializerValue::FunctionSymbol { name, span } => {
                                 if element != 8 {
-                                    return Err(self.unsupported(v, "a short address"));
+                                    return Err(self.unsupported(v, "addresses below 64 bits"));
                                 }
                                 let add = self.addends.get(&span.start).copied().unwrap_or(0);
                                 relocations.push((initial.len(), name.val.clone(), add));
@@ -464,7 +465,7 @@ impl Source {
     fn unsupported(&self, v: &VariableDirective, what: &str) -> PtxError {
         PtxError::Unsupported {
             line: line_of(&self.text, v.span.start),
-            what: format!("{what}, of variable '{}'", v.name.val),
+            what: format!("{what} (variable '{}')", v.name.val),
         }
     }
 }
@@ -480,7 +481,7 @@ fn literal_bits(text: &str, element: usize) -> Option<u64> {
     })
 }
 
-/// The number in a target's name; the tree has a variant for each.
+/// The number in a target's name; the syntax tree has a variant for each target.
 fn target_number(target: &TargetString) -> Option<i32> {
     let name = format!("{target:?}");
     let digits: String =

@@ -1,11 +1,11 @@
-//! One instruction as its opcode, modifiers and operands.
+//! Splits an instruction into opcode, modifiers and operands.
 //!
-//! ptx-syntax checks the grammar and says where each instruction stands; lowering then wants the
-//! same plain shape for every opcode rather than a type for each form.
+//! ptx-syntax checks the grammar and locates the instructions. Lowering uses one simple form for
+//! all opcodes instead of a type for each.
 
 use ptx_syntax::{PtxToken, tokenize};
 
-/// An operand as it was written.
+/// An operand in its textual form.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Arg {
     /// A register, a special register or a symbol, with a component such as `.x` appended.
@@ -35,9 +35,9 @@ pub enum Arg {
 /// An instruction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RawInst {
-    /// The word before the first dot.
+    /// The text before the first dot.
     pub op: String,
-    /// The words after it.
+    /// The parts after it.
     pub mods: Vec<String>,
     /// The operands.
     pub args: Vec<Arg>,
@@ -82,7 +82,7 @@ pub fn integer(text: &str) -> Option<i128> {
     i128::from_str_radix(digits, radix).ok()
 }
 
-/// A literal as the AST keeps it, with an optional sign in front.
+/// A literal of the syntax tree, with an optional sign in front.
 pub fn literal_text(text: &str) -> Option<Arg> {
     let tokens = tokenize(text).ok()?;
     let mut parser = Parser { tokens: tokens.into_iter().map(|(t, _)| t).collect(), at: 0 };
@@ -90,7 +90,7 @@ pub fn literal_text(text: &str) -> Option<Arg> {
     (parser.at == parser.tokens.len()).then_some(arg)
 }
 
-/// Parses the text of one instruction, with its predicate and semicolon if they stand there.
+/// Parses the text of one instruction, with optional predicate and semicolon.
 pub fn parse(text: &str) -> Option<RawInst> {
     let tokens = tokenize(text).ok()?;
     let mut parser = Parser { tokens: tokens.into_iter().map(|(t, _)| t).collect(), at: 0 };
@@ -132,7 +132,7 @@ impl Parser {
         let op = self.word()?;
         let mut mods = Vec::new();
         while self.eat(&PtxToken::Dot) {
-            // Modifiers such as .1d or .16x8 start with a digit and come as two tokens.
+            // Modifiers such as .1d or .16x8 start with a digit and are two tokens.
             let mut name = String::new();
             loop {
                 let word = match self.peek()? {
@@ -218,7 +218,7 @@ impl Parser {
                     return Some(Arg::Name(name));
                 }
                 if self.peek() == Some(&PtxToken::LBracket) {
-                    // `array[3]` as an address without brackets around it.
+                    // `array[3]` is an address without brackets around it.
                     self.at += 1;
                     let index = self.offset()?;
                     self.eat(&PtxToken::RBracket).then_some(())?;
@@ -279,7 +279,7 @@ impl Parser {
             other => (other, 0),
         };
         if self.peek() == Some(&PtxToken::Comma) {
-            // `[tensor, {…}]` and `[a, b]`: kept as a vector, which no lowering accepts.
+            // `[tensor, {…}]` and `[a, b]` become a vector, which lowering always refuses.
             self.at += 1;
             let mut items = vec![base];
             items.extend(self.list(&PtxToken::RBracket)?);

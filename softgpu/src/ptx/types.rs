@@ -28,7 +28,7 @@ pub enum Ty {
 }
 
 impl Ty {
-    /// The type that a modifier names.
+    /// Parses a modifier such as `u32`.
     pub fn parse(name: &str) -> Option<Ty> {
         Some(match name {
             "b8" => Ty::B8,
@@ -56,7 +56,7 @@ impl Ty {
         })
     }
 
-    /// Bits of a value.
+    /// Size of a value in bits.
     pub fn bits(self) -> u32 {
         match self {
             Ty::Pred => 1,
@@ -68,7 +68,7 @@ impl Ty {
         }
     }
 
-    /// Bytes of a value in memory.
+    /// Size of a value in memory in bytes.
     pub fn bytes(self) -> usize {
         (self.bits() as usize).div_ceil(8)
     }

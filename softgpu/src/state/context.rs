@@ -1,4 +1,4 @@
-//! Contexts, and which one a thread uses.
+//! Contexts, and the stack of contexts of each thread.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ use crate::exec::printf::Printf;
 /// All contexts.
 pub(crate) static CONTEXTS: Table<Context> = Table::new(Kind::Context);
 
-/// Limits, with their values when a context begins.
+/// Limits and their initial values.
 const LIMITS: [u64; 7] = [1024, 1 << 20, 8 << 20, 2, 2048, 128, 0];
 
 /// A context.
@@ -29,14 +29,14 @@ pub(crate) struct Context {
     pub(crate) ordinal: i32,
     pub(crate) primary: bool,
     pub(crate) flags: AtomicU32,
-    /// Primary contexts are inactive until they are retained, and again after a reset.
+    /// A primary context is inactive until it is retained, and again after a reset.
     pub(crate) active: AtomicBool,
-    /// The first error of asynchronous work; every call returns it from then on.
+    /// The first error of asynchronous work; every later call returns it.
     error: AtomicI32,
     legacy: Arc<Queue>,
-    /// Streams that wait for the legacy stream, and it for them.
+    /// Blocking streams: the legacy stream and these wait for each other.
     blocking: RwLock<Vec<Arc<Queue>>>,
-    /// Streams that do not.
+    /// Non-blocking streams.
     others: RwLock<Vec<Arc<Queue>>>,
     pub(crate) limits: [AtomicU64; 7],
     pub(crate) printf: Arc<Printf>,
@@ -45,7 +45,7 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// A new context.
+    /// Creates a context.
     pub(crate) fn new(ordinal: i32, flags: u32, primary: bool) -> Arc<Self> {
         let (_, context) = CONTEXTS.insert_with(|handle| Self {
             handle,
@@ -70,12 +70,12 @@ impl Context {
         driver()?.device(self.ordinal)
     }
 
-    /// Keeps the first error.
+    /// Records an error unless there is one already.
     pub(crate) fn fail(&self, error: CUresult) {
         let _ = self.error.compare_exchange(0, error.0 as i32, Ordering::AcqRel, Ordering::Relaxed);
     }
 
-    /// Keeps the error that a kernel ended with.
+    /// Records the error that a kernel ended with.
     pub(crate) fn fault(&self, fault: Fault) {
         self.fail(match fault {
             Fault::IllegalAddress => CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
@@ -90,7 +90,7 @@ impl Context {
         self.error.load(Ordering::Acquire) != 0
     }
 
-    /// The error that the context is in, if it is.
+    /// The context's sticky error, if any.
     pub(crate) fn healthy(&self) -> Result<(), CUresult> {
         match self.error.load(Ordering::Acquire) {
             0 => Ok(()),
@@ -145,7 +145,7 @@ impl Context {
         }
     }
 
-    /// Makes a stream.
+    /// Creates a stream.
     pub(crate) fn create_stream(self: &Arc<Self>, non_blocking: bool, priority: i32) -> usize {
         let queue = Queue::new();
         self.add_queue(&queue, non_blocking);
@@ -199,8 +199,7 @@ impl Context {
         self.launches.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The heap of kernels' `malloc`, which takes its memory when the first module that uses it is
-    /// loaded.
+    /// The heap of kernels' `malloc`; allocated when the first module that uses it is loaded.
     pub(crate) fn heap(self: &Arc<Self>) -> Result<Arc<Heap>, CUresult> {
         let mut heap = self.heap.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(heap) = &*heap {
@@ -228,10 +227,10 @@ impl Context {
     }
 }
 
-/// Threads' default streams, by context: identifier and queue.
+/// The threads' default streams by context: id and queue.
 type ThreadStreams = HashMap<u64, (u64, Arc<Queue>)>;
 
-// Without destructors, so that they still work in the destructors of a program's own objects.
+// Without destructors, so that they still work in the destructors of the program's objects.
 thread_local! {
     static STACK: ManuallyDrop<RefCell<Vec<Arc<Context>>>> =
         const { ManuallyDrop::new(RefCell::new(Vec::new())) };
@@ -239,7 +238,7 @@ thread_local! {
         ManuallyDrop::new(RefCell::new(HashMap::new()));
 }
 
-/// The calling thread's context, if it has one.
+/// The calling thread's current context, if there is one.
 pub(crate) fn current_if_any() -> Option<Arc<Context>> {
     STACK.with(|stack| stack.borrow().last().cloned())
 }
@@ -260,7 +259,7 @@ pub(crate) fn with_stack<R>(f: impl FnOnce(&mut Vec<Arc<Context>>) -> R) -> R {
     STACK.with(|stack| f(&mut stack.borrow_mut()))
 }
 
-/// The context that a handle names.
+/// The context of a handle.
 pub(crate) fn by_handle(handle: usize) -> Result<Arc<Context>, CUresult> {
     CONTEXTS.get(handle).ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)
 }

@@ -9,33 +9,33 @@ use cuda_api::sys::CUresult;
 use super::context::Context;
 use crate::exec::memory::Ranges;
 
-/// The CUDA version that the driver API is of.
+/// The CUDA version of the driver API.
 pub(crate) const DRIVER_VERSION: i32 = 13000;
-/// The most devices that `SOFTGPU_DEVICES` can ask for.
+/// Maximum of `SOFTGPU_DEVICES`.
 const MAX_DEVICES: usize = 16;
 
-/// What kernels may access.
+/// The memory that kernels may access.
 pub(crate) static RANGES: LazyLock<Ranges> = LazyLock::new(Ranges::default);
 
 /// A device.
 pub(crate) struct Device {
-    /// As the process counts them.
+    /// Index in this process.
     pub(crate) ordinal: i32,
-    /// As the host does, of which the process may see a part.
+    /// Index on the host; the process may see only some devices.
     pub(crate) place: i32,
-    /// Bytes of its memory.
+    /// Size of its memory in bytes.
     pub(crate) memory: u64,
-    /// Bytes that are taken.
+    /// Allocated bytes.
     pub(crate) used: AtomicU64,
     pub(crate) processors: u32,
     pub(crate) uuid: [u8; 16],
     pub(crate) primary: Arc<Context>,
-    /// How often the primary context is retained.
+    /// Retain count of the primary context.
     pub(crate) retained: Mutex<u32>,
 }
 
 impl Device {
-    /// Takes memory, if there is that much.
+    /// Charges memory if that much is free.
     pub(crate) fn charge(&self, bytes: u64) -> Result<(), CUresult> {
         let mut used = self.used.load(Ordering::Relaxed);
         loop {
@@ -51,7 +51,7 @@ impl Device {
         }
     }
 
-    /// Gives memory back.
+    /// Uncharges memory.
     pub(crate) fn uncharge(&self, bytes: u64) {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
     }
@@ -72,14 +72,14 @@ impl Driver {
 }
 
 static DRIVER: OnceLock<Driver> = OnceLock::new();
-/// 0: not initialised; 1: initialised; 2: a child after fork, to which nothing works any more.
+/// 0: not initialized; 1: initialized; 2: a forked child, in which every call fails.
 static PHASE: AtomicU8 = AtomicU8::new(0);
 
 extern "C" fn forked() {
     PHASE.store(2, Ordering::Relaxed);
 }
 
-/// The state, once `cuInit` was called.
+/// The state, after `cuInit`.
 pub(crate) fn driver() -> Result<&'static Driver, CUresult> {
     if PHASE.load(Ordering::Acquire) == 1
         && let Some(driver) = DRIVER.get()
@@ -122,7 +122,7 @@ pub(crate) fn init() -> Result<(), CUresult> {
     Ok(())
 }
 
-/// The same for every process on a host, and different between hosts.
+/// The same for every process on a host, but different between hosts.
 fn uuid(ordinal: i32) -> [u8; 16] {
     let machine = std::fs::read_to_string("/etc/machine-id").unwrap_or_default();
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
@@ -141,18 +141,18 @@ fn uuid(ordinal: i32) -> [u8; 16] {
 }
 
 fn host_memory() -> u64 {
-    // SAFETY: sysconf takes a name and gives a number.
+    // SAFETY: sysconf has no preconditions.
     let (pages, size) =
         unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
     u64::try_from(pages).unwrap_or(0) * u64::try_from(size).unwrap_or(0)
 }
 
-/// A number from the environment, with K, M, G or T behind it.
+/// A size from the environment, with an optional suffix K, M, G or T.
 fn number(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
     let parsed = parse_size(&text);
     if parsed.is_none() {
-        crate::log::line(&format!("{name}={text} is no size; write a number such as 4G"));
+        crate::log::line(&format!("{name}={text} is not a size; use a number such as 4G"));
     }
     parsed
 }

@@ -13,7 +13,7 @@ use super::stream::{Mark, Stream};
 /// All events.
 pub(crate) static EVENTS: Table<Event> = Table::new(Kind::Event);
 
-/// A record: where in which stream, and when it was reached.
+/// A recorded event: its place in a stream, and when that was reached.
 #[derive(Clone)]
 struct Record {
     mark: Mark,
@@ -27,7 +27,7 @@ pub(crate) struct Event {
     record: Mutex<Option<Record>>,
 }
 
-/// The time of records, in nanoseconds; never 0.
+/// The clock of records, in nanoseconds; never 0.
 pub(crate) fn now() -> u64 {
     static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
     START.get_or_init(Instant::now).elapsed().as_nanos() as u64 + 1
@@ -54,13 +54,13 @@ impl Event {
         self.set(mark, nanoseconds);
     }
 
-    /// Records the event at a place whose time will stand in `nanoseconds`.
+    /// Records the event at a place whose time will be stored in `nanoseconds`.
     pub(crate) fn set(&self, mark: Mark, nanoseconds: Arc<AtomicU64>) {
         let record = Record { mark, nanoseconds };
         *self.record.lock().unwrap_or_else(PoisonError::into_inner) = Some(record);
     }
 
-    /// Where waiting streams have to wait; none if there is nothing to wait for.
+    /// The place that waiting streams must wait for, if any.
     pub(crate) fn pending(&self) -> Option<Mark> {
         self.current().map(|r| r.mark).filter(|mark| !mark.reached())
     }

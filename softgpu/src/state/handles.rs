@@ -1,9 +1,9 @@
-//! Handles: numbers that look like pointers and are never followed, so that a stale or forged one
-//! is an error and not a crash.
+//! Handles: numbers that look like pointers but are never dereferenced, so a stale or forged handle
+//! is an error instead of a crash.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// What a handle names.
+/// The kind of object that a handle refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -41,7 +41,7 @@ impl<T> Table<T> {
     }
 
     fn encode(&self, index: u32, generation: u32) -> usize {
-        // Above everything that CUDA gives a meaning, such as the default streams.
+        // Above all values with a meaning in CUDA, such as the default streams.
         (generation as usize & 0x7fff) << 40 | (index as usize + 1) << 8 | self.kind as usize
     }
 
@@ -53,12 +53,12 @@ impl<T> Table<T> {
         Some((index, (handle >> 40) as u32))
     }
 
-    /// Adds an object that is made from its own handle.
+    /// Adds an object that is created from its own handle.
     pub(crate) fn insert_with(&self, make: impl FnOnce(usize) -> T) -> (usize, Arc<T>) {
         self.insert_shared(|handle| Arc::new(make(handle)))
     }
 
-    /// Adds an object that others have already.
+    /// Adds a shared object.
     pub(crate) fn insert_shared(&self, make: impl FnOnce(usize) -> Arc<T>) -> (usize, Arc<T>) {
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
         let index = match slots.free.pop() {
@@ -80,7 +80,7 @@ impl<T> Table<T> {
         self.insert_with(|_| value).0
     }
 
-    /// The object that a handle names.
+    /// The object of a handle.
     pub(crate) fn get(&self, handle: usize) -> Option<Arc<T>> {
         let (index, generation) = self.decode(handle)?;
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
@@ -91,7 +91,7 @@ impl<T> Table<T> {
         slot.value.clone()
     }
 
-    /// Takes an object out.
+    /// Removes an object.
     pub(crate) fn remove(&self, handle: usize) -> Option<Arc<T>> {
         let (index, generation) = self.decode(handle)?;
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
@@ -105,7 +105,7 @@ impl<T> Table<T> {
         Some(value)
     }
 
-    /// Takes all out that a test picks.
+    /// Removes all objects that match a predicate.
     pub(crate) fn remove_where(&self, test: impl Fn(&T) -> bool) -> Vec<Arc<T>> {
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
         let mut gone = Vec::new();
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn test_stale_and_forged_handles_name_nothing() {
+    fn test_stale_and_forged_handles_are_refused() {
         let table = Table::new(Kind::Event);
         let a = table.insert(1);
         assert_eq!(table.get(a).as_deref(), Some(&1));

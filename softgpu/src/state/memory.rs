@@ -1,4 +1,4 @@
-//! Memory: the device's, and the host's that kernels may use.
+//! Device memory, and host memory that kernels may access.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -12,10 +12,10 @@ use super::device::{RANGES, driver};
 use super::stream::unique_id;
 use crate::exec::memory::Range;
 
-/// What device memory is counted in.
+/// Granularity of device memory accounting.
 const GRANULE: u64 = 4096;
 
-/// What an interval of addresses is.
+/// The origin of an address interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Memory {
     /// `cuMemAlloc`.
@@ -32,12 +32,12 @@ pub(crate) enum Memory {
     Module,
 }
 
-/// An interval of addresses that the API knows.
+/// An address interval known to the API.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Allocation {
     pub(crate) start: u64,
     pub(crate) size: u64,
-    /// Bytes that were mapped, and charged to the device if it is the device's.
+    /// Mapped bytes; also charged to the device if it is device memory.
     pub(crate) mapped: u64,
     pub(crate) memory: Memory,
     pub(crate) context: u64,
@@ -51,7 +51,7 @@ impl Allocation {
         self.start + self.size
     }
 
-    /// Where kernels' accesses end: device memory is had in units of 512 bytes.
+    /// End of the range that kernels may access: device memory is allocated in units of 512 bytes.
     fn reach(&self) -> u64 {
         match self.memory {
             Memory::Device | Memory::Pool(_) => self.start + self.size.next_multiple_of(512),
@@ -70,7 +70,7 @@ fn lock() -> MutexGuard<'static, BTreeMap<u64, Allocation>> {
     ALLOCATIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Where memory is put if that is free: apart from where a process has its own, as a GPU's is.
+/// Preferred addresses for device memory: away from the process's own, as on a GPU.
 const PLACE: u64 = 0x2c00_0000_0000;
 const PLACE_END: u64 = 0x3000_0000_0000;
 
@@ -81,11 +81,11 @@ fn map(bytes: u64) -> Result<u64, CUresult> {
     let step = bytes.next_multiple_of(1 << 21);
     let mut place = NEXT.fetch_add(step, Ordering::Relaxed);
     if place.saturating_add(step) > PLACE_END {
-        // Around again: a place that is taken is only a hint that the kernel does not follow.
+        // Wrap around. The address is only a hint, which the kernel ignores if it is taken.
         NEXT.store(PLACE, Ordering::Relaxed);
         place = PLACE;
     }
-    // SAFETY: a fresh mapping touches nothing that exists.
+    // SAFETY: a new mapping overlaps no other.
     let address = unsafe {
         libc::mmap(
             place as *mut libc::c_void,
@@ -103,7 +103,7 @@ fn map(bytes: u64) -> Result<u64, CUresult> {
 }
 
 fn unmap(start: u64, bytes: u64) {
-    // SAFETY: the interval was mapped by `map` and is in no table any more.
+    // SAFETY: the interval was mapped by `map`, and no table contains it any longer.
     unsafe { libc::munmap(start as *mut libc::c_void, bytes as usize) };
 }
 
@@ -127,7 +127,7 @@ fn take(context: &Context, size: u64, memory: Memory) -> Result<u64, CUresult> {
     Ok(start)
 }
 
-/// Enters an interval that exists into the tables.
+/// Adds an existing interval to the tables.
 pub(crate) fn add(context: &Context, start: u64, size: u64, mapped: u64, memory: Memory) {
     let allocation = Allocation {
         start,
@@ -148,12 +148,12 @@ pub(crate) fn allocate(context: &Arc<Context>, size: u64) -> Result<u64, CUresul
     take(context, size, Memory::Device)
 }
 
-/// Memory of another kind.
+/// Allocates device memory of any kind.
 pub(crate) fn allocate_as(context: &Context, size: u64, memory: Memory) -> Result<u64, CUresult> {
     take(context, size, memory)
 }
 
-/// The interval that an address lies in.
+/// The interval that contains an address.
 pub(crate) fn find(address: u64) -> Option<Allocation> {
     let allocations = lock();
     let (_, allocation) =
@@ -166,7 +166,7 @@ pub(crate) fn at(address: u64) -> Option<Allocation> {
     lock().get(&address).copied()
 }
 
-/// Whether an interval overlaps one that the API knows.
+/// Whether an interval overlaps a known one.
 pub(crate) fn overlaps(start: u64, size: u64) -> bool {
     let end = start.saturating_add(size);
     let allocations = lock();
@@ -174,7 +174,7 @@ pub(crate) fn overlaps(start: u64, size: u64) -> bool {
     before.is_some_and(|(_, a)| a.end() > start)
 }
 
-/// Takes an interval out of the tables, and gives what was mapped for it back.
+/// Removes an interval from the tables, and frees its mapping.
 pub(crate) fn forget(start: u64) -> Option<Allocation> {
     let allocation = lock().remove(&start)?;
     RANGES.remove(allocation.start, allocation.reach());
@@ -191,7 +191,7 @@ pub(crate) fn forget(start: u64) -> Option<Allocation> {
     Some(allocation)
 }
 
-/// Frees what a context had.
+/// Frees a context's memory.
 pub(crate) fn free_context(context: u64) {
     let starts: Vec<u64> = lock()
         .values()
@@ -203,18 +203,18 @@ pub(crate) fn free_context(context: u64) {
     }
 }
 
-/// Whether all of an interval may be accessed by kernels.
+/// Whether kernels may access the whole interval.
 pub(crate) fn accessible(start: u64, size: u64) -> bool {
     RANGES.covers(start, size)
 }
 
-/// Whether an interval starts in memory that the API knows, device memory or host memory that
-/// copies can use without the caller's waiting.
+/// Whether an interval starts in memory known to the API: device memory, or host memory that
+/// asynchronous copies can use directly.
 pub(crate) fn known(start: u64, size: u64) -> bool {
     size == 0 || accessible(start, size)
 }
 
-/// Bytes that a pool has given out.
+/// Bytes allocated from a pool.
 pub(crate) fn in_pool(pool: u64) -> u64 {
     lock().values().filter(|a| a.memory == Memory::Pool(pool)).map(|a| a.size).sum()
 }

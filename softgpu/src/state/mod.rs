@@ -1,4 +1,4 @@
-//! What the driver API keeps: devices, contexts, streams, memory, modules.
+//! The driver API's objects: devices, contexts, streams, memory, modules.
 
 pub(crate) mod context;
 pub(crate) mod device;

@@ -22,14 +22,14 @@ pub(crate) static FUNCTIONS: Table<Function> = Table::new(Kind::Function);
 pub(crate) static LIBRARIES: Table<Library> = Table::new(Kind::Library);
 pub(crate) static KERNELS: Table<LibraryKernel> = Table::new(Kind::Kernel);
 
-/// The compute capability of the device, as PTX's targets name it.
+/// The device's compute capability, as a number in PTX targets.
 pub(crate) const ARCHITECTURE: u32 = 90;
-/// The newest `.version` that is understood, as major * 10 + minor.
+/// The newest supported `.version`, as major * 10 + minor.
 const PTX_VERSION: i32 = 90;
-/// The largest text in a fatbin.
+/// Maximum size of a text in a fatbin.
 const MAX_TEXT: usize = 256 << 20;
 
-/// Why an image was not loaded: the error code, and the words for the log.
+/// Why an image was not loaded: error code and log text.
 #[derive(Debug)]
 pub(crate) struct LoadError {
     pub(crate) code: CUresult,
@@ -64,7 +64,7 @@ pub(crate) struct Function {
     pub(crate) attributes: Attributes,
 }
 
-/// What can be set of a kernel.
+/// A kernel's attributes that can be set.
 #[derive(Debug)]
 pub(crate) struct Attributes {
     pub(crate) max_dynamic_shared: AtomicI32,
@@ -114,7 +114,7 @@ impl Module {
         })?;
         for variable in &source.variables {
             let at = (base + variable.offset as u64) as *mut u8;
-            // SAFETY: the variables lie in the memory just allocated for all of them.
+            // SAFETY: the variables are within the memory just allocated for them.
             unsafe {
                 std::ptr::copy_nonoverlapping(
                     variable.initial.as_ptr(),
@@ -124,7 +124,7 @@ impl Module {
             }
         }
         for (offset, value) in words {
-            // SAFETY: the words lie in variables.
+            // SAFETY: the words are within the variables.
             unsafe { ((base + offset as u64) as *mut u64).write_unaligned(value) };
         }
         let variables = source
@@ -182,7 +182,7 @@ pub(crate) fn unload(handle: usize) -> Option<()> {
     Some(())
 }
 
-/// A library: its modules come into being in each context that uses it.
+/// A library. Its module is loaded into each context that uses it.
 pub(crate) struct Library {
     pub(crate) handle: usize,
     pub(crate) source: Source,
@@ -199,7 +199,7 @@ pub(crate) struct LibraryKernel {
 
 impl Library {
     pub(crate) fn load(source: Source) -> Result<usize, LoadError> {
-        // Lowered once without a place, so that what can't be executed is said at once.
+        // Lowered once without an address, so that unsupported code is reported at once.
         let (program, _) = lower(&source, 0)?;
         let names = program.kernels.iter().map(|(name, _)| name.clone()).collect();
         let (handle, _) = LIBRARIES.insert_with(|handle| Library {
@@ -245,7 +245,7 @@ pub(crate) fn unload_library(handle: usize) -> Option<()> {
     let library = LIBRARIES.remove(handle)?;
     let modules = library.modules.lock().unwrap_or_else(PoisonError::into_inner);
     for module in modules.values() {
-        // Its kernels may still run.
+        // Its kernels may still be running.
         if let Some(module) = MODULES.get(*module) {
             module.loaded.context.synchronize();
         }
@@ -262,7 +262,7 @@ pub(crate) fn forget_context(context: u64) {
     }
 }
 
-/// The function that a handle of a function or of a library's kernel means in a context.
+/// The function in a context for a function handle or a library kernel's handle.
 pub(crate) fn function_of(
     handle: usize,
     context: impl FnOnce() -> Result<Arc<Context>, CUresult>,
@@ -282,7 +282,7 @@ impl Function {
         &self.loaded.context
     }
 
-    /// The most dynamic shared memory that a launch may ask for.
+    /// Maximum dynamic shared memory of a launch.
     pub(crate) fn dynamic_limit(&self) -> u32 {
         let set = self.attributes.max_dynamic_shared.load(Ordering::Relaxed).max(0) as u32;
         set.max((48u32 << 10).saturating_sub(self.kernel.shared))
@@ -295,13 +295,13 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Source, LoadError> {
         [0x7f, b'E', b'L', b'F', ..] => {
             return Err(LoadError::new(
                 CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU,
-                "this is machine code for a GPU; softgpu executes PTX only",
+                "the image is machine code for a GPU; softgpu executes only PTX",
             ));
         }
         _ if bytes.starts_with(&fatbin::FATBIN_MAGIC.to_le_bytes()) => from_fatbin(bytes)?,
         _ => String::from_utf8(bytes.split(|b| *b == 0).next().unwrap_or_default().to_vec())
             .map_err(|_| {
-                LoadError::new(CUresult::CUDA_ERROR_INVALID_IMAGE, "this is no PTX text")
+                LoadError::new(CUresult::CUDA_ERROR_INVALID_IMAGE, "the image is not PTX text")
             })?,
     };
     let source = source::parse(&text)?;
@@ -336,11 +336,11 @@ fn from_fatbin(bytes: &[u8]) -> Result<String, LoadError> {
     let Some(entry) = best else {
         return Err(LoadError::new(
             CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU,
-            "the fatbin has no PTX for sm_90 or older; softgpu executes PTX only",
+            "the fatbin has no PTX for sm_90 or older; softgpu executes only PTX",
         ));
     };
     match entry.image(MAX_TEXT).map_err(damaged)? {
         Some(Image::Ptx(text)) => Ok(text),
-        _ => Err(LoadError::new(CUresult::CUDA_ERROR_INVALID_IMAGE, "the fatbin's PTX is none")),
+        _ => Err(LoadError::new(CUresult::CUDA_ERROR_INVALID_IMAGE, "the fatbin's PTX is invalid")),
     }
 }

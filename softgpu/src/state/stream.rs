@@ -1,4 +1,4 @@
-//! Streams: each has a queue and, once it is used, a thread that empties it.
+//! Streams. Each has a queue and, once used, a thread that executes it.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -10,15 +10,15 @@ use cuda_api::sys::CUresult;
 use super::context::Context;
 use super::handles::{Kind, Table};
 
-/// All streams that programs have made.
+/// All streams that programs have created.
 pub(crate) static STREAMS: Table<Stream> = Table::new(Kind::Stream);
 
-/// How long an idle stream's thread looks for work before it sleeps, and a waiting thread before
+/// How long an idle stream's thread polls for work before it sleeps, and a waiting thread before
 /// it does.
 const SPIN: Duration = Duration::from_micros(20);
 
-/// What a stream does for one call. It runs even after an error, so that what waits for it does not
-/// wait forever, and is told of the error.
+/// The work of one call in a stream. It runs even after an error (which it gets as an argument), so
+/// that its waiters don't wait forever.
 type Work = Box<dyn FnOnce(&Context) + Send>;
 
 struct Item {
@@ -72,7 +72,7 @@ pub(crate) struct Stream {
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
-/// A number that no other stream or context of the process has.
+/// An id that no other stream or context of the process has.
 pub(crate) fn unique_id() -> u64 {
     NEXT_ID.fetch_add(1, Ordering::Relaxed)
 }
@@ -97,7 +97,7 @@ impl Queue {
         self.items.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The end of what was submitted.
+    /// The place after all submitted work.
     pub(crate) fn mark(self: &Arc<Self>) -> Mark {
         Mark { stream: self.clone(), sequence: self.submitted.load(Ordering::Acquire) }
     }
@@ -142,7 +142,7 @@ impl Queue {
             let (queue, context) = (self.clone(), context.clone());
             let thread = std::thread::Builder::new().name("softgpu-stream".into());
             if thread.spawn(move || queue.run(&context)).is_err() {
-                // No thread to be had: do what is there at once.
+                // No thread could be started: do the work at once.
                 self.started.store(false, Ordering::Release);
                 self.drain();
             }
@@ -150,7 +150,7 @@ impl Queue {
         Mark { stream: self.clone(), sequence }
     }
 
-    /// Does what is queued on the caller's thread, where no other can be had.
+    /// Executes the queue on the caller's thread, if no other could be started.
     fn drain(self: &Arc<Self>) {
         loop {
             let Some(item) = self.lock().pop_front() else { break };
@@ -209,7 +209,7 @@ impl Queue {
         }
     }
 
-    /// Ends the thread when the queue is empty.
+    /// Stops the thread once the queue is empty.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
         let _items = self.lock();
@@ -218,8 +218,8 @@ impl Queue {
 }
 
 impl Stream {
-    /// What work submitted now has to wait for, apart from the stream's own: the legacy stream
-    /// waits for all blocking ones, and they for it.
+    /// The other streams' work that new work must wait for: the legacy stream waits for all
+    /// blocking streams, and they wait for it.
     fn dependencies(&self) -> Vec<Mark> {
         let mut marks = Vec::new();
         if self.legacy {
@@ -250,7 +250,7 @@ impl Stream {
         self.queue.submit(&self.context, after, Box::new(|_| {}));
     }
 
-    /// Does work at once if nothing is before it, else queues it.
+    /// Executes work at once if nothing is before it; otherwise queues it.
     pub(crate) fn now_or_submit(&self, work: impl FnOnce(&Context) + Send + 'static) {
         if self.idle() {
             work(&self.context);
@@ -259,7 +259,7 @@ impl Stream {
         }
     }
 
-    /// Whether all work is done that work submitted now would wait for.
+    /// Whether all work that new work would wait for is done.
     pub(crate) fn idle(&self) -> bool {
         if !self.queue.idle() {
             return false;
@@ -284,7 +284,7 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // Default streams' queues live as long as their context; this was only a view of one.
+        // A default stream's queue lives as long as its context; this was only a view of it.
         if self.handle > 2 {
             self.queue.close();
         }

@@ -1,14 +1,15 @@
 //! Arithmetic, logic, comparisons and conversions.
 
-use super::Lower;
 use super::function::{FALSE, FunctionState, Reg, TRUE};
+use super::lowering::Lower;
 use crate::exec::alu::{self, Part};
 use crate::exec::bits;
 use crate::exec::compare;
-use crate::exec::cvt::Cvt;
 use crate::exec::float::{self, Float};
 use crate::exec::round::Mode;
-use crate::ptx::ir::{BinFn, BoolOp, Carry, Op, Pred, PredArg, SetReg, Setp, Slot, TernFn, UnFn};
+use crate::ptx::ir::{
+    BinFn, BoolOp, Carry, Cvt, Op, Pred, PredArg, SetReg, Setp, Slot, TernFn, UnFn,
+};
 use crate::ptx::token::{Arg, RawInst};
 use crate::ptx::types::Ty;
 
@@ -34,7 +35,7 @@ fn variant(inst: &RawInst) -> Float {
     }
 }
 
-/// The type that an instruction works on: its last modifier that is one.
+/// The type of an instruction: its last modifier that is a type.
 pub(crate) fn ty(inst: &RawInst) -> Option<Ty> {
     inst.mods.iter().rev().find_map(|m| Ty::parse(m))
 }
@@ -54,7 +55,7 @@ impl Lower<'_> {
             Arg::Sink => Some(None),
             Arg::Name(name) => match f.reg(name) {
                 Some(Reg::Pred(pred)) => Some(Some(pred)),
-                _ => f.fail(format!("'{name}' is no predicate")),
+                _ => f.fail(format!("'{name}' is not a predicate")),
             },
             _ => None,
         }
@@ -83,7 +84,7 @@ impl Lower<'_> {
             }
             Arg::Name(name) => match f.reg(name) {
                 Some(Reg::Pred(pred)) => Some(PredArg { pred, negated: false }),
-                _ => f.fail(format!("'{name}' is no predicate")),
+                _ => f.fail(format!("'{name}' is not a predicate")),
             },
             _ => None,
         }
@@ -319,7 +320,7 @@ impl Lower<'_> {
             (Arg::Vector(parts), _) => {
                 let a = self.src(f, from, t)?;
                 let width = t.bits() / u32::try_from(parts.len()).ok().filter(|n| *n > 0)?;
-                // The source may be one of the destinations.
+                // The source may also be a destination.
                 let copy = f.temp()?;
                 self.emit(f, Op::Un { f: alu::mov(64), d: copy, a });
                 for (i, part) in parts.iter().enumerate() {
@@ -481,7 +482,7 @@ impl Lower<'_> {
             }
             "bfi" => {
                 let [d, a, b, c, e] = inst.args.as_slice() else { return None };
-                // bfi d, a, b, start, length: the field's place goes into one register.
+                // bfi d, a, b, start, length: start and length go into one register.
                 let (a, b) = (self.src(f, a, t)?, self.src(f, b, t)?);
                 let (start, length) = (self.src(f, c, Ty::U32)?, self.src(f, e, Ty::U32)?);
                 let place = f.temp()?;
@@ -505,7 +506,7 @@ impl Lower<'_> {
         }
     }
 
-    /// The SIMD video instructions on whole registers, without selectors.
+    /// SIMD video instructions on whole registers, without selectors.
     fn video(&mut self, f: &mut FunctionState, inst: &RawInst) -> Option<()> {
         let types: Vec<Ty> = inst.mods.iter().filter_map(|m| Ty::parse(m)).collect();
         let signed = types.iter().any(|t| t.signed());

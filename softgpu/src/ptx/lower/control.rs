@@ -1,70 +1,14 @@
-//! Branches, calls, barriers and what a warp does together.
+//! Branches, calls, barriers and warp-wide operations.
 
-use super::Lower;
 use super::alu::ty;
 use super::function::{FunctionState, Reg, Var};
+use super::lowering::Lower;
 use crate::ptx::ir::{
-    Barrier, BarrierKind, Call, CallTarget, Fixed, Match, Op, Passed, ReduxOp, Shfl, ShflMode,
-    Volatile, Vote, VoteKind,
+    Barrier, BarrierKind, Call, CallTarget, Match, Op, Passed, ReduxOp, Shfl, ShflMode, Vote,
+    VoteKind,
 };
 use crate::ptx::token::{Arg, RawInst};
 use crate::ptx::types::Ty;
-
-/// A special register.
-pub(crate) enum Special {
-    Fixed(Fixed),
-    Volatile(Volatile),
-}
-
-/// The special register of that name.
-pub(crate) fn special(name: &str) -> Option<Special> {
-    if name == "WARP_SZ" {
-        return Some(Special::Fixed(Fixed::Const(32)));
-    }
-    let name = name.strip_prefix('%')?;
-    let (base, axis) = match name.split_once('.') {
-        Some((base, "x")) => (base, 0),
-        Some((base, "y")) => (base, 1),
-        Some((base, "z")) => (base, 2),
-        Some(_) => return None,
-        None => (name, 0),
-    };
-    Some(Special::Fixed(match base {
-        "tid" => Fixed::Tid(axis),
-        "ntid" => Fixed::Ntid(axis),
-        "ctaid" => Fixed::Ctaid(axis),
-        "nctaid" => Fixed::Nctaid(axis),
-        "laneid" => Fixed::LaneId,
-        "warpid" => Fixed::WarpId,
-        "nwarpid" => Fixed::NWarpId,
-        "smid" => Fixed::SmId,
-        "nsmid" => Fixed::NSmId,
-        "gridid" => Fixed::GridId,
-        "lanemask_eq" => Fixed::LaneMaskEq,
-        "lanemask_le" => Fixed::LaneMaskLe,
-        "lanemask_lt" => Fixed::LaneMaskLt,
-        "lanemask_ge" => Fixed::LaneMaskGe,
-        "lanemask_gt" => Fixed::LaneMaskGt,
-        "dynamic_smem_size" => Fixed::DynamicSharedSize,
-        "total_smem_size" | "aggr_smem_size" => Fixed::TotalSharedSize,
-        "cluster_ctaid" => Fixed::ClusterCtaid(axis),
-        "cluster_nctaid" => Fixed::ClusterNctaid(axis),
-        "clusterid" => Fixed::ClusterId(axis),
-        "nclusterid" => Fixed::NClusterId(axis),
-        "cluster_ctarank" => Fixed::ClusterCtaRank,
-        "cluster_nctarank" => Fixed::ClusterNctaRank,
-        "clock" | "clock_lo" => return Some(Special::Volatile(Volatile::Clock)),
-        "clock_hi" => return Some(Special::Volatile(Volatile::ClockHi)),
-        "clock64" => return Some(Special::Volatile(Volatile::Clock64)),
-        "globaltimer" => return Some(Special::Volatile(Volatile::GlobalTimer)),
-        "globaltimer_lo" => return Some(Special::Volatile(Volatile::GlobalTimerLo)),
-        "globaltimer_hi" => return Some(Special::Volatile(Volatile::GlobalTimerHi)),
-        _ => {
-            let n = base.strip_prefix("envreg")?.parse().ok().filter(|n| *n < 32)?;
-            Fixed::EnvReg(n)
-        }
-    }))
-}
 
 impl Lower<'_> {
     pub(crate) fn control(&mut self, f: &mut FunctionState, inst: &RawInst) -> Option<()> {
@@ -82,7 +26,7 @@ impl Lower<'_> {
             "trap" => Op::Trap,
             "brkpt" => Op::Breakpoint,
             "membar" => Op::Fence,
-            // Proxies order accesses that softgpu does not reorder.
+            // Proxy fences order accesses that softgpu doesn't reorder.
             "fence" if !inst.has("mbarrier_init") => Op::Fence,
             "nanosleep" => Op::Yield,
             "pmevent" | "griddepcontrol" => Op::Nop,
@@ -109,7 +53,7 @@ impl Lower<'_> {
     fn branch_index(&mut self, f: &mut FunctionState, inst: &RawInst) -> Option<()> {
         let [index, Arg::Name(table)] = inst.args.as_slice() else { return None };
         let Some(labels) = f.table(table) else {
-            return f.fail(format!("no branch targets '{table}'"));
+            return f.fail(format!("unknown branch target list '{table}'"));
         };
         let index = self.src(f, index, Ty::U32)?;
         f.branch_to(self.program.code.len(), labels);
@@ -157,7 +101,7 @@ impl Lower<'_> {
             }
             CallTarget::Direct(*index)
         } else {
-            return f.fail(format!("nothing is called '{callee}'"));
+            return f.fail(format!("unknown function '{callee}'"));
         };
         self.emit(f, Op::Call(Box::new(Call { target, args: passed, results })));
         Some(())

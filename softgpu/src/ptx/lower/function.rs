@@ -1,22 +1,23 @@
-//! One function: its registers, variables and labels.
+//! The state of one function: registers, variables and labels.
 
 use std::collections::HashMap;
 
 use ptx_syntax::r#type as ast;
 use ptx_syntax::r#type::{DataType, FunctionStatement, RegisterVectorWidth, StatementDirective};
 
-use super::{Lower, MAX_SHARED};
+use super::lowering::{Lower, MAX_SHARED};
+use super::special::{Special, special};
 use crate::ptx::ir::{Fixed, Guard, Inst, Op, Passed, Pred, Slot};
 use crate::ptx::source::{PtxError, extent, line_of, type_bytes};
 use crate::ptx::token::{self, Arg, RawInst};
 use crate::ptx::types::Ty;
 
-/// The most registers of a function; slots have 16 bits.
+/// Maximum number of registers of a function; slots have 16 bits.
 const MAX_REGISTERS: u32 = 65_000;
-/// The most local memory of a frame.
+/// Maximum local memory of a frame.
 const MAX_LOCAL: usize = 1 << 20;
 
-/// Predicates that every frame has: one never set, one always.
+/// Predicates that every frame has: this one is never set, [`TRUE`] always.
 pub(crate) const FALSE: Pred = 0;
 /// See [`FALSE`].
 pub(crate) const TRUE: Pred = 1;
@@ -27,12 +28,12 @@ pub(crate) enum Reg {
     Pred(Pred),
 }
 
-/// Where a name of a function leads.
+/// What a name in a function refers to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Var {
     Shared(u32),
     DynamicShared,
-    /// Local memory and parameters of calls: offset in the frame, and size.
+    /// Local memory or a call parameter: offset in the frame, and size.
     Frame(u32, u32),
     KernelParam(u32),
 }
@@ -41,7 +42,7 @@ pub(crate) enum Var {
 struct Scope {
     id: u32,
     regs: HashMap<String, Reg>,
-    /// `%r<100>` as prefix, first register and count.
+    /// A declaration such as `%r<100>`: prefix, first register, count.
     ranges: Vec<(String, Reg, u32)>,
     vars: HashMap<String, Var>,
     tables: HashMap<String, Vec<String>>,
@@ -54,7 +55,7 @@ struct Fixup {
     source: usize,
 }
 
-/// What lowering knows of the function at hand.
+/// The state of lowering the current function.
 pub(crate) struct FunctionState {
     pub(crate) is_entry: bool,
     scopes: Vec<Scope>,
@@ -68,11 +69,11 @@ pub(crate) struct FunctionState {
     last_label: String,
     shared: HashMap<String, u32>,
     pub(crate) shared_end: u32,
-    /// Where the instruction at hand stands in the text.
+    /// Position of the current instruction in the text.
     pub(crate) at: usize,
-    /// The guard of the instruction at hand.
+    /// Guard of the current instruction.
     pub(crate) guard: Guard,
-    /// What was wrong with an operand, if that is why lowering gave up.
+    /// The problem with an operand, if lowering failed because of one.
     pub(crate) problem: Option<String>,
 }
 
@@ -115,7 +116,7 @@ impl FunctionState {
         self.scope().vars.insert(name.to_owned(), Var::KernelParam(offset));
     }
 
-    /// A variable in the frame's local memory.
+    /// Allocates a variable in the frame's local memory.
     pub(crate) fn frame_variable(
         &mut self,
         name: &str,
@@ -232,7 +233,7 @@ impl FunctionState {
         self.fixups.push(Fixup { at, labels, scopes, source: self.at });
     }
 
-    /// Where a module-level shared variable lies in this kernel.
+    /// The offset of a module-level shared variable in this kernel.
     pub(crate) fn place_shared(&mut self, name: &str, size: usize, align: usize) -> Option<u32> {
         if let Some(offset) = self.shared.get(name) {
             return Some(*offset);
@@ -244,7 +245,7 @@ impl FunctionState {
         Some(offset as u32)
     }
 
-    /// Notes what is wrong with an operand.
+    /// Records the problem with an operand.
     pub(crate) fn fail<T>(&mut self, what: String) -> Option<T> {
         self.problem.get_or_insert(what);
         None
@@ -261,7 +262,7 @@ impl Lower<'_> {
         f: &mut FunctionState,
         statements: &[FunctionStatement],
     ) -> Result<(), PtxError> {
-        // Declarations of a scope may stand behind their use only for labels; registers may not.
+        // Only labels may be used before their declaration, registers may not.
         for statement in statements {
             match statement {
                 FunctionStatement::Label { label, .. } => {
@@ -294,7 +295,7 @@ impl Lower<'_> {
         match directive {
             StatementDirective::Reg { directive, span } => {
                 f.declare(directive).ok_or_else(|| {
-                    self.unsupported(span.start, "registers of that type or number")
+                    self.unsupported(span.start, "registers of this type or number")
                 })?;
             }
             StatementDirective::Local { directive, span }
@@ -303,7 +304,7 @@ impl Lower<'_> {
                     f.frame_variable(&directive.name.val, size, align)
                 });
                 if placed.is_none() {
-                    return Err(self.unsupported(span.start, "a local variable of that size"));
+                    return Err(self.unsupported(span.start, "local variables of this size"));
                 }
             }
             StatementDirective::Shared { directive, span } => {
@@ -318,7 +319,7 @@ impl Lower<'_> {
                     Some(Var::Shared(offset as u32))
                 });
                 let Some(var) = placed else {
-                    return Err(self.unsupported(span.start, "a shared variable of that size"));
+                    return Err(self.unsupported(span.start, "shared variables of this size"));
                 };
                 f.scope().vars.insert(name.clone(), var);
             }
@@ -354,7 +355,7 @@ impl Lower<'_> {
                 _ => return Err(invalid(format!("a guard must be a predicate: {short}"))),
             };
             let Some(Reg::Pred(pred)) = f.reg(name) else {
-                return Err(invalid(format!("'{name}' is no predicate, in: {short}")));
+                return Err(invalid(format!("'{name}' is not a predicate, in: {short}")));
             };
             f.guard = if predicate.negated { Guard::IfNot(pred) } else { Guard::If(pred) };
         }
@@ -390,7 +391,7 @@ impl Lower<'_> {
                 let Some(pc) = found else {
                     return Err(PtxError::Invalid {
                         line: line_of(&self.source.text, fixup.source),
-                        what: format!("no label '{label}'"),
+                        what: format!("unknown label '{label}'"),
                     });
                 };
                 targets.push(*pc);
@@ -428,13 +429,13 @@ impl Lower<'_> {
     fn named(&mut self, f: &mut FunctionState, name: &str, offset: i64) -> Option<Slot> {
         match f.reg(name) {
             Some(Reg::Slot(slot, _)) if offset == 0 => return Some(slot),
-            Some(_) => return f.fail(format!("'{name}' can't stand here")),
+            Some(_) => return f.fail(format!("'{name}' is not allowed here")),
             None => {}
         }
-        if let Some(special) = super::control::special(name) {
+        if let Some(special) = special(name) {
             return match special {
-                super::control::Special::Fixed(fixed) => f.fixed_slot(fixed),
-                super::control::Special::Volatile(which) => {
+                Special::Fixed(fixed) => f.fixed_slot(fixed),
+                Special::Volatile(which) => {
                     let d = f.temp()?;
                     self.emit(f, Op::Volatile { which, d });
                     Some(d)
@@ -468,7 +469,7 @@ impl Lower<'_> {
         if let Some(address) = self.addresses.get(name) {
             return f.constant(address.wrapping_add(offset as u64));
         }
-        f.fail(format!("nothing is called '{name}'"))
+        f.fail(format!("unknown name '{name}'"))
     }
 
     fn dynamic_shared(&mut self, f: &mut FunctionState, offset: i64) -> Option<Slot> {
@@ -487,7 +488,7 @@ impl Lower<'_> {
         match arg {
             Arg::Name(name) => match f.reg(name) {
                 Some(Reg::Slot(slot, _)) => Some(slot),
-                _ => f.fail(format!("'{name}' is no register")),
+                _ => f.fail(format!("'{name}' is not a register")),
             },
             Arg::Sink => f.temp(),
             _ => None,

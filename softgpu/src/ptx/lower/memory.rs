@@ -1,8 +1,8 @@
 //! Loads, stores, atomics and addresses.
 
-use super::Lower;
 use super::alu::ty;
-use super::function::{FunctionState, Var};
+use super::function::{FunctionState, Reg, Var};
+use super::lowering::Lower;
 use crate::exec::alu;
 use crate::ptx::ir::{
     Access, Address, Atomic, AtomicOp, Op, Slot, Space, WINDOW_LOCAL, WINDOW_PARAM, WINDOW_SHARED,
@@ -27,8 +27,8 @@ fn space(f: &FunctionState, inst: &RawInst) -> Option<Space> {
 }
 
 impl Lower<'_> {
-    /// Where `[…]` leads. The name of a variable decides its space, since parameters of a kernel
-    /// and of its calls are both in `.param`.
+    /// The address in `[…]`. A variable's name decides the space, because `.param` holds both
+    /// a kernel's parameters and those of its calls.
     fn address(&mut self, f: &mut FunctionState, arg: &Arg, space: Space) -> Option<Address> {
         let Arg::Address(base, offset) = arg else { return None };
         let offset = *offset;
@@ -92,7 +92,7 @@ impl Lower<'_> {
                 self.emit(f, Op::StackRestore { a });
                 Some(())
             }
-            // Hints.
+            // Hints without effect.
             "prefetch" | "prefetchu" | "applypriority" | "discard" => {
                 self.emit(f, Op::Nop);
                 Some(())
@@ -193,7 +193,7 @@ impl Lower<'_> {
         Some(())
     }
 
-    /// `cp.async` copies at once, so that there is nothing to wait for.
+    /// `cp.async` copies immediately, so there is nothing to wait for.
     fn copy(&mut self, f: &mut FunctionState, inst: &RawInst) -> Option<()> {
         if !inst.has("async") || inst.has("bulk") || inst.has("mbarrier") {
             return None;
@@ -210,7 +210,7 @@ impl Lower<'_> {
         let source = match rest {
             [] => None,
             [_] if policy => None,
-            [Arg::Name(name), ..] if matches!(f.reg(name), Some(super::function::Reg::Pred(_))) => {
+            [Arg::Name(name), ..] if matches!(f.reg(name), Some(Reg::Pred(_))) => {
                 return None;
             }
             [source, ..] => Some(self.src(f, source, Ty::U32)?),
@@ -227,7 +227,7 @@ impl Lower<'_> {
             "global" | "const" => Some(0),
             "shared" | "shared::cta" => Some(WINDOW_SHARED),
             "local" => Some(WINDOW_LOCAL),
-            // Functions' own parameters lie in local memory.
+            // The parameters of functions are in local memory.
             "param" | "param::entry" if f.is_entry => Some(WINDOW_PARAM),
             _ => None,
         })?;
@@ -239,7 +239,7 @@ impl Lower<'_> {
             self.emit(f, Op::Un { f: alu::mov(64), d, a });
             return Some(());
         }
-        // A null pointer stays outside of every window on the way back, as the hardware has it.
+        // As in hardware, a null pointer stays outside every window when converted back.
         let op = if inst.has("to") { "sub" } else { "add" };
         let b: Slot = f.constant(base)?;
         self.emit(f, Op::Bin { f: alu::int_bin(op, Ty::U64, false)?, d, a, b });

@@ -1,0 +1,29 @@
+//! The state of lowering a module.
+
+use std::collections::HashMap;
+
+use crate::ptx::ir::{Builtin, Program};
+use crate::ptx::source::{PtxError, Source, line_of};
+
+/// Maximum static shared memory of a module.
+pub(super) const MAX_SHARED: u32 = 1 << 20;
+
+/// A parsed module with the addresses of its variables.
+pub(crate) struct Lower<'s> {
+    pub(super) source: &'s Source,
+    /// Addresses of variables and functions.
+    pub(super) addresses: HashMap<String, u64>,
+    pub(super) functions: HashMap<String, u32>,
+    pub(super) builtins: HashMap<String, Builtin>,
+    /// Module-level shared variables that functions use, at the same offset in all kernels.
+    pub(super) common_shared: HashMap<String, u32>,
+    pub(super) common_end: u32,
+    pub(super) program: Program,
+}
+
+impl Lower<'_> {
+    /// An error for PTX that softgpu doesn't execute.
+    pub(super) fn unsupported(&self, at: usize, what: impl Into<String>) -> PtxError {
+        PtxError::Unsupported { line: line_of(&self.source.text, at), what: what.into() }
+    }
+}
