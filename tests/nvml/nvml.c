@@ -1,12 +1,12 @@
-// A host's libnvidia-ml.so.1 that says what a test wants: vcudad loads it as it loads NVIDIA's.
+// A fake libnvidia-ml.so.1 for the host. It reports what a test specifies; vcudad loads it like NVIDIA's.
 //
-// STAND_IN_NVML names a file, which is read anew at each call. Its lines:
-//   gpu UUID BYTES           a GPU, numbered from 0 on
-//   process GPU PID BYTES    a process with a context there, and what it holds
-//   xid GPU NUMBER           an event, told once, in the order of the file
-//   ecc GPU                  the same: an error that the hardware could not correct
-//   lost GPU                 it answers nothing any more
-// The file may only be replaced as a whole, and events only be added to it.
+// STAND_IN_NVML names a file, which every call reads again. Its lines:
+//   gpu UUID BYTES           a GPU; GPUs are numbered from 0
+//   process GPU PID BYTES    a process with a context on the GPU, and its memory
+//   xid GPU NUMBER           an event, reported once, in the order of the file
+//   ecc GPU                  the same for an uncorrectable memory error
+//   lost GPU                 the GPU no longer answers
+// The file may only be replaced as a whole, and events may only be appended to it.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,14 +50,14 @@ struct gpu {
 struct state {
     unsigned count, events;
     struct gpu gpus[MAX_GPUS];
-    // The event that was asked for, if there are that many.
+    // The requested event, if there are that many.
     struct event event;
 };
 
 // Handles are numbers from 1 on.
 static void *handle(unsigned gpu) { return (void *)(size_t)(gpu + 1); }
 
-// What the file says, with the event of that number.
+// The contents of the file, with the event of that number.
 static void load(struct state *state, unsigned wanted) {
     memset(state, 0, sizeof *state);
     const char *path = getenv("STAND_IN_NVML");
@@ -106,7 +106,7 @@ int nvmlInit_v2(void) { return SUCCESS; }
 int nvmlShutdown(void) { return SUCCESS; }
 
 const char *nvmlErrorString(int result) {
-    return result == GPU_IS_LOST ? "GPU is lost" : "an error of the stand-in";
+    return result == GPU_IS_LOST ? "GPU is lost" : "an error of the fake NVML";
 }
 
 int nvmlDeviceGetCount_v2(unsigned *count) {
@@ -185,7 +185,7 @@ int nvmlDeviceGetSupportedEventTypes(void *device, unsigned long long *types) {
     return SUCCESS;
 }
 
-// A set has bits of the GPUs that it is for. Events are told once, by whichever set.
+// A set has a bit for each of its GPUs. An event is reported once, by any set.
 int nvmlEventSetCreate(void **set) {
     *set = calloc(1, sizeof(unsigned));
     return SUCCESS;

@@ -1,4 +1,4 @@
-//! A vhost-user front end that says whatever a test wants: a guest that breaks the rules.
+//! A vhost-user front end that sends arbitrary messages, for guests that break the rules.
 
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd};
@@ -13,12 +13,12 @@ use vhost::vhost_user::{Frontend, VhostUserFrontend};
 use vhost::{VhostBackend, VhostUserMemoryRegionInfo, VringConfigData};
 use vmm_sys_util::eventfd::EventFd;
 
-/// Bytes of guest memory, at guest-physical address 0.
+/// Size of guest memory, which starts at guest-physical address 0.
 pub const MEMORY: u64 = 64 << 20;
-/// Where a test's own data may be; below are queues and requests.
+/// Start of the area for a test's own data; queues and requests are below.
 pub const FREE: u64 = 16 << 20;
 const QUEUE_SIZE: u16 = 64;
-/// Where the front end says that it has the memory mapped.
+/// The user address at which the front end claims to have mapped the memory.
 const USER_BASE: u64 = 0x10_0000_0000;
 const NEXT: u16 = 1;
 const WRITE: u16 = 2;
@@ -28,11 +28,11 @@ const WRITE: u16 = 2;
 pub struct Descriptor {
     /// Guest-physical address.
     pub addr: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub len: u32,
-    /// VIRTQ_DESC_F_NEXT 1, WRITE 2, INDIRECT 4.
+    /// Flags: VIRTQ_DESC_F_NEXT 1, WRITE 2, INDIRECT 4.
     pub flags: u16,
-    /// Index of the next one.
+    /// Index of the next descriptor.
     pub next: u16,
 }
 
@@ -47,20 +47,20 @@ pub struct FrontEnd {
 }
 
 impl FrontEnd {
-    /// Connects to the VM's socket, and starts the queues; says no HELLO yet.
+    /// Connects to the VM's socket and starts the queues, without sending HELLO.
     pub fn connect(socket: &Path) -> Self {
         let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
-        // SAFETY: a name and flags.
+        // SAFETY: the name is a zero-terminated constant.
         let fd = unsafe { libc::memfd_create(c"guest".as_ptr(), flags) };
         assert!(fd >= 0);
-        // SAFETY: the descriptor is new and nobody else's.
+        // SAFETY: the descriptor is new, and nothing else owns it.
         let file = unsafe { File::from_raw_fd(fd) };
         file.set_len(MEMORY).unwrap();
-        // Memory that could shrink is taken only from a front end that is alone on its socket.
-        // SAFETY: an open descriptor and integers.
+        // The device accepts memory that could shrink only from the single front end on its socket.
+        // SAFETY: fcntl gets an open descriptor and integers.
         let sealed = unsafe { libc::fcntl(fd, libc::F_ADD_SEALS, libc::F_SEAL_SHRINK) };
         assert_eq!(sealed, 0);
-        // SAFETY: a new mapping of a file that is as long.
+        // SAFETY: a new mapping, as long as the file.
         let memory = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -118,7 +118,7 @@ impl FrontEnd {
         Self { front_end, memory, kicks, _calls: calls, avail: [0; 3], used: [0; 3] }
     }
 
-    /// Says HELLO with an epoch.
+    /// Sends HELLO with an epoch.
     pub fn hello(&mut self, epoch: u64) -> u32 {
         let hello = uapi::Hello {
             hdr: Hdr { kind: uapi::CTRL_HELLO, session: 0 },
@@ -145,14 +145,14 @@ impl FrontEnd {
         self.status(&bytes)
     }
 
-    /// Sends a request on the control queue, and returns its status; `u32::MAX` when no answer
-    /// came within ten seconds.
+    /// Sends a request on the control queue and returns its status, or `u32::MAX` if there is no
+    /// answer within ten seconds.
     pub fn status(&mut self, request: &[u8]) -> u32 {
         let answer = self.ask(0, request, size_of::<Resp>());
         answer.and_then(|bytes| Resp::from_bytes(&bytes)).map_or(u32::MAX, |resp| resp.status)
     }
 
-    /// Sends bytes with room for an answer, and waits ten seconds at most.
+    /// Sends bytes with room for an answer, and waits for at most ten seconds.
     pub fn ask(&mut self, queue: usize, request: &[u8], room: usize) -> Option<Vec<u8>> {
         let at = Self::queue_at(queue) + 0x10_000;
         let answer_at = at + (request.len() as u64).next_multiple_of(16);
@@ -169,12 +169,12 @@ impl FrontEnd {
         Some(self.read(answer_at, room.min(written as usize)))
     }
 
-    /// Writes descriptors from index 0 on, makes the first available, and kicks.
+    /// Writes descriptors starting at index 0, makes the first one available, and kicks.
     pub fn push(&mut self, queue: usize, chain: &[Descriptor]) {
         self.push_at(queue, 0, chain);
     }
 
-    /// As `push`, from index `head` on, for chains that are under way at once.
+    /// Like `push`, starting at index `head`, for several chains in flight.
     pub fn push_at(&mut self, queue: usize, head: u16, chain: &[Descriptor]) {
         let base = Self::queue_at(queue);
         for (i, d) in (u64::from(head)..).zip(chain) {
@@ -197,7 +197,7 @@ impl FrontEnd {
         self.kicks[queue].write(1).unwrap();
     }
 
-    /// Waits for a used buffer, and returns how many bytes the device says that it wrote.
+    /// Waits for a used buffer; returns the length that the device reports.
     pub fn pop(&mut self, queue: usize, limit: Duration) -> Option<u32> {
         let base = Self::queue_at(queue) + 0x2000;
         let end = Instant::now() + limit;
@@ -213,7 +213,7 @@ impl FrontEnd {
         Some(u32::from_le_bytes(len.try_into().expect("four bytes")))
     }
 
-    /// Gives the device a buffer for an event, and returns the event that comes.
+    /// Provides a buffer for an event, and returns the next event.
     pub fn event(&mut self) -> Option<uapi::Event> {
         let at = Self::queue_at(1) + 0x10_000;
         self.push(1, &[Descriptor { addr: at, len: 16, flags: WRITE, next: 0 }]);
@@ -252,7 +252,7 @@ impl FrontEnd {
     }
 
     fn index(&self, at: u64) -> &AtomicU16 {
-        // SAFETY: inside the mapping and even; atomics allow the device to write too.
+        // SAFETY: an even address inside the mapping; atomics allow the device to write too.
         unsafe { &*self.memory.add(at as usize).cast() }
     }
 
@@ -263,7 +263,7 @@ impl FrontEnd {
 
 impl Drop for FrontEnd {
     fn drop(&mut self) {
-        // SAFETY: the mapping of `connect`; nothing refers to it any more.
+        // SAFETY: `connect` created the mapping, and nothing refers to it any longer.
         unsafe { libc::munmap(self.memory.cast(), MEMORY as usize) };
     }
 }

@@ -1,8 +1,8 @@
-//! A host with VMs, for end-to-end tests: `vcudad` from the staged files, and programs run as a
-//! VM's guests, through vhost-user or in user-mode Linux.
+//! A host with VMs for end-to-end tests: runs the staged `vcudad`, and programs as guests of its
+//! VMs, over vhost-user or in user-mode Linux.
 //!
-//! `VIRTIO_CUDA_DIST` names the staged files (`make build` makes `target/dist`);
-//! `VIRTIO_CUDA_DRIVER` the driver library that the workers load (softgpu if not set).
+//! `VIRTIO_CUDA_DIST` is the folder of staged files (`make build` creates `target/dist`), and
+//! `VIRTIO_CUDA_DRIVER` the workers' driver library (default: softgpu).
 
 pub mod front_end;
 pub mod nvml;
@@ -14,41 +14,41 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// Where `make build` staged what is tested.
+/// The folder of staged files.
 pub fn dist() -> PathBuf {
     std::env::var_os("VIRTIO_CUDA_DIST")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/dist"), PathBuf::from)
 }
 
-/// A VM of the test's host.
+/// A VM on the test's host.
 #[derive(Clone, Copy, Debug)]
 pub struct Vm {
-    /// Its name.
+    /// The VM's name.
     pub name: &'static str,
     /// `memory.max`.
     pub memory_max: &'static str,
-    /// The user of its processes.
+    /// The uid of its processes.
     pub uid: u32,
 }
 
-/// The first of two VMs that most tests have.
+/// The first of the two VMs that most tests use.
 pub const A: Vm = Vm { name: "a", memory_max: "2G", uid: 61_301 };
 /// The second.
 pub const B: Vm = Vm { name: "b", memory_max: "3G", uid: 61_302 };
 
-/// The driver library that the tests are run with.
+/// The driver library under test.
 fn driver() -> String {
     std::env::var("VIRTIO_CUDA_DRIVER").unwrap_or_else(|_| "softgpu".into())
 }
 
-/// The VM with room for several sessions, whose contexts take half a GiB each on a GPU and nothing on
-/// softgpu; and its quota in MiB.
+/// The VM with memory for several sessions, and its quota in MiB. A context takes half a GiB on a
+/// GPU and nothing on softgpu.
 pub fn roomy(vm: Vm) -> (Vm, u64) {
     let (memory_max, mib) = if driver() == "softgpu" { ("2G", 2048) } else { ("8G", 8192) };
     (Vm { memory_max, ..vm }, mib)
 }
 
-/// A running `vcudad` with its VMs; ends with the value.
+/// A running `vcudad` with its VMs; stopped when dropped.
 pub struct Host {
     broker: Child,
     dir: PathBuf,
@@ -56,25 +56,25 @@ pub struct Host {
 }
 
 impl Host {
-    /// Starts VMs, and waits until their sockets are there.
+    /// Starts VMs and waits for their sockets.
     pub fn start(vms: &[Vm]) -> Self {
         Self::start_with(&vms.iter().map(|vm| (*vm, "")).collect::<Vec<_>>())
     }
 
-    /// As `start`; each VM with further lines of the configuration.
+    /// Like `start`, with further configuration lines for each VM.
     pub fn start_with(vms: &[(Vm, &str)]) -> Self {
         Self::start_in(&[], vms)
     }
 
-    /// As `start_with`; `vcudad` with variables in its environment.
+    /// Like `start_with`, with variables in `vcudad`'s environment.
     pub fn start_in(env: &[(&str, &str)], vms: &[(Vm, &str)]) -> Self {
         static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let dir = std::env::temp_dir().join(format!("vcuda-test-{}-{count}", std::process::id()));
-        // A run that was killed may have left one of this name, and in it sockets that nobody serves.
+        // A killed run may have left a folder of this name, with sockets that nothing serves.
         let _ = std::fs::remove_dir_all(&dir);
         std::fs::create_dir_all(&dir).unwrap();
-        // The devices run as users of their own, and look the socket's folder up.
+        // The devices run as other users, and must be able to enter the sockets' folder.
         std::fs::set_permissions(&dir, std::os::unix::fs::PermissionsExt::from_mode(0o755))
             .unwrap();
         let driver = driver();
@@ -104,7 +104,7 @@ impl Host {
         host
     }
 
-    /// Ends the broker and starts it again, and waits until these VMs' sockets are there.
+    /// Restarts the broker, and waits for these VMs' sockets.
     pub fn restart(&mut self, vms: &[Vm]) {
         self.end();
         self.broker = launch(&self.dir, &self.env);
@@ -116,11 +116,11 @@ impl Host {
             assert!(self.broker.try_wait().unwrap().is_none(), "vcudad ended:\n{}", self.log());
             self.control().exists() && vms.iter().all(|vm| self.socket(*vm).exists())
         });
-        assert!(ready, "the sockets are not there:\n{}", self.log());
+        assert!(ready, "the sockets did not appear:\n{}", self.log());
     }
 
     fn end(&mut self) {
-        // SAFETY: a signal to our own child, which has not been reaped yet.
+        // SAFETY: kill takes no pointers; the child isn't reaped, so the pid is still its own.
         unsafe { libc::kill(self.broker.id() as i32, libc::SIGTERM) };
         let _ = self.broker.wait();
     }
@@ -130,28 +130,28 @@ impl Host {
         self.dir.join("control.sock")
     }
 
-    /// The operator's command line, on this host.
+    /// A vcudactl command for this host.
     pub fn vcudactl(&self, words: &[&str]) -> Command {
         let mut command = Command::new(dist().join("bin/vcudactl"));
         command.arg("--socket").arg(self.control()).args(words).stdin(Stdio::null());
         command
     }
 
-    /// Runs vcudactl, which is to succeed, and reads what it prints.
+    /// Runs vcudactl, which must succeed, and parses its output.
     pub fn ask(&self, words: &[&str]) -> Value {
         let output = self.vcudactl(&[&["--json"], words].concat()).output().unwrap();
         assert!(output.status.success(), "{words:?}: {output:?}\n{}", self.log());
         serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{words:?}: {error}"))
     }
 
-    /// Runs vcudactl, which is to be refused, and gives its exit code and what it says.
+    /// Runs vcudactl, which must fail; returns its exit code and message.
     pub fn refused(&self, words: &[&str]) -> (Option<i32>, String) {
         let output = self.vcudactl(words).output().unwrap();
         assert!(!output.status.success(), "{words:?}: {output:?}");
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     }
 
-    /// What the host's programs have logged.
+    /// The log of the host's programs.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.dir.join("log")).unwrap_or_default()
     }
@@ -161,12 +161,12 @@ impl Host {
         self.dir.join(vm.name)
     }
 
-    /// A program of the VM's guest, without a VM: the library speaks vhost-user itself.
+    /// A program as the VM's guest, without a VM: the library speaks vhost-user itself.
     pub fn command(&self, vm: Vm, program: &str, args: &[&str]) -> Command {
         self.command_in("static", vm, program, args)
     }
 
-    /// As `command`, of another folder of programs.
+    /// Like `command`, from another folder of programs.
     pub fn command_in(&self, folder: &str, vm: Vm, program: &str, args: &[&str]) -> Command {
         let mut command = Command::new(dist().join("programs").join(folder).join(program));
         command
@@ -177,12 +177,12 @@ impl Host {
         command
     }
 
-    /// Runs such a program to its end.
+    /// Runs such a program to completion.
     pub fn run(&self, vm: Vm, program: &str, args: &[&str]) -> Output {
         self.command(vm, program, args).output().unwrap()
     }
 
-    /// Starts such a program, and waits for its first line, which it returns too.
+    /// Starts such a program, and waits for its first line, which it returns as well.
     pub fn spawn(&self, vm: Vm, program: &str, args: &[&str]) -> (Child, String) {
         let mut command = self.command(vm, program, args);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -192,12 +192,12 @@ impl Host {
         while stdout.read(&mut byte).unwrap() == 1 && byte[0] != b'\n' {
             line.push(byte[0]);
         }
-        assert!(!line.is_empty(), "{program} {args:?} said nothing:\n{}", self.log());
+        assert!(!line.is_empty(), "{program} {args:?} printed nothing:\n{}", self.log());
         (child, String::from_utf8(line).unwrap())
     }
 
-    /// As `memory`, once what a context takes is known: NVML tells that of the first that is ready,
-    /// within a second or two.
+    /// Like `memory`, once the size of a context is known: NVML reports that of the first ready
+    /// worker within a second or two.
     pub fn settled_memory(&self, vm: Vm) -> (u64, u64) {
         let mut last = self.memory(vm);
         if driver() == "softgpu" {
@@ -213,12 +213,12 @@ impl Host {
         last
     }
 
-    /// Free and total device memory in MiB, as a guest of the VM sees them.
+    /// Free and total device memory in MiB, as seen by a guest of the VM.
     pub fn memory(&self, vm: Vm) -> (u64, u64) {
         self.look(vm).unwrap_or_else(|output| panic!("{output:?}\n{}", self.log()))
     }
 
-    /// As `memory`; the program's output if the device can't be opened now.
+    /// Like `memory`; returns the program's output if it can't open the device.
     pub fn look(&self, vm: Vm) -> Result<(u64, u64), Output> {
         let output = self.run(vm, "deviceinfo", &[]);
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -230,12 +230,12 @@ impl Host {
         Ok((numbers[0], numbers[1]))
     }
 
-    /// The workers that execute sessions of the VM.
+    /// The processes of workers that execute sessions of the VM.
     pub fn workers(&self, vm: Vm) -> Vec<i32> {
         self.workers_of(vm.uid)
     }
 
-    /// The workers that wait for a session: they have no user of their own yet.
+    /// The processes of idle workers, which don't have a VM's uid yet.
     pub fn warm_workers(&self) -> Vec<i32> {
         self.workers_of(0)
     }
@@ -247,7 +247,7 @@ impl Host {
                 let path = format!("/proc/{pid}/status");
                 let status = std::fs::read_to_string(path).unwrap_or_default();
                 let is_worker = status.starts_with("Name:\tvhost-cuda-work");
-                // Tests that run beside this one have hosts with the same users.
+                // Other tests running at the same time use the same uids.
                 let ours = status.contains(&format!("PPid:\t{}\n", self.broker.id()));
                 ours && is_worker && status.contains(&format!("Uid:\t{uid}\t"))
             })
@@ -285,13 +285,13 @@ pub fn processes() -> Vec<i32> {
         .collect()
 }
 
-/// Ends a process as `kill -9` does.
+/// Kills a process with SIGKILL.
 pub fn kill_9(pid: i32) {
-    // SAFETY: a signal to a process that the test started.
+    // SAFETY: kill takes no pointers; the test started the process.
     assert_eq!(unsafe { libc::kill(pid, libc::SIGKILL) }, 0, "kill -9 {pid}");
 }
 
-/// Asks until it is so, or the time is over.
+/// Polls a condition until it holds or the time is over; returns whether it holds.
 pub fn eventually(limit: Duration, mut is_so: impl FnMut() -> bool) -> bool {
     let end = Instant::now() + limit;
     loop {

@@ -1,4 +1,4 @@
-//! Bad arguments and files: one clear line, exit code 2, nothing left behind.
+//! Bad arguments and files give one clear line and exit code 2, and leave nothing behind.
 
 use std::path::Path;
 use std::process::Command;
@@ -25,7 +25,7 @@ fn with_config(config: &str, says: &str) {
     refused("vcudad", &["--config", file.to_str().unwrap()], says);
     assert!(!Path::new(&dir.join("s")).exists(), "a socket was left behind");
     let left = processes().into_iter().find(|pid| {
-        // The broker's processes inherit its arguments' folder as a socket's, or as a file's.
+        // The broker's processes have its folder in their arguments, as a socket's or a file's.
         let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         line.contains(dir.to_str().unwrap())
     });

@@ -1,4 +1,4 @@
-//! VMs made, changed, watched and removed with vcudactl while vcudad serves them.
+//! Adding, changing, watching and removing VMs with vcudactl while vcudad serves them.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -37,7 +37,7 @@ fn a_vm_is_added_used_changed_while_it_runs_and_removed() {
     assert_eq!(host.memory(C).1, 1024);
 
     let (mut program, _) = host.spawn(C, "spin", &["hold=512", "loop"]);
-    // The session that looked at the memory may take a moment to end.
+    // The session that queried the memory may take a moment to end.
     let shown = eventually(Duration::from_secs(60), || {
         let stats = &host.ask(&["vm", "show", "c"])["stats"];
         let used = stats["gpus"][0]["memory_used"].as_u64().unwrap();
@@ -45,11 +45,11 @@ fn a_vm_is_added_used_changed_while_it_runs_and_removed() {
     });
     assert!(shown, "{}", host.ask(&["vm", "show", "c"]));
 
-    // Below what is used: accepted, and nothing more is given.
+    // Below the current usage: accepted, but further allocations fail.
     host.ask(&["vm", "set", "c", "--memory-max", "256M"]);
     assert_eq!(host.memory(C), (0, 256));
     assert!(allocation(&host, C, "2M").contains("refused"));
-    // Above it again.
+    // Above the usage again.
     host.ask(&["vm", "set", "c", "--memory-max", "2G", "--class", "latency"]);
     assert!(allocation(&host, C, "1G").contains("granted"));
     let settings = &host.ask(&["vm", "show", "c"])["settings"];
@@ -63,12 +63,12 @@ fn a_vm_is_added_used_changed_while_it_runs_and_removed() {
     assert!(!host.socket(C).exists());
     assert!(!program.wait().unwrap().success(), "its device is gone");
     assert_eq!(names(&host), ["a"]);
-    // The other has noticed nothing.
+    // The other VM is unaffected.
     assert!(allocation(&host, A, "1G").contains("granted"));
 }
 
 #[test]
-fn a_session_is_listed_and_ended_and_the_others_go_on() {
+fn a_session_is_listed_and_ended_while_others_continue() {
     let host = Host::start(&[A]);
     let (mut first, _) = host.spawn(A, "spin", &["hold=64", "loop"]);
     let one = host.ask(&["session", "ls", "--vm", "a"]);
@@ -76,7 +76,7 @@ fn a_session_is_listed_and_ended_and_the_others_go_on() {
     let (mut second, _) = host.spawn(A, "spin", &["hold=64", "loop"]);
     let both = host.ask(&["session", "ls"]);
     assert_eq!(both.as_array().unwrap().len(), 2);
-    assert_ne!(both[0]["id"], both[1]["id"], "each has a number of its own");
+    assert_ne!(both[0]["id"], both[1]["id"], "each has its own id");
     host.ask(&["session", "kill", "a", &id]);
     assert!(!first.wait().unwrap().success());
     let left = || host.ask(&["session", "ls"]).as_array().unwrap().len();
@@ -90,7 +90,7 @@ fn a_session_is_listed_and_ended_and_the_others_go_on() {
 }
 
 #[test]
-fn vms_and_changes_are_found_again_when_vcudad_starts_again() {
+fn vms_and_changes_survive_a_restart_of_vcudad() {
     let mut host = Host::start(&[A]);
     add(&host, C, &["--compute-max", "25%"]);
     host.ask(&["vm", "set", "a", "--memory-max", "1500M"]);
@@ -108,7 +108,7 @@ fn vms_and_changes_are_found_again_when_vcudad_starts_again() {
 }
 
 #[test]
-fn what_can_not_be_is_refused_and_changes_nothing() {
+fn invalid_changes_are_refused_without_effect() {
     let host = Host::start(&[A]);
     let before = host.ask(&["vm", "show", "a"])["settings"].clone();
     for (words, code, says) in [
@@ -129,7 +129,7 @@ fn what_can_not_be_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn events_tell_what_happens() {
+fn events_report_vms_and_sessions() {
     let host = Host::start(&[A]);
     let mut command = host.vcudactl(&["--json", "events", "--vm", "c"]);
     let mut watcher = command.stdout(Stdio::piped()).spawn().unwrap();
@@ -142,8 +142,8 @@ fn events_tell_what_happens() {
                 told.send((event["kind"].as_str().unwrap().to_owned(), event["session"].as_u64()));
         }
     });
-    // The first event may come before the watcher is connected; so a VM comes and goes until one
-    // is heard.
+    // The first events may come before the watcher is connected, so add and remove a VM until
+    // it receives one.
     let first = (0..100).find_map(|_| {
         add(&host, C, &[]);
         let event = heard.recv_timeout(Duration::from_millis(200)).ok();
@@ -152,7 +152,7 @@ fn events_tell_what_happens() {
     });
     assert!(first.is_some(), "no event:\n{}", host.log());
     add(&host, C, &[]);
-    // Each look is a session of a front end of its own, which counts its sessions anew.
+    // Each query is a session of a new front end, which numbers its sessions from 1.
     host.memory(C);
     host.memory(C);
     host.ask(&["vm", "set", "c", "--compute-weight", "5"]);
@@ -171,7 +171,7 @@ fn events_tell_what_happens() {
     }
     assert_eq!(started.len(), 2, "{started:?}");
     assert_ne!(started[0], started[1]);
-    assert_eq!(ended, started, "a session ends with the number that it began with");
+    assert_eq!(ended, started, "the end has the same session id as the start");
     watcher.kill().unwrap();
     watcher.wait().unwrap();
     reader.join().unwrap();
@@ -197,7 +197,7 @@ fn counts_and_the_live_table_show_what_a_program_does() {
     let stats = || host.ask(&["stats"]);
     let of =
         |stats: &Value, pointer: &str| stats.pointer(pointer).and_then(Value::as_u64).unwrap_or(0);
-    // The session's counts stay when it has ended.
+    // The VM's counts include ended sessions.
     let counted = eventually(Duration::from_secs(60), || {
         let stats = stats();
         of(&stats, "/vms/0/sessions") == 0 && of(&stats, "/vms/0/activity/launches") > 0
@@ -225,14 +225,14 @@ fn sessions_max_changes_while_sessions_run() {
     let ids: Vec<Value> = ids.collect();
     assert_eq!(ids.len(), 2, "{sessions}");
 
-    // Below what is open: those that are there go on.
+    // Below the number of open sessions: they continue.
     host.ask(&["vm", "set", "a", "--sessions-max", "1"]);
     for id in &ids {
         let before = launches(id).unwrap();
         let goes_on = || launches(id).is_some_and(|now| now > before);
         assert!(eventually(Duration::from_secs(60), goes_on), "session {id}\n{}", host.log());
     }
-    // A new one has no device, also when one of the two has gone: there is room for one.
+    // A new session is refused, and also after one of the two has ended: the limit is one.
     let refused = || {
         let output = host.run(A, "vectoradd", &[]);
         let says = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -1,4 +1,4 @@
-//! GPUs that fail, as NVML tells of it: who hears of it, what is placed there, which sessions end.
+//! GPU faults reported by NVML: events, placement of VMs, and the sessions that end.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use virtio_cuda_tests::nvml::Nvml;
 use virtio_cuda_tests::{A, B, Host, Vm, eventually};
 
-/// Longer than anything here takes: a test that comes to it fails.
+/// Far longer than any step takes; a test that reaches it fails.
 const NEVER: Duration = Duration::from_secs(60);
 
-/// The host's events, from the first that it is sure to have heard on.
+/// The host's events, once the watcher is certainly connected.
 struct Events {
     watcher: Child,
     heard: Receiver<Value>,
@@ -30,7 +30,7 @@ impl Events {
                 let _ = told.send(serde_json::from_str(&line).unwrap());
             }
         });
-        // It may take a moment to be connected: something happens until it hears of it.
+        // Connecting may take a moment: cause events until it receives one.
         let connected = (1..1000).any(|weight| {
             host.ask(&["vm", "set", B.name, "--compute-weight", &weight.to_string()]);
             heard.recv_timeout(Duration::from_millis(100)).is_ok()
@@ -39,7 +39,7 @@ impl Events {
         Self { watcher, heard }
     }
 
-    /// The next one of a kind.
+    /// The next event of a kind.
     fn next(&self, kind: &str, host: &Host) -> Value {
         loop {
             let event = self.heard.recv_timeout(NEVER);
@@ -58,7 +58,7 @@ impl Drop for Events {
     }
 }
 
-/// Faults of a GPU that Prometheus sees.
+/// The number of a GPU's faults in the Prometheus metrics.
 fn counted(host: &Host, gpu: u32) -> u64 {
     let mut stream = UnixStream::connect(host.control()).unwrap();
     stream
@@ -77,7 +77,7 @@ fn state(host: &Host, gpu: usize) -> Value {
     host.ask(&["gpu", "ls"])[gpu]["state"].clone()
 }
 
-/// Kernels of a VM's program are launched and end.
+/// Whether a VM's program still launches kernels that complete.
 fn goes_on(host: &Host, vm: Vm) -> bool {
     let launches = || host.ask(&["vm", "show", vm.name])["stats"]["activity"]["launches"].as_u64();
     let before = launches();
@@ -115,7 +115,7 @@ fn a_gpu_that_falls_off_the_bus_ends_its_sessions_and_gets_no_more_vms() {
     assert!(goes_on(&host, A) && goes_on(&host, B), "{}", host.log());
     assert_eq!((state(&host, 1), counted(&host, 1)), (json!("healthy"), 0));
 
-    // It can't say any more who it is.
+    // A lost GPU no longer reports its identity.
     nvml.say("xid 1 79\nlost 1");
     let event = events.next("gpu_fault", &host);
     assert_eq!(event["gpu"], json!(1), "{event}");
@@ -128,7 +128,7 @@ fn a_gpu_that_falls_off_the_bus_ends_its_sessions_and_gets_no_more_vms() {
     assert_eq!(counted(&host, 0), 0);
     assert_eq!(counted(&host, 1), 1);
 
-    // What is named is refused, and what is not goes elsewhere.
+    // An explicit request for the GPU is refused; other VMs are placed elsewhere.
     let (code, says) = host.refused(&["vm", "add", "c", "--memory-max", "64M", "--gpus", "1"]);
     assert_eq!(code, Some(2), "{says}");
     assert!(says.contains("GPU 1 had a fault"), "{says}");
@@ -136,7 +136,7 @@ fn a_gpu_that_falls_off_the_bus_ends_its_sessions_and_gets_no_more_vms() {
     assert_eq!(host.ask(&["vm", "show", "c"])["stats"]["gpus"][0]["gpu"], json!(0));
     assert!(goes_on(&host, B), "{}", host.log());
 
-    // The others are still heard of, and the lost one not again.
+    // Faults of the other GPU are still reported, and the lost one isn't reported again.
     nvml.say("ecc 0");
     let event = events.next("gpu_fault", &host);
     assert_eq!(event["gpu"], json!(0), "{event}");
@@ -158,7 +158,7 @@ fn a_memory_error_takes_the_gpu_out_of_placement_and_leaves_its_sessions_to_the_
 }
 
 #[test]
-fn what_programs_cause_is_told_of_and_the_gpu_stays_as_it_was() {
+fn faults_caused_by_programs_are_reported_without_affecting_the_gpu() {
     let (host, mut nvml) = host();
     let events = Events::of(&host);
     let (program, _) = host.spawn(A, "spin", &["loop"]);
@@ -166,7 +166,7 @@ fn what_programs_cause_is_told_of_and_the_gpu_stays_as_it_was() {
     let event = events.next("program_fault", &host);
     assert_eq!((&event["gpu"], &event["vm"]), (&json!(1), &Value::Null));
     assert_eq!(event["message"], json!("Xid 13, which a program causes"));
-    // At most one event a second; the next one says how many there were.
+    // At most one event per second; the next one has the number of skipped ones.
     let told = eventually(NEVER, || {
         nvml.say("xid 1 31");
         let soon = events.heard.recv_timeout(Duration::from_millis(100));

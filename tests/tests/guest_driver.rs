@@ -1,5 +1,5 @@
-//! The guest's driver, asked from inside a guest: its own selftest in user-mode Linux (bad ioctls,
-//! forked children, other sessions' regions, limits, unbinding while sessions live).
+//! Runs the guest driver's own selftest in user-mode Linux (bad ioctls, forked children, other
+//! sessions' regions, limits, unbinding while sessions are live).
 
 use std::path::Path;
 use std::process::Command;
@@ -34,11 +34,11 @@ fn selftest(args: &[&str]) {
 }
 
 #[test]
-fn the_driver_keeps_its_promises_to_programs() {
+fn the_drivers_selftest_passes() {
     selftest(&[]);
 }
 
 #[test]
-fn the_driver_lets_go_of_the_device_while_sessions_live() {
+fn the_device_can_be_unbound_while_sessions_are_live() {
     selftest(&["unbind"]);
 }

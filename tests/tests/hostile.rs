@@ -1,5 +1,5 @@
-//! Guests that break the rules: their own session ends with an error that the log names, and
-//! nobody else notices.
+//! Guests that break the rules: their own session ends with an error that the log names, and no
+//! other is affected.
 
 use protocol::codec::{Call, Writer};
 use protocol::plain::Plain;
@@ -11,7 +11,7 @@ use virtio_cuda_tests::{A, B, Host};
 const RING: u64 = 64 << 10;
 const REGION: u64 = 4096 + RING + (256 << 10);
 
-/// xorshift: the same rubbish in every run.
+/// xorshift: the same garbage in every run.
 struct Rubbish(u64);
 
 impl Rubbish {
@@ -27,7 +27,7 @@ impl Rubbish {
     }
 }
 
-/// Others still get what they want, in this VM and in another.
+/// Checks that other programs still work, in this VM and in another.
 fn others_are_well(host: &Host) {
     for vm in [A, B] {
         let output = host.run(vm, "vectoradd", &[]);
@@ -47,7 +47,7 @@ fn ring_request(session: u32) -> RegionAttach {
     }
 }
 
-/// A front end with session 1 and its ring at `FREE`.
+/// Connects a front end with session 1 and its ring at `FREE`.
 fn with_session(host: &Host) -> FrontEnd {
     let mut guest = FrontEnd::connect(&host.socket(A));
     assert_eq!(guest.hello(1), uapi::OK);
@@ -78,7 +78,7 @@ fn rubbish_on_the_control_queue_is_refused() {
     for len in 0..200 {
         let mut request = rubbish.bytes(len);
         if len >= 4 && len % 2 == 0 {
-            // A real type, and rubbish for the rest.
+            // A valid type and garbage for the rest.
             request[..4].copy_from_slice(&(len as u32 % 7).to_le_bytes());
         }
         let status = guest.status(&request);
@@ -88,7 +88,7 @@ fn rubbish_on_the_control_queue_is_refused() {
 }
 
 #[test]
-fn impossible_chains_are_survived() {
+fn the_device_survives_invalid_chains() {
     let host = Host::start(&[A, B]);
     let d = |addr, len, flags, next| Descriptor { addr, len, flags, next };
     for queue in 0..3 {
@@ -103,7 +103,7 @@ fn impossible_chains_are_survived() {
             vec![d(FREE, 16, 4, 0)],
             vec![d(FREE, 16, 2, 0)],
         ] {
-            // A device may answer, or stop that queue; it may not die.
+            // The device may answer or stop that queue, but must not die.
             let mut guest = FrontEnd::connect(&host.socket(A));
             guest.push(queue, &chain);
             guest.pop(queue, Duration::from_millis(50));
@@ -147,7 +147,7 @@ fn regions_are_checked() {
 }
 
 #[test]
-fn a_broken_ring_ends_its_session_alone() {
+fn invalid_ring_contents_end_only_their_session() {
     let host = Host::start(&[A, B]);
     let command = |len| Cmd { len, opcode: 4, flags: 1, reply_len: 64, ..Cmd::zeroed() };
     for (tail, cmd, what) in [
@@ -210,7 +210,7 @@ fn rubbish_commands_are_answered_with_errors() {
         for words in 0..10 {
             let mut args = rubbish.bytes(words * 8);
             if words % 2 == 1 {
-                // Small numbers look like handles and lengths.
+                // Small numbers resemble handles and lengths.
                 for word in args.as_chunks_mut::<8>().0 {
                     *word = (rubbish.word() % 4).to_le_bytes();
                 }
@@ -249,20 +249,20 @@ fn floods_are_bounded() {
     let output = host.run(B, "vectoradd", &[]);
     assert!(output.status.success(), "{output:?}\n{}", host.log());
     drop(guest);
-    // VM a has room again once its flood's workers are gone.
+    // VM a can start sessions again once the flood's workers are gone.
     let gone = virtio_cuda_tests::eventually(Duration::from_secs(60), || host.look(A).is_ok());
     assert!(gone, "{}", host.log());
     others_are_well(&host);
 }
 
-/// A question about the GPUs, with whatever header.
+/// A QUERY with an arbitrary header.
 fn question(session: u32, reserved: u64) -> Vec<u8> {
     let hdr = Hdr { kind: uapi::CTRL_QUERY, session };
     uapi::Query { hdr, reserved }.as_bytes().to_vec()
 }
 
 #[test]
-fn questions_about_the_gpus_are_checked_and_bounded() {
+fn gpu_queries_are_checked_and_bounded() {
     let host = Host::start(&[A, B]);
     let mut guest = FrontEnd::connect(&host.socket(A));
     assert_eq!(guest.status(&question(0, 0)), uapi::ERR_INVALID, "before HELLO");
@@ -285,7 +285,7 @@ fn questions_about_the_gpus_are_checked_and_bounded() {
         let facts = uapi::Facts::from_bytes(&answer[8..]).unwrap();
         assert_eq!((facts.gpus, facts.processes), (1, 0));
     }
-    // Many at once, whose answers nobody waits for: eight are under way at most.
+    // Many at once without waiting for answers: at most eight are in flight.
     let at = FREE + (1 << 20);
     guest.write(at, &question(0, 0));
     let d = |addr, len, flags, next| Descriptor { addr, len, flags, next };
@@ -296,12 +296,12 @@ fn questions_about_the_gpus_are_checked_and_bounded() {
         let written = guest.pop(0, Duration::from_secs(60));
         assert!(written.is_some(), "answer {answer} did not come\n{}", host.log());
     }
-    assert_eq!(host.workers(A).len(), 0, "no question takes a worker");
+    assert_eq!(host.workers(A).len(), 0, "no query takes a worker");
     others_are_well(&host);
 }
 
 #[test]
-fn a_guest_that_closes_in_the_middle_leaves_nothing() {
+fn a_guest_that_disconnects_midway_leaves_nothing() {
     let host = Host::start(&[A, B]);
     let (free, _) = host.memory(A);
     for _ in 0..5 {

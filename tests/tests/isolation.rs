@@ -1,4 +1,4 @@
-//! What one guest process may not see of another's.
+//! Memory of one guest process that another must not see.
 
 use std::io::Write;
 use virtio_cuda_tests::{A, B, Host, Vm};
@@ -31,7 +31,7 @@ fn a_kernel_cannot_read_another_processs_pinned_memory() {
 #[test]
 fn a_kernel_cannot_read_memory_that_was_never_attached() {
     let host = Host::start(&[A]);
-    // The program's own stack and code, a page that nobody has, the kernel's half.
+    // The program's own stack and code, an unmapped page, the kernel's half.
     for address in ["0x7ffffffde000", "0x400000", "0x300000000000", "0xffff888000000000"] {
         let output = host.run(A, "pinnedpeek", &["read", address]);
         assert!(stdout(&output).contains("cudaErrorIllegalAddress"), "{address}: {output:?}");

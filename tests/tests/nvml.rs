@@ -1,19 +1,19 @@
-//! The guest's NVML: it shows the quota as the GPU's memory and the VM's use as used, as CUDA
-//! does, needs no worker, and says what it does not know.
+//! The guest's NVML: like CUDA, it reports the VM's quota as the GPU's memory, and the VM's usage.
+//! It needs no worker, and reports values that it doesn't have as unsupported.
 
 use std::process::Command;
 use std::time::Duration;
 
 use virtio_cuda_tests::{A, B, Host, Vm, dist, eventually};
 
-/// What `memoryseen list` prints, which makes no CUDA call.
+/// The output of `memoryseen list`, which makes no CUDA call.
 fn list(host: &Host, vm: Vm) -> String {
     let output = host.run(vm, "memoryseen", &["list"]);
     assert!(output.status.success(), "{output:?}\n{}", host.log());
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The number behind a word.
+/// The number after a word.
 fn number(text: &str, word: &str) -> u64 {
     let mut words = text.split_whitespace().skip_while(|w| *w != word).skip(1);
     let number = words.next().unwrap_or_else(|| panic!("no {word} in {text}"));
@@ -36,7 +36,7 @@ fn nvml_answers_when_memory_is_used_up_and_takes_none() {
     let host = Host::start(&[A, B]);
     let before = list(&host, A);
     assert_eq!(number(&before, "used"), 0, "{before}");
-    assert_eq!(host.workers(A).len(), 0, "NVML has no worker");
+    assert_eq!(host.workers(A).len(), 0, "NVML needs no worker");
     let (mut full, line) = host.spawn(A, "memoryseen", &["full"]);
     assert_eq!(line, "memoryseen: full", "{}", host.log());
     let text = list(&host, A);
@@ -44,7 +44,7 @@ fn nvml_answers_when_memory_is_used_up_and_takes_none() {
     assert!(used <= total && used + (4 << 20) > total, "{text}");
     assert_eq!(number(&text, "process"), u64::from(full.id()), "{text}");
     assert_eq!(host.workers(A).len(), 1);
-    // Another VM learns nothing of it.
+    // Another VM doesn't see it.
     assert!(!list(&host, B).contains("process"));
     drop(full.stdin.take());
     assert!(full.wait().unwrap().success());
@@ -69,7 +69,7 @@ fn nvml_shows_how_busy_the_vm_keeps_the_gpu_and_not_how_busy_others_do() {
 }
 
 #[test]
-fn through_the_kernels_driver_it_is_the_same() {
+fn the_kernel_driver_gives_the_same_answers() {
     let host = Host::start(&[A]);
     let dist = dist();
     for args in [&[][..], &["list"]] {

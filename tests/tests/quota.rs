@@ -1,4 +1,4 @@
-//! memory.max: what a guest sees of it, and that it holds.
+//! memory.max: what a guest sees, and that the limit holds.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn a_guest_sees_its_quota_as_the_devices_memory() {
 }
 
 #[test]
-fn an_allocation_past_the_quota_is_refused_and_the_program_goes_on() {
+fn an_allocation_beyond_the_quota_is_refused_and_the_program_continues() {
     let host = Host::start(&[A, B]);
     assert!(allocation(&host, A, "1G").contains("granted"));
     assert!(allocation(&host, A, "2049M").contains("refused (cudaErrorMemoryAllocation)"));
@@ -28,7 +28,7 @@ fn an_allocation_past_the_quota_is_refused_and_the_program_goes_on() {
 }
 
 #[test]
-fn the_quota_is_the_vms_and_not_the_processs() {
+fn the_quota_applies_to_the_vm_and_not_to_each_process() {
     let (vm, _) = roomy(A);
     let host = Host::start(&[vm]);
     let (free, _) = host.settled_memory(vm);
@@ -61,7 +61,7 @@ fn a_context_that_does_not_fit_is_refused_and_nothing_stays_charged() {
     const SMALL: Vm = Vm { memory_max: "48M", ..A };
     let mut host = Host::start(&[SMALL, B]);
     let mut nvml = Nvml::install(&mut host, &[SMALL, B]);
-    // What a context takes is what NVML says of a worker that is ready.
+    // A context's size is what NVML reports for a ready worker.
     let ready = || host.warm_workers();
     assert!(eventually(Duration::from_secs(60), || !ready().is_empty()), "{}", host.log());
     nvml.say(&format!("process 0 {} {CONTEXT}", ready()[0]));
@@ -82,7 +82,7 @@ fn a_context_that_does_not_fit_is_refused_and_nothing_stays_charged() {
     let free = eventually(Duration::from_secs(60), || nothing(account(SMALL)));
     assert!(free, "{}\n{}", account(SMALL), host.log());
 
-    // Another VM's is charged, and given back when its program ends.
+    // Another VM's context is charged, and freed when its program ends.
     let (mut program, _) = host.spawn(B, "spin", &["loop"]);
     assert_eq!(account(B)["memory_by_kind"]["context"], json!(CONTEXT), "{}", account(B));
     program.kill().unwrap();
@@ -90,7 +90,7 @@ fn a_context_that_does_not_fit_is_refused_and_nothing_stays_charged() {
     let free = eventually(Duration::from_secs(60), || nothing(account(B)));
     assert!(free, "{}\n{}", account(B), host.log());
 
-    // With room for one the same program works.
+    // With memory for one context the same program works.
     host.ask(&["vm", "set", SMALL.name, "--memory-max", "256M"]);
     let output = host.run(SMALL, "vectoradd", &[]);
     assert!(output.status.success(), "{output:?}\n{}", host.log());

@@ -1,5 +1,5 @@
-//! Who stops while the GPU is theirs, or never gives it back: the session ends, and the other VM
-//! goes on.
+//! A worker that stops during its window, or never yields the GPU: its session ends, and the other
+//! VM continues.
 
 use std::process::{Child, Stdio};
 use std::time::Duration;
@@ -7,10 +7,10 @@ use std::time::Duration;
 use serde_json::Value;
 use virtio_cuda_tests::{A, B, Host, Vm, eventually};
 
-/// Longer than anything here takes: a test that comes to it fails.
+/// Far longer than any step takes; a test that reaches it fails.
 const NEVER: Duration = Duration::from_secs(60);
 
-/// What is counted of a VM.
+/// A VM's statistics.
 fn stats(host: &Host, vm: Vm) -> Value {
     host.ask(&["vm", "show", vm.name])["stats"].clone()
 }
@@ -20,7 +20,7 @@ fn number(stats: &Value, pointer: &str) -> u64 {
     value.unwrap_or_else(|| panic!("no {pointer} in {stats}"))
 }
 
-/// Kernels launched by a VM's program go up from what they are now.
+/// Whether a VM's program launches more kernels from now on.
 fn goes_on(host: &Host, vm: Vm) -> bool {
     let launches = || number(&stats(host, vm), "/activity/launches");
     let before = launches();
@@ -29,11 +29,11 @@ fn goes_on(host: &Host, vm: Vm) -> bool {
 
 /// Sends a signal to a worker.
 fn signal(pid: i32, signal: i32) {
-    // SAFETY: a signal to a worker of the test's own host.
+    // SAFETY: kill takes no pointers; the worker belongs to the test's host.
     assert_eq!(unsafe { libc::kill(pid, signal) }, 0, "signal {signal} to {pid}");
 }
 
-/// Ends a program that should still run.
+/// Ends a program that must still be running.
 fn end_running(host: &Host, mut child: Child) {
     let status = child.try_wait().unwrap();
     assert!(status.is_none(), "it has ended: {status:?}\n{}", host.log());
@@ -59,7 +59,7 @@ fn a_worker_that_stops_loses_the_gpu_and_its_session_and_the_other_vm_goes_on() 
     assert!(host.log().contains("its heartbeat has stopped"), "{}", host.log());
     assert!(goes_on(&host, B), "{}", host.log());
     end_running(&host, other);
-    // What the worker held is free, and the VM can work again.
+    // The worker's memory is free, and the VM can work again.
     let again = host.run(A, "vectoradd", &[]);
     assert!(again.status.success(), "{again:?}\n{}", host.log());
     assert!(eventually(NEVER, || host.workers(A).is_empty()), "{}", host.log());
@@ -75,14 +75,14 @@ fn a_kernel_above_its_timeout_ends_its_session_with_702_and_the_other_vm_goes_on
     let says = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success(), "{output:?}\n{}", host.log());
     assert!(says.contains("cudaErrorLaunchTimeout"), "{says}\n{}", host.log());
-    // Though the program was gone at once.
+    // Even though the program ended at once.
     let timeouts = |vm| number(&stats(&host, vm), "/gpus/0/kernel_timeouts");
     assert_eq!((timeouts(A), timeouts(B)), (1, 0), "{}", host.log());
     // The kernel is gone with its worker.
     assert!(eventually(NEVER, || host.workers(A).is_empty()), "{}", host.log());
     assert!(goes_on(&host, B), "{}", host.log());
     end_running(&host, other);
-    // A kernel that ends in time still may run.
+    // A kernel that ends in time may still run.
     let again = host.run(A, "vectoradd", &[]);
     assert!(again.status.success(), "{again:?}\n{}", host.log());
 }

@@ -1,5 +1,5 @@
-//! kill -9 of a guest process, of a worker and of a VM: the others go on, and the memory is free
-//! again within a second.
+//! kill -9 of a guest process, of a worker and of a VM: the others continue, and the memory is free
+//! within a second.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -9,13 +9,13 @@ fn host() -> Host {
     Host::start(&[A, B].map(|vm| roomy(vm).0))
 }
 
-/// Nobody holds anything, a fresh context aside.
+/// The free and total memory without any session but the querying one.
 fn idle_memory(host: &Host) -> (u64, u64) {
     (host.settled_memory(A).0, host.memory(B).0)
 }
 
-/// Whether it becomes so within a second. A check that begins by then counts, however long it
-/// takes itself: it may start a program, which is slow on a busy machine.
+/// Whether a condition becomes true within a second. A check that begins in time counts, however long
+/// it takes: it may start a program, which is slow on a busy machine.
 fn within_a_second(mut is_so: impl FnMut() -> bool) -> bool {
     let start = Instant::now();
     loop {
@@ -30,9 +30,9 @@ fn within_a_second(mut is_so: impl FnMut() -> bool) -> bool {
     }
 }
 
-/// Waits until VM a's memory is what it was.
+/// Waits until VM a's memory is back at `idle`.
 fn freed_within_a_second(host: &Host, idle: u64) {
-    // A VM's memory may shrink, so its device takes no other front end until it is gone.
+    // A VM's memory may shrink, so its device accepts no other front end until it is gone.
     let freed = within_a_second(|| host.look(A).is_ok_and(|(free, _)| free == idle));
     assert!(freed, "{} of {idle} MiB are free", host.memory(A).0);
 }
@@ -69,7 +69,7 @@ fn kill_9_of_a_worker_ends_its_session_alone() {
     let host = host();
     let idle = idle_memory(&host);
     let (mut victim, _) = host.spawn(A, "spin", &["hold=512", "loop"]);
-    // Those of the looks before it may still be on their way out.
+    // The workers of earlier queries may still be exiting.
     let mut workers = Vec::new();
     let one = eventually(Duration::from_secs(60), || {
         workers = host.workers(A);
@@ -84,17 +84,17 @@ fn kill_9_of_a_worker_ends_its_session_alone() {
         status = victim.try_wait().unwrap();
         status.is_some()
     });
-    assert!(told, "the guest process was not told that its session has ended");
+    assert!(told, "the guest process got no error when its session ended");
     assert_eq!(status.and_then(|status| status.code()).map(|code| code != 0), Some(true));
     assert!(neighbour.wait().unwrap().success());
     assert!(other_vm.wait().unwrap().success());
     freed_within_a_second(&host, idle.0);
     assert_eq!(idle_memory(&host), idle);
-    assert!(host.log().contains("worker"), "the log names what happened");
+    assert!(host.log().contains("worker"), "the log names the worker");
 }
 
 #[test]
-fn kill_9_of_a_vm_frees_all_that_its_processes_held() {
+fn kill_9_of_a_vm_frees_its_processes_memory() {
     let host = host();
     let idle = idle_memory(&host);
     let dist = dist();
@@ -129,8 +129,8 @@ fn kill_9_of_a_vm_frees_all_that_its_processes_held() {
         .collect();
     assert!(!kernels.is_empty());
     for pid in kernels {
-        // Some may end with the first one.
-        // SAFETY: a signal to processes of the VM that this test started.
+        // Some may have ended with the first one.
+        // SAFETY: kill takes no pointers; this test started the VM's processes.
         unsafe { libc::kill(pid, libc::SIGKILL) };
     }
     freed_within_a_second(&host, idle.0);

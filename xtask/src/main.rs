@@ -1,4 +1,4 @@
-//! The project's own chores: code generation and checks.
+//! The project's developer tasks: code generation and checks.
 
 mod boundaries;
 mod codegen;

@@ -1,4 +1,4 @@
-//! A picture from a binary PPM, as the mandelbrot program writes it, to a PNG.
+//! Converts the mandelbrot program's binary PPM picture to PNG.
 
 use std::error::Error;
 use std::path::Path;
@@ -16,7 +16,7 @@ pub fn convert(ppm: &Path, png: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Width, height and pixels: `P6 WIDTH HEIGHT 255`, one white space, then three bytes a pixel.
+/// Parses width, height and pixels: `P6 WIDTH HEIGHT 255`, one white space, then 3 bytes per pixel.
 fn parse(bytes: &[u8]) -> Option<(u32, u32, &[u8])> {
     let mut rest = bytes;
     let mut word = || {

@@ -1,17 +1,17 @@
-//! What a call of the driver API costs the program that makes it: a posted one, in bursts that fit
-//! the ring, and a waited one. Runs on any `libcuda.so.1` that the loader finds.
+//! Measures the cost of driver API calls for the calling program: posted calls, in bursts that fit
+//! the ring, and waited calls. Runs on any `libcuda.so.1` that the loader finds.
 //!
-//! Prints medians in nanoseconds; `call-cost MAX_POSTED MAX_WAITED` fails above those.
+//! Prints medians in nanoseconds; `call-cost MAX_POSTED MAX_WAITED` fails if one is higher.
 
 use std::ffi::{CStr, c_int, c_uint, c_void};
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// Calls of one burst: together far below the ring's smallest size, 64 KiB.
+/// Calls per burst; together far smaller than the smallest ring, 64 KiB.
 const BURST: u32 = 1000;
 const BURSTS: usize = 200;
 const WAITED: usize = 20_000;
-/// Waited calls that are measured together.
+/// Waited calls per measurement.
 const GROUP: usize = 50;
 
 type Handle = *mut c_void;
@@ -25,7 +25,7 @@ impl Cuda {
         // SAFETY: a C string; the library's initialisers are what the caller asked to measure.
         let library = unsafe { libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_NOW) };
         if library.is_null() {
-            Err("there is no libcuda.so.1".into())
+            Err("cannot load libcuda.so.1".into())
         } else {
             Ok(Self { library })
         }
@@ -89,7 +89,7 @@ fn measure() -> Result<(f64, f64), String> {
         check("cuStreamSynchronize", unsafe { synchronize(stream) })?;
     }
     let mut waited = Vec::new();
-    // Reading the clock is a system call in user-mode Linux: not around every single call.
+    // In user-mode Linux reading the clock is a system call, so don't read it for every call.
     for _ in 0..WAITED / GROUP {
         let start = Instant::now();
         for _ in 0..GROUP {
