@@ -31,7 +31,7 @@ __global__ void operate(Results *r, unsigned *tickets) {
     atomicDec(&r->down, 1000);
     atomicAdd(&r->wide_sum, 1ULL << 33);
     atomicMax(&r->wide_most, static_cast<unsigned long long>(mixed) << 20);
-    // Whole numbers, so that the order of additions does not show.
+    // Whole numbers, so that the order of additions doesn't affect the result.
     atomicAdd(&r->float_sum, static_cast<float>(thread % 8));
     atomicAdd(&r->double_sum, thread * 0.25);
     if (thread == 5) {
@@ -55,7 +55,7 @@ __global__ void operate(Results *r, unsigned *tickets) {
     __syncthreads();
     if (threadIdx.x == 0) {
         tickets[TOTAL + blockIdx.x] = in_block;
-        // The block that finishes last must see what all the others have written before.
+        // The block that finishes last must see everything that the others wrote before.
         __threadfence();
         if (atomicAdd(&r->finished, 1u) == gridDim.x - 1) {
             unsigned sum = 0;

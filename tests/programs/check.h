@@ -1,4 +1,4 @@
-// What every program here needs: errors reported with the call and its place, and a last line.
+// Shared by all programs: errors reported with the call and its location, and the last line.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -7,17 +7,17 @@
 #include <cstdio>
 #include <cstdlib>
 
-// Ends the program with a clear line when a CUDA call fails.
+// Ends the program with an error message if a CUDA call fails.
 #define CHECK(call) check_success((call), #call, __FILE__, __LINE__)
 
-// Ends the program when a CUDA call gives anything but the error that it should give.
+// Ends the program if a CUDA call returns anything but the expected error.
 #define EXPECT_ERROR(call, expected) check_error((call), (expected), #call, __FILE__, __LINE__)
 
-// Ends the program when a condition that must hold does not; the rest is a printf format.
+// Ends the program if a condition doesn't hold; the rest is a printf format.
 #define REQUIRE(condition, ...)                                                                    \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
-            std::fprintf(stderr, "%s:%d: not so: %s: ", __FILE__, __LINE__, #condition);           \
+            std::fprintf(stderr, "%s:%d: failed: %s: ", __FILE__, __LINE__, #condition);           \
             std::fprintf(stderr, __VA_ARGS__);                                                     \
             std::fputc('\n', stderr);                                                              \
             std::exit(1);                                                                          \
@@ -41,13 +41,13 @@ inline void check_error(cudaError_t result, cudaError_t expected, const char *ca
     }
 }
 
-// A small generator, so that every machine computes on the same numbers.
+// A small random number generator, so that every machine computes on the same numbers.
 inline uint32_t next_random(uint32_t &state) {
     state = state * 1664525u + 1013904223u;
     return state >> 8;
 }
 
-// FNV-1a. Results are printed as checksums, to be compared between machines.
+// FNV-1a. Results are printed as checksums, to compare them between machines.
 inline uint64_t checksum(const void *data, size_t bytes) {
     uint64_t hash = 0xcbf29ce484222325u;
     for (size_t i = 0; i < bytes; ++i) {
@@ -56,13 +56,13 @@ inline uint64_t checksum(const void *data, size_t bytes) {
     return hash;
 }
 
-// The last line of a program that found all to be right. Write `return pass("name");`.
+// Prints the last line of a successful program. Write `return pass("name");`.
 inline int pass(const char *name) {
     std::printf("%s: PASS\n", name);
     return 0;
 }
 
-// Blocks of `threads` threads that cover `n` elements.
+// The number of blocks of `threads` threads that cover `n` elements.
 constexpr unsigned blocks_for(size_t n, unsigned threads) {
     return static_cast<unsigned>((n + threads - 1) / threads);
 }

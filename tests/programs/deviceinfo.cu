@@ -1,10 +1,9 @@
 // Prints the device as a program sees it.
 //
 //   deviceinfo                 name, compute capability, memory
-//   deviceinfo alloc SIZE      also tries one allocation: SIZE in bytes, or followed by K, M
-//                              or G
+//   deviceinfo alloc SIZE      also tries one allocation: SIZE in bytes, or with suffix K, M or G
 //
-// A refused allocation is an answer, not a failure: the exit code is 0.
+// A refused allocation is a valid result: the exit code is 0.
 #include "check.h"
 
 #include <cstring>

@@ -89,7 +89,7 @@ static void not_ready() {
     *flag = 1;
     CHECK(cudaEventSynchronize(event));
     CHECK(cudaStreamQuery(stream));
-    // "Not ready" is an answer, and leaves no error behind.
+    // "Not ready" isn't an error, and must not be recorded as one.
     CHECK(cudaGetLastError());
     CHECK(cudaStreamDestroy(stream));
     CHECK(cudaEventDestroy(event));

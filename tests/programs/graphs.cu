@@ -89,7 +89,7 @@ static void captured() {
             REQUIRE(pinned[N - 1] == 19 * i, "launch %d: %d", i, pinned[N - 1]);
         }
     }
-    // On another stream, behind the launches before.
+    // On another stream, after the launches before.
     CHECK(cudaGraphLaunch(exec, two));
     CHECK(cudaStreamSynchronize(two));
     REQUIRE(pinned[0] == 19 * 51, "%d", pinned[0]);

@@ -28,7 +28,7 @@ int main() {
     std::vector<unsigned> expected(BINS), bins(BINS);
     uint32_t state = 6;
     for (uint8_t &byte : data) {
-        // The product of two is uneven: some bins are crowded, some stay empty.
+        // Products are unevenly distributed: some bins are crowded, some stay empty.
         byte = static_cast<uint8_t>((next_random(state) % 16) * (next_random(state) % 16));
         ++expected[byte];
     }

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <thread>
 
-// Commands of one flood: 24 MiB, all of it pageable memory that travels with them.
+// One flood of commands: 24 MiB, all pageable memory that travels with them.
 constexpr int COPIES = 1536;
 constexpr size_t BYTES = 16 << 10;
 constexpr int ROUNDS = 3;
@@ -14,7 +14,7 @@ constexpr int ROUNDS = 3;
 // State that a stream's host functions share with the thread that fills the stream.
 struct Flood {
     std::atomic<int> queued{0};
-    // Host functions that have run, and the number that the last one was given.
+    // The number of host functions that have run, and the argument of the last one.
     std::atomic<int> calls{0}, last{-1};
 };
 

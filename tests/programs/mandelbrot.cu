@@ -3,7 +3,7 @@
 //   mandelbrot [FILE.ppm [WIDTH HEIGHT]]
 //
 // Writes the picture to the file, and prints its checksum. Multiplications and additions are
-// rounded one by one (no fused multiply-add), so that every device draws the same picture.
+// rounded separately (no fused multiply-add), so that every device computes the same picture.
 #include "check.h"
 
 #include <cerrno>
@@ -21,7 +21,7 @@ struct Pixel {
     uint8_t red, green, blue;
 };
 
-// The device's compiler would fuse a * b + c; the host's is told not to.
+// The device compiler would fuse a * b + c; the host compiler has an option against it.
 __host__ __device__ inline double times(double a, double b) {
 #ifdef __CUDA_ARCH__
     return __dmul_rn(a, b);
@@ -53,12 +53,12 @@ __host__ __device__ inline int iterations_at(double c_real, double c_imaginary) 
     return MOST_ITERATIONS;
 }
 
-// Blue at the edges over yellow to black, by polynomials in integers.
+// Blue at the edges, then yellow, then black, by integer polynomials.
 __host__ __device__ inline Pixel colour_of(int iterations) {
     if (iterations == MOST_ITERATIONS) {
         return {0, 0, 0};
     }
-    // By the square root, since the low counts cover most of the picture.
+    // Use the square root, because low counts cover most of the picture.
     const int square = 255 * 255 * iterations / MOST_ITERATIONS;
     int64_t t = 0;
     for (int bit = 128; bit > 0; bit /= 2) {

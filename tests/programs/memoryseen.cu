@@ -2,7 +2,7 @@
 //
 //   memoryseen [MIB]   allocates MIB (256) in steps and frees them; cudaMemGetInfo, the device's
 //                      properties and NVML must always agree
-//   memoryseen full    allocates until nothing is left, compares, says so, and holds it until its
+//   memoryseen full    allocates until nothing is left, compares, reports it, and holds it until its
 //                      standard input ends
 //   memoryseen list    NVML alone, no CUDA call: a line for each GPU and for each process on it
 //
@@ -33,7 +33,7 @@ struct Utilization {
 using Device = struct OpaqueDevice *;
 constexpr int INSUFFICIENT_SIZE = 7;
 
-// One of NVML's functions.
+// Calls an NVML function.
 template <class... Args> auto nvml(const char *name) {
     static void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
     REQUIRE(library != nullptr, "%s", dlerror());

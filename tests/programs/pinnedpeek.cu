@@ -1,8 +1,8 @@
-// A kernel of one process must not read pinned memory of another.
+// A kernel of one process must not be able to read pinned memory of another.
 //
 //   pinnedpeek              a child holds a secret, this process tries to read it
-//   pinnedpeek hold         pins memory with a secret in it, prints its address, waits for the end
-//                           of standard input
+//   pinnedpeek hold         pins memory that contains a secret, prints its address, and waits for
+//                           the end of standard input
 //   pinnedpeek read ADDR    a kernel reads the word at ADDR; prints the value, or the error's name
 //
 // `read` exits with 0 in both cases: the caller knows which is right.

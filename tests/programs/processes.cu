@@ -65,7 +65,7 @@ static void run_children(char *self) {
     std::printf("processes: %d children and their parent\n", CHILDREN);
 }
 
-// After the parent has used CUDA, a child that only forks can't.
+// After the parent has used CUDA, a forked child can't use it without exec.
 static void fork_without_exec() {
     const pid_t child = fork();
     REQUIRE(child >= 0, "fork");

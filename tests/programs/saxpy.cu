@@ -1,5 +1,5 @@
 // y = a * x + y with a grid-stride loop, twice, so that the second launch sees the first's result.
-// The multiply-add is fused by name: the CPU's fmaf rounds in the same way, so results are equal.
+// The multiply-add is explicitly fused; the CPU's fmaf rounds the same way, so results are equal.
 #include "check.h"
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // Warp operations: shuffles in every direction and width, votes, reductions in hardware, and a
-// shuffle among half of a warp only.
+// shuffle within half of a warp.
 #include "check.h"
 
 #include <vector>
@@ -57,7 +57,7 @@ static Found expected_at(const int *warp, int lane) {
     const int value = warp[lane];
     Found e = {};
     e.from_lane = warp[(lane * 7 + 3) % 32];
-    // A lane that would read beyond the warp, or its part of it, keeps its own value.
+    // A lane that would read beyond its (part of the) warp keeps its own value.
     e.up = lane >= 3 ? warp[lane - 3] : value;
     e.down = lane + 5 < 32 ? warp[lane + 5] : value;
     e.across = warp[lane ^ 17];

@@ -1,11 +1,11 @@
-// Keeps a device busy until it is killed, for tests of what a killed process leaves behind.
+// Keeps a device busy until the program is killed, for tests of cleaning up after it.
 //
 //   spin [hold=MIB] loop [SECONDS]   launches short kernels, without end or for some seconds
 //   spin [hold=MIB] loop input       the same until its standard input ends
 //   spin [hold=MIB] forever          one kernel that never ends
 //   spin hold=MIB idle [SECONDS]     holds memory and does nothing
 //
-// Prints "spin: ready" once it does what it was asked for.
+// Prints "spin: ready" once it is in that state.
 #include "check.h"
 
 #include <poll.h>
@@ -22,7 +22,7 @@ __global__ void step(unsigned *counter, unsigned rounds) {
 }
 
 __global__ void never_end(volatile unsigned *word) {
-    // Nobody ever writes this value: the compiler can't know, and the kernel doesn't stop.
+    // Nothing ever writes this value, but the compiler can't know that, so the kernel doesn't stop.
     while (*word != 0xffffffffu) {
     }
 }
@@ -61,7 +61,7 @@ int main(int argc, char **argv) {
     CHECK(cudaMemset(counter, 0, sizeof *counter));
     if (hold != 0) {
         CHECK(cudaMalloc(&held, hold));
-        // Both ends are used, so that nothing can put off finding the memory.
+        // Touch both ends, so that the memory can't be allocated lazily.
         CHECK(cudaMemset(held, 1, 1));
         CHECK(cudaMemset(static_cast<char *>(held) + hold - 1, 1, 1));
     }

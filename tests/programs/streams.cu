@@ -61,7 +61,7 @@ static void default_stream() {
     CHECK(cudaMemcpy(&value, data + N - 1, sizeof value, cudaMemcpyDeviceToHost));
     REQUIRE(value == N * 10 + 3, "%d, not %d", value, N * 10 + 3);
     slow_step<<<1, 32>>>(data, 2, 1);
-    // And the blocking stream is behind the default stream in turn.
+    // The blocking stream in turn waits for the default stream.
     slow_step<<<1, 32, 0, blocking>>>(data, 1, 5);
     CHECK(cudaMemcpyAsync(&value, data + N - 1, sizeof value, cudaMemcpyDeviceToHost, blocking));
     CHECK(cudaStreamSynchronize(blocking));

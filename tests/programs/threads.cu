@@ -1,5 +1,5 @@
-// Several host threads on one context, each with a stream and data of its own, some with CUDA's
-// per-thread default stream; and errors that are told only to the thread that made them.
+// Several host threads on one context, each with its own stream and data, some with CUDA's
+// per-thread default stream; and errors that only the causing thread gets.
 #include "check.h"
 
 #include <thread>
@@ -15,7 +15,7 @@ __global__ void advance(uint32_t *data, int n, uint32_t salt) {
 }
 
 static uint64_t work(int number) {
-    // Handles of CUDA's own stand for a stream of the calling thread; the others make theirs.
+    // CUDA's special handle means a stream of the calling thread; the others create theirs.
     cudaStream_t stream = cudaStreamPerThread;
     if (number % 2 == 0) {
         CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
@@ -38,7 +38,7 @@ static uint64_t work(int number) {
             expected[i] = expected[i] * 1664525u + salt + i;
         }
         if (number == 3) {
-            // An error of this thread's alone: the others check cudaGetLastError all the time.
+            // An error only in this thread: the others check cudaGetLastError all the time.
             EXPECT_ERROR(cudaMemcpyAsync(data, data, 4, static_cast<cudaMemcpyKind>(77), stream),
                          cudaErrorInvalidMemcpyDirection);
             EXPECT_ERROR(cudaGetLastError(), cudaErrorInvalidMemcpyDirection);
@@ -58,7 +58,7 @@ static uint64_t work(int number) {
 }
 
 int main() {
-    // No call to CUDA yet: the threads race to be its first user.
+    // No CUDA call yet: the threads race to initialize it.
     uint64_t sums[HOST_THREADS];
     std::vector<std::thread> threads;
     for (int number = 0; number < HOST_THREADS; ++number) {

@@ -8,7 +8,7 @@ constexpr int ROWS = 8;
 
 // `pitch` is the length of an input row in elements, which may be more than `width`.
 __global__ void transpose(const uint32_t *in, size_t pitch, uint32_t *out, int width, int height) {
-    // A column more than needed puts a tile's column into different banks.
+    // An extra column puts a tile's column into different banks.
     __shared__ uint32_t tile[TILE][TILE + 1];
     int x = blockIdx.x * TILE + threadIdx.x;
     int y = blockIdx.y * TILE + threadIdx.y;
@@ -55,7 +55,7 @@ int main() {
         }
     }
 
-    // And the pitched original comes back as it went.
+    // The pitched original can be copied back unchanged.
     std::vector<uint32_t> back(count);
     CHECK(cudaMemcpy2D(back.data(), row, device_in, pitch, row, height, cudaMemcpyDeviceToHost));
     REQUIRE(back == in, "the pitched copy came back different");

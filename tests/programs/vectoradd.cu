@@ -11,7 +11,7 @@ __global__ void add(const float *a, const float *b, float *c, int n) {
 }
 
 int main() {
-    // Not a multiple of the block, so that the last block has threads with nothing to do.
+    // Not a multiple of the block size, so that some threads of the last block have nothing to do.
     const int n = 500009;
     const size_t bytes = n * sizeof(float);
     std::vector<float> a(n), b(n), c(n);
