@@ -1,20 +1,20 @@
-# virtio-cuda: `make demo` shows it, `make test` checks all of it. Both install what is missing.
+# virtio-cuda: `make demo` demonstrates it, `make test` runs all checks. Both install dependencies.
 #
-#   make build    everything that runs, staged in target/dist
+#   make build    builds everything, staged in target/dist
 #   make check    formatting, lints, generated code, import cycles, trust boundaries, licenses, unit tests
 #   make audit    security advisories for the dependencies
-#   make test     every check: README.md says what that is
-#   make demo     a VM with a GPU, in half a minute
-#   make bench    what a call costs
-#   make package  the packages of guest and host, in target/guest-package and target/host-package
-#   make try-package  lintian on both, and the host's installed, used and purged under systemd
+#   make test     every check; README.md lists them
+#   make demo     runs CUDA programs in VMs, in half a minute
+#   make bench    measures the cost of calls
+#   make package  builds the guest's and the host's package
+#   make try-package  runs lintian on both; installs, uses and purges the host's under systemd
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
 .PHONY: all driver stage-gpu deps build programs images package try-package check audit unit matrix proofs bench demo test clean
 
-# Says what is being done, with the time since the start.
+# Prints the current step with the time since the start.
 START := $(shell date +%s)
 SAY = @printf '== %3d s: %s\n' $$(( $$(date +%s) - $(START) ))
 
@@ -46,7 +46,7 @@ package: deps
 	@images/guest-package.sh
 	@images/host-package.sh
 
-# Two minutes after `make build`. The second trial boots a container: it takes root.
+# Takes two minutes after `make build`. The second test boots a container, which needs root.
 try-package: build
 	$(SAY) 'the packages, by lintian, in a chroot and under a running systemd'
 	@images/guest-package.sh --libcuda target/release/libguest_libcuda.so \
@@ -80,7 +80,7 @@ unit: deps programs
 	@RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom \
 		cargo test --locked --quiet --release -p virtio-cuda-protocol --test loom_ring
 
-# The CUDA programs on every path that needs no GPU. The disk has the guest package installed.
+# Runs the CUDA programs on every path that needs no GPU. The disk has the guest package installed.
 matrix: build
 	$(SAY) 'QEMU, and a Debian disk with the guest package'
 	@images/qemu.sh
@@ -98,7 +98,8 @@ driver: deps
 	$(SAY) "guest's driver on every kernel"
 	@guest-driver/check.sh
 
-# All that tests/gpu/run.sh needs on a machine with a GPU and without a network: carry target/dist.
+# Stages everything that tests/gpu/run.sh needs on a machine with a GPU and no network: copy
+# target/dist there.
 stage-gpu: build
 	@scripts/stage-gpu.sh $(DIST)
 

@@ -1,4 +1,5 @@
-// A fake libnvidia-ml.so.1 for the host. It reports what a test specifies; vcudad loads it like NVIDIA's.
+// A fake libnvidia-ml.so.1 for the host, which vcudad loads like NVIDIA's. It reports what a test
+// specifies.
 //
 // STAND_IN_NVML names a file, which every call reads again. Its lines:
 //   gpu UUID BYTES           a GPU; GPUs are numbered from 0
@@ -54,7 +55,7 @@ struct state {
     struct event event;
 };
 
-// Handles are numbers from 1 on.
+// Handles are numbers starting at 1.
 static void *handle(unsigned gpu) { return (void *)(size_t)(gpu + 1); }
 
 // The contents of the file, with the event of that number.

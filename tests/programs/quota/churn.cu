@@ -1,12 +1,12 @@
-// Allocates and frees at random, and holds what cudaMemGetInfo says against what it has.
+// Allocates and frees at random, and compares cudaMemGetInfo with the memory it holds.
 //
 //   churn [--sequences N] [--max MIB] [--seed N] [--pause-every N]
 //
 // A sequence is some allocations of 1 byte to --max MiB (64), by cudaMalloc or cudaMallocAsync,
-// and frees of about as many, in any order. At its end and every 1,000 sequences all is freed, and
-// as much must be free as in the beginning. Memory that is refused is no error. With --pause-every,
-// every N sequences it prints `held BYTES free BYTES total BYTES` and waits for a line on standard
-// input, so that somebody can look from outside.
+// and about as many frees, in any order. At the end and every 1,000 sequences it frees everything,
+// and the free memory must be as in the beginning. Refused allocations are not errors. With
+// --pause-every, every N sequences it prints `held BYTES free BYTES total BYTES` and waits for a line
+// on standard input, so that the memory can be checked from outside.
 //
 // The last line is JSON.
 #include "load.h"
@@ -36,7 +36,7 @@ int main(int argc, char **argv) {
     uint32_t random = static_cast<uint32_t>(options.number("seed", 1));
     options.finish();
 
-    // What is allocated asynchronously is given back at once, so that it can be counted.
+    // Return asynchronously allocated memory at once, so that it can be counted.
     cudaMemPool_t pool;
     const bool pools = cudaDeviceGetDefaultMemPool(&pool, 0) == cudaSuccess;
     (void)cudaGetLastError();
@@ -60,7 +60,7 @@ int main(int argc, char **argv) {
             CHECK(cudaMemPoolTrimTo(pool, 0));
         }
     };
-    // Loads what is loaded at first use, and the pool's own.
+    // Loads everything that is loaded on first use, including the pool's own memory.
     void *first;
     CHECK(cudaMalloc(&first, 1));
     CHECK(cudaFree(first));
@@ -74,7 +74,7 @@ int main(int argc, char **argv) {
     for (unsigned sequence = 1; sequence <= sequences; ++sequence) {
         const unsigned steps = 1 + static_cast<unsigned>(chance() * 8);
         for (unsigned step = 0; step < steps; ++step) {
-            // Sizes of all magnitudes are as likely.
+            // All orders of magnitude are equally likely.
             const double magnitude = std::log2(max_mib * 1048576) * chance();
             Block block = {nullptr, static_cast<size_t>(std::exp2(magnitude)), pools && chance() < 0.3};
             const cudaError_t result = block.async ? cudaMallocAsync(&block.memory, block.bytes, nullptr)

@@ -1,11 +1,11 @@
-// Kernels on two GPUs that wait for one another, as a collective's do: each writes a flag in
-// mapped pinned memory and spins until the other GPU's kernel has written its own.
+// Kernels on two GPUs that wait for each other, like those of a collective: each writes a flag in
+// mapped pinned memory and spins until the other GPU's kernel has written its flag.
 //
 //   gang [--seconds S] [--kernel-us US] [--start-at UNIX_NS] [--devices 0,1] [--hang-after S] …
 //
-// If the two kernels of a round don't run at the same time, neither ends; no round for
-// --hang-after seconds (10) is reported as a hang, with exit code 3. --one-gpu 1 runs both on one
-// GPU, in two streams, where there is only one.
+// If the two kernels of a round don't run at the same time, neither ends. If no round completes for
+// --hang-after seconds (10), that is reported as a hang, with exit code 3. --one-gpu 1 runs both on
+// one GPU, in two streams, if there is only one.
 //
 // The last line is JSON: rounds, per_second, longest_pause_ms.
 #include "work.h"
@@ -21,7 +21,7 @@ __global__ void meet(volatile unsigned *flags, int me, unsigned round, unsigned 
     if (threadIdx.x == 0) {
         flags[me * line] = round;
         __threadfence_system();
-        // Rounds grow, and wrap after more of them than anybody waits for.
+        // Round numbers grow, and wrap only after far more rounds than a test runs.
         while (static_cast<int>(flags[(1 - me) * line] - round) < 0) {
         }
     }
@@ -60,7 +60,7 @@ int main(int argc, char **argv) {
         for (auto &event : done[me]) {
             CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
         }
-        // Loads the kernel: a load may wait for the GPU, where a kernel would wait for this one.
+        // Load the kernel first: loading may wait for the GPU, where a kernel would wait for this one.
         meet<<<1, threads, 0, stream[me]>>>(seen[me], me, 0u, 1u, sink[me]);
         CHECK(cudaGetLastError());
         CHECK(cudaStreamSynchronize(stream[me]));

@@ -1,4 +1,4 @@
-// What the load generators share: arguments and clocks.
+// Shared by the load generators: arguments and clocks.
 #pragma once
 
 #include "../check.h"
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-// Options of the form `--name value`; an option that no one asked for is an error.
+// Options of the form `--name value`; an unknown option is an error.
 class Options {
   public:
     Options(int argc, char **argv) : program_(argv[0]) {
@@ -50,7 +50,7 @@ class Options {
         return number;
     }
 
-    // In nanoseconds of the system's clock: too long for a double.
+    // In nanoseconds of the system clock, which a double can't represent exactly.
     int64_t nanoseconds(const char *name) { return std::strtoll(text(name, "0").c_str(), nullptr, 10); }
 
     void finish() const {
@@ -78,14 +78,14 @@ inline int64_t ns(double seconds) { return static_cast<int64_t>(seconds * 1e9); 
 
 inline void sleep_until(int64_t when) {
     for (int64_t left; (left = when - now_ns()) > 0;) {
-        // The last of it is spun, since a sleep ends late by up to 0.1 ms.
+        // Spin at the end, because a sleep ends up to 0.1 ms late.
         if (left > 200000) {
             usleep(static_cast<useconds_t>((left - 150000) / 1000));
         }
     }
 }
 
-// The value below which this part of them lies; sorts them.
+// The quantile: the value below which this fraction lies. Sorts the values.
 inline double quantile(std::vector<double> &values, double part) {
     if (values.empty()) {
         return 0;

@@ -1,12 +1,13 @@
-// What each way of taking device memory is charged, against what NVML says that it takes.
+// Compares the charge for each way of allocating device memory with NVML's measurement.
 //
 //   memoryquota [QUOTA-MIB] [nvml=PATH]
 //
-// With a quota, the device's total must be that, nothing may go past it, and 64 threads that
-// allocate at once get no more than there is. With nvml= the library of that path (the host's, not
-// a guest's) is asked what the process holds that executes for this one: it is known by its growing
-// with an allocation. Each way must be charged with no less than it takes, and allocations exactly.
-// The table goes to standard error. Nothing else may use the device meanwhile, if there is no quota.
+// With a quota, the device's total must equal it, no allocation may exceed it, and 64 threads that
+// allocate at once must not get more than there is. With nvml= the library at that path (the host's,
+// not a guest's) reports the memory of the process that executes for this one; the test identifies
+// that process because it grows with an allocation. Each charge must be at least the memory taken,
+// and exactly that for plain allocations. The table goes to standard error. Without a quota, nothing
+// else may use the device at the same time.
 #include "../check.h"
 
 #include <cuda.h>
@@ -28,7 +29,7 @@ static long long charged() {
     return (long long)(total - free);
 }
 
-// Just enough of NVML.
+// The part of NVML that is used here.
 struct Process {
     unsigned pid;
     unsigned long long used;
@@ -50,7 +51,7 @@ static std::vector<Process> processes() {
     return list;
 }
 
-// What the executing process holds, or -1 without a witness.
+// The executing process's memory, or -1 without NVML.
 static long long witnessed() {
     if (nvml.pid == 0) {
         return -1;
@@ -116,7 +117,7 @@ struct Row {
 
     explicit Row(const char *name) : name(name) {}
 
-    // `exact`: as much as is taken, and else no less.
+    // `exact`: the charge must equal the memory taken; otherwise it must be at least that.
     void end(bool exact) {
         CHECK(cudaDeviceSynchronize());
         const long long more = charged() - charged_before;
@@ -192,13 +193,13 @@ template <int BYTES> __global__ void with_local(int *out, int n) {
     for (int i = 0; i < BYTES / 4; ++i) {
         mine[i] = i * n;
     }
-    // An index that no compiler knows keeps it in memory.
+    // An index unknown to the compiler keeps the array in memory.
     out[0] = mine[(n * 7919) % (BYTES / 4)];
 }
 
 static void ways() {
     std::fprintf(stderr, "| what | charged, MiB | NVML, MiB |\n|---|---|---|\n");
-    // What the runtime and this program's own kernels take is there before anything is measured.
+    // Let the runtime and this program's kernels allocate their memory before measuring.
     int *out;
     CHECK(cudaMalloc(&out, 4));
     with_local<64><<<1, 1>>>(out, 1);

@@ -1,9 +1,9 @@
-// A noisy neighbour: some threads allocate until there is no more, fail, and free it all again;
-// others flood the GPU with tiny launches on streams of their own. Without end, or --seconds S.
+// A noisy neighbor: some threads allocate until it fails, then free everything again;
+// others flood the GPU with tiny launches on their own streams. Runs forever, or for --seconds S.
 //
 //   noise [--seconds S] [--start-at UNIX_NS] [--allocators N] [--flooders N] [--block MIB]
 //
-// The last line is JSON: what it did. Any error but out of memory ends it.
+// The last line is JSON with statistics. Any error except out of memory ends it.
 #include "load.h"
 
 #include <atomic>
@@ -48,7 +48,7 @@ int main(int argc, char **argv) {
                         full = true;
                     }
                 }
-                // Again and again, since it says no.
+                // Repeated, although it is refused.
                 for (int more = 0; full && more < 20; ++more) {
                     void *memory;
                     if (cudaMalloc(&memory, block) == cudaSuccess) {
@@ -70,7 +70,7 @@ int main(int argc, char **argv) {
             unsigned *counter;
             cudaStream_t stream;
             cudaError_t result;
-            // The allocators may have it all just now.
+            // The allocators may hold all memory just now.
             while ((result = cudaMalloc(&counter, sizeof *counter)) == cudaErrorMemoryAllocation) {
                 (void)cudaGetLastError();
                 usleep(1000);

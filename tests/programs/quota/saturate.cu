@@ -1,21 +1,21 @@
-// Keeps a GPU saturated for some seconds, and says how much work was done in them.
+// Keeps a GPU saturated for some seconds, and prints how much work was done.
 //
 //   saturate [--mode kernels|graphs|mix|copies] [--kernel-us US] [--seconds S] [--start-at UNIX_NS] …
 //
 //   --blocks N, --threads N  the grid; 0 blocks (the default) fill the GPU
 //   --rate R                 iterations in a microsecond, from `saturate --calibrate 1`
 //   --in-flight N            launches that may be queued (256)
-//   --batch-us US            an event after about that much work (1000): what work is counted by
+//   --batch-us US            count work in batches of about that size, by events (1000)
 //   --graph-kernels K        kernels in a graph (50)
-//   --wait spin|poll         how it waits; poll sleeps 0.1 ms between looks
-//   --warmup S, --cooldown S load before and after what is counted (0.5, 0.3), so that of several
-//                            processes with the same --start-at none is counted while it is alone
-//   --hold MIB               memory held meanwhile
-//   --slot-ms MS, --slot I   works only in every other slot of that length, from the first (0) or
-//                            the second (1) on: two processes with the same --start-at take turns
+//   --wait spin|poll         how it waits; poll sleeps 0.1 ms between checks
+//   --warmup S, --cooldown S load before and after the counted time (0.5, 0.3), so that with several
+//                            processes and the same --start-at none is counted while it is alone
+//   --hold MIB               memory to hold during the run
+//   --slot-ms MS, --slot I   works only in every other slot of that length, starting with the first
+//                            (0) or second (1): two processes with the same --start-at take turns
 //
-// Work is counted in microseconds of kernels by the rate of --rate, copies as if they took 50 GB/s.
-// The last line is JSON: done (us), per_second (us/s), per_100ms (a list), and what was asked for.
+// Work is counted in microseconds of kernel time at --rate; copies count at 50 GB/s.
+// The last line is JSON: done (us), per_second (us/s), per_100ms (a list), and the options.
 #include "work.h"
 
 struct Load {
@@ -51,7 +51,7 @@ struct Load {
         }
     }
 
-    // What is launched at once: its work in microseconds, and how many launches it is.
+    // The work of one launch, in microseconds.
     double work() const {
         if (mode == "copies") {
             return copied / 50e3;
@@ -83,7 +83,7 @@ struct Load {
     }
 };
 
-// Returns in a slot of one's own. Slots are counted from far enough before the start.
+// Waits for one of this process's slots. Slots are counted from a time well before the start.
 static void wait_for_slot(int64_t start, int64_t length, int64_t own) {
     const int64_t base = start - 1000 * length, at = (now_ns() - base) / length;
     if (at % 2 != own) {

@@ -1,10 +1,10 @@
-// A kernel that does a fixed amount of work, and how much of it a microsecond holds.
+// A kernel with a fixed amount of work, and the calibration of work per microsecond.
 #pragma once
 
 #include "load.h"
 
-// A chain of dependent operations. What it does depends on `iterations` alone and not on a clock:
-// when the driver lets another process have the GPU in the middle of it, it does the same work.
+// A chain of dependent operations. The work depends only on `iterations` and not on a clock, so it
+// is the same even if the driver runs another process in the middle of it.
 __device__ inline void work(unsigned iterations, unsigned *sink) {
     unsigned x = threadIdx.x + blockIdx.x;
 #pragma unroll 1
@@ -23,7 +23,7 @@ struct Shape {
     unsigned blocks, threads;
 };
 
-// The blocks that fill the GPU, or what was asked for.
+// The number of blocks that fill the GPU, or the requested number.
 inline Shape shape_of(Options &options) {
     Shape shape = {static_cast<unsigned>(options.number("blocks", 0)),
                    static_cast<unsigned>(options.number("threads", 1024))};
@@ -37,16 +37,16 @@ inline Shape shape_of(Options &options) {
     return shape;
 }
 
-// Iterations of `fixed_work` in a microsecond, for this shape. The least of several: what else
-// runs on the GPU only makes it longer. Measured where nothing else runs, and passed on as --rate,
-// it makes kernels of the same length in all processes.
+// Iterations of `fixed_work` per microsecond for this shape: the minimum time of several runs,
+// because other load only makes it longer. Measured on an idle GPU and passed on as --rate, it gives
+// kernels of the same length in all processes.
 inline double calibrate(Shape shape, unsigned *sink) {
     cudaEvent_t begin, end;
     CHECK(cudaEventCreate(&begin));
     CHECK(cudaEventCreate(&end));
     unsigned iterations = 64;
     double best = 0;
-    // Grows until one takes 2 ms, and with that wakes the GPU's clock.
+    // Grows until a kernel takes 2 ms, which also raises the GPU's clock.
     for (int measured = 0; measured < 40;) {
         float ms;
         CHECK(cudaEventRecord(begin));
