@@ -6,6 +6,7 @@
 //! its length, and checks every index from then on.
 
 use crate::error::{CuError, CuResult};
+use crate::sys::{CUkernelNodeAttrID, CUstreamCaptureMode};
 use std::ffi::{CStr, c_char};
 
 /// An argument of an entry point, made from its type in C.
@@ -35,6 +36,7 @@ macro_rules! passed_as_they_are {
     })* };
 }
 passed_as_they_are!(i8, u8, i16, u16, i32, u32, i64, u64, isize, usize, f32, f64);
+passed_as_they_are!(CUstreamCaptureMode, CUkernelNodeAttrID);
 
 impl<T> Arg for *mut T {
     type C = Self;
@@ -248,6 +250,17 @@ impl<T> In<T> {
     /// requires for one.
     pub unsafe fn array(self, len: usize) -> InArray<T> {
         InArray { at: self.0, len }
+    }
+}
+
+impl<T> In<T> {
+    /// The same pointer, to another type.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Arg::from_c`], for a pointer to `U`.
+    pub unsafe fn cast<U>(self) -> In<U> {
+        In(self.0.cast())
     }
 }
 

@@ -36,7 +36,9 @@ use std::{env, fs, io};
 
 /// Scans the `src` of the crate being built and writes `$OUT_DIR/exports.rs`.
 pub fn generate() -> io::Result<()> {
-    generate_for(Exports::default())
+    let mut exports = Exports::default();
+    exports.scan_graphs();
+    generate_for(exports)
 }
 
 /// As [`generate`], for the symbols of another library.
@@ -98,6 +100,12 @@ impl Exports {
             }
         }
         Ok(self)
+    }
+
+    /// Adds the symbols that `graph_entries!` defines.
+    pub fn scan_graphs(&mut self) -> &mut Self {
+        self.scan_text(include_str!("graph/entries.rs"));
+        self
     }
 
     /// Adds one symbol by its exported name. Panics if there is no such symbol.

@@ -3,12 +3,13 @@
 use crate::context::current;
 use crate::driver::Driver;
 use crate::error::{CuError, CuResult};
-use crate::graph::{GRAPHS, Op};
+use crate::graph::{GRAPHS, Guest, Op};
 use crate::handles::Handle;
 use crate::log;
 use crate::objects::Stream;
 use crate::thread;
-use cuda_api::graph::capture::{self, Key, Mode};
+use cuda_api::graph::capture::{self, Key};
+use cuda_api::graph::capturing;
 use std::sync::Arc;
 
 /// CU_STREAM_NON_BLOCKING.
@@ -44,13 +45,12 @@ pub fn captured(driver: &Driver, stream: Handle, null: usize) -> CuResult<bool> 
         return Ok(false);
     }
     let stream = describe(driver, stream, null)?;
-    Ok(GRAPHS.captures_stream(|| Ok(stream))?)
+    GRAPHS.captures_stream(|| Ok(stream))
 }
 
 /// Adds a node to the graph that a stream is captured to.
 pub fn push(driver: &Driver, stream: Handle, null: usize, op: Op) -> CuResult {
-    GRAPHS.push(&describe(driver, stream, null)?, op)?;
-    Ok(())
+    GRAPHS.push(&describe(driver, stream, null)?, op).map(drop)
 }
 
 /// A call that a captured stream can't take.
@@ -59,17 +59,13 @@ pub fn forbid_on(driver: &Driver, stream: Handle, null: usize) -> CuResult {
     if !GRAPHS.any_capture() {
         return Ok(());
     }
-    Ok(GRAPHS.forbid_on(&describe(driver, stream, null)?)?)
+    GRAPHS.forbid_on(&describe(driver, stream, null)?)
 }
 
 /// A call that CUDA calls potentially unsafe.
 #[inline]
 pub fn forbid_unsafe() -> CuResult {
-    if !GRAPHS.any_capture() {
-        return Ok(());
-    }
-    let mode = Mode::new(thread::capture_mode())?;
-    Ok(GRAPHS.forbid_unsafe(u64::from(thread::origin().0), mode)?)
+    capturing::forbid_unsafe::<Guest>()
 }
 
 /// What could be captured natively, and not here: the capture would lack it, and is invalid.

@@ -16,7 +16,6 @@ thread_local! {
     /// Below the current one.
     static STACK: RefCell<ManuallyDrop<Vec<Option<Ctx>>>> =
         const { RefCell::new(ManuallyDrop::new(Vec::new())) };
-    static CAPTURE_MODE: Cell<u32> = const { Cell::new(0) };
 }
 
 /// The kernel's number of this thread, and the id of its current context (0 for none).
@@ -68,15 +67,4 @@ pub fn pop() -> Option<Ctx> {
     });
     CURRENT.set(below);
     Some(top)
-}
-
-/// Which calls elsewhere this thread lets captures forbid it: `CUstreamCaptureMode`.
-#[inline]
-pub fn capture_mode() -> u32 {
-    CAPTURE_MODE.get()
-}
-
-/// `cuThreadExchangeStreamCaptureMode`.
-pub fn exchange_capture_mode(mode: u32) -> u32 {
-    CAPTURE_MODE.replace(mode)
 }

@@ -1,7 +1,7 @@
 //! One graph.
 
-use super::{Answer, GraphId, NodeId};
-use crate::sys::CUresult;
+use super::ids::{GraphId, NodeId};
+use crate::error::{CuError, CuResult};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// What a node is.
@@ -41,8 +41,8 @@ impl<Op> Default for Graph<Op> {
 
 impl<Op> Graph<Op> {
     /// A node.
-    pub fn node(&self, id: NodeId) -> Answer<&Node<Op>> {
-        self.nodes.get(&id).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
+    pub fn node(&self, id: NodeId) -> CuResult<&Node<Op>> {
+        self.nodes.get(&id).ok_or(CuError::INVALID_VALUE)
     }
 
     /// Nodes that depend on none.
@@ -75,21 +75,21 @@ impl<Op> Graph<Op> {
     }
 
     /// Refuses nodes that the graph does not have.
-    pub fn check(&self, nodes: &[NodeId]) -> Answer {
+    pub fn check(&self, nodes: &[NodeId]) -> CuResult {
         match nodes.iter().all(|id| self.nodes.contains_key(id)) {
             true => Ok(()),
-            false => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+            false => Err(CuError::INVALID_VALUE),
         }
     }
 
     /// Adds or takes away edges; refuses pairs that can't be, and then changes nothing.
-    pub fn change_edges(&mut self, edges: &[(NodeId, NodeId)], add: bool) -> Answer {
+    pub fn change_edges(&mut self, edges: &[(NodeId, NodeId)], add: bool) -> CuResult {
         let mut seen = BTreeSet::new();
         for (from, to) in edges {
             self.node(*from)?;
             let there = self.node(*to)?.after.contains(from);
             if from == to || there == add || !seen.insert((*from, *to)) {
-                return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+                return Err(CuError::INVALID_VALUE);
             }
         }
         for (from, to) in edges {
@@ -105,7 +105,7 @@ impl<Op> Graph<Op> {
     }
 
     /// An order in which each node comes after what it depends on: as made, where that can be.
-    pub fn order(&self) -> Answer<Vec<NodeId>> {
+    pub fn order(&self) -> CuResult<Vec<NodeId>> {
         let mut waiting: HashMap<NodeId, usize> = HashMap::with_capacity(self.nodes.len());
         let mut dependents: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
         let mut ready = BTreeSet::new();
@@ -134,7 +134,7 @@ impl<Op> Graph<Op> {
         // What is left over waits in a circle.
         match order.len() == self.nodes.len() {
             true => Ok(order),
-            false => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+            false => Err(CuError::INVALID_VALUE),
         }
     }
 
@@ -170,7 +170,7 @@ mod tests {
     fn an_order_respects_all_edges_and_a_circle_has_none() {
         assert_eq!(graph(&[(3, 1), (1, 2), (3, 2)], 4).order(), Ok(vec![3, 1, 2, 4]));
         let circle = graph(&[(1, 2), (2, 3), (3, 1)], 3);
-        assert_eq!(circle.order(), Err(CUresult::CUDA_ERROR_INVALID_VALUE));
+        assert_eq!(circle.order(), Err(CuError::INVALID_VALUE));
     }
 
     #[test]

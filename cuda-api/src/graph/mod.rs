@@ -1,97 +1,38 @@
-//! Graphs and stream capture: the part that needs no GPU.
+//! Graphs and stream capture: everything that needs no GPU.
 //!
-//! A [`Graphs`] holds all graphs of a process, their nodes, and the captures under way. What a
-//! node does is the library's own (`Op`); which node waits for which, what a stream's next node
-//! depends on, and which calls a capture forbids is the same for every libcuda of ours.
+//! [`Graphs`] holds all graphs of a process, their nodes, and the captures under way. A library
+//! describes its own part with the trait [`Library`]: how a node's work is made of what a program
+//! passes, and how an instantiated graph is launched. [`graph_entries!`](crate::graph_entries) then
+//! exports the entry points of graphs and captures, which are the same for every library.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
+//! | [`ids`] | handles |
 //! | [`dag`] | one graph: nodes, edges, an order in which to run them |
-//! | [`table`] | all graphs and whose node a handle is |
+//! | [`table`] | all graphs, and the graph of each node |
 //! | [`capture`] | streams that are being captured |
+//! | [`graphs`] | the graphs and captures of a process |
+//! | [`library`] | what a library adds |
+//! | [`lists`] | arguments that are arrays of nodes or edges |
+//! | [`structure`], [`nodes`], [`exec`], [`capturing`] | the entry points, by family |
+//! | [`entries`] | the exports |
 //!
 //! Handles count up and are never used again, so a stale one is an error. They are numbers in a
 //! range that no program's memory has, and are never followed.
 
 pub mod capture;
+pub mod capturing;
 pub mod dag;
+pub mod entries;
+pub mod exec;
+pub mod graphs;
+pub mod ids;
+pub mod library;
+pub mod lists;
+pub mod nodes;
+pub mod structure;
 pub mod table;
 
-use crate::sys::CUresult;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// What a function here comes to.
-pub type Answer<T = ()> = Result<T, CUresult>;
-
-/// A graph's handle.
-pub type GraphId = usize;
-/// A node's handle. Later nodes have greater ones.
-pub type NodeId = usize;
-
-/// Handles lie above what any process of Linux on x86-64 can have mapped.
-const FIRST_HANDLE: usize = 1 << 48;
-/// Two handles are as far apart as two objects could be.
-const STEP: usize = 16;
-
-/// What a node does.
-pub trait Operation: Clone {
-    /// `CUgraphNodeType`.
-    fn kind(&self) -> u32;
-}
-
-/// All graphs of a process, and the captures under way.
-pub struct Graphs<Op> {
-    state: Mutex<State<Op>>,
-    /// Captures under way, and events that were last recorded in one: none, for most calls.
-    capturing: AtomicUsize,
-}
-
-/// What stands under the lock.
-pub(crate) struct State<Op> {
-    pub(crate) table: table::Table<Op>,
-    pub(crate) captures: capture::Captures,
-}
-
-impl<Op: Operation> Default for Graphs<Op> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<Op: Operation> Graphs<Op> {
-    /// No graph.
-    pub fn new() -> Self {
-        Self {
-            state: Mutex::new(State {
-                table: table::Table::default(),
-                captures: capture::Captures::default(),
-            }),
-            capturing: AtomicUsize::new(0),
-        }
-    }
-
-    /// Whether any capture is under way or any event belongs to one: if not, no call needs to ask
-    /// more.
-    #[inline]
-    pub fn any_capture(&self) -> bool {
-        self.capturing.load(Ordering::Relaxed) != 0
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State<Op>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Calls `then` with the table of graphs.
-    pub fn with<R>(&self, then: impl FnOnce(&mut table::Table<Op>) -> R) -> R {
-        then(&mut self.lock().table)
-    }
-
-    /// Calls `then` with the captures, and takes note of whether there are any left.
-    fn captures<R>(&self, then: impl FnOnce(&mut State<Op>) -> R) -> R {
-        let mut state = self.lock();
-        let result = then(&mut state);
-        self.capturing.store(state.captures.count(), Ordering::Relaxed);
-        result
-    }
-}
+pub use graphs::Graphs;
+pub use ids::{GraphId, NodeId, Operation};
+pub use library::{Exec, HostCall, Library, Op};

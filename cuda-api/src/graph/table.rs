@@ -1,8 +1,8 @@
 //! All graphs of a process.
 
 use super::dag::{Graph, Node, Work};
-use super::{Answer, FIRST_HANDLE, GraphId, NodeId, Operation, STEP};
-use crate::sys::CUresult;
+use super::ids::{FIRST_HANDLE, GraphId, NodeId, Operation, STEP};
+use crate::error::{CuError, CuResult};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// `CU_GRAPH_NODE_TYPE_GRAPH` and `_EMPTY`.
@@ -79,40 +79,40 @@ impl<Op: Operation> Table<Op> {
     }
 
     /// A graph.
-    pub fn graph(&self, id: GraphId) -> Answer<&Graph<Op>> {
-        self.graphs.get(&id).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
+    pub fn graph(&self, id: GraphId) -> CuResult<&Graph<Op>> {
+        self.graphs.get(&id).ok_or(CuError::INVALID_VALUE)
     }
 
     /// The graph of a node.
-    pub fn graph_of(&self, node: NodeId) -> Answer<GraphId> {
-        self.nodes.get(&node).copied().ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
+    pub fn graph_of(&self, node: NodeId) -> CuResult<GraphId> {
+        self.nodes.get(&node).copied().ok_or(CuError::INVALID_VALUE)
     }
 
     /// A node.
-    pub fn node(&self, id: NodeId) -> Answer<&Node<Op>> {
+    pub fn node(&self, id: NodeId) -> CuResult<&Node<Op>> {
         self.graph(self.graph_of(id)?)?.node(id)
     }
 
     /// What a node does, if the library gave it its work.
-    pub fn op(&self, id: NodeId) -> Answer<&Op> {
+    pub fn op(&self, id: NodeId) -> CuResult<&Op> {
         match &self.node(id)?.work {
             Work::Op(op) => Ok(op),
-            _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+            _ => Err(CuError::INVALID_VALUE),
         }
     }
 
     /// As [`Table::op`], to be changed.
-    pub fn op_mut(&mut self, id: NodeId) -> Answer<&mut Op> {
+    pub fn op_mut(&mut self, id: NodeId) -> CuResult<&mut Op> {
         let graph = self.graph_of(id)?;
         let node = self.graphs.get_mut(&graph).and_then(|graph| graph.nodes.get_mut(&id));
         match node.map(|node| &mut node.work) {
             Some(Work::Op(op)) => Ok(op),
-            _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+            _ => Err(CuError::INVALID_VALUE),
         }
     }
 
     /// `cuGraphNodeGetType`.
-    pub fn kind(&self, id: NodeId) -> Answer<u32> {
+    pub fn kind(&self, id: NodeId) -> CuResult<u32> {
         Ok(match &self.node(id)?.work {
             Work::Op(op) => op.kind(),
             Work::Empty => KIND_EMPTY,
@@ -121,11 +121,11 @@ impl<Op: Operation> Table<Op> {
     }
 
     /// Adds a node after others of its graph.
-    pub fn add(&mut self, graph: GraphId, work: Work<Op>, after: &[NodeId]) -> Answer<NodeId> {
+    pub fn add(&mut self, graph: GraphId, work: Work<Op>, after: &[NodeId]) -> CuResult<NodeId> {
         let deps: BTreeSet<NodeId> = after.iter().copied().collect();
         self.graph(graph)?.check(after)?;
         if deps.len() != after.len() {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+            return Err(CuError::INVALID_VALUE);
         }
         let id = self.handle();
         if let Some(graph) = self.graphs.get_mut(&graph) {
@@ -141,10 +141,10 @@ impl<Op: Operation> Table<Op> {
         graph: GraphId,
         child: GraphId,
         after: &[NodeId],
-    ) -> Answer<NodeId> {
+    ) -> CuResult<NodeId> {
         self.graph(graph)?.check(after)?;
         if graph == child {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+            return Err(CuError::INVALID_VALUE);
         }
         let copy = self.clone_graph(child)?;
         let node = self.add(graph, Work::Child(copy), after);
@@ -160,21 +160,21 @@ impl<Op: Operation> Table<Op> {
     }
 
     /// The graph of a node that has one of its own.
-    pub fn child(&self, node: NodeId) -> Answer<GraphId> {
+    pub fn child(&self, node: NodeId) -> CuResult<GraphId> {
         match self.node(node)?.work {
             Work::Child(child) => Ok(child),
-            _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+            _ => Err(CuError::INVALID_VALUE),
         }
     }
 
     /// `cuGraphClone`.
-    pub fn clone_graph(&mut self, of: GraphId) -> Answer<GraphId> {
+    pub fn clone_graph(&mut self, of: GraphId) -> CuResult<GraphId> {
         self.clone_within(of, 0)
     }
 
-    fn clone_within(&mut self, of: GraphId, depth: usize) -> Answer<GraphId> {
+    fn clone_within(&mut self, of: GraphId, depth: usize) -> CuResult<GraphId> {
         if depth > MAX_DEPTH {
-            return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+            return Err(CuError::NOT_SUPPORTED);
         }
         let nodes = self.graph(of)?.nodes.clone();
         let copy = self.create();
@@ -202,23 +202,23 @@ impl<Op: Operation> Table<Op> {
     }
 
     /// `cuGraphNodeFindInClone`.
-    pub fn find_in_clone(&self, original: NodeId, clone: GraphId) -> Answer<NodeId> {
+    pub fn find_in_clone(&self, original: NodeId, clone: GraphId) -> CuResult<NodeId> {
         let mut nodes = self.graph(clone)?.nodes.keys();
         let found = nodes.find(|id| self.clones.get(id) == Some(&original));
-        found.copied().ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
+        found.copied().ok_or(CuError::INVALID_VALUE)
     }
 
     /// Adds or takes away edges of a graph.
-    pub fn change_edges(&mut self, id: GraphId, edges: &[(NodeId, NodeId)], add: bool) -> Answer {
-        let graph = self.graphs.get_mut(&id).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+    pub fn change_edges(&mut self, id: GraphId, edges: &[(NodeId, NodeId)], add: bool) -> CuResult {
+        let graph = self.graphs.get_mut(&id).ok_or(CuError::INVALID_VALUE)?;
         graph.change_edges(edges, add)
     }
 
     /// `cuGraphDestroyNode`.
-    pub fn destroy_node(&mut self, id: NodeId) -> Answer {
+    pub fn destroy_node(&mut self, id: NodeId) -> CuResult {
         let of = self.graph_of(id)?;
-        let graph = self.graphs.get_mut(&of).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
-        let node = graph.nodes.remove(&id).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        let graph = self.graphs.get_mut(&of).ok_or(CuError::INVALID_VALUE)?;
+        let node = graph.nodes.remove(&id).ok_or(CuError::INVALID_VALUE)?;
         for other in graph.nodes.values_mut() {
             other.after.remove(&id);
         }
@@ -231,9 +231,9 @@ impl<Op: Operation> Table<Op> {
     }
 
     /// `cuGraphDestroy`.
-    pub fn destroy(&mut self, id: GraphId) -> Answer {
+    pub fn destroy(&mut self, id: GraphId) -> CuResult {
         if self.graph(id)?.part_of.is_some() {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+            return Err(CuError::INVALID_VALUE);
         }
         self.forget(id);
         Ok(())
@@ -251,7 +251,7 @@ impl<Op: Operation> Table<Op> {
     }
 
     /// The graph as it is now, in an order in which it can be run.
-    pub fn steps(&self, id: GraphId) -> Answer<Vec<Step<Op>>> {
+    pub fn steps(&self, id: GraphId) -> CuResult<Vec<Step<Op>>> {
         let mut steps = Vec::new();
         self.steps_within(id, &[], &mut steps, 0)?;
         Ok(steps)
@@ -264,9 +264,9 @@ impl<Op: Operation> Table<Op> {
         before: &[usize],
         steps: &mut Vec<Step<Op>>,
         depth: usize,
-    ) -> Answer<Vec<usize>> {
+    ) -> CuResult<Vec<usize>> {
         if depth > MAX_DEPTH {
-            return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+            return Err(CuError::NOT_SUPPORTED);
         }
         let graph = self.graph(id)?;
         let mut places: HashMap<NodeId, usize> = HashMap::with_capacity(graph.nodes.len());
@@ -304,7 +304,7 @@ mod tests {
         }
     }
 
-    const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
+    const INVALID: CuError = CuError::INVALID_VALUE;
 
     #[test]
     fn forged_and_stale_handles_are_refused() {

@@ -10,6 +10,7 @@ use crate::handles::Handle;
 use crate::memory::Place;
 use crate::transfer::{self, Copy};
 use cuda_api::args::In;
+use cuda_api::sys::{CUDA_MEMCPY3D, CUmemorytype};
 use protocol::calls::VcudaCopy2D;
 use protocol::graph as node;
 use protocol::limits::INLINE_COPY_MAX;
@@ -206,35 +207,68 @@ impl From<Memcpy2D> for Memcpy3D {
     }
 }
 
+impl From<&CUDA_MEMCPY3D> for Memcpy3D {
+    fn from(copy: &CUDA_MEMCPY3D) -> Self {
+        let src = Side3D {
+            x: copy.srcXInBytes,
+            y: copy.srcY,
+            z: copy.srcZ,
+            lod: copy.srcLOD,
+            kind: copy.srcMemoryType.0,
+            host: copy.srcHost as usize,
+            device: copy.srcDevice,
+            array: copy.srcArray as usize,
+            reserved: copy.reserved0 as usize,
+            pitch: copy.srcPitch,
+            height: copy.srcHeight,
+        };
+        let dst = Side3D {
+            x: copy.dstXInBytes,
+            y: copy.dstY,
+            z: copy.dstZ,
+            lod: copy.dstLOD,
+            kind: copy.dstMemoryType.0,
+            host: copy.dstHost as usize,
+            device: copy.dstDevice,
+            array: copy.dstArray as usize,
+            reserved: copy.reserved1 as usize,
+            pitch: copy.dstPitch,
+            height: copy.dstHeight,
+        };
+        Self { src, dst, width: copy.WidthInBytes, height: copy.Height, depth: copy.Depth }
+    }
+}
+
 impl Memcpy3D {
     /// Of contiguous bytes, whatever the addresses mean.
     pub fn linear(dst: u64, src: u64, len: usize) -> Self {
         let side = |address| node::Side { address, pitch: len as u64, height: 1 };
         let (width, height, depth) = (len as u64, 1, 1);
-        Self::of_node(&node::Copy { dst: side(dst), src: side(src), width, height, depth })
+        Self::from(&Self::params(&node::Copy {
+            dst: side(dst),
+            src: side(src),
+            width,
+            height,
+            depth,
+        }))
     }
 
-    /// The parameters of a node's copy.
-    pub fn of_node(copy: &node::Copy) -> Self {
-        let side = |side: &node::Side| Side3D {
-            x: 0,
-            y: 0,
-            z: 0,
-            lod: 0,
-            kind: UNIFIED,
-            host: 0,
-            device: side.address,
-            array: 0,
-            reserved: 0,
-            pitch: side.pitch as usize,
-            height: side.height as usize,
-        };
-        Self {
-            src: side(&copy.src),
-            dst: side(&copy.dst),
-            width: copy.width as usize,
-            height: copy.height as usize,
-            depth: copy.depth as usize,
+    /// The parameters of a node's copy, whatever its addresses mean.
+    pub fn params(copy: &node::Copy) -> CUDA_MEMCPY3D {
+        let kind = CUmemorytype(UNIFIED);
+        CUDA_MEMCPY3D {
+            srcMemoryType: kind,
+            srcDevice: copy.src.address,
+            srcPitch: copy.src.pitch as usize,
+            srcHeight: copy.src.height as usize,
+            dstMemoryType: kind,
+            dstDevice: copy.dst.address,
+            dstPitch: copy.dst.pitch as usize,
+            dstHeight: copy.dst.height as usize,
+            WidthInBytes: copy.width as usize,
+            Height: copy.height as usize,
+            Depth: copy.depth as usize,
+            ..Default::default()
         }
     }
 

@@ -1,216 +1,332 @@
-//! Graphs: what they consist of. All of it is known here: no call goes to the worker.
+//! Graphs and captures: the entry points are cuda-api's, and this is what they need of the guest.
 
-use super::capture::array;
-use crate::driver::driver;
+use super::copy2d::Memcpy3D;
+use super::host_func::{self, Callback};
+use super::image;
+use super::launch;
+use super::stream::stream_id;
+use crate::capture;
+use crate::context;
+use crate::driver::{Driver, driver};
 use crate::error::{CuError, CuResult};
-use crate::graph::{GRAPHS, Op};
-use cuda_api::args::{In, Out};
-use cuda_api::graph::NodeId;
-use cuda_api::graph::dag::Work;
-use cuda_api::graph::table::Table;
+use crate::graph::{Exec, GRAPHS, Guest, Kernel, Op, Shape};
+use crate::handles::{Handle, Object};
+use crate::memory::Place;
+use crate::objects::{Event, Function, Origin};
+use crate::thread;
+use cuda_api::graph::library::KernelParams;
+use cuda_api::graph::table::{Difference, Step};
+use cuda_api::graph::{Graphs, Library, capture as captures};
+use protocol::calls::{
+    CuGraphExecDestroy, CuGraphLaunch, CuGraphUpload, VcudaGraphExecNodeSet, VcudaGraphExecUpdate,
+    VcudaGraphInstantiate,
+};
+use protocol::codec::Writer;
+use protocol::graph as wire;
+use protocol::limits::GRAPH_NODES_MAX;
+use std::sync::Arc;
 
-type Edges = Vec<(NodeId, NodeId)>;
+cuda_api::graph_entries!(Guest);
 
-/// Edges that carry more than an order are not supported.
-pub fn plain_edges(edges: In<u64>, count: usize) -> CuResult {
-    let count = if edges.is_null() { 0 } else { count };
-    // SAFETY: the program's array has `count` elements.
-    let edges = unsafe { edges.array(count) };
-    for index in 0..count {
-        if edges.get(index)? != 0 {
-            return Err(CuError::NOT_SUPPORTED);
+/// CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD, which the guest handles itself.
+const UPLOAD: u64 = 2;
+
+/// Tokens of a graph's host functions, with the place of each in the graph's steps.
+type Tokens = Vec<(usize, u64)>;
+
+/// Encodes what a node does. A host function gets a token, under which the worker asks for it.
+fn with_step<R>(
+    driver: &Driver,
+    op: Option<&Op>,
+    then: impl FnOnce(&wire::Step<'_>, Option<u64>) -> R,
+) -> R {
+    let step = match op {
+        None => wire::Step::Empty,
+        Some(Op::Kernel(kernel)) => {
+            let Shape { grid, block, shared } = kernel.shape;
+            wire::Step::Kernel(wire::Kernel {
+                f: kernel.function.id,
+                dims: [grid[0], grid[1], grid[2], block[0], block[1], block[2]],
+                shared,
+                params: &kernel.params,
+                attributes: &kernel.attributes,
+            })
+        }
+        Some(Op::Copy(copy, _)) => wire::Step::Copy(*copy),
+        Some(Op::Memset(set)) => wire::Step::Memset(*set),
+        Some(Op::Wait(event, _)) => wire::Step::EventWait { event: event.id },
+        Some(Op::Record(event, _)) => wire::Step::EventRecord { event: event.id },
+        Some(Op::Host(call)) => {
+            let token = host_func::keep(driver, Callback::Function(*call));
+            return then(&wire::Step::HostFunc { token }, Some(token));
+        }
+    };
+    then(&step, None)
+}
+
+/// A graph as it travels, and the tokens of its host functions.
+fn encode(driver: &Driver, steps: &[Step<Op>]) -> CuResult<(Writer, Tokens)> {
+    if steps.len() > GRAPH_NODES_MAX {
+        return Err(CuError::OUT_OF_MEMORY);
+    }
+    let (mut writer, mut tokens) = (Writer::new(), Vec::new());
+    writer.word(steps.len() as u64);
+    for (place, step) in steps.iter().enumerate() {
+        let mut after: Vec<u32> = step.after.iter().map(|place| *place as u32).collect();
+        after.sort_unstable();
+        after.dedup();
+        with_step(driver, step.op.as_ref(), |step, token| {
+            wire::encode_node(&after, step, &mut writer);
+            tokens.extend(token.map(|token| (place, token)));
+        });
+    }
+    Ok((writer, tokens))
+}
+
+/// The meaning of a null stream.
+fn null_of(per_thread: bool) -> usize {
+    if per_thread { super::macros::PER_THREAD } else { super::macros::LEGACY }
+}
+
+impl Library for Guest {
+    type Kernel = Kernel;
+    type Copy = wire::Copy;
+    type Memset = wire::Memset;
+    type Event = Arc<Event>;
+    /// The worker's name for it.
+    type Loaded = u64;
+    type Bound = Tokens;
+
+    #[inline]
+    fn graphs() -> &'static Graphs<Op> {
+        &GRAPHS
+    }
+
+    #[inline(always)]
+    fn run(name: &'static str, body: impl FnOnce() -> CuResult) -> CUresult {
+        super::macros::run(name, body)
+    }
+
+    fn initialized() -> CuResult {
+        driver().map(drop)
+    }
+
+    fn ready() -> CuResult {
+        context::driver().map(drop)
+    }
+
+    fn thread() -> u64 {
+        u64::from(thread::origin().0)
+    }
+
+    fn stream(stream: CUstream, per_thread: bool) -> CuResult<captures::Stream> {
+        capture::describe(driver()?, stream as Handle, null_of(per_thread))
+    }
+
+    unsafe fn kernel(p: &CUDA_KERNEL_NODE_PARAMS, like: Option<&Kernel>) -> CuResult<Kernel> {
+        let handle = if p.func.is_null() { p.kern as Handle } else { p.func as Handle };
+        let driver = context::driver()?;
+        let function: Arc<Function> = driver.handles.get(handle)?;
+        let shape = Shape {
+            grid: [p.gridDimX, p.gridDimY, p.gridDimZ],
+            block: [p.blockDimX, p.blockDimY, p.blockDimZ],
+            shared: p.sharedMemBytes,
+        };
+        launch::check(driver, &function, &shape)?;
+        // SAFETY: the pointers are valid for a launch of this function, as the caller promises.
+        let params = unsafe {
+            let parameters = In::from_address(p.kernelParams as usize);
+            let extra = In::from_address(p.extra as usize);
+            launch::with_parameters(&function, parameters, extra, |bytes| Ok(bytes.into()))
+        }?;
+        let attributes = like.map(|kernel| kernel.attributes.clone()).unwrap_or_default();
+        Ok(Kernel { handle, function, shape, params, attributes })
+    }
+
+    fn kernel_params(kernel: &Kernel) -> KernelParams {
+        let Shape { grid, block, shared } = kernel.shape;
+        let (func, kern) = match kernel.function.origin {
+            Origin::Module(_) => (kernel.handle, 0),
+            Origin::Library(_) => (0, kernel.handle),
+        };
+        let node = CUDA_KERNEL_NODE_PARAMS {
+            func: func as CUfunction,
+            gridDimX: grid[0],
+            gridDimY: grid[1],
+            gridDimZ: grid[2],
+            blockDimX: block[0],
+            blockDimY: block[1],
+            blockDimZ: block[2],
+            sharedMemBytes: shared,
+            kern: kern as CUkernel,
+            ..Default::default()
+        };
+        let parameters = &kernel.function.parameters;
+        let offsets = parameters.iter().map(|parameter| parameter.offset).collect();
+        KernelParams { node, bytes: kernel.params.clone(), offsets }
+    }
+
+    fn attribute(kernel: &Kernel, which: u32) -> CuResult<[u8; 64]> {
+        launch::attribute_of(&kernel.attributes, which)
+    }
+
+    fn set_attribute(kernel: &mut Kernel, which: u32, value: &[u8; 64]) -> CuResult {
+        launch::set_attribute(&mut kernel.attributes, which, value)
+    }
+
+    fn copy_attributes(to: &mut Kernel, from: &Kernel) {
+        to.attributes.clone_from(&from.attributes);
+    }
+
+    fn copy(params: &CUDA_MEMCPY3D) -> CuResult<wire::Copy> {
+        Memcpy3D::from(params).node(driver()?)
+    }
+
+    fn copy_params(copy: &wire::Copy) -> CUDA_MEMCPY3D {
+        Memcpy3D::params(copy)
+    }
+
+    fn memset(p: &CUDA_MEMSET_NODE_PARAMS) -> CuResult<wire::Memset> {
+        let set = wire::Memset {
+            dst: p.dst,
+            pitch: p.pitch as u64,
+            element_size: p.elementSize,
+            value: p.value,
+            width: p.width as u64,
+            height: p.height as u64,
+        };
+        let (size, invalid) = (u64::from(p.elementSize), CuError::INVALID_VALUE);
+        if !matches!(size, 1 | 2 | 4) || set.width == 0 || set.height == 0 {
+            return Err(invalid);
+        }
+        let bytes = set.width.checked_mul(size).ok_or(invalid)?;
+        if !p.dst.is_multiple_of(size)
+            || set.height > 1 && (set.pitch < bytes || !set.pitch.is_multiple_of(size))
+        {
+            return Err(invalid);
+        }
+        let rows = set.pitch.checked_mul(set.height - 1);
+        let span = rows.and_then(|rows| rows.checked_add(bytes)).ok_or(invalid)?;
+        match driver()?.memory.place(p.dst, span)? {
+            Place::Visible { address, .. } => Ok(wire::Memset { dst: address, ..set }),
+            Place::Pageable => Err(invalid),
         }
     }
-    Ok(())
-}
 
-/// Gives a list as CUDA gives lists: its length without an array, else what the array holds.
-fn list(values: &[usize], to: Out<usize>, count: Out<usize>) -> CuResult {
-    if !to.is_wanted() {
-        return count.set(values.len());
-    }
-    let room = count.read()?;
-    // SAFETY: the program's array has room for as many elements as it says.
-    let to = unsafe { to.array(room) };
-    to.set_all(values.iter().copied().chain(std::iter::repeat(0)))?;
-    count.set(room.min(values.len()))
-}
-
-/// The data of plain edges is 0.
-fn no_data(data: Out<u64>, room: usize) -> CuResult {
-    match data.is_wanted() {
-        // SAFETY: the program's array has room for as many elements as it says.
-        true => unsafe { data.array(room) }.set_all(std::iter::repeat(0)),
-        false => Ok(()),
-    }
-}
-
-/// As [`list`], for nodes and the data of the edges to them.
-fn nodes(values: &[usize], to: Out<usize>, data: Out<u64>, count: Out<usize>) -> CuResult {
-    if to.is_wanted() {
-        no_data(data, count.read()?)?;
-    }
-    list(values, to, count)
-}
-
-/// As [`list`], for edges.
-fn pairs(
-    values: &Edges,
-    (from, to): (Out<usize>, Out<usize>),
-    data: Out<u64>,
-    count: Out<usize>,
-) -> CuResult {
-    if from.is_wanted() != to.is_wanted() {
-        return Err(CuError::INVALID_VALUE);
-    }
-    let (first, second): (Vec<_>, Vec<_>) = values.iter().copied().unzip();
-    if !from.is_wanted() {
-        return count.set(values.len());
-    }
-    let room = count.read()?;
-    no_data(data, room)?;
-    list(&first, from, count)?;
-    count.set(room)?;
-    list(&second, to, count)
-}
-
-fn edges(graph: usize) -> CuResult<Edges> {
-    GRAPHS.with(|table| Ok(table.graph(graph)?.edges()))
-}
-
-fn dependencies(node: usize) -> CuResult<Vec<NodeId>> {
-    GRAPHS.with(|table| Ok(table.node(node)?.after.iter().copied().collect()))
-}
-
-fn dependents(node: usize) -> CuResult<Vec<NodeId>> {
-    GRAPHS.with(|table| Ok(table.graph(table.graph_of(node)?)?.dependents(node)))
-}
-
-fn change(graph: usize, from: In<usize>, to: In<usize>, count: usize, add: bool) -> CuResult {
-    // SAFETY: the program's arrays have `count` elements.
-    let (from, to) = unsafe { (array(from, count)?, array(to, count)?) };
-    let edges: Edges = from.into_iter().zip(to).collect();
-    Ok(GRAPHS.with(|table| table.change_edges(graph, &edges, add))?)
-}
-
-/// Adds a node to a graph.
-pub fn add(
-    to: Out<usize>,
-    graph: usize,
-    after: In<usize>,
-    count: usize,
-    make: impl FnOnce(&mut Table<Op>, &[NodeId]) -> Result<NodeId, cuda_api::sys::CUresult>,
-) -> CuResult {
-    to.check()?;
-    // SAFETY: the program's array has `count` elements.
-    let after = unsafe { array(after, count) }?;
-    to.set(GRAPHS.with(|table| {
-        table.graph(graph)?;
-        make(table, &after)
-    })?)
-}
-
-entries! {
-    fn cuGraphCreate(to: Out<usize>, flags: u32) {
-        driver()?;
-        to.check()?;
-        if flags != 0 {
-            return Err(CuError::INVALID_VALUE);
+    fn memset_params(set: &wire::Memset) -> CUDA_MEMSET_NODE_PARAMS {
+        CUDA_MEMSET_NODE_PARAMS {
+            dst: set.dst,
+            pitch: set.pitch as usize,
+            value: set.value,
+            elementSize: set.element_size,
+            width: set.width as usize,
+            height: set.height as usize,
         }
-        to.set(GRAPHS.with(|table| table.create()))
     }
 
-    fn cuGraphDestroy(graph: usize) { Ok(GRAPHS.destroy(graph)?) }
-
-    fn cuGraphClone(to: Out<usize>, graph: usize) {
-        to.check()?;
-        to.set(GRAPHS.with(|table| table.clone_graph(graph))?)
+    fn event(event: CUevent) -> CuResult<Arc<Event>> {
+        driver()?.handles.get(event as Handle)
     }
 
-    fn cuGraphNodeFindInClone(to: Out<usize>, node: usize, clone: usize) {
-        to.set(GRAPHS.with(|table| table.find_in_clone(node, clone))?)
+    fn instantiate(flags: u64, steps: &[Step<Op>]) -> CuResult<(u64, Tokens)> {
+        let driver = context::driver()?;
+        let (writer, tokens) = encode(driver, steps)?;
+        let exec = driver.session.mint();
+        let made = image::send(driver, writer.as_bytes()).and_then(|sent| {
+            let (flags, blob, graph) = (flags & !UPLOAD, sent.blob, sent.inline);
+            driver.session.call(&VcudaGraphInstantiate { exec, flags, blob, graph })
+        });
+        match made {
+            Ok(()) => Ok((exec, tokens)),
+            Err(error) => {
+                host_func::let_go(&tokens);
+                Err(error)
+            }
+        }
     }
 
-    fn cuGraphGetNodes(graph: usize, to: Out<usize>, count: Out<usize>) {
-        let nodes: CuResult<Vec<NodeId>> =
-            GRAPHS.with(|table| Ok(table.graph(graph)?.nodes.keys().copied().collect()));
-        list(&nodes?, to, count)
+    fn insert(exec: Exec) -> CuResult<CUgraphExec> {
+        Ok(driver()?.handles.insert(Object::GraphExec(Arc::new(exec)))? as CUgraphExec)
     }
 
-    fn cuGraphGetRootNodes(graph: usize, to: Out<usize>, count: Out<usize>) {
-        let roots: CuResult<Vec<NodeId>> = GRAPHS.with(|table| Ok(table.graph(graph)?.roots()));
-        list(&roots?, to, count)
+    /// As CUDA has it for what is no graph.
+    fn exec(exec: CUgraphExec) -> CuResult<Arc<Exec>> {
+        driver()?.handles.get(exec as Handle).map_err(|_| CuError::INVALID_VALUE)
     }
 
-    fn cuGraphGetEdges(graph: usize, from: Out<usize>, to: Out<usize>, count: Out<usize>) {
-        pairs(&edges(graph)?, (from, to), Out::null(), count)
+    fn destroy(exec: CUgraphExec) -> CuResult {
+        let driver = driver()?;
+        let exec: Arc<Exec> =
+            driver.handles.remove(exec as Handle).map_err(|_| CuError::INVALID_VALUE)?;
+        host_func::let_go(&exec.lock().bound);
+        driver.session.post(&CuGraphExecDestroy { h_graph_exec: exec.loaded })
     }
 
-    fn cuGraphGetEdges_v2(
-        graph: usize, from: Out<usize>, to: Out<usize>, data: Out<u64>, count: Out<usize>,
-    ) {
-        pairs(&edges(graph)?, (from, to), data, count)
+    fn update(
+        exec: &u64,
+        bound: &mut Tokens,
+        steps: &[Step<Op>],
+    ) -> CuResult<Result<(), Difference>> {
+        let driver = driver()?;
+        let (writer, tokens) = encode(driver, steps)?;
+        let updated = image::send(driver, writer.as_bytes()).and_then(|sent| {
+            let (blob, graph) = (sent.blob, sent.inline);
+            driver.session.call(&VcudaGraphExecUpdate { exec: *exec, blob, graph })
+        });
+        match updated {
+            Ok(answer) if answer.result == 0 => {
+                host_func::let_go(&std::mem::replace(bound, tokens));
+                Ok(Ok(()))
+            }
+            Ok(answer) => {
+                host_func::let_go(&tokens);
+                let node = steps.get(answer.node as usize).map(|step| step.id);
+                Ok(Err((answer.result, node)))
+            }
+            Err(error) => {
+                host_func::let_go(&tokens);
+                Err(error)
+            }
+        }
     }
 
-    fn cuGraphNodeGetDependencies(node: usize, to: Out<usize>, count: Out<usize>) {
-        list(&dependencies(node)?, to, count)
+    fn set_step(exec: &u64, bound: &mut Tokens, place: usize, op: &Op) -> CuResult {
+        let driver = driver()?;
+        let mut writer = Writer::new();
+        let token = with_step(driver, Some(op), |step, token| {
+            step.encode(&mut writer);
+            token
+        });
+        let (node, step) = (place as u32, writer.as_bytes());
+        let set = driver.session.call(&VcudaGraphExecNodeSet { exec: *exec, node, step });
+        if let Some(token) = token {
+            let (old, kept): (Vec<_>, Vec<_>) =
+                bound.iter().copied().partition(|(at, _)| *at == place && set.is_ok());
+            host_func::let_go(&old);
+            *bound = kept;
+            match set {
+                Ok(()) => bound.push((place, token)),
+                Err(_) => host_func::let_go(&[(place, token)]),
+            }
+        }
+        set
     }
 
-    fn cuGraphNodeGetDependencies_v2(
-        node: usize, to: Out<usize>, data: Out<u64>, count: Out<usize>,
-    ) {
-        nodes(&dependencies(node)?, to, data, count)
+    fn upload(exec: &Exec, stream: CUstream, per_thread: bool) -> CuResult {
+        let driver = driver()?;
+        let h_stream = stream_id(driver, stream as Handle, null_of(per_thread))?;
+        driver.session.post(&CuGraphUpload { h_graph_exec: exec.loaded, h_stream })
     }
 
-    fn cuGraphNodeGetDependentNodes(node: usize, to: Out<usize>, count: Out<usize>) {
-        list(&dependents(node)?, to, count)
-    }
-
-    fn cuGraphNodeGetDependentNodes_v2(
-        node: usize, to: Out<usize>, data: Out<u64>, count: Out<usize>,
-    ) {
-        nodes(&dependents(node)?, to, data, count)
-    }
-
-    fn cuGraphAddDependencies(graph: usize, from: In<usize>, to: In<usize>, count: usize) {
-        change(graph, from, to, count, true)
-    }
-
-    fn cuGraphAddDependencies_v2(
-        graph: usize, from: In<usize>, to: In<usize>, data: In<u64>, count: usize,
-    ) {
-        plain_edges(data, count)?;
-        change(graph, from, to, count, true)
-    }
-
-    fn cuGraphRemoveDependencies(graph: usize, from: In<usize>, to: In<usize>, count: usize) {
-        change(graph, from, to, count, false)
-    }
-
-    fn cuGraphRemoveDependencies_v2(
-        graph: usize, from: In<usize>, to: In<usize>, data: In<u64>, count: usize,
-    ) {
-        plain_edges(data, count)?;
-        change(graph, from, to, count, false)
-    }
-
-    fn cuGraphNodeGetType(node: usize, to: Out<u32>) {
-        to.set(GRAPHS.with(|table| table.kind(node))?)
-    }
-
-    fn cuGraphDestroyNode(node: usize) { Ok(GRAPHS.with(|table| table.destroy_node(node))?) }
-
-    fn cuGraphAddEmptyNode(to: Out<usize>, graph: usize, after: In<usize>, count: usize) {
-        add(to, graph, after, count, |table, after| table.add(graph, Work::Empty, after))
-    }
-
-    fn cuGraphAddChildGraphNode(
-        to: Out<usize>, graph: usize, after: In<usize>, count: usize, child: usize,
-    ) {
-        add(to, graph, after, count, |table, after| table.add_child(graph, child, after))
-    }
-
-    fn cuGraphChildGraphNodeGetGraph(node: usize, to: Out<usize>) {
-        to.set(GRAPHS.with(|table| table.child(node))?)
+    fn launch(exec: &Exec, stream: CUstream, per_thread: bool) -> CuResult {
+        let driver = driver()?;
+        let h_stream = stream_id(driver, stream as Handle, null_of(per_thread))?;
+        let state = exec.lock();
+        host_func::expect(&state.bound, 1);
+        let posted = driver.session.post(&CuGraphLaunch { h_graph_exec: exec.loaded, h_stream });
+        if posted.is_err() {
+            host_func::expect(&state.bound, -1);
+        }
+        posted
     }
 }

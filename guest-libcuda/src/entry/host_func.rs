@@ -11,18 +11,20 @@ use crate::error::{CuError, CuResult};
 use crate::graph::Op;
 use crate::handles::Handle;
 use crate::log::say;
+use cuda_api::graph::HostCall;
 use parking_lot::Mutex;
 use protocol::calls::VcudaHostFunc;
 use std::collections::HashMap;
+use std::ffi::c_void;
 use std::sync::Once;
 
-pub type HostFunction = unsafe extern "C" fn(usize);
+type HostFunction = unsafe extern "C" fn(*mut c_void);
 pub type StreamCallback = unsafe extern "C" fn(Handle, u32, usize);
 
 /// What to call.
 #[derive(Clone, Copy)]
 pub enum Callback {
-    Function(HostFunction, usize),
+    Function(HostCall),
     OfStream(StreamCallback, Handle, usize),
 }
 
@@ -131,10 +133,7 @@ fn with_signals_blocked(body: fn()) -> impl FnOnce() + Send + 'static {
 fn run() {
     let Ok(driver) = driver() else { return };
     driver.session.serve_host_funcs(|token| match take(token) {
-        Some(Callback::Function(function, data)) => {
-            // SAFETY: the program asked for this call, with this argument.
-            unsafe { function(data) }
-        }
+        Some(Callback::Function(call)) => call.run(),
         Some(Callback::OfStream(callback, stream, data)) => {
             // SAFETY: the program asked for this call, with this argument.
             unsafe { callback(stream, 0, data) }
@@ -145,16 +144,17 @@ fn run() {
 
 entries! {
     fn cuLaunchHostFunc, fn cuLaunchHostFunc_ptsz(
-        stream: Handle, function: Option<HostFunction>, data: usize,
+        stream: Handle, function: Option<HostFunction>, data: *mut c_void,
     ) |null| {
         let function = function.ok_or(CuError::INVALID_VALUE)?;
         let driver = context::driver()?;
         let id = stream_id(driver, stream, null)?;
-        let callback = Callback::Function(function, data);
+        // SAFETY: the program gave the function to be called with this argument.
+        let call = unsafe { HostCall::new(function, data) };
         if capture::captured(driver, stream, null)? {
-            return capture::push(driver, stream, null, Op::Host(callback));
+            return capture::push(driver, stream, null, Op::Host(call));
         }
-        enqueue(driver, id, callback)
+        enqueue(driver, id, Callback::Function(call))
     }
 
     fn cuStreamAddCallback, fn cuStreamAddCallback_ptsz(

@@ -7,7 +7,7 @@ use crate::capture;
 use crate::context::{self, current};
 use crate::driver::Driver;
 use crate::error::{CuError, CuResult};
-use crate::graph::{Kernel, Op};
+use crate::graph::{Kernel, Op, Shape};
 use crate::handles::Handle;
 use crate::log::say;
 use crate::objects::Function;
@@ -51,14 +51,6 @@ pub struct Config {
     stream: Handle,
     attributes: usize,
     attribute_count: u32,
-}
-
-/// A launch's geometry.
-#[derive(Clone, Copy)]
-pub struct Shape {
-    pub grid: [u32; 3],
-    pub block: [u32; 3],
-    pub shared: u32,
 }
 
 /// Refuses a geometry that no launch may have.

@@ -5,7 +5,6 @@
 
 #[macro_use]
 mod macros;
-mod capture;
 mod context;
 mod copy;
 pub mod copy2d;
@@ -14,8 +13,6 @@ mod event;
 mod function;
 mod generated;
 mod graph;
-mod graph_exec;
-mod graph_node;
 pub mod host_func;
 mod host_memory;
 mod image;

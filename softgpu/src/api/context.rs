@@ -339,11 +339,6 @@ cuda! {
         Err(CUresult::CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY)
     }
 
-    fn cuThreadExchangeStreamCaptureMode(mode: *mut c_uint) {
-        driver()?;
-        super::capture::exchange_mode(mode)
-    }
-
     fn cuFlushGPUDirectRDMAWrites(_target: c_uint, _scope: c_uint) {
         current()?;
         Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)

@@ -170,6 +170,25 @@ impl Copy {
         copy.check(to_side, from_side)?;
         Ok(copy)
     }
+
+    /// Node parameters that describe the copy.
+    pub(crate) fn params(&self) -> CUDA_MEMCPY3D {
+        let kind = CUmemorytype::CU_MEMORYTYPE_UNIFIED;
+        CUDA_MEMCPY3D {
+            srcMemoryType: kind,
+            srcDevice: self.from.address,
+            srcPitch: self.from.pitch as usize,
+            srcHeight: self.height,
+            dstMemoryType: kind,
+            dstDevice: self.to.address,
+            dstPitch: self.to.pitch as usize,
+            dstHeight: self.height,
+            WidthInBytes: self.width,
+            Height: self.height,
+            Depth: 1,
+            ..Default::default()
+        }
+    }
 }
 
 /// Rows that begin at a column and row of a pitched area.
@@ -223,7 +242,7 @@ fn fill(
     let fill = Fill { to, pitch, value, size, width, height };
     fill.check()?;
     if capture::captured(stream)? {
-        return capture::push(stream, Op::Fill(fill));
+        return capture::push(stream, Op::Memset(fill));
     }
     stream.now_or_submit(move |context| {
         if !context.failed() {

@@ -1,215 +1,240 @@
-//! Graphs: what they consist of.
+//! Graphs and captures: the entry points are cuda-api's, and this is what they need of softgpu.
 
-use std::ffi::c_uint;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use cuda_api::graph::NodeId;
-use cuda_api::graph::dag::Work;
-use cuda_api::graph::table::Table;
+use cuda_api::error::{CuError, CuResult};
+use cuda_api::graph::library::KernelParams;
+use cuda_api::graph::table::{Difference, Step};
+use cuda_api::graph::{Graphs, Library, capture};
 
-use super::capture::{GRAPHS, array};
-use super::{Answer, CUresult, cuda, put};
-use crate::state::graph::Op;
+use super::copy::{Copy, Fill};
+use super::launch::{Kernel, Shape};
+use crate::state::context::{Context, current};
+use crate::state::device::driver;
+use crate::state::event::{Event, now};
+use crate::state::graph::{EXECS, Exec, GRAPHS, Loaded, Op, Software};
+use crate::state::module::KERNELS;
+use crate::state::stream::Stream;
 
-type Edges = Vec<(NodeId, NodeId)>;
+cuda_api::graph_entries!(Software);
 
-/// Gives a list as CUDA gives lists: its length without an array, else what the array holds.
-fn list(values: &[usize], to: *mut usize, count: *mut usize) -> Answer {
-    if to.is_null() {
-        return put(count, values.len());
+/// `CU_LAUNCH_ATTRIBUTE_COOPERATIVE` and `_CLUSTER_DIMENSION`.
+const COOPERATIVE: u32 = 2;
+const CLUSTER: u32 = 4;
+
+impl Library for Software {
+    type Kernel = Kernel;
+    type Copy = Copy;
+    type Memset = Fill;
+    type Event = Arc<Event>;
+    type Loaded = Loaded;
+    type Bound = ();
+
+    fn graphs() -> &'static Graphs<Op> {
+        &GRAPHS
     }
-    let room = super::get(count)?;
-    for i in 0..room {
-        put(to.wrapping_add(i), values.get(i).copied().unwrap_or(0))?;
-    }
-    put(count, room.min(values.len()))
-}
 
-/// As [`list`], for pairs. Their data is that of plain edges: zeroes.
-fn pairs(
-    values: &Edges,
-    from: *mut usize,
-    to: *mut usize,
-    data: *mut u64,
-    count: *mut usize,
-) -> Answer {
-    if from.is_null() != to.is_null() {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-    }
-    let (first, second): (Vec<_>, Vec<_>) = values.iter().copied().unzip();
-    if from.is_null() {
-        return list(&first, from, count);
-    }
-    let room = super::get(count)?;
-    no_data(data, room)?;
-    list(&first, from, count)?;
-    put(count, room)?;
-    list(&second, to, count)
-}
-
-fn no_data(data: *mut u64, room: usize) -> Answer {
-    if data.is_null() { Ok(()) } else { (0..room).try_for_each(|i| put(data.wrapping_add(i), 0)) }
-}
-
-/// As [`list`], for nodes and the data of the edges to them.
-fn nodes(values: &[usize], to: *mut usize, data: *mut u64, count: *mut usize) -> Answer {
-    if !to.is_null() {
-        no_data(data, super::get(count)?)?;
-    }
-    list(values, to, count)
-}
-
-fn dependencies(node: usize) -> Result<Vec<NodeId>, CUresult> {
-    GRAPHS.with(|table| Ok(table.node(node)?.after.iter().copied().collect()))
-}
-
-fn dependents(node: usize) -> Result<Vec<NodeId>, CUresult> {
-    GRAPHS.with(|table| Ok(table.graph(table.graph_of(node)?)?.dependents(node)))
-}
-
-fn edges(graph: usize) -> Result<Edges, CUresult> {
-    GRAPHS.with(|table| Ok(table.graph(graph)?.edges()))
-}
-
-/// Edges that carry more than an order are not supported.
-fn change(
-    graph: usize,
-    (from, to): (*const usize, *const usize),
-    data: *const u64,
-    count: usize,
-    add: bool,
-) -> Answer {
-    for i in 0..if data.is_null() { 0 } else { count } {
-        if super::get(data.wrapping_add(i))? != 0 {
-            return Err(super::unsupported("an edge with data"));
+    fn run(name: &'static str, body: impl FnOnce() -> CuResult) -> CUresult {
+        match super::answer(|| Ok(body()?)) {
+            CUresult::CUDA_ERROR_NOT_SUPPORTED => super::unsupported(name),
+            result => result,
         }
     }
-    let edges: Edges = array(from, count)?.into_iter().zip(array(to, count)?).collect();
-    GRAPHS.with(|table| table.change_edges(graph, &edges, add))
-}
 
-/// Adds a node to a graph.
-pub(super) fn add(
-    to: *mut usize,
-    graph: usize,
-    after: *const usize,
-    count: usize,
-    make: impl FnOnce(&mut Table<Op>, &[NodeId]) -> Result<NodeId, CUresult>,
-) -> Answer {
-    crate::state::device::driver()?;
-    if to.is_null() {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    fn initialized() -> CuResult {
+        driver()?;
+        Ok(())
     }
-    let after = array(after, count)?;
-    let node = GRAPHS.with(|table| {
-        table.graph(graph)?;
-        make(table, &after)
-    })?;
-    put(to, node)
-}
 
-cuda! {
-    fn cuGraphCreate(to: *mut usize, flags: c_uint) {
-        crate::state::device::driver()?;
-        if flags != 0 || to.is_null() {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    fn ready() -> CuResult {
+        current()?;
+        Ok(())
+    }
+
+    fn thread() -> u64 {
+        // SAFETY: no preconditions.
+        unsafe { libc::gettid() as u64 }
+    }
+
+    fn stream(stream: CUstream, per_thread: bool) -> CuResult<capture::Stream> {
+        Ok((&*super::stream::lookup(stream, per_thread)?).into())
+    }
+
+    unsafe fn kernel(p: &CUDA_KERNEL_NODE_PARAMS, like: Option<&Kernel>) -> CuResult<Kernel> {
+        let handle = if p.func.is_null() { p.kern as usize } else { p.func as usize };
+        let shape = Shape {
+            grid: [p.gridDimX, p.gridDimY, p.gridDimZ],
+            block: [p.blockDimX, p.blockDimY, p.blockDimZ],
+            shared: p.sharedMemBytes,
+            cooperative: like.is_some_and(|kernel| kernel.shape.cooperative),
+        };
+        let (params, extra) = (p.kernelParams.cast_const().cast(), p.extra.cast_const());
+        Ok(Kernel::new(handle, shape, &current()?, params, extra)?)
+    }
+
+    fn kernel_params(kernel: &Kernel) -> KernelParams {
+        let Shape { grid, block, shared, .. } = kernel.shape;
+        let of_library = KERNELS.get(kernel.handle).is_some();
+        let (func, kern) = if of_library { (0, kernel.handle) } else { (kernel.handle, 0) };
+        let node = CUDA_KERNEL_NODE_PARAMS {
+            func: func as CUfunction,
+            gridDimX: grid[0],
+            gridDimY: grid[1],
+            gridDimZ: grid[2],
+            blockDimX: block[0],
+            blockDimY: block[1],
+            blockDimZ: block[2],
+            sharedMemBytes: shared,
+            kern: kern as CUkernel,
+            ..Default::default()
+        };
+        let offsets = kernel.function.kernel.params.iter().map(|param| param.offset).collect();
+        KernelParams { node, bytes: kernel.params.clone(), offsets }
+    }
+
+    /// Windows, priorities, early starts and the like change when, not what, and are not kept.
+    fn attribute(kernel: &Kernel, which: u32) -> CuResult<[u8; 64]> {
+        if which != COOPERATIVE {
+            return Err(CuError::NOT_SUPPORTED);
         }
-        put(to, GRAPHS.with(|table| table.create()))
+        let mut value = [0; 64];
+        value[0] = kernel.shape.cooperative.into();
+        Ok(value)
     }
 
-    fn cuGraphDestroy(graph: usize) {
-        GRAPHS.destroy(graph)
+    fn set_attribute(kernel: &mut Kernel, which: u32, value: &[u8; 64]) -> CuResult {
+        let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|byte| value[4 * at + byte]));
+        match which {
+            COOPERATIVE => kernel.shape.cooperative = word(0) != 0,
+            CLUSTER if [word(0), word(1), word(2)] != [1; 3] => return Err(CuError::NOT_SUPPORTED),
+            _ => {}
+        }
+        Ok(())
     }
 
-    fn cuGraphClone(to: *mut usize, graph: usize) {
-        put(to, 0)?;
-        put(to, GRAPHS.with(|table| table.clone_graph(graph))?)
+    fn copy_attributes(to: &mut Kernel, from: &Kernel) {
+        to.shape.cooperative = from.shape.cooperative;
     }
 
-    fn cuGraphNodeFindInClone(to: *mut usize, node: usize, clone: usize) {
-        put(to, GRAPHS.with(|table| table.find_in_clone(node, clone))?)
+    fn copy(params: &CUDA_MEMCPY3D) -> CuResult<Copy> {
+        Ok(Copy::of_node(params)?)
     }
 
-    fn cuGraphGetNodes(graph: usize, to: *mut usize, count: *mut usize) {
-        let nodes = GRAPHS.with(|table| {
-            Ok::<_, CUresult>(table.graph(graph)?.nodes.keys().copied().collect::<Vec<_>>())
-        });
-        list(&nodes?, to, count)
+    fn copy_params(copy: &Copy) -> CUDA_MEMCPY3D {
+        copy.params()
     }
 
-    fn cuGraphGetRootNodes(graph: usize, to: *mut usize, count: *mut usize) {
-        let roots = GRAPHS.with(|table| Ok::<_, CUresult>(table.graph(graph)?.roots()));
-        list(&roots?, to, count)
+    fn memset(p: &CUDA_MEMSET_NODE_PARAMS) -> CuResult<Fill> {
+        let (width, height, size) = (p.width, p.height, p.elementSize as usize);
+        let fill = Fill { to: p.dst, pitch: p.pitch, value: p.value, size, width, height };
+        fill.check()?;
+        Ok(fill)
     }
 
-    fn cuGraphGetEdges(graph: usize, from: *mut usize, to: *mut usize, count: *mut usize) {
-        pairs(&edges(graph)?, from, to, std::ptr::null_mut(), count)
+    #[allow(non_snake_case)]
+    fn memset_params(fill: &Fill) -> CUDA_MEMSET_NODE_PARAMS {
+        let Fill { to: dst, pitch, value, size, width, height } = *fill;
+        let elementSize = size as u32;
+        CUDA_MEMSET_NODE_PARAMS { dst, pitch, value, elementSize, width, height }
     }
 
-    fn cuGraphGetEdges_v2(
-        graph: usize, from: *mut usize, to: *mut usize, data: *mut u64, count: *mut usize,
-    ) {
-        pairs(&edges(graph)?, from, to, data, count)
+    fn event(event: CUevent) -> CuResult<Arc<Event>> {
+        Ok(super::event::named(event)?)
     }
 
-    fn cuGraphNodeGetDependencies(node: usize, to: *mut usize, count: *mut usize) {
-        list(&dependencies(node)?, to, count)
+    fn instantiate(_flags: u64, _steps: &[Step<Op>]) -> CuResult<(Loaded, ())> {
+        Ok((Loaded { context: current()?, last: Mutex::new(None) }, ()))
     }
 
-    fn cuGraphNodeGetDependencies_v2(
-        node: usize, to: *mut usize, data: *mut u64, count: *mut usize,
-    ) {
-        nodes(&dependencies(node)?, to, data, count)
+    fn insert(exec: Exec) -> CuResult<CUgraphExec> {
+        Ok(EXECS.insert(exec) as CUgraphExec)
     }
 
-    fn cuGraphNodeGetDependentNodes(node: usize, to: *mut usize, count: *mut usize) {
-        list(&dependents(node)?, to, count)
+    fn exec(exec: CUgraphExec) -> CuResult<Arc<Exec>> {
+        driver()?;
+        EXECS.get(exec as usize).ok_or(CuError::INVALID_VALUE)
     }
 
-    fn cuGraphNodeGetDependentNodes_v2(
-        node: usize, to: *mut usize, data: *mut u64, count: *mut usize,
-    ) {
-        nodes(&dependents(node)?, to, data, count)
+    fn destroy(exec: CUgraphExec) -> CuResult {
+        driver()?;
+        EXECS.remove(exec as usize).map(drop).ok_or(CuError::INVALID_VALUE)
     }
 
-    fn cuGraphAddDependencies(graph: usize, from: *const usize, to: *const usize, count: usize) {
-        change(graph, (from, to), std::ptr::null(), count, true)
+    fn update(
+        _exec: &Loaded,
+        (): &mut (),
+        _steps: &[Step<Op>],
+    ) -> CuResult<Result<(), Difference>> {
+        Ok(Ok(()))
     }
 
-    fn cuGraphAddDependencies_v2(
-        graph: usize, from: *const usize, to: *const usize, data: *const u64, count: usize,
-    ) {
-        change(graph, (from, to), data, count, true)
+    fn set_step(_exec: &Loaded, (): &mut (), _place: usize, _op: &Op) -> CuResult {
+        Ok(())
     }
 
-    fn cuGraphRemoveDependencies(graph: usize, from: *const usize, to: *const usize, count: usize) {
-        change(graph, (from, to), std::ptr::null(), count, false)
+    fn upload(_exec: &Exec, stream: CUstream, per_thread: bool) -> CuResult {
+        super::stream::lookup(stream, per_thread)?;
+        Ok(())
     }
 
-    fn cuGraphRemoveDependencies_v2(
-        graph: usize, from: *const usize, to: *const usize, data: *const u64, count: usize,
-    ) {
-        change(graph, (from, to), data, count, false)
+    fn launch(exec: &Exec, stream: CUstream, per_thread: bool) -> CuResult {
+        let stream = super::stream::lookup(stream, per_thread)?;
+        if exec.loaded.context.id != stream.context.id {
+            return Err(CuError::INVALID_VALUE);
+        }
+        launch(exec, &stream);
+        Ok(())
     }
+}
 
-    fn cuGraphNodeGetType(node: usize, to: *mut c_uint) {
-        put(to, GRAPHS.with(|table| table.kind(node))?)
+/// Queues one run of a graph.
+fn launch(exec: &Exec, stream: &Stream) {
+    let mut last = exec.loaded.last.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(mark) = last.take().filter(|mark| !mark.reached()) {
+        stream.submit_after(mark);
     }
-
-    fn cuGraphDestroyNode(node: usize) {
-        GRAPHS.with(|table| table.destroy_node(node))
+    let steps = exec.lock().steps.clone();
+    let mut records = Vec::new();
+    for step in steps.iter() {
+        if let Some(Op::Record(event, _)) = &step.op {
+            records.push((event.clone(), Arc::new(AtomicU64::new(0))));
+        }
     }
-
-    fn cuGraphAddEmptyNode(to: *mut usize, graph: usize, after: *const usize, count: usize) {
-        add(to, graph, after, count, |table, after| table.add(graph, Work::Empty, after))
+    let cells: Vec<_> = records.iter().map(|(_, cell)| cell.clone()).collect();
+    let own: Vec<_> = records.iter().map(|(event, _)| Arc::as_ptr(event) as usize).collect();
+    let mark = stream.submit(move |context| {
+        let mut cells = cells.iter();
+        for step in steps.iter() {
+            match &step.op {
+                Some(Op::Record(..)) => {
+                    cells.next().into_iter().for_each(|cell| cell.store(now(), Ordering::Release));
+                }
+                // What this very launch records lies before the wait, in the one order that the
+                // nodes run in here.
+                Some(Op::Wait(event, _)) if !own.contains(&(Arc::as_ptr(event) as usize)) => {
+                    event.wait();
+                }
+                Some(op) if !context.failed() => run(op, context),
+                _ => {}
+            }
+        }
+    });
+    for (event, cell) in records {
+        event.set(mark.clone(), cell);
     }
+    *last = Some(mark);
+}
 
-    fn cuGraphAddChildGraphNode(
-        to: *mut usize, graph: usize, after: *const usize, count: usize, child: usize,
-    ) {
-        add(to, graph, after, count, |table, after| table.add_child(graph, child, after))
-    }
-
-    fn cuGraphChildGraphNodeGetGraph(node: usize, to: *mut usize) {
-        put(to, GRAPHS.with(|table| table.child(node))?)
+fn run(op: &Op, context: &Context) {
+    match op {
+        Op::Kernel(kernel) => match kernel.prepare() {
+            Ok(launch) => kernel.run(launch, context),
+            Err(_) => context.fail(CUresult::CUDA_ERROR_OUT_OF_MEMORY),
+        },
+        Op::Copy(copy, _) => copy.run(),
+        Op::Memset(fill) => fill.run(),
+        Op::Host(call) => call.run(),
+        Op::Wait(..) | Op::Record(..) => {}
     }
 }

@@ -9,8 +9,6 @@ pub(crate) mod copy;
 mod device;
 mod event;
 mod graph;
-mod graph_exec;
-mod graph_node;
 mod init;
 pub(crate) mod launch;
 mod library;

@@ -5,11 +5,12 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use cuda_api::sys::{CUcontext, CUdeviceptr, CUevent, CUstream};
+use cuda_api::graph::HostCall;
+use cuda_api::sys::{CUcontext, CUdeviceptr, CUevent, CUhostFn, CUstream};
 
 use super::{Answer, CUresult, capture, cuda, cuda_on_stream, put};
 use crate::state::context::{Context, current};
-use crate::state::graph::{Host, HostFn, Op};
+use crate::state::graph::Op;
 use crate::state::memory;
 use crate::state::stream::{STREAMS, Stream};
 
@@ -189,7 +190,6 @@ macro_rules! queries {
         }
     )*};
 }
-pub(crate) use queries;
 
 queries! {
     fn cuStreamGetPriority, fn cuStreamGetPriority_ptsz(to: *mut c_int; stream) {
@@ -249,11 +249,13 @@ queries! {
     }
 
     fn cuLaunchHostFunc, fn cuLaunchHostFunc_ptsz(
-        function: Option<HostFn>,
+        function: CUhostFn,
         data: *mut c_void;
         stream
     ) {
-        let host = Host { function: function.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?, data };
+        let function = function.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        // SAFETY: the program gave the function to be called with this argument.
+        let host = unsafe { HostCall::new(function, data) };
         if capture::captured(&stream)? {
             return capture::push(&stream, Op::Host(host));
         }

@@ -12,8 +12,8 @@ use std::path::Path;
 /// Generates the page from the two libraries' definitions and the API table.
 pub fn generate(root: &Path, entries: &[Entry]) -> io::Result<String> {
     let (mut guest, mut softgpu) = (Exports::default(), Exports::default());
-    guest.scan(&root.join("guest-libcuda/src"))?;
-    softgpu.scan(&root.join("softgpu/src"))?;
+    guest.scan_graphs().scan(&root.join("guest-libcuda/src"))?;
+    softgpu.scan_graphs().scan(&root.join("softgpu/src"))?;
     let (in_guest, in_softgpu) = (
         ALL.iter().filter(|symbol| guest.has(symbol.name)).count(),
         ALL.iter().filter(|symbol| softgpu.has(symbol.name)).count(),

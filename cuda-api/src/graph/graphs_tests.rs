@@ -1,8 +1,8 @@
 use super::*;
 
-const IMPLICIT: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-const INVALIDATED: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-const UNSUPPORTED: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+const IMPLICIT: CuError = CuError::STREAM_CAPTURE_IMPLICIT;
+const INVALIDATED: CuError = CuError::STREAM_CAPTURE_INVALIDATED;
+const UNSUPPORTED: CuError = CuError::STREAM_CAPTURE_UNSUPPORTED;
 
 fn stream(id: u64) -> Stream {
     Stream { key: Key { id, of: 0 }, ctx: 1, blocking: id < 100, legacy: id == 0 }
@@ -37,7 +37,7 @@ fn a_fork_and_a_join_become_a_diamond() {
     assert_eq!(graphs.info(&stream(4)), Ok(None));
     assert_eq!(graphs.captures_stream(|| Ok(stream(3))), Ok(false));
     // The event is still a place in a capture, until it is recorded anew.
-    assert_eq!(graphs.forbid_captured_event(51), Err(CUresult::CUDA_ERROR_CAPTURED_EVENT));
+    assert_eq!(graphs.forbid_captured_event(51), Err(CuError::CAPTURED_EVENT));
     assert_eq!(graphs.record(51, || Ok(stream(3))), Ok(false));
     assert_eq!(graphs.forbid_captured_event(51), Ok(()));
 }
@@ -49,20 +49,17 @@ fn work_of_another_stream_must_be_joined() {
     graphs.record(50, || Ok(stream(3))).unwrap();
     graphs.wait(50, || Ok(stream(4))).unwrap();
     graphs.push(&stream(4), 2).unwrap();
-    assert_eq!(graphs.end(&stream(3), 7), Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNJOINED));
+    assert_eq!(graphs.end(&stream(3), 7), Err(CuError::STREAM_CAPTURE_UNJOINED));
     assert_eq!(graphs.info(&stream(3)), Ok(None));
 }
 
 #[test]
 fn only_where_it_began_a_capture_can_end() {
     let graphs = begun(3, Mode::ThreadLocal);
-    let wrong = CUresult::CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+    let wrong = CuError::STREAM_CAPTURE_WRONG_THREAD;
     assert_eq!(graphs.end(&stream(3), 8), Err(wrong));
-    assert_eq!(graphs.end(&stream(5), 7), Err(CUresult::CUDA_ERROR_ILLEGAL_STATE));
-    assert_eq!(
-        graphs.begin(&stream(3), 7, Mode::Global, None),
-        Err(CUresult::CUDA_ERROR_ILLEGAL_STATE)
-    );
+    assert_eq!(graphs.end(&stream(5), 7), Err(CuError::ILLEGAL_STATE));
+    assert_eq!(graphs.begin(&stream(3), 7, Mode::Global, None), Err(CuError::ILLEGAL_STATE));
     assert!(graphs.end(&stream(3), 7).is_ok());
     let graphs = begun(3, Mode::Relaxed);
     assert!(graphs.end(&stream(3), 8).is_ok());
@@ -74,7 +71,7 @@ fn ending_at_a_stream_that_joined_is_unmatched() {
     let graphs = begun(3, Mode::Relaxed);
     graphs.record(50, || Ok(stream(3))).unwrap();
     graphs.wait(50, || Ok(stream(4))).unwrap();
-    let unmatched = CUresult::CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
+    let unmatched = CuError::STREAM_CAPTURE_UNMATCHED;
     assert_eq!(graphs.end(&stream(4), 7), Err(unmatched));
     assert_eq!(graphs.end(&stream(3), 7), Err(INVALIDATED));
 }
@@ -127,13 +124,13 @@ fn unsafe_calls_are_forbidden_as_the_modes_say() {
 #[test]
 fn dependencies_do_not_cross_a_captures_border() {
     let graphs = begun(3, Mode::Relaxed);
-    let isolation = CUresult::CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+    let isolation = CuError::STREAM_CAPTURE_ISOLATION;
     assert_eq!(graphs.wait(60, || Ok(stream(3))), Err(isolation));
     assert_eq!(graphs.end(&stream(3), 7), Err(INVALIDATED));
     let graphs = begun(3, Mode::Relaxed);
     graphs.begin(&stream(4), 7, Mode::Relaxed, None).unwrap();
     graphs.record(50, || Ok(stream(3))).unwrap();
-    let merge = CUresult::CUDA_ERROR_STREAM_CAPTURE_MERGE;
+    let merge = CuError::STREAM_CAPTURE_MERGE;
     assert_eq!(graphs.wait(50, || Ok(stream(4))), Err(merge));
     for id in [3, 4] {
         assert_eq!(graphs.end(&stream(id), 7), Err(INVALIDATED));
@@ -146,7 +143,7 @@ fn a_stream_that_ends_takes_its_capture_with_it() {
     let graphs = begun(3, Mode::Relaxed);
     graphs.push(&stream(3), 1).unwrap();
     let graph = graphs.info(&stream(3)).unwrap().unwrap().graph;
-    assert_eq!(graphs.destroy(graph), Err(CUresult::CUDA_ERROR_INVALID_VALUE));
+    assert_eq!(graphs.destroy(graph), Err(CuError::INVALID_VALUE));
     graphs.forget_stream(stream(3).key);
     assert!(!graphs.any_capture());
     assert!(graphs.with(|table| table.graph(graph).is_err()));

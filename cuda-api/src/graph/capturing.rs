@@ -1,0 +1,173 @@
+//! Entry points that capture streams.
+
+use super::capture::{Info, Mode};
+use super::ids::{GraphId, NodeId};
+use super::library::Library;
+use super::lists;
+use crate::args::{In, Out};
+use crate::error::{CuError, CuResult};
+use crate::sys::{
+    CUgraph, CUgraphEdgeData, CUgraphNode, CUstream, CUstreamCaptureMode, CUstreamCaptureStatus,
+};
+use std::cell::Cell;
+use std::mem::ManuallyDrop;
+use std::ptr::{null, null_mut};
+
+/// A null handle means the thread's default stream, rather than the legacy one, if the second part
+/// is set.
+pub type StreamArg = (CUstream, bool);
+
+thread_local! {
+    /// Which calls elsewhere this thread lets captures forbid it.
+    static MODE: Cell<CUstreamCaptureMode> = const { Cell::new(CUstreamCaptureMode(0)) };
+
+    /// Programs read the nodes here until the thread asks again. Never dropped at the end of a
+    /// thread, since that would need a destructor in a library that can be unloaded.
+    static NODES: Cell<ManuallyDrop<Vec<CUgraphNode>>> =
+        const { Cell::new(ManuallyDrop::new(Vec::new())) };
+}
+
+/// Refuses a call that CUDA calls potentially unsafe while a capture forbids it.
+#[inline]
+pub fn forbid_unsafe<L: Library>() -> CuResult {
+    if !L::graphs().any_capture() {
+        return Ok(());
+    }
+    L::graphs().forbid_unsafe(L::thread(), Mode::new(MODE.get().0)?)
+}
+
+/// `cuThreadExchangeStreamCaptureMode`.
+pub fn exchange_mode<L: Library>(mode: Out<CUstreamCaptureMode>) -> CuResult {
+    L::initialized()?;
+    let wanted = mode.read()?;
+    Mode::new(wanted.0)?;
+    mode.set(MODE.replace(wanted))
+}
+
+fn begin<L: Library>(
+    (stream, per_thread): StreamArg,
+    mode: CUstreamCaptureMode,
+    into: Option<(GraphId, &[NodeId])>,
+) -> CuResult {
+    L::ready()?;
+    let stream = L::stream(stream, per_thread)?;
+    L::graphs().begin(&stream, L::thread(), Mode::new(mode.0)?, into)
+}
+
+/// `cuStreamBeginCapture`.
+pub fn begin_new<L: Library>(stream: StreamArg, mode: CUstreamCaptureMode) -> CuResult {
+    begin::<L>(stream, mode, None)
+}
+
+/// `cuStreamBeginCaptureToGraph`.
+///
+/// # Safety
+///
+/// If not null, the arrays have `count` elements.
+pub unsafe fn begin_into<L: Library>(
+    stream: StreamArg,
+    graph: CUgraph,
+    (nodes, edges, count): (In<CUgraphNode>, In<CUgraphEdgeData>, usize),
+    mode: CUstreamCaptureMode,
+) -> CuResult {
+    // SAFETY: the arrays have `count` elements, as the caller promises.
+    let nodes = unsafe {
+        lists::plain_edges(edges, count)?;
+        lists::nodes(nodes, count)?
+    };
+    begin::<L>(stream, mode, Some((graph as GraphId, &nodes)))
+}
+
+/// `cuStreamEndCapture`.
+pub fn end<L: Library>((stream, per_thread): StreamArg, graph: Out<CUgraph>) -> CuResult {
+    graph.set(null_mut())?;
+    L::ready()?;
+    let stream = L::stream(stream, per_thread)?;
+    graph.set(L::graphs().end(&stream, L::thread())? as CUgraph)
+}
+
+fn info_of<L: Library>((stream, per_thread): StreamArg) -> CuResult<Option<Info>> {
+    L::ready()?;
+    L::graphs().info(&L::stream(stream, per_thread)?)
+}
+
+fn status_of(info: Option<&Info>) -> CUstreamCaptureStatus {
+    match info {
+        None => CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE,
+        Some(info) if info.invalid => CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_INVALIDATED,
+        Some(_) => CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE,
+    }
+}
+
+/// `cuStreamIsCapturing`.
+pub fn is_capturing<L: Library>(stream: StreamArg, status: Out<CUstreamCaptureStatus>) -> CuResult {
+    status.set(status_of(info_of::<L>(stream)?.as_ref()))
+}
+
+/// Where the parts of a capture's state go. All but the status may be null.
+#[derive(Clone, Copy)]
+pub struct InfoTo {
+    /// Whether the stream is captured.
+    pub status: Out<CUstreamCaptureStatus>,
+    /// The capture's number.
+    pub id: Out<u64>,
+    /// The graph that it goes to.
+    pub graph: Out<CUgraph>,
+    /// The nodes that the stream's next one will depend on.
+    pub nodes: Out<*const CUgraphNode>,
+    /// The data of the edges from them.
+    pub edges: Out<*const CUgraphEdgeData>,
+    /// Their number.
+    pub count: Out<usize>,
+}
+
+impl InfoTo {
+    /// Only the status and the number.
+    pub fn new(status: Out<CUstreamCaptureStatus>, id: Out<u64>) -> Self {
+        let (graph, nodes, edges) = (Out::null(), Out::null(), Out::null());
+        Self { status, id, graph, nodes, edges, count: Out::null() }
+    }
+}
+
+/// `cuStreamGetCaptureInfo`.
+pub fn info<L: Library>(stream: StreamArg, to: InfoTo) -> CuResult {
+    let found = info_of::<L>(stream)?;
+    to.status.set(status_of(found.as_ref()))?;
+    match found {
+        None => to.id.set_if_wanted(0),
+        Some(info) if info.invalid => {}
+        Some(info) => {
+            let nodes: Vec<_> = info.after.iter().map(|node| *node as CUgraphNode).collect();
+            to.id.set_if_wanted(info.id);
+            to.graph.set_if_wanted(info.graph as CUgraph);
+            to.count.set_if_wanted(nodes.len());
+            to.edges.set_if_wanted(null());
+            to.nodes.set_if_wanted(nodes.as_ptr());
+            // The list's memory stays where it is as the list moves.
+            drop(ManuallyDrop::into_inner(NODES.replace(ManuallyDrop::new(nodes))));
+        }
+    }
+    Ok(())
+}
+
+/// `cuStreamUpdateCaptureDependencies`.
+///
+/// # Safety
+///
+/// If not null, the arrays have `count` elements.
+pub unsafe fn update<L: Library>(
+    (stream, per_thread): StreamArg,
+    (nodes, edges, count): (In<CUgraphNode>, In<CUgraphEdgeData>, usize),
+    flags: u32,
+) -> CuResult {
+    // SAFETY: the array has `count` elements, as the caller promises.
+    unsafe { lists::plain_edges(edges, count) }?;
+    if flags > 1 {
+        return Err(CuError::INVALID_VALUE);
+    }
+    L::ready()?;
+    let stream = L::stream(stream, per_thread)?;
+    // SAFETY: as above.
+    let nodes = unsafe { lists::nodes(nodes, count) }?;
+    L::graphs().update(&stream, &nodes, flags == 1)
+}

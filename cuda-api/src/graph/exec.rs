@@ -1,0 +1,113 @@
+//! Entry points of graphs that were instantiated.
+
+use super::ids::{GraphId, NodeId};
+use super::library::{Exec, Library, Op};
+use super::table::Difference;
+use crate::args::Out;
+use crate::error::{CuError, CuResult};
+use crate::sys::{
+    CUDA_GRAPH_INSTANTIATE_PARAMS, CUgraph, CUgraphExec, CUgraphExecUpdateResult,
+    CUgraphExecUpdateResultInfo, CUgraphInstantiateResult, CUgraphNode, CUstream,
+};
+use std::ptr::null_mut;
+
+/// CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD and _DEVICE_LAUNCH.
+const UPLOAD: u64 = 2;
+const DEVICE_LAUNCH: u64 = 4;
+const ALL_FLAGS: u64 = 15;
+/// CUDA_GRAPH_INSTANTIATE_SUCCESS, _ERROR and _INVALID_STRUCTURE.
+const SUCCESS: u32 = 0;
+const INSTANTIATE_ERROR: u32 = 1;
+const INVALID_STRUCTURE: u32 = 2;
+
+/// `cuGraphInstantiateWithFlags`.
+pub fn instantiate<L: Library>(to: Out<CUgraphExec>, graph: CUgraph, flags: u64) -> CuResult {
+    to.check()?;
+    L::ready()?;
+    if flags & !ALL_FLAGS != 0 {
+        return Err(CuError::INVALID_VALUE);
+    }
+    if flags & DEVICE_LAUNCH != 0 {
+        return Err(CuError::NOT_SUPPORTED);
+    }
+    let steps = L::graphs().with(|table| table.steps(graph as GraphId))?;
+    to.set(L::insert(Exec::new(flags, steps)?)?)
+}
+
+/// `cuGraphInstantiateWithParams`.
+pub fn instantiate_with<L: Library>(
+    to: Out<CUgraphExec>,
+    graph: CUgraph,
+    params: Out<CUDA_GRAPH_INSTANTIATE_PARAMS>,
+    per_thread: bool,
+) -> CuResult {
+    let mut given = params.read()?;
+    let circle = L::graphs().with(|table| table.steps(graph as GraphId)).is_err();
+    let mut made = instantiate::<L>(to, graph, given.flags);
+    if made.is_ok() && given.flags & UPLOAD != 0 {
+        made = upload::<L>(to.read()?, given.hUploadStream, per_thread);
+    }
+    given.hErrNode_out = null_mut();
+    given.result_out = CUgraphInstantiateResult(match made {
+        Ok(()) => SUCCESS,
+        Err(_) if circle => INVALID_STRUCTURE,
+        Err(_) => INSTANTIATE_ERROR,
+    });
+    params.set(given)?;
+    made
+}
+
+/// Refuses a captured stream, which can't take these calls.
+fn refuse_captured<L: Library>(stream: CUstream, per_thread: bool) -> CuResult {
+    if !L::graphs().any_capture() {
+        return Ok(());
+    }
+    L::graphs().forbid_on(&L::stream(stream, per_thread)?)
+}
+
+/// `cuGraphUpload`.
+pub fn upload<L: Library>(exec: CUgraphExec, stream: CUstream, per_thread: bool) -> CuResult {
+    L::ready()?;
+    let exec = L::exec(exec)?;
+    refuse_captured::<L>(stream, per_thread)?;
+    L::upload(&exec, stream, per_thread)
+}
+
+/// `cuGraphLaunch`.
+pub fn launch<L: Library>(exec: CUgraphExec, stream: CUstream, per_thread: bool) -> CuResult {
+    L::ready()?;
+    let exec = L::exec(exec)?;
+    refuse_captured::<L>(stream, per_thread)?;
+    L::launch(&exec, stream, per_thread)
+}
+
+/// `cuGraphExecUpdate`.
+pub fn update<L: Library>(
+    exec: CUgraphExec,
+    graph: CUgraph,
+    to: Out<CUgraphExecUpdateResultInfo>,
+) -> CuResult {
+    to.check()?;
+    L::ready()?;
+    let exec = L::exec(exec)?;
+    let steps = L::graphs().with(|table| table.steps(graph as GraphId))?;
+    let updated = exec.update(steps)?;
+    let (result, node): Difference = updated.err().unwrap_or((0, None));
+    to.set(CUgraphExecUpdateResultInfo {
+        result: CUgraphExecUpdateResult(result),
+        errorNode: node.unwrap_or(0) as CUgraphNode,
+        errorFromNode: null_mut(),
+    })?;
+    updated.map_err(|_| CuError::GRAPH_EXEC_UPDATE_FAILURE)
+}
+
+/// Gives a node of an instantiated graph other work of the same kind.
+pub fn set_node<L: Library>(exec: CUgraphExec, node: CUgraphNode, op: Op<L>) -> CuResult {
+    L::ready()?;
+    L::exec(exec)?.set_node(node as NodeId, op)
+}
+
+/// `cuGraphExecGetFlags`.
+pub fn flags<L: Library>(exec: CUgraphExec, to: Out<u64>) -> CuResult {
+    to.set(L::exec(exec)?.flags())
+}

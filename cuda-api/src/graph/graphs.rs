@@ -1,0 +1,422 @@
+//! All graphs of a process, and the captures under way.
+
+use super::capture::{Info, Key, Mode, Stream};
+use super::dag::Work;
+use super::ids::{GraphId, NodeId, Operation};
+use super::table::Table;
+use crate::error::{CuError, CuResult};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+struct Capture {
+    origin: Key,
+    thread: u64,
+    mode: Mode,
+    graph: GraphId,
+    /// The capture made the graph, and takes it away if it fails.
+    own: bool,
+    invalid: bool,
+}
+
+struct Member {
+    capture: u64,
+    ctx: u64,
+    blocking: bool,
+    after: BTreeSet<NodeId>,
+}
+
+/// All captures under way.
+#[derive(Default)]
+struct Captures {
+    last: u64,
+    captures: HashMap<u64, Capture>,
+    streams: HashMap<Key, Member>,
+    /// Events that were last recorded in a capture.
+    events: HashMap<u64, (u64, BTreeSet<NodeId>)>,
+}
+
+impl Captures {
+    fn count(&self) -> usize {
+        self.captures.len() + self.events.len()
+    }
+
+    fn invalidate(&mut self, id: u64) {
+        if let Some(capture) = self.captures.get_mut(&id) {
+            capture.invalid = true;
+        }
+    }
+
+    fn invalidate_where(&mut self, test: impl Fn(&Member) -> bool) -> bool {
+        let ids: Vec<u64> = self.streams.values().filter(|m| test(m)).map(|m| m.capture).collect();
+        ids.iter().for_each(|id| self.invalidate(*id));
+        !ids.is_empty()
+    }
+
+    fn end<Op: Operation>(&mut self, id: u64, table: &mut Table<Op>, keep: bool) {
+        self.streams.retain(|_, member| member.capture != id);
+        if let Some(capture) = self.captures.remove(&id)
+            && capture.own
+            && !keep
+        {
+            table.forget(capture.graph);
+        }
+    }
+
+    /// The capture that a stream is in, if it is in one; what the legacy stream would wait for
+    /// can't be captured at the same time.
+    fn member(&mut self, stream: &Stream) -> CuResult<Option<&mut Member>> {
+        if stream.legacy {
+            let ctx = stream.ctx;
+            return match self.invalidate_where(|m| m.ctx == ctx && m.blocking) {
+                true => Err(CuError::STREAM_CAPTURE_IMPLICIT),
+                false => Ok(None),
+            };
+        }
+        let Some(member) = self.streams.get_mut(&stream.key) else { return Ok(None) };
+        match self.captures.get(&member.capture) {
+            Some(capture) if !capture.invalid => Ok(Some(member)),
+            _ => Err(CuError::STREAM_CAPTURE_INVALIDATED),
+        }
+    }
+}
+
+/// All graphs of a process, and the captures under way.
+pub struct Graphs<Op> {
+    state: Mutex<State<Op>>,
+    /// Captures under way, and events that were last recorded in one: none, for most calls.
+    capturing: AtomicUsize,
+}
+
+/// What the lock protects.
+struct State<Op> {
+    table: Table<Op>,
+    captures: Captures,
+}
+
+impl<Op: Operation> Default for Graphs<Op> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<Op: Operation> Graphs<Op> {
+    /// No graph.
+    pub fn new() -> Self {
+        Self {
+            state: Mutex::new(State { table: Table::default(), captures: Captures::default() }),
+            capturing: AtomicUsize::new(0),
+        }
+    }
+
+    /// Whether any capture is under way or any event belongs to one: if not, no call needs to ask
+    /// more.
+    #[inline]
+    pub fn any_capture(&self) -> bool {
+        self.capturing.load(Ordering::Relaxed) != 0
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<Op>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls `then` with the table of graphs.
+    pub fn with<R>(&self, then: impl FnOnce(&mut Table<Op>) -> R) -> R {
+        then(&mut self.lock().table)
+    }
+
+    /// Calls `then` with the captures, and takes note of whether there are any left.
+    fn captures<R>(&self, then: impl FnOnce(&mut State<Op>) -> R) -> R {
+        let mut state = self.lock();
+        let result = then(&mut state);
+        self.capturing.store(state.captures.count(), Ordering::Relaxed);
+        result
+    }
+
+    /// `cuStreamBeginCapture`, and `cuStreamBeginCaptureToGraph` with a graph and the nodes that
+    /// the stream's first one is to depend on.
+    pub fn begin(
+        &self,
+        stream: &Stream,
+        thread: u64,
+        mode: Mode,
+        into: Option<(GraphId, &[NodeId])>,
+    ) -> CuResult {
+        self.captures(|State { table, captures }| {
+            if stream.legacy {
+                return Err(CuError::STREAM_CAPTURE_UNSUPPORTED);
+            }
+            if captures.streams.contains_key(&stream.key) {
+                return Err(CuError::ILLEGAL_STATE);
+            }
+            let (graph, after, own) = match into {
+                Some((graph, after)) => {
+                    table.graph(graph)?.check(after)?;
+                    if captures.captures.values().any(|capture| capture.graph == graph) {
+                        return Err(CuError::INVALID_VALUE);
+                    }
+                    (graph, after.iter().copied().collect(), false)
+                }
+                None => (table.create(), BTreeSet::new(), true),
+            };
+            captures.last += 1;
+            let (id, origin) = (captures.last, stream.key);
+            let capture = Capture { origin, thread, mode, graph, own, invalid: false };
+            captures.captures.insert(id, capture);
+            let Stream { ctx, blocking, .. } = *stream;
+            captures.streams.insert(origin, Member { capture: id, ctx, blocking, after });
+            Ok(())
+        })
+    }
+
+    /// `cuStreamEndCapture`.
+    pub fn end(&self, stream: &Stream, thread: u64) -> CuResult<GraphId> {
+        self.captures(|State { table, captures }| {
+            let member = captures.streams.get(&stream.key);
+            let member = member.ok_or(CuError::ILLEGAL_STATE)?;
+            let id = member.capture;
+            let capture = &captures.captures[&id];
+            if capture.origin != stream.key {
+                captures.invalidate(id);
+                return Err(CuError::STREAM_CAPTURE_UNMATCHED);
+            }
+            if capture.mode != Mode::Relaxed && capture.thread != thread {
+                return Err(CuError::STREAM_CAPTURE_WRONG_THREAD);
+            }
+            let (graph, invalid) = (capture.graph, capture.invalid);
+            let joined = table.graph(graph).is_ok_and(|graph| {
+                let joined = graph.ancestors(&member.after);
+                let mut members = captures.streams.values().filter(|m| m.capture == id);
+                members.all(|member| member.after.is_subset(&joined))
+            });
+            captures.end(id, table, !invalid && joined);
+            match (invalid, joined) {
+                (true, _) => Err(CuError::STREAM_CAPTURE_INVALIDATED),
+                (_, false) => Err(CuError::STREAM_CAPTURE_UNJOINED),
+                (false, true) => Ok(graph),
+            }
+        })
+    }
+
+    /// What a stream's capture is, if it is in one.
+    pub fn info(&self, stream: &Stream) -> CuResult<Option<Info>> {
+        if !self.any_capture() {
+            return Ok(None);
+        }
+        self.captures(|State { captures, .. }| {
+            if stream.legacy {
+                let ctx = stream.ctx;
+                let mut members = captures.streams.values();
+                return match members.any(|m| m.ctx == ctx && m.blocking) {
+                    true => Err(CuError::STREAM_CAPTURE_IMPLICIT),
+                    false => Ok(None),
+                };
+            }
+            Ok(captures.streams.get(&stream.key).map(|member| {
+                let (id, capture) = (member.capture, &captures.captures[&member.capture]);
+                let after = member.after.iter().copied().collect();
+                Info { id, invalid: capture.invalid, graph: capture.graph, after }
+            }))
+        })
+    }
+
+    /// To be asked before something is queued in a stream: whether it goes to a graph instead,
+    /// with [`Graphs::push`].
+    #[inline]
+    pub fn captures_stream(&self, stream: impl FnOnce() -> CuResult<Stream>) -> CuResult<bool> {
+        if !self.any_capture() {
+            return Ok(false);
+        }
+        let stream = stream()?;
+        self.captures(|State { captures, .. }| Ok(captures.member(&stream)?.is_some()))
+    }
+
+    /// What is queued in a captured stream becomes a node.
+    pub fn push(&self, stream: &Stream, op: Op) -> CuResult<NodeId> {
+        self.captures(|State { table, captures }| {
+            let member = captures.member(stream)?;
+            let member = member.ok_or(CuError::ILLEGAL_STATE)?;
+            let capture = member.capture;
+            let after: Vec<NodeId> = member.after.iter().copied().collect();
+            let graph = captures.captures[&capture].graph;
+            let node = table.add(graph, Work::Op(op), &after)?;
+            if let Some(member) = captures.streams.get_mut(&stream.key) {
+                member.after = [node].into();
+            }
+            Ok(node)
+        })
+    }
+
+    /// A call that a captured stream can't take: an error, and the capture's end.
+    pub fn forbid_on(&self, stream: &Stream) -> CuResult {
+        if !self.any_capture() {
+            return Ok(());
+        }
+        self.captures(|State { captures, .. }| {
+            let Some(member) = captures.member(stream)? else { return Ok(()) };
+            let id = member.capture;
+            captures.invalidate(id);
+            Err(CuError::STREAM_CAPTURE_UNSUPPORTED)
+        })
+    }
+
+    /// A call that waits for a whole context.
+    pub fn forbid_in_context(&self, ctx: u64) -> CuResult {
+        if !self.any_capture() {
+            return Ok(());
+        }
+        self.captures(|State { captures, .. }| match captures.invalidate_where(|m| m.ctx == ctx) {
+            true => Err(CuError::STREAM_CAPTURE_UNSUPPORTED),
+            false => Ok(()),
+        })
+    }
+
+    /// A call that CUDA calls potentially unsafe, from a thread in a mode.
+    pub fn forbid_unsafe(&self, thread: u64, mode: Mode) -> CuResult {
+        if !self.any_capture() || mode == Mode::Relaxed {
+            return Ok(());
+        }
+        self.captures(|State { captures, .. }| {
+            let mut forbidden = false;
+            for capture in captures.captures.values_mut() {
+                let own = capture.thread == thread && capture.mode != Mode::Relaxed;
+                if own || (mode == Mode::Global && capture.mode == Mode::Global) {
+                    (capture.invalid, forbidden) = (true, true);
+                }
+            }
+            match forbidden {
+                true => Err(CuError::STREAM_CAPTURE_UNSUPPORTED),
+                false => Ok(()),
+            }
+        })
+    }
+
+    /// An event is recorded; whether in a capture, and so no more than a place there.
+    pub fn record(&self, event: u64, stream: impl FnOnce() -> CuResult<Stream>) -> CuResult<bool> {
+        if !self.any_capture() {
+            return Ok(false);
+        }
+        let stream = stream()?;
+        self.captures(|State { captures, .. }| {
+            let place = captures.member(&stream)?.map(|m| (m.capture, m.after.clone()));
+            match place {
+                Some(place) => {
+                    captures.events.insert(event, place);
+                    Ok(true)
+                }
+                None => {
+                    captures.events.remove(&event);
+                    Ok(false)
+                }
+            }
+        })
+    }
+
+    /// A stream is to wait for an event; whether that is a dependency of a capture, and no more.
+    pub fn wait(&self, event: u64, stream: impl FnOnce() -> CuResult<Stream>) -> CuResult<bool> {
+        if !self.any_capture() {
+            return Ok(false);
+        }
+        let stream = stream()?;
+        self.captures(|State { captures, .. }| {
+            let own = captures.member(&stream)?.map(|member| member.capture);
+            let place = captures.events.get(&event).cloned();
+            let Some((id, after)) = place else {
+                let Some(own) = own else { return Ok(false) };
+                captures.invalidate(own);
+                return Err(CuError::STREAM_CAPTURE_ISOLATION);
+            };
+            let Some(capture) = captures.captures.get(&id) else {
+                // Its capture has ended: there is nothing to wait for.
+                own.into_iter().for_each(|own| captures.invalidate(own));
+                return Err(CuError::CAPTURED_EVENT);
+            };
+            if capture.invalid {
+                return Err(CuError::STREAM_CAPTURE_INVALIDATED);
+            }
+            if stream.legacy {
+                captures.invalidate(id);
+                return Err(CuError::STREAM_CAPTURE_IMPLICIT);
+            }
+            match own {
+                Some(own) if own != id => {
+                    captures.invalidate(own);
+                    captures.invalidate(id);
+                    Err(CuError::STREAM_CAPTURE_MERGE)
+                }
+                _ => {
+                    let Stream { key, ctx, blocking, .. } = stream;
+                    let new = || Member { capture: id, ctx, blocking, after: BTreeSet::new() };
+                    captures.streams.entry(key).or_insert_with(new).after.extend(after);
+                    Ok(true)
+                }
+            }
+        })
+    }
+
+    /// A call that asks for an event, which has no time of its own if it is a place in a capture.
+    pub fn forbid_captured_event(&self, event: u64) -> CuResult {
+        if !self.any_capture() {
+            return Ok(());
+        }
+        self.captures(|State { captures, .. }| match captures.events.get(&event) {
+            Some((id, _)) => {
+                let id = *id;
+                captures.invalidate(id);
+                Err(CuError::CAPTURED_EVENT)
+            }
+            None => Ok(()),
+        })
+    }
+
+    /// `cuStreamUpdateCaptureDependencies`.
+    pub fn update(&self, stream: &Stream, nodes: &[NodeId], replace: bool) -> CuResult {
+        self.captures(|State { table, captures }| {
+            let member = captures.member(stream)?;
+            let capture = member.ok_or(CuError::ILLEGAL_STATE)?.capture;
+            table.graph(captures.captures[&capture].graph)?.check(nodes)?;
+            if let Some(member) = captures.streams.get_mut(&stream.key) {
+                if replace {
+                    member.after.clear();
+                }
+                member.after.extend(nodes);
+            }
+            Ok(())
+        })
+    }
+
+    /// A stream ends; a capture that it was in can only be ended.
+    pub fn forget_stream(&self, key: Key) {
+        if self.any_capture() {
+            self.captures(|State { table, captures }| {
+                let Some(member) = captures.streams.remove(&key) else { return };
+                captures.invalidate(member.capture);
+                if captures.captures[&member.capture].origin == key {
+                    // Nobody could end it any more.
+                    captures.end(member.capture, table, false);
+                }
+            });
+        }
+    }
+
+    /// An event ends.
+    pub fn forget_event(&self, event: u64) {
+        if self.any_capture() {
+            self.captures(|State { captures, .. }| captures.events.remove(&event));
+        }
+    }
+
+    /// `cuGraphDestroy`. A graph that a capture goes to stays.
+    pub fn destroy(&self, graph: GraphId) -> CuResult {
+        self.captures(|State { table, captures }| {
+            if captures.captures.values().any(|capture| capture.graph == graph) {
+                return Err(CuError::INVALID_VALUE);
+            }
+            table.destroy(graph)
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "graphs_tests.rs"]
+mod tests;

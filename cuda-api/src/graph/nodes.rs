@@ -1,0 +1,205 @@
+//! Entry points that give nodes their work and ask for it.
+
+use super::dag::Work;
+use super::ids::{NodeId, Operation};
+use super::library::{CopyParams, HostCall, KernelParams, Library, Op};
+use super::structure;
+use crate::args::{In, Out};
+use crate::error::{CuError, CuResult};
+use crate::sys::{
+    CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS,
+    CUevent, CUgraph, CUgraphNode, CUkernelNodeAttrID, CUstreamAttrValue,
+};
+use std::cell::RefCell;
+use std::ffi::c_void;
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+
+const INVALID: CuError = CuError::INVALID_VALUE;
+
+/// The work of a new kernel node.
+///
+/// # Safety
+///
+/// The pointers in the parameters are valid as `cuLaunchKernel` requires.
+pub unsafe fn kernel<L: Library>(params: In<CUDA_KERNEL_NODE_PARAMS>) -> CuResult<Op<L>> {
+    let params = params.get()?;
+    // SAFETY: the caller promises what this requires.
+    unsafe { L::kernel(&params, None) }.map(Op::Kernel)
+}
+
+/// The work of a kernel node that gets other parameters. It keeps its attributes, which the
+/// parameters don't have.
+///
+/// # Safety
+///
+/// As for [`kernel`].
+pub unsafe fn other_kernel<L: Library>(
+    node: CUgraphNode,
+    params: In<CUDA_KERNEL_NODE_PARAMS>,
+) -> CuResult<Op<L>> {
+    let Op::Kernel(present) = work::<L>(node)? else { return Err(INVALID) };
+    let params = params.get()?;
+    // SAFETY: the caller promises what this requires.
+    unsafe { L::kernel(&params, Some(&present)) }.map(Op::Kernel)
+}
+
+/// The work of a copy node.
+pub fn copy<L: Library>(params: In<CUDA_MEMCPY3D>) -> CuResult<Op<L>> {
+    let params = params.get()?;
+    Ok(Op::Copy(L::copy(&params)?, Some(CopyParams::new(params))))
+}
+
+/// The work of a memset node.
+pub fn memset<L: Library>(params: In<CUDA_MEMSET_NODE_PARAMS>) -> CuResult<Op<L>> {
+    L::memset(&params.get()?).map(Op::Memset)
+}
+
+/// The work of a host node.
+///
+/// # Safety
+///
+/// As for [`HostCall::new`], if there is a function.
+pub unsafe fn host<L: Library>(params: In<CUDA_HOST_NODE_PARAMS>) -> CuResult<Op<L>> {
+    let params = params.get()?;
+    let function = params.fn_.ok_or(INVALID)?;
+    // SAFETY: the caller promises what this requires.
+    Ok(Op::Host(unsafe { HostCall::new(function, params.userData) }))
+}
+
+/// The work of an event node.
+pub fn event<L: Library>(event: CUevent, record: bool) -> CuResult<Op<L>> {
+    let (named, handle) = (L::event(event)?, event as usize);
+    Ok(if record { Op::Record(named, handle) } else { Op::Wait(named, handle) })
+}
+
+/// Adds a node that does some work.
+///
+/// # Safety
+///
+/// As for [`structure::add`].
+pub unsafe fn add<L: Library>(
+    to: Out<CUgraphNode>,
+    graph: CUgraph,
+    after: (In<CUgraphNode>, usize),
+    op: Op<L>,
+) -> CuResult {
+    let make = |table: &mut super::table::Table<Op<L>>, graph, after: &[NodeId]| {
+        table.add(graph, Work::Op(op), after)
+    };
+    // SAFETY: the caller promises what this requires.
+    unsafe { structure::add::<L>(to, graph, after, make) }
+}
+
+/// Gives a node other work of the same kind.
+pub fn set<L: Library>(node: CUgraphNode, new: Op<L>) -> CuResult {
+    L::graphs().with(|table| {
+        let op = table.op_mut(node as NodeId)?;
+        if op.kind() != new.kind() {
+            return Err(INVALID);
+        }
+        *op = new;
+        Ok(())
+    })
+}
+
+fn work<L: Library>(node: CUgraphNode) -> CuResult<Op<L>> {
+    L::graphs().with(|table| table.op(node as NodeId).cloned())
+}
+
+/// A parameter buffer, and the address of each parameter in it.
+type Parameters = ManuallyDrop<(Arc<[u8]>, Vec<*mut c_void>)>;
+
+thread_local! {
+    /// Programs read a kernel's parameters here until the thread asks again. Never dropped at the
+    /// end of a thread, since that would need a destructor in a library that can be unloaded.
+    static PARAMETERS: RefCell<Option<Parameters>> = const { RefCell::new(None) };
+}
+
+/// `cuGraphKernelNodeGetParams`.
+pub fn kernel_params<L: Library>(node: CUgraphNode, to: Out<CUDA_KERNEL_NODE_PARAMS>) -> CuResult {
+    let Op::Kernel(kernel) = work::<L>(node)? else { return Err(INVALID) };
+    let KernelParams { node, bytes, offsets } = L::kernel_params(&kernel);
+    let base = bytes.as_ptr().cast_mut();
+    let mut pointers: Vec<*mut c_void> =
+        offsets.iter().map(|offset| base.wrapping_add(*offset).cast()).collect();
+    let parameters = pointers.as_mut_ptr();
+    to.set(CUDA_KERNEL_NODE_PARAMS { kernelParams: parameters, ..node })?;
+    let shown = ManuallyDrop::new((bytes, pointers));
+    let before = PARAMETERS.with_borrow_mut(|parameters| parameters.replace(shown));
+    drop(before.map(ManuallyDrop::into_inner));
+    Ok(())
+}
+
+/// Calls `then` with the launch of a kernel node.
+fn change_kernel<L: Library>(
+    node: CUgraphNode,
+    then: impl FnOnce(&mut L::Kernel) -> CuResult,
+) -> CuResult {
+    L::graphs().with(|table| match table.op_mut(node as NodeId)? {
+        Op::Kernel(kernel) => then(kernel),
+        _ => Err(INVALID),
+    })
+}
+
+/// `cuGraphKernelNodeGetAttribute`.
+pub fn attribute<L: Library>(
+    node: CUgraphNode,
+    which: CUkernelNodeAttrID,
+    to: Out<CUstreamAttrValue>,
+) -> CuResult {
+    let Op::Kernel(kernel) = work::<L>(node)? else { return Err(INVALID) };
+    let value = L::attribute(&kernel, which.0)?;
+    // SAFETY: the union's size is that of the array, and it need not be aligned.
+    unsafe { to.cast::<[u8; size_of::<CUstreamAttrValue>()]>() }.set(value)
+}
+
+/// `cuGraphKernelNodeSetAttribute`.
+pub fn set_attribute<L: Library>(
+    node: CUgraphNode,
+    which: CUkernelNodeAttrID,
+    value: In<CUstreamAttrValue>,
+) -> CuResult {
+    // SAFETY: the union's size is that of the array, and it need not be aligned.
+    let value = unsafe { value.cast::<[u8; size_of::<CUstreamAttrValue>()]>() }.get()?;
+    change_kernel::<L>(node, |kernel| L::set_attribute(kernel, which.0, &value))
+}
+
+/// `cuGraphKernelNodeCopyAttributes`.
+pub fn copy_attributes<L: Library>(to: CUgraphNode, from: CUgraphNode) -> CuResult {
+    let Op::Kernel(from) = work::<L>(from)? else { return Err(INVALID) };
+    change_kernel::<L>(to, |to| {
+        L::copy_attributes(to, &from);
+        Ok(())
+    })
+}
+
+/// `cuGraphMemcpyNodeGetParams`.
+pub fn copy_params<L: Library>(node: CUgraphNode, to: Out<CUDA_MEMCPY3D>) -> CuResult {
+    match work::<L>(node)? {
+        Op::Copy(_, Some(params)) => to.set(params.get()),
+        Op::Copy(copy, None) => to.set(L::copy_params(&copy)),
+        _ => Err(INVALID),
+    }
+}
+
+/// `cuGraphMemsetNodeGetParams`.
+pub fn memset_params<L: Library>(node: CUgraphNode, to: Out<CUDA_MEMSET_NODE_PARAMS>) -> CuResult {
+    let Op::Memset(memset) = work::<L>(node)? else { return Err(INVALID) };
+    to.set(L::memset_params(&memset))
+}
+
+/// `cuGraphHostNodeGetParams`.
+pub fn host_params<L: Library>(node: CUgraphNode, to: Out<CUDA_HOST_NODE_PARAMS>) -> CuResult {
+    let Op::Host(call) = work::<L>(node)? else { return Err(INVALID) };
+    to.set(call.params())
+}
+
+/// The event of an event node of one of the two kinds.
+pub fn event_of<L: Library>(node: CUgraphNode, record: bool, to: Out<CUevent>) -> CuResult {
+    match work::<L>(node)? {
+        Op::Record(_, handle) if record => to.set(handle as CUevent),
+        Op::Wait(_, handle) if !record => to.set(handle as CUevent),
+        _ => Err(INVALID),
+    }
+}

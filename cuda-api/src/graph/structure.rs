@@ -1,0 +1,144 @@
+//! Entry points that build graphs and ask for their structure.
+
+use super::ids::{GraphId, NodeId};
+use super::library::{Library, Op};
+use super::lists;
+use super::table::Table;
+use crate::args::{In, Out};
+use crate::error::{CuError, CuResult};
+use crate::sys::{CUgraph, CUgraphEdgeData, CUgraphNode, CUgraphNodeType};
+
+/// `cuGraphCreate`.
+pub fn create<L: Library>(to: Out<CUgraph>, flags: u32) -> CuResult {
+    L::initialized()?;
+    to.check()?;
+    if flags != 0 {
+        return Err(CuError::INVALID_VALUE);
+    }
+    to.set(L::graphs().with(|table| table.create()) as CUgraph)
+}
+
+/// `cuGraphClone`.
+pub fn clone<L: Library>(to: Out<CUgraph>, graph: CUgraph) -> CuResult {
+    to.check()?;
+    to.set(L::graphs().with(|table| table.clone_graph(graph as GraphId))? as CUgraph)
+}
+
+/// `cuGraphNodeFindInClone`.
+pub fn find_in_clone<L: Library>(
+    to: Out<CUgraphNode>,
+    node: CUgraphNode,
+    clone: CUgraph,
+) -> CuResult {
+    let (node, clone) = (node as NodeId, clone as GraphId);
+    to.set(L::graphs().with(|table| table.find_in_clone(node, clone))? as CUgraphNode)
+}
+
+/// `cuGraphNodeGetType`.
+pub fn kind<L: Library>(node: CUgraphNode, to: Out<CUgraphNodeType>) -> CuResult {
+    to.set(CUgraphNodeType(L::graphs().with(|table| table.kind(node as NodeId))?))
+}
+
+/// `cuGraphDestroyNode`.
+pub fn destroy_node<L: Library>(node: CUgraphNode) -> CuResult {
+    L::graphs().with(|table| table.destroy_node(node as NodeId))
+}
+
+/// `cuGraphChildGraphNodeGetGraph`.
+pub fn child<L: Library>(node: CUgraphNode, to: Out<CUgraph>) -> CuResult {
+    to.set(L::graphs().with(|table| table.child(node as NodeId))? as CUgraph)
+}
+
+/// Adds a node after others of its graph.
+///
+/// # Safety
+///
+/// If not null, the array `after` has `count` elements.
+pub unsafe fn add<L: Library>(
+    to: Out<CUgraphNode>,
+    graph: CUgraph,
+    (after, count): (In<CUgraphNode>, usize),
+    make: impl FnOnce(&mut Table<Op<L>>, GraphId, &[NodeId]) -> CuResult<NodeId>,
+) -> CuResult {
+    to.check()?;
+    // SAFETY: the array has `count` elements, as the caller promises.
+    let after = unsafe { lists::nodes(after, count) }?;
+    let node = L::graphs().with(|table| {
+        table.graph(graph as GraphId)?;
+        make(table, graph as GraphId, &after)
+    })?;
+    to.set(node as CUgraphNode)
+}
+
+/// Gives a list of a graph's nodes.
+///
+/// # Safety
+///
+/// If not null, the array has as many elements as `count` says.
+pub unsafe fn nodes<L: Library>(
+    graph: CUgraph,
+    to: Out<CUgraphNode>,
+    count: Out<usize>,
+    of: impl FnOnce(&super::dag::Graph<Op<L>>) -> Vec<NodeId>,
+) -> CuResult {
+    let nodes = L::graphs().with(|table| table.graph(graph as GraphId).map(of))?;
+    // SAFETY: the array has as many elements as `count` says.
+    unsafe { lists::give_nodes(&nodes, to, count) }
+}
+
+/// `cuGraphGetEdges`.
+///
+/// # Safety
+///
+/// If not null, each array has as many elements as `count` says.
+pub unsafe fn edges<L: Library>(
+    graph: CUgraph,
+    arrays: (Out<CUgraphNode>, Out<CUgraphNode>),
+    data: Out<CUgraphEdgeData>,
+    count: Out<usize>,
+) -> CuResult {
+    let edges = L::graphs().with(|table| table.graph(graph as GraphId).map(|g| g.edges()))?;
+    // SAFETY: the arrays have as many elements as `count` says.
+    unsafe { lists::give_edges(&edges, arrays, data, count) }
+}
+
+/// `cuGraphNodeGetDependencies`, or with `dependents` `cuGraphNodeGetDependentNodes`.
+///
+/// # Safety
+///
+/// If not null, each array has as many elements as `count` says.
+pub unsafe fn neighbors<L: Library>(
+    node: CUgraphNode,
+    dependents: bool,
+    to: Out<CUgraphNode>,
+    data: Out<CUgraphEdgeData>,
+    count: Out<usize>,
+) -> CuResult {
+    let node = node as NodeId;
+    let found: CuResult<Vec<NodeId>> = L::graphs().with(|table| match dependents {
+        false => Ok(table.node(node)?.after.iter().copied().collect()),
+        true => Ok(table.graph(table.graph_of(node)?)?.dependents(node)),
+    });
+    // SAFETY: the arrays have as many elements as `count` says.
+    unsafe { lists::give_neighbors(&found?, to, data, count) }
+}
+
+/// `cuGraphAddDependencies`, or without `add` `cuGraphRemoveDependencies`.
+///
+/// # Safety
+///
+/// If not null, each array has `count` elements.
+pub unsafe fn change_edges<L: Library>(
+    graph: CUgraph,
+    (from, to): (In<CUgraphNode>, In<CUgraphNode>),
+    data: In<CUgraphEdgeData>,
+    count: usize,
+    add: bool,
+) -> CuResult {
+    // SAFETY: the arrays have `count` elements, as the caller promises.
+    let edges = unsafe {
+        lists::plain_edges(data, count)?;
+        lists::edges(from, to, count)?
+    };
+    L::graphs().with(|table| table.change_edges(graph as GraphId, &edges, add))
+}
