@@ -6,8 +6,10 @@ use control_api::EventKind;
 use event_manager::EventOps;
 
 use super::gpus::Gpus;
-use super::pool::{Phase, Session};
-use super::service::{Service, Source};
+use super::pool::Phase;
+use super::service::Service;
+use super::session::Session;
+use super::watches::Source;
 use super::witness::compare::{Booked, Comparison, Finding};
 use super::witness::watch::{INTERVAL, Testimony, Watch};
 use super::witness::{self, Reading};
@@ -64,7 +66,7 @@ impl Audit {
 impl Service {
     pub(super) fn watch_audit(&mut self, ops: &mut EventOps) {
         if let Some(bell) = self.audit.as_ref().map(Audit::bell) {
-            self.watch(ops, bell, Source::Witness);
+            self.watches.add(ops, bell, Source::Nvml);
         }
     }
 

@@ -4,12 +4,12 @@
 use control_api::{ApiError, ErrorCode, EventKind, VmOrigin, VmPatch, VmSpec};
 use event_manager::EventOps;
 
+use super::error::BrokerError;
 use super::placement::{PlacementError, Room};
 use super::service::Service;
+use super::socket;
 use super::start::changed;
-use super::state::State;
 use super::vms::{VmState, place_vm};
-use super::{BrokerError, socket};
 use crate::config::{Vm, choose_uids};
 use control_server::handle::{Answer, Reply, Request, Response};
 use host_ipc::messages::BrokerToDevice;
@@ -66,18 +66,6 @@ impl Service {
         context.saturating_mul(self.warm_workers.max(1) as u64)
     }
 
-    /// Writes a state down, which then is the present one.
-    fn write(&mut self, state: State) -> Result<(), ApiError> {
-        if let Some(dir) = &self.state_dir {
-            dir.write(&state).map_err(|error| {
-                tracing::error!("a change is refused: {error}");
-                ApiError::new(ErrorCode::NoRoom, format!("nothing was changed: {error}"))
-            })?;
-        }
-        self.state = state;
-        Ok(())
-    }
-
     fn add_vm(&mut self, ops: &mut EventOps, spec: VmSpec) -> Reply {
         let mut vm = Vm::new(spec)?;
         self.check_unique(&vm)?;
@@ -90,9 +78,7 @@ impl Service {
         // From now on it stays what it is.
         let spec = &mut vm.spec;
         (spec.socket, spec.uid, spec.gid) = (Some(vm.socket.clone()), vm.uid, vm.gid);
-        let mut next = self.state.clone();
-        next.vms.push(spec.clone());
-        self.write(next)?;
+        self.roster.add(spec.clone())?;
         let id = self.enrol(VmState::new(vm, VmOrigin::Api, gpus, Some(socket)));
         self.start_device(ops, id);
         self.refill(ops);
@@ -140,18 +126,7 @@ impl Service {
                 room.check_time(after.spec.compute.min)?;
             }
         }
-        let mut next = self.state.clone();
-        match state.origin {
-            VmOrigin::Api => {
-                next.vms.retain(|spec| spec.name != name);
-                next.vms.push(after.spec.clone());
-            }
-            VmOrigin::File => {
-                let changed = next.changed.entry(name.to_owned()).or_default();
-                *changed = merged(changed, patch);
-            }
-        }
-        self.write(next)?;
+        self.roster.change(state.origin, patch, &after.spec)?;
         let Some(state) = self.vms.get_mut(id) else { return Err(ApiError::no_vm(name)) };
         state.vm = after;
         let max = state.vm.limits.max_sessions;
@@ -174,15 +149,7 @@ impl Service {
         if let Some(answers) = &mut state.leaving {
             return answers.push(answer);
         }
-        let mut next = self.state.clone();
-        match state.origin {
-            VmOrigin::Api => next.vms.retain(|spec| spec.name != name),
-            VmOrigin::File => {
-                next.changed.remove(name);
-                next.removed.insert(name.to_owned());
-            }
-        }
-        if let Err(error) = self.write(next) {
+        if let Err(error) = self.roster.remove(name, state.origin) {
             return answer.give(Err(error));
         }
         let Some(state) = self.vms.get_mut(id) else { return };
@@ -192,7 +159,7 @@ impl Service {
         if let Some(device) = &mut state.device {
             device.kill();
         }
-        self.waiting.retain(|session| session.vm != id);
+        self.start_queue.remove_vm(id);
         for worker in self.workers.ids_of_vm(id) {
             self.end_worker(worker);
         }
@@ -247,46 +214,4 @@ fn bind(vm: &Vm) -> Result<socket::VmSocket, ApiError> {
         };
         ApiError::new(code, says).of("socket")
     })
-}
-
-/// A change after another one, as one. What was taken away stays so, unless it is set again.
-fn merged(before: &VmPatch, after: &VmPatch) -> VmPatch {
-    use serde_json::Value;
-
-    fn merge(before: &mut Value, after: Value) {
-        match (before, after) {
-            (Value::Object(before), Value::Object(after)) => {
-                for (key, value) in after {
-                    merge(before.entry(key).or_insert(Value::Null), value);
-                }
-            }
-            (before, after) => *before = after,
-        }
-    }
-
-    let values = (serde_json::to_value(before), serde_json::to_value(after));
-    let (Ok(mut sum), Ok(after_value)) = values else { return after.clone() };
-    merge(&mut sum, after_value);
-    serde_json::from_value(sum).unwrap_or_else(|_| after.clone())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn changes_add_up() {
-        let patch = |text: &str| serde_json::from_str::<VmPatch>(text).unwrap();
-        let first =
-            patch(r#"{"compute": {"weight": 3, "kernel_timeout": "2s"}, "memory": {"max": 9}}"#);
-        let second =
-            patch(r#"{"compute": {"weight": 5, "kernel_timeout": null}, "class": "latency"}"#);
-        let sum = merged(&merged(&VmPatch::default(), &first), &second);
-        let mut spec = VmSpec::new("a", 1);
-        let one_by_one = second.applied(&first.applied(&spec));
-        assert_eq!(sum.applied(&spec), one_by_one);
-        // Also where the file has got a timeout since.
-        spec.compute.kernel_timeout = Some(control_api::Timespan::from_nanos(7));
-        assert_eq!(sum.applied(&spec).compute.kernel_timeout, None);
-    }
 }

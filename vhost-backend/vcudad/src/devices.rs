@@ -8,9 +8,10 @@ use control_api::EventKind;
 use event_manager::EventOps;
 
 use super::facts::{self, Serving};
-use super::pool::Session;
-use super::service::{Service, Source};
+use super::service::Service;
+use super::session::Session;
 use super::spawn::{self, Running};
+use super::watches::Source;
 use host_ipc::messages::{BrokerToDevice, DeviceSetup, DeviceToBroker, Ending};
 use host_ipc::seqpacket;
 use memory_ledger::VmId;
@@ -60,8 +61,8 @@ impl Service {
         );
         let (socket, pidfd) = (device.socket.as_raw_fd(), device.pidfd.as_raw_fd());
         state.device = Some(device);
-        self.watch(ops, socket, Source::DeviceSocket(id));
-        self.watch(ops, pidfd, Source::DevicePid(id));
+        self.watches.add(ops, socket, Source::DeviceSocket(id));
+        self.watches.add(ops, pidfd, Source::DevicePid(id));
     }
 
     /// Gives a VM's device up until the next start.
@@ -88,10 +89,10 @@ impl Service {
         let Some(status) = state.device.as_mut().and_then(Running::reap) else { return };
         let how = spawn::describe(status);
         if let Some(device) = state.device.take() {
-            self.unwatch(ops, device.socket.as_raw_fd());
-            self.unwatch(ops, device.pidfd.as_raw_fd());
+            self.watches.remove(ops, device.socket.as_raw_fd());
+            self.watches.remove(ops, device.pidfd.as_raw_fd());
         }
-        self.waiting.retain(|session| session.vm != id);
+        self.start_queue.remove_vm(id);
         for worker in self.workers.ids_of_vm(id) {
             self.end_worker(worker);
         }
@@ -117,7 +118,7 @@ impl Service {
             Ok(None) | Err(_) => {
                 let fd = device.socket.as_raw_fd();
                 device.kill();
-                return self.unwatch(ops, fd);
+                return self.watches.remove(ops, fd);
             }
         };
         match message {
@@ -128,11 +129,9 @@ impl Service {
                 self.start_session(ops, Session { vm: id, request, id: session, pid, env });
             }
             DeviceToBroker::End { request } => {
-                let same = |session: &Session| (session.vm, session.request) == (id, request);
                 if let Some(worker) = self.workers.find(id, request) {
                     self.end_worker(worker);
-                } else if let Some(place) = self.waiting.iter().position(same) {
-                    self.waiting.remove(place);
+                } else if self.start_queue.remove(id, request) {
                     let how = Ending::NoWorker("it is no longer wanted".into());
                     self.tell_device(id, &BrokerToDevice::Ended { request, how }, &[]);
                 }

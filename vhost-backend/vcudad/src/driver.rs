@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::BrokerError;
+use super::error::BrokerError;
 use super::spawn::Programs;
 use crate::config::{Config, DriverLibrary};
 use host_ipc::gpu::{GpuFacts, Probed};

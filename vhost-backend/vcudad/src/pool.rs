@@ -6,32 +6,12 @@ use std::os::fd::OwnedFd;
 use control_api::Activity;
 
 use super::reports::activity;
+use super::session::Session;
 use super::spawn::Running;
 use host_ipc::apart::Apart;
 use host_ipc::gate::GateMap;
 use host_ipc::messages::WorkerId;
 use memory_ledger::{GpuId, VmId};
-
-/// A session that wants, or has, a worker.
-#[derive(Debug)]
-pub(super) struct Session {
-    pub(super) vm: VmId,
-    /// Names the session to its device process.
-    pub(super) request: u64,
-    /// The guest's id of it, for what the guest asks of it.
-    pub(super) id: u32,
-    /// The guest process, for the log.
-    pub(super) pid: u32,
-    /// The environment that it brought, as far as it is allowed.
-    pub(super) env: Vec<(String, String)>,
-}
-
-impl Session {
-    /// Its number for operators. The guest's own is no such: each front end counts anew.
-    pub(super) fn number(&self) -> u32 {
-        u32::try_from(self.request).unwrap_or(u32::MAX)
-    }
-}
 
 /// How far a worker is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

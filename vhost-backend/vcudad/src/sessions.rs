@@ -7,18 +7,16 @@ use std::time::Instant;
 use control_api::EventKind;
 use event_manager::EventOps;
 
-use super::pool::{Phase, Session};
+use super::pool::Phase;
 use super::service::Service;
+use super::session::Session;
 use control_server::handle::now_ms;
 use host_ipc::doorbell::doorbell;
 use host_ipc::eventfd::eventfd;
 use host_ipc::gate::{GateMap, GatePage};
 use host_ipc::messages::{Assignment, BrokerToDevice, Charge, Ending, ToWorker, WorkerId};
 use host_ipc::seqpacket;
-use memory_ledger::{GpuId, VmId};
-
-/// Starts that wait for room, or for their turn: in times of sessions.max.
-const MAX_WAITING: usize = 2;
+use memory_ledger::GpuId;
 
 impl Service {
     pub(super) fn start_session(&mut self, ops: &mut EventOps, mut session: Session) {
@@ -32,9 +30,8 @@ impl Service {
         let full = self.workers.of_vm(id) >= max;
         let waits = if full { self.workers.ending(id) } else { !state.session_starts.take(now) };
         let gpus = state.gpus.clone();
-        if waits && self.waiting_of(id) < MAX_WAITING * max {
-            self.waiting.push_back(session);
-            if self.waiting.len() == 1 {
+        if waits && self.start_queue.has_room(id, max) {
+            if self.start_queue.push(session) {
                 self.arm_timer();
             }
             return;
@@ -79,13 +76,9 @@ impl Service {
         self.refill(ops);
     }
 
-    fn waiting_of(&self, vm: VmId) -> usize {
-        self.waiting.iter().filter(|session| session.vm == vm).count()
-    }
-
     /// Looks again at the sessions that wait, in their order.
     pub(super) fn start_waiting(&mut self, ops: &mut EventOps) {
-        for session in std::mem::take(&mut self.waiting) {
+        for session in self.start_queue.take_all() {
             self.start_session(ops, session);
         }
     }

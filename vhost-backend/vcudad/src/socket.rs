@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::BrokerError;
+use super::error::BrokerError;
 use crate::config::{SOCKETS, Vm};
 use host_ipc::listener::Listener;
 

@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-use super::BrokerError;
+use super::error::BrokerError;
 use host_ipc::apart::Apart;
 use host_ipc::{process, program, seqpacket};
 

@@ -18,10 +18,10 @@ const FILE: &str = "state.json";
 const NEXT: &str = "state.json.next";
 const LOCK: &str = "lock";
 
-/// What is written down.
+/// The saved state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct State {
+pub(super) struct SavedState {
     version: u32,
     /// VMs made at run time, with the changes made since.
     #[serde(default)]
@@ -99,7 +99,7 @@ impl StateDir {
     }
 
     /// What was written last; nothing, if nothing was.
-    pub(super) fn read(&self) -> Result<State, StateError> {
+    pub(super) fn read(&self) -> Result<SavedState, StateError> {
         #[derive(Deserialize)]
         struct Version {
             version: u32,
@@ -107,7 +107,7 @@ impl StateDir {
         let path = self.path.join(FILE);
         let text = match std::fs::read(&path) {
             Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(State::default()),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(SavedState::default()),
             Err(error) => return Err(os("read", &path)(error)),
         };
         let damaged = |error: serde_json::Error| StateError::Damaged {
@@ -123,9 +123,9 @@ impl StateDir {
     }
 
     /// Writes all of it. If that fails, what was written before stands.
-    pub(super) fn write(&self, state: &State) -> Result<(), StateError> {
+    pub(super) fn write(&self, state: &SavedState) -> Result<(), StateError> {
         let (path, next) = (self.path.join(FILE), self.path.join(NEXT));
-        let state = State { version: VERSION, ..state.clone() };
+        let state = SavedState { version: VERSION, ..state.clone() };
         let write = || {
             let mut text = serde_json::to_vec_pretty(&state).map_err(io::Error::other)?;
             text.push(b'\n');
@@ -153,15 +153,15 @@ mod tests {
         path
     }
 
-    fn with(name: &str) -> State {
-        State { vms: vec![VmSpec::new(name, 1 << 30)], ..State::default() }
+    fn with(name: &str) -> SavedState {
+        SavedState { vms: vec![VmSpec::new(name, 1 << 30)], ..SavedState::default() }
     }
 
     #[test]
     fn what_is_written_is_read_by_the_next_broker() {
         let path = folder("next").join("deep");
         let first = StateDir::open(&path).unwrap();
-        assert_eq!(first.read().unwrap(), State::default());
+        assert_eq!(first.read().unwrap(), SavedState::default());
         let mut state = with("a");
         state.removed.insert("b".into());
         state.changed.insert("c".into(), VmPatch::default());
@@ -171,7 +171,7 @@ mod tests {
         drop(first);
         let second = StateDir::open(&path).unwrap();
         let read = second.read().unwrap();
-        assert_eq!(read, State { version: VERSION, ..state });
+        assert_eq!(read, SavedState { version: VERSION, ..state });
         std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
     }
 

@@ -6,11 +6,13 @@ use std::os::fd::AsRawFd;
 use control_api::{Activity, EventKind, Sharing};
 use event_manager::EventOps;
 
-use super::pool::{Phase, Session};
+use super::pool::Phase;
 use super::rate::printable;
 use super::reports::add;
-use super::service::{Service, Source};
+use super::service::Service;
+use super::session::Session;
 use super::spawn::{self, Running};
+use super::watches::Source;
 use host_ipc::messages::{BrokerToDevice, Ending, ToBroker, ToWorker, WorkerId};
 use host_ipc::seqpacket;
 use memory_ledger::GpuId;
@@ -70,8 +72,8 @@ impl Service {
             Ok(running) => {
                 let (socket, pidfd) = (running.socket.as_raw_fd(), running.pidfd.as_raw_fd());
                 let id = self.workers.add(running, gpus, session, cold);
-                self.watch(ops, socket, Source::WorkerSocket(id));
-                self.watch(ops, pidfd, Source::WorkerPid(id));
+                self.watches.add(ops, socket, Source::WorkerSocket(id));
+                self.watches.add(ops, pidfd, Source::WorkerPid(id));
             }
             Err(error) => {
                 tracing::error!("cannot start a worker: {error}");
@@ -115,8 +117,8 @@ impl Service {
         let Some(status) = worker.running.reap() else { return };
         let was_ended = worker.phase == Phase::Ending;
         let Some(worker) = self.workers.remove(id) else { return };
-        self.unwatch(ops, worker.running.socket.as_raw_fd());
-        self.unwatch(ops, worker.running.pidfd.as_raw_fd());
+        self.watches.remove(ops, worker.running.socket.as_raw_fd());
+        self.watches.remove(ops, worker.running.pidfd.as_raw_fd());
         self.compute.remove_worker(id);
         // Only now is the memory on the GPU free.
         let bytes = self.ledger.close(id);
@@ -160,11 +162,11 @@ impl Service {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                 self.misbehaved(id, &printable(&error.to_string()));
-                return self.unwatch(ops, fd);
+                return self.watches.remove(ops, fd);
             }
             Ok(None) | Err(_) => {
                 self.end_worker(id);
-                return self.unwatch(ops, fd);
+                return self.watches.remove(ops, fd);
             }
         };
         let has_account = matches!(worker.phase, Phase::Assigned | Phase::Serving);

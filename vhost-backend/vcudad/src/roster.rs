@@ -1,0 +1,227 @@
+//! The VMs that operators configured: those of the configuration file, and what was added, changed
+//! and removed at run time. Run-time changes are saved before they take effect.
+
+use std::path::Path;
+
+use control_api::{ApiError, ErrorCode, VmOrigin, VmPatch, VmSpec};
+
+use super::state::{SavedState, StateDir, StateError};
+use crate::config::ConfigError;
+
+/// The run-time changes, and the folder that they are saved in.
+pub(crate) struct Roster {
+    /// `None`: changes are lost when the broker ends.
+    dir: Option<StateDir>,
+    saved: SavedState,
+    /// Entries were dropped since the last write.
+    pruned: bool,
+}
+
+impl Roster {
+    /// Locks the folder, if one is configured, and reads what was saved there.
+    pub(crate) fn open(dir: Option<&Path>) -> Result<Self, StateError> {
+        let dir = dir.map(StateDir::open).transpose()?;
+        let saved = dir.as_ref().map(StateDir::read).transpose()?.unwrap_or_default();
+        Ok(Self { dir, saved, pruned: false })
+    }
+
+    /// The VMs to serve: the file's, with the saved changes and without the removed ones, and then
+    /// the VMs that were added at run time. Saved entries for VMs that the file no longer names are
+    /// dropped.
+    pub(crate) fn vms(
+        &mut self,
+        file: Vec<VmSpec>,
+    ) -> Result<Vec<(VmSpec, VmOrigin)>, ConfigError> {
+        let saved = &mut self.saved;
+        let in_file = |name: &String| file.iter().any(|spec| spec.name == *name);
+        let before = (saved.removed.len(), saved.changed.len());
+        saved.removed.retain(|name| in_file(name));
+        saved.changed.retain(|name, _| {
+            let keep = in_file(name);
+            if !keep {
+                tracing::warn!(
+                    vm = name,
+                    "dropping saved changes for a VM that is no longer in the configuration"
+                );
+            }
+            keep
+        });
+        self.pruned = before != (saved.removed.len(), saved.changed.len());
+        let is_served = |spec: &VmSpec| !saved.removed.contains(&spec.name);
+        let is_twice =
+            |added: &&VmSpec| file.iter().any(|spec| spec.name == added.name && is_served(spec));
+        if let Some(spec) = saved.vms.iter().find(is_twice) {
+            return Err(ConfigError::Value(format!(
+                "vm '{}' is in the configuration file, and was also added at run time: rename the \
+                 one in the file, or start without it and remove the other",
+                spec.name
+            )));
+        }
+        let mut all = Vec::new();
+        for spec in file.into_iter().filter(is_served) {
+            let patch = saved.changed.get(&spec.name);
+            let spec = patch.map_or_else(|| spec.clone(), |patch| patch.applied(&spec));
+            all.push((spec, VmOrigin::File));
+        }
+        all.extend(saved.vms.iter().map(|spec| (spec.clone(), VmOrigin::Api)));
+        Ok(all)
+    }
+
+    /// Saves what [`Self::vms`] dropped.
+    pub(crate) fn save_pruned(&mut self) -> Result<(), StateError> {
+        if let Some(dir) = self.dir.as_ref().filter(|_| self.pruned) {
+            dir.write(&self.saved)?;
+        }
+        self.pruned = false;
+        Ok(())
+    }
+
+    /// Whether the saved state has a part in this VM's settings.
+    pub(crate) fn has_saved(&self, name: &str, origin: VmOrigin) -> bool {
+        origin == VmOrigin::Api || self.saved.changed.contains_key(name)
+    }
+
+    /// Saves a VM that is added at run time.
+    pub(crate) fn add(&mut self, spec: VmSpec) -> Result<(), ApiError> {
+        let mut next = self.saved.clone();
+        next.vms.push(spec);
+        self.write(next)
+    }
+
+    /// Saves a change: `patch`, after which the VM's settings are `after`.
+    pub(crate) fn change(
+        &mut self,
+        origin: VmOrigin,
+        patch: &VmPatch,
+        after: &VmSpec,
+    ) -> Result<(), ApiError> {
+        let mut next = self.saved.clone();
+        match origin {
+            VmOrigin::Api => {
+                next.vms.retain(|spec| spec.name != after.name);
+                next.vms.push(after.clone());
+            }
+            VmOrigin::File => {
+                let changed = next.changed.entry(after.name.clone()).or_default();
+                *changed = merged(changed, patch);
+            }
+        }
+        self.write(next)
+    }
+
+    /// Saves that a VM is removed.
+    pub(crate) fn remove(&mut self, name: &str, origin: VmOrigin) -> Result<(), ApiError> {
+        let mut next = self.saved.clone();
+        match origin {
+            VmOrigin::Api => next.vms.retain(|spec| spec.name != name),
+            VmOrigin::File => {
+                next.changed.remove(name);
+                next.removed.insert(name.to_owned());
+            }
+        }
+        self.write(next)
+    }
+
+    /// Writes the next state, which is the current one only if that succeeds.
+    fn write(&mut self, next: SavedState) -> Result<(), ApiError> {
+        if let Some(dir) = &self.dir {
+            dir.write(&next).map_err(|error| {
+                tracing::error!("refusing a change that can't be saved: {error}");
+                ApiError::new(ErrorCode::NoRoom, format!("nothing was changed: {error}"))
+            })?;
+        }
+        self.saved = next;
+        Ok(())
+    }
+}
+
+/// Two changes, one after the other, as one. A setting that the first removed stays removed unless
+/// the second sets it.
+fn merged(before: &VmPatch, after: &VmPatch) -> VmPatch {
+    use serde_json::Value;
+
+    fn merge(before: &mut Value, after: Value) {
+        match (before, after) {
+            (Value::Object(before), Value::Object(after)) => {
+                for (key, value) in after {
+                    merge(before.entry(key).or_insert(Value::Null), value);
+                }
+            }
+            (before, after) => *before = after,
+        }
+    }
+
+    let values = (serde_json::to_value(before), serde_json::to_value(after));
+    let (Ok(mut sum), Ok(after_value)) = values else { return after.clone() };
+    merge(&mut sum, after_value);
+    serde_json::from_value(sum).unwrap_or_else(|_| after.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use control_api::ComputePatch;
+
+    fn roster(saved: SavedState) -> Roster {
+        Roster { dir: None, saved, pruned: false }
+    }
+
+    fn names(of: &[(VmSpec, VmOrigin)]) -> Vec<(&str, VmOrigin)> {
+        of.iter().map(|(spec, origin)| (spec.name.as_str(), *origin)).collect()
+    }
+
+    fn weight(weight: u32) -> VmPatch {
+        VmPatch {
+            compute: ComputePatch { weight: Some(weight), ..ComputePatch::default() },
+            ..VmPatch::default()
+        }
+    }
+
+    #[test]
+    fn run_time_changes_go_before_the_file() {
+        let file = || ["a", "b"].map(|name| VmSpec::new(name, 1 << 30)).to_vec();
+        let mut saved = SavedState::default();
+        saved.vms.push(VmSpec::new("c", 1 << 20));
+        saved.changed.insert("a".into(), weight(7));
+        saved.removed.insert("b".into());
+        let mut roster = roster(saved);
+        let all = roster.vms(file()).unwrap();
+        assert_eq!(names(&all), [("a", VmOrigin::File), ("c", VmOrigin::Api)]);
+        assert_eq!((all[0].0.compute.weight, all[0].0.memory.max), (7, 1 << 30));
+        assert!(!roster.pruned);
+        // The file's b was removed, so another one may be added.
+        roster.add(VmSpec::new("b", 1 << 20)).unwrap();
+        let all = roster.vms(file()).unwrap();
+        assert_eq!(names(&all)[2], ("b", VmOrigin::Api));
+        roster.add(VmSpec::new("a", 1 << 20)).unwrap();
+        let error = roster.vms(file()).unwrap_err().to_string();
+        assert!(error.contains("vm 'a' is in the configuration file"), "{error}");
+    }
+
+    #[test]
+    fn entries_for_vms_that_left_the_file_are_dropped() {
+        let mut saved = SavedState::default();
+        saved.changed.insert("a".into(), weight(7));
+        saved.removed.insert("b".into());
+        let mut roster = roster(saved);
+        assert!(roster.vms(Vec::new()).unwrap().is_empty());
+        assert_eq!(roster.saved, SavedState::default());
+        assert!(roster.pruned);
+    }
+
+    #[test]
+    fn changes_add_up() {
+        let patch = |text: &str| serde_json::from_str::<VmPatch>(text).unwrap();
+        let first =
+            patch(r#"{"compute": {"weight": 3, "kernel_timeout": "2s"}, "memory": {"max": 9}}"#);
+        let second =
+            patch(r#"{"compute": {"weight": 5, "kernel_timeout": null}, "class": "latency"}"#);
+        let sum = merged(&merged(&VmPatch::default(), &first), &second);
+        let mut spec = VmSpec::new("a", 1);
+        let one_by_one = second.applied(&first.applied(&spec));
+        assert_eq!(sum.applied(&spec), one_by_one);
+        // The same holds where the file has set a timeout since.
+        spec.compute.kernel_timeout = Some(control_api::Timespan::from_nanos(7));
+        assert_eq!(sum.applied(&spec).compute.kernel_timeout, None);
+    }
+}

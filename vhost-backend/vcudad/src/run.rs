@@ -1,0 +1,37 @@
+//! The broker from its start to its end.
+
+use event_manager::{EventManager, SubscriberOps};
+
+use super::error::BrokerError;
+use super::service::Service;
+use super::signals::Signals;
+use super::spawn::Programs;
+use crate::config::Config;
+use control_server::{ServerConfig, handle};
+
+/// Serves the VMs of a configuration until a signal ends it.
+pub fn run(config: Config) -> Result<(), BrokerError> {
+    host_ipc::process::raise_descriptor_limit();
+    // Signals come first, so that none leaves a socket behind. Threads that start later inherit the
+    // signal mask.
+    let signals = Signals::catch().map_err(BrokerError::os("cannot catch signals"))?;
+    let programs = Programs::find()?;
+    let (handle, inbox) = handle::channel().map_err(BrokerError::os("cannot make a channel"))?;
+    let api = ServerConfig {
+        socket: config.control_socket.clone(),
+        group: config.control_group.clone(),
+        metrics_address: config.metrics_address,
+    };
+    let service = Service::new(config, programs, signals, inbox)?;
+    let api = control_server::start(&api, handle)?;
+    let mut manager = EventManager::new().map_err(BrokerError::Loop)?;
+    let id = manager.add_subscriber(service);
+    loop {
+        manager.run().map_err(BrokerError::Loop)?;
+        if manager.subscriber_mut(id).map_err(BrokerError::Loop)?.has_ended() {
+            // Stop the API before the broker's state is dropped.
+            drop(api);
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The signals that end the broker, read from a descriptor.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+/// SIGTERM, SIGINT and SIGHUP: blocked, and readable from a signalfd.
+pub(crate) struct Signals(OwnedFd);
+
+impl Signals {
+    /// Blocks the signals that end the broker and opens a signalfd for them.
+    pub(crate) fn catch() -> io::Result<Self> {
+        let mut set = MaybeUninit::<libc::sigset_t>::uninit();
+        // SAFETY: sigemptyset initializes `set` before it is used, and all pointers are valid. A
+        // descriptor that signalfd returns is new, so nothing else owns it.
+        unsafe {
+            libc::sigemptyset(set.as_mut_ptr());
+            for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
+                libc::sigaddset(set.as_mut_ptr(), signal);
+            }
+            if libc::sigprocmask(libc::SIG_BLOCK, set.as_ptr(), std::ptr::null_mut()) < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            let fd = libc::signalfd(-1, set.as_ptr(), libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
+            if fd < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            Ok(Self(OwnedFd::from_raw_fd(fd)))
+        }
+    }
+
+    /// Takes one signal, if one has arrived. Returns whether it did.
+    pub(crate) fn take(&self) -> bool {
+        let mut info = MaybeUninit::<libc::signalfd_siginfo>::uninit();
+        let size = size_of::<libc::signalfd_siginfo>();
+        // SAFETY: `info` has room for the `size` bytes that a signalfd returns.
+        let read = unsafe { libc::read(self.0.as_raw_fd(), info.as_mut_ptr().cast(), size) };
+        read == size as isize
+    }
+}
+
+impl AsRawFd for Signals {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+}
