@@ -1,19 +1,19 @@
-//! What device memory is charged for.
+//! Kinds of charges for device memory.
 
 use serde::{Deserialize, Serialize};
 
-/// What device memory is charged for.
+/// The kind of a charge for device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Charge {
-    /// A context itself.
+    /// A context's own memory.
     Context,
-    /// What a program allocates, at the driver's granularity.
+    /// Allocations of the program, rounded up to the driver's granularity.
     Memory,
-    /// Code and global variables.
+    /// Code and global variables of modules.
     Module,
-    /// The heap of kernels' own malloc.
+    /// The heap that kernels' malloc uses.
     Heap,
-    /// Kernels' stacks and local memory, beyond what each context has from its start.
+    /// Kernels' stacks and local memory, beyond those that each new context includes.
     Local,
     /// Streams.
     Stream,
@@ -22,7 +22,7 @@ pub enum Charge {
 }
 
 impl Charge {
-    /// All of them, each at the place of its number.
+    /// All kinds, in the order of their numbers.
     pub const ALL: [Self; 7] = [
         Self::Context,
         Self::Memory,
@@ -33,7 +33,7 @@ impl Charge {
         Self::Graph,
     ];
 
-    /// Its name, in logs and statistics.
+    /// The name in logs and statistics.
     pub fn name(self) -> &'static str {
         match self {
             Self::Context => "context",

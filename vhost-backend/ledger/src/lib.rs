@@ -1,8 +1,7 @@
-//! The account of device memory: one for each VM and GPU, kept by the broker. Pure: no clock, no
-//! I/O.
+//! The ledger: the broker's account of device memory for each VM and GPU. Pure: no clock, no I/O.
 //!
-//! What a worker reserved counts against its VM until the worker releases it or is reaped. All
-//! sums are checked, so that no sequence of requests makes the account say less than the truth.
+//! Memory that a worker reserves counts against its VM until the worker releases it or is reaped.
+//! All sums are checked, so no sequence of requests can make an account lower than the real usage.
 
 use std::collections::HashMap;
 
@@ -12,109 +11,109 @@ mod tests;
 
 pub use charge::Charge;
 
-/// A worker of the broker's, by a number that is never used again.
+/// A worker's number in the broker. Never reused.
 pub type WorkerId = u64;
 
-/// A VM, by a number that is never used again.
+/// A VM's number in the broker. Never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VmId(pub u64);
 
-/// A GPU, by its place among the host's.
+/// A GPU's index on the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GpuId(pub u32);
 
-/// Bytes, by what they are for.
+/// Bytes by kind of charge.
 pub type Kinds = [u64; Charge::ALL.len()];
 
-/// What a VM may hold on a GPU.
+/// A VM's memory limits on a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
-    /// All its sessions together: memory.max. Bytes.
+    /// Limit of all its sessions together, memory.max, in bytes.
     pub max: u64,
-    /// One session: memory.session_max. Bytes; `None`: no bound of its own.
+    /// Limit of one session, memory.session_max, in bytes. `None` if only `max` applies.
     pub session_max: Option<u64>,
 }
 
-/// How a VM's account on a GPU stands.
+/// A VM's account on a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Account {
-    /// What it may hold.
+    /// The limits.
     pub quota: Quota,
-    /// Bytes reserved. Above `quota.max` only if that was made less meanwhile.
+    /// Bytes reserved. They exceed `quota.max` only if that was lowered after they were reserved.
     pub used: u64,
-    /// The most that was ever reserved. Bytes.
+    /// The highest value of `used`.
     pub peak: u64,
-    /// Requests that had no room.
+    /// Number of requests refused because they exceeded a limit.
     pub rejected: u64,
-    /// `used`, by what it is for.
+    /// `used` by kind.
     pub kinds: Kinds,
 }
 
-/// A GPU's account as a session is to see it.
+/// A GPU's memory as a session sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// Bytes of `max` that are taken.
+    /// Bytes of `max` that the session can't allocate.
     pub used: u64,
-    /// memory.max, or memory.session_max where that is less. Bytes.
+    /// The lower of memory.max and memory.session_max, in bytes.
     pub max: u64,
 }
 
-/// Why a request was not booked. Nothing has changed then but the count of refusals.
+/// A refused request. It changes nothing but the count of refusals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LedgerError {
-    /// memory.max has no room.
-    #[error("memory.max is {max} bytes, {used} are in use, {bytes} more were asked for")]
+    /// The request exceeds memory.max.
+    #[error("refused {bytes} bytes: {used} of memory.max ({max} bytes) are in use")]
     NoRoom {
-        /// Asked for.
+        /// Requested bytes.
         bytes: u64,
-        /// In use.
+        /// Bytes that the VM uses.
         used: u64,
         /// The limit.
         max: u64,
     },
-    /// memory.session_max has no room.
-    #[error("memory.session_max is {max} bytes, {used} are in use, {bytes} more were asked for")]
+    /// The request exceeds memory.session_max.
+    #[error("refused {bytes} bytes: {used} of memory.session_max ({max} bytes) are in use")]
     NoRoomInSession {
-        /// Asked for.
+        /// Requested bytes.
         bytes: u64,
-        /// In use by the session.
+        /// Bytes that the session uses.
         used: u64,
         /// The limit.
         max: u64,
     },
     /// A worker released more than it holds.
-    #[error("worker {worker} released {bytes} bytes of {} and holds {held}", kind.name())]
+    #[error("worker {worker} released {bytes} bytes of kind {}, but holds {held}", kind.name())]
     NotHeld {
         /// The worker.
         worker: WorkerId,
-        /// What it was said to be for.
+        /// The kind that it named.
         kind: Charge,
-        /// Released.
+        /// Bytes that it released.
         bytes: u64,
-        /// Held.
+        /// Bytes of this kind that it holds.
         held: u64,
     },
-    /// A worker named a GPU that it does not have.
+    /// A worker named a GPU that it doesn't have.
     #[error("worker {worker} has no device {device}")]
     NoDevice {
         /// The worker.
         worker: WorkerId,
-        /// The ordinal.
+        /// The ordinal that it named.
         device: u32,
     },
-    /// No such worker has an account.
+    /// The worker has no account.
     #[error("worker {0} has no account")]
     NoWorker(WorkerId),
 }
 
 impl LedgerError {
-    /// Whether there was no room, which any worker may meet; else the worker broke the rules.
+    /// Whether a limit was reached, which is normal. All other errors are protocol violations.
     pub fn is_full(&self) -> bool {
         matches!(self, Self::NoRoom { .. } | Self::NoRoomInSession { .. })
     }
 }
 
-/// The accounts.
+/// The accounts of all VMs and workers.
 #[derive(Debug, Default)]
 pub struct Ledger {
     accounts: HashMap<(VmId, GpuId), Account>,
@@ -124,7 +123,7 @@ pub struct Ledger {
 #[derive(Debug)]
 struct Worker {
     vm: VmId,
-    /// By the worker's ordinal.
+    /// Its GPUs, by the worker's ordinal.
     devices: Vec<Held>,
 }
 
@@ -136,8 +135,8 @@ struct Held {
 }
 
 impl Ledger {
-    /// Opens a VM's account on a GPU, or changes what it may hold there: also to less than is in
-    /// use, and then nothing more is booked until enough was given back.
+    /// Opens a VM's account on a GPU, or changes its limits. While the usage exceeds a limit, nothing
+    /// more can be reserved.
     pub fn set(&mut self, vm: VmId, gpu: GpuId, quota: Quota) {
         let empty = Account { quota, used: 0, peak: 0, rejected: 0, kinds: Kinds::default() };
         self.accounts.entry((vm, gpu)).or_insert(empty).quota = quota;
@@ -146,16 +145,16 @@ impl Ledger {
     /// Closes a VM's accounts.
     ///
     /// # Panics
-    /// When a worker still has an account with the VM.
+    /// If a worker still has an account with the VM.
     pub fn remove(&mut self, vm: VmId) {
         assert!(!self.workers.values().any(|worker| worker.vm == vm), "its workers were reaped");
         self.accounts.retain(|(of, _), _| *of != vm);
     }
 
-    /// Opens a worker's accounts with a VM; `gpus` by the worker's ordinal.
+    /// Opens a worker's accounts with a VM. `gpus` is in the order of the worker's ordinals.
     ///
     /// # Panics
-    /// When the VM has no account on one of them.
+    /// If the VM has no account on one of the GPUs.
     pub fn open(&mut self, worker: WorkerId, vm: VmId, gpus: &[GpuId]) {
         let has = |gpu: &GpuId| self.accounts.contains_key(&(vm, *gpu));
         assert!(gpus.iter().all(has), "the VM has an account on each of its GPUs");
@@ -178,7 +177,7 @@ impl Ledger {
         Ok((account, held))
     }
 
-    /// Books `bytes` to a worker, or nothing.
+    /// Reserves all of `bytes` for a worker, or nothing.
     pub fn reserve(
         &mut self,
         worker: WorkerId,
@@ -192,7 +191,8 @@ impl Ledger {
             account.rejected += 1;
             return Err(LedgerError::NoRoom { bytes, used: account.used, max });
         };
-        // A worker holds no more than its VM uses, so this and the sums below are no larger.
+        // A worker never holds more than its VM uses, so if the sum above doesn't overflow, neither
+        // do this one and those below.
         let own = held.used + bytes;
         if let Some(max) = session_max
             && own > max
@@ -208,7 +208,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Gives `bytes` back that a worker holds.
+    /// Releases `bytes` that a worker holds.
     pub fn release(
         &mut self,
         worker: WorkerId,
@@ -222,13 +222,14 @@ impl Ledger {
             held.checked_sub(bytes).ok_or(LedgerError::NotHeld { worker, kind, bytes, held })?;
         holds.kinds[kind as usize] = rest;
         holds.used -= bytes;
-        // The VM uses at least what its worker held.
+        // The VM uses at least as much as its worker held, so this can't underflow.
         account.used -= bytes;
         account.kinds[kind as usize] -= bytes;
         Ok(())
     }
 
-    /// Closes a worker's accounts, once it has been reaped, and gives all back that it held.
+    /// Closes the accounts of a reaped worker and releases everything that it held. Returns the
+    /// number of released bytes.
     pub fn close(&mut self, worker: WorkerId) -> u64 {
         let Some(Worker { vm, devices }) = self.workers.remove(&worker) else { return 0 };
         let mut bytes = 0u64;
@@ -243,7 +244,7 @@ impl Ledger {
         bytes
     }
 
-    /// A GPU's account as a worker's guest is to see it.
+    /// A GPU's memory as the guest process of a worker sees it.
     pub fn usage_of(&mut self, worker: WorkerId, device: u32) -> Result<Usage, LedgerError> {
         let (account, held) = self.held(worker, device)?;
         let of_session = account.quota.session_max.unwrap_or(u64::MAX);
@@ -253,12 +254,12 @@ impl Ledger {
         Ok(Usage { used: max - free.min(max), max })
     }
 
-    /// How a VM's account on a GPU stands.
+    /// A VM's account on a GPU.
     pub fn account(&self, vm: VmId, gpu: GpuId) -> Option<Account> {
         self.accounts.get(&(vm, gpu)).copied()
     }
 
-    /// What a worker holds: each GPU with its bytes, by the worker's ordinal.
+    /// The bytes that a worker holds on each of its GPUs, by the worker's ordinal.
     pub fn held_by(&self, worker: WorkerId) -> Vec<(GpuId, u64)> {
         let devices = self.workers.get(&worker).map_or(&[][..], |worker| &worker.devices);
         devices.iter().map(|held| (held.gpu, held.used)).collect()

@@ -1,4 +1,4 @@
-//! What is booked, what is refused, and that nothing is ever lost or counted twice.
+//! Tests of the limits, and a property test that compares the ledger with a model.
 
 use proptest::prelude::*;
 
@@ -21,7 +21,7 @@ fn used(ledger: &Ledger) -> u64 {
 }
 
 #[test]
-fn reserving_up_to_the_limit_works_and_past_it_changes_nothing() {
+fn a_request_past_the_limit_changes_nothing() {
     let mut ledger = ledger(100, None);
     assert_eq!(ledger.reserve(1, 0, 60, Charge::Memory), Ok(()));
     let refused = ledger.reserve(2, 0, 41, Charge::Memory);
@@ -34,18 +34,18 @@ fn reserving_up_to_the_limit_works_and_past_it_changes_nothing() {
 }
 
 #[test]
-fn a_session_has_a_bound_of_its_own() {
+fn a_session_has_its_own_limit() {
     let mut ledger = ledger(100, Some(60));
     assert_eq!(ledger.reserve(1, 0, 60, Charge::Memory), Ok(()));
     let refused = ledger.reserve(1, 0, 1, Charge::Memory);
     assert_eq!(refused, Err(LedgerError::NoRoomInSession { bytes: 1, used: 60, max: 60 }));
-    // The other has what the VM has left, which is less.
+    // The other session has less than its own limit: only the rest of the VM's.
     assert_eq!(ledger.usage_of(2, 0), Ok(Usage { used: 20, max: 60 }));
     assert_eq!(ledger.usage_of(1, 0), Ok(Usage { used: 60, max: 60 }));
 }
 
 #[test]
-fn a_limit_below_the_use_blocks_until_enough_is_given_back() {
+fn a_limit_below_the_usage_blocks_until_enough_is_released() {
     let mut ledger = ledger(100, None);
     ledger.reserve(1, 0, 80, Charge::Memory).unwrap();
     ledger.set(VM, GPU, Quota { max: 50, session_max: None });
@@ -58,12 +58,12 @@ fn a_limit_below_the_use_blocks_until_enough_is_given_back() {
 }
 
 #[test]
-fn gpus_are_accounts_of_their_own() {
+fn each_gpu_has_its_own_account() {
     let mut ledger = Ledger::default();
     let (first, second) = (GpuId(0), GpuId(5));
     ledger.set(VM, first, Quota { max: 10, session_max: None });
     ledger.set(VM, second, Quota { max: 20, session_max: None });
-    // The worker's order, not the host's.
+    // Ordinals follow the worker's order, not the host's.
     ledger.open(1, VM, &[second, first]);
     assert_eq!(ledger.reserve(1, 0, 20, Charge::Memory), Ok(()));
     assert_eq!(ledger.reserve(1, 1, 10, Charge::Memory), Ok(()));
@@ -134,10 +134,10 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Bytes, by GPU and kind.
+/// Bytes by GPU and kind.
 type Parts = HashMap<(u32, usize), u128>;
 
-/// A model of plain sums in u128: what each worker holds, by GPU and kind.
+/// A model without overflow: the bytes that each worker holds, summed in u128.
 #[derive(Default)]
 struct Model {
     held: HashMap<u64, (usize, Parts)>,
@@ -156,8 +156,8 @@ impl Model {
 }
 
 proptest! {
-    /// The account is exact, by VM, GPU and kind; nothing is booked past a limit; the peak is the
-    /// largest use, and each refusal is counted.
+    /// Accounts are exact, no limit is exceeded, the peak is the highest usage, and every refusal
+    /// is counted.
     #[test]
     fn the_account_is_exact(steps in prop::collection::vec(step(), 0..200)) {
         let mut quotas = [[Quota { max: 1000, session_max: None }; GPUS as usize]; VMS];
