@@ -1,4 +1,4 @@
-//! The statistics in Prometheus' text format (OpenMetrics), made anew for each scrape.
+//! The statistics in Prometheus' text format (OpenMetrics), generated for each scrape.
 
 use std::sync::atomic::AtomicU64;
 
@@ -10,12 +10,12 @@ use prometheus_client::registry::{Registry, Unit};
 
 use super::model::{GpuState, Stats, VmGpuStats, VmStats};
 
-/// The format's name in HTTP.
+/// The content type of the format.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 type Labels = Vec<(&'static str, String)>;
 
-/// A unit that can't be told from the name alone is part of it, as Prometheus' conventions ask.
+/// The metrics of one scrape. By Prometheus' conventions, names end with their unit.
 struct Page {
     registry: Registry,
 }
@@ -38,7 +38,7 @@ impl Page {
         }
     }
 
-    /// Nanoseconds that add up, shown as seconds.
+    /// A counter of nanoseconds, exported in seconds.
     fn time(&mut self, name: &str, help: &str, samples: impl Iterator<Item = (Labels, u64)>) {
         let family = Family::<Labels, Counter<f64, AtomicU64>>::default();
         for (labels, nanos) in samples {
@@ -69,7 +69,7 @@ fn seconds(nanos: u64) -> f64 {
     nanos as f64 / 1e9
 }
 
-/// One page of all metrics.
+/// Encodes all metrics.
 pub fn encode(stats: &Stats) -> String {
     let mut page = Page { registry: Registry::with_prefix("virtio_cuda") };
     about_memory(&mut page, stats);
@@ -79,7 +79,7 @@ pub fn encode(stats: &Stats) -> String {
     about_host(&mut page, stats);
     let mut text = String::new();
     if let Err(error) = encode_registry(&mut text, &page.registry) {
-        tracing::error!("the metrics can't be written: {error}");
+        tracing::error!("cannot encode the metrics: {error}");
     }
     text
 }
@@ -100,11 +100,11 @@ fn share(vm: &VmStats, gpu: &VmGpuStats) -> Labels {
 fn about_memory(page: &mut Page, stats: &Stats) {
     let bytes = || Some(Unit::Bytes);
     let used = shares(stats, |gpu| gpu.memory_used as f64);
-    page.gauge("memory_used", bytes(), "Device memory held, by the ledger", used);
+    page.gauge("memory_used", bytes(), "Device memory that the ledger holds for the VM", used);
     let limit = shares(stats, |gpu| gpu.memory_max as f64);
-    page.gauge("memory_limit", bytes(), "Device memory that may be held", limit);
+    page.gauge("memory_limit", bytes(), "Device memory limit of the VM", limit);
     let peak = shares(stats, |gpu| gpu.memory_peak as f64);
-    page.gauge("memory_peak", bytes(), "The most device memory that was held", peak);
+    page.gauge("memory_peak", bytes(), "Highest device memory usage of the VM", peak);
     let kinds = stats.vms.iter().flat_map(|vm| {
         vm.gpus.iter().flat_map(move |gpu| {
             gpu.memory_by_kind.iter().map(move |(kind, bytes)| {
@@ -114,37 +114,47 @@ fn about_memory(page: &mut Page, stats: &Stats) {
             })
         })
     });
-    page.gauge("memory_kind", bytes(), "Device memory held, by what it is for", kinds);
+    page.gauge("memory_kind", bytes(), "Device memory of the VM by kind of charge", kinds);
     let driver = shares(stats, |gpu| gpu.memory_driver);
     let driver = driver.filter_map(|(labels, bytes)| bytes.map(|bytes| (labels, bytes as f64)));
-    page.gauge("memory_driver", bytes(), "Device memory that the driver reports", driver);
+    page.gauge(
+        "memory_driver",
+        bytes(),
+        "Device memory that the driver reports for the VM",
+        driver,
+    );
     let rejected = shares(stats, |gpu| gpu.memory_rejected);
-    page.count("memory_rejected", None, "Allocations that went past a quota", rejected);
+    page.count(
+        "memory_rejected",
+        None,
+        "Allocations refused because they exceeded a quota",
+        rejected,
+    );
 }
 
 fn about_compute(page: &mut Page, stats: &Stats) {
     let time = shares(stats, |gpu| gpu.gpu_ns);
-    page.time("gpu_time", "GPU time charged", time);
+    page.time("gpu_time", "GPU time charged to the VM", time);
     let copied = shares(stats, |gpu| gpu.copied_ns);
-    page.time("copy_time", "GPU time charged for copies while another VM had the GPU", copied);
+    page.time("copy_time", "GPU time charged for copies during other VMs' windows", copied);
     let throttled = shares(stats, |gpu| gpu.throttled_ns);
-    page.time("throttled", "Time with work that had to wait for its turn", throttled);
+    page.time("throttled", "Time that the VM's work waited for the GPU", throttled);
     let windows = shares(stats, |gpu| gpu.windows);
-    page.count("windows", None, "Windows given", windows);
+    page.count("windows", None, "Windows given to the VM", windows);
     let handovers = shares(stats, |gpu| gpu.handovers);
     page.count("handovers", None, "Handovers of a GPU from this VM to another", handovers);
     let handover = shares(stats, |gpu| gpu.handover_ns);
-    page.time("handover", "Time that handovers took", handover);
+    page.time("handover", "Total duration of handovers", handover);
     let longest = shares(stats, |gpu| seconds(gpu.handover_max_ns));
-    page.gauge("handover_max", Some(Unit::Seconds), "The longest handover", longest);
+    page.gauge("handover_max", Some(Unit::Seconds), "Duration of the longest handover", longest);
     let debt = shares(stats, |gpu| seconds(gpu.debt_ns));
-    page.gauge("debt", Some(Unit::Seconds), "GPU time taken above the share, still owed", debt);
+    page.gauge("debt", Some(Unit::Seconds), "GPU time used beyond the share and still owed", debt);
     let recent = shares(stats, |gpu| gpu.share_10s);
-    page.gauge("share_ratio", None, "Part of the GPU's time over the last 10 seconds", recent);
+    page.gauge("share_ratio", None, "Share of GPU time over the last 10 seconds", recent);
     let promised = shares(stats, |gpu| gpu.share_promised);
-    page.gauge("share_promised_ratio", None, "Part of the GPU's time that is promised", promised);
+    page.gauge("share_promised_ratio", None, "Share of GPU time if all VMs have work", promised);
     let timeouts = shares(stats, |gpu| gpu.kernel_timeouts);
-    page.count("kernel_timeouts", None, "Kernels that ran above their timeout", timeouts);
+    page.count("kernel_timeouts", None, "Kernels that ran longer than their timeout", timeouts);
 }
 
 fn about_vms(page: &mut Page, stats: &Stats) {
@@ -152,8 +162,8 @@ fn about_vms(page: &mut Page, stats: &Stats) {
     let each = |value: fn(&VmStats) -> u64| stats.vms.iter().map(move |vm| (of(vm), value(vm)));
     page.count("launches", None, "Kernel launches", each(|vm| vm.activity.launches));
     let graphs = each(|vm| vm.activity.graph_launches);
-    page.count("graph_launches", None, "Launches of graphs", graphs);
-    page.count("calls", None, "Calls carried out", each(|vm| vm.activity.calls));
+    page.count("graph_launches", None, "Graph launches", graphs);
+    page.count("calls", None, "CUDA calls executed", each(|vm| vm.activity.calls));
     let copied = stats.vms.iter().flat_map(|vm| {
         let directions = [
             ("host_to_device", vm.activity.bytes_h2d),
@@ -166,13 +176,18 @@ fn about_vms(page: &mut Page, stats: &Stats) {
     });
     page.count("copied", Some(Unit::Bytes), "Bytes copied, by direction", copied);
     let depth = each(|vm| vm.activity.ring_depth).map(|(labels, value)| (labels, value as f64));
-    page.gauge("ring_depth", Some(Unit::Bytes), "Commands that wait in the rings", depth);
+    page.gauge(
+        "ring_depth",
+        Some(Unit::Bytes),
+        "Bytes in the command rings that are not read yet",
+        depth,
+    );
     let sessions = each(|vm| vm.sessions.into()).map(|(labels, value)| (labels, value as f64));
-    page.gauge("sessions", None, "Guest processes with the device open", sessions);
+    page.gauge("sessions", None, "Guest processes that have the device open", sessions);
     let started = each(|vm| vm.sessions_total);
     page.count("sessions_started", None, "Guest processes that opened the device", started);
     let restarts = each(|vm| vm.device_restarts);
-    page.count("device_restarts", None, "Device processes that were started again", restarts);
+    page.count("device_restarts", None, "Restarts of the VM's device process", restarts);
 }
 
 fn about_gpus(page: &mut Page, stats: &Stats) {
@@ -193,18 +208,18 @@ fn about_gpus(page: &mut Page, stats: &Stats) {
     let promised = each(|gpu| gpu.memory_promised as f64);
     page.gauge("gpu_memory_promised", bytes(), "Memory promised to VMs", promised);
     let used = each(|gpu| gpu.memory_used as f64);
-    page.gauge("gpu_memory_used", bytes(), "Memory that VMs hold, by the ledger", used);
+    page.gauge("gpu_memory_used", bytes(), "Memory that the ledger holds for VMs", used);
     let differs = stats
         .gpus
         .iter()
         .filter_map(|gpu| gpu.memory_difference.map(|bytes| (of(gpu.index), bytes as f64)));
-    let help = "What the driver reports above the ledger";
+    let help = "Memory that the driver reports minus the ledger's account";
     page.gauge("gpu_ledger_difference", bytes(), help, differs);
     let excesses = stats.gpus.iter().map(|gpu| (of(gpu.index), gpu.memory_excesses));
-    let help = "Workers found to hold more than the ledger and the slack";
+    let help = "Times that a worker held more than the ledger plus the slack";
     page.count("gpu_memory_excesses", None, help, excesses);
     let healthy = each(|gpu| if gpu.state == GpuState::Healthy { 1.0 } else { 0.0 });
-    page.gauge("gpu_healthy", None, "1: VMs are placed on it; 0: it had a fault", healthy);
+    page.gauge("gpu_healthy", None, "1 if the GPU takes new VMs, 0 if it had a fault", healthy);
     let faults = stats.gpus.iter().map(|gpu| (of(gpu.index), gpu.faults));
     page.count("gpu_faults", None, "Xids, ECC errors and losses of the GPU", faults);
 }
@@ -217,15 +232,15 @@ fn about_host(page: &mut Page, stats: &Stats) {
     page.gauge("workers", None, "Worker processes", states.into_iter());
     let one = |value: u64| std::iter::once((Labels::new(), value));
     let started = one(workers.started_total);
-    page.count("workers_started", None, "Worker processes that were started", started);
+    page.count("workers_started", None, "Worker processes started", started);
     let killed = one(workers.killed_total);
-    page.count("workers_killed", None, "Worker processes that vcudad ended", killed);
+    page.count("workers_killed", None, "Worker processes that vcudad killed", killed);
     let restarts = one(stats.scheduler.restarts);
-    page.count("scheduler_restarts", None, "Restarts of the scheduler", restarts);
+    page.count("scheduler_restarts", None, "Restarts of the scheduler's thread", restarts);
     let begun = std::iter::once((Labels::new(), stats.started_ms as f64 / 1e3));
-    let help = "When vcudad started, in Unix time";
+    let help = "Start time of vcudad, in Unix time";
     page.gauge("start_time", Some(Unit::Seconds), help, begun);
     let version = vec![("version", env!("CARGO_PKG_VERSION").to_owned())];
-    let help = "The version of vcudad";
+    let help = "Version of vcudad";
     page.gauge("build_info", None, help, std::iter::once((version, 1.0)));
 }
