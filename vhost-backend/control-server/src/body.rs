@@ -73,7 +73,7 @@ pub(super) fn json<T: Serialize>(status: StatusCode, value: &T) -> Response {
             (status, [(header::CONTENT_TYPE, kind)], text).into_response()
         }
         Err(error) => {
-            tracing::error!("an answer can't be written as JSON: {error}");
+            tracing::error!("cannot write an answer as JSON: {error}");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }
@@ -93,9 +93,11 @@ async fn read(body: Body) -> Result<Vec<u8>, ApiError> {
         Ok(Ok(body)) => Ok(body.to_bytes().into()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
         Ok(Err(error)) => {
-            Err(ApiError::new(ErrorCode::BadRequest, format!("the body can't be read: {error}")))
+            Err(ApiError::new(ErrorCode::BadRequest, format!("cannot read the body: {error}")))
         }
-        Err(_) => Err(ApiError::new(ErrorCode::Timeout, "the rest of the body did not come")),
+        Err(_) => {
+            Err(ApiError::new(ErrorCode::Timeout, "the rest of the body did not arrive in time"))
+        }
     }
 }
 
@@ -132,7 +134,7 @@ fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
 fn no_lists(field: &str, value: &Value) -> Result<(), ApiError> {
     match value {
         Value::Array(_) if !is_list(field) => {
-            let error = ApiError::new(ErrorCode::BadRequest, "is a list, and must be an object");
+            let error = ApiError::new(ErrorCode::BadRequest, "is a list, but must be an object");
             Err(if field.is_empty() { error } else { error.of(field) })
         }
         Value::Object(members) => members.iter().try_for_each(|(key, value)| {
@@ -168,7 +170,7 @@ fn kept(text: &[u8], error: &ApiError) -> Option<ApiError> {
     // A key that is not known may be null, too.
     at(&value, field).filter(|value| value.is_null() && !error.message.starts_with("unknown"))?;
     let range = expected(field).map(|range| format!(": it must be {range}")).unwrap_or_default();
-    Some(ApiError::invalid(field, format!("can't be taken away{range}")))
+    Some(ApiError::invalid(field, format!("can't be reset{range}")))
 }
 
 /// The refusal of a change to what can't be changed, if that is what the text asks for.
@@ -252,7 +254,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_must_be_set_can_not_be_taken_away() {
+    async fn a_required_setting_cannot_be_reset() {
         for (text, field, says) in [
             (r#"{"compute": {"weight": null}}"#, "compute.weight", "from 1 to 10000"),
             (r#"{"compute": {"max": null}}"#, "compute.max", "\"1%\" to \"100%\""),
@@ -260,7 +262,7 @@ mod tests {
             (r#"{"memory": {"max": null}}"#, "memory.max", "from 1"),
             (r#"{"sessions": {"max": null}}"#, "sessions.max", "from 1 to 4096"),
             (r#"{"class": null}"#, "class", "latency"),
-            (r#"{"compute": null}"#, "compute", "taken away"),
+            (r#"{"compute": null}"#, "compute", "can't be reset"),
         ] {
             let error = patch(Body::from(text)).await.unwrap_err();
             assert_eq!((error.code, error.field.as_deref()), (ErrorCode::Invalid, Some(field)));

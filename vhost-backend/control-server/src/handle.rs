@@ -91,11 +91,11 @@ pub struct ControlHandle {
 impl ControlHandle {
     /// Asks the broker and awaits its answer.
     pub async fn ask(&self, request: Request) -> Reply {
-        let gone = || ApiError::new(ErrorCode::Unavailable, "vcudad is ending");
+        let gone = || ApiError::new(ErrorCode::Unavailable, "vcudad is shutting down; try again");
         let (answer, answered) = oneshot::channel();
         self.sender.try_send(Asked { request, answer }).map_err(|error| match error {
             TrySendError::Full(_) => {
-                ApiError::new(ErrorCode::Unavailable, "too many requests at once: try again")
+                ApiError::new(ErrorCode::Unavailable, "too many requests at once; try again")
             }
             TrySendError::Disconnected(_) => gone(),
         })?;
@@ -105,7 +105,7 @@ impl ControlHandle {
             Ok(Err(_)) => Err(gone()),
             Err(_) => Err(ApiError::new(
                 ErrorCode::Unavailable,
-                "vcudad does not answer; its log may tell why",
+                "vcudad's event loop does not answer; check vcudad's log",
             )),
         }
     }

@@ -56,27 +56,31 @@ pub(super) fn metrics_only(handle: ControlHandle) -> Router {
 }
 
 async fn no_path() -> Refusal {
-    let says = "there is no such path; /openapi.json lists those that there are";
+    let says = "no such path; see /openapi.json";
     ApiError::new(ErrorCode::NotFound, says).into()
 }
 
 async fn only_metrics() -> Refusal {
-    let says = "metrics_address has /metrics and nothing else; the API is on control_socket";
+    let says = "metrics_address serves only /metrics; the API is on control_socket";
     ApiError::new(ErrorCode::NotFound, says).into()
 }
 
 async fn only_get() -> Refusal {
-    ApiError::new(ErrorCode::MethodNotAllowed, "/metrics takes GET").into()
+    ApiError::new(ErrorCode::MethodNotAllowed, "/metrics supports only GET").into()
 }
 
 async fn no_method() -> Refusal {
-    let says = "this path takes other methods; /openapi.json lists them";
+    let says = "this path does not support this method; see /openapi.json";
     ApiError::new(ErrorCode::MethodNotAllowed, says).into()
 }
 
 fn unexpected(reply: &Reply) -> Refusal {
-    tracing::error!("the broker answered something else: {reply:?}");
-    ApiError::new(ErrorCode::Internal, "vcudad answered something else; this is a bug").into()
+    tracing::error!("unexpected answer from the broker: {reply:?}");
+    ApiError::new(
+        ErrorCode::Internal,
+        "unexpected answer from vcudad's event loop; please report this bug",
+    )
+    .into()
 }
 
 /// The part of a path, if it can be one.

@@ -40,12 +40,12 @@ pub enum ControlError {
         reason: String,
     },
     /// There is no such group.
-    #[error("control_group: there is no group '{0}' on this host")]
+    #[error("control_group: group '{0}' does not exist on this host; create it with groupadd")]
     NoGroup(String),
     /// Metrics are not for the network.
     #[error(
-        "metrics_address is {0}, and must be a loopback address such as 127.0.0.1:9400: \
-         to serve others, put a proxy with authentication before it"
+        "metrics_address {0} is not a loopback address: use one such as 127.0.0.1:9400. To serve \
+         other hosts, put a proxy with authentication in front of it"
     )]
     NotLoopback(SocketAddr),
     /// The address can't be had.
@@ -135,7 +135,7 @@ fn bind(path: &Path, config: &ServerConfig) -> Result<Listener, ControlError> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty())
         && let Err(error) = std::fs::create_dir_all(folder)
     {
-        return Err(fail(format!("cannot make its folder: {error}")));
+        return Err(fail(format!("cannot create its folder: {error}")));
     }
     Listener::bind(path, MODE, group).map_err(fail)
 }

@@ -90,7 +90,7 @@ impl Reader {
                     vm: None,
                     session: None,
                     gpu: None,
-                    message: format!("{count} events before the next one are missing"),
+                    message: format!("missed {count} events before the next one"),
                 };
                 Some(self.form.event(&event))
             }
@@ -108,7 +108,7 @@ impl Readers {
         headers: &HeaderMap,
     ) -> Result<Response, ApiError> {
         let place = self.0.clone().try_acquire_owned().map_err(|_| {
-            let says = format!("{MAX_READERS} others read events already: try again later");
+            let says = format!("{MAX_READERS} clients already read events; try again later");
             ApiError::new(ErrorCode::Unavailable, says)
         })?;
         let form = Form::wanted(headers);

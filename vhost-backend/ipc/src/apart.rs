@@ -1,14 +1,14 @@
-//! Closing what may be slow to close: sockets of processes that nobody trusts, and descriptors that
-//! came over them.
+//! Closes descriptors whose close may block: sockets to untrusted processes, and descriptors
+//! received over them.
 //!
-//! Whoever closes the last descriptor of a socket with SO_LINGER waits until what was written to it
-//! is sent, for as long as its owner liked. That goes for descriptors in flight, too: the kernel
-//! closes those that nobody receives in the thread that closes the Unix socket they wait in, or
-//! that reads their message without room for them. So a thread of its own does each of these.
+//! Closing the last descriptor of a socket with SO_LINGER blocks until its data is sent, for a time
+//! that the socket's owner chooses. Descriptors in flight can block too: if nobody receives them,
+//! the kernel closes them in the thread that closes the Unix socket holding them, or that reads
+//! their message without room for them. So each of these is done on a separate thread.
 
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
 
-/// A socket that another thread closes when this is dropped.
+/// A socket that, when dropped, is closed on another thread.
 #[derive(Debug)]
 pub struct Apart(Option<OwnedFd>);
 
@@ -30,33 +30,36 @@ impl Drop for Apart {
     }
 }
 
-/// Closes descriptors without waiting for it. If there can be no thread for it they stay open.
+/// Closes descriptors on another thread. They stay open if that thread can't be started.
 pub(super) fn close(fds: impl IntoIterator<Item = OwnedFd>) {
-    // A closure that can't be given to a thread is dropped here, so it owns none.
+    // If spawning fails, the closure is dropped on this thread. So it must not own the descriptors,
+    // or dropping it would close them here.
     let fds: Vec<RawFd> = fds.into_iter().map(OwnedFd::into_raw_fd).collect();
     if fds.is_empty() {
         return;
     }
     let count = fds.len();
     let close = move || {
-        // Few wait then, and the numbers are soon free again.
+        // Without lingering, most closes return at once.
         fds.iter().for_each(|fd| do_not_linger(*fd));
         for fd in fds {
-            // SAFETY: the descriptor was given away to this thread, which uses it no more.
+            // SAFETY: into_raw_fd transferred ownership to this thread, which closes each once.
             unsafe { libc::close(fd) };
         }
     };
     let thread = std::thread::Builder::new().name("closer".into()).stack_size(64 * 1024);
     if let Err(error) = thread.spawn(close) {
-        tracing::warn!("{count} descriptors stay open, there is no thread to close them: {error}");
+        tracing::warn!(
+            "cannot start a thread to close {count} descriptors, so they stay open: {error}"
+        );
     }
 }
 
-/// What is not a socket has no such option.
+/// Turns SO_LINGER off. Fails without harm if the descriptor is not a socket.
 fn do_not_linger(fd: RawFd) {
     let off = libc::linger { l_onoff: 0, l_linger: 0 };
     let length = size_of_val(&off) as libc::socklen_t;
-    // SAFETY: `off` is readable for its length.
+    // SAFETY: `off` is readable for `length` bytes.
     unsafe {
         libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_LINGER, (&raw const off).cast(), length)
     };
@@ -115,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn descriptors_where_none_belong_are_refused_without_a_wait() {
+    fn unexpected_descriptors_are_refused_without_blocking() {
         // A number as message; none at all; more than our own messages ever have.
         for (message, others) in [(&[7][..], 0), (&[], 0), (&[7], seqpacket::MAX_FDS - 1)] {
             let (ours, _reader) = sent(seqpacket::pair().unwrap(), message, others);
@@ -127,13 +130,13 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_that_slow_descriptors_wait_in_is_closed_without_a_wait() {
+    fn a_socket_holding_slow_descriptors_closes_without_blocking() {
         let (ours, _reader) = sent(seqpacket::pair().unwrap(), &[7], 0);
         at_once(move || drop(Apart::from(ours)));
     }
 
     #[test]
-    fn descriptors_that_came_with_no_frame_are_closed_without_a_wait() {
+    fn descriptors_without_a_frame_close_without_blocking() {
         let (ours, _reader) = sent(seqpacket::stream_pair().unwrap(), &[7], 0);
         at_once(move || {
             let mut incoming = Incoming::new(0);

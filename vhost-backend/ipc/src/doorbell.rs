@@ -1,29 +1,29 @@
-//! Doorbells, by which the broker and a device process wake a worker that may have been taken over.
+//! Doorbells, with which the broker and a device process wake a worker, even a compromised one.
 //!
-//! An eventfd is one open file description for all who hold it: whoever takes O_NONBLOCK away and
-//! fills it makes the others wait. Of a pipe either end can be held locked for as long as its holder
-//! likes, by a splice that waits, and O_NONBLOCK is no help against that. So a doorbell is a pair of
-//! sockets. Sending to one waits for nothing that its peer can hold, and asks each time not to wait.
+//! All holders of an eventfd share one file description, so one of them could clear O_NONBLOCK, fill
+//! the counter, and block the others' writes. The holder of a pipe can keep the pipe locked with a
+//! blocking splice, despite O_NONBLOCK. So a doorbell is a socket pair: a peer holds no lock that a
+//! send needs, and each send passes MSG_DONTWAIT.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use super::seqpacket::stream_pair;
 
-/// Rings that are taken note of at once; more than the host's end holds.
+/// Number of rings read at once; more than the host's send buffer holds.
 const RINGS: usize = 64;
 
-/// A new one: the host's end to ring with, and the worker's to listen to. The first takes nothing,
-/// so that a worker can leave nothing in it, such as descriptors, whose closing may take its time.
+/// Creates a doorbell: the host's end, which rings, and the worker's, which listens. The host's end
+/// can't receive, so a worker can't leave descriptors in it that would be slow to close.
 pub fn doorbell() -> io::Result<(OwnedFd, OwnedFd)> {
     let (button, chime) = stream_pair()?;
-    // SAFETY: an open socket and an integer.
+    // SAFETY: shutdown takes only an open socket and an integer.
     if unsafe { libc::shutdown(button.as_raw_fd(), libc::SHUT_RD) } < 0 {
         return Err(io::Error::last_os_error());
     }
-    // A few rings that nobody has heard are as good as many: the kernel's least.
+    // One unread ring is enough, so use the kernel's smallest send buffer.
     let least: libc::c_int = 0;
-    // SAFETY: `least` is as many readable bytes as is said.
+    // SAFETY: `least` is readable for the given length.
     let set = unsafe {
         libc::setsockopt(
             button.as_raw_fd(),
@@ -39,18 +39,18 @@ pub fn doorbell() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((button, chime))
 }
 
-/// Rings. Who has not heard the last ones is awake soon anyway, and who is gone needs no waking: so
-/// errors are of no interest.
+/// Rings. Errors can be ignored: if the buffer is full, earlier rings will wake the listener, and if
+/// the listener is gone, there is nobody to wake.
 pub fn ring(button: &impl AsRawFd) {
     let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
-    // SAFETY: one byte is readable.
+    // SAFETY: the buffer has one readable byte.
     unsafe { libc::send(button.as_raw_fd(), [1u8].as_ptr().cast(), 1, flags) };
 }
 
-/// Takes note of the rings until now.
+/// Consumes the pending rings.
 pub fn quiet(chime: &impl AsRawFd) {
     let mut rings = [0u8; RINGS];
-    // SAFETY: `rings` has as much room as is said.
+    // SAFETY: `rings` has room for RINGS bytes.
     unsafe {
         libc::recv(chime.as_raw_fd(), rings.as_mut_ptr().cast(), RINGS, libc::MSG_DONTWAIT);
     }
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn who_listens_hears_rings_until_it_has_taken_note() {
+    fn a_ring_stays_pending_until_it_is_consumed() {
         let (button, chime) = doorbell().unwrap();
         assert!(!is_rung(&chime));
         for _ in 0..2 * RINGS {
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn who_listens_cannot_make_wait_who_rings() {
+    fn a_listener_cannot_block_the_ringer() {
         let (button, chime) = doorbell().unwrap();
         let (full, _unread) = stream_pair().unwrap();
         for end in [&chime, &full] {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn who_listens_can_send_nothing_and_may_be_gone() {
+    fn a_listener_can_send_nothing_and_may_be_gone() {
         let (button, chime) = doorbell().unwrap();
         let (gift, _) = pair().unwrap();
         let sent = send_bytes(&chime, &[1], &[gift.as_raw_fd()]);

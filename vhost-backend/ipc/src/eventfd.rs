@@ -1,31 +1,32 @@
-//! Eventfds, by which threads wake one another, and a worker the broker and its device process.
+//! Eventfds, with which threads wake one another, and a worker wakes the broker and its device
+//! process.
 //!
-//! Whoever holds one may take O_NONBLOCK away from it for all others. So of one that a worker holds
-//! nobody else reads or writes: its readiness is watched for by its edges, which every write makes,
-//! and its count grows. What wakes a worker is a [`super::doorbell`].
+//! A holder can clear O_NONBLOCK for all other holders. So no other process reads or writes an
+//! eventfd that a worker holds: it watches for edges, which every write causes, and lets the count
+//! grow. To wake a worker, use a [`super::doorbell`].
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// A new one, which does not block.
+/// Creates a non-blocking eventfd.
 pub fn eventfd() -> io::Result<OwnedFd> {
     // SAFETY: eventfd takes no pointers.
     let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the descriptor is new and nobody else's.
+    // SAFETY: eventfd just opened the descriptor, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Adds one. A full counter needs no second wake, so errors are of no interest.
+/// Adds one to the counter. Errors can be ignored: a full counter is already readable.
 pub fn notify(fd: &impl AsRawFd) {
     let one = 1u64.to_ne_bytes();
     // SAFETY: `one` is eight readable bytes.
     unsafe { libc::write(fd.as_raw_fd(), one.as_ptr().cast(), 8) };
 }
 
-/// Empties one, or reads how often a timer's descriptor has expired. What it held is of no interest.
+/// Resets an eventfd's counter, or a timer's count of expirations.
 pub fn drain(fd: &impl AsRawFd) {
     let mut count = [0u8; 8];
     // SAFETY: `count` has room for the eight bytes of the counter.

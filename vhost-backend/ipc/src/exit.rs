@@ -1,4 +1,4 @@
-//! How the programs end: one clear line on stderr, and an exit code that tells why.
+//! Exit codes, errors on stderr, the command line's parsing, and logs.
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -6,26 +6,25 @@ use std::process::ExitCode;
 
 use tracing_subscriber::EnvFilter;
 
-/// A bad argument, a bad file, or something that they name is missing.
+/// An argument or a configuration file is wrong, or names something that doesn't exist.
 pub const BAD_INPUT: u8 = 2;
-/// Something failed while running.
+/// The program failed while running.
 pub const FAILED: u8 = 1;
 
-/// Prints `program: error` and gives the exit code.
+/// Prints `program: error` on one line, even if the error has several, and returns the exit code.
 pub fn with(program: &str, code: u8, error: &dyn Display) -> ExitCode {
-    // One line, whatever the error's text holds.
     let text = error.to_string();
     let text = text.trim().replace('\n', " ");
     eprintln!("{program}: {text}");
     ExitCode::from(code)
 }
 
-/// Reads the command line. A mistake in it is one line, too; `--help` and `--version` print.
+/// Parses the command line. Prints an error on one line, or the output of `--help` or `--version`.
 pub fn parse<T: clap::Parser>(program: &str) -> Result<T, ExitCode> {
     parse_from(program, std::env::args_os())
 }
 
-/// Reads a command line that isn't quite this process's.
+/// Parses the given command line.
 pub fn parse_from<T: clap::Parser>(
     program: &str,
     args: impl Iterator<Item = OsString>,
@@ -43,11 +42,11 @@ pub fn parse_from<T: clap::Parser>(
     })
 }
 
-/// What `RUST_LOG` has to name to see it: this library writes an error for each chain that a guest
-/// gets wrong, and a guest would fill the log with them. What matters of them is logged by the device.
+/// Turns off virtio_queue's logs unless `RUST_LOG` names it. It logs an error for each malformed
+/// descriptor chain, so a guest could fill the log. The device logs the important ones.
 const GUESTS_CAN_FILL: &str = "virtio_queue=off";
 
-/// Sends logs to stderr; `RUST_LOG` chooses what is shown.
+/// Sends logs to stderr, filtered by `RUST_LOG`.
 pub fn start_logging() {
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter(std::env::var("RUST_LOG").ok().as_deref()))
@@ -59,7 +58,7 @@ pub fn start_logging() {
 fn filter(asked_for: Option<&str>) -> EnvFilter {
     let with = |asked_for: &str| EnvFilter::try_new(format!("{GUESTS_CAN_FILL},{asked_for}"));
     let asked_for = asked_for.filter(|text| !text.trim().is_empty());
-    // Of two directives for one target the later holds.
+    // If two directives have the same target, the later one applies.
     asked_for
         .and_then(|text| with(text).ok())
         .unwrap_or_else(|| EnvFilter::new(format!("{GUESTS_CAN_FILL},info")))
@@ -70,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_guests_can_fill_is_logged_only_where_it_is_named() {
+    fn logs_that_guests_can_fill_are_off_unless_named() {
         let says = |asked_for| filter(asked_for).to_string();
         for asked_for in [None, Some(""), Some("info"), Some("debug,hyper=off"), Some("=;")] {
             assert!(says(asked_for).contains("virtio_queue=off"), "{asked_for:?}");

@@ -1,5 +1,5 @@
-//! Frames on the stream between a device process and a worker: a header of two lengths, the
-//! encoded message, and a body of raw bytes.
+//! Frames on the stream between a device process and a worker. A frame has a header with two
+//! lengths, an encoded message, and a body of raw bytes.
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,11 +11,11 @@ use serde::de::DeserializeOwned;
 use super::apart;
 use super::seqpacket::{receive_bytes, send_bytes};
 
-/// The longest encoded message: an Attach with as many pieces as a region may have.
+/// Size limit of an encoded message, in bytes. An Attach with the most pieces fits.
 pub const MAX_HEAD: usize = 1 << 20;
 const PREFIX: usize = 8;
 
-/// A message with its body, as bytes.
+/// Encodes a message and its body as a frame.
 pub fn frame(message: &impl Serialize, body: &[u8]) -> io::Result<Vec<u8>> {
     let mut frame = postcard::to_extend(message, vec![0; PREFIX]).map_err(io::Error::other)?;
     let head = frame.len() - PREFIX;
@@ -40,7 +40,7 @@ pub fn send(
     Ok(())
 }
 
-/// Frames that wait to be written to a non-blocking socket.
+/// Frames to be written to a non-blocking socket.
 #[derive(Default)]
 pub struct Outgoing {
     queue: VecDeque<(Vec<u8>, usize, Option<OwnedFd>)>,
@@ -54,17 +54,17 @@ impl Outgoing {
         self.queue.push_back((frame, 0, fd));
     }
 
-    /// Bytes that wait.
+    /// Number of bytes not written yet.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Whether nothing waits.
+    /// Whether everything is written.
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
 
-    /// Writes what the socket takes.
+    /// Writes as much as the socket accepts.
     pub fn flush(&mut self, socket: &impl AsRawFd) -> io::Result<()> {
         while let Some((frame, sent, fd)) = self.queue.front_mut() {
             let fds: Vec<RawFd> = fd.iter().map(AsRawFd::as_raw_fd).collect();
@@ -85,7 +85,7 @@ impl Outgoing {
     }
 }
 
-/// Frames as they come in, from a blocking or a non-blocking socket.
+/// A reader of frames from a blocking or non-blocking socket.
 pub struct Incoming {
     buffer: Vec<u8>,
     start: usize,
@@ -94,12 +94,12 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    /// A reader that takes bodies of at most `max_body` bytes.
+    /// A reader that accepts bodies of up to `max_body` bytes.
     pub fn new(max_body: usize) -> Self {
         Self { buffer: Vec::new(), start: 0, max_body, fds: VecDeque::new() }
     }
 
-    /// Reads once. `Ok(false)`: the other end is gone.
+    /// Reads once. `Ok(false)` if the other end is closed.
     pub fn read(&mut self, socket: &impl AsRawFd) -> io::Result<bool> {
         if self.start > 0 {
             self.buffer.drain(..self.start);
@@ -118,12 +118,12 @@ impl Incoming {
         self.buffer.truncate(have + count);
         self.fds.extend(fds);
         if self.fds.len() > 64 {
-            return Err(invalid("more descriptors than messages that take one"));
+            return Err(invalid("too many descriptors for the messages"));
         }
         Ok(count > 0)
     }
 
-    /// The next whole frame that has been read: its message and body.
+    /// Decodes the next complete frame. Returns its message and body.
     pub fn take<T: DeserializeOwned>(&mut self) -> io::Result<Option<(T, Vec<u8>)>> {
         let bytes = &self.buffer[self.start..];
         let Some(prefix) = bytes.get(..PREFIX) else { return Ok(None) };
@@ -142,14 +142,14 @@ impl Incoming {
         Ok(Some((message, body)))
     }
 
-    /// The descriptor that came with a message.
+    /// The next descriptor that arrived with a message.
     pub fn take_fd(&mut self) -> Option<OwnedFd> {
         self.fds.pop_front()
     }
 }
 
 impl Drop for Incoming {
-    /// Those that no message took may be slow to close.
+    /// Closes unclaimed descriptors on another thread, because that may block.
     fn drop(&mut self) {
         apart::close(self.fds.drain(..));
     }

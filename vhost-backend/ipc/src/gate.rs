@@ -1,8 +1,8 @@
-//! The gate page: what the broker's scheduler and one worker say to one another about the GPU.
+//! The gate page, through which the broker's scheduler and a worker communicate about the GPU.
 //!
-//! One sealed page of shared memory for each worker, made by the broker and mapped by both. All of
-//! it is atomics, and what the worker writes is untrusted: a worker that lies can only hurt its own
-//! VM. docs/design/gate.md says how the words are used.
+//! Each worker has one sealed page of shared memory, which the broker creates and both map. It
+//! consists of atomics. The worker's words are untrusted: a worker that lies can only hurt its own
+//! VM. docs/design/gate.md describes how the words are used.
 
 use std::io;
 use std::mem::offset_of;
@@ -11,50 +11,50 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// GPUs of one worker.
+/// Most GPUs of a worker.
 pub const MAX_GPUS: usize = 16;
-/// `until`: the window has no end.
+/// The value of `until` for a window without an end.
 pub const NO_END: u64 = u64::MAX;
 
-/// Whether a worker may give the GPU work.
+/// Whether a worker may submit work to the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Mode {
-    /// No.
+    /// The worker may not submit.
     Closed = 0,
-    /// No, but soon: be awake and watch.
+    /// The worker may not submit yet, but should stay awake and watch for a window.
     Prepare = 1,
-    /// Yes, up to a depth; nobody else may.
+    /// The worker may submit up to a depth. No other VM may.
     Window = 2,
-    /// Yes, up to a depth; others may, too.
+    /// The worker may submit up to a depth. So may other VMs.
     Shared = 3,
-    /// Yes, as much as it likes, and nothing is measured: nobody else wants the GPU.
+    /// The worker may submit without limit or measurement, because no other VM wants the GPU.
     Unlimited = 4,
 }
 
 impl Mode {
-    /// Whether work may be given to the GPU.
+    /// Whether the worker may submit work.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Window | Self::Shared | Self::Unlimited)
     }
 }
 
-/// A mode and the number of the change that brought it.
+/// A mode, and the number of the change that set it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// Counts changes.
+    /// The number of changes so far.
     pub epoch: u64,
-    /// The mode since then.
+    /// The current mode.
     pub mode: Mode,
 }
 
 impl Grant {
-    /// As it stands in the page.
+    /// The encoding in the page.
     pub const fn word(self) -> u64 {
         self.epoch << 8 | self.mode as u64
     }
 
-    /// From the page; a mode that does not exist is closed.
+    /// Decodes a word of the page. An unknown mode decodes as closed.
     pub const fn from_word(word: u64) -> Self {
         let mode = match word & 0xff {
             1 => Mode::Prepare,
@@ -67,81 +67,82 @@ impl Grant {
     }
 }
 
-/// What a worker says of itself.
+/// A worker's words about itself.
 #[repr(C, align(64))]
 #[derive(Default)]
 pub struct WorkerWords {
-    /// CLOCK_MONOTONIC in ns, written about every 20 ms while `beating` says so.
+    /// Time of the last heartbeat (CLOCK_MONOTONIC, in ns), written about every 20 ms while
+    /// `beating` is 1.
     pub beat: AtomicU64,
-    /// Kernels launched.
+    /// Number of kernels launched.
     pub launches: AtomicU64,
-    /// Graphs launched.
+    /// Number of graphs launched.
     pub graph_launches: AtomicU64,
-    /// Bytes that copies took from host to device memory.
+    /// Bytes copied from host to device memory.
     pub bytes_h2d: AtomicU64,
-    /// From device to host memory.
+    /// Bytes copied from device to host memory.
     pub bytes_d2h: AtomicU64,
-    /// From device to device memory.
+    /// Bytes copied from device to device memory.
     pub bytes_d2d: AtomicU64,
-    /// Bytes in the command ring when it was last looked at.
+    /// Bytes in the command ring when it was last checked.
     pub ring_depth: AtomicU64,
-    /// Commands taken.
+    /// Number of commands read.
     pub calls: AtomicU64,
-    /// Written by the scheduler: the CUresult that every call is answered with from now on, since
-    /// the session ends; 0 for none.
+    /// Written by the scheduler when it ends the session: the CUresult that answers every further
+    /// call; 0 for none.
     pub verdict: AtomicU64,
-    /// 1: the heart beats. 0 once no GPU of the worker's was `active` or had calls `held` for a
-    /// second.
+    /// 1 while the heart beats. 0 once, for a second, none of the worker's GPUs was `active` or had
+    /// `held` calls.
     pub beating: AtomicU64,
 }
 
-/// One GPU. The first line is the scheduler's, the others are the worker's.
+/// The words about one GPU. The scheduler writes the first cache line, the worker the others.
 #[repr(C, align(64))]
 pub struct GpuGate {
     /// A [`Grant`].
     pub grant: AtomicU64,
-    /// CLOCK_MONOTONIC in ns at which the window ends: no call is begun after it.
+    /// End of the window (CLOCK_MONOTONIC, in ns). No call is submitted after it.
     pub until: AtomicU64,
-    /// Work in ns that may be in flight in each stream; one call always may.
+    /// Work that may be in flight in each stream, in ns. A single call may exceed it.
     pub depth: AtomicU64,
-    /// Copies between host and device, in ns, that may be in flight in each stream while the gate is
-    /// closed; 0: none.
+    /// Copies between host and device that may be in flight in each stream while the gate is closed,
+    /// in ns; 0 for none.
     pub copies: AtomicU64,
     _scheduler: [u64; 4],
-    /// 1: work may be in flight, beside what `copying` tells of. Set (SeqCst) before `grant` is read
-    /// for a submission, cleared only when nothing is in flight.
+    /// 1 if work may be in flight, not counting the copies that `copying` covers. Set (SeqCst) before
+    /// `grant` is read for a submission; cleared only when nothing is in flight.
     pub active: AtomicU64,
-    /// Gated calls that are held.
+    /// Number of gated calls that are held back.
     pub held: AtomicU64,
-    /// The last epoch acted upon.
+    /// The last epoch that the worker acted on.
     pub seen: AtomicU64,
-    /// Gated calls that have finished, those aside that `copying` tells of: a drain that stands still
-    /// is to be seen beside them.
+    /// Number of finished gated calls, without the copies that `copying` covers: otherwise those
+    /// copies would hide a drain that makes no progress.
     pub finished: AtomicU64,
-    /// Gated calls that were given to the driver.
+    /// Number of gated calls submitted to the driver.
     pub queued: AtomicU64,
-    /// 1: every stream with work in flight stands at a host function of the guest's.
+    /// 1 if every stream with work in flight waits for a host function of the guest.
     pub stalled: AtomicU64,
-    /// Time with work in flight and not stalled, in ns, summed.
+    /// Total time with work in flight that is not stalled, in ns.
     pub busy_ns: AtomicU64,
-    /// CLOCK_MONOTONIC in ns since when the oldest unfinished call has been at the head of its
-    /// stream; 0 for none. Kept while the gate is not `Unlimited`.
+    /// Time at which the oldest unfinished call reached the head of its stream (CLOCK_MONOTONIC, in
+    /// ns); 0 for none. Maintained unless the gate is `Unlimited`.
     pub oldest: AtomicU64,
-    /// 1: nothing but copies is in flight in some stream, while the gate is closed.
+    /// 1 if, while the gate is closed, some stream has only copies in flight.
     pub copying: AtomicU64,
-    /// Time in which that was so and `active` was not set, in ns, summed.
+    /// Total time with `copying` set and `active` clear, in ns.
     pub copied_ns: AtomicU64,
-    /// Time from the beginning of something where nothing was in flight to the next look, in ns,
-    /// summed: work, for the most part, but no part of `busy_ns`.
+    /// Total time between a submission to an idle GPU and the next poll, in ns. It is mostly work,
+    /// but not part of `busy_ns`.
     pub begun_ns: AtomicU64,
 }
 
 /// The page.
 #[repr(C, align(4096))]
 pub struct GatePage {
-    /// Of the worker as a whole.
+    /// Words about the worker as a whole.
     pub worker: WorkerWords,
-    /// By the worker's CUDA device ordinal.
+    /// Words about each GPU, by the worker's CUDA device ordinal.
     pub gpus: [GpuGate; MAX_GPUS],
 }
 
@@ -152,10 +153,10 @@ const _: () = {
 };
 
 impl GatePage {
-    /// A new page as a sealed file, all gates closed.
+    /// Creates a page, as a sealed file with all gates closed.
     pub fn create() -> io::Result<OwnedFd> {
         const SEALS: i32 = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
-        // SAFETY: a C string; the descriptor is new, and nobody else's.
+        // SAFETY: the name is a C string, and nothing else owns the new descriptor.
         unsafe {
             let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
             let fd = libc::memfd_create(c"gate".as_ptr(), flags);
@@ -173,12 +174,12 @@ impl GatePage {
     }
 }
 
-/// A mapped page; unmapped when dropped.
+/// A mapped page. Dropping it unmaps the page.
 pub struct GateMap {
     page: NonNull<GatePage>,
 }
 
-// SAFETY: the page is made of atomics only, and stays mapped while this lives.
+// SAFETY: the page consists of atomics, and stays mapped while this lives.
 unsafe impl Send for GateMap {}
 // SAFETY: as above.
 unsafe impl Sync for GateMap {}
@@ -187,7 +188,7 @@ impl GateMap {
     /// Maps a page that [`GatePage::create`] made.
     pub fn map(file: impl AsFd) -> io::Result<Self> {
         let fd = file.as_fd().as_raw_fd();
-        // SAFETY: fstat fills the structure if it succeeds, and no field of it is a reference.
+        // SAFETY: a zeroed stat is valid, because it consists of integers; fstat may write to it.
         let size = unsafe {
             let mut stat = std::mem::zeroed::<libc::stat>();
             if libc::fstat(fd, &mut stat) < 0 {
@@ -201,14 +202,14 @@ impl GateMap {
         Self::mmap(libc::MAP_SHARED, fd)
     }
 
-    /// A page of nobody else's: every gate is open without a bound.
+    /// Maps a private page with every gate open without limit.
     pub fn private() -> io::Result<Self> {
         let page = Self::mmap(libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)?;
         page.open_all();
         Ok(page)
     }
 
-    /// Opens every gate without a bound: nobody schedules.
+    /// Opens every gate without limit, for a worker that is not scheduled.
     pub fn open_all(&self) {
         for gpu in &self.gpus {
             gpu.open(Grant { epoch: 1, mode: Mode::Unlimited }, NO_END, 0);
@@ -216,7 +217,7 @@ impl GateMap {
     }
 
     fn mmap(flags: i32, fd: i32) -> io::Result<Self> {
-        // SAFETY: a new mapping at an address of the kernel's choice.
+        // SAFETY: the kernel chooses the address, so the mapping replaces no other.
         let at = unsafe {
             let access = libc::PROT_READ | libc::PROT_WRITE;
             libc::mmap(std::ptr::null_mut(), size_of::<GatePage>(), access, flags, fd, 0)
@@ -232,8 +233,8 @@ impl Deref for GateMap {
     type Target = GatePage;
 
     fn deref(&self) -> &GatePage {
-        // SAFETY: mapped, aligned to a page and as long as the type until `drop`; zeros and any
-        // other bits are valid atomics.
+        // SAFETY: until `drop`, the page is mapped, page-aligned and as long as the type. Any bits
+        // are valid atomics.
         unsafe { self.page.as_ref() }
     }
 }
@@ -246,7 +247,7 @@ impl Drop for GateMap {
 }
 
 impl GpuGate {
-    /// The scheduler's: changes the mode. What goes with it is written first.
+    /// Changes the mode, after writing the values that go with it. Only the scheduler calls this.
     pub fn open(&self, grant: Grant, until: u64, depth: u64) {
         self.until.store(until, Ordering::Relaxed);
         self.depth.store(depth, Ordering::Relaxed);
@@ -260,7 +261,7 @@ impl GpuGate {
             .any(|word| word.load(Ordering::SeqCst) != 0)
     }
 
-    /// The mode as it stands.
+    /// The current grant.
     pub fn grant(&self) -> Grant {
         Grant::from_word(self.grant.load(Ordering::Acquire))
     }
@@ -271,10 +272,10 @@ pub fn bump(counter: &AtomicU64, more: u64) {
     counter.store(counter.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
 }
 
-/// CLOCK_MONOTONIC in ns: the clock of the page.
+/// The page's clock: CLOCK_MONOTONIC in ns.
 pub fn now() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is that of a local; this clock always exists.
+    // SAFETY: `time` is writable, and this clock always exists.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
@@ -284,7 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_sides_see_one_page_that_nobody_can_cut_short() {
+    fn both_sides_share_one_page_that_cannot_shrink() {
         let file = GatePage::create().unwrap();
         let (broker, worker) = (GateMap::map(&file).unwrap(), GateMap::map(&file).unwrap());
         assert_eq!(worker.gpus[3].grant(), Grant { epoch: 0, mode: Mode::Closed });
@@ -295,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mode_that_does_not_exist_is_closed() {
+    fn an_unknown_mode_is_closed() {
         for word in [5, 255, 0x700] {
             assert_eq!(Grant::from_word(word).mode, Mode::Closed);
         }
@@ -304,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn another_file_is_no_gate_page() {
+    fn other_files_are_refused() {
         let file = std::fs::File::open("/dev/null").unwrap();
         assert!(GateMap::map(&file).is_err());
     }

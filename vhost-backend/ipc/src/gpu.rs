@@ -1,55 +1,55 @@
-//! The host's GPUs, as the probe process tells the broker of them: the broker itself loads no
-//! driver library.
+//! Facts about the host's GPUs, which a probe process reports because the broker loads no driver
+//! library.
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// A driver library that works, and the GPUs that it finds.
+/// A working driver library, and the GPUs that it finds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Probed {
-    /// The library, as the loader found it.
+    /// The library's path, as resolved by the loader.
     pub library: PathBuf,
     /// `cuDriverGetVersion`: 13000 is CUDA 13.0.
     pub cuda_version: u32,
     /// The driver's own version, such as "580.95.05".
     pub driver: String,
-    /// By the library's ordinal.
+    /// The GPUs, by the library's ordinal.
     #[serde(default)]
     pub gpus: Vec<GpuFacts>,
 }
 
-/// What does not change about a GPU.
+/// Facts about a GPU that don't change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GpuFacts {
     /// `cuDeviceGetName`.
     pub name: String,
-    /// `cuDeviceGetUuid`; of a MIG instance, its own.
+    /// `cuDeviceGetUuid`. A MIG instance has its own.
     pub uuid: [u8; 16],
     /// `cuDeviceGetPCIBusId`, such as "0000:3b:00.0".
     pub pci_bus_id: String,
-    /// Bytes of its memory, all of it.
+    /// Its total memory, in bytes.
     pub memory: u64,
-    /// Major and minor.
+    /// Major and minor version.
     pub compute_capability: [u32; 2],
     /// Streaming multiprocessors.
     pub multiprocessors: u32,
-    /// The highest clock of its multiprocessors, in kHz; 0 if it is not known.
+    /// Maximum clock of its multiprocessors, in kHz; 0 if unknown.
     pub clock_khz: u32,
-    /// The highest clock of its memory, in kHz; 0 if it is not known.
+    /// Maximum clock of its memory, in kHz; 0 if unknown.
     pub memory_clock_khz: u32,
-    /// Width of the memory's bus in bits.
+    /// Width of its memory bus, in bits.
     pub memory_bus_bits: u32,
-    /// Its memory corrects errors.
+    /// Whether ECC is on.
     pub ecc: bool,
-    /// PCI's device and vendor, the device above bit 16; 0 if it is not known.
+    /// PCI device ID in the upper 16 bits and vendor ID in the lower; 0 if unknown.
     pub pci_device: u32,
-    /// PCI's subsystem likewise.
+    /// PCI subsystem device and vendor IDs, in the same format.
     pub pci_subsystem: u32,
 }
 
 impl GpuFacts {
-    /// The UUID as NVIDIA's tools write it.
+    /// The UUID in the format of NVIDIA's tools.
     pub fn uuid_text(&self) -> String {
         let hex: String = self.uuid.iter().map(|byte| format!("{byte:02x}")).collect();
         let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
@@ -57,7 +57,8 @@ impl GpuFacts {
     }
 }
 
-/// The driver's version: NVIDIA's libraries bear it in their file names, others have ours.
+/// The driver's version, from the name of NVIDIA's library. Another library gets this crate's
+/// version.
 pub fn driver_version(library: &Path) -> String {
     let real = std::fs::canonicalize(library).unwrap_or_else(|_| library.to_owned());
     let name = real.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -67,7 +68,7 @@ pub fn driver_version(library: &Path) -> String {
     }
 }
 
-/// PCI's ids of a device, as the kernel lists them: device and subsystem, each with its vendor's.
+/// A device's PCI IDs from sysfs: device and vendor, then subsystem device and vendor.
 pub fn pci_ids(bus_id: &str) -> (u32, u32) {
     let folder = Path::new("/sys/bus/pci/devices").join(bus_id.to_ascii_lowercase());
     let number = |file: &str| {
@@ -83,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_probe_prints_is_what_the_broker_reads() {
+    fn the_broker_decodes_the_probes_output() {
         let probed = Probed {
             library: "/usr/lib/libcuda.so.1".into(),
             cuda_version: 13000,
@@ -95,13 +96,13 @@ mod tests {
     }
 
     #[test]
-    fn a_library_without_a_version_in_its_name_has_ours() {
+    fn a_library_without_a_version_in_its_name_gets_this_crates() {
         assert_eq!(driver_version(Path::new("/nowhere/libcuda.so.1")), env!("CARGO_PKG_VERSION"));
         assert_eq!(driver_version(Path::new("/nowhere/libcuda.so.580.95.05")), "580.95.05");
     }
 
     #[test]
-    fn a_uuid_is_written_as_nvidias_tools_do() {
+    fn uuids_are_formatted_as_in_nvidias_tools() {
         let gpu = GpuFacts { uuid: *b"softgpu\0\0\0\0\0\0\0\0\x01", ..GpuFacts::default() };
         assert_eq!(gpu.uuid_text(), "GPU-736f6674-6770-7500-0000-000000000001");
     }

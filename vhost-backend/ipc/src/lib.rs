@@ -1,17 +1,18 @@
-//! How the host's three programs talk: seqpacket sockets to the broker, a stream between a device
-//! process and each of its workers, and a page of shared memory between the broker's scheduler and
-//! each worker. Neither end trusts the other: every message is bounded and decoded before it is used.
+//! Communication between the host's three programs: seqpacket sockets to the broker, a stream
+//! between a device process and each of its workers, and a page of shared memory between the
+//! broker's scheduler and each worker. Neither end trusts the other, so every message is bounded,
+//! and decoded before it is used.
 //!
 //! | module | contents |
 //! |---|---|
 //! | `messages` | the messages between the broker, device processes and workers |
 //! | `seqpacket`, `frames` | messages on seqpacket sockets, and on the stream to a worker |
-//! | `apart` | a thread that receives for an event loop |
+//! | `apart` | closing descriptors on another thread |
 //! | `doorbell`, `eventfd` | waking another process |
-//! | `gate` | the page on which the broker's scheduler and a worker meet |
-//! | `gpu` | the GPUs as the probe finds them |
+//! | `gate` | the page that the broker's scheduler and a worker share |
+//! | `gpu` | facts about the host's GPUs, from the probe |
 //! | `listener` | listening sockets |
-//! | `process`, `program`, `exit` | process identity, where the programs are, how they end |
+//! | `process`, `program`, `exit` | a process's identity, paths of the programs, exit codes and logs |
 
 pub mod apart;
 pub mod doorbell;

@@ -1,5 +1,5 @@
-//! Listening Unix sockets: a stale one is replaced, one in use is left alone, and the file goes
-//! when the listener does.
+//! Listening Unix sockets. Binding replaces a stale socket file, but not one in use. Dropping the
+//! listener removes the file.
 
 use std::io::ErrorKind;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
@@ -7,18 +7,18 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// A listening socket, whose file goes when this does.
+/// A listening socket. Dropping it removes its file.
 #[derive(Debug)]
 pub struct Listener {
     listener: UnixListener,
     path: PathBuf,
-    /// Device and inode: another program may have put its own socket there meanwhile.
+    /// Device and inode of the file, to recognize a file that another program put in its place.
     file: (u64, u64),
 }
 
 impl Listener {
-    /// Binds a path and gives the socket these permissions and, if one is named, this group. The
-    /// error says what is wrong, without the path.
+    /// Binds `path` and sets the socket's permissions and, if given, its group. The error does not
+    /// name the path.
     pub fn bind(path: &Path, mode: u32, group: Option<u32>) -> Result<Self, String> {
         match std::fs::symlink_metadata(path) {
             Ok(meta) if meta.file_type().is_socket() => match UnixStream::connect(path) {
@@ -27,14 +27,16 @@ impl Listener {
                         .map_err(|error| format!("cannot remove the stale socket: {error}"))?;
                 }
                 Ok(_) => return Err("the socket is in use by another process".into()),
-                Err(error) => return Err(format!("a socket is there already: {error}")),
+                Err(error) => {
+                    return Err(format!("cannot connect to the existing socket: {error}"));
+                }
             },
             Ok(_) => return Err("exists and is not a socket".into()),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error.to_string()),
         }
         let listener = UnixListener::bind(path).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => "cannot listen on the socket: its folder is not there".into(),
+            ErrorKind::NotFound => "cannot listen on the socket: its folder does not exist".into(),
             _ => format!("cannot listen on the socket: {error}"),
         })?;
         let meta = std::fs::symlink_metadata(path).map_err(|error| error.to_string())?;
@@ -48,7 +50,7 @@ impl Listener {
         Ok(socket)
     }
 
-    /// The same socket, for a program's own accepting.
+    /// A duplicate descriptor of the socket, to accept connections with.
     pub fn try_clone(&self) -> std::io::Result<UnixListener> {
         self.listener.try_clone()
     }

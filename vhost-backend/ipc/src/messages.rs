@@ -1,4 +1,4 @@
-//! What the processes say to one another.
+//! Messages between the host's processes.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,34 +9,34 @@ pub use memory_ledger::{Charge, WorkerId};
 /// From a worker to the broker.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum ToBroker {
-    /// The driver library is loaded and has its context: the worker is warm.
+    /// The worker is warm: the driver library is loaded and the context exists.
     Ready,
-    /// The worker can't become warm, or can't take the assignment.
+    /// The worker can't become warm, or can't accept the assignment.
     Failed {
-        /// Why, for the log.
+        /// The reason, for the log.
         reason: String,
     },
-    /// The assignment is taken: identity, limits and session stand.
+    /// The worker accepted the assignment: its identity, limits and session are set up.
     Began,
-    /// May so much device memory be taken?
+    /// Requests device memory.
     Reserve {
         /// The GPU, by the worker's ordinal.
         device: u32,
         /// Bytes.
         bytes: u64,
-        /// What it is for.
+        /// The kind of charge.
         kind: Charge,
     },
-    /// So much was given back.
+    /// Returns device memory.
     Release {
         /// The GPU, by the worker's ordinal.
         device: u32,
         /// Bytes.
         bytes: u64,
-        /// What it was reserved for.
+        /// The kind for which it was reserved.
         kind: Charge,
     },
-    /// How does the account stand?
+    /// Asks for the account's state.
     Query {
         /// The GPU, by the worker's ordinal.
         device: u32,
@@ -46,53 +46,53 @@ pub enum ToBroker {
 /// From the broker to a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum ToWorker {
-    /// Serve this session. With five descriptors: the stream to the device process, the worker's
+    /// Assigns a session. Carries five descriptors: the stream to the device process, the worker's
     /// end of the doorbell (device and scheduler to worker), the wake (worker to guest), the gate
-    /// page, and the bell (worker to scheduler). Wake and bell are eventfds, which nobody else
+    /// page, and the bell (worker to scheduler). Wake and bell are eventfds that no other process
     /// reads or writes.
     Assign(Assignment),
-    /// Reserve: yes. Release: noted.
+    /// Answers Reserve if the memory is granted, and Release.
     Granted,
-    /// Reserve: no room.
+    /// Answers Reserve if a limit is reached.
     Refused,
-    /// Query: the GPU as the session's guest is to see it.
+    /// Answers Query: the GPU's memory as the guest process sees it.
     Usage {
-        /// Bytes of `max` that are taken.
+        /// Bytes of `max` that the session can't allocate.
         used: u64,
-        /// memory.max, or memory.session_max where that is less.
+        /// The lower of memory.max and memory.session_max, in bytes.
         max: u64,
     },
 }
 
-/// Whom a worker is to serve, and how.
+/// The session that a worker serves, and its settings.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Assignment {
     /// VM and session, for the log.
     pub label: String,
     /// The guest process, for the log.
     pub pid: u32,
-    /// The VM's user, if the worker is to change to one.
+    /// The VM's user ID, if the worker must switch to it.
     pub uid: Option<u32>,
-    /// The VM's group, likewise.
+    /// The VM's group ID, if the worker must switch to it.
     pub gid: Option<u32>,
-    /// Variables that came with the session, as far as the host allows them.
+    /// The session's environment variables that the host allows.
     pub env: Vec<(String, String)>,
-    /// How long the ring reader spins before it sleeps.
+    /// Microseconds that the ring's reader polls before it sleeps.
     pub spin_us: u32,
-    /// By the worker's ordinal: what a context takes, in bytes. Devices past the end: not known,
-    /// nothing is charged.
+    /// Bytes to charge for a context, by the worker's ordinal. Devices past the end are unknown, and
+    /// their contexts are not charged.
     pub context_bytes: Vec<u64>,
-    /// Whether that of the first device's primary context, which a warm worker has, is charged
-    /// already. Else there was no room for it, and the worker ends it.
+    /// Whether the first device's primary context, which a warm worker already has, is charged. If
+    /// not, it exceeded the quota, and the worker destroys it.
     pub context_charged: bool,
 }
 
 /// From a device process to the broker.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum DeviceToBroker {
-    /// A worker for a new session.
+    /// Requests a worker for a new session.
     Start {
-        /// Names this request in the answer.
+        /// Identifies this request in the answer.
         request: u64,
         /// The session, for the log.
         session: u32,
@@ -101,14 +101,14 @@ pub enum DeviceToBroker {
         /// Its environment.
         env: Vec<(String, String)>,
     },
-    /// End a worker (or the start of one that is still to come).
+    /// Ends a worker, or cancels its start.
     End {
         /// The request that started it.
         request: u64,
     },
-    /// What are the VM's GPUs, and how much of them does it use? One at a time.
+    /// Asks for the VM's GPUs and their usage. Only one such request may be outstanding.
     Query {
-        /// Names this request in the answer.
+        /// Identifies this request in the answer.
         request: u64,
     },
 }
@@ -118,63 +118,63 @@ pub enum DeviceToBroker {
 pub enum BrokerToDevice {
     /// The first message, with the listening socket as its descriptor.
     Setup(DeviceSetup),
-    /// The worker is there. With three descriptors: the stream to the worker, the doorbell's end to
-    /// ring with, and the wake, which is the worker's too: it is watched and not read.
+    /// The worker has started. Carries three descriptors: the stream to the worker, the doorbell's
+    /// ringing end, and the wake. The worker holds the wake too, so it is watched but not read.
     Started {
         /// The request.
         request: u64,
-        /// Its process id, for the log.
+        /// The worker's process ID, for the log.
         pid: u32,
     },
-    /// There is no worker, or it is gone: it has been reaped, and its memory is free.
+    /// The worker could not be started, or it was reaped and its memory is free.
     Ended {
         /// The request that started it.
         request: u64,
-        /// What became of it.
+        /// The reason.
         how: Ending,
     },
     /// sessions.max was changed.
     SessionsMax {
-        /// So many at most.
+        /// The new limit.
         max: u32,
     },
     /// The VM's GPUs.
     Facts {
         /// The request.
         request: u64,
-        /// What they are and how much of them is used.
+        /// The GPUs and their usage.
         facts: VmFacts,
     },
 }
 
-/// The most GPUs that a VM's guest is told of.
+/// Most GPUs that a guest gets facts about.
 pub const MAX_FACTS_GPUS: usize = 16;
-/// The most processes likewise: those that use most.
+/// Most processes that a guest gets facts about; those that use the most memory.
 pub const MAX_FACTS_PROCESSES: usize = 256;
 
-/// What a guest may know of its GPUs without a session.
+/// Facts about its GPUs that a guest can query without a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VmFacts {
     /// `cuDriverGetVersion`.
     pub cuda_version: u32,
     /// The driver's version.
     pub driver: String,
-    /// By the sessions' ordinal; [`MAX_FACTS_GPUS`] at most.
+    /// The GPUs, by the sessions' ordinal; at most [`MAX_FACTS_GPUS`].
     pub gpus: Vec<VmGpu>,
-    /// What each session holds on each GPU; [`MAX_FACTS_PROCESSES`] at most.
+    /// The memory that each session holds on each GPU; at most [`MAX_FACTS_PROCESSES`].
     pub processes: Vec<VmProcess>,
 }
 
 /// A GPU of a VM.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VmGpu {
-    /// What does not change.
+    /// Facts that don't change.
     pub facts: GpuFacts,
-    /// Bytes that the VM may use.
+    /// The VM's memory limit, in bytes.
     pub total: u64,
-    /// Bytes that it uses.
+    /// Memory that the VM uses, in bytes.
     pub used: u64,
-    /// Its part of the last second, in 0.01%, if that is known.
+    /// The VM's share of GPU time over the last second, in 0.01%, if known.
     pub utilization: Option<u32>,
 }
 
@@ -183,95 +183,95 @@ pub struct VmGpu {
 pub struct VmProcess {
     /// The guest process.
     pub pid: u32,
-    /// The guest's id of the session.
+    /// The guest's ID of the session.
     pub session: u32,
-    /// The GPU's place among the VM's.
+    /// The GPU's index among the VM's GPUs.
     pub gpu: u32,
-    /// Bytes.
+    /// Memory that the session holds, in bytes.
     pub bytes: u64,
 }
 
-/// What became of a worker.
+/// Why a session has no worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
-    /// sessions.max.
+    /// sessions.max was reached.
     Limit,
-    /// It never served the session; why.
+    /// The worker never served the session, for this reason.
     NoWorker(String),
-    /// It ended; how, for the log.
+    /// The worker ended, for this reason (for the log).
     Died(String),
 }
 
-/// What a device process has to know.
+/// Settings of a device process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceSetup {
     /// The VM's name, for the log.
     pub name: String,
-    /// The user to become.
+    /// User ID to switch to.
     pub uid: Option<u32>,
-    /// The group to become.
+    /// Group ID to switch to.
     pub gid: Option<u32>,
-    /// Limits that stand in the config space, and those of the process itself.
+    /// Limits that the config space announces, and those of the process itself.
     pub limits: Limits,
 }
 
 /// Limits of one VM's device.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Sessions that may live at once.
+    /// Most sessions at once.
     pub max_sessions: u32,
-    /// Regions of one session.
+    /// Most regions of one session.
     pub max_regions: u32,
-    /// Segments of one region.
+    /// Most segments of one region.
     pub max_segments: u32,
-    /// Bytes of all regions of one session.
+    /// Size limit of all regions of one session, in bytes.
     pub pinned_max: u64,
-    /// Bytes of one command sent the plain way.
+    /// Size limit of one command on the command queue, in bytes.
     pub max_plain: u32,
-    /// Front ends that may be connected at once.
+    /// Most front ends connected at once.
     pub max_connections: u32,
 }
 
 /// From a device process to a worker, on the stream. A `Memory` message comes with a descriptor.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DeviceToWorker {
-    /// A file with guest memory, to be named by `slot`.
+    /// Provides a file with guest memory.
     Memory {
-        /// Its name.
+        /// Identifies the file in later messages.
         slot: u32,
     },
-    /// A file that later segments will not name.
+    /// Announces that no later segment uses a file.
     Forget {
-        /// Its name.
+        /// The file.
         slot: u32,
     },
-    /// Map a region.
+    /// Maps a region.
     Attach {
-        /// Names this request in the answer.
+        /// Identifies this request in the answer.
         request: u64,
-        /// The region's id.
+        /// The region's ID.
         region: u32,
         /// Its kind, as in the uAPI.
         kind: u32,
         /// Its address in the guest process.
         vaddr: u64,
-        /// RING: bytes of the ring.
+        /// Size of the ring, in bytes, if `kind` is RING.
         ring_bytes: u32,
         /// Slot, offset and length of each piece.
         pieces: Vec<(u32, u64, u64)>,
     },
-    /// Unmap a region.
+    /// Unmaps a region.
     Detach {
-        /// Names this request in the answer.
+        /// Identifies this request in the answer.
         request: u64,
-        /// The region's id.
+        /// The region's ID.
         region: u32,
     },
-    /// A command of the plain way; its bytes are the frame's body.
+    /// A command from the command queue. The frame's body holds its bytes.
     Submit {
-        /// Names this request in the answer.
+        /// Identifies this request in the answer.
         request: u64,
-        /// Room for the reply and its answer.
+        /// Size limit of the reply and its answer, in bytes.
         room: u32,
     },
 }
@@ -279,21 +279,21 @@ pub enum DeviceToWorker {
 /// From a worker to its device process, on the stream.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WorkerToDevice {
-    /// A region is mapped, unmapped, or could not be.
+    /// Answers Attach or Detach.
     Done {
         /// The request.
         request: u64,
         /// A status of the uAPI.
         status: u32,
     },
-    /// A command of the plain way is answered; the reply and its answer are the frame's body.
+    /// Answers Submit. The frame's body holds the reply and its answer.
     Answer {
         /// The request.
         request: u64,
     },
-    /// The guest process broke the protocol; the worker ends.
+    /// The guest process violated the protocol, so the worker ends.
     Broken {
-        /// How, for the log.
+        /// The violation, for the log.
         reason: String,
     },
 }

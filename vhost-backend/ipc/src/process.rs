@@ -1,25 +1,26 @@
-//! Small things that every one of the processes does to itself.
+//! Settings that each process makes for itself: lifetime, signals, limits, user.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-/// Has this process killed when the thread that started it ends. A change of user clears this, so
-/// it is called again after one.
+/// Has the kernel kill this process when the thread that started it ends. Changing the user clears
+/// the setting, so call this again afterwards.
 pub fn die_with_parent(parent: libc::pid_t) -> io::Result<()> {
-    // SAFETY: prctl with integers only.
+    // SAFETY: this prctl takes only integers.
     if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: no arguments. The parent may have ended before the call above.
+    // If the parent ended before the call above, the setting has no effect.
+    // SAFETY: getppid takes no arguments.
     if unsafe { libc::getppid() } != parent {
-        return Err(io::Error::other("the process that started this one is gone"));
+        return Err(io::Error::other("the parent process has already exited"));
     }
     Ok(())
 }
 
-/// Takes signals again: the broker blocks some for itself, and its children inherit that.
+/// Unblocks all signals. The broker blocks some, and its children inherit that.
 pub fn unblock_signals() {
-    // SAFETY: `set` is initialised by sigemptyset before it is used.
+    // SAFETY: sigemptyset initializes `set` before it is used.
     unsafe {
         let mut set = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
         libc::sigemptyset(set.as_mut_ptr());
@@ -27,10 +28,10 @@ pub fn unblock_signals() {
     }
 }
 
-/// Takes as many descriptors as the host lets this process have.
+/// Raises the limit on open descriptors to the hard limit.
 pub fn raise_descriptor_limit() {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is readable and writable. If it can't be raised, it stays as it is.
+    // SAFETY: `limit` is readable and writable. If raising fails, the old limit stays.
     unsafe {
         if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 {
             limit.rlim_cur = limit.rlim_max;
@@ -39,15 +40,15 @@ pub fn raise_descriptor_limit() {
     }
 }
 
-/// The parent's process id.
+/// The parent's process ID.
 pub fn parent() -> libc::pid_t {
-    // SAFETY: no arguments.
+    // SAFETY: getppid takes no arguments.
     unsafe { libc::getppid() }
 }
 
-/// Becomes a user for good: group, no supplementary groups, user; no new privileges; and nobody
-/// but root may look into this process. What the kernel took without a change is an error, too: -1
-/// leaves an id as it is, and the process would go on as root.
+/// Switches permanently to a user and group without supplementary groups, sets no_new_privs, and
+/// makes this process non-dumpable, so that only root can inspect it. The IDs are verified
+/// afterwards, because the kernel accepts -1 and leaves the ID unchanged: root's.
 pub fn become_user(uid: Option<u32>, gid: Option<u32>) -> io::Result<()> {
     let check = |what: &str, result: libc::c_int| {
         if result < 0 {
@@ -57,34 +58,34 @@ pub fn become_user(uid: Option<u32>, gid: Option<u32>) -> io::Result<()> {
         Ok(())
     };
     if let Some(gid) = gid {
-        // SAFETY: an empty list of groups; then integers only.
+        // SAFETY: setgroups reads no entries of an empty list; setresgid takes integers.
         unsafe {
             check("setgroups", libc::setgroups(0, std::ptr::null()))?;
             check("setresgid", libc::setresgid(gid, gid, gid))?;
         }
-        // SAFETY: all three have room for a group's number.
+        // SAFETY: all three are writable group IDs.
         let ids = ids_now(|real, now, saved| unsafe { libc::getresgid(real, now, saved) })?;
         if ids != [gid; 3] {
             return Err(io::Error::other(format!("setresgid({gid}) left the groups {ids:?}")));
         }
     }
     if let Some(uid) = uid {
-        // SAFETY: integers only.
+        // SAFETY: setresuid takes integers.
         check("setresuid", unsafe { libc::setresuid(uid, uid, uid) })?;
-        // SAFETY: all three have room for a user's number.
+        // SAFETY: all three are writable user IDs.
         let ids = ids_now(|real, now, saved| unsafe { libc::getresuid(real, now, saved) })?;
         if ids != [uid; 3] {
             return Err(io::Error::other(format!("setresuid({uid}) left the users {ids:?}")));
         }
     }
-    // SAFETY: integers only.
+    // SAFETY: these prctls take only integers.
     unsafe {
         check("no_new_privs", libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))?;
         check("dumpable", libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0))
     }
 }
 
-/// The real, effective and saved id that the kernel tells.
+/// Reads the real, effective and saved IDs from the kernel.
 fn ids_now(tell: impl Fn(&mut u32, &mut u32, &mut u32) -> libc::c_int) -> io::Result<[u32; 3]> {
     let [mut real, mut now, mut saved] = [0; 3];
     if tell(&mut real, &mut now, &mut saved) < 0 {
@@ -93,19 +94,19 @@ fn ids_now(tell: impl Fn(&mut u32, &mut u32, &mut u32) -> libc::c_int) -> io::Re
     Ok([real, now, saved])
 }
 
-/// Takes a descriptor that this process was started with. To be called once for each number.
+/// Takes ownership of a descriptor that this process inherited. Call it once per descriptor.
 pub fn inherited(fd: RawFd) -> io::Result<OwnedFd> {
-    // SAFETY: F_SETFD takes an integer, and fails if there is no such descriptor.
+    // SAFETY: F_SETFD takes an integer, and fails if the descriptor is not open.
     if unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the descriptor exists, was passed to this process, and nothing else here owns it.
+    // SAFETY: the descriptor is open, was inherited, and nothing else in this process owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 /// Makes a descriptor non-blocking.
 pub fn set_nonblocking(fd: &impl AsRawFd) -> io::Result<()> {
-    // SAFETY: F_GETFL and F_SETFL take and give integers.
+    // SAFETY: F_GETFL and F_SETFL take and return integers.
     unsafe {
         let flags = libc::fcntl(fd.as_raw_fd(), libc::F_GETFL);
         if flags < 0 {
@@ -126,7 +127,7 @@ mod tests {
 
     /// Nothing of this process changes: the kernel takes -1 for "as it is".
     #[test]
-    fn who_stays_root_is_told_so() {
+    fn staying_root_is_an_error() {
         let error = become_user(Some(u32::MAX), None).unwrap_err().to_string();
         assert!(error.contains("setresuid(4294967295)"), "{error}");
         // Only root gets as far as to the group; others may not drop their groups.

@@ -1,4 +1,4 @@
-//! The host's programs, which find one another in the folder that they share.
+//! Paths of the host's programs, which are installed in one folder.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,11 +9,11 @@ pub const ONE_VM: &str = "--one-vm";
 /// Why a program can't be found.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
-    /// The kernel doesn't say where this program is.
+    /// The path of this program is unknown.
     #[error("cannot find this program: {0}")]
     This(#[source] io::Error),
     /// The other program is missing.
-    #[error("cannot find {0}, which belongs next to this program")]
+    #[error("cannot find {0}: install it in the same folder as this program")]
     Missing(PathBuf),
 }
 

@@ -1,4 +1,4 @@
-//! Small messages with descriptors, over a pair of seqpacket sockets.
+//! Small messages with descriptors, over seqpacket sockets.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -8,18 +8,18 @@ use serde::de::DeserializeOwned;
 
 use super::apart;
 
-/// The longest message: an environment and the names around it fit.
+/// Size limit of a message, in bytes. A session's environment fits.
 pub const MAX_MESSAGE: usize = 16 * 1024;
-/// The most descriptors in one message: what the kernel lets anybody send (SCM_MAX_FD). There is room
-/// for all of them, since those that don't fit are closed in the thread that receives.
+/// The kernel's limit on descriptors in one message (SCM_MAX_FD). A receiver has room for all of
+/// them, because the kernel would close the rest in the receiving thread, which may block.
 pub const MAX_FDS: usize = 253;
 
-/// A connected pair, closed on exec.
+/// Creates a connected pair of seqpacket sockets, closed on exec.
 pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     socketpair(libc::SOCK_SEQPACKET)
 }
 
-/// A connected pair of stream sockets, closed on exec.
+/// Creates a connected pair of stream sockets, closed on exec.
 pub fn stream_pair() -> io::Result<(OwnedFd, OwnedFd)> {
     socketpair(libc::SOCK_STREAM)
 }
@@ -32,20 +32,20 @@ fn socketpair(kind: libc::c_int) -> io::Result<(OwnedFd, OwnedFd)> {
     {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: both descriptors are new and nobody else's.
+    // SAFETY: socketpair just opened both descriptors, and nothing else owns them.
     Ok(unsafe { (OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])) })
 }
 
-/// Since Linux 6.16; not yet among libc's.
+/// Exists since Linux 6.16. The libc crate doesn't define it yet.
 const SO_PASSRIGHTS: libc::c_int = 83;
 
-/// Has the kernel refuse descriptors that are sent to this socket, if it can. Where it is too old
-/// for that they arrive, and `receive_plain` deals with them.
+/// Has the kernel refuse descriptors that are sent to this socket. An older kernel delivers them, and
+/// `receive_plain` closes them.
 pub fn refuse_descriptors(socket: &impl AsRawFd) -> io::Result<()> {
     let no: libc::c_int = 0;
     let length = size_of_val(&no) as libc::socklen_t;
     let no = (&raw const no).cast();
-    // SAFETY: `no` is readable for its length.
+    // SAFETY: `no` is readable for `length` bytes.
     let result = unsafe {
         libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, SO_PASSRIGHTS, no, length)
     };
@@ -58,14 +58,14 @@ pub fn refuse_descriptors(socket: &impl AsRawFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Sends one message. Blocks as the socket does.
+/// Sends one message. Blocks unless the socket is non-blocking.
 pub fn send(socket: &impl AsRawFd, message: &impl Serialize, fds: &[RawFd]) -> io::Result<()> {
     let mut buffer = [0u8; MAX_MESSAGE];
     let bytes = postcard::to_slice(message, &mut buffer).map_err(io::Error::other)?;
     send_bytes(socket, bytes, fds).map(|_| ())
 }
 
-/// Receives one message and its descriptors; `None` when the other end is gone.
+/// Receives one message and its descriptors. `None` if the other end is closed.
 pub fn receive<T: DeserializeOwned>(
     socket: &impl AsRawFd,
 ) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
@@ -79,14 +79,14 @@ pub fn receive<T: DeserializeOwned>(
     Ok(Some((message, fds)))
 }
 
-/// As `receive`, from an end that has no descriptors to send. If some come with a message that is
-/// an error, and they are closed without waiting for it.
+/// Receives one message from an end that must not send descriptors. If it does, they are closed on
+/// another thread, and the result is an error.
 pub fn receive_plain<T: DeserializeOwned>(socket: &impl AsRawFd) -> io::Result<Option<T>> {
     let mut buffer = [0u8; MAX_MESSAGE];
     let (len, fds) = receive_bytes(socket, &mut buffer)?;
     if !fds.is_empty() {
         apart::close(fds);
-        return Err(invalid("descriptors came with a message that takes none"));
+        return Err(invalid("a message has unexpected descriptors"));
     }
     if len == 0 {
         return Ok(None);
@@ -100,16 +100,16 @@ pub fn receive_plain<T: DeserializeOwned>(socket: &impl AsRawFd) -> io::Result<O
 const CONTROL_BYTES: usize =
     unsafe { libc::CMSG_SPACE((MAX_FDS * size_of::<RawFd>()) as u32) } as usize;
 
-/// Room for control messages, aligned as they must be.
+/// A buffer for control messages, with the alignment that they need.
 #[repr(C, align(8))]
 struct Control([u8; CONTROL_BYTES]);
 
-/// One sendmsg, with descriptors on the first byte. Never raises SIGPIPE.
+/// Calls sendmsg once, with the descriptors attached to the first byte. Never raises SIGPIPE.
 pub(super) fn send_bytes(socket: &impl AsRawFd, bytes: &[u8], fds: &[RawFd]) -> io::Result<usize> {
     assert!(fds.len() <= MAX_FDS, "a message carries at most {MAX_FDS} descriptors");
     let mut iov = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
     let mut control = Control([0; CONTROL_BYTES]);
-    // SAFETY: zeros are a valid msghdr.
+    // SAFETY: a zeroed msghdr is valid: its pointers are null and its lengths 0.
     let mut msg: libc::msghdr = unsafe { std::mem::zeroed() };
     msg.msg_iov = &mut iov;
     msg.msg_iovlen = 1;
@@ -145,7 +145,7 @@ pub(super) fn send_bytes(socket: &impl AsRawFd, bytes: &[u8], fds: &[RawFd]) -> 
     }
 }
 
-/// One recvmsg; the descriptors are closed on exec. Truncated messages are an error.
+/// Calls recvmsg once. Received descriptors are closed on exec. A truncated message is an error.
 pub(super) fn receive_bytes(
     socket: &impl AsRawFd,
     buffer: &mut [u8],
@@ -187,7 +187,7 @@ pub(super) fn receive_bytes(
     }
     if msg.msg_flags & (libc::MSG_TRUNC | libc::MSG_CTRUNC) != 0 {
         apart::close(fds);
-        return Err(invalid("a message was cut off"));
+        return Err(invalid("a message is truncated"));
     }
     Ok((len, fds))
 }

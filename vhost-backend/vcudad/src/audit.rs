@@ -33,7 +33,7 @@ impl Audit {
             Err(error) => {
                 // Where there is no NVIDIA GPU, nobody expects it.
                 if !gpus.iter().all(|(_, gpu)| gpu.is_software()) {
-                    tracing::info!("the ledger is compared with nothing: {error}");
+                    tracing::info!("{error}; the ledger audit is off");
                 }
                 return None;
             }
@@ -46,7 +46,7 @@ impl Audit {
             return None;
         }
         let watch = Watch::start(witness, uuids, INTERVAL)
-            .inspect_err(|error| tracing::warn!("cannot compare with NVML: {error}"))
+            .inspect_err(|error| tracing::warn!("cannot start the ledger audit: {error}"))
             .ok()?;
         let (comparisons, seen) = Default::default();
         Some(Self { watch, comparisons, seen })
@@ -93,7 +93,7 @@ impl Service {
                 && let Some(found) = self.gpus.get_mut(gpu)
                 && found.context_bytes != bytes
             {
-                tracing::info!(gpu = gpu.0, bytes, "what a context takes");
+                tracing::info!(gpu = gpu.0, bytes, "measured the memory of a context");
                 found.context_bytes = bytes;
             }
         }
@@ -127,19 +127,21 @@ impl Service {
             Finding::Excess { worker, seen, booked } => (
                 Some(worker),
                 format!(
-                    "the driver says {seen} bytes, the account {booked}: more than memory.slack of \
-                     {slack} above it"
+                    "the driver reports {seen} bytes, the ledger {booked}: the difference exceeds \
+                     memory.slack ({slack} bytes)"
                 ),
             ),
             Finding::Unexplained { bytes } => (
                 None,
-                format!("{bytes} bytes are in use that no account explains; whose is not known"),
+                format!(
+                    "{bytes} bytes are in use that the ledger doesn't explain; the owner is unknown"
+                ),
             ),
             Finding::Settled { worker } => {
-                return tracing::info!(gpu = gpu.0, worker, "holds no more than it may again");
+                return tracing::info!(gpu = gpu.0, worker, "usage is back within the limit");
             }
             Finding::Explained => {
-                return tracing::info!(gpu = gpu.0, "what is in use is explained again");
+                return tracing::info!(gpu = gpu.0, "the ledger explains all memory in use again");
             }
         };
         if let Some(found) = self.gpus.get_mut(gpu) {

@@ -33,12 +33,12 @@ impl Cgroups {
             Ok(cgroups) => Some(cgroups),
             Err(reason) if needed => {
                 tracing::warn!(
-                    "cpu.max, memory.host_max and pids.max can't be kept on this host: {reason}"
+                    "cannot enforce cpu.max, memory.host_max and pids.max on this host: {reason}"
                 );
                 None
             }
             Err(reason) => {
-                tracing::debug!("no cgroups on this host: {reason}");
+                tracing::debug!("cgroups are unavailable: {reason}");
                 None
             }
         }
@@ -53,7 +53,7 @@ impl Cgroups {
             .collect();
         if !missing.is_empty() {
             let own = own.display();
-            return Err(format!("{own} has no controller {}", missing.join(", ")));
+            return Err(format!("cgroup controllers are missing in {own}: {}", missing.join(", ")));
         }
         // A cgroup that has processes can't hand controllers on, so the broker moves down.
         let base = own.join(format!("virtio-cuda-{}", std::process::id()));
@@ -120,10 +120,10 @@ fn own_cgroup() -> Result<PathBuf, String> {
         let (left, right) = line.split_once(" - ")?;
         right.starts_with("cgroup2 ").then(|| left.split(' ').nth(4).map(PathBuf::from))?
     });
-    let mount = mount.ok_or("no cgroup v2 is mounted")?;
+    let mount = mount.ok_or("cgroup v2 is not mounted")?;
     let own = read(Path::new("/proc/self/cgroup"))?;
     let path = own.lines().find_map(|line| line.strip_prefix("0::/"));
-    Ok(mount.join(path.ok_or("this process is in no cgroup of v2")?))
+    Ok(mount.join(path.ok_or("this process is not in a v2 cgroup")?))
 }
 
 fn read(path: &Path) -> Result<String, String> {
@@ -135,5 +135,5 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
         use std::io::Write;
         fs::OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes())
     };
-    open().map_err(|error| format!("{} ← {text}: {error}", path.display()))
+    open().map_err(|error| format!("cannot write '{text}' to {}: {error}", path.display()))
 }

@@ -25,7 +25,7 @@ impl From<PlacementError> for ApiError {
 impl Service {
     pub(super) fn handle(&mut self, ops: &mut EventOps, request: Request, answer: Answer) {
         if self.ended {
-            let says = "vcudad is ending";
+            let says = "vcudad is shutting down; try again";
             return answer.give(Err(ApiError::new(ErrorCode::Unavailable, says)));
         }
         let reply = match request {
@@ -93,16 +93,16 @@ impl Service {
             let (other, name) = (&state.vm, &state.vm.name);
             if other.name == vm.name {
                 let says = match state.leaving {
-                    Some(_) => format!("VM '{name}' is still being removed"),
-                    None => format!("there is a VM named '{name}' already"),
+                    Some(_) => format!("VM '{name}' is still being removed; try again"),
+                    None => format!("a VM named '{name}' already exists"),
                 };
                 return conflict("name", says);
             }
             if other.socket == vm.socket {
-                return conflict("socket", format!("VM '{name}' has this socket"));
+                return conflict("socket", format!("VM '{name}' already uses this socket"));
             }
             if vm.uid.is_some() && other.uid == vm.uid {
-                let says = format!("VM '{name}' has this user, and VMs don't trust one another");
+                let says = format!("VM '{name}' already uses this user ID; each VM needs its own");
                 return conflict("uid", says);
             }
         }
@@ -112,7 +112,7 @@ impl Service {
     fn set_vm(&mut self, ops: &mut EventOps, name: &str, patch: &VmPatch) -> Reply {
         let id = self.id_of(name)?;
         let Some(state) = self.vms.get(id).filter(|state| state.leaving.is_none()) else {
-            let says = format!("VM '{name}' is being removed");
+            let says = format!("VM '{name}' is being removed; changes are refused");
             return Err(ApiError::new(ErrorCode::Conflict, says));
         };
         let (before, after) = (&state.vm.spec, changed(patch.applied(&state.vm.spec), &state.vm)?);

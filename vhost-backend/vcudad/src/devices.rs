@@ -31,7 +31,8 @@ impl Service {
             return self.fail(
                 id,
                 format!(
-                    "the device process has ended {often} times within a minute; it stays ended"
+                    "the device process ended {often} times within a minute; it is not restarted \
+                     until vcudad is"
                 ),
             );
         }
@@ -49,7 +50,7 @@ impl Service {
             limits: state.vm.limits,
         });
         if let Err(error) = seqpacket::send(&device.socket, &setup, &[listener.as_raw_fd()]) {
-            tracing::error!(vm = name, "cannot talk to the device process: {error}");
+            tracing::error!(vm = name, "cannot send the setup to the device process: {error}");
         }
         tracing::info!(
             vm = name,
@@ -57,7 +58,7 @@ impl Service {
             gpus = ?state.gpus.iter().map(|gpu| gpu.0).collect::<Vec<_>>(),
             memory_max = state.vm.spec.memory.max,
             socket = %state.vm.socket.display(),
-            "device process"
+            "device process started"
         );
         let (socket, pidfd) = (device.socket.as_raw_fd(), device.pidfd.as_raw_fd());
         state.device = Some(device);
@@ -79,7 +80,10 @@ impl Service {
         let Some(state) = self.vms.get_mut(id) else { return };
         let Some(device) = &mut state.device else { return };
         if let Err(error) = seqpacket::send(&device.socket, message, fds) {
-            tracing::error!(vm = state.vm.name, "the device process does not listen: {error}");
+            tracing::error!(
+                vm = state.vm.name,
+                "cannot send to the device process, so killing it: {error}"
+            );
             device.kill();
         }
     }
@@ -100,10 +104,10 @@ impl Service {
         if state.leaving.is_some() {
             return self.forget_vm(ops, id);
         }
-        tracing::warn!(vm = state.vm.name, "the device process: {how}");
+        tracing::warn!(vm = state.vm.name, "device process: {how}");
         if !self.ended {
             state.device_restarts += 1;
-            let says = format!("the device process: {how}");
+            let says = format!("device process: {how}");
             self.publish(EventKind::DeviceEnded, Some(id), None, says);
             self.start_device(ops, id);
         }
@@ -132,7 +136,8 @@ impl Service {
                 if let Some(worker) = self.workers.find(id, request) {
                     self.end_worker(worker);
                 } else if self.start_queue.remove(id, request) {
-                    let how = Ending::NoWorker("it is no longer wanted".into());
+                    let how =
+                        Ending::NoWorker("the session ended before its worker started".into());
                     self.tell_device(id, &BrokerToDevice::Ended { request, how }, &[]);
                 }
             }

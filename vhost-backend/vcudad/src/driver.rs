@@ -20,23 +20,26 @@ pub(super) fn choose(config: &Config, programs: &Programs) -> Result<Probed, Bro
                 let path = path.display();
                 return Err(BrokerError::Driver(format!("the driver library {path} is missing")));
             }
-            (path, "path", "as told")
+            (path, "path", "as configured")
         }
-        DriverLibrary::Softgpu => (softgpu(programs)?, "softgpu", "as told"),
+        DriverLibrary::Softgpu => (softgpu(programs)?, "softgpu", "as configured"),
         DriverLibrary::Auto => match nvidia(programs) {
-            Ok(path) => (path, "nvidia", "auto: it finds a device"),
+            Ok(path) => (path, "nvidia", "auto: NVIDIA's library finds a device"),
             Err(reason) => {
-                tracing::info!("no NVIDIA device here: {reason}");
-                (softgpu(programs)?, "softgpu", "auto: there is nothing else")
+                tracing::info!("no NVIDIA device: {reason}");
+                (softgpu(programs)?, "softgpu", "auto: no NVIDIA device")
             }
         },
     };
     let allow = config.allow_pageable_memory_access;
     let found = probe(programs, &library, allow).map_err(|reason| {
-        BrokerError::Driver(format!("the driver library {}: {reason}", library.display()))
+        BrokerError::Driver(format!(
+            "cannot use the driver library {}: {reason}",
+            library.display()
+        ))
     })?;
     let path = found.library.display();
-    tracing::info!(driver = %driver, %path, version = found.driver, "driver library, {why}");
+    tracing::info!(driver = %driver, %path, version = found.driver, "chose the driver library ({why})");
     Ok(found)
 }
 
@@ -45,7 +48,7 @@ fn nvidia(programs: &Programs) -> Result<PathBuf, String> {
     // Without one of these no driver of theirs runs here, and a libcuda.so.1 that the loader may
     // find is somebody else's.
     if !["/dev/nvidiactl", "/dev/dxg"].iter().any(|node| Path::new(node).exists()) {
-        return Err("there is no /dev/nvidiactl".into());
+        return Err("/dev/nvidiactl does not exist".into());
     }
     // What it may reach is looked at once it is chosen.
     probe(programs, Path::new("libcuda.so.1"), true).map(|probed| probed.library)
@@ -64,7 +67,7 @@ fn softgpu(programs: &Programs) -> Result<PathBuf, BrokerError> {
     places.iter().find(|path| path.is_file()).cloned().ok_or_else(|| {
         let places: Vec<_> = places.iter().map(|path| path.display().to_string()).collect();
         BrokerError::Driver(format!(
-            "softgpu's library is not at {}: build it, or name it in {SOFTGPU_ENV}",
+            "cannot find softgpu's library at {}: build it, or set {SOFTGPU_ENV} to its path",
             places.join(" or ")
         ))
     })
@@ -82,11 +85,11 @@ pub(super) fn probe_slices(
     let look = |uuid: String| match probe_as(programs, &probed.library, allow, Some(&uuid)) {
         Ok(Probed { mut gpus, .. }) if gpus.len() == 1 => gpus.pop().map(|facts| (uuid, facts)),
         Ok(_) => {
-            tracing::warn!("there is no MIG slice {uuid}");
+            tracing::warn!("MIG slice {uuid} does not exist");
             None
         }
         Err(reason) => {
-            tracing::warn!("there is no MIG slice {uuid}: {reason}");
+            tracing::warn!("cannot use MIG slice {uuid}: {reason}");
             None
         }
     };
@@ -122,9 +125,9 @@ fn probe_as(
         // A driver may print things of its own before.
         let from = printed.find("library = ").unwrap_or(0);
         return toml::from_str(&printed[from..])
-            .map_err(|error| format!("its probe printed what makes no sense: {error}"));
+            .map_err(|error| format!("cannot understand its probe's output: {error}"));
     }
     let reason = text(&output.stderr);
-    let last = reason.lines().last().unwrap_or("it could not be tried").to_owned();
+    let last = reason.lines().last().unwrap_or("its probe failed without a message").to_owned();
     Err(last.strip_prefix("vhost-cuda-worker: ").unwrap_or(&last).to_owned())
 }

@@ -73,7 +73,7 @@ impl Service {
             Verdict::Known => return,
             Verdict::Faulty | Verdict::Lost => {}
         }
-        tracing::error!(gpu = gpu.0, "{says}; no VM is placed there any more");
+        tracing::error!(gpu = gpu.0, "{says}; the GPU takes no new VMs until vcudad is restarted");
         self.publish_gpu(EventKind::GpuFault, None, None, Some(gpu), says.clone());
         if verdict == Verdict::Lost {
             for worker in self.workers.with_gpu(gpu) {
@@ -85,9 +85,9 @@ impl Service {
     fn program_fault(&mut self, gpu: GpuId, says: &str) {
         let Some(found) = self.gpus.get_mut(gpu) else { return };
         let Some(before) = found.program_faults.say(Instant::now()) else { return };
-        let mut says = format!("{says}, which a program causes");
+        let mut says = format!("{says}, caused by a program");
         if before > 0 {
-            says += &format!(" ({before} more since the last such event)");
+            says += &format!(" ({before} more since the last event)");
         }
         tracing::info!(gpu = gpu.0, "{says}");
         self.publish_gpu(EventKind::ProgramFault, None, None, Some(gpu), says);

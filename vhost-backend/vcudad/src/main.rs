@@ -1,4 +1,4 @@
-//! vcudad, the broker: serves the VMs of a configuration file.
+//! vcudad, the broker, serves the VMs of a configuration file.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -11,12 +11,12 @@ mod one_vm;
 
 const NAME: &str = "vcudad";
 
-/// Serves virtio-cuda devices to VMs: starts a device process for each VM, workers for their
-/// sessions, and keeps each VM to its device memory.
+/// Serve virtio-cuda devices to VMs: start a device process per VM and a worker per session, and
+/// enforce the VMs' quotas of device memory and GPU time.
 #[derive(Parser)]
 #[command(name = NAME, version)]
 struct Args {
-    /// The configuration file (TOML)
+    /// Configuration file (TOML)
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
     #[command(flatten)]
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The file, with what the arguments say instead.
+/// Reads the configuration file. Arguments override it.
 fn read(args: &Args) -> Result<Config, ConfigError> {
     let mut config = Config::read(&args.config)?;
     if let Some(library) = &args.driver.library {

@@ -36,13 +36,13 @@ pub(super) const NOWHERE: &str = "/nonexistent";
 #[derive(Debug, thiserror::Error)]
 pub(super) enum MpsError {
     /// There is nothing to share in space.
-    #[error("softgpu has no MPS: leave out sharing, or make it \"exclusive\"")]
+    #[error("softgpu does not support MPS: set sharing to \"exclusive\"")]
     Softgpu,
     /// The daemon can't be started.
-    #[error("cannot start {DAEMON}, which comes with NVIDIA's driver: {0}")]
+    #[error("cannot start {DAEMON}: {0}; it is part of NVIDIA's driver")]
     Start(io::Error),
     /// Its folders can't be made.
-    #[error("cannot make {path}: {source}")]
+    #[error("cannot create {path}: {source}")]
     Folder {
         /// The folder.
         path: PathBuf,
@@ -50,7 +50,7 @@ pub(super) enum MpsError {
         source: io::Error,
     },
     /// It ended, or does not get ready.
-    #[error("{DAEMON} {0}; its log is in {1}")]
+    #[error("{DAEMON} {0}; see its log in {1}")]
     NotReady(&'static str, PathBuf),
 }
 
@@ -165,7 +165,7 @@ impl Mps {
             if matches!(daemon.child.try_wait(), Ok(None)) {
                 return Ok(daemon.pipe());
             }
-            tracing::error!(gpus = visible, "{DAEMON} ended, and is started again");
+            tracing::error!(gpus = visible, "{DAEMON} ended; restarting it");
             self.running.remove(gpus);
         }
         let folder = self.folder.join(self.next.to_string());
@@ -199,7 +199,7 @@ impl Mps {
         let mut daemon =
             Daemon { child: command.spawn().map_err(MpsError::Start)?, folder: folder.clone() };
         daemon.wait_ready()?;
-        tracing::info!(gpus = visible, folder = %folder.display(), "{DAEMON} runs");
+        tracing::info!(gpus = visible, folder = %folder.display(), "{DAEMON} started");
         self.running.insert(gpus.to_vec(), daemon);
         Ok(pipe)
     }
@@ -216,10 +216,10 @@ impl Daemon {
         while !control.exists() {
             if !matches!(self.child.try_wait(), Ok(None)) {
                 // Its log says why: it is left there.
-                return Err(MpsError::NotReady("ended at once", log));
+                return Err(MpsError::NotReady("exited at startup", log));
             }
             if Instant::now() > end {
-                return Err(MpsError::NotReady("does not get ready", log));
+                return Err(MpsError::NotReady("did not start in time", log));
             }
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -346,7 +346,7 @@ mod tests {
     fn a_daemon_that_does_not_run_is_an_error_that_names_it() {
         let folder = TempDir::new().unwrap();
         let error = mps(folder.as_path(), "exit 1").env(&[], "", &MpsSpec::default()).unwrap_err();
-        assert!(error.to_string().contains("nvidia-cuda-mps-control ended at once"), "{error}");
+        assert!(error.to_string().contains("nvidia-cuda-mps-control exited at startup"), "{error}");
         let mut missing = Mps::new(folder.as_path().join("none"));
         missing.daemon = "/nonexistent/x".into();
         let error = missing.env(&[], "", &MpsSpec::default()).unwrap_err();

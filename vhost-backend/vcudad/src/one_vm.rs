@@ -1,5 +1,5 @@
-//! vcudad for one VM, by arguments instead of a file: vhost-device-cuda becomes this program where
-//! no broker started it.
+//! vcudad for one VM, configured by arguments. vhost-device-cuda executes this when no broker
+//! started it.
 
 use std::process::ExitCode;
 
@@ -11,9 +11,9 @@ use vcudad::config::{Config, DriverArgs, VmArgs};
 const NAME: &str = "vhost-device-cuda";
 
 const CAPABILITIES_HELP: &str =
-    "--print-capabilities prints what this backend is, as JSON, and ends.";
+    "--print-capabilities prints the backend's type and capabilities as JSON, and exits.";
 
-/// Serves a virtio-cuda device to one VM on a vhost-user socket. For several VMs, see vcudad.
+/// Serve a virtio-cuda device to one VM on a vhost-user socket. For several VMs, use vcudad.
 #[derive(Parser)]
 #[command(name = NAME, version, after_help = CAPABILITIES_HELP)]
 struct Args {

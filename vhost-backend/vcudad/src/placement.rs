@@ -1,32 +1,34 @@
-//! Which GPUs a VM gets, and whether they have room for what it is promised. Pure.
+//! Choosing a VM's GPUs, and checking that they have room for its quota. Pure.
 
-use control_api::{GpuRequest, Percent};
+use std::fmt;
+
+use control_api::{GpuRequest, Percent, format_size};
 
 use memory_ledger::GpuId;
 
 #[cfg(test)]
 mod tests;
 
-/// A GPU, and what is promised of it.
+/// A GPU's capacity, and the part promised to VMs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Room {
     pub(super) gpu: GpuId,
     pub(super) uuid: String,
     /// Bytes that may be promised: its memory without the reserve, times memory.overcommit.
     pub(super) memory: u64,
-    /// Bytes that are.
+    /// Bytes already promised.
     pub(super) memory_promised: u64,
     /// Time that may be guaranteed, in basis points: 10000 times compute.overcommit.
     pub(super) time: u64,
-    /// Time that is.
+    /// Time already guaranteed, in basis points.
     pub(super) time_promised: u64,
     /// Sum of the weights of its VMs.
     pub(super) weights: u64,
-    /// Nothing is placed there.
+    /// Whether it had a fault and takes no new VMs.
     pub(super) faulty: bool,
 }
 
-/// What a VM wants of each of its GPUs.
+/// The part of a VM's quota that each of its GPUs must have room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Demand {
     /// memory.max, in bytes.
@@ -35,40 +37,103 @@ pub(super) struct Demand {
     pub(super) min: Percent,
 }
 
-/// Why a VM can't be placed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+/// The reason why a VM can't be placed.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PlacementError {
-    /// The host has no such GPU.
-    #[error("there is no GPU {request}: the host has {count}, with index 0 to {}", count - 1)]
+    /// The host doesn't have this GPU.
     NoGpu { request: GpuRequest, count: usize },
     /// Two requests name the same GPU.
-    #[error("GPU {index} is named twice", index = gpu.0)]
     Twice { gpu: GpuId },
-    /// It had a fault.
-    #[error("GPU {index} had a fault, and no VM is placed there until vcudad is started again", index = gpu.0)]
+    /// The GPU had a fault.
     Faulty { gpu: GpuId },
     /// memory.max does not fit.
-    #[error(
-        "GPU {index} has no room for memory.max of {asked} bytes: {promised} of {room} bytes are \
-         promised; memory.overcommit allows for more", index = gpu.0
-    )]
     Memory { gpu: GpuId, asked: u64, promised: u64, room: u64 },
     /// compute.min does not fit.
-    #[error(
-        "GPU {index} has no room for compute.min of {asked}: {promised} of {room} are promised; \
-         compute.overcommit allows for more", index = gpu.0
-    )]
     Time { gpu: GpuId, asked: Percent, promised: Percent, room: Percent },
-    /// There are fewer GPUs than the VM asks for.
-    #[error("{asked} GPUs are asked for, and the host has {count}")]
+    /// The VM requests more GPUs than the host has.
     TooMany { asked: usize, count: usize },
-    /// No GPU has room; why the last of them has none.
-    #[error("no GPU has room: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    /// No GPU has room, for these reasons. Empty if the VM has them all already.
     NoneFits(Vec<PlacementError>),
 }
 
+impl std::error::Error for PlacementError {}
+
+impl fmt::Display for PlacementError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let one = std::slice::from_ref(self);
+        let refusals = match self {
+            Self::NoGpu { request, count: 1 } => {
+                return write!(f, "there is no GPU {request}: this host has one GPU, index 0");
+            }
+            Self::NoGpu { request, count } => {
+                let last = count.saturating_sub(1);
+                return write!(
+                    f,
+                    "there is no GPU {request}: this host has {count} GPUs, index 0 to {last}"
+                );
+            }
+            Self::Twice { gpu } => return write!(f, "GPU {} is requested twice", gpu.0),
+            Self::TooMany { asked, count: 1 } => {
+                return write!(f, "{asked} GPUs are requested, but this host has one");
+            }
+            Self::TooMany { asked, count } => {
+                return write!(f, "{asked} GPUs are requested, but this host has {count}");
+            }
+            Self::Faulty { .. } | Self::Memory { .. } | Self::Time { .. } => one,
+            Self::NoneFits(refusals) => refusals,
+        };
+        // If two sizes look equal in three digits, print all of them exactly.
+        let looks_equal = refusals.iter().any(|refusal| match refusal {
+            Self::Memory { asked, promised, room, .. } => {
+                format_size(*asked) == format_size(room.saturating_sub(*promised))
+            }
+            _ => false,
+        });
+        let size = |bytes| match looks_equal {
+            true => format!("{bytes} bytes"),
+            false => format_size(bytes),
+        };
+        match refusals.first() {
+            Some(Self::Memory { asked, .. }) => write!(f, "{} does not fit", size(*asked))?,
+            Some(Self::Time { asked, .. }) => write!(f, "{asked} does not fit")?,
+            _ => f.write_str("no GPU is available")?,
+        }
+        for (place, refusal) in refusals.iter().enumerate() {
+            f.write_str(if place == 0 { ": " } else { "; " })?;
+            match refusal {
+                Self::Memory { gpu, promised, room, .. } => {
+                    let left = size(room.saturating_sub(*promised));
+                    write!(f, "GPU {} has {left} left to promise", gpu.0)?;
+                }
+                Self::Time { gpu, promised, room, .. } => {
+                    let left = room.basis_points().saturating_sub(promised.basis_points());
+                    let left = Percent::from_basis_points(left);
+                    write!(f, "GPU {} has {left} left to guarantee", gpu.0)?;
+                }
+                Self::Faulty { gpu } => {
+                    write!(
+                        f,
+                        "GPU {} had a fault and takes no VMs until vcudad is restarted",
+                        gpu.0
+                    )?;
+                }
+                other => write!(f, "{other}")?,
+            }
+        }
+        let of_memory = |refusal: &Self| matches!(refusal, Self::Memory { .. });
+        let of_time = |refusal: &Self| matches!(refusal, Self::Time { .. });
+        if refusals.iter().any(of_memory) {
+            f.write_str(". Lower memory.max, or raise memory.overcommit")?;
+        }
+        if refusals.iter().any(of_time) {
+            f.write_str(". Lower compute.min, or raise compute.overcommit")?;
+        }
+        Ok(())
+    }
+}
+
 impl PlacementError {
-    /// The setting that it is about.
+    /// The setting at fault.
     pub(super) fn field(&self) -> &'static str {
         match self {
             Self::Memory { .. } => "memory.max",
@@ -78,14 +143,14 @@ impl PlacementError {
         }
     }
 
-    /// Whether another time, or with less, it could be placed; else it asks for what is not there.
+    /// Whether the GPUs are full, so that the VM could be placed later or with a smaller quota.
     pub(super) fn is_full(&self) -> bool {
         matches!(self, Self::Memory { .. } | Self::Time { .. } | Self::NoneFits(_))
     }
 }
 
 impl Room {
-    /// Whether a demand fits, besides what is promised.
+    /// Checks whether a demand fits in addition to everything promised.
     pub(super) fn check(&self, demand: &Demand) -> Result<(), PlacementError> {
         let (gpu, asked) = (self.gpu, demand.memory);
         if self.faulty {
@@ -119,16 +184,16 @@ impl Room {
         })
     }
 
-    /// Smaller is better: little promised of its time, then the tightest fit of memory, so that
-    /// large rooms stay for large VMs.
+    /// The lowest rank is the best GPU: the one with the least promised time, then the one with the
+    /// tightest fit of memory, so that GPUs with much free memory remain for large VMs.
     fn rank(&self) -> (u64, u64, u64, GpuId) {
         let free = self.memory.saturating_sub(self.memory_promised);
         (self.weights, self.time_promised, free, self.gpu)
     }
 }
 
-/// The GPUs of a VM, in the order of its requests. Those that are named go first, so that `any`
-/// never takes one that the VM names later.
+/// Chooses the GPUs of a VM, in the order of its requests. Named GPUs are placed first, so that
+/// `any` never takes one that the VM names later.
 pub(super) fn place(
     rooms: &[Room],
     requests: &[GpuRequest],

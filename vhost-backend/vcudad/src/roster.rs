@@ -127,7 +127,10 @@ impl Roster {
         if let Some(dir) = &self.dir {
             dir.write(&next).map_err(|error| {
                 tracing::error!("refusing a change that can't be saved: {error}");
-                ApiError::new(ErrorCode::NoRoom, format!("nothing was changed: {error}"))
+                ApiError::new(
+                    ErrorCode::NoRoom,
+                    format!("cannot save the change, so nothing was changed: {error}"),
+                )
             })?;
         }
         self.saved = next;

@@ -16,7 +16,8 @@ pub fn run(config: Config) -> Result<(), BrokerError> {
     // signal mask.
     let signals = Signals::catch().map_err(BrokerError::os("cannot catch signals"))?;
     let programs = Programs::find()?;
-    let (handle, inbox) = handle::channel().map_err(BrokerError::os("cannot make a channel"))?;
+    let (handle, inbox) =
+        handle::channel().map_err(BrokerError::os("cannot create the control API's channel"))?;
     let api = ServerConfig {
         socket: config.control_socket.clone(),
         group: config.control_group.clone(),

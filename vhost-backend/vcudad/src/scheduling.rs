@@ -99,11 +99,11 @@ impl Service {
                 }
                 ComputeEvent::LastWordsOver(worker) => self.kill_worker(worker, TIMED_OUT),
                 ComputeEvent::HeartbeatLost(worker) => {
-                    self.kill_worker(worker, "its heartbeat has stopped while it had the GPU");
+                    self.kill_worker(worker, "its heartbeat stopped while it had the GPU");
                 }
                 ComputeEvent::Restarted => {
-                    tracing::error!("the scheduler was started anew; nothing ran meanwhile");
-                    let says = "the scheduler's thread failed and was started again";
+                    tracing::error!("the scheduler was restarted; no VM ran in the meantime");
+                    let says = "the scheduler's thread failed and was restarted";
                     self.publish(EventKind::SchedulerRestarted, None, None, says);
                 }
             }

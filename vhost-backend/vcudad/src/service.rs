@@ -136,7 +136,7 @@ impl Service {
 
     fn signalled(&mut self) {
         if self.signals.take() {
-            tracing::info!("ending");
+            tracing::info!("shutting down");
             self.systemd.stopping();
             self.ended = true;
         }

@@ -24,7 +24,7 @@ impl Service {
         let Some(state) = self.vms.get_mut(id) else { return };
         let max = state.vm.limits.max_sessions as usize;
         if self.workers.find(id, request).is_some() {
-            tracing::error!(vm = state.vm.name, "the device process used a request twice");
+            tracing::error!(vm = state.vm.name, "the device process used a session number twice");
             return;
         }
         let full = self.workers.of_vm(id) >= max;
@@ -43,7 +43,7 @@ impl Service {
                     vm = state.vm.name,
                     session = session.number(),
                     before,
-                    "refused: sessions.max is {max}"
+                    "refusing a session: sessions.max is {max}"
                 );
             }
             let ended = BrokerToDevice::Ended { request, how: Ending::Limit };
@@ -56,7 +56,7 @@ impl Service {
                 tracing::error!(
                     vm = self.vms.name(id),
                     session = session.number(),
-                    "no worker: {error}"
+                    "cannot start a worker: {error}"
                 );
                 let how = Ending::NoWorker(error.to_string());
                 return self.tell_device(id, &BrokerToDevice::Ended { request, how }, &[]);
@@ -178,7 +178,7 @@ impl Service {
             let kind = kind.name();
             let says = match before {
                 0 => format!("{kind}: {says}"),
-                _ => format!("{kind}: {says} ({before} more since the last such event)"),
+                _ => format!("{kind}: {says} ({before} more since the last event)"),
             };
             self.publish_gpu(EventKind::MemoryRefused, Some(vm), Some(number), Some(gpu), says);
         }

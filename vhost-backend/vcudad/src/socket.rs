@@ -15,7 +15,7 @@ pub(super) fn bind(vm: &Vm) -> Result<VmSocket, BrokerError> {
     let fail = |reason| BrokerError::Socket { path: vm.socket.clone(), reason };
     if vm.socket.parent() == Some(Path::new(SOCKETS)) {
         std::fs::create_dir_all(SOCKETS)
-            .map_err(|error| fail(format!("cannot make its folder: {error}")))?;
+            .map_err(|error| fail(format!("cannot create its folder: {error}")))?;
     }
     let group = vm.gid.filter(|_| super::spawn::is_root());
     Listener::bind(&vm.socket, vm.socket_mode, group).map_err(fail)

@@ -95,11 +95,11 @@ impl Running {
 /// How a process ended, in words.
 pub(super) fn describe(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
-        (Some(code), _) => format!("it ended with exit code {code}"),
-        (None, Some(libc::SIGKILL)) => "it was killed".into(),
-        (None, Some(libc::SIGBUS)) => "guest memory was taken away under it (SIGBUS)".into(),
-        (None, Some(signal)) => format!("it died of signal {signal}"),
-        (None, None) => "it ended".into(),
+        (Some(code), _) => format!("exited with code {code}"),
+        (None, Some(libc::SIGKILL)) => "was killed".into(),
+        (None, Some(libc::SIGBUS)) => "died because the VMM took guest memory away (SIGBUS)".into(),
+        (None, Some(signal)) => format!("died of signal {signal}"),
+        (None, None) => "ended".into(),
     }
 }
 

@@ -48,13 +48,13 @@ fn candidates(
             Ok(vm) => (vm, None),
             // A name is what it would be removed by.
             Err(error) if origin == VmOrigin::Api && error.field.as_deref() != Some("name") => {
-                let says = format!("{} (state.json of state_dir has it)", error.message);
+                let says = format!("{} (from state.json in state_dir)", error.message);
                 (Vm::unchecked(spec), Some(ApiError { message: says, ..error }))
             }
             Err(error) => {
                 let error = of_vm(&spec.name, &error);
                 let in_state = roster.has_saved(&spec.name, origin);
-                let from = if in_state { " (state.json of state_dir has it)" } else { "" };
+                let from = if in_state { " (from state.json in state_dir)" } else { "" };
                 return Err(ConfigError::Value(format!("{error}{from}")).into());
             }
         };
@@ -92,7 +92,7 @@ impl Service {
         probed.gpus = gpus.iter().map(|(_, gpu)| gpu.facts.clone()).collect();
         let change_users = spawn::is_root();
         if !change_users {
-            tracing::warn!("not run by root: all processes have this user, VMs too");
+            tracing::warn!("not running as root: all VMs' processes run as this user");
         }
         let needed = vms.iter().any(|candidate| cgroup::has_limits(&candidate.vm.spec));
         let wanted = needed || config.control_socket.is_some();
@@ -109,7 +109,7 @@ impl Service {
             driver: probed,
             change_users,
             signals,
-            timer: Timer::new().map_err(BrokerError::os("cannot make a timer"))?,
+            timer: Timer::new().map_err(BrokerError::os("cannot create a timer"))?,
             watches: Watches::default(),
             workers: Workers::default(),
             mps: Mps::of_this_process(),
@@ -142,7 +142,7 @@ impl Service {
                 }
                 // The others are to run all the same; an operator can remove it.
                 Err(error) => {
-                    tracing::error!(vm = vm.name, "is not served: {error}");
+                    tracing::error!(vm = vm.name, "cannot serve this VM: {error}");
                     let mut state = VmState::new(vm, origin, Vec::new(), None);
                     state.failed = Some(error.to_string());
                     service.enrol(state);
@@ -161,11 +161,11 @@ impl Service {
             match &self.cgroups {
                 Some(cgroups) => match cgroups.add(&state.vm) {
                     Ok(cgroup) => state.cgroup = Some(cgroup),
-                    Err(reason) => tracing::warn!(vm = name, "no cgroup: {reason}"),
+                    Err(reason) => tracing::warn!(vm = name, "cannot create its cgroup: {reason}"),
                 },
                 None => tracing::warn!(
                     vm = name,
-                    "cpu.max, memory.host_max and pids.max can't be kept on this host"
+                    "cannot enforce cpu.max, memory.host_max and pids.max on this host"
                 ),
             }
         }

@@ -38,12 +38,12 @@ pub(super) struct SavedState {
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     /// Another broker uses the folder.
-    #[error("state_dir {0} is in use by another vcudad: end it, or name another folder")]
+    #[error("state_dir {0} is in use by another vcudad: stop it, or choose another folder")]
     InUse(PathBuf),
     /// The file is a later program's.
     #[error(
-        "{path} has version {version}, and this vcudad knows {VERSION} at most: use the newer one, \
-         or move the file away"
+        "{path} has version {version}, but this vcudad supports up to {VERSION}: install a newer \
+         vcudad, or move the file away"
     )]
     Newer {
         /// The file.
@@ -52,7 +52,7 @@ pub enum StateError {
         version: u32,
     },
     /// The file makes no sense.
-    #[error("{path} is damaged ({reason}): mend it, or move it away and lose what it says")]
+    #[error("{path} is damaged ({reason}): repair it, or move it away and lose its settings")]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -86,7 +86,7 @@ impl StateDir {
     /// Makes the folder, if it is not there, and locks it for as long as this lives.
     pub(super) fn open(path: &Path) -> Result<Self, StateError> {
         let mut builder = DirBuilder::new();
-        builder.recursive(true).mode(0o700).create(path).map_err(os("make", path))?;
+        builder.recursive(true).mode(0o700).create(path).map_err(os("create", path))?;
         let file = path.join(LOCK);
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false).mode(0o600);

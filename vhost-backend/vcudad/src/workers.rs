@@ -106,7 +106,7 @@ impl Service {
         self.killed += 1;
         let (vm, session) = (of.map(|of| of.0), of.map(|of| of.1));
         let name = vm.map_or("", |vm| self.vms.name(vm));
-        tracing::error!(vm = name, session, pid, "a worker is ended: {why}");
+        tracing::error!(vm = name, session, pid, "killing a worker: {why}");
         self.publish(EventKind::WorkerKilled, vm, session, format!("worker {pid}: {why}"));
     }
 
@@ -132,7 +132,7 @@ impl Service {
                 }
                 let name = self.vms.name(vm);
                 tracing::info!(vm = name, session, bytes, "worker reaped: {how}");
-                let says = format!("{how}; {bytes} bytes of device memory are free again");
+                let says = format!("{how}; freed {bytes} bytes of device memory");
                 self.publish(EventKind::SessionEnded, Some(vm), Some(session), says);
                 let how = if worker.announced { Ending::Died(how) } else { Ending::NoWorker(how) };
                 self.tell_device(vm, &BrokerToDevice::Ended { request, how }, &[]);
@@ -144,7 +144,9 @@ impl Service {
                 self.failures += 1;
                 tracing::error!("a warm worker ended: {how}");
                 if self.failures == MAX_FAILURES {
-                    tracing::error!("no more workers are started ahead of a session");
+                    tracing::error!(
+                        "too many warm workers failed; starting workers only on demand"
+                    );
                 }
             }
         }
@@ -208,17 +210,17 @@ impl Service {
             // A message that was under way when the worker was ended.
             _ if worker.phase == Phase::Ending => return,
             other => {
-                let says = printable(&format!("{other:?} at the wrong time"));
+                let says = printable(&format!("unexpected {other:?}"));
                 return self.misbehaved(id, &says);
             }
         };
         let Some(worker) = self.workers.get_mut(id) else { return };
         if let Err(error) = seqpacket::send(&worker.running.socket, &answer, &[]) {
-            self.misbehaved(id, &format!("it does not read its answers: {error}"));
+            self.misbehaved(id, &format!("cannot send it an answer: {error}"));
         }
     }
 
     fn misbehaved(&mut self, id: WorkerId, how: &str) {
-        self.kill_worker(id, &format!("it broke the rules: {how}"));
+        self.kill_worker(id, &format!("protocol violation: {how}"));
     }
 }

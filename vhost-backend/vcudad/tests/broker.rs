@@ -236,7 +236,7 @@ fn a_vm_that_has_failed_says_why_and_takes_no_connections() {
             _ => std::thread::sleep(Duration::from_millis(5)),
         }
     };
-    assert!(vm["failure"].as_str().unwrap().contains("has ended 5 times"), "{vm}");
+    assert!(vm["failure"].as_str().unwrap().contains("ended 5 times within a minute"), "{vm}");
     assert!(UnixStream::connect(folder.join("a")).is_err());
     let (_, other) = broker.ask("GET", "/v1/vms/b", "");
     assert!(other["state"] == "running" && other["failure"].is_null(), "{other}");
@@ -280,10 +280,10 @@ fn one_vm_that_can_not_be_served_holds_up_no_other() {
     for (name, says) in [
         ("a", ""),
         ("b", ""),
-        ("gone", "its folder is not there"),
+        ("gone", "its folder does not exist"),
         ("taken", "in use by another process"),
-        ("odd", "compute.weight: 0 is out of range: it must be from 1 to 10000 (state.json"),
-        ("twin", "another VM's"),
+        ("odd", "compute.weight: 0 is out of range: it must be from 1 to 10000 (from state.json"),
+        ("twin", "another VM already uses"),
         ("more", ""),
     ] {
         let (_, vm) = broker.ask("GET", &format!("/v1/vms/{name}"), "");
@@ -325,7 +325,7 @@ fn guarantees_and_memory_are_promised_once() {
     assert_eq!(broker.ask("PATCH", "/v1/vms/b", r#"{"memory": {"max": 3000000000}}"#).0, 200);
     let (_, error) = broker.add("c", half);
     let says = error["message"].as_str().unwrap();
-    assert!(says.contains("GPU 1 has no room for compute.min of 60%: 60% of 100%"), "{says}");
+    assert!(says.contains("GPU 1 has 40% left to guarantee"), "{says}");
     assert_eq!(broker.ask("PATCH", "/v1/vms/b", r#"{"compute": {"min": "40%"}}"#).0, 200);
     assert_eq!(gpu(&broker.add("c", half).1), Some(1));
     drop(broker);
@@ -363,7 +363,7 @@ fn a_file_that_promises_more_than_there_is_is_refused() {
     let text = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{text}");
     let last = text.lines().last().unwrap_or_default();
-    assert!(last.contains("vm 'a': memory.max: no GPU has room"), "{text}");
+    assert!(last.contains("vm 'a': memory.max: 9G does not fit: GPU 0 has"), "{text}");
     std::fs::remove_dir_all(folder).unwrap();
 }
 

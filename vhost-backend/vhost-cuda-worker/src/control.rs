@@ -63,7 +63,7 @@ impl Device {
         self.send(&WorkerToDevice::Done { request, status }, &[]);
     }
 
-    /// Tells that the guest process broke the protocol. The caller then ends the worker.
+    /// Tells that the guest process violated the protocol. The caller then ends the worker.
     pub(super) fn broken(&self, reason: String) {
         self.send(&WorkerToDevice::Broken { reason }, &[]);
     }

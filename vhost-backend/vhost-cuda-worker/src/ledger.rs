@@ -67,7 +67,7 @@ impl Ledger {
             .and_then(|()| seqpacket::receive::<ToWorker>(&*socket));
         match answer {
             Ok(Some((answer, _))) => answer,
-            Ok(None) => super::end("the broker is gone"),
+            Ok(None) => super::end("the broker exited"),
             Err(error) => super::end(&format!("the broker does not answer: {error}")),
         }
     }

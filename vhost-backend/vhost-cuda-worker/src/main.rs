@@ -1,4 +1,4 @@
-//! The worker: executes one session. vcudad starts it.
+//! The worker, which executes one session. vcudad starts it.
 
 use std::os::fd::RawFd;
 use std::path::PathBuf;
@@ -9,20 +9,20 @@ use host_ipc::{exit, process};
 
 const NAME: &str = "vhost-cuda-worker";
 
-/// Executes the CUDA calls of one guest process. Started by vcudad, and of no use by hand.
+/// Execute the CUDA calls of one guest process. vcudad starts this program; don't run it yourself.
 #[derive(Parser)]
 #[command(name = NAME, version)]
 struct Args {
-    /// The libcuda.so.1 to load
+    /// Driver library to load (a libcuda.so.1)
     #[arg(long, value_name = "PATH")]
     driver_library: PathBuf,
-    /// Only try the library: print its path and its GPUs, or say what is wrong
+    /// Only probe the library: print its path and its GPUs, or an error
     #[arg(long)]
     probe: bool,
-    /// Try it also where kernels can reach all memory of this process
+    /// Accept a library whose kernels can access all memory of this process
     #[arg(long)]
     allow_pageable_memory_access: bool,
-    /// The socket to the broker
+    /// Descriptor of the socket to the broker
     #[arg(long, value_name = "N", required_unless_present = "probe")]
     broker_fd: Option<RawFd>,
 }
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
             Err(error) => exit::with(NAME, exit::BAD_INPUT, &error),
         };
     }
-    // A bug on any thread ends this session, and nothing else.
+    // A panic on any thread ends the process: this session, and nothing else.
     let default = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         default(info);
@@ -56,7 +56,7 @@ fn main() -> ExitCode {
     }));
     let broker = match args.broker_fd.map(process::inherited) {
         Some(Ok(broker)) => broker,
-        _ => return exit::with(NAME, exit::BAD_INPUT, &"--broker-fd names no open descriptor"),
+        _ => return exit::with(NAME, exit::BAD_INPUT, &"--broker-fd is not an open descriptor"),
     };
     match vhost_cuda_worker::run(broker, &args.driver_library) {
         Ok(()) => ExitCode::SUCCESS,

@@ -251,5 +251,5 @@ impl Reader {
 /// The guest process broke the protocol: its session ends, and with it this process.
 fn break_off(device: &Device, reason: String) -> ! {
     device.broken(reason.clone());
-    super::end(&format!("the guest process broke the protocol: {reason}"))
+    super::end(&format!("the guest process violated the protocol: {reason}"))
 }

@@ -242,13 +242,13 @@ impl Backend {
                     let worker = WorkerLink::new(fds, self.limits.max_plain as usize);
                     let added = worker.and_then(|worker| self.add_worker(state, request, worker));
                     if let Err(error) = added {
-                        tracing::error!(vm = self.name, "a worker is of no use: {error}");
+                        tracing::error!(vm = self.name, "cannot use a worker: {error}");
                         self.link.send(&DeviceToBroker::End { request }, &self.mailbox);
                         continue;
                     }
                     if state.machine.worker_started(request, &state.slots) {
                         let session = request;
-                        tracing::info!(vm = self.name, session, worker = pid, "session begins");
+                        tracing::info!(vm = self.name, session, worker = pid, "session started");
                     } else {
                         self.drop_worker(state, request);
                     }
@@ -276,7 +276,7 @@ impl Backend {
             state.places.push(None);
         }
         let handler = self.handler.get().and_then(Weak::upgrade);
-        let handler = handler.ok_or_else(|| io::Error::other("there is no event thread"))?;
+        let handler = handler.ok_or_else(|| io::Error::other("the event thread is missing"))?;
         let number = u64::from(FIRST_WORKER) + 2 * free as u64;
         handler.register_listener(worker.stream.as_raw_fd(), EventSet::IN, number)?;
         // Each write to it is an event, though nobody reads it.
@@ -304,7 +304,7 @@ impl Backend {
     fn after_write(&self, state: &mut State, request: RequestId, written: io::Result<()>) {
         let Some(worker) = state.workers.get_mut(&request) else { return };
         if let Err(error) = written {
-            tracing::warn!(vm = self.name, "a worker cannot be told anything: {error}");
+            tracing::warn!(vm = self.name, "cannot send to a worker: {error}");
             return state.machine.end(request, uapi::ENDED_WORKER);
         }
         if worker.wants_room() == worker.watched_for_room {
@@ -350,7 +350,7 @@ impl Backend {
             // Its end is the broker's to tell, once it has been reaped.
             Ok(None) => return self.drop_worker(state, request),
             Err(error) => {
-                tracing::warn!(vm = self.name, "a worker sends nonsense: {error}");
+                tracing::warn!(vm = self.name, "cannot read a worker's message: {error}");
                 return state.machine.end(request, uapi::ENDED_WORKER);
             }
         };
@@ -359,11 +359,11 @@ impl Backend {
                 tracing::warn!(
                     vm = self.name,
                     session = request,
-                    "the guest broke the protocol: {reason:.200}"
+                    "the guest violated the protocol: {reason:.200}"
                 );
             }
             if let Err(how) = state.machine.worker_spoke(request, message, body) {
-                tracing::warn!(vm = self.name, "a worker broke the rules: {how}");
+                tracing::warn!(vm = self.name, "a worker violated the protocol: {how}");
                 state.machine.end(request, uapi::ENDED_WORKER);
             }
         }
@@ -372,10 +372,10 @@ impl Backend {
 
 fn ended(value: u32) -> &'static str {
     match value {
-        uapi::ENDED_PROTOCOL => "the guest process broke the protocol",
+        uapi::ENDED_PROTOCOL => "the guest process violated the protocol",
         uapi::ENDED_WORKER => "its worker died",
         uapi::ENDED_HOST => "the host ended it",
-        _ => "as asked",
+        _ => "the guest closed it",
     }
 }
 
@@ -422,7 +422,7 @@ impl VhostUserBackend for Backend {
     }
 
     fn set_config(&self, _offset: u32, _buf: &[u8]) -> io::Result<()> {
-        tracing::debug!(vm = self.name, "a write to the config space, which is read-only");
+        tracing::debug!(vm = self.name, "ignoring a write to the read-only config space");
         Ok(())
     }
 
@@ -432,7 +432,7 @@ impl VhostUserBackend for Backend {
         if can_shrink(&memory)
             && let Err(why) = self.place.be_alone()
         {
-            tracing::error!(vm = self.name, "a front end is refused: {why}");
+            tracing::error!(vm = self.name, "refusing a front end: {why}");
             return Err(io::Error::other(why));
         }
         let gone = state.slots.update(&memory);
@@ -464,7 +464,7 @@ impl VhostUserBackend for Backend {
     ) -> io::Result<()> {
         let mut state = self.lock();
         if event == QUIT || state.closed {
-            return Err(io::Error::other("the front end is gone"));
+            return Err(io::Error::other("the front end disconnected"));
         }
         state.queues.set_vrings(vrings);
         match event {

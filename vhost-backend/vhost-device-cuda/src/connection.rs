@@ -31,7 +31,7 @@ pub(super) fn accept(
         let place = match present.enter(setup.limits.max_connections) {
             Ok(place) => Arc::new(place),
             Err(why) => {
-                tracing::warn!(vm = setup.name, "a front end was turned away: {why}");
+                tracing::warn!(vm = setup.name, "refusing a front end: {why}");
                 drop(waiting.accept());
                 continue;
             }
@@ -39,7 +39,7 @@ pub(super) fn accept(
         let (daemon, backend) = match start(&mut listener, setup, link, &place) {
             Ok(started) => started,
             Err(error) => {
-                tracing::error!(vm = setup.name, "a front end could not be served: {error}");
+                tracing::error!(vm = setup.name, "cannot serve a front end: {error}");
                 continue;
             }
         };
@@ -77,7 +77,8 @@ fn start(
     let mut daemon =
         VhostUserDaemon::new("vhost-user".into(), backend.clone(), memory).map_err(text)?;
     let handlers = daemon.get_epoll_handlers();
-    let handler = handlers.first().ok_or_else(|| std::io::Error::other("no event thread"))?;
+    let handler =
+        handlers.first().ok_or_else(|| std::io::Error::other("the event thread is missing"))?;
     backend.watch_from(handler)?;
     if let Err(error) = daemon.start(listener) {
         backend.close();

@@ -22,6 +22,6 @@ pub(crate) fn os(what: &'static str) -> impl FnOnce(std::io::Error) -> DeviceErr
 
 /// Ends the process: without the broker nobody keeps the ledger, and nothing may run.
 pub(crate) fn end(reason: &str) -> ! {
-    tracing::error!("{reason}; the device ends");
+    tracing::error!("{reason}; ending the device process");
     std::process::exit(i32::from(host_ipc::exit::FAILED))
 }

@@ -43,14 +43,16 @@ use error::os;
 pub fn run(broker: OwnedFd) -> Result<(), DeviceError> {
     process::unblock_signals();
     let parent = process::parent();
-    process::die_with_parent(parent).map_err(os("cannot bind this process to the broker"))?;
-    let message = seqpacket::receive(&broker).map_err(os("cannot hear the broker"))?;
+    process::die_with_parent(parent)
+        .map_err(os("cannot tie this process's lifetime to the broker's"))?;
+    let message = seqpacket::receive(&broker).map_err(os("cannot receive from the broker"))?;
     let Some((BrokerToDevice::Setup(setup), fds)) = message else {
         return Err(DeviceError::NoSetup);
     };
     let listener = fds.into_iter().next().ok_or(DeviceError::NoSetup)?;
-    process::become_user(setup.uid, setup.gid).map_err(os("cannot become the VM's user"))?;
-    process::die_with_parent(parent).map_err(os("cannot bind this process to the broker"))?;
+    process::become_user(setup.uid, setup.gid).map_err(os("cannot switch to the VM's user"))?;
+    process::die_with_parent(parent)
+        .map_err(os("cannot tie this process's lifetime to the broker's"))?;
     let link = link::Link::start(broker, setup.limits.max_sessions)
         .map_err(os("cannot start a thread"))?;
     connection::accept(UnixListener::from(listener), &setup, &link)

@@ -70,8 +70,8 @@ impl Link {
             loop {
                 match seqpacket::receive(&reader.broker) {
                     Ok(Some((message, fds))) => reader.deliver(message, fds),
-                    Ok(None) => end("the broker is gone"),
-                    Err(error) => end(&format!("the broker cannot be heard: {error}")),
+                    Ok(None) => end("the broker exited"),
+                    Err(error) => end(&format!("cannot receive from the broker: {error}")),
                 }
             }
         })?;
@@ -135,7 +135,7 @@ impl Link {
             lock(&self.routes).insert(*request, mailbox.clone());
         }
         if let Err(error) = seqpacket::send(&self.broker, message, &[]) {
-            end(&format!("the broker cannot be reached: {error}"));
+            end(&format!("cannot send to the broker: {error}"));
         }
     }
 }

@@ -475,7 +475,7 @@ impl Machine {
                         session.regions.remove(&region);
                         (chain, status)
                     }
-                    _ => return Err("it answered what was not asked"),
+                    _ => return Err("it answered a request that was not sent"),
                 };
                 let known = [uapi::OK, uapi::ERR_INVALID, uapi::ERR_EXISTS, uapi::ERR_MEMORY];
                 let status = if known.contains(&status) { status } else { uapi::ERR_MEMORY };
@@ -486,7 +486,11 @@ impl Machine {
                     session.submitted -= bytes;
                     self.effects.push(Effect::Answer { chain, status: uapi::OK, body });
                 }
-                _ => return Err("it answered what was not asked, or too much"),
+                _ => {
+                    return Err(
+                        "it answered a request that was not sent, or its answer is too long",
+                    );
+                }
             },
             WorkerToDevice::Broken { .. } => self.end(request, uapi::ENDED_PROTOCOL),
         }

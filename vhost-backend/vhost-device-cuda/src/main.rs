@@ -9,14 +9,14 @@ use host_ipc::{exit, process, program};
 
 const NAME: &str = "vhost-device-cuda";
 
-/// Management software asks every vhost-user backend for this, as QEMU's convention has it; all
-/// other arguments are ignored then.
+/// Management software passes this to every vhost-user backend, by QEMU's convention. All other
+/// arguments are then ignored.
 const PRINT_CAPABILITIES: &str = "--print-capabilities";
 const CAPABILITIES: &str = r#"{"type": "cuda"}"#;
-/// How vcudad starts a VM's device process.
+/// The command line with which vcudad starts a VM's device process.
 #[derive(Parser)]
 struct Serve {
-    /// Always there; it tells this command line from the operator's.
+    /// Always present, to distinguish this command line from an operator's.
     #[arg(long = "serve", required = true)]
     _serve: bool,
     #[arg(long)]
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
             Err(code) => return code,
         };
         let Ok(broker) = process::inherited(serve.broker_fd) else {
-            return exit::with(NAME, exit::BAD_INPUT, &"--broker-fd names no open descriptor");
+            return exit::with(NAME, exit::BAD_INPUT, &"--broker-fd is not an open descriptor");
         };
         return match vhost_device_cuda::run(broker) {
             Ok(()) => ExitCode::SUCCESS,

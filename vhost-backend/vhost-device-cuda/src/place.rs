@@ -32,7 +32,7 @@ impl Present {
         let (mut count, waited) = waited.unwrap_or_else(|error| error.into_inner());
         if waited.timed_out() {
             return Err(if count.alone {
-                "the one that is connected has memory without a seal, and must be alone".into()
+                "the connected front end's memory is not sealed against shrinking, so it must be the only one".into()
             } else {
                 format!("connections.max is {max}")
             });
@@ -52,8 +52,8 @@ impl Place {
         let mut count = self.0.lock();
         if count.connected > 1 {
             return Err(
-                "memory that is shared with a device of several front ends must be sealed \
-                        against shrinking (F_SEAL_SHRINK)",
+                "its memory must be sealed against shrinking (F_SEAL_SHRINK), because other front ends \
+                        are connected",
             );
         }
         count.alone = true;

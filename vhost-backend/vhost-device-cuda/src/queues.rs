@@ -139,7 +139,11 @@ impl Queues {
         let chain = this.pop(queue, &mut ring, &self.memory, &self.name)?;
         // One descriptor could stand for any number of requests under way.
         if !this.out.insert(chain.head_index()) {
-            this.give_up(queue, &self.name, "made a chain available that it has not got back");
+            this.give_up(
+                queue,
+                &self.name,
+                "made a chain available again before the device returned it",
+            );
             return None;
         }
         let size = ring.get_queue().size();
@@ -185,7 +189,7 @@ impl Queues {
         let used = ring.add_used(chain.head, written);
         let notify = used.is_ok() && ring.needs_notification().unwrap_or(true);
         if let Err(error) = used {
-            tracing::warn!("an answer could not be handed over: {error}");
+            tracing::warn!("cannot return an answer to the guest: {error}");
         }
         if notify {
             let _ = ring.signal_used_queue();
@@ -310,7 +314,7 @@ impl Queue {
         self.next = queue.next_avail();
         match &chain {
             Some(chain) if chain.head_index() >= size => {
-                self.give_up(number, name, "made a chain available that begins beyond the queue");
+                self.give_up(number, name, "made a chain available whose index exceeds the queue");
                 return None;
             }
             None => self.give_up(number, name, "made more chains available than the queue holds"),
@@ -324,7 +328,7 @@ impl Queue {
         tracing::warn!(
             vm = name,
             queue = number,
-            "the guest's driver {why}: nothing is taken from the queue until it is reset"
+            "the guest's driver {why}; ignoring the queue until it is reset"
         );
     }
 }

@@ -244,7 +244,7 @@ impl Core {
                 self.report(vm, gpu, now);
             }
         }
-        tracing::warn!("the scheduler does not come to rest");
+        tracing::warn!("the scheduler does not settle; continuing at its next wakeup");
     }
 
     fn act(&mut self, action: Action, now: Nanos) {

@@ -209,7 +209,7 @@ fn obey(core: &mut Core, bells: &mut Bells, command: Command) {
         }
         Command::Stats(answer) => drop(answer.send(core.stats(now))),
         #[cfg(test)]
-        Command::Panic => panic!("asked to"),
+        Command::Panic => panic!("requested by a test"),
         #[cfg(test)]
         Command::Stall(stall) => drop(stall.recv()),
     }

@@ -1,4 +1,4 @@
-//! The same settings as arguments, for one VM.
+//! Command-line arguments: the settings of one VM, the driver's, and the broker's.
 
 use std::path::PathBuf;
 
@@ -10,28 +10,28 @@ use serde::de::DeserializeOwned;
 use super::vm::{Compute, Env, Max, Memory, Mps, Settings};
 use super::{DriverLibrary, OnExcess, Policy, Ratio, Size};
 
-/// memory.max of a VM by arguments, if they don't say.
+/// Default of `--memory-max`.
 const DEFAULT_MEMORY: Size = Size(4 << 30);
 
-/// One VM.
+/// Arguments for a single VM.
 #[derive(Args, Clone, Debug)]
 pub struct VmArgs {
-    /// The vhost-user socket to listen on
+    /// vhost-user socket to listen on
     #[arg(long, value_name = "PATH")]
     pub socket_path: PathBuf,
-    /// The VM's name, in logs
+    /// Name of the VM in logs
     #[arg(long, value_name = "NAME", default_value = "vm")]
     pub name: String,
-    /// Its GPUs, with commas between: any, an index, or a UUID [default: any]
+    /// Comma-separated GPUs: any, an index, or a UUID [default: any]
     #[arg(long, value_name = "GPUS", value_delimiter = ',')]
     pub gpus: Option<Vec<GpuRequest>>,
-    /// Device memory that the VM may hold on each GPU [default: 4G, or what the GPU has]
+    /// Device memory limit on each GPU [default: 4G, or the GPU's memory if that is less]
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
     pub memory_max: Option<Size>,
-    /// Device memory that one session may hold on each GPU
+    /// Device memory limit of one session on each GPU [default: the VM's limit]
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
     pub memory_session_max: Option<Size>,
-    /// The VM's part of the GPU's time beside others, 1 to 10000 [default: 100]
+    /// Share of GPU time relative to other VMs' weights, 1 to 10000 [default: 100]
     #[arg(
         long,
         value_name = "N",
@@ -39,43 +39,45 @@ pub struct VmArgs {
         value_parser = number::<u32>("compute.weight")
     )]
     pub compute_weight: Option<u32>,
-    /// The most of the GPU's time that it gets, 1% to 100% [default: 100%]
+    /// Cap on GPU time, 1% to 100%, even if the GPU is otherwise idle [default: 100%]
     #[arg(long, value_name = "PERCENT")]
     pub compute_max: Option<Percent>,
-    /// What it gets of the GPU's time for sure [default: 0%]
+    /// Guaranteed GPU time while the VM has work, 0% to the cap [default: 0%]
     #[arg(long, value_name = "PERCENT")]
     pub compute_min: Option<Percent>,
-    /// How long one kernel may run, such as 2s
-    #[arg(long, value_name = "SPAN")]
+    /// Longest time that a kernel may run, 1ms to 24h [default: unlimited]
+    #[arg(long, value_name = "TIME")]
     pub compute_kernel_timeout: Option<Timespan>,
-    /// Throughput (batch), or the GPU soon (latency) [default: batch]
+    /// Scheduling class: latency VMs go before batch VMs, within their share [default: batch]
     #[arg(long, value_name = "batch|latency", value_parser = word::<Class>)]
     pub class: Option<Class>,
-    /// One VM at a time (exclusive), or at once with others that trust one another (mps)
+    /// One VM at a time (exclusive), or several that trust one another at once (mps) [default:
+    /// exclusive]
     #[arg(long, value_name = "exclusive|mps", value_parser = word::<Sharing>)]
     pub sharing: Option<Sharing>,
-    /// With mps: of the GPU's multiprocessors, for each session
+    /// With mps: share of the GPU's multiprocessors per session, 1% to 100% [default: all]
     #[arg(long, value_name = "PERCENT")]
     pub mps_active_thread_percentage: Option<Percent>,
-    /// With mps: device memory of each session, as MPS counts it
+    /// With mps: device memory limit per session, enforced by MPS [default: none]
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
     pub mps_pinned_memory_limit: Option<Size>,
-    /// on, or off: the driver shares the GPU's time, and compute.* has no effect
+    /// Enforce compute quotas; if off, the driver shares the GPU's time [default: on]
     #[arg(long, value_name = "on|off", value_parser = switch)]
     pub scheduler: Option<bool>,
-    /// How often the GPU's memory may be promised [default: 1.0]
+    /// Ratio of promised memory to the GPU's memory, 1.0 to 100.0 [default: 1.0]
     #[arg(long, value_name = "RATIO")]
     pub memory_overcommit: Option<Ratio>,
-    /// What the driver may take by itself before that is an excess [default: 256M]
+    /// Memory that the driver may use beyond the ledger's account before it is an excess
+    /// [default: 256M]
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
     pub memory_slack: Option<Size>,
-    /// What is done about an excess: log, or end the session [default: log]
+    /// Reaction to an excess: log it, or also end the session [default: log]
     #[arg(long, value_name = "log|end", value_parser = word::<OnExcess>)]
     pub memory_on_excess: Option<OnExcess>,
-    /// Listen for the control API there
+    /// Socket for the control API [default: none]
     #[arg(long, value_name = "PATH")]
     pub control_socket: Option<PathBuf>,
-    /// Guest processes that may use the device at once [default: 32]
+    /// Number of guest processes that may use the device at once [default: 32]
     #[arg(
         long,
         value_name = "N",
@@ -83,7 +85,7 @@ pub struct VmArgs {
         value_parser = number::<u32>("sessions.max")
     )]
     pub sessions_max: Option<u32>,
-    /// Front ends that may be connected at once [default: 64]
+    /// Number of front ends (VMMs) that may be connected at once [default: 64]
     #[arg(
         long,
         value_name = "N",
@@ -94,22 +96,22 @@ pub struct VmArgs {
     /// Guest memory that one session may attach [default: 1T]
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
     pub pinned_max: Option<Size>,
-    /// Bytes of one command on the command queue [default: 64M]
+    /// Size limit of one command on the command queue [default: 64M]
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
     pub plain_max: Option<Size>,
-    /// Permissions of the socket [default: 0660]
+    /// Permissions of the vhost-user socket [default: 0660]
     #[arg(long, value_name = "MODE")]
     pub socket_mode: Option<String>,
-    /// User of the VM's processes on the host, 1 to 4294967294 [default: one that is chosen, when run by root]
+    /// User ID of the VM's processes on the host, 1 to 4294967294 [default: chosen if run as root]
     #[arg(long, allow_negative_numbers = true, value_parser = number::<u32>("uid"))]
     pub uid: Option<u32>,
-    /// Group of the VM's processes on the host, 1 to 4294967294 [default: the same number as the user]
+    /// Group ID of the VM's processes on the host, 1 to 4294967294 [default: same as the user ID]
     #[arg(long, allow_negative_numbers = true, value_parser = number::<u32>("gid"))]
     pub gid: Option<u32>,
-    /// CPU time of the VM's workers, "QUOTA PERIOD" in microseconds as cgroup v2 has it
+    /// CPU time limit of the workers: "QUOTA PERIOD" in microseconds, as in cgroup v2's cpu.max
     #[arg(long, value_name = "MAX")]
     pub cpu_max: Option<String>,
-    /// Processes and threads of the VM's workers
+    /// Number of processes and threads that the workers may have
     #[arg(
         long,
         value_name = "N",
@@ -117,10 +119,10 @@ pub struct VmArgs {
         value_parser = number::<u64>("pids.max")
     )]
     pub pids_max: Option<u64>,
-    /// Host memory of the VM's workers
+    /// Host memory limit of the workers
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
     pub host_memory_max: Option<Size>,
-    /// How long a worker spins before it sleeps, in microseconds [default: 50]
+    /// Microseconds that an idle worker polls before it sleeps [default: 50]
     #[arg(
         long,
         value_name = "US",
@@ -128,43 +130,45 @@ pub struct VmArgs {
         value_parser = number::<u32>("spin_us")
     )]
     pub spin_us: Option<u32>,
-    /// Environment variables that a session may bring, with commas between [default: some of CUDA's]
+    /// Comma-separated environment variables that a guest process may pass to its worker
+    /// [default: harmless CUDA variables]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub env_allow: Option<Vec<String>>,
 }
 
-/// What the workers run.
+/// Arguments about the driver library and the workers.
 #[derive(Args, Clone, Debug)]
 pub struct DriverArgs {
-    /// auto (NVIDIA's where it finds a device, else softgpu), softgpu, or a libcuda.so.1
+    /// Driver library: auto (NVIDIA's if it finds a GPU, else softgpu), softgpu, or the path of a
+    /// libcuda.so.1 [default: auto]
     #[arg(long = "driver-library", value_name = "auto|softgpu|PATH")]
     pub library: Option<DriverLibrary>,
-    /// Serve also where kernels can reach all memory of their worker's process (HMM)
+    /// Serve even if kernels can access all memory of their worker's process (HMM)
     #[arg(long)]
     pub allow_pageable_memory_access: bool,
-    /// Workers that are kept ready for new sessions [default: 1]
+    /// Number of workers kept ready for new sessions, 0 to 256 [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=256))]
     pub warm_workers: Option<u32>,
 }
 
-/// Where a broker keeps and offers things.
+/// Arguments about the broker's own files.
 #[derive(Args, Clone, Debug)]
 pub struct BrokerArgs {
-    /// Where VMs made and changed at run time are written down [default for root:
-    /// /var/lib/virtio-cuda]; "": nowhere
+    /// Folder for VMs added and changed at run time; "" to save nothing [default for root:
+    /// /var/lib/virtio-cuda]
     #[arg(long, value_name = "FOLDER", value_parser = path_or_nothing())]
     pub state_dir: Option<PathBuf>,
-    /// Where the control API listens [default for root: /run/virtio-cuda/control.sock]; "": nowhere
+    /// Socket for the control API; "" for none [default for root: /run/virtio-cuda/control.sock]
     #[arg(long, value_name = "PATH", value_parser = path_or_nothing())]
     pub control_socket: Option<PathBuf>,
 }
 
-/// A path; an empty one, too, which clap's own refuse.
+/// A parser for paths that also accepts an empty one, which clap's parser refuses.
 fn path_or_nothing() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().map(PathBuf::from)
 }
 
-/// One of the words that a setting knows.
+/// Parses a setting that is one of several words.
 fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let from = serde::de::value::StrDeserializer::<serde::de::value::Error>::new(text);
     T::deserialize(from).map_err(|error| error.to_string())
@@ -174,7 +178,7 @@ fn switch(text: &str) -> Result<bool, String> {
     match text {
         "on" => Ok(true),
         "off" => Ok(false),
-        _ => Err("it is on or off".into()),
+        _ => Err("it must be on or off".into()),
     }
 }
 

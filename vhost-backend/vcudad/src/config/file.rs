@@ -61,7 +61,7 @@ struct Entry {
 }
 
 impl Config {
-    /// Reads a file.
+    /// Reads a configuration file.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
@@ -71,7 +71,7 @@ impl Config {
         })
     }
 
-    /// Reads a file's text.
+    /// Parses a configuration file's text.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         let file: File = toml::Deserializer::parse(text)
             .map_err(|error| one_line(text, ".", &error))
@@ -79,9 +79,9 @@ impl Config {
                 serde_path_to_error::deserialize(from)
                     .map_err(|error| one_line(text, &error.path().to_string(), error.inner()))
             })?;
-        // It has been read once, so this can't fail.
+        // The text was parsed above, so this can't fail.
         let mut top: Table = toml::from_str(text).unwrap_or_default();
-        // Each is looked at by itself, under its name.
+        // Each VM is checked below, where an error can name it.
         top.remove("vm");
         no_lists("", &Value::Table(top))?;
         let driver_library = file.driver_library.as_deref().unwrap_or("auto");
@@ -101,7 +101,10 @@ impl Config {
         }
         let metrics_address =
             file.metrics_address.map(|text| text.parse()).transpose().map_err(|_| {
-                ConfigError::Value("metrics_address is not like 127.0.0.1:9400".into())
+                ConfigError::Value(
+                    "metrics_address must be an IP address and a port, such as 127.0.0.1:9400"
+                        .into(),
+                )
             })?;
         let driver_library: DriverLibrary = driver_library.parse().map_err(ConfigError::Value)?;
         let default = Policy::default();
@@ -127,10 +130,10 @@ impl Config {
     }
 }
 
-/// What is wrong with a key, and what it takes. Sizes can be written as text here.
+/// An error about a key, and its allowed values. Unlike the API, the file allows sizes as text.
 fn said(field: &str, error: &toml::de::Error, takes: Option<&str>) -> String {
     let mut says = error.message().trim().replace('\n', ", ");
-    // What is unknown comes with what is known.
+    // An error about an unknown key already lists the known ones.
     let takes = takes.filter(|_| !says.starts_with("unknown"));
     if field != "." {
         says = format!("{field}: {says}");
@@ -142,7 +145,7 @@ fn said(field: &str, error: &toml::de::Error, takes: Option<&str>) -> String {
     says
 }
 
-/// What the keys at the top take.
+/// Allowed values of the top-level keys and of [defaults].
 fn expected_at_top(field: &str) -> Option<&'static str> {
     Some(match field {
         "driver_library" => "\"auto\", \"softgpu\", or the path of a libcuda.so.1",
@@ -155,7 +158,7 @@ fn expected_at_top(field: &str) -> Option<&'static str> {
     })
 }
 
-/// A parse error with its line, on one line.
+/// A parse error on one line, with its line number.
 fn one_line(text: &str, field: &str, error: &toml::de::Error) -> ConfigError {
     let reason = said(field, error, expected_at_top(field));
     let line = error.span().map(|span| {
@@ -167,11 +170,12 @@ fn one_line(text: &str, field: &str, error: &toml::de::Error) -> ConfigError {
     })
 }
 
-/// Refuses lists where keys have names: they would be read by an order that nothing tells of.
+/// Refuses a list in place of a table. Serde would accept it and assign its values by the order of
+/// the fields, which is not documented.
 fn no_lists(field: &str, value: &Value) -> Result<(), ConfigError> {
     match value {
         Value::Array(_) if !is_list(field.strip_prefix("defaults.").unwrap_or(field)) => {
-            Err(ConfigError::Value(format!("{field}: is a list, and must be a table")))
+            Err(ConfigError::Value(format!("{field}: is a list, but must be a table")))
         }
         Value::Table(keys) => keys.iter().try_for_each(|(key, value)| {
             let dot = if field.is_empty() { "" } else { "." };

@@ -1,12 +1,12 @@
-//! The configuration: a TOML file, or one VM by arguments. `docs/configuration.md` describes it.
+//! The configuration: a TOML file, or arguments for one VM. `docs/configuration.md` describes it.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | `file` | the file's top |
-//! | `args` | the same as arguments |
-//! | `vm` | one VM's settings and their ranges |
-//! | `users` | a user for each VM |
-//! | `size`, `ratio` | how values are written |
+//! | `file` | the configuration file |
+//! | `args` | command-line arguments |
+//! | `vm` | one VM's settings |
+//! | `users` | choosing a user ID for each VM |
+//! | `size`, `ratio` | formats of values |
 
 use std::collections::HashSet;
 use std::net::SocketAddr;
@@ -28,8 +28,8 @@ pub use size::Size;
 pub use users::choose_uids;
 pub use vm::{SOCKETS, Vm};
 
-/// Variables of CUDA's that a session may bring with it, unless the file says otherwise: what they
-/// change stays inside the session's worker.
+/// CUDA variables that a guest process may pass to its worker by default. They affect only that
+/// worker.
 pub const ALLOWED_ENV: [&str; 6] = [
     "CUDA_DEVICE_MAX_CONNECTIONS",
     "CUDA_DISABLE_PTX_JIT",
@@ -39,19 +39,19 @@ pub const ALLOWED_ENV: [&str; 6] = [
     "CUDA_MODULE_LOADING",
 ];
 
-/// Where a broker run by root keeps its state, unless the file says otherwise.
+/// Default `state_dir` of a broker that runs as root.
 const STATE_DIR: &str = "/var/lib/virtio-cuda";
-/// Where it listens for the control API.
+/// Default `control_socket` of a broker that runs as root.
 const CONTROL_SOCKET: &str = "/run/virtio-cuda/control.sock";
 
-/// Which driver library the workers load.
+/// The driver library that workers load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DriverLibrary {
-    /// NVIDIA's where there is a device of theirs, else softgpu.
+    /// NVIDIA's library if it finds a GPU, else softgpu's.
     Auto,
-    /// softgpu's.
+    /// softgpu's library.
     Softgpu,
-    /// This one.
+    /// The library at this path.
     Path(PathBuf),
 }
 
@@ -60,7 +60,7 @@ impl std::str::FromStr for DriverLibrary {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
-            "" => Err("a driver library is auto, softgpu or a path".into()),
+            "" => Err("driver_library must be auto, softgpu, or a path".into()),
             "auto" => Ok(Self::Auto),
             "softgpu" => Ok(Self::Softgpu),
             path => Ok(Self::Path(path.into())),
@@ -68,29 +68,30 @@ impl std::str::FromStr for DriverLibrary {
     }
 }
 
-/// What is done when the driver reports more memory of a VM than the ledger and its slack.
+/// The reaction to an excess: the driver reports more memory for a VM than the ledger plus the slack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnExcess {
-    /// It is logged and counted.
+    /// Log and count it.
     #[default]
     Log,
-    /// The session ends, too.
+    /// Log and count it, and end the session.
     End,
 }
 
-/// What holds for all VMs together.
+/// Settings that apply to all VMs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Policy {
-    /// How often a GPU's memory may be promised.
+    /// Ratio of a GPU's promised memory to its memory.
     pub memory_overcommit: Ratio,
-    /// What the driver may take by itself, for each VM and GPU, before that is an excess. Bytes.
+    /// Memory that the driver may use beyond the ledger's account, for each VM and GPU, before it is
+    /// an excess. In bytes.
     pub memory_slack: u64,
-    /// What is done about an excess.
+    /// The reaction to an excess.
     pub on_excess: OnExcess,
-    /// How often a GPU's time may be guaranteed.
+    /// Ratio of a GPU's guaranteed time to its time.
     pub compute_overcommit: Ratio,
-    /// Whether GPUs' time is shared by the VMs' quotas; else the driver shares it.
+    /// Whether compute quotas are enforced. If not, the driver shares the GPU's time.
     pub scheduler: bool,
 }
 
@@ -109,29 +110,29 @@ impl Default for Policy {
 /// The whole configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Which driver library the workers load.
+    /// The driver library that workers load.
     pub driver_library: DriverLibrary,
-    /// Whether kernels may reach all memory of their worker's process.
+    /// Whether to serve even if kernels can access all memory of their worker's process.
     pub allow_pageable_memory_access: bool,
-    /// Workers that are kept ready, for each set of GPUs.
+    /// Number of workers kept ready for each set of GPUs.
     pub warm_workers: u32,
-    /// Where VMs made and changed at run time are written down. `None`: nowhere.
+    /// Folder for VMs added and changed at run time. `None` to save nothing.
     pub state_dir: Option<PathBuf>,
-    /// Where the control API listens. `None`: there is none.
+    /// Socket of the control API. `None` for no control API.
     pub control_socket: Option<PathBuf>,
-    /// The group that may use the control socket. `None`: `virtio-cuda`, where there is one.
+    /// The group that may use the control socket. `None` for `virtio-cuda`, if that group exists.
     pub control_group: Option<String>,
-    /// Where metrics can be read over TCP: a loopback address.
+    /// Loopback address that serves metrics over TCP.
     pub metrics_address: Option<SocketAddr>,
-    /// What holds for all VMs together.
+    /// Settings that apply to all VMs.
     pub policy: Policy,
     /// The VMs.
     pub vms: Vec<VmSpec>,
-    /// memory.max of the one VM was not given: it may be made less, where a GPU has not that much.
+    /// Whether `--memory-max` was not given. Then it may be reduced to fit the GPU.
     pub memory_max_is_default: bool,
 }
 
-/// What is wrong with a configuration.
+/// An error in the configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file can't be read.
@@ -139,24 +140,24 @@ pub enum ConfigError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// The file is not what it should be.
+    /// The file can't be parsed, or has a bad value.
     #[error("{path}: {reason}")]
     Parse {
         /// The file.
         path: PathBuf,
-        /// What, and where.
+        /// The error and its place.
         reason: String,
     },
-    /// A value makes no sense.
+    /// A bad value that doesn't come from a file.
     #[error("{0}")]
     Value(String),
 }
 
 impl Config {
-    /// One VM, by arguments.
+    /// The configuration for one VM, from arguments.
     pub fn single(vm: &VmArgs, driver: &DriverArgs) -> Result<Self, ConfigError> {
         let spec = vm.spec().map_err(|error| of_vm(&vm.name, &error))?;
         Self {
@@ -174,10 +175,10 @@ impl Config {
         .checked()
     }
 
-    /// What a broker has on a host whose file says nothing about it: root's has places of its own.
+    /// Fills in the default paths of a broker that runs as root.
     pub fn with_places(mut self, is_root: bool) -> Result<Self, ConfigError> {
         let place = |given: Option<PathBuf>, default: &str| match given {
-            // Said to be nowhere.
+            // An empty path turns the feature off.
             Some(path) if path.as_os_str().is_empty() => None,
             None if is_root => Some(PathBuf::from(default)),
             given => given,
@@ -186,7 +187,7 @@ impl Config {
         self.control_socket = place(self.control_socket, CONTROL_SOCKET);
         if self.vms.is_empty() && self.control_socket.is_none() {
             return Err(ConfigError::Value(
-                "there is no [[vm]], and no control_socket to add one by".into(),
+                "there is no [[vm]] and no control_socket to add one: set one of them".into(),
             ));
         }
         Ok(self)
@@ -195,7 +196,7 @@ impl Config {
     fn checked(self) -> Result<Self, ConfigError> {
         let bad = |what: String| Err(ConfigError::Value(what));
         if self.warm_workers > 256 {
-            return bad(format!("warm_workers is {}, and at most 256", self.warm_workers));
+            return bad(format!("warm_workers is {}, but must be at most 256", self.warm_workers));
         }
         let is_path = |path: &Path| path.as_os_str().len() <= 107;
         if self.control_socket.as_deref().is_some_and(|path| !is_path(path)) {
@@ -204,21 +205,23 @@ impl Config {
         if let Some(address) = self.metrics_address
             && !address.ip().is_loopback()
         {
-            return bad(format!("metrics_address {address} is not a loopback address (127.0.0.1)"));
+            return bad(format!(
+                "metrics_address {address} is not a loopback address; use one such as 127.0.0.1:9400"
+            ));
         }
         check_vms(&self.vms)?;
         Ok(self)
     }
 }
 
-/// Whether VMs are what they may be, each and together; what they come to.
+/// Checks VMs one by one and for conflicts, and resolves their settings.
 pub fn check_vms(specs: &[VmSpec]) -> Result<Vec<Vm>, ConfigError> {
     let mut set = VmSet::default();
     let vms = specs.iter().map(|spec| set.add(spec).map_err(|error| of_vm(&spec.name, &error)));
     vms.collect()
 }
 
-/// What VMs have that no two may have.
+/// Names, sockets and users of VMs, each of which must be unique.
 #[derive(Debug, Default)]
 pub struct VmSet {
     names: HashSet<String>,
@@ -227,19 +230,23 @@ pub struct VmSet {
 }
 
 impl VmSet {
-    /// What a VM comes to beside those before it. One that is refused takes nothing.
+    /// Resolves a VM's settings and checks for conflicts with VMs added before. A refused VM is not
+    /// added.
     pub fn add(&mut self, spec: &VmSpec) -> Result<Vm, ApiError> {
         let vm = Vm::new(spec.clone())?;
         let conflict =
             |field: &str, says: String| Err(ApiError::new(ErrorCode::Conflict, says).of(field));
         if self.names.contains(&vm.name) {
-            return conflict("name", "two VMs have it".into());
+            return conflict("name", "two VMs have the same name".into());
         }
         if self.sockets.contains(&vm.socket) {
-            return conflict("socket", format!("two VMs have {}", vm.socket.display()));
+            return conflict(
+                "socket",
+                format!("two VMs have the same socket, {}", vm.socket.display()),
+            );
         }
         if let Some(uid) = vm.uid.filter(|uid| self.users.contains(uid)) {
-            let says = format!("{uid} is another VM's, and VMs don't trust one another");
+            let says = format!("another VM already uses {uid}; each VM needs its own");
             return conflict("uid", says);
         }
         self.names.insert(vm.name.clone());
@@ -249,7 +256,7 @@ impl VmSet {
     }
 }
 
-/// What is wrong with the VM of that name.
+/// An error that names the VM.
 pub fn of_vm(name: &str, error: &ApiError) -> ConfigError {
     ConfigError::Value(format!("vm '{name}': {error}"))
 }

@@ -1,10 +1,10 @@
-//! Sizes as people write them: `4G`, `512M`, `4096`.
+//! Sizes in text form: `4G`, `512M`, `4096`.
 
 use control_api::BadUnit;
 use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, Error};
 
-/// Bytes.
+/// A size in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Size(pub u64);
 
@@ -31,7 +31,7 @@ impl<'de> Deserialize<'de> for Size {
             }
 
             fn visit_i64<E: Error>(self, bytes: i64) -> Result<Size, E> {
-                u64::try_from(bytes).map(Size).map_err(|_| E::custom("a size is not negative"))
+                u64::try_from(bytes).map(Size).map_err(|_| E::custom("a size can't be negative"))
             }
 
             fn visit_u64<E: Error>(self, bytes: u64) -> Result<Size, E> {

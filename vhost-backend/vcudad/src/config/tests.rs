@@ -1,4 +1,4 @@
-//! What a configuration file may say, and how it is refused.
+//! Tests of configuration files and their errors.
 
 use control_api::{Class, GpuRequest, Percent, Sharing, Timespan};
 
@@ -28,7 +28,7 @@ env.allow = ["CUDA_LAUNCH_BLOCKING"]
 "#;
 
 #[test]
-fn defaults_hold_where_a_vm_says_nothing() {
+fn defaults_apply_unless_a_vm_overrides_them() {
     let config = Config::parse(GOOD).unwrap();
     assert_eq!(config.driver_library, DriverLibrary::Softgpu);
     assert_eq!(config.warm_workers, 3);
@@ -46,7 +46,7 @@ fn defaults_hold_where_a_vm_says_nothing() {
 }
 
 #[test]
-fn mistakes_are_refused_by_name_and_on_one_line() {
+fn errors_name_the_key_on_one_line() {
     let vm = "[[vm]]\nname = \"a\"\nsocket = \"/run/a\"\nmemory.max = \"1G\"\n";
     let cases = [
         (format!("{vm}colour = 1"), "colour"),
@@ -78,7 +78,7 @@ fn mistakes_are_refused_by_name_and_on_one_line() {
         (format!("{vm}memory.host_max = -1"), "it must be a size from 1048576"),
         (format!("warm_workers = -1\n{vm}"), "line 1: warm_workers: "),
         (format!("warm_workers = -1\n{vm}"), "from 0 to 256"),
-        (format!("memory.slack = -1\n{vm}"), "memory.slack: a size is not negative"),
+        (format!("memory.slack = -1\n{vm}"), "memory.slack: a size can't be negative"),
         (format!("memory.overcommit = true\n{vm}"), "from 1.0 to 100.0"),
         (format!("{vm}compute = [300]"), "vm 'a': compute: is a list"),
         (format!("compute = [1.5]\n{vm}"), "compute: is a list"),
@@ -159,7 +159,7 @@ fn quotas_are_read_and_have_defaults() {
 }
 
 #[test]
-fn without_vms_there_must_be_a_way_to_add_some() {
+fn without_vms_a_control_socket_is_required() {
     let none = Config::parse("").unwrap();
     assert!(none.clone().with_places(true).is_ok());
     assert!(none.with_places(false).unwrap_err().to_string().contains("no [[vm]]"));

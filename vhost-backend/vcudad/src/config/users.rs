@@ -1,15 +1,14 @@
-//! Every VM has a user of its own.
+//! Choosing a user ID for each VM.
 
 use std::collections::HashSet;
 
 use super::{ConfigError, Vm};
 
-/// Where VMs get their users from when the file names none: the range that systemd's dynamic users
-/// have, too.
+/// The range of chosen user IDs, which is that of systemd's dynamic users.
 pub(super) const FIRST_UID: u32 = 61_184;
 const LAST_UID: u32 = 65_519;
 
-/// Gives users to those that have none: ones that no VM has, and none of `taken`.
+/// Gives each VM without a user ID one that no VM has and that is not in `taken`.
 pub fn choose_uids<'a>(
     vms: impl IntoIterator<Item = &'a mut Vm>,
     taken: impl IntoIterator<Item = u32>,
@@ -22,7 +21,10 @@ pub fn choose_uids<'a>(
         if vm.uid.is_none() {
             let uid = free.next();
             vm.uid = Some(uid.ok_or_else(|| {
-                ConfigError::Value("too many VMs without a uid: give them one each".into())
+                ConfigError::Value(
+                    "no free user IDs are left for VMs without a uid: set uid for some of them"
+                        .into(),
+                )
             })?);
         }
         vm.gid = vm.gid.or(vm.uid);

@@ -1,4 +1,4 @@
-//! One VM: its settings as the file and the arguments have them, and what they come to.
+//! One VM's settings, as in the file and the arguments, and with defaults filled in.
 
 use std::path::PathBuf;
 
@@ -11,13 +11,13 @@ use serde::Deserialize;
 use super::{ALLOWED_ENV, Size};
 use host_ipc::messages::Limits;
 
-/// Where the sockets are of VMs that name none.
+/// Default folder of the VMs' sockets.
 pub const SOCKETS: &str = "/run/virtio-cuda";
 
-/// One VM's part.
+/// A VM with its defaults filled in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vm {
-    /// Its settings, all of them in range.
+    /// Its settings.
     pub spec: VmSpec,
     /// Its name.
     pub name: String,
@@ -27,24 +27,24 @@ pub struct Vm {
     pub socket_mode: u32,
     /// Limits of its device.
     pub limits: Limits,
-    /// The user of its processes; `None`: one is chosen.
+    /// User ID of its processes. `None` until one is chosen.
     pub uid: Option<u32>,
-    /// The group of its processes; `None`: the same number as the user.
+    /// Group ID of its processes. `None` until it is set to the user ID.
     pub gid: Option<u32>,
-    /// Environment variables that a session may bring.
+    /// Environment variables that a guest process may pass to its worker.
     pub env_allow: Vec<String>,
-    /// How long a ring reader spins before it sleeps.
+    /// Microseconds that a ring's reader polls before it sleeps.
     pub spin_us: u32,
 }
 
 impl Vm {
-    /// What settings come to; the error names the field that is out of range.
+    /// Checks settings and fills in defaults. The error names the field at fault.
     pub fn new(spec: VmSpec) -> Result<Self, ApiError> {
         spec.check()?;
         Ok(Self::unchecked(spec))
     }
 
-    /// The same without a look at the ranges: for a VM that is shown, and not served.
+    /// Fills in defaults without checking ranges, for a VM that is shown but not served.
     pub fn unchecked(spec: VmSpec) -> Self {
         let name = spec.name.clone();
         let default = || PathBuf::from(SOCKETS).join(format!("{name}.sock"));
@@ -52,7 +52,7 @@ impl Vm {
         let allowed = || ALLOWED_ENV.iter().map(|name| (*name).to_owned()).collect();
         Self {
             socket: spec.socket.clone().unwrap_or_else(default),
-            // The check has looked at it.
+            // `check` has validated the mode.
             socket_mode: u32::from_str_radix(mode, 8).unwrap_or(0o660),
             limits: Limits {
                 max_sessions: spec.sessions.max.unwrap_or(32),
@@ -60,7 +60,7 @@ impl Vm {
                 max_plain: spec.plain.max.unwrap_or(64 << 20) as u32,
                 pinned_max: spec.pinned.max.unwrap_or(1 << 40),
                 max_regions: 4096,
-                // A mapping each, and a process may have 65,530.
+                // Each segment is a mapping, and a process may have 65,530 of them.
                 max_segments: 16_384,
             },
             uid: spec.uid,
@@ -73,7 +73,7 @@ impl Vm {
     }
 }
 
-/// What can stand in `[defaults]` and in each `[[vm]]`.
+/// The keys allowed in both `[defaults]` and `[[vm]]`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Settings {
@@ -96,7 +96,7 @@ pub(crate) struct Settings {
     pub(super) env: Env,
 }
 
-/// A table of optional keys: these, and where they say nothing, those.
+/// Defines a table of optional keys, whose `or` fills in absent keys from another table.
 macro_rules! table {
     ($name:ident { $($key:ident: $type:ty),+ $(,)? }) => {
         #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -137,7 +137,7 @@ impl<T> Max<T> {
 }
 
 impl Settings {
-    /// These, and where they say nothing, those.
+    /// Fills in absent keys from `those`.
     pub(super) fn or(self, those: Self) -> Self {
         Self {
             socket_mode: self.socket_mode.or(those.socket_mode),
@@ -160,13 +160,14 @@ impl Settings {
         }
     }
 
-    /// The VM that they describe. Ranges are not looked at yet.
+    /// Converts to a VM's settings, without checking ranges.
     pub(super) fn into_spec(self, name: String, socket: PathBuf) -> Result<VmSpec, ApiError> {
         let bytes = |size: Option<Size>| size.map(|size| size.0);
-        let missing = || ApiError::invalid("memory.max", "is missing (in [[vm]] or [defaults])");
+        let missing =
+            || ApiError::invalid("memory.max", "is missing: set it in [[vm]] or [defaults]");
         let default = ComputeSpec::default();
         Ok(VmSpec {
-            // An empty path stays one, and is refused.
+            // An empty path can't be made absolute; the check refuses it later.
             socket: Some(std::path::absolute(&socket).unwrap_or(socket)),
             name,
             socket_mode: self.socket_mode,

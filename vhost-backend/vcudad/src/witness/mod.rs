@@ -75,10 +75,10 @@ pub struct Fault {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WitnessError {
     /// There is none, or it does not start.
-    #[error("NVML is not there: {0}")]
+    #[error("NVML is unavailable: {0}")]
     Absent(String),
     /// It refused.
-    #[error("NVML does not answer {what}: {reason}")]
+    #[error("NVML cannot read {what}: {reason}")]
     Refused {
         /// The question.
         what: &'static str,

@@ -46,10 +46,10 @@ fn slices(device: &Device<'static>) -> Vec<String> {
 
 impl Witness for Library {
     fn uuids(&self) -> Result<Vec<String>, WitnessError> {
-        let count = self.nvml.device_count().map_err(refused("how many GPUs there are"))?;
+        let count = self.nvml.device_count().map_err(refused("the number of GPUs"))?;
         let mut uuids = Vec::new();
         for index in 0..count {
-            let (uuid, device) = self.whole(index).map_err(refused("what a GPU is"))?;
+            let (uuid, device) = self.whole(index).map_err(refused("a GPU's identity"))?;
             uuids.push(uuid);
             uuids.extend(slices(&device));
         }
@@ -59,7 +59,7 @@ impl Witness for Library {
     fn read(&self, uuid: &str) -> Result<Reading, WitnessError> {
         let lost = |error| match error {
             NvmlError::GpuLost => WitnessError::Lost(uuid.to_owned()),
-            error => refused("what is in use")(error),
+            error => refused("the memory in use")(error),
         };
         let device = self.nvml.device_by_uuid(uuid).map_err(lost)?;
         let used = device.memory_info().map_err(lost)?.used;
@@ -109,13 +109,13 @@ impl Events {
     /// Of all GPUs that answer: a set with one that is lost tells nothing of the others.
     fn of(library: &Library) -> Result<Self, WitnessError> {
         let wanted = EventTypes::CRITICAL_XID_ERROR | EventTypes::DOUBLE_BIT_ECC_ERROR;
-        let mut set = library.nvml.create_event_set().map_err(refused("for its events"))?;
-        let count = library.nvml.device_count().map_err(refused("how many GPUs there are"))?;
+        let mut set = library.nvml.create_event_set().map_err(refused("events"))?;
+        let count = library.nvml.device_count().map_err(refused("the number of GPUs"))?;
         let mut uuids = HashMap::new();
         for index in 0..count {
             let (uuid, device) = match library.whole(index) {
                 Err(NvmlError::GpuLost) => continue,
-                found => found.map_err(refused("what a GPU is"))?,
+                found => found.map_err(refused("a GPU's identity"))?,
             };
             let slices = slices(&device);
             let fails = if slices.is_empty() { vec![uuid] } else { slices };
@@ -125,7 +125,7 @@ impl Events {
                 continue;
             }
             set = device.register_events(known, set).map_err(|error| WitnessError::Refused {
-                what: "for a GPU's events",
+                what: "a GPU's events",
                 reason: error.to_string(),
             })?;
         }
@@ -161,7 +161,7 @@ impl Faults for Events {
                 (self.set, self.uuids) = (rest.set, rest.uuids);
                 Ok(None)
             }
-            Err(error) => Err(refused("for events")(error)),
+            Err(error) => Err(refused("events")(error)),
         }
     }
 }

@@ -57,7 +57,7 @@ impl Watch {
                     .name("gpu-faults".into())
                     .spawn(move || while teller.wait_for_fault(faults.as_mut()) {})?;
             }
-            Err(error) => tracing::warn!("faults of GPUs are not noticed: {error}"),
+            Err(error) => tracing::warn!("cannot detect GPU faults: {error}"),
         }
         std::thread::Builder::new().name("witness".into()).spawn(move || {
             let mut lost = vec![false; uuids.len()];
@@ -127,7 +127,7 @@ impl Teller {
             Ok(Some(fault)) => self.tell(Testimony::Fault(fault)),
             Ok(None) => {}
             Err(error) => {
-                tracing::warn!("faults of GPUs are not noticed any more: {error}");
+                tracing::warn!("GPU faults are no longer detected: {error}");
                 return false;
             }
         }

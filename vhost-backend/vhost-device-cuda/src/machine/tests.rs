@@ -145,7 +145,7 @@ fn a_malformed_question_is_refused() {
 }
 
 fn died() -> Ending {
-    Ending::Died("it was killed".into())
+    Ending::Died("was killed".into())
 }
 
 #[test]
