@@ -23,11 +23,12 @@ pub fn generate(entries: &[Entry]) -> String {
     let mut code = String::from(
         "//! Made from `protocol/api.table` by `cargo xtask codegen`; not to be edited.\n\n\
          use protocol::calls as api;\nuse protocol::codec::Answer;\n\n\
-         use super::dispatch::{blocking, decode, inline, pending, unknown};\n\
+         use super::dispatch::{blocking, decode, gated, inline, pending, unknown};\n\
          use super::gate::Names;\n\
+         use super::gate::pass::Pass;\n\
          use super::{Calls, Command, ReplyTo};\nuse crate::driver::CuResult;\n\n\
-         /// Executes one command.\n\
-         pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, reply: ReplyTo) {\n\
+         /// Executes one command. Bodies of gated calls get the gate's pass.\n\
+         pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, reply: ReplyTo) {\n\
          match command.opcode {\n",
     );
     for entry in entries {
@@ -79,29 +80,39 @@ fn arm(code: &mut String, entry: &Entry) {
     let method = entry.function_name();
     let _ = writeln!(code, "// {}", entry.name);
     if entry.has("pending") || TAKES_REPLY.contains(&entry.name.as_str()) {
+        let pass = if entry.has("gated") { "pass, " } else { "" };
         let _ = writeln!(
             code,
-            "{} => pending(calls, command, reply, |calls, cx, call: api::{ty}, reply| calls.{method}(cx, call, reply)),",
+            "{} => pending(calls, command, reply, |calls, cx, call: api::{ty}, reply| calls.{method}(cx, call, {pass}reply)),",
             entry.number
         );
         return;
     }
-    let how = if entry.has("blocking") { "blocking" } else { "inline" };
+    let (how, pass) = match (entry.has("gated"), entry.has("blocking")) {
+        (true, true) => panic!("{}: a gated call can't be blocking", entry.name),
+        (true, false) => ("gated", ", pass"),
+        (false, true) => ("blocking", ""),
+        (false, false) => ("inline", ""),
+    };
     let empty = !entry.params.iter().any(|p| p.direction != Direction::Out);
     let call = if empty && entry.has("worker") { "_" } else { "call" };
     let answers = entry.params.iter().any(|p| p.direction == Direction::Out);
     let out = if answers { "out" } else { "_" };
-    let _ = writeln!(code, "{} => {how}(calls, command, reply, |cx, args, {out}| {{", entry.number);
+    let _ = writeln!(
+        code,
+        "{} => {how}(calls, command{pass}, reply, |cx, args{pass}, {out}| {{",
+        entry.number
+    );
     let _ = writeln!(code, "let {call} = decode::<api::{ty}>(args)?;");
     if entry.has("worker") {
         driver_call(code, entry);
     } else if ANSWER_ON_ERROR.contains(&entry.name.as_str()) {
-        let _ = writeln!(code, "let (result, answer) = cx.{method}(call);");
+        let _ = writeln!(code, "let (result, answer) = cx.{method}(call{pass});");
         code.push_str("answer.encode(out);\nresult\n");
     } else if answers {
-        let _ = writeln!(code, "cx.{method}(call)?.encode(out);\nOk(())");
+        let _ = writeln!(code, "cx.{method}(call{pass})?.encode(out);\nOk(())");
     } else {
-        let _ = writeln!(code, "cx.{method}(call)");
+        let _ = writeln!(code, "cx.{method}(call{pass})");
     }
     code.push_str("}),\n");
 }

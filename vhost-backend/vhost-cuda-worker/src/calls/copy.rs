@@ -9,6 +9,7 @@ use protocol::calls as api;
 
 use super::cx::Cx;
 use super::dispatch::number;
+use super::gate::pass::Pass;
 use super::handles::Real;
 use super::host::Registration;
 use super::pending::Then;
@@ -85,7 +86,7 @@ fn extent(width: usize, pitch: usize, height: usize) -> CuResult<u64> {
 }
 
 impl Cx<'_> {
-    pub(super) fn vcuda_copy_in(&self, call: api::VcudaCopyIn<'_>) -> CuResult {
+    pub(super) fn vcuda_copy_in(&self, call: api::VcudaCopyIn<'_>, pass: &Pass) -> CuResult {
         self.enter()?;
         self.check(call.dst, call.data.len() as u64)?;
         let (stream, _) = self.queue(call.h_stream, call.data.len())?;
@@ -100,6 +101,7 @@ impl Cx<'_> {
         // returns. The destination was checked.
         unsafe {
             self.driver().cuMemcpyHtoDAsync(
+                pass,
                 call.dst,
                 call.data.as_ptr().cast(),
                 call.data.len(),
@@ -108,7 +110,7 @@ impl Cx<'_> {
         }
     }
 
-    pub(super) fn vcuda_copy(&self, call: api::VcudaCopy) -> CuResult {
+    pub(super) fn vcuda_copy(&self, call: api::VcudaCopy, pass: &Pass) -> CuResult {
         self.enter()?;
         self.check(call.dst, call.len as u64)?;
         self.check(call.src, call.len as u64)?;
@@ -118,10 +120,10 @@ impl Cx<'_> {
             return Ok(());
         }
         // SAFETY: both ranges were checked.
-        unsafe { self.driver().cuMemcpyAsync(call.dst, call.src, call.len, stream) }
+        unsafe { self.driver().cuMemcpyAsync(pass, call.dst, call.src, call.len, stream) }
     }
 
-    pub(super) fn vcuda_copy_2d(&self, call: api::VcudaCopy2D) -> CuResult {
+    pub(super) fn vcuda_copy_2d(&self, call: api::VcudaCopy2D, pass: &Pass) -> CuResult {
         self.enter()?;
         self.check(call.dst, extent(call.width, call.dst_pitch, call.height)?)?;
         self.check(call.src, extent(call.width, call.src_pitch, call.height)?)?;
@@ -150,10 +152,10 @@ impl Cx<'_> {
             Height: call.height,
         };
         // SAFETY: both extents were checked; pitches below the width are the driver's to refuse.
-        unsafe { self.driver().cuMemcpy2DAsync(&copy, stream) }
+        unsafe { self.driver().cuMemcpy2DAsync(pass, &copy, stream) }
     }
 
-    pub(super) fn vcuda_memset(&self, call: api::VcudaMemset) -> CuResult {
+    pub(super) fn vcuda_memset(&self, call: api::VcudaMemset, pass: &Pass) -> CuResult {
         self.enter()?;
         let size = call.element_size as usize;
         if !matches!(size, 1 | 2 | 4) {
@@ -170,14 +172,16 @@ impl Cx<'_> {
         // SAFETY: the extent was checked.
         unsafe {
             match (size, height) {
-                (1, 1) => driver.cuMemsetD8Async(dst, value as u8, width, stream),
-                (2, 1) => driver.cuMemsetD16Async(dst, value as u16, width, stream),
-                (_, 1) => driver.cuMemsetD32Async(dst, value, width, stream),
-                (1, _) => driver.cuMemsetD2D8Async(dst, pitch, value as u8, width, height, stream),
-                (2, _) => {
-                    driver.cuMemsetD2D16Async(dst, pitch, value as u16, width, height, stream)
+                (1, 1) => driver.cuMemsetD8Async(pass, dst, value as u8, width, stream),
+                (2, 1) => driver.cuMemsetD16Async(pass, dst, value as u16, width, stream),
+                (_, 1) => driver.cuMemsetD32Async(pass, dst, value, width, stream),
+                (1, _) => {
+                    driver.cuMemsetD2D8Async(pass, dst, pitch, value as u8, width, height, stream)
                 }
-                _ => driver.cuMemsetD2D32Async(dst, pitch, value, width, height, stream),
+                (2, _) => {
+                    driver.cuMemsetD2D16Async(pass, dst, pitch, value as u16, width, height, stream)
+                }
+                _ => driver.cuMemsetD2D32Async(pass, dst, pitch, value, width, height, stream),
             }
         }
     }
@@ -188,6 +192,7 @@ impl Calls {
         &mut self,
         cx: &Cx<'_>,
         call: api::VcudaCopyInStaged,
+        pass: &Pass,
         reply: ReplyTo,
     ) {
         let queued = self.staged(cx, call.dst, call.arena, call.len, call.h_stream).and_then(
@@ -195,7 +200,7 @@ impl Calls {
                 // SAFETY: both ranges were checked; the arena stays mapped while the session
                 // has its region, and the region is not unmapped before it is unregistered.
                 unsafe {
-                    cx.driver().cuMemcpyHtoDAsync(call.dst, at.cast(), call.len, stream)?;
+                    cx.driver().cuMemcpyHtoDAsync(pass, call.dst, at.cast(), call.len, stream)?;
                 }
                 cx.tally(|words| &words.bytes_h2d, call.len as u64);
                 Ok((stream, ctx))
@@ -208,13 +213,14 @@ impl Calls {
         &mut self,
         cx: &Cx<'_>,
         call: api::VcudaCopyOutStaged,
+        pass: &Pass,
         reply: ReplyTo,
     ) {
         let queued = self.staged(cx, call.src, call.arena, call.len, call.h_stream).and_then(
             |(at, stream, ctx)| {
                 // SAFETY: as in `vcuda_copy_in_staged`.
                 unsafe {
-                    cx.driver().cuMemcpyDtoHAsync(at.cast(), call.src, call.len, stream)?;
+                    cx.driver().cuMemcpyDtoHAsync(pass, at.cast(), call.src, call.len, stream)?;
                 }
                 cx.tally(|words| &words.bytes_d2h, call.len as u64);
                 Ok((stream, ctx))
@@ -250,7 +256,13 @@ impl Calls {
         }
     }
 
-    pub(super) fn vcuda_copy_out(&mut self, cx: &Cx<'_>, call: api::VcudaCopyOut, reply: ReplyTo) {
+    pub(super) fn vcuda_copy_out(
+        &mut self,
+        cx: &Cx<'_>,
+        call: api::VcudaCopyOut,
+        pass: &Pass,
+        reply: ReplyTo,
+    ) {
         let ready = cx.enter().and_then(|_| {
             cx.check(call.src, call.len as u64)?;
             if call.len > MAX_INLINE {
@@ -264,7 +276,7 @@ impl Calls {
         };
         cx.tally(|words| &words.bytes_d2h, call.len as u64);
         let Some((place, room)) = reply.place() else {
-            return self.copy_out_plain(cx, call, stream, reply);
+            return self.copy_out_plain(cx, call, stream, pass.for_job(), reply);
         };
         let answer = 8 + call.len.next_multiple_of(8);
         if room < answer {
@@ -279,7 +291,7 @@ impl Calls {
         // lives, and `reply` waits for the copy. The source was checked.
         let queued = unsafe {
             std::ptr::copy_nonoverlapping(head.as_ptr(), place, 8);
-            cx.driver().cuMemcpyDtoHAsync(place.add(8).cast(), call.src, call.len, stream)
+            cx.driver().cuMemcpyDtoHAsync(pass, place.add(8).cast(), call.src, call.len, stream)
         };
         let queued = queued.map(|()| (stream, ctx));
         self.wait_queued(cx, queued, Then::InPlace(reply, answer));
@@ -291,6 +303,7 @@ impl Calls {
         cx: &Cx<'_>,
         call: api::VcudaCopyOut,
         stream: CUstream,
+        pass: Pass,
         reply: ReplyTo,
     ) {
         let stream = Real(stream);
@@ -303,7 +316,7 @@ impl Calls {
                 // call nothing writes there any more.
                 unsafe {
                     let to = answer[8..].as_mut_ptr().cast();
-                    cx.driver().cuMemcpyDtoHAsync(to, call.src, call.len, stream)?;
+                    cx.driver().cuMemcpyDtoHAsync(&pass, to, call.src, call.len, stream)?;
                     cx.driver().cuStreamSynchronize(stream)
                 }
             });

@@ -5,11 +5,15 @@ use std::cell::RefCell;
 use protocol::codec::{Call, Writer};
 
 use super::cx::Cx;
+use super::gate::pass::Pass;
 use super::{Calls, Command, ReplyTo};
 use crate::driver::{CuError, CuResult};
 
 /// A body: decodes its arguments, makes the call, encodes the answer.
 type Body = fn(&Cx<'_>, &[u8], &mut Writer) -> CuResult;
+
+/// As [`Body`], of a gated call.
+type GatedBody = fn(&Cx<'_>, &[u8], &Pass, &mut Writer) -> CuResult;
 
 thread_local! {
     static ANSWER: RefCell<Writer> = const { RefCell::new(Writer::new()) };
@@ -20,10 +24,10 @@ pub(super) fn decode<'a, C: Call<'a>>(args: &'a [u8]) -> CuResult<C> {
     C::decode(args).map_err(|_| CuError::INVALID_VALUE)
 }
 
-fn answer(cx: &Cx<'_>, args: &[u8], reply: ReplyTo, body: Body) {
+fn answer(reply: ReplyTo, body: impl FnOnce(&mut Writer) -> CuResult) {
     ANSWER.with_borrow_mut(|writer| {
         writer.clear();
-        let result = body(cx, args, writer);
+        let result = body(writer);
         reply.finish(number(result), writer.as_bytes());
     });
 }
@@ -36,7 +40,19 @@ pub(super) fn number(result: CuResult) -> u32 {
 /// Runs a body here and now.
 pub(super) fn inline(calls: &mut Calls, command: &Command<'_>, reply: ReplyTo, body: Body) {
     let cx = Cx { shared: &calls.shared, thread: command.thread, ctx: command.ctx };
-    answer(&cx, command.args, reply, body);
+    answer(reply, |out| body(&cx, command.args, out));
+}
+
+/// As [`inline`], for a call that needs the gate's pass.
+pub(super) fn gated(
+    calls: &mut Calls,
+    command: &Command<'_>,
+    pass: &Pass,
+    reply: ReplyTo,
+    body: GatedBody,
+) {
+    let cx = Cx { shared: &calls.shared, thread: command.thread, ctx: command.ctx };
+    answer(reply, |out| body(&cx, command.args, pass, out));
 }
 
 /// Runs a body on the thread that mirrors the guest's.
@@ -44,7 +60,7 @@ pub(super) fn blocking(calls: &mut Calls, command: &Command<'_>, reply: ReplyTo,
     let args = command.args.to_vec();
     calls.on_mirror(command.thread, command.ctx, reply, move |cx, reply| {
         let _at_work = cx.shared.uses.begin(cx.ctx);
-        answer(cx, &args, reply, body);
+        answer(reply, |out| body(cx, &args, out));
     });
 }
 

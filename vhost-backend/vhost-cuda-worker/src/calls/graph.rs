@@ -10,6 +10,7 @@ use protocol::graph::{Step, decode};
 
 use super::claims::GRAPHS;
 use super::cx::Cx;
+use super::gate::pass::Pass;
 use super::graph_node::Builder;
 use super::graph_shape::Shape;
 use super::handles::Real;
@@ -159,7 +160,7 @@ impl Cx<'_> {
         id.end(ended, || self.forget_graph(exec.ctx, exec.size))
     }
 
-    pub(super) fn cu_graph_launch(&self, call: api::CuGraphLaunch) -> CuResult {
+    pub(super) fn cu_graph_launch(&self, call: api::CuGraphLaunch, pass: &Pass) -> CuResult {
         self.enter()?;
         let exec = self.exec(call.h_graph_exec)?;
         let (stream, ctx) = self.queue(call.h_stream, exec.weight())?;
@@ -173,19 +174,19 @@ impl Cx<'_> {
         self.tally(|words| &words.graph_launches, 1);
         exec.stops.expect((stream as u64, ctx));
         // SAFETY: live handles: only this thread destroys them.
-        let launched = unsafe { self.driver().cuGraphLaunch(exec.real.0, stream) };
+        let launched = unsafe { self.driver().cuGraphLaunch(pass, exec.real.0, stream) };
         if launched.is_err() {
             exec.stops.unexpect();
         }
         launched
     }
 
-    pub(super) fn cu_graph_upload(&self, call: api::CuGraphUpload) -> CuResult {
+    pub(super) fn cu_graph_upload(&self, call: api::CuGraphUpload, pass: &Pass) -> CuResult {
         self.enter()?;
         let exec = self.exec(call.h_graph_exec)?;
         let (stream, _) = self.queue(call.h_stream, 0)?;
         // SAFETY: as in `cu_graph_launch`.
-        unsafe { self.driver().cuGraphUpload(exec.real.0, stream) }
+        unsafe { self.driver().cuGraphUpload(pass, exec.real.0, stream) }
     }
 
     pub(super) fn vcuda_graph_exec_update(

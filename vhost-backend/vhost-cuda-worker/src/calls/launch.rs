@@ -6,6 +6,7 @@ use cuda_api::sys::{CUfunction, CUstream};
 use protocol::calls as api;
 
 use super::cx::Cx;
+use super::gate::pass::Pass;
 use super::lock;
 use crate::driver::entries::{LaunchAttribute, LaunchConfig};
 use crate::driver::{CuError, CuResult};
@@ -126,7 +127,7 @@ fn with_buffer(
 }
 
 impl Cx<'_> {
-    pub(super) fn vcuda_launch(&self, call: api::VcudaLaunch<'_>) -> CuResult {
+    pub(super) fn vcuda_launch(&self, call: api::VcudaLaunch<'_>, pass: &Pass) -> CuResult {
         self.enter()?;
         // A library's kernel is loaded into the context of the stream that it is launched in.
         let (stream, ctx) = self.queue(call.h_stream, 0)?;
@@ -137,7 +138,7 @@ impl Cx<'_> {
             shared: call.shared_mem_bytes,
         };
         if call.attributes.is_empty() {
-            return cx.launch(call.f, &shape, stream, call.params);
+            return cx.launch(call.f, &shape, stream, call.params, pass);
         }
         let mut attributes = attributes(call.attributes, |addr, len| self.check(addr, len))?;
         let config = LaunchConfig {
@@ -150,7 +151,7 @@ impl Cx<'_> {
         with_parameters(&cx, call.f, call.params, |function, params, extra| {
             // SAFETY: live handles; the parameters are as long as the layout says (or the driver
             // is told their length); the attributes hold no pointers.
-            unsafe { self.driver().cuLaunchKernelEx(&config, function, params, extra) }
+            unsafe { self.driver().cuLaunchKernelEx(pass, &config, function, params, extra) }
         })
     }
 
@@ -187,12 +188,20 @@ impl Cx<'_> {
         Ok(api::VcudaOccupancyClustersAnswer { clusters })
     }
 
-    fn launch(&self, f: u64, shape: &Shape, stream: CUstream, params: &[u8]) -> CuResult {
+    fn launch(
+        &self,
+        f: u64,
+        shape: &Shape,
+        stream: CUstream,
+        params: &[u8],
+        pass: &Pass,
+    ) -> CuResult {
         let [gx, gy, gz, bx, by, bz] = shape.dims;
         with_parameters(self, f, params, |function, params, extra| {
             // SAFETY: as in `vcuda_launch`.
             unsafe {
                 self.driver().cuLaunchKernel(
+                    pass,
                     function,
                     gx,
                     gy,
@@ -212,6 +221,7 @@ impl Cx<'_> {
     pub(super) fn vcuda_launch_cooperative(
         &self,
         call: api::VcudaLaunchCooperative<'_>,
+        pass: &Pass,
     ) -> CuResult {
         self.enter()?;
         let (stream, ctx) = self.queue(call.h_stream, 0)?;
@@ -223,6 +233,7 @@ impl Cx<'_> {
             // SAFETY: as in `vcuda_launch`.
             unsafe {
                 self.driver().cuLaunchCooperativeKernel(
+                    pass,
                     function,
                     call.grid_x,
                     call.grid_y,

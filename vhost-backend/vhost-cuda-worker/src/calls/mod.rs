@@ -42,7 +42,7 @@ mod copy;
 mod cx;
 mod dispatch;
 mod facts;
-mod gate;
+pub(crate) mod gate;
 #[path = "generated/dispatch.rs"]
 mod generated;
 mod graph;

@@ -3,6 +3,8 @@
 //! Each is looked up by its exact name when it is first called: an exact name can't give a version
 //! with other parameters, as cuGetProcAddress could. One that is missing is
 //! CUDA_ERROR_NOT_SUPPORTED to its caller. No name that a guest sent is ever looked up.
+//!
+//! The functions that make the GPU work are marked `#[gated]`: they take the gate's [`Pass`].
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -16,6 +18,7 @@ use cuda_api::sys::{
 
 use super::Driver;
 use super::error::{CuError, CuResult};
+use crate::calls::gate::pass::Pass;
 
 /// Stands for an entry point that the library does not have.
 fn missing() -> *mut c_void {
@@ -69,7 +72,7 @@ impl Default for GraphUpdateInfo {
 }
 
 macro_rules! entries {
-    ($( fn $name:ident $(as $symbol:ident $(or $older:ident)?)? ( $($arg:ident : $ty:ty),* $(,)? ); )*) => {
+    ($( $(#[$gate:ident])? fn $name:ident $(as $symbol:ident $(or $older:ident)?)? ( $($arg:ident : $ty:ty),* $(,)? ); )*) => {
         /// Addresses of the entry points: null until looked up.
         #[derive(Default)]
         #[allow(non_snake_case)]
@@ -85,7 +88,11 @@ macro_rules! entries {
                 /// # Safety
                 /// As CUDA's documentation says: pointers must be good for what the function
                 /// reads and writes, handles must be live.
-                pub unsafe fn $name(&self, $($arg: $ty),*) -> CuResult {
+                pub unsafe fn $name(
+                    &self,
+                    $(_pass: entries!(@$gate),)?
+                    $($arg: $ty),*
+                ) -> CuResult {
                     let mut at = self.entries.$name.load(Ordering::Relaxed);
                     if at.is_null() {
                         at = self.look_up(entries!(@names $name $(as $symbol $(or $older)?)?));
@@ -105,6 +112,7 @@ macro_rules! entries {
             )*
         }
     };
+    (@gated) => { &Pass };
     (@names $name:ident) => { &[entries!(@c $name)] };
     (@names $name:ident as $symbol:ident) => { &[entries!(@c $symbol)] };
     (@names $name:ident as $symbol:ident or $older:ident) => {
@@ -156,15 +164,25 @@ entries! {
     fn cuMemHostRegister as cuMemHostRegister_v2(ptr: *mut c_void, bytes: usize, flags: c_uint);
     fn cuMemHostUnregister(ptr: *mut c_void);
     fn cuMemHostGetDevicePointer as cuMemHostGetDevicePointer_v2(dptr: *mut CUdeviceptr, ptr: *mut c_void, flags: c_uint);
+    #[gated]
     fn cuMemcpyAsync(dst: CUdeviceptr, src: CUdeviceptr, bytes: usize, stream: CUstream);
+    #[gated]
     fn cuMemcpyHtoDAsync as cuMemcpyHtoDAsync_v2(dst: CUdeviceptr, src: *const c_void, bytes: usize, stream: CUstream);
+    #[gated]
     fn cuMemcpyDtoHAsync as cuMemcpyDtoHAsync_v2(dst: *mut c_void, src: CUdeviceptr, bytes: usize, stream: CUstream);
+    #[gated]
     fn cuMemcpy2DAsync as cuMemcpy2DAsync_v2(copy: *const CUDA_MEMCPY2D, stream: CUstream);
+    #[gated]
     fn cuMemsetD8Async(dst: CUdeviceptr, value: u8, count: usize, stream: CUstream);
+    #[gated]
     fn cuMemsetD16Async(dst: CUdeviceptr, value: u16, count: usize, stream: CUstream);
+    #[gated]
     fn cuMemsetD32Async(dst: CUdeviceptr, value: u32, count: usize, stream: CUstream);
+    #[gated]
     fn cuMemsetD2D8Async(dst: CUdeviceptr, pitch: usize, value: u8, width: usize, height: usize, stream: CUstream);
+    #[gated]
     fn cuMemsetD2D16Async(dst: CUdeviceptr, pitch: usize, value: u16, width: usize, height: usize, stream: CUstream);
+    #[gated]
     fn cuMemsetD2D32Async(dst: CUdeviceptr, pitch: usize, value: u32, width: usize, height: usize, stream: CUstream);
     fn cuStreamCreateWithPriority(stream: *mut CUstream, flags: c_uint, priority: c_int);
     fn cuStreamDestroy as cuStreamDestroy_v2(stream: CUstream);
@@ -204,9 +222,11 @@ entries! {
     fn cuFuncIsLoaded(state: *mut c_uint, function: CUfunction);
     fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks: *mut c_int, function: CUfunction, block_size: c_int, shared: usize, flags: c_uint);
     fn cuOccupancyAvailableDynamicSMemPerBlock(bytes: *mut usize, function: CUfunction, blocks: c_int, block_size: c_int);
+    #[gated]
     fn cuLaunchKernel(function: CUfunction, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint, block_x: c_uint, block_y: c_uint, block_z: c_uint, shared: c_uint, stream: CUstream, params: *mut *mut c_void, extra: *mut *mut c_void);
     fn cuOccupancyMaxActiveClusters(clusters: *mut c_int, function: CUfunction, config: *const LaunchConfig);
     fn cuOccupancyMaxPotentialClusterSize(size: *mut c_int, function: CUfunction, config: *const LaunchConfig);
+    #[gated]
     fn cuLaunchKernelEx(config: *const LaunchConfig, function: CUfunction, params: *mut *mut c_void, extra: *mut *mut c_void);
     fn cuGraphCreate(graph: *mut CUgraph, flags: c_uint);
     fn cuGraphDestroy(graph: CUgraph);
@@ -220,7 +240,9 @@ entries! {
     fn cuGraphKernelNodeSetAttribute(node: CUgraphNode, attribute: c_uint, value: *const u64);
     fn cuGraphInstantiateWithFlags(exec: *mut CUgraphExec, graph: CUgraph, flags: u64);
     fn cuGraphExecDestroy(exec: CUgraphExec);
+    #[gated]
     fn cuGraphLaunch(exec: CUgraphExec, stream: CUstream);
+    #[gated]
     fn cuGraphUpload(exec: CUgraphExec, stream: CUstream);
     fn cuGraphExecUpdate as cuGraphExecUpdate_v2(exec: CUgraphExec, graph: CUgraph, info: *mut GraphUpdateInfo);
     fn cuGraphExecKernelNodeSetParams as cuGraphExecKernelNodeSetParams_v2(exec: CUgraphExec, node: CUgraphNode, params: *const CUDA_KERNEL_NODE_PARAMS_v2);
@@ -229,6 +251,7 @@ entries! {
     fn cuGraphExecHostNodeSetParams(exec: CUgraphExec, node: CUgraphNode, params: *const CUDA_HOST_NODE_PARAMS);
     fn cuGraphExecEventWaitNodeSetEvent(exec: CUgraphExec, node: CUgraphNode, event: CUevent);
     fn cuGraphExecEventRecordNodeSetEvent(exec: CUgraphExec, node: CUgraphNode, event: CUevent);
+    #[gated]
     fn cuLaunchCooperativeKernel(function: CUfunction, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint, block_x: c_uint, block_y: c_uint, block_z: c_uint, shared: c_uint, stream: CUstream, params: *mut *mut c_void);
 }
 

@@ -8,6 +8,7 @@ use super::estimate::Kind;
 use super::flight::{Expected, Key};
 use super::names::{Rule, Used};
 use super::order::{Number, Thing, Uses};
+use super::pass::Pass;
 use crate::calls::cx::Cx;
 use crate::calls::handles::ThreadStream;
 use crate::calls::{Calls, Command, ReplyTo, generated, lock};
@@ -48,7 +49,7 @@ impl Calls {
         let at_once = rule.order == Order::Pool && self.gate.frees == 0;
         let used = if at_once { None } else { self.shared.used_by(command, rule.order) };
         let Some(Used { uses, ctx, stream, ends }) = used else {
-            return generated::dispatch(self, command, reply);
+            return generated::dispatch(self, command, &Pass::refused_by_body(), reply);
         };
         let is_gone = |(thing, _): (Thing, _)| self.gate.ended.contains(&thing);
         if !self.gate.ended.is_empty() && uses.iter().any(is_gone) {
@@ -63,7 +64,7 @@ impl Calls {
             if uses.iter().any(held) {
                 return reply.finish(CuError::NOT_READY.0, &[]);
             }
-            return generated::dispatch(self, command, reply);
+            return generated::dispatch(self, command, &Pass::admitted(), reply);
         }
         let way = match (rule.gated, rule.order) {
             (true, _) => match self.device_of(ctx) {
@@ -72,7 +73,10 @@ impl Calls {
                     Passage::Gate { device, kind, ctx, stream }
                 }
                 // It will fail.
-                None => return generated::dispatch(self, command, reply),
+                None => {
+                    let pass = Pass::refused_by_body();
+                    return generated::dispatch(self, command, &pass, reply);
+                }
             },
             (false, Order::Stream) => Passage::Room,
             (false, _) => Passage::Free,
@@ -187,7 +191,7 @@ impl Calls {
                 self.gate.show_life();
             }
             self.gate.last = (ctx, device);
-            generated::dispatch(self, command, reply);
+            generated::dispatch(self, command, &Pass::admitted(), reply);
             // A call that was refused has queued nothing.
             let measures = self.gate.devices[device].measures();
             lock(&self.shared.tables).flight.has_begun(measures);
@@ -197,7 +201,7 @@ impl Calls {
             {
                 self.mark_end(key);
             }
-            generated::dispatch(self, command, reply);
+            generated::dispatch(self, command, &Pass::admitted(), reply);
         }
         if self.shared.flight_due.take() {
             self.mark_flight();

@@ -10,6 +10,7 @@
 //! | `pace` | how much of it there may be while the VM is alone |
 //! | `estimate` | how long calls take |
 //! | `hold` | held commands, and issuing them |
+//! | `pass` | the permission to make the GPU work |
 //! | `beat` | the heartbeat |
 //!
 //! While the VM has the GPU to itself a command costs one look at the page. Otherwise gated calls
@@ -35,6 +36,7 @@ use host_ipc::eventfd::notify;
 use host_ipc::gate::{self, GateMap, Mode};
 use names::Rule;
 use order::{Book, Number, Thing};
+use pass::Pass;
 
 mod beat;
 mod device;
@@ -44,6 +46,7 @@ mod hold;
 mod names;
 mod order;
 mod pace;
+pub(crate) mod pass;
 mod stream;
 
 pub(super) use names::Names;
@@ -218,7 +221,7 @@ impl Calls {
         }
         let rule = Rule::of(command.opcode);
         if rule.order == Order::None {
-            return generated::dispatch(self, command, reply);
+            return generated::dispatch(self, command, &Pass::admitted(), reply);
         }
         if self.gate.held.is_empty() {
             let goes = match rule.gated {
@@ -232,7 +235,7 @@ impl Calls {
                     let (_, device) = self.gate.last;
                     self.gate.devices[device].passed(&self.gate.end.page.gpus[device]);
                 }
-                generated::dispatch(self, command, reply);
+                generated::dispatch(self, command, &Pass::admitted(), reply);
                 if self.shared.flight_due.take() {
                     self.mark_flight();
                 }

@@ -3,13 +3,14 @@
 use protocol::calls as api;
 use protocol::codec::Answer;
 
-use super::dispatch::{blocking, decode, inline, pending, unknown};
+use super::dispatch::{blocking, decode, gated, inline, pending, unknown};
 use super::gate::Names;
+use super::gate::pass::Pass;
 use super::{Calls, Command, ReplyTo};
 use crate::driver::CuResult;
 
-/// Executes one command.
-pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, reply: ReplyTo) {
+/// Executes one command. Bodies of gated calls get the gate's pass.
+pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, reply: ReplyTo) {
     match command.opcode {
         // vcudaFacts
         1 => inline(calls, command, reply, |cx, args, out| {
@@ -169,36 +170,36 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, reply: ReplyTo)
             Ok(())
         }),
         // vcudaCopyIn
-        33 => inline(calls, command, reply, |cx, args, _| {
+        33 => gated(calls, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::VcudaCopyIn>(args)?;
-            cx.vcuda_copy_in(call)
+            cx.vcuda_copy_in(call, pass)
         }),
         // vcudaCopyInStaged
         34 => pending(calls, command, reply, |calls, cx, call: api::VcudaCopyInStaged, reply| {
-            calls.vcuda_copy_in_staged(cx, call, reply)
+            calls.vcuda_copy_in_staged(cx, call, pass, reply)
         }),
         // vcudaCopyOut
         35 => pending(calls, command, reply, |calls, cx, call: api::VcudaCopyOut, reply| {
-            calls.vcuda_copy_out(cx, call, reply)
+            calls.vcuda_copy_out(cx, call, pass, reply)
         }),
         // vcudaCopyOutStaged
         36 => pending(calls, command, reply, |calls, cx, call: api::VcudaCopyOutStaged, reply| {
-            calls.vcuda_copy_out_staged(cx, call, reply)
+            calls.vcuda_copy_out_staged(cx, call, pass, reply)
         }),
         // vcudaCopy
-        37 => inline(calls, command, reply, |cx, args, _| {
+        37 => gated(calls, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::VcudaCopy>(args)?;
-            cx.vcuda_copy(call)
+            cx.vcuda_copy(call, pass)
         }),
         // vcudaCopy2D
-        38 => inline(calls, command, reply, |cx, args, _| {
+        38 => gated(calls, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::VcudaCopy2D>(args)?;
-            cx.vcuda_copy_2d(call)
+            cx.vcuda_copy_2d(call, pass)
         }),
         // vcudaMemset
-        39 => inline(calls, command, reply, |cx, args, _| {
+        39 => gated(calls, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::VcudaMemset>(args)?;
-            cx.vcuda_memset(call)
+            cx.vcuda_memset(call, pass)
         }),
         // vcudaHostRegister
         40 => blocking(calls, command, reply, |cx, args, out| {
@@ -482,14 +483,14 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, reply: ReplyTo)
             Ok(())
         }),
         // vcudaLaunch
-        100 => inline(calls, command, reply, |cx, args, _| {
+        100 => gated(calls, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::VcudaLaunch>(args)?;
-            cx.vcuda_launch(call)
+            cx.vcuda_launch(call, pass)
         }),
         // vcudaLaunchCooperative
-        101 => inline(calls, command, reply, |cx, args, _| {
+        101 => gated(calls, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::VcudaLaunchCooperative>(args)?;
-            cx.vcuda_launch_cooperative(call)
+            cx.vcuda_launch_cooperative(call, pass)
         }),
         // vcudaHostFunc
         102 => inline(calls, command, reply, |cx, args, _| {
@@ -507,14 +508,14 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, reply: ReplyTo)
             cx.cu_graph_exec_destroy(call)
         }),
         // cuGraphLaunch
-        112 => inline(calls, command, reply, |cx, args, _| {
+        112 => gated(calls, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::CuGraphLaunch>(args)?;
-            cx.cu_graph_launch(call)
+            cx.cu_graph_launch(call, pass)
         }),
         // cuGraphUpload
-        113 => inline(calls, command, reply, |cx, args, _| {
+        113 => gated(calls, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::CuGraphUpload>(args)?;
-            cx.cu_graph_upload(call)
+            cx.cu_graph_upload(call, pass)
         }),
         // vcudaGraphExecUpdate
         114 => blocking(calls, command, reply, |cx, args, out| {
