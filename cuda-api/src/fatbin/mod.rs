@@ -2,14 +2,15 @@
 //!
 //! A fatbin is a header and a sequence of entries, each a header of its own and a payload, PTX or a
 //! cubin for one architecture, mostly compressed. [`Fatbin`] takes one apart without trusting any
-//! of it: every length is checked, and decompression stops at a limit. [`span`](span()) says how
-//! far an image reaches in the memory of a program that gave only its address.
+//! of it: every length is checked, and decompression stops at a limit. [`span`](span()) finds
+//! the end of an image of which a program gave only the address, and [`prefix`] that of an image in
+//! a file.
 
 mod decompress;
 mod elf;
 mod span;
 
-pub use span::{Span, SpanKind, span};
+pub use span::{Span, SpanKind, prefix, span};
 
 /// First word of a wrapper, the structure that nvcc puts around a fatbin's address.
 pub const WRAPPER_MAGIC: u32 = 0x4662_43b1;

@@ -60,6 +60,29 @@ pub unsafe fn span(image: *const c_void) -> Result<Vec<Span>, FatbinError> {
     Ok(vec![unsafe { single(start)? }])
 }
 
+/// The image at the start of a file's bytes: a fatbin, an ELF file, or PTX text with the zero that
+/// ends it. Nothing beyond the bytes is read. An image that is longer than the bytes is refused,
+/// and so is a wrapper, whose addresses mean nothing in a file.
+pub fn prefix(bytes: &[u8]) -> Result<&[u8], FatbinError> {
+    let truncated = |what| FatbinError::Truncated { what, at: 0, len: bytes.len() };
+    if bytes.starts_with(&FATBIN_MAGIC.to_le_bytes()) {
+        let (_, len) = header(&Reader(bytes))?;
+        return bytes.get(..len).ok_or(truncated("the fatbin"));
+    }
+    if bytes.starts_with(&ELF_MAGIC) {
+        let read = |at: u64, width: usize| {
+            let field = bytes.get(usize::try_from(at).ok()?..)?.get(..width)?;
+            Some(field.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+        };
+        let len = elf::len(&read).ok_or(truncated("the ELF file's headers"))?;
+        let len = usize::try_from(len).ok();
+        return len.and_then(|len| bytes.get(..len)).ok_or(truncated("the ELF file"));
+    }
+    let text = CStr::from_bytes_until_nul(bytes).map_err(|_| FatbinError::UnknownFormat)?;
+    let text = text.to_bytes_with_nul();
+    if super::looks_like_text(text) { Ok(text) } else { Err(FatbinError::UnknownFormat) }
+}
+
 /// # Safety
 /// An image is at `start`, which is not null.
 unsafe fn single(start: *const u8) -> Result<Span, FatbinError> {

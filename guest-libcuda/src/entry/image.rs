@@ -1,24 +1,27 @@
-//! Images of code on their way to the worker, and the options that go with them.
+//! Sends code images and their JIT options to the worker.
 
 use crate::driver::Driver;
 use crate::error::{CuError, CuResult};
 use crate::log::say;
-use cuda_api::args::{In, Out};
+use cuda_api::args::{In, Out, Text};
+use cuda_api::fatbin::FatbinError;
+use cuda_api::sys::CUjit_option;
 use protocol::calls::VcudaBlobPut;
 use protocol::limits::{BLOB_PIECE_MAX, INLINE_IMAGE_MAX, JIT_LOG_MAX};
 use protocol::options::JIT_OPTIONS;
-use std::ffi::{c_char, c_void};
+use std::ffi::{OsStr, c_char, c_void};
+use std::os::unix::ffi::OsStrExt;
 
-const INFO_LOG_BUFFER: u32 = 3;
-const INFO_LOG_SIZE: u32 = 4;
-const ERROR_LOG_BUFFER: u32 = 5;
-const ERROR_LOG_SIZE: u32 = 6;
+const INFO_LOG_BUFFER: u32 = CUjit_option::CU_JIT_INFO_LOG_BUFFER.0;
+const INFO_LOG_SIZE: u32 = CUjit_option::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES.0;
+const ERROR_LOG_BUFFER: u32 = CUjit_option::CU_JIT_ERROR_LOG_BUFFER.0;
+const ERROR_LOG_SIZE: u32 = CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES.0;
 
 /// How an image reaches the worker.
 pub struct Sent<'a> {
-    /// The blob that it was put into, or 0.
+    /// Id of the blob that holds it, or 0.
     pub blob: u64,
-    /// The image if it travels in the call, else nothing.
+    /// The image if it travels in the call itself, otherwise empty.
     pub inline: &'a [u8],
 }
 
@@ -30,17 +33,34 @@ pub struct Sent<'a> {
 /// long as the result is used.
 pub unsafe fn bytes_of<'a>(image: *const c_void) -> CuResult<&'a [u8]> {
     // SAFETY: the address is that of an image, as the caller promises.
-    let spans = unsafe { cuda_api::fatbin::span(image) }.map_err(|error| {
-        say!(Warn, "an image that can't be read: {error}");
-        CuError::INVALID_IMAGE
-    })?;
-    // With relocatable code the first is the linked one; the others went into it.
+    let spans = unsafe { cuda_api::fatbin::span(image) }.map_err(unreadable)?;
+    // With relocatable device code, the first is the linked image and the others are its inputs.
     let span = spans.first().ok_or(CuError::INVALID_IMAGE)?;
     // SAFETY: the image stays, as the caller promises.
     Ok(unsafe { span.bytes() })
 }
 
-/// Sends a large image ahead.
+/// Reads a file as `cuModuleLoad` does. PTX text gets the zero byte that must end it.
+pub fn read_file(path: Text) -> CuResult<Vec<u8>> {
+    let path = OsStr::from_bytes(path.get()?.to_bytes());
+    let mut bytes = std::fs::read(path).map_err(|_| CuError::FILE_NOT_FOUND)?;
+    if !bytes.contains(&0) {
+        bytes.push(0);
+    }
+    Ok(bytes)
+}
+
+/// The image in a file's bytes. A truncated image is refused.
+pub fn in_file(bytes: &[u8]) -> CuResult<&[u8]> {
+    cuda_api::fatbin::prefix(bytes).map_err(unreadable)
+}
+
+fn unreadable(error: FatbinError) -> CuError {
+    say!(Warn, "can't read the image: {error}");
+    CuError::INVALID_IMAGE
+}
+
+/// Sends a large image ahead of the call that uses it.
 pub fn send<'a>(driver: &Driver, image: &'a [u8]) -> CuResult<Sent<'a>> {
     let piece = BLOB_PIECE_MAX.min(driver.session.longest_bytes());
     if image.len() <= INLINE_IMAGE_MAX.min(piece) {
@@ -55,21 +75,21 @@ pub fn send<'a>(driver: &Driver, image: &'a [u8]) -> CuResult<Sent<'a>> {
     Ok(Sent { blob, inline: &[] })
 }
 
-/// Options of the JIT, split into what goes to the worker and what comes back.
+/// JIT options: those that the worker gets, and the buffers for its logs.
 #[derive(Default)]
 pub struct JitOptions {
-    /// Pairs, as the API table has them.
+    /// Pairs of option and value, as `api.table` defines them.
     pub wire: Vec<u8>,
     info: Log,
     error: Log,
 }
 
-/// Where a log of the JIT goes.
+/// The program's buffer for one of the JIT's logs.
 #[derive(Default)]
 struct Log {
     buffer: Option<Out<c_char>>,
     size: usize,
-    /// Where the log's length goes: the option's own value.
+    /// The option's value, which receives the log's length.
     size_at: Option<Out<usize>>,
 }
 
@@ -107,24 +127,24 @@ impl JitOptions {
                     jit.wire.extend_from_slice(&u64::from(option).to_le_bytes());
                     jit.wire.extend_from_slice(&(value as u64).to_le_bytes());
                 }
-                option => say!(Info, "JIT option {option} is left out"),
+                option => say!(Info, "ignoring JIT option {option}"),
             }
         }
         Ok(jit)
     }
 
-    /// Bytes that each log may have.
+    /// The maximum size of each log in bytes.
     pub fn log_max(&self) -> u32 {
         let wanted = self.info.size.max(self.error.size);
         wanted.min(JIT_LOG_MAX) as u32
     }
 
-    /// Room for an answer that has both logs.
+    /// Room that an answer with both logs needs.
     pub fn answer_room(&self) -> usize {
         2 * (self.log_max() as usize + 16)
     }
 
-    /// Gives the program its logs.
+    /// Copies the logs to the program's buffers.
     pub fn store_logs(&self, info: &[u8], error: &[u8]) {
         for (log, text) in [(&self.info, info), (&self.error, error)] {
             if let Some(to) = log.buffer.filter(|to| to.is_wanted() && log.size > 0) {
@@ -135,5 +155,41 @@ impl JitOptions {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cuda_api::args::Arg;
+    use std::ffi::CString;
+
+    #[test]
+    fn a_truncated_file_is_refused() {
+        let mut fatbin = vec![0u8; 80];
+        fatbin[..4].copy_from_slice(&cuda_api::fatbin::FATBIN_MAGIC.to_le_bytes());
+        fatbin[4..8].copy_from_slice(&[1, 0, 16, 0]);
+        fatbin[8] = 64;
+        let path = std::env::temp_dir().join(format!("virtio-cuda-image-{}", std::process::id()));
+        let name = CString::new(path.as_os_str().as_bytes()).unwrap();
+        let load = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            // SAFETY: the name ends with a zero byte.
+            let file = read_file(unsafe { Text::from_c(name.as_ptr()) })?;
+            in_file(&file).map(<[u8]>::len)
+        };
+        assert_eq!(load(&fatbin), Ok(80));
+        assert_eq!(load(&[&fatbin[..], b"rest"].concat()), Ok(80));
+        assert_eq!(load(&fatbin[..79]), Err(CuError::INVALID_IMAGE));
+        assert_eq!(load(&fatbin[..60]), Err(CuError::INVALID_IMAGE));
+        assert_eq!(load(&fatbin[..6]), Err(CuError::INVALID_IMAGE));
+        assert_eq!(load(b"\x7fELF\x02\x01\x01"), Err(CuError::INVALID_IMAGE));
+        assert_eq!(load(b".version 9.0\n"), Ok(14));
+        let wrapper = [&cuda_api::fatbin::WRAPPER_MAGIC.to_le_bytes()[..], &[1; 20]].concat();
+        assert_eq!(load(&wrapper), Err(CuError::INVALID_IMAGE));
+        std::fs::remove_file(&path).unwrap();
+        // SAFETY: as above.
+        let missing = read_file(unsafe { Text::from_c(name.as_ptr()) });
+        assert_eq!(missing, Err(CuError::FILE_NOT_FOUND));
     }
 }

@@ -1,9 +1,9 @@
 //! Libraries and their kernels.
 
 use super::function::new_function;
-use super::image::{JitOptions, bytes_of, send};
+use super::image::{JitOptions, bytes_of, in_file, read_file, send};
 use super::memory::note;
-use super::module::{LAYOUT_ROOM, forget, read_image};
+use super::module::{LAYOUT_ROOM, forget};
 use crate::context::{self, current};
 use crate::driver::{Driver, driver};
 use crate::error::{CuError, CuResult};
@@ -136,9 +136,7 @@ entries! {
         driver()?;
         // SAFETY: the program passes arrays of `jit_count` options, with buffers as they say.
         let jit = unsafe { JitOptions::read(jit_count, jit_options, jit_values) }?;
-        let image = read_image(path)?;
-        // SAFETY: the file is taken to be an image, as NVIDIA's loader takes it.
-        load(out, unsafe { bytes_of(image.as_ptr().cast()) }?, &jit)
+        load(out, in_file(&read_file(path)?)?, &jit)
     }
 
     fn cuLibraryUnload(handle: Handle) {

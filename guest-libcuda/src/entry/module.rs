@@ -1,7 +1,7 @@
 //! Modules.
 
 use super::function::new_function;
-use super::image::{JitOptions, bytes_of, send};
+use super::image::{JitOptions, bytes_of, in_file, read_file, send};
 use super::memory::note;
 use crate::context;
 use crate::driver::{Driver, driver};
@@ -61,15 +61,6 @@ unsafe fn load_at(out: Out<Handle>, image: *const c_void, jit: &JitOptions) -> C
     load(out, unsafe { bytes_of(image) }?, jit)
 }
 
-/// Reads a file as `cuModuleLoad` does: a text gets the zero byte that ends it.
-pub fn read_image(path: Text) -> CuResult<Vec<u8>> {
-    use std::os::unix::ffi::OsStrExt;
-    let path = std::ffi::OsStr::from_bytes(path.get()?.to_bytes());
-    let mut image = std::fs::read(path).map_err(|_| CuError::FILE_NOT_FOUND)?;
-    image.push(0);
-    Ok(image)
-}
-
 /// The function of a name in a module.
 fn function(driver: &Driver, handle: Handle, name: &str) -> CuResult<Handle> {
     let module: Arc<Module> = driver.handles.get(handle)?;
@@ -100,9 +91,7 @@ entries! {
     fn cuModuleLoad(out: Out<Handle>, path: Text) {
         out.check()?;
         context::driver()?;
-        let image = read_image(path)?;
-        // SAFETY: the file is taken to be an image, as NVIDIA's loader takes it.
-        unsafe { load_at(out, image.as_ptr().cast(), &JitOptions::default()) }
+        load(out, in_file(&read_file(path)?)?, &JitOptions::default())
     }
 
     fn cuModuleLoadData(out: Out<Handle>, image: *const c_void) {
