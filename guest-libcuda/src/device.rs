@@ -1,8 +1,8 @@
 //! The devices, as the worker described them once.
 
-use crate::context::Context;
 use crate::error::{CuError, CuResult};
 use crate::log::say;
+use crate::objects::Context;
 use crate::session::Session;
 use cuda_api::devices::visible;
 use parking_lot::Mutex;
@@ -122,7 +122,8 @@ fn until_zero(bytes: &[u8]) -> &[u8] {
 
 /// Asks the worker for its devices; gives those that the program sees.
 pub fn fetch(session: &Session) -> CuResult<Vec<Device>> {
-    let answer = session.call_room(&VcudaFacts {}, DEVICES_MAX * size_of::<DeviceFacts>() + 64)?;
+    let answer =
+        session.call_with_room(&VcudaFacts {}, DEVICES_MAX * size_of::<DeviceFacts>() + 64)?;
     let mut facts: Vec<DeviceFacts> = answer
         .devices
         .chunks_exact(size_of::<DeviceFacts>())

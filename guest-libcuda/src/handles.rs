@@ -4,10 +4,9 @@
 //! it means and which of the slot's occupants, so a forged handle or one whose object is gone is
 //! found out without ever following it.
 
-use crate::context::Context;
 use crate::error::{CuError, CuResult};
 use crate::graph::Exec;
-use crate::objects::{Event, Function, Library, Module, Stream};
+use crate::objects::{Context, Event, Function, Library, Module, Stream};
 use parking_lot::{Mutex, RwLock};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};

@@ -9,7 +9,7 @@ use protocol::limits::OUTPUT_MAX;
 /// Fetches what the worker has told of, and writes it.
 #[inline]
 pub fn flush(session: &Session) {
-    if session.has_output() {
+    if session.take_has_output() {
         fetch(session);
     }
 }

@@ -3,7 +3,7 @@
 //! Nothing here has a destructor, since CUDA's libraries call us from theirs, after a thread's own
 //! variables may have ended.
 
-use crate::context::Context;
+use crate::objects::Context;
 use std::cell::{Cell, RefCell};
 use std::mem::ManuallyDrop;
 

@@ -169,8 +169,8 @@ fn download(driver: &Driver, copy: Copy) -> CuResult {
 
 fn download_inline(driver: &Driver, copy: Copy) -> CuResult {
     let call = VcudaCopyOut { src: copy.src, len: copy.len, h_stream: copy.stream };
-    let replied = driver.session.call_with_room(&call, copy.len + 16)?;
-    store_inline(&replied.into_result()?, copy)
+    let pending = driver.session.begin(&call, copy.len + 16)?;
+    store_inline(&driver.session.finish(pending)?.into_result()?, copy)
 }
 
 fn store_inline(bytes: &crate::session::Bytes, copy: Copy) -> CuResult {

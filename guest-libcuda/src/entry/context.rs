@@ -1,10 +1,11 @@
 //! Contexts: the device's primary one, those that the program creates, and each thread's stack.
 
-use crate::context::{Context, current};
+use crate::context::current;
 use crate::device::Device;
 use crate::driver::{Driver, driver};
 use crate::error::{CuError, CuResult};
 use crate::handles::{Handle, Object};
+use crate::objects::Context;
 use crate::thread;
 use cuda_api::args::{In, Out};
 use protocol::calls::{
@@ -127,7 +128,7 @@ fn pop(out: Out<Handle>) -> CuResult {
 }
 
 fn synchronize(driver: &Driver) -> CuResult {
-    crate::graph::GRAPHS.forbid_in_context(crate::context::current()?.id())?;
+    crate::graph::GRAPHS.forbid_in_context(current()?.id())?;
     let result = driver.session.synchronize(&CuCtxSynchronize {});
     driver.flush_output();
     result

@@ -6,36 +6,17 @@ use crate::context;
 use crate::driver::{Driver, driver};
 use crate::error::{CuError, CuResult};
 use crate::handles::Handle;
-use crate::log::say;
 use crate::objects::{Function, Origin};
 use cuda_api::args::Out;
 use protocol::calls::{
     CuFuncGetAttribute, CuFuncIsLoaded, CuFuncLoad, CuFuncSetAttribute, CuFuncSetCacheConfig,
     CuKernelGetAttribute, CuKernelSetAttribute, CuKernelSetCacheConfig,
 };
-use std::ffi::{CString, c_char};
-use std::sync::{Arc, OnceLock};
+use std::ffi::c_char;
+use std::sync::Arc;
 
 /// CU_FUNC_ATTRIBUTE_MAX.
 const ATTRIBUTES: u32 = 16;
-
-/// A function as the worker described it.
-pub fn new_function(id: u64, name: &str, origin: Origin, layout: &[u8]) -> CuResult<Function> {
-    let (parameters, parameter_bytes) = Function::parse_layout(layout).ok_or_else(|| {
-        say!(Error, "the layout of {name}'s parameters makes no sense");
-        CuError::UNKNOWN
-    })?;
-    Ok(Function {
-        id,
-        name: CString::new(name).map_err(|_| CuError::INVALID_VALUE)?,
-        origin,
-        parameters,
-        parameter_bytes,
-        attributes: Default::default(),
-        max_threads: OnceLock::new(),
-        occupancy: Default::default(),
-    })
-}
 
 /// An attribute, remembered until it may have changed.
 pub fn attribute(driver: &Driver, function: &Function, attribute: u32) -> CuResult<i32> {

@@ -383,7 +383,6 @@ entries! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entry::function::new_function;
     use crate::objects::Origin;
     use cuda_api::args::Arg;
 
@@ -397,7 +396,7 @@ mod tests {
     fn parameters_are_packed_as_the_layout_says() {
         let layout: Vec<u8> =
             [0u64, 8, 8, 4, 16, 8].iter().flat_map(|word| word.to_le_bytes()).collect();
-        let function = new_function(1, "f", Origin::Module(0), &layout).unwrap();
+        let function = Function::new(1, "f", Origin::Module(0), &layout).unwrap();
         let (a, b, c) = (0x1122_3344_5566_7788u64, 7u32, 9u64);
         let pointers = [&raw const a as usize, &raw const b as usize, &raw const c as usize];
         // SAFETY: an array of an address for each parameter.

@@ -1,6 +1,5 @@
 //! Libraries and their kernels.
 
-use super::function::new_function;
 use super::image::{JitOptions, bytes_of, in_file, read_file, send};
 use super::memory::note;
 use super::module::{LAYOUT_ROOM, forget};
@@ -25,8 +24,8 @@ fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
     let driver = driver()?;
     let sent = send(driver, image)?;
     let id = driver.session.mint();
-    // The library's own options hold pointers of this process (tables of host functions), or say
-    // that the image stays where it is: nothing that the worker could use.
+    // Library options are not sent. They hold pointers into this process (tables of host
+    // functions) or promise that the image stays in place, which mean nothing to the worker.
     let call = VcudaLibraryLoad {
         library: id,
         blob: sent.blob,
@@ -35,7 +34,8 @@ fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
         library_options: &[],
         log_max: jit.log_max(),
     };
-    let replied = driver.session.call_with_room(&call, jit.answer_room())?;
+    let pending = driver.session.begin(&call, jit.answer_room())?;
+    let replied = driver.session.finish(pending)?;
     if let Ok(answer) = VcudaLibraryLoadAnswer::decode(replied.as_bytes()) {
         if !answer.error.is_empty() {
             say!(Warn, "loading a library: {}", String::from_utf8_lossy(&answer.error));
@@ -52,7 +52,7 @@ fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
     out.set(driver.handles.insert(Object::Library(Arc::new(library)))?)
 }
 
-/// The kernel of a name in a library.
+/// The handle of the kernel with a name in a library.
 fn kernel(driver: &Driver, handle: Handle, name: &str) -> CuResult<Handle> {
     let library: Arc<Library> = driver.handles.get(handle)?;
     let mut known = library.kernels.lock();
@@ -61,14 +61,14 @@ fn kernel(driver: &Driver, handle: Handle, name: &str) -> CuResult<Handle> {
     }
     let p_kernel = driver.session.mint();
     let call = VcudaLibraryGetKernel { p_kernel, library: library.id, name: name.as_bytes() };
-    let layout = driver.session.call_room(&call, LAYOUT_ROOM)?.layout;
-    let function = new_function(p_kernel, name, Origin::Library(handle), &layout)?;
+    let layout = driver.session.call_with_room(&call, LAYOUT_ROOM)?.layout;
+    let function = Function::new(p_kernel, name, Origin::Library(handle), &layout)?;
     let kernel = driver.handles.insert(Object::Function(Arc::new(function)))?;
     known.insert(name.into(), kernel);
     Ok(kernel)
 }
 
-/// A library's module in the current context.
+/// The handle of a library's module in the current context.
 pub fn module_of(driver: &Driver, handle: Handle) -> CuResult<Handle> {
     let library: Arc<Library> = driver.handles.get(handle)?;
     let context = current()?;
@@ -98,7 +98,7 @@ fn kernel_count(driver: &Driver, handle: Handle) -> CuResult<u32> {
 pub fn kernels(driver: &Driver, handle: Handle, count: usize) -> CuResult<Vec<Handle>> {
     let library: Arc<Library> = driver.handles.get(handle)?;
     let call = VcudaLibraryKernelNames { lib: library.id };
-    let names = driver.session.call_room(&call, KERNEL_NAME_BYTES_MAX + 16)?.names;
+    let names = driver.session.call_with_room(&call, KERNEL_NAME_BYTES_MAX + 16)?.names;
     names
         .split(|&byte| byte == 0)
         .filter(|name| !name.is_empty())

@@ -1,6 +1,5 @@
 //! Modules.
 
-use super::function::new_function;
 use super::image::{JitOptions, bytes_of, in_file, read_file, send};
 use super::memory::note;
 use crate::context;
@@ -20,7 +19,7 @@ use protocol::limits::PARAMETERS_MAX;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-/// Room for the layout of a kernel's parameters.
+/// Room that the layout of a kernel's parameters needs.
 pub const LAYOUT_ROOM: usize = PARAMETERS_MAX * 16 + 16;
 
 fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
@@ -34,7 +33,8 @@ fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
         options: &jit.wire,
         log_max: jit.log_max(),
     };
-    let replied = driver.session.call_with_room(&call, jit.answer_room())?;
+    let pending = driver.session.begin(&call, jit.answer_room())?;
+    let replied = driver.session.finish(pending)?;
     if let Ok(answer) = VcudaModuleLoadAnswer::decode(replied.as_bytes()) {
         if !answer.error.is_empty() {
             say!(Warn, "loading a module: {}", String::from_utf8_lossy(&answer.error));
@@ -61,7 +61,7 @@ unsafe fn load_at(out: Out<Handle>, image: *const c_void, jit: &JitOptions) -> C
     load(out, unsafe { bytes_of(image) }?, jit)
 }
 
-/// The function of a name in a module.
+/// The handle of the function with a name in a module.
 fn function(driver: &Driver, handle: Handle, name: &str) -> CuResult<Handle> {
     let module: Arc<Module> = driver.handles.get(handle)?;
     let mut known = module.functions.lock();
@@ -70,14 +70,14 @@ fn function(driver: &Driver, handle: Handle, name: &str) -> CuResult<Handle> {
     }
     let hfunc = driver.session.mint();
     let call = VcudaModuleGetFunction { hfunc, hmod: module.id, name: name.as_bytes() };
-    let layout = driver.session.call_room(&call, LAYOUT_ROOM)?.layout;
-    let function = new_function(hfunc, name, Origin::Module(handle), &layout)?;
+    let layout = driver.session.call_with_room(&call, LAYOUT_ROOM)?.layout;
+    let function = Function::new(hfunc, name, Origin::Module(handle), &layout)?;
     let function = driver.handles.insert(Object::Function(Arc::new(function)))?;
     known.insert(name.into(), function);
     Ok(function)
 }
 
-/// Forgets what a module or library had.
+/// Forgets the functions and globals of a module or library.
 pub fn forget(driver: &Driver, functions: &crate::objects::ByName, globals: &[u64]) {
     for (_, function) in functions.lock().drain() {
         let _ = driver.handles.remove::<Arc<Function>>(function);

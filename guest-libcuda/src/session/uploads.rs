@@ -1,29 +1,34 @@
-//! Uploads that returned before they were done: their parts of the arena are in use, and come back
+//! Uploads that are still under way after their call returned. Their parts of the arena are freed
 //! when somebody needs room.
 
 use super::arena::Part;
-use super::{Pending, Session};
+use super::reply::Pending;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 
-/// Parts of the arena whose bytes the worker still reads, the oldest first.
+/// Parts of the arena that the worker still reads, oldest first.
 #[derive(Default)]
 pub struct Uploads(Mutex<VecDeque<(Part, Pending)>>);
 
-impl Session {
-    /// Takes over pieces that nobody waits for.
-    pub fn leave_uploads(&self, mut pieces: VecDeque<(Part, Pending)>) {
-        self.uploads.0.lock().append(&mut pieces);
+impl Uploads {
+    /// Adds pieces that no thread waits for.
+    pub fn add(&self, mut pieces: VecDeque<(Part, Pending)>) {
+        self.0.lock().append(&mut pieces);
     }
 
-    /// Gives back the parts whose bytes have been read; with `wait` at least one, if there is any.
-    /// Tells whether there was.
-    pub fn reap_uploads(&self, wait: bool) -> bool {
+    /// Passes every upload that has been answered to `finish`, oldest first. With `wait`, passes
+    /// at least the oldest one, answered or not. Returns whether there was any.
+    pub fn reap(
+        &self,
+        wait: bool,
+        is_answered: impl Fn(&Pending) -> bool,
+        mut finish: impl FnMut(Part, Pending),
+    ) -> bool {
         let mut any = false;
         loop {
-            let mut queue = self.uploads.0.lock();
+            let mut queue = self.0.lock();
             let ready = match queue.front() {
-                Some((_, pending)) => self.is_answered(pending) || (wait && !any),
+                Some((_, pending)) => is_answered(pending) || (wait && !any),
                 None => false,
             };
             if !ready {
@@ -31,10 +36,7 @@ impl Session {
             }
             let Some((part, pending)) = queue.pop_front() else { return any };
             drop(queue);
-            // An error of an asynchronous copy shows up where its stream is synchronised, too.
-            if self.finish(pending).is_ok() {
-                self.arena.give(part);
-            }
+            finish(part, pending);
             any = true;
         }
     }

@@ -1,4 +1,4 @@
-//! The session against a worker of a few lines, in a thread.
+//! Tests of a session against a minimal worker in a thread.
 
 use super::*;
 use crate::transport::Started;
@@ -18,7 +18,7 @@ use std::time::Instant;
 const RING: u32 = 64 << 10;
 const ARENA: u64 = 8 << 20;
 
-/// What the two sides share beside the region.
+/// State that both sides share besides the region.
 #[derive(Default)]
 struct Link {
     wakes: Mutex<u32>,
@@ -62,7 +62,7 @@ impl Transport for FakeTransport {
         let mut wakes = self.link.wakes.lock();
         while *wakes == seen {
             if self.link.ended.load(Ordering::Relaxed) {
-                return Err(TransportError::Ended { why: "the test says so" });
+                return Err(TransportError::Ended { why: "the test ended it" });
             }
             if self.link.woken.wait_until(&mut wakes, deadline).timed_out() {
                 break;
@@ -71,10 +71,10 @@ impl Transport for FakeTransport {
         Ok(*wakes)
     }
     fn submit(&self, _: &[u8], _: &mut [u8]) -> Result<usize, TransportError> {
-        Err(TransportError::Unsupported { what: "the plain way" })
+        Err(TransportError::Unsupported { what: "descriptor chains" })
     }
     fn query(&self, _: &mut [u8]) -> Result<usize, TransportError> {
-        Err(TransportError::Unsupported { what: "questions about the GPUs" })
+        Err(TransportError::Unsupported { what: "GPU queries" })
     }
 
     fn max_reply(&self) -> usize {
@@ -85,7 +85,7 @@ impl Transport for FakeTransport {
     }
 }
 
-/// What the worker does with a command: the result, the answer, and an error of a posted call.
+/// The worker's reaction to a command: result, answer, and the error of a posted call.
 type Serve = Box<dyn FnMut(u32, &[u8]) -> (u32, Vec<u8>, u32) + Send>;
 
 struct Fixture {
@@ -98,7 +98,7 @@ impl Fixture {
     fn new(spin: Duration, mut serve: Serve) -> Self {
         // SAFETY: the name is a C string.
         let fd = unsafe { libc::memfd_create(c"test".as_ptr(), libc::MFD_CLOEXEC) };
-        // SAFETY: the descriptor is new and nobody else's.
+        // SAFETY: the descriptor is new and not owned elsewhere.
         let memory = unsafe { File::from_raw_fd(fd) };
         let len = RING_HEADER_BYTES + RING as usize + ARENA as usize;
         memory.set_len(len as u64).unwrap();
@@ -187,7 +187,7 @@ fn allocator() -> Serve {
 }
 
 #[test]
-fn answers_come_back_whether_the_two_sides_spin_or_sleep() {
+fn calls_are_answered_whether_both_sides_spin_or_sleep() {
     for spin in [Duration::ZERO, Duration::from_micros(200)] {
         let fixture = Fixture::new(spin, allocator());
         for i in 1..200u64 {
@@ -200,7 +200,7 @@ fn answers_come_back_whether_the_two_sides_spin_or_sleep() {
 }
 
 #[test]
-fn several_threads_get_their_own_answers() {
+fn each_thread_gets_the_answers_to_its_own_calls() {
     let fixture = Fixture::new(Duration::from_micros(20), allocator());
     let mut seen: Vec<u64> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4)
@@ -219,7 +219,7 @@ fn several_threads_get_their_own_answers() {
 }
 
 #[test]
-fn more_than_the_ring_holds_can_be_posted() {
+fn posting_more_than_the_ring_holds_waits_for_room() {
     let got = Arc::new(Mutex::new(Vec::new()));
     let sink = got.clone();
     let fixture = Fixture::new(
@@ -240,7 +240,7 @@ fn more_than_the_ring_holds_can_be_posted() {
 }
 
 #[test]
-fn an_error_of_a_posted_call_is_reported_once_and_where_one_synchronises() {
+fn an_error_of_a_posted_call_is_reported_once_at_the_next_synchronization() {
     let fixture = Fixture::new(
         Duration::ZERO,
         Box::new(|opcode, _| (0, Vec::new(), if opcode == CuMemFreeV2::OPCODE { 1 } else { 0 })),
@@ -254,7 +254,7 @@ fn an_error_of_a_posted_call_is_reported_once_and_where_one_synchronises() {
 }
 
 #[test]
-fn after_an_error_that_sticks_nothing_is_posted_until_the_context_goes() {
+fn after_a_sticky_error_nothing_is_posted_until_the_context_is_gone() {
     let fixture = Fixture::new(
         Duration::ZERO,
         Box::new(|opcode, _| (if opcode == VcudaPing::OPCODE { 700 } else { 0 }, Vec::new(), 0)),
@@ -268,7 +268,7 @@ fn after_an_error_that_sticks_nothing_is_posted_until_the_context_goes() {
 }
 
 #[test]
-fn when_the_session_ends_everything_says_so() {
+fn every_call_fails_after_the_session_has_ended() {
     let fixture = Fixture::new(Duration::ZERO, allocator());
     let session = &fixture.session;
     session.call(&VcudaPing {}).unwrap();
@@ -281,9 +281,9 @@ fn when_the_session_ends_everything_says_so() {
 }
 
 #[test]
-fn a_host_function_runs_while_another_thread_waits_for_room_in_a_full_ring() {
+fn a_host_function_runs_while_another_thread_waits_for_room_in_the_ring() {
     let (go_on, until) = std::sync::mpsc::channel::<()>();
-    // A worker that takes the first command and nothing behind it.
+    // A worker that gets stuck in the first command.
     let stuck = Box::new(move |_, _: &[u8]| {
         let _ = until.recv();
         (0, Vec::new(), 0)
@@ -301,7 +301,7 @@ fn a_host_function_runs_while_another_thread_waits_for_room_in_a_full_ring() {
         let full = || session.shared.guest_sleeps.load(Ordering::Relaxed) != 0;
         let start = Instant::now();
         while !full() {
-            assert!(start.elapsed() < limit, "the ring takes all");
+            assert!(start.elapsed() < limit, "the ring never filled up");
             std::thread::yield_now();
         }
         let (run, runs) = std::sync::mpsc::channel();
@@ -313,14 +313,14 @@ fn a_host_function_runs_while_another_thread_waits_for_room_in_a_full_ring() {
             assert_eq!(runs.recv_timeout(limit), Ok(token));
             let start = Instant::now();
             while !worker.take_end() {
-                assert!(start.elapsed() < limit, "{token} has not ended");
+                assert!(start.elapsed() < limit, "host function {token} did not end");
                 std::thread::yield_now();
             }
         }
         assert!(!poster.is_finished());
         drop(go_on);
         poster.join().unwrap();
-        // The session's end is the thread's.
+        // The thread ends with the session.
         fixture.link.ended.store(true, Ordering::Relaxed);
         fixture.link.woken.notify_all();
     });

@@ -1,0 +1,70 @@
+//! Errors that replies report beyond their own call's result.
+
+use crate::error::{CuError, CuResult};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The errors that a session remembers.
+#[derive(Default)]
+pub struct Errors {
+    /// The first error of a posted call that has not been reported to the program yet.
+    posted: AtomicU32,
+    /// An error that a context does not recover from; every later call returns it.
+    sticky: AtomicU32,
+}
+
+/// Whether a context returns this error from every later call.
+fn is_sticky(code: u32) -> bool {
+    matches!(
+        CuError(code),
+        CuError::ECC_UNCORRECTABLE
+            | CuError::NVLINK_UNCORRECTABLE
+            | CuError::ILLEGAL_ADDRESS
+            | CuError::LAUNCH_TIMEOUT
+            | CuError::ASSERT
+            | CuError::HARDWARE_STACK_ERROR
+            | CuError::ILLEGAL_INSTRUCTION
+            | CuError::MISALIGNED_ADDRESS
+            | CuError::INVALID_ADDRESS_SPACE
+            | CuError::INVALID_PC
+            | CuError::LAUNCH_FAILED
+    )
+}
+
+impl Errors {
+    /// Remembers the result of a call, and the error of posted calls that came with it (0: none).
+    pub fn note(&self, result: u32, posted: u32) {
+        if posted != 0 {
+            let _ = self.posted.compare_exchange(0, posted, Ordering::Relaxed, Ordering::Relaxed);
+        }
+        for code in [result, posted] {
+            if is_sticky(code) {
+                self.sticky.store(code, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Returns the first error of posted calls since the last report, once.
+    pub fn take_posted(&self) -> CuResult {
+        if self.posted.load(Ordering::Relaxed) == 0 {
+            return Ok(());
+        }
+        match self.posted.swap(0, Ordering::Relaxed) {
+            0 => Ok(()),
+            code => Err(CuError(code)),
+        }
+    }
+
+    /// Fails if a context has failed for good.
+    pub fn check_sticky(&self) -> CuResult {
+        match self.sticky.load(Ordering::Relaxed) {
+            0 => Ok(()),
+            code => Err(CuError(code)),
+        }
+    }
+
+    /// Forgets all errors, since the context that failed is gone.
+    pub fn clear(&self) {
+        self.sticky.store(0, Ordering::Relaxed);
+        self.posted.store(0, Ordering::Relaxed);
+    }
+}
