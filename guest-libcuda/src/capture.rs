@@ -10,12 +10,12 @@ use crate::objects::Stream;
 use crate::thread;
 use cuda_api::graph::capture::{self, Key};
 use cuda_api::graph::capturing;
+use protocol::ids::StreamId;
 use std::sync::Arc;
 
 /// CU_STREAM_NON_BLOCKING.
 const NON_BLOCKING: u32 = 1;
-/// CU_STREAM_PER_THREAD.
-const PER_THREAD: usize = 2;
+const PER_THREAD: usize = StreamId::PER_THREAD.0 as usize;
 
 /// A stream among captures; `null` is what a null stream means.
 pub fn describe(driver: &Driver, stream: Handle, null: usize) -> CuResult<capture::Stream> {
@@ -23,10 +23,10 @@ pub fn describe(driver: &Driver, stream: Handle, null: usize) -> CuResult<captur
     if named > PER_THREAD {
         let stream: Arc<Stream> = driver.handles.get(stream)?;
         let blocking = stream.flags & NON_BLOCKING == 0;
-        let (key, ctx) = (key(&stream), stream.context.id());
+        let (key, ctx) = (key(&stream), stream.context.id().0);
         return Ok(capture::Stream { key, ctx, blocking, legacy: false });
     }
-    let ctx = current()?.id();
+    let ctx = current()?.id().0;
     let legacy = named != PER_THREAD;
     // Ids of streams and contexts are of one row, so these can't be a created stream's.
     let of = if legacy { 1 } else { 2 + u64::from(thread::origin().0) };
@@ -35,7 +35,7 @@ pub fn describe(driver: &Driver, stream: Handle, null: usize) -> CuResult<captur
 
 /// The name of a stream that the program created.
 pub fn key(stream: &Stream) -> Key {
-    Key { id: stream.id, of: 0 }
+    Key { id: stream.id.0, of: 0 }
 }
 
 /// Whether what is queued in a stream goes to a graph, with [`push`].

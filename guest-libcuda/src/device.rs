@@ -9,7 +9,6 @@ use parking_lot::Mutex;
 use protocol::calls::VcudaFacts;
 use protocol::facts::{DeviceFacts, MAX_ATTRIBUTES};
 use protocol::limits::DEVICES_MAX;
-use protocol::plain::Plain;
 
 /// Attributes of what this library does not do, whatever the GPU could. They read 0, or the value
 /// given. docs/differences.md explains them.
@@ -124,11 +123,7 @@ fn until_zero(bytes: &[u8]) -> &[u8] {
 pub fn fetch(session: &Session) -> CuResult<Vec<Device>> {
     let answer =
         session.call_with_room(&VcudaFacts {}, DEVICES_MAX * size_of::<DeviceFacts>() + 64)?;
-    let mut facts: Vec<DeviceFacts> = answer
-        .devices
-        .chunks_exact(size_of::<DeviceFacts>())
-        .filter_map(DeviceFacts::from_bytes)
-        .collect();
+    let mut facts = answer.devices;
     let mut numbers: Vec<i32> = (0..facts.len() as i32).collect();
     if std::env::var("CUDA_DEVICE_ORDER").is_ok_and(|order| order == "PCI_BUS_ID") {
         numbers.sort_by_key(|&number| facts[number as usize].pci_bus_id);

@@ -6,6 +6,7 @@
 
 use crate::objects::Function;
 use cuda_api::graph::Graphs;
+use protocol::structs::LaunchAttribute;
 use std::sync::{Arc, LazyLock};
 
 /// This library, as graphs and captures see it.
@@ -38,5 +39,5 @@ pub struct Kernel {
     pub shape: Shape,
     pub params: Arc<[u8]>,
     /// As launches carry them.
-    pub attributes: Vec<u8>,
+    pub attributes: Vec<LaunchAttribute>,
 }

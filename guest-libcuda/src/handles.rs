@@ -145,9 +145,10 @@ impl Handles {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use protocol::ids::EventId;
 
     fn event(id: u64) -> Object {
-        Object::Event(Arc::new(Event { id, flags: 0 }))
+        Object::Event(Arc::new(Event { id: EventId(id), flags: 0 }))
     }
 
     #[test]
@@ -155,7 +156,7 @@ mod tests {
         let handles = Handles::default();
         let handle = handles.insert(event(7)).unwrap();
         assert!(WINDOW.contains(&handle));
-        assert_eq!(handles.get::<Arc<Event>>(handle).unwrap().id, 7);
+        assert_eq!(handles.get::<Arc<Event>>(handle).unwrap().id, EventId(7));
         assert!(handles.get::<Arc<Module>>(handle).is_err());
         assert!(handles.remove::<Arc<Module>>(handle).is_err());
         assert!(handles.get::<Arc<Event>>(handle).is_ok());

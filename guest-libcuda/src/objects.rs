@@ -4,7 +4,9 @@
 use crate::error::{CuError, CuResult};
 use crate::log::say;
 use parking_lot::Mutex;
+use protocol::ids::{ContextId, EventId, FuncId, LibraryId, ModuleId, StreamId};
 use protocol::limits::PARAMETER_BYTES_MAX;
+use protocol::structs::ParameterPlace;
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::OnceLock;
@@ -28,10 +30,10 @@ pub struct Context {
 
 impl Context {
     /// Creates a context that has no handle yet.
-    pub fn new(id: u64, device: i32, primary: bool, flags: u32) -> &'static Self {
+    pub fn new(id: ContextId, device: i32, primary: bool, flags: u32) -> &'static Self {
         Box::leak(Box::new(Self {
-            id: AtomicU64::new(id),
-            unique: id,
+            id: AtomicU64::new(id.0),
+            unique: id.0,
             device,
             primary,
             flags: AtomicU32::new(flags),
@@ -42,8 +44,8 @@ impl Context {
 
     /// The context's id in the session.
     #[inline]
-    pub fn id(&self) -> u64 {
-        self.id.load(Ordering::Relaxed)
+    pub fn id(&self) -> ContextId {
+        ContextId(self.id.load(Ordering::Relaxed))
     }
 
     /// The context's handle in the program.
@@ -77,8 +79,8 @@ impl Context {
     }
 
     /// Marks a primary context as active again, under a new id.
-    pub fn revive(&self, id: u64) {
-        self.id.store(id, Ordering::Relaxed);
+    pub fn revive(&self, id: ContextId) {
+        self.id.store(id.0, Ordering::Relaxed);
         self.alive.store(true, Ordering::Relaxed);
     }
 }
@@ -91,7 +93,7 @@ impl PartialEq for Context {
 
 /// A stream that the program created.
 pub struct Stream {
-    pub id: u64,
+    pub id: StreamId,
     pub flags: u32,
     pub priority: i32,
     pub context: &'static Context,
@@ -99,7 +101,7 @@ pub struct Stream {
 
 /// An event that the program created.
 pub struct Event {
-    pub id: u64,
+    pub id: EventId,
     pub flags: u32,
 }
 
@@ -108,7 +110,7 @@ pub type ByName = Mutex<HashMap<Vec<u8>, usize>>;
 
 /// A module.
 pub struct Module {
-    pub id: u64,
+    pub id: ModuleId,
     pub functions: ByName,
     /// Handle of the library that it belongs to; the program can't unload such a module.
     pub library: Option<usize>,
@@ -118,10 +120,10 @@ pub struct Module {
 
 /// A library.
 pub struct Library {
-    pub id: u64,
+    pub id: LibraryId,
     pub kernels: ByName,
     /// Handles of its modules, by context id.
-    pub modules: Mutex<HashMap<u64, usize>>,
+    pub modules: Mutex<HashMap<ContextId, usize>>,
     /// Addresses of the globals that the program asked for, to forget them with the library.
     pub globals: Mutex<Vec<u64>>,
 }
@@ -144,7 +146,7 @@ pub struct Parameter {
 
 /// A function of a module, or a kernel of a library.
 pub struct Function {
-    pub id: u64,
+    pub id: FuncId,
     pub name: CString,
     pub origin: Origin,
     pub parameters: Vec<Parameter>,
@@ -160,7 +162,12 @@ pub struct Function {
 
 impl Function {
     /// A function from the worker's description of its parameters.
-    pub fn new(id: u64, name: &str, origin: Origin, layout: &[u8]) -> CuResult<Self> {
+    pub fn new(
+        id: FuncId,
+        name: &str,
+        origin: Origin,
+        layout: &[ParameterPlace],
+    ) -> CuResult<Self> {
         let (parameters, parameter_bytes) = Self::parse_layout(layout).ok_or_else(|| {
             say!(Error, "the worker sent an invalid parameter layout for kernel {name}");
             CuError::UNKNOWN
@@ -177,17 +184,13 @@ impl Function {
         })
     }
 
-    /// Parses the worker's layout of a kernel's parameters: pairs of offset and size.
-    fn parse_layout(bytes: &[u8]) -> Option<(Vec<Parameter>, usize)> {
-        let (words, rest) = bytes.as_chunks::<8>();
-        if !rest.is_empty() || words.len() % 2 != 0 {
-            return None;
-        }
+    /// The parameters of the worker's layout, and the bytes of their buffer.
+    fn parse_layout(places: &[ParameterPlace]) -> Option<(Vec<Parameter>, usize)> {
         let mut end = 0;
-        let mut parameters = Vec::with_capacity(words.len() / 2);
-        for pair in words.as_chunks::<2>().0 {
-            let offset = usize::try_from(u64::from_le_bytes(pair[0])).ok()?;
-            let size = usize::try_from(u64::from_le_bytes(pair[1])).ok()?;
+        let mut parameters = Vec::with_capacity(places.len());
+        for place in places {
+            let offset = usize::try_from(place.offset).ok()?;
+            let size = usize::try_from(place.size).ok()?;
             let parameter_end = offset.checked_add(size)?;
             if parameter_end > PARAMETER_BYTES_MAX {
                 return None;
@@ -205,14 +208,14 @@ mod tests {
 
     #[test]
     fn invalid_parameter_layouts_are_refused() {
-        let layout = |words: &[u64]| words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<_>>();
-        let (parameters, end) = Function::parse_layout(&layout(&[0, 8, 8, 4, 16, 24])).unwrap();
+        let place = |(offset, size)| ParameterPlace { offset, size };
+        let layout = [(0, 8), (8, 4), (16, 24)].map(place);
+        let (parameters, end) = Function::parse_layout(&layout).unwrap();
         assert_eq!(parameters[2], Parameter { offset: 16, size: 24 });
         assert_eq!(end, 40);
         assert_eq!(Function::parse_layout(&[]), Some((vec![], 0)));
-        for bad in [&[0u64][..], &[u64::MAX, 8], &[1 << 20, 8]] {
-            assert_eq!(Function::parse_layout(&layout(bad)), None);
+        for bad in [(u64::MAX, 8), (1 << 20, 8), (PARAMETER_BYTES_MAX as u64, 1)] {
+            assert_eq!(Function::parse_layout(&[place(bad)]), None);
         }
-        assert_eq!(Function::parse_layout(&[0; 12]), None);
     }
 }

@@ -4,6 +4,7 @@
 //! variables may have ended.
 
 use crate::objects::Context;
+use protocol::ids::ContextId;
 use std::cell::{Cell, RefCell};
 use std::mem::ManuallyDrop;
 
@@ -20,9 +21,9 @@ thread_local! {
 
 /// The kernel's number of this thread, and the id of its current context (0 for none).
 #[inline]
-pub fn origin() -> (u32, u64) {
+pub fn origin() -> (u32, ContextId) {
     let context = current().filter(|context| context.is_alive());
-    (number(), context.map_or(0, Context::id))
+    (number(), context.map_or(ContextId::NONE, Context::id))
 }
 
 #[inline]

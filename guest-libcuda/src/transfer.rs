@@ -13,6 +13,7 @@ use protocol::calls::{
     VcudaCopyOutAnswer, VcudaCopyOutStaged,
 };
 use protocol::codec::Answer;
+use protocol::ids::StreamId;
 use protocol::limits::INLINE_COPY_MAX;
 use std::collections::VecDeque;
 
@@ -27,7 +28,7 @@ pub struct Copy {
     pub src: u64,
     pub len: usize,
     /// Id of the stream.
-    pub stream: u64,
+    pub stream: StreamId,
     /// The caller goes on only when the program's memory may be used again.
     pub blocking: bool,
 }
@@ -89,7 +90,7 @@ pub fn copy(driver: &Driver, copy: Copy) -> CuResult {
 }
 
 /// Waits for a stream.
-pub fn synchronize(driver: &Driver, stream: u64) -> CuResult {
+pub fn synchronize(driver: &Driver, stream: StreamId) -> CuResult {
     let result = driver.session.synchronize(&CuStreamSynchronize { h_stream: stream });
     driver.flush_output();
     result

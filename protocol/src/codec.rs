@@ -1,10 +1,11 @@
 //! How a command's arguments and its answer become bytes, and back.
 //!
-//! Everything is a multiple of 8 bytes: a scalar or handle takes 8, a structure its bytes padded,
-//! a byte string its length, then its bytes padded (docs/device.md, "Arguments"). Decoding works
-//! on a private copy, checks every length against what is there, and refuses bytes left over.
+//! Everything is a multiple of 8 bytes: a scalar or handle takes 8, a byte string its length, then
+//! its bytes padded, an array its length in bytes, then its elements padded (docs/device.md,
+//! "Arguments"). Decoding works on a private copy, checks every length against the bytes that are
+//! there before it allocates, and refuses bytes left over.
 
-use crate::plain::Plain;
+use core::marker::PhantomData;
 
 /// Why bytes are not the arguments that their opcode asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,17 +57,44 @@ impl Writer {
         self.bytes.extend_from_slice(&value.to_le_bytes());
     }
 
-    /// Appends a structure.
-    pub fn plain<T: Plain>(&mut self, value: &T) {
-        self.bytes.extend_from_slice(value.as_bytes());
-        self.pad();
-    }
-
     /// Appends a byte string.
     pub fn bytes(&mut self, value: &[u8]) {
         self.word(value.len() as u64);
         self.bytes.extend_from_slice(value);
         self.pad();
+    }
+
+    /// Appends elements one after the other, without their number.
+    pub fn packed<T: Element>(&mut self, values: &[T]) {
+        for value in values {
+            value.put(self);
+        }
+        self.pad();
+    }
+
+    /// Appends an array: its length in bytes, then its elements.
+    pub fn array<'a, T: Element>(&mut self, values: impl Into<Array<'a, T>>) {
+        match values.into().source {
+            Source::Elements(values) => {
+                self.word((values.len() * T::BYTES) as u64);
+                self.packed(values);
+            }
+            Source::Bytes(bytes, _) => self.bytes(bytes),
+        }
+    }
+
+    /// Appends what `then` writes as a byte string.
+    pub fn nested(&mut self, then: impl FnOnce(&mut Self)) {
+        let at = self.bytes.len();
+        self.word(0);
+        then(self);
+        let len = (self.bytes.len() - at - 8) as u64;
+        self.bytes[at..at + 8].copy_from_slice(&len.to_le_bytes());
+    }
+
+    /// Appends bytes as they are, without padding.
+    fn raw(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
     }
 
     fn pad(&mut self) {
@@ -102,9 +130,47 @@ impl<'a> Reader<'a> {
         Ok(u64::from_le_bytes(bytes.try_into().expect("take gives 8 bytes")))
     }
 
-    /// A structure.
-    pub fn plain<T: Plain>(&mut self) -> Result<T, DecodeError> {
-        T::from_bytes(self.take(size_of::<T>())?).ok_or(DecodeError::Short)
+    /// `N` elements, one after the other.
+    pub fn packed<T: Element, const N: usize>(&mut self) -> Result<[T; N], DecodeError> {
+        let bytes = self.take(N * T::BYTES)?;
+        let mut values = [T::ZERO; N];
+        for (value, bytes) in values.iter_mut().zip(bytes.chunks_exact(T::BYTES)) {
+            *value = T::get(bytes)?;
+        }
+        Ok(values)
+    }
+
+    /// An array of at most `max` elements. All of them are decoded once, so that using them later
+    /// can't fail.
+    pub fn array<T: Element>(&mut self, max: usize) -> Result<Array<'a, T>, DecodeError> {
+        let bytes = self.bytes()?;
+        if !bytes.len().is_multiple_of(T::BYTES) || bytes.len() / T::BYTES > max {
+            return Err(DecodeError::Range);
+        }
+        bytes.chunks_exact(T::BYTES).try_for_each(|bytes| T::get(bytes).map(drop))?;
+        Ok(Array { source: Source::Bytes(bytes, PhantomData) })
+    }
+
+    /// As [`Reader::array`], copied out.
+    pub fn vec<T: Element>(&mut self, max: usize) -> Result<Vec<T>, DecodeError> {
+        Ok(self.array(max)?.iter().collect())
+    }
+
+    /// A name: UTF-8 without a zero byte.
+    pub fn text(&mut self) -> Result<&'a str, DecodeError> {
+        let text = core::str::from_utf8(self.bytes()?).map_err(|_| DecodeError::Range)?;
+        if text.contains('\0') { Err(DecodeError::Range) } else { Ok(text) }
+    }
+
+    /// A byte string that `then` takes apart as a whole.
+    pub fn nested<T>(
+        &mut self,
+        then: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
+    ) -> Result<T, DecodeError> {
+        let mut inner = Self::new(self.bytes()?);
+        let value = then(&mut inner)?;
+        inner.finish()?;
+        Ok(value)
     }
 
     /// A byte string.
@@ -116,6 +182,137 @@ impl<'a> Reader<'a> {
     /// Refuses bytes that nobody asked for.
     pub fn finish(self) -> Result<(), DecodeError> {
         if self.rest.is_empty() { Ok(()) } else { Err(DecodeError::Long) }
+    }
+}
+
+/// Something of fixed size that arrays are made of: a packed integer, or a structure.
+pub trait Element: Copy + 'static {
+    /// Encoded bytes.
+    const BYTES: usize;
+    /// A value to begin with.
+    const ZERO: Self;
+    /// Appends the value, [`Element::BYTES`] long.
+    fn put(&self, writer: &mut Writer);
+    /// Takes a value from exactly [`Element::BYTES`] bytes.
+    fn get(bytes: &[u8]) -> Result<Self, DecodeError>;
+}
+
+macro_rules! packed {
+    ($($t:ty)*) => { $(
+        impl Element for $t {
+            const BYTES: usize = size_of::<$t>();
+            const ZERO: Self = 0;
+            fn put(&self, writer: &mut Writer) {
+                writer.raw(&self.to_le_bytes());
+            }
+            fn get(bytes: &[u8]) -> Result<Self, DecodeError> {
+                Ok(<$t>::from_le_bytes(bytes.try_into().map_err(|_| DecodeError::Short)?))
+            }
+        }
+    )* };
+}
+packed! { u8 u32 i32 u64 }
+
+/// An array on its way: elements to be sent, or bytes that came and were checked.
+#[derive(Clone, Copy, Debug)]
+pub struct Array<'a, T> {
+    source: Source<'a, T>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Source<'a, T> {
+    Elements(&'a [T]),
+    /// A multiple of the element's bytes, each of which decodes.
+    Bytes(&'a [u8], PhantomData<T>),
+}
+
+impl<'a, T: Element> Array<'a, T> {
+    /// Elements.
+    pub fn len(&self) -> usize {
+        match self.source {
+            Source::Elements(values) => values.len(),
+            Source::Bytes(bytes, _) => bytes.len() / T::BYTES,
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// One element.
+    pub fn get(&self, index: usize) -> Option<T> {
+        match self.source {
+            Source::Elements(values) => values.get(index).copied(),
+            Source::Bytes(bytes, _) => {
+                let start = index.checked_mul(T::BYTES)?;
+                T::get(bytes.get(start..start.checked_add(T::BYTES)?)?).ok()
+            }
+        }
+    }
+
+    /// All elements in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = T> + use<'a, T> {
+        let array = *self;
+        (0..self.len()).map(move |index| array.get(index).unwrap_or(T::ZERO))
+    }
+}
+
+impl<'a, T> From<&'a [T]> for Array<'a, T> {
+    fn from(values: &'a [T]) -> Self {
+        Self { source: Source::Elements(values) }
+    }
+}
+
+impl<'a, T> From<&'a Vec<T>> for Array<'a, T> {
+    fn from(values: &'a Vec<T>) -> Self {
+        values.as_slice().into()
+    }
+}
+
+impl<T> Default for Array<'_, T> {
+    fn default() -> Self {
+        Self { source: Source::Elements(&[]) }
+    }
+}
+
+impl<T: Element + PartialEq> PartialEq for Array<'_, T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.iter().eq(other.iter())
+    }
+}
+
+/// Names, each ended by a zero byte, in one byte string.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    bytes: Vec<u8>,
+}
+
+impl Names {
+    /// Adds a name.
+    pub fn push(&mut self, name: &core::ffi::CStr) {
+        self.bytes.extend_from_slice(name.to_bytes_with_nul());
+    }
+
+    /// The names in order.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.bytes
+            .split_inclusive(|byte| *byte == 0)
+            .filter_map(|name| core::str::from_utf8(name.strip_suffix(&[0])?).ok())
+    }
+
+    /// As they travel.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// From as they travel: UTF-8, the last one ended too.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let ended = bytes.last().is_none_or(|last| *last == 0);
+        if !ended || core::str::from_utf8(bytes).is_err() {
+            return Err(DecodeError::Range);
+        }
+        Ok(Self { bytes: bytes.to_vec() })
     }
 }
 

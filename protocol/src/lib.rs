@@ -7,6 +7,7 @@ pub mod codec;
 pub mod facts;
 pub mod graph;
 pub mod host_func;
+pub mod ids;
 pub mod limits;
 pub mod options;
 pub mod plain;
@@ -17,3 +18,7 @@ pub mod windows;
 
 #[path = "generated/calls.rs"]
 pub mod calls;
+#[path = "generated/ids.rs"]
+mod id_types;
+#[path = "generated/structs.rs"]
+pub mod structs;

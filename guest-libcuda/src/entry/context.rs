@@ -128,7 +128,7 @@ fn pop(out: Out<Handle>) -> CuResult {
 }
 
 fn synchronize(driver: &Driver) -> CuResult {
-    crate::graph::GRAPHS.forbid_in_context(current()?.id())?;
+    crate::graph::GRAPHS.forbid_in_context(current()?.id().0)?;
     let result = driver.session.synchronize(&CuCtxSynchronize {});
     driver.flush_output();
     result

@@ -7,11 +7,12 @@ use crate::context;
 use crate::error::CuResult;
 use crate::handles::Handle;
 use crate::transfer::{self, Copy};
+use protocol::ids::StreamId;
 
 fn blocking(dst: u64, src: u64, len: usize, null: usize) -> CuResult {
     let driver = context::driver()?;
     capture::forbid_on(driver, 0, null)?;
-    transfer::copy(driver, Copy { dst, src, len, stream: null as u64, blocking: true })
+    transfer::copy(driver, Copy { dst, src, len, stream: StreamId(null as u64), blocking: true })
 }
 
 fn queued(dst: u64, src: u64, len: usize, stream: Handle, null: usize) -> CuResult {

@@ -13,6 +13,7 @@ use cuda_api::args::In;
 use cuda_api::sys::{CUDA_MEMCPY3D, CUmemorytype};
 use protocol::calls::VcudaCopy2D;
 use protocol::graph as node;
+use protocol::ids::StreamId;
 use protocol::limits::INLINE_COPY_MAX;
 
 const ARRAY: u32 = 3;
@@ -130,7 +131,7 @@ fn rectangle(
     driver: &Driver,
     (dst, src): (Side, Side),
     (width, height): (usize, usize),
-    stream: u64,
+    stream: StreamId,
     blocking: bool,
 ) -> CuResult {
     let whole = |side: &Side| side.pitch == width || height == 1;
@@ -242,9 +243,9 @@ impl From<&CUDA_MEMCPY3D> for Memcpy3D {
 impl Memcpy3D {
     /// Of contiguous bytes, whatever the addresses mean.
     pub fn linear(dst: u64, src: u64, len: usize) -> Self {
-        let side = |address| node::Side { address, pitch: len as u64, height: 1 };
+        let side = |address| node::CopySide { address, pitch: len as u64, height: 1 };
         let (width, height, depth) = (len as u64, 1, 1);
-        Self::from(&Self::params(&node::Copy {
+        Self::from(&Self::params(&node::CopyStep {
             dst: side(dst),
             src: side(src),
             width,
@@ -254,7 +255,7 @@ impl Memcpy3D {
     }
 
     /// The parameters of a node's copy, whatever its addresses mean.
-    pub fn params(copy: &node::Copy) -> CUDA_MEMCPY3D {
+    pub fn params(copy: &node::CopyStep) -> CUDA_MEMCPY3D {
         let kind = CUmemorytype(UNIFIED);
         CUDA_MEMCPY3D {
             srcMemoryType: kind,
@@ -273,7 +274,7 @@ impl Memcpy3D {
     }
 
     /// The copy as a node of a graph does it: both sides must be what the GPU sees.
-    pub fn node(&self, driver: &Driver) -> CuResult<node::Copy> {
+    pub fn node(&self, driver: &Driver) -> CuResult<node::CopyStep> {
         let shape = Shape { width: self.width, height: self.height, depth: self.depth };
         if shape.width == 0 || shape.height == 0 || shape.depth == 0 {
             return Err(CuError::INVALID_VALUE);
@@ -283,7 +284,7 @@ impl Memcpy3D {
             let rows = [(shape.height - 1, side.pitch), (shape.width, 1)];
             let span = offset(&[(shape.depth - 1, side.slice)])? + offset(&rows)?;
             match driver.memory.place(side.address, span)? {
-                Place::Visible { address, .. } => Ok(node::Side {
+                Place::Visible { address, .. } => Ok(node::CopySide {
                     address,
                     pitch: side.pitch as u64,
                     height: (side.slice / side.pitch) as u64,
@@ -294,7 +295,7 @@ impl Memcpy3D {
                 }
             }
         };
-        Ok(node::Copy {
+        Ok(node::CopyStep {
             dst: side(&self.dst)?,
             src: side(&self.src)?,
             width: shape.width as u64,

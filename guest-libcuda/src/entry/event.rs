@@ -23,7 +23,7 @@ const EXTERNAL: u32 = 1;
 fn destroy(handle: Handle) -> CuResult {
     let driver = driver::driver()?;
     let event: Arc<Event> = driver.handles.remove(handle)?;
-    GRAPHS.forget_event(event.id);
+    GRAPHS.forget_event(event.id.0);
     driver.session.post(&CuEventDestroyV2 { h_event: event.id })
 }
 
@@ -40,7 +40,7 @@ fn record(event: Handle, stream: Handle, flags: u32, null: usize) -> CuResult {
     }
     if GRAPHS.any_capture() {
         let stream = capture::describe(driver, stream, null)?;
-        if GRAPHS.record(event.id, || Ok(stream))? {
+        if GRAPHS.record(event.id.0, || Ok(stream))? {
             return Ok(());
         }
     }
@@ -52,8 +52,8 @@ fn elapsed(ms: Out<f32>, start: Handle, end: Handle) -> CuResult {
     let driver = driver::driver()?;
     let start: Arc<Event> = driver.handles.get(start)?;
     let end: Arc<Event> = driver.handles.get(end)?;
-    GRAPHS.forbid_captured_event(start.id)?;
-    GRAPHS.forbid_captured_event(end.id)?;
+    GRAPHS.forbid_captured_event(start.id.0)?;
+    GRAPHS.forbid_captured_event(end.id.0)?;
     if (start.flags | end.flags) & DISABLE_TIMING != 0 {
         return Err(CuError::INVALID_HANDLE);
     }
@@ -92,7 +92,7 @@ entries! {
     fn cuEventQuery(event: Handle) {
         let driver = driver::driver()?;
         let event: Arc<Event> = driver.handles.get(event)?;
-        GRAPHS.forbid_captured_event(event.id)?;
+        GRAPHS.forbid_captured_event(event.id.0)?;
         capture::forbid_unsafe()?;
         driver.session.synchronize(&CuEventQuery { h_event: event.id })
     }
@@ -100,7 +100,7 @@ entries! {
     fn cuEventSynchronize(event: Handle) {
         let driver = driver::driver()?;
         let event: Arc<Event> = driver.handles.get(event)?;
-        GRAPHS.forbid_captured_event(event.id)?;
+        GRAPHS.forbid_captured_event(event.id.0)?;
         capture::forbid_unsafe()?;
         let result = driver.session.synchronize(&CuEventSynchronize { h_event: event.id });
         driver.flush_output();

@@ -47,7 +47,7 @@ fn kernel_attribute(
         return Ok(value);
     }
     let dev = driver.device(device)?.number;
-    let call = CuKernelGetAttribute { attrib: attribute, kernel: function.id, dev };
+    let call = CuKernelGetAttribute { attrib: attribute, kernel: function.id.as_kernel(), dev };
     let value = driver.session.call(&call)?.pi;
     function.attributes.lock().insert(key, value);
     Ok(value)
@@ -129,7 +129,7 @@ entries! {
         let dev = driver.device(device)?.number;
         let function: Arc<Function> = driver.handles.get(kernel)?;
         forget_answers(&function);
-        let call = CuKernelSetAttribute { attrib, val: value, kernel: function.id, dev };
+        let call = CuKernelSetAttribute { attrib, val: value, kernel: function.id.as_kernel(), dev };
         driver.session.call(&call)
     }
 
@@ -143,7 +143,7 @@ entries! {
         let driver = driver()?;
         let dev = driver.device(device)?.number;
         let function: Arc<Function> = driver.handles.get(kernel)?;
-        driver.session.call(&CuKernelSetCacheConfig { kernel: function.id, config, dev })
+        driver.session.call(&CuKernelSetCacheConfig { kernel: function.id.as_kernel(), config, dev })
     }
 
     /// Means nothing on any GPU of today.
@@ -155,13 +155,13 @@ entries! {
     fn cuFuncLoad(function: Handle) {
         let driver = context::driver()?;
         let function: Arc<Function> = driver.handles.get(function)?;
-        driver.session.call(&CuFuncLoad { function: function.id })
+        driver.session.call(&CuFuncLoad { hfunc: function.id })
     }
 
     fn cuFuncIsLoaded(state: Out<u32>, function: Handle) {
         state.check()?;
         let driver = context::driver()?;
         let function: Arc<Function> = driver.handles.get(function)?;
-        state.set(driver.session.call(&CuFuncIsLoaded { function: function.id })?.state)
+        state.set(driver.session.call(&CuFuncIsLoaded { hfunc: function.id })?.state)
     }
 }

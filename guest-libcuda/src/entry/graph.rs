@@ -23,16 +23,19 @@ use protocol::calls::{
 };
 use protocol::codec::Writer;
 use protocol::graph as wire;
+use protocol::ids::GraphExecId;
 use protocol::limits::GRAPH_NODES_MAX;
+use protocol::options::GRAPH_INSTANTIATE_FLAGS;
 use std::sync::Arc;
 
 cuda_api::graph_entries!(Guest);
 
-/// CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD, which the guest handles itself.
-const UPLOAD: u64 = 2;
-
 /// Tokens of a graph's host functions, with the place of each in the graph's steps.
 type Tokens = Vec<(usize, u64)>;
+
+fn dim3([x, y, z]: [u32; 3]) -> wire::Dim3 {
+    wire::Dim3 { x, y, z }
+}
 
 /// Encodes what a node does. A host function gets a token, under which the worker asks for it.
 fn with_step<R>(
@@ -44,21 +47,24 @@ fn with_step<R>(
         None => wire::Step::Empty,
         Some(Op::Kernel(kernel)) => {
             let Shape { grid, block, shared } = kernel.shape;
-            wire::Step::Kernel(wire::Kernel {
+            wire::Step::Kernel(wire::KernelStep {
                 f: kernel.function.id,
-                dims: [grid[0], grid[1], grid[2], block[0], block[1], block[2]],
+                grid: dim3(grid),
+                block: dim3(block),
                 shared,
                 params: &kernel.params,
-                attributes: &kernel.attributes,
+                attributes: (&kernel.attributes).into(),
             })
         }
         Some(Op::Copy(copy, _)) => wire::Step::Copy(*copy),
         Some(Op::Memset(set)) => wire::Step::Memset(*set),
-        Some(Op::Wait(event, _)) => wire::Step::EventWait { event: event.id },
-        Some(Op::Record(event, _)) => wire::Step::EventRecord { event: event.id },
+        Some(Op::Wait(event, _)) => wire::Step::EventWait(wire::EventWaitStep { event: event.id }),
+        Some(Op::Record(event, _)) => {
+            wire::Step::EventRecord(wire::EventRecordStep { event: event.id })
+        }
         Some(Op::Host(call)) => {
             let token = host_func::keep(driver, Callback::Function(*call));
-            return then(&wire::Step::HostFunc { token }, Some(token));
+            return then(&wire::Step::HostFunc(wire::HostFuncStep { token }), Some(token));
         }
     };
     then(&step, None)
@@ -90,11 +96,11 @@ fn null_of(per_thread: bool) -> usize {
 
 impl Library for Guest {
     type Kernel = Kernel;
-    type Copy = wire::Copy;
-    type Memset = wire::Memset;
+    type Copy = wire::CopyStep;
+    type Memset = wire::MemsetStep;
     type Event = Arc<Event>;
     /// The worker's name for it.
-    type Loaded = u64;
+    type Loaded = GraphExecId;
     type Bound = Tokens;
 
     #[inline]
@@ -167,27 +173,30 @@ impl Library for Guest {
     }
 
     fn attribute(kernel: &Kernel, which: u32) -> CuResult<[u8; 64]> {
-        launch::attribute_of(&kernel.attributes, which)
+        let words = launch::attribute_of(&kernel.attributes, which)?;
+        Ok(std::array::from_fn(|at| words[at / 8].to_le_bytes()[at % 8]))
     }
 
     fn set_attribute(kernel: &mut Kernel, which: u32, value: &[u8; 64]) -> CuResult {
-        launch::set_attribute(&mut kernel.attributes, which, value)
+        let words = value.as_chunks::<8>().0;
+        let words = std::array::from_fn(|at| u64::from_le_bytes(words[at]));
+        launch::set_attribute(&mut kernel.attributes, which, words)
     }
 
     fn copy_attributes(to: &mut Kernel, from: &Kernel) {
         to.attributes.clone_from(&from.attributes);
     }
 
-    fn copy(params: &CUDA_MEMCPY3D) -> CuResult<wire::Copy> {
+    fn copy(params: &CUDA_MEMCPY3D) -> CuResult<wire::CopyStep> {
         Memcpy3D::from(params).node(driver()?)
     }
 
-    fn copy_params(copy: &wire::Copy) -> CUDA_MEMCPY3D {
+    fn copy_params(copy: &wire::CopyStep) -> CUDA_MEMCPY3D {
         Memcpy3D::params(copy)
     }
 
-    fn memset(p: &CUDA_MEMSET_NODE_PARAMS) -> CuResult<wire::Memset> {
-        let set = wire::Memset {
+    fn memset(p: &CUDA_MEMSET_NODE_PARAMS) -> CuResult<wire::MemsetStep> {
+        let set = wire::MemsetStep {
             dst: p.dst,
             pitch: p.pitch as u64,
             element_size: p.elementSize,
@@ -208,12 +217,12 @@ impl Library for Guest {
         let rows = set.pitch.checked_mul(set.height - 1);
         let span = rows.and_then(|rows| rows.checked_add(bytes)).ok_or(invalid)?;
         match driver()?.memory.place(p.dst, span)? {
-            Place::Visible { address, .. } => Ok(wire::Memset { dst: address, ..set }),
+            Place::Visible { address, .. } => Ok(wire::MemsetStep { dst: address, ..set }),
             Place::Pageable => Err(invalid),
         }
     }
 
-    fn memset_params(set: &wire::Memset) -> CUDA_MEMSET_NODE_PARAMS {
+    fn memset_params(set: &wire::MemsetStep) -> CUDA_MEMSET_NODE_PARAMS {
         CUDA_MEMSET_NODE_PARAMS {
             dst: set.dst,
             pitch: set.pitch as usize,
@@ -228,12 +237,12 @@ impl Library for Guest {
         driver()?.handles.get(event as Handle)
     }
 
-    fn instantiate(flags: u64, steps: &[Step<Op>]) -> CuResult<(u64, Tokens)> {
+    fn instantiate(flags: u64, steps: &[Step<Op>]) -> CuResult<(GraphExecId, Tokens)> {
         let driver = context::driver()?;
         let (writer, tokens) = encode(driver, steps)?;
         let exec = driver.session.mint();
         let made = image::send(driver, writer.as_bytes()).and_then(|sent| {
-            let (flags, blob, graph) = (flags & !UPLOAD, sent.blob, sent.inline);
+            let (flags, blob, graph) = (flags & GRAPH_INSTANTIATE_FLAGS, sent.blob, sent.inline);
             driver.session.call(&VcudaGraphInstantiate { exec, flags, blob, graph })
         });
         match made {
@@ -263,7 +272,7 @@ impl Library for Guest {
     }
 
     fn update(
-        exec: &u64,
+        exec: &GraphExecId,
         bound: &mut Tokens,
         steps: &[Step<Op>],
     ) -> CuResult<Result<(), Difference>> {
@@ -290,15 +299,12 @@ impl Library for Guest {
         }
     }
 
-    fn set_step(exec: &u64, bound: &mut Tokens, place: usize, op: &Op) -> CuResult {
+    fn set_step(exec: &GraphExecId, bound: &mut Tokens, place: usize, op: &Op) -> CuResult {
         let driver = driver()?;
-        let mut writer = Writer::new();
-        let token = with_step(driver, Some(op), |step, token| {
-            step.encode(&mut writer);
-            token
+        let (set, token) = with_step(driver, Some(op), |step, token| {
+            let call = VcudaGraphExecNodeSet { exec: *exec, node: place as u32, step: *step };
+            (driver.session.call(&call), token)
         });
-        let (node, step) = (place as u32, writer.as_bytes());
-        let set = driver.session.call(&VcudaGraphExecNodeSet { exec: *exec, node, step });
         if let Some(token) = token {
             let (old, kept): (Vec<_>, Vec<_>) =
                 bound.iter().copied().partition(|(at, _)| *at == place && set.is_ok());
@@ -315,7 +321,7 @@ impl Library for Guest {
     fn upload(exec: &Exec, stream: CUstream, per_thread: bool) -> CuResult {
         let driver = driver()?;
         let h_stream = stream_id(driver, stream as Handle, null_of(per_thread))?;
-        driver.session.post(&CuGraphUpload { h_graph_exec: exec.loaded, h_stream })
+        driver.session.post(&CuGraphUpload { h_graph: exec.loaded, h_stream })
     }
 
     fn launch(exec: &Exec, stream: CUstream, per_thread: bool) -> CuResult {
@@ -323,7 +329,7 @@ impl Library for Guest {
         let h_stream = stream_id(driver, stream as Handle, null_of(per_thread))?;
         let state = exec.lock();
         host_func::expect(&state.bound, 1);
-        let posted = driver.session.post(&CuGraphLaunch { h_graph_exec: exec.loaded, h_stream });
+        let posted = driver.session.post(&CuGraphLaunch { h_graph: exec.loaded, h_stream });
         if posted.is_err() {
             host_func::expect(&state.bound, -1);
         }

@@ -14,6 +14,7 @@ use crate::log::say;
 use cuda_api::graph::HostCall;
 use parking_lot::Mutex;
 use protocol::calls::VcudaHostFunc;
+use protocol::ids::StreamId;
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::Once;
@@ -40,7 +41,7 @@ struct Waiting {
 static WAITING: Mutex<Option<HashMap<u64, Waiting>>> = Mutex::new(None);
 static RUNNER: Once = Once::new();
 
-fn enqueue(driver: &Driver, stream: u64, callback: Callback) -> CuResult {
+fn enqueue(driver: &Driver, stream: StreamId, callback: Callback) -> CuResult {
     let token = driver.session.mint();
     let waiting = Waiting { callback, left: 1, kept: false };
     WAITING.lock().get_or_insert_default().insert(token, waiting);

@@ -7,8 +7,10 @@ use cuda_api::args::{In, Out, Text};
 use cuda_api::fatbin::FatbinError;
 use cuda_api::sys::CUjit_option;
 use protocol::calls::VcudaBlobPut;
+use protocol::ids::BlobId;
 use protocol::limits::{BLOB_PIECE_MAX, INLINE_IMAGE_MAX, JIT_LOG_MAX};
 use protocol::options::JIT_OPTIONS;
+use protocol::structs::JitOption;
 use std::ffi::{OsStr, c_char, c_void};
 use std::os::unix::ffi::OsStrExt;
 
@@ -19,8 +21,8 @@ const ERROR_LOG_SIZE: u32 = CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES.0;
 
 /// How an image reaches the worker.
 pub struct Sent<'a> {
-    /// Id of the blob that holds it, or 0.
-    pub blob: u64,
+    /// The blob that holds it, if it does not travel in the call.
+    pub blob: BlobId,
     /// The image if it travels in the call itself, otherwise empty.
     pub inline: &'a [u8],
 }
@@ -64,7 +66,7 @@ fn unreadable(error: FatbinError) -> CuError {
 pub fn send<'a>(driver: &Driver, image: &'a [u8]) -> CuResult<Sent<'a>> {
     let piece = BLOB_PIECE_MAX.min(driver.session.longest_bytes());
     if image.len() <= INLINE_IMAGE_MAX.min(piece) {
-        return Ok(Sent { blob: 0, inline: image });
+        return Ok(Sent { blob: BlobId::INLINE, inline: image });
     }
     let blob = driver.session.mint();
     for (index, data) in image.chunks(piece).enumerate() {
@@ -78,8 +80,8 @@ pub fn send<'a>(driver: &Driver, image: &'a [u8]) -> CuResult<Sent<'a>> {
 /// JIT options: those that the worker gets, and the buffers for its logs.
 #[derive(Default)]
 pub struct JitOptions {
-    /// Pairs of option and value, as `api.table` defines them.
-    pub wire: Vec<u8>,
+    /// Those that the worker gets.
+    pub wire: Vec<JitOption>,
     info: Log,
     error: Log,
 }
@@ -124,8 +126,7 @@ impl JitOptions {
                     log.size_at = Some(unsafe { Out::from_address(address) });
                 }
                 option if JIT_OPTIONS.contains(&option) => {
-                    jit.wire.extend_from_slice(&u64::from(option).to_le_bytes());
-                    jit.wire.extend_from_slice(&(value as u64).to_le_bytes());
+                    jit.wire.push(JitOption { option, value: value as u64 });
                 }
                 option => say!(Info, "ignoring JIT option {option}"),
             }

@@ -16,6 +16,7 @@ use cuda_api::args::{In, Out};
 use protocol::calls::{VcudaLaunch, VcudaLaunchCooperative, VcudaOccupancyClusters};
 use protocol::limits::{LAUNCH_ATTRIBUTES_MAX, PARAMETER_BYTES_MAX};
 use protocol::options::{LAUNCH_ATTRIBUTES, clusters as question};
+use protocol::structs::LaunchAttribute;
 use std::sync::Arc;
 
 const MAX_THREADS_PER_BLOCK: u32 = 0;
@@ -35,7 +36,7 @@ const BUFFER_SIZE: usize = 2;
 struct Attribute {
     id: u32,
     pad: u32,
-    value: [u8; 64],
+    value: [u64; 8],
 }
 
 /// CU_LAUNCH_ATTRIBUTE_COOPERATIVE.
@@ -167,7 +168,7 @@ unsafe fn launch(
     shape: Shape,
     (stream, null): (Handle, usize),
     (parameters, extra): (In<usize>, In<usize>),
-    attributes: &[u8],
+    attributes: &[LaunchAttribute],
 ) -> CuResult {
     let driver = context::driver()?;
     let function: Arc<Function> = driver.handles.get(handle)?;
@@ -195,7 +196,7 @@ unsafe fn launch(
             shared_mem_bytes: shape.shared,
             h_stream,
             params,
-            attributes,
+            attributes: attributes.into(),
         })
     };
     // SAFETY: the caller promises what this requires.
@@ -217,9 +218,8 @@ unsafe fn launch_cooperative(
     if capture::captured(driver, stream, null)? {
         // In a graph it is an attribute.
         let mut attributes = Vec::new();
-        let mut one = [0; 64];
-        one[0] = 1;
-        set_attribute(&mut attributes, COOPERATIVE, &one)?;
+        let one = [1, 0, 0, 0, 0, 0, 0, 0];
+        set_attribute(&mut attributes, COOPERATIVE, one)?;
         let arguments = (parameters, In::null());
         // SAFETY: the caller promises what this requires.
         return unsafe { launch(function, shape, (stream, null), arguments, &attributes) };
@@ -246,28 +246,26 @@ unsafe fn launch_cooperative(
 }
 
 /// The value of an attribute as launches carry them; zeroes if it was not set.
-pub fn attribute_of(attributes: &[u8], which: u32) -> CuResult<[u8; 64]> {
+pub fn attribute_of(attributes: &[LaunchAttribute], which: u32) -> CuResult<[u64; 8]> {
     if !LAUNCH_ATTRIBUTES.contains(&which) {
         return Err(CuError::NOT_SUPPORTED);
     }
-    let id = u64::from(which).to_le_bytes();
-    let found = attributes.chunks_exact(size_of::<Attribute>()).find(|chunk| chunk[..8] == id);
-    Ok(found.map_or([0; 64], |chunk| std::array::from_fn(|at| chunk[8 + at])))
+    let found = attributes.iter().find(|attribute| attribute.id == which);
+    Ok(found.map_or([0; 8], |attribute| attribute.value))
 }
 
 /// Sets an attribute among those that a launch carries.
-pub fn set_attribute(attributes: &mut Vec<u8>, which: u32, value: &[u8; 64]) -> CuResult {
+pub fn set_attribute(
+    attributes: &mut Vec<LaunchAttribute>,
+    which: u32,
+    value: [u64; 8],
+) -> CuResult {
     if !LAUNCH_ATTRIBUTES.contains(&which) {
         return Err(CuError::NOT_SUPPORTED);
     }
-    let id = u64::from(which).to_le_bytes();
-    let mut chunks = attributes.chunks_exact_mut(size_of::<Attribute>());
-    match chunks.find(|chunk| chunk[..8] == id) {
-        Some(chunk) => chunk[8..].copy_from_slice(value),
-        None => {
-            attributes.extend_from_slice(&id);
-            attributes.extend_from_slice(value);
-        }
+    match attributes.iter_mut().find(|attribute| attribute.id == which) {
+        Some(attribute) => attribute.value = value,
+        None => attributes.push(LaunchAttribute { id: which, value }),
     }
     Ok(())
 }
@@ -277,7 +275,7 @@ pub fn set_attribute(attributes: &mut Vec<u8>, which: u32, value: &[u8; 64]) -> 
 /// # Safety
 ///
 /// The configuration's array has as many attributes as it says.
-unsafe fn read_config(config: In<Config>) -> CuResult<(Shape, Handle, Vec<u8>)> {
+unsafe fn read_config(config: In<Config>) -> CuResult<(Shape, Handle, Vec<LaunchAttribute>)> {
     let config = config.get()?;
     if config.attribute_count as usize > LAUNCH_ATTRIBUTES_MAX {
         return Err(CuError::INVALID_VALUE);
@@ -295,8 +293,7 @@ unsafe fn read_config(config: In<Config>) -> CuResult<(Shape, Handle, Vec<u8>)> 
             say!(Warn, "launch attribute {} is not supported", attribute.id);
             return Err(CuError::NOT_SUPPORTED);
         }
-        wire.extend_from_slice(&u64::from(attribute.id).to_le_bytes());
-        wire.extend_from_slice(&attribute.value);
+        wire.push(LaunchAttribute { id: attribute.id, value: attribute.value });
     }
     let shape = Shape { grid: config.grid, block: config.block, shared: config.shared };
     Ok((shape, config.stream, wire))
@@ -336,7 +333,7 @@ fn clusters(question: u32, out: Out<i32>, function: Handle, config: In<Config>) 
         block_y: shape.block[1],
         block_z: shape.block[2],
         shared_mem_bytes: shape.shared,
-        attributes: &attributes,
+        attributes: (&attributes).into(),
     })?;
     out.set(answer.clusters)
 }
@@ -385,6 +382,8 @@ mod tests {
     use super::*;
     use crate::objects::Origin;
     use cuda_api::args::Arg;
+    use protocol::ids::FuncId;
+    use protocol::structs::ParameterPlace;
 
     #[test]
     fn structures_have_the_sizes_that_c_gives_them() {
@@ -394,9 +393,9 @@ mod tests {
 
     #[test]
     fn parameters_are_packed_as_the_layout_says() {
-        let layout: Vec<u8> =
-            [0u64, 8, 8, 4, 16, 8].iter().flat_map(|word| word.to_le_bytes()).collect();
-        let function = Function::new(1, "f", Origin::Module(0), &layout).unwrap();
+        let place = |(offset, size)| ParameterPlace { offset, size };
+        let layout = [(0, 8), (8, 4), (16, 8)].map(place);
+        let function = Function::new(FuncId(1), "f", Origin::Module(0), &layout).unwrap();
         let (a, b, c) = (0x1122_3344_5566_7788u64, 7u32, 9u64);
         let pointers = [&raw const a as usize, &raw const b as usize, &raw const c as usize];
         // SAFETY: an array of an address for each parameter.

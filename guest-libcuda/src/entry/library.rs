@@ -16,6 +16,7 @@ use protocol::calls::{
     VcudaLibraryGetKernel, VcudaLibraryKernelNames, VcudaLibraryLoad, VcudaLibraryLoadAnswer,
 };
 use protocol::codec::Answer;
+use protocol::ids::KernelId;
 use protocol::limits::KERNEL_NAME_BYTES_MAX;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -30,8 +31,8 @@ fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
         library: id,
         blob: sent.blob,
         image: sent.inline,
-        options: &jit.wire,
-        library_options: &[],
+        options: (&jit.wire).into(),
+        library_options: Default::default(),
         log_max: jit.log_max(),
     };
     let pending = driver.session.begin(&call, jit.answer_room())?;
@@ -59,10 +60,10 @@ fn kernel(driver: &Driver, handle: Handle, name: &str) -> CuResult<Handle> {
     if let Some(&kernel) = known.get(name.as_bytes()) {
         return Ok(kernel);
     }
-    let p_kernel = driver.session.mint();
-    let call = VcudaLibraryGetKernel { p_kernel, library: library.id, name: name.as_bytes() };
+    let p_kernel: KernelId = driver.session.mint();
+    let call = VcudaLibraryGetKernel { p_kernel, library: library.id, name };
     let layout = driver.session.call_with_room(&call, LAYOUT_ROOM)?.layout;
-    let function = Function::new(p_kernel, name, Origin::Library(handle), &layout)?;
+    let function = Function::new(p_kernel.into(), name, Origin::Library(handle), &layout)?;
     let kernel = driver.handles.insert(Object::Function(Arc::new(function)))?;
     known.insert(name.into(), kernel);
     Ok(kernel)
@@ -99,15 +100,7 @@ pub fn kernels(driver: &Driver, handle: Handle, count: usize) -> CuResult<Vec<Ha
     let library: Arc<Library> = driver.handles.get(handle)?;
     let call = VcudaLibraryKernelNames { lib: library.id };
     let names = driver.session.call_with_room(&call, KERNEL_NAME_BYTES_MAX + 16)?.names;
-    names
-        .split(|&byte| byte == 0)
-        .filter(|name| !name.is_empty())
-        .take(count)
-        .map(|name| {
-            let name = std::str::from_utf8(name).map_err(|_| CuError::UNKNOWN)?;
-            kernel(driver, handle, name)
-        })
-        .collect()
+    names.iter().take(count).map(|name| kernel(driver, handle, name)).collect()
 }
 
 entries! {
@@ -166,7 +159,7 @@ entries! {
     ) {
         let driver = context::driver()?;
         let library: Arc<Library> = driver.handles.get(library)?;
-        let call = VcudaLibraryGetGlobal { library: library.id, name: name.name()?.as_bytes() };
+        let call = VcudaLibraryGetGlobal { library: library.id, name: name.name()? };
         let global = driver.session.call(&call)?;
         note(driver, global.dptr, global.bytes, Kind::Global)?;
         library.globals.lock().push(global.dptr);

@@ -3,7 +3,7 @@
 /// CU_STREAM_LEGACY's meaning of a null stream.
 pub const LEGACY: usize = 0;
 /// CU_STREAM_PER_THREAD: what a null stream means in the `_ptds` and `_ptsz` variants.
-pub const PER_THREAD: usize = 2;
+pub const PER_THREAD: usize = protocol::ids::StreamId::PER_THREAD.0 as usize;
 
 /// Defines exported functions. The body gives a `CuResult`. A function that has a variant for the
 /// per-thread default stream is written once, `fn name, fn name_ptsz (arguments) |null| { … }`,

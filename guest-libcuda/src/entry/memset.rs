@@ -8,7 +8,7 @@ use crate::graph::Op;
 use crate::handles::Handle;
 use crate::memory::Place;
 use protocol::calls::VcudaMemset;
-use protocol::graph::Memset;
+use protocol::graph::MemsetStep;
 
 /// A rectangle of elements.
 struct Area {
@@ -46,7 +46,7 @@ fn set(area: Area, element: u32, value: u32, stream: Handle, null: usize) -> CuR
         return Err(CuError::INVALID_VALUE);
     };
     if capture::captured(driver, stream, null)? {
-        let set = Memset {
+        let set = MemsetStep {
             dst: address,
             pitch: area.pitch as u64,
             element_size: element,

@@ -15,6 +15,7 @@ use protocol::calls::{
     VcudaModuleLoad, VcudaModuleLoadAnswer,
 };
 use protocol::codec::Answer;
+use protocol::ids::FunctionId;
 use protocol::limits::PARAMETERS_MAX;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -30,7 +31,7 @@ fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
         module: id,
         blob: sent.blob,
         image: sent.inline,
-        options: &jit.wire,
+        options: (&jit.wire).into(),
         log_max: jit.log_max(),
     };
     let pending = driver.session.begin(&call, jit.answer_room())?;
@@ -68,10 +69,10 @@ fn function(driver: &Driver, handle: Handle, name: &str) -> CuResult<Handle> {
     if let Some(&function) = known.get(name.as_bytes()) {
         return Ok(function);
     }
-    let hfunc = driver.session.mint();
-    let call = VcudaModuleGetFunction { hfunc, hmod: module.id, name: name.as_bytes() };
+    let hfunc: FunctionId = driver.session.mint();
+    let call = VcudaModuleGetFunction { hfunc, hmod: module.id, name };
     let layout = driver.session.call_with_room(&call, LAYOUT_ROOM)?.layout;
-    let function = Function::new(hfunc, name, Origin::Module(handle), &layout)?;
+    let function = Function::new(hfunc.into(), name, Origin::Module(handle), &layout)?;
     let function = driver.handles.insert(Object::Function(Arc::new(function)))?;
     known.insert(name.into(), function);
     Ok(function)
@@ -134,7 +135,7 @@ entries! {
     ) {
         let driver = driver()?;
         let module: Arc<Module> = driver.handles.get(module)?;
-        let call = VcudaModuleGetGlobal { hmod: module.id, name: name.name()?.as_bytes() };
+        let call = VcudaModuleGetGlobal { hmod: module.id, name: name.name()? };
         let global = driver.session.call(&call)?;
         note(driver, global.dptr, global.bytes, Kind::Global)?;
         module.globals.lock().push(global.dptr);

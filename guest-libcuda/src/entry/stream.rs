@@ -12,6 +12,7 @@ use protocol::calls::{
     CuCtxGetStreamPriorityRange, CuStreamCreateWithPriority, CuStreamDestroyV2, CuStreamQuery,
     CuStreamSynchronize, CuStreamWaitEvent,
 };
+use protocol::ids::StreamId;
 use std::sync::Arc;
 
 /// CU_STREAM_NON_BLOCKING.
@@ -21,21 +22,19 @@ const EXTERNAL: u32 = 1;
 
 /// The id of a stream; `null` is what a null stream means.
 #[inline]
-pub fn stream_id(driver: &Driver, handle: Handle, null: usize) -> CuResult<u64> {
+pub fn stream_id(driver: &Driver, handle: Handle, null: usize) -> CuResult<StreamId> {
     match handle {
-        0 => Ok(null as u64),
-        1 | 2 => Ok(handle as u64),
+        0 => Ok(StreamId(null as u64)),
+        1 | 2 => Ok(StreamId(handle as u64)),
         _ => Ok(driver.handles.get::<Arc<Stream>>(handle)?.id),
     }
 }
 
 /// `cuStreamGetId`.
 pub fn public_id(driver: &Driver, stream: Handle, null: usize) -> CuResult<u64> {
-    Ok(match stream_id(driver, stream, null)? {
-        // Of CUDA's own streams each context has one.
-        own @ 0..=2 => current()?.unique << 32 | own.max(1),
-        id => id,
-    })
+    let id = stream_id(driver, stream, null)?;
+    // Of CUDA's own streams each context has one.
+    Ok(if id.is_cudas() { current()?.unique << 32 | id.0.max(1) } else { id.0 })
 }
 
 /// A stream that the program created; none if it is one of CUDA's own.
@@ -44,7 +43,7 @@ fn own_stream(driver: &Driver, handle: Handle) -> CuResult<Option<Arc<Stream>>> 
 }
 
 /// Waits until all work of a stream is done.
-pub fn synchronize(driver: &Driver, id: u64) -> CuResult {
+pub fn synchronize(driver: &Driver, id: StreamId) -> CuResult {
     let result = driver.session.synchronize(&CuStreamSynchronize { h_stream: id });
     driver.flush_output();
     result
@@ -126,7 +125,7 @@ entries! {
         }
         if GRAPHS.any_capture() {
             let stream = capture::describe(driver, stream, null)?;
-            if GRAPHS.wait(event.id, || Ok(stream))? {
+            if GRAPHS.wait(event.id.0, || Ok(stream))? {
                 return Ok(());
             }
         }

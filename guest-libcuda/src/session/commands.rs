@@ -13,6 +13,7 @@ use crate::transport::{Mapping, Transport, TransportError};
 use parking_lot::Mutex;
 use protocol::codec::{Answer, Call, Writer};
 use protocol::host_func::Callee;
+use protocol::ids::FIRST_ID;
 use protocol::plain::Plain;
 use protocol::ring::{GuestRing, Shared};
 use protocol::uapi::{CMD_WAITED, Cmd, REPLY_OUTPUT, RING_HEADER_BYTES, Reply};
@@ -23,8 +24,6 @@ use std::time::Duration;
 #[cfg(test)]
 mod tests;
 
-/// The first id for a handle. Lower ones name CUDA's default streams or are reserved.
-const FIRST_ID: u64 = 16;
 /// A sleeping thread checks again after this time, in case a wake was lost.
 const RECHECK: Duration = Duration::from_secs(1);
 
@@ -114,8 +113,8 @@ impl Session {
     }
 
     /// Returns a new id for a handle.
-    pub fn mint(&self) -> u64 {
-        self.next_id.fetch_add(1, Ordering::Relaxed)
+    pub fn mint<I: From<u64>>(&self) -> I {
+        self.next_id.fetch_add(1, Ordering::Relaxed).into()
     }
 
     /// Sends a call without waiting for it. A later reply reports its error, if any.
@@ -312,7 +311,7 @@ impl Session {
             opcode: C::OPCODE,
             flags: if reply.is_some() { CMD_WAITED } else { 0 },
             thread,
-            ctx,
+            ctx: ctx.0,
             reply: reply.map_or(0, |part| part.offset as u32),
             reply_len: reply.map_or(0, |part| part.len as u32),
         }

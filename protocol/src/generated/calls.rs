@@ -2,7 +2,9 @@
 //!
 //! One structure for each call, and one for its answer.
 
-use crate::codec::{Answer, Call, DecodeError, Reader, Word, Writer};
+use crate::codec::{Answer, Array, Call, DecodeError, Names, Reader, Word, Writer};
+use crate::ids::*;
+use crate::structs::*;
 use crate::table::{Charges, Entry, Order};
 
 /// All entries, by number.
@@ -790,8 +792,6 @@ pub const ENTRIES: &[Entry] = &[
 ];
 
 /// Call 1, `vcudaFacts`.
-///
-/// devices: protocol::facts::DeviceFacts, one after another; total memory is the VM's quota.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaFacts {}
 impl<'a> Call<'a> for VcudaFacts {
@@ -803,34 +803,38 @@ impl<'a> Call<'a> for VcudaFacts {
 
     fn encode(&self, _writer: &mut Writer) {}
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let reader = Reader::new(bytes);
-        let call = Self {};
-        reader.finish()?;
-        Ok(call)
+        Reader::new(bytes).finish()?;
+        Ok(Self {})
     }
 }
 
-/// What `vcudaFacts` brings back.
+/// The answer to `vcudaFacts`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VcudaFactsAnswer {
     /// `driver_version`.
     pub driver_version: u32,
-    /// A byte string.
-    pub devices: Vec<u8>,
+    /// `devices`.
+    pub devices: Vec<DeviceFacts>,
 }
 impl Answer for VcudaFactsAnswer {
     fn encode(&self, writer: &mut Writer) {
         writer.word(self.driver_version.to_word());
-        writer.bytes(&self.devices);
+        writer.array(&self.devices);
     }
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let answer = Self {
-            driver_version: <u32>::from_word(reader.word()?)?,
-            devices: reader.bytes()?.to_vec(),
-        };
+        let answer = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(answer)
+    }
+}
+
+impl VcudaFactsAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            driver_version: <u32>::from_word(reader.word()?)?,
+            devices: reader.vec(crate::limits::DEVICES_MAX)?,
+        })
     }
 }
 
@@ -848,28 +852,32 @@ impl<'a> Call<'a> for VcudaTakeOutput {
 
     fn encode(&self, _writer: &mut Writer) {}
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let reader = Reader::new(bytes);
-        let call = Self {};
-        reader.finish()?;
-        Ok(call)
+        Reader::new(bytes).finish()?;
+        Ok(Self {})
     }
 }
 
-/// What `vcudaTakeOutput` brings back.
+/// The answer to `vcudaTakeOutput`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VcudaTakeOutputAnswer {
-    /// A byte string.
+    /// `text`.
     pub text: Vec<u8>,
 }
 impl Answer for VcudaTakeOutputAnswer {
     fn encode(&self, writer: &mut Writer) {
-        writer.bytes(&self.text);
+        writer.bytes(self.text.as_ref());
     }
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let answer = Self { text: reader.bytes()?.to_vec() };
+        let answer = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(answer)
+    }
+}
+
+impl VcudaTakeOutputAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { text: reader.bytes()?.to_vec() })
     }
 }
 
@@ -887,10 +895,8 @@ impl<'a> Call<'a> for VcudaNop {
 
     fn encode(&self, _writer: &mut Writer) {}
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let reader = Reader::new(bytes);
-        let call = Self {};
-        reader.finish()?;
-        Ok(call)
+        Reader::new(bytes).finish()?;
+        Ok(Self {})
     }
 }
 
@@ -906,10 +912,8 @@ impl<'a> Call<'a> for VcudaPing {
 
     fn encode(&self, _writer: &mut Writer) {}
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let reader = Reader::new(bytes);
-        let call = Self {};
-        reader.finish()?;
-        Ok(call)
+        Reader::new(bytes).finish()?;
+        Ok(Self {})
     }
 }
 
@@ -918,8 +922,8 @@ impl<'a> Call<'a> for VcudaPing {
 pub struct VcudaPrimaryCtxRetain {
     /// `dev`.
     pub dev: i32,
-    /// Id of the new ctx.
-    pub ctx: u64,
+    /// Id of the new context.
+    pub ctx: ContextId,
 }
 impl<'a> Call<'a> for VcudaPrimaryCtxRetain {
     const OPCODE: u32 = 10;
@@ -934,10 +938,18 @@ impl<'a> Call<'a> for VcudaPrimaryCtxRetain {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call =
-            Self { dev: <i32>::from_word(reader.word()?)?, ctx: <u64>::from_word(reader.word()?)? };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl VcudaPrimaryCtxRetain {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            dev: <i32>::from_word(reader.word()?)?,
+            ctx: <ContextId>::from_word(reader.word()?)?,
+        })
     }
 }
 
@@ -946,8 +958,8 @@ impl<'a> Call<'a> for VcudaPrimaryCtxRetain {
 pub struct VcudaPrimaryCtxRelease {
     /// `dev`.
     pub dev: i32,
-    /// The ctx that ends.
-    pub ctx: u64,
+    /// The context that ends.
+    pub ctx: ContextId,
 }
 impl<'a> Call<'a> for VcudaPrimaryCtxRelease {
     const OPCODE: u32 = 11;
@@ -962,10 +974,18 @@ impl<'a> Call<'a> for VcudaPrimaryCtxRelease {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call =
-            Self { dev: <i32>::from_word(reader.word()?)?, ctx: <u64>::from_word(reader.word()?)? };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl VcudaPrimaryCtxRelease {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            dev: <i32>::from_word(reader.word()?)?,
+            ctx: <ContextId>::from_word(reader.word()?)?,
+        })
     }
 }
 
@@ -987,9 +1007,15 @@ impl<'a> Call<'a> for VcudaPrimaryCtxReset {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self { dev: <i32>::from_word(reader.word()?)? };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl VcudaPrimaryCtxReset {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { dev: <i32>::from_word(reader.word()?)? })
     }
 }
 
@@ -1014,12 +1040,18 @@ impl<'a> Call<'a> for VcudaPrimaryCtxSetFlags {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            dev: <i32>::from_word(reader.word()?)?,
-            flags: <u32>::from_word(reader.word()?)?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl VcudaPrimaryCtxSetFlags {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            dev: <i32>::from_word(reader.word()?)?,
+            flags: <u32>::from_word(reader.word()?)?,
+        })
     }
 }
 
@@ -1030,8 +1062,8 @@ pub struct VcudaCtxCreate {
     pub dev: i32,
     /// `flags`.
     pub flags: u32,
-    /// Id of the new ctx.
-    pub ctx: u64,
+    /// Id of the new context.
+    pub ctx: ContextId,
 }
 impl<'a> Call<'a> for VcudaCtxCreate {
     const OPCODE: u32 = 14;
@@ -1047,21 +1079,27 @@ impl<'a> Call<'a> for VcudaCtxCreate {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            dev: <i32>::from_word(reader.word()?)?,
-            flags: <u32>::from_word(reader.word()?)?,
-            ctx: <u64>::from_word(reader.word()?)?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl VcudaCtxCreate {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            dev: <i32>::from_word(reader.word()?)?,
+            flags: <u32>::from_word(reader.word()?)?,
+            ctx: <ContextId>::from_word(reader.word()?)?,
+        })
     }
 }
 
 /// Call 15, `vcudaCtxDestroy`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaCtxDestroy {
-    /// The ctx that ends.
-    pub ctx: u64,
+    /// The context that ends.
+    pub ctx: ContextId,
 }
 impl<'a> Call<'a> for VcudaCtxDestroy {
     const OPCODE: u32 = 15;
@@ -1075,9 +1113,15 @@ impl<'a> Call<'a> for VcudaCtxDestroy {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self { ctx: <u64>::from_word(reader.word()?)? };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl VcudaCtxDestroy {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { ctx: <ContextId>::from_word(reader.word()?)? })
     }
 }
 
@@ -1093,10 +1137,8 @@ impl<'a> Call<'a> for CuCtxSynchronize {
 
     fn encode(&self, _writer: &mut Writer) {}
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let reader = Reader::new(bytes);
-        let call = Self {};
-        reader.finish()?;
-        Ok(call)
+        Reader::new(bytes).finish()?;
+        Ok(Self {})
     }
 }
 
@@ -1118,13 +1160,19 @@ impl<'a> Call<'a> for CuCtxGetLimit {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self { limit: <u32>::from_word(reader.word()?)? };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
     }
 }
 
-/// What `cuCtxGetLimit` brings back.
+impl CuCtxGetLimit {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { limit: <u32>::from_word(reader.word()?)? })
+    }
+}
+
+/// The answer to `cuCtxGetLimit`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CuCtxGetLimitAnswer {
     /// `pvalue`.
@@ -1136,9 +1184,15 @@ impl Answer for CuCtxGetLimitAnswer {
     }
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let answer = Self { pvalue: <usize>::from_word(reader.word()?)? };
+        let answer = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(answer)
+    }
+}
+
+impl CuCtxGetLimitAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { pvalue: <usize>::from_word(reader.word()?)? })
     }
 }
 
@@ -1163,12 +1217,18 @@ impl<'a> Call<'a> for CuCtxSetLimit {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            limit: <u32>::from_word(reader.word()?)?,
-            value: <usize>::from_word(reader.word()?)?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl CuCtxSetLimit {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            limit: <u32>::from_word(reader.word()?)?,
+            value: <usize>::from_word(reader.word()?)?,
+        })
     }
 }
 
@@ -1184,14 +1244,12 @@ impl<'a> Call<'a> for CuCtxGetStreamPriorityRange {
 
     fn encode(&self, _writer: &mut Writer) {}
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let reader = Reader::new(bytes);
-        let call = Self {};
-        reader.finish()?;
-        Ok(call)
+        Reader::new(bytes).finish()?;
+        Ok(Self {})
     }
 }
 
-/// What `cuCtxGetStreamPriorityRange` brings back.
+/// The answer to `cuCtxGetStreamPriorityRange`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CuCtxGetStreamPriorityRangeAnswer {
     /// `leastPriority`.
@@ -1206,12 +1264,18 @@ impl Answer for CuCtxGetStreamPriorityRangeAnswer {
     }
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let answer = Self {
-            least_priority: <i32>::from_word(reader.word()?)?,
-            greatest_priority: <i32>::from_word(reader.word()?)?,
-        };
+        let answer = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(answer)
+    }
+}
+
+impl CuCtxGetStreamPriorityRangeAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            least_priority: <i32>::from_word(reader.word()?)?,
+            greatest_priority: <i32>::from_word(reader.word()?)?,
+        })
     }
 }
 
@@ -1227,14 +1291,12 @@ impl<'a> Call<'a> for CuCtxGetCacheConfig {
 
     fn encode(&self, _writer: &mut Writer) {}
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let reader = Reader::new(bytes);
-        let call = Self {};
-        reader.finish()?;
-        Ok(call)
+        Reader::new(bytes).finish()?;
+        Ok(Self {})
     }
 }
 
-/// What `cuCtxGetCacheConfig` brings back.
+/// The answer to `cuCtxGetCacheConfig`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CuCtxGetCacheConfigAnswer {
     /// `pconfig`.
@@ -1246,9 +1308,15 @@ impl Answer for CuCtxGetCacheConfigAnswer {
     }
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let answer = Self { pconfig: <u32>::from_word(reader.word()?)? };
+        let answer = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(answer)
+    }
+}
+
+impl CuCtxGetCacheConfigAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { pconfig: <u32>::from_word(reader.word()?)? })
     }
 }
 
@@ -1270,9 +1338,15 @@ impl<'a> Call<'a> for CuCtxSetCacheConfig {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self { config: <u32>::from_word(reader.word()?)? };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl CuCtxSetCacheConfig {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { config: <u32>::from_word(reader.word()?)? })
     }
 }
 
@@ -1288,14 +1362,12 @@ impl<'a> Call<'a> for CuCtxGetSharedMemConfig {
 
     fn encode(&self, _writer: &mut Writer) {}
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let reader = Reader::new(bytes);
-        let call = Self {};
-        reader.finish()?;
-        Ok(call)
+        Reader::new(bytes).finish()?;
+        Ok(Self {})
     }
 }
 
-/// What `cuCtxGetSharedMemConfig` brings back.
+/// The answer to `cuCtxGetSharedMemConfig`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CuCtxGetSharedMemConfigAnswer {
     /// `pConfig`.
@@ -1307,9 +1379,15 @@ impl Answer for CuCtxGetSharedMemConfigAnswer {
     }
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let answer = Self { p_config: <u32>::from_word(reader.word()?)? };
+        let answer = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(answer)
+    }
+}
+
+impl CuCtxGetSharedMemConfigAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { p_config: <u32>::from_word(reader.word()?)? })
     }
 }
 
@@ -1331,9 +1409,15 @@ impl<'a> Call<'a> for CuCtxSetSharedMemConfig {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self { config: <u32>::from_word(reader.word()?)? };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl CuCtxSetSharedMemConfig {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { config: <u32>::from_word(reader.word()?)? })
     }
 }
 
@@ -1349,10 +1433,8 @@ impl<'a> Call<'a> for CuCtxResetPersistingL2Cache {
 
     fn encode(&self, _writer: &mut Writer) {}
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let reader = Reader::new(bytes);
-        let call = Self {};
-        reader.finish()?;
-        Ok(call)
+        Reader::new(bytes).finish()?;
+        Ok(Self {})
     }
 }
 
@@ -1374,13 +1456,19 @@ impl<'a> Call<'a> for CuMemAllocV2 {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self { bytesize: <usize>::from_word(reader.word()?)? };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
     }
 }
 
-/// What `cuMemAlloc_v2` brings back.
+impl CuMemAllocV2 {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { bytesize: <usize>::from_word(reader.word()?)? })
+    }
+}
+
+/// The answer to `cuMemAlloc_v2`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CuMemAllocV2Answer {
     /// `dptr`.
@@ -1392,9 +1480,15 @@ impl Answer for CuMemAllocV2Answer {
     }
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let answer = Self { dptr: <u64>::from_word(reader.word()?)? };
+        let answer = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(answer)
+    }
+}
+
+impl CuMemAllocV2Answer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { dptr: <u64>::from_word(reader.word()?)? })
     }
 }
 
@@ -1416,9 +1510,15 @@ impl<'a> Call<'a> for CuMemFreeV2 {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self { dptr: <u64>::from_word(reader.word()?)? };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl CuMemFreeV2 {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { dptr: <u64>::from_word(reader.word()?)? })
     }
 }
 
@@ -1434,14 +1534,12 @@ impl<'a> Call<'a> for CuMemGetInfoV2 {
 
     fn encode(&self, _writer: &mut Writer) {}
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let reader = Reader::new(bytes);
-        let call = Self {};
-        reader.finish()?;
-        Ok(call)
+        Reader::new(bytes).finish()?;
+        Ok(Self {})
     }
 }
 
-/// What `cuMemGetInfo_v2` brings back.
+/// The answer to `cuMemGetInfo_v2`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CuMemGetInfoV2Answer {
     /// `free`.
@@ -1456,12 +1554,18 @@ impl Answer for CuMemGetInfoV2Answer {
     }
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let answer = Self {
-            free: <usize>::from_word(reader.word()?)?,
-            total: <usize>::from_word(reader.word()?)?,
-        };
+        let answer = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(answer)
+    }
+}
+
+impl CuMemGetInfoV2Answer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            free: <usize>::from_word(reader.word()?)?,
+            total: <usize>::from_word(reader.word()?)?,
+        })
     }
 }
 
@@ -1470,12 +1574,12 @@ impl Answer for CuMemGetInfoV2Answer {
 /// At most INLINE_COPY_MAX bytes of pageable memory, inline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaCopyIn<'a> {
-    /// An address of device-visible memory.
+    /// `dst`, an address of device-visible memory.
     pub dst: u64,
-    /// A byte string.
+    /// `data`.
     pub data: &'a [u8],
     /// Id of a stream.
-    pub h_stream: u64,
+    pub h_stream: StreamId,
 }
 impl<'a> Call<'a> for VcudaCopyIn<'a> {
     const OPCODE: u32 = 33;
@@ -1486,18 +1590,24 @@ impl<'a> Call<'a> for VcudaCopyIn<'a> {
 
     fn encode(&self, writer: &mut Writer) {
         writer.word(self.dst.to_word());
-        writer.bytes(self.data);
+        writer.bytes(self.data.as_ref());
         writer.word(self.h_stream.to_word());
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            dst: <u64>::from_word(reader.word()?)?,
-            data: reader.bytes()?,
-            h_stream: <u64>::from_word(reader.word()?)?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl<'a> VcudaCopyIn<'a> {
+    fn take(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            dst: <u64>::from_word(reader.word()?)?,
+            data: reader.bytes()?,
+            h_stream: <StreamId>::from_word(reader.word()?)?,
+        })
     }
 }
 
@@ -1506,14 +1616,14 @@ impl<'a> Call<'a> for VcudaCopyIn<'a> {
 /// From the arena; answered when those bytes of the arena may be used again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaCopyInStaged {
-    /// An address of device-visible memory.
+    /// `dst`, an address of device-visible memory.
     pub dst: u64,
     /// `arena`.
     pub arena: u64,
     /// `len`.
     pub len: usize,
     /// Id of a stream.
-    pub h_stream: u64,
+    pub h_stream: StreamId,
 }
 impl<'a> Call<'a> for VcudaCopyInStaged {
     const OPCODE: u32 = 34;
@@ -1530,14 +1640,20 @@ impl<'a> Call<'a> for VcudaCopyInStaged {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaCopyInStaged {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
             dst: <u64>::from_word(reader.word()?)?,
             arena: <u64>::from_word(reader.word()?)?,
             len: <usize>::from_word(reader.word()?)?,
-            h_stream: <u64>::from_word(reader.word()?)?,
-        };
-        reader.finish()?;
-        Ok(call)
+            h_stream: <StreamId>::from_word(reader.word()?)?,
+        })
     }
 }
 
@@ -1546,12 +1662,12 @@ impl<'a> Call<'a> for VcudaCopyInStaged {
 /// At most INLINE_COPY_MAX bytes to pageable memory, inline; answered when the copy is done.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaCopyOut {
-    /// An address of device-visible memory.
+    /// `src`, an address of device-visible memory.
     pub src: u64,
     /// `len`.
     pub len: usize,
     /// Id of a stream.
-    pub h_stream: u64,
+    pub h_stream: StreamId,
 }
 impl<'a> Call<'a> for VcudaCopyOut {
     const OPCODE: u32 = 35;
@@ -1567,31 +1683,43 @@ impl<'a> Call<'a> for VcudaCopyOut {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            src: <u64>::from_word(reader.word()?)?,
-            len: <usize>::from_word(reader.word()?)?,
-            h_stream: <u64>::from_word(reader.word()?)?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
     }
 }
 
-/// What `vcudaCopyOut` brings back.
+impl VcudaCopyOut {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            src: <u64>::from_word(reader.word()?)?,
+            len: <usize>::from_word(reader.word()?)?,
+            h_stream: <StreamId>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The answer to `vcudaCopyOut`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VcudaCopyOutAnswer {
-    /// A byte string.
+    /// `data`.
     pub data: Vec<u8>,
 }
 impl Answer for VcudaCopyOutAnswer {
     fn encode(&self, writer: &mut Writer) {
-        writer.bytes(&self.data);
+        writer.bytes(self.data.as_ref());
     }
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let answer = Self { data: reader.bytes()?.to_vec() };
+        let answer = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(answer)
+    }
+}
+
+impl VcudaCopyOutAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { data: reader.bytes()?.to_vec() })
     }
 }
 
@@ -1600,14 +1728,14 @@ impl Answer for VcudaCopyOutAnswer {
 /// To the arena; answered when the bytes are there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaCopyOutStaged {
-    /// An address of device-visible memory.
+    /// `src`, an address of device-visible memory.
     pub src: u64,
     /// `arena`.
     pub arena: u64,
     /// `len`.
     pub len: usize,
     /// Id of a stream.
-    pub h_stream: u64,
+    pub h_stream: StreamId,
 }
 impl<'a> Call<'a> for VcudaCopyOutStaged {
     const OPCODE: u32 = 36;
@@ -1624,14 +1752,20 @@ impl<'a> Call<'a> for VcudaCopyOutStaged {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaCopyOutStaged {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
             src: <u64>::from_word(reader.word()?)?,
             arena: <u64>::from_word(reader.word()?)?,
             len: <usize>::from_word(reader.word()?)?,
-            h_stream: <u64>::from_word(reader.word()?)?,
-        };
-        reader.finish()?;
-        Ok(call)
+            h_stream: <StreamId>::from_word(reader.word()?)?,
+        })
     }
 }
 
@@ -1640,14 +1774,14 @@ impl<'a> Call<'a> for VcudaCopyOutStaged {
 /// Between device-visible addresses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaCopy {
-    /// An address of device-visible memory.
+    /// `dst`, an address of device-visible memory.
     pub dst: u64,
-    /// An address of device-visible memory.
+    /// `src`, an address of device-visible memory.
     pub src: u64,
     /// `len`.
     pub len: usize,
     /// Id of a stream.
-    pub h_stream: u64,
+    pub h_stream: StreamId,
 }
 impl<'a> Call<'a> for VcudaCopy {
     const OPCODE: u32 = 37;
@@ -1664,25 +1798,31 @@ impl<'a> Call<'a> for VcudaCopy {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaCopy {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
             dst: <u64>::from_word(reader.word()?)?,
             src: <u64>::from_word(reader.word()?)?,
             len: <usize>::from_word(reader.word()?)?,
-            h_stream: <u64>::from_word(reader.word()?)?,
-        };
-        reader.finish()?;
-        Ok(call)
+            h_stream: <StreamId>::from_word(reader.word()?)?,
+        })
     }
 }
 
 /// Call 38, `vcudaCopy2D`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaCopy2D {
-    /// An address of device-visible memory.
+    /// `dst`, an address of device-visible memory.
     pub dst: u64,
     /// `dstPitch`.
     pub dst_pitch: usize,
-    /// An address of device-visible memory.
+    /// `src`, an address of device-visible memory.
     pub src: u64,
     /// `srcPitch`.
     pub src_pitch: usize,
@@ -1691,7 +1831,7 @@ pub struct VcudaCopy2D {
     /// `height`.
     pub height: usize,
     /// Id of a stream.
-    pub h_stream: u64,
+    pub h_stream: StreamId,
 }
 impl<'a> Call<'a> for VcudaCopy2D {
     const OPCODE: u32 = 38;
@@ -1711,17 +1851,23 @@ impl<'a> Call<'a> for VcudaCopy2D {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaCopy2D {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
             dst: <u64>::from_word(reader.word()?)?,
             dst_pitch: <usize>::from_word(reader.word()?)?,
             src: <u64>::from_word(reader.word()?)?,
             src_pitch: <usize>::from_word(reader.word()?)?,
             width: <usize>::from_word(reader.word()?)?,
             height: <usize>::from_word(reader.word()?)?,
-            h_stream: <u64>::from_word(reader.word()?)?,
-        };
-        reader.finish()?;
-        Ok(call)
+            h_stream: <StreamId>::from_word(reader.word()?)?,
+        })
     }
 }
 
@@ -1730,7 +1876,7 @@ impl<'a> Call<'a> for VcudaCopy2D {
 /// Elements of 1, 2 or 4 bytes; width in elements; pitch in bytes, used when height is above 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaMemset {
-    /// An address of device-visible memory.
+    /// `dst`, an address of device-visible memory.
     pub dst: u64,
     /// `pitch`.
     pub pitch: usize,
@@ -1743,7 +1889,7 @@ pub struct VcudaMemset {
     /// `height`.
     pub height: usize,
     /// Id of a stream.
-    pub h_stream: u64,
+    pub h_stream: StreamId,
 }
 impl<'a> Call<'a> for VcudaMemset {
     const OPCODE: u32 = 39;
@@ -1763,17 +1909,23 @@ impl<'a> Call<'a> for VcudaMemset {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaMemset {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
             dst: <u64>::from_word(reader.word()?)?,
             pitch: <usize>::from_word(reader.word()?)?,
             element_size: <u32>::from_word(reader.word()?)?,
             value: <u32>::from_word(reader.word()?)?,
             width: <usize>::from_word(reader.word()?)?,
             height: <usize>::from_word(reader.word()?)?,
-            h_stream: <u64>::from_word(reader.word()?)?,
-        };
-        reader.finish()?;
-        Ok(call)
+            h_stream: <StreamId>::from_word(reader.word()?)?,
+        })
     }
 }
 
@@ -1803,17 +1955,23 @@ impl<'a> Call<'a> for VcudaHostRegister {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            vaddr: <u64>::from_word(reader.word()?)?,
-            len: <usize>::from_word(reader.word()?)?,
-            flags: <u32>::from_word(reader.word()?)?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
     }
 }
 
-/// What `vcudaHostRegister` brings back.
+impl VcudaHostRegister {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            vaddr: <u64>::from_word(reader.word()?)?,
+            len: <usize>::from_word(reader.word()?)?,
+            flags: <u32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The answer to `vcudaHostRegister`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VcudaHostRegisterAnswer {
     /// `dptr`.
@@ -1825,9 +1983,15 @@ impl Answer for VcudaHostRegisterAnswer {
     }
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let answer = Self { dptr: <u64>::from_word(reader.word()?)? };
+        let answer = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(answer)
+    }
+}
+
+impl VcudaHostRegisterAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { dptr: <u64>::from_word(reader.word()?)? })
     }
 }
 
@@ -1849,9 +2013,15 @@ impl<'a> Call<'a> for VcudaHostUnregister {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self { vaddr: <u64>::from_word(reader.word()?)? };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl VcudaHostUnregister {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { vaddr: <u64>::from_word(reader.word()?)? })
     }
 }
 
@@ -1861,7 +2031,7 @@ pub struct CuMemAllocAsync {
     /// `bytesize`.
     pub bytesize: usize,
     /// Id of a stream.
-    pub h_stream: u64,
+    pub h_stream: StreamId,
 }
 impl<'a> Call<'a> for CuMemAllocAsync {
     const OPCODE: u32 = 42;
@@ -1876,16 +2046,22 @@ impl<'a> Call<'a> for CuMemAllocAsync {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            bytesize: <usize>::from_word(reader.word()?)?,
-            h_stream: <u64>::from_word(reader.word()?)?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
     }
 }
 
-/// What `cuMemAllocAsync` brings back.
+impl CuMemAllocAsync {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            bytesize: <usize>::from_word(reader.word()?)?,
+            h_stream: <StreamId>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The answer to `cuMemAllocAsync`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CuMemAllocAsyncAnswer {
     /// `dptr`.
@@ -1897,19 +2073,25 @@ impl Answer for CuMemAllocAsyncAnswer {
     }
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let answer = Self { dptr: <u64>::from_word(reader.word()?)? };
+        let answer = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(answer)
+    }
+}
+
+impl CuMemAllocAsyncAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { dptr: <u64>::from_word(reader.word()?)? })
     }
 }
 
 /// Call 43, `cuMemFreeAsync`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CuMemFreeAsync {
-    /// An address of device-visible memory.
+    /// `dptr`, an address of device-visible memory.
     pub dptr: u64,
     /// Id of a stream.
-    pub h_stream: u64,
+    pub h_stream: StreamId,
 }
 impl<'a> Call<'a> for CuMemFreeAsync {
     const OPCODE: u32 = 43;
@@ -1924,12 +2106,18 @@ impl<'a> Call<'a> for CuMemFreeAsync {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            dptr: <u64>::from_word(reader.word()?)?,
-            h_stream: <u64>::from_word(reader.word()?)?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl CuMemFreeAsync {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            dptr: <u64>::from_word(reader.word()?)?,
+            h_stream: <StreamId>::from_word(reader.word()?)?,
+        })
     }
 }
 
@@ -1937,7 +2125,7 @@ impl<'a> Call<'a> for CuMemFreeAsync {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CuStreamCreateWithPriority {
     /// Id of the new stream.
-    pub ph_stream: u64,
+    pub ph_stream: StreamId,
     /// `flags`.
     pub flags: u32,
     /// `priority`.
@@ -1957,13 +2145,19 @@ impl<'a> Call<'a> for CuStreamCreateWithPriority {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            ph_stream: <u64>::from_word(reader.word()?)?,
-            flags: <u32>::from_word(reader.word()?)?,
-            priority: <i32>::from_word(reader.word()?)?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl CuStreamCreateWithPriority {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            ph_stream: <StreamId>::from_word(reader.word()?)?,
+            flags: <u32>::from_word(reader.word()?)?,
+            priority: <i32>::from_word(reader.word()?)?,
+        })
     }
 }
 
@@ -1971,7 +2165,7 @@ impl<'a> Call<'a> for CuStreamCreateWithPriority {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CuStreamDestroyV2 {
     /// The stream that ends.
-    pub h_stream: u64,
+    pub h_stream: StreamId,
 }
 impl<'a> Call<'a> for CuStreamDestroyV2 {
     const OPCODE: u32 = 51;
@@ -1985,9 +2179,15 @@ impl<'a> Call<'a> for CuStreamDestroyV2 {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self { h_stream: <u64>::from_word(reader.word()?)? };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl CuStreamDestroyV2 {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { h_stream: <StreamId>::from_word(reader.word()?)? })
     }
 }
 
@@ -1995,7 +2195,7 @@ impl<'a> Call<'a> for CuStreamDestroyV2 {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CuStreamSynchronize {
     /// Id of a stream.
-    pub h_stream: u64,
+    pub h_stream: StreamId,
 }
 impl<'a> Call<'a> for CuStreamSynchronize {
     const OPCODE: u32 = 52;
@@ -2009,9 +2209,15 @@ impl<'a> Call<'a> for CuStreamSynchronize {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self { h_stream: <u64>::from_word(reader.word()?)? };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl CuStreamSynchronize {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { h_stream: <StreamId>::from_word(reader.word()?)? })
     }
 }
 
@@ -2019,7 +2225,7 @@ impl<'a> Call<'a> for CuStreamSynchronize {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CuStreamQuery {
     /// Id of a stream.
-    pub h_stream: u64,
+    pub h_stream: StreamId,
 }
 impl<'a> Call<'a> for CuStreamQuery {
     const OPCODE: u32 = 53;
@@ -2033,9 +2239,15 @@ impl<'a> Call<'a> for CuStreamQuery {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self { h_stream: <u64>::from_word(reader.word()?)? };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl CuStreamQuery {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { h_stream: <StreamId>::from_word(reader.word()?)? })
     }
 }
 
@@ -2043,10 +2255,10 @@ impl<'a> Call<'a> for CuStreamQuery {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CuStreamWaitEvent {
     /// Id of a stream.
-    pub h_stream: u64,
-    /// Id of a event.
-    pub h_event: u64,
-    /// `flags`.
+    pub h_stream: StreamId,
+    /// Id of an event.
+    pub h_event: EventId,
+    /// `Flags`.
     pub flags: u32,
 }
 impl<'a> Call<'a> for CuStreamWaitEvent {
@@ -2063,13 +2275,19 @@ impl<'a> Call<'a> for CuStreamWaitEvent {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            h_stream: <u64>::from_word(reader.word()?)?,
-            h_event: <u64>::from_word(reader.word()?)?,
-            flags: <u32>::from_word(reader.word()?)?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl CuStreamWaitEvent {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            h_stream: <StreamId>::from_word(reader.word()?)?,
+            h_event: <EventId>::from_word(reader.word()?)?,
+            flags: <u32>::from_word(reader.word()?)?,
+        })
     }
 }
 
@@ -2077,8 +2295,8 @@ impl<'a> Call<'a> for CuStreamWaitEvent {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CuEventCreate {
     /// Id of the new event.
-    pub ph_event: u64,
-    /// `flags`.
+    pub ph_event: EventId,
+    /// `Flags`.
     pub flags: u32,
 }
 impl<'a> Call<'a> for CuEventCreate {
@@ -2094,12 +2312,18 @@ impl<'a> Call<'a> for CuEventCreate {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            ph_event: <u64>::from_word(reader.word()?)?,
-            flags: <u32>::from_word(reader.word()?)?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl CuEventCreate {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            ph_event: <EventId>::from_word(reader.word()?)?,
+            flags: <u32>::from_word(reader.word()?)?,
+        })
     }
 }
 
@@ -2107,7 +2331,7 @@ impl<'a> Call<'a> for CuEventCreate {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CuEventDestroyV2 {
     /// The event that ends.
-    pub h_event: u64,
+    pub h_event: EventId,
 }
 impl<'a> Call<'a> for CuEventDestroyV2 {
     const OPCODE: u32 = 61;
@@ -2121,19 +2345,25 @@ impl<'a> Call<'a> for CuEventDestroyV2 {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self { h_event: <u64>::from_word(reader.word()?)? };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl CuEventDestroyV2 {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { h_event: <EventId>::from_word(reader.word()?)? })
     }
 }
 
 /// Call 62, `cuEventRecordWithFlags`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CuEventRecordWithFlags {
-    /// Id of a event.
-    pub h_event: u64,
+    /// Id of an event.
+    pub h_event: EventId,
     /// Id of a stream.
-    pub h_stream: u64,
+    pub h_stream: StreamId,
     /// `flags`.
     pub flags: u32,
 }
@@ -2151,21 +2381,27 @@ impl<'a> Call<'a> for CuEventRecordWithFlags {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            h_event: <u64>::from_word(reader.word()?)?,
-            h_stream: <u64>::from_word(reader.word()?)?,
-            flags: <u32>::from_word(reader.word()?)?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl CuEventRecordWithFlags {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            h_event: <EventId>::from_word(reader.word()?)?,
+            h_stream: <StreamId>::from_word(reader.word()?)?,
+            flags: <u32>::from_word(reader.word()?)?,
+        })
     }
 }
 
 /// Call 63, `cuEventQuery`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CuEventQuery {
-    /// Id of a event.
-    pub h_event: u64,
+    /// Id of an event.
+    pub h_event: EventId,
 }
 impl<'a> Call<'a> for CuEventQuery {
     const OPCODE: u32 = 63;
@@ -2179,17 +2415,23 @@ impl<'a> Call<'a> for CuEventQuery {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self { h_event: <u64>::from_word(reader.word()?)? };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl CuEventQuery {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { h_event: <EventId>::from_word(reader.word()?)? })
     }
 }
 
 /// Call 64, `cuEventSynchronize`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CuEventSynchronize {
-    /// Id of a event.
-    pub h_event: u64,
+    /// Id of an event.
+    pub h_event: EventId,
 }
 impl<'a> Call<'a> for CuEventSynchronize {
     const OPCODE: u32 = 64;
@@ -2203,19 +2445,25 @@ impl<'a> Call<'a> for CuEventSynchronize {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self { h_event: <u64>::from_word(reader.word()?)? };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl CuEventSynchronize {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { h_event: <EventId>::from_word(reader.word()?)? })
     }
 }
 
 /// Call 65, `cuEventElapsedTime_v2`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CuEventElapsedTimeV2 {
-    /// Id of a event.
-    pub h_start: u64,
-    /// Id of a event.
-    pub h_end: u64,
+    /// Id of an event.
+    pub h_start: EventId,
+    /// Id of an event.
+    pub h_end: EventId,
 }
 impl<'a> Call<'a> for CuEventElapsedTimeV2 {
     const OPCODE: u32 = 65;
@@ -2230,16 +2478,22 @@ impl<'a> Call<'a> for CuEventElapsedTimeV2 {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            h_start: <u64>::from_word(reader.word()?)?,
-            h_end: <u64>::from_word(reader.word()?)?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
     }
 }
 
-/// What `cuEventElapsedTime_v2` brings back.
+impl CuEventElapsedTimeV2 {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            h_start: <EventId>::from_word(reader.word()?)?,
+            h_end: <EventId>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The answer to `cuEventElapsedTime_v2`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CuEventElapsedTimeV2Answer {
     /// `pMilliseconds`.
@@ -2251,9 +2505,15 @@ impl Answer for CuEventElapsedTimeV2Answer {
     }
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let answer = Self { p_milliseconds: <f32>::from_word(reader.word()?)? };
+        let answer = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(answer)
+    }
+}
+
+impl CuEventElapsedTimeV2Answer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { p_milliseconds: <f32>::from_word(reader.word()?)? })
     }
 }
 
@@ -2264,13 +2524,13 @@ impl Answer for CuEventElapsedTimeV2Answer {
 /// inline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaBlobPut<'a> {
-    /// `blob`.
-    pub blob: u64,
+    /// Id of a blob.
+    pub blob: BlobId,
     /// `total`.
     pub total: u64,
     /// `offset`.
     pub offset: u64,
-    /// A byte string.
+    /// `data`.
     pub data: &'a [u8],
 }
 impl<'a> Call<'a> for VcudaBlobPut<'a> {
@@ -2284,35 +2544,40 @@ impl<'a> Call<'a> for VcudaBlobPut<'a> {
         writer.word(self.blob.to_word());
         writer.word(self.total.to_word());
         writer.word(self.offset.to_word());
-        writer.bytes(self.data);
+        writer.bytes(self.data.as_ref());
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            blob: <u64>::from_word(reader.word()?)?,
-            total: <u64>::from_word(reader.word()?)?,
-            offset: <u64>::from_word(reader.word()?)?,
-            data: reader.bytes()?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
     }
 }
 
+impl<'a> VcudaBlobPut<'a> {
+    fn take(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            blob: <BlobId>::from_word(reader.word()?)?,
+            total: <u64>::from_word(reader.word()?)?,
+            offset: <u64>::from_word(reader.word()?)?,
+            data: reader.bytes()?,
+        })
+    }
+}
+
 /// Call 71, `vcudaModuleLoad`.
 ///
-/// options: pairs of CUjit_option (le32), 0 (le32), value (le64), plain values only. log: the JIT's
-/// error log, at most log_max bytes; info: its info log.
+/// error: the JIT's error log, at most logMax bytes; info: its info log.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaModuleLoad<'a> {
     /// Id of the new module.
-    pub module: u64,
-    /// `blob`.
-    pub blob: u64,
-    /// A byte string.
+    pub module: ModuleId,
+    /// Id of a blob.
+    pub blob: BlobId,
+    /// `image`.
     pub image: &'a [u8],
-    /// A byte string.
-    pub options: &'a [u8],
+    /// `options`.
+    pub options: Array<'a, JitOption>,
     /// `logMax`.
     pub log_max: u32,
 }
@@ -2326,42 +2591,54 @@ impl<'a> Call<'a> for VcudaModuleLoad<'a> {
     fn encode(&self, writer: &mut Writer) {
         writer.word(self.module.to_word());
         writer.word(self.blob.to_word());
-        writer.bytes(self.image);
-        writer.bytes(self.options);
+        writer.bytes(self.image.as_ref());
+        writer.array(self.options);
         writer.word(self.log_max.to_word());
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            module: <u64>::from_word(reader.word()?)?,
-            blob: <u64>::from_word(reader.word()?)?,
-            image: reader.bytes()?,
-            options: reader.bytes()?,
-            log_max: <u32>::from_word(reader.word()?)?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
     }
 }
 
-/// What `vcudaModuleLoad` brings back.
+impl<'a> VcudaModuleLoad<'a> {
+    fn take(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            module: <ModuleId>::from_word(reader.word()?)?,
+            blob: <BlobId>::from_word(reader.word()?)?,
+            image: reader.bytes()?,
+            options: reader.array(crate::limits::JIT_OPTIONS_MAX)?,
+            log_max: <u32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The answer to `vcudaModuleLoad`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VcudaModuleLoadAnswer {
-    /// A byte string.
+    /// `error`.
     pub error: Vec<u8>,
-    /// A byte string.
+    /// `info`.
     pub info: Vec<u8>,
 }
 impl Answer for VcudaModuleLoadAnswer {
     fn encode(&self, writer: &mut Writer) {
-        writer.bytes(&self.error);
-        writer.bytes(&self.info);
+        writer.bytes(self.error.as_ref());
+        writer.bytes(self.info.as_ref());
     }
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let answer = Self { error: reader.bytes()?.to_vec(), info: reader.bytes()?.to_vec() };
+        let answer = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(answer)
+    }
+}
+
+impl VcudaModuleLoadAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { error: reader.bytes()?.to_vec(), info: reader.bytes()?.to_vec() })
     }
 }
 
@@ -2369,7 +2646,7 @@ impl Answer for VcudaModuleLoadAnswer {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CuModuleUnload {
     /// The module that ends.
-    pub hmod: u64,
+    pub hmod: ModuleId,
 }
 impl<'a> Call<'a> for CuModuleUnload {
     const OPCODE: u32 = 72;
@@ -2383,23 +2660,29 @@ impl<'a> Call<'a> for CuModuleUnload {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self { hmod: <u64>::from_word(reader.word()?)? };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
     }
 }
 
+impl CuModuleUnload {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { hmod: <ModuleId>::from_word(reader.word()?)? })
+    }
+}
+
 /// Call 73, `vcudaModuleGetFunction`.
 ///
-/// layout: (offset le64, size le64) of each parameter, in order.
+/// layout: the parameters in order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaModuleGetFunction<'a> {
     /// Id of the new function.
-    pub hfunc: u64,
+    pub hfunc: FunctionId,
     /// Id of a module.
-    pub hmod: u64,
-    /// A name in UTF-8.
-    pub name: &'a [u8],
+    pub hmod: ModuleId,
+    /// `name`.
+    pub name: &'a str,
 }
 impl<'a> Call<'a> for VcudaModuleGetFunction<'a> {
     const OPCODE: u32 = 73;
@@ -2411,35 +2694,47 @@ impl<'a> Call<'a> for VcudaModuleGetFunction<'a> {
     fn encode(&self, writer: &mut Writer) {
         writer.word(self.hfunc.to_word());
         writer.word(self.hmod.to_word());
-        writer.bytes(self.name);
+        writer.bytes(self.name.as_bytes());
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            hfunc: <u64>::from_word(reader.word()?)?,
-            hmod: <u64>::from_word(reader.word()?)?,
-            name: reader.bytes()?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
     }
 }
 
-/// What `vcudaModuleGetFunction` brings back.
+impl<'a> VcudaModuleGetFunction<'a> {
+    fn take(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            hfunc: <FunctionId>::from_word(reader.word()?)?,
+            hmod: <ModuleId>::from_word(reader.word()?)?,
+            name: reader.text()?,
+        })
+    }
+}
+
+/// The answer to `vcudaModuleGetFunction`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VcudaModuleGetFunctionAnswer {
-    /// A byte string.
-    pub layout: Vec<u8>,
+    /// `layout`.
+    pub layout: Vec<ParameterPlace>,
 }
 impl Answer for VcudaModuleGetFunctionAnswer {
     fn encode(&self, writer: &mut Writer) {
-        writer.bytes(&self.layout);
+        writer.array(&self.layout);
     }
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let answer = Self { layout: reader.bytes()?.to_vec() };
+        let answer = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(answer)
+    }
+}
+
+impl VcudaModuleGetFunctionAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { layout: reader.vec(crate::limits::PARAMETERS_MAX)? })
     }
 }
 
@@ -2447,9 +2742,9 @@ impl Answer for VcudaModuleGetFunctionAnswer {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaModuleGetGlobal<'a> {
     /// Id of a module.
-    pub hmod: u64,
-    /// A name in UTF-8.
-    pub name: &'a [u8],
+    pub hmod: ModuleId,
+    /// `name`.
+    pub name: &'a str,
 }
 impl<'a> Call<'a> for VcudaModuleGetGlobal<'a> {
     const OPCODE: u32 = 74;
@@ -2460,17 +2755,23 @@ impl<'a> Call<'a> for VcudaModuleGetGlobal<'a> {
 
     fn encode(&self, writer: &mut Writer) {
         writer.word(self.hmod.to_word());
-        writer.bytes(self.name);
+        writer.bytes(self.name.as_bytes());
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self { hmod: <u64>::from_word(reader.word()?)?, name: reader.bytes()? };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
     }
 }
 
-/// What `vcudaModuleGetGlobal` brings back.
+impl<'a> VcudaModuleGetGlobal<'a> {
+    fn take(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self { hmod: <ModuleId>::from_word(reader.word()?)?, name: reader.text()? })
+    }
+}
+
+/// The answer to `vcudaModuleGetGlobal`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VcudaModuleGetGlobalAnswer {
     /// `dptr`.
@@ -2485,12 +2786,18 @@ impl Answer for VcudaModuleGetGlobalAnswer {
     }
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let answer = Self {
-            dptr: <u64>::from_word(reader.word()?)?,
-            bytes: <usize>::from_word(reader.word()?)?,
-        };
+        let answer = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(answer)
+    }
+}
+
+impl VcudaModuleGetGlobalAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            dptr: <u64>::from_word(reader.word()?)?,
+            bytes: <usize>::from_word(reader.word()?)?,
+        })
     }
 }
 
@@ -2498,15 +2805,15 @@ impl Answer for VcudaModuleGetGlobalAnswer {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaLibraryLoad<'a> {
     /// Id of the new library.
-    pub library: u64,
-    /// `blob`.
-    pub blob: u64,
-    /// A byte string.
+    pub library: LibraryId,
+    /// Id of a blob.
+    pub blob: BlobId,
+    /// `image`.
     pub image: &'a [u8],
-    /// A byte string.
-    pub options: &'a [u8],
-    /// A byte string.
-    pub library_options: &'a [u8],
+    /// `options`.
+    pub options: Array<'a, JitOption>,
+    /// `libraryOptions`.
+    pub library_options: Array<'a, LibraryOption>,
     /// `logMax`.
     pub log_max: u32,
 }
@@ -2520,44 +2827,56 @@ impl<'a> Call<'a> for VcudaLibraryLoad<'a> {
     fn encode(&self, writer: &mut Writer) {
         writer.word(self.library.to_word());
         writer.word(self.blob.to_word());
-        writer.bytes(self.image);
-        writer.bytes(self.options);
-        writer.bytes(self.library_options);
+        writer.bytes(self.image.as_ref());
+        writer.array(self.options);
+        writer.array(self.library_options);
         writer.word(self.log_max.to_word());
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            library: <u64>::from_word(reader.word()?)?,
-            blob: <u64>::from_word(reader.word()?)?,
-            image: reader.bytes()?,
-            options: reader.bytes()?,
-            library_options: reader.bytes()?,
-            log_max: <u32>::from_word(reader.word()?)?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
     }
 }
 
-/// What `vcudaLibraryLoad` brings back.
+impl<'a> VcudaLibraryLoad<'a> {
+    fn take(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            library: <LibraryId>::from_word(reader.word()?)?,
+            blob: <BlobId>::from_word(reader.word()?)?,
+            image: reader.bytes()?,
+            options: reader.array(crate::limits::JIT_OPTIONS_MAX)?,
+            library_options: reader.array(crate::limits::JIT_OPTIONS_MAX)?,
+            log_max: <u32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The answer to `vcudaLibraryLoad`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VcudaLibraryLoadAnswer {
-    /// A byte string.
+    /// `error`.
     pub error: Vec<u8>,
-    /// A byte string.
+    /// `info`.
     pub info: Vec<u8>,
 }
 impl Answer for VcudaLibraryLoadAnswer {
     fn encode(&self, writer: &mut Writer) {
-        writer.bytes(&self.error);
-        writer.bytes(&self.info);
+        writer.bytes(self.error.as_ref());
+        writer.bytes(self.info.as_ref());
     }
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let answer = Self { error: reader.bytes()?.to_vec(), info: reader.bytes()?.to_vec() };
+        let answer = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(answer)
+    }
+}
+
+impl VcudaLibraryLoadAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { error: reader.bytes()?.to_vec(), info: reader.bytes()?.to_vec() })
     }
 }
 
@@ -2565,7 +2884,7 @@ impl Answer for VcudaLibraryLoadAnswer {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CuLibraryUnload {
     /// The library that ends.
-    pub library: u64,
+    pub library: LibraryId,
 }
 impl<'a> Call<'a> for CuLibraryUnload {
     const OPCODE: u32 = 76;
@@ -2579,9 +2898,15 @@ impl<'a> Call<'a> for CuLibraryUnload {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self { library: <u64>::from_word(reader.word()?)? };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl CuLibraryUnload {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { library: <LibraryId>::from_word(reader.word()?)? })
     }
 }
 
@@ -2589,11 +2914,11 @@ impl<'a> Call<'a> for CuLibraryUnload {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaLibraryGetKernel<'a> {
     /// Id of the new kernel.
-    pub p_kernel: u64,
+    pub p_kernel: KernelId,
     /// Id of a library.
-    pub library: u64,
-    /// A name in UTF-8.
-    pub name: &'a [u8],
+    pub library: LibraryId,
+    /// `name`.
+    pub name: &'a str,
 }
 impl<'a> Call<'a> for VcudaLibraryGetKernel<'a> {
     const OPCODE: u32 = 77;
@@ -2605,35 +2930,47 @@ impl<'a> Call<'a> for VcudaLibraryGetKernel<'a> {
     fn encode(&self, writer: &mut Writer) {
         writer.word(self.p_kernel.to_word());
         writer.word(self.library.to_word());
-        writer.bytes(self.name);
+        writer.bytes(self.name.as_bytes());
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            p_kernel: <u64>::from_word(reader.word()?)?,
-            library: <u64>::from_word(reader.word()?)?,
-            name: reader.bytes()?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
     }
 }
 
-/// What `vcudaLibraryGetKernel` brings back.
+impl<'a> VcudaLibraryGetKernel<'a> {
+    fn take(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            p_kernel: <KernelId>::from_word(reader.word()?)?,
+            library: <LibraryId>::from_word(reader.word()?)?,
+            name: reader.text()?,
+        })
+    }
+}
+
+/// The answer to `vcudaLibraryGetKernel`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VcudaLibraryGetKernelAnswer {
-    /// A byte string.
-    pub layout: Vec<u8>,
+    /// `layout`.
+    pub layout: Vec<ParameterPlace>,
 }
 impl Answer for VcudaLibraryGetKernelAnswer {
     fn encode(&self, writer: &mut Writer) {
-        writer.bytes(&self.layout);
+        writer.array(&self.layout);
     }
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let answer = Self { layout: reader.bytes()?.to_vec() };
+        let answer = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(answer)
+    }
+}
+
+impl VcudaLibraryGetKernelAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { layout: reader.vec(crate::limits::PARAMETERS_MAX)? })
     }
 }
 
@@ -2641,9 +2978,9 @@ impl Answer for VcudaLibraryGetKernelAnswer {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CuLibraryGetModule {
     /// Id of the new module.
-    pub p_mod: u64,
+    pub p_mod: ModuleId,
     /// Id of a library.
-    pub library: u64,
+    pub library: LibraryId,
 }
 impl<'a> Call<'a> for CuLibraryGetModule {
     const OPCODE: u32 = 78;
@@ -2658,12 +2995,18 @@ impl<'a> Call<'a> for CuLibraryGetModule {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            p_mod: <u64>::from_word(reader.word()?)?,
-            library: <u64>::from_word(reader.word()?)?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl CuLibraryGetModule {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            p_mod: <ModuleId>::from_word(reader.word()?)?,
+            library: <LibraryId>::from_word(reader.word()?)?,
+        })
     }
 }
 
@@ -2671,9 +3014,9 @@ impl<'a> Call<'a> for CuLibraryGetModule {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaLibraryGetGlobal<'a> {
     /// Id of a library.
-    pub library: u64,
-    /// A name in UTF-8.
-    pub name: &'a [u8],
+    pub library: LibraryId,
+    /// `name`.
+    pub name: &'a str,
 }
 impl<'a> Call<'a> for VcudaLibraryGetGlobal<'a> {
     const OPCODE: u32 = 79;
@@ -2684,17 +3027,23 @@ impl<'a> Call<'a> for VcudaLibraryGetGlobal<'a> {
 
     fn encode(&self, writer: &mut Writer) {
         writer.word(self.library.to_word());
-        writer.bytes(self.name);
+        writer.bytes(self.name.as_bytes());
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self { library: <u64>::from_word(reader.word()?)?, name: reader.bytes()? };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
     }
 }
 
-/// What `vcudaLibraryGetGlobal` brings back.
+impl<'a> VcudaLibraryGetGlobal<'a> {
+    fn take(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self { library: <LibraryId>::from_word(reader.word()?)?, name: reader.text()? })
+    }
+}
+
+/// The answer to `vcudaLibraryGetGlobal`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VcudaLibraryGetGlobalAnswer {
     /// `dptr`.
@@ -2709,12 +3058,18 @@ impl Answer for VcudaLibraryGetGlobalAnswer {
     }
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let answer = Self {
-            dptr: <u64>::from_word(reader.word()?)?,
-            bytes: <usize>::from_word(reader.word()?)?,
-        };
+        let answer = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(answer)
+    }
+}
+
+impl VcudaLibraryGetGlobalAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            dptr: <u64>::from_word(reader.word()?)?,
+            bytes: <usize>::from_word(reader.word()?)?,
+        })
     }
 }
 
@@ -2722,9 +3077,9 @@ impl Answer for VcudaLibraryGetGlobalAnswer {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CuKernelGetFunction {
     /// Id of the new function.
-    pub p_func: u64,
+    pub p_func: FunctionId,
     /// Id of a kernel.
-    pub kernel: u64,
+    pub kernel: KernelId,
 }
 impl<'a> Call<'a> for CuKernelGetFunction {
     const OPCODE: u32 = 80;
@@ -2739,12 +3094,18 @@ impl<'a> Call<'a> for CuKernelGetFunction {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            p_func: <u64>::from_word(reader.word()?)?,
-            kernel: <u64>::from_word(reader.word()?)?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl CuKernelGetFunction {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            p_func: <FunctionId>::from_word(reader.word()?)?,
+            kernel: <KernelId>::from_word(reader.word()?)?,
+        })
     }
 }
 
@@ -2753,8 +3114,8 @@ impl<'a> Call<'a> for CuKernelGetFunction {
 pub struct CuFuncGetAttribute {
     /// `attrib`.
     pub attrib: u32,
-    /// Id of a func.
-    pub hfunc: u64,
+    /// Id of a function or a kernel.
+    pub hfunc: FuncId,
 }
 impl<'a> Call<'a> for CuFuncGetAttribute {
     const OPCODE: u32 = 81;
@@ -2769,16 +3130,22 @@ impl<'a> Call<'a> for CuFuncGetAttribute {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            attrib: <u32>::from_word(reader.word()?)?,
-            hfunc: <u64>::from_word(reader.word()?)?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
     }
 }
 
-/// What `cuFuncGetAttribute` brings back.
+impl CuFuncGetAttribute {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            attrib: <u32>::from_word(reader.word()?)?,
+            hfunc: <FuncId>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The answer to `cuFuncGetAttribute`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CuFuncGetAttributeAnswer {
     /// `pi`.
@@ -2790,17 +3157,23 @@ impl Answer for CuFuncGetAttributeAnswer {
     }
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let answer = Self { pi: <i32>::from_word(reader.word()?)? };
+        let answer = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(answer)
+    }
+}
+
+impl CuFuncGetAttributeAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { pi: <i32>::from_word(reader.word()?)? })
     }
 }
 
 /// Call 82, `cuFuncSetAttribute`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CuFuncSetAttribute {
-    /// Id of a func.
-    pub hfunc: u64,
+    /// Id of a function or a kernel.
+    pub hfunc: FuncId,
     /// `attrib`.
     pub attrib: u32,
     /// `value`.
@@ -2820,13 +3193,19 @@ impl<'a> Call<'a> for CuFuncSetAttribute {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            hfunc: <u64>::from_word(reader.word()?)?,
-            attrib: <u32>::from_word(reader.word()?)?,
-            value: <i32>::from_word(reader.word()?)?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl CuFuncSetAttribute {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            hfunc: <FuncId>::from_word(reader.word()?)?,
+            attrib: <u32>::from_word(reader.word()?)?,
+            value: <i32>::from_word(reader.word()?)?,
+        })
     }
 }
 
@@ -2836,7 +3215,7 @@ pub struct CuKernelGetAttribute {
     /// `attrib`.
     pub attrib: u32,
     /// Id of a kernel.
-    pub kernel: u64,
+    pub kernel: KernelId,
     /// `dev`.
     pub dev: i32,
 }
@@ -2854,17 +3233,23 @@ impl<'a> Call<'a> for CuKernelGetAttribute {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            attrib: <u32>::from_word(reader.word()?)?,
-            kernel: <u64>::from_word(reader.word()?)?,
-            dev: <i32>::from_word(reader.word()?)?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
     }
 }
 
-/// What `cuKernelGetAttribute` brings back.
+impl CuKernelGetAttribute {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            attrib: <u32>::from_word(reader.word()?)?,
+            kernel: <KernelId>::from_word(reader.word()?)?,
+            dev: <i32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The answer to `cuKernelGetAttribute`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CuKernelGetAttributeAnswer {
     /// `pi`.
@@ -2876,9 +3261,15 @@ impl Answer for CuKernelGetAttributeAnswer {
     }
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let answer = Self { pi: <i32>::from_word(reader.word()?)? };
+        let answer = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(answer)
+    }
+}
+
+impl CuKernelGetAttributeAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { pi: <i32>::from_word(reader.word()?)? })
     }
 }
 
@@ -2890,7 +3281,7 @@ pub struct CuKernelSetAttribute {
     /// `val`.
     pub val: i32,
     /// Id of a kernel.
-    pub kernel: u64,
+    pub kernel: KernelId,
     /// `dev`.
     pub dev: i32,
 }
@@ -2909,22 +3300,28 @@ impl<'a> Call<'a> for CuKernelSetAttribute {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            attrib: <u32>::from_word(reader.word()?)?,
-            val: <i32>::from_word(reader.word()?)?,
-            kernel: <u64>::from_word(reader.word()?)?,
-            dev: <i32>::from_word(reader.word()?)?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl CuKernelSetAttribute {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            attrib: <u32>::from_word(reader.word()?)?,
+            val: <i32>::from_word(reader.word()?)?,
+            kernel: <KernelId>::from_word(reader.word()?)?,
+            dev: <i32>::from_word(reader.word()?)?,
+        })
     }
 }
 
 /// Call 85, `cuFuncSetCacheConfig`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CuFuncSetCacheConfig {
-    /// Id of a func.
-    pub hfunc: u64,
+    /// Id of a function or a kernel.
+    pub hfunc: FuncId,
     /// `config`.
     pub config: u32,
 }
@@ -2941,12 +3338,18 @@ impl<'a> Call<'a> for CuFuncSetCacheConfig {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            hfunc: <u64>::from_word(reader.word()?)?,
-            config: <u32>::from_word(reader.word()?)?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl CuFuncSetCacheConfig {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            hfunc: <FuncId>::from_word(reader.word()?)?,
+            config: <u32>::from_word(reader.word()?)?,
+        })
     }
 }
 
@@ -2954,7 +3357,7 @@ impl<'a> Call<'a> for CuFuncSetCacheConfig {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CuKernelSetCacheConfig {
     /// Id of a kernel.
-    pub kernel: u64,
+    pub kernel: KernelId,
     /// `config`.
     pub config: u32,
     /// `dev`.
@@ -2974,13 +3377,19 @@ impl<'a> Call<'a> for CuKernelSetCacheConfig {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            kernel: <u64>::from_word(reader.word()?)?,
-            config: <u32>::from_word(reader.word()?)?,
-            dev: <i32>::from_word(reader.word()?)?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl CuKernelSetCacheConfig {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            kernel: <KernelId>::from_word(reader.word()?)?,
+            config: <u32>::from_word(reader.word()?)?,
+            dev: <i32>::from_word(reader.word()?)?,
+        })
     }
 }
 
@@ -2988,7 +3397,7 @@ impl<'a> Call<'a> for CuKernelSetCacheConfig {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CuLibraryGetKernelCount {
     /// Id of a library.
-    pub lib: u64,
+    pub lib: LibraryId,
 }
 impl<'a> Call<'a> for CuLibraryGetKernelCount {
     const OPCODE: u32 = 87;
@@ -3002,13 +3411,19 @@ impl<'a> Call<'a> for CuLibraryGetKernelCount {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self { lib: <u64>::from_word(reader.word()?)? };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
     }
 }
 
-/// What `cuLibraryGetKernelCount` brings back.
+impl CuLibraryGetKernelCount {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { lib: <LibraryId>::from_word(reader.word()?)? })
+    }
+}
+
+/// The answer to `cuLibraryGetKernelCount`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CuLibraryGetKernelCountAnswer {
     /// `count`.
@@ -3020,19 +3435,25 @@ impl Answer for CuLibraryGetKernelCountAnswer {
     }
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let answer = Self { count: <u32>::from_word(reader.word()?)? };
+        let answer = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(answer)
     }
 }
 
+impl CuLibraryGetKernelCountAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { count: <u32>::from_word(reader.word()?)? })
+    }
+}
+
 /// Call 88, `vcudaLibraryKernelNames`.
 ///
-/// names: each ended by a zero byte, in the driver's order; the guest asks for the kernels by name.
+/// names: in the driver's order; the guest asks for the kernels by name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaLibraryKernelNames {
     /// Id of a library.
-    pub lib: u64,
+    pub lib: LibraryId,
 }
 impl<'a> Call<'a> for VcudaLibraryKernelNames {
     const OPCODE: u32 = 88;
@@ -3046,27 +3467,39 @@ impl<'a> Call<'a> for VcudaLibraryKernelNames {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self { lib: <u64>::from_word(reader.word()?)? };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
     }
 }
 
-/// What `vcudaLibraryKernelNames` brings back.
+impl VcudaLibraryKernelNames {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { lib: <LibraryId>::from_word(reader.word()?)? })
+    }
+}
+
+/// The answer to `vcudaLibraryKernelNames`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VcudaLibraryKernelNamesAnswer {
-    /// A byte string.
-    pub names: Vec<u8>,
+    /// `names`.
+    pub names: Names,
 }
 impl Answer for VcudaLibraryKernelNamesAnswer {
     fn encode(&self, writer: &mut Writer) {
-        writer.bytes(&self.names);
+        writer.bytes(self.names.as_bytes());
     }
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let answer = Self { names: reader.bytes()?.to_vec() };
+        let answer = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(answer)
+    }
+}
+
+impl VcudaLibraryKernelNamesAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { names: Names::from_bytes(reader.bytes()?)? })
     }
 }
 
@@ -3082,14 +3515,12 @@ impl<'a> Call<'a> for CuModuleGetLoadingMode {
 
     fn encode(&self, _writer: &mut Writer) {}
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let reader = Reader::new(bytes);
-        let call = Self {};
-        reader.finish()?;
-        Ok(call)
+        Reader::new(bytes).finish()?;
+        Ok(Self {})
     }
 }
 
-/// What `cuModuleGetLoadingMode` brings back.
+/// The answer to `cuModuleGetLoadingMode`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CuModuleGetLoadingModeAnswer {
     /// `mode`.
@@ -3101,17 +3532,23 @@ impl Answer for CuModuleGetLoadingModeAnswer {
     }
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let answer = Self { mode: <u32>::from_word(reader.word()?)? };
+        let answer = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(answer)
+    }
+}
+
+impl CuModuleGetLoadingModeAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { mode: <u32>::from_word(reader.word()?)? })
     }
 }
 
 /// Call 90, `cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags {
-    /// Id of a func.
-    pub func: u64,
+    /// Id of a function or a kernel.
+    pub func: FuncId,
     /// `blockSize`.
     pub block_size: i32,
     /// `dynamicSMemSize`.
@@ -3134,18 +3571,24 @@ impl<'a> Call<'a> for CuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            func: <u64>::from_word(reader.word()?)?,
-            block_size: <i32>::from_word(reader.word()?)?,
-            dynamic_s_mem_size: <usize>::from_word(reader.word()?)?,
-            flags: <u32>::from_word(reader.word()?)?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
     }
 }
 
-/// What `cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags` brings back.
+impl CuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            func: <FuncId>::from_word(reader.word()?)?,
+            block_size: <i32>::from_word(reader.word()?)?,
+            dynamic_s_mem_size: <usize>::from_word(reader.word()?)?,
+            flags: <u32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The answer to `cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CuOccupancyMaxActiveBlocksPerMultiprocessorWithFlagsAnswer {
     /// `numBlocks`.
@@ -3157,17 +3600,23 @@ impl Answer for CuOccupancyMaxActiveBlocksPerMultiprocessorWithFlagsAnswer {
     }
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let answer = Self { num_blocks: <i32>::from_word(reader.word()?)? };
+        let answer = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(answer)
+    }
+}
+
+impl CuOccupancyMaxActiveBlocksPerMultiprocessorWithFlagsAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { num_blocks: <i32>::from_word(reader.word()?)? })
     }
 }
 
 /// Call 91, `cuOccupancyAvailableDynamicSMemPerBlock`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CuOccupancyAvailableDynamicSMemPerBlock {
-    /// Id of a func.
-    pub func: u64,
+    /// Id of a function or a kernel.
+    pub func: FuncId,
     /// `numBlocks`.
     pub num_blocks: i32,
     /// `blockSize`.
@@ -3187,17 +3636,23 @@ impl<'a> Call<'a> for CuOccupancyAvailableDynamicSMemPerBlock {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            func: <u64>::from_word(reader.word()?)?,
-            num_blocks: <i32>::from_word(reader.word()?)?,
-            block_size: <i32>::from_word(reader.word()?)?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
     }
 }
 
-/// What `cuOccupancyAvailableDynamicSMemPerBlock` brings back.
+impl CuOccupancyAvailableDynamicSMemPerBlock {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            func: <FuncId>::from_word(reader.word()?)?,
+            num_blocks: <i32>::from_word(reader.word()?)?,
+            block_size: <i32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The answer to `cuOccupancyAvailableDynamicSMemPerBlock`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CuOccupancyAvailableDynamicSMemPerBlockAnswer {
     /// `dynamicSmemSize`.
@@ -3209,17 +3664,23 @@ impl Answer for CuOccupancyAvailableDynamicSMemPerBlockAnswer {
     }
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let answer = Self { dynamic_smem_size: <usize>::from_word(reader.word()?)? };
+        let answer = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(answer)
+    }
+}
+
+impl CuOccupancyAvailableDynamicSMemPerBlockAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { dynamic_smem_size: <usize>::from_word(reader.word()?)? })
     }
 }
 
 /// Call 92, `cuFuncLoad`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CuFuncLoad {
-    /// Id of a func.
-    pub function: u64,
+    /// Id of a function or a kernel.
+    pub hfunc: FuncId,
 }
 impl<'a> Call<'a> for CuFuncLoad {
     const OPCODE: u32 = 92;
@@ -3229,21 +3690,27 @@ impl<'a> Call<'a> for CuFuncLoad {
     type Answer = ();
 
     fn encode(&self, writer: &mut Writer) {
-        writer.word(self.function.to_word());
+        writer.word(self.hfunc.to_word());
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self { function: <u64>::from_word(reader.word()?)? };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl CuFuncLoad {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { hfunc: <FuncId>::from_word(reader.word()?)? })
     }
 }
 
 /// Call 93, `cuFuncIsLoaded`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CuFuncIsLoaded {
-    /// Id of a func.
-    pub function: u64,
+    /// Id of a function or a kernel.
+    pub hfunc: FuncId,
 }
 impl<'a> Call<'a> for CuFuncIsLoaded {
     const OPCODE: u32 = 93;
@@ -3253,17 +3720,23 @@ impl<'a> Call<'a> for CuFuncIsLoaded {
     type Answer = CuFuncIsLoadedAnswer;
 
     fn encode(&self, writer: &mut Writer) {
-        writer.word(self.function.to_word());
+        writer.word(self.hfunc.to_word());
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self { function: <u64>::from_word(reader.word()?)? };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
     }
 }
 
-/// What `cuFuncIsLoaded` brings back.
+impl CuFuncIsLoaded {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { hfunc: <FuncId>::from_word(reader.word()?)? })
+    }
+}
+
+/// The answer to `cuFuncIsLoaded`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CuFuncIsLoadedAnswer {
     /// `state`.
@@ -3275,9 +3748,15 @@ impl Answer for CuFuncIsLoadedAnswer {
     }
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let answer = Self { state: <u32>::from_word(reader.word()?)? };
+        let answer = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(answer)
+    }
+}
+
+impl CuFuncIsLoadedAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { state: <u32>::from_word(reader.word()?)? })
     }
 }
 
@@ -3289,8 +3768,8 @@ impl Answer for CuFuncIsLoadedAnswer {
 pub struct VcudaOccupancyClusters<'a> {
     /// `question`.
     pub question: u32,
-    /// Id of a func.
-    pub f: u64,
+    /// Id of a function or a kernel.
+    pub f: FuncId,
     /// `gridX`.
     pub grid_x: u32,
     /// `gridY`.
@@ -3305,8 +3784,8 @@ pub struct VcudaOccupancyClusters<'a> {
     pub block_z: u32,
     /// `sharedMemBytes`.
     pub shared_mem_bytes: u32,
-    /// A byte string.
-    pub attributes: &'a [u8],
+    /// `attributes`.
+    pub attributes: Array<'a, LaunchAttribute>,
 }
 impl<'a> Call<'a> for VcudaOccupancyClusters<'a> {
     const OPCODE: u32 = 94;
@@ -3325,13 +3804,21 @@ impl<'a> Call<'a> for VcudaOccupancyClusters<'a> {
         writer.word(self.block_y.to_word());
         writer.word(self.block_z.to_word());
         writer.word(self.shared_mem_bytes.to_word());
-        writer.bytes(self.attributes);
+        writer.array(self.attributes);
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl<'a> VcudaOccupancyClusters<'a> {
+    fn take(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self {
             question: <u32>::from_word(reader.word()?)?,
-            f: <u64>::from_word(reader.word()?)?,
+            f: <FuncId>::from_word(reader.word()?)?,
             grid_x: <u32>::from_word(reader.word()?)?,
             grid_y: <u32>::from_word(reader.word()?)?,
             grid_z: <u32>::from_word(reader.word()?)?,
@@ -3339,14 +3826,12 @@ impl<'a> Call<'a> for VcudaOccupancyClusters<'a> {
             block_y: <u32>::from_word(reader.word()?)?,
             block_z: <u32>::from_word(reader.word()?)?,
             shared_mem_bytes: <u32>::from_word(reader.word()?)?,
-            attributes: reader.bytes()?,
-        };
-        reader.finish()?;
-        Ok(call)
+            attributes: reader.array(crate::limits::LAUNCH_ATTRIBUTES_MAX)?,
+        })
     }
 }
 
-/// What `vcudaOccupancyClusters` brings back.
+/// The answer to `vcudaOccupancyClusters`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VcudaOccupancyClustersAnswer {
     /// `clusters`.
@@ -3358,20 +3843,25 @@ impl Answer for VcudaOccupancyClustersAnswer {
     }
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let answer = Self { clusters: <i32>::from_word(reader.word()?)? };
+        let answer = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(answer)
     }
 }
 
+impl VcudaOccupancyClustersAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { clusters: <i32>::from_word(reader.word()?)? })
+    }
+}
+
 /// Call 100, `vcudaLaunch`.
 ///
-/// params: the parameter buffer as the layout has it. attributes: CUlaunchAttribute_id (le32), 0
-/// (le32), then 64 bytes of value, each; only those that hold no pointer or handle.
+/// params: the parameter buffer, as the layout has it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaLaunch<'a> {
-    /// Id of a func.
-    pub f: u64,
+    /// Id of a function or a kernel.
+    pub f: FuncId,
     /// `gridX`.
     pub grid_x: u32,
     /// `gridY`.
@@ -3387,11 +3877,11 @@ pub struct VcudaLaunch<'a> {
     /// `sharedMemBytes`.
     pub shared_mem_bytes: u32,
     /// Id of a stream.
-    pub h_stream: u64,
-    /// A byte string.
+    pub h_stream: StreamId,
+    /// `params`.
     pub params: &'a [u8],
-    /// A byte string.
-    pub attributes: &'a [u8],
+    /// `attributes`.
+    pub attributes: Array<'a, LaunchAttribute>,
 }
 impl<'a> Call<'a> for VcudaLaunch<'a> {
     const OPCODE: u32 = 100;
@@ -3410,13 +3900,21 @@ impl<'a> Call<'a> for VcudaLaunch<'a> {
         writer.word(self.block_z.to_word());
         writer.word(self.shared_mem_bytes.to_word());
         writer.word(self.h_stream.to_word());
-        writer.bytes(self.params);
-        writer.bytes(self.attributes);
+        writer.bytes(self.params.as_ref());
+        writer.array(self.attributes);
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            f: <u64>::from_word(reader.word()?)?,
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl<'a> VcudaLaunch<'a> {
+    fn take(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            f: <FuncId>::from_word(reader.word()?)?,
             grid_x: <u32>::from_word(reader.word()?)?,
             grid_y: <u32>::from_word(reader.word()?)?,
             grid_z: <u32>::from_word(reader.word()?)?,
@@ -3424,20 +3922,18 @@ impl<'a> Call<'a> for VcudaLaunch<'a> {
             block_y: <u32>::from_word(reader.word()?)?,
             block_z: <u32>::from_word(reader.word()?)?,
             shared_mem_bytes: <u32>::from_word(reader.word()?)?,
-            h_stream: <u64>::from_word(reader.word()?)?,
+            h_stream: <StreamId>::from_word(reader.word()?)?,
             params: reader.bytes()?,
-            attributes: reader.bytes()?,
-        };
-        reader.finish()?;
-        Ok(call)
+            attributes: reader.array(crate::limits::LAUNCH_ATTRIBUTES_MAX)?,
+        })
     }
 }
 
 /// Call 101, `vcudaLaunchCooperative`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaLaunchCooperative<'a> {
-    /// Id of a func.
-    pub f: u64,
+    /// Id of a function or a kernel.
+    pub f: FuncId,
     /// `gridX`.
     pub grid_x: u32,
     /// `gridY`.
@@ -3453,8 +3949,8 @@ pub struct VcudaLaunchCooperative<'a> {
     /// `sharedMemBytes`.
     pub shared_mem_bytes: u32,
     /// Id of a stream.
-    pub h_stream: u64,
-    /// A byte string.
+    pub h_stream: StreamId,
+    /// `params`.
     pub params: &'a [u8],
 }
 impl<'a> Call<'a> for VcudaLaunchCooperative<'a> {
@@ -3474,12 +3970,20 @@ impl<'a> Call<'a> for VcudaLaunchCooperative<'a> {
         writer.word(self.block_z.to_word());
         writer.word(self.shared_mem_bytes.to_word());
         writer.word(self.h_stream.to_word());
-        writer.bytes(self.params);
+        writer.bytes(self.params.as_ref());
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            f: <u64>::from_word(reader.word()?)?,
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl<'a> VcudaLaunchCooperative<'a> {
+    fn take(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            f: <FuncId>::from_word(reader.word()?)?,
             grid_x: <u32>::from_word(reader.word()?)?,
             grid_y: <u32>::from_word(reader.word()?)?,
             grid_z: <u32>::from_word(reader.word()?)?,
@@ -3487,11 +3991,9 @@ impl<'a> Call<'a> for VcudaLaunchCooperative<'a> {
             block_y: <u32>::from_word(reader.word()?)?,
             block_z: <u32>::from_word(reader.word()?)?,
             shared_mem_bytes: <u32>::from_word(reader.word()?)?,
-            h_stream: <u64>::from_word(reader.word()?)?,
+            h_stream: <StreamId>::from_word(reader.word()?)?,
             params: reader.bytes()?,
-        };
-        reader.finish()?;
-        Ok(call)
+        })
     }
 }
 
@@ -3502,7 +4004,7 @@ impl<'a> Call<'a> for VcudaLaunchCooperative<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaHostFunc {
     /// Id of a stream.
-    pub h_stream: u64,
+    pub h_stream: StreamId,
     /// `token`.
     pub token: u64,
 }
@@ -3519,28 +4021,34 @@ impl<'a> Call<'a> for VcudaHostFunc {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            h_stream: <u64>::from_word(reader.word()?)?,
-            token: <u64>::from_word(reader.word()?)?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl VcudaHostFunc {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            h_stream: <StreamId>::from_word(reader.word()?)?,
+            token: <u64>::from_word(reader.word()?)?,
+        })
     }
 }
 
 /// Call 110, `vcudaGraphInstantiate`.
 ///
 /// The guest captures streams and builds graphs by itself. graph: protocol::graph, inline or in a
-/// blob. Nodes are numbered as they stand there.
+/// blob. Nodes are numbered in its order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaGraphInstantiate<'a> {
-    /// Id of the new graphexec.
-    pub exec: u64,
+    /// Id of the new executable graph.
+    pub exec: GraphExecId,
     /// `flags`.
     pub flags: u64,
-    /// `blob`.
-    pub blob: u64,
-    /// A byte string.
+    /// Id of a blob.
+    pub blob: BlobId,
+    /// `graph`.
     pub graph: &'a [u8],
 }
 impl<'a> Call<'a> for VcudaGraphInstantiate<'a> {
@@ -3554,26 +4062,32 @@ impl<'a> Call<'a> for VcudaGraphInstantiate<'a> {
         writer.word(self.exec.to_word());
         writer.word(self.flags.to_word());
         writer.word(self.blob.to_word());
-        writer.bytes(self.graph);
+        writer.bytes(self.graph.as_ref());
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            exec: <u64>::from_word(reader.word()?)?,
-            flags: <u64>::from_word(reader.word()?)?,
-            blob: <u64>::from_word(reader.word()?)?,
-            graph: reader.bytes()?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl<'a> VcudaGraphInstantiate<'a> {
+    fn take(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            exec: <GraphExecId>::from_word(reader.word()?)?,
+            flags: <u64>::from_word(reader.word()?)?,
+            blob: <BlobId>::from_word(reader.word()?)?,
+            graph: reader.bytes()?,
+        })
     }
 }
 
 /// Call 111, `cuGraphExecDestroy`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CuGraphExecDestroy {
-    /// The graphexec that ends.
-    pub h_graph_exec: u64,
+    /// The executable graph that ends.
+    pub h_graph_exec: GraphExecId,
 }
 impl<'a> Call<'a> for CuGraphExecDestroy {
     const OPCODE: u32 = 111;
@@ -3587,19 +4101,25 @@ impl<'a> Call<'a> for CuGraphExecDestroy {
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self { h_graph_exec: <u64>::from_word(reader.word()?)? };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl CuGraphExecDestroy {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { h_graph_exec: <GraphExecId>::from_word(reader.word()?)? })
     }
 }
 
 /// Call 112, `cuGraphLaunch`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CuGraphLaunch {
-    /// Id of a graphexec.
-    pub h_graph_exec: u64,
+    /// Id of an executable graph.
+    pub h_graph: GraphExecId,
     /// Id of a stream.
-    pub h_stream: u64,
+    pub h_stream: StreamId,
 }
 impl<'a> Call<'a> for CuGraphLaunch {
     const OPCODE: u32 = 112;
@@ -3609,27 +4129,33 @@ impl<'a> Call<'a> for CuGraphLaunch {
     type Answer = ();
 
     fn encode(&self, writer: &mut Writer) {
-        writer.word(self.h_graph_exec.to_word());
+        writer.word(self.h_graph.to_word());
         writer.word(self.h_stream.to_word());
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            h_graph_exec: <u64>::from_word(reader.word()?)?,
-            h_stream: <u64>::from_word(reader.word()?)?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl CuGraphLaunch {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            h_graph: <GraphExecId>::from_word(reader.word()?)?,
+            h_stream: <StreamId>::from_word(reader.word()?)?,
+        })
     }
 }
 
 /// Call 113, `cuGraphUpload`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CuGraphUpload {
-    /// Id of a graphexec.
-    pub h_graph_exec: u64,
+    /// Id of an executable graph.
+    pub h_graph: GraphExecId,
     /// Id of a stream.
-    pub h_stream: u64,
+    pub h_stream: StreamId,
 }
 impl<'a> Call<'a> for CuGraphUpload {
     const OPCODE: u32 = 113;
@@ -3639,17 +4165,23 @@ impl<'a> Call<'a> for CuGraphUpload {
     type Answer = ();
 
     fn encode(&self, writer: &mut Writer) {
-        writer.word(self.h_graph_exec.to_word());
+        writer.word(self.h_graph.to_word());
         writer.word(self.h_stream.to_word());
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            h_graph_exec: <u64>::from_word(reader.word()?)?,
-            h_stream: <u64>::from_word(reader.word()?)?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl CuGraphUpload {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            h_graph: <GraphExecId>::from_word(reader.word()?)?,
+            h_stream: <StreamId>::from_word(reader.word()?)?,
+        })
     }
 }
 
@@ -3658,11 +4190,11 @@ impl<'a> Call<'a> for CuGraphUpload {
 /// result: CUgraphExecUpdateResult; node: one of the new graph's, or its number of nodes for none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaGraphExecUpdate<'a> {
-    /// Id of a graphexec.
-    pub exec: u64,
-    /// `blob`.
-    pub blob: u64,
-    /// A byte string.
+    /// Id of an executable graph.
+    pub exec: GraphExecId,
+    /// Id of a blob.
+    pub blob: BlobId,
+    /// `graph`.
     pub graph: &'a [u8],
 }
 impl<'a> Call<'a> for VcudaGraphExecUpdate<'a> {
@@ -3675,21 +4207,27 @@ impl<'a> Call<'a> for VcudaGraphExecUpdate<'a> {
     fn encode(&self, writer: &mut Writer) {
         writer.word(self.exec.to_word());
         writer.word(self.blob.to_word());
-        writer.bytes(self.graph);
+        writer.bytes(self.graph.as_ref());
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            exec: <u64>::from_word(reader.word()?)?,
-            blob: <u64>::from_word(reader.word()?)?,
-            graph: reader.bytes()?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
     }
 }
 
-/// What `vcudaGraphExecUpdate` brings back.
+impl<'a> VcudaGraphExecUpdate<'a> {
+    fn take(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            exec: <GraphExecId>::from_word(reader.word()?)?,
+            blob: <BlobId>::from_word(reader.word()?)?,
+            graph: reader.bytes()?,
+        })
+    }
+}
+
+/// The answer to `vcudaGraphExecUpdate`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VcudaGraphExecUpdateAnswer {
     /// `result`.
@@ -3704,26 +4242,32 @@ impl Answer for VcudaGraphExecUpdateAnswer {
     }
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let answer = Self {
-            result: <u32>::from_word(reader.word()?)?,
-            node: <u32>::from_word(reader.word()?)?,
-        };
+        let answer = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(answer)
     }
 }
 
+impl VcudaGraphExecUpdateAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            result: <u32>::from_word(reader.word()?)?,
+            node: <u32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
 /// Call 115, `vcudaGraphExecNodeSet`.
 ///
-/// step: what the node is to do from the next launch on; of the same kind as what it did.
+/// step: what the node does from the next launch on; of the same kind as before.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaGraphExecNodeSet<'a> {
-    /// Id of a graphexec.
-    pub exec: u64,
+    /// Id of an executable graph.
+    pub exec: GraphExecId,
     /// `node`.
     pub node: u32,
-    /// A byte string.
-    pub step: &'a [u8],
+    /// `step`.
+    pub step: Step<'a>,
 }
 impl<'a> Call<'a> for VcudaGraphExecNodeSet<'a> {
     const OPCODE: u32 = 115;
@@ -3735,16 +4279,22 @@ impl<'a> Call<'a> for VcudaGraphExecNodeSet<'a> {
     fn encode(&self, writer: &mut Writer) {
         writer.word(self.exec.to_word());
         writer.word(self.node.to_word());
-        writer.bytes(self.step);
+        writer.nested(|writer| self.step.encode(writer));
     }
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
-        let call = Self {
-            exec: <u64>::from_word(reader.word()?)?,
-            node: <u32>::from_word(reader.word()?)?,
-            step: reader.bytes()?,
-        };
+        let call = Self::take(&mut reader)?;
         reader.finish()?;
         Ok(call)
+    }
+}
+
+impl<'a> VcudaGraphExecNodeSet<'a> {
+    fn take(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            exec: <GraphExecId>::from_word(reader.word()?)?,
+            node: <u32>::from_word(reader.word()?)?,
+            step: reader.nested(Step::decode)?,
+        })
     }
 }

@@ -19,6 +19,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use protocol::ids::ContextId;
+
 use super::calls::GateEnd;
 use super::ledger::Ledger;
 use super::mirror::Mirrors;
@@ -34,7 +36,7 @@ pub struct Command<'a> {
     /// The guest thread.
     pub thread: u32,
     /// The thread's current context, as the guest names it; 0 for none.
-    pub ctx: u64,
+    pub ctx: ContextId,
     /// The arguments, a multiple of 8 bytes.
     pub args: &'a [u8],
 }

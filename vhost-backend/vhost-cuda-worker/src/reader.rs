@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
+use protocol::ids::ContextId;
 use protocol::ring::HostRing;
 use protocol::uapi;
 
@@ -165,8 +166,12 @@ impl Reader {
                 );
                 break_off(&self.device, reason)
             };
-            let command =
-                Command { opcode: cmd.opcode, thread: cmd.thread, ctx: cmd.ctx, args: &self.args };
+            let command = Command {
+                opcode: cmd.opcode,
+                thread: cmd.thread,
+                ctx: ContextId(cmd.ctx),
+                args: &self.args,
+            };
             self.executor.execute(&command, reply);
         }
         self.session.gate.page.worker.ring_depth.store(ring.depth(), Ordering::Relaxed);
@@ -190,8 +195,12 @@ impl Reader {
             Task::Submit { request, room, cmd, args } => {
                 let out = Arc::new(self.device.clone());
                 let reply = ReplyTo::plain(out, request, room, &self.posted);
-                let command =
-                    Command { opcode: cmd.opcode, thread: cmd.thread, ctx: cmd.ctx, args: &args };
+                let command = Command {
+                    opcode: cmd.opcode,
+                    thread: cmd.thread,
+                    ctx: ContextId(cmd.ctx),
+                    args: &args,
+                };
                 self.executor.execute(&command, reply);
             }
         }

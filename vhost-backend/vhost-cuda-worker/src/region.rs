@@ -6,9 +6,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::{Arc, Mutex, RwLock};
 
 use protocol::uapi::{REGION_PINNED, REGION_RING, REGION_USER};
-use protocol::windows::PINNED;
-
-const PAGE: u64 = 4096;
+use protocol::windows::{PAGE_BYTES, PINNED};
 
 /// What a region's pages are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +102,7 @@ impl Region {
         let len = pieces.iter().try_fold(0u64, |sum, piece| sum.checked_add(piece.len));
         let shape = MapError::Shape { vaddr, len: len.unwrap_or(u64::MAX) };
         let Some(len) = len.filter(|len| *len > 0 && *len <= 1 << 46) else { return Err(shape) };
-        let aligned = |value: u64| value.is_multiple_of(PAGE);
+        let aligned = |value: u64| value.is_multiple_of(PAGE_BYTES);
         if !aligned(vaddr) || pieces.iter().any(|p| !aligned(p.len) || !aligned(p.offset)) {
             return Err(shape);
         }

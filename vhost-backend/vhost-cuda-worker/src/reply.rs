@@ -17,10 +17,6 @@ const CUDA_ERROR_UNKNOWN: u32 = 999;
 /// CUDA_ERROR_INVALID_VALUE: the answer when there is no room for it.
 const CUDA_ERROR_INVALID_VALUE: u32 = 1;
 const REPLY_BYTES: usize = size_of::<Reply>();
-/// In a reply's state: the answer is there.
-const STATE_DONE: u32 = 1;
-/// In a reply's state: kernels have printed, and the guest may take it.
-const STATE_OUTPUT: u32 = 2;
 
 /// Takes the answer of one command, exactly once, from any thread.
 pub struct ReplyTo {
@@ -62,7 +58,7 @@ impl ReplyTo {
             }
             Target::Arena { ring: ring.clone(), slot, bytes }
         };
-        Some(Self { target: Some(target), posted: posted.clone(), state: STATE_DONE })
+        Some(Self { target: Some(target), posted: posted.clone(), state: uapi::REPLY_DONE })
     }
 
     /// For a command of the plain way, with room for `bytes` of answer.
@@ -73,12 +69,12 @@ impl ReplyTo {
         posted: &Arc<PostedError>,
     ) -> Self {
         let target = Some(Target::Plain { out, request, bytes });
-        Self { target, posted: posted.clone(), state: STATE_DONE }
+        Self { target, posted: posted.clone(), state: uapi::REPLY_DONE }
     }
 
     /// The same, and the answer says that kernels have printed.
     pub fn with_output(mut self) -> Self {
-        self.state |= STATE_OUTPUT;
+        self.state |= uapi::REPLY_OUTPUT;
         self
     }
 

@@ -11,7 +11,7 @@ use vm_memory::{Bytes, GuestAddress, GuestMemoryMmap};
 /// A chain may have as many descriptors as its queue, as the standard has it, and one more for each
 /// page of its bytes: Linux' drivers make indirect tables that are longer than the queue, of buffers
 /// whose pages lie apart.
-const PAGE: usize = 4096;
+const PAGE: usize = protocol::windows::PAGE_BYTES as usize;
 /// Room for any answer that is not a command's, whose requests are as long.
 const ROOM: usize = size_of::<Resp>() + QUERY_MAX;
 

@@ -7,11 +7,7 @@ use protocol::uapi::{
 };
 
 use host_ipc::messages::Limits;
-use protocol::windows::PINNED;
-
-const PAGE: u64 = 4096;
-/// Programs' addresses end here.
-const USER_END: u64 = 1 << 47;
+use protocol::windows::{PAGE_BYTES, PINNED, USER_END};
 
 /// A status of the uAPI that is not OK.
 pub type Status = u32;
@@ -191,7 +187,8 @@ impl Attach {
             list.chunks_exact(size_of::<Segment>()).filter_map(Segment::from_bytes).collect();
         let mut sum = 0u64;
         for segment in &segments {
-            let aligned = segment.addr.is_multiple_of(PAGE) && segment.len.is_multiple_of(PAGE);
+            let aligned =
+                segment.addr.is_multiple_of(PAGE_BYTES) && segment.len.is_multiple_of(PAGE_BYTES);
             let end = segment.addr.checked_add(segment.len);
             if !aligned || segment.len == 0 || end.is_none() {
                 return Err(uapi::ERR_INVALID);
@@ -215,7 +212,7 @@ impl Attach {
     /// What each kind demands of address and ring.
     fn place_is_good(&self) -> bool {
         let Some(end) = self.vaddr.checked_add(self.len) else { return false };
-        let aligned = self.vaddr.is_multiple_of(PAGE);
+        let aligned = self.vaddr.is_multiple_of(PAGE_BYTES);
         match self.kind {
             uapi::REGION_RING => {
                 let ring = self.ring_bytes as usize;

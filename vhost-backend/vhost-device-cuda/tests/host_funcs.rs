@@ -8,10 +8,11 @@ use protocol::calls::{
     VcudaPrimaryCtxRetain,
 };
 use protocol::host_func::Callee;
+use protocol::ids::{ContextId, StreamId};
 use protocol::uapi;
 
 const CTX: u64 = 77;
-const STREAM: u64 = 500;
+const STREAM: StreamId = StreamId(500);
 const SESSION: u32 = 1;
 
 /// A session with a stream that stands at a host function of this token.
@@ -30,7 +31,7 @@ impl Bench {
         let mut guest = Guest::connect(&device.socket);
         assert_eq!(guest.create(SESSION), uapi::OK);
         let mut ring = guest.attach_ring(SESSION, FREE);
-        ring.send(&mut guest, 0, &VcudaPrimaryCtxRetain { dev: 0, ctx: CTX });
+        ring.send(&mut guest, 0, &VcudaPrimaryCtxRetain { dev: 0, ctx: ContextId(CTX) });
         let data = ring.send(&mut guest, CTX, &CuMemAllocV2 { bytesize: 16 << 10 });
         let stream = CuStreamCreateWithPriority { ph_stream: STREAM, flags: 1, priority: 0 };
         ring.send(&mut guest, CTX, &stream);

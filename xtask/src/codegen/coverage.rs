@@ -1,7 +1,7 @@
 //! `docs/coverage.md`: the driver API's implemented entry points, and the gate and charges of each
 //! call between guest and host.
 
-use super::parse::Entry;
+use super::model::Entry;
 use cuda_api::build::Exports;
 use cuda_api::symbols::{ALL, CUDA_VERSION};
 use std::collections::BTreeMap;

@@ -1,20 +1,20 @@
 //! Entry points of guest-libcuda that do nothing but send their call and wait.
 
-use super::parse::{Direction, Entry, Param};
+use super::model::{Direction, Entry, Param, Table, Type};
 use std::fmt::Write;
 
 /// The C type of a parameter, in Rust.
 fn c_type(param: &Param) -> String {
-    match param.direction {
-        Direction::Out => format!("Out<{}>", param.kind),
-        _ if param.is_scalar() => param.kind.clone(),
-        _ => panic!("{}: no entry point can be generated for a {}", param.name, param.kind),
+    match (&param.ty, param.direction) {
+        (Type::Scalar(scalar), Direction::Out) => format!("Out<{scalar}>"),
+        (Type::Scalar(scalar), _) => (*scalar).to_owned(),
+        (other, _) => panic!("{}: no entry point can be generated for {other:?}", param.name),
     }
 }
 
 /// `guest-libcuda/src/entry/generated.rs`.
-pub fn generate(entries: &[Entry]) -> String {
-    let entries: Vec<&Entry> = entries.iter().filter(|entry| entry.has("guest")).collect();
+pub fn generate(table: &Table) -> String {
+    let entries: Vec<&Entry> = table.entries.iter().filter(|entry| entry.has("guest")).collect();
     let mut out = String::from(
         "//! Made from `protocol/api.table` by `cargo xtask codegen`; not to be edited.\n\n\
          use cuda_api::args::Out;\nuse crate::context;\n",

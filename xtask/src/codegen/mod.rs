@@ -1,9 +1,23 @@
 //! From `protocol/api.table` to the code of both sides, and the report of what they cover.
+//!
+//! | module | what |
+//! |---|---|
+//! | `model` | the table, parsed |
+//! | `parse`, `prototype` | from its text, checked against cuda.h's prototypes |
+//! | `types` | what its types are in Rust, and how they are encoded |
+//! | `ids`, `structs`, `protocol` | ids, structures and calls, for both sides |
+//! | `guest`, `worker` | entry points of the guest, dispatch of the worker |
+//! | `coverage` | the report |
 
 mod coverage;
 mod guest;
+mod ids;
+mod model;
 mod parse;
 mod protocol;
+mod prototype;
+mod structs;
+mod types;
 mod worker;
 
 use std::error::Error;
@@ -15,20 +29,23 @@ use std::process::{Command, Stdio};
 pub fn run(check: bool) -> Result<(), Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in the workspace");
     describe_cuda(root, check)?;
-    let table = root.join("protocol/api.table");
-    let text = std::fs::read_to_string(&table)?;
-    let entries = parse::parse(&text).map_err(|e| format!("{}: {e}", table.display()))?;
-    let outputs: [(PathBuf, String); 3] = [
-        (root.join("protocol/src/generated/calls.rs"), protocol::generate(&entries)),
-        (root.join("guest-libcuda/src/entry/generated.rs"), guest::generate(&entries)),
+    let path = root.join("protocol/api.table");
+    let text = std::fs::read_to_string(&path)?;
+    let table = parse::parse(&text).map_err(|e| format!("{}: {e}", path.display()))?;
+    let outputs: [(&str, String); 5] = [
+        ("protocol/src/generated/ids.rs", ids::generate()),
+        ("protocol/src/generated/structs.rs", structs::generate(&table)),
+        ("protocol/src/generated/calls.rs", protocol::generate(&table)),
+        ("guest-libcuda/src/entry/generated.rs", guest::generate(&table)),
         (
-            root.join("vhost-backend/vhost-cuda-worker/src/calls/generated/dispatch.rs"),
-            worker::generate(&entries),
+            "vhost-backend/vhost-cuda-worker/src/calls/generated/dispatch.rs",
+            worker::generate(&table),
         ),
     ];
-    let mut files = vec![(root.join("docs/coverage.md"), coverage::generate(root, &entries)?)];
+    let mut files: Vec<(PathBuf, String)> =
+        vec![(root.join("docs/coverage.md"), coverage::generate(root, &table.entries)?)];
     for (path, code) in outputs {
-        files.push((path, format(&code)?));
+        files.push((root.join(path), format(&code)?));
     }
     for (path, code) in files {
         if !check {

@@ -1,62 +1,15 @@
-//! Reads the API table; its head says what the lines mean.
+//! Reads the API table. Its head says what the lines mean.
 
-/// What happens with a parameter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// Goes to the worker.
-    In,
-    /// Comes back.
-    Out,
-    /// A handle's id, minted by the guest.
-    New,
-    /// A handle that ends.
-    Del,
-}
+use super::model::{
+    Choice, Direction, DriverFunction, Entry, HANDLES, Param, SCALARS, Struct, Table, Type,
+    handle_kind,
+};
+use super::prototype;
 
-/// One parameter.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Param {
-    pub direction: Direction,
-    pub kind: String,
-    pub name: String,
-}
-
-pub const SCALARS: &[&str] = &["u8", "u32", "i32", "u64", "i64", "usize", "f32"];
-pub const HANDLES: &[&str] =
-    &["ctx", "stream", "event", "module", "library", "kernel", "function", "func", "graphexec"];
-
-impl Param {
-    pub fn is_scalar(&self) -> bool {
-        SCALARS.contains(&self.kind.as_str())
-    }
-
-    pub fn is_handle(&self) -> bool {
-        HANDLES.contains(&self.kind.as_str())
-    }
-
-    /// The parameter's name in Rust.
-    pub fn field(&self) -> String {
-        snake(&self.name)
-    }
-}
-
-/// One entry.
-#[derive(Clone, Debug)]
-pub struct Entry {
-    pub number: u32,
-    pub flags: Vec<String>,
-    /// One of `ORDERS`.
-    pub order: String,
-    /// One of `CHARGES`.
-    pub charges: String,
-    pub name: String,
-    pub params: Vec<Param>,
-    /// The comment above it.
-    pub doc: Vec<String>,
-}
-
-const FLAGS: &[&str] =
-    &["posted", "waited", "blocking", "pending", "guest", "worker", "gated", "free"];
+const FLAGS: &[&str] = &[
+    "posted", "waited", "blocking", "pending", "reader", "always", "guest", "worker", "gated",
+    "free",
+];
 /// What a call may not overtake: `protocol::table::Order`.
 pub const ORDERS: &[&str] =
     &["none", "stream", "pool", "query", "wait", "function", "allocation", "context", "session"];
@@ -64,58 +17,13 @@ pub const ORDERS: &[&str] =
 pub const CHARGES: &[&str] =
     &["none", "memory", "context", "module", "limit", "local", "stream", "graph"];
 
-impl Entry {
-    pub fn has(&self, flag: &str) -> bool {
-        self.flags.iter().any(|f| f == flag)
-    }
-
-    /// Whether a parameter that goes to the worker is a handle of one of these kinds.
-    pub fn takes(&self, kinds: &[&str]) -> bool {
-        let named = |p: &Param| p.direction != Direction::New && kinds.contains(&p.kind.as_str());
-        self.params.iter().any(named)
-    }
-
-    /// The name of the call's structure: cuMemAlloc_v2 is CuMemAllocV2.
-    pub fn type_name(&self) -> String {
-        self.name.split('_').map(|part| part[..1].to_uppercase() + &part[1..]).collect()
-    }
-
-    /// The name of the call's function: cuMemAlloc_v2 is cu_mem_alloc_v2.
-    pub fn function_name(&self) -> String {
-        snake(&self.name)
-    }
-}
-
-/// cuMemAlloc_v2 to cu_mem_alloc_v2, hStream to h_stream, vcudaCopy2D to vcuda_copy_2d.
-pub fn snake(name: &str) -> String {
-    let mut out = String::new();
-    let chars: Vec<char> = name.chars().collect();
-    for (i, c) in chars.iter().enumerate() {
-        let before = i.checked_sub(1).map(|j| chars[j]);
-        let starts_word = match before {
-            None => false,
-            Some('_') => false,
-            Some(b) => {
-                c.is_uppercase()
-                    && (b.is_lowercase() || chars.get(i + 1).is_some_and(|n| n.is_lowercase()))
-                    || c.is_ascii_digit() && b.is_lowercase() && b != 'v'
-            }
-        };
-        if starts_word && !out.ends_with('_') {
-            out.push('_');
-        }
-        out.extend(c.to_lowercase());
-    }
-    out
-}
-
-/// The whole table, checked.
-pub fn parse(text: &str) -> Result<Vec<Entry>, String> {
-    let mut entries: Vec<Entry> = Vec::new();
+/// The whole table, checked against CUDA's prototypes.
+pub fn parse(text: &str) -> Result<Table, String> {
+    let mut table = Table::default();
     let mut doc: Vec<String> = Vec::new();
     for (index, line) in text.lines().enumerate() {
-        let at = |message: &str| format!("line {}: {message}", index + 1);
-        if let Some(comment) = line.strip_prefix('#') {
+        let at = |message: String| format!("line {}: {message}", index + 1);
+        if let Some(comment) = line.trim_start().strip_prefix('#') {
             if comment.starts_with(" ---") {
                 doc.clear();
             } else {
@@ -127,57 +35,226 @@ pub fn parse(text: &str) -> Result<Vec<Entry>, String> {
             doc.clear();
             continue;
         }
-        let (head, rest) = line.split_once('(').ok_or_else(|| at("no parameter list"))?;
-        let list = rest.trim_end().strip_suffix(')').ok_or_else(|| at("no closing parenthesis"))?;
-        let mut words = head.split_whitespace();
-        let number: u32 = words
-            .next()
-            .and_then(|word| word.parse().ok())
-            .ok_or_else(|| at("begins with no number"))?;
-        let mut flags: Vec<String> = words.map(str::to_owned).collect();
-        let name = flags.pop().ok_or_else(|| at("no name"))?;
-        let order = take_word(&mut flags, "order=", ORDERS).map_err(|e| at(&e))?;
-        let charges = take_word(&mut flags, "charges=", CHARGES).map_err(|e| at(&e))?;
-        if let Some(flag) = flags.iter().find(|flag| !FLAGS.contains(&flag.as_str())) {
-            return Err(at(&format!("unknown flag {flag}")));
-        }
-        let params = list
-            .split(',')
-            .filter(|param| !param.trim().is_empty())
-            .map(|param| parse_param(param).map_err(|e| at(&e)))
-            .collect::<Result<Vec<_>, _>>()?;
         let doc = std::mem::take(&mut doc);
-        let entry = Entry { number, flags, order, charges, name, params, doc };
-        if entry.has("posted") == entry.has("waited") {
-            return Err(at("needs one of posted and waited"));
-        }
-        if entry.has("gated") == entry.has("free") {
-            return Err(at("needs one of gated and free"));
-        }
-        if entry.has("gated") && entry.order != "stream" {
-            return Err(at("a gated call has order=stream"));
-        }
-        let named = match entry.order.as_str() {
-            "stream" | "query" | "wait" => entry.takes(&["stream", "event"]),
-            "pool" => entry.takes(&["stream"]),
-            "function" => entry.takes(&["function", "kernel", "func"]),
-            _ => true,
-        };
-        if !named {
-            return Err(at("names nothing that such an order could be about"));
-        }
-        if entry.has("posted") && entry.params.iter().any(|p| p.direction == Direction::Out) {
-            return Err(at("a posted call brings nothing back"));
-        }
-        if entries.last().is_some_and(|last| last.number >= number) || number == 0 {
-            return Err(at("numbers must grow"));
-        }
-        if entries.iter().any(|other| other.name == entry.name) {
-            return Err(at("the name stands already"));
-        }
-        entries.push(entry);
+        statement(&mut table, line, doc).map_err(at)?;
     }
-    Ok(entries)
+    Ok(table)
+}
+
+fn statement(table: &mut Table, line: &str, doc: Vec<String>) -> Result<(), String> {
+    let (word, rest) = line.trim_start().split_once(' ').unwrap_or((line, ""));
+    match word {
+        "struct" => {
+            let structure = structure(table, rest, doc)?;
+            table.structs.push(structure);
+        }
+        "choice" => {
+            let name = type_name(table, rest)?;
+            table.choices.push(Choice { name, variants: Vec::new(), doc });
+        }
+        "driver" => {
+            let function = driver_function(table, rest)?;
+            table.driver.push(function);
+        }
+        _ if line.starts_with(' ') => variant(table, word, rest, doc)?,
+        _ => {
+            let entry = entry(table, line, doc)?;
+            table.entries.push(entry);
+        }
+    }
+    Ok(())
+}
+
+fn type_name(table: &Table, name: &str) -> Result<String, String> {
+    let taken = table.structs.iter().any(|other| other.name == name)
+        || table.choices.iter().any(|other| {
+            other.name == name || other.variants.iter().any(|(_, variant)| variant.name == name)
+        });
+    if taken {
+        return Err(format!("the name {name} is taken"));
+    }
+    let good = name.starts_with(|c: char| c.is_ascii_uppercase())
+        && name.chars().all(|c| c.is_ascii_alphanumeric());
+    if good { Ok(name.to_owned()) } else { Err(format!("{name} can't name a structure")) }
+}
+
+/// `NAME(TYPE name, …)`.
+fn structure(table: &Table, text: &str, doc: Vec<String>) -> Result<Struct, String> {
+    let (name, list) = call_like(text)?;
+    let name = type_name(table, name)?;
+    let members = list.map(|text| {
+        let [ty, name] = words(text)?;
+        Ok(param(Direction::In, parse_type(table, ty)?, name))
+    });
+    let members = members.collect::<Result<Vec<_>, String>>()?;
+    Ok(Struct { name, members, doc })
+}
+
+fn variant(table: &mut Table, number: &str, rest: &str, doc: Vec<String>) -> Result<(), String> {
+    let number = number.parse().map_err(|_| format!("{number} is not a number"))?;
+    let structure = structure(table, rest, doc)?;
+    let choice = table.choices.last_mut().ok_or("stands under no choice")?;
+    if choice.variants.last().is_some_and(|(last, _)| *last >= number) {
+        return Err("numbers must grow".into());
+    }
+    choice.variants.push((number, structure));
+    Ok(())
+}
+
+/// `SYMBOL [or SYMBOL] [gated]`.
+fn driver_function(table: &Table, text: &str) -> Result<DriverFunction, String> {
+    let mut function = DriverFunction { symbols: Vec::new(), gated: false };
+    let mut more = true;
+    for word in text.split_whitespace() {
+        match word {
+            "or" => more = true,
+            "gated" => function.gated = true,
+            symbol if std::mem::take(&mut more) => {
+                prototype::known(symbol)?;
+                function.symbols.push(symbol.to_owned());
+            }
+            other => return Err(format!("unknown word {other}")),
+        }
+    }
+    let first = function.symbols.first().ok_or("names no symbol")?;
+    if let Some(other) = table.driver.iter().find(|other| other.method() == function.method()) {
+        return Err(format!("{first} is listed already, as {}", other.symbols[0]));
+    }
+    if function.symbols.iter().any(|other| !prototype::same_types(first, other)) {
+        return Err(format!("{} have different parameters", function.symbols.join(" and ")));
+    }
+    Ok(function)
+}
+
+fn entry(table: &Table, line: &str, doc: Vec<String>) -> Result<Entry, String> {
+    let (head, list) = match line.split_once('(') {
+        Some((head, _)) => (head, call_like(line)?.1.collect::<Vec<_>>()),
+        None => (line, Vec::new()),
+    };
+    let mut words = head.split_whitespace();
+    let number: u32 =
+        words.next().and_then(|word| word.parse().ok()).ok_or("begins with no number")?;
+    let mut flags: Vec<String> = words.map(str::to_owned).collect();
+    let name = flags.pop().ok_or("no name")?;
+    let order = take_word(&mut flags, "order=", ORDERS)?;
+    let charges = take_word(&mut flags, "charges=", CHARGES)?;
+    if let Some(flag) = flags.iter().find(|flag| !FLAGS.contains(&flag.as_str())) {
+        return Err(format!("unknown flag {flag}"));
+    }
+    let params = if name.starts_with("vcuda") {
+        list.into_iter().map(|text| own_param(table, text)).collect::<Result<Vec<_>, _>>()?
+    } else {
+        prototype::params(&name, &list, |ty| parse_type(table, ty))?
+    };
+    let entry = Entry { number, flags, order, charges, name, params, doc };
+    check(&entry)?;
+    if table.entries.last().is_some_and(|last| last.number >= number) || number == 0 {
+        return Err("numbers must grow".into());
+    }
+    if table.entries.iter().any(|other| other.name == entry.name) {
+        return Err(format!("{} is listed already", entry.name));
+    }
+    Ok(entry)
+}
+
+fn check(entry: &Entry) -> Result<(), String> {
+    let one_of = |a: &str, b: &str| match entry.has(a) == entry.has(b) {
+        true => Err(format!("needs one of {a} and {b}")),
+        false => Ok(()),
+    };
+    one_of("posted", "waited")?;
+    one_of("gated", "free")?;
+    if entry.has("gated") && entry.order != "stream" {
+        return Err("a gated call has order=stream".into());
+    }
+    let named = match entry.order.as_str() {
+        "stream" | "query" | "wait" => entry.takes(&["stream", "event"]),
+        "pool" => entry.takes(&["stream"]),
+        "function" => entry.takes(&["function", "kernel", "func"]),
+        _ => true,
+    };
+    if !named {
+        return Err("names nothing that such an order could be about".into());
+    }
+    if entry.has("posted") && !entry.outputs().is_empty() {
+        return Err("a posted call brings nothing back".into());
+    }
+    if entry.has("always") && entry.outputs().is_empty() {
+        return Err("always is for a call that brings something back".into());
+    }
+    if entry.has("worker") && (entry.has("pending") || entry.has("reader")) {
+        return Err("a generated body takes no reply".into());
+    }
+    if (entry.has("worker") || entry.has("guest")) && entry.name.starts_with("vcuda") {
+        return Err("only CUDA's own calls can be generated".into());
+    }
+    Ok(())
+}
+
+/// `name(a, b)` as the name and what is between the commas.
+fn call_like(text: &str) -> Result<(&str, impl Iterator<Item = &str>), String> {
+    let (name, rest) = text.split_once('(').ok_or("no parameter list")?;
+    let list = rest.trim_end().strip_suffix(')').ok_or("no closing parenthesis")?;
+    Ok((name, list.split(',').map(str::trim).filter(|text| !text.is_empty())))
+}
+
+fn words<const N: usize>(text: &str) -> Result<[&str; N], String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.try_into().map_err(|_| format!("{text} does not have {N} words"))
+}
+
+fn param(direction: Direction, ty: Type, name: &str) -> Param {
+    Param { direction, ty, name: name.to_owned(), c_type: String::new(), optional: false }
+}
+
+/// A parameter of one of our own calls: `DIRECTION TYPE name`.
+fn own_param(table: &Table, text: &str) -> Result<Param, String> {
+    let [direction, ty, name] = words(text)?;
+    let direction =
+        prototype::direction(direction).ok_or_else(|| format!("unknown direction {direction}"))?;
+    let param = param(direction, parse_type(table, ty)?, name);
+    let handle = matches!(param.ty, Type::Handle(_));
+    let good = match direction {
+        Direction::In => true,
+        Direction::Out => !handle && !matches!(param.ty, Type::Choice(_)),
+        Direction::New | Direction::Del => handle,
+    };
+    if good { Ok(param) } else { Err(format!("{ty} can't be a parameter of that direction")) }
+}
+
+/// A type of the table.
+fn parse_type(table: &Table, text: &str) -> Result<Type, String> {
+    if let Some((element, length)) = text.strip_suffix(']').and_then(|text| text.split_once('[')) {
+        let element = parse_type(table, element)?;
+        if table.element_bytes(&element).is_none() {
+            return Err(format!("{text}: such elements have no fixed size"));
+        }
+        return Ok(match length.parse() {
+            Ok(count) => Type::Fixed(Box::new(element), count),
+            Err(_) if length.is_empty() => Type::Array(Box::new(element), None),
+            Err(_) => Type::Array(Box::new(element), Some(length.to_owned())),
+        });
+    }
+    if let Some(scalar) = SCALARS.iter().find(|scalar| **scalar == text) {
+        return Ok(Type::Scalar(scalar));
+    }
+    if let Some(handle) = handle_kind(text) {
+        return Ok(Type::Handle(handle));
+    }
+    match text {
+        "dev" => Ok(Type::Dev),
+        "bytes" => Ok(Type::Bytes),
+        "str" => Ok(Type::Str),
+        "names" => Ok(Type::Names),
+        name if table.structure(name).is_some() => Ok(Type::Struct(name.to_owned())),
+        name if table.choices.iter().any(|choice| choice.name == name) => {
+            Ok(Type::Choice(name.to_owned()))
+        }
+        _ => {
+            let kinds: Vec<&str> = HANDLES.iter().map(|handle| handle.kind).collect();
+            Err(format!("{text} is not a type; kinds of handles are {}", kinds.join(", ")))
+        }
+    }
 }
 
 /// Takes the one flag that begins with `key` out of the list: its value, which must be known.
@@ -194,66 +271,67 @@ fn take_word(flags: &mut Vec<String>, key: &str, known: &[&str]) -> Result<Strin
     }
 }
 
-fn parse_param(text: &str) -> Result<Param, String> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let [direction, kind, name] = words[..] else {
-        return Err(format!("{} is not DIRECTION TYPE NAME", text.trim()));
-    };
-    let direction = match direction {
-        "in" => Direction::In,
-        "out" => Direction::Out,
-        "new" => Direction::New,
-        "del" => Direction::Del,
-        other => return Err(format!("unknown direction {other}")),
-    };
-    let known = match direction {
-        Direction::In => {
-            SCALARS.contains(&kind)
-                || HANDLES.contains(&kind)
-                || ["dev", "bytes", "str"].contains(&kind)
-        }
-        Direction::Out => SCALARS.contains(&kind) || kind == "bytes",
-        Direction::New | Direction::Del => HANDLES.contains(&kind) && kind != "func",
-    };
-    if !known {
-        return Err(format!("{kind} can't be a parameter of that direction"));
-    }
-    Ok(Param { direction, kind: kind.to_owned(), name: name.to_owned() })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn names_become_rust_names() {
-        assert_eq!(snake("cuMemAlloc_v2"), "cu_mem_alloc_v2");
-        assert_eq!(snake("hStream"), "h_stream");
-        assert_eq!(snake("gridX"), "grid_x");
-        assert_eq!(snake("vcudaCopy2D"), "vcuda_copy_2d");
-        assert_eq!(snake("dynamicSMemSize"), "dynamic_s_mem_size");
-    }
+    const PLAIN: &str = "1 waited free order=none charges=none";
 
     #[test]
     fn mistakes_are_named_with_their_line() {
         for (text, message) in [
-            ("1 posted free order=none charges=none f(out u32 x)", "brings nothing back"),
-            ("1 free order=none charges=none f()", "posted and waited"),
+            ("1 posted free order=none charges=none vcudaF(out u32 x)", "brings nothing back"),
+            ("1 free order=none charges=none vcudaF()", "posted and waited"),
             (
-                "2 posted free order=none charges=none f()\n2 posted free order=none charges=none g()",
+                "2 posted free order=none charges=none vcudaF()\n\
+                 2 posted free order=none charges=none vcudaG()",
                 "line 2: numbers must grow",
             ),
-            ("1 waited free order=none charges=none f(in int x)", "int can't be"),
-            ("1 waited odd free order=none charges=none f()", "unknown flag odd"),
-            ("1 waited order=none charges=none f()", "gated and free"),
-            ("1 waited free charges=none f()", "needs one order="),
-            ("1 waited free order=none f()", "needs one charges="),
-            ("1 waited free order=none charges=much f()", "charges=much is none of"),
-            ("1 waited gated order=none charges=none f()", "gated call has order=stream"),
-            ("1 waited gated order=stream charges=none f()", "names nothing"),
+            ("1 waited free order=none charges=none vcudaF(in int x)", "int is not a type"),
+            ("1 waited odd free order=none charges=none vcudaF()", "unknown flag odd"),
+            ("1 waited order=none charges=none vcudaF()", "gated and free"),
+            ("1 waited free charges=none vcudaF()", "needs one order="),
+            ("1 waited free order=none vcudaF()", "needs one charges="),
+            ("1 waited free order=none charges=much vcudaF()", "charges=much is none of"),
+            ("1 waited gated order=none charges=none vcudaF()", "gated call has order=stream"),
+            ("1 waited gated order=stream charges=none vcudaF()", "names nothing"),
+            ("struct S(u32 a)\nstruct S(u32 a)", "line 2: the name S is taken"),
+            ("struct S(bytes[4] a)", "no fixed size"),
+            ("driver cuNoSuchFunction", "CUDA has no cuNoSuchFunction"),
+            ("driver cuInit\ndriver cuInit", "line 2: cuInit is listed already"),
+            ("driver cuInit or cuMemAlloc_v2", "different parameters"),
         ] {
             let error = parse(text).unwrap_err();
             assert!(error.contains(message), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_cuda_call_takes_its_parameters_from_the_prototype() {
+        let table = parse(&format!("{PLAIN} cuMemAllocAsync")).unwrap();
+        let [dptr, bytesize, stream] = &table.entries[0].params[..] else { panic!() };
+        assert_eq!((dptr.direction, &dptr.ty), (Direction::Out, &Type::Scalar("u64")));
+        assert_eq!((bytesize.direction, &bytesize.ty), (Direction::In, &Type::Scalar("usize")));
+        assert_eq!(stream.handle().unwrap().kind, "stream");
+        let table = parse(&format!("{PLAIN} cuStreamDestroy_v2(hStream: del)")).unwrap();
+        assert_eq!(table.entries[0].params[0].direction, Direction::Del);
+    }
+
+    #[test]
+    fn an_annotation_must_fit_the_prototype() {
+        for (call, message) in [
+            ("cuNoSuchFunction", "CUDA has no cuNoSuchFunction"),
+            ("cuMemAlloc", "line 1"),
+            ("cuMemAlloc_v2(dptr: u64, size: usize)", "no parameter size"),
+            ("cuDeviceGetLuid", "luid: *mut c_char needs an annotation"),
+            ("cuMemcpy2D_v2", "pCopy: *const CUDA_MEMCPY2D needs an annotation"),
+            ("cuMemAlloc_v2(dptr: nonsense)", "nonsense is not a type"),
+        ] {
+            let result = parse(&format!("{PLAIN} {call}"));
+            if call != "cuMemAlloc" {
+                let error = result.unwrap_err();
+                assert!(error.contains(message), "{error}");
+            }
         }
     }
 }

@@ -1,25 +1,10 @@
 //! The worker's dispatch: from a command's number to the body of its call.
 
-use super::parse::{Direction, Entry, Param};
+use super::model::{Direction, Entry, Param, Table, Type, without_version};
 use std::fmt::Write;
 
-/// Calls whose answer comes back with a failure too: the JIT's log says why.
-const ANSWER_ON_ERROR: &[&str] = &["vcudaModuleLoad", "vcudaLibraryLoad"];
-
-/// Calls that need what only the ring reader's thread has, and then perhaps something that may
-/// block: their bodies take the reply, as those of pending calls do.
-const TAKES_REPLY: &[&str] = &[
-    "vcudaPrimaryCtxRelease",
-    "vcudaPrimaryCtxReset",
-    "vcudaCtxDestroy",
-    "cuMemFree_v2",
-    "cuMemAlloc_v2",
-    "cuMemAllocAsync",
-    "cuMemFreeAsync",
-];
-
-/// The code of `vhost-backend/vhost-cuda-worker/src/calls/generated/dispatch.rs`.
-pub fn generate(entries: &[Entry]) -> String {
+/// The code of `vhost-backend/src/worker/calls/generated/dispatch.rs`.
+pub fn generate(table: &Table) -> String {
     let mut code = String::from(
         "//! Made from `protocol/api.table` by `cargo xtask codegen`; not to be edited.\n\n\
          use protocol::calls as api;\nuse protocol::codec::Answer;\n\n\
@@ -31,11 +16,11 @@ pub fn generate(entries: &[Entry]) -> String {
          pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, reply: ReplyTo) {\n\
          match command.opcode {\n",
     );
-    for entry in entries {
+    for entry in &table.entries {
         arm(&mut code, entry);
     }
     code += "_ => unknown(command, reply),\n}\n}\n\n";
-    names(&mut code, entries);
+    names(&mut code, &table.entries);
     code
 }
 
@@ -59,9 +44,10 @@ fn names(code: &mut String, entries: &[Entry]) {
             .iter()
             .filter(|p| matches!(p.direction, Direction::In | Direction::Del))
             .filter_map(|p| {
-                let (_, list) = kinds.iter().find(|(kind, _)| *kind == p.kind)?;
+                let handle = p.handle()?;
+                let (_, list) = kinds.iter().find(|(kind, _)| *kind == handle.kind)?;
                 let ends = p.direction == Direction::Del;
-                Some(format!("names.{list}.add(call.{}, {ends});", p.field()))
+                Some(format!("names.{list}.add(call.{}.0, {ends});", p.field()))
             })
             .collect();
         if named.is_empty() {
@@ -79,7 +65,7 @@ fn arm(code: &mut String, entry: &Entry) {
     let ty = entry.type_name();
     let method = entry.function_name();
     let _ = writeln!(code, "// {}", entry.name);
-    if entry.has("pending") || TAKES_REPLY.contains(&entry.name.as_str()) {
+    if entry.has("pending") || entry.has("reader") {
         let pass = if entry.has("gated") { "pass, " } else { "" };
         let _ = writeln!(
             code,
@@ -106,7 +92,7 @@ fn arm(code: &mut String, entry: &Entry) {
     let _ = writeln!(code, "let {call} = decode::<api::{ty}>(args)?;");
     if entry.has("worker") {
         driver_call(code, entry);
-    } else if ANSWER_ON_ERROR.contains(&entry.name.as_str()) {
+    } else if entry.has("always") {
         let _ = writeln!(code, "let (result, answer) = cx.{method}(call{pass});");
         code.push_str("answer.encode(out);\nresult\n");
     } else if answers {
@@ -126,10 +112,13 @@ fn driver_call(code: &mut String, entry: &Entry) {
     for param in &entry.params {
         let field = param.field();
         if param.direction == Direction::Out {
-            let _ = writeln!(code, "let mut {field} = {}::default();", param.kind);
+            let Type::Scalar(scalar) = param.ty else {
+                panic!("{}: no body can be generated for {:?}", entry.name, param.ty)
+            };
+            let _ = writeln!(code, "let mut {field} = {scalar}::default();");
             arguments.push(format!("&mut {field}"));
-        } else if param.is_handle() {
-            let _ = writeln!(code, "let {field} = cx.{}(call.{field})?;", param.kind);
+        } else if let Some(handle) = param.handle() {
+            let _ = writeln!(code, "let {field} = cx.{}(call.{field})?;", handle.kind);
             arguments.push(field);
         } else {
             arguments.push(format!("call.{field}"));
@@ -139,7 +128,7 @@ fn driver_call(code: &mut String, entry: &Entry) {
         "// SAFETY: handles are live (just looked up), pointers are those of locals.\nunsafe { ",
     );
     // A version's suffix is the driver table's business.
-    let function = entry.name.split("_v").next().unwrap_or(&entry.name);
+    let function = without_version(&entry.name);
     let _ = writeln!(code, "cx.driver().{function}({})?; }}", arguments.join(", "));
     if !outputs.is_empty() {
         let fields: Vec<String> = outputs.iter().map(|p| p.field()).collect();

@@ -8,6 +8,7 @@ use protocol::calls::{
     VcudaPing,
 };
 use protocol::host_func::Caller;
+use protocol::ids::StreamId;
 use protocol::ring::HostRing;
 use protocol::uapi::Config as DeviceConfig;
 use std::fs::File;
@@ -232,7 +233,7 @@ fn posting_more_than_the_ring_holds_waits_for_room() {
         }),
     );
     for i in 0..200u8 {
-        let call = VcudaCopyIn { dst: 0, data: &vec![i; 16 << 10], h_stream: 0 };
+        let call = VcudaCopyIn { dst: 0, data: &vec![i; 16 << 10], h_stream: StreamId::DEFAULT };
         fixture.session.post(&call).unwrap();
     }
     fixture.session.call(&VcudaPing {}).unwrap();
@@ -248,7 +249,7 @@ fn an_error_of_a_posted_call_is_reported_once_at_the_next_synchronization() {
     let session = &fixture.session;
     session.post(&CuMemFreeV2 { dptr: 1 }).unwrap();
     assert_eq!(session.call(&VcudaPing {}), Ok(()));
-    let synchronize = CuStreamSynchronize { h_stream: 0 };
+    let synchronize = CuStreamSynchronize { h_stream: StreamId::DEFAULT };
     assert_eq!(session.synchronize(&synchronize), Err(CuError::INVALID_VALUE));
     assert_eq!(session.synchronize(&synchronize), Ok(()));
 }
@@ -294,7 +295,7 @@ fn a_host_function_runs_while_another_thread_waits_for_room_in_the_ring() {
     std::thread::scope(|scope| {
         let poster = scope.spawn(|| {
             (0..20).for_each(|_| {
-                let call = VcudaCopyIn { dst: 0, data: &[1; 8 << 10], h_stream: 0 };
+                let call = VcudaCopyIn { dst: 0, data: &[1; 8 << 10], h_stream: StreamId::DEFAULT };
                 session.post(&call).unwrap();
             });
         });

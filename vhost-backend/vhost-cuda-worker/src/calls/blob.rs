@@ -3,16 +3,13 @@
 use std::collections::HashMap;
 
 use protocol::calls as api;
+use protocol::ids::BlobId;
+use protocol::limits::{BLOB_BYTES_MAX, BLOBS_MAX};
 
 use super::cx::Cx;
 use super::image::Image;
 use super::lock;
 use crate::driver::{CuError, CuResult};
-
-/// Bytes of all blobs of a session that no load has taken yet.
-const MAX_BYTES: u64 = 1 << 30;
-/// Blobs of a session that no load has taken yet.
-const MAX_BLOBS: usize = 1024;
 
 struct Blob {
     total: u64,
@@ -22,21 +19,21 @@ struct Blob {
 /// Images on their way, by id.
 #[derive(Default)]
 pub(super) struct Blobs {
-    blobs: HashMap<u64, Blob>,
+    blobs: HashMap<BlobId, Blob>,
     /// The sum of all totals.
     announced: u64,
 }
 
 impl Blobs {
     /// Adds a piece; pieces come in order. One that does not fit ends the blob.
-    pub(super) fn put(&mut self, id: u64, total: u64, offset: u64, data: &[u8]) -> CuResult {
+    pub(super) fn put(&mut self, id: BlobId, total: u64, offset: u64, data: &[u8]) -> CuResult {
         if offset == 0 {
             self.forget(id);
-            if id == 0 || total == 0 {
+            if id == BlobId::INLINE || total == 0 {
                 return Err(CuError::INVALID_VALUE);
             }
-            let room = MAX_BYTES - self.announced;
-            if total > room || self.blobs.len() >= MAX_BLOBS {
+            let room = BLOB_BYTES_MAX - self.announced;
+            if total > room || self.blobs.len() >= BLOBS_MAX {
                 return Err(CuError::OUT_OF_MEMORY);
             }
             self.announced += total;
@@ -56,7 +53,7 @@ impl Blobs {
     }
 
     /// Takes a blob that is complete.
-    pub(super) fn take(&mut self, id: u64) -> CuResult<Vec<u8>> {
+    pub(super) fn take(&mut self, id: BlobId) -> CuResult<Vec<u8>> {
         let complete = self.blobs.get(&id).is_some_and(|b| b.bytes.len() as u64 == b.total);
         if !complete {
             return Err(CuError::INVALID_VALUE);
@@ -64,7 +61,7 @@ impl Blobs {
         self.forget(id).map(|blob| blob.bytes).ok_or(CuError::INVALID_VALUE)
     }
 
-    fn forget(&mut self, id: u64) -> Option<Blob> {
+    fn forget(&mut self, id: BlobId) -> Option<Blob> {
         let blob = self.blobs.remove(&id)?;
         self.announced -= blob.total;
         Some(blob)
@@ -77,8 +74,8 @@ impl Cx<'_> {
     }
 
     /// The image of a load: inline, or the blob that it names.
-    pub(super) fn image(&self, blob: u64, inline: &[u8]) -> CuResult<Image> {
-        if blob == 0 {
+    pub(super) fn image(&self, blob: BlobId, inline: &[u8]) -> CuResult<Image> {
+        if blob == BlobId::INLINE {
             return Image::new(inline);
         }
         let bytes = lock(&self.shared.blobs).take(blob)?;
@@ -93,11 +90,11 @@ mod tests {
     #[test]
     fn pieces_in_order_make_a_blob() {
         let mut blobs = Blobs::default();
-        blobs.put(5, 6, 0, b"abc").unwrap();
-        assert_eq!(blobs.take(5), Err(CuError::INVALID_VALUE));
-        blobs.put(5, 6, 3, b"def").unwrap();
-        assert_eq!(blobs.take(5), Ok(b"abcdef".to_vec()));
-        assert_eq!((blobs.take(5).is_err(), blobs.announced), (true, 0));
+        blobs.put(BlobId(5), 6, 0, b"abc").unwrap();
+        assert_eq!(blobs.take(BlobId(5)), Err(CuError::INVALID_VALUE));
+        blobs.put(BlobId(5), 6, 3, b"def").unwrap();
+        assert_eq!(blobs.take(BlobId(5)), Ok(b"abcdef".to_vec()));
+        assert_eq!((blobs.take(BlobId(5)).is_err(), blobs.announced), (true, 0));
     }
 
     #[test]
@@ -106,9 +103,9 @@ mod tests {
             [(6, 4, &b"d"[..]), (6, 3, b"defg"), (7, 3, b"def"), (6, u64::MAX, b"d")]
         {
             let mut blobs = Blobs::default();
-            blobs.put(5, 6, 0, b"abc").unwrap();
-            assert_eq!(blobs.put(5, total, offset, data), Err(CuError::INVALID_VALUE));
-            assert_eq!(blobs.put(5, 6, 3, b"def"), Err(CuError::INVALID_VALUE));
+            blobs.put(BlobId(5), 6, 0, b"abc").unwrap();
+            assert_eq!(blobs.put(BlobId(5), total, offset, data), Err(CuError::INVALID_VALUE));
+            assert_eq!(blobs.put(BlobId(5), 6, 3, b"def"), Err(CuError::INVALID_VALUE));
             assert_eq!(blobs.announced, 0);
         }
     }
@@ -116,10 +113,10 @@ mod tests {
     #[test]
     fn announced_bytes_are_bounded() {
         let mut blobs = Blobs::default();
-        blobs.put(1, MAX_BYTES, 0, b"a").unwrap();
-        assert_eq!(blobs.put(2, 1, 0, b"b"), Err(CuError::OUT_OF_MEMORY));
-        assert_eq!(blobs.put(3, u64::MAX, 0, b"b"), Err(CuError::OUT_OF_MEMORY));
-        blobs.put(1, 1, 0, b"c").unwrap();
-        blobs.put(2, 1, 0, b"b").unwrap();
+        blobs.put(BlobId(1), BLOB_BYTES_MAX, 0, b"a").unwrap();
+        assert_eq!(blobs.put(BlobId(2), 1, 0, b"b"), Err(CuError::OUT_OF_MEMORY));
+        assert_eq!(blobs.put(BlobId(3), u64::MAX, 0, b"b"), Err(CuError::OUT_OF_MEMORY));
+        blobs.put(BlobId(1), 1, 0, b"c").unwrap();
+        blobs.put(BlobId(2), 1, 0, b"b").unwrap();
     }
 }

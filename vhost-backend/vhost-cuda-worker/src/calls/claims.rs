@@ -8,40 +8,42 @@ use std::sync::Mutex;
 
 use cuda_api::sys::CUevent;
 
+use protocol::ids::{ContextId, EventId, FuncId, GraphExecId, LibraryId, ModuleId, StreamId};
+
 use super::cx::Cx;
 use super::graph::GraphExec;
-use super::handles::{Context, Function, Library, Module, Owned, Stream, Table, Tables};
+use super::handles::{Context, Function, Id, Library, Module, Owned, Stream, Table, Tables};
 use super::lock;
 use crate::driver::CuResult;
 
 /// One of the tables.
-pub(super) type Which<T> = fn(&mut Tables) -> &mut Table<T>;
+pub(super) type Which<K, T> = fn(&mut Tables) -> &mut Table<K, T>;
 
-pub(super) const CONTEXTS: Which<Context> = |tables| &mut tables.contexts;
-pub(super) const STREAMS: Which<Stream> = |tables| &mut tables.streams;
-pub(super) const EVENTS: Which<Owned<CUevent>> = |tables| &mut tables.events;
-pub(super) const MODULES: Which<Module> = |tables| &mut tables.modules;
-pub(super) const LIBRARIES: Which<Library> = |tables| &mut tables.libraries;
-pub(super) const FUNCTIONS: Which<Function> = |tables| &mut tables.functions;
-pub(super) const GRAPHS: Which<GraphExec> = |tables| &mut tables.graphs;
+pub(super) const CONTEXTS: Which<ContextId, Context> = |tables| &mut tables.contexts;
+pub(super) const STREAMS: Which<StreamId, Stream> = |tables| &mut tables.streams;
+pub(super) const EVENTS: Which<EventId, Owned<CUevent>> = |tables| &mut tables.events;
+pub(super) const MODULES: Which<ModuleId, Module> = |tables| &mut tables.modules;
+pub(super) const LIBRARIES: Which<LibraryId, Library> = |tables| &mut tables.libraries;
+pub(super) const FUNCTIONS: Which<FuncId, Function> = |tables| &mut tables.functions;
+pub(super) const GRAPHS: Which<GraphExecId, GraphExec> = |tables| &mut tables.graphs;
 
 /// A claimed id. It is vacant again when this is dropped, which locks the tables.
-pub(super) struct Claim<'a, T> {
+pub(super) struct Claim<'a, K: Id, T> {
     tables: &'a Mutex<Tables>,
-    which: Which<T>,
-    id: u64,
+    which: Which<K, T>,
+    id: K,
 }
 
-impl<'a, T> Claim<'a, T> {
-    fn new(tables: &'a Mutex<Tables>, which: Which<T>, id: u64) -> CuResult<Self> {
+impl<'a, K: Id, T> Claim<'a, K, T> {
+    fn new(tables: &'a Mutex<Tables>, which: Which<K, T>, id: K) -> CuResult<Self> {
         which(&mut lock(tables)).claim(id)?;
         Ok(Self { tables, which, id })
     }
 
     fn of_listed(
         tables: &'a Mutex<Tables>,
-        which: Which<T>,
-        id: u64,
+        which: Which<K, T>,
+        id: K,
         with_it: impl FnOnce(&mut Tables, &T) -> CuResult,
     ) -> CuResult<(T, Self)>
     where
@@ -77,7 +79,7 @@ impl<'a, T> Claim<'a, T> {
     }
 }
 
-impl<T> Drop for Claim<'_, T> {
+impl<K: Id, T> Drop for Claim<'_, K, T> {
     fn drop(&mut self) {
         (self.which)(&mut lock(self.tables)).free(self.id);
     }
@@ -85,18 +87,18 @@ impl<T> Drop for Claim<'_, T> {
 
 impl<'a> Cx<'a> {
     /// Claims a vacant id.
-    pub(super) fn claim<T>(&self, which: Which<T>, id: u64) -> CuResult<Claim<'a, T>> {
+    pub(super) fn claim<K: Id, T>(&self, which: Which<K, T>, id: K) -> CuResult<Claim<'a, K, T>> {
         Claim::new(&self.shared.tables, which, id)
     }
 
     /// Takes a handle out that the driver is to take back now, and `with_it` what ends with it, or
     /// an error for one that may not be.
-    pub(super) fn claim_listed<T: Clone>(
+    pub(super) fn claim_listed<K: Id, T: Clone>(
         &self,
-        which: Which<T>,
-        id: u64,
+        which: Which<K, T>,
+        id: K,
         with_it: impl FnOnce(&mut Tables, &T) -> CuResult,
-    ) -> CuResult<(T, Claim<'a, T>)> {
+    ) -> CuResult<(T, Claim<'a, K, T>)> {
         Claim::of_listed(&self.shared.tables, which, id, with_it)
     }
 }
@@ -109,15 +111,15 @@ mod tests {
 
     const IN_USE: Option<CuError> = Some(CuError::INVALID_VALUE);
 
-    fn claim(tables: &Mutex<Tables>) -> CuResult<Claim<'_, Owned<CUevent>>> {
-        Claim::new(tables, EVENTS, 7)
+    fn claim(tables: &Mutex<Tables>) -> CuResult<Claim<'_, EventId, Owned<CUevent>>> {
+        Claim::new(tables, EVENTS, EventId(7))
     }
 
     fn end(
         tables: &Mutex<Tables>,
         may: CuResult,
-    ) -> CuResult<(Owned<CUevent>, Claim<'_, Owned<CUevent>>)> {
-        Claim::of_listed(tables, EVENTS, 7, |_, _| may)
+    ) -> CuResult<(Owned<CUevent>, Claim<'_, EventId, Owned<CUevent>>)> {
+        Claim::of_listed(tables, EVENTS, EventId(7), |_, _| may)
     }
 
     #[test]
@@ -125,12 +127,12 @@ mod tests {
         let tables = Mutex::new(Tables::default());
         let made = claim(&tables).unwrap();
         assert_eq!(claim(&tables).err(), IN_USE);
-        assert!(lock(&tables).events.get(7).is_err());
-        made.list(Owned { real: Real(std::ptr::null_mut()), ctx: 1 });
+        assert!(lock(&tables).events.get(EventId(7)).is_err());
+        made.list(Owned { real: Real(std::ptr::null_mut()), ctx: ContextId(1) });
         assert_eq!(claim(&tables).err(), IN_USE);
         let not_now = CuError::NOT_SUPPORTED;
         assert_eq!(end(&tables, Err(not_now)).err(), Some(not_now));
-        assert!(lock(&tables).events.get(7).is_ok());
+        assert!(lock(&tables).events.get(EventId(7)).is_ok());
         let (_, ending) = end(&tables, Ok(())).unwrap();
         assert_eq!(claim(&tables).err(), IN_USE);
         assert_eq!(end(&tables, Ok(())).err(), Some(CuError::INVALID_HANDLE));

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use cuda_api::sys::{CUcontext, CUdevice};
 use protocol::calls as api;
+use protocol::ids::ContextId;
 
 use super::claims::CONTEXTS;
 use super::cx::Cx;
@@ -88,7 +89,7 @@ impl Cx<'_> {
     }
 
     /// Ends a context, after what was left to be freed in it.
-    fn end_context(&self, id: u64) -> CuResult {
+    fn end_context(&self, id: ContextId) -> CuResult {
         // Before `primaries` is locked, for which such a call may wait.
         self.shared.uses.wait_for_none(id);
         // Until the end, so that nobody gets a primary context that is ending.
@@ -156,7 +157,7 @@ impl Calls {
     fn end(
         &mut self,
         cx: &Cx<'_>,
-        id: u64,
+        id: ContextId,
         is_meant: impl FnOnce(&Context) -> bool,
         reply: ReplyTo,
     ) {
@@ -176,7 +177,7 @@ impl Calls {
         let over = lock(&self.shared.tables).flight.begin_end_of(id);
         let mut freeing = self.end_waits_of(id);
         freeing.extend(self.end_async_frees_of(id).into_iter().map(|freeing| (freeing, None)));
-        self.own_job(Some(cx.thread), 0, move |cx| {
+        self.own_job(Some(cx.thread), ContextId::NONE, move |cx| {
             let ended = cx.end_context(id);
             over.store(true, Ordering::Release);
             cx.shared.ending.fetch_sub(1, Ordering::AcqRel);

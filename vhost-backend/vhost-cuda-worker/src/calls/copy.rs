@@ -6,6 +6,8 @@ use std::sync::atomic::Ordering;
 
 use cuda_api::sys::{CUDA_MEMCPY2D, CUmemorytype, CUstream};
 use protocol::calls as api;
+use protocol::ids::{ContextId, StreamId};
+use protocol::limits::INLINE_COPY_MAX;
 
 use super::cx::Cx;
 use super::dispatch::number;
@@ -19,8 +21,6 @@ use crate::region::Region;
 
 /// `CU_MEMHOSTREGISTER_PORTABLE` and `CU_MEMHOSTREGISTER_DEVICEMAP`.
 pub(super) const REGISTER_FLAGS: u32 = 1 | 2;
-/// Bytes that a copy may bring inline.
-const MAX_INLINE: usize = 64 << 10;
 
 /// The arena: staging in guest memory.
 pub(super) struct Arena {
@@ -94,7 +94,7 @@ impl Cx<'_> {
         if call.data.is_empty() {
             return Ok(());
         }
-        if call.data.len() > MAX_INLINE {
+        if call.data.len() > INLINE_COPY_MAX {
             return Err(CuError::INVALID_VALUE);
         }
         // SAFETY: the source is pageable memory of ours: the driver has copied it when it
@@ -236,8 +236,8 @@ impl Calls {
         device: u64,
         arena: u64,
         len: usize,
-        stream: u64,
-    ) -> CuResult<(*mut u8, CUstream, u64)> {
+        stream: StreamId,
+    ) -> CuResult<(*mut u8, CUstream, ContextId)> {
         cx.enter()?;
         cx.check(device, len as u64)?;
         let staging = self.arena.as_mut().ok_or(CuError::INVALID_VALUE)?;
@@ -249,7 +249,7 @@ impl Calls {
         Ok((at, stream, ctx))
     }
 
-    fn wait_queued(&mut self, cx: &Cx<'_>, queued: CuResult<(CUstream, u64)>, then: Then) {
+    fn wait_queued(&mut self, cx: &Cx<'_>, queued: CuResult<(CUstream, ContextId)>, then: Then) {
         match queued {
             Ok((stream, ctx)) => self.wait_recorded(cx, stream, ctx, then),
             Err(error) => self.then(cx, Err(error), then),
@@ -265,7 +265,7 @@ impl Calls {
     ) {
         let ready = cx.enter().and_then(|_| {
             cx.check(call.src, call.len as u64)?;
-            if call.len > MAX_INLINE {
+            if call.len > INLINE_COPY_MAX {
                 return Err(CuError::INVALID_VALUE);
             }
             cx.queue(call.h_stream, 0)

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cuda_api::sys::{CUdevice, CUevent, CUfunction, CUkernel, CUlibrary, CUstream};
 
+use protocol::ids::{ContextId, EventId, FuncId, KernelId, LibraryId, StreamId};
+
 use super::handles::{Function, Real, Tables, ThreadStream};
 use super::memory::WINDOW;
 use super::{Shared, lock};
@@ -14,20 +16,17 @@ use host_ipc::gate::{WorkerWords, bump};
 
 /// Per-thread default streams of one session at most; past it, idle ones are given up.
 const MAX_THREAD_STREAMS: usize = 1024;
-/// `CU_STREAM_LEGACY` and `CU_STREAM_PER_THREAD`, as ids.
-const LEGACY: u64 = 1;
-const PER_THREAD: u64 = 2;
 
 /// The context that is current on a thread of the worker.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Current {
-    ctx: u64,
+    ctx: ContextId,
     device: CUdevice,
     /// `Shared::generation` when it was set: a context that has ended since may not be used.
     generation: u64,
 }
 
-const NO_CONTEXT: Current = Current { ctx: 0, device: -1, generation: u64::MAX };
+const NO_CONTEXT: Current = Current { ctx: ContextId::NONE, device: -1, generation: u64::MAX };
 
 thread_local! {
     static CURRENT: Cell<Current> =
@@ -47,7 +46,7 @@ pub(super) struct Cx<'a> {
     /// The guest thread.
     pub thread: u32,
     /// Its current context's id; 0 for none.
-    pub ctx: u64,
+    pub ctx: ContextId,
 }
 
 impl<'a> Cx<'a> {
@@ -56,7 +55,7 @@ impl<'a> Cx<'a> {
     }
 
     /// The same, with another context current.
-    pub(super) fn within(&self, ctx: u64) -> Self {
+    pub(super) fn within(&self, ctx: ContextId) -> Self {
         Self { ctx, ..*self }
     }
 
@@ -64,7 +63,10 @@ impl<'a> Cx<'a> {
     pub(super) fn enter(&self) -> CuResult<Entered> {
         let generation = self.shared.generation.load(Ordering::Acquire);
         let current = CURRENT.get();
-        if current.ctx == self.ctx && current.generation == generation && self.ctx != 0 {
+        if current.ctx == self.ctx
+            && current.generation == generation
+            && self.ctx != ContextId::NONE
+        {
             return Ok(Entered { device: current.device });
         }
         self.switch(generation)
@@ -73,10 +75,10 @@ impl<'a> Cx<'a> {
     /// As [`Cx::enter`], for calls that also work without a context, or say themselves that they
     /// don't.
     pub(super) fn enter_any(&self) -> CuResult {
-        if self.ctx != 0 {
+        if self.ctx != ContextId::NONE {
             return self.enter().map(|_| ());
         }
-        if CURRENT.get().ctx != 0 {
+        if CURRENT.get().ctx != ContextId::NONE {
             CURRENT.set(NO_CONTEXT);
             // SAFETY: null is no context.
             unsafe { self.driver().cuCtxSetCurrent(std::ptr::null_mut())? };
@@ -88,7 +90,7 @@ impl<'a> Cx<'a> {
     /// For what the driver tells of a kernel only within a context, and the guest may ask before it
     /// has one.
     pub(super) fn with_any_context<T>(&self, then: impl FnOnce() -> CuResult<T>) -> CuResult<T> {
-        if self.ctx != 0 {
+        if self.ctx != ContextId::NONE {
             self.enter()?;
             return then();
         }
@@ -126,15 +128,15 @@ impl<'a> Cx<'a> {
 
     /// A stream, and the context that it is of; the current context must be entered. To be called
     /// on the ring reader's thread only, which alone decides that a stream is empty.
-    pub(super) fn stream_of(&self, id: u64) -> CuResult<(CUstream, u64)> {
+    pub(super) fn stream_of(&self, id: StreamId) -> CuResult<(CUstream, ContextId)> {
         match id {
-            0 | LEGACY => {
+            StreamId::DEFAULT | StreamId::LEGACY => {
                 if let Ok(context) = lock(&self.shared.tables).contexts.get_mut(self.ctx) {
                     context.legacy_used = true;
                 }
                 Ok((std::ptr::null_mut(), self.ctx))
             }
-            PER_THREAD => Ok((self.thread_stream()?, self.ctx)),
+            StreamId::PER_THREAD => Ok((self.thread_stream()?, self.ctx)),
             _ => {
                 let mut tables = lock(&self.shared.tables);
                 let stream = tables.streams.get_mut(id)?;
@@ -144,18 +146,18 @@ impl<'a> Cx<'a> {
         }
     }
 
-    pub(super) fn stream(&self, id: u64) -> CuResult<CUstream> {
+    pub(super) fn stream(&self, id: StreamId) -> CuResult<CUstream> {
         self.stream_of(id).map(|(stream, _)| stream)
     }
 
     /// As [`Cx::stream_of`], to queue a gated call there that takes `bytes` of pageable memory
     /// along.
-    pub(super) fn queue(&self, id: u64, bytes: usize) -> CuResult<(CUstream, u64)> {
+    pub(super) fn queue(&self, id: StreamId, bytes: usize) -> CuResult<(CUstream, ContextId)> {
         self.count(id, bytes, true)
     }
 
     /// As [`Cx::queue`], for a command that takes none of the GPU's time.
-    pub(super) fn queue_free(&self, id: u64) -> CuResult<(CUstream, u64)> {
+    pub(super) fn queue_free(&self, id: StreamId) -> CuResult<(CUstream, ContextId)> {
         self.count(id, 0, false)
     }
 
@@ -173,7 +175,7 @@ impl<'a> Cx<'a> {
         }
     }
 
-    fn count(&self, id: u64, bytes: usize, gated: bool) -> CuResult<(CUstream, u64)> {
+    fn count(&self, id: StreamId, bytes: usize, gated: bool) -> CuResult<(CUstream, ContextId)> {
         let (stream, ctx) = self.stream_of(id)?;
         let Tables { flight, contexts, .. } = &mut *lock(&self.shared.tables);
         let device = || contexts.get(ctx).map_or(0, |context| context.device as usize);
@@ -217,21 +219,21 @@ impl<'a> Cx<'a> {
         Ok(stream)
     }
 
-    pub(super) fn event(&self, id: u64) -> CuResult<CUevent> {
+    pub(super) fn event(&self, id: EventId) -> CuResult<CUevent> {
         Ok(lock(&self.shared.tables).events.get(id)?.real.0)
     }
 
-    pub(super) fn library(&self, id: u64) -> CuResult<CUlibrary> {
+    pub(super) fn library(&self, id: LibraryId) -> CuResult<CUlibrary> {
         Ok(lock(&self.shared.tables).libraries.get(id)?.real.0)
     }
 
-    pub(super) fn kernel(&self, id: u64) -> CuResult<CUkernel> {
+    pub(super) fn kernel(&self, id: KernelId) -> CuResult<CUkernel> {
         lock(&self.shared.tables).kernel(id)
     }
 
     /// A function, or that of a kernel in the current context: the driver launches a kernel as it
     /// is, but knows attributes and occupancies of functions only.
-    pub(super) fn func(&self, id: u64) -> CuResult<CUfunction> {
+    pub(super) fn func(&self, id: FuncId) -> CuResult<CUfunction> {
         let function = lock(&self.shared.tables).functions.get(id)?.clone();
         self.function_of(&function)
     }

@@ -8,7 +8,6 @@ use std::ffi::CStr;
 use cuda_api::sys::{CUdevice, CUuuid};
 use protocol::calls as api;
 use protocol::facts::{DeviceFacts, MAX_ATTRIBUTES};
-use protocol::plain::Plain;
 
 use super::cx::Cx;
 use crate::driver::CuResult;
@@ -26,16 +25,14 @@ impl Cx<'_> {
         let mut version = 0;
         // SAFETY: the pointer is that of a local.
         unsafe { self.driver().cuDriverGetVersion(&mut version)? };
-        let mut devices = Vec::new();
-        for device in 0..self.shared.devices {
-            devices.extend_from_slice(self.device_facts(device)?.as_bytes());
-        }
+        let devices = (0..self.shared.devices).map(|device| self.device_facts(device));
+        let devices = devices.collect::<CuResult<_>>()?;
         Ok(api::VcudaFactsAnswer { driver_version: version as u32, devices })
     }
 
     fn device_facts(&self, device: CUdevice) -> CuResult<DeviceFacts> {
         let driver = self.driver();
-        let mut facts = DeviceFacts::zeroed();
+        let mut facts = DeviceFacts::default();
         let mut total = 0;
         let mut uuid = CUuuid { bytes: [0; 16] };
         // SAFETY: the pointers are those of locals, texts with their room less the last zero.

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use cuda_api::sys::{CUgraph, CUgraphExec, CUgraphNode};
 use protocol::calls as api;
-use protocol::codec::{DecodeError, Reader};
+use protocol::codec::DecodeError;
 use protocol::graph::{Step, decode};
+use protocol::ids::{BlobId, ContextId, GraphExecId};
+use protocol::options::GRAPH_INSTANTIATE_FLAGS;
 
 use super::claims::GRAPHS;
 use super::cx::Cx;
@@ -19,9 +21,6 @@ use super::lock;
 use crate::driver::entries::GraphUpdateInfo;
 use crate::driver::{CuError, CuResult};
 
-/// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH` and `_USE_NODE_PRIORITY`. Uploading is a call
-/// of its own; launches from the device are not supported.
-const FLAGS: u64 = 1 | 8;
 /// Nodes that count as one command of a channel.
 const NODES_PER_COMMAND: usize = 32;
 /// Bytes that count as one command, see `Flight`.
@@ -56,7 +55,7 @@ pub(super) struct GraphExec {
     real: Real<CUgraphExec>,
     /// What it was made of: its nodes' handles name those of the executable graph, too.
     graph: Arc<Graph>,
-    pub ctx: u64,
+    pub ctx: ContextId,
     /// Host functions that it stops for now.
     stops: GraphStops,
     /// Nodes.
@@ -74,9 +73,9 @@ impl GraphExec {
 
 impl Cx<'_> {
     /// Builds the graph that the guest describes, in the current context.
-    fn build(&self, blob: u64, inline: &[u8]) -> CuResult<(Graph, GraphStops)> {
+    fn build(&self, blob: BlobId, inline: &[u8]) -> CuResult<(Graph, GraphStops)> {
         let taken = match blob {
-            0 => None,
+            BlobId::INLINE => None,
             blob => Some(lock(&self.shared.blobs).take(blob)?),
         };
         let bytes = taken.as_deref().unwrap_or(inline);
@@ -118,7 +117,7 @@ impl Cx<'_> {
         let _ = unsafe { self.driver().cuGraphDestroy(graph.real.0) };
     }
 
-    fn exec(&self, id: u64) -> CuResult<GraphExec> {
+    fn exec(&self, id: GraphExecId) -> CuResult<GraphExec> {
         let tables = lock(&self.shared.tables);
         // As CUDA has it for what is no graph.
         tables.graphs.get(id).cloned().map_err(|_| CuError::INVALID_VALUE)
@@ -127,7 +126,7 @@ impl Cx<'_> {
     pub(super) fn vcuda_graph_instantiate(&self, call: api::VcudaGraphInstantiate<'_>) -> CuResult {
         self.enter()?;
         let id = self.claim(GRAPHS, call.exec)?;
-        if call.flags & !FLAGS != 0 {
+        if call.flags & !GRAPH_INSTANTIATE_FLAGS != 0 {
             return Err(CuError::INVALID_VALUE);
         }
         let (graph, stops) = self.build(call.blob, call.graph)?;
@@ -162,7 +161,7 @@ impl Cx<'_> {
 
     pub(super) fn cu_graph_launch(&self, call: api::CuGraphLaunch, pass: &Pass) -> CuResult {
         self.enter()?;
-        let exec = self.exec(call.h_graph_exec)?;
+        let exec = self.exec(call.h_graph)?;
         let (stream, ctx) = self.queue(call.h_stream, exec.weight())?;
         if ctx != exec.ctx {
             return Err(CuError::INVALID_VALUE);
@@ -183,7 +182,7 @@ impl Cx<'_> {
 
     pub(super) fn cu_graph_upload(&self, call: api::CuGraphUpload, pass: &Pass) -> CuResult {
         self.enter()?;
-        let exec = self.exec(call.h_graph_exec)?;
+        let exec = self.exec(call.h_graph)?;
         let (stream, _) = self.queue(call.h_stream, 0)?;
         // SAFETY: as in `cu_graph_launch`.
         unsafe { self.driver().cuGraphUpload(pass, exec.real.0, stream) }
@@ -222,9 +221,7 @@ impl Cx<'_> {
     ) -> CuResult {
         self.enter()?;
         let exec = self.exec(call.exec)?;
-        let mut reader = Reader::new(call.step);
-        let step = Step::decode(&mut reader).and_then(|step| reader.finish().map(|()| step));
-        let step = step.map_err(|_| CuError::INVALID_VALUE)?;
+        let step = call.step;
         let node = exec.graph.nodes.get(call.node as usize).ok_or(CuError::INVALID_VALUE)?;
         if node.1 != step.kind() {
             return Err(CuError::INVALID_VALUE);

@@ -5,7 +5,8 @@ use cuda_api::sys::{
     CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUcontext, CUgraph,
     CUgraphExec, CUgraphNode, CUmemorytype,
 };
-use protocol::graph::{Copy, Kernel, Memset, Side, Step};
+use protocol::graph::{CopySide, CopyStep, KernelStep, MemsetStep, Step};
+use protocol::structs::{EventRecordStep, EventWaitStep, HostFuncStep};
 
 use super::cx::Cx;
 use super::hostfunc::GraphStops;
@@ -22,7 +23,7 @@ pub(super) struct Builder<'a> {
 }
 
 /// Bytes from a side's first to the end of its last row.
-fn span(side: &Side, copy: &Copy) -> CuResult<u64> {
+fn span(side: &CopySide, copy: &CopyStep) -> CuResult<u64> {
     let last = |count: u64, step: u64| (count - 1).checked_mul(step);
     let slice = side.pitch.checked_mul(side.height);
     let rows = last(copy.height, side.pitch).and_then(|rows| rows.checked_add(copy.width));
@@ -79,15 +80,15 @@ impl<'a> Builder<'a> {
                     let params = self.memset(set)?;
                     driver.cuGraphAddMemsetNode(at, graph, before, count, &params, self.context)?;
                 }
-                Step::HostFunc { token } => {
+                Step::HostFunc(HostFuncStep { token }) => {
                     let params = stops.put(self.cx, place, *token)?;
                     driver.cuGraphAddHostNode(at, graph, before, count, &params)?;
                 }
-                Step::EventWait { event } => {
+                Step::EventWait(EventWaitStep { event }) => {
                     let event = self.cx.event(*event)?;
                     driver.cuGraphAddEventWaitNode(at, graph, before, count, event)?;
                 }
-                Step::EventRecord { event } => {
+                Step::EventRecord(EventRecordStep { event }) => {
                     let event = self.cx.event(*event)?;
                     driver.cuGraphAddEventRecordNode(at, graph, before, count, event)?;
                 }
@@ -120,14 +121,14 @@ impl<'a> Builder<'a> {
                     let params = self.memset(set)?;
                     driver.cuGraphExecMemsetNodeSetParams(exec, node, &params, self.context)
                 }
-                Step::HostFunc { token } => {
+                Step::HostFunc(HostFuncStep { token }) => {
                     let params = stops.put(self.cx, place, *token)?;
                     driver.cuGraphExecHostNodeSetParams(exec, node, &params)
                 }
-                Step::EventWait { event } => {
+                Step::EventWait(EventWaitStep { event }) => {
                     driver.cuGraphExecEventWaitNodeSetEvent(exec, node, self.cx.event(*event)?)
                 }
-                Step::EventRecord { event } => {
+                Step::EventRecord(EventRecordStep { event }) => {
                     driver.cuGraphExecEventRecordNodeSetEvent(exec, node, self.cx.event(*event)?)
                 }
             }
@@ -136,20 +137,20 @@ impl<'a> Builder<'a> {
 
     fn with_kernel(
         &self,
-        kernel: &Kernel<'_>,
+        kernel: &KernelStep<'_>,
         then: impl FnOnce(&CUDA_KERNEL_NODE_PARAMS_v2) -> CuResult,
     ) -> CuResult {
         let function = self.cx.func(kernel.f)?;
-        let [gx, gy, gz, bx, by, bz] = kernel.dims;
+        let (grid, block) = (kernel.grid, kernel.block);
         with_parameters(self.cx, kernel.f, kernel.params, |_, params, extra| {
             then(&CUDA_KERNEL_NODE_PARAMS_v2 {
                 func: function,
-                gridDimX: gx,
-                gridDimY: gy,
-                gridDimZ: gz,
-                blockDimX: bx,
-                blockDimY: by,
-                blockDimZ: bz,
+                gridDimX: grid.x,
+                gridDimY: grid.y,
+                gridDimZ: grid.z,
+                blockDimX: block.x,
+                blockDimY: block.y,
+                blockDimZ: block.z,
                 sharedMemBytes: kernel.shared,
                 kernelParams: params,
                 extra,
@@ -159,7 +160,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    fn copy(&self, copy: &Copy) -> CuResult<CUDA_MEMCPY3D> {
+    fn copy(&self, copy: &CopyStep) -> CuResult<CUDA_MEMCPY3D> {
         if copy.width == 0 || copy.height == 0 || copy.depth == 0 {
             return Err(CuError::INVALID_VALUE);
         }
@@ -195,7 +196,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    fn memset(&self, set: &Memset) -> CuResult<CUDA_MEMSET_NODE_PARAMS> {
+    fn memset(&self, set: &MemsetStep) -> CuResult<CUDA_MEMSET_NODE_PARAMS> {
         let element = u64::from(set.element_size);
         if !matches!(element, 1 | 2 | 4) || set.width == 0 || set.height == 0 {
             return Err(CuError::INVALID_VALUE);
@@ -221,13 +222,13 @@ mod tests {
 
     #[test]
     fn the_span_of_a_box_ends_with_its_last_row() {
-        let side = Side { address: 0, pitch: 16, height: 4 };
-        let copy = |width, height, depth| Copy { dst: side, src: side, width, height, depth };
+        let side = CopySide { address: 0, pitch: 16, height: 4 };
+        let copy = |width, height, depth| CopyStep { dst: side, src: side, width, height, depth };
         assert_eq!(span(&side, &copy(10, 1, 1)), Ok(10));
         assert_eq!(span(&side, &copy(10, 3, 1)), Ok(42));
         assert_eq!(span(&side, &copy(10, 3, 2)), Ok(42 + 64));
         assert_eq!(span(&side, &copy(10, u64::MAX, 1)), Err(CuError::INVALID_VALUE));
-        let far = Side { address: 0, pitch: u64::MAX, height: 2 };
+        let far = CopySide { address: 0, pitch: u64::MAX, height: 2 };
         assert_eq!(span(&far, &copy(10, 1, 2)), Err(CuError::INVALID_VALUE));
         assert_eq!(span(&far, &copy(10, 1, 1)), Ok(10));
     }

@@ -5,20 +5,22 @@
 //! by creating handles for ever.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::sync::Arc;
 
 use cuda_api::sys::{
     CUcontext, CUdevice, CUevent, CUfunction, CUkernel, CUlibrary, CUmodule, CUstream,
 };
 
+use protocol::ids::{
+    ContextId, EventId, FuncId, GraphExecId, KernelId, LibraryId, ModuleId, StreamId,
+};
+use protocol::limits::HANDLES_MAX;
+
 use super::charges::{Code, Load};
 use super::gate::flight::Flight;
 use super::graph::GraphExec;
 use crate::driver::{CuError, CuResult};
-
-/// Handles of one kind that a session may have. Natively memory is the limit.
-const MAX_HANDLES: usize = 1 << 20;
 
 /// A handle of the driver. The driver API may be called with it from any thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,69 +53,74 @@ impl Hasher for IdHasher {
     }
 }
 
+/// An id that a guest mints.
+pub(super) trait Id: Copy + Default + Eq + Hash {}
+
+impl<T: Copy + Default + Eq + Hash> Id for T {}
+
 pub(super) type IdMap<K, T> = HashMap<K, T, BuildHasherDefault<IdHasher>>;
 
 /// Ids of one kind and what they stand for.
-pub(super) struct Table<T> {
-    entries: IdMap<u64, T>,
+pub(super) struct Table<K, T> {
+    entries: IdMap<K, T>,
     /// Ids that stand for nothing yet, or for nothing any more, and that nobody may get: the driver
     /// is at work on their handles. The context that they end with, or 0.
-    claimed: IdMap<u64, u64>,
+    claimed: IdMap<K, ContextId>,
 }
 
-impl<T> Default for Table<T> {
+impl<K, T> Default for Table<K, T> {
     fn default() -> Self {
         Self { entries: IdMap::default(), claimed: IdMap::default() }
     }
 }
 
-impl<T> Table<T> {
+impl<K: Id, T> Table<K, T> {
     /// Whether a new handle may get this id.
-    fn vacant(&self, id: u64) -> CuResult {
-        if id == 0 || self.entries.contains_key(&id) || self.claimed.contains_key(&id) {
+    fn vacant(&self, id: K) -> CuResult {
+        if id == K::default() || self.entries.contains_key(&id) || self.claimed.contains_key(&id) {
             return Err(CuError::INVALID_VALUE);
         }
-        if self.entries.len() + self.claimed.len() >= MAX_HANDLES {
+        if self.entries.len() + self.claimed.len() >= HANDLES_MAX {
             return Err(CuError::OUT_OF_MEMORY);
         }
         Ok(())
     }
 
     /// Takes a vacant id for a handle that is to be made; see [`super::claims::Claim`].
-    pub(super) fn claim(&mut self, id: u64) -> CuResult {
+    pub(super) fn claim(&mut self, id: K) -> CuResult {
         self.vacant(id)?;
-        self.claimed.insert(id, 0);
+        self.claimed.insert(id, ContextId::NONE);
         Ok(())
     }
 
     /// Lists a handle under an id that was claimed.
-    pub(super) fn list(&mut self, id: u64, value: T) {
+    pub(super) fn list(&mut self, id: K, value: T) {
         self.claimed.remove(&id);
         self.entries.insert(id, value);
     }
 
     /// Takes a handle out; its id stays claimed.
-    pub(super) fn take(&mut self, id: u64) -> CuResult<T> {
+    pub(super) fn take(&mut self, id: K) -> CuResult<T> {
         let value = self.remove(id)?;
-        self.claimed.insert(id, 0);
+        self.claimed.insert(id, ContextId::NONE);
         Ok(value)
     }
 
     /// An id that was claimed is vacant again.
-    pub(super) fn free(&mut self, id: u64) {
+    pub(super) fn free(&mut self, id: K) {
         self.claimed.remove(&id);
     }
 
-    pub(super) fn get(&self, id: u64) -> CuResult<&T> {
+    pub(super) fn get(&self, id: K) -> CuResult<&T> {
         self.entries.get(&id).ok_or(CuError::INVALID_HANDLE)
     }
 
-    pub(super) fn get_mut(&mut self, id: u64) -> CuResult<&mut T> {
+    pub(super) fn get_mut(&mut self, id: K) -> CuResult<&mut T> {
         self.entries.get_mut(&id).ok_or(CuError::INVALID_HANDLE)
     }
 
     /// Takes a handle out whose id may be given again at once: nothing is charged under it.
-    pub(super) fn remove(&mut self, id: u64) -> CuResult<T> {
+    pub(super) fn remove(&mut self, id: K) -> CuResult<T> {
         self.entries.remove(&id).ok_or(CuError::INVALID_HANDLE)
     }
 
@@ -123,7 +130,7 @@ impl<T> Table<T> {
     }
 
     /// Takes out what ends with a context. The ids are vacant again after [`Table::free_of`].
-    fn end_with(&mut self, ctx: u64, gone: impl Fn(&T) -> bool) {
+    fn end_with(&mut self, ctx: ContextId, gone: impl Fn(&T) -> bool) {
         let Self { entries, claimed } = self;
         entries.retain(|id, value| {
             let gone = gone(value);
@@ -135,11 +142,11 @@ impl<T> Table<T> {
     }
 
     /// A context has ended, and nothing is charged for it any more.
-    fn free_of(&mut self, ctx: u64) {
+    fn free_of(&mut self, ctx: ContextId) {
         self.claimed.retain(|_, of| *of != ctx);
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (K, &T)> {
         self.entries.iter().map(|(id, value)| (*id, value))
     }
 
@@ -161,7 +168,7 @@ pub(super) struct Context {
 #[derive(Clone)]
 pub(super) struct Stream {
     pub real: Real<CUstream>,
-    pub ctx: u64,
+    pub ctx: ContextId,
     /// Something may have been queued since it was last seen empty.
     pub used: bool,
     /// It and the legacy stream wait for one another.
@@ -172,15 +179,15 @@ pub(super) struct Stream {
 #[derive(Clone, Copy)]
 pub(super) struct Owned<H> {
     pub real: Real<H>,
-    pub ctx: u64,
+    pub ctx: ContextId,
 }
 
 #[derive(Clone)]
 pub(super) struct Module {
     pub real: Real<CUmodule>,
-    pub ctx: u64,
+    pub ctx: ContextId,
     /// It belongs to this library, which unloads it.
-    pub library: Option<u64>,
+    pub library: Option<LibraryId>,
     /// What it is charged as; its library's, if it has one.
     pub load: Load,
 }
@@ -195,8 +202,8 @@ pub(super) struct Library {
 /// What a function ends with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
-    Module { id: u64, ctx: u64 },
-    Library { id: u64, ctx: u64 },
+    Module { id: ModuleId, ctx: ContextId },
+    Library { id: LibraryId, ctx: ContextId },
 }
 
 /// Where each parameter lies in the parameter buffer: offset and size. `None`: the driver can't
@@ -230,32 +237,32 @@ impl Function {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ThreadStream {
     pub thread: u32,
-    pub ctx: u64,
+    pub ctx: ContextId,
 }
 
 /// All that a session's ids stand for.
 #[derive(Default)]
 pub(super) struct Tables {
-    pub contexts: Table<Context>,
-    pub streams: Table<Stream>,
-    pub events: Table<Owned<CUevent>>,
-    pub modules: Table<Module>,
-    pub libraries: Table<Library>,
-    pub functions: Table<Function>,
-    pub graphs: Table<GraphExec>,
+    pub contexts: Table<ContextId, Context>,
+    pub streams: Table<StreamId, Stream>,
+    pub events: Table<EventId, Owned<CUevent>>,
+    pub modules: Table<ModuleId, Module>,
+    pub libraries: Table<LibraryId, Library>,
+    pub functions: Table<FuncId, Function>,
+    pub graphs: Table<GraphExecId, GraphExec>,
     pub thread_streams: HashMap<ThreadStream, Real<CUstream>>,
     pub flight: Flight,
 }
 
 impl Tables {
-    pub(super) fn kernel(&self, id: u64) -> CuResult<CUkernel> {
-        let function = self.functions.get(id)?;
+    pub(super) fn kernel(&self, id: KernelId) -> CuResult<CUkernel> {
+        let function = self.functions.get(id.into())?;
         if function.is_kernel { Ok(function.real.0.cast()) } else { Err(CuError::INVALID_HANDLE) }
     }
 
     /// A context is about to end: forgets all that ends with it. Its id, and those of what is
     /// charged in it, stay taken until [`Tables::free_ids_of`].
-    pub(super) fn begin_end_of_context(&mut self, ctx: u64) -> CuResult {
+    pub(super) fn begin_end_of_context(&mut self, ctx: ContextId) -> CuResult {
         let context = self.contexts.get_mut(ctx).map_err(|_| CuError::INVALID_CONTEXT)?;
         context.ending = true;
         self.streams.remove_where(|stream| stream.ctx == ctx);
@@ -272,7 +279,7 @@ impl Tables {
     }
 
     /// A context ends.
-    pub(super) fn forget_context(&mut self, ctx: u64) -> CuResult<Context> {
+    pub(super) fn forget_context(&mut self, ctx: ContextId) -> CuResult<Context> {
         // What calls that were under way have made in it meanwhile ends with it, too.
         self.begin_end_of_context(ctx)?;
         let context = self.contexts.remove(ctx).map_err(|_| CuError::INVALID_CONTEXT)?;
@@ -281,19 +288,19 @@ impl Tables {
     }
 
     /// A context has ended, and all its charges were given back.
-    pub(super) fn free_ids_of(&mut self, ctx: u64) {
+    pub(super) fn free_ids_of(&mut self, ctx: ContextId) {
         self.modules.free_of(ctx);
         self.contexts.free_of(ctx);
     }
 
     /// Forgets all that ends with a module.
-    pub(super) fn forget_parts_of_module(&mut self, id: u64) {
+    pub(super) fn forget_parts_of_module(&mut self, id: ModuleId) {
         self.functions
             .remove_where(|f| matches!(f.owner, Owner::Module { id: owner, .. } if owner == id));
     }
 
     /// Forgets all that ends with a library.
-    pub(super) fn forget_parts_of_library(&mut self, id: u64) {
+    pub(super) fn forget_parts_of_library(&mut self, id: LibraryId) {
         self.modules.remove_where(|module| module.library == Some(id));
         self.functions.remove_where(
             |function| matches!(function.owner, Owner::Library { id: owner, .. } if owner == id),
@@ -334,18 +341,21 @@ mod tests {
         for ctx in [1, 2] {
             let real = Real(std::ptr::null_mut());
             tables.contexts.list(
-                ctx,
+                ContextId(ctx),
                 Context { real, device: 0, primary: true, legacy_used: false, ending: false },
             );
             let real = Real(std::ptr::null_mut());
-            tables.streams.list(10 + ctx, Stream { real, ctx, used: false, blocking: true });
+            tables.streams.list(
+                StreamId(10 + ctx),
+                Stream { real, ctx: ContextId(ctx), used: false, blocking: true },
+            );
         }
-        assert!(tables.forget_context(1).is_ok());
-        assert!(tables.streams.get(11).is_err());
-        assert!(tables.streams.get(12).is_ok());
-        assert_eq!(tables.forget_context(1).err(), Some(CuError::INVALID_CONTEXT));
-        assert_eq!(tables.contexts.vacant(1), Err(CuError::INVALID_VALUE));
-        tables.free_ids_of(1);
-        assert_eq!(tables.contexts.vacant(1), Ok(()));
+        assert!(tables.forget_context(ContextId(1)).is_ok());
+        assert!(tables.streams.get(StreamId(11)).is_err());
+        assert!(tables.streams.get(StreamId(12)).is_ok());
+        assert_eq!(tables.forget_context(ContextId(1)).err(), Some(CuError::INVALID_CONTEXT));
+        assert_eq!(tables.contexts.vacant(ContextId(1)), Err(CuError::INVALID_VALUE));
+        tables.free_ids_of(ContextId(1));
+        assert_eq!(tables.contexts.vacant(ContextId(1)), Ok(()));
     }
 }

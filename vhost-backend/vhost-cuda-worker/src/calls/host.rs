@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use protocol::calls as api;
+use protocol::ids::ContextId;
 
 use super::copy::REGISTER_FLAGS;
 use super::cx::Cx;
@@ -20,13 +21,13 @@ pub(super) struct Registration {
     at: u64,
     dptr: u64,
     /// The context that it was made in, and ends with.
-    ctx: u64,
+    ctx: ContextId,
 }
 
 impl Registration {
     /// Of a region as a whole, which nobody can name.
     pub(super) fn of_all(region: &Arc<Region>) -> Self {
-        Self { region: region.clone(), at: region.base() as u64, dptr: 0, ctx: 0 }
+        Self { region: region.clone(), at: region.base() as u64, dptr: 0, ctx: ContextId::NONE }
     }
 }
 
@@ -94,7 +95,8 @@ impl Cx<'_> {
                 if self.shared.session.regions.get(registration.region.id()).is_none() {
                     let shared = self.shared.clone();
                     self.shared.session.mirrors.run_always(None, move || {
-                        Cx { shared: &shared, thread: 0, ctx: 0 }.let_go(vec![registration]);
+                        Cx { shared: &shared, thread: 0, ctx: ContextId::NONE }
+                            .let_go(vec![registration]);
                     });
                     return Err(error);
                 }
@@ -111,7 +113,7 @@ impl Cx<'_> {
     /// Waits for what may still use the pages, then takes them from the GPU. Any context that works
     /// can do it; where none does, no kernel reaches anything any more. The result is the guest's.
     fn unregister(&self, registration: &Registration) -> Result<CuResult, Refused> {
-        let mut contexts: Vec<u64> =
+        let mut contexts: Vec<ContextId> =
             lock(&self.shared.tables).contexts.iter().map(|(id, _)| id).collect();
         contexts.sort_by_key(|id| (*id != self.ctx, *id != registration.ctx));
         let (mut refused, mut failed) = (None, None);
@@ -183,9 +185,9 @@ impl Calls {
         if gone.is_empty() {
             return;
         }
-        let contexts: Vec<u64> =
+        let contexts: Vec<ContextId> =
             lock(&self.shared.tables).contexts.iter().map(|(id, _)| id).collect();
-        self.own_job(None, 0, move |cx| {
+        self.own_job(None, ContextId::NONE, move |cx| {
             for ctx in contexts {
                 if cx.within(ctx).enter().is_ok() {
                     // SAFETY: no pointers. An error is the session's, and reported elsewhere.

@@ -302,11 +302,12 @@ impl GraphStops {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use protocol::ids::ContextId;
 
     #[test]
     fn what_a_stream_stood_at_says_nothing_of_the_next_with_its_handle() {
         let funcs = HostFuncs::default();
-        let stream = (7, 1);
+        let stream = (7, ContextId(1));
         let stand = |token| {
             let mut state = lock(&funcs.state);
             let place = state.begin(stream);

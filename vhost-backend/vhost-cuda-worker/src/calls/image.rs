@@ -5,6 +5,11 @@
 
 use std::ffi::c_void;
 
+use protocol::codec::Array;
+use protocol::limits::JIT_LOG_MAX;
+use protocol::options::JIT_OPTIONS;
+use protocol::structs::JitOption;
+
 use crate::driver::{CuError, CuResult};
 
 const FATBIN_MAGIC: u32 = 0xba55_ed50;
@@ -100,16 +105,6 @@ const INFO_LOG_BUFFER: u32 = 3;
 const INFO_LOG_BUFFER_SIZE: u32 = 4;
 const ERROR_LOG_BUFFER: u32 = 5;
 const ERROR_LOG_BUFFER_SIZE: u32 = 6;
-/// Options whose value is a plain number: from MAX_REGISTERS and THREADS_PER_BLOCK over
-/// OPTIMIZATION_LEVEL, TARGET, debug and line information, CACHE_MODE and the floating-point modes
-/// to MIN_CTA_PER_SM, MAX_THREADS_PER_BLOCK and OVERRIDE_DIRECTIVE_VALUES. The others are
-/// addresses of the guest's, or outputs.
-const PLAIN: &[u32] =
-    &[0, 1, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 20, 21, 22, 23, 24, 30, 31, 32, 33];
-/// Options of one load.
-const MAX_OPTIONS: usize = 64;
-/// Bytes of each log.
-const MAX_LOG: usize = 64 << 10;
 
 /// Options for one load, and the logs that the JIT writes.
 pub(super) struct Jit {
@@ -120,20 +115,15 @@ pub(super) struct Jit {
 }
 
 impl Jit {
-    /// From pairs of an option (le32, then 0) and a value (le64).
-    pub(super) fn new(pairs: &[u8], log_max: u32) -> CuResult<Self> {
-        if !pairs.len().is_multiple_of(16) || pairs.len() > 16 * MAX_OPTIONS {
-            return Err(CuError::INVALID_VALUE);
-        }
-        let log = vec![0; (log_max as usize).min(MAX_LOG)];
+    /// With the guest's options, and logs of at most so many bytes.
+    pub(super) fn new(wire: Array<'_, JitOption>, log_max: u32) -> CuResult<Self> {
+        let log = vec![0; (log_max as usize).min(JIT_LOG_MAX)];
         let mut jit = Self { options: vec![], values: vec![], error: log.clone(), info: log };
-        for pair in pairs.chunks_exact(16) {
-            let word = |at| u64::from_le_bytes(std::array::from_fn(|i| pair[at + i]));
-            let option = u32::try_from(word(0)).map_err(|_| CuError::INVALID_VALUE)?;
-            if !PLAIN.contains(&option) {
+        for JitOption { option, value } in wire.iter() {
+            if !JIT_OPTIONS.contains(&option) {
                 return Err(CuError::INVALID_VALUE);
             }
-            jit.push(option, word(8));
+            jit.push(option, value);
         }
         if !jit.error.is_empty() {
             let (len, error, info) =
@@ -208,11 +198,10 @@ mod tests {
 
     #[test]
     fn options_that_are_addresses_are_refused() {
-        let pair = |option: u64, value: u64| [option.to_le_bytes(), value.to_le_bytes()].concat();
-        assert!(Jit::new(&pair(7, 3), 0).is_ok());
-        for option in [2, 3, 5, 17, 18, 25, 26, 27, 28, 99, 1 << 32] {
-            assert!(Jit::new(&pair(option, 0x1000), 0).is_err(), "{option}");
+        let jit = |option, value| Jit::new([JitOption { option, value }].as_slice().into(), 0);
+        assert!(jit(7, 3).is_ok());
+        for option in [2, 3, 5, 17, 18, 25, 26, 27, 28, 99] {
+            assert!(jit(option, 0x1000).is_err(), "{option}");
         }
-        assert!(Jit::new(&[0; 15], 0).is_err());
     }
 }

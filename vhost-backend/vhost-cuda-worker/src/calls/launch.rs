@@ -4,6 +4,10 @@ use std::ffi::c_void;
 
 use cuda_api::sys::{CUfunction, CUstream};
 use protocol::calls as api;
+use protocol::codec::Array;
+use protocol::ids::FuncId;
+use protocol::options::{ACCESS_POLICY_WINDOW, LAUNCH_ATTRIBUTES, clusters};
+use protocol::structs as wire;
 
 use super::cx::Cx;
 use super::gate::pass::Pass;
@@ -18,42 +22,20 @@ const PARAM_END: *mut c_void = std::ptr::null_mut();
 const PARAM_BUFFER_POINTER: *mut c_void = std::ptr::without_provenance_mut(1);
 const PARAM_BUFFER_SIZE: *mut c_void = std::ptr::without_provenance_mut(2);
 
-/// Attributes that hold plain values: COOPERATIVE, SYNCHRONIZATION_POLICY, CLUSTER_DIMENSION,
-/// CLUSTER_SCHEDULING_POLICY_PREFERENCE, PROGRAMMATIC_STREAM_SERIALIZATION, PRIORITY,
-/// MEM_SYNC_DOMAIN_MAP, MEM_SYNC_DOMAIN, PREFERRED_CLUSTER_DIMENSION,
-/// PREFERRED_SHARED_MEMORY_CARVEOUT, NVLINK_UTIL_CENTRIC_SCHEDULING. The others hold pointers or
-/// handles.
-const PLAIN_ATTRIBUTES: &[u32] = &[2, 3, 4, 5, 6, 8, 9, 10, 11, 14, 16];
-/// As plain, once its address has been checked.
-const ACCESS_POLICY_WINDOW: u32 = 1;
-/// Attributes of one launch.
-const MAX_ATTRIBUTES: usize = 64;
-/// As the API table has them.
-const ATTRIBUTE_BYTES: usize = size_of::<LaunchAttribute>();
-
 struct Shape {
     dims: [u32; 6],
     shared: u32,
 }
 
 pub(super) fn attributes(
-    bytes: &[u8],
+    wire: Array<'_, wire::LaunchAttribute>,
     check: impl Fn(u64, u64) -> CuResult,
 ) -> CuResult<Vec<LaunchAttribute>> {
-    if !bytes.len().is_multiple_of(ATTRIBUTE_BYTES)
-        || bytes.len() > MAX_ATTRIBUTES * ATTRIBUTE_BYTES
-    {
-        return Err(CuError::INVALID_VALUE);
-    }
-    let word = |chunk: &[u8], at: usize| u64::from_le_bytes(std::array::from_fn(|i| chunk[at + i]));
-    bytes
-        .chunks_exact(ATTRIBUTE_BYTES)
-        .map(|chunk| {
-            let id = u32::try_from(word(chunk, 0)).map_err(|_| CuError::INVALID_VALUE)?;
-            if id != ACCESS_POLICY_WINDOW && !PLAIN_ATTRIBUTES.contains(&id) {
+    wire.iter()
+        .map(|wire::LaunchAttribute { id, value }| {
+            if !LAUNCH_ATTRIBUTES.contains(&id) {
                 return Err(CuError::NOT_SUPPORTED);
             }
-            let value: [u64; 8] = std::array::from_fn(|i| word(chunk, 8 + 8 * i));
             if id == ACCESS_POLICY_WINDOW {
                 // Address and length of what is to stay in the cache; 0 bytes for nothing.
                 check(value[0], value[1])?;
@@ -67,7 +49,7 @@ pub(super) fn attributes(
 /// parameter buffer as a whole where the layout is not known.
 pub(super) fn with_parameters(
     cx: &Cx<'_>,
-    id: u64,
+    id: FuncId,
     params: &[u8],
     then: impl FnOnce(CUfunction, *mut *mut c_void, *mut *mut c_void) -> CuResult,
 ) -> CuResult {
@@ -174,10 +156,10 @@ impl Cx<'_> {
         // pointers.
         unsafe {
             match call.question {
-                0 => {
+                clusters::MAX_ACTIVE => {
                     self.driver().cuOccupancyMaxActiveClusters(&mut clusters, function, &config)?
                 }
-                1 => self.driver().cuOccupancyMaxPotentialClusterSize(
+                clusters::MAX_POTENTIAL_SIZE => self.driver().cuOccupancyMaxPotentialClusterSize(
                     &mut clusters,
                     function,
                     &config,
@@ -190,7 +172,7 @@ impl Cx<'_> {
 
     fn launch(
         &self,
-        f: u64,
+        f: FuncId,
         shape: &Shape,
         stream: CUstream,
         params: &[u8],
@@ -254,30 +236,18 @@ impl Cx<'_> {
 mod tests {
     use super::*;
 
-    fn attribute(id: u64) -> Vec<u8> {
-        let mut bytes = vec![7; ATTRIBUTE_BYTES];
-        bytes[..8].copy_from_slice(&id.to_le_bytes());
-        bytes
-    }
-
-    fn parse(bytes: &[u8]) -> CuResult<Vec<LaunchAttribute>> {
-        attributes(bytes, |_, _| Err(CuError::ILLEGAL_ADDRESS))
+    fn parse(id: u32) -> CuResult<Vec<LaunchAttribute>> {
+        let list = [wire::LaunchAttribute { id, value: [7; 8] }];
+        attributes(list.as_slice().into(), |_, _| Err(CuError::ILLEGAL_ADDRESS))
     }
 
     #[test]
     fn attributes_with_pointers_are_refused() {
         for id in [0, 7, 12, 13, 15, 17, 99] {
-            assert_eq!(parse(&attribute(id)), Err(CuError::NOT_SUPPORTED), "{id}");
+            assert_eq!(parse(id), Err(CuError::NOT_SUPPORTED), "{id}");
         }
-        assert_eq!(parse(&attribute(1)), Err(CuError::ILLEGAL_ADDRESS));
-        let cluster = parse(&attribute(4)).unwrap();
-        assert_eq!((cluster[0].id, cluster[0].value), (4, [0x0707_0707_0707_0707; 8]));
-    }
-
-    #[test]
-    fn attributes_must_be_whole() {
-        assert_eq!(parse(&attribute(4)[1..]), Err(CuError::INVALID_VALUE));
-        assert_eq!(parse(&attribute(4 | 1 << 32)), Err(CuError::INVALID_VALUE));
-        assert!(parse(&vec![0; 65 * ATTRIBUTE_BYTES]).is_err());
+        assert_eq!(parse(1), Err(CuError::ILLEGAL_ADDRESS));
+        let cluster = parse(4).unwrap();
+        assert_eq!((cluster[0].id, cluster[0].value), (4, [7; 8]));
     }
 }

@@ -33,6 +33,7 @@ use cx::Cx;
 use gate::flight;
 use handles::{Real, Tables};
 use memory::Memory;
+use protocol::ids::ContextId;
 
 mod blob;
 mod charges;
@@ -190,7 +191,7 @@ struct Calls {
 
 impl Calls {
     /// Runs a job on the thread that mirrors a guest thread, with its context.
-    fn job(&self, thread: u32, ctx: u64, job: impl FnOnce(&Cx<'_>) + Send + 'static) {
+    fn job(&self, thread: u32, ctx: ContextId, job: impl FnOnce(&Cx<'_>) + Send + 'static) {
         let shared = self.shared.clone();
         let done = self.shared.session.mirrors.run(thread, move || {
             job(&Cx { shared: &shared, thread, ctx });
@@ -205,7 +206,12 @@ impl Calls {
 
     /// As `job`, for one that must not be left undone: without a guest thread, or with one, it
     /// does not run there if the guest has too many.
-    fn own_job(&self, thread: Option<u32>, ctx: u64, job: impl FnOnce(&Cx<'_>) + Send + 'static) {
+    fn own_job(
+        &self,
+        thread: Option<u32>,
+        ctx: ContextId,
+        job: impl FnOnce(&Cx<'_>) + Send + 'static,
+    ) {
         let shared = self.shared.clone();
         self.shared.session.mirrors.run_always(thread, move || {
             job(&Cx { shared: &shared, thread: thread.unwrap_or(u32::MAX), ctx });
@@ -216,7 +222,7 @@ impl Calls {
     fn on_mirror(
         &self,
         thread: u32,
-        ctx: u64,
+        ctx: ContextId,
         reply: ReplyTo,
         job: impl FnOnce(&Cx<'_>, ReplyTo) + Send + 'static,
     ) {

@@ -6,6 +6,10 @@ use std::sync::atomic::Ordering;
 
 use cuda_api::sys::{CUfunction, CUkernel, CUlibrary};
 use protocol::calls as api;
+use protocol::codec::Names;
+use protocol::ids::{ContextId, FuncId, LibraryId, ModuleId};
+use protocol::limits::{KERNEL_NAMES_MAX, PARAMETER_BYTES_MAX, PARAMETERS_MAX};
+use protocol::structs::ParameterPlace;
 
 use super::charges::{Load, UNKNOWN_NEED};
 use super::claims::{Claim, FUNCTIONS, LIBRARIES, MODULES};
@@ -16,24 +20,17 @@ use super::lock;
 use super::memory::Foreign;
 use crate::driver::{CuError, CuResult};
 
-/// Parameters of a kernel: more don't fit in what a launch can pass.
-const MAX_PARAMETERS: usize = 4096;
-/// Bytes of a kernel's parameters; the hardware's limit is 32,764.
-const MAX_PARAMETER_BYTES: usize = 32 << 10;
-/// Kernels of a library that are listed by name.
-const MAX_NAMES: u32 = 1 << 16;
-
-fn c_name(name: &[u8]) -> CuResult<CString> {
+fn c_name(name: &str) -> CuResult<CString> {
     CString::new(name).map_err(|_| CuError::INVALID_VALUE)
 }
 
 /// Asks for one parameter after another, until the driver says that there is no such one.
 fn layout(ask: impl Fn(usize, &mut usize, &mut usize) -> CuResult) -> CuResult<Layout> {
     let mut parameters = Vec::new();
-    while parameters.len() < MAX_PARAMETERS {
+    while parameters.len() < PARAMETERS_MAX {
         let (mut offset, mut size) = (0, 0);
         match ask(parameters.len(), &mut offset, &mut size) {
-            Ok(()) if offset.saturating_add(size) <= MAX_PARAMETER_BYTES => {
+            Ok(()) if offset.saturating_add(size) <= PARAMETER_BYTES_MAX => {
                 parameters.push((offset as u32, size as u32));
             }
             Ok(()) => return Err(CuError::INVALID_IMAGE),
@@ -45,14 +42,14 @@ fn layout(ask: impl Fn(usize, &mut usize, &mut usize) -> CuResult) -> CuResult<L
     Err(CuError::INVALID_IMAGE)
 }
 
-/// As the API table has it.
-fn layout_bytes(layout: &Layout) -> Vec<u8> {
-    let parameters = layout.as_deref().unwrap_or_default();
-    parameters
-        .iter()
-        .flat_map(|(offset, size)| [u64::from(*offset), u64::from(*size)])
-        .flat_map(u64::to_le_bytes)
-        .collect()
+/// As the guest gets it.
+fn places(layout: &Layout) -> Vec<ParameterPlace> {
+    let parameters = layout.as_deref().unwrap_or_default().iter();
+    let place = |(offset, size): &(u32, u32)| ParameterPlace {
+        offset: (*offset).into(),
+        size: (*size).into(),
+    };
+    parameters.map(place).collect()
 }
 
 impl Cx<'_> {
@@ -70,17 +67,17 @@ impl Cx<'_> {
         })
     }
 
-    fn claim_function(&self, id: u64) -> CuResult<Claim<'_, Function>> {
+    fn claim_function(&self, id: FuncId) -> CuResult<Claim<'_, FuncId, Function>> {
         self.claim(FUNCTIONS, id)
     }
 
-    fn module(&self, id: u64) -> CuResult<Module> {
+    fn module(&self, id: ModuleId) -> CuResult<Module> {
         lock(&self.shared.tables).modules.get(id).cloned()
     }
 
     /// A library, and what it is charged as: of the same moment, so that nothing else is charged
     /// for what is used of it.
-    fn library_and_load(&self, id: u64) -> CuResult<(CUlibrary, Load)> {
+    fn library_and_load(&self, id: LibraryId) -> CuResult<(CUlibrary, Load)> {
         let library = lock(&self.shared.tables).libraries.get(id)?.clone();
         Ok((library.real.0, library.load))
     }
@@ -143,7 +140,7 @@ impl Cx<'_> {
     }
 
     /// The variables of a context's modules end with it.
-    pub(super) fn forget_globals_of_context(&self, ended: u64) {
+    pub(super) fn forget_globals_of_context(&self, ended: ContextId) {
         self.forget_globals(
             |global| matches!(global, Foreign::Global { ctx, .. } if *ctx == ended),
         );
@@ -155,10 +152,10 @@ impl Cx<'_> {
     ) -> CuResult<api::VcudaModuleGetFunctionAnswer> {
         self.enter()?;
         let name = c_name(call.name)?;
-        let id = self.claim_function(call.hfunc)?;
+        let id = self.claim_function(call.hfunc.into())?;
         let module = self.module(call.hmod)?;
         // The driver may load the kernel's code now.
-        let code = module.load.code_of(call.name);
+        let code = module.load.code_of(call.name.as_bytes());
         self.reserve_kernel(module.ctx, &module.load, code)?;
         let mut function = std::ptr::null_mut();
         // SAFETY: a live module; the pointers are those of locals.
@@ -166,7 +163,7 @@ impl Cx<'_> {
             self.driver().cuModuleGetFunction(&mut function, module.real.0, name.as_ptr())?;
         }
         let layout = self.function_layout(function)?;
-        let bytes = layout_bytes(&layout);
+        let bytes = places(&layout);
         let owner = match module.library {
             Some(id) => Owner::Library { id, ctx: module.ctx },
             None => Owner::Module { id: call.hmod, ctx: module.ctx },
@@ -198,8 +195,8 @@ impl Cx<'_> {
         &self,
         dptr: u64,
         bytes: usize,
-        module: Option<u64>,
-        library: Option<u64>,
+        module: Option<ModuleId>,
+        library: Option<LibraryId>,
     ) -> CuResult {
         let global = Foreign::Global { module, library, ctx: self.ctx };
         let mut foreign = lock(&self.shared.memory.foreign);
@@ -268,15 +265,15 @@ impl Cx<'_> {
     ) -> CuResult<api::VcudaLibraryGetKernelAnswer> {
         self.enter_any()?;
         let name = c_name(call.name)?;
-        let id = self.claim_function(call.p_kernel)?;
+        let id = self.claim_function(call.p_kernel.into())?;
         let (library, load) = self.library_and_load(call.library)?;
         let mut kernel = std::ptr::null_mut();
         // SAFETY: a live library; the pointers are those of locals.
         unsafe { self.driver().cuLibraryGetKernel(&mut kernel, library, name.as_ptr())? };
         let layout = self.with_any_context(|| self.kernel_layout(kernel))?;
-        let bytes = layout_bytes(&layout);
-        let owner = Owner::Library { id: call.library, ctx: 0 };
-        let code = load.code_of(call.name);
+        let bytes = places(&layout);
+        let owner = Owner::Library { id: call.library, ctx: ContextId::NONE };
+        let code = load.code_of(call.name.as_bytes());
         let (real, need) = (Real(kernel.cast()), UNKNOWN_NEED);
         id.list(Function { real, is_kernel: true, layout, owner, load, code, need });
         Ok(api::VcudaLibraryGetKernelAnswer { layout: bytes })
@@ -320,8 +317,8 @@ impl Cx<'_> {
         let mut count = 0;
         // SAFETY: a live library; the pointer is that of a local.
         unsafe { self.driver().cuLibraryGetKernelCount(&mut count, library)? };
-        let mut kernels = vec![std::ptr::null_mut(); count.min(MAX_NAMES) as usize];
-        let mut names = Vec::new();
+        let mut kernels = vec![std::ptr::null_mut(); (count as usize).min(KERNEL_NAMES_MAX)];
+        let mut names = Names::default();
         // SAFETY: the vector has room for as many kernels as are asked for; a kernel's name is a
         // C string that lives as long as its library.
         unsafe {
@@ -330,7 +327,7 @@ impl Cx<'_> {
             for kernel in kernels {
                 let mut name = std::ptr::null();
                 self.driver().cuKernelGetName(&mut name, kernel)?;
-                names.extend_from_slice(CStr::from_ptr(name).to_bytes_with_nul());
+                names.push(CStr::from_ptr(name));
             }
         }
         Ok(api::VcudaLibraryKernelNamesAnswer { names })
@@ -338,8 +335,8 @@ impl Cx<'_> {
 
     pub(super) fn cu_kernel_get_function(&self, call: api::CuKernelGetFunction) -> CuResult {
         self.enter()?;
-        let id = self.claim_function(call.p_func)?;
-        let kernel = lock(&self.shared.tables).functions.get(call.kernel)?.clone();
+        let id = self.claim_function(call.p_func.into())?;
+        let kernel = lock(&self.shared.tables).functions.get(call.kernel.into())?.clone();
         if !kernel.is_kernel {
             return Err(CuError::INVALID_HANDLE);
         }

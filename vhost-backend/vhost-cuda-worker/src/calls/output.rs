@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 
 use cuda_api::sys::CUstream;
 use protocol::calls as api;
+use protocol::ids::ContextId;
+use protocol::limits::OUTPUT_MAX;
 
 use super::cx::Cx;
 use super::handles::{IdMap, Real};
@@ -22,8 +24,6 @@ use super::stream::STREAM_NON_BLOCKING;
 use super::{Calls, ReplyTo, Shared, lock};
 use crate::driver::CuResult;
 
-/// Bytes of one answer.
-const MAX_TAKEN: usize = 64 << 10;
 /// Bytes that are kept for the guest.
 const MAX_KEPT: u64 = 16 << 20;
 
@@ -76,7 +76,7 @@ impl Output {
             text.extend_from_slice(b"\n[some of the kernels' output was dropped]\n");
         }
         let from = text.len();
-        text.resize((from + waiting as usize).min(MAX_TAKEN), 0);
+        text.resize((from + waiting as usize).min(OUTPUT_MAX), 0);
         let read = file.read_at(&mut text[from..], self.taken).unwrap_or(0);
         text.truncate(from + read);
         give_back(file, self.taken, read as u64);
@@ -121,7 +121,7 @@ const UNEXPECTED: Duration = Duration::from_millis(10);
 pub(super) struct Watch {
     /// By context: a stream with nothing in it. To wait for it makes the driver write what kernels
     /// have printed, and takes no time.
-    streams: IdMap<u64, Real<CUstream>>,
+    streams: IdMap<ContextId, Real<CUstream>>,
     last: Option<Instant>,
 }
 
@@ -148,7 +148,7 @@ impl Calls {
     }
 
     /// The context's stream ends with it.
-    pub(super) fn forget_watch(&mut self, ctx: u64) {
+    pub(super) fn forget_watch(&mut self, ctx: ContextId) {
         self.watch.streams.remove(&ctx);
     }
 
@@ -207,8 +207,8 @@ mod tests {
         assert_eq!(output.waiting(), 4);
         file.write_all(b"two\n").unwrap();
         assert_eq!(output.take(), b"one\ntwo\n");
-        file.write_all(&[b'x'; MAX_TAKEN + 1]).unwrap();
-        assert_eq!((output.take().len(), output.take().len()), (MAX_TAKEN, 1));
+        file.write_all(&[b'x'; OUTPUT_MAX + 1]).unwrap();
+        assert_eq!((output.take().len(), output.take().len()), (OUTPUT_MAX, 1));
         assert_eq!(output.waiting(), 0);
     }
 

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use cuda_api::sys::{CUevent, CUstream};
 
+use protocol::ids::{ContextId, EventId};
+
 use super::cx::Cx;
 use super::dispatch::number;
 use super::handles::{IdMap, Real};
@@ -41,11 +43,11 @@ enum On {
     /// Several of them.
     Events(Vec<Real<CUevent>>),
     /// An event of the guest's.
-    Guest(u64),
+    Guest(EventId),
 }
 
 struct Waiting {
-    ctx: u64,
+    ctx: ContextId,
     on: On,
     then: Then,
 }
@@ -55,14 +57,20 @@ struct Waiting {
 pub(super) struct Waits {
     list: Vec<Waiting>,
     /// Events that no wait uses, by context.
-    idle: IdMap<u64, Vec<Real<CUevent>>>,
+    idle: IdMap<ContextId, Vec<Real<CUevent>>>,
     /// Since when nothing has begun or ended.
     quiet_since: Option<Instant>,
 }
 
 impl Calls {
     /// Waits for what a stream holds now. The stream's context must be entered.
-    pub(super) fn wait_stream(&mut self, cx: &Cx<'_>, stream: CUstream, ctx: u64, then: Then) {
+    pub(super) fn wait_stream(
+        &mut self,
+        cx: &Cx<'_>,
+        stream: CUstream,
+        ctx: ContextId,
+        then: Then,
+    ) {
         // SAFETY: the stream is live: just looked up on this thread, which alone destroys streams.
         match unsafe { cx.driver().cuStreamQuery(stream) } {
             Err(CuError::NOT_READY) => self.wait_recorded(cx, stream, ctx, then),
@@ -71,7 +79,13 @@ impl Calls {
     }
 
     /// As [`Calls::wait_stream`], when the stream surely is not empty.
-    pub(super) fn wait_recorded(&mut self, cx: &Cx<'_>, stream: CUstream, ctx: u64, then: Then) {
+    pub(super) fn wait_recorded(
+        &mut self,
+        cx: &Cx<'_>,
+        stream: CUstream,
+        ctx: ContextId,
+        then: Then,
+    ) {
         match self.record(cx, stream, ctx) {
             Ok(event) => self.wait(Waiting { ctx, on: On::Event(event), then }),
             Err(error) => self.then(cx, Err(error), then),
@@ -88,7 +102,7 @@ impl Calls {
     }
 
     /// Waits for an event of the guest's.
-    pub(super) fn wait_event(&mut self, cx: &Cx<'_>, id: u64, then: Then) {
+    pub(super) fn wait_event(&mut self, cx: &Cx<'_>, id: EventId, then: Then) {
         match query_guest(cx, id) {
             Err(CuError::NOT_READY) => {
                 self.wait(Waiting { ctx: cx.ctx, on: On::Guest(id), then });
@@ -114,7 +128,7 @@ impl Calls {
         &mut self,
         cx: &Cx<'_>,
         stream: CUstream,
-        ctx: u64,
+        ctx: ContextId,
     ) -> CuResult<Real<CUevent>> {
         // An event can be recorded only in its own context's streams.
         cx.within(ctx).enter()?;
@@ -282,13 +296,13 @@ impl Calls {
     }
 
     /// An event of the pool is not needed any more.
-    pub(super) fn give_event(&mut self, ctx: u64, event: Real<CUevent>) {
+    pub(super) fn give_event(&mut self, ctx: ContextId, event: Real<CUevent>) {
         self.waits.give(ctx, event);
     }
 
     /// A context is about to end: nothing that waits there will be answered by the GPU. What is to
     /// be freed once it has ended.
-    pub(super) fn end_waits_of(&mut self, ctx: u64) -> Vec<(Freeing, Option<ReplyTo>)> {
+    pub(super) fn end_waits_of(&mut self, ctx: ContextId) -> Vec<(Freeing, Option<ReplyTo>)> {
         let mut freeing = Vec::new();
         let mut index = 0;
         while index < self.waits.list.len() {
@@ -311,11 +325,11 @@ impl Calls {
 }
 
 impl Waits {
-    fn give(&mut self, ctx: u64, event: Real<CUevent>) {
+    fn give(&mut self, ctx: ContextId, event: Real<CUevent>) {
         self.idle.entry(ctx).or_default().push(event);
     }
 
-    fn give_all(&mut self, ctx: u64, on: On) {
+    fn give_all(&mut self, ctx: ContextId, on: On) {
         match on {
             On::Event(event) => self.give(ctx, event),
             On::Events(events) => events.into_iter().for_each(|event| self.give(ctx, event)),
@@ -330,7 +344,7 @@ fn query(cx: &Cx<'_>, event: Real<CUevent>) -> CuResult {
 }
 
 /// The guest may destroy its event while it is waited for; then it is an invalid handle.
-fn query_guest(cx: &Cx<'_>, id: u64) -> CuResult {
+fn query_guest(cx: &Cx<'_>, id: EventId) -> CuResult {
     let event = cx.event(id)?;
     // SAFETY: the event is live: only this thread destroys events.
     unsafe { cx.driver().cuEventQuery(event) }

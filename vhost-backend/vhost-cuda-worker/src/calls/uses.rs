@@ -6,32 +6,34 @@
 
 use std::sync::{Condvar, Mutex};
 
+use protocol::ids::ContextId;
+
 use super::handles::IdMap;
 use super::lock;
 
 /// How many calls are at work in each context.
 #[derive(Default)]
 pub(super) struct Uses {
-    counts: Mutex<IdMap<u64, usize>>,
+    counts: Mutex<IdMap<ContextId, usize>>,
     fewer: Condvar,
 }
 
 /// A call is at work, until this is dropped.
 pub(super) struct Use<'a> {
     uses: &'a Uses,
-    ctx: u64,
+    ctx: ContextId,
 }
 
 impl Uses {
     /// A call begins, before it looks whether its context may be used.
-    pub(super) fn begin(&self, ctx: u64) -> Use<'_> {
+    pub(super) fn begin(&self, ctx: ContextId) -> Use<'_> {
         *lock(&self.counts).entry(ctx).or_default() += 1;
         Use { uses: self, ctx }
     }
 
     /// Waits until no call is at work in a context whose end has begun: those that come now are
     /// refused by themselves.
-    pub(super) fn wait_for_none(&self, ctx: u64) {
+    pub(super) fn wait_for_none(&self, ctx: ContextId) {
         let mut counts = lock(&self.counts);
         while counts.contains_key(&ctx) {
             counts = self.fewer.wait(counts).unwrap_or_else(|error| error.into_inner());

@@ -6,6 +6,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use protocol::ids::{ContextId, FuncId};
+
 use super::super::cx::Cx;
 use super::super::handles::Function;
 use super::super::lock;
@@ -144,14 +146,14 @@ impl Cx<'_> {
     }
 
     /// After a module of a context was unloaded.
-    pub(in super::super) fn give_back_module(&self, ctx: u64, load: &Load) {
+    pub(in super::super) fn give_back_module(&self, ctx: ContextId, load: &Load) {
         // The context may have ended meanwhile, and all its charges with it.
         let _ = self.remove_parts(ctx, load.number);
     }
 
     /// After a library was unloaded.
     pub(in super::super) fn give_back_library(&self, load: &Load) {
-        let all: Vec<u64> = lock(&self.shared.charges.contexts).keys().copied().collect();
+        let all: Vec<ContextId> = lock(&self.shared.charges.contexts).keys().copied().collect();
         for ctx in all {
             self.give_back_module(ctx, load);
         }
@@ -165,7 +167,12 @@ impl Cx<'_> {
     }
 
     /// Before the code of a kernel of an image that is charged already may be loaded.
-    pub(in super::super) fn reserve_kernel(&self, ctx: u64, load: &Load, code: Code) -> CuResult {
+    pub(in super::super) fn reserve_kernel(
+        &self,
+        ctx: ContextId,
+        load: &Load,
+        code: Code,
+    ) -> CuResult {
         if code.bytes == 0 {
             return Ok(());
         }
@@ -180,7 +187,7 @@ impl Cx<'_> {
     }
 
     /// What a kernel that was admitted needs.
-    pub(in super::super) fn need_of(&self, id: u64) -> u64 {
+    pub(in super::super) fn need_of(&self, id: FuncId) -> u64 {
         lock(&self.shared.tables).functions.get(id).map_or(0, |function| match function.need {
             UNKNOWN_NEED => 0,
             need => need,
@@ -191,7 +198,7 @@ impl Cx<'_> {
     /// memory than its context has given any, and of every one while there are several contexts.
     /// What may be launched then: by now its id may be another's.
     #[cold]
-    pub(in super::super) fn admit_kernel(&self, id: u64) -> CuResult<Function> {
+    pub(in super::super) fn admit_kernel(&self, id: FuncId) -> CuResult<Function> {
         let begun = self.shared.charges.begun.load(Ordering::Acquire);
         let mut function = lock(&self.shared.tables).functions.get(id)?.clone();
         let mut local = 0;

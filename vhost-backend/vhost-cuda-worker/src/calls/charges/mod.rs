@@ -16,6 +16,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
+use protocol::ids::ContextId;
+
 use super::cx::Cx;
 use super::lock;
 use crate::driver::{CuError, CuResult, Driver};
@@ -43,7 +45,7 @@ const MINOR: u32 = 76;
 /// The session's charges.
 #[derive(Default)]
 pub(super) struct Charges {
-    contexts: Mutex<HashMap<u64, OfContext>>,
+    contexts: Mutex<HashMap<ContextId, OfContext>>,
     loads: Loads,
     /// Kernels that need no more than this may be launched without a look; see
     /// [`Cx::admit_kernel`].
@@ -107,7 +109,7 @@ impl Charges {
     fn change(
         &self,
         (ledger, devices): (&Ledger, &[Device]),
-        ctx: u64,
+        ctx: ContextId,
         kind: Charge,
         change: impl FnOnce(&mut Terms, &HashMap<Part, u64>),
         listed: impl FnOnce(&mut HashMap<Part, u64>),
@@ -133,7 +135,7 @@ impl Charges {
         Ok(())
     }
 
-    fn set_floor(&self, contexts: &HashMap<u64, OfContext>) {
+    fn set_floor(&self, contexts: &HashMap<ContextId, OfContext>) {
         // With several contexts each launch must look which one it is for.
         let floor = match contexts.len() {
             1 => contexts.values().map(|context| loads::need(context.terms.per_thread())).sum(),
@@ -144,7 +146,7 @@ impl Charges {
 }
 
 impl Cx<'_> {
-    fn change(&self, ctx: u64, kind: Charge, change: impl FnOnce(&mut Terms)) -> CuResult {
+    fn change(&self, ctx: ContextId, kind: Charge, change: impl FnOnce(&mut Terms)) -> CuResult {
         let charges = &self.shared.charges;
         let devices = charges.devices(self.driver(), self.shared.devices);
         let account = (&self.shared.session.ledger, devices);
@@ -152,7 +154,7 @@ impl Cx<'_> {
     }
 
     /// Before something is loaded into a context, which may have been there before.
-    fn add_part(&self, ctx: u64, part: Part, bytes: u64) -> CuResult {
+    fn add_part(&self, ctx: ContextId, part: Part, bytes: u64) -> CuResult {
         let charges = &self.shared.charges;
         let devices = charges.devices(self.driver(), self.shared.devices);
         charges.change(
@@ -170,7 +172,7 @@ impl Cx<'_> {
     }
 
     /// Before a load that uses the heap: whether it is a user that its context did not have.
-    fn add_heap_user(&self, ctx: u64, load: u64) -> CuResult<bool> {
+    fn add_heap_user(&self, ctx: ContextId, load: u64) -> CuResult<bool> {
         let charges = &self.shared.charges;
         let devices = charges.devices(self.driver(), self.shared.devices);
         let mut is_new = false;
@@ -188,7 +190,7 @@ impl Cx<'_> {
     }
 
     /// After all parts of a load were unloaded from a context.
-    fn remove_parts(&self, ctx: u64, load: u64) -> CuResult {
+    fn remove_parts(&self, ctx: ContextId, load: u64) -> CuResult {
         let charges = &self.shared.charges;
         let devices = charges.devices(self.driver(), self.shared.devices);
         charges.change(
@@ -222,7 +224,7 @@ impl Cx<'_> {
     }
 
     /// The guest has a new context, whose own bytes are reserved.
-    pub(super) fn begin_charges(&self, ctx: u64, device: i32) {
+    pub(super) fn begin_charges(&self, ctx: ContextId, device: i32) {
         let new = OfContext {
             device,
             terms: Terms::default(),
@@ -242,7 +244,7 @@ impl Cx<'_> {
     }
 
     /// The driver has ended a context, and let go of all that it held.
-    pub(super) fn end_charges(&self, ctx: u64) {
+    pub(super) fn end_charges(&self, ctx: ContextId) {
         let mut contexts = lock(&self.shared.charges.contexts);
         let Some(ended) = contexts.remove(&ctx) else { return };
         self.shared.charges.set_floor(&contexts);
@@ -264,14 +266,14 @@ impl Cx<'_> {
     }
 
     /// A graph of a context is gone, or was not made. The driver keeps what it took for the next.
-    pub(super) fn forget_graph(&self, ctx: u64, nodes: usize) {
+    pub(super) fn forget_graph(&self, ctx: ContextId, nodes: usize) {
         let _ = self.change(ctx, Charge::Graph, |terms| {
             terms.nodes = terms.nodes.saturating_sub(nodes as u64);
         });
     }
 
     /// A stream of a context is gone. The driver keeps what it took for the next one.
-    pub(super) fn forget_stream(&self, ctx: u64) {
+    pub(super) fn forget_stream(&self, ctx: ContextId) {
         let _ = self.change(ctx, Charge::Stream, |terms| {
             terms.streams = terms.streams.saturating_sub(1);
         });

@@ -2,6 +2,7 @@
 
 use protocol::calls as api;
 use protocol::codec::Call;
+use protocol::ids::{FuncId, GraphExecId};
 
 use crate::calls::handles::IdMap;
 use crate::calls::memory::WINDOW;
@@ -22,13 +23,13 @@ const MOST: u64 = 1 << 42;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::calls) enum Kind {
     /// A function or kernel, by its id and the logarithm of its number of blocks.
-    Kernel(u64, u32),
+    Kernel(FuncId, u32),
     /// Copies between host and device, by the logarithm of their bytes.
     HostCopy(Way, u32),
     /// Copies within device memory, and memsets, likewise.
     DeviceCopy(u32),
     /// Any other gated call, by its number and what it names.
-    Other(u32, u64),
+    Other(u32, GraphExecId),
 }
 
 /// How a copy between host and device goes.
@@ -54,7 +55,7 @@ impl Kind {
             let blocks = u64::from(x).saturating_mul(y.into()).saturating_mul(z.into());
             Self::Kernel(f, size(blocks))
         };
-        let other = Self::Other(command.opcode, 0);
+        let other = Self::Other(command.opcode, GraphExecId(0));
         fn decode<'a, C: Call<'a>>(command: &Command<'a>) -> Option<C> {
             C::decode(command.args).ok()
         }
@@ -85,7 +86,7 @@ impl Kind {
                 }
             }),
             api::CuGraphLaunch::OPCODE => decode::<api::CuGraphLaunch>(command)
-                .map(|call| Self::Other(command.opcode, call.h_graph_exec)),
+                .map(|call| Self::Other(command.opcode, call.h_graph)),
             api::VcudaMemset::OPCODE => decode::<api::VcudaMemset>(command)
                 .map(|call| Self::DeviceCopy(size(call.width.saturating_mul(call.height) as u64))),
             _ => None,
@@ -153,7 +154,7 @@ impl Estimates {
 mod tests {
     use super::*;
 
-    const F: Kind = Kind::Kernel(9, 3);
+    const F: Kind = Kind::Kernel(FuncId(9), 3);
 
     #[test]
     fn what_was_never_seen_is_measured_at_once() {
@@ -196,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_stretch_of_two_kinds_is_shared_out_as_expected() {
-        let (mut estimates, g) = (Estimates::default(), Kind::Kernel(10, 3));
+        let (mut estimates, g) = (Estimates::default(), Kind::Kernel(FuncId(10), 3));
         estimates.learn(&[(F, UNKNOWN)], UNKNOWN, 100_000, true);
         estimates.learn(&[(g, UNKNOWN)], UNKNOWN, 300_000, true);
         for _ in 0..100 {

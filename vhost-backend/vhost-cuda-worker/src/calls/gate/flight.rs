@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use cuda_api::sys::{CUevent, CUstream};
 
+use protocol::ids::ContextId;
+
 use super::device::Sight;
 use super::estimate::{Estimates, Kind};
 pub(in crate::calls) use super::stream::Key;
@@ -66,7 +68,7 @@ impl Flight {
     pub(in crate::calls) fn add(
         &mut self,
         real: CUstream,
-        ctx: u64,
+        ctx: ContextId,
         bytes: usize,
         gated: bool,
         device: impl FnOnce() -> usize,
@@ -133,7 +135,7 @@ impl Flight {
     }
 
     /// A stream ends; it empties by itself.
-    pub(in crate::calls) fn forget(&mut self, real: CUstream, ctx: u64) {
+    pub(in crate::calls) fn forget(&mut self, real: CUstream, ctx: ContextId) {
         let Some(stream) = self.streams.remove(&(real as u64, ctx)) else { return };
         self.total -= stream.weight;
         self.orphans.extend(Orphan::of(stream));
@@ -141,7 +143,7 @@ impl Flight {
 
     /// A context is about to end, and what is in flight there with it, in its time. Whoever has ended
     /// it says so by what this returns.
-    pub(in crate::calls) fn begin_end_of(&mut self, ctx: u64) -> Arc<AtomicBool> {
+    pub(in crate::calls) fn begin_end_of(&mut self, ctx: ContextId) -> Arc<AtomicBool> {
         let ended = Arc::new(AtomicBool::new(false));
         let (mut of, mut calls, mut begun) = (None, 0, 0);
         let mut add = |device, more, since| {

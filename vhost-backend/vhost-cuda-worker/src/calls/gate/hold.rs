@@ -2,6 +2,7 @@
 
 use protocol::calls as api;
 use protocol::codec::Call;
+use protocol::ids::{ContextId, StreamId};
 use protocol::table::Order;
 
 use super::estimate::Kind;
@@ -22,7 +23,7 @@ const HELD_BYTES: usize = size_of::<Held>() + 256;
 pub(super) struct Held {
     opcode: u32,
     thread: u32,
-    ctx: u64,
+    ctx: ContextId,
     args: Vec<u8>,
     pub(super) reply: ReplyTo,
     uses: Uses,
@@ -38,7 +39,7 @@ enum Passage {
     /// Room in the driver.
     Room,
     /// Room, and the gate of a GPU, for a call of this kind in this stream.
-    Gate { device: usize, kind: Kind, ctx: u64, stream: u64 },
+    Gate { device: usize, kind: Kind, ctx: ContextId, stream: StreamId },
 }
 
 impl Calls {
@@ -69,7 +70,7 @@ impl Calls {
         let way = match (rule.gated, rule.order) {
             (true, _) => match self.device_of(ctx) {
                 Some(device) => {
-                    let (kind, stream) = (Kind::of(command), stream.unwrap_or(0));
+                    let (kind, stream) = (Kind::of(command), stream.unwrap_or_default());
                     Passage::Gate { device, kind, ctx, stream }
                 }
                 // It will fail.
@@ -209,12 +210,12 @@ impl Calls {
     }
 
     /// The stream in the driver that a command goes to; `None` if it does not exist yet.
-    fn key_of(&self, command: &Command<'_>, ctx: u64, stream: u64) -> Option<Key> {
+    fn key_of(&self, command: &Command<'_>, ctx: ContextId, stream: StreamId) -> Option<Key> {
         let cx = Cx { shared: &self.shared, thread: command.thread, ctx };
         let tables = lock(&cx.shared.tables);
         match stream {
-            0 | 1 => Some((0, ctx)),
-            2 => {
+            StreamId::DEFAULT | StreamId::LEGACY => Some((0, ctx)),
+            StreamId::PER_THREAD => {
                 let key = ThreadStream { thread: command.thread, ctx };
                 Some((tables.thread_streams.get(&key)?.0 as u64, ctx))
             }

@@ -25,6 +25,7 @@ use std::time::Duration;
 
 use protocol::calls as api;
 use protocol::codec::Call;
+use protocol::ids::ContextId;
 use protocol::table::Order;
 
 use super::{Calls, Command, ReplyTo, generated, lock};
@@ -82,7 +83,7 @@ pub(super) struct Gate {
     end: GateEnd,
     devices: Vec<Device>,
     /// The context of the last gated call that was let through, and its GPU.
-    last: (u64, usize),
+    last: (ContextId, usize),
     /// There is no room in the driver.
     full: bool,
     /// As much is queued in some stream as may be while no depth is kept; and how fast it goes is
@@ -114,7 +115,7 @@ impl Gate {
         let mut gate = Self {
             devices: (0..devices.min(gate::MAX_GPUS)).map(|_| Device::new(now)).collect(),
             end,
-            last: (0, 0),
+            last: (ContextId::NONE, 0),
             full: false,
             long: false,
             hurry: false,
@@ -141,7 +142,7 @@ impl Gate {
 
     /// Whether a gated call of a context can go without a closer look.
     #[inline]
-    fn is_wide(&self, ctx: u64) -> bool {
+    fn is_wide(&self, ctx: ContextId) -> bool {
         let (last, device) = self.last;
         let room = !self.full && !self.long;
         last == ctx && room && self.devices[device].is_wide(&self.end.page.gpus[device])
@@ -297,7 +298,7 @@ impl Calls {
     }
 
     /// The GPU that a context is on.
-    fn device_of(&self, ctx: u64) -> Option<usize> {
+    fn device_of(&self, ctx: ContextId) -> Option<usize> {
         let device = lock(&self.shared.tables).contexts.get(ctx).ok()?.device;
         usize::try_from(device).ok().filter(|device| *device < self.gate.devices.len())
     }

@@ -2,36 +2,37 @@
 
 use protocol::calls as api;
 use protocol::codec::Call;
+use protocol::ids::{ContextId, EventId, FuncId, StreamId};
 use protocol::table::{ENTRIES, Order};
 
 use super::order::{Thing, Uses, Way};
-use crate::calls::handles::Tables;
+use crate::calls::handles::{Id, Tables};
 use crate::calls::{Shared, generated, lock};
 use crate::executor::Command;
 
 /// Handles of one kind.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::calls) struct Handles {
-    ids: [u64; 2],
+pub(in crate::calls) struct Handles<K> {
+    ids: [K; 2],
     len: usize,
     /// The command ends it.
     ends: bool,
 }
 
-impl Handles {
-    pub(in crate::calls) fn add(&mut self, id: u64, ends: bool) {
+impl<K: Id> Handles<K> {
+    pub(in crate::calls) fn add(&mut self, id: impl Into<K>, ends: bool) {
         if let Some(place) = self.ids.get_mut(self.len) {
-            *place = id;
+            *place = id.into();
             self.len += 1;
             self.ends |= ends;
         }
     }
 
-    fn iter(&self) -> impl Iterator<Item = u64> + '_ {
+    fn iter(&self) -> impl Iterator<Item = K> + '_ {
         self.ids[..self.len].iter().copied()
     }
 
-    fn first(&self) -> Option<u64> {
+    fn first(&self) -> Option<K> {
         self.iter().next()
     }
 }
@@ -39,10 +40,10 @@ impl Handles {
 /// What a command names.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::calls) struct Names {
-    pub streams: Handles,
-    pub events: Handles,
-    pub functions: Handles,
-    pub contexts: Handles,
+    pub streams: Handles<StreamId>,
+    pub events: Handles<EventId>,
+    pub functions: Handles<FuncId>,
+    pub contexts: Handles<ContextId>,
 }
 
 /// How a call of the table is held.
@@ -77,9 +78,9 @@ impl Rule {
 pub(super) struct Used {
     pub uses: Uses,
     /// The context whose GPU it is for.
-    pub ctx: u64,
+    pub ctx: ContextId,
     /// The stream, as the guest names it.
-    pub stream: Option<u64>,
+    pub stream: Option<StreamId>,
     /// What it ends.
     pub ends: Option<Thing>,
 }
@@ -166,10 +167,16 @@ impl Used {
 }
 
 /// What a stream is, and the context whose legacy stream it and that one wait for.
-fn stream_thing(tables: &Tables, command: &Command<'_>, id: u64) -> Option<(Thing, Option<u64>)> {
+fn stream_thing(
+    tables: &Tables,
+    command: &Command<'_>,
+    id: StreamId,
+) -> Option<(Thing, Option<ContextId>)> {
     match id {
-        0 | 1 => Some((Thing::Legacy(command.ctx), None)),
-        2 => Some((Thing::ThreadStream(command.thread, command.ctx), Some(command.ctx))),
+        StreamId::DEFAULT | StreamId::LEGACY => Some((Thing::Legacy(command.ctx), None)),
+        StreamId::PER_THREAD => {
+            Some((Thing::ThreadStream(command.thread, command.ctx), Some(command.ctx)))
+        }
         _ => {
             let stream = tables.streams.get(id).ok()?;
             Some((Thing::Stream(id), stream.blocking.then_some(stream.ctx)))

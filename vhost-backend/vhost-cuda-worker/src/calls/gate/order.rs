@@ -9,6 +9,8 @@ use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
+use protocol::ids::{ContextId, EventId, FuncId, StreamId};
+
 use crate::calls::handles::{IdHasher, IdMap};
 
 /// A held command, by a number that grows.
@@ -18,17 +20,17 @@ pub(super) type Number = u64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Thing {
     /// A stream of the guest's, by its id.
-    Stream(u64),
+    Stream(StreamId),
     /// A guest thread's own default stream in a context.
-    ThreadStream(u32, u64),
+    ThreadStream(u32, ContextId),
     /// The legacy stream of a context, and the streams that wait for it.
-    Legacy(u64),
+    Legacy(ContextId),
     /// An event.
-    Event(u64),
+    Event(EventId),
     /// A function or a kernel.
-    Function(u64),
+    Function(FuncId),
     /// All of a context.
-    Context(u64),
+    Context(ContextId),
     /// All of the session.
     Session,
 }
@@ -244,8 +246,8 @@ mod tests {
         uses
     }
 
-    const S: Thing = Thing::Stream(7);
-    const E: Thing = Thing::Event(8);
+    const S: Thing = Thing::Stream(StreamId(7));
+    const E: Thing = Thing::Event(EventId(8));
 
     #[test]
     fn a_stream_is_first_in_first_out() {
@@ -254,7 +256,7 @@ mod tests {
         let (a, b) = (book.add(&of_stream), book.add(&of_stream));
         assert_eq!((book.next_ready(0), book.next_ready(a)), (Some(a), None));
         assert!(!book.lets_through(&of_stream));
-        assert!(book.lets_through(&uses(&[(Thing::Stream(9), Alone)])));
+        assert!(book.lets_through(&uses(&[(Thing::Stream(StreamId(9)), Alone)])));
         book.remove(a, &of_stream);
         assert_eq!(book.next_ready(0), Some(b));
         book.remove(b, &of_stream);
@@ -265,7 +267,7 @@ mod tests {
     fn a_wait_for_an_event_comes_between_two_records_of_it() {
         let mut book = Book::default();
         let record = uses(&[(S, Alone), (E, Alone)]);
-        let wait = uses(&[(Thing::Stream(9), Alone), (E, Beside)]);
+        let wait = uses(&[(Thing::Stream(StreamId(9)), Alone), (E, Beside)]);
         let (first, waits, again) = (book.add(&record), book.add(&wait), book.add(&record));
         assert_eq!((book.next_ready(0), book.next_ready(first)), (Some(first), None));
         book.remove(first, &record);
@@ -279,7 +281,7 @@ mod tests {
         let mut book = Book::default();
         let launch = uses(&[(S, Alone), (Thing::Session, Beside)]);
         let barrier = uses(&[(Thing::Session, After)]);
-        let other = uses(&[(Thing::Stream(9), Alone), (Thing::Session, Beside)]);
+        let other = uses(&[(Thing::Stream(StreamId(9)), Alone), (Thing::Session, Beside)]);
         let first = book.add(&launch);
         let waits = book.add(&barrier);
         assert!(book.lets_through(&other));
@@ -309,7 +311,7 @@ mod tests {
             for (things, pick, go) in commands {
                 let ways = [Alone, Beside, After];
                 let list: Vec<(Thing, Way)> =
-                    things.iter().map(|(t, w)| (Thing::Stream(*t), ways[*w as usize])).collect();
+                    things.iter().map(|(t, w)| (Thing::Stream(StreamId(*t)), ways[*w as usize])).collect();
                 let new = uses(&list);
                 let free = !held.iter().any(|(_, before)| conflict(before, &new));
                 prop_assert_eq!(book.lets_through(&new), free);

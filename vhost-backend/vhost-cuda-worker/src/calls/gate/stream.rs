@@ -6,12 +6,14 @@ use std::sync::atomic::AtomicBool;
 
 use cuda_api::sys::{CUevent, CUstream};
 
+use protocol::ids::ContextId;
+
 use super::estimate::Kind;
 use super::pace::Pace;
 use crate::calls::handles::Real;
 
 /// A stream: the address of its handle and its context. The legacy stream is in each context.
-pub(in crate::calls) type Key = (u64, u64);
+pub(in crate::calls) type Key = (u64, ContextId);
 
 /// What was queued between two marks.
 #[derive(Default)]
@@ -29,7 +31,7 @@ pub(super) struct Segment {
 /// What a stream holds.
 pub(super) struct Stream {
     pub(super) real: Real<CUstream>,
-    pub(super) ctx: u64,
+    pub(super) ctx: ContextId,
     /// The GPU, by the worker's ordinal.
     pub(super) device: usize,
     /// Queued since the last mark.
@@ -53,7 +55,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    pub(super) fn new(real: CUstream, ctx: u64, device: usize) -> Self {
+    pub(super) fn new(real: CUstream, ctx: ContextId, device: usize) -> Self {
         let pace = Pace::default();
         Self {
             real: Real(real),
@@ -96,7 +98,7 @@ impl Stream {
 
 /// What a stream held when it ended: its marks, and the gated calls before each.
 pub(super) struct Orphan {
-    pub(super) ctx: u64,
+    pub(super) ctx: ContextId,
     pub(super) device: usize,
     pub(super) marks: VecDeque<(Real<CUevent>, u32)>,
     /// Since when the first has been at the head; 0 while that is not known.

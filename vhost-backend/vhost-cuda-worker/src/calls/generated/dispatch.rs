@@ -456,10 +456,10 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
         92 => blocking(calls, command, reply, |cx, args, _| {
             let call = decode::<api::CuFuncLoad>(args)?;
             cx.enter_any()?;
-            let function = cx.func(call.function)?;
+            let hfunc = cx.func(call.hfunc)?;
             // SAFETY: handles are live (just looked up), pointers are those of locals.
             unsafe {
-                cx.driver().cuFuncLoad(function)?;
+                cx.driver().cuFuncLoad(hfunc)?;
             }
             Ok(())
         }),
@@ -468,10 +468,10 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
             let call = decode::<api::CuFuncIsLoaded>(args)?;
             cx.enter_any()?;
             let mut state = u32::default();
-            let function = cx.func(call.function)?;
+            let hfunc = cx.func(call.hfunc)?;
             // SAFETY: handles are live (just looked up), pointers are those of locals.
             unsafe {
-                cx.driver().cuFuncIsLoaded(&mut state, function)?;
+                cx.driver().cuFuncIsLoaded(&mut state, hfunc)?;
             }
             api::CuFuncIsLoadedAnswer { state }.encode(out);
             Ok(())
@@ -539,152 +539,152 @@ pub(super) fn names(opcode: u32, args: &[u8]) -> CuResult<Names> {
         // vcudaPrimaryCtxRelease
         11 => {
             let call = decode::<api::VcudaPrimaryCtxRelease>(args)?;
-            names.contexts.add(call.ctx, true);
+            names.contexts.add(call.ctx.0, true);
         }
         // vcudaCtxDestroy
         15 => {
             let call = decode::<api::VcudaCtxDestroy>(args)?;
-            names.contexts.add(call.ctx, true);
+            names.contexts.add(call.ctx.0, true);
         }
         // vcudaCopyIn
         33 => {
             let call = decode::<api::VcudaCopyIn>(args)?;
-            names.streams.add(call.h_stream, false);
+            names.streams.add(call.h_stream.0, false);
         }
         // vcudaCopyInStaged
         34 => {
             let call = decode::<api::VcudaCopyInStaged>(args)?;
-            names.streams.add(call.h_stream, false);
+            names.streams.add(call.h_stream.0, false);
         }
         // vcudaCopyOut
         35 => {
             let call = decode::<api::VcudaCopyOut>(args)?;
-            names.streams.add(call.h_stream, false);
+            names.streams.add(call.h_stream.0, false);
         }
         // vcudaCopyOutStaged
         36 => {
             let call = decode::<api::VcudaCopyOutStaged>(args)?;
-            names.streams.add(call.h_stream, false);
+            names.streams.add(call.h_stream.0, false);
         }
         // vcudaCopy
         37 => {
             let call = decode::<api::VcudaCopy>(args)?;
-            names.streams.add(call.h_stream, false);
+            names.streams.add(call.h_stream.0, false);
         }
         // vcudaCopy2D
         38 => {
             let call = decode::<api::VcudaCopy2D>(args)?;
-            names.streams.add(call.h_stream, false);
+            names.streams.add(call.h_stream.0, false);
         }
         // vcudaMemset
         39 => {
             let call = decode::<api::VcudaMemset>(args)?;
-            names.streams.add(call.h_stream, false);
+            names.streams.add(call.h_stream.0, false);
         }
         // cuMemAllocAsync
         42 => {
             let call = decode::<api::CuMemAllocAsync>(args)?;
-            names.streams.add(call.h_stream, false);
+            names.streams.add(call.h_stream.0, false);
         }
         // cuMemFreeAsync
         43 => {
             let call = decode::<api::CuMemFreeAsync>(args)?;
-            names.streams.add(call.h_stream, false);
+            names.streams.add(call.h_stream.0, false);
         }
         // cuStreamDestroy_v2
         51 => {
             let call = decode::<api::CuStreamDestroyV2>(args)?;
-            names.streams.add(call.h_stream, true);
+            names.streams.add(call.h_stream.0, true);
         }
         // cuStreamSynchronize
         52 => {
             let call = decode::<api::CuStreamSynchronize>(args)?;
-            names.streams.add(call.h_stream, false);
+            names.streams.add(call.h_stream.0, false);
         }
         // cuStreamQuery
         53 => {
             let call = decode::<api::CuStreamQuery>(args)?;
-            names.streams.add(call.h_stream, false);
+            names.streams.add(call.h_stream.0, false);
         }
         // cuStreamWaitEvent
         54 => {
             let call = decode::<api::CuStreamWaitEvent>(args)?;
-            names.streams.add(call.h_stream, false);
-            names.events.add(call.h_event, false);
+            names.streams.add(call.h_stream.0, false);
+            names.events.add(call.h_event.0, false);
         }
         // cuEventDestroy_v2
         61 => {
             let call = decode::<api::CuEventDestroyV2>(args)?;
-            names.events.add(call.h_event, true);
+            names.events.add(call.h_event.0, true);
         }
         // cuEventRecordWithFlags
         62 => {
             let call = decode::<api::CuEventRecordWithFlags>(args)?;
-            names.events.add(call.h_event, false);
-            names.streams.add(call.h_stream, false);
+            names.events.add(call.h_event.0, false);
+            names.streams.add(call.h_stream.0, false);
         }
         // cuEventQuery
         63 => {
             let call = decode::<api::CuEventQuery>(args)?;
-            names.events.add(call.h_event, false);
+            names.events.add(call.h_event.0, false);
         }
         // cuEventSynchronize
         64 => {
             let call = decode::<api::CuEventSynchronize>(args)?;
-            names.events.add(call.h_event, false);
+            names.events.add(call.h_event.0, false);
         }
         // cuEventElapsedTime_v2
         65 => {
             let call = decode::<api::CuEventElapsedTimeV2>(args)?;
-            names.events.add(call.h_start, false);
-            names.events.add(call.h_end, false);
+            names.events.add(call.h_start.0, false);
+            names.events.add(call.h_end.0, false);
         }
         // cuFuncSetAttribute
         82 => {
             let call = decode::<api::CuFuncSetAttribute>(args)?;
-            names.functions.add(call.hfunc, false);
+            names.functions.add(call.hfunc.0, false);
         }
         // cuKernelSetAttribute
         84 => {
             let call = decode::<api::CuKernelSetAttribute>(args)?;
-            names.functions.add(call.kernel, false);
+            names.functions.add(call.kernel.0, false);
         }
         // cuFuncSetCacheConfig
         85 => {
             let call = decode::<api::CuFuncSetCacheConfig>(args)?;
-            names.functions.add(call.hfunc, false);
+            names.functions.add(call.hfunc.0, false);
         }
         // cuKernelSetCacheConfig
         86 => {
             let call = decode::<api::CuKernelSetCacheConfig>(args)?;
-            names.functions.add(call.kernel, false);
+            names.functions.add(call.kernel.0, false);
         }
         // vcudaLaunch
         100 => {
             let call = decode::<api::VcudaLaunch>(args)?;
-            names.functions.add(call.f, false);
-            names.streams.add(call.h_stream, false);
+            names.functions.add(call.f.0, false);
+            names.streams.add(call.h_stream.0, false);
         }
         // vcudaLaunchCooperative
         101 => {
             let call = decode::<api::VcudaLaunchCooperative>(args)?;
-            names.functions.add(call.f, false);
-            names.streams.add(call.h_stream, false);
+            names.functions.add(call.f.0, false);
+            names.streams.add(call.h_stream.0, false);
         }
         // vcudaHostFunc
         102 => {
             let call = decode::<api::VcudaHostFunc>(args)?;
-            names.streams.add(call.h_stream, false);
+            names.streams.add(call.h_stream.0, false);
         }
         // cuGraphLaunch
         112 => {
             let call = decode::<api::CuGraphLaunch>(args)?;
-            names.streams.add(call.h_stream, false);
+            names.streams.add(call.h_stream.0, false);
         }
         // cuGraphUpload
         113 => {
             let call = decode::<api::CuGraphUpload>(args)?;
-            names.streams.add(call.h_stream, false);
+            names.streams.add(call.h_stream.0, false);
         }
         _ => {}
     }

@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 
 use cuda_api::sys::CUevent;
 use protocol::calls as api;
+use protocol::ids::{ContextId, StreamId};
 
 use super::{Freeing, Mapping};
 use crate::calls::cx::Cx;
@@ -25,18 +26,18 @@ const MAX_RETRIES: usize = 4096;
 
 struct AsyncFree {
     freeing: Freeing,
-    stream: u64,
+    stream: StreamId,
     thread: u32,
     event: Real<CUevent>,
     /// The stream's context, which is the event's.
-    ctx: u64,
+    ctx: ContextId,
 }
 
 /// An allocation that found no room while memory was on its way back.
 struct Retry {
     bytes: usize,
     thread: u32,
-    ctx: u64,
+    ctx: ContextId,
     reply: ReplyTo,
 }
 
@@ -142,7 +143,7 @@ impl Calls {
     pub(in super::super) fn give_back_later(
         &self,
         thread: u32,
-        ctx: u64,
+        ctx: ContextId,
         mapping: Mapping,
         done: impl FnOnce() + Send + 'static,
     ) {
@@ -177,7 +178,7 @@ impl Calls {
             free.stream == call.h_stream
                 && free.freeing.len == len
                 && free.freeing.ctx() == cx.ctx
-                && (free.stream > 2 || free.thread == thread)
+                && (!free.stream.is_cudas() || free.thread == thread)
         });
         if let Some(free) = again.and_then(|index| self.async_frees.list.remove(index)) {
             self.give_event(free.ctx, free.event);
@@ -210,7 +211,7 @@ impl Calls {
     }
 
     /// A context is about to end: what is to be freed once it has.
-    pub(in super::super) fn end_async_frees_of(&mut self, ctx: u64) -> Vec<Freeing> {
+    pub(in super::super) fn end_async_frees_of(&mut self, ctx: ContextId) -> Vec<Freeing> {
         let (gone, kept) = std::mem::take(&mut self.async_frees.list)
             .into_iter()
             .partition(|free| free.ctx == ctx || free.freeing.ctx() == ctx);

@@ -18,6 +18,7 @@ use cuda_api::sys::{
     CUmemAllocationProp_st__bindgen_ty_1, CUmemAllocationType, CUmemLocation, CUmemLocationType,
 };
 use protocol::calls as api;
+use protocol::ids::{ContextId, LibraryId, ModuleId};
 
 use super::cx::Cx;
 use super::lock;
@@ -40,7 +41,7 @@ pub(super) enum Foreign {
     /// Registered host memory.
     Host,
     /// A variable of a module or a library, and the context if it is a module's.
-    Global { module: Option<u64>, library: Option<u64>, ctx: u64 },
+    Global { module: Option<ModuleId>, library: Option<LibraryId>, ctx: ContextId },
 }
 
 /// The session's device memory.
@@ -221,7 +222,7 @@ impl Cx<'_> {
     }
 
     /// Frees all memory of a context that is about to end, or has ended. May block.
-    pub(super) fn free_all_of(&self, ctx: u64) {
+    pub(super) fn free_all_of(&self, ctx: ContextId) {
         let plan = &self.shared.memory.plan;
         let all = lock(plan).of_context(ctx);
         for addr in all {

@@ -4,13 +4,14 @@
 //! their own. A slab belongs to one context, and goes as soon as nothing of it is in use.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
+
+use protocol::ids::ContextId;
 
 use super::extents::Extents;
 use super::spans::Spans;
 
 /// The window for device memory: the same addresses in the guest process.
-pub(in super::super) const WINDOW: Range<u64> = 0x2000_0000_0000..0x2400_0000_0000;
+pub(in super::super) use protocol::windows::DEVICE as WINDOW;
 /// What CUDA's own allocator aligns to, as seen on every device.
 const ALIGN: u64 = 512;
 /// Allocations of one session: each costs the worker some memory of its own.
@@ -37,7 +38,7 @@ enum Place {
 /// An allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct Live {
-    pub ctx: u64,
+    pub ctx: ContextId,
     place: Place,
 }
 
@@ -52,13 +53,13 @@ pub(in super::super) struct Freeing {
 
 impl Freeing {
     /// The context that it was allocated in.
-    pub(in super::super) fn ctx(&self) -> u64 {
+    pub(in super::super) fn ctx(&self) -> ContextId {
         self.live.ctx
     }
 }
 
 struct Slab {
-    ctx: u64,
+    ctx: ContextId,
     free: Extents,
     mapping: Mapping,
 }
@@ -96,7 +97,7 @@ impl Plan {
     }
 
     /// Cuts a small request from a slab that exists.
-    pub(in super::super) fn piece(&mut self, ctx: u64, len: u64) -> Option<u64> {
+    pub(in super::super) fn piece(&mut self, ctx: ContextId, len: u64) -> Option<u64> {
         let rounded = len.next_multiple_of(ALIGN);
         let mut slabs = self.slabs.iter_mut().filter(|(_, slab)| slab.ctx == ctx);
         let (slab, addr) =
@@ -122,7 +123,7 @@ impl Plan {
     }
 
     /// Lists a request of `len` bytes that has its own mapping, or a new slab and a piece of it.
-    pub(in super::super) fn mapped(&mut self, ctx: u64, len: u64, mapping: Mapping) -> u64 {
+    pub(in super::super) fn mapped(&mut self, ctx: ContextId, len: u64, mapping: Mapping) -> u64 {
         if self.is_small(len) {
             let free = Extents::new(mapping.addr, mapping.len);
             self.slabs.insert(mapping.addr, Slab { ctx, free, mapping });
@@ -160,12 +161,12 @@ impl Plan {
     }
 
     /// Allocations of a context, which end with it.
-    pub(in super::super) fn of_context(&self, ctx: u64) -> Vec<u64> {
+    pub(in super::super) fn of_context(&self, ctx: ContextId) -> Vec<u64> {
         self.live.starts(|live| live.ctx == ctx)
     }
 
     /// The context of an allocation that starts there.
-    pub(in super::super) fn context_of(&self, addr: u64) -> Option<u64> {
+    pub(in super::super) fn context_of(&self, addr: u64) -> Option<ContextId> {
         self.live.get(addr).map(|(_, live)| live.ctx)
     }
 
@@ -185,14 +186,14 @@ mod tests {
     /// What the driver's part does, without a driver.
     fn alloc(plan: &mut Plan, len: u64, mapped: &mut u64) -> u64 {
         if plan.is_small(len)
-            && let Some(addr) = plan.piece(1, len)
+            && let Some(addr) = plan.piece(ContextId(1), len)
         {
             return addr;
         }
         let physical = plan.physical(len).unwrap();
         let addr = plan.addresses(physical).unwrap();
         *mapped += physical;
-        plan.mapped(1, len, Mapping { addr, len: physical, handle: 0, device: 0 })
+        plan.mapped(ContextId(1), len, Mapping { addr, len: physical, handle: 0, device: 0 })
     }
 
     fn free(plan: &mut Plan, addr: u64, mapped: &mut u64) {
@@ -235,9 +236,9 @@ mod tests {
     fn contexts_share_no_slab() {
         let mut plan = Plan::new(2 * MIB);
         let addr = plan.addresses(2 * MIB).unwrap();
-        plan.mapped(1, 512, Mapping { addr, len: 2 * MIB, handle: 0, device: 0 });
-        assert_eq!(plan.piece(2, 512), None);
-        assert!(plan.piece(1, 512).is_some());
+        plan.mapped(ContextId(1), 512, Mapping { addr, len: 2 * MIB, handle: 0, device: 0 });
+        assert_eq!(plan.piece(ContextId(2), 512), None);
+        assert!(plan.piece(ContextId(1), 512).is_some());
     }
 
     proptest! {

@@ -3,6 +3,9 @@
 use super::claims::{library, module};
 use super::*;
 use crate::driver::stubs::stop_next;
+use protocol::ids::{
+    BlobId, ContextId, FuncId, FunctionId, KernelId, LibraryId, ModuleId, StreamId,
+};
 
 const OUT_OF_MEMORY: u32 = CuError::OUT_OF_MEMORY.0;
 /// 100 MiB of variables, and a kernel that uses none.
@@ -56,12 +59,23 @@ const ALLOCATES: &str = r"
 impl Bench {
     fn load(&mut self, module: u64, text: &str) -> u32 {
         let image = text.as_bytes();
-        self.call(&VcudaModuleLoad { module, blob: 0, image, options: &[], log_max: 0 }).0
+        self.call(&VcudaModuleLoad {
+            module: ModuleId(module),
+            blob: BlobId(0),
+            image,
+            options: Default::default(),
+            log_max: 0,
+        })
+        .0
     }
 
     /// The kernel `empty` of a module.
     fn empty(&mut self, module: u64, hfunc: u64) -> u64 {
-        self.good(&VcudaModuleGetFunction { hfunc, hmod: module, name: b"empty" });
+        self.good(&VcudaModuleGetFunction {
+            hfunc: FunctionId(hfunc),
+            hmod: ModuleId(module),
+            name: "empty",
+        });
         hfunc
     }
 
@@ -71,7 +85,7 @@ impl Bench {
 
     fn launch_empty_in(&mut self, f: u64, h_stream: u64) -> u32 {
         self.post(&VcudaLaunch {
-            f,
+            f: FuncId(f),
             grid_x: 1,
             grid_y: 1,
             grid_z: 1,
@@ -79,9 +93,9 @@ impl Bench {
             block_y: 1,
             block_z: 1,
             shared_mem_bytes: 0,
-            h_stream,
+            h_stream: StreamId(h_stream),
             params: &[],
-            attributes: &[],
+            attributes: Default::default(),
         });
         self.posted_error()
     }
@@ -108,13 +122,13 @@ fn a_modules_variables_are_charged_while_it_is_loaded() {
         assert_eq!(bench.load(2, LARGE), 0);
         assert_eq!(bench.load(3, LARGE), OUT_OF_MEMORY);
         assert_eq!(bench.charged("module"), 200 * MIB);
-        bench.good(&CuModuleUnload { hmod: 1 });
+        bench.good(&CuModuleUnload { hmod: ModuleId(1) });
         assert_eq!(bench.charged("module"), 100 * MIB);
         // What does not load is not charged.
         assert_ne!(bench.load(3, &LARGE.replace("ret;", "nonsense;")), 0);
         assert_eq!(bench.used(), 100 * MIB);
         assert_eq!(bench.load(4, ".global .b8 a[1024*1024];"), CuError::NOT_SUPPORTED.0);
-        bench.good(&CuModuleUnload { hmod: 2 });
+        bench.good(&CuModuleUnload { hmod: ModuleId(2) });
         assert_eq!(bench.used(), 0);
     });
 }
@@ -123,14 +137,23 @@ fn a_modules_variables_are_charged_while_it_is_loaded() {
 fn a_library_is_charged_where_it_is_used_first() {
     alone("a_library_is_charged_where_it_is_used_first", |mut bench| {
         let image = LARGE.as_bytes();
-        let (blob, options, library_options) = (0, &[][..], &[][..]);
-        let load =
-            VcudaLibraryLoad { library: 9, blob, image, options, library_options, log_max: 0 };
+        let load = VcudaLibraryLoad {
+            library: LibraryId(9),
+            blob: BlobId::INLINE,
+            image,
+            options: Default::default(),
+            library_options: Default::default(),
+            log_max: 0,
+        };
         bench.good(&load);
-        bench.good(&VcudaLibraryGetKernel { p_kernel: 10, library: 9, name: b"empty" });
+        bench.good(&VcudaLibraryGetKernel {
+            p_kernel: KernelId(10),
+            library: LibraryId(9),
+            name: "empty",
+        });
         assert_eq!(bench.used(), 0);
         assert_eq!(bench.launch_empty(10), OUT_OF_MEMORY);
-        let variable = VcudaLibraryGetGlobal { library: 9, name: b"large" };
+        let variable = VcudaLibraryGetGlobal { library: LibraryId(9), name: "large" };
         assert_eq!(bench.call(&variable).0, OUT_OF_MEMORY);
         assert_eq!(bench.used(), 0);
         bench.set_quota(250 * MIB);
@@ -140,14 +163,14 @@ fn a_library_is_charged_where_it_is_used_first() {
         }
         // Once more in another context.
         let first = bench.ctx;
-        bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: 78 });
-        bench.ctx = 78;
+        bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: ContextId(78) });
+        bench.ctx = ContextId(78);
         assert_eq!(bench.launch_empty(10), 0);
         assert_eq!(bench.charged("module"), 200 * MIB);
         bench.ctx = first;
-        bench.good(&VcudaCtxDestroy { ctx: 78 });
+        bench.good(&VcudaCtxDestroy { ctx: ContextId(78) });
         assert_eq!(bench.charged("module"), 100 * MIB);
-        bench.good(&CuLibraryUnload { library: 9 });
+        bench.good(&CuLibraryUnload { library: LibraryId(9) });
         assert_eq!(bench.used(), 0);
     });
 }
@@ -160,7 +183,11 @@ where
     let charges = protocol::table::entry(C::OPCODE).unwrap().charges;
     assert_ne!(charges, protocol::table::Charges::None, "{}", C::NAME);
     bench.good(&library(9, LARGE));
-    bench.good(&VcudaLibraryGetKernel { p_kernel: 10, library: 9, name: b"empty" });
+    bench.good(&VcudaLibraryGetKernel {
+        p_kernel: KernelId(10),
+        library: LibraryId(9),
+        name: "empty",
+    });
     bench.set_quota(90 * MIB);
     assert_eq!(bench.call(call).0, OUT_OF_MEMORY, "{}", C::NAME);
     assert_eq!(bench.used(), 0, "{}", C::NAME);
@@ -171,7 +198,7 @@ where
         assert_eq!((info.total - info.free) as u64, 100 * MIB, "{}", C::NAME);
         assert_eq!(bench.charged("module"), 100 * MIB, "{}", C::NAME);
     }
-    bench.good(&CuLibraryUnload { library: 9 });
+    bench.good(&CuLibraryUnload { library: LibraryId(9) });
     assert_eq!(bench.used(), 0, "{}", C::NAME);
 }
 
@@ -180,23 +207,26 @@ fn whatever_needs_a_kernels_function_has_its_library_charged_first() {
     alone("whatever_needs_a_kernels_function_has_its_library_charged_first", |mut bench| {
         let [hfunc, func, function, kernel, f] = [10; 5];
         let bench = &mut bench;
-        loads_a_library(bench, &CuFuncGetAttribute { attrib: 0, hfunc });
-        loads_a_library(bench, &CuFuncSetAttribute { hfunc, attrib: 8, value: 0 });
-        loads_a_library(bench, &CuFuncSetCacheConfig { hfunc, config: 0 });
-        loads_a_library(bench, &CuFuncLoad { function });
-        loads_a_library(bench, &CuFuncIsLoaded { function });
-        loads_a_library(bench, &CuKernelGetFunction { p_func: 11, kernel });
-        loads_a_library(bench, &CuLibraryGetModule { p_mod: 12, library: 9 });
-        loads_a_library(bench, &VcudaLibraryGetGlobal { library: 9, name: b"large" });
+        loads_a_library(bench, &CuFuncGetAttribute { attrib: 0, hfunc: FuncId(hfunc) });
+        loads_a_library(bench, &CuFuncSetAttribute { hfunc: FuncId(hfunc), attrib: 8, value: 0 });
+        loads_a_library(bench, &CuFuncSetCacheConfig { hfunc: FuncId(hfunc), config: 0 });
+        loads_a_library(bench, &CuFuncLoad { hfunc: FuncId(function) });
+        loads_a_library(bench, &CuFuncIsLoaded { hfunc: FuncId(function) });
+        loads_a_library(
+            bench,
+            &CuKernelGetFunction { p_func: FunctionId(11), kernel: KernelId(kernel) },
+        );
+        loads_a_library(bench, &CuLibraryGetModule { p_mod: ModuleId(12), library: LibraryId(9) });
+        loads_a_library(bench, &VcudaLibraryGetGlobal { library: LibraryId(9), name: "large" });
         let (num_blocks, block_size, dynamic_s_mem_size, flags) = (1, 32, 0, 0);
         loads_a_library(
             bench,
-            &CuOccupancyAvailableDynamicSMemPerBlock { func, num_blocks, block_size },
+            &CuOccupancyAvailableDynamicSMemPerBlock { func: FuncId(func), num_blocks, block_size },
         );
         loads_a_library(
             bench,
             &CuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags {
-                func,
+                func: FuncId(func),
                 block_size,
                 dynamic_s_mem_size,
                 flags,
@@ -207,7 +237,7 @@ fn whatever_needs_a_kernels_function_has_its_library_charged_first() {
                 bench,
                 &VcudaOccupancyClusters {
                     question,
-                    f,
+                    f: FuncId(f),
                     grid_x: 1,
                     grid_y: 1,
                     grid_z: 1,
@@ -215,7 +245,7 @@ fn whatever_needs_a_kernels_function_has_its_library_charged_first() {
                     block_y: 1,
                     block_z: 1,
                     shared_mem_bytes: 0,
-                    attributes: &[],
+                    attributes: Default::default(),
                 },
             );
         }
@@ -226,19 +256,23 @@ fn whatever_needs_a_kernels_function_has_its_library_charged_first() {
 fn a_library_is_charged_where_its_kernel_is_launched() {
     alone("a_library_is_charged_where_its_kernel_is_launched", |mut bench| {
         bench.good(&library(9, LARGE));
-        bench.good(&VcudaLibraryGetKernel { p_kernel: 10, library: 9, name: b"empty" });
+        bench.good(&VcudaLibraryGetKernel {
+            p_kernel: KernelId(10),
+            library: LibraryId(9),
+            name: "empty",
+        });
         bench.set_quota(250 * MIB);
         let first = bench.ctx;
-        bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: 78 });
-        bench.ctx = 78;
-        bench.post(&CuStreamCreateWithPriority { ph_stream: 500, flags: 1, priority: 0 });
+        bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: ContextId(78) });
+        bench.ctx = ContextId(78);
+        bench.post(&CuStreamCreateWithPriority { ph_stream: StreamId(500), flags: 1, priority: 0 });
         bench.ctx = first;
         // In a stream of the other context, then in this one.
         assert_eq!(bench.launch_empty_in(10, 500), 0);
         assert_eq!(bench.charged("module"), 100 * MIB);
         assert_eq!(bench.launch_empty(10), 0);
         assert_eq!(bench.charged("module"), 200 * MIB);
-        bench.good(&VcudaCtxDestroy { ctx: 78 });
+        bench.good(&VcudaCtxDestroy { ctx: ContextId(78) });
         assert_eq!(bench.charged("module"), 100 * MIB);
     });
 }
@@ -310,10 +344,10 @@ fn the_heap_of_kernels_is_charged_once_a_module_uses_it() {
         assert_eq!(bench.charged("heap"), 148 * MIB);
         // Once for all modules of a context, and it stays with the context.
         assert_eq!(bench.load(2, ALLOCATES), 0);
-        bench.good(&CuModuleUnload { hmod: 1 });
-        bench.good(&CuModuleUnload { hmod: 2 });
+        bench.good(&CuModuleUnload { hmod: ModuleId(1) });
+        bench.good(&CuModuleUnload { hmod: ModuleId(2) });
         assert_eq!(bench.used(), 148 * MIB);
-        bench.good(&VcudaPrimaryCtxRelease { dev: 0, ctx: 77 });
+        bench.good(&VcudaPrimaryCtxRelease { dev: 0, ctx: ContextId(77) });
         assert_eq!(bench.used(), 0);
     });
 }
@@ -331,11 +365,11 @@ fn a_load_that_fails_leaves_the_heap_to_those_that_did_not() {
         drop(first);
         assert_ne!(bench.ended(6), 0);
         assert_eq!(bench.charged("heap"), 148 * MIB);
-        bench.good(&CuModuleUnload { hmod: 2 });
+        bench.good(&CuModuleUnload { hmod: ModuleId(2) });
         assert_eq!(bench.charged("heap"), 148 * MIB);
         // In a context of its own it leaves nothing.
-        bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: 78 });
-        bench.ctx = 78;
+        bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: ContextId(78) });
+        bench.ctx = ContextId(78);
         assert_ne!(bench.load(3, &broken), 0);
         assert_eq!(bench.used(), 148 * MIB);
     });
@@ -347,21 +381,29 @@ fn streams_are_charged_for_the_most_that_there_were() {
         bench.set_quota(1 << 30);
         for round in 0..3 {
             for ph_stream in 500..1500 {
-                bench.post(&CuStreamCreateWithPriority { ph_stream, flags: 1, priority: 0 });
+                bench.post(&CuStreamCreateWithPriority {
+                    ph_stream: StreamId(ph_stream),
+                    flags: 1,
+                    priority: 0,
+                });
             }
             assert_eq!(bench.posted_error(), 0);
             assert_eq!(bench.charged("stream"), 546 * MIB, "{round}");
             for h_stream in 500..1500 {
-                bench.post(&CuStreamDestroyV2 { h_stream });
+                bench.post(&CuStreamDestroyV2 { h_stream: StreamId(h_stream) });
             }
         }
         bench.set_quota(546 * MIB);
         for ph_stream in 500..1510 {
-            bench.post(&CuStreamCreateWithPriority { ph_stream, flags: 1, priority: 0 });
+            bench.post(&CuStreamCreateWithPriority {
+                ph_stream: StreamId(ph_stream),
+                flags: 1,
+                priority: 0,
+            });
         }
         assert_eq!(bench.posted_error(), OUT_OF_MEMORY);
         assert_eq!(bench.used(), 546 * MIB);
-        bench.good(&VcudaPrimaryCtxRelease { dev: 0, ctx: 77 });
+        bench.good(&VcudaPrimaryCtxRelease { dev: 0, ctx: ContextId(77) });
         assert_eq!(bench.used(), 0);
     });
 }
@@ -371,20 +413,20 @@ fn contexts_are_charged_and_none_is_made_without_room() {
     alone_with("contexts_are_charged_and_none_is_made_without_room", 20 * MIB, |mut bench| {
         assert_eq!(bench.used(), 20 * MIB);
         for ctx in [78, 79] {
-            bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx });
+            bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: ContextId(ctx) });
         }
         assert_eq!(bench.used(), 60 * MIB);
-        let third = VcudaCtxCreate { dev: 0, flags: 0, ctx: 80 };
+        let third = VcudaCtxCreate { dev: 0, flags: 0, ctx: ContextId(80) };
         assert_eq!(bench.call(&third).0, OUT_OF_MEMORY);
-        bench.good(&VcudaCtxDestroy { ctx: 78 });
+        bench.good(&VcudaCtxDestroy { ctx: ContextId(78) });
         bench.good(&third);
         for ctx in [79, 80] {
-            bench.good(&VcudaCtxDestroy { ctx });
+            bench.good(&VcudaCtxDestroy { ctx: ContextId(ctx) });
         }
-        bench.good(&VcudaPrimaryCtxRelease { dev: 0, ctx: 77 });
+        bench.good(&VcudaPrimaryCtxRelease { dev: 0, ctx: ContextId(77) });
         assert_eq!(bench.used(), 0);
         bench.set_quota(19 * MIB);
-        let again = VcudaPrimaryCtxRetain { dev: 0, ctx: 81 };
+        let again = VcudaPrimaryCtxRetain { dev: 0, ctx: ContextId(81) };
         assert_eq!(bench.call(&again).0, OUT_OF_MEMORY);
         bench.set_quota(20 * MIB);
         bench.good(&again);
@@ -436,8 +478,16 @@ fn a_quota_below_what_is_in_use_only_stops_what_is_to_come() {
         // What there is stays of use, and is given back.
         let (dst, width) = (kept, 40 << 20);
         let (pitch, element_size, value, height, h_stream) = (0, 1, 1, 1, 0);
-        bench.post(&VcudaMemset { dst, pitch, element_size, value, width, height, h_stream });
-        bench.good(&CuStreamSynchronize { h_stream: 0 });
+        bench.post(&VcudaMemset {
+            dst,
+            pitch,
+            element_size,
+            value,
+            width,
+            height,
+            h_stream: StreamId(h_stream),
+        });
+        bench.good(&CuStreamSynchronize { h_stream: StreamId(0) });
         bench.good(&CuMemFreeV2 { dptr: kept });
         assert_eq!(bench.used(), 0);
         bench.alloc(10 << 20);

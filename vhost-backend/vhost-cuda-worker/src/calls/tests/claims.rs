@@ -3,16 +3,29 @@
 use super::charges::LARGE;
 use super::*;
 use crate::driver::stubs::stop_next;
+use protocol::ids::{BlobId, ContextId, LibraryId, ModuleId};
 
 const IN_USE: u32 = CuError::INVALID_VALUE.0;
 
 pub(super) fn module(module: u64, text: &str) -> VcudaModuleLoad<'_> {
-    VcudaModuleLoad { module, blob: 0, image: text.as_bytes(), options: &[], log_max: 0 }
+    VcudaModuleLoad {
+        module: ModuleId(module),
+        blob: BlobId(0),
+        image: text.as_bytes(),
+        options: Default::default(),
+        log_max: 0,
+    }
 }
 
 pub(super) fn library(library: u64, text: &str) -> VcudaLibraryLoad<'_> {
-    let (image, options, library_options) = (text.as_bytes(), &[][..], &[][..]);
-    VcudaLibraryLoad { library, blob: 0, image, options, library_options, log_max: 0 }
+    VcudaLibraryLoad {
+        library: LibraryId(library),
+        blob: BlobId(0),
+        image: text.as_bytes(),
+        options: Default::default(),
+        library_options: Default::default(),
+        log_max: 0,
+    }
 }
 
 #[test]
@@ -30,7 +43,7 @@ fn of_loads_with_one_id_only_the_first_is_made() {
         assert_eq!(bench.ended(6), 0);
         assert_eq!(bench.charged("module"), 200 * MIB);
         for hmod in [7, 8] {
-            bench.good(&CuModuleUnload { hmod });
+            bench.good(&CuModuleUnload { hmod: ModuleId(hmod) });
         }
         assert_eq!(bench.used(), 0);
 
@@ -40,7 +53,7 @@ fn of_loads_with_one_id_only_the_first_is_made() {
         assert_eq!(bench.call(&library(9, LARGE)).0, IN_USE);
         drop(first);
         assert_eq!(bench.ended(6), 0);
-        bench.good(&VcudaLibraryGetGlobal { library: 9, name: b"large" });
+        bench.good(&VcudaLibraryGetGlobal { library: LibraryId(9), name: "large" });
         assert_eq!(bench.used(), 100 * MIB);
     });
 }
@@ -51,22 +64,22 @@ fn what_is_loaded_while_another_is_unloaded_stays_charged() {
         bench.set_quota(1 << 30);
         assert_eq!(bench.call(&module(7, LARGE)).0, 0);
         let unload = stop_next("cuModuleUnload");
-        bench.begin(6, &CuModuleUnload { hmod: 7 });
+        bench.begin(6, &CuModuleUnload { hmod: ModuleId(7) });
         unload.wait();
         assert_eq!(bench.call(&module(7, LARGE)).0, IN_USE);
-        assert_eq!(bench.call(&CuModuleUnload { hmod: 7 }).0, CuError::INVALID_HANDLE.0);
+        assert_eq!(bench.call(&CuModuleUnload { hmod: ModuleId(7) }).0, CuError::INVALID_HANDLE.0);
         drop(unload);
         assert_eq!(bench.ended(6), 0);
         assert_eq!(bench.used(), 0);
         assert_eq!(bench.call(&module(7, LARGE)).0, 0);
         assert_eq!(bench.used(), 100 * MIB);
-        bench.good(&CuModuleUnload { hmod: 7 });
+        bench.good(&CuModuleUnload { hmod: ModuleId(7) });
 
         bench.good(&library(9, LARGE));
-        let global = VcudaLibraryGetGlobal { library: 9, name: b"large" };
+        let global = VcudaLibraryGetGlobal { library: LibraryId(9), name: "large" };
         bench.good(&global);
         let unload = stop_next("cuLibraryUnload");
-        bench.begin(6, &CuLibraryUnload { library: 9 });
+        bench.begin(6, &CuLibraryUnload { library: LibraryId(9) });
         unload.wait();
         assert_eq!(bench.call(&library(9, LARGE)).0, IN_USE);
         drop(unload);
@@ -82,14 +95,14 @@ fn what_is_loaded_while_another_is_unloaded_stays_charged() {
 fn the_ids_of_a_context_are_taken_until_it_has_ended() {
     alone_with("the_ids_of_a_context_are_taken_until_it_has_ended", 20 * MIB, |mut bench| {
         bench.set_quota(1 << 30);
-        let (first, create) = (bench.ctx, VcudaCtxCreate { dev: 0, flags: 0, ctx: 78 });
+        let (first, create) = (bench.ctx, VcudaCtxCreate { dev: 0, flags: 0, ctx: ContextId(78) });
         bench.good(&create);
-        bench.ctx = 78;
+        bench.ctx = ContextId(78);
         assert_eq!(bench.call(&module(7, LARGE)).0, 0);
         bench.ctx = first;
         assert_eq!(bench.used(), 140 * MIB);
         let end = stop_next("cuCtxDestroy_v2");
-        bench.begin(6, &VcudaCtxDestroy { ctx: 78 });
+        bench.begin(6, &VcudaCtxDestroy { ctx: ContextId(78) });
         end.wait();
         assert_eq!(bench.call(&create).0, IN_USE);
         assert_eq!(bench.call(&module(7, LARGE)).0, IN_USE);
@@ -111,7 +124,7 @@ fn a_context_ends_after_the_loads_in_it() {
         bench.begin(6, &module(7, LARGE));
         load.wait();
         let end = stop_next("cuDevicePrimaryCtxRelease_v2");
-        bench.begin(7, &VcudaPrimaryCtxRelease { dev: 0, ctx: 77 });
+        bench.begin(7, &VcudaPrimaryCtxRelease { dev: 0, ctx: ContextId(77) });
         assert!(!end.comes());
         // No other call begins there now, and what is charged stays so.
         assert_eq!(bench.call(&module(8, LARGE)).0, CuError::INVALID_CONTEXT.0);
@@ -119,7 +132,7 @@ fn a_context_ends_after_the_loads_in_it() {
         drop((load, end));
         assert_eq!((bench.ended(6), bench.ended(7)), (0, 0));
         assert_eq!(bench.used(), 0);
-        bench.good(&VcudaPrimaryCtxRetain { dev: 0, ctx: 77 });
+        bench.good(&VcudaPrimaryCtxRetain { dev: 0, ctx: ContextId(77) });
         assert_eq!(bench.call(&module(7, LARGE)).0, 0);
         assert_eq!(bench.used(), 100 * MIB);
     });

@@ -1,5 +1,6 @@
 //! Commands that are held while another VM has the GPU.
 
+use protocol::ids::{ContextId, EventId, ModuleId, StreamId};
 use std::os::fd::AsRawFd;
 
 use super::*;
@@ -25,17 +26,21 @@ impl Bench {
 
     pub(super) fn streams(&mut self) {
         for (ph_stream, flags) in [(FREE, 1), (BLOCKING, 0)] {
-            self.post(&CuStreamCreateWithPriority { ph_stream, flags, priority: 0 });
+            self.post(&CuStreamCreateWithPriority {
+                ph_stream: StreamId(ph_stream),
+                flags,
+                priority: 0,
+            });
         }
-        self.post(&CuEventCreate { ph_event: EVENT, flags: 2 });
+        self.post(&CuEventCreate { ph_event: EventId(EVENT), flags: 2 });
     }
 
     fn query(&mut self, h_stream: u64) -> u32 {
-        self.call(&CuStreamQuery { h_stream }).0
+        self.call(&CuStreamQuery { h_stream: StreamId(h_stream) }).0
     }
 
     fn event(&mut self, h_event: u64) -> u32 {
-        self.call(&CuEventQuery { h_event }).0
+        self.call(&CuEventQuery { h_event: EventId(h_event) }).0
     }
 
     pub(super) fn gpu(&self) -> &host_ipc::gate::GpuGate {
@@ -71,7 +76,15 @@ impl Bench {
     /// Sets `n` floats to a pattern of bytes.
     pub(super) fn fill(&mut self, dst: u64, byte: u8, n: usize, h_stream: u64) {
         let (pitch, value, width) = (0, u32::from(byte), 4 * n);
-        self.post(&VcudaMemset { dst, pitch, element_size: 1, value, width, height: 1, h_stream });
+        self.post(&VcudaMemset {
+            dst,
+            pitch,
+            element_size: 1,
+            value,
+            width,
+            height: 1,
+            h_stream: StreamId(h_stream),
+        });
     }
 }
 
@@ -82,7 +95,7 @@ fn a_closed_gate_holds_what_makes_the_gpu_work_and_nothing_else() {
         bench.streams();
         let a = bench.alloc(1024);
         bench.fill(a, 1, 256, FREE);
-        bench.good(&CuStreamSynchronize { h_stream: FREE });
+        bench.good(&CuStreamSynchronize { h_stream: StreamId(FREE) });
         bench.grant(Mode::Closed, 0);
         bench.until("nothing is in flight", |bench| !bench.is_active());
         bench.rings();
@@ -92,15 +105,19 @@ fn a_closed_gate_holds_what_makes_the_gpu_work_and_nothing_else() {
         assert_eq!(bench.query(FREE), NOT_READY);
         assert_eq!(bench.query(BLOCKING), 0);
         // Of another stream, and what needs no GPU.
-        bench.post(&CuEventRecordWithFlags { h_event: EVENT, h_stream: BLOCKING, flags: 0 });
+        bench.post(&CuEventRecordWithFlags {
+            h_event: EventId(EVENT),
+            h_stream: StreamId(BLOCKING),
+            flags: 0,
+        });
         assert_eq!(bench.event(EVENT), 0);
         let b = bench.alloc(1 << 20);
         bench.good(&CuMemGetInfoV2 {});
-        bench.good(&CuMemAllocAsync { bytesize: 64, h_stream: FREE });
+        bench.good(&CuMemAllocAsync { bytesize: 64, h_stream: StreamId(FREE) });
         assert_eq!(bench.posted_error(), 0);
         assert_eq!(bench.held(), 2);
         bench.grant(Mode::Window, 1_000_000);
-        let out = bench.good(&VcudaCopyOut { src: a, len: 1024, h_stream: FREE }).data;
+        let out = bench.good(&VcudaCopyOut { src: a, len: 1024, h_stream: StreamId(FREE) }).data;
         assert_eq!(&out[..512], &[2; 512]);
         assert_eq!(
             &out[512..],
@@ -116,23 +133,40 @@ fn an_event_recorded_in_a_held_stream_makes_the_waiting_stream_wait() {
     alone("gate::an_event_recorded_in_a_held_stream_makes_the_waiting_stream_wait", |mut bench| {
         bench.streams();
         let other = EVENT + 1;
-        bench.post(&CuEventCreate { ph_event: other, flags: 2 });
+        bench.post(&CuEventCreate { ph_event: EventId(other), flags: 2 });
         let [a, b] = [(); 2].map(|()| bench.alloc(1024));
         bench.grant(Mode::Closed, 0);
         bench.fill(a, 7, 256, FREE);
-        bench.post(&CuEventRecordWithFlags { h_event: EVENT, h_stream: FREE, flags: 0 });
-        bench.post(&CuStreamWaitEvent { h_stream: BLOCKING, h_event: EVENT, flags: 0 });
-        bench.post(&CuEventRecordWithFlags { h_event: other, h_stream: BLOCKING, flags: 0 });
+        bench.post(&CuEventRecordWithFlags {
+            h_event: EventId(EVENT),
+            h_stream: StreamId(FREE),
+            flags: 0,
+        });
+        bench.post(&CuStreamWaitEvent {
+            h_stream: StreamId(BLOCKING),
+            h_event: EventId(EVENT),
+            flags: 0,
+        });
+        bench.post(&CuEventRecordWithFlags {
+            h_event: EventId(other),
+            h_stream: StreamId(BLOCKING),
+            flags: 0,
+        });
         assert_eq!((bench.event(EVENT), bench.event(other)), (NOT_READY, NOT_READY));
-        let elapsed = CuEventElapsedTimeV2 { h_start: EVENT, h_end: other };
+        let elapsed = CuEventElapsedTimeV2 { h_start: EventId(EVENT), h_end: EventId(other) };
         assert_eq!(bench.call(&elapsed).0, NOT_READY);
         // The next recording of the event comes after the wait for this one.
-        bench.post(&VcudaCopy { dst: b, src: a, len: 1024, h_stream: BLOCKING });
-        bench.post(&CuEventRecordWithFlags { h_event: EVENT, h_stream: 2, flags: 0 });
-        bench.post(&CuEventDestroyV2 { h_event: EVENT });
+        bench.post(&VcudaCopy { dst: b, src: a, len: 1024, h_stream: StreamId(BLOCKING) });
+        bench.post(&CuEventRecordWithFlags {
+            h_event: EventId(EVENT),
+            h_stream: StreamId(2),
+            flags: 0,
+        });
+        bench.post(&CuEventDestroyV2 { h_event: EventId(EVENT) });
         assert_eq!(bench.event(EVENT), CuError::INVALID_HANDLE.0, "its end is held");
         bench.grant(Mode::Unlimited, 0);
-        let out = bench.good(&VcudaCopyOut { src: b, len: 1024, h_stream: BLOCKING }).data;
+        let out =
+            bench.good(&VcudaCopyOut { src: b, len: 1024, h_stream: StreamId(BLOCKING) }).data;
         assert_eq!(out, [7; 1024]);
         assert_eq!((bench.event(other), bench.event(EVENT)), (0, CuError::INVALID_HANDLE.0));
         bench.good(&CuCtxSynchronize {});
@@ -149,17 +183,24 @@ fn the_legacy_stream_and_those_that_wait_for_it_keep_their_order_while_held() {
         bench.fill(a, 1, 256, 0);
         bench.fill(b, 9, 256, FREE);
         // Behind the legacy stream's, though its own stream holds nothing.
-        bench.post(&CuEventRecordWithFlags { h_event: EVENT, h_stream: BLOCKING, flags: 0 });
+        bench.post(&CuEventRecordWithFlags {
+            h_event: EventId(EVENT),
+            h_stream: StreamId(BLOCKING),
+            flags: 0,
+        });
         assert_eq!(bench.event(EVENT), NOT_READY);
-        bench.post(&VcudaCopy { dst: b, src: a, len: 512, h_stream: BLOCKING });
+        bench.post(&VcudaCopy { dst: b, src: a, len: 512, h_stream: StreamId(BLOCKING) });
         bench.fill(a, 3, 256, 0);
-        bench.post(&CuStreamDestroyV2 { h_stream: BLOCKING });
+        bench.post(&CuStreamDestroyV2 { h_stream: StreamId(BLOCKING) });
         assert_eq!(bench.query(BLOCKING), CuError::INVALID_HANDLE.0);
         bench.grant(Mode::Shared, 1_000_000);
         bench.good(&CuCtxSynchronize {});
-        let out = bench.good(&VcudaCopyOut { src: b, len: 512, h_stream: 0 }).data;
+        let out = bench.good(&VcudaCopyOut { src: b, len: 512, h_stream: StreamId(0) }).data;
         assert_eq!(out, [1; 512]);
-        assert_eq!(bench.good(&VcudaCopyOut { src: a, len: 16, h_stream: 0 }).data, [3; 16]);
+        assert_eq!(
+            bench.good(&VcudaCopyOut { src: a, len: 16, h_stream: StreamId(0) }).data,
+            [3; 16]
+        );
     });
 }
 
@@ -177,8 +218,8 @@ fn what_ends_memory_code_or_contexts_comes_after_what_is_held() {
         let a = bench.alloc(4096);
         bench.good(&CuCtxSynchronize {});
         let free = encoded(&CuMemFreeV2 { dptr: a });
-        let unload = encoded(&CuModuleUnload { hmod: 1001 });
-        let release = encoded(&VcudaPrimaryCtxRelease { dev: 0, ctx: 77 });
+        let unload = encoded(&CuModuleUnload { hmod: ModuleId(1001) });
+        let release = encoded(&VcudaPrimaryCtxRelease { dev: 0, ctx: ContextId(77) });
         for ends in [vec![free, unload], vec![release]] {
             bench.grant(Mode::Closed, 0);
             match ends.len() {
@@ -201,7 +242,7 @@ fn what_ends_memory_code_or_contexts_comes_after_what_is_held() {
             bench.grant(Mode::Window, 1_000_000);
             bench.until("the memory is free", |bench| bench.used() == 0);
             if ends.len() == 1 {
-                bench.ctx = 0;
+                bench.ctx = ContextId(0);
             }
             assert_eq!(bench.posted_error(), 0);
         }
@@ -215,7 +256,7 @@ fn a_window_takes_no_more_than_its_depth_but_always_one_call() {
         bench.streams();
         let a = bench.alloc(4096);
         bench.grant(Mode::Window, 0);
-        bench.post(&VcudaHostFunc { h_stream: FREE, token: 42 });
+        bench.post(&VcudaHostFunc { h_stream: StreamId(FREE), token: 42 });
         for _ in 0..10 {
             bench.launch(f, a, a, a, 256, FREE);
         }
@@ -247,7 +288,7 @@ fn the_scheduler_is_told_when_a_closed_gate_has_drained_and_when_streams_stall()
         bench.streams();
         let a = bench.alloc(4096);
         bench.grant(Mode::Window, 1_000_000);
-        bench.post(&VcudaHostFunc { h_stream: FREE, token: 42 });
+        bench.post(&VcudaHostFunc { h_stream: StreamId(FREE), token: 42 });
         bench.fill(a, 1, 1024, FREE);
         assert_eq!(bench.host_func(), 42);
         bench.until("stalled", |bench| bench.gpu().stalled.load(Ordering::Relaxed) == 1);
@@ -296,11 +337,11 @@ fn copies_go_beside_a_closed_gate_where_they_may_and_kernels_do_not() {
         bench.pinned(len);
         let (a, b) = (bench.alloc(len), bench.alloc(len));
         bench.fill(a, 5, len / 4, FREE);
-        bench.good(&CuStreamSynchronize { h_stream: FREE });
+        bench.good(&CuStreamSynchronize { h_stream: StreamId(FREE) });
         bench.grant(Mode::Closed, 0);
         bench.until("nothing is in flight", |bench| !bench.is_active());
         bench.rings();
-        bench.post(&VcudaCopy { dst: PINNED, src: a, len, h_stream: FREE });
+        bench.post(&VcudaCopy { dst: PINNED, src: a, len, h_stream: StreamId(FREE) });
         assert_eq!((bench.held(), bench.rings()), (1, 1), "it may not");
         bench.may_copy(1_000_000);
         assert_eq!(bench.rings(), 1, "it is told");
@@ -310,17 +351,17 @@ fn copies_go_beside_a_closed_gate_where_they_may_and_kernels_do_not() {
         assert!(bench.gpu().copied_ns.load(Ordering::Relaxed) > 0);
         assert_eq!((bench.held(), bench.query(FREE)), (0, 0));
         // To the device, but for short ones; within it, and in order behind a kernel.
-        bench.post(&VcudaCopy { dst: b, src: PINNED, len, h_stream: FREE });
+        bench.post(&VcudaCopy { dst: b, src: PINNED, len, h_stream: StreamId(FREE) });
         assert_eq!(bench.held(), 0);
-        bench.post(&VcudaCopy { dst: b, src: PINNED, len: 4096, h_stream: BLOCKING });
-        bench.post(&VcudaCopy { dst: a, src: b, len, h_stream: FREE });
-        bench.post(&VcudaCopy { dst: PINNED, src: a, len, h_stream: FREE });
+        bench.post(&VcudaCopy { dst: b, src: PINNED, len: 4096, h_stream: StreamId(BLOCKING) });
+        bench.post(&VcudaCopy { dst: a, src: b, len, h_stream: StreamId(FREE) });
+        bench.post(&VcudaCopy { dst: PINNED, src: a, len, h_stream: StreamId(FREE) });
         assert_eq!(bench.held(), 3);
         bench.until("copied", |bench| !bench.copying());
         assert!(!bench.is_active());
         bench.grant(Mode::Window, 1_000_000);
-        bench.good(&CuStreamSynchronize { h_stream: FREE });
-        bench.good(&CuStreamSynchronize { h_stream: BLOCKING });
+        bench.good(&CuStreamSynchronize { h_stream: StreamId(FREE) });
+        bench.good(&CuStreamSynchronize { h_stream: StreamId(BLOCKING) });
         assert_eq!(bench.held(), 0);
     });
 }
@@ -334,8 +375,8 @@ fn a_closed_gate_has_drained_when_only_copies_are_in_flight() {
         let a = bench.alloc(len);
         bench.grant(Mode::Window, 1_000_000);
         // Behind something else, since softgpu copies at once where it can.
-        bench.post(&VcudaHostFunc { h_stream: FREE, token: 42 });
-        bench.post(&VcudaCopy { dst: PINNED, src: a, len, h_stream: FREE });
+        bench.post(&VcudaHostFunc { h_stream: StreamId(FREE), token: 42 });
+        bench.post(&VcudaCopy { dst: PINNED, src: a, len, h_stream: StreamId(FREE) });
         bench.run_host_func(42);
         assert!(bench.is_active(), "in its own window a copy is work like any other");
         bench.rings();
@@ -344,7 +385,7 @@ fn a_closed_gate_has_drained_when_only_copies_are_in_flight() {
         assert_eq!(bench.query(FREE), NOT_READY);
         bench.grant(Mode::Window, 1_000_000);
         assert!(bench.is_active() && !bench.copying(), "and so it is in the next");
-        bench.good(&CuStreamSynchronize { h_stream: FREE });
+        bench.good(&CuStreamSynchronize { h_stream: StreamId(FREE) });
         bench.until("drained", |bench| !bench.is_active());
     });
 }
@@ -354,7 +395,7 @@ fn a_worker_with_work_in_flight_shows_that_it_lives() {
     alone("gate::a_worker_with_work_in_flight_shows_that_it_lives", |mut bench| {
         bench.streams();
         let a = bench.alloc(4096);
-        bench.post(&VcudaHostFunc { h_stream: FREE, token: 42 });
+        bench.post(&VcudaHostFunc { h_stream: StreamId(FREE), token: 42 });
         bench.fill(a, 1, 1024, FREE);
         assert!(bench.is_active());
         let beat = |bench: &Bench| bench.session.gate.page.worker.beat.load(Ordering::Relaxed);
@@ -377,7 +418,7 @@ fn every_call_of_an_ended_session_gets_the_verdict() {
         bench.session.gate.page.worker.verdict.store(702, Ordering::Relaxed);
         bench.executor.poll();
         assert_eq!(bench.held(), 0);
-        assert_eq!(bench.call(&CuStreamSynchronize { h_stream: FREE }).0, 702);
+        assert_eq!(bench.call(&CuStreamSynchronize { h_stream: StreamId(FREE) }).0, 702);
         assert_eq!(bench.call(&CuMemAllocV2 { bytesize: 64 }).0, 702);
     });
 }
@@ -388,7 +429,7 @@ fn what_is_held_for_room_does_not_stop_queries_and_allocations() {
         let f = bench.vector_add();
         bench.streams();
         let a = bench.alloc(4096);
-        bench.post(&VcudaHostFunc { h_stream: FREE, token: 42 });
+        bench.post(&VcudaHostFunc { h_stream: StreamId(FREE), token: 42 });
         for _ in 0..2000 {
             bench.launch(f, a, a, a, 1, FREE);
         }
@@ -407,19 +448,23 @@ fn host_functions_go_on_while_more_is_held_than_the_reader_takes() {
     alone("gate::host_functions_go_on_while_more_is_held_than_the_reader_takes", |mut bench| {
         bench.streams();
         let a = bench.alloc(16 << 10);
-        bench.post(&VcudaHostFunc { h_stream: FREE, token: 1 });
-        bench.post(&VcudaHostFunc { h_stream: FREE, token: 2 });
+        bench.post(&VcudaHostFunc { h_stream: StreamId(FREE), token: 1 });
+        bench.post(&VcudaHostFunc { h_stream: StreamId(FREE), token: 2 });
         for value in 0..2048u32 {
-            bench.post(&VcudaCopyIn { dst: a, data: &[value as u8; 16 << 10], h_stream: FREE });
+            bench.post(&VcudaCopyIn {
+                dst: a,
+                data: &[value as u8; 16 << 10],
+                h_stream: StreamId(FREE),
+            });
         }
-        bench.post(&VcudaHostFunc { h_stream: FREE, token: 3 });
+        bench.post(&VcudaHostFunc { h_stream: StreamId(FREE), token: 3 });
         assert!(bench.executor.is_full());
         bench.run_host_func(1);
         assert!(bench.executor.is_full(), "all stand behind the second");
         bench.run_host_func(2);
         bench.run_host_func(3);
         assert!(!bench.executor.is_full());
-        let out = bench.good(&VcudaCopyOut { src: a, len: 16, h_stream: FREE }).data;
+        let out = bench.good(&VcudaCopyOut { src: a, len: 16, h_stream: StreamId(FREE) }).data;
         assert_eq!((out, bench.held()), (vec![255; 16], 0));
     });
 }
@@ -444,7 +489,7 @@ fn random_program(bench: &mut Bench, f: u64, buffers: &[u64; 4], seed: u64) -> V
     let mut random = Random(seed);
     let mut read = Vec::new();
     for (i, buffer) in buffers.iter().enumerate() {
-        bench.post(&VcudaCopyIn { dst: *buffer, data: &[i as u8; 4 * N], h_stream: 0 });
+        bench.post(&VcudaCopyIn { dst: *buffer, data: &[i as u8; 4 * N], h_stream: StreamId(0) });
     }
     bench.good(&CuCtxSynchronize {});
     for _ in 0..120 {
@@ -454,7 +499,7 @@ fn random_program(bench: &mut Bench, f: u64, buffers: &[u64; 4], seed: u64) -> V
             0 => bench.fill(buffers[i], random.below(60) as u8, N, from),
             1 => {
                 let data: Vec<u8> = (0..4 * N).map(|_| random.below(60) as u8).collect();
-                bench.post(&VcudaCopyIn { dst: buffers[i], data: &data, h_stream: from });
+                bench.post(&VcudaCopyIn { dst: buffers[i], data: &data, h_stream: StreamId(from) });
             }
             2 => {
                 bench.launch(f, buffers[i], buffers[i], buffers[i], N as u32, from);
@@ -463,28 +508,46 @@ fn random_program(bench: &mut Bench, f: u64, buffers: &[u64; 4], seed: u64) -> V
             3 => bench.launch(f, buffers[0], buffers[3], buffers[0], N as u32, 0),
             4..=7 => {
                 let event = EVENT + random.below(3);
-                bench.post(&CuEventRecordWithFlags { h_event: event, h_stream: from, flags: 0 });
-                bench.post(&CuStreamWaitEvent { h_stream: to, h_event: event, flags: 0 });
+                bench.post(&CuEventRecordWithFlags {
+                    h_event: EventId(event),
+                    h_stream: StreamId(from),
+                    flags: 0,
+                });
+                bench.post(&CuStreamWaitEvent {
+                    h_stream: StreamId(to),
+                    h_event: EventId(event),
+                    flags: 0,
+                });
                 let (a, b) = (buffers[i], buffers[j]);
                 bench.launch(f, a, b, b, N as u32, to);
                 let back = EVENT + random.below(3);
-                bench.post(&CuEventRecordWithFlags { h_event: back, h_stream: to, flags: 0 });
-                bench.post(&CuStreamWaitEvent { h_stream: from, h_event: back, flags: 0 });
+                bench.post(&CuEventRecordWithFlags {
+                    h_event: EventId(back),
+                    h_stream: StreamId(to),
+                    flags: 0,
+                });
+                bench.post(&CuStreamWaitEvent {
+                    h_stream: StreamId(from),
+                    h_event: EventId(back),
+                    flags: 0,
+                });
             }
             8 => match random.below(3) {
                 0 => drop(bench.query(from)),
-                1 => bench.good(&CuStreamSynchronize { h_stream: from }),
-                _ => bench.good(&CuEventSynchronize { h_event: EVENT + random.below(3) }),
+                1 => bench.good(&CuStreamSynchronize { h_stream: StreamId(from) }),
+                _ => bench.good(&CuEventSynchronize { h_event: EventId(EVENT + random.below(3)) }),
             },
             _ => {
-                let out = VcudaCopyOut { src: buffers[i], len: 4 * N, h_stream: from };
+                let out = VcudaCopyOut { src: buffers[i], len: 4 * N, h_stream: StreamId(from) };
                 read.push(bench.good(&out).data);
             }
         }
     }
     bench.good(&CuCtxSynchronize {});
     for buffer in buffers {
-        read.push(bench.good(&VcudaCopyOut { src: *buffer, len: 4 * N, h_stream: 0 }).data);
+        read.push(
+            bench.good(&VcudaCopyOut { src: *buffer, len: 4 * N, h_stream: StreamId(0) }).data,
+        );
     }
     read
 }
@@ -496,7 +559,7 @@ fn programs_give_the_same_through_a_gate_that_opens_and_closes_at_random() {
         let f = bench.vector_add();
         bench.streams();
         for ph_event in EVENT + 1..EVENT + 3 {
-            bench.post(&CuEventCreate { ph_event, flags: 2 });
+            bench.post(&CuEventCreate { ph_event: EventId(ph_event), flags: 2 });
         }
         let buffers = [(); 4].map(|()| bench.alloc(256));
         for seed in 1..=40u64 {
@@ -541,7 +604,7 @@ fn what_a_vm_that_is_alone_has_queued_is_bounded_in_time() {
         let queued = of(&bench.gpu().queued) - of(&bench.gpu().finished);
         assert!(queued <= 40, "{queued} are queued");
         // And all are done in the end.
-        bench.good(&CuStreamSynchronize { h_stream: FREE });
+        bench.good(&CuStreamSynchronize { h_stream: StreamId(FREE) });
         assert_eq!(of(&bench.gpu().queued), launches);
         assert_eq!((bench.held(), bench.posted_error()), (0, 0));
     });

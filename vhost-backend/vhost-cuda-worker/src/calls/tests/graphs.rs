@@ -2,7 +2,11 @@
 
 use super::*;
 use crate::driver::stubs::stop_next;
-use protocol::graph::{self, Kernel, Memset, Side, Step};
+use protocol::graph::{self, CopySide, Dim3, KernelStep, MemsetStep, Step};
+use protocol::ids::{BlobId, GraphExecId, StreamId};
+use protocol::structs::EventRecordStep;
+use protocol::structs::EventWaitStep;
+use protocol::structs::HostFuncStep;
 
 /// A graph of steps, each after the one before it.
 fn chain(steps: &[Step<'_>]) -> Writer {
@@ -16,19 +20,25 @@ fn chain(steps: &[Step<'_>]) -> Writer {
 }
 
 fn set(dst: u64, value: u32) -> Step<'static> {
-    Step::Memset(Memset { dst, pitch: 0, element_size: 4, value, width: 4, height: 1 })
+    Step::Memset(MemsetStep { dst, pitch: 0, element_size: 4, value, width: 4, height: 1 })
 }
 
 fn copy(dst: u64, src: u64, len: u64) -> Step<'static> {
-    let side = |address| Side { address, pitch: len, height: 1 };
+    let side = |address| CopySide { address, pitch: len, height: 1 };
     let (width, height, depth) = (len, 1, 1);
-    Step::Copy(graph::Copy { dst: side(dst), src: side(src), width, height, depth })
+    Step::Copy(graph::CopyStep { dst: side(dst), src: side(src), width, height, depth })
 }
 
 /// c = a + b, of 4 floats.
 fn add(f: u64, params: &[u8]) -> Step<'_> {
-    let dims = [1, 1, 1, 128, 1, 1];
-    Step::Kernel(Kernel { f, dims, shared: 0, params, attributes: &[] })
+    Step::Kernel(KernelStep {
+        f: FuncId(f),
+        grid: Dim3 { x: 1, y: 1, z: 1 },
+        block: Dim3 { x: 128, y: 1, z: 1 },
+        shared: 0,
+        params,
+        attributes: Default::default(),
+    })
 }
 
 fn params(a: u64, b: u64, c: u64) -> Vec<u8> {
@@ -39,15 +49,21 @@ impl Bench {
     fn instantiate(&mut self, exec: u64, steps: &[Step<'_>]) -> u32 {
         let writer = chain(steps);
         let graph = writer.as_bytes();
-        self.call(&VcudaGraphInstantiate { exec, flags: 0, blob: 0, graph }).0
+        self.call(&VcudaGraphInstantiate {
+            exec: GraphExecId(exec),
+            flags: 0,
+            blob: BlobId(0),
+            graph,
+        })
+        .0
     }
 
-    fn run(&mut self, h_graph_exec: u64) {
-        self.post(&CuGraphLaunch { h_graph_exec, h_stream: 500 });
+    fn run(&mut self, exec: u64) {
+        self.post(&CuGraphLaunch { h_graph: GraphExecId(exec), h_stream: StreamId(500) });
     }
 
     fn first_float(&mut self, src: u64) -> f32 {
-        let data = self.good(&VcudaCopyOut { src, len: 4, h_stream: 500 }).data;
+        let data = self.good(&VcudaCopyOut { src, len: 4, h_stream: StreamId(500) }).data;
         f32::from_le_bytes(data.try_into().unwrap())
     }
 }
@@ -61,7 +77,7 @@ fn a_graph_runs_each_time_that_it_is_launched_and_a_changed_node_from_then_on() 
     alone(test, |mut bench| {
         let f = bench.vector_add();
         let [a, b, c] = [16, 16, 16].map(|bytes| bench.alloc(bytes));
-        bench.post(&CuStreamCreateWithPriority { ph_stream: 500, flags: 1, priority: 0 });
+        bench.post(&CuStreamCreateWithPriority { ph_stream: StreamId(500), flags: 1, priority: 0 });
         bench.post(&VcudaMemset {
             dst: c,
             pitch: 0,
@@ -69,7 +85,7 @@ fn a_graph_runs_each_time_that_it_is_launched_and_a_changed_node_from_then_on() 
             value: 0,
             width: 4,
             height: 1,
-            h_stream: 500,
+            h_stream: StreamId(500),
         });
         // a = 1, b = a, c += b.
         let bytes = params(c, b, c);
@@ -77,9 +93,8 @@ fn a_graph_runs_each_time_that_it_is_launched_and_a_changed_node_from_then_on() 
         assert_eq!(bench.instantiate(700, &steps), 0);
         (0..10).for_each(|_| bench.run(700));
         assert_eq!(bench.first_float(c), 10.0);
-        let mut step = Writer::new();
-        set(a, 5.0f32.to_bits()).encode(&mut step);
-        let node_set = VcudaGraphExecNodeSet { exec: 700, node: 0, step: step.as_bytes() };
+        let step = set(a, 5.0f32.to_bits());
+        let node_set = VcudaGraphExecNodeSet { exec: GraphExecId(700), node: 0, step };
         bench.good(&node_set);
         bench.run(700);
         assert_eq!(bench.first_float(c), 15.0);
@@ -88,13 +103,15 @@ fn a_graph_runs_each_time_that_it_is_launched_and_a_changed_node_from_then_on() 
         let update = |bench: &mut Bench, steps: &[Step<'_>]| {
             let writer = chain(steps);
             let graph = writer.as_bytes();
-            bench.good(&VcudaGraphExecUpdate { exec: 700, blob: 0, graph }).result
+            bench
+                .good(&VcudaGraphExecUpdate { exec: GraphExecId(700), blob: BlobId(0), graph })
+                .result
         };
         assert_eq!(update(&mut bench, &steps), 0);
         assert_eq!(update(&mut bench, &steps[..2]), 2);
         bench.run(700);
         assert_eq!(bench.first_float(c), 16.0);
-        bench.post(&CuGraphExecDestroy { h_graph_exec: 700 });
+        bench.post(&CuGraphExecDestroy { h_graph_exec: GraphExecId(700) });
         bench.run(700);
         assert_eq!(bench.posted_error(), INVALID);
         assert_eq!(bench.first_float(c), 16.0);
@@ -105,12 +122,15 @@ fn a_graph_runs_each_time_that_it_is_launched_and_a_changed_node_from_then_on() 
 fn host_functions_of_a_graph_are_reached_by_each_launch() {
     alone("host_functions_of_a_graph_are_reached_by_each_launch", |mut bench| {
         let a = bench.alloc(16);
-        bench.post(&CuStreamCreateWithPriority { ph_stream: 500, flags: 1, priority: 0 });
-        assert_eq!(bench.instantiate(700, &[Step::HostFunc { token: 7 }, set(a, ONE)]), 0);
+        bench.post(&CuStreamCreateWithPriority { ph_stream: StreamId(500), flags: 1, priority: 0 });
+        assert_eq!(
+            bench.instantiate(700, &[Step::HostFunc(HostFuncStep { token: 7 }), set(a, ONE)]),
+            0
+        );
         bench.run(700);
         bench.run(700);
         // Launches under way go on.
-        bench.post(&CuGraphExecDestroy { h_graph_exec: 700 });
+        bench.post(&CuGraphExecDestroy { h_graph_exec: GraphExecId(700) });
         for _ in 0..2 {
             bench.run_host_func(7);
         }
@@ -126,12 +146,12 @@ fn addresses_and_handles_that_the_session_does_not_have_are_refused() {
         let a = bench.alloc(16);
         let own = &raw const bench as u64;
         let (bytes, short) = (params(a, a, a), [0; 8]);
-        let record = Step::EventRecord { event: 999 };
+        let record = Step::EventRecord(EventRecordStep { event: EventId(999) });
         let handle = CuError::INVALID_HANDLE.0;
-        let far = Side { address: a, pitch: u64::MAX, height: u64::MAX };
+        let far = CopySide { address: a, pitch: u64::MAX, height: u64::MAX };
         let (width, height, depth) = (16, 2, 2);
-        let boxed = Step::Copy(graph::Copy { dst: far, src: far, width, height, depth });
-        let wide = Step::Memset(Memset {
+        let boxed = Step::Copy(graph::CopyStep { dst: far, src: far, width, height, depth });
+        let wide = Step::Memset(MemsetStep {
             dst: a,
             pitch: 0,
             element_size: 4,
@@ -149,8 +169,8 @@ fn addresses_and_handles_that_the_session_does_not_have_are_refused() {
             (add(999, &bytes), handle),
             (add(f, &short), INVALID),
             (record, handle),
-            (Step::EventWait { event: 0 }, handle),
-            (Step::HostFunc { token: 0 }, INVALID),
+            (Step::EventWait(EventWaitStep { event: EventId(0) }), handle),
+            (Step::HostFunc(HostFuncStep { token: 0 }), INVALID),
         ] {
             let got = bench.instantiate(700, &[Step::Empty, step]);
             assert_eq!(got, expected, "{step:?}");
@@ -159,23 +179,28 @@ fn addresses_and_handles_that_the_session_does_not_have_are_refused() {
         assert_eq!(bench.instantiate(700, &[set(a, ONE)]), 0);
         assert_eq!(bench.instantiate(700, &[set(a, ONE)]), INVALID);
         assert_eq!(bench.instantiate(0, &[set(a, ONE)]), INVALID);
-        let mut step = Writer::new();
-        copy(a, a, 16).encode(&mut step);
-        for (exec, node, bytes) in [
-            (701, 0, step.as_bytes()),
-            (700, 1, step.as_bytes()),
-            // A memset can't become a copy.
-            (700, 0, step.as_bytes()),
-            (700, 0, &[][..]),
-        ] {
-            let node_set = VcudaGraphExecNodeSet { exec, node, step: bytes };
+        let step = copy(a, a, 16);
+        // A memset can't become a copy.
+        for (exec, node) in [(701, 0), (700, 1), (700, 0)] {
+            let node_set = VcudaGraphExecNodeSet { exec: GraphExecId(exec), node, step };
             assert_eq!(bench.call(&node_set).0, INVALID, "{exec} {node}");
         }
-        let garbage = VcudaGraphInstantiate { exec: 702, flags: 0, blob: 0, graph: &[0xff; 64] };
+        let garbage = VcudaGraphInstantiate {
+            exec: GraphExecId(702),
+            flags: 0,
+            blob: BlobId(0),
+            graph: &[0xff; 64],
+        };
         assert_eq!(bench.call(&garbage).0, INVALID);
-        let missing = VcudaGraphInstantiate { exec: 702, flags: 0, blob: 9, graph: &[] };
+        let missing =
+            VcudaGraphInstantiate { exec: GraphExecId(702), flags: 0, blob: BlobId(9), graph: &[] };
         assert_eq!(bench.call(&missing).0, INVALID);
-        let flags = VcudaGraphInstantiate { exec: 702, flags: 4, blob: 0, graph: &[0; 8] };
+        let flags = VcudaGraphInstantiate {
+            exec: GraphExecId(702),
+            flags: 4,
+            blob: BlobId(0),
+            graph: &[0; 8],
+        };
         assert_eq!(bench.call(&flags).0, INVALID);
     });
 }
@@ -187,7 +212,8 @@ fn of_graphs_with_one_id_only_the_first_is_made() {
         let steps = vec![Step::Empty; 10_000];
         let writer = chain(&steps);
         let graph = writer.as_bytes();
-        let instantiate = VcudaGraphInstantiate { exec: 700, flags: 0, blob: 0, graph };
+        let instantiate =
+            VcudaGraphInstantiate { exec: GraphExecId(700), flags: 0, blob: BlobId(0), graph };
         let first = stop_next("cuGraphInstantiateWithFlags");
         bench.begin(6, &instantiate);
         first.wait();
@@ -195,7 +221,7 @@ fn of_graphs_with_one_id_only_the_first_is_made() {
         assert_eq!(bench.charged("graph"), 22 * MIB);
         drop(first);
         assert_eq!(bench.ended(6), 0);
-        bench.post(&CuGraphExecDestroy { h_graph_exec: 700 });
+        bench.post(&CuGraphExecDestroy { h_graph_exec: GraphExecId(700) });
         bench.good(&instantiate);
         assert_eq!(bench.charged("graph"), 22 * MIB);
     });

@@ -1,6 +1,7 @@
 //! What streams hold back, print and wait for.
 
 use super::*;
+use protocol::ids::{BlobId, KernelId, LibraryId, StreamId};
 
 #[test]
 fn the_reader_is_not_stopped_by_a_full_stream() {
@@ -8,19 +9,23 @@ fn the_reader_is_not_stopped_by_a_full_stream() {
         let f = bench.vector_add();
         let a = bench.alloc(16);
         for ph_stream in 500..504 {
-            bench.post(&CuStreamCreateWithPriority { ph_stream, flags: 1, priority: 0 });
+            bench.post(&CuStreamCreateWithPriority {
+                ph_stream: StreamId(ph_stream),
+                flags: 1,
+                priority: 0,
+            });
         }
-        bench.post(&VcudaHostFunc { h_stream: 500, token: 42 });
+        bench.post(&VcudaHostFunc { h_stream: StreamId(500), token: 42 });
         // More than a channel takes, all behind the host function, and large copies as well.
         for i in 0..3000 {
             bench.launch(f, a, a, a, 1, 500);
             if i % 10 == 0 {
-                bench.post(&VcudaCopyIn { dst: a, data: &[i as u8; 16], h_stream: 500 });
+                bench.post(&VcudaCopyIn { dst: a, data: &[i as u8; 16], h_stream: StreamId(500) });
             }
         }
         bench.run_host_func(42);
-        bench.good(&CuStreamSynchronize { h_stream: 500 });
-        let last = bench.good(&VcudaCopyOut { src: a, len: 16, h_stream: 500 }).data;
+        bench.good(&CuStreamSynchronize { h_stream: StreamId(500) });
+        let last = bench.good(&VcudaCopyOut { src: a, len: 16, h_stream: StreamId(500) }).data;
         // 9 launches doubled the first float after the last copy.
         let expected = f32::from_le_bytes([2990_u32 as u8; 4]) * 512.0;
         assert_eq!(last[..4], expected.to_le_bytes());
@@ -28,7 +33,7 @@ fn the_reader_is_not_stopped_by_a_full_stream() {
             bench.launch(f, a, a, a, 1, 500 + i % 4);
         }
         for h_stream in 500..504 {
-            bench.post(&CuStreamDestroyV2 { h_stream });
+            bench.post(&CuStreamDestroyV2 { h_stream: StreamId(h_stream) });
         }
         bench.good(&CuCtxSynchronize {});
     });
@@ -43,8 +48,12 @@ fn the_reader_goes_on_when_streams_that_held_few_commands_each_are_empty() {
         // That of the small one runs first.
         for h_stream in [504, 500, 501, 502, 503] {
             let ph_stream = h_stream;
-            bench.post(&CuStreamCreateWithPriority { ph_stream, flags: 1, priority: 0 });
-            bench.post(&VcudaHostFunc { h_stream, token: h_stream });
+            bench.post(&CuStreamCreateWithPriority {
+                ph_stream: StreamId(ph_stream),
+                flags: 1,
+                priority: 0,
+            });
+            bench.post(&VcudaHostFunc { h_stream: StreamId(h_stream), token: h_stream });
             assert_eq!(bench.host_func(), 504);
         }
         // As much as there is room for, and in no stream enough for a mark.
@@ -91,25 +100,29 @@ fn what_kernels_print_does_not_pile_up_when_nobody_takes_it() {
 fn what_kernels_print_is_told_and_taken() {
     alone("what_kernels_print_is_told_and_taken", |mut bench| {
         let load = VcudaLibraryLoad {
-            library: 900,
-            blob: 0,
+            library: LibraryId(900),
+            blob: BlobId(0),
             image: SAY,
-            options: &[],
-            library_options: &[],
+            options: Default::default(),
+            library_options: Default::default(),
             log_max: 0,
         };
         bench.good(&load);
         // As cudart does it: before there is a context.
         let ctx = std::mem::take(&mut bench.ctx);
-        bench.good(&VcudaLibraryGetKernel { p_kernel: 901, library: 900, name: b"say" });
+        bench.good(&VcudaLibraryGetKernel {
+            p_kernel: KernelId(901),
+            library: LibraryId(900),
+            name: "say",
+        });
         bench.ctx = ctx;
-        bench.post(&CuStreamCreateWithPriority { ph_stream: 500, flags: 1, priority: 0 });
+        bench.post(&CuStreamCreateWithPriority { ph_stream: StreamId(500), flags: 1, priority: 0 });
         for stream in [0, 500] {
             assert_eq!(bench.good(&VcudaTakeOutput {}).text, b"");
-            bench.good(&CuStreamSynchronize { h_stream: stream });
+            bench.good(&CuStreamSynchronize { h_stream: StreamId(stream) });
             assert_eq!(bench.state().load(Ordering::Relaxed), 1, "nothing was printed");
             bench.launch(901, 0, 0, 0, 2, stream);
-            bench.good(&CuStreamSynchronize { h_stream: stream });
+            bench.good(&CuStreamSynchronize { h_stream: StreamId(stream) });
             assert_eq!(bench.state().load(Ordering::Relaxed), 3, "stream {stream}");
             let text = bench.good(&VcudaTakeOutput {}).text;
             assert_eq!(text, b"hello\n".repeat(128), "stream {stream}");
@@ -120,11 +133,11 @@ fn what_kernels_print_is_told_and_taken() {
 #[test]
 fn a_stream_stops_for_a_host_function() {
     alone("a_stream_stops_for_a_host_function", |mut bench| {
-        bench.post(&CuStreamCreateWithPriority { ph_stream: 500, flags: 1, priority: 0 });
-        bench.post(&VcudaHostFunc { h_stream: 500, token: 42 });
+        bench.post(&CuStreamCreateWithPriority { ph_stream: StreamId(500), flags: 1, priority: 0 });
+        bench.post(&VcudaHostFunc { h_stream: StreamId(500), token: 42 });
         assert_eq!(bench.host_func(), 42);
-        assert_eq!(bench.call(&CuStreamQuery { h_stream: 500 }).0, CuError::NOT_READY.0);
+        assert_eq!(bench.call(&CuStreamQuery { h_stream: StreamId(500) }).0, CuError::NOT_READY.0);
         bench.executor.host_func_ended();
-        bench.good(&CuStreamSynchronize { h_stream: 500 });
+        bench.good(&CuStreamSynchronize { h_stream: StreamId(500) });
     });
 }
