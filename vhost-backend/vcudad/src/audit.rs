@@ -1,37 +1,38 @@
-//! What NVML says that the workers hold, against the ledger: once a second, for each GPU.
+//! The ledger audit: once a second, for each GPU, the memory that workers hold by NVML against what
+//! the ledger has booked for them.
 
 use std::collections::HashMap;
-
-use control_api::EventKind;
-use event_manager::EventOps;
+use std::os::fd::RawFd;
 
 use super::gpus::Gpus;
-use super::pool::Phase;
-use super::service::Service;
-use super::session::Session;
-use super::watches::Source;
 use super::witness::compare::{Booked, Comparison, Finding};
 use super::witness::watch::{INTERVAL, Testimony, Watch};
 use super::witness::{self, Reading};
-use crate::config::OnExcess;
+use super::worker::{Worker, Workers};
 use host_ipc::messages::WorkerId;
-use memory_ledger::GpuId;
+use memory_ledger::{GpuId, Ledger};
 
-/// The comparison, where the host has NVML and it knows the GPUs.
-pub(super) struct Audit {
-    watch: Watch,
+/// The readings of NVML and their comparison with the ledger. Off where the host has no NVML, or
+/// NVML doesn't know the GPUs.
+#[derive(Default)]
+pub(crate) struct Audit {
+    watch: Option<Watch>,
     comparisons: HashMap<GpuId, Comparison>,
-    /// What the driver said last that each worker holds, in bytes.
+    /// The bytes that each worker holds by the latest reading.
     seen: HashMap<(WorkerId, GpuId), u64>,
 }
 
 impl Audit {
-    /// Begins, if there is anything to compare with.
-    pub(super) fn start(gpus: &Gpus) -> Option<Self> {
+    /// Starts the audit, if NVML knows one of the GPUs.
+    pub(crate) fn start(gpus: &Gpus) -> Self {
+        Self { watch: Self::watch(gpus), ..Self::default() }
+    }
+
+    fn watch(gpus: &Gpus) -> Option<Watch> {
         let witness = match witness::open() {
             Ok(witness) => witness,
             Err(error) => {
-                // Where there is no NVIDIA GPU, nobody expects it.
+                // A host without NVIDIA GPUs isn't expected to have it.
                 if !gpus.iter().all(|(_, gpu)| gpu.is_software()) {
                     tracing::info!("{error}; the ledger audit is off");
                 }
@@ -40,123 +41,77 @@ impl Audit {
         };
         let known = witness.uuids().unwrap_or_default();
         let is_known = |uuid: &&str| known.iter().any(|other| other.eq_ignore_ascii_case(uuid));
-        let ours = gpus.iter().map(|(_, gpu)| gpu.uuid.as_str());
+        let ours = gpus.iter().map(|(_, gpu)| gpu.uuid());
         let uuids: Vec<String> = ours.filter(is_known).map(str::to_owned).collect();
         if uuids.is_empty() {
             return None;
         }
-        let watch = Watch::start(witness, uuids, INTERVAL)
+        Watch::start(witness, uuids, INTERVAL)
             .inspect_err(|error| tracing::warn!("cannot start the ledger audit: {error}"))
-            .ok()?;
-        let (comparisons, seen) = Default::default();
-        Some(Self { watch, comparisons, seen })
+            .ok()
     }
 
-    /// Readable when there is something to hear.
-    pub(super) fn bell(&self) -> std::os::fd::RawFd {
-        self.watch.bell()
+    /// Readable when there is something to take, if the audit is on.
+    pub(crate) fn bell(&self) -> Option<RawFd> {
+        self.watch.as_ref().map(Watch::bell)
     }
 
-    /// What the driver said last that a worker holds.
-    pub(super) fn seen(&self, worker: WorkerId, gpu: GpuId) -> Option<u64> {
-        self.seen.get(&(worker, gpu)).copied()
+    /// The readings and faults since the last call.
+    pub(crate) fn take(&self) -> Vec<Testimony> {
+        self.watch.as_ref().map(Watch::take).unwrap_or_default()
+    }
+
+    /// The bytes that the selected workers hold on a GPU by the latest reading. `None` if NVML lists
+    /// none of them.
+    pub(crate) fn held(
+        &self,
+        workers: &Workers,
+        gpu: GpuId,
+        is_selected: impl Fn(&Worker) -> bool,
+    ) -> Option<u64> {
+        let selected = workers.iter().filter(|(_, worker)| is_selected(worker));
+        let held = selected.filter_map(|(id, _)| self.seen.get(&(id, gpu)).copied());
+        held.reduce(u64::saturating_add)
+    }
+
+    /// Compares a reading of a GPU with the ledger. `slack` is in bytes, for each worker.
+    pub(crate) fn compare(
+        &mut self,
+        gpu: GpuId,
+        reading: &Reading,
+        workers: &Workers,
+        ledger: &Ledger,
+        context_bytes: u64,
+        slack: u64,
+    ) -> Vec<Finding> {
+        let with_gpu = workers.iter().filter(|(_, worker)| worker.gpus().contains(&gpu));
+        let booked: Vec<Booked> = with_gpu
+            .map(|(id, worker)| {
+                let held = ledger.held_by(id).into_iter().find(|(on, _)| *on == gpu);
+                let idle = if worker.gpus().first() == Some(&gpu) { context_bytes } else { 0 };
+                let bytes = held.map_or(idle, |(_, bytes)| bytes);
+                Booked { worker: id, pid: worker.pid(), bytes }
+            })
+            .collect();
+        self.seen.retain(|(_, on), _| *on != gpu);
+        for account in &booked {
+            if let Some(bytes) = reading.of(account.pid) {
+                self.seen.insert((account.worker, gpu), bytes);
+            }
+        }
+        self.comparisons.entry(gpu).or_default().compare(reading, &booked, slack)
     }
 }
 
-impl Service {
-    pub(super) fn watch_audit(&mut self, ops: &mut EventOps) {
-        if let Some(bell) = self.audit.as_ref().map(Audit::bell) {
-            self.watches.add(ops, bell, Source::Nvml);
-        }
-    }
-
-    pub(super) fn witness_spoke(&mut self) {
-        let Some(audit) = &self.audit else { return };
-        for testimony in audit.watch.take() {
-            match testimony {
-                Testimony::Fault(fault) => self.gpu_fault(&fault),
-                Testimony::Reading(uuid, reading) => {
-                    if let Some(gpu) = self.gpus.by_uuid(&uuid) {
-                        self.compare(gpu, &reading);
-                    }
-                }
-            }
-        }
-    }
-
-    fn compare(&mut self, gpu: GpuId, reading: &Reading) {
-        // A warm worker holds a context on the first of its GPUs, and nothing else.
-        let warm = |phase, gpus: &[GpuId]| phase == Phase::Warm && gpus.first() == Some(&gpu);
-        for (_, worker) in self.workers.iter() {
-            if warm(worker.phase, &worker.gpus)
-                && let Some(bytes) = reading.of(worker.running.pid()).filter(|bytes| *bytes > 0)
-                && let Some(found) = self.gpus.get_mut(gpu)
-                && found.context_bytes != bytes
-            {
-                tracing::info!(gpu = gpu.0, bytes, "measured the memory of a context");
-                found.context_bytes = bytes;
-            }
-        }
-        let context = self.gpus.get(gpu).map_or(0, |gpu| gpu.context_bytes);
-        let with_gpu = self.workers.iter().filter(|(_, worker)| worker.gpus.contains(&gpu));
-        let booked: Vec<Booked> = with_gpu
-            .map(|(id, worker)| {
-                let held = self.ledger.held_by(id).into_iter().find(|(on, _)| *on == gpu);
-                let idle = if worker.gpus.first() == Some(&gpu) { context } else { 0 };
-                let bytes = held.map_or(idle, |(_, bytes)| bytes);
-                Booked { worker: id, pid: worker.running.pid(), bytes }
-            })
-            .collect();
-        let Some(audit) = &mut self.audit else { return };
-        audit.seen.retain(|(_, on), _| *on != gpu);
-        for account in &booked {
-            if let Some(bytes) = reading.of(account.pid) {
-                audit.seen.insert((account.worker, gpu), bytes);
-            }
-        }
-        let slack = self.policy.memory_slack;
-        let findings = audit.comparisons.entry(gpu).or_default().compare(reading, &booked, slack);
-        for finding in findings {
-            self.found(gpu, finding);
-        }
-    }
-
-    fn found(&mut self, gpu: GpuId, finding: Finding) {
-        let slack = self.policy.memory_slack;
-        let (worker, says) = match finding {
-            Finding::Excess { worker, seen, booked } => (
-                Some(worker),
-                format!(
-                    "the driver reports {seen} bytes, the ledger {booked}: the difference exceeds \
-                     memory.slack ({slack} bytes)"
-                ),
-            ),
-            Finding::Unexplained { bytes } => (
-                None,
-                format!(
-                    "{bytes} bytes are in use that the ledger doesn't explain; the owner is unknown"
-                ),
-            ),
-            Finding::Settled { worker } => {
-                return tracing::info!(gpu = gpu.0, worker, "usage is back within the limit");
-            }
-            Finding::Explained => {
-                return tracing::info!(gpu = gpu.0, "the ledger explains all memory in use again");
-            }
-        };
-        if let Some(found) = self.gpus.get_mut(gpu) {
-            found.excesses += 1;
-        }
-        let session = worker.and_then(|worker| self.workers.get_mut(worker)?.session.as_ref());
-        let (vm, number) = (session.map(|session| session.vm), session.map(Session::number));
-        let name = vm.map_or("", |vm| self.vms.name(vm));
-        tracing::warn!(gpu = gpu.0, vm = name, session = number, "{says}");
-        self.publish_gpu(EventKind::MemoryExcess, vm, number, Some(gpu), says.clone());
-        if let Some(worker) = worker
-            && self.policy.on_excess == OnExcess::End
-            && vm.is_some()
-        {
-            self.kill_worker(worker, &says);
-        }
-    }
+/// The size of a context on a GPU by this reading: a warm worker holds one on the first of its GPUs,
+/// and nothing else. Where there are several, each one's.
+pub(crate) fn contexts<'a>(
+    gpu: GpuId,
+    reading: &'a Reading,
+    workers: &'a Workers,
+) -> impl Iterator<Item = u64> + 'a {
+    let warm = workers
+        .iter()
+        .filter(move |(_, worker)| worker.is_warm() && worker.gpus().first() == Some(&gpu));
+    warm.filter_map(|(_, worker)| reading.of(worker.pid())).filter(|bytes| *bytes > 0)
 }

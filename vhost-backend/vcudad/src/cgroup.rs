@@ -1,4 +1,4 @@
-//! The VMs' cgroups: limits of cpu, memory and pids for all workers of a VM together.
+//! The VMs' cgroups: limits on CPU time, memory and processes for all workers of a VM together.
 
 use std::fs;
 use std::io;
@@ -10,25 +10,26 @@ use crate::config::Vm;
 
 const CONTROLLERS: [&str; 3] = ["cpu", "memory", "pids"];
 
-/// Whether a VM asks for what a cgroup does.
-pub(super) fn has_limits(spec: &VmSpec) -> bool {
+/// Whether a VM has limits that need a cgroup.
+pub(crate) fn has_limits(spec: &VmSpec) -> bool {
     spec.cpu.max.is_some() || spec.pids.max.is_some() || spec.memory.host_max.is_some()
 }
 
-/// The cgroup under which the VMs' are made.
-pub(super) struct Cgroups {
+/// The cgroup that contains the VMs' cgroups.
+pub(crate) struct Cgroups {
     base: PathBuf,
 }
 
-/// One VM's cgroup; removed when this goes, by when its processes have been reaped.
-pub(super) struct VmCgroup {
+/// One VM's cgroup. It is removed on drop, when the VM's processes have been reaped.
+pub(crate) struct VmCgroup {
     path: PathBuf,
 }
 
 impl Cgroups {
-    /// Where this host allows it: cgroup v2 with the three controllers, and a cgroup of the
-    /// broker's own that it may divide. Else one line in the log, if that is `needed` now.
-    pub(super) fn set_up(needed: bool) -> Option<Self> {
+    /// Sets up the cgroup where the host allows it: cgroup v2 with the three controllers, and
+    /// permission to divide the broker's own cgroup. Otherwise logs a warning, if a cgroup is
+    /// `needed` now.
+    pub(crate) fn set_up(needed: bool) -> Option<Self> {
         match Self::try_set_up() {
             Ok(cgroups) => Some(cgroups),
             Err(reason) if needed => {
@@ -55,7 +56,7 @@ impl Cgroups {
             let own = own.display();
             return Err(format!("cgroup controllers are missing in {own}: {}", missing.join(", ")));
         }
-        // A cgroup that has processes can't hand controllers on, so the broker moves down.
+        // A cgroup with processes can't delegate controllers, so the broker moves into a child.
         let base = own.join(format!("virtio-cuda-{}", std::process::id()));
         let broker = base.join("broker");
         fs::create_dir_all(&broker).map_err(|error| format!("{}: {error}", broker.display()))?;
@@ -73,7 +74,7 @@ impl Cgroups {
     }
 
     /// Makes a VM's cgroup and sets its limits.
-    pub(super) fn add(&self, vm: &Vm) -> Result<VmCgroup, String> {
+    pub(crate) fn add(&self, vm: &Vm) -> Result<VmCgroup, String> {
         let path = self.base.join(format!("vm-{}", vm.name));
         fs::create_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let cgroup = VmCgroup { path };
@@ -101,8 +102,8 @@ impl Drop for Cgroups {
 }
 
 impl VmCgroup {
-    /// Moves a process there.
-    pub(super) fn take(&self, pid: u32) -> Result<(), String> {
+    /// Moves a process into the cgroup.
+    pub(crate) fn take(&self, pid: u32) -> Result<(), String> {
         write(&self.path.join("cgroup.procs"), &pid.to_string())
     }
 }
@@ -113,7 +114,7 @@ impl Drop for VmCgroup {
     }
 }
 
-/// This process's place in the cgroup2 file system.
+/// This process's folder in the cgroup2 file system.
 fn own_cgroup() -> Result<PathBuf, String> {
     let mounts = read(Path::new("/proc/self/mountinfo"))?;
     let mount = mounts.lines().find_map(|line| {

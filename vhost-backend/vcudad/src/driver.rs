@@ -1,18 +1,18 @@
-//! Which driver library the workers load, and the GPUs that it finds.
+//! The choice of the driver library that workers load, and the GPUs that it finds.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use super::error::BrokerError;
-use super::spawn::Programs;
+use super::launcher::Programs;
 use crate::config::{Config, DriverLibrary};
 use host_ipc::gpu::{GpuFacts, Probed};
 
-/// Names softgpu's library where it does not lie next to the programs.
+/// Names softgpu's library if it isn't next to the programs.
 const SOFTGPU_ENV: &str = "VIRTIO_CUDA_SOFTGPU";
 
-/// Finds the library and tries it, in a process of its own: loading it runs its code.
-pub(super) fn choose(config: &Config, programs: &Programs) -> Result<Probed, BrokerError> {
+/// Finds the library and tries it in a separate process, since loading it runs its code.
+pub(crate) fn choose(config: &Config, programs: &Programs) -> Result<Probed, BrokerError> {
     let (library, driver, why) = match &config.driver_library {
         DriverLibrary::Path(path) => {
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
@@ -45,12 +45,12 @@ pub(super) fn choose(config: &Config, programs: &Programs) -> Result<Probed, Bro
 
 /// NVIDIA's library, if it finds a device.
 fn nvidia(programs: &Programs) -> Result<PathBuf, String> {
-    // Without one of these no driver of theirs runs here, and a libcuda.so.1 that the loader may
-    // find is somebody else's.
+    // Without one of these NVIDIA's driver isn't running, and a libcuda.so.1 that the loader finds
+    // is another library.
     if !["/dev/nvidiactl", "/dev/dxg"].iter().any(|node| Path::new(node).exists()) {
         return Err("/dev/nvidiactl does not exist".into());
     }
-    // What it may reach is looked at once it is chosen.
+    // Pageable memory access is checked once the library is chosen.
     probe(programs, Path::new("libcuda.so.1"), true).map(|probed| probed.library)
 }
 
@@ -73,9 +73,9 @@ fn softgpu(programs: &Programs) -> Result<PathBuf, BrokerError> {
     })
 }
 
-/// Looks at MIG slices that VMs ask for by name: a process sees one of them at a time, and only if
-/// it is named. What is not there is left out, with one line in the log.
-pub(super) fn probe_slices(
+/// Probes MIG slices that VMs ask for by name: a process sees one slice at a time, and only if it is
+/// named. Missing slices are left out, with a line in the log.
+pub(crate) fn probe_slices(
     config: &Config,
     programs: &Programs,
     probed: &Probed,
@@ -96,7 +96,7 @@ pub(super) fn probe_slices(
     uuids.into_iter().filter_map(look).collect()
 }
 
-/// Loads a library and initialises it, in a child.
+/// Loads a library and initializes it in a child process.
 fn probe(programs: &Programs, library: &Path, allow: bool) -> Result<Probed, String> {
     probe_as(programs, library, allow, None)
 }
@@ -107,9 +107,8 @@ fn probe_as(
     allow: bool,
     visible: Option<&str>,
 ) -> Result<Probed, String> {
-    let mut command = Command::new(&programs.worker);
-    // What the operator's shell makes visible is no bound of the host's, as it is none of workers.
-    super::spawn::clean_env(&mut command);
+    // CUDA_VISIBLE_DEVICES of the operator's shell doesn't count, as it doesn't for workers.
+    let mut command = programs.worker_command();
     let output = command
         .envs(visible.map(|uuid| ("CUDA_VISIBLE_DEVICES", uuid)))
         .args(allow.then_some("--allow-pageable-memory-access"))
@@ -118,11 +117,11 @@ fn probe_as(
         .arg("--probe")
         .stdin(Stdio::null())
         .output()
-        .map_err(|error| format!("cannot run {}: {error}", programs.worker.display()))?;
+        .map_err(|error| format!("cannot run {}: {error}", programs.worker().display()))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     if output.status.success() {
         let printed = text(&output.stdout);
-        // A driver may print things of its own before.
+        // A driver may print its own lines first.
         let from = printed.find("library = ").unwrap_or(0);
         return toml::from_str(&printed[from..])
             .map_err(|error| format!("cannot understand its probe's output: {error}"));

@@ -1,90 +1,169 @@
 //! The host's GPUs, as the broker sees them.
 
-use control_api::GpuRequest;
+use std::time::{Duration, Instant};
 
-use super::rate::Seldom;
-use super::service::SECOND;
+use control_api::{GpuRequest, GpuState};
+
+use super::faults::{Verdict, judge};
+use super::rate::RateLimited;
+use super::witness::Fault;
 use host_ipc::gpu::{GpuFacts, Probed};
 use memory_ledger::GpuId;
 
-/// What a context takes of a GPU, until NVML has told what a warm worker holds: about what it is on
-/// an H200. softgpu's take nothing, unless an NVML says otherwise.
+/// The size of a context, until NVML reports what a warm worker holds: about what it is on an H200.
+/// Contexts of softgpu take nothing, unless an NVML says otherwise.
 const CONTEXT: u64 = 528 << 20;
+/// How often at most a fault that programs cause is reported: a guest could cause it all the time.
+const PROGRAM_FAULT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// One of them, or a MIG slice of one.
+/// A GPU, or a MIG slice of one.
 #[derive(Clone, Debug)]
-pub(super) struct Gpu {
-    pub(super) facts: GpuFacts,
-    /// As CUDA_VISIBLE_DEVICES takes it: `GPU-…` or `MIG-…`.
-    pub(super) uuid: String,
-    /// What a context takes, in bytes.
-    pub(super) context_bytes: u64,
+pub(crate) struct Gpu {
+    facts: GpuFacts,
+    /// The name in CUDA_VISIBLE_DEVICES: `GPU-…` or `MIG-…`.
+    uuid: String,
+    /// The size of a context, in bytes.
+    context_bytes: u64,
     /// How often a worker was found to hold more than its account and the slack.
-    pub(super) excesses: u64,
+    excesses: u64,
     /// Faults since the start.
-    pub(super) faults: u64,
-    /// It is gone.
-    pub(super) lost: bool,
-    /// The last of them; no VM is placed here then.
-    pub(super) last_fault: Option<String>,
-    /// What programs cause is told of seldom: a guest could do it all the time.
-    pub(super) program_faults: Seldom,
+    faults: u64,
+    lost: bool,
+    /// The latest fault. No VM is placed on a GPU that has one.
+    last_fault: Option<String>,
+    program_faults: RateLimited,
 }
 
 impl Gpu {
-    /// softgpu's.
-    pub(super) fn is_software(&self) -> bool {
+    fn new(facts: GpuFacts, uuid: String) -> Self {
+        let mut gpu = Self {
+            facts,
+            uuid,
+            context_bytes: CONTEXT,
+            excesses: 0,
+            faults: 0,
+            lost: false,
+            last_fault: None,
+            program_faults: RateLimited::new(PROGRAM_FAULT_INTERVAL),
+        };
+        if gpu.is_software() {
+            gpu.context_bytes = 0;
+        }
+        gpu
+    }
+
+    pub(crate) fn facts(&self) -> &GpuFacts {
+        &self.facts
+    }
+
+    pub(crate) fn uuid(&self) -> &str {
+        &self.uuid
+    }
+
+    pub(crate) fn excesses(&self) -> u64 {
+        self.excesses
+    }
+
+    pub(crate) fn faults(&self) -> u64 {
+        self.faults
+    }
+
+    pub(crate) fn last_fault(&self) -> Option<&str> {
+        self.last_fault.as_deref()
+    }
+
+    /// Whether VMs and workers may be placed on this GPU.
+    pub(crate) fn is_healthy(&self) -> bool {
+        self.last_fault.is_none()
+    }
+
+    pub(crate) fn state(&self) -> GpuState {
+        if self.is_healthy() { GpuState::Healthy } else { GpuState::Faulty }
+    }
+
+    /// Whether this is softgpu's.
+    pub(crate) fn is_software(&self) -> bool {
         self.facts.name == "softgpu"
     }
 }
 
-/// All of them, by [`GpuId`].
+/// All GPUs, by [`GpuId`].
 #[derive(Clone, Debug)]
-pub(super) struct Gpus(Vec<Gpu>);
+pub(crate) struct Gpus(Vec<Gpu>);
 
 impl Gpus {
-    /// Those that the driver library finds, and slices that were asked for by name.
-    pub(super) fn new(probed: &Probed, slices: Vec<(String, GpuFacts)>) -> Self {
+    /// The GPUs that the driver library finds, and the slices that VMs ask for by name.
+    pub(crate) fn new(probed: &Probed, slices: Vec<(String, GpuFacts)>) -> Self {
         let whole = probed.gpus.iter().map(|facts| (facts.uuid_text(), facts.clone()));
         // With MIG on, the library finds the first slice by itself.
         let is_slice = |facts: &GpuFacts| slices.iter().any(|(_, slice)| slice.uuid == facts.uuid);
         let whole: Vec<_> = whole.filter(|(_, facts)| !is_slice(facts)).collect();
-        let gpu = |(uuid, facts): (String, GpuFacts)| {
-            let gpu = Gpu {
-                facts,
-                uuid,
-                context_bytes: 0,
-                excesses: 0,
-                faults: 0,
-                lost: false,
-                last_fault: None,
-                program_faults: Seldom::new(SECOND),
-            };
-            Gpu { context_bytes: if gpu.is_software() { 0 } else { CONTEXT }, ..gpu }
-        };
-        Self(whole.into_iter().chain(slices).map(gpu).collect())
+        let all = whole.into_iter().chain(slices);
+        Self(all.map(|(uuid, facts)| Gpu::new(facts, uuid)).collect())
     }
 
-    pub(super) fn get(&self, id: GpuId) -> Option<&Gpu> {
+    pub(crate) fn get(&self, id: GpuId) -> Option<&Gpu> {
         self.0.get(id.0 as usize)
     }
 
-    pub(super) fn get_mut(&mut self, id: GpuId) -> Option<&mut Gpu> {
-        self.0.get_mut(id.0 as usize)
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = (GpuId, &Gpu)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (GpuId, &Gpu)> {
         self.0.iter().enumerate().map(|(index, gpu)| (GpuId(index as u32), gpu))
     }
 
-    /// The GPU of that UUID.
-    pub(super) fn by_uuid(&self, uuid: &str) -> Option<GpuId> {
+    /// Whether VMs and workers may be placed on a GPU.
+    pub(crate) fn is_healthy(&self, id: GpuId) -> bool {
+        self.get(id).is_some_and(Gpu::is_healthy)
+    }
+
+    /// The size of a context on a GPU, in bytes.
+    pub(crate) fn context_bytes(&self, id: GpuId) -> u64 {
+        self.get(id).map_or(0, |gpu| gpu.context_bytes)
+    }
+
+    /// Sets the size of a context. Returns whether it is another one than before.
+    pub(crate) fn set_context_bytes(&mut self, id: GpuId, bytes: u64) -> bool {
+        let found = self.0.get_mut(id.0 as usize).filter(|gpu| gpu.context_bytes != bytes);
+        found.map(|gpu| gpu.context_bytes = bytes).is_some()
+    }
+
+    /// Counts a worker that holds more than its account and the slack.
+    pub(crate) fn count_excess(&mut self, id: GpuId) {
+        if let Some(gpu) = self.0.get_mut(id.0 as usize) {
+            gpu.excesses += 1;
+        }
+    }
+
+    /// Records a fault with its GPU, if it is one of these and the GPU is to blame. Returns the GPU,
+    /// and what the fault says about it.
+    pub(crate) fn record_fault(&mut self, fault: &Fault) -> (Option<GpuId>, Verdict) {
+        let verdict = judge(fault.kind);
+        let gpu = fault.uuid.as_deref().and_then(|uuid| self.by_uuid(uuid));
+        if verdict != Verdict::Program
+            && let Some(found) = gpu.and_then(|gpu| self.0.get_mut(gpu.0 as usize))
+        {
+            if verdict == Verdict::Lost && std::mem::replace(&mut found.lost, true) {
+                return (gpu, Verdict::Known);
+            }
+            found.faults += 1;
+            found.last_fault = Some(fault.kind.to_string());
+        }
+        (gpu, verdict)
+    }
+
+    /// Whether a fault that programs cause may be reported now: the number that were not reported
+    /// since the last one.
+    pub(crate) fn report_program_fault(&mut self, id: GpuId) -> Option<u64> {
+        self.0.get_mut(id.0 as usize)?.program_faults.allow(Instant::now())
+    }
+
+    /// The GPU with this UUID.
+    pub(crate) fn by_uuid(&self, uuid: &str) -> Option<GpuId> {
         let same = |(_, gpu): &(GpuId, &Gpu)| gpu.uuid.eq_ignore_ascii_case(uuid);
         self.iter().find(same).map(|(id, _)| id)
     }
 
-    /// What CUDA_VISIBLE_DEVICES is for these, in this order.
-    pub(super) fn visible(&self, gpus: &[GpuId]) -> String {
+    /// CUDA_VISIBLE_DEVICES for these GPUs, in this order.
+    pub(crate) fn visible(&self, gpus: &[GpuId]) -> String {
         let uuids: Vec<&str> =
             gpus.iter().filter_map(|id| self.get(*id)).map(|gpu| gpu.uuid.as_str()).collect();
         uuids.join(",")
@@ -92,7 +171,7 @@ impl Gpus {
 }
 
 /// The MIG slices that VMs ask for by name.
-pub(super) fn slices_named<'a>(requests: impl IntoIterator<Item = &'a GpuRequest>) -> Vec<String> {
+pub(crate) fn slices_named<'a>(requests: impl IntoIterator<Item = &'a GpuRequest>) -> Vec<String> {
     let mut named = Vec::new();
     for request in requests {
         if let GpuRequest::Uuid(uuid) = request
@@ -107,7 +186,11 @@ pub(super) fn slices_named<'a>(requests: impl IntoIterator<Item = &'a GpuRequest
 
 #[cfg(test)]
 mod tests {
+    use super::super::placement::PlacementError;
+    use super::super::vms::{Vms, place_vm};
+    use super::super::witness::{FaultKind, Faults, WitnessError};
     use super::*;
+    use crate::config::{Policy, Vm};
 
     fn facts(byte: u8) -> GpuFacts {
         GpuFacts { uuid: [byte; 16], ..GpuFacts::default() }
@@ -126,5 +209,64 @@ mod tests {
         assert_eq!(uuids, ["GPU-01010101-0101-0101-0101-010101010101", "MIG-x", "MIG-y"]);
         assert_eq!(gpus.by_uuid("mig-Y"), Some(GpuId(2)));
         assert_eq!(gpus.visible(&[GpuId(2), GpuId(1)]), "MIG-y,MIG-x");
+    }
+
+    /// A source of some faults.
+    struct Fake(Vec<Fault>);
+
+    impl Faults for Fake {
+        fn next(&mut self) -> Result<Option<Fault>, WitnessError> {
+            Ok(self.0.pop())
+        }
+    }
+
+    #[test]
+    fn no_vm_is_placed_on_a_gpu_that_failed() {
+        let facts = |byte| GpuFacts { uuid: [byte; 16], memory: 100, ..GpuFacts::default() };
+        let mut gpus = Gpus::new(
+            &Probed {
+                library: "libcuda.so.1".into(),
+                cuda_version: 13000,
+                driver: "1".into(),
+                gpus: vec![facts(1), facts(2)],
+            },
+            Vec::new(),
+        );
+        let uuid = |byte| Some(facts(byte).uuid_text());
+        let mut source = Fake(vec![
+            Fault { uuid: uuid(1), kind: FaultKind::Xid(31) },
+            Fault { uuid: uuid(2), kind: FaultKind::Ecc },
+            Fault { uuid: uuid(9), kind: FaultKind::Lost },
+        ]);
+        let mut noted = Vec::new();
+        while let Ok(Some(fault)) = source.next() {
+            noted.push(gpus.record_fault(&fault));
+        }
+        let second = Some(GpuId(1));
+        let expected =
+            [(None, Verdict::Lost), (second, Verdict::Faulty), (Some(GpuId(0)), Verdict::Program)];
+        assert_eq!(noted, expected);
+        let capacities = Vms::default().capacities(&gpus, &Policy::default(), |_| 0, None);
+        let mut vm = Vm::new(control_api::VmSpec::new("a", 50)).unwrap();
+        assert_eq!(place_vm(&capacities, &mut vm, false), Ok(vec![GpuId(0)]));
+        vm.spec.gpus = vec![GpuRequest::Index(1)];
+        let refused = place_vm(&capacities, &mut vm, false);
+        assert_eq!(refused, Err(PlacementError::Faulty { gpu: GpuId(1) }));
+    }
+
+    #[test]
+    fn a_gpu_is_lost_once() {
+        let probed = Probed {
+            library: "libcuda.so.1".into(),
+            cuda_version: 13000,
+            driver: "1".into(),
+            gpus: vec![GpuFacts::default()],
+        };
+        let mut gpus = Gpus::new(&probed, Vec::new());
+        let uuid = gpus.get(GpuId(0)).map(|gpu| gpu.uuid.clone());
+        let mut verdict = |kind| gpus.record_fault(&Fault { uuid: uuid.clone(), kind }).1;
+        let verdicts = [FaultKind::Xid(79), FaultKind::Lost, FaultKind::Lost].map(&mut verdict);
+        assert_eq!(verdicts, [Verdict::Lost, Verdict::Known, Verdict::Known]);
+        assert_eq!(gpus.get(GpuId(0)).map(|gpu| gpu.faults), Some(1));
     }
 }

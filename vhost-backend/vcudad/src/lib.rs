@@ -1,65 +1,60 @@
 //! vcudad, the broker: it starts and reaps device processes and workers, and keeps the ledger. It
 //! touches no guest memory and links no CUDA.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | `run`, `start` | from a configuration and saved changes to a running broker |
-//! | `service` | the event loop's one subscriber |
-//! | `session` | sessions and their start queue |
-//! | `devices`, `sessions`, `workers` | what it does about each of them |
-//! | `commands`, `reports` | what operators ask for, and what they see |
-//! | `vms`, `pool`, `gpus` | what there is: VMs, workers (warm, assigned, ending), GPUs |
-//! | `placement` | which GPUs a VM gets, and whether they have room |
+//! | `run` | the broker from its start to its end |
+//! | `service` | the coordinator: it composes the parts and dispatches events to them |
+//! | `watches`, `signals`, `timer`, `systemd` | the event loop's descriptors; systemd notifications |
 //! | `roster`, `state` | the configured VMs, with run-time changes; the file that saves the changes |
-//! | `driver` | which driver library the workers load |
-//! | `facts` | what a VM's guest may know of its GPUs |
-//! | `mps` | NVIDIA's daemons for VMs that share in space |
-//! | `compute`, `scheduling` | the scheduler's thread; what the service has to do with it |
-//! | `together` | VMs under MPS that have their windows together |
-//! | `promises` | what each VM of a GPU gets if all have work |
-//! | `socket`, `spawn`, `cgroup` | listening sockets, child processes, cgroups |
+//! | `start` | the VMs at the broker's start |
+//! | `vms`, `device`, `socket`, `cgroup` | the VMs, and each one's device process, socket and cgroup |
+//! | `session`, `worker` | sessions and their start queue; workers and the warm pool |
+//! | `process`, `launcher` | child processes; starting device processes and workers |
+//! | `gpus`, `faults`, `driver` | the GPUs and their faults; the driver library |
+//! | `placement` | which GPUs a VM gets |
+//! | `compute`, `scheduler` | the scheduler's thread; the scheduler by the broker's ids |
+//! | `mps`, `mps_group`, `fair_share` | MPS daemons; VMs that are one to the scheduler; promised shares |
+//! | `witness`, `audit` | NVML; its readings against the ledger |
+//! | `reports`, `activity`, `guest_facts` | reports for operators, and for a VM's guest |
 //! | `rate` | rate limits |
-//! | `signals`, `timer`, `watches`, `systemd` | the event loop's descriptors; notifications to systemd |
-//! | `witness`, `audit` | what NVML says of the GPUs; what is done about it |
-//! | `faults` | what is done when a GPU fails |
 
+mod activity;
 mod audit;
 mod cgroup;
-mod commands;
 mod compute;
 pub mod config;
-mod devices;
+mod device;
 mod driver;
 mod error;
-mod facts;
+mod fair_share;
 mod faults;
 mod gpus;
+mod guest_facts;
+mod launcher;
 mod mps;
+mod mps_group;
 mod placement;
-mod pool;
-mod promises;
+mod process;
 mod rate;
 mod reports;
 mod roster;
 mod run;
-mod scheduling;
+mod scheduler;
 mod service;
 mod session;
-mod sessions;
 mod signals;
 mod socket;
-mod spawn;
 mod start;
 mod state;
 mod systemd;
 mod timer;
-mod together;
 mod vms;
 mod watches;
 pub mod witness;
-mod workers;
+mod worker;
 
 pub use error::BrokerError;
+pub use process::is_root;
 pub use run::run;
-pub use spawn::is_root;
 pub use state::StateError;

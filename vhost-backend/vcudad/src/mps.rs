@@ -1,10 +1,10 @@
-//! MPS for the VMs that ask for it (`sharing = "mps"`): a control daemon of NVIDIA's for each set of
-//! GPUs, in folders of its own, for as long as a VM there wants it.
+//! MPS for the VMs that ask for it (`sharing = "mps"`): one of NVIDIA's control daemons for each set
+//! of GPUs, with its own folders, while a VM on these GPUs uses MPS.
 //!
-//! What is given up then: the workers of all those VMs are clients of one server process, which runs
-//! as this broker's user and does their work on the GPU. It reads what a worker that was taken over
-//! sends it, and a fault that one client causes on the GPU can end the others. Address spaces stay
-//! apart. So it is a choice for VMs that trust one another, and docs/quotas.md says so.
+//! MPS weakens isolation: the workers of all those VMs are clients of one server process, which runs
+//! as the broker's user and does their work on the GPU. A compromised worker can send it any input,
+//! and a fault that one client causes on the GPU can end the others. Address spaces stay separate.
+//! So MPS is for VMs that trust one another, and docs/quotas.md says so.
 
 use std::collections::BTreeMap;
 use std::fs::DirBuilder;
@@ -17,31 +17,31 @@ use std::time::{Duration, Instant};
 
 use control_api::{ApiError, ErrorCode, MpsSpec, Percent, Sharing, VmSpec};
 
-use super::service::Service;
-use super::spawn::is_root;
-use memory_ledger::{GpuId, VmId};
+use super::gpus::Gpus;
+use super::process::is_root;
+use memory_ledger::GpuId;
 
-/// NVIDIA's daemon; it comes with the driver.
+/// NVIDIA's daemon, which comes with the driver.
 const DAEMON: &str = "nvidia-cuda-mps-control";
-/// How long a daemon may take until clients can connect. A client that came earlier would run
-/// without MPS, and not say so.
+/// How long a daemon may take until clients can connect. A client that connects earlier would
+/// silently run without MPS.
 const READY: Duration = Duration::from_secs(5);
-/// How long it may take to end by itself.
+/// How long a daemon may take to end after a signal.
 const END: Duration = Duration::from_secs(3);
-/// Where a worker that is not to use MPS looks for it: the host may run a daemon of its own at the
-/// default place, whose server VMs would then share.
-pub(super) const NOWHERE: &str = "/nonexistent";
+/// The pipe directory of workers without MPS. At the default place the host may run its own daemon,
+/// whose server VMs would then share.
+pub(crate) const NO_DAEMON: &str = "/nonexistent";
 
-/// Why MPS can't be had.
+/// Why a VM can't use MPS.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum MpsError {
-    /// There is nothing to share in space.
+pub(crate) enum MpsError {
+    /// softgpu has no MPS.
     #[error("softgpu does not support MPS: set sharing to \"exclusive\"")]
     Softgpu,
     /// The daemon can't be started.
     #[error("cannot start {DAEMON}: {0}; it is part of NVIDIA's driver")]
     Start(io::Error),
-    /// Its folders can't be made.
+    /// A daemon's folder can't be made.
     #[error("cannot create {path}: {source}")]
     Folder {
         /// The folder.
@@ -49,18 +49,18 @@ pub(super) enum MpsError {
         /// Why.
         source: io::Error,
     },
-    /// It ended, or does not get ready.
+    /// The daemon ended, or isn't ready in time.
     #[error("{DAEMON} {0}; see its log in {1}")]
     NotReady(&'static str, PathBuf),
 }
 
-/// The daemons that run.
-pub(super) struct Mps {
-    /// Where each has its folders.
+/// The running daemons.
+pub(crate) struct MpsDaemons {
+    /// Contains each daemon's folder.
     folder: PathBuf,
     daemon: PathBuf,
     running: BTreeMap<Vec<GpuId>, Daemon>,
-    /// Names the next one's folder.
+    /// The name of the next daemon's folder.
     next: u32,
 }
 
@@ -69,49 +69,27 @@ struct Daemon {
     folder: PathBuf,
 }
 
-impl Service {
-    /// Whether a VM can have the sharing that it asks for on its GPUs.
-    pub(super) fn check_sharing(&self, spec: &VmSpec, gpus: &[GpuId]) -> Result<(), ApiError> {
-        let is_software = |id: &GpuId| self.gpus.get(*id).is_some_and(|gpu| gpu.is_software());
-        if spec.sharing == Sharing::Mps && gpus.iter().any(is_software) {
-            let says = MpsError::Softgpu.to_string();
-            return Err(ApiError::new(ErrorCode::Invalid, says).of("sharing"));
-        }
-        Ok(())
+/// Whether a VM can have the sharing that it asks for on its GPUs.
+pub(crate) fn check_sharing(spec: &VmSpec, gpus: &[GpuId], all: &Gpus) -> Result<(), ApiError> {
+    let is_software = |id: &GpuId| all.get(*id).is_some_and(|gpu| gpu.is_software());
+    if spec.sharing == Sharing::Mps && gpus.iter().any(is_software) {
+        let message = MpsError::Softgpu.to_string();
+        return Err(ApiError::new(ErrorCode::Invalid, message).of("sharing"));
     }
-
-    /// What the sharing of a VM adds to the environment of a session's worker.
-    pub(super) fn sharing_env(&mut self, id: VmId) -> Result<Vec<(String, String)>, MpsError> {
-        let Some(state) = self.vms.get(id) else { return Ok(Vec::new()) };
-        match state.vm.spec.sharing {
-            Sharing::Exclusive => Ok(Vec::new()),
-            Sharing::Mps => {
-                let visible = self.gpus.visible(&state.gpus);
-                let limits = limits(&state.vm.spec, self.policy.scheduler);
-                self.mps.env(&state.gpus, &visible, &limits)
-            }
-        }
-    }
-
-    /// Ends the daemons that no VM wants any more.
-    pub(super) fn end_unwanted_mps(&mut self) {
-        let shared = self.vms.iter().filter(|(_, vm)| vm.vm.spec.sharing == Sharing::Mps);
-        let wanted: Vec<_> = shared.map(|(_, state)| state.gpus.clone()).collect();
-        self.mps.retain(&wanted);
-    }
+    Ok(())
 }
 
-/// The limits of each session. Those of a set have their windows together, so that a VM's cap can
-/// only be kept in space; without a scheduler there are no caps.
+/// The limits of each session. The VMs of a group share their windows, so a VM's cap can only limit
+/// its part of the multiprocessors. Without a scheduler there are no caps.
 fn limits(spec: &VmSpec, scheduler: bool) -> MpsSpec {
     let cap = Some(spec.compute.max).filter(|max| scheduler && *max < Percent::ALL);
     let asked = spec.mps.active_thread_percentage;
     MpsSpec { active_thread_percentage: asked.into_iter().chain(cap).min(), ..spec.mps.clone() }
 }
 
-impl Mps {
-    /// For a broker: in a folder that only its user can look into.
-    pub(super) fn of_this_process() -> Self {
+impl MpsDaemons {
+    /// The broker's daemons, in a folder that only its user can read.
+    pub(crate) fn of_this_process() -> Self {
         let run = if is_root() {
             PathBuf::from("/run/virtio-cuda")
         } else {
@@ -120,14 +98,29 @@ impl Mps {
         Self::new(run.join(format!("virtio-cuda-mps-{}", std::process::id())))
     }
 
-    /// None run yet; `folder` is made when the first does.
+    /// No daemons yet. `folder` is made when the first one starts.
     fn new(folder: PathBuf) -> Self {
         Self { folder, daemon: DAEMON.into(), running: BTreeMap::new(), next: 0 }
     }
 
+    /// The environment that a VM's sharing adds to its sessions' workers: for MPS, what makes them
+    /// clients of the daemon, with their limits.
+    pub(crate) fn session_env(
+        &mut self,
+        spec: &VmSpec,
+        gpus: &[GpuId],
+        all: &Gpus,
+        scheduler: bool,
+    ) -> Result<Vec<(String, String)>, MpsError> {
+        match spec.sharing {
+            Sharing::Exclusive => Ok(Vec::new()),
+            Sharing::Mps => self.env(gpus, &all.visible(gpus), &limits(spec, scheduler)),
+        }
+    }
+
     /// The environment that makes a worker a client, with its limits. Starts the daemon of these GPUs
-    /// where it does not run, and waits until it is ready: some 10 ms, or [`READY`] at most.
-    /// `visible` is CUDA_VISIBLE_DEVICES for them.
+    /// if it isn't running, and waits until it is ready: some 10 ms, or [`READY`] at most. `visible`
+    /// is CUDA_VISIBLE_DEVICES for them.
     fn env(
         &mut self,
         gpus: &[GpuId],
@@ -141,7 +134,7 @@ impl Mps {
             env.push(("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE".into(), percent.to_string()));
         }
         if let Some(bytes) = spec.pinned_memory_limit {
-            // MPS counts in MiB; a limit of none would be no limit.
+            // MPS counts in MiB. A limit of 0 would mean unlimited.
             let mib = (bytes >> 20).max(1);
             let limits: Vec<_> = (0..gpus.len()).map(|gpu| format!("{gpu}={mib}M")).collect();
             env.push(("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT".into(), limits.join(",")));
@@ -150,16 +143,16 @@ impl Mps {
     }
 
     /// Ends the daemons of all other sets of GPUs.
-    fn retain(&mut self, wanted: &[Vec<GpuId>]) {
+    pub(crate) fn retain(&mut self, wanted: &[Vec<GpuId>]) {
         let gone: Vec<_> =
             self.running.keys().filter(|set| !wanted.contains(set)).cloned().collect();
         for daemon in gone.iter().filter_map(|set| self.running.remove(set)) {
-            // It takes its time, and the event loop has none.
+            // Ending a daemon takes up to seconds, which would block the event loop.
             std::thread::spawn(move || drop(daemon));
         }
     }
 
-    /// The folder of the pipes of a daemon that runs.
+    /// Starts the daemon of these GPUs if it isn't running. Returns its pipe directory.
     fn start(&mut self, gpus: &[GpuId], visible: &str) -> Result<PathBuf, MpsError> {
         if let Some(daemon) = self.running.get_mut(gpus) {
             if matches!(daemon.child.try_wait(), Ok(None)) {
@@ -171,7 +164,7 @@ impl Mps {
         let folder = self.folder.join(self.next.to_string());
         self.next += 1;
         let (pipe, log) = (folder.join("pipe"), folder.join("log"));
-        // Nobody else is to talk to it. A worker connects before it takes its VM's user.
+        // Only the broker's user may connect. A worker connects before it changes to its VM's user.
         let _ = std::fs::remove_dir_all(&folder);
         for path in [&pipe, &log] {
             let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
@@ -181,7 +174,7 @@ impl Mps {
         command.arg("-f").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command.env("CUDA_VISIBLE_DEVICES", visible);
         command.env("CUDA_MPS_PIPE_DIRECTORY", &pipe).env("CUDA_MPS_LOG_DIRECTORY", &log);
-        // With its servers in a group of its own, which can be ended as one.
+        // The daemon and its servers form a process group, which can be ended as one.
         command.process_group(0);
         // SAFETY: prctl with integers may be called between fork and exec.
         unsafe {
@@ -215,7 +208,7 @@ impl Daemon {
         let end = Instant::now() + READY;
         while !control.exists() {
             if !matches!(self.child.try_wait(), Ok(None)) {
-                // Its log says why: it is left there.
+                // The log stays, since it says why.
                 return Err(MpsError::NotReady("exited at startup", log));
             }
             if Instant::now() > end {
@@ -226,9 +219,9 @@ impl Daemon {
         Ok(())
     }
 
-    /// Sends the group a signal, and waits for the daemon's end. Whether it has ended.
+    /// Sends the process group a signal and waits for the daemon's end. Returns whether it ended.
     fn end(&mut self, signal: libc::c_int) -> bool {
-        // SAFETY: killpg takes integers. The group is the daemon's own, and it has not been reaped.
+        // SAFETY: killpg takes integers. The daemon isn't reaped yet, so the group is still its own.
         unsafe { libc::killpg(self.child.id() as libc::pid_t, signal) };
         let end = Instant::now() + END;
         while Instant::now() < end {
@@ -247,12 +240,12 @@ impl Drop for Daemon {
         if !ended {
             self.end(libc::SIGKILL);
         }
-        // The pipes are of no use without a daemon; the log may be.
+        // The pipes are useless without the daemon, but the log may be useful.
         let _ = std::fs::remove_dir_all(self.pipe());
     }
 }
 
-impl Drop for Mps {
+impl Drop for MpsDaemons {
     fn drop(&mut self) {
         self.running.clear();
         let _ = std::fs::remove_dir_all(&self.folder);
@@ -267,12 +260,12 @@ mod tests {
     use super::*;
     use vmm_sys_util::tempdir::TempDir;
 
-    /// A daemon as far as its start and end go.
-    fn mps(folder: &Path, script: &str) -> Mps {
+    /// A script in the daemon's place.
+    fn mps(folder: &Path, script: &str) -> MpsDaemons {
         let daemon = folder.join("daemon");
         std::fs::write(&daemon, format!("#!/bin/sh\n{script}\n")).unwrap();
         std::fs::set_permissions(&daemon, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let mut mps = Mps::new(folder.join("mps"));
+        let mut mps = MpsDaemons::new(folder.join("mps"));
         mps.daemon = daemon;
         mps
     }
@@ -282,7 +275,7 @@ mod tests {
         while :; do sleep 0.01; done";
 
     #[test]
-    fn a_daemon_serves_its_gpus_until_nobody_wants_it() {
+    fn a_daemon_serves_its_gpus_until_it_is_not_wanted() {
         let folder = TempDir::new().unwrap();
         let mut mps = mps(folder.as_path(), SERVES);
         let both = [GpuId(0), GpuId(1)];
@@ -299,7 +292,7 @@ mod tests {
         let visible = std::fs::read_to_string(folder.as_path().join("mps/0/log/visible")).unwrap();
         assert_eq!(visible, "GPU-a,GPU-b\n");
 
-        // The second session has the same one; other GPUs have another, where limits are not set.
+        // The second session has the same daemon. Other GPUs have another one, without limits.
         assert_eq!(mps.env(&both, "GPU-a,GPU-b", &spec).unwrap()[0], env[0]);
         let other = mps.env(&[GpuId(1)], "GPU-b", &MpsSpec::default()).unwrap();
         assert_eq!(other.len(), 1);
@@ -317,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cap_is_kept_in_space() {
+    fn a_cap_limits_the_threads() {
         let percent = |percent: u32| Some(Percent::from_basis_points(100 * percent));
         let mut spec = VmSpec::new("a", 1);
         spec.sharing = Sharing::Mps;
@@ -347,7 +340,7 @@ mod tests {
         let folder = TempDir::new().unwrap();
         let error = mps(folder.as_path(), "exit 1").env(&[], "", &MpsSpec::default()).unwrap_err();
         assert!(error.to_string().contains("nvidia-cuda-mps-control exited at startup"), "{error}");
-        let mut missing = Mps::new(folder.as_path().join("none"));
+        let mut missing = MpsDaemons::new(folder.as_path().join("none"));
         missing.daemon = "/nonexistent/x".into();
         let error = missing.env(&[], "", &MpsSpec::default()).unwrap_err();
         assert!(error.to_string().contains("cannot start nvidia-cuda-mps-control"), "{error}");

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use control_api::{GpuRequest, Percent, format_size};
+use control_api::{ApiError, ErrorCode, GpuRequest, Percent, format_size};
 
 use memory_ledger::GpuId;
 
@@ -11,35 +11,35 @@ mod tests;
 
 /// A GPU's capacity, and the part promised to VMs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Room {
-    pub(super) gpu: GpuId,
-    pub(super) uuid: String,
+pub(crate) struct Capacity {
+    pub(crate) gpu: GpuId,
+    pub(crate) uuid: String,
     /// Bytes that may be promised: its memory without the reserve, times memory.overcommit.
-    pub(super) memory: u64,
+    pub(crate) memory: u64,
     /// Bytes already promised.
-    pub(super) memory_promised: u64,
+    pub(crate) memory_promised: u64,
     /// Time that may be guaranteed, in basis points: 10000 times compute.overcommit.
-    pub(super) time: u64,
+    pub(crate) time: u64,
     /// Time already guaranteed, in basis points.
-    pub(super) time_promised: u64,
+    pub(crate) time_promised: u64,
     /// Sum of the weights of its VMs.
-    pub(super) weights: u64,
+    pub(crate) weights: u64,
     /// Whether it had a fault and takes no new VMs.
-    pub(super) faulty: bool,
+    pub(crate) faulty: bool,
 }
 
 /// The part of a VM's quota that each of its GPUs must have room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Demand {
+pub(crate) struct Demand {
     /// memory.max, in bytes.
-    pub(super) memory: u64,
+    pub(crate) memory: u64,
     /// compute.min.
-    pub(super) min: Percent,
+    pub(crate) min: Percent,
 }
 
 /// The reason why a VM can't be placed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum PlacementError {
+pub(crate) enum PlacementError {
     /// The host doesn't have this GPU.
     NoGpu { request: GpuRequest, count: usize },
     /// Two requests name the same GPU.
@@ -134,7 +134,7 @@ impl fmt::Display for PlacementError {
 
 impl PlacementError {
     /// The setting at fault.
-    pub(super) fn field(&self) -> &'static str {
+    pub(crate) fn field(&self) -> &'static str {
         match self {
             Self::Memory { .. } => "memory.max",
             Self::Time { .. } => "compute.min",
@@ -144,14 +144,21 @@ impl PlacementError {
     }
 
     /// Whether the GPUs are full, so that the VM could be placed later or with a smaller quota.
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         matches!(self, Self::Memory { .. } | Self::Time { .. } | Self::NoneFits(_))
     }
 }
 
-impl Room {
+impl From<PlacementError> for ApiError {
+    fn from(error: PlacementError) -> Self {
+        let code = if error.is_full() { ErrorCode::NoRoom } else { ErrorCode::Invalid };
+        Self::new(code, error.to_string()).of(error.field())
+    }
+}
+
+impl Capacity {
     /// Checks whether a demand fits in addition to everything promised.
-    pub(super) fn check(&self, demand: &Demand) -> Result<(), PlacementError> {
+    pub(crate) fn check(&self, demand: &Demand) -> Result<(), PlacementError> {
         let (gpu, asked) = (self.gpu, demand.memory);
         if self.faulty {
             return Err(PlacementError::Faulty { gpu });
@@ -160,7 +167,7 @@ impl Room {
         self.check_time(demand.min)
     }
 
-    pub(super) fn check_memory(&self, asked: u64) -> Result<(), PlacementError> {
+    pub(crate) fn check_memory(&self, asked: u64) -> Result<(), PlacementError> {
         let (gpu, room, promised) = (self.gpu, self.memory, self.memory_promised);
         match promised.checked_add(asked) {
             Some(sum) if sum <= room => Ok(()),
@@ -168,7 +175,7 @@ impl Room {
         }
     }
 
-    pub(super) fn check_time(&self, asked: Percent) -> Result<(), PlacementError> {
+    pub(crate) fn check_time(&self, asked: Percent) -> Result<(), PlacementError> {
         if asked == Percent::NONE
             || self.time_promised + u64::from(asked.basis_points()) <= self.time
         {
@@ -187,57 +194,64 @@ impl Room {
     /// The lowest rank is the best GPU: the one with the least promised time, then the one with the
     /// tightest fit of memory, so that GPUs with much free memory remain for large VMs.
     fn rank(&self) -> (u64, u64, u64, GpuId) {
-        let free = self.memory.saturating_sub(self.memory_promised);
-        (self.weights, self.time_promised, free, self.gpu)
+        (self.weights, self.time_promised, self.free_memory(), self.gpu)
+    }
+
+    /// Bytes that may still be promised.
+    pub(crate) fn free_memory(&self) -> u64 {
+        self.memory.saturating_sub(self.memory_promised)
     }
 }
 
 /// Chooses the GPUs of a VM, in the order of its requests. Named GPUs are placed first, so that
 /// `any` never takes one that the VM names later.
-pub(super) fn place(
-    rooms: &[Room],
+pub(crate) fn place(
+    capacities: &[Capacity],
     requests: &[GpuRequest],
     demand: &Demand,
 ) -> Result<Vec<GpuId>, PlacementError> {
-    if requests.len() > rooms.len() {
-        let (asked, count) = (requests.len(), rooms.len());
+    if requests.len() > capacities.len() {
+        let (asked, count) = (requests.len(), capacities.len());
         return Err(PlacementError::TooMany { asked, count });
     }
     let mut placed: Vec<Option<GpuId>> = Vec::new();
     for request in requests {
         let named = match request {
             GpuRequest::Any => None,
-            GpuRequest::Index(index) => Some(rooms.iter().find(|room| room.gpu.0 == *index)),
+            GpuRequest::Index(index) => {
+                Some(capacities.iter().find(|capacity| capacity.gpu.0 == *index))
+            }
             GpuRequest::Uuid(uuid) => {
-                Some(rooms.iter().find(|room| room.uuid.eq_ignore_ascii_case(uuid)))
+                Some(capacities.iter().find(|capacity| capacity.uuid.eq_ignore_ascii_case(uuid)))
             }
         };
         let Some(found) = named else {
             placed.push(None);
             continue;
         };
-        let missing = || PlacementError::NoGpu { request: request.clone(), count: rooms.len() };
-        let room = found.ok_or_else(missing)?;
-        if placed.contains(&Some(room.gpu)) {
-            return Err(PlacementError::Twice { gpu: room.gpu });
+        let missing =
+            || PlacementError::NoGpu { request: request.clone(), count: capacities.len() };
+        let capacity = found.ok_or_else(missing)?;
+        if placed.contains(&Some(capacity.gpu)) {
+            return Err(PlacementError::Twice { gpu: capacity.gpu });
         }
-        room.check(demand)?;
-        placed.push(Some(room.gpu));
+        capacity.check(demand)?;
+        placed.push(Some(capacity.gpu));
     }
     for place in 0..placed.len() {
         if placed[place].is_some() {
             continue;
         }
         let mut refusals = Vec::new();
-        let free = rooms.iter().filter(|room| !placed.contains(&Some(room.gpu)));
-        let fits = free.filter(|room| match room.check(demand) {
+        let free = capacities.iter().filter(|capacity| !placed.contains(&Some(capacity.gpu)));
+        let fits = free.filter(|capacity| match capacity.check(demand) {
             Ok(()) => true,
             Err(refusal) => {
                 refusals.push(refusal);
                 false
             }
         });
-        let best = fits.min_by_key(|room| room.rank()).map(|room| room.gpu);
+        let best = fits.min_by_key(|capacity| capacity.rank()).map(|capacity| capacity.gpu);
         placed[place] = Some(best.ok_or(PlacementError::NoneFits(refusals))?);
     }
     Ok(placed.into_iter().flatten().collect())

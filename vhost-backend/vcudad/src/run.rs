@@ -3,9 +3,9 @@
 use event_manager::{EventManager, SubscriberOps};
 
 use super::error::BrokerError;
+use super::launcher::Programs;
 use super::service::Service;
 use super::signals::Signals;
-use super::spawn::Programs;
 use crate::config::Config;
 use control_server::{ServerConfig, handle};
 

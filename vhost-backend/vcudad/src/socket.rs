@@ -2,21 +2,38 @@
 
 use std::path::Path;
 
+use control_api::{ApiError, ErrorCode};
+
 use super::error::BrokerError;
 use crate::config::{SOCKETS, Vm};
 use host_ipc::listener::Listener;
 
-/// A listening socket, whose file goes when this does.
-pub(super) type VmSocket = Listener;
+/// A listening socket. Its file is removed on drop.
+pub(crate) type VmSocket = Listener;
 
-/// Binds a VM's socket. A stale one, which nobody listens to, is replaced. The folder that sockets
-/// have if none is named is made if it is not there; any other is whoever's named it.
-pub(super) fn bind(vm: &Vm) -> Result<VmSocket, BrokerError> {
+/// Binds a VM's socket. A stale one, without a listener, is replaced. The default folder of sockets is
+/// made if it is missing; any other folder must exist.
+pub(crate) fn bind(vm: &Vm) -> Result<VmSocket, BrokerError> {
     let fail = |reason| BrokerError::Socket { path: vm.socket.clone(), reason };
     if vm.socket.parent() == Some(Path::new(SOCKETS)) {
         std::fs::create_dir_all(SOCKETS)
             .map_err(|error| fail(format!("cannot create its folder: {error}")))?;
     }
-    let group = vm.gid.filter(|_| super::spawn::is_root());
+    let group = vm.gid.filter(|_| super::process::is_root());
     Listener::bind(&vm.socket, vm.socket_mode, group).map_err(fail)
+}
+
+/// The operator's error for a VM whose socket can't be bound.
+pub(crate) fn api_error(vm: &Vm, error: BrokerError) -> ApiError {
+    let message = match error {
+        BrokerError::Socket { path, reason } => format!("{}: {reason}", path.display()),
+        other => other.to_string(),
+    };
+    // It is a conflict with another process only if the folder exists.
+    let folder = vm.socket.parent();
+    let code = match folder.is_some_and(Path::is_dir) {
+        true => ErrorCode::Conflict,
+        false => ErrorCode::Invalid,
+    };
+    ApiError::new(code, message).of("socket")
 }

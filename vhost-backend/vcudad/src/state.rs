@@ -21,17 +21,17 @@ const LOCK: &str = "lock";
 /// The saved state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct SavedState {
+pub(crate) struct SavedState {
     version: u32,
     /// VMs made at run time, with the changes made since.
     #[serde(default)]
-    pub(super) vms: Vec<VmSpec>,
+    pub(crate) vms: Vec<VmSpec>,
     /// By name: what was changed of the file's VMs. It goes before what the file says.
     #[serde(default)]
-    pub(super) changed: BTreeMap<String, VmPatch>,
+    pub(crate) changed: BTreeMap<String, VmPatch>,
     /// The file's VMs that were removed. They stay so until the file names them no more.
     #[serde(default)]
-    pub(super) removed: BTreeSet<String>,
+    pub(crate) removed: BTreeSet<String>,
 }
 
 /// Why the state can't be had, or not be written.
@@ -73,7 +73,7 @@ pub enum StateError {
 
 /// The folder, locked.
 #[derive(Debug)]
-pub(super) struct StateDir {
+pub(crate) struct StateDir {
     path: PathBuf,
     _lock: File,
 }
@@ -84,7 +84,7 @@ fn os(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StateError {
 
 impl StateDir {
     /// Makes the folder, if it is not there, and locks it for as long as this lives.
-    pub(super) fn open(path: &Path) -> Result<Self, StateError> {
+    pub(crate) fn open(path: &Path) -> Result<Self, StateError> {
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o700).create(path).map_err(os("create", path))?;
         let file = path.join(LOCK);
@@ -99,7 +99,7 @@ impl StateDir {
     }
 
     /// What was written last; nothing, if nothing was.
-    pub(super) fn read(&self) -> Result<SavedState, StateError> {
+    pub(crate) fn read(&self) -> Result<SavedState, StateError> {
         #[derive(Deserialize)]
         struct Version {
             version: u32,
@@ -123,7 +123,7 @@ impl StateDir {
     }
 
     /// Writes all of it. If that fails, what was written before stands.
-    pub(super) fn write(&self, state: &SavedState) -> Result<(), StateError> {
+    pub(crate) fn write(&self, state: &SavedState) -> Result<(), StateError> {
         let (path, next) = (self.path.join(FILE), self.path.join(NEXT));
         let state = SavedState { version: VERSION, ..state.clone() };
         let write = || {

@@ -1,181 +1,325 @@
-//! The VMs: what each was promised, and its processes.
+//! The VMs: their settings, GPUs and device processes, and what is counted for each.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use control_api::{Activity, GpuRequest, Percent, VmOrigin};
+use control_api::{Activity, ApiError, ErrorCode, GpuRequest, Percent, Sharing, VmOrigin, VmPatch};
 
+use super::activity::add;
 use super::cgroup::VmCgroup;
-use super::gpus::Gpus;
-use super::placement::{Demand, PlacementError, Room, place};
-use super::rate::{Bucket, Seldom};
-use super::socket::VmSocket;
-use super::spawn::Running;
+use super::device::Device;
+use super::gpus::{Gpu, Gpus};
+use super::placement::{Capacity, Demand, PlacementError, place};
+use super::rate::{RateLimited, TokenBucket};
 use crate::config::{Policy, Vm};
 use control_server::handle::Answer;
 use memory_ledger::{GpuId, VmId};
 
-/// Session starts of one VM: at once, and a second in the long run. Each costs the host the start
+/// Session starts of one VM: at once, and per second in the long run. Each costs the host the start
 /// of a process, and of a driver.
 const STARTS_AT_ONCE: u32 = 128;
 const STARTS_PER_SECOND: u32 = 32;
+/// How often refused sessions of a VM are logged.
+const REFUSAL_INTERVAL: Duration = Duration::from_secs(10);
+/// How often refused allocations of a VM on one GPU are reported.
+const MEMORY_REFUSAL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Sets of GPUs for which workers are kept ready.
+const MAX_WARM_SETS: usize = 4;
 
 /// One VM.
-pub(super) struct VmState {
-    pub(super) vm: Vm,
-    pub(super) origin: VmOrigin,
-    /// By the guest's ordinal; none, if the VM could not be placed and is not served.
-    pub(super) gpus: Vec<GpuId>,
-    pub(super) socket: Option<VmSocket>,
-    pub(super) cgroup: Option<VmCgroup>,
-    pub(super) device: Option<Running>,
-    /// When the device process was started, of late.
-    pub(super) starts: Vec<Instant>,
-    /// Why there is no device process, and none is started any more.
-    pub(super) failed: Option<String>,
-    pub(super) device_restarts: u64,
-    pub(super) sessions_total: u64,
-    pub(super) kernel_timeouts: BTreeMap<GpuId, u64>,
-    /// What the sessions did that are over.
-    pub(super) past: Activity,
-    pub(super) session_starts: Bucket,
-    pub(super) refusals: Seldom,
-    /// By GPU.
-    pub(super) memory_refusals: BTreeMap<GpuId, Seldom>,
-    /// It is being removed; who waits for that.
-    pub(super) leaving: Option<Vec<Answer>>,
+pub(crate) struct VmState {
+    pub(crate) vm: Vm,
+    pub(crate) origin: VmOrigin,
+    /// By the guest's ordinal. Empty if the VM could not be placed and isn't served.
+    pub(crate) gpus: Vec<GpuId>,
+    pub(crate) device: Device,
+    cgroup: Option<VmCgroup>,
+    sessions_total: u64,
+    kernel_timeouts: BTreeMap<GpuId, u64>,
+    /// The work of the sessions that have ended.
+    past: Activity,
+    session_starts: TokenBucket,
+    refusals: RateLimited,
+    memory_refusals: BTreeMap<GpuId, RateLimited>,
+    /// The requests to remove the VM, which are answered once it is gone.
+    removal: Option<Vec<Answer>>,
 }
 
 impl VmState {
-    pub(super) fn new(
-        vm: Vm,
-        origin: VmOrigin,
-        gpus: Vec<GpuId>,
-        socket: Option<VmSocket>,
-    ) -> Self {
+    pub(crate) fn new(vm: Vm, origin: VmOrigin, gpus: Vec<GpuId>, device: Device) -> Self {
         Self {
             vm,
             origin,
             gpus,
-            socket,
+            device,
             cgroup: None,
-            device: None,
-            starts: Vec::new(),
-            failed: None,
-            device_restarts: 0,
             sessions_total: 0,
             kernel_timeouts: BTreeMap::new(),
             past: Activity::default(),
-            session_starts: Bucket::new(STARTS_AT_ONCE, STARTS_PER_SECOND, Instant::now()),
-            refusals: Seldom::new(Duration::from_secs(10)),
+            session_starts: TokenBucket::new(STARTS_AT_ONCE, STARTS_PER_SECOND, Instant::now()),
+            refusals: RateLimited::new(REFUSAL_INTERVAL),
             memory_refusals: BTreeMap::new(),
-            leaving: None,
+            removal: None,
         }
     }
 
-    /// What it is promised of each of its GPUs.
-    pub(super) fn demand(&self) -> Demand {
+    /// The VM's limits on each of its GPUs, for placement.
+    pub(crate) fn demand(&self) -> Demand {
         demand(&self.vm)
+    }
+
+    /// The VM after a change. It keeps its socket and its user.
+    pub(crate) fn changed(&self, patch: &VmPatch) -> Result<Vm, ApiError> {
+        let vm = Vm::new(patch.applied(&self.vm.spec))?;
+        let socket = self.vm.socket.clone();
+        Ok(Vm { socket, uid: self.vm.uid, gid: self.vm.gid, ..vm })
+    }
+
+    /// Whether the VM's GPUs can promise what `after` asks for. Less than before always fits, even
+    /// where more is promised by now than the GPU has.
+    pub(crate) fn check_increase(
+        &self,
+        after: &Vm,
+        capacities: &[Capacity],
+    ) -> Result<(), PlacementError> {
+        let (before, after) = (&self.vm.spec, &after.spec);
+        for capacity in capacities.iter().filter(|capacity| self.gpus.contains(&capacity.gpu)) {
+            if after.memory.max > before.memory.max {
+                capacity.check_memory(after.memory.max)?;
+            }
+            if after.compute.min > before.compute.min {
+                capacity.check_time(after.compute.min)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn set_cgroup(&mut self, cgroup: VmCgroup) {
+        self.cgroup = Some(cgroup);
+    }
+
+    /// Moves a worker into the VM's cgroup, if it has one.
+    pub(crate) fn take_process(&self, pid: u32) -> Result<(), String> {
+        self.cgroup.as_ref().map_or(Ok(()), |cgroup| cgroup.take(pid))
+    }
+
+    /// Whether the rate limit allows another session to start now.
+    pub(crate) fn take_session_start(&mut self) -> bool {
+        self.session_starts.take(Instant::now())
+    }
+
+    /// Whether a refused session may be logged now: the number that were not.
+    pub(crate) fn report_refusal(&mut self) -> Option<u64> {
+        self.refusals.allow(Instant::now())
+    }
+
+    /// Whether a refused allocation may be reported now: the number that were not.
+    pub(crate) fn report_memory_refusal(&mut self, gpu: GpuId) -> Option<u64> {
+        let limited = self.memory_refusals.entry(gpu);
+        let limited = limited.or_insert_with(|| RateLimited::new(MEMORY_REFUSAL_INTERVAL));
+        limited.allow(Instant::now())
+    }
+
+    pub(crate) fn count_session(&mut self) {
+        self.sessions_total += 1;
+    }
+
+    pub(crate) fn sessions_total(&self) -> u64 {
+        self.sessions_total
+    }
+
+    pub(crate) fn count_kernel_timeout(&mut self, gpu: GpuId) {
+        *self.kernel_timeouts.entry(gpu).or_default() += 1;
+    }
+
+    pub(crate) fn kernel_timeouts(&self, gpu: GpuId) -> u64 {
+        self.kernel_timeouts.get(&gpu).copied().unwrap_or(0)
+    }
+
+    /// Adds the work of a session that has ended.
+    pub(crate) fn add_activity(&mut self, activity: &Activity) {
+        add(&mut self.past, activity);
+    }
+
+    /// The work of the sessions that have ended.
+    pub(crate) fn past_activity(&self) -> Activity {
+        self.past
+    }
+
+    /// Whether the VM is being removed.
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.removal.is_some()
+    }
+
+    /// Adds a request to remove the VM to those that are answered once it is gone.
+    pub(crate) fn add_removal(&mut self, answer: Answer) {
+        self.removal.get_or_insert_default().push(answer);
+    }
+
+    /// The requests to remove the VM.
+    pub(crate) fn into_removals(self) -> Vec<Answer> {
+        self.removal.unwrap_or_default()
     }
 }
 
-pub(super) fn demand(vm: &Vm) -> Demand {
+fn demand(vm: &Vm) -> Demand {
     Demand { memory: vm.spec.memory.max, min: vm.spec.compute.min }
 }
 
-/// All VMs, in the order in which they came.
+/// All VMs, in the order in which they were added.
 #[derive(Default)]
-pub(super) struct Vms {
+pub(crate) struct Vms {
     last: u64,
     all: BTreeMap<VmId, VmState>,
 }
 
 impl Vms {
-    pub(super) fn add(&mut self, state: VmState) -> VmId {
+    pub(crate) fn add(&mut self, state: VmState) -> VmId {
         self.last += 1;
         let id = VmId(self.last);
         self.all.insert(id, state);
         id
     }
 
-    pub(super) fn get(&self, id: VmId) -> Option<&VmState> {
+    pub(crate) fn get(&self, id: VmId) -> Option<&VmState> {
         self.all.get(&id)
     }
 
-    pub(super) fn get_mut(&mut self, id: VmId) -> Option<&mut VmState> {
+    pub(crate) fn get_mut(&mut self, id: VmId) -> Option<&mut VmState> {
         self.all.get_mut(&id)
     }
 
-    pub(super) fn remove(&mut self, id: VmId) -> Option<VmState> {
+    pub(crate) fn remove(&mut self, id: VmId) -> Option<VmState> {
         self.all.remove(&id)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (VmId, &VmState)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (VmId, &VmState)> {
         self.all.iter().map(|(id, state)| (*id, state))
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (VmId, &mut VmState)> {
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (VmId, &mut VmState)> {
         self.all.iter_mut().map(|(id, state)| (*id, state))
     }
 
-    pub(super) fn ids(&self) -> Vec<VmId> {
+    pub(crate) fn ids(&self) -> Vec<VmId> {
         self.all.keys().copied().collect()
     }
 
-    /// The VM of that name, also one that is being removed.
-    pub(super) fn named(&self, name: &str) -> Option<VmId> {
+    /// The VM with this name, which may be one that is being removed.
+    pub(crate) fn named(&self, name: &str) -> Option<VmId> {
         self.iter().find(|(_, state)| state.vm.name == name).map(|(id, _)| id)
     }
 
-    pub(super) fn name(&self, id: VmId) -> &str {
+    /// Like [`Self::named`], with an error for the operator.
+    pub(crate) fn find(&self, name: &str) -> Result<VmId, ApiError> {
+        self.named(name).ok_or_else(|| ApiError::no_vm(name))
+    }
+
+    /// The users of all VMs.
+    pub(crate) fn uids(&self) -> Vec<u32> {
+        self.iter().filter_map(|(_, state)| state.vm.uid).collect()
+    }
+
+    /// Whether a new VM's name, socket and user are free.
+    pub(crate) fn check_unique(&self, vm: &Vm) -> Result<(), ApiError> {
+        let conflict = |field: &str, message: String| {
+            Err(ApiError::new(ErrorCode::Conflict, message).of(field))
+        };
+        for (_, state) in self.iter() {
+            let (other, name) = (&state.vm, &state.vm.name);
+            if other.name == vm.name {
+                let message = match state.is_leaving() {
+                    true => format!("VM '{name}' is still being removed; try again"),
+                    false => format!("a VM named '{name}' already exists"),
+                };
+                return conflict("name", message);
+            }
+            if other.socket == vm.socket {
+                return conflict("socket", format!("VM '{name}' already uses this socket"));
+            }
+            if vm.uid.is_some() && other.uid == vm.uid {
+                let message =
+                    format!("VM '{name}' already uses this user ID; each VM needs its own");
+                return conflict("uid", message);
+            }
+        }
+        Ok(())
+    }
+
+    /// The sets of GPUs for which workers are kept ready, in the order of the VMs; the first few.
+    pub(crate) fn warm_sets(&self, gpus: &Gpus) -> Vec<Vec<GpuId>> {
+        let mut sets: Vec<Vec<GpuId>> = Vec::new();
+        for (_, state) in self.iter() {
+            let healthy = state.gpus.iter().all(|gpu| gpus.is_healthy(*gpu));
+            let served = healthy
+                && !state.gpus.is_empty()
+                && !state.is_leaving()
+                && state.device.failure().is_none();
+            // With MPS a session's limits are read when its driver starts.
+            let warm = state.vm.spec.sharing == Sharing::Exclusive;
+            if served && warm && sets.len() < MAX_WARM_SETS && !sets.contains(&state.gpus) {
+                sets.push(state.gpus.clone());
+            }
+        }
+        sets
+    }
+
+    /// The sets of GPUs that VMs share with MPS.
+    pub(crate) fn mps_sets(&self) -> Vec<Vec<GpuId>> {
+        let shared = self.iter().filter(|(_, state)| state.vm.spec.sharing == Sharing::Mps);
+        shared.map(|(_, state)| state.gpus.clone()).collect()
+    }
+
+    /// A VM's name; empty if there is no such VM.
+    pub(crate) fn name(&self, id: VmId) -> &str {
         self.get(id).map_or("", |state| &state.vm.name)
     }
 
-    /// What the GPUs have promised; without what `except` was promised.
-    pub(super) fn rooms(
+    /// What each GPU can promise and has promised, without the promises to `except`.
+    pub(crate) fn capacities(
         &self,
         gpus: &Gpus,
         policy: &Policy,
         reserve: impl Fn(GpuId) -> u64,
         except: Option<VmId>,
-    ) -> Vec<Room> {
-        let room = |(id, gpu): (GpuId, &super::gpus::Gpu)| {
+    ) -> Vec<Capacity> {
+        let capacity = |(id, gpu): (GpuId, &Gpu)| {
             let has = |state: &&VmState| state.gpus.contains(&id);
             let others = || {
                 let all = self.iter().filter(|(vm, _)| Some(*vm) != except);
                 all.map(|(_, state)| state).filter(has)
             };
             let bytes = others().fold(0u64, |sum, state| sum.saturating_add(state.demand().memory));
-            Room {
+            Capacity {
                 gpu: id,
-                uuid: gpu.uuid.clone(),
-                memory: policy.memory_overcommit.of(gpu.facts.memory.saturating_sub(reserve(id))),
+                uuid: gpu.uuid().to_owned(),
+                memory: policy.memory_overcommit.of(gpu.facts().memory.saturating_sub(reserve(id))),
                 memory_promised: bytes,
                 time: policy.compute_overcommit.of(Percent::ALL.basis_points().into()),
                 time_promised: others().map(|s| u64::from(s.demand().min.basis_points())).sum(),
                 weights: others().map(|s| u64::from(s.vm.spec.compute.weight)).sum(),
-                faulty: gpu.last_fault.is_some(),
+                faulty: !gpu.is_healthy(),
             }
         };
-        gpus.iter().map(room).collect()
+        gpus.iter().map(capacity).collect()
     }
 }
 
-/// Where a new VM goes. One whose memory.max is only a default takes what there is.
-pub(super) fn place_vm(
-    rooms: &[Room],
+/// Places a new VM. A memory.max that is only the default is reduced to fit.
+pub(crate) fn place_vm(
+    capacities: &[Capacity],
     vm: &mut Vm,
     memory_is_default: bool,
 ) -> Result<Vec<GpuId>, PlacementError> {
     let requests: &[GpuRequest] = &vm.spec.gpus;
-    let placed = place(rooms, requests, &demand(vm));
+    let placed = place(capacities, requests, &demand(vm));
     match placed {
         Err(error) if memory_is_default && error.field() == "memory.max" => {
-            let free = |room: &Room| room.memory.saturating_sub(room.memory_promised);
-            let most = rooms.iter().map(free).filter(|free| *free > 0).min();
+            let most = capacities.iter().map(Capacity::free_memory).filter(|free| *free > 0).min();
             let Some(most) = most else { return Err(error) };
             vm.spec.memory.max = most.min(vm.spec.memory.max);
-            place(rooms, &vm.spec.gpus, &demand(vm))
+            place(capacities, &vm.spec.gpus, &demand(vm))
         }
         placed => placed,
     }

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Instant;
 
-use super::super::together::Together;
+use super::super::mps_group::MpsGroups;
 use super::core::Core;
 use super::registry::Registry;
 use super::worker::{Parts, Worker};
@@ -159,7 +159,7 @@ fn who_is_alone_has_no_bound_and_two_take_turns() {
 #[test]
 fn vms_under_mps_have_their_windows_together_and_an_exclusive_one_apart() {
     let mut compute = ComputeHandle::start().unwrap();
-    let (mut together, exclusive) = (Together::default(), VmKey(3));
+    let (mut together, exclusive) = (MpsGroups::default(), VmKey(3));
     let keys = [VmId(1), VmId(2)].map(|vm| {
         let party = together.set(vm, &[GpuId(0)], Share::default());
         compute.set_vm(party.key, vec![(GPU, party.share.unwrap())]);

@@ -6,8 +6,8 @@ use super::*;
 
 const GIB: u64 = 1 << 30;
 
-fn room(index: u32, memory: u64, promised: u64, weights: u64) -> Room {
-    Room {
+fn room(index: u32, memory: u64, promised: u64, weights: u64) -> Capacity {
+    Capacity {
         gpu: GpuId(index),
         uuid: format!("GPU-{index}"),
         memory,
@@ -29,26 +29,27 @@ fn any(count: usize) -> Vec<GpuRequest> {
 
 #[test]
 fn any_takes_an_idle_gpu_first_and_then_the_tightest_fit() {
-    let rooms = [room(0, 80 * GIB, 0, 100), room(1, 80 * GIB, 0, 0), room(2, 40 * GIB, 0, 0)];
-    let placed = |memory| place(&rooms, &any(1), &demand(memory, 0)).unwrap();
+    let capacities = [room(0, 80 * GIB, 0, 100), room(1, 80 * GIB, 0, 0), room(2, 40 * GIB, 0, 0)];
+    let placed = |memory| place(&capacities, &any(1), &demand(memory, 0)).unwrap();
     assert_eq!(placed(10 * GIB), [GpuId(2)]);
     assert_eq!(placed(50 * GIB), [GpuId(1)]);
-    let all = place(&rooms, &any(3), &demand(GIB, 0)).unwrap();
+    let all = place(&capacities, &any(3), &demand(GIB, 0)).unwrap();
     assert_eq!(all, [GpuId(2), GpuId(1), GpuId(0)]);
 }
 
 #[test]
 fn named_gpus_keep_their_place_and_any_leaves_them_alone() {
-    let rooms = [room(0, GIB, 0, 0), room(1, GIB, 0, 0), room(2, GIB, 0, 50)];
+    let capacities = [room(0, GIB, 0, 0), room(1, GIB, 0, 0), room(2, GIB, 0, 50)];
     let requests = [GpuRequest::Any, GpuRequest::Uuid("gpu-1".into()), GpuRequest::Index(0)];
-    let placed = place(&rooms, &requests, &demand(GIB, 0)).unwrap();
+    let placed = place(&capacities, &requests, &demand(GIB, 0)).unwrap();
     assert_eq!(placed, [GpuId(2), GpuId(1), GpuId(0)]);
 }
 
 #[test]
 fn what_does_not_fit_is_refused_with_the_numbers() {
-    let rooms = [room(0, 10 * GIB, 8 * GIB, 0)];
-    let refused = |requests: &[GpuRequest], wants| place(&rooms, requests, &wants).unwrap_err();
+    let capacities = [room(0, 10 * GIB, 8 * GIB, 0)];
+    let refused =
+        |requests: &[GpuRequest], wants| place(&capacities, requests, &wants).unwrap_err();
     let error = refused(&any(1), demand(3 * GIB, 0));
     assert_eq!((error.field(), error.is_full()), ("memory.max", true));
     assert_eq!(
@@ -73,30 +74,30 @@ fn what_does_not_fit_is_refused_with_the_numbers() {
 
 #[test]
 fn guarantees_are_kept_to_the_whole() {
-    let mut rooms = [room(0, GIB, 0, 0)];
-    rooms[0].time_promised = 7_000;
-    assert!(place(&rooms, &any(1), &demand(1, 3_000)).is_ok());
-    let error = place(&rooms, &any(1), &demand(1, 3_001)).unwrap_err();
+    let mut capacities = [room(0, GIB, 0, 0)];
+    capacities[0].time_promised = 7_000;
+    assert!(place(&capacities, &any(1), &demand(1, 3_000)).is_ok());
+    let error = place(&capacities, &any(1), &demand(1, 3_001)).unwrap_err();
     assert_eq!((error.field(), error.is_full()), ("compute.min", true));
     let says = error.to_string();
     assert!(says.contains("30.01% does not fit: GPU 0 has 30% left to guarantee"), "{says}");
     // Without a guarantee a GPU takes any number of VMs, also one that promises too much.
-    rooms[0].time_promised = 12_000;
-    assert!(place(&rooms, &any(1), &demand(1, 0)).is_ok());
+    capacities[0].time_promised = 12_000;
+    assert!(place(&capacities, &any(1), &demand(1, 0)).is_ok());
 }
 
 #[test]
 fn a_gpu_with_a_fault_gets_no_vm() {
-    let mut rooms = [room(0, GIB, 0, 0), room(1, GIB, 0, 500)];
-    rooms[0].faulty = true;
-    assert_eq!(place(&rooms, &any(1), &demand(1, 0)), Ok(vec![GpuId(1)]));
-    let error = place(&rooms, &[GpuRequest::Index(0)], &demand(1, 0)).unwrap_err();
+    let mut capacities = [room(0, GIB, 0, 0), room(1, GIB, 0, 500)];
+    capacities[0].faulty = true;
+    assert_eq!(place(&capacities, &any(1), &demand(1, 0)), Ok(vec![GpuId(1)]));
+    let error = place(&capacities, &[GpuRequest::Index(0)], &demand(1, 0)).unwrap_err();
     assert_eq!(error, PlacementError::Faulty { gpu: GpuId(0) });
 }
 
-fn a_room() -> impl Strategy<Value = Room> {
+fn a_room() -> impl Strategy<Value = Capacity> {
     (0u64..64, 0u64..80, 0u64..15_000, 0u64..1000, prop::bool::weighted(0.2)).prop_map(
-        |(memory, promised, time, weights, faulty)| Room {
+        |(memory, promised, time, weights, faulty)| Capacity {
             time_promised: time,
             faulty,
             ..room(0, memory, promised, weights)
@@ -109,25 +110,25 @@ proptest! {
     /// and is refused would have fitted nowhere.
     #[test]
     fn placement_keeps_its_promises(
-        rooms in prop::collection::vec(a_room(), 1..8),
+        capacities in prop::collection::vec(a_room(), 1..8),
         named in prop::collection::vec(prop::option::of(0u32..9), 1..5),
         memory in 0u64..64,
         min in 0u32..10_001,
     ) {
-        let mut rooms = rooms;
-        for (index, room) in rooms.iter_mut().enumerate() {
+        let mut capacities = capacities;
+        for (index, room) in capacities.iter_mut().enumerate() {
             room.gpu = GpuId(index as u32);
             room.uuid = format!("GPU-{index}");
         }
         let request = |named: &Option<u32>| named.map_or(GpuRequest::Any, GpuRequest::Index);
         let requests: Vec<GpuRequest> = named.iter().map(request).collect();
         let wants = demand(memory, min);
-        match place(&rooms, &requests, &wants) {
+        match place(&capacities, &requests, &wants) {
             Ok(placed) => {
                 prop_assert_eq!(placed.len(), requests.len());
                 for (place, gpu) in placed.iter().enumerate() {
                     prop_assert!(!placed[..place].contains(gpu));
-                    let room = &rooms[gpu.0 as usize];
+                    let room = &capacities[gpu.0 as usize];
                     prop_assert!(!room.faulty);
                     prop_assert!(room.memory_promised + memory <= room.memory);
                     prop_assert!(min == 0 || room.time_promised + u64::from(min) <= room.time);
@@ -135,7 +136,7 @@ proptest! {
                 }
             }
             Err(PlacementError::NoneFits(_)) => {
-                let fits = rooms.iter().filter(|room| room.check(&wants).is_ok()).count();
+                let fits = capacities.iter().filter(|room| room.check(&wants).is_ok()).count();
                 prop_assert!(fits < requests.len());
             }
             Err(_) => {}

@@ -1,12 +1,12 @@
-//! What each VM of a GPU gets of its time if all of them have work. Pure.
+//! The part of a GPU's time that each of its VMs gets if all of them have work. No I/O.
 
 use gpu_scheduler::{Share, WHOLE};
 
-/// The part of each, 0.0 to 1.0: in proportion to the weights, but no less than its guarantee and no
-/// more than its cap.
-pub(super) fn parts(shares: &[Share]) -> Vec<f64> {
+/// The part of each VM, 0.0 to 1.0: in proportion to the weights, but at least its guarantee and at
+/// most its cap.
+pub(crate) fn fair_shares(shares: &[Share]) -> Vec<f64> {
     let whole = f64::from(WHOLE);
-    // Guarantees of more than there is, which overcommit allows, are all cut alike.
+    // With overcommit the guarantees can exceed the whole: then all are cut in proportion.
     let guaranteed: f64 = shares.iter().map(|share| f64::from(share.min)).sum();
     let cut = guaranteed.max(whole);
     let at = |level: f64| {
@@ -16,8 +16,8 @@ pub(super) fn parts(shares: &[Share]) -> Vec<f64> {
         };
         shares.iter().map(part).collect::<Vec<f64>>()
     };
-    // The more for each unit of weight, the more for all: what comes to the whole is between nothing
-    // and the whole for a weight of 1.
+    // The sum grows with the part for each unit of weight. Search, from 0 to the whole, the part for
+    // which the sum is the whole.
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..64 {
         let level = f64::midpoint(low, high);
@@ -40,7 +40,7 @@ mod tests {
                 ..Share::default()
             })
             .collect();
-        parts(&shares).iter().map(|part| (part * 1e4).round() / 100.0).collect()
+        fair_shares(&shares).iter().map(|part| (part * 1e4).round() / 100.0).collect()
     }
 
     #[test]
@@ -50,14 +50,14 @@ mod tests {
         assert_eq!(of(&[(1, 80, 100), (100, 0, 100)]), [80.0, 20.0]);
         assert_eq!(of(&[(300, 20, 100), (100, 0, 100)]), [75.0, 25.0]);
         assert_eq!(of(&[(1, 50, 100), (1, 30, 100), (10_000, 0, 100)]), [50.0, 30.0, 20.0]);
-        // What a cap leaves is the others'.
+        // Other VMs get the time that a cap leaves.
         assert_eq!(of(&[(100, 0, 10), (100, 0, 100), (200, 0, 100)]), [10.0, 30.0, 60.0]);
         assert_eq!(of(&[(1, 0, 25)]), [25.0]);
         assert_eq!(of(&[(1, 0, 25), (10_000, 0, 50)]), [25.0, 50.0]);
     }
 
     #[test]
-    fn guarantees_of_more_than_there_is_are_cut_alike() {
+    fn guarantees_beyond_the_whole_are_cut_in_proportion() {
         assert_eq!(of(&[(1, 80, 100), (1, 80, 100)]), [50.0, 50.0]);
         assert!(of(&[]).is_empty());
     }

@@ -1,4 +1,5 @@
-//! What a VM's guest may know of its GPUs: the ledger's numbers, and what the probe found.
+//! The facts about its GPUs that a VM's guest may query: the ledger's numbers, and what the probe
+//! found.
 
 use host_ipc::gpu::Probed;
 use host_ipc::messages::{
@@ -7,15 +8,15 @@ use host_ipc::messages::{
 use memory_ledger::{GpuId, Ledger, VmId};
 
 /// A session of the VM: its worker, the guest's id of it, and the guest process.
-pub(super) struct Serving {
-    pub(super) worker: WorkerId,
-    pub(super) session: u32,
-    pub(super) pid: u32,
+pub(crate) struct Serving {
+    pub(crate) worker: WorkerId,
+    pub(crate) session: u32,
+    pub(crate) pid: u32,
 }
 
-/// The answer for one VM, whose GPUs are given by its sessions' ordinal. `utilization` knows a
-/// GPU's use by the VM over the last second, in 0.01%.
-pub(super) fn collect(
+/// Collects the answer for one VM. `gpus` is in the order of its sessions' ordinals, and
+/// `utilization` returns the VM's part of a GPU over the last second, in 0.01%.
+pub(crate) fn collect(
     driver: &Probed,
     ledger: &Ledger,
     vm: VmId,
@@ -29,7 +30,7 @@ pub(super) fn collect(
         .map(|(gpu, facts)| {
             let (max, used) =
                 ledger.account(vm, gpu).map_or((0, 0), |account| (account.quota.max, account.used));
-            // As cuDeviceTotalMem has it.
+            // The same number as from cuDeviceTotalMem.
             let total = max.min(facts.memory);
             VmGpu { facts: facts.clone(), total, used, utilization: utilization(gpu) }
         })
@@ -69,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vm_is_told_its_own_quota_and_use_and_nothing_of_others() {
+    fn a_vm_learns_its_own_quota_and_use_and_nothing_of_others() {
         let (mut ledger, gpus) = (Ledger::default(), [GpuId(1), GpuId(0)]);
         for (vm, max) in [(VmId(1), 100), (VmId(2), 1000)] {
             for gpu in gpus {

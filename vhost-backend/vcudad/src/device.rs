@@ -1,0 +1,168 @@
+//! A VM's device process: started again when it ends, unless it ends too often.
+
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::time::{Duration, Instant};
+
+use super::launcher::Launcher;
+use super::process::{ChildProcess, describe};
+use super::socket::VmSocket;
+use crate::config::Vm;
+use host_ipc::messages::{BrokerToDevice, DeviceSetup, DeviceToBroker};
+use memory_ledger::GpuId;
+
+/// A device process that ends more often than this within a minute is not started again.
+const MAX_RESTARTS: usize = 5;
+
+/// Descriptors to watch for a device process.
+pub(crate) struct DeviceFds {
+    pub(crate) socket: RawFd,
+    pub(crate) pidfd: RawFd,
+}
+
+/// The result of reading a device process's socket.
+pub(crate) enum DeviceEffect {
+    /// There is nothing to read.
+    None,
+    /// The device process sent a message.
+    Message(DeviceToBroker),
+    /// The socket failed, and the process has been killed: stop watching this descriptor.
+    Closed(RawFd),
+}
+
+/// A VM's vhost-user socket, and the process that serves it.
+pub(crate) struct Device {
+    /// `None`: the VM isn't served, or no longer.
+    listener: Option<VmSocket>,
+    process: Option<ChildProcess>,
+    /// The starts within the last minute.
+    starts: Vec<Instant>,
+    /// Why the process isn't started again.
+    failure: Option<String>,
+    restarts: u64,
+}
+
+impl Device {
+    /// A device without a process yet.
+    pub(crate) fn new(listener: VmSocket) -> Self {
+        Self::with(Some(listener), None)
+    }
+
+    /// The device of a VM that can't be served.
+    pub(crate) fn failed(reason: String) -> Self {
+        Self::with(None, Some(reason))
+    }
+
+    fn with(listener: Option<VmSocket>, failure: Option<String>) -> Self {
+        Self { listener, process: None, starts: Vec::new(), failure, restarts: 0 }
+    }
+
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.process.as_ref().map(ChildProcess::pid)
+    }
+
+    /// Why the VM isn't served.
+    pub(crate) fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+
+    /// How often the process was started again.
+    pub(crate) fn restarts(&self) -> u64 {
+        self.restarts
+    }
+
+    /// Starts the process, if the VM is served. The error says why it can't be started.
+    pub(crate) fn start(
+        &mut self,
+        launcher: &Launcher,
+        vm: &Vm,
+        gpus: &[GpuId],
+    ) -> Result<Option<DeviceFds>, String> {
+        let Some(listener) = &self.listener else { return Ok(None) };
+        self.starts.retain(|start| start.elapsed() < Duration::from_secs(60));
+        let often = self.starts.len();
+        if often >= MAX_RESTARTS {
+            return Err(format!(
+                "the device process ended {often} times within a minute; it is not restarted until \
+                 vcudad is"
+            ));
+        }
+        self.starts.push(Instant::now());
+        let process = launcher
+            .start_device()
+            .map_err(|error| format!("cannot start the device process: {error}"))?;
+        let (uid, gid) = launcher.ids(vm);
+        let setup = DeviceSetup { name: vm.name.clone(), uid, gid, limits: vm.limits };
+        let setup = BrokerToDevice::Setup(setup);
+        if let Err(error) = process.send(&setup, &[listener.as_raw_fd()]) {
+            tracing::error!(vm = vm.name, "cannot send the setup to the device process: {error}");
+        }
+        tracing::info!(
+            vm = vm.name,
+            pid = process.pid(),
+            gpus = ?gpus.iter().map(|gpu| gpu.0).collect::<Vec<_>>(),
+            memory_max = vm.spec.memory.max,
+            socket = %vm.socket.display(),
+            "device process started"
+        );
+        let fds = DeviceFds { socket: process.socket_fd(), pidfd: process.pidfd() };
+        self.process = Some(process);
+        Ok(Some(fds))
+    }
+
+    /// Counts that the process is started again.
+    pub(crate) fn count_restart(&mut self) {
+        self.restarts += 1;
+    }
+
+    /// Gives the device up until the broker is started again. Its socket is closed, so that front
+    /// ends get an error and don't wait.
+    pub(crate) fn set_failure(&mut self, reason: String) {
+        self.listener = None;
+        self.failure = Some(reason);
+    }
+
+    /// Closes the VM's socket and kills the process, which is reaped later.
+    pub(crate) fn close(&mut self) {
+        self.listener = None;
+        if let Some(process) = &mut self.process {
+            process.kill();
+        }
+    }
+
+    /// Kills the process and waits for its end.
+    pub(crate) fn kill_and_wait(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            process.kill_and_wait();
+        }
+    }
+
+    /// If the process has ended: reaps it and says how it ended. The descriptors must be unwatched
+    /// before the process is dropped.
+    pub(crate) fn reap(&mut self) -> Option<(ChildProcess, String)> {
+        let status = self.process.as_mut().and_then(ChildProcess::reap)?;
+        Some((self.process.take()?, describe(status)))
+    }
+
+    /// Sends a message to the process, if there is one. A process that doesn't take it is killed.
+    pub(crate) fn send(&mut self, vm: &str, message: &BrokerToDevice, fds: &[RawFd]) {
+        let Some(process) = &mut self.process else { return };
+        if let Err(error) = process.send(message, fds) {
+            tracing::error!(vm, "cannot send to the device process, so killing it: {error}");
+            process.kill();
+        }
+    }
+
+    /// Reads one message from the process.
+    pub(crate) fn receive(&mut self) -> DeviceEffect {
+        let Some(process) = &mut self.process else { return DeviceEffect::None };
+        match process.receive() {
+            Ok(Some(message)) => DeviceEffect::Message(message),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => DeviceEffect::None,
+            Ok(None) | Err(_) => {
+                process.kill();
+                DeviceEffect::Closed(process.socket_fd())
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Groups of VMs under MPS on the same GPUs. The scheduler sees a group as one VM, which has the sum
+//! of their shares; within the group's windows MPS divides the multiprocessors. (FaST-GShare, ICPP
+//! 2023, calls the two the temporal and the spatial part of a share.)
+
+use std::collections::BTreeMap;
+
+use gpu_scheduler::{Class, Share, VmKey, WHOLE};
+use memory_ledger::{GpuId, VmId};
+
+/// Marks the keys of groups; those of single VMs count from 1.
+const GROUP: u64 = 1 << 63;
+
+/// All groups.
+#[derive(Default)]
+pub(crate) struct MpsGroups {
+    /// By GPUs, in the guest's order. The VMs of a group use one MPS daemon.
+    groups: BTreeMap<Vec<GpuId>, Group>,
+    /// The number in the latest key. Keys are never used again.
+    last: u64,
+}
+
+struct Group {
+    key: VmKey,
+    members: BTreeMap<VmId, Share>,
+}
+
+/// What the scheduler must know about a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GroupShare {
+    pub(crate) key: VmKey,
+    pub(crate) gpus: Vec<GpuId>,
+    /// The share of its VMs groups. `None`: the group has no VMs any more.
+    pub(crate) share: Option<Share>,
+}
+
+impl MpsGroups {
+    /// Adds a VM, or sets its share. A VM always keeps its GPUs.
+    pub(crate) fn set(&mut self, id: VmId, gpus: &[GpuId], share: Share) -> GroupShare {
+        let last = &mut self.last;
+        let group = self.groups.entry(gpus.to_vec()).or_insert_with(|| {
+            *last += 1;
+            Group { key: VmKey(GROUP | *last), members: BTreeMap::new() }
+        });
+        group.members.insert(id, share);
+        GroupShare { key: group.key, gpus: gpus.to_vec(), share: combined(group.members.values()) }
+    }
+
+    /// Removes a VM. `None`: it was in no group.
+    pub(crate) fn remove(&mut self, id: VmId) -> Option<GroupShare> {
+        let has = |(_, group): &(&Vec<GpuId>, &mut Group)| group.members.contains_key(&id);
+        let (gpus, group) = self.groups.iter_mut().find(has)?;
+        group.members.remove(&id);
+        let removed = GroupShare {
+            key: group.key,
+            gpus: gpus.clone(),
+            share: combined(group.members.values()),
+        };
+        if removed.share.is_none() {
+            self.groups.remove(&removed.gpus);
+        }
+        Some(removed)
+    }
+
+    /// The scheduler's key for a VM: its group's, if it is in one.
+    pub(crate) fn key_of(&self, id: VmId) -> VmKey {
+        let group = self.groups.values().find(|group| group.members.contains_key(&id));
+        group.map_or(VmKey(id.0), |group| group.key)
+    }
+
+    /// A group's share.
+    pub(crate) fn share_of(&self, key: VmKey) -> Option<Share> {
+        let group = self.groups.values().find(|group| group.key == key)?;
+        combined(group.members.values())
+    }
+}
+
+/// The share of several VMs together. A VM's cap limits its part of the multiprocessors, not the
+/// group's time, so the sum has no cap. The longest kernel_timeout counts, since the scheduler
+/// can't tell which VM a kernel belongs to.
+fn combined<'a>(shares: impl IntoIterator<Item = &'a Share>) -> Option<Share> {
+    let uncapped = shares.into_iter().map(|share| Share { max: WHOLE, ..*share });
+    let sum = uncapped.reduce(|a, b| Share {
+        weight: a.weight.saturating_add(b.weight),
+        min: a.min.saturating_add(b.min),
+        class: if a.class == Class::Latency { a.class } else { b.class },
+        kernel_timeout: a.kernel_timeout.zip(b.kernel_timeout).map(|(a, b)| a.max(b)),
+        ..a
+    });
+    sum.map(Share::clamped)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: VmId = VmId(1);
+    const B: VmId = VmId(2);
+    const C: VmId = VmId(3);
+
+    #[test]
+    fn a_group_has_the_sum_and_no_more_than_all() {
+        let one = Share { weight: 300, max: 4000, min: 3000, ..Share::default() };
+        let two = Share { class: Class::Latency, kernel_timeout: Some(5), ..one };
+        let both = combined(&[one, two]).unwrap();
+        assert_eq!((both.weight, both.max, both.min), (600, WHOLE, 6000));
+        assert_eq!((both.class, both.kernel_timeout), (Class::Latency, None));
+        let timed = Share { kernel_timeout: Some(9), ..two };
+        assert_eq!(combined(&[two, timed]).unwrap().kernel_timeout, Some(9));
+        let many = combined(&[Share { weight: 9000, ..one }; 4]).unwrap();
+        assert_eq!((many.weight, many.min), (10_000, WHOLE));
+        assert_eq!(combined(&[]), None);
+    }
+
+    #[test]
+    fn vms_on_the_same_gpus_are_one_group_until_the_last_is_gone() {
+        let mut groups = MpsGroups::default();
+        let (gpu, both) = ([GpuId(0)], [GpuId(0), GpuId(1)]);
+        let first = groups.set(A, &gpu, Share::default());
+        assert_eq!(first.share, Some(Share::default()));
+        let second = groups.set(B, &gpu, Share { weight: 50, ..Share::default() });
+        assert_eq!((second.key, second.share.unwrap().weight), (first.key, 150));
+        assert_eq!((groups.key_of(A), groups.key_of(B)), (first.key, first.key));
+        // With other GPUs it has another daemon; without MPS a key of its own.
+        let other = groups.set(C, &both, Share::default());
+        assert_ne!(other.key, first.key);
+        assert_eq!(groups.key_of(VmId(7)), VmKey(7));
+
+        // A changed weight changes the group's.
+        let changed = groups.set(A, &gpu, Share { weight: 1, ..Share::default() });
+        assert_eq!(changed.share.unwrap().weight, 51);
+        assert_eq!(groups.share_of(first.key), changed.share);
+        assert_eq!(groups.share_of(VmKey(7)), None);
+        let left = groups.remove(B).unwrap();
+        assert_eq!((left.key, left.share.unwrap().weight), (first.key, 1));
+        let none = groups.remove(A).unwrap();
+        assert_eq!((none.key, none.share, &none.gpus[..]), (first.key, None, &gpu[..]));
+        assert_eq!(groups.remove(A), None);
+        assert_ne!(groups.set(A, &gpu, Share::default()).key, first.key);
+    }
+}

@@ -1,0 +1,106 @@
+//! Child processes: each with a seqpacket socket to the broker, and a pidfd to reap it by.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use host_ipc::apart::Apart;
+use host_ipc::{process, seqpacket};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Whether this process is root, and so can give its children their own users.
+pub fn is_root() -> bool {
+    // SAFETY: no arguments.
+    unsafe { libc::geteuid() == 0 }
+}
+
+/// A running child process.
+pub(crate) struct ChildProcess {
+    child: Child,
+    /// Readable once the child has ended.
+    pidfd: OwnedFd,
+    /// Our end of the child's socket: non-blocking, and it refuses messages with descriptors.
+    socket: Apart,
+}
+
+impl ChildProcess {
+    /// Starts `command` with `--broker-fd N`.
+    pub(crate) fn start(mut command: Command) -> io::Result<Self> {
+        let (ours, theirs) = seqpacket::pair()?;
+        process::set_nonblocking(&ours)?;
+        seqpacket::refuse_descriptors(&ours)?;
+        // The child inherits its end. The broker starts children on one thread only, so no other
+        // child can inherit `theirs` before it is dropped.
+        // SAFETY: F_SETFD takes an integer.
+        if unsafe { libc::fcntl(theirs.as_raw_fd(), libc::F_SETFD, 0) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        command.arg("--broker-fd").arg(theirs.as_raw_fd().to_string()).stdin(Stdio::null());
+        let mut child = command.spawn()?;
+        // SAFETY: pidfd_open takes integers. The child isn't reaped yet, so the id is still its own.
+        let pidfd = unsafe { libc::syscall(libc::SYS_pidfd_open, child.id() as libc::pid_t, 0) };
+        if pidfd < 0 {
+            let error = io::Error::last_os_error();
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(error);
+        }
+        // SAFETY: the descriptor is new, so nothing else owns it.
+        let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd as libc::c_int) };
+        Ok(Self { child, pidfd, socket: ours.into() })
+    }
+
+    /// The descriptor of the child's socket.
+    pub(crate) fn socket_fd(&self) -> RawFd {
+        self.socket.as_raw_fd()
+    }
+
+    /// The descriptor that becomes readable once the child has ended.
+    pub(crate) fn pidfd(&self) -> RawFd {
+        self.pidfd.as_raw_fd()
+    }
+
+    /// Sends the child a message.
+    pub(crate) fn send(&self, message: &impl Serialize, fds: &[RawFd]) -> io::Result<()> {
+        seqpacket::send(&self.socket, message, fds)
+    }
+
+    /// Receives a message from the child. `None`: it has closed its socket.
+    pub(crate) fn receive<T: DeserializeOwned>(&self) -> io::Result<Option<T>> {
+        seqpacket::receive_plain(&self.socket)
+    }
+
+    /// The process id.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Kills the child. It is reaped later.
+    pub(crate) fn kill(&mut self) {
+        let _ = self.child.kill();
+    }
+
+    /// The exit status, if the child has ended. It is reaped then.
+    pub(crate) fn reap(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+
+    /// Kills the child and waits for its end.
+    pub(crate) fn kill_and_wait(&mut self) {
+        self.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// How a process ended, in words.
+pub(crate) fn describe(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exited with code {code}"),
+        (None, Some(libc::SIGKILL)) => "was killed".into(),
+        (None, Some(libc::SIGBUS)) => "died because the VMM took guest memory away (SIGBUS)".into(),
+        (None, Some(signal)) => format!("died of signal {signal}"),
+        (None, None) => "ended".into(),
+    }
+}

@@ -1,0 +1,180 @@
+//! The scheduler as the service sees it: VMs, workers and statistics by the broker's ids. VMs under
+//! MPS on the same GPUs are one VM to the scheduler.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::RawFd;
+
+use control_api::{Class as Urgency, Sharing, VmGpuStats};
+
+use super::compute::{ComputeEvent, ComputeHandle};
+use super::fair_share::fair_shares;
+use super::mps_group::{GroupShare, MpsGroups};
+use super::vms::Vms;
+use super::worker::SchedulerEnds;
+use crate::config::Vm;
+use gpu_scheduler::{Class, GpuKey, Share, VmKey, WHOLE};
+use host_ipc::messages::WorkerId;
+use memory_ledger::{GpuId, VmId};
+
+fn gpu_key(id: GpuId) -> GpuKey {
+    GpuKey(id.0)
+}
+
+/// A VM's settings for each of its GPUs, in the scheduler's form.
+fn share(vm: &Vm) -> Share {
+    let compute = &vm.spec.compute;
+    Share {
+        weight: compute.weight,
+        max: compute.max.basis_points(),
+        min: compute.min.basis_points(),
+        class: match vm.spec.class {
+            Urgency::Batch => Class::Batch,
+            Urgency::Latency => Class::Latency,
+        },
+        kernel_timeout: compute.kernel_timeout.map(|timeout| timeout.nanos()),
+    }
+}
+
+/// The scheduler's thread, and the groups of VMs that are one VM to it.
+pub(crate) struct Scheduler {
+    compute: ComputeHandle,
+    groups: MpsGroups,
+    on: bool,
+}
+
+impl Scheduler {
+    /// Starts the thread, if the scheduler is on.
+    pub(crate) fn start(on: bool) -> io::Result<Self> {
+        let compute = if on { ComputeHandle::start() } else { ComputeHandle::off() };
+        Ok(Self { compute: compute?, groups: MpsGroups::default(), on })
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        self.on
+    }
+
+    /// How often the thread was restarted.
+    pub(crate) fn restarts(&self) -> u64 {
+        self.compute.restarts()
+    }
+
+    /// Whether the thread has run since the last call.
+    pub(crate) fn is_alive(&self) -> bool {
+        self.compute.is_alive()
+    }
+
+    /// Readable when there are events.
+    pub(crate) fn events_fd(&self) -> RawFd {
+        self.compute.events_fd()
+    }
+
+    /// The events since the last call.
+    pub(crate) fn events(&mut self) -> Vec<ComputeEvent> {
+        self.compute.events()
+    }
+
+    /// Adds a VM, or sets its share, which counts from the next window on.
+    pub(crate) fn set_vm(&mut self, id: VmId, gpus: &[GpuId], vm: &Vm) {
+        let share = share(vm);
+        let group = match vm.spec.sharing {
+            Sharing::Mps => self.groups.set(id, gpus, share),
+            Sharing::Exclusive => {
+                GroupShare { key: VmKey(id.0), gpus: gpus.to_vec(), share: Some(share) }
+            }
+        };
+        self.set_group(&group);
+    }
+
+    /// Removes a VM whose workers are gone.
+    pub(crate) fn remove_vm(&mut self, id: VmId) {
+        match self.groups.remove(id) {
+            Some(group) => self.set_group(&group),
+            None => self.compute.remove_vm(VmKey(id.0)),
+        }
+    }
+
+    fn set_group(&mut self, group: &GroupShare) {
+        match group.share {
+            Some(share) => {
+                let gpus = group.gpus.iter().map(|gpu| (gpu_key(*gpu), share)).collect();
+                self.compute.set_vm(group.key, gpus);
+            }
+            None => self.compute.remove_vm(group.key),
+        }
+    }
+
+    /// Adds a worker that is about to serve a VM. `gpus` is in the order of its device ordinals.
+    pub(crate) fn add_worker(
+        &mut self,
+        worker: WorkerId,
+        vm: VmId,
+        gpus: &[GpuId],
+        ends: SchedulerEnds,
+    ) {
+        let gpus = gpus.iter().copied().map(gpu_key).collect();
+        let key = self.groups.key_of(vm);
+        self.compute.add_worker(worker, key, gpus, ends.page, ends.doorbell, ends.bell);
+    }
+
+    /// Removes a worker that has ended.
+    pub(crate) fn remove_worker(&mut self, worker: WorkerId) {
+        self.compute.remove_worker(worker);
+    }
+
+    /// A VM's part of a GPU's time over the last second, in 0.01%. `None` if nothing is scheduled,
+    /// or if the VM is in a group: its guest must not learn about the other VMs.
+    pub(crate) fn utilization(&self, id: VmId, gpu: GpuId) -> Option<u32> {
+        let key = self.groups.key_of(id);
+        if key != VmKey(id.0) {
+            return None;
+        }
+        let stats = self.compute.stats_of(key, gpu_key(gpu))?;
+        Some(stats.share_1s.min(WHOLE))
+    }
+
+    /// The part of a GPU's time that each of its VMs gets if all of them have work. The VMs of a
+    /// group are counted together, and each shows the group's part.
+    pub(crate) fn promised_shares(&self, vms: &Vms, gpu: GpuId) -> PromisedShares {
+        let mut keys = BTreeMap::new();
+        let mut shares = BTreeMap::new();
+        for (id, state) in vms.iter().filter(|(_, state)| state.gpus.contains(&gpu)) {
+            let key = self.groups.key_of(id);
+            keys.insert(id, key);
+            shares
+                .entry(key)
+                .or_insert_with(|| self.groups.share_of(key).unwrap_or_else(|| share(&state.vm)));
+        }
+        let parts = fair_shares(&shares.values().copied().collect::<Vec<Share>>());
+        let parts: BTreeMap<VmKey, f64> = shares.into_keys().zip(parts).collect();
+        let part = |(id, key)| Some((id, *parts.get(&key)?));
+        PromisedShares(keys.into_iter().filter_map(part).collect())
+    }
+
+    /// Fills in the scheduler's counters of a VM on one GPU. The VMs of a group are counted
+    /// together, and each shows the group's counters.
+    pub(crate) fn fill_stats(&self, id: VmId, gpu: GpuId, to: &mut VmGpuStats) {
+        let key = self.groups.key_of(id);
+        let Some(stats) = self.compute.stats_of(key, gpu_key(gpu)) else { return };
+        to.gpu_ns = stats.charged_ns;
+        to.copied_ns = stats.copied_ns;
+        to.throttled_ns = stats.throttled_ns;
+        to.windows = stats.windows;
+        to.handovers = stats.handovers;
+        to.handover_ns = stats.handover_ns;
+        to.handover_max_ns = stats.handover_max_ns;
+        to.debt_ns = stats.debt_ns;
+        to.share_1s = f64::from(stats.share_1s) / f64::from(WHOLE);
+        to.share_10s = f64::from(stats.share_10s) / f64::from(WHOLE);
+    }
+}
+
+/// The parts of one GPU's time, by VM.
+pub(crate) struct PromisedShares(BTreeMap<VmId, f64>);
+
+impl PromisedShares {
+    /// A VM's part, 0.0 to 1.0.
+    pub(crate) fn of(&self, vm: VmId) -> f64 {
+        self.0.get(&vm).copied().unwrap_or(0.0)
+    }
+}

@@ -1,0 +1,464 @@
+//! Workers: warm ones that belong to nobody, and those of sessions. No worker serves two sessions.
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::process::ExitStatus;
+
+use control_api::Activity;
+
+use super::activity::activity_of;
+use super::process::ChildProcess;
+use super::rate::printable;
+use super::session::Session;
+use control_server::handle::now_ms;
+use host_ipc::apart::Apart;
+use host_ipc::doorbell::doorbell;
+use host_ipc::eventfd::eventfd;
+use host_ipc::gate::{GateMap, GatePage};
+use host_ipc::messages::{Assignment, Charge, ToBroker, ToWorker, WorkerId};
+use host_ipc::seqpacket;
+use memory_ledger::{GpuId, Ledger, VmId};
+
+/// Warm workers that may fail in a row before the broker stops starting them.
+const MAX_FAILURES: u32 = 3;
+
+/// How far a worker is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Loading the driver library.
+    Starting,
+    /// Ready for any session.
+    Warm,
+    /// Taking a VM's identity.
+    Assigned,
+    /// Serving its session.
+    Serving,
+    /// Killed, not yet reaped.
+    Ending,
+}
+
+/// The ends that the device process gets once the session is served.
+pub(crate) struct DeviceEnds {
+    /// The stream to the worker, which has the other end already.
+    stream: Apart,
+    doorbell: OwnedFd,
+    wake: OwnedFd,
+}
+
+impl DeviceEnds {
+    /// The descriptors, in the order in which they are sent.
+    pub(crate) fn fds(&self) -> [RawFd; 3] {
+        [self.stream.as_raw_fd(), self.doorbell.as_raw_fd(), self.wake.as_raw_fd()]
+    }
+}
+
+/// The ends that the scheduler gets of a worker with a session.
+pub(crate) struct SchedulerEnds {
+    pub(crate) page: GateMap,
+    pub(crate) doorbell: OwnedFd,
+    pub(crate) bell: OwnedFd,
+}
+
+/// The coordinator's next step after a worker's message.
+pub(crate) enum WorkerEffect {
+    /// Nothing to do, or nothing to read.
+    None,
+    /// The driver library is loaded, and the worker is ready for a session.
+    Ready,
+    /// The worker has begun to serve its session.
+    Announce,
+    /// An allocation doesn't fit: it must be reported, and then answered with `Refused`.
+    MemoryRefused { device: u32, kind: Charge, reason: String },
+    /// The worker closed its socket.
+    Closed,
+    /// The worker can't go on, and has said why.
+    Failed,
+    /// The worker violated the protocol: kill it.
+    Misbehaved(String),
+    /// Its message can't be decoded: kill it, and read nothing more.
+    Undecodable(String),
+}
+
+/// One worker process.
+pub(crate) struct Worker {
+    process: ChildProcess,
+    phase: Phase,
+    /// The GPUs that the worker sees, by its device ordinal.
+    gpus: Vec<GpuId>,
+    /// The device process knows this worker.
+    announced: bool,
+    /// Started for one session, with its environment.
+    cold: bool,
+    session: Option<Session>,
+    device_ends: Option<DeviceEnds>,
+    /// Why the worker ended, where its exit status doesn't say.
+    failure: Option<String>,
+    /// The page that the worker shares with the scheduler, once it has a session.
+    gate: Option<GateMap>,
+    /// When the worker got its session: milliseconds since 1970.
+    assigned_ms: u64,
+}
+
+impl Worker {
+    fn new(process: ChildProcess, gpus: Vec<GpuId>, session: Option<Session>, cold: bool) -> Self {
+        Self {
+            process,
+            phase: Phase::Starting,
+            gpus,
+            announced: false,
+            cold,
+            session,
+            device_ends: None,
+            failure: None,
+            gate: None,
+            assigned_ms: 0,
+        }
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    pub(crate) fn socket_fd(&self) -> RawFd {
+        self.process.socket_fd()
+    }
+
+    pub(crate) fn pidfd(&self) -> RawFd {
+        self.process.pidfd()
+    }
+
+    pub(crate) fn session(&self) -> Option<&Session> {
+        self.session.as_ref()
+    }
+
+    pub(crate) fn gpus(&self) -> &[GpuId] {
+        &self.gpus
+    }
+
+    pub(crate) fn assigned_ms(&self) -> u64 {
+        self.assigned_ms
+    }
+
+    pub(crate) fn is_warm(&self) -> bool {
+        self.phase == Phase::Warm
+    }
+
+    pub(crate) fn is_ending(&self) -> bool {
+        self.phase == Phase::Ending
+    }
+
+    /// Whether the worker's device process knows it.
+    pub(crate) fn is_announced(&self) -> bool {
+        self.announced
+    }
+
+    /// Whether the worker serves this VM.
+    pub(crate) fn is_of(&self, vm: VmId) -> bool {
+        self.session.as_ref().is_some_and(|session| session.vm == vm)
+    }
+
+    /// The work that the worker reports in its shared page.
+    pub(crate) fn activity(&self) -> Activity {
+        self.gate.as_ref().map(|gate| activity_of(&gate.worker)).unwrap_or_default()
+    }
+
+    /// Records why the worker ends, unless a reason is known already.
+    pub(crate) fn set_failure(&mut self, reason: impl Into<String>) {
+        self.failure.get_or_insert_with(|| reason.into());
+    }
+
+    /// The recorded reason, or the exit status in words.
+    pub(crate) fn take_failure(&mut self, status: ExitStatus) -> String {
+        self.failure.take().unwrap_or_else(|| super::process::describe(status))
+    }
+
+    /// Kills the worker. It is reaped later.
+    pub(crate) fn end(&mut self) {
+        self.process.kill();
+        self.phase = Phase::Ending;
+    }
+
+    /// Kills the worker and waits for its end.
+    pub(crate) fn kill_and_wait(&mut self) {
+        self.process.kill_and_wait();
+    }
+
+    /// The worker's exit status, if it has ended. It is reaped then.
+    pub(crate) fn reap(&mut self) -> Option<ExitStatus> {
+        self.process.reap()
+    }
+
+    /// Reads one message, acts on it as far as it concerns the worker and its account, and answers.
+    pub(crate) fn handle_message(&mut self, id: WorkerId, ledger: &mut Ledger) -> WorkerEffect {
+        let message = match self.process.receive() {
+            Ok(Some(message)) => message,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return WorkerEffect::None,
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                return WorkerEffect::Undecodable(printable(&error.to_string()));
+            }
+            Ok(None) | Err(_) => return WorkerEffect::Closed,
+        };
+        let has_account = matches!(self.phase, Phase::Assigned | Phase::Serving);
+        let misbehaved =
+            |error: memory_ledger::LedgerError| WorkerEffect::Misbehaved(error.to_string());
+        let answer = match message {
+            ToBroker::Ready if self.phase == Phase::Starting => {
+                self.phase = Phase::Warm;
+                return WorkerEffect::Ready;
+            }
+            ToBroker::Failed { reason } => {
+                self.failure = Some(printable(&reason));
+                return WorkerEffect::Failed;
+            }
+            ToBroker::Began if self.phase == Phase::Assigned => return WorkerEffect::Announce,
+            ToBroker::Reserve { device, bytes, kind } if has_account => {
+                match ledger.reserve(id, device, bytes, kind) {
+                    Ok(()) => ToWorker::Granted,
+                    Err(error) if error.is_full() => {
+                        let reason = error.to_string();
+                        return WorkerEffect::MemoryRefused { device, kind, reason };
+                    }
+                    Err(error) => return misbehaved(error),
+                }
+            }
+            ToBroker::Release { device, bytes, kind } if has_account => {
+                match ledger.release(id, device, bytes, kind) {
+                    Ok(()) => ToWorker::Granted,
+                    Err(error) => return misbehaved(error),
+                }
+            }
+            ToBroker::Query { device } if has_account => match ledger.usage_of(id, device) {
+                Ok(usage) => ToWorker::Usage { used: usage.used, max: usage.max },
+                Err(error) => return misbehaved(error),
+            },
+            // The message was on its way when the worker was killed.
+            _ if self.phase == Phase::Ending => return WorkerEffect::None,
+            other => {
+                let what = printable(&format!("unexpected {other:?}"));
+                return WorkerEffect::Misbehaved(what);
+            }
+        };
+        match self.answer(&answer) {
+            Ok(()) => WorkerEffect::None,
+            Err(how) => WorkerEffect::Misbehaved(how),
+        }
+    }
+
+    /// Answers a worker's request. The error says how the worker misbehaves.
+    pub(crate) fn answer(&self, answer: &ToWorker) -> Result<(), String> {
+        let sent = self.process.send(answer, &[]);
+        sent.map_err(|error| format!("cannot send it an answer: {error}"))
+    }
+
+    /// Sends a warm worker its assignment, with its ends of all channels. The device process's ends
+    /// wait in the worker until it serves.
+    pub(crate) fn assign(&mut self, assignment: Assignment) -> io::Result<SchedulerEnds> {
+        let (theirs, stream) = seqpacket::stream_pair()?;
+        seqpacket::refuse_descriptors(&stream)?;
+        let (button, chime) = doorbell()?;
+        let (wake, bell) = (eventfd()?, eventfd()?);
+        let page = GatePage::create()?;
+        let gate = GateMap::map(&page)?;
+        let scheduled = GateMap::map(&page)?;
+        let ring = button.try_clone()?;
+        // The worker never gets the end of the doorbell that rings it.
+        let fds = [&theirs, &chime, &wake, &page, &bell].map(OwnedFd::as_raw_fd);
+        self.process.send(&ToWorker::Assign(assignment), &fds)?;
+        self.device_ends = Some(DeviceEnds { stream: stream.into(), doorbell: button, wake });
+        self.gate = Some(gate);
+        self.assigned_ms = now_ms();
+        self.phase = Phase::Assigned;
+        Ok(SchedulerEnds { page: scheduled, doorbell: ring, bell })
+    }
+
+    /// Notes that the worker serves its session. Returns the ends for the device process.
+    pub(crate) fn begin_serving(&mut self) -> Option<DeviceEnds> {
+        self.phase = Phase::Serving;
+        self.announced = true;
+        self.device_ends.take()
+    }
+
+    fn is_free(&self) -> bool {
+        self.session.is_none() && !self.cold && matches!(self.phase, Phase::Starting | Phase::Warm)
+    }
+}
+
+/// A worker that was killed for what it did.
+pub(crate) struct KilledWorker {
+    pub(crate) pid: u32,
+    /// Its VM and the number of its session, if it had one.
+    pub(crate) session: Option<(VmId, u32)>,
+}
+
+/// All workers, warm and not.
+pub(crate) struct Workers {
+    all: HashMap<WorkerId, Worker>,
+    /// The latest worker's id, which is also how many were started.
+    last: WorkerId,
+    /// Workers kept ready for each set of GPUs.
+    warm_target: usize,
+    /// Warm workers that failed in a row.
+    failures: u32,
+    /// Workers that were killed for what they did.
+    killed: u64,
+}
+
+impl Workers {
+    /// No workers yet. `warm_target` workers are kept ready for each set of GPUs.
+    pub(crate) fn new(warm_target: usize) -> Self {
+        Self { all: HashMap::new(), last: 0, warm_target, failures: 0, killed: 0 }
+    }
+
+    pub(crate) fn add(
+        &mut self,
+        process: ChildProcess,
+        gpus: Vec<GpuId>,
+        session: Option<Session>,
+        cold: bool,
+    ) -> WorkerId {
+        self.last += 1;
+        self.all.insert(self.last, Worker::new(process, gpus, session, cold));
+        self.last
+    }
+
+    pub(crate) fn get(&self, id: WorkerId) -> Option<&Worker> {
+        self.all.get(&id)
+    }
+
+    pub(crate) fn get_mut(&mut self, id: WorkerId) -> Option<&mut Worker> {
+        self.all.get_mut(&id)
+    }
+
+    pub(crate) fn remove(&mut self, id: WorkerId) -> Option<Worker> {
+        self.all.remove(&id)
+    }
+
+    /// Kills a worker. It is reaped later.
+    pub(crate) fn end(&mut self, id: WorkerId) {
+        if let Some(worker) = self.all.get_mut(&id) {
+            worker.end();
+        }
+    }
+
+    /// Kills all workers of a VM. They are reaped later.
+    pub(crate) fn end_vm(&mut self, vm: VmId) {
+        self.all.values_mut().filter(|worker| worker.is_of(vm)).for_each(Worker::end);
+    }
+
+    /// Kills and reaps all workers.
+    pub(crate) fn end_all(&mut self) {
+        let mut all: Vec<Worker> = self.all.drain().map(|(_, worker)| worker).collect();
+        all.iter_mut().for_each(Worker::end);
+        all.iter_mut().for_each(Worker::kill_and_wait);
+    }
+
+    /// Kills a worker for what it did, and counts it. `None` if it is ending already.
+    pub(crate) fn kill(&mut self, id: WorkerId, why: &str) -> Option<KilledWorker> {
+        let worker = self.all.get_mut(&id).filter(|worker| !worker.is_ending())?;
+        worker.set_failure(why);
+        worker.end();
+        self.killed += 1;
+        let session = worker.session.as_ref().map(|session| (session.vm, session.number()));
+        Some(KilledWorker { pid: worker.pid(), session })
+    }
+
+    /// How many workers were killed for what they did.
+    pub(crate) fn killed(&self) -> u64 {
+        self.killed
+    }
+
+    /// How many workers were started since the broker was.
+    pub(crate) fn started(&self) -> u64 {
+        self.last
+    }
+
+    /// Notes that a worker got ready, so the next failure is the first of its row.
+    pub(crate) fn reset_failures(&mut self) {
+        self.failures = 0;
+    }
+
+    /// Notes that a worker could not be started, or ended before it had a session. Returns whether
+    /// workers are from now on started for sessions only.
+    pub(crate) fn count_failure(&mut self) -> bool {
+        self.failures += 1;
+        self.failures == MAX_FAILURES
+    }
+
+    /// Whether a set of GPUs should have another warm worker.
+    pub(crate) fn needs_warm(&self, gpus: &[GpuId]) -> bool {
+        self.free(gpus) < self.warm_target && self.failures < MAX_FAILURES
+    }
+
+    /// Memory that warm workers take of a GPU where a context takes `context_bytes`. It belongs to
+    /// no VM.
+    pub(crate) fn warm_bytes(&self, context_bytes: u64) -> u64 {
+        context_bytes.saturating_mul(self.warm_target.max(1) as u64)
+    }
+
+    /// A VM's workers, including those that aren't reaped yet: all count against sessions.max.
+    pub(crate) fn count_of_vm(&self, vm: VmId) -> usize {
+        self.all.values().filter(|worker| worker.is_of(vm)).count()
+    }
+
+    /// Whether a worker of this VM has been killed and not reaped yet.
+    pub(crate) fn is_vm_ending(&self, vm: VmId) -> bool {
+        self.all.values().any(|worker| worker.is_ending() && worker.is_of(vm))
+    }
+
+    /// The worker of a device process's request.
+    pub(crate) fn find(&self, vm: VmId, request: u64) -> Option<WorkerId> {
+        let mut sessions = self.sessions_of(vm);
+        sessions.find(|(_, session)| session.request == request).map(|(id, _)| id)
+    }
+
+    /// A VM's sessions, each with its worker.
+    pub(crate) fn sessions_of(&self, vm: VmId) -> impl Iterator<Item = (WorkerId, &Session)> {
+        self.of(vm).filter_map(|(id, worker)| Some((id, worker.session.as_ref()?)))
+    }
+
+    /// A VM's workers.
+    pub(crate) fn of(&self, vm: VmId) -> impl Iterator<Item = (WorkerId, &Worker)> {
+        self.iter().filter(move |(_, worker)| worker.is_of(vm))
+    }
+
+    /// All workers.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (WorkerId, &Worker)> {
+        self.all.iter().map(|(id, worker)| (*id, worker))
+    }
+
+    /// The workers that see a GPU.
+    pub(crate) fn with_gpu(&self, gpu: GpuId) -> Vec<WorkerId> {
+        let sees = |(_, worker): &(WorkerId, &Worker)| worker.gpus.contains(&gpu);
+        self.iter().filter(sees).map(|(id, _)| id).collect()
+    }
+
+    /// How many workers meet a condition.
+    pub(crate) fn count(&self, is: impl Fn(&Worker) -> bool) -> usize {
+        self.all.values().filter(|worker| is(worker)).count()
+    }
+
+    /// Workers with these GPUs and without a session, ready or starting.
+    pub(crate) fn free(&self, gpus: &[GpuId]) -> usize {
+        self.count(|worker| worker.is_free() && worker.gpus == gpus)
+    }
+
+    /// Kills the workers without a session that have none of these sets of GPUs.
+    pub(crate) fn end_free_outside(&mut self, sets: &[Vec<GpuId>]) {
+        let outside = |worker: &&mut Worker| worker.is_free() && !sets.contains(&worker.gpus);
+        self.all.values_mut().filter(outside).for_each(Worker::end);
+    }
+
+    /// Gives a session to the best free worker: the oldest warm one, else the oldest that starts.
+    /// Gives the session back if there is none.
+    pub(crate) fn give(&mut self, gpus: &[GpuId], session: Session) -> Result<WorkerId, Session> {
+        let free = self.all.iter_mut().filter(|(_, w)| w.is_free() && w.gpus == gpus);
+        match free.min_by_key(|(id, worker)| (worker.phase != Phase::Warm, **id)) {
+            Some((id, worker)) => {
+                worker.session = Some(session);
+                Ok(*id)
+            }
+            None => Err(session),
+        }
+    }
+}
