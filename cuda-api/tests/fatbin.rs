@@ -145,12 +145,24 @@ fn read_all(bytes: &[u8]) {
 proptest! {
     #[test]
     fn rubbish_is_refused(rubbish in prop::collection::vec(any::<u8>(), 0..300)) {
-        read_all(&rubbish);
+        let found = fatbin::images(&rubbish, LIMIT);
+        let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+        if rubbish.first().is_some_and(is_text) {
+            // It may be PTX, as far as can be seen here.
+            let is_ptx = matches!(found.as_deref(), Ok([(0, Image::Ptx(_))]));
+            prop_assert!(is_ptx || found == Err(FatbinError::NotText { at: 0 }), "{:?}", found);
+        } else {
+            prop_assert_eq!(found, Err(FatbinError::UnknownFormat));
+        }
+        prop_assert!(Fatbin::parse(&rubbish).is_err());
         let mut headed = 0xba55_ed50u32.to_le_bytes().to_vec();
         headed.extend([1, 0, 16, 0]);
         headed.extend((rubbish.len() as u64).to_le_bytes());
-        headed.extend(rubbish);
+        headed.extend(&rubbish);
         read_all(&headed);
+        // Zeros are padding and no entries.
+        let has_entry = rubbish.iter().any(|&byte| byte != 0);
+        prop_assert_eq!(fatbin::images(&headed, LIMIT).is_err(), has_entry);
     }
 
     #[test]
