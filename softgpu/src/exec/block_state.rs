@@ -1,7 +1,7 @@
 //! The state that the warps of a block share: shared memory and barriers.
 
 use std::sync::OnceLock;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::launch::Launch;
 use super::memory::View;
@@ -92,6 +92,17 @@ impl<'l> BlockState<'l> {
             barrier.turn += 1;
             (barrier.last_set, barrier.last_asked) = (barrier.set, barrier.asked);
             (barrier.arrived, barrier.count, barrier.set, barrier.asked) = (0, 0, 0, 0);
+        }
+    }
+
+    /// Pauses for a `nanosleep` of one warp. PTX bounds a sleep to a millisecond and allows it to
+    /// be shorter. A block of several warps only gives up the processor, because one thread
+    /// executes all of them: the event that a warp waits for may come from another warp.
+    pub(crate) fn sleep(&self, nanoseconds: u32) {
+        if self.launch.threads() <= 32 {
+            std::thread::sleep(Duration::from_nanos(nanoseconds.min(1_000_000).into()));
+        } else {
+            std::thread::yield_now();
         }
     }
 

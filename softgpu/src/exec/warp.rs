@@ -623,11 +623,11 @@ impl Warp {
             }
             Op::Trap => return Err(Fault::LaunchFailed),
             Op::Breakpoint => return Err(Fault::IllegalInstruction),
-            Op::Yield => {
+            Op::Sleep { nanoseconds } => {
+                let nanoseconds = self.regs[at(*nanoseconds)][mask.trailing_zeros() as usize];
                 group.pc += 1;
                 group.patient = true;
-                // The event that a thread sleeps for may come from another block or the host.
-                std::thread::yield_now();
+                block.sleep(nanoseconds as u32);
                 return Ok(Next::Yield);
             }
             _ => {

@@ -550,7 +550,9 @@ pub enum Op {
     Exit,
     Trap,
     Breakpoint,
-    Yield,
+    Sleep {
+        nanoseconds: Slot,
+    },
     Barrier(Box<Barrier>),
     WarpSync {
         members: Slot,

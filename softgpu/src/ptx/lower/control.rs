@@ -28,7 +28,7 @@ impl Lower<'_> {
             "membar" => Op::Fence,
             // Proxy fences order accesses that softgpu doesn't reorder.
             "fence" if !inst.has("mbarrier_init") => Op::Fence,
-            "nanosleep" => Op::Yield,
+            "nanosleep" => Op::Sleep { nanoseconds: self.src(f, inst.args.first()?, Ty::U32)? },
             "pmevent" | "griddepcontrol" => Op::Nop,
             "activemask" => Op::ActiveMask { d: self.dst(f, inst.args.first()?)? },
             "elect" => {
