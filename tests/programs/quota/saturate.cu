@@ -4,6 +4,9 @@
 //
 //   --blocks N, --threads N  the grid; 0 blocks (the default) fill the GPU
 //   --rate R                 iterations in a microsecond, from `saturate --calibrate 1`
+//   --asleep 1               kernels sleep instead of computing: on softgpu, a busy processor
+//                            doesn't make them longer
+//   --start-at stdin         prints `ready` when it could begin and reads the time from its input
 //   --in-flight N            launches that may be queued (256)
 //   --batch-us US            count work in batches of about that size, by events (1000)
 //   --graph-kernels K        kernels in a graph (50)
@@ -22,6 +25,7 @@ struct Load {
     std::string mode;
     Shape shape;
     double kernel_us, rate;
+    bool asleep;
     unsigned graph_kernels;
     unsigned *sink;
     cudaStream_t stream;
@@ -30,7 +34,11 @@ struct Load {
     static constexpr size_t copied = 1 << 20;
 
     void kernel(double us) {
-        fixed_work<<<shape.blocks, shape.threads, 0, stream>>>(iterations_for(us, rate), sink);
+        if (asleep) {
+            sleep_for<<<shape.blocks, shape.threads, 0, stream>>>(static_cast<unsigned>(us * 1e3));
+        } else {
+            fixed_work<<<shape.blocks, shape.threads, 0, stream>>>(iterations_for(us, rate), sink);
+        }
         CHECK(cudaGetLastError());
     }
 
@@ -108,7 +116,8 @@ int main(int argc, char **argv) {
     const int64_t slot_ns = ns(options.number("slot-ms", 0) / 1e3);
     const int64_t slot = static_cast<int64_t>(options.number("slot", 0));
     const size_t hold = static_cast<size_t>(options.number("hold", 0)) << 20;
-    int64_t start = options.nanoseconds("start-at");
+    load.asleep = options.number("asleep", 0) != 0;
+    std::string start_at = options.text("start-at", "0");
     options.finish();
     REQUIRE(load.mode == "kernels" || load.mode == "graphs" || load.mode == "mix" ||
                 load.mode == "copies",
@@ -116,7 +125,7 @@ int main(int argc, char **argv) {
     REQUIRE(load.graph_kernels > 0 && in_flight > 0 && seconds > 0, "above 0, all of them");
 
     CHECK(cudaMalloc(&load.sink, sizeof *load.sink));
-    if (load.rate == 0) {
+    if (load.rate == 0 && !load.asleep) {
         load.rate = calibrate(load.shape, load.sink);
     }
     if (only_calibrate) {
@@ -141,6 +150,14 @@ int main(int argc, char **argv) {
     for (auto &event : events) {
         CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     }
+    if (start_at == "stdin") {
+        std::puts("ready");
+        std::fflush(stdout);
+        char line[32];
+        REQUIRE(std::fgets(line, sizeof line, stdin) != nullptr, "the input ended without a time");
+        start_at = line;
+    }
+    int64_t start = std::strtoll(start_at.c_str(), nullptr, 10);
     if (start == 0) {
         start = now_ns() + ns(warmup);
     }

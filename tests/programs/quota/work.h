@@ -19,6 +19,15 @@ __device__ inline void work(unsigned iterations, unsigned *sink) {
 
 static __global__ void fixed_work(unsigned iterations, unsigned *sink) { work(iterations, sink); }
 
+// A kernel that takes its time without computing.
+static __global__ void sleep_for(unsigned nanoseconds) {
+    for (unsigned left = nanoseconds; left > 0;) {
+        const unsigned part = left < 1000000 ? left : 1000000;
+        __nanosleep(part);
+        left -= part;
+    }
+}
+
 struct Shape {
     unsigned blocks, threads;
 };
