@@ -1,16 +1,11 @@
 //! VMs that are made, changed and removed while the broker runs, and what is left of that after it.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use host_ipc::messages::ToBroker;
-use host_ipc::{process, seqpacket};
 use host_test_support::{program, softgpu, wait_for};
 
 const BROKER: &str = env!("CARGO_BIN_EXE_vcudad");
@@ -367,58 +362,20 @@ fn a_file_that_promises_more_than_there_is_is_refused() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// The broker's programs in a folder, with a test of this file in the worker's place.
-fn with_worker(folder: &Path, test: &str) -> PathBuf {
+/// The broker's programs in a folder, with another program in the worker's place.
+fn with_worker(folder: &Path, worker: &str) -> PathBuf {
     for name in ["vcudad", "vhost-device-cuda"] {
         std::fs::copy(program(name), folder.join(name)).unwrap();
     }
-    let (worker, this) = (program("vhost-cuda-worker"), std::env::current_exe().unwrap());
-    let script = format!(
-        "#!/bin/sh\ncase \"$*\" in *--probe*) exec '{}' \"$@\" ;; esac\n\
-         for fd; do :; done\n\
-         BROKER_FD=$fd FOLDER='{}' exec '{}' --ignored --exact {test} >/dev/null 2>&1\n",
-        worker.display(),
-        folder.display(),
-        this.display()
-    );
-    let path = folder.join("vhost-cuda-worker");
-    std::fs::write(&path, script).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::copy(program(worker), folder.join("vhost-cuda-worker")).unwrap();
+    std::os::unix::fs::symlink(program("vhost-cuda-worker"), folder.join("real-worker")).unwrap();
     folder.join("vcudad")
-}
-
-#[test]
-#[ignore = "the worker of the test below"]
-fn a_worker_that_sends_a_socket_which_lingers() {
-    process::die_with_parent(process::parent()).unwrap();
-    let fd = std::env::var("BROKER_FD").unwrap().parse().unwrap();
-    let broker = process::inherited(fd).unwrap();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let mut socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    let _reader = listener.accept().unwrap();
-    socket.set_nonblocking(true).unwrap();
-    while socket.write(&[0; 1 << 16]).is_ok() {}
-    let hour = libc::linger { l_onoff: 1, l_linger: 3600 };
-    let length = size_of_val(&hour) as libc::socklen_t;
-    let value = (&raw const hour).cast();
-    let fd = socket.as_raw_fd();
-    // SAFETY: `hour` is readable for its length.
-    unsafe { libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_LINGER, value, length) };
-    if seqpacket::send(&broker, &ToBroker::Ready, &[fd]).is_ok() {
-        drop(socket);
-    } else {
-        // The kernel refuses it, and a drop would linger here.
-        seqpacket::send(&broker, &ToBroker::Ready, &[]).unwrap();
-        std::mem::forget(socket);
-    }
-    std::fs::write(Path::new(&std::env::var_os("FOLDER").unwrap()).join("sent"), "").unwrap();
-    std::thread::sleep(Duration::from_secs(3600));
 }
 
 #[test]
 fn a_workers_descriptors_do_not_hold_up_the_broker() {
     let folder = Broker::folder("linger");
-    let program = with_worker(&folder, "a_worker_that_sends_a_socket_which_lingers");
+    let program = with_worker(&folder, "lingering-worker");
     let broker = Broker::started(&folder, Broker::command_of(&program, 1, &folder, TWO));
     wait_for("the worker's message", || folder.join("sent").exists());
     assert_eq!(broker.vms(), [row("a", 100, GIB), row("b", 100, GIB)], "{}", broker.log());
