@@ -1,4 +1,4 @@
-//! Streams that are being captured, as the entry points see them.
+//! Stream capture, for the entry points.
 
 use crate::context::current;
 use crate::driver::Driver;
@@ -10,14 +10,14 @@ use crate::objects::Stream;
 use crate::thread;
 use cuda_api::graph::capture::{self, Key};
 use cuda_api::graph::capturing;
+use cuda_api::sys::CUstream_flags;
 use protocol::ids::StreamId;
 use std::sync::Arc;
 
-/// CU_STREAM_NON_BLOCKING.
-const NON_BLOCKING: u32 = 1;
+const NON_BLOCKING: u32 = CUstream_flags::CU_STREAM_NON_BLOCKING.0;
 const PER_THREAD: usize = StreamId::PER_THREAD.0 as usize;
 
-/// A stream among captures; `null` is what a null stream means.
+/// Describes a stream to the captures. `null` is the meaning of a null stream.
 pub fn describe(driver: &Driver, stream: Handle, null: usize) -> CuResult<capture::Stream> {
     let named = if stream == 0 { null } else { stream };
     if named > PER_THREAD {
@@ -28,17 +28,17 @@ pub fn describe(driver: &Driver, stream: Handle, null: usize) -> CuResult<captur
     }
     let ctx = current()?.id().0;
     let legacy = named != PER_THREAD;
-    // Ids of streams and contexts are of one row, so these can't be a created stream's.
+    // Contexts and created streams share one series of ids, so this can't be a created stream's key.
     let of = if legacy { 1 } else { 2 + u64::from(thread::origin().0) };
     Ok(capture::Stream { key: Key { id: ctx, of }, ctx, blocking: true, legacy })
 }
 
-/// The name of a stream that the program created.
+/// The key of a stream that the program created.
 pub fn key(stream: &Stream) -> Key {
     Key { id: stream.id.0, of: 0 }
 }
 
-/// Whether what is queued in a stream goes to a graph, with [`push`].
+/// Whether a stream is being captured. If so, [`push`] adds its work to a graph.
 #[inline]
 pub fn captured(driver: &Driver, stream: Handle, null: usize) -> CuResult<bool> {
     if !GRAPHS.any_capture() {
@@ -48,12 +48,12 @@ pub fn captured(driver: &Driver, stream: Handle, null: usize) -> CuResult<bool> 
     GRAPHS.captures_stream(|| Ok(stream))
 }
 
-/// Adds a node to the graph that a stream is captured to.
+/// Adds a node to the graph that a stream is being captured to.
 pub fn push(driver: &Driver, stream: Handle, null: usize, op: Op) -> CuResult {
     GRAPHS.push(&describe(driver, stream, null)?, op).map(drop)
 }
 
-/// A call that a captured stream can't take.
+/// Fails if a stream is being captured, since it can't take this call then.
 #[inline]
 pub fn forbid_on(driver: &Driver, stream: Handle, null: usize) -> CuResult {
     if !GRAPHS.any_capture() {
@@ -62,13 +62,14 @@ pub fn forbid_on(driver: &Driver, stream: Handle, null: usize) -> CuResult {
     GRAPHS.forbid_on(&describe(driver, stream, null)?)
 }
 
-/// A call that CUDA calls potentially unsafe.
+/// Fails if a capture forbids calls that CUDA considers potentially unsafe.
 #[inline]
 pub fn forbid_unsafe() -> CuResult {
     capturing::forbid_unsafe::<Guest>()
 }
 
-/// What could be captured natively, and not here: the capture would lack it, and is invalid.
+/// Fails if a stream is being captured, for a call that can be captured natively but not here. The
+/// capture, which would lack the call, becomes invalid.
 pub fn unsupported_on(
     driver: &Driver,
     stream: Handle,

@@ -1,4 +1,4 @@
-//! Contexts: the device's primary one, those that the program creates, and each thread's stack.
+//! Contexts: primary contexts, contexts that the program creates, and each thread's stack.
 
 use crate::context::current;
 use crate::device::Device;
@@ -8,15 +8,15 @@ use crate::handles::{Handle, Object};
 use crate::objects::Context;
 use crate::thread;
 use cuda_api::args::{In, Out};
+use cuda_api::sys::CUctx_flags;
 use protocol::calls::{
     CuCtxSynchronize, VcudaCtxCreate, VcudaCtxDestroy, VcudaPrimaryCtxRelease,
     VcudaPrimaryCtxRetain, VcudaPrimaryCtxSetFlags,
 };
 
-/// CU_CTX_FLAGS_MASK.
-const FLAGS: u32 = 0xff;
+const FLAGS: u32 = CUctx_flags::CU_CTX_FLAGS_MASK.0;
 
-/// The context of a handle; 0 is the current one.
+/// The context of a handle, or the current one for 0.
 fn context_of(driver: &Driver, handle: Handle) -> CuResult<&'static Context> {
     if handle == 0 {
         return current();
@@ -25,7 +25,7 @@ fn context_of(driver: &Driver, handle: Handle) -> CuResult<&'static Context> {
     if context.is_alive() { Ok(context) } else { Err(CuError::CONTEXT_IS_DESTROYED) }
 }
 
-/// A context ends, with all that it held.
+/// Marks a context as destroyed and forgets its memory and errors.
 fn end_context(driver: &Driver, context: &'static Context) {
     context.end();
     driver.memory.forget_context(context.handle());
@@ -41,7 +41,7 @@ fn end_primary(driver: &Driver, device: &Device) -> CuResult {
     result
 }
 
-/// Brings a device's primary context to life in the worker.
+/// Activates a device's primary context in the worker.
 fn begin_primary(driver: &Driver, device: &Device) -> CuResult {
     let id = driver.session.mint();
     let retain = VcudaPrimaryCtxRetain { dev: device.number, ctx: id };
@@ -50,7 +50,7 @@ fn begin_primary(driver: &Driver, device: &Device) -> CuResult {
     Ok(())
 }
 
-/// Ends all that the primary context holds. Who has retained it still has it, as new.
+/// Destroys everything in the primary context. Those who retained it keep it, as a new context.
 fn reset_primary(number: i32) -> CuResult {
     let driver = driver()?;
     let device = driver.device(number)?;
@@ -155,7 +155,7 @@ entries! {
     fn cuDevicePrimaryCtxSetFlags_v2(number: i32, flags: u32) { set_primary_flags(number, flags) }
 
     fn cuDevicePrimaryCtxGetState(number: i32, flags: Out<u32>, active: Out<i32>) {
-        // Asked hundreds of thousands of times: no lock.
+        // Programs call this hundreds of thousands of times, so it takes no lock.
         let context = driver()?.device(number)?.primary_context;
         flags.set(context.flags())?;
         active.set(i32::from(context.is_alive()))
@@ -172,7 +172,7 @@ entries! {
         create(out, flags, device)
     }
 
-    /// `parameters`: execution affinities, their number, and a graphics context to share with.
+    /// `parameters` are execution affinities, their number, and a graphics context to share with.
     fn cuCtxCreate_v4(out: Out<Handle>, parameters: In<[usize; 3]>, flags: u32, device: i32) {
         if parameters.optional().is_some_and(|p| p[0] != 0 || p[2] != 0) {
             return Err(CuError::NOT_SUPPORTED);

@@ -16,11 +16,7 @@ use protocol::graph as node;
 use protocol::ids::StreamId;
 use protocol::limits::INLINE_COPY_MAX;
 
-const ARRAY: u32 = 3;
-const HOST: u32 = 1;
-const UNIFIED: u32 = 4;
-
-/// `CUDA_MEMCPY2D`, as C has it.
+/// `CUDA_MEMCPY2D` in C.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Memcpy2D {
@@ -42,7 +38,7 @@ struct Side2D {
     pitch: usize,
 }
 
-/// `CUDA_MEMCPY3D`, as C has it.
+/// `CUDA_MEMCPY3D` in C.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Memcpy3D {
@@ -69,7 +65,7 @@ struct Side3D {
     height: usize,
 }
 
-/// A side of a copy: where its first byte is, and how far rows and slices are apart.
+/// One side of a copy: the address of its first byte and the distances between rows and slices.
 #[derive(Clone, Copy)]
 struct Side {
     address: u64,
@@ -84,11 +80,10 @@ struct Shape {
 }
 
 fn base(kind: u32, host: usize, device: u64) -> CuResult<u64> {
-    match kind {
-        HOST => Ok(host as u64),
-        // Device, or unified: the address says what it is.
-        2 | 4 => Ok(device),
-        ARRAY => Err(CuError::NOT_SUPPORTED),
+    match CUmemorytype(kind) {
+        CUmemorytype::CU_MEMORYTYPE_HOST => Ok(host as u64),
+        CUmemorytype::CU_MEMORYTYPE_DEVICE | CUmemorytype::CU_MEMORYTYPE_UNIFIED => Ok(device),
+        CUmemorytype::CU_MEMORYTYPE_ARRAY => Err(CuError::NOT_SUPPORTED),
         _ => Err(CuError::INVALID_VALUE),
     }
 }
@@ -241,7 +236,7 @@ impl From<&CUDA_MEMCPY3D> for Memcpy3D {
 }
 
 impl Memcpy3D {
-    /// Of contiguous bytes, whatever the addresses mean.
+    /// A copy of contiguous bytes.
     pub fn linear(dst: u64, src: u64, len: usize) -> Self {
         let side = |address| node::CopySide { address, pitch: len as u64, height: 1 };
         let (width, height, depth) = (len as u64, 1, 1);
@@ -254,9 +249,9 @@ impl Memcpy3D {
         }))
     }
 
-    /// The parameters of a node's copy, whatever its addresses mean.
+    /// The parameters that describe a graph node's copy.
     pub fn params(copy: &node::CopyStep) -> CUDA_MEMCPY3D {
-        let kind = CUmemorytype(UNIFIED);
+        let kind = CUmemorytype::CU_MEMORYTYPE_UNIFIED;
         CUDA_MEMCPY3D {
             srcMemoryType: kind,
             srcDevice: copy.src.address,
@@ -273,7 +268,7 @@ impl Memcpy3D {
         }
     }
 
-    /// The copy as a node of a graph does it: both sides must be what the GPU sees.
+    /// The copy as a graph node. The GPU must be able to access both sides.
     pub fn node(&self, driver: &Driver) -> CuResult<node::CopyStep> {
         let shape = Shape { width: self.width, height: self.height, depth: self.depth };
         if shape.width == 0 || shape.height == 0 || shape.depth == 0 {
@@ -382,7 +377,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn structures_have_the_sizes_that_c_gives_them() {
+    fn structures_have_the_same_size_as_in_c() {
         assert_eq!(size_of::<Memcpy2D>(), 128);
         assert_eq!(size_of::<Memcpy3D>(), 200);
     }

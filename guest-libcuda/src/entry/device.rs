@@ -1,27 +1,10 @@
-//! Devices. All is answered from what the worker said once.
+//! Devices, answered from the worker's description of them.
 
 use crate::driver::driver;
 use crate::error::CuError;
 use cuda_api::args::{Out, Text};
+use cuda_api::sys::{CUdevice_attribute as A, CUdevprop};
 use std::ffi::c_char;
-
-const COMPUTE_CAPABILITY_MAJOR: u32 = 75;
-const COMPUTE_CAPABILITY_MINOR: u32 = 76;
-
-/// `CUdevprop`, as C has it.
-#[repr(C)]
-pub struct Properties {
-    max_threads_per_block: i32,
-    max_threads_dim: [i32; 3],
-    max_grid_size: [i32; 3],
-    shared_mem_per_block: i32,
-    total_constant_memory: i32,
-    simd_width: i32,
-    mem_pitch: i32,
-    regs_per_block: i32,
-    clock_rate: i32,
-    texture_align: i32,
-}
 
 fn same_bus_id(ours: &[u8], theirs: &str) -> bool {
     let ours = String::from_utf8_lossy(ours).to_ascii_lowercase();
@@ -67,24 +50,32 @@ entries! {
 
     fn cuDeviceComputeCapability(major: Out<i32>, minor: Out<i32>, device: i32) {
         let device = driver()?.device(device)?;
-        major.set(device.attribute(COMPUTE_CAPABILITY_MAJOR)?)?;
-        minor.set(device.attribute(COMPUTE_CAPABILITY_MINOR)?)
+        major.set(device.attribute(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR.0)?)?;
+        minor.set(device.attribute(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR.0)?)
     }
 
-    fn cuDeviceGetProperties(properties: Out<Properties>, device: i32) {
+    fn cuDeviceGetProperties(properties: Out<CUdevprop>, device: i32) {
         let device = driver()?.device(device)?;
-        let get = |attribute| device.attribute(attribute).unwrap_or(0);
-        properties.set(Properties {
-            max_threads_per_block: get(1),
-            max_threads_dim: [get(2), get(3), get(4)],
-            max_grid_size: [get(5), get(6), get(7)],
-            shared_mem_per_block: get(8),
-            total_constant_memory: get(9),
-            simd_width: get(10),
-            mem_pitch: get(11),
-            regs_per_block: get(12),
-            clock_rate: get(13),
-            texture_align: get(14),
+        let get = |attribute: A| device.attribute(attribute.0).unwrap_or(0);
+        properties.set(CUdevprop {
+            maxThreadsPerBlock: get(A::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
+            maxThreadsDim: [
+                get(A::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X),
+                get(A::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y),
+                get(A::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z),
+            ],
+            maxGridSize: [
+                get(A::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X),
+                get(A::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y),
+                get(A::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z),
+            ],
+            sharedMemPerBlock: get(A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
+            totalConstantMemory: get(A::CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY),
+            SIMDWidth: get(A::CU_DEVICE_ATTRIBUTE_WARP_SIZE),
+            memPitch: get(A::CU_DEVICE_ATTRIBUTE_MAX_PITCH),
+            regsPerBlock: get(A::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK),
+            clockRate: get(A::CU_DEVICE_ATTRIBUTE_CLOCK_RATE),
+            textureAlign: get(A::CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT),
         })
     }
 
@@ -102,7 +93,7 @@ entries! {
         device.set(found.ok_or(CuError::INVALID_DEVICE)? as i32)
     }
 
-    /// Devices of one VM do not reach each other's memory.
+    /// The devices of a VM can't access each other's memory.
     fn cuDeviceCanAccessPeer(can: Out<i32>, device: i32, peer: i32) {
         let driver = driver()?;
         driver.device(device)?;
@@ -131,7 +122,7 @@ mod tests {
     use super::same_bus_id;
 
     #[test]
-    fn bus_ids_are_understood_in_their_short_forms() {
+    fn bus_ids_may_be_abbreviated() {
         let ours = b"0000:0A:00.0";
         for good in ["0000:0a:00.0", "0000:0A:00", "0a:00.0", "0A:00"] {
             assert!(same_bus_id(ours, good), "{good}");

@@ -9,16 +9,17 @@ use crate::graph::{GRAPHS, Op};
 use crate::handles::{Handle, Object};
 use crate::objects::Event;
 use cuda_api::args::Out;
+use cuda_api::sys::{CUevent_flags, CUevent_record_flags};
 use protocol::calls::{
     CuEventCreate, CuEventDestroyV2, CuEventElapsedTimeV2, CuEventQuery, CuEventRecordWithFlags,
     CuEventSynchronize,
 };
 use std::sync::Arc;
 
-const DISABLE_TIMING: u32 = 2;
-const INTERPROCESS: u32 = 4;
-/// CU_EVENT_RECORD_EXTERNAL.
-const EXTERNAL: u32 = 1;
+const DISABLE_TIMING: u32 = CUevent_flags::CU_EVENT_DISABLE_TIMING.0;
+const INTERPROCESS: u32 = CUevent_flags::CU_EVENT_INTERPROCESS.0;
+const FLAGS: u32 = CUevent_flags::CU_EVENT_BLOCKING_SYNC.0 | DISABLE_TIMING | INTERPROCESS;
+const EXTERNAL: u32 = CUevent_record_flags::CU_EVENT_RECORD_EXTERNAL.0;
 
 fn destroy(handle: Handle) -> CuResult {
     let driver = driver::driver()?;
@@ -28,7 +29,7 @@ fn destroy(handle: Handle) -> CuResult {
 }
 
 fn record(event: Handle, stream: Handle, flags: u32, null: usize) -> CuResult {
-    if flags & !1 != 0 {
+    if flags & !EXTERNAL != 0 {
         return Err(CuError::INVALID_VALUE);
     }
     let driver = context::driver()?;
@@ -64,7 +65,7 @@ fn elapsed(ms: Out<f32>, start: Handle, end: Handle) -> CuResult {
 entries! {
     fn cuEventCreate(out: Out<Handle>, flags: u32) {
         out.check()?;
-        if flags & !7 != 0 || flags & INTERPROCESS != 0 && flags & DISABLE_TIMING == 0 {
+        if flags & !FLAGS != 0 || flags & INTERPROCESS != 0 && flags & DISABLE_TIMING == 0 {
             return Err(CuError::INVALID_VALUE);
         }
         if flags & INTERPROCESS != 0 {

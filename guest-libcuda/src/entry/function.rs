@@ -1,5 +1,5 @@
-//! Functions of modules and kernels of libraries. A kernel is as good as a function in every call
-//! that takes one, so both are the same here and `cuKernelGetFunction` gives its argument back.
+//! Functions of modules and kernels of libraries. Every call that takes a function also takes a
+//! kernel, so both are the same here and `cuKernelGetFunction` returns its argument.
 
 use super::library::module_of;
 use crate::context;
@@ -8,6 +8,7 @@ use crate::error::{CuError, CuResult};
 use crate::handles::Handle;
 use crate::objects::{Function, Origin};
 use cuda_api::args::Out;
+use cuda_api::sys::CUfunction_attribute;
 use protocol::calls::{
     CuFuncGetAttribute, CuFuncIsLoaded, CuFuncLoad, CuFuncSetAttribute, CuFuncSetCacheConfig,
     CuKernelGetAttribute, CuKernelSetAttribute, CuKernelSetCacheConfig,
@@ -15,10 +16,9 @@ use protocol::calls::{
 use std::ffi::c_char;
 use std::sync::Arc;
 
-/// CU_FUNC_ATTRIBUTE_MAX.
-const ATTRIBUTES: u32 = 16;
+const ATTRIBUTES: u32 = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX.0;
 
-/// An attribute, remembered until it may have changed.
+/// An attribute, cached until an attribute is set.
 pub fn attribute(driver: &Driver, function: &Function, attribute: u32) -> CuResult<i32> {
     if attribute >= ATTRIBUTES {
         return Err(CuError::INVALID_VALUE);
@@ -41,7 +41,7 @@ fn kernel_attribute(
     if attribute >= ATTRIBUTES {
         return Err(CuError::INVALID_VALUE);
     }
-    // Devices may differ: those of others than the first are kept apart.
+    // The value may differ between devices, so the key includes the device.
     let key = attribute | (device as u32) << 8;
     if let Some(&value) = function.attributes.lock().get(&key) {
         return Ok(value);
@@ -146,7 +146,7 @@ entries! {
         driver.session.call(&CuKernelSetCacheConfig { kernel: function.id.as_kernel(), config, dev })
     }
 
-    /// Means nothing on any GPU of today.
+    /// Has no effect on current GPUs.
     fn cuFuncSetSharedMemConfig(function: Handle, config: u32) {
         let _: Arc<Function> = driver()?.handles.get(function)?;
         if config > 2 { Err(CuError::INVALID_VALUE) } else { Ok(()) }

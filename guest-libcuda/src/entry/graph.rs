@@ -1,4 +1,4 @@
-//! Graphs and captures: the entry points are cuda-api's, and this is what they need of the guest.
+//! Graphs and captures. The entry points are in cuda-api; this is the guest's part of them.
 
 use super::copy2d::Memcpy3D;
 use super::host_func::{self, Callback};
@@ -30,14 +30,14 @@ use std::sync::Arc;
 
 cuda_api::graph_entries!(Guest);
 
-/// Tokens of a graph's host functions, with the place of each in the graph's steps.
+/// The tokens of a graph's host functions, each with the index of its step.
 type Tokens = Vec<(usize, u64)>;
 
 fn dim3([x, y, z]: [u32; 3]) -> wire::Dim3 {
     wire::Dim3 { x, y, z }
 }
 
-/// Encodes what a node does. A host function gets a token, under which the worker asks for it.
+/// Encodes a node's operation. A host function gets a token, by which the worker asks for it.
 fn with_step<R>(
     driver: &Driver,
     op: Option<&Op>,
@@ -70,7 +70,7 @@ fn with_step<R>(
     then(&step, None)
 }
 
-/// A graph as it travels, and the tokens of its host functions.
+/// Encodes a graph. Also returns the tokens of its host functions.
 fn encode(driver: &Driver, steps: &[Step<Op>]) -> CuResult<(Writer, Tokens)> {
     if steps.len() > GRAPH_NODES_MAX {
         return Err(CuError::OUT_OF_MEMORY);
@@ -99,7 +99,7 @@ impl Library for Guest {
     type Copy = wire::CopyStep;
     type Memset = wire::MemsetStep;
     type Event = Arc<Event>;
-    /// The worker's name for it.
+    /// The id of the instantiated graph in the session.
     type Loaded = GraphExecId;
     type Bound = Tokens;
 
@@ -258,7 +258,7 @@ impl Library for Guest {
         Ok(driver()?.handles.insert(Object::GraphExec(Arc::new(exec)))? as CUgraphExec)
     }
 
-    /// As CUDA has it for what is no graph.
+    /// CUDA reports an invalid value for an invalid handle here.
     fn exec(exec: CUgraphExec) -> CuResult<Arc<Exec>> {
         driver()?.handles.get(exec as Handle).map_err(|_| CuError::INVALID_VALUE)
     }

@@ -1,7 +1,7 @@
-//! Host functions: the program's own, called when a stream gets there.
+//! Host functions: functions of the program that a stream calls.
 //!
-//! The stream stops in the worker. A thread of this process waits for the next function that a
-//! stream has come to, calls it, and lets the stream go on.
+//! The worker pauses the stream at a host function. A thread of this process waits for such requests,
+//! calls the function, and lets the stream continue.
 
 use super::stream::stream_id;
 use crate::capture;
@@ -22,19 +22,19 @@ use std::sync::Once;
 type HostFunction = unsafe extern "C" fn(*mut c_void);
 pub type StreamCallback = unsafe extern "C" fn(Handle, u32, usize);
 
-/// What to call.
+/// A function to call, with its arguments.
 #[derive(Clone, Copy)]
 pub enum Callback {
     Function(HostCall),
     OfStream(StreamCallback, Handle, usize),
 }
 
-/// A callback, and what will still ask for it.
+/// A callback that streams may still ask for.
 struct Waiting {
     callback: Callback,
-    /// Times that a stream will get there.
+    /// How many more times a stream will ask for it.
     left: usize,
-    /// A graph that can be launched has it.
+    /// Whether an instantiated graph contains it.
     kept: bool,
 }
 
@@ -54,7 +54,7 @@ fn enqueue(driver: &Driver, stream: StreamId, callback: Callback) -> CuResult {
     Ok(())
 }
 
-/// Takes a graph's callback in; gives the token under which the worker asks for it.
+/// Registers a graph's callback. Returns the token by which the worker asks for it.
 pub fn keep(driver: &Driver, callback: Callback) -> u64 {
     let token = driver.session.mint();
     let waiting = Waiting { callback, left: 0, kept: true };
@@ -63,7 +63,8 @@ pub fn keep(driver: &Driver, callback: Callback) -> u64 {
     token
 }
 
-/// A graph is about to be launched (or was not, after all): its callbacks will be asked for.
+/// Adjusts how often callbacks will be asked for: up before a graph is launched, and back down if the
+/// launch failed.
 pub fn expect(tokens: &[(usize, u64)], change: isize) {
     if tokens.is_empty() {
         return;
@@ -76,7 +77,8 @@ pub fn expect(tokens: &[(usize, u64)], change: isize) {
     }
 }
 
-/// A graph won't be launched any more; launches under way still ask for its callbacks.
+/// Releases the callbacks of a graph that won't be launched again. Running launches may still ask
+/// for them.
 pub fn let_go(tokens: &[(usize, u64)]) {
     if tokens.is_empty() {
         return;
@@ -93,7 +95,7 @@ pub fn let_go(tokens: &[(usize, u64)]) {
     }
 }
 
-/// What a stream has come to.
+/// The callback that a stream asks for.
 fn take(token: u64) -> Option<Callback> {
     let mut waiting = WAITING.lock();
     let waiting = waiting.as_mut()?;
@@ -113,12 +115,12 @@ fn start_runner() {
             .stack_size(1 << 20)
             .spawn(with_signals_blocked(run));
         if let Err(error) = spawned {
-            say!(Error, "no thread for host functions: {error}");
+            say!(Error, "can't start the thread for host functions: {error}");
         }
     });
 }
 
-/// The program's signal handlers run on the program's threads.
+/// Blocks signals, so that the program's handlers run on its own threads.
 fn with_signals_blocked(body: fn()) -> impl FnOnce() + Send + 'static {
     move || {
         // SAFETY: the set is filled before it is used; only this thread's mask changes.
@@ -136,10 +138,10 @@ fn run() {
     driver.session.serve_host_funcs(|token| match take(token) {
         Some(Callback::Function(call)) => call.run(),
         Some(Callback::OfStream(callback, stream, data)) => {
-            // SAFETY: the program asked for this call, with this argument.
+            // SAFETY: the program passed the function to be called with this argument.
             unsafe { callback(stream, 0, data) }
         }
-        None => say!(Error, "the worker asks for a host function that nobody gave"),
+        None => say!(Error, "the worker asked for an unknown host function"),
     });
 }
 
@@ -150,7 +152,7 @@ entries! {
         let function = function.ok_or(CuError::INVALID_VALUE)?;
         let driver = context::driver()?;
         let id = stream_id(driver, stream, null)?;
-        // SAFETY: the program gave the function to be called with this argument.
+        // SAFETY: the program passed the function to be called with this argument.
         let call = unsafe { HostCall::new(function, data) };
         if capture::captured(driver, stream, null)? {
             return capture::push(driver, stream, null, Op::Host(call));

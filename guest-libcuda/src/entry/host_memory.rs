@@ -1,4 +1,4 @@
-//! Pinned host memory: allocated in our window, or the program's own, registered.
+//! Pinned host memory: allocated in the pinned window, or registered memory of the program.
 
 use super::memory::keep_address;
 use crate::context::{self, current};
@@ -8,20 +8,23 @@ use crate::log::say;
 use crate::memory::{Allocation, Kind};
 use crate::transport::TransportError;
 use cuda_api::args::Out;
+use cuda_api::sys::{
+    CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_WRITECOMBINED,
+    CU_MEMHOSTREGISTER_DEVICEMAP, CU_MEMHOSTREGISTER_IOMEMORY, CU_MEMHOSTREGISTER_PORTABLE,
+    CU_MEMHOSTREGISTER_READ_ONLY,
+};
 use protocol::calls::{VcudaHostRegister, VcudaHostUnregister};
 use protocol::uapi::{ERR_LIMIT, ERR_MEMORY, ERR_UNSUPPORTED};
 
 const PAGE: usize = protocol::windows::PAGE_BYTES as usize;
-/// CU_MEMHOSTALLOC_PORTABLE, DEVICEMAP, WRITECOMBINED.
-const ALLOC_FLAGS: u32 = 7;
-/// CU_MEMHOSTREGISTER_PORTABLE, DEVICEMAP.
-const REGISTER_FLAGS: u32 = 3;
-/// CU_MEMHOSTREGISTER_IOMEMORY, READ_ONLY.
-const UNSUPPORTED_REGISTER_FLAGS: u32 = 12;
+const ALLOC_FLAGS: u32 =
+    CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
+const REGISTER_FLAGS: u32 = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
+const UNSUPPORTED_REGISTER_FLAGS: u32 = CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
 
-/// What CUDA says when the transport can't.
+/// Converts a transport's error to CUDA's.
 fn refused(error: TransportError) -> CuError {
-    say!(Warn, "pinned memory: {error}");
+    say!(Warn, "can't pin memory: {error}");
     match error {
         TransportError::Ended { .. } => CuError::DEVICE_UNAVAILABLE,
         TransportError::Unsupported { .. }
@@ -68,7 +71,7 @@ fn allocate(out: Out<usize>, bytes: usize, flags: u32) -> CuResult {
         len: bytes as u64,
         kind: Kind::Pinned { region },
         device_address,
-        flags: flags | 2,
+        flags: flags | CU_MEMHOSTALLOC_DEVICEMAP,
         context: context.handle(),
         device: context.device,
         id: 0,
@@ -86,7 +89,7 @@ fn free(at: usize) -> CuResult {
     let found = found.ok_or(CuError::INVALID_VALUE)?;
     let Kind::Pinned { region } = found.kind else { return Err(CuError::INVALID_VALUE) };
     let len = (found.len as usize).next_multiple_of(PAGE);
-    // As natively, this waits for copies that still use the memory.
+    // As natively, this call waits for copies that still use the memory.
     let result = driver.session.call_always(&VcudaHostUnregister { vaddr: at as u64 }, 0);
     driver.session.transport().release(region, at, len).map_err(refused)?;
     driver.memory.pinned.give(at, len);
@@ -120,8 +123,8 @@ fn register(at: usize, bytes: usize, flags: u32) -> CuResult {
     };
     let context = current()?;
     if device_page != page as u64 {
-        // The worker's alias; should the program have memory there, it can still use its own
-        // address in copies.
+        // The worker mapped the memory at another address. If the program has memory there, copies
+        // still work with the program's own address.
         let _ = keep_address(device_page, pages);
     }
     driver.memory.insert(Allocation {
@@ -129,7 +132,7 @@ fn register(at: usize, bytes: usize, flags: u32) -> CuResult {
         len: bytes as u64,
         kind: Kind::Registered { region, page, pages },
         device_address: device_page + (at - page) as u64,
-        flags: flags | 2,
+        flags: flags | CU_MEMHOSTREGISTER_DEVICEMAP,
         context: context.handle(),
         device: context.device,
         id: 0,

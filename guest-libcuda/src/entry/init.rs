@@ -1,4 +1,4 @@
-//! Initialisation, versions and errors.
+//! Initialization, versions and errors.
 
 use crate::driver;
 use crate::error::{CuError, CuResult};
@@ -6,8 +6,7 @@ use cuda_api::args::Out;
 use cuda_api::error_text;
 use std::ffi::{CStr, c_char};
 
-/// What this library is, whatever the host has: the version must be the same before `cuInit` and
-/// after it.
+/// The version of this library, whatever the host's version is: it must not change with `cuInit`.
 pub const VERSION: i32 = cuda_api::symbols::CUDA_VERSION as i32;
 
 fn text(text: Option<&'static CStr>, out: Out<*const c_char>) -> CuResult {

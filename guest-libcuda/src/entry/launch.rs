@@ -1,5 +1,5 @@
-//! Launches. Arguments are packed as the kernel's layout says and posted; what natively fails at
-//! once, such as a grid too large, fails here.
+//! Launches. Arguments are packed according to the kernel's layout, and the launch is posted. Errors
+//! that natively appear at once, such as a grid that is too large, appear at once here too.
 
 use super::function::attribute;
 use super::stream::stream_id;
@@ -13,24 +13,28 @@ use crate::log::say;
 use crate::objects::Function;
 use crate::program::{bytes_at, copy_from};
 use cuda_api::args::{In, Out};
+use cuda_api::sys::{
+    CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT, CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT,
+    CU_LAUNCH_PARAM_END_AS_INT, CUfunction_attribute, CUlaunchAttributeID,
+};
 use protocol::calls::{VcudaLaunch, VcudaLaunchCooperative, VcudaOccupancyClusters};
 use protocol::limits::{LAUNCH_ATTRIBUTES_MAX, PARAMETER_BYTES_MAX};
 use protocol::options::{LAUNCH_ATTRIBUTES, clusters as question};
 use protocol::structs::LaunchAttribute;
 use std::sync::Arc;
 
-const MAX_THREADS_PER_BLOCK: u32 = 0;
-const SHARED_SIZE: u32 = 1;
-const MAX_DYNAMIC_SHARED: u32 = 8;
-/// Dynamic shared memory that any kernel may use without asking for more, less its static part.
+const MAX_THREADS_PER_BLOCK: u32 = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK.0;
+const SHARED_SIZE: u32 = CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES.0;
+const MAX_DYNAMIC_SHARED: u32 =
+    CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES.0;
+/// Shared memory that every kernel may use, static and dynamic together, unless it raises its limit.
 const SHARED_DEFAULT: u32 = 48 << 10;
 
-/// CU_LAUNCH_PARAM_END, BUFFER_POINTER, BUFFER_SIZE.
-const END: usize = 0;
-const BUFFER_POINTER: usize = 1;
-const BUFFER_SIZE: usize = 2;
+const END: usize = CU_LAUNCH_PARAM_END_AS_INT as usize;
+const BUFFER_POINTER: usize = CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT as usize;
+const BUFFER_SIZE: usize = CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT as usize;
 
-/// `CUlaunchAttribute`, as C has it.
+/// `CUlaunchAttribute` in C.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Attribute {
@@ -39,10 +43,9 @@ struct Attribute {
     value: [u64; 8],
 }
 
-/// CU_LAUNCH_ATTRIBUTE_COOPERATIVE.
-const COOPERATIVE: u32 = 2;
+const COOPERATIVE: u32 = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE.0;
 
-/// `CUlaunchConfig`, as C has it.
+/// `CUlaunchConfig` in C.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Config {
@@ -54,7 +57,7 @@ pub struct Config {
     attribute_count: u32,
 }
 
-/// Refuses a geometry that no launch may have.
+/// Refuses a launch that exceeds the limits of the device or of the function.
 pub fn check(driver: &Driver, function: &Function, shape: &Shape) -> CuResult {
     let device = driver.device(current()?.device)?;
     let limits = device.launch_limits();
@@ -127,7 +130,7 @@ pub unsafe fn with_parameters<R>(
         let (mut buffer, mut size) = (0, 0);
         let mut index = 0;
         loop {
-            // SAFETY: the pairs go on until the end, which has not been read yet.
+            // SAFETY: the pairs continue until the end, which has not been read yet.
             match unsafe { extra.element(index) }? {
                 END => break,
                 // SAFETY: a pair's second half.
@@ -216,7 +219,7 @@ unsafe fn launch_cooperative(
 ) -> CuResult {
     let driver = context::driver()?;
     if capture::captured(driver, stream, null)? {
-        // In a graph it is an attribute.
+        // In a graph, being cooperative is an attribute.
         let mut attributes = Vec::new();
         let one = [1, 0, 0, 0, 0, 0, 0, 0];
         set_attribute(&mut attributes, COOPERATIVE, one)?;
@@ -245,7 +248,7 @@ unsafe fn launch_cooperative(
     unsafe { with_parameters(&function, parameters, In::null(), post) }
 }
 
-/// The value of an attribute as launches carry them; zeroes if it was not set.
+/// The value of an attribute in the form in which launches carry it, or zeros if it is not set.
 pub fn attribute_of(attributes: &[LaunchAttribute], which: u32) -> CuResult<[u64; 8]> {
     if !LAUNCH_ATTRIBUTES.contains(&which) {
         return Err(CuError::NOT_SUPPORTED);
@@ -254,7 +257,7 @@ pub fn attribute_of(attributes: &[LaunchAttribute], which: u32) -> CuResult<[u64
     Ok(found.map_or([0; 8], |attribute| attribute.value))
 }
 
-/// Sets an attribute among those that a launch carries.
+/// Sets one of the attributes of a launch.
 pub fn set_attribute(
     attributes: &mut Vec<LaunchAttribute>,
     which: u32,
@@ -270,7 +273,7 @@ pub fn set_attribute(
     Ok(())
 }
 
-/// A configuration's shape, its stream, and its attributes as they travel.
+/// A configuration's shape, its stream, and its encoded attributes.
 ///
 /// # Safety
 ///
@@ -386,13 +389,13 @@ mod tests {
     use protocol::structs::ParameterPlace;
 
     #[test]
-    fn structures_have_the_sizes_that_c_gives_them() {
+    fn structures_have_the_same_size_as_in_c() {
         assert_eq!(size_of::<Attribute>(), 72);
         assert_eq!(size_of::<Config>(), 56);
     }
 
     #[test]
-    fn parameters_are_packed_as_the_layout_says() {
+    fn parameters_are_packed_according_to_the_layout() {
         let place = |(offset, size)| ParameterPlace { offset, size };
         let layout = [(0, 8), (8, 4), (16, 8)].map(place);
         let function = Function::new(FuncId(1), "f", Origin::Module(0), &layout).unwrap();

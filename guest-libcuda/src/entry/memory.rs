@@ -12,18 +12,18 @@ use crate::windows;
 use cuda_api::args::Out;
 use protocol::calls::{CuMemAllocAsync, CuMemAllocV2, CuMemFreeAsync, CuMemFreeV2, CuMemGetInfoV2};
 
-/// Rows of pitched memory begin at multiples of this.
+/// The alignment of rows in pitched memory.
 const PITCH: usize = 512;
 
-/// Makes sure that no memory of the program's is at an address of the GPU's.
+/// Reserves the addresses of GPU memory, so that the program can't have other memory there.
 pub fn keep_address(address: u64, len: usize) -> CuResult {
     windows::keep(address, len).map_err(|error| {
-        say!(Error, "the GPU has memory at {address:#x}, and so has the program: {error}");
+        say!(Error, "can't reserve the address {address:#x} of GPU memory: {error}");
         CuError::UNKNOWN
     })
 }
 
-/// Takes note of memory that the worker has allocated.
+/// Records memory that the worker has allocated.
 pub fn note(driver: &Driver, address: u64, len: usize, kind: Kind) -> CuResult {
     let context = current()?;
     keep_address(address, len)?;

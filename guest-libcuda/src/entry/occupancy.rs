@@ -1,4 +1,4 @@
-//! Occupancy, asked once for each question.
+//! Occupancy. The worker is asked once for each combination of arguments.
 
 use super::function::attribute;
 use crate::context::{self, current};
@@ -7,16 +7,18 @@ use crate::error::{CuError, CuResult};
 use crate::handles::Handle;
 use crate::objects::Function;
 use cuda_api::args::Out;
+use cuda_api::sys::{CUdevice_attribute, CUfunction_attribute, CUoccupancy_flags};
 use protocol::calls::{
     CuOccupancyAvailableDynamicSMemPerBlock, CuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
 };
 use std::sync::Arc;
 
-const MAX_THREADS_PER_BLOCK: u32 = 0;
-const WARP_SIZE: u32 = 10;
-const MULTIPROCESSOR_COUNT: u32 = 16;
+const MAX_THREADS_PER_BLOCK: u32 = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK.0;
+const WARP_SIZE: u32 = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE.0;
+const MULTIPROCESSOR_COUNT: u32 = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT.0;
+const FLAGS: u32 = CUoccupancy_flags::CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE.0;
 
-/// Dynamic shared memory that a block of a size needs.
+/// Returns the dynamic shared memory that a block of a given size needs.
 type SharedOfBlock = Option<unsafe extern "C" fn(i32) -> usize>;
 
 fn blocks(
@@ -41,7 +43,7 @@ fn blocks(
     Ok(blocks)
 }
 
-/// The block size with which most threads are resident; of equals the largest.
+/// Finds the block size with the most resident threads, and the largest one among equals.
 fn potential_block_size(
     (min_grid, block): (Out<i32>, Out<i32>),
     function: Handle,
@@ -80,7 +82,7 @@ fn with_callback(
     flags: u32,
 ) -> CuResult {
     let shared_of = |size| match shared_of {
-        // SAFETY: the program gave the function to be called with sizes of blocks.
+        // SAFETY: the program passed the function to be called with block sizes.
         Some(shared_of) => unsafe { shared_of(size) },
         None => shared,
     };
@@ -95,7 +97,7 @@ fn max_active_blocks(
     flags: u32,
 ) -> CuResult {
     out.check()?;
-    if block_size <= 0 || flags & !1 != 0 {
+    if block_size <= 0 || flags & !FLAGS != 0 {
         return Err(CuError::INVALID_VALUE);
     }
     let driver = context::driver()?;

@@ -8,6 +8,7 @@ use crate::graph::{GRAPHS, Op};
 use crate::handles::{Handle, Object};
 use crate::objects::{Event, Stream};
 use cuda_api::args::Out;
+use cuda_api::sys::{CUevent_wait_flags, CUstream_flags};
 use protocol::calls::{
     CuCtxGetStreamPriorityRange, CuStreamCreateWithPriority, CuStreamDestroyV2, CuStreamQuery,
     CuStreamSynchronize, CuStreamWaitEvent,
@@ -15,12 +16,10 @@ use protocol::calls::{
 use protocol::ids::StreamId;
 use std::sync::Arc;
 
-/// CU_STREAM_NON_BLOCKING.
-const NON_BLOCKING: u32 = 1;
-/// CU_EVENT_WAIT_EXTERNAL.
-const EXTERNAL: u32 = 1;
+const NON_BLOCKING: u32 = CUstream_flags::CU_STREAM_NON_BLOCKING.0;
+const EXTERNAL: u32 = CUevent_wait_flags::CU_EVENT_WAIT_EXTERNAL.0;
 
-/// The id of a stream; `null` is what a null stream means.
+/// The id of a stream. `null` is the meaning of a null stream.
 #[inline]
 pub fn stream_id(driver: &Driver, handle: Handle, null: usize) -> CuResult<StreamId> {
     match handle {
@@ -33,11 +32,11 @@ pub fn stream_id(driver: &Driver, handle: Handle, null: usize) -> CuResult<Strea
 /// `cuStreamGetId`.
 pub fn public_id(driver: &Driver, stream: Handle, null: usize) -> CuResult<u64> {
     let id = stream_id(driver, stream, null)?;
-    // Of CUDA's own streams each context has one.
+    // Each context has its own default streams.
     Ok(if id.is_cudas() { current()?.unique << 32 | id.0.max(1) } else { id.0 })
 }
 
-/// A stream that the program created; none if it is one of CUDA's own.
+/// A stream that the program created, or `None` for a default stream.
 fn own_stream(driver: &Driver, handle: Handle) -> CuResult<Option<Arc<Stream>>> {
     if handle <= 2 { Ok(None) } else { driver.handles.get(handle).map(Some) }
 }
@@ -59,7 +58,7 @@ fn create(out: Out<Handle>, flags: u32, priority: i32) -> CuResult {
         0 => 0,
         _ => {
             let range = driver.session.call(&CuCtxGetStreamPriorityRange {})?;
-            // The greatest priority is the lowest number.
+            // A lower number is a higher priority.
             let (low, high) = (range.greatest_priority, range.least_priority);
             priority.clamp(low.min(high), high.max(low))
         }
@@ -113,7 +112,7 @@ entries! {
     fn cuStreamWaitEvent, fn cuStreamWaitEvent_ptsz(
         stream: Handle, event: Handle, flags: u32,
     ) |null| {
-        if flags & !1 != 0 {
+        if flags & !EXTERNAL != 0 {
             return Err(CuError::INVALID_VALUE);
         }
         let driver = context::driver()?;

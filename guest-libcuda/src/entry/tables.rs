@@ -1,4 +1,4 @@
-//! The private tables that NVIDIA's libraries ask for.
+//! The private function tables that NVIDIA's libraries ask for.
 
 use super::init::VERSION;
 use super::library::kernels;
@@ -13,18 +13,20 @@ use crate::objects::{Function, Module};
 use crate::thread;
 use cuda_api::args::{In, Out};
 use cuda_api::export_tables::{self, DeviceIdentity, Driver};
-use cuda_api::sys::{CUcontext, CUdevice, CUfunction, CUmodule, CUresult, CUstream};
+use cuda_api::sys::{
+    CUcontext, CUdevice, CUdevice_attribute, CUfunction, CUmodule, CUresult, CUstream,
+};
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 
-const PCI_BUS_ID: u32 = 33;
-const PCI_DEVICE_ID: u32 = 34;
-const PCI_DOMAIN_ID: u32 = 50;
+const PCI_BUS_ID: u32 = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID.0;
+const PCI_DEVICE_ID: u32 = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID.0;
+const PCI_DOMAIN_ID: u32 = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID.0;
 
-/// What the tables' functions know of this library.
+/// The tables' view of this library.
 struct Tables;
 
-/// The result that the tables report: errors that they can't report become unknown.
+/// Converts an error to one that the tables can report; others become unknown.
 fn result(error: CuError) -> CUresult {
     match error {
         CuError::NOT_INITIALIZED
@@ -37,7 +39,7 @@ fn result(error: CuError) -> CUresult {
     }
 }
 
-/// The kernels of a module that is a library's; of other modules the worker has no list.
+/// The kernels of a library's module. The worker has no list for other modules.
 fn functions(module: Handle) -> CuResult<Vec<(CUfunction, *const c_char)>> {
     let driver = driver()?;
     let module: Arc<Module> = driver.handles.get(module)?;
@@ -105,7 +107,7 @@ entries! {
         out.check()?;
         let uuid = uuid.get()?;
         let table = export_tables::get(&uuid, &Tables).ok_or_else(|| {
-            log::say!(Info, "no table {uuid:02x?}");
+            log::say!(Info, "unknown export table {uuid:02x?}");
             CuError::INVALID_VALUE
         })?;
         out.set(table)
