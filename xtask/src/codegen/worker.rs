@@ -3,11 +3,12 @@
 use super::model::{Direction, Entry, Param, Table, Type, without_version};
 use std::fmt::Write;
 
-/// The code of `vhost-backend/src/worker/calls/generated/dispatch.rs`.
+/// The code of `vhost-backend/vhost-cuda-worker/src/calls/generated/dispatch.rs`.
 pub fn generate(table: &Table) -> String {
     let mut code = String::from(
         "//! Made from `protocol/api.table` by `cargo xtask codegen`; not to be edited.\n\n\
          use protocol::calls as api;\nuse protocol::codec::Answer;\n\n\
+         use super::charges::{ChargedReply, Reservation, Settled, kind};\n\
          use super::dispatch::{blocking, decode, gated, inline, pending, unknown};\n\
          use super::gate::Names;\n\
          use super::gate::pass::Pass;\n\
@@ -67,9 +68,13 @@ fn arm(code: &mut String, entry: &Entry) {
     let _ = writeln!(code, "// {}", entry.name);
     if entry.has("pending") || entry.has("reader") {
         let pass = if entry.has("gated") { "pass, " } else { "" };
+        let reply = match charge(entry) {
+            Some(kind) => format!("ChargedReply::<{kind}>::new(reply)"),
+            None => "reply".to_owned(),
+        };
         let _ = writeln!(
             code,
-            "{} => pending(calls, command, reply, |calls, cx, call: api::{ty}, reply| calls.{method}(cx, call, {pass}reply)),",
+            "{} => pending(calls, command, reply, |calls, cx, call: api::{ty}, reply| calls.{method}(cx, call, {pass}{reply})),",
             entry.number
         );
         return;
@@ -90,17 +95,33 @@ fn arm(code: &mut String, entry: &Entry) {
         entry.number
     );
     let _ = writeln!(code, "let {call} = decode::<api::{ty}>(args)?;");
+    let reservation = charge(entry).map_or("", |_| ", Reservation::of_call()");
+    let call = format!("cx.{method}(call{pass}{reservation})");
+    // A charged call succeeds only with the proof that its charge was settled.
+    let done = charge(entry).map(|kind| format!("Settled::<{kind}>::done"));
     if entry.has("worker") {
         driver_call(code, entry);
     } else if entry.has("always") {
-        let _ = writeln!(code, "let (result, answer) = cx.{method}(call{pass});");
-        code.push_str("answer.encode(out);\nresult\n");
-    } else if answers {
-        let _ = writeln!(code, "cx.{method}(call{pass})?.encode(out);\nOk(())");
+        let result = done.map_or("result".to_owned(), |done| format!("result.and_then({done})"));
+        let _ = writeln!(code, "let (result, answer) = {call};\nanswer.encode(out);\n{result}");
     } else {
-        let _ = writeln!(code, "cx.{method}(call{pass})");
+        let _ = match (answers, done) {
+            (true, None) => writeln!(code, "{call}?.encode(out);\nOk(())"),
+            (true, Some(done)) => writeln!(
+                code,
+                "let (answer, settled) = {call}?;\nanswer.encode(out);\n{done}(settled)"
+            ),
+            (false, None) => writeln!(code, "{call}"),
+            (false, Some(done)) => writeln!(code, "{call}.and_then({done})"),
+        };
     }
     code.push_str("}),\n");
+}
+
+/// The kind of reservation that a call with `charges=` gets.
+fn charge(entry: &Entry) -> Option<String> {
+    let (first, rest) = entry.charges.split_at(1);
+    (entry.charges != "none").then(|| format!("kind::{}{rest}", first.to_uppercase()))
 }
 
 /// The driver's function of the same name, with the arguments in the table's order.
@@ -118,7 +139,13 @@ fn driver_call(code: &mut String, entry: &Entry) {
             let _ = writeln!(code, "let mut {field} = {scalar}::default();");
             arguments.push(format!("&mut {field}"));
         } else if let Some(handle) = param.handle() {
-            let _ = writeln!(code, "let {field} = cx.{}(call.{field})?;", handle.kind);
+            let (pattern, reservation) = if handle.kind == "func" && charge(entry).is_some() {
+                (format!("({field}, settled)"), "Reservation::of_call(), ")
+            } else {
+                (field.clone(), "")
+            };
+            let _ =
+                writeln!(code, "let {pattern} = cx.{}({reservation}call.{field})?;", handle.kind);
             arguments.push(field);
         } else {
             arguments.push(format!("call.{field}"));
@@ -139,5 +166,10 @@ fn driver_call(code: &mut String, entry: &Entry) {
             fields.join(", ")
         );
     }
-    code.push_str("Ok(())\n");
+    match charge(entry) {
+        Some(kind) => {
+            let _ = writeln!(code, "Settled::<{kind}>::done(settled)");
+        }
+        None => code.push_str("Ok(())\n"),
+    }
 }

@@ -6,6 +6,7 @@ use cuda_api::sys::{CUcontext, CUdevice};
 use protocol::calls as api;
 use protocol::ids::ContextId;
 
+use super::charges::{Reservation, Settled, kind};
 use super::claims::CONTEXTS;
 use super::cx::Cx;
 use super::dispatch::number;
@@ -26,7 +27,11 @@ impl Cx<'_> {
         }
     }
 
-    pub(super) fn vcuda_primary_ctx_retain(&self, call: api::VcudaPrimaryCtxRetain) -> CuResult {
+    pub(super) fn vcuda_primary_ctx_retain(
+        &self,
+        call: api::VcudaPrimaryCtxRetain,
+        reservation: Reservation<kind::Context>,
+    ) -> CuResult<Settled<kind::Context>> {
         self.check_device(call.dev)?;
         let mut primaries = lock(&self.shared.primaries);
         let id = self.claim(CONTEXTS, call.ctx)?;
@@ -35,25 +40,31 @@ impl Cx<'_> {
             return Err(CuError::INVALID_VALUE);
         }
         let slot = &mut primaries[call.dev as usize];
-        let real = match *slot {
-            Some(real) => real,
-            None => *slot.insert(self.retain_primary(call.dev)?),
+        let (real, settled) = match *slot {
+            Some(real) => (real, reservation.retained_before()),
+            None => {
+                let (real, settled) = self.retain_primary(reservation, call.dev)?;
+                (*slot.insert(real), settled)
+            }
         };
         let context =
             Context { real, device: call.dev, primary: true, legacy_used: false, ending: false };
         self.begin_charges(call.ctx, call.dev);
         id.list(context);
-        Ok(())
+        Ok(settled)
     }
 
-    /// Retains a primary context that the worker does not have, within the VM's quota.
-    pub(super) fn retain_primary(&self, device: CUdevice) -> CuResult<Real<CUcontext>> {
-        self.reserve_context(device)?;
+    /// Retains a primary context that the worker doesn't have, within the VM's quota.
+    pub(super) fn retain_primary(
+        &self,
+        reservation: Reservation<kind::Context>,
+        device: CUdevice,
+    ) -> CuResult<(Real<CUcontext>, Settled<kind::Context>)> {
+        let reserved = self.reserve_context(reservation, device)?;
         let mut context = std::ptr::null_mut();
         // SAFETY: the pointer is that of a local.
-        unsafe { self.driver().cuDevicePrimaryCtxRetain(&mut context, device) }
-            .inspect_err(|_| self.give_back_context(device))?;
-        Ok(Real(context))
+        unsafe { self.driver().cuDevicePrimaryCtxRetain(&mut context, device)? };
+        Ok((Real(context), reserved.settle()))
     }
 
     pub(super) fn vcuda_primary_ctx_set_flags(
@@ -66,14 +77,18 @@ impl Cx<'_> {
         unsafe { self.driver().cuDevicePrimaryCtxSetFlags(call.dev, flags) }
     }
 
-    pub(super) fn vcuda_ctx_create(&self, call: api::VcudaCtxCreate) -> CuResult {
+    pub(super) fn vcuda_ctx_create(
+        &self,
+        call: api::VcudaCtxCreate,
+        reservation: Reservation<kind::Context>,
+    ) -> CuResult<Settled<kind::Context>> {
         self.check_device(call.dev)?;
         let id = self.claim(CONTEXTS, call.ctx)?;
-        self.reserve_context(call.dev)?;
+        let reserved = self.reserve_context(reservation, call.dev)?;
         let mut context = std::ptr::null_mut();
         // SAFETY: the pointer is that of a local.
-        unsafe { self.driver().cuCtxCreate(&mut context, call.flags & CONTEXT_FLAGS, call.dev) }
-            .inspect_err(|_| self.give_back_context(call.dev))?;
+        unsafe { self.driver().cuCtxCreate(&mut context, call.flags & CONTEXT_FLAGS, call.dev)? };
+        let settled = reserved.settle();
         let context = Context {
             real: Real(context),
             device: call.dev,
@@ -85,7 +100,7 @@ impl Cx<'_> {
         id.list(context);
         // The new context is current on this thread, which is not what was noted.
         self.shared.generation.fetch_add(1, Ordering::AcqRel);
-        Ok(())
+        Ok(settled)
     }
 
     /// Ends a context, after what was left to be freed in it.

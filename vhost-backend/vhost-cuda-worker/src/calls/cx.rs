@@ -8,6 +8,7 @@ use cuda_api::sys::{CUdevice, CUevent, CUfunction, CUkernel, CUlibrary, CUstream
 
 use protocol::ids::{ContextId, EventId, FuncId, KernelId, LibraryId, StreamId};
 
+use super::charges::{Reservation, Settled, kind};
 use super::handles::{Function, Real, Tables, ThreadStream};
 use super::memory::WINDOW;
 use super::{Shared, lock};
@@ -97,7 +98,7 @@ impl<'a> Cx<'a> {
         let mut primaries = lock(&self.shared.primaries);
         let context = match primaries[0] {
             Some(context) => context,
-            None => *primaries[0].insert(self.retain_primary(0)?),
+            None => *primaries[0].insert(self.retain_primary(Reservation::of_worker(), 0)?.0),
         };
         // SAFETY: the context is retained while `primaries` is locked; then none is current again.
         unsafe {
@@ -210,11 +211,11 @@ impl<'a> Cx<'a> {
                 return Err(CuError::OUT_OF_MEMORY);
             }
         }
-        self.reserve_stream()?;
+        let reserved = self.reserve_stream(Reservation::of_worker())?;
         let mut stream = std::ptr::null_mut();
         // SAFETY: the pointer is that of a local.
-        unsafe { self.driver().cuStreamCreateWithPriority(&mut stream, 0, 0) }
-            .inspect_err(|_| self.forget_stream(self.ctx))?;
+        unsafe { self.driver().cuStreamCreateWithPriority(&mut stream, 0, 0)? };
+        let _ = reserved.settle();
         tables.thread_streams.insert(key, Real(stream));
         Ok(stream)
     }
@@ -233,23 +234,31 @@ impl<'a> Cx<'a> {
 
     /// A function, or that of a kernel in the current context: the driver launches a kernel as it
     /// is, but knows attributes and occupancies of functions only.
-    pub(super) fn func(&self, id: FuncId) -> CuResult<CUfunction> {
+    pub(super) fn func(
+        &self,
+        reservation: Reservation<kind::Module>,
+        id: FuncId,
+    ) -> CuResult<(CUfunction, Settled<kind::Module>)> {
         let function = lock(&self.shared.tables).functions.get(id)?.clone();
-        self.function_of(&function)
+        self.function_of(reservation, &function)
     }
 
     /// As [`Cx::func`]. To ask for a kernel's function makes the driver load its library there, and
     /// what is then done with it its code: there is room for both once this has succeeded.
-    pub(super) fn function_of(&self, function: &Function) -> CuResult<CUfunction> {
+    pub(super) fn function_of(
+        &self,
+        reservation: Reservation<kind::Module>,
+        function: &Function,
+    ) -> CuResult<(CUfunction, Settled<kind::Module>)> {
         if !function.is_kernel {
-            return Ok(function.real.0);
+            return Ok((function.real.0, reservation.charged_with_function()));
         }
         self.enter()?;
-        self.reserve_code(function)?;
+        let settled = self.reserve_code(reservation, function)?;
         let mut of_context = std::ptr::null_mut();
         // SAFETY: a live kernel; the pointer is that of a local.
         unsafe { self.driver().cuKernelGetFunction(&mut of_context, function.real.0.cast())? };
-        Ok(of_context)
+        Ok((of_context, settled))
     }
 
     /// Refuses addresses that this session has no memory at.

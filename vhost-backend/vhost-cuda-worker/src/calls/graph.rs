@@ -10,6 +10,7 @@ use protocol::graph::{Step, decode};
 use protocol::ids::{BlobId, ContextId, GraphExecId};
 use protocol::options::GRAPH_INSTANTIATE_FLAGS;
 
+use super::charges::{Reservation, Settled, kind};
 use super::claims::GRAPHS;
 use super::cx::Cx;
 use super::gate::pass::Pass;
@@ -73,7 +74,12 @@ impl GraphExec {
 
 impl Cx<'_> {
     /// Builds the graph that the guest describes, in the current context.
-    fn build(&self, blob: BlobId, inline: &[u8]) -> CuResult<(Graph, GraphStops)> {
+    fn build(
+        &self,
+        blob: BlobId,
+        inline: &[u8],
+        reservation: Reservation<kind::Local>,
+    ) -> CuResult<(Graph, GraphStops, Settled<kind::Local>)> {
         let taken = match blob {
             BlobId::INLINE => None,
             blob => Some(lock(&self.shared.blobs).take(blob)?),
@@ -92,7 +98,7 @@ impl Cx<'_> {
                 before.clear();
                 before.extend(after.iter().map(|number| graph.nodes[*number as usize].0.0));
                 let place = graph.nodes.len() as u32;
-                let node = builder.add(&before, &step, place, &stops)?;
+                let node = builder.add(&before, &step, (place, &stops), &reservation)?;
                 graph.nodes.push((Real(node), step.kind()));
                 shape.add(after);
                 match &step {
@@ -109,7 +115,7 @@ impl Cx<'_> {
             return Err(error);
         }
         shape.alone(&hosts).for_each(|place| stops.set_alone(place));
-        Ok((graph, stops))
+        Ok((graph, stops, reservation.settled_by_nodes()))
     }
 
     fn end_graph(&self, graph: &Graph) {
@@ -123,29 +129,30 @@ impl Cx<'_> {
         tables.graphs.get(id).cloned().map_err(|_| CuError::INVALID_VALUE)
     }
 
-    pub(super) fn vcuda_graph_instantiate(&self, call: api::VcudaGraphInstantiate<'_>) -> CuResult {
+    pub(super) fn vcuda_graph_instantiate(
+        &self,
+        call: api::VcudaGraphInstantiate<'_>,
+        reservation: Reservation<kind::Graph>,
+    ) -> CuResult<Settled<kind::Graph>> {
         self.enter()?;
         let id = self.claim(GRAPHS, call.exec)?;
         if call.flags & !GRAPH_INSTANTIATE_FLAGS != 0 {
             return Err(CuError::INVALID_VALUE);
         }
-        let (graph, stops) = self.build(call.blob, call.graph)?;
+        let (graph, stops, _) = self.build(call.blob, call.graph, reservation.kernels())?;
         let (size, need) = (graph.nodes.len(), graph.need);
         let mut real = std::ptr::null_mut();
-        let made = self.reserve_graph(size).and_then(|()| {
+        let made = self.reserve_graph(reservation, size).and_then(|reserved| {
             // SAFETY: the pointer is that of a local; the graph is live.
             unsafe {
-                self.driver().cuGraphInstantiateWithFlags(&mut real, graph.real.0, call.flags)
+                self.driver().cuGraphInstantiateWithFlags(&mut real, graph.real.0, call.flags)?;
             }
-            .inspect_err(|_| self.forget_graph(self.ctx, size))
+            Ok(reserved.settle())
         });
-        if let Err(error) = made {
-            self.end_graph(&graph);
-            return Err(error);
-        }
+        let settled = made.inspect_err(|_| self.end_graph(&graph))?;
         let graph = Arc::new(graph);
         id.list(GraphExec { real: Real(real), graph, ctx: self.ctx, stops, size, need });
-        Ok(())
+        Ok(settled)
     }
 
     /// Launches that are under way go on.
@@ -159,7 +166,12 @@ impl Cx<'_> {
         id.end(ended, || self.forget_graph(exec.ctx, exec.size))
     }
 
-    pub(super) fn cu_graph_launch(&self, call: api::CuGraphLaunch, pass: &Pass) -> CuResult {
+    pub(super) fn cu_graph_launch(
+        &self,
+        call: api::CuGraphLaunch,
+        pass: &Pass,
+        reservation: Reservation<kind::Local>,
+    ) -> CuResult<Settled<kind::Local>> {
         self.enter()?;
         let exec = self.exec(call.h_graph)?;
         let (stream, ctx) = self.queue(call.h_stream, exec.weight())?;
@@ -167,9 +179,10 @@ impl Cx<'_> {
             return Err(CuError::INVALID_VALUE);
         }
         // The stack's limit may have been set since, which takes local memory back.
-        if !self.shared.charges.has_room_for(exec.need) {
-            self.reserve_need(exec.need)?;
-        }
+        let settled = match self.shared.charges.has_room_for(exec.need, reservation) {
+            Ok(has_room) => has_room,
+            Err(reservation) => self.reserve_need(reservation, exec.need)?,
+        };
         self.tally(|words| &words.graph_launches, 1);
         exec.stops.expect((stream as u64, ctx));
         // SAFETY: live handles: only this thread destroys them.
@@ -177,7 +190,7 @@ impl Cx<'_> {
         if launched.is_err() {
             exec.stops.unexpect();
         }
-        launched
+        launched.map(|()| settled)
     }
 
     pub(super) fn cu_graph_upload(&self, call: api::CuGraphUpload, pass: &Pass) -> CuResult {
@@ -191,10 +204,11 @@ impl Cx<'_> {
     pub(super) fn vcuda_graph_exec_update(
         &self,
         call: api::VcudaGraphExecUpdate<'_>,
-    ) -> CuResult<api::VcudaGraphExecUpdateAnswer> {
+        reservation: Reservation<kind::Local>,
+    ) -> CuResult<(api::VcudaGraphExecUpdateAnswer, Settled<kind::Local>)> {
         self.enter()?;
         let exec = self.exec(call.exec)?;
-        let (graph, stops) = self.build(call.blob, call.graph)?;
+        let (graph, stops, settled) = self.build(call.blob, call.graph, reservation)?;
         let mut info = GraphUpdateInfo::default();
         // SAFETY: live handles; the pointer is that of a local. The new graph is only read.
         let updated =
@@ -211,14 +225,15 @@ impl Cx<'_> {
         self.end_graph(&graph);
         match updated {
             Err(error) if info.result == 0 => Err(error),
-            _ => Ok(api::VcudaGraphExecUpdateAnswer { result: info.result, node }),
+            _ => Ok((api::VcudaGraphExecUpdateAnswer { result: info.result, node }, settled)),
         }
     }
 
     pub(super) fn vcuda_graph_exec_node_set(
         &self,
         call: api::VcudaGraphExecNodeSet<'_>,
-    ) -> CuResult {
+        reservation: Reservation<kind::Local>,
+    ) -> CuResult<Settled<kind::Local>> {
         self.enter()?;
         let exec = self.exec(call.exec)?;
         let step = call.step;
@@ -232,8 +247,9 @@ impl Cx<'_> {
             node.0.0,
             &step,
             (call.node, &stops),
+            reservation,
         );
-        if let (Ok(()), Step::Kernel(kernel)) = (&set, &step) {
+        if let (Ok(_), Step::Kernel(kernel)) = (&set, &step) {
             let need = self.need_of(kernel.f);
             if let Ok(listed) = lock(&self.shared.tables).graphs.get_mut(call.exec) {
                 listed.need = listed.need.max(need);

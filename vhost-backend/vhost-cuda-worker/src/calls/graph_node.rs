@@ -8,6 +8,7 @@ use cuda_api::sys::{
 use protocol::graph::{CopySide, CopyStep, KernelStep, MemsetStep, Step};
 use protocol::structs::{EventRecordStep, EventWaitStep, HostFuncStep};
 
+use super::charges::{Reservation, Settled, kind};
 use super::cx::Cx;
 use super::hostfunc::GraphStops;
 use super::launch::{attributes, with_parameters};
@@ -51,8 +52,8 @@ impl<'a> Builder<'a> {
         &self,
         after: &[CUgraphNode],
         step: &Step<'_>,
-        place: u32,
-        stops: &GraphStops,
+        (place, stops): (u32, &GraphStops),
+        reservation: &Reservation<kind::Local>,
     ) -> CuResult<CUgraphNode> {
         let driver = self.cx.driver();
         let mut node = std::ptr::null_mut();
@@ -63,7 +64,7 @@ impl<'a> Builder<'a> {
             match step {
                 Step::Empty => driver.cuGraphAddEmptyNode(at, graph, before, count)?,
                 Step::Kernel(kernel) => {
-                    self.with_kernel(kernel, |params| {
+                    let _ = self.with_kernel(kernel, reservation.node(), |params| {
                         driver.cuGraphAddKernelNode(at, graph, before, count, params)
                     })?;
                     let list = attributes(kernel.attributes, |addr, len| self.cx.check(addr, len))?;
@@ -104,45 +105,54 @@ impl<'a> Builder<'a> {
         node: CUgraphNode,
         step: &Step<'_>,
         (place, stops): (u32, &GraphStops),
-    ) -> CuResult {
+        reservation: Reservation<kind::Local>,
+    ) -> CuResult<Settled<kind::Local>> {
         let driver = self.cx.driver();
         // SAFETY: as in `add`; the node is of the graph that the executable one was made of.
         unsafe {
             match step {
-                Step::Empty => Err(CuError::INVALID_VALUE),
-                Step::Kernel(kernel) => self.with_kernel(kernel, |params| {
-                    driver.cuGraphExecKernelNodeSetParams(exec, node, params)
-                }),
+                Step::Empty => return Err(CuError::INVALID_VALUE),
+                Step::Kernel(kernel) => {
+                    return self.with_kernel(kernel, reservation, |params| {
+                        driver.cuGraphExecKernelNodeSetParams(exec, node, params)
+                    });
+                }
                 Step::Copy(copy) => {
                     let params = self.copy(copy)?;
-                    driver.cuGraphExecMemcpyNodeSetParams(exec, node, &params, self.context)
+                    driver.cuGraphExecMemcpyNodeSetParams(exec, node, &params, self.context)?;
                 }
                 Step::Memset(set) => {
                     let params = self.memset(set)?;
-                    driver.cuGraphExecMemsetNodeSetParams(exec, node, &params, self.context)
+                    driver.cuGraphExecMemsetNodeSetParams(exec, node, &params, self.context)?;
                 }
                 Step::HostFunc(HostFuncStep { token }) => {
                     let params = stops.put(self.cx, place, *token)?;
-                    driver.cuGraphExecHostNodeSetParams(exec, node, &params)
+                    driver.cuGraphExecHostNodeSetParams(exec, node, &params)?;
                 }
                 Step::EventWait(EventWaitStep { event }) => {
-                    driver.cuGraphExecEventWaitNodeSetEvent(exec, node, self.cx.event(*event)?)
+                    driver.cuGraphExecEventWaitNodeSetEvent(exec, node, self.cx.event(*event)?)?;
                 }
                 Step::EventRecord(EventRecordStep { event }) => {
-                    driver.cuGraphExecEventRecordNodeSetEvent(exec, node, self.cx.event(*event)?)
+                    driver.cuGraphExecEventRecordNodeSetEvent(
+                        exec,
+                        node,
+                        self.cx.event(*event)?,
+                    )?;
                 }
             }
         }
+        Ok(reservation.not_a_kernel())
     }
 
     fn with_kernel(
         &self,
         kernel: &KernelStep<'_>,
+        reservation: Reservation<kind::Local>,
         then: impl FnOnce(&CUDA_KERNEL_NODE_PARAMS_v2) -> CuResult,
-    ) -> CuResult {
-        let function = self.cx.func(kernel.f)?;
+    ) -> CuResult<Settled<kind::Local>> {
+        let (function, _) = self.cx.func(reservation.code(), kernel.f)?;
         let (grid, block) = (kernel.grid, kernel.block);
-        with_parameters(self.cx, kernel.f, kernel.params, |_, params, extra| {
+        with_parameters(self.cx, kernel.f, kernel.params, reservation, |_, params, extra| {
             then(&CUDA_KERNEL_NODE_PARAMS_v2 {
                 func: function,
                 gridDimX: grid.x,

@@ -9,6 +9,7 @@ use protocol::ids::FuncId;
 use protocol::options::{ACCESS_POLICY_WINDOW, LAUNCH_ATTRIBUTES, clusters};
 use protocol::structs as wire;
 
+use super::charges::{Reservation, Settled, kind};
 use super::cx::Cx;
 use super::gate::pass::Pass;
 use super::lock;
@@ -51,18 +52,22 @@ pub(super) fn with_parameters(
     cx: &Cx<'_>,
     id: FuncId,
     params: &[u8],
+    reservation: Reservation<kind::Local>,
     then: impl FnOnce(CUfunction, *mut *mut c_void, *mut *mut c_void) -> CuResult,
-) -> CuResult {
+) -> CuResult<Settled<kind::Local>> {
     let mut few = [std::ptr::null_mut::<c_void>(); FEW];
     let mut many = Vec::new();
-    let (function, known) = {
-        let admitted;
+    let (function, known, settled) = {
+        let (admitted, settled);
         let tables = lock(&cx.shared.tables);
         let mut function = tables.functions.get(id)?;
-        if !cx.shared.charges.has_room_for(function.need) {
-            drop(tables);
-            admitted = cx.admit_kernel(id)?;
-            function = &admitted;
+        match cx.shared.charges.has_room_for(function.need, reservation) {
+            Ok(has_room) => settled = has_room,
+            Err(reservation) => {
+                drop(tables);
+                (admitted, settled) = cx.admit_kernel(reservation, id)?;
+                function = &admitted;
+            }
         }
         let known = match function.layout.as_deref() {
             Some(layout) => {
@@ -83,12 +88,13 @@ pub(super) fn with_parameters(
             }
             None => None,
         };
-        (function.real.0, known)
+        (function.real.0, known, settled)
     };
     match known {
-        Some(known) => then(function, known, std::ptr::null_mut()),
-        None => with_buffer(function, params, then),
+        Some(known) => then(function, known, std::ptr::null_mut())?,
+        None => with_buffer(function, params, then)?,
     }
+    Ok(settled)
 }
 
 #[cold]
@@ -109,7 +115,12 @@ fn with_buffer(
 }
 
 impl Cx<'_> {
-    pub(super) fn vcuda_launch(&self, call: api::VcudaLaunch<'_>, pass: &Pass) -> CuResult {
+    pub(super) fn vcuda_launch(
+        &self,
+        call: api::VcudaLaunch<'_>,
+        pass: &Pass,
+        reservation: Reservation<kind::Local>,
+    ) -> CuResult<Settled<kind::Local>> {
         self.enter()?;
         // A library's kernel is loaded into the context of the stream that it is launched in.
         let (stream, ctx) = self.queue(call.h_stream, 0)?;
@@ -120,7 +131,7 @@ impl Cx<'_> {
             shared: call.shared_mem_bytes,
         };
         if call.attributes.is_empty() {
-            return cx.launch(call.f, &shape, stream, call.params, pass);
+            return cx.launch(call.f, &shape, stream, call.params, (pass, reservation));
         }
         let mut attributes = attributes(call.attributes, |addr, len| self.check(addr, len))?;
         let config = LaunchConfig {
@@ -130,7 +141,7 @@ impl Cx<'_> {
             attrs: attributes.as_mut_ptr(),
             num_attrs: attributes.len() as u32,
         };
-        with_parameters(&cx, call.f, call.params, |function, params, extra| {
+        with_parameters(&cx, call.f, call.params, reservation, |function, params, extra| {
             // SAFETY: live handles; the parameters are as long as the layout says (or the driver
             // is told their length); the attributes hold no pointers.
             unsafe { self.driver().cuLaunchKernelEx(pass, &config, function, params, extra) }
@@ -140,9 +151,10 @@ impl Cx<'_> {
     pub(super) fn vcuda_occupancy_clusters(
         &self,
         call: api::VcudaOccupancyClusters<'_>,
-    ) -> CuResult<api::VcudaOccupancyClustersAnswer> {
+        reservation: Reservation<kind::Module>,
+    ) -> CuResult<(api::VcudaOccupancyClustersAnswer, Settled<kind::Module>)> {
         self.enter()?;
-        let function = self.func(call.f)?;
+        let (function, settled) = self.func(reservation, call.f)?;
         let mut attributes = attributes(call.attributes, |addr, len| self.check(addr, len))?;
         let config = LaunchConfig {
             dims: [call.grid_x, call.grid_y, call.grid_z, call.block_x, call.block_y, call.block_z],
@@ -167,7 +179,7 @@ impl Cx<'_> {
                 _ => return Err(CuError::INVALID_VALUE),
             }
         }
-        Ok(api::VcudaOccupancyClustersAnswer { clusters })
+        Ok((api::VcudaOccupancyClustersAnswer { clusters }, settled))
     }
 
     fn launch(
@@ -176,10 +188,10 @@ impl Cx<'_> {
         shape: &Shape,
         stream: CUstream,
         params: &[u8],
-        pass: &Pass,
-    ) -> CuResult {
+        (pass, reservation): (&Pass, Reservation<kind::Local>),
+    ) -> CuResult<Settled<kind::Local>> {
         let [gx, gy, gz, bx, by, bz] = shape.dims;
-        with_parameters(self, f, params, |function, params, extra| {
+        with_parameters(self, f, params, reservation, |function, params, extra| {
             // SAFETY: as in `vcuda_launch`.
             unsafe {
                 self.driver().cuLaunchKernel(
@@ -204,11 +216,13 @@ impl Cx<'_> {
         &self,
         call: api::VcudaLaunchCooperative<'_>,
         pass: &Pass,
-    ) -> CuResult {
+        reservation: Reservation<kind::Local>,
+    ) -> CuResult<Settled<kind::Local>> {
         self.enter()?;
         let (stream, ctx) = self.queue(call.h_stream, 0)?;
         self.tally(|words| &words.launches, 1);
-        with_parameters(&self.within(ctx), call.f, call.params, |function, params, extra| {
+        let cx = self.within(ctx);
+        with_parameters(&cx, call.f, call.params, reservation, |function, params, extra| {
             if !extra.is_null() {
                 return Err(CuError::NOT_SUPPORTED);
             }

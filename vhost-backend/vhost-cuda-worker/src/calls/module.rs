@@ -11,7 +11,7 @@ use protocol::ids::{ContextId, FuncId, LibraryId, ModuleId};
 use protocol::limits::{KERNEL_NAMES_MAX, PARAMETER_BYTES_MAX, PARAMETERS_MAX};
 use protocol::structs::ParameterPlace;
 
-use super::charges::{Load, UNKNOWN_NEED};
+use super::charges::{Load, Reservation, Settled, UNKNOWN_NEED, kind};
 use super::claims::{Claim, FUNCTIONS, LIBRARIES, MODULES};
 use super::cx::Cx;
 use super::handles::{Function, Layout, Library, Module, Owner, Real};
@@ -85,14 +85,15 @@ impl Cx<'_> {
     pub(super) fn vcuda_module_load(
         &self,
         call: api::VcudaModuleLoad<'_>,
-    ) -> (CuResult, api::VcudaModuleLoadAnswer) {
+        reservation: Reservation<kind::Module>,
+    ) -> (CuResult<Settled<kind::Module>>, api::VcudaModuleLoadAnswer) {
         let mut answer = api::VcudaModuleLoadAnswer::default();
         let result = self.enter().and_then(|_| {
             let image = self.image(call.blob, call.image)?;
             let mut jit = Jit::new(call.options, call.log_max)?;
             let id = self.claim(MODULES, call.module)?;
             let load = self.new_load(image.bytes())?;
-            self.reserve_load(&load)?;
+            let reserved = self.reserve_module(reservation, &load)?;
             let mut module = std::ptr::null_mut();
             let (count, options, values) = jit.parts();
             // SAFETY: the image is private, complete and followed by zeros; the options are
@@ -107,10 +108,11 @@ impl Cx<'_> {
                 )
             };
             (answer.error, answer.info) = jit.logs();
-            loaded.inspect_err(|_| self.give_back_failed(&load))?;
+            loaded?;
+            let settled = reserved.settle();
             self.shared.prints.fetch_or(image.may_print(), Ordering::Relaxed);
             id.list(Module { real: Real(module), ctx: self.ctx, library: None, load });
-            Ok(())
+            Ok(settled)
         });
         (result, answer)
     }
@@ -149,14 +151,15 @@ impl Cx<'_> {
     pub(super) fn vcuda_module_get_function(
         &self,
         call: api::VcudaModuleGetFunction<'_>,
-    ) -> CuResult<api::VcudaModuleGetFunctionAnswer> {
+        reservation: Reservation<kind::Module>,
+    ) -> CuResult<(api::VcudaModuleGetFunctionAnswer, Settled<kind::Module>)> {
         self.enter()?;
         let name = c_name(call.name)?;
         let id = self.claim_function(call.hfunc.into())?;
         let module = self.module(call.hmod)?;
         // The driver may load the kernel's code now.
         let code = module.load.code_of(call.name.as_bytes());
-        self.reserve_kernel(module.ctx, &module.load, code)?;
+        let settled = self.reserve_kernel(reservation, module.ctx, &module.load, code)?;
         let mut function = std::ptr::null_mut();
         // SAFETY: a live module; the pointers are those of locals.
         unsafe {
@@ -171,7 +174,7 @@ impl Cx<'_> {
         let load = module.load;
         let (real, need) = (Real(function), UNKNOWN_NEED);
         id.list(Function { real, is_kernel: false, layout, owner, load, code, need });
-        Ok(api::VcudaModuleGetFunctionAnswer { layout: bytes })
+        Ok((api::VcudaModuleGetFunctionAnswer { layout: bytes }, settled))
     }
 
     pub(super) fn vcuda_module_get_global(
@@ -279,33 +282,38 @@ impl Cx<'_> {
         Ok(api::VcudaLibraryGetKernelAnswer { layout: bytes })
     }
 
-    pub(super) fn cu_library_get_module(&self, call: api::CuLibraryGetModule) -> CuResult {
+    pub(super) fn cu_library_get_module(
+        &self,
+        call: api::CuLibraryGetModule,
+        reservation: Reservation<kind::Module>,
+    ) -> CuResult<Settled<kind::Module>> {
         self.enter()?;
         let id = self.claim(MODULES, call.p_mod)?;
         let (library, load) = self.library_and_load(call.library)?;
-        self.reserve_load(&load)?;
+        let settled = self.reserve_load(reservation, &load)?;
         let mut module = std::ptr::null_mut();
         // SAFETY: a live library; the pointer is that of a local.
         unsafe { self.driver().cuLibraryGetModule(&mut module, library)? };
         id.list(Module { real: Real(module), ctx: self.ctx, library: Some(call.library), load });
-        Ok(())
+        Ok(settled)
     }
 
     pub(super) fn vcuda_library_get_global(
         &self,
         call: api::VcudaLibraryGetGlobal<'_>,
-    ) -> CuResult<api::VcudaLibraryGetGlobalAnswer> {
+        reservation: Reservation<kind::Module>,
+    ) -> CuResult<(api::VcudaLibraryGetGlobalAnswer, Settled<kind::Module>)> {
         self.enter()?;
         let name = c_name(call.name)?;
         let (library, load) = self.library_and_load(call.library)?;
-        self.reserve_load(&load)?;
+        let settled = self.reserve_load(reservation, &load)?;
         let (mut dptr, mut bytes) = (0, 0);
         // SAFETY: a live library; the pointers are those of locals.
         unsafe {
             self.driver().cuLibraryGetGlobal(&mut dptr, &mut bytes, library, name.as_ptr())?;
         }
         self.list_global(dptr, bytes, None, Some(call.library))?;
-        Ok(api::VcudaLibraryGetGlobalAnswer { dptr, bytes })
+        Ok((api::VcudaLibraryGetGlobalAnswer { dptr, bytes }, settled))
     }
 
     pub(super) fn vcuda_library_kernel_names(
@@ -333,28 +341,37 @@ impl Cx<'_> {
         Ok(api::VcudaLibraryKernelNamesAnswer { names })
     }
 
-    pub(super) fn cu_kernel_get_function(&self, call: api::CuKernelGetFunction) -> CuResult {
+    pub(super) fn cu_kernel_get_function(
+        &self,
+        call: api::CuKernelGetFunction,
+        reservation: Reservation<kind::Module>,
+    ) -> CuResult<Settled<kind::Module>> {
         self.enter()?;
         let id = self.claim_function(call.p_func.into())?;
         let kernel = lock(&self.shared.tables).functions.get(call.kernel.into())?.clone();
         if !kernel.is_kernel {
             return Err(CuError::INVALID_HANDLE);
         }
-        let function = self.function_of(&kernel)?;
+        let (function, settled) = self.function_of(reservation, &kernel)?;
         let owner = match kernel.owner {
             Owner::Library { id, .. } => Owner::Library { id, ctx: self.ctx },
             module @ Owner::Module { .. } => module,
         };
         let (real, need) = (Real(function), UNKNOWN_NEED);
         id.list(Function { real, is_kernel: false, owner, need, ..kernel });
-        Ok(())
+        Ok(settled)
     }
 
-    pub(super) fn cu_func_set_attribute(&self, call: api::CuFuncSetAttribute) -> CuResult {
+    pub(super) fn cu_func_set_attribute(
+        &self,
+        call: api::CuFuncSetAttribute,
+        reservation: Reservation<kind::Module>,
+    ) -> CuResult<Settled<kind::Module>> {
         self.enter()?;
-        let function = self.func(call.hfunc)?;
+        let (function, settled) = self.func(reservation, call.hfunc)?;
         // SAFETY: a live function.
-        unsafe { self.driver().cuFuncSetAttribute(function, call.attrib, call.value) }
+        unsafe { self.driver().cuFuncSetAttribute(function, call.attrib, call.value)? };
+        Ok(settled)
     }
 
     pub(super) fn cu_kernel_set_attribute(&self, call: api::CuKernelSetAttribute) -> CuResult {
@@ -364,11 +381,16 @@ impl Cx<'_> {
         unsafe { self.driver().cuKernelSetAttribute(call.attrib, call.val, kernel, call.dev) }
     }
 
-    pub(super) fn cu_func_set_cache_config(&self, call: api::CuFuncSetCacheConfig) -> CuResult {
+    pub(super) fn cu_func_set_cache_config(
+        &self,
+        call: api::CuFuncSetCacheConfig,
+        reservation: Reservation<kind::Module>,
+    ) -> CuResult<Settled<kind::Module>> {
         self.enter()?;
-        let function = self.func(call.hfunc)?;
+        let (function, settled) = self.func(reservation, call.hfunc)?;
         // SAFETY: a live function.
-        unsafe { self.driver().cuFuncSetCacheConfig(function, call.config) }
+        unsafe { self.driver().cuFuncSetCacheConfig(function, call.config)? };
+        Ok(settled)
     }
 
     pub(super) fn cu_kernel_set_cache_config(&self, call: api::CuKernelSetCacheConfig) -> CuResult {

@@ -2,6 +2,7 @@
 
 use protocol::calls as api;
 
+use super::charges::{Reservation, Settled, kind};
 use super::claims::{EVENTS, STREAMS};
 use super::cx::Cx;
 use super::handles::{Owned, Real, Stream};
@@ -16,17 +17,19 @@ impl Cx<'_> {
     pub(super) fn cu_stream_create_with_priority(
         &self,
         call: api::CuStreamCreateWithPriority,
-    ) -> CuResult {
+        reservation: Reservation<kind::Stream>,
+    ) -> CuResult<Settled<kind::Stream>> {
         self.enter()?;
         let id = self.claim(STREAMS, call.ph_stream)?;
-        self.reserve_stream()?;
+        let reserved = self.reserve_stream(reservation)?;
         let mut stream = std::ptr::null_mut();
         // SAFETY: the pointer is that of a local.
-        unsafe { self.driver().cuStreamCreateWithPriority(&mut stream, call.flags, call.priority) }
-            .inspect_err(|_| self.forget_stream(self.ctx))?;
+        unsafe {
+            self.driver().cuStreamCreateWithPriority(&mut stream, call.flags, call.priority)?;
+        }
         let blocking = call.flags & STREAM_NON_BLOCKING == 0;
         id.list(Stream { real: Real(stream), ctx: self.ctx, used: false, blocking });
-        Ok(())
+        Ok(reserved.settle())
     }
 
     pub(super) fn cu_stream_destroy_v2(&self, call: api::CuStreamDestroyV2) -> CuResult {

@@ -3,6 +3,7 @@
 use protocol::calls as api;
 
 use super::account::Terms;
+use super::settle::{Reservation, Settled, kind};
 use crate::calls::cx::Cx;
 use crate::driver::{CuError, CuResult};
 use host_ipc::messages::Charge;
@@ -22,55 +23,70 @@ const MAX_PRINTF_FIFO: usize = 64 << 20;
 const MAX_PENDING_LAUNCHES: usize = 16 << 10;
 
 impl Cx<'_> {
-    pub(in super::super) fn cu_ctx_set_limit(&self, call: api::CuCtxSetLimit) -> CuResult {
+    pub(in super::super) fn cu_ctx_set_limit(
+        &self,
+        call: api::CuCtxSetLimit,
+        reservation: Reservation<kind::Limit>,
+    ) -> CuResult<Settled<kind::Limit>> {
         self.enter()?;
         let value = call.value as u64;
         match call.limit {
             // Setting it also takes back what launches have made local memory grow to.
-            STACK_SIZE => self.set_limit(call, Charge::Local, |terms| {
+            STACK_SIZE => self.set_limit(call, Charge::Local, reservation, |terms| {
                 (terms.stack, terms.local) = (value, 0);
             }),
-            MALLOC_HEAP_SIZE => self.set_limit(call, Charge::Heap, |terms| terms.heap = value),
+            MALLOC_HEAP_SIZE => {
+                self.set_limit(call, Charge::Heap, reservation, |terms| terms.heap = value)
+            }
             PRINTF_FIFO_SIZE if call.value > MAX_PRINTF_FIFO => Err(CuError::INVALID_VALUE),
             // As where the driver has no room for them.
             DEV_RUNTIME_PENDING_LAUNCH_COUNT if call.value > MAX_PENDING_LAUNCHES => {
                 Err(CuError::OUT_OF_MEMORY)
             }
-            // SAFETY: no pointers.
-            1..LIMITS => unsafe { self.driver().cuCtxSetLimit(call.limit, call.value) },
+            1..LIMITS => {
+                // SAFETY: no pointers.
+                unsafe { self.driver().cuCtxSetLimit(call.limit, call.value)? };
+                Ok(reservation.takes_none())
+            }
             _ => Err(CuError::INVALID_VALUE),
         }
     }
 
-    /// Sets a limit that takes memory: what it takes more is reserved before, what it takes less
-    /// is given back after. Limits are set on the ring reader's thread, one at a time, but modules
-    /// are loaded and graphs built meanwhile: so a limit that grows is on the account before,
-    /// whether or not anything uses it yet.
+    /// Sets a limit that takes memory. Growth is reserved before the driver is called, and a
+    /// decrease is given back after it. Limits are set on the ring reader's thread, one at a time,
+    /// but other threads may load modules and build graphs meanwhile. That's why a limit that grows
+    /// is on the account first, whether or not anything uses it yet.
     fn set_limit(
         &self,
         call: api::CuCtxSetLimit,
         kind: Charge,
+        reservation: Reservation<kind::Limit>,
         change: impl Fn(&mut Terms),
-    ) -> CuResult {
+    ) -> CuResult<Settled<kind::Limit>> {
         let before = self.terms()?;
         let mut after = before;
         change(&mut after);
         let grows = after.heap > before.heap || after.per_thread() > before.per_thread();
-        if grows {
-            self.change(self.ctx, kind, &change)?;
-        }
         // SAFETY: no pointers.
-        let set = unsafe { self.driver().cuCtxSetLimit(call.limit, call.value) };
-        match (set, grows) {
-            (Ok(()), false) => self.change(self.ctx, kind, &change),
-            (Err(error), true) => {
-                self.change(self.ctx, kind, |terms| {
-                    (terms.stack, terms.heap) = (before.stack, before.heap);
-                    terms.local = terms.local.max(before.local);
-                })?;
+        let set = || unsafe { self.driver().cuCtxSetLimit(call.limit, call.value) };
+        if !grows {
+            set()?;
+            self.change(self.ctx, kind, &change)?;
+            return Ok(reservation.charged());
+        }
+        self.change(self.ctx, kind, &change)?;
+        let reserved = reservation.reserved(|| {
+            self.change(self.ctx, kind, |terms| {
+                (terms.stack, terms.heap) = (before.stack, before.heap);
+                terms.local = terms.local.max(before.local);
+            })
+        });
+        match set() {
+            Ok(()) => Ok(reserved.settle()),
+            Err(error) => {
+                reserved.undo()?;
                 Err(error)
             }
-            (set, _) => set,
         }
     }
 

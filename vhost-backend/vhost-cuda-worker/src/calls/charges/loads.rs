@@ -12,6 +12,7 @@ use super::super::cx::Cx;
 use super::super::handles::Function;
 use super::super::lock;
 use super::footprint::{self, Footprint, name_hash};
+use super::settle::{Reservation, Reserved, Settled, kind};
 use crate::driver::{CuError, CuResult};
 use host_ipc::messages::Charge;
 
@@ -120,8 +121,31 @@ impl Cx<'_> {
         Ok(Load { number, takes })
     }
 
-    /// Before a module is loaded into the current context, or something of a library is used there.
-    pub(in super::super) fn reserve_load(&self, load: &Load) -> CuResult {
+    /// Before a module is loaded into the current context.
+    pub(in super::super) fn reserve_module(
+        &self,
+        reservation: Reservation<kind::Module>,
+        load: &Load,
+    ) -> CuResult<Reserved<kind::Module, impl FnOnce() -> CuResult>> {
+        self.add_load(load)?;
+        Ok(reservation.reserved(|| {
+            self.give_back_failed(load);
+            Ok(())
+        }))
+    }
+
+    /// Before something of a library is used in the current context. The charge ends with the
+    /// library or the context.
+    pub(in super::super) fn reserve_load(
+        &self,
+        reservation: Reservation<kind::Module>,
+        load: &Load,
+    ) -> CuResult<Settled<kind::Module>> {
+        self.add_load(load)?;
+        Ok(reservation.charged())
+    }
+
+    fn add_load(&self, load: &Load) -> CuResult {
         let uses_heap = load.takes.uses_heap && self.add_heap_user(self.ctx, load.number)?;
         let reserved = self.add_part(self.ctx, Part::Image(load.number), load.image_bytes());
         reserved.inspect_err(|_| {
@@ -132,7 +156,7 @@ impl Cx<'_> {
     }
 
     /// After the driver has refused to load a module: others may use the heap by now.
-    pub(in super::super) fn give_back_failed(&self, load: &Load) {
+    fn give_back_failed(&self, load: &Load) {
         self.give_back_module(self.ctx, load);
         if load.takes.uses_heap {
             self.remove_heap_user();
@@ -161,29 +185,40 @@ impl Cx<'_> {
 
     /// Before a library's kernel is used in the current context: the library's variables and the
     /// kernel's code. For a function both were reserved before it was made.
-    pub(in super::super) fn reserve_code(&self, kernel: &Function) -> CuResult {
-        self.reserve_load(&kernel.load)?;
-        self.reserve_kernel(self.ctx, &kernel.load, kernel.code)
+    pub(in super::super) fn reserve_code(
+        &self,
+        reservation: Reservation<kind::Module>,
+        kernel: &Function,
+    ) -> CuResult<Settled<kind::Module>> {
+        self.add_load(&kernel.load)?;
+        self.reserve_kernel(reservation, self.ctx, &kernel.load, kernel.code)
     }
 
-    /// Before the code of a kernel of an image that is charged already may be loaded.
+    /// Before the code of a kernel of an image that is charged already may be loaded. The charge
+    /// ends with the image or the context.
     pub(in super::super) fn reserve_kernel(
         &self,
+        reservation: Reservation<kind::Module>,
         ctx: ContextId,
         load: &Load,
         code: Code,
-    ) -> CuResult {
-        if code.bytes == 0 {
-            return Ok(());
+    ) -> CuResult<Settled<kind::Module>> {
+        if code.bytes != 0 {
+            self.add_part(ctx, Part::Kernel(load.number, code.name), code.bytes)?;
         }
-        self.add_part(ctx, Part::Kernel(load.number, code.name), code.bytes)
+        Ok(reservation.charged())
     }
 
     /// Local memory for what needs so much, in the current context.
     #[cold]
-    pub(in super::super) fn reserve_need(&self, need: u64) -> CuResult {
+    pub(in super::super) fn reserve_need(
+        &self,
+        reservation: Reservation<kind::Local>,
+        need: u64,
+    ) -> CuResult<Settled<kind::Local>> {
         let local = need.saturating_sub(1);
-        self.change(self.ctx, Charge::Local, |terms| terms.local = terms.local.max(local))
+        self.change(self.ctx, Charge::Local, |terms| terms.local = terms.local.max(local))?;
+        Ok(reservation.charged())
     }
 
     /// What a kernel that was admitted needs.
@@ -198,17 +233,21 @@ impl Cx<'_> {
     /// memory than its context has given any, and of every one while there are several contexts.
     /// What may be launched then: by now its id may be another's.
     #[cold]
-    pub(in super::super) fn admit_kernel(&self, id: FuncId) -> CuResult<Function> {
+    pub(in super::super) fn admit_kernel(
+        &self,
+        reservation: Reservation<kind::Local>,
+        id: FuncId,
+    ) -> CuResult<(Function, Settled<kind::Local>)> {
         let begun = self.shared.charges.begun.load(Ordering::Acquire);
         let mut function = lock(&self.shared.tables).functions.get(id)?.clone();
         let mut local = 0;
         // SAFETY: a live function; the pointer is that of a local.
         unsafe {
-            let real = self.function_of(&function)?;
+            let (real, _) = self.function_of(reservation.code(), &function)?;
             self.driver().cuFuncGetAttribute(&mut local, LOCAL_SIZE_BYTES, real)?;
         }
         function.need = need(local.max(0) as u64);
-        self.reserve_need(function.need)?;
+        let settled = self.reserve_need(reservation, function.need)?;
         let mut tables = lock(&self.shared.tables);
         // In a context that has begun meanwhile it has to be admitted, too.
         if self.shared.charges.begun.load(Ordering::Acquire) == begun
@@ -217,6 +256,6 @@ impl Cx<'_> {
         {
             listed.need = function.need;
         }
-        Ok(function)
+        Ok((function, settled))
     }
 }

@@ -8,6 +8,7 @@
 //! | `footprint`, `cubin`, `ptx` | what a load takes, from the image |
 //! | `loads` | charges of modules, libraries and their kernels |
 //! | `limits` | charges of the limits of a context |
+//! | `settle` | the proof that a call has settled its charge |
 //!
 //! All of it is reserved before the driver is asked to take it, and given back after the driver
 //! has let go of it, so the VM's quota is not exceeded. docs/memory.md says how each is bounded.
@@ -30,10 +31,12 @@ mod footprint;
 mod limits;
 mod loads;
 mod ptx;
+mod settle;
 
 use account::{KINDS, Terms};
 pub(super) use loads::{Code, Load, UNKNOWN_NEED};
 use loads::{Loads, Part};
+pub(super) use settle::{ChargedReply, Reservation, Reserved, Settled, kind};
 
 /// `CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT`, `…_MAX_THREADS_PER_MULTIPROCESSOR`,
 /// `…_COMPUTE_CAPABILITY_MAJOR`, `…_MINOR`.
@@ -79,10 +82,19 @@ fn place(kind: Charge) -> usize {
 }
 
 impl Charges {
-    /// The fast look of a launch: whether a kernel needs nothing that its context has not got.
+    /// The fast check of a launch: settles its charge if every context has the local memory that
+    /// the kernel needs.
     #[inline]
-    pub(super) fn has_room_for(&self, need: u64) -> bool {
-        need <= self.floor.load(Ordering::Relaxed)
+    pub(super) fn has_room_for(
+        &self,
+        need: u64,
+        reservation: Reservation<kind::Local>,
+    ) -> Result<Settled<kind::Local>, Reservation<kind::Local>> {
+        if need <= self.floor.load(Ordering::Relaxed) {
+            Ok(reservation.has_room())
+        } else {
+            Err(reservation)
+        }
     }
 
     fn devices(&self, driver: &Driver, count: i32) -> &[Device] {
@@ -205,17 +217,39 @@ impl Cx<'_> {
         )
     }
 
-    /// Before the driver makes a context on a device.
-    pub(super) fn reserve_context(&self, device: i32) -> CuResult {
-        let bytes = self.shared.session.context_bytes(device);
-        if bytes == 0 {
-            return Ok(());
-        }
-        let reserved = self.shared.session.ledger.reserve(device, bytes, Charge::Context);
-        reserved.map_err(|_| CuError::OUT_OF_MEMORY)
+    /// Reserves device memory for an allocation.
+    pub(super) fn reserve_memory(
+        &self,
+        reservation: Reservation<kind::Memory>,
+        device: i32,
+        bytes: u64,
+    ) -> CuResult<Reserved<kind::Memory, impl FnOnce() -> CuResult>> {
+        let ledger = &self.shared.session.ledger;
+        ledger.reserve(device, bytes, Charge::Memory).map_err(|_| CuError::OUT_OF_MEMORY)?;
+        Ok(reservation.reserved(move || {
+            ledger.release(device, bytes, Charge::Memory);
+            Ok(())
+        }))
     }
 
-    /// After the driver has ended one, or has not made it.
+    /// Before the driver makes a context on a device.
+    pub(super) fn reserve_context(
+        &self,
+        reservation: Reservation<kind::Context>,
+        device: i32,
+    ) -> CuResult<Reserved<kind::Context, impl FnOnce() -> CuResult>> {
+        let bytes = self.shared.session.context_bytes(device);
+        if bytes != 0 {
+            let reserved = self.shared.session.ledger.reserve(device, bytes, Charge::Context);
+            reserved.map_err(|_| CuError::OUT_OF_MEMORY)?;
+        }
+        Ok(reservation.reserved(move || {
+            self.give_back_context(device);
+            Ok(())
+        }))
+    }
+
+    /// After the driver has ended a context, or failed to make it.
     pub(super) fn give_back_context(&self, device: i32) {
         let bytes = self.shared.session.context_bytes(device);
         if bytes != 0 {
@@ -256,13 +290,28 @@ impl Cx<'_> {
     }
 
     /// Before a stream is made in the current context.
-    pub(super) fn reserve_stream(&self) -> CuResult {
-        self.change(self.ctx, Charge::Stream, Terms::add_stream)
+    pub(super) fn reserve_stream(
+        &self,
+        reservation: Reservation<kind::Stream>,
+    ) -> CuResult<Reserved<kind::Stream, impl FnOnce() -> CuResult>> {
+        self.change(self.ctx, Charge::Stream, Terms::add_stream)?;
+        Ok(reservation.reserved(|| {
+            self.forget_stream(self.ctx);
+            Ok(())
+        }))
     }
 
     /// Before a graph of so many nodes is instantiated in the current context.
-    pub(super) fn reserve_graph(&self, nodes: usize) -> CuResult {
-        self.change(self.ctx, Charge::Graph, |terms| terms.add_nodes(nodes as u64))
+    pub(super) fn reserve_graph(
+        &self,
+        reservation: Reservation<kind::Graph>,
+        nodes: usize,
+    ) -> CuResult<Reserved<kind::Graph, impl FnOnce() -> CuResult>> {
+        self.change(self.ctx, Charge::Graph, |terms| terms.add_nodes(nodes as u64))?;
+        Ok(reservation.reserved(move || {
+            self.forget_graph(self.ctx, nodes);
+            Ok(())
+        }))
     }
 
     /// A graph of a context is gone, or was not made. The driver keeps what it took for the next.

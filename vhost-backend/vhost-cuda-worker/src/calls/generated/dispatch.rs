@@ -3,6 +3,7 @@
 use protocol::calls as api;
 use protocol::codec::Answer;
 
+use super::charges::{ChargedReply, Reservation, Settled, kind};
 use super::dispatch::{blocking, decode, gated, inline, pending, unknown};
 use super::gate::Names;
 use super::gate::pass::Pass;
@@ -37,7 +38,8 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
         // vcudaPrimaryCtxRetain
         10 => blocking(calls, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaPrimaryCtxRetain>(args)?;
-            cx.vcuda_primary_ctx_retain(call)
+            cx.vcuda_primary_ctx_retain(call, Reservation::of_call())
+                .and_then(Settled::<kind::Context>::done)
         }),
         // vcudaPrimaryCtxRelease
         11 => {
@@ -59,7 +61,8 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
         // vcudaCtxCreate
         14 => blocking(calls, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaCtxCreate>(args)?;
-            cx.vcuda_ctx_create(call)
+            cx.vcuda_ctx_create(call, Reservation::of_call())
+                .and_then(Settled::<kind::Context>::done)
         }),
         // vcudaCtxDestroy
         15 => pending(calls, command, reply, |calls, cx, call: api::VcudaCtxDestroy, reply| {
@@ -84,7 +87,7 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
         // cuCtxSetLimit
         18 => inline(calls, command, reply, |cx, args, _| {
             let call = decode::<api::CuCtxSetLimit>(args)?;
-            cx.cu_ctx_set_limit(call)
+            cx.cu_ctx_set_limit(call, Reservation::of_call()).and_then(Settled::<kind::Limit>::done)
         }),
         // cuCtxGetStreamPriorityRange
         19 => inline(calls, command, reply, |cx, args, out| {
@@ -157,7 +160,7 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
         }),
         // cuMemAlloc_v2
         30 => pending(calls, command, reply, |calls, cx, call: api::CuMemAllocV2, reply| {
-            calls.cu_mem_alloc_v2(cx, call, reply)
+            calls.cu_mem_alloc_v2(cx, call, ChargedReply::<kind::Memory>::new(reply))
         }),
         // cuMemFree_v2
         31 => pending(calls, command, reply, |calls, cx, call: api::CuMemFreeV2, reply| {
@@ -214,7 +217,7 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
         }),
         // cuMemAllocAsync
         42 => pending(calls, command, reply, |calls, cx, call: api::CuMemAllocAsync, reply| {
-            calls.cu_mem_alloc_async(cx, call, reply)
+            calls.cu_mem_alloc_async(cx, call, ChargedReply::<kind::Memory>::new(reply))
         }),
         // cuMemFreeAsync
         43 => pending(calls, command, reply, |calls, cx, call: api::CuMemFreeAsync, reply| {
@@ -223,7 +226,8 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
         // cuStreamCreateWithPriority
         50 => inline(calls, command, reply, |cx, args, _| {
             let call = decode::<api::CuStreamCreateWithPriority>(args)?;
-            cx.cu_stream_create_with_priority(call)
+            cx.cu_stream_create_with_priority(call, Reservation::of_call())
+                .and_then(Settled::<kind::Stream>::done)
         }),
         // cuStreamDestroy_v2
         51 => inline(calls, command, reply, |cx, args, _| {
@@ -282,9 +286,9 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
         // vcudaModuleLoad
         71 => blocking(calls, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaModuleLoad>(args)?;
-            let (result, answer) = cx.vcuda_module_load(call);
+            let (result, answer) = cx.vcuda_module_load(call, Reservation::of_call());
             answer.encode(out);
-            result
+            result.and_then(Settled::<kind::Module>::done)
         }),
         // cuModuleUnload
         72 => blocking(calls, command, reply, |cx, args, _| {
@@ -294,8 +298,9 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
         // vcudaModuleGetFunction
         73 => blocking(calls, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaModuleGetFunction>(args)?;
-            cx.vcuda_module_get_function(call)?.encode(out);
-            Ok(())
+            let (answer, settled) = cx.vcuda_module_get_function(call, Reservation::of_call())?;
+            answer.encode(out);
+            Settled::<kind::Module>::done(settled)
         }),
         // vcudaModuleGetGlobal
         74 => inline(calls, command, reply, |cx, args, out| {
@@ -324,36 +329,40 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
         // cuLibraryGetModule
         78 => blocking(calls, command, reply, |cx, args, _| {
             let call = decode::<api::CuLibraryGetModule>(args)?;
-            cx.cu_library_get_module(call)
+            cx.cu_library_get_module(call, Reservation::of_call())
+                .and_then(Settled::<kind::Module>::done)
         }),
         // vcudaLibraryGetGlobal
         79 => inline(calls, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaLibraryGetGlobal>(args)?;
-            cx.vcuda_library_get_global(call)?.encode(out);
-            Ok(())
+            let (answer, settled) = cx.vcuda_library_get_global(call, Reservation::of_call())?;
+            answer.encode(out);
+            Settled::<kind::Module>::done(settled)
         }),
         // cuKernelGetFunction
         80 => blocking(calls, command, reply, |cx, args, _| {
             let call = decode::<api::CuKernelGetFunction>(args)?;
-            cx.cu_kernel_get_function(call)
+            cx.cu_kernel_get_function(call, Reservation::of_call())
+                .and_then(Settled::<kind::Module>::done)
         }),
         // cuFuncGetAttribute
         81 => blocking(calls, command, reply, |cx, args, out| {
             let call = decode::<api::CuFuncGetAttribute>(args)?;
             cx.enter_any()?;
             let mut pi = i32::default();
-            let hfunc = cx.func(call.hfunc)?;
+            let (hfunc, settled) = cx.func(Reservation::of_call(), call.hfunc)?;
             // SAFETY: handles are live (just looked up), pointers are those of locals.
             unsafe {
                 cx.driver().cuFuncGetAttribute(&mut pi, call.attrib, hfunc)?;
             }
             api::CuFuncGetAttributeAnswer { pi }.encode(out);
-            Ok(())
+            Settled::<kind::Module>::done(settled)
         }),
         // cuFuncSetAttribute
         82 => blocking(calls, command, reply, |cx, args, _| {
             let call = decode::<api::CuFuncSetAttribute>(args)?;
-            cx.cu_func_set_attribute(call)
+            cx.cu_func_set_attribute(call, Reservation::of_call())
+                .and_then(Settled::<kind::Module>::done)
         }),
         // cuKernelGetAttribute
         83 => blocking(calls, command, reply, |cx, args, out| {
@@ -376,7 +385,8 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
         // cuFuncSetCacheConfig
         85 => inline(calls, command, reply, |cx, args, _| {
             let call = decode::<api::CuFuncSetCacheConfig>(args)?;
-            cx.cu_func_set_cache_config(call)
+            cx.cu_func_set_cache_config(call, Reservation::of_call())
+                .and_then(Settled::<kind::Module>::done)
         }),
         // cuKernelSetCacheConfig
         86 => inline(calls, command, reply, |cx, args, _| {
@@ -419,7 +429,7 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
             let call = decode::<api::CuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags>(args)?;
             cx.enter_any()?;
             let mut num_blocks = i32::default();
-            let func = cx.func(call.func)?;
+            let (func, settled) = cx.func(Reservation::of_call(), call.func)?;
             // SAFETY: handles are live (just looked up), pointers are those of locals.
             unsafe {
                 cx.driver().cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
@@ -432,14 +442,14 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
             }
             api::CuOccupancyMaxActiveBlocksPerMultiprocessorWithFlagsAnswer { num_blocks }
                 .encode(out);
-            Ok(())
+            Settled::<kind::Module>::done(settled)
         }),
         // cuOccupancyAvailableDynamicSMemPerBlock
         91 => blocking(calls, command, reply, |cx, args, out| {
             let call = decode::<api::CuOccupancyAvailableDynamicSMemPerBlock>(args)?;
             cx.enter_any()?;
             let mut dynamic_smem_size = usize::default();
-            let func = cx.func(call.func)?;
+            let (func, settled) = cx.func(Reservation::of_call(), call.func)?;
             // SAFETY: handles are live (just looked up), pointers are those of locals.
             unsafe {
                 cx.driver().cuOccupancyAvailableDynamicSMemPerBlock(
@@ -450,47 +460,50 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
                 )?;
             }
             api::CuOccupancyAvailableDynamicSMemPerBlockAnswer { dynamic_smem_size }.encode(out);
-            Ok(())
+            Settled::<kind::Module>::done(settled)
         }),
         // cuFuncLoad
         92 => blocking(calls, command, reply, |cx, args, _| {
             let call = decode::<api::CuFuncLoad>(args)?;
             cx.enter_any()?;
-            let hfunc = cx.func(call.hfunc)?;
+            let (hfunc, settled) = cx.func(Reservation::of_call(), call.hfunc)?;
             // SAFETY: handles are live (just looked up), pointers are those of locals.
             unsafe {
                 cx.driver().cuFuncLoad(hfunc)?;
             }
-            Ok(())
+            Settled::<kind::Module>::done(settled)
         }),
         // cuFuncIsLoaded
         93 => blocking(calls, command, reply, |cx, args, out| {
             let call = decode::<api::CuFuncIsLoaded>(args)?;
             cx.enter_any()?;
             let mut state = u32::default();
-            let hfunc = cx.func(call.hfunc)?;
+            let (hfunc, settled) = cx.func(Reservation::of_call(), call.hfunc)?;
             // SAFETY: handles are live (just looked up), pointers are those of locals.
             unsafe {
                 cx.driver().cuFuncIsLoaded(&mut state, hfunc)?;
             }
             api::CuFuncIsLoadedAnswer { state }.encode(out);
-            Ok(())
+            Settled::<kind::Module>::done(settled)
         }),
         // vcudaOccupancyClusters
         94 => blocking(calls, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaOccupancyClusters>(args)?;
-            cx.vcuda_occupancy_clusters(call)?.encode(out);
-            Ok(())
+            let (answer, settled) = cx.vcuda_occupancy_clusters(call, Reservation::of_call())?;
+            answer.encode(out);
+            Settled::<kind::Module>::done(settled)
         }),
         // vcudaLaunch
         100 => gated(calls, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::VcudaLaunch>(args)?;
-            cx.vcuda_launch(call, pass)
+            cx.vcuda_launch(call, pass, Reservation::of_call())
+                .and_then(Settled::<kind::Local>::done)
         }),
         // vcudaLaunchCooperative
         101 => gated(calls, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::VcudaLaunchCooperative>(args)?;
-            cx.vcuda_launch_cooperative(call, pass)
+            cx.vcuda_launch_cooperative(call, pass, Reservation::of_call())
+                .and_then(Settled::<kind::Local>::done)
         }),
         // vcudaHostFunc
         102 => inline(calls, command, reply, |cx, args, _| {
@@ -500,7 +513,8 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
         // vcudaGraphInstantiate
         110 => blocking(calls, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaGraphInstantiate>(args)?;
-            cx.vcuda_graph_instantiate(call)
+            cx.vcuda_graph_instantiate(call, Reservation::of_call())
+                .and_then(Settled::<kind::Graph>::done)
         }),
         // cuGraphExecDestroy
         111 => inline(calls, command, reply, |cx, args, _| {
@@ -510,7 +524,8 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
         // cuGraphLaunch
         112 => gated(calls, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::CuGraphLaunch>(args)?;
-            cx.cu_graph_launch(call, pass)
+            cx.cu_graph_launch(call, pass, Reservation::of_call())
+                .and_then(Settled::<kind::Local>::done)
         }),
         // cuGraphUpload
         113 => gated(calls, command, pass, reply, |cx, args, pass, _| {
@@ -520,13 +535,15 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
         // vcudaGraphExecUpdate
         114 => blocking(calls, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaGraphExecUpdate>(args)?;
-            cx.vcuda_graph_exec_update(call)?.encode(out);
-            Ok(())
+            let (answer, settled) = cx.vcuda_graph_exec_update(call, Reservation::of_call())?;
+            answer.encode(out);
+            Settled::<kind::Local>::done(settled)
         }),
         // vcudaGraphExecNodeSet
         115 => blocking(calls, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaGraphExecNodeSet>(args)?;
-            cx.vcuda_graph_exec_node_set(call)
+            cx.vcuda_graph_exec_node_set(call, Reservation::of_call())
+                .and_then(Settled::<kind::Local>::done)
         }),
         _ => unknown(command, reply),
     }

@@ -11,6 +11,7 @@ use protocol::calls as api;
 use protocol::ids::{ContextId, StreamId};
 
 use super::{Freeing, Mapping};
+use crate::calls::charges::{ChargedReply, Reservation, Settled, kind};
 use crate::calls::cx::Cx;
 use crate::calls::handles::Real;
 use crate::calls::pending::Then;
@@ -38,7 +39,7 @@ struct Retry {
     bytes: usize,
     thread: u32,
     ctx: ContextId,
-    reply: ReplyTo,
+    reply: ChargedReply<kind::Memory>,
 }
 
 /// Allocations to be tried again, once.
@@ -98,18 +99,19 @@ impl Calls {
         &mut self,
         cx: &Cx<'_>,
         call: api::CuMemAllocV2,
-        reply: ReplyTo,
+        reply: ChargedReply<kind::Memory>,
     ) {
-        self.answer_allocation(cx, cx.allocate(call.bytesize as u64), call.bytesize, reply);
+        let allocated = cx.allocate(reply.reservation(), call.bytesize as u64);
+        self.answer_allocation(cx, allocated, call.bytesize, reply);
     }
 
     pub(in super::super) fn cu_mem_alloc_async(
         &mut self,
         cx: &Cx<'_>,
         call: api::CuMemAllocAsync,
-        reply: ReplyTo,
+        reply: ChargedReply<kind::Memory>,
     ) {
-        let allocated = self.allocate_async(cx, call);
+        let allocated = self.allocate_async(cx, call, reply.reservation());
         self.answer_allocation(cx, allocated, call.bytesize, reply);
     }
 
@@ -117,12 +119,12 @@ impl Calls {
     fn answer_allocation(
         &mut self,
         cx: &Cx<'_>,
-        allocated: CuResult<u64>,
+        allocated: CuResult<(u64, Settled<kind::Memory>)>,
         bytes: usize,
-        reply: ReplyTo,
+        reply: ChargedReply<kind::Memory>,
     ) {
         match allocated {
-            Ok(dptr) => reply.finish(0, &dptr.to_le_bytes()),
+            Ok((dptr, settled)) => reply.succeed(settled, &dptr.to_le_bytes()),
             // A guest thread waits for one allocation at a time.
             Err(CuError::OUT_OF_MEMORY) if self.retries.list.len() < MAX_RETRIES => {
                 self.poll_async_frees();
@@ -131,7 +133,7 @@ impl Calls {
                 // Now, if nothing is on its way any more.
                 self.poll_retries();
             }
-            Err(error) => reply.finish(error.0, &[]),
+            Err(error) => reply.fail(error),
         }
     }
 
@@ -163,14 +165,20 @@ impl Calls {
         }
         let shared = self.shared.clone();
         for Retry { bytes, thread, ctx, reply } in std::mem::take(&mut self.retries.list) {
-            match (Cx { shared: &shared, thread, ctx }).allocate(bytes as u64) {
-                Ok(dptr) => reply.finish(0, &dptr.to_le_bytes()),
-                Err(error) => reply.finish(error.0, &[]),
+            let cx = Cx { shared: &shared, thread, ctx };
+            match cx.allocate(reply.reservation(), bytes as u64) {
+                Ok((dptr, settled)) => reply.succeed(settled, &dptr.to_le_bytes()),
+                Err(error) => reply.fail(error),
             }
         }
     }
 
-    fn allocate_async(&mut self, cx: &Cx<'_>, call: api::CuMemAllocAsync) -> CuResult<u64> {
+    fn allocate_async(
+        &mut self,
+        cx: &Cx<'_>,
+        call: api::CuMemAllocAsync,
+        reservation: Reservation<kind::Memory>,
+    ) -> CuResult<(u64, Settled<kind::Memory>)> {
         cx.enter()?;
         cx.stream(call.h_stream)?;
         let (len, thread) = (call.bytesize as u64, cx.thread);
@@ -182,10 +190,11 @@ impl Calls {
         });
         if let Some(free) = again.and_then(|index| self.async_frees.list.remove(index)) {
             self.give_event(free.ctx, free.event);
-            return Ok(lock(&cx.shared.memory.plan).untake(free.freeing));
+            let dptr = lock(&cx.shared.memory.plan).untake(free.freeing);
+            return Ok((dptr, reservation.still_charged()));
         }
         self.poll_async_frees();
-        cx.allocate(len)
+        cx.allocate(reservation, len)
     }
 
     /// Frees what streams have come to by now.

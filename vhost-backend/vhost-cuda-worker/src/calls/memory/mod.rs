@@ -20,6 +20,7 @@ use cuda_api::sys::{
 use protocol::calls as api;
 use protocol::ids::{ContextId, LibraryId, ModuleId};
 
+use super::charges::{Reservation, Settled, kind};
 use super::cx::Cx;
 use super::lock;
 use crate::driver::{CuError, CuResult, Driver};
@@ -110,7 +111,11 @@ impl Memory {
 
 impl Cx<'_> {
     /// Device memory of the current context.
-    pub(super) fn allocate(&self, bytes: u64) -> CuResult<u64> {
+    pub(super) fn allocate(
+        &self,
+        reservation: Reservation<kind::Memory>,
+        bytes: u64,
+    ) -> CuResult<(u64, Settled<kind::Memory>)> {
         let device = self.enter()?.device;
         let memory = &self.shared.memory;
         if bytes == 0 {
@@ -125,15 +130,15 @@ impl Cx<'_> {
             if plan.is_small(bytes)
                 && let Some(addr) = plan.piece(self.ctx, bytes)
             {
-                return Ok(addr);
+                return Ok((addr, reservation.part_of_slab()));
             }
             let physical = plan.physical(bytes).ok_or(CuError::OUT_OF_MEMORY)?;
             (physical, plan.addresses(physical).ok_or(CuError::OUT_OF_MEMORY)?)
         };
-        let mapped = self.map(addr, physical, device);
+        let mapped = self.map(reservation, addr, physical, device);
         let mut plan = lock(&memory.plan);
         match mapped {
-            Ok(mapping) => Ok(plan.mapped(self.ctx, bytes, mapping)),
+            Ok((mapping, settled)) => Ok((plan.mapped(self.ctx, bytes, mapping), settled)),
             Err(error) => {
                 plan.give_addresses(addr, physical);
                 Err(error)
@@ -154,17 +159,21 @@ impl Cx<'_> {
     }
 
     /// Creates and maps memory, within the VM's quota.
-    fn map(&self, addr: u64, len: u64, device: i32) -> CuResult<Mapping> {
-        let (driver, ledger) = (self.driver(), &self.shared.session.ledger);
-        ledger.reserve(device, len, Charge::Memory).map_err(|_| CuError::OUT_OF_MEMORY)?;
+    fn map(
+        &self,
+        reservation: Reservation<kind::Memory>,
+        addr: u64,
+        len: u64,
+        device: i32,
+    ) -> CuResult<(Mapping, Settled<kind::Memory>)> {
+        let driver = self.driver();
+        let reserved = self.reserve_memory(reservation, device, len)?;
         let properties = properties(device);
         let mut handle = 0;
         // SAFETY: the pointers are those of locals.
-        let created = unsafe { driver.cuMemCreate(&mut handle, len as usize, &properties, 0) };
-        if let Err(error) = created {
-            ledger.release(device, len, Charge::Memory);
-            return Err(error);
-        }
+        unsafe { driver.cuMemCreate(&mut handle, len as usize, &properties, 0)? };
+        // From here on the memory stays charged until the driver has released the handle.
+        let settled = reserved.settle();
         let access = CUmemAccessDesc {
             location: properties.location,
             flags: CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
@@ -181,7 +190,7 @@ impl Cx<'_> {
                 return Err(error);
             }
         }
-        Ok(mapping)
+        Ok((mapping, settled))
     }
 
     /// Gives a mapping's memory back, and says so to the account. Nothing may use it any more.
