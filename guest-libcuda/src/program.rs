@@ -1,27 +1,48 @@
-//! The program's own memory, by address, as it gives it to us.
+//! Access to the program's own memory by the addresses that it passes.
 
-/// Copies bytes of the program into a buffer of ours.
-pub fn copy_from(address: usize, to: &mut [u8]) {
+/// Copies bytes from the program's memory.
+///
+/// # Safety
+///
+/// `address` is valid for reading `to.len()` bytes.
+pub unsafe fn copy_from(address: usize, to: &mut [u8]) {
     if !to.is_empty() {
-        // SAFETY: by the API's rules the program's memory has as many bytes at the address.
+        // SAFETY: the caller promises that the source is valid; the destination is a slice.
         unsafe { std::ptr::copy(address as *const u8, to.as_mut_ptr(), to.len()) };
     }
 }
 
-/// Copies bytes of ours into the program's memory.
-pub fn copy_to(address: usize, from: &[u8]) {
+/// Copies bytes to the program's memory.
+///
+/// # Safety
+///
+/// `address` is valid for writing `from.len()` bytes.
+pub unsafe fn copy_to(address: usize, from: &[u8]) {
     if !from.is_empty() {
-        // SAFETY: as above.
+        // SAFETY: the caller promises that the destination is valid; the source is a slice.
         unsafe { std::ptr::copy(from.as_ptr(), address as *mut u8, from.len()) };
     }
 }
 
-/// Bytes of the program, for the time of one call.
-pub fn bytes_at<'a>(address: usize, len: usize) -> &'a [u8] {
+/// Copies bytes within the program's memory. The two areas may overlap.
+///
+/// # Safety
+///
+/// `from` is valid for reading `len` bytes, and `to` for writing them.
+pub unsafe fn copy_within(from: usize, to: usize, len: usize) {
+    // SAFETY: the caller promises that both addresses are valid.
+    unsafe { std::ptr::copy(from as *const u8, to as *mut u8, len) };
+}
+
+/// Bytes in the program's memory.
+///
+/// # Safety
+///
+/// `address` is valid for reading `len` bytes, which don't change as long as the result is used.
+pub unsafe fn bytes_at<'a>(address: usize, len: usize) -> &'a [u8] {
     if len == 0 {
         return &[];
     }
-    // SAFETY: by the API's rules the program's memory has as many bytes at the address, and does
-    // not change while the call lasts.
+    // SAFETY: the caller promises that the bytes are valid and don't change.
     unsafe { std::slice::from_raw_parts(address as *const u8, len) }
 }

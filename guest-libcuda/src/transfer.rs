@@ -1,11 +1,11 @@
-//! Copies. What the GPU sees is copied by the worker from address to address; pageable memory of
-//! the program travels inline in the ring when it is short, and else in pieces through the arena,
-//! several of them under way at once.
+//! Copies. Memory that the GPU can access is copied by the worker. Pageable memory of the program
+//! travels inline in the ring if it is short, and otherwise in pieces through the arena, with several
+//! pieces in flight.
 
 use crate::driver::Driver;
 use crate::error::{CuError, CuResult};
 use crate::memory::Place;
-use crate::program::{copy_from, copy_to};
+use crate::program::{bytes_at, copy_from, copy_to, copy_within};
 use crate::session::Pending;
 use crate::session::arena::Part;
 use protocol::calls::{
@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 const PIECE: usize = 1 << 20;
 const SMALLEST_PIECE: usize = 128 << 10;
 
-/// One copy of contiguous bytes.
+/// A copy of contiguous bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Copy {
     pub dst: u64,
@@ -29,7 +29,7 @@ pub struct Copy {
     pub len: usize,
     /// Id of the stream.
     pub stream: StreamId,
-    /// The caller goes on only when the program's memory may be used again.
+    /// Return only when the program may use its memory again.
     pub blocking: bool,
 }
 
@@ -37,7 +37,8 @@ fn piece_of(len: usize) -> usize {
     (len / 4).next_multiple_of(SMALLEST_PIECE).clamp(SMALLEST_PIECE, PIECE)
 }
 
-/// A part of the arena for a piece; `own` are the caller's, to be finished if nothing is free.
+/// Takes a part of the arena for a piece. If none is free, `finish_own` finishes one of the caller's
+/// own pieces.
 fn take_part(
     driver: &Driver,
     len: usize,
@@ -55,8 +56,12 @@ fn take_part(
     }
 }
 
-/// Copies, whatever the two sides are.
-pub fn copy(driver: &Driver, copy: Copy) -> CuResult {
+/// Copies between any two kinds of memory.
+///
+/// # Safety
+///
+/// A side in pageable memory is valid for `copy.len` bytes.
+pub unsafe fn copy(driver: &Driver, copy: Copy) -> CuResult {
     if copy.len == 0 {
         return Ok(());
     }
@@ -69,42 +74,46 @@ pub fn copy(driver: &Driver, copy: Copy) -> CuResult {
         ) => {
             let wire = VcudaCopy { dst, src, len: copy.len, h_stream: copy.stream };
             driver.session.post(&wire)?;
-            // Copies inside the GPU never wait.
+            // Copies within the GPU never wait.
             if copy.blocking && (dst_host || src_host) {
                 synchronize(driver, copy.stream)?;
             }
             Ok(())
         }
         (Place::Visible { address, .. }, Place::Pageable) => {
-            upload(driver, Copy { dst: address, ..copy })
+            // SAFETY: the source is pageable, so valid, as the caller promises.
+            unsafe { upload(driver, Copy { dst: address, ..copy }) }
         }
         (Place::Pageable, Place::Visible { address, .. }) => {
-            download(driver, Copy { src: address, ..copy })
+            // SAFETY: the destination is pageable, so valid, as the caller promises.
+            unsafe { download(driver, Copy { src: address, ..copy }) }
         }
         (Place::Pageable, Place::Pageable) => {
             synchronize(driver, copy.stream)?;
-            copy_within(copy.src as usize, copy.dst as usize, copy.len);
+            // SAFETY: both sides are pageable, so valid, as the caller promises.
+            unsafe { copy_within(copy.src as usize, copy.dst as usize, copy.len) };
             Ok(())
         }
     }
 }
 
-/// Waits for a stream.
+/// Waits for all work of a stream.
 pub fn synchronize(driver: &Driver, stream: StreamId) -> CuResult {
     let result = driver.session.synchronize(&CuStreamSynchronize { h_stream: stream });
     driver.flush_output();
     result
 }
 
-fn copy_within(src: usize, dst: usize, len: usize) {
-    // SAFETY: by the API's rules the program's memory has as many bytes at both addresses.
-    unsafe { std::ptr::copy(src as *const u8, dst as *mut u8, len) };
-}
-
-fn upload(driver: &Driver, copy: Copy) -> CuResult {
+/// Copies from pageable memory to the GPU.
+///
+/// # Safety
+///
+/// The source is valid for reading `copy.len` bytes.
+unsafe fn upload(driver: &Driver, copy: Copy) -> CuResult {
     let session = &driver.session;
     if copy.len <= INLINE_COPY_MAX {
-        let data = crate::program::bytes_at(copy.src as usize, copy.len);
+        // SAFETY: the source is valid, as the caller promises.
+        let data = unsafe { bytes_at(copy.src as usize, copy.len) };
         return session.post(&VcudaCopyIn { dst: copy.dst, data, h_stream: copy.stream });
     }
     let piece = piece_of(copy.len);
@@ -121,9 +130,10 @@ fn upload(driver: &Driver, copy: Copy) -> CuResult {
     while sent < copy.len && result.is_ok() {
         let len = piece.min(copy.len - sent);
         result = take_part(driver, len, || finish_first(&mut own)).and_then(|part| {
-            // SAFETY: the part has room for `len` bytes and is this copy's own.
+            // SAFETY: the part has room for `len` bytes and belongs to this copy.
             let to = unsafe { std::slice::from_raw_parts_mut(session.arena.ptr(part), len) };
-            copy_from(copy.src as usize + sent, to);
+            // SAFETY: the source is valid, as the caller promises.
+            unsafe { copy_from(copy.src as usize + sent, to) };
             let staged = VcudaCopyInStaged {
                 dst: copy.dst + sent as u64,
                 arena: part.offset as u64,
@@ -158,32 +168,57 @@ fn upload(driver: &Driver, copy: Copy) -> CuResult {
     session.report_posted_error()
 }
 
-fn download(driver: &Driver, copy: Copy) -> CuResult {
+/// Copies from the GPU to pageable memory.
+///
+/// # Safety
+///
+/// The destination is valid for writing `copy.len` bytes.
+unsafe fn download(driver: &Driver, copy: Copy) -> CuResult {
     let result = match copy.len <= INLINE_COPY_MAX {
-        true => download_inline(driver, copy),
-        false => download_staged(driver, copy),
+        // SAFETY: the destination is valid, as the caller promises.
+        true => unsafe { download_inline(driver, copy) },
+        // SAFETY: as above.
+        false => unsafe { download_staged(driver, copy) },
     };
     driver.flush_output();
     result?;
     driver.session.report_posted_error()
 }
 
-fn download_inline(driver: &Driver, copy: Copy) -> CuResult {
+/// Downloads in a reply.
+///
+/// # Safety
+///
+/// As for [`download`].
+unsafe fn download_inline(driver: &Driver, copy: Copy) -> CuResult {
     let call = VcudaCopyOut { src: copy.src, len: copy.len, h_stream: copy.stream };
     let pending = driver.session.begin(&call, copy.len + 16)?;
-    store_inline(&driver.session.finish(pending)?.into_result()?, copy)
+    let bytes = driver.session.finish(pending)?.into_result()?;
+    // SAFETY: the destination is valid, as the caller promises.
+    unsafe { store_inline(&bytes, copy) }
 }
 
-fn store_inline(bytes: &crate::session::Bytes, copy: Copy) -> CuResult {
+/// Stores the bytes of a reply.
+///
+/// # Safety
+///
+/// As for [`download`].
+unsafe fn store_inline(bytes: &crate::session::Bytes, copy: Copy) -> CuResult {
     let answer = VcudaCopyOutAnswer::decode(bytes.as_bytes()).map_err(|_| CuError::UNKNOWN)?;
     if answer.data.len() != copy.len {
         return Err(CuError::UNKNOWN);
     }
-    copy_to(copy.dst as usize, &answer.data);
+    // SAFETY: the destination is valid, as the caller promises.
+    unsafe { copy_to(copy.dst as usize, &answer.data) };
     Ok(())
 }
 
-fn download_staged(driver: &Driver, copy: Copy) -> CuResult {
+/// Downloads through the arena.
+///
+/// # Safety
+///
+/// As for [`download`].
+unsafe fn download_staged(driver: &Driver, copy: Copy) -> CuResult {
     let session = &driver.session;
     let piece = piece_of(copy.len);
     let mut own: VecDeque<(Part, Pending, usize, usize)> = VecDeque::new();
@@ -195,7 +230,8 @@ fn download_staged(driver: &Driver, copy: Copy) -> CuResult {
         if replied.result().is_ok() {
             // SAFETY: the worker has filled the part's first `len` bytes and is done with it.
             let from = unsafe { std::slice::from_raw_parts(session.arena.ptr(part), len) };
-            copy_to(copy.dst as usize + at, from);
+            // SAFETY: the destination is valid, as the caller promises.
+            unsafe { copy_to(copy.dst as usize + at, from) };
         }
         session.arena.give(part);
         replied.result()?;
@@ -203,7 +239,7 @@ fn download_staged(driver: &Driver, copy: Copy) -> CuResult {
     };
     while asked < copy.len && result.is_ok() {
         let len = piece.min(copy.len - asked);
-        // A few pieces under way keep both sides busy; the arena serves other threads as well.
+        // A few pieces in flight keep both sides busy and leave room in the arena for other threads.
         while own.len() >= 6 && result.is_ok() {
             result = finish_first(&mut own).map(drop);
         }
@@ -239,15 +275,20 @@ fn download_staged(driver: &Driver, copy: Copy) -> CuResult {
     }
 }
 
-/// Copies many short rows from the GPU to pageable memory, with several questions under way.
-pub fn download_rows(driver: &Driver, rows: impl Iterator<Item = Copy>) -> CuResult {
+/// Copies many short rows from the GPU to pageable memory, with several requests in flight.
+///
+/// # Safety
+///
+/// The destination of every row is valid for writing the row's bytes.
+pub unsafe fn download_rows(driver: &Driver, rows: impl Iterator<Item = Copy>) -> CuResult {
     let session = &driver.session;
     let mut own: VecDeque<(Pending, Copy)> = VecDeque::new();
     let mut result = Ok(());
     let finish_first = |own: &mut VecDeque<(Pending, Copy)>| -> CuResult<bool> {
         let Some((pending, row)) = own.pop_front() else { return Ok(false) };
         let bytes = session.finish(pending)?.into_result()?;
-        store_inline(&bytes, row)?;
+        // SAFETY: the row's destination is valid, as the caller promises.
+        unsafe { store_inline(&bytes, row) }?;
         Ok(true)
     };
     for row in rows {

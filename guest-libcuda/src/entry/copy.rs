@@ -9,52 +9,73 @@ use crate::handles::Handle;
 use crate::transfer::{self, Copy};
 use protocol::ids::StreamId;
 
-fn blocking(dst: u64, src: u64, len: usize, null: usize) -> CuResult {
+/// Copies and waits until the program may use its memory again.
+///
+/// # Safety
+///
+/// An address in pageable memory is valid for `len` bytes.
+unsafe fn blocking(dst: u64, src: u64, len: usize, null: usize) -> CuResult {
     let driver = context::driver()?;
     capture::forbid_on(driver, 0, null)?;
-    transfer::copy(driver, Copy { dst, src, len, stream: StreamId(null as u64), blocking: true })
+    let copy = Copy { dst, src, len, stream: StreamId(null as u64), blocking: true };
+    // SAFETY: pageable memory is valid, as the caller promises.
+    unsafe { transfer::copy(driver, copy) }
 }
 
-fn queued(dst: u64, src: u64, len: usize, stream: Handle, null: usize) -> CuResult {
+/// Queues a copy in a stream.
+///
+/// # Safety
+///
+/// As for [`blocking`].
+unsafe fn queued(dst: u64, src: u64, len: usize, stream: Handle, null: usize) -> CuResult {
     let driver = context::driver()?;
     if len > 0 && capture::captured(driver, stream, null)? {
         return copy2d::push_copy(driver, (stream, null), Memcpy3D::linear(dst, src, len));
     }
     let stream = stream_id(driver, stream, null)?;
-    transfer::copy(driver, Copy { dst, src, len, stream, blocking: false })
+    // SAFETY: pageable memory is valid, as the caller promises.
+    unsafe { transfer::copy(driver, Copy { dst, src, len, stream, blocking: false }) }
 }
 
 entries! {
     fn cuMemcpy, fn cuMemcpy_ptds(dst: u64, src: u64, len: usize) |null| {
-        blocking(dst, src, len, null)
+        // SAFETY: the program passes addresses that are valid for `len` bytes.
+        unsafe { blocking(dst, src, len, null) }
     }
     fn cuMemcpyAsync, fn cuMemcpyAsync_ptsz(
         dst: u64, src: u64, len: usize, stream: Handle,
     ) |null| {
-        queued(dst, src, len, stream, null)
+        // SAFETY: the program passes addresses that are valid for `len` bytes.
+        unsafe { queued(dst, src, len, stream, null) }
     }
     fn cuMemcpyHtoD_v2, fn cuMemcpyHtoD_v2_ptds(dst: u64, src: u64, len: usize) |null| {
-        blocking(dst, src, len, null)
+        // SAFETY: the program passes addresses that are valid for `len` bytes.
+        unsafe { blocking(dst, src, len, null) }
     }
     fn cuMemcpyDtoH_v2, fn cuMemcpyDtoH_v2_ptds(dst: u64, src: u64, len: usize) |null| {
-        blocking(dst, src, len, null)
+        // SAFETY: the program passes addresses that are valid for `len` bytes.
+        unsafe { blocking(dst, src, len, null) }
     }
     fn cuMemcpyDtoD_v2, fn cuMemcpyDtoD_v2_ptds(dst: u64, src: u64, len: usize) |null| {
-        blocking(dst, src, len, null)
+        // SAFETY: the program passes addresses that are valid for `len` bytes.
+        unsafe { blocking(dst, src, len, null) }
     }
     fn cuMemcpyHtoDAsync_v2, fn cuMemcpyHtoDAsync_v2_ptsz(
         dst: u64, src: u64, len: usize, stream: Handle,
     ) |null| {
-        queued(dst, src, len, stream, null)
+        // SAFETY: the program passes addresses that are valid for `len` bytes.
+        unsafe { queued(dst, src, len, stream, null) }
     }
     fn cuMemcpyDtoHAsync_v2, fn cuMemcpyDtoHAsync_v2_ptsz(
         dst: u64, src: u64, len: usize, stream: Handle,
     ) |null| {
-        queued(dst, src, len, stream, null)
+        // SAFETY: the program passes addresses that are valid for `len` bytes.
+        unsafe { queued(dst, src, len, stream, null) }
     }
     fn cuMemcpyDtoDAsync_v2, fn cuMemcpyDtoDAsync_v2_ptsz(
         dst: u64, src: u64, len: usize, stream: Handle,
     ) |null| {
-        queued(dst, src, len, stream, null)
+        // SAFETY: the program passes addresses that are valid for `len` bytes.
+        unsafe { queued(dst, src, len, stream, null) }
     }
 }

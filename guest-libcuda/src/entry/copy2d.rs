@@ -121,8 +121,12 @@ impl Side3D {
     }
 }
 
-/// One slice.
-fn rectangle(
+/// Copies one slice.
+///
+/// # Safety
+///
+/// A side in pageable memory is valid for all rows.
+unsafe fn rectangle(
     driver: &Driver,
     (dst, src): (Side, Side),
     (width, height): (usize, usize),
@@ -132,10 +136,9 @@ fn rectangle(
     let whole = |side: &Side| side.pitch == width || height == 1;
     if whole(&dst) && whole(&src) {
         let len = width * height;
-        return transfer::copy(
-            driver,
-            Copy { dst: dst.address, src: src.address, len, stream, blocking },
-        );
+        let copy = Copy { dst: dst.address, src: src.address, len, stream, blocking };
+        // SAFETY: pageable memory is valid for all rows, as the caller promises.
+        return unsafe { transfer::copy(driver, copy) };
     }
     let span = |side: &Side| offset(&[(height - 1, side.pitch), (width, 1)]);
     let dst_place = driver.memory.place(dst.address, span(&dst)?)?;
@@ -169,11 +172,13 @@ fn rectangle(
         (Place::Pageable, Place::Visible { address, .. }) if width <= INLINE_COPY_MAX => {
             let first = src.address;
             let rows = rows.map(|row| Copy { src: row.src - first + address, ..row });
-            transfer::download_rows(driver, rows)
+            // SAFETY: the destination is valid for all rows, as the caller promises.
+            unsafe { transfer::download_rows(driver, rows) }
         }
         _ => {
             for row in rows {
-                transfer::copy(driver, row)?;
+                // SAFETY: pageable memory is valid for all rows, as the caller promises.
+                unsafe { transfer::copy(driver, row) }?;
             }
             if blocking {
                 transfer::synchronize(driver, stream)?;
@@ -300,19 +305,24 @@ impl Memcpy3D {
     }
 }
 
-/// Adds a copy to what a stream is captured to.
+/// Adds a copy to the graph that a stream is being captured to.
 pub fn push_copy(driver: &Driver, (stream, null): (Handle, usize), copy: Memcpy3D) -> CuResult {
     match copy.node(driver) {
         Ok(node) => capture::push(driver, stream, null, Op::Copy(node, None)),
         Err(error) => {
-            // The capture would lack it.
+            // The capture would lack the copy, so it becomes invalid.
             let _ = capture::forbid_on(driver, stream, null);
             Err(error)
         }
     }
 }
 
-fn copy_2d(copy: Memcpy2D, stream: Handle, null: usize, blocking: bool) -> CuResult {
+/// Copies a rectangle.
+///
+/// # Safety
+///
+/// A side in pageable memory is valid for all rows.
+unsafe fn copy_2d(copy: Memcpy2D, stream: Handle, null: usize, blocking: bool) -> CuResult {
     let driver = context::driver()?;
     if blocking {
         capture::forbid_on(driver, stream, null)?;
@@ -325,10 +335,16 @@ fn copy_2d(copy: Memcpy2D, stream: Handle, null: usize, blocking: bool) -> CuRes
         return Ok(());
     }
     let sides = (copy.dst.side(width, height)?, copy.src.side(width, height)?);
-    rectangle(driver, sides, (width, height), stream, blocking)
+    // SAFETY: pageable memory is valid for all rows, as the caller promises.
+    unsafe { rectangle(driver, sides, (width, height), stream, blocking) }
 }
 
-fn copy_3d(copy: Memcpy3D, stream: Handle, null: usize, blocking: bool) -> CuResult {
+/// Copies a box.
+///
+/// # Safety
+///
+/// A side in pageable memory is valid for all rows.
+unsafe fn copy_3d(copy: Memcpy3D, stream: Handle, null: usize, blocking: bool) -> CuResult {
     let driver = context::driver()?;
     let some = copy.width > 0 && copy.height > 0 && copy.depth > 0;
     if blocking {
@@ -345,30 +361,36 @@ fn copy_3d(copy: Memcpy3D, stream: Handle, null: usize, blocking: bool) -> CuRes
     let size = (shape.width, shape.height);
     for slice in 0..shape.depth {
         let at = |side: Side| Side { address: side.address + (slice * side.slice) as u64, ..side };
-        rectangle(driver, (at(dst), at(src)), size, stream, blocking)?;
+        // SAFETY: pageable memory is valid for all rows, as the caller promises.
+        unsafe { rectangle(driver, (at(dst), at(src)), size, stream, blocking) }?;
     }
     Ok(())
 }
 
 entries! {
     fn cuMemcpy2D_v2, fn cuMemcpy2D_v2_ptds(copy: In<Memcpy2D>) |null| {
-        copy_2d(copy.get()?, 0, null, true)
+        // SAFETY: the program passes a description of valid memory.
+        unsafe { copy_2d(copy.get()?, 0, null, true) }
     }
     fn cuMemcpy2DUnaligned_v2, fn cuMemcpy2DUnaligned_v2_ptds(copy: In<Memcpy2D>) |null| {
-        copy_2d(copy.get()?, 0, null, true)
+        // SAFETY: the program passes a description of valid memory.
+        unsafe { copy_2d(copy.get()?, 0, null, true) }
     }
     fn cuMemcpy2DAsync_v2, fn cuMemcpy2DAsync_v2_ptsz(
         copy: In<Memcpy2D>, stream: Handle,
     ) |null| {
-        copy_2d(copy.get()?, stream, null, false)
+        // SAFETY: the program passes a description of valid memory.
+        unsafe { copy_2d(copy.get()?, stream, null, false) }
     }
     fn cuMemcpy3D_v2, fn cuMemcpy3D_v2_ptds(copy: In<Memcpy3D>) |null| {
-        copy_3d(copy.get()?, 0, null, true)
+        // SAFETY: the program passes a description of valid memory.
+        unsafe { copy_3d(copy.get()?, 0, null, true) }
     }
     fn cuMemcpy3DAsync_v2, fn cuMemcpy3DAsync_v2_ptsz(
         copy: In<Memcpy3D>, stream: Handle,
     ) |null| {
-        copy_3d(copy.get()?, stream, null, false)
+        // SAFETY: the program passes a description of valid memory.
+        unsafe { copy_3d(copy.get()?, stream, null, false) }
     }
 }
 

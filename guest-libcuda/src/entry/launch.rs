@@ -122,7 +122,8 @@ pub unsafe fn with_parameters<R>(
         let parameters = unsafe { parameters.array(function.parameters.len()) };
         for (index, parameter) in function.parameters.iter().enumerate() {
             let to = &mut buffer[parameter.offset..parameter.offset + parameter.size];
-            copy_from(parameters.get(index)?, to);
+            // SAFETY: an address of this parameter, as the caller promises.
+            unsafe { copy_from(parameters.get(index)?, to) };
         }
         return then(buffer);
     }
@@ -142,7 +143,8 @@ pub unsafe fn with_parameters<R>(
                     if at == 0 {
                         return Err(CuError::INVALID_VALUE);
                     }
-                    copy_from(at, &mut bytes);
+                    // SAFETY: not null, so the address of the size, as the caller promises.
+                    unsafe { copy_from(at, &mut bytes) };
                     size = usize::from_le_bytes(bytes);
                 }
                 _ => return Err(CuError::INVALID_VALUE),
@@ -153,7 +155,8 @@ pub unsafe fn with_parameters<R>(
         if (buffer == 0 && size > 0) || size > PARAMETER_BYTES_MAX {
             return Err(CuError::INVALID_VALUE);
         }
-        return then(bytes_at(buffer, size));
+        // SAFETY: the pairs describe a buffer of this size, as the caller promises.
+        return then(unsafe { bytes_at(buffer, size) });
     }
     if !function.parameters.is_empty() {
         return Err(CuError::INVALID_VALUE);
