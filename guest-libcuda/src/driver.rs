@@ -1,4 +1,4 @@
-//! The library's one state, made by `cuInit`.
+//! The library's global state, created by `cuInit`.
 
 use crate::device::{self, Device};
 use crate::error::{CuError, CuResult};
@@ -12,26 +12,26 @@ use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
-/// What a process has once `cuInit` has succeeded.
+/// The state of a process after `cuInit` has succeeded.
 pub struct Driver {
     pub session: Session,
-    /// The devices that the program sees, in its order.
+    /// The devices that the program sees, by ordinal.
     pub devices: Vec<Device>,
     pub handles: Handles,
     pub memory: Memory,
 }
 
-/// Addresses that nothing else may have.
+/// Address ranges that must not contain anything else.
 const WINDOWS: [Range<usize>; 3] = [windows::DEVICE, windows::PINNED, handles::WINDOW];
 
 static DRIVER: OnceLock<Driver> = OnceLock::new();
-static INITIALISING: Mutex<()> = Mutex::new(());
-/// This process is a child of the one that called `cuInit`.
+static INITIALIZING: Mutex<()> = Mutex::new(());
+/// Whether this process is a forked child of the one that called `cuInit`.
 static FORKED: AtomicBool = AtomicBool::new(false);
-/// Descriptors that only the process itself may hold.
+/// Descriptors that a forked child must close.
 static DESCRIPTORS: [AtomicI32; 4] = [const { AtomicI32::new(-1) }; 4];
 
-/// The library, if it was initialised.
+/// The driver, if it is initialized.
 #[inline]
 pub fn driver() -> CuResult<&'static Driver> {
     if FORKED.load(Ordering::Relaxed) {
@@ -40,7 +40,7 @@ pub fn driver() -> CuResult<&'static Driver> {
     DRIVER.get().ok_or(CuError::NOT_INITIALIZED)
 }
 
-/// `cuInit`. A failure is not remembered: the device may appear later.
+/// `cuInit`. After a failure, a later call tries again, since the device may appear.
 pub fn init() -> CuResult<&'static Driver> {
     if FORKED.load(Ordering::Relaxed) {
         return Err(CuError::NOT_INITIALIZED);
@@ -48,7 +48,7 @@ pub fn init() -> CuResult<&'static Driver> {
     if let Some(driver) = DRIVER.get() {
         return Ok(driver);
     }
-    let _one_at_a_time = INITIALISING.lock();
+    let _one_at_a_time = INITIALIZING.lock();
     if let Some(driver) = DRIVER.get() {
         return Ok(driver);
     }
@@ -56,7 +56,7 @@ pub fn init() -> CuResult<&'static Driver> {
     for (slot, fd) in DESCRIPTORS.iter().zip(driver.session.transport().descriptors()) {
         slot.store(fd, Ordering::Relaxed);
     }
-    // SAFETY: the handler only stores and closes, which a child may do after fork.
+    // SAFETY: the handler only stores to atomics and closes descriptors, which is safe after fork.
     unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
     Ok(DRIVER.get_or_init(|| driver))
 }
@@ -64,19 +64,19 @@ pub fn init() -> CuResult<&'static Driver> {
 fn start() -> CuResult<Driver> {
     for (index, range) in WINDOWS.iter().enumerate() {
         if let Err(error) = windows::reserve(range.clone()) {
-            say!(Error, "addresses from {:#x} on are taken: {error}", range.start);
+            say!(Error, "can't reserve addresses from {:#x}: {error}", range.start);
             WINDOWS[..index].iter().cloned().for_each(windows::release);
             return Err(CuError::OUT_OF_MEMORY);
         }
     }
     let started = Session::start().map_err(|error| {
-        say!(Error, "no device: {error}");
+        say!(Error, "can't open the device: {error}");
         CuError::NO_DEVICE
     });
     let driver = started.and_then(|session| {
         let devices = device::fetch(&session)?;
         if devices.is_empty() {
-            say!(Error, "the program sees no device: look at CUDA_VISIBLE_DEVICES");
+            say!(Error, "CUDA_VISIBLE_DEVICES hides every device");
             return Err(CuError::NO_DEVICE);
         }
         let (handles, memory) = (Handles::default(), Memory::default());
@@ -97,14 +97,14 @@ extern "C" fn in_child() {
     for slot in &DESCRIPTORS {
         let fd = slot.swap(-1, Ordering::Relaxed);
         if fd >= 0 {
-            // SAFETY: the child's copy of a descriptor that it has no use for.
+            // SAFETY: the child's copy of a descriptor, which nothing in the child uses.
             unsafe { libc::close(fd) };
         }
     }
 }
 
 impl Driver {
-    /// The device of a number, as the program counts.
+    /// The device with an ordinal.
     pub fn device(&self, number: i32) -> CuResult<&Device> {
         usize::try_from(number)
             .ok()
@@ -112,7 +112,7 @@ impl Driver {
             .ok_or(CuError::INVALID_DEVICE)
     }
 
-    /// To be called where CUDA would have written what kernels printed.
+    /// Writes the text that kernels printed. Call this where CUDA writes it.
     pub fn flush_output(&self) {
         output::flush(&self.session);
     }

@@ -1,22 +1,22 @@
-//! Graphs and captures: this library's own part of what cuda-api knows of them.
+//! The guest's part of graphs and captures, which are implemented in cuda-api.
 //!
-//! The guest captures and builds graphs by itself, so that no capture needs the worker's streams
-//! and no question about a graph a round trip. The worker gets a graph as a whole, when it is
-//! instantiated or takes an instantiated one's place.
+//! The guest captures and builds graphs by itself, so captures don't need the worker's streams and
+//! queries about graphs need no round trip. The worker gets a whole graph when it is instantiated or
+//! updates an instantiated one.
 
 use crate::objects::Function;
 use cuda_api::graph::Graphs;
 use protocol::structs::LaunchAttribute;
 use std::sync::{Arc, LazyLock};
 
-/// This library, as graphs and captures see it.
+/// This library, for the implementation of graphs.
 #[derive(Clone, Copy)]
 pub struct Guest;
 
-/// What a node does.
+/// The operation of a node.
 pub type Op = cuda_api::graph::Op<Guest>;
 
-/// A graph that was instantiated.
+/// An instantiated graph.
 pub type Exec = cuda_api::graph::Exec<Guest>;
 
 /// All graphs and captures of the process.
@@ -30,14 +30,14 @@ pub struct Shape {
     pub shared: u32,
 }
 
-/// A launch, with its parameters as they were when it was captured or added.
+/// A launch, with its parameters at the time of capture.
 #[derive(Clone)]
 pub struct Kernel {
-    /// As the program named it.
+    /// The program's handle of the function.
     pub handle: usize,
     pub function: Arc<Function>,
     pub shape: Shape,
     pub params: Arc<[u8]>,
-    /// As launches carry them.
+    /// Encoded as in a launch command.
     pub attributes: Vec<LaunchAttribute>,
 }

@@ -1,8 +1,7 @@
-//! The handles that programs hold: pointers that point nowhere.
+//! The handles that programs hold: pointers to reserved addresses that are never mapped.
 //!
-//! A handle is an address in a range that is reserved and never mapped. Its offset says which slot
-//! it means and which of the slot's occupants, so a forged handle or one whose object is gone is
-//! found out without ever following it.
+//! A handle's offset in the range encodes a slot and one of the slot's successive occupants. So forged
+//! and stale handles are recognized without dereferencing them.
 
 use crate::error::{CuError, CuResult};
 use crate::graph::Exec;
@@ -11,10 +10,10 @@ use parking_lot::{Mutex, RwLock};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-/// As C sees a handle.
+/// A handle in C.
 pub type Handle = usize;
 
-/// Bytes between two handles.
+/// The distance between two handles in bytes.
 const STEP: usize = 16;
 const SLOT_BITS: u32 = 22;
 const SLOTS: usize = 1 << SLOT_BITS;
@@ -23,7 +22,7 @@ pub const WINDOW: Range<usize> = 0x2800_0000_0000..0x2c00_0000_0000;
 const GENERATIONS: usize = (WINDOW.end - WINDOW.start) / STEP / SLOTS;
 const CHUNK: usize = 1024;
 
-/// What a handle can mean. Kernels and functions are both [`Function`]s.
+/// The object of a handle. Kernels and functions are both [`Function`]s.
 #[derive(Clone)]
 pub enum Object {
     Context(&'static Context),
@@ -35,9 +34,9 @@ pub enum Object {
     GraphExec(Arc<Exec>),
 }
 
-/// What can be looked up by handle.
+/// A type of object that can be looked up by handle.
 pub trait Named: Sized {
-    /// The object, if it is of this kind.
+    /// The object, if it has this type.
     fn of(object: &Object) -> Option<Self>;
 }
 
@@ -65,7 +64,7 @@ struct Slot {
 
 #[derive(Default)]
 struct Free {
-    /// Slots to use again, the longest free first.
+    /// Free slots, in the order in which they became free.
     slots: std::collections::VecDeque<usize>,
     used: usize,
 }
@@ -99,11 +98,11 @@ impl Handles {
         Some((index, generation, self.slot(index)?))
     }
 
-    /// Makes a handle for an object.
+    /// Creates a handle for an object.
     pub fn insert(&self, object: Object) -> CuResult<Handle> {
         let index = {
             let mut free = self.free.lock();
-            // A slot rests while there are others, so that a stale handle is known for long.
+            // A free slot is reused as late as possible, so that stale handles stay recognizable.
             match free.slots.len() > CHUNK || free.used == SLOTS {
                 true => free.slots.pop_front().ok_or(CuError::OUT_OF_MEMORY)?,
                 false => {
@@ -119,7 +118,7 @@ impl Handles {
         Ok(WINDOW.start + (occupant.0 * SLOTS + index) * STEP)
     }
 
-    /// The object that a handle means, if it is of the kind asked for.
+    /// The object of a handle, if it has the requested type.
     #[inline]
     pub fn get<T: Named>(&self, handle: Handle) -> CuResult<T> {
         let (_, generation, slot) = self.find(handle).ok_or(CuError::INVALID_HANDLE)?;
@@ -128,7 +127,7 @@ impl Handles {
         object.and_then(T::of).ok_or(CuError::INVALID_HANDLE)
     }
 
-    /// Ends a handle and gives its object.
+    /// Invalidates a handle and returns its object.
     pub fn remove<T: Named>(&self, handle: Handle) -> CuResult<T> {
         let (index, generation, slot) = self.find(handle).ok_or(CuError::INVALID_HANDLE)?;
         let mut occupant = slot.occupant.write();
@@ -152,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handle_finds_its_object_and_only_as_its_kind() {
+    fn a_handle_finds_its_object_only_as_its_own_type() {
         let handles = Handles::default();
         let handle = handles.insert(event(7)).unwrap();
         assert!(WINDOW.contains(&handle));

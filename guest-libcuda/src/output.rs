@@ -1,12 +1,12 @@
-//! What kernels print: the worker keeps it and says so in its answers, and this process writes it
-//! to its own stdout where CUDA would have: in the call that synchronised.
+//! The text that kernels print. The worker buffers it and sets a flag in its replies. This process
+//! writes it to its own stdout where CUDA does: in the call that synchronizes.
 
 use crate::log::say;
 use crate::session::Session;
 use protocol::calls::VcudaTakeOutput;
 use protocol::limits::OUTPUT_MAX;
 
-/// Fetches what the worker has told of, and writes it.
+/// Fetches and writes the text, if the worker has reported any.
 #[inline]
 pub fn flush(session: &Session) {
     if session.take_has_output() {
@@ -25,7 +25,7 @@ fn fetch(session: &Session) {
                 }
             }
             Err(error) => {
-                say!(Error, "what kernels printed is lost: {error:?}");
+                say!(Error, "can't fetch the text that kernels printed: {error:?}");
                 return;
             }
         }
@@ -33,20 +33,20 @@ fn fetch(session: &Session) {
 }
 
 unsafe extern "C" {
-    /// The C library's.
+    /// The stream of the C library.
     static stdout: *mut libc::FILE;
 }
 
-/// Writes to descriptor 1, after what the program's own stdio holds back: so the order is that in
-/// which a native program's lines would appear.
+/// Writes to descriptor 1. Flushes the program's stdio first, so that lines appear in the same order
+/// as in a native program.
 fn write(mut text: &[u8]) {
     if text.is_empty() {
         return;
     }
-    // SAFETY: the C library's own stream, which lives as long as the process.
+    // SAFETY: the C library's stream lives as long as the process.
     unsafe { libc::fflush(stdout) };
     while !text.is_empty() {
-        // SAFETY: the buffer has as many bytes as we say.
+        // SAFETY: pointer and length are those of a slice.
         let written = unsafe { libc::write(1, text.as_ptr().cast(), text.len()) };
         match usize::try_from(written) {
             Ok(written) => text = &text[written.min(text.len())..],

@@ -1,25 +1,25 @@
-//! What belongs to a thread: its number and its stack of contexts.
+//! Per-thread state: the thread's number and its stack of contexts.
 //!
-//! Nothing here has a destructor, since CUDA's libraries call us from theirs, after a thread's own
-//! variables may have ended.
+//! Nothing here has a destructor. CUDA's libraries call this library from their destructors, when the
+//! thread's variables may already be gone.
 
 use crate::objects::Context;
 use protocol::ids::ContextId;
 use std::cell::{Cell, RefCell};
 use std::mem::ManuallyDrop;
 
-/// Contexts live as long as the process, see [`Context`].
+/// A context lives as long as the process, see [`Context`].
 type Ctx = &'static Context;
 
 thread_local! {
     static NUMBER: Cell<u32> = const { Cell::new(0) };
     static CURRENT: Cell<Option<Ctx>> = const { Cell::new(None) };
-    /// Below the current one.
+    /// The contexts below the current one.
     static STACK: RefCell<ManuallyDrop<Vec<Option<Ctx>>>> =
         const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
-/// The kernel's number of this thread, and the id of its current context (0 for none).
+/// The kernel's id of this thread, and the id of its current context (0: none).
 #[inline]
 pub fn origin() -> (u32, ContextId) {
     let context = current().filter(|context| context.is_alive());
@@ -45,18 +45,18 @@ pub fn current() -> Option<Ctx> {
     CURRENT.get()
 }
 
-/// Puts another context in the current one's place.
+/// Replaces the current context.
 pub fn set_current(context: Option<Ctx>) {
     CURRENT.set(context);
 }
 
-/// Makes a context current, above what was.
+/// Pushes a context, which becomes the current one.
 pub fn push(context: Ctx) {
     let below = CURRENT.replace(Some(context));
     STACK.with_borrow_mut(|stack| stack.push(below));
 }
 
-/// Takes the current context off.
+/// Pops the current context.
 pub fn pop() -> Option<Ctx> {
     let top = CURRENT.get()?;
     let below = STACK.with_borrow_mut(|stack| {

@@ -1,8 +1,8 @@
-//! Address ranges that this process and its worker use alike.
+//! Address ranges that this process and its worker use in the same way.
 //!
-//! Device memory lies in one window, pinned host memory in another, at the same addresses on both
-//! sides. Both are reserved here, so that no mapping of the program's can have such an address: a
-//! pointer says by its value what it is.
+//! Device memory lies in one window and pinned host memory in another, at the same addresses on both
+//! sides. Both are reserved here, so that the program can't map anything there: the value of a pointer
+//! determines its kind.
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -11,11 +11,11 @@ use std::ops::Range;
 
 pub use guest_transport::{PINNED_WINDOW as PINNED, is_pinned};
 
-/// Device memory.
+/// The window for device memory.
 pub const DEVICE: Range<usize> =
     protocol::windows::DEVICE.start as usize..protocol::windows::DEVICE.end as usize;
 
-/// Reserves a range, without access and without memory.
+/// Reserves a range of addresses without access or memory.
 pub fn reserve(range: Range<usize>) -> io::Result<()> {
     // SAFETY: NOREPLACE makes the call fail where anything is mapped already.
     let at = unsafe {
@@ -36,14 +36,14 @@ pub fn reserve(range: Range<usize>) -> io::Result<()> {
     }
     if at as usize != range.start {
         // A kernel before 4.17 takes the address as a hint.
-        // SAFETY: the mapping just made, at an address that is of no use.
+        // SAFETY: the mapping was just made and is not used.
         unsafe { libc::munmap(at, range.len()) };
         return Err(io::Error::from_raw_os_error(libc::EEXIST));
     }
     Ok(())
 }
 
-/// Gives a reservation up.
+/// Releases a reservation.
 pub fn release(range: Range<usize>) {
     // SAFETY: the range was reserved by `reserve`, and nothing was put into it.
     unsafe { libc::munmap(range.start as *mut libc::c_void, range.len()) };
@@ -51,12 +51,12 @@ pub fn release(range: Range<usize>) {
 
 const PAGE: usize = protocol::windows::PAGE_BYTES as usize;
 
-/// Ranges outside of the windows that the GPU has memory at, by where they begin: reserved here
-/// for good, so that none of the program's own memory is ever taken for them.
+/// Ranges of GPU memory outside the windows, by their start. They stay reserved, so that the
+/// program's own memory is never mistaken for GPU memory.
 static FOREIGN: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
 
-/// Keeps the addresses of memory that the GPU has outside of the windows. An error if the program
-/// has memory there already.
+/// Reserves the addresses of GPU memory outside the windows. Fails if the program already has memory
+/// there.
 pub fn keep(base: u64, len: usize) -> io::Result<()> {
     let start = base as usize & !(PAGE - 1);
     let end = (base as usize).saturating_add(len).next_multiple_of(PAGE);
@@ -67,8 +67,8 @@ pub fn keep(base: u64, len: usize) -> io::Result<()> {
     for gap in gaps(&foreign, start..end) {
         match reserve(gap.clone()) {
             Ok(()) => {}
-            // Past the end of what this process can map (a user-mode Linux guest has less than
-            // its host): so the program can't have memory there either.
+            // This process can't map the address (a user-mode Linux guest has fewer addresses than
+            // its host), so the program can't have memory there either.
             Err(error) if error.raw_os_error() == Some(libc::ENOMEM) => {}
             Err(error) => return Err(error),
         }
@@ -77,7 +77,7 @@ pub fn keep(base: u64, len: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// What of a range is in none of the others.
+/// The parts of a range that are not in any of the taken ranges.
 fn gaps(taken: &BTreeMap<usize, usize>, range: Range<usize>) -> Vec<Range<usize>> {
     let mut gaps = Vec::new();
     let mut from = range.start;
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gaps_are_what_is_not_taken() {
+    fn gaps_are_the_parts_that_are_not_taken() {
         let taken = BTreeMap::from([(10, 20), (30, 40)]);
         let gaps = |range| -> Vec<(usize, usize)> {
             super::gaps(&taken, range).into_iter().map(|gap| (gap.start, gap.end)).collect()
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_the_program_cannot_be_kept() {
+    fn addresses_of_the_program_cannot_be_reserved() {
         let own = Box::new([0u8; 16]);
         assert!(keep(own.as_ptr() as u64, 16).is_err());
         let free = 0x3800_0000_0000;

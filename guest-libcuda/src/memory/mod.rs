@@ -1,4 +1,4 @@
-//! What memory the program has from us: enough to say of any address what it is.
+//! The map of the program's CUDA memory, which determines the kind of memory at an address.
 
 mod pinned;
 
@@ -10,7 +10,7 @@ use parking_lot::RwLock;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Where memory lies, and how it came to be.
+/// The kind of memory, by the call that created it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `cuMemAlloc` and the like.
@@ -24,7 +24,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether it is memory of the GPU's own.
+    /// Whether it is device memory.
     pub fn is_device(self) -> bool {
         matches!(self, Kind::Device | Kind::Global)
     }
@@ -33,43 +33,43 @@ impl Kind {
 /// One piece of memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Allocation {
-    /// Where it begins for the program.
+    /// Its address for the program.
     pub base: u64,
     pub len: u64,
     pub kind: Kind,
-    /// Where it begins for the GPU.
+    /// Its address for the GPU.
     pub device_address: u64,
-    /// `cuMemHostAlloc`'s or `cuMemHostRegister`'s.
+    /// The flags of `cuMemHostAlloc` or `cuMemHostRegister`.
     pub flags: u32,
-    /// Handle of the context that it was made in.
+    /// Handle of the context that it was allocated in.
     pub context: usize,
-    /// Number of its device, as the program counts.
+    /// Ordinal of its device.
     pub device: i32,
     /// CU_POINTER_ATTRIBUTE_BUFFER_ID.
     pub id: u64,
 }
 
-/// What a copy finds at an address.
+/// The memory that a copy finds at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// The GPU sees it, at this address.
+    /// The GPU can access it, at this address.
     Visible { address: u64, host: bool },
-    /// Memory of the program that the GPU does not see.
+    /// Memory of the program that the GPU can't access.
     Pageable,
 }
 
-/// All of the program's memory that we gave or registered.
+/// All memory that was allocated or registered through this library.
 #[derive(Default)]
 pub struct Memory {
     map: RwLock<BTreeMap<u64, Allocation>>,
     next_id: AtomicU64,
-    /// Pieces that the GPU has at another address, ever.
+    /// Whether there has ever been memory with a different address on the GPU.
     aliases: AtomicBool,
     pub pinned: PinnedAddresses,
 }
 
 impl Memory {
-    /// Takes note of memory.
+    /// Adds memory to the map.
     pub fn insert(&self, mut allocation: Allocation) {
         allocation.id = self.next_id.fetch_add(1, Ordering::Relaxed) + 1;
         if allocation.device_address != allocation.base {
@@ -78,14 +78,14 @@ impl Memory {
         self.map.write().insert(allocation.base, allocation);
     }
 
-    /// The allocation that has an address in it.
+    /// The allocation that contains an address.
     pub fn find(&self, address: u64) -> Option<Allocation> {
         let map = self.map.read();
         let (_, allocation) = map.range(..=address).next_back()?;
         (address - allocation.base < allocation.len.max(1)).then_some(*allocation)
     }
 
-    /// As [`find`](Self::find), by an address of the GPU.
+    /// As [`find`](Self::find), for an address on the GPU.
     pub fn find_device(&self, address: u64) -> Option<Allocation> {
         self.find(address).filter(|found| found.device_address == found.base).or_else(|| {
             if !self.aliases.load(Ordering::Relaxed) {
@@ -101,7 +101,7 @@ impl Memory {
         })
     }
 
-    /// Forgets the allocation that begins at an address, if `is_meant` says so.
+    /// Removes the allocation that begins at an address, if `is_meant` returns true for it.
     pub fn remove(
         &self,
         base: u64,
@@ -114,7 +114,7 @@ impl Memory {
         map.remove(&base)
     }
 
-    /// Forgets the device memory of a context that has ended.
+    /// Removes the device memory of a destroyed context.
     pub fn forget_context(&self, context: usize) {
         self.map.write().retain(|_, a| a.context != context || !a.kind.is_device());
     }
@@ -127,7 +127,7 @@ impl Memory {
             .is_some_and(|(_, a)| a.base + a.len > base && !a.kind.is_device())
     }
 
-    /// What a copy of `len` bytes finds at an address.
+    /// The memory that a copy of `len` bytes finds at an address.
     pub fn place(&self, address: u64, len: u64) -> CuResult<Place> {
         if let Some(found) = self.find(address) {
             let offset = address - found.base;
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_found_in_the_memory_they_belong_to() {
+    fn an_address_finds_the_memory_that_contains_it() {
         let memory = Memory::default();
         memory.insert(allocation(0x1000, 0x100, Kind::Device, 0x1000));
         assert!(memory.find(0xfff).is_none());
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn registered_memory_with_an_alias_is_copied_at_the_alias() {
+    fn registered_memory_with_an_alias_is_copied_through_the_alias() {
         let memory = Memory::default();
         let kind = Kind::Registered { region: 1, page: 0x5000, pages: 0x1000 };
         memory.insert(allocation(0x5010, 0x100, kind, 0x77_0010));

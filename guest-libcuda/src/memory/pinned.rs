@@ -21,7 +21,7 @@ impl PinnedAddresses {
         self.0.lock().take(len as u64).map(|at| at as usize)
     }
 
-    /// Gives them back; a reservation is there again.
+    /// Gives addresses back. They must be reserved again.
     pub fn give(&self, at: usize, len: usize) {
         self.0.lock().give(at as u64, len as u64);
     }

@@ -1,12 +1,12 @@
-//! The arena: pages that both sides see, for answers and for bytes on their way.
+//! The arena: pages shared with the worker, for replies and for data in transit.
 
 use crate::ranges::FreeRanges;
 use parking_lot::{Condvar, Mutex};
 
-/// Bytes of a small slot, the answer's header included. Most answers fit.
+/// Size of a small slot in bytes, including the reply's header. Most replies fit.
 pub const SLOT: usize = 256;
 const SLOTS: usize = 4096;
-/// Granule of everything larger.
+/// Granularity of larger parts.
 const GRANULE: usize = 4096;
 
 struct State {
@@ -14,7 +14,7 @@ struct State {
     ranges: FreeRanges,
 }
 
-/// Hands out parts of the arena by their offset.
+/// Allocates parts of the arena.
 pub struct Arena {
     base: *mut u8,
     state: Mutex<State>,
@@ -22,12 +22,12 @@ pub struct Arena {
     largest: usize,
 }
 
-// SAFETY: the arena is shared memory, not tied to a thread; parts are handed out one owner each.
+// SAFETY: the arena is shared memory, not tied to a thread, and each part has one owner.
 unsafe impl Send for Arena {}
 // SAFETY: as above.
 unsafe impl Sync for Arena {}
 
-/// A part of the arena, which nobody else uses until it is given back.
+/// A part of the arena, for exclusive use until it is given back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
     /// From the start of the arena.
@@ -48,12 +48,12 @@ impl Arena {
         Self { base, state, freed: Condvar::new(), largest: (len - small) / 2 }
     }
 
-    /// The longest part that is handed out.
+    /// The maximum length of a part.
     pub fn largest(&self) -> usize {
         self.largest
     }
 
-    /// A part of `len` bytes or more, if there is one now.
+    /// Takes a part of at least `len` bytes, if one is free.
     pub fn try_take(&self, len: usize) -> Option<Part> {
         let mut state = self.state.lock();
         if len <= SLOT
@@ -66,7 +66,7 @@ impl Arena {
         Some(Part { offset: offset as usize, len })
     }
 
-    /// A part of `len` bytes or more, waiting for one if need be. `len` is at most
+    /// Takes a part of at least `len` bytes, waiting for one if necessary. `len` is at most
     /// [`largest`](Self::largest).
     pub fn take(&self, len: usize) -> Part {
         debug_assert!(len <= self.largest);
@@ -75,7 +75,7 @@ impl Arena {
                 return part;
             }
             let mut state = self.state.lock();
-            // A part given back between the two looks is found the next time round.
+            // A part that is given back between the two checks is found in the next round.
             self.freed.wait_for(&mut state, std::time::Duration::from_millis(1));
         }
     }
@@ -91,7 +91,7 @@ impl Arena {
         }
     }
 
-    /// Where a part lies in this process.
+    /// A part's address in this process.
     pub fn ptr(&self, part: Part) -> *mut u8 {
         self.base.wrapping_add(part.offset)
     }
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_do_not_overlap_and_come_back() {
+    fn parts_do_not_overlap_and_can_be_reused() {
         let mut memory = vec![0u64; (4 << 20) / 8];
         // SAFETY: `memory` has 4 MiB and outlives the arena.
         let arena = unsafe { Arena::new(memory.as_mut_ptr().cast(), 4 << 20) };

@@ -1,11 +1,11 @@
-//! How long to spin. Reading the clock can cost a system call (under user-mode Linux it does), so
-//! the processor's own counter is used where there is one.
+//! Limits how long a thread spins. Reading the clock can cost a system call (it does under user-mode
+//! Linux), so the processor's counter is used where there is one.
 
 use std::time::{Duration, Instant};
 
 #[cfg(target_arch = "x86_64")]
 fn ticks() -> u64 {
-    // SAFETY: every x86-64 processor has the instruction.
+    // SAFETY: every x86-64 processor has this instruction.
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
@@ -16,10 +16,10 @@ pub struct Calibration {
     ticks: u64,
 }
 
-/// A few microseconds, after which most answers are there.
+/// A few microseconds, after which most replies have arrived.
 const ROUNDS_BEFORE_YIELD: u32 = 16;
 
-/// How long a waiter looks at its answer before it sleeps.
+/// How long a thread polls for a reply before it sleeps.
 #[derive(Clone, Copy, Debug)]
 pub struct SpinBudget {
     #[cfg(target_arch = "x86_64")]
@@ -29,6 +29,7 @@ pub struct SpinBudget {
 }
 
 impl Calibration {
+    /// Starts the measurement.
     pub fn begin() -> Self {
         Self {
             began: Instant::now(),
@@ -37,7 +38,7 @@ impl Calibration {
         }
     }
 
-    /// A budget of the given time.
+    /// Ends the measurement and returns a budget of the given time.
     pub fn end(self, budget: Duration) -> SpinBudget {
         #[cfg(target_arch = "x86_64")]
         {
@@ -51,7 +52,7 @@ impl Calibration {
 }
 
 impl SpinBudget {
-    /// Spins until `ready` gives something or the budget is spent.
+    /// Spins until `ready` returns a value or the budget is spent.
     pub fn until<T>(&self, mut ready: impl FnMut() -> Option<T>) -> Option<T> {
         #[cfg(target_arch = "x86_64")]
         let begin = ticks();
@@ -72,7 +73,7 @@ impl SpinBudget {
             if spent {
                 return None;
             }
-            // The worker may be waiting for this very processor.
+            // The worker may be waiting for this processor.
             rounds += 1;
             if rounds.is_multiple_of(ROUNDS_BEFORE_YIELD) {
                 std::thread::yield_now();

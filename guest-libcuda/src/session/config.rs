@@ -1,9 +1,9 @@
-//! What the environment says about the session.
+//! The session's settings, from the environment.
 
 use protocol::uapi::{ENV_MAX, RING_MAX_BYTES, RING_MIN_BYTES};
 use std::time::Duration;
 
-/// CUDA's variables that mean something to the driver in the worker. The host allows what it will.
+/// CUDA's variables that affect the driver in the worker. The host decides which it accepts.
 const FORWARDED: &[&str] = &[
     "CUDA_LAUNCH_BLOCKING",
     "CUDA_MODULE_LOADING",
@@ -17,7 +17,7 @@ const FORWARDED: &[&str] = &[
     "CUDA_AUTO_BOOST",
 ];
 
-/// How long a waiter spins: longer than a wake takes, shorter than anybody minds.
+/// How long a waiting thread spins: longer than a wakeup takes, but short enough to waste little.
 const SPIN_US: u64 = 50;
 
 /// The session's settings.
@@ -33,7 +33,7 @@ pub struct Config {
     pub spin: Duration,
     /// Every call waits (`VIRTIO_CUDA_SYNC=1`).
     pub sync: bool,
-    /// Every call goes the plain way (`VIRTIO_CUDA_PLAIN=1`).
+    /// Every call is sent as a descriptor chain (`VIRTIO_CUDA_PLAIN=1`).
     pub plain: bool,
 }
 

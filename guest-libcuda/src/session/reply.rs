@@ -1,4 +1,4 @@
-//! Answers, copied out of the arena.
+//! Replies, copied out of the arena.
 
 use super::arena::{Part, SLOT};
 use crate::error::{CuError, CuResult};
@@ -8,23 +8,24 @@ use protocol::uapi::Reply;
 const HEAD: usize = size_of::<Reply>();
 const SHORT: usize = SLOT - HEAD;
 
-/// A waited call that was sent.
+/// A call whose reply is still awaited.
 #[must_use = "its part of the arena must be given back"]
 pub enum Pending {
-    /// The answer will be written to this part.
+    /// The reply will be written to this part.
     InArena(Part, &'static str),
-    /// The plain way: it is there already.
+    /// It was sent as a descriptor chain, and the reply has arrived.
     Answered(Box<Replied>),
 }
 
-/// The bytes of an answer.
-#[allow(clippy::large_enum_variant)] // to keep a short answer from the allocator
+/// The bytes of a reply.
+#[allow(clippy::large_enum_variant)] // so that short replies need no allocation
 pub enum Bytes {
     Short([u8; SHORT], usize),
     Long(Vec<u8>),
 }
 
 impl Bytes {
+    /// The bytes.
     pub fn as_bytes(&self) -> &[u8] {
         match self {
             Bytes::Short(bytes, len) => &bytes[..*len],
@@ -33,14 +34,14 @@ impl Bytes {
     }
 }
 
-/// An answer: its head and its bytes.
+/// A reply: its head and its bytes.
 pub struct Replied {
     head: Reply,
     bytes: Bytes,
 }
 
 impl Replied {
-    /// Copies an answer out of its `room` bytes.
+    /// Copies a reply from its `room` bytes.
     ///
     /// # Safety
     /// `at` begins `room` mapped bytes, at least a head; the worker has written them.
@@ -62,7 +63,7 @@ impl Replied {
         Self { head, bytes }
     }
 
-    /// An answer that came the plain way.
+    /// Parses a reply to a descriptor chain.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         let head = Reply::from_bytes(bytes)
             .unwrap_or(Reply { result: CuError::UNKNOWN.0, ..Reply::zeroed() });
@@ -71,6 +72,7 @@ impl Replied {
         Self { head, bytes: Bytes::Long(rest[..len].to_vec()) }
     }
 
+    /// The head.
     pub fn head(&self) -> &Reply {
         &self.head
     }
@@ -80,7 +82,7 @@ impl Replied {
         self.bytes.as_bytes()
     }
 
-    /// Success, or the error that the head has.
+    /// The call's result.
     pub fn result(&self) -> CuResult {
         match self.head.result {
             0 => Ok(()),
