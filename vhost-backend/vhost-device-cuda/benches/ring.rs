@@ -1,8 +1,8 @@
-//! What one command costs through the ring, without a VM: `cargo bench -p vhost-device-cuda`, after
-//! `cargo build --release --bins`.
+//! Measures the cost of one command through the ring, without a VM. Run `cargo build --release
+//! --bins`, then `cargo bench -p vhost-device-cuda`.
 //!
-//! The command is one that no call has, so the time is the transport's. Both sides spin, so a
-//! machine with fewer than two idle processors measures its scheduler.
+//! The command has an unknown number, so only the transport is measured. Both sides spin: with
+//! fewer than two idle processors this measures the host's scheduler instead.
 
 use std::time::Instant;
 
@@ -31,7 +31,7 @@ fn main() {
     }
     report("waited, both spin", &mut waited);
 
-    // Bursts that fit the ring of 64 KiB.
+    // A burst fits in the 64 KiB ring.
     let mut posted = Vec::new();
     for _ in 0..COUNT / 1000 {
         let start = Instant::now();

@@ -1,4 +1,5 @@
-//! What vhost-user-backend calls: one object a front end, one thread for all its events.
+//! The implementation of vhost-user-backend's trait: one object per front end, whose events are all
+//! handled by one thread.
 
 use std::collections::HashMap;
 use std::io;
@@ -32,19 +33,19 @@ const CONTROL: usize = uapi::QUEUE_CONTROL as usize;
 const EVENT: usize = uapi::QUEUE_EVENT as usize;
 const COMMAND: usize = uapi::QUEUE_COMMAND as usize;
 
-/// Events that are not queues: numbers above those of the queues and of the daemon itself.
+// Event numbers above those of the queues and of the daemon itself.
 const MAILBOX: u16 = 8;
 const QUIT: u16 = 9;
-/// Two for each worker: its stream and its wake.
+/// A queue still has chains after a batch.
+const MORE: u16 = 10;
+/// Each worker has two numbers from here on: for its stream and for its wake eventfd.
 const FIRST_WORKER: u16 = 16;
 
-/// A queue has more chains than one turn takes.
-const MORE: u16 = 10;
-
-/// Chains of one queue that are taken before other events get a turn.
+/// Chains taken from one queue before other events get a turn.
 const BATCH: usize = 128;
 
-/// How a worker's wake is watched: the worker could make reading it wait.
+/// The events watched on a worker's wake eventfd. Edge-triggered, so it needn't be read: the worker
+/// shares its description and could make a read block.
 const WAKE: EventSet = EventSet::IN.union(EventSet::EDGE_TRIGGERED);
 
 type Handler = VringEpollHandler<Arc<Backend>>;
@@ -67,7 +68,7 @@ struct State {
     queues: Queues,
     slots: Slots,
     workers: HashMap<RequestId, WorkerLink>,
-    /// The worker of each pair of event numbers.
+    /// The worker to which each pair of event numbers belongs.
     places: Vec<Option<RequestId>>,
     closed: bool,
 }
@@ -101,7 +102,7 @@ impl Backend {
         })
     }
 
-    /// Has the event thread watch what is not a queue.
+    /// Registers the events that aren't queues with the event thread.
     pub(super) fn watch_from(&self, handler: &Arc<Handler>) -> io::Result<()> {
         let _ = self.handler.set(Arc::downgrade(handler));
         let mailbox = self.mailbox.event.as_raw_fd();
@@ -110,7 +111,7 @@ impl Backend {
         handler.register_listener(self.quit.as_raw_fd(), EventSet::IN, QUIT.into())
     }
 
-    /// The front end is gone: its sessions end, and so does the event thread.
+    /// Ends all sessions and the event thread, after the front end disconnected.
     pub(super) fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
@@ -193,7 +194,7 @@ impl Backend {
 
     fn queue(&self, state: &mut State, queue: usize) -> io::Result<()> {
         if state.queues.look(queue) && queue == CONTROL {
-            // Only a new driver starts from elsewhere; the old one's sessions are nobody's now.
+            // Only a new driver starts at another index; the old driver's sessions are orphaned.
             state.machine.reset();
             state.queues.forget_all();
         }
@@ -208,7 +209,7 @@ impl Backend {
         loop {
             state.queues.quiet(queue);
             while let Some(chain) = state.queues.take(queue, max) {
-                // An answer that nobody can read would leave the driver in doubt.
+                // Don't carry out a request whose status the driver couldn't read.
                 let mute = queue == CONTROL && chain.room < size_of::<uapi::Resp>();
                 match chain.request.filter(|_| !mute) {
                     None => state.queues.answer(chain.id, uapi::ERR_INVALID, Vec::new()),
@@ -279,7 +280,7 @@ impl Backend {
         let handler = handler.ok_or_else(|| io::Error::other("the event thread is missing"))?;
         let number = u64::from(FIRST_WORKER) + 2 * free as u64;
         handler.register_listener(worker.stream.as_raw_fd(), EventSet::IN, number)?;
-        // Each write to it is an event, though nobody reads it.
+        // Edge-triggered: each write is an event, although nobody reads the eventfd.
         handler.register_listener(worker.wake.as_raw_fd(), WAKE, number + 1)?;
         state.places[free] = Some(request);
         state.workers.insert(request, worker);
@@ -300,7 +301,8 @@ impl Backend {
         }
     }
 
-    /// Watches a worker's stream for room if something waits for it; ends who can't be written to.
+    /// Watches a worker's stream for room to write while data waits. Ends the worker if the write
+    /// failed.
     fn after_write(&self, state: &mut State, request: RequestId, written: io::Result<()>) {
         let Some(worker) = state.workers.get_mut(&request) else { return };
         if let Err(error) = written {
@@ -347,7 +349,7 @@ impl Backend {
         let Some(worker) = state.workers.get_mut(&request) else { return };
         let messages = match worker.read() {
             Ok(Some(messages)) => messages,
-            // Its end is the broker's to tell, once it has been reaped.
+            // The broker will report its end once it has reaped it.
             Ok(None) => return self.drop_worker(state, request),
             Err(error) => {
                 tracing::warn!(vm = self.name, "cannot read a worker's message: {error}");
@@ -415,7 +417,7 @@ impl VhostUserBackend for Backend {
     fn set_event_idx(&self, _enabled: bool) {}
 
     fn get_config(&self, offset: u32, size: u32) -> Vec<u8> {
-        // A front end may ask for more than there is; the rest is zeros.
+        // A front end may ask for more than the configuration; the rest is zeros.
         let config = self.config();
         let bytes = config.as_bytes().iter().copied().chain(std::iter::repeat(0));
         bytes.skip(offset as usize).take(size as usize).collect()
@@ -449,8 +451,8 @@ impl VhostUserBackend for Backend {
     }
 
     fn stop_vring(&self, queue: u32) -> io::Result<()> {
-        // The ring is marked as stopped already; whoever was in the middle of writing to it held
-        // this lock, and from now on nobody writes.
+        // The ring is marked as stopped already. A write in progress holds this lock, so once it's
+        // acquired nothing more is written.
         self.lock().queues.stopped(queue as usize);
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! Descriptor chains: the request is copied out at once, the places for the answer are kept, as many
-//! as an answer can need.
+//! Descriptor chains. The request is copied out at once, so the guest can't change it later; of the
+//! writable descriptors, only as many are kept as an answer can need.
 
 use std::ops::Deref;
 
@@ -8,27 +8,29 @@ use protocol::uapi::{QUERY_MAX, Resp};
 use virtio_queue::DescriptorChain;
 use vm_memory::{Bytes, GuestAddress, GuestMemoryMmap};
 
-/// A chain may have as many descriptors as its queue, as the standard has it, and one more for each
-/// page of its bytes: Linux' drivers make indirect tables that are longer than the queue, of buffers
-/// whose pages lie apart.
+/// A chain may have as many descriptors as its queue, as the standard says, plus one for each page
+/// of its bytes: Linux drivers build indirect tables longer than the queue when the pages of a
+/// buffer aren't contiguous.
 const PAGE: usize = protocol::windows::PAGE_BYTES as usize;
-/// Room for any answer that is not a command's, whose requests are as long.
+/// Room for the longest answer to anything but a command. A command's answer is at most as long as
+/// the longest request.
 const ROOM: usize = size_of::<Resp>() + QUERY_MAX;
 
 /// A chain whose request has been read.
 pub(super) struct Chain {
-    /// Which queue it came from.
+    /// The index of its queue.
     pub(super) queue: usize,
-    /// Its head.
+    /// The index of its first descriptor.
     pub(super) head: u16,
     /// Where the answer goes.
     writable: Vec<(GuestAddress, u32)>,
 }
 
 impl Chain {
-    /// Copies the request out. It is `None` when the chain is no chain: it has a loop, its parts
-    /// are in the wrong order or not in guest memory, it is longer than a queue of `size` allows, or
-    /// the request is longer than `max`. Of the room for an answer no more is kept than one can fill.
+    /// Copies the request out. The request is `None` if the chain is malformed: it has a loop, a
+    /// readable descriptor follows a writable one or isn't in guest memory, the chain is longer than
+    /// a queue of `size` allows, or the request is longer than `max`. Writable descriptors beyond
+    /// the longest possible answer are dropped.
     pub(super) fn read<M>(
         queue: usize,
         chain: DescriptorChain<M>,
@@ -70,23 +72,23 @@ impl Chain {
                 request = None;
             }
         }
-        // The iterator stops early at a loop, and at what is not a descriptor.
+        // The iterator stops early at a loop and at an invalid descriptor.
         (this, request.filter(|_| !unfinished))
     }
 
-    /// Bytes that the chain has for an answer.
+    /// The bytes available for an answer.
     pub(super) fn room(&self) -> usize {
         self.writable.iter().map(|(_, len)| *len as usize).sum()
     }
 
-    /// Writes an answer; how many bytes that were. A chain without room gets none.
+    /// Writes an answer and returns its length. Writes nothing if the answer doesn't fit.
     pub(super) fn write(&self, memory: &GuestMemoryMmap, status: u32, body: &[u8]) -> u32 {
         let resp = Resp { status, len: body.len() as u32 };
         let answer = [resp.as_bytes(), body].concat();
         if self.room() < answer.len() { 0 } else { self.write_bytes(memory, &answer) }
     }
 
-    /// Writes bytes from the start of the writable part on, as far as they fit.
+    /// Writes as many bytes as fit to the start of the writable part, and returns their count.
     pub(super) fn write_bytes(&self, memory: &GuestMemoryMmap, mut bytes: &[u8]) -> u32 {
         let mut written = 0;
         for (address, len) in &self.writable {
@@ -115,8 +117,8 @@ mod tests {
     const TABLE: u64 = 0x10_0000;
     const MAX: usize = 64 << 10;
 
-    /// A chain with an indirect table of so many descriptors, each of `len` bytes, the first of
-    /// them to be read.
+    /// A chain with an indirect table of `count` descriptors of `len` bytes each. The first is
+    /// readable, the others are writable.
     fn read(count: u16, len: u32) -> (Chain, Option<Vec<u8>>) {
         let memory = GuestMemoryMmap::from_ranges(&[(GuestAddress(0), 4 << 20)]).unwrap();
         let last = count - 1;
@@ -141,8 +143,8 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_is_as_long_as_its_queue_and_its_pages_allow() {
-        // As Linux has it: a page each.
+    fn chain_length_is_limited_by_queue_size_and_pages() {
+        // One descriptor per page, as Linux drivers do it.
         let (chain, request) = read(1 + 200, 4096);
         assert_eq!(request.map(|request| request.len()), Some(4096));
         assert!(chain.room() >= MAX);
@@ -153,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_chain_only_what_an_answer_needs_is_kept() {
+    fn keeps_only_the_descriptors_that_an_answer_needs() {
         for (count, len) in [(65_535, 64), (65_535, 4096), (65_535, 0)] {
             let kept = read(count, len).0.writable.len();
             assert!(kept <= ROOM.div_ceil(4096) + usize::from(SIZE), "{kept} of {len} bytes");

@@ -1,5 +1,5 @@
-//! Front ends: a VMM, or a container's programs one by one. Each has a device of its own; all
-//! count against the VM's limits.
+//! Front ends: a VMM, or each program of a container. Each front end gets its own device; all of
+//! them share the VM's limits.
 
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixListener;
@@ -17,7 +17,7 @@ use host_ipc::messages::DeviceSetup;
 
 type Daemon = VhostUserDaemon<Arc<Backend>>;
 
-/// Serves every front end that connects. Returns only with an error.
+/// Serves every front end that connects. Returns only on error.
 pub(super) fn accept(
     listener: UnixListener,
     setup: &DeviceSetup,
@@ -54,7 +54,7 @@ pub(super) fn accept(
 fn wait_for_front_end(listener: &UnixListener) -> Result<(), DeviceError> {
     let mut fds = libc::pollfd { fd: listener.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     loop {
-        // SAFETY: one descriptor is announced, and `fds` lives across the call.
+        // SAFETY: the count of 1 matches the single `pollfd`, which lives across the call.
         if unsafe { libc::poll(&mut fds, 1, -1) } > 0 {
             return Ok(());
         }
@@ -96,6 +96,6 @@ fn serve(name: &str, mut daemon: Daemon, backend: &Backend) {
         }
         Err(error) => tracing::info!(vm = name, "front end disconnected: {error}"),
     }
-    // Before the daemon goes, which waits for its event thread to end.
+    // Before `daemon` is dropped: its drop waits until the event thread ends, which this requests.
     backend.close();
 }

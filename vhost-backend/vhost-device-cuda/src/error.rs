@@ -1,4 +1,4 @@
-//! How the device process ends.
+//! Errors that end the device process.
 
 /// Why a device process ended.
 #[derive(Debug, thiserror::Error)]
@@ -6,9 +6,9 @@ pub enum DeviceError {
     /// The operating system refused something.
     #[error("{what}: {source}")]
     Os {
-        /// What was to be done.
+        /// The step that failed.
         what: &'static str,
-        /// Why it could not be.
+        /// The operating system's error.
         source: std::io::Error,
     },
     /// The broker sent no setup.
@@ -20,7 +20,7 @@ pub(crate) fn os(what: &'static str) -> impl FnOnce(std::io::Error) -> DeviceErr
     move |source| DeviceError::Os { what, source }
 }
 
-/// Ends the process: without the broker nobody keeps the ledger, and nothing may run.
+/// Ends the process. Used when the broker is gone: without it nobody accounts for GPU memory.
 pub(crate) fn end(reason: &str) -> ! {
     tracing::error!("{reason}; ending the device process");
     std::process::exit(i32::from(host_ipc::exit::FAILED))

@@ -1,5 +1,5 @@
-//! What a guest may know of its GPUs without a session: its questions, so bounded that no guest
-//! keeps the broker busy, and the answer's bytes.
+//! GPU queries: the facts about its GPUs that a guest can read without a session. Queries are rate
+//! limited so that a guest can't keep the broker busy.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,29 +9,29 @@ use protocol::uapi::{self, Facts, Gpu, Process};
 
 use host_ipc::messages::{MAX_FACTS_GPUS, MAX_FACTS_PROCESSES, VmFacts, VmGpu};
 
-/// Questions that may be put to the broker in a row, and how long one takes to be earned again.
-/// Whoever asks more gets the last answer, which is then no older than that.
+/// A token bucket for queries to the broker: its size, and the time in which one token is added.
+/// Without a token, a query gets the last answer, which is then at most that old.
 const BURST: u32 = 64;
 const EARNED: Duration = Duration::from_millis(1);
 
-/// The questions of a VM: at most one is with the broker.
+/// The queries of a VM. At most one is with the broker at a time.
 pub(super) struct Questions<A> {
     tokens: u32,
     counted: Instant,
     last: Option<Arc<VmFacts>>,
-    /// Those that the question under way answers.
+    /// The askers that get the answer to the query now with the broker.
     asked: Vec<A>,
-    /// Those that came after it was asked: its answer may be too old for them.
+    /// The askers that came after that query was sent. Its answer may be too old for them.
     waiting: Vec<A>,
 }
 
-/// What a question leads to.
+/// How to handle a query.
 pub(super) enum Verdict<A> {
-    /// The broker is to be asked.
+    /// Ask the broker.
     Ask,
-    /// Another question is under way first.
+    /// Wait until the query now with the broker is answered.
     Wait,
-    /// The last answer does.
+    /// Use the last answer.
     Known(A, Arc<VmFacts>),
 }
 
@@ -58,7 +58,8 @@ impl<A: Clone> Questions<A> {
         Verdict::Wait
     }
 
-    /// The broker has answered: whom that is for, and for whom it is to be asked again.
+    /// Handles the broker's answer. Returns the askers that get it, and the asker for whom the
+    /// broker must be asked again, if any.
     pub(super) fn answered(&mut self, facts: &Arc<VmFacts>) -> (Vec<A>, Option<A>) {
         self.last = Some(facts.clone());
         let waiting = std::mem::take(&mut self.waiting);
@@ -67,7 +68,7 @@ impl<A: Clone> Questions<A> {
     }
 }
 
-/// The answer as the guest reads it: at most [`uapi::QUERY_MAX`] bytes.
+/// Encodes the answer for the guest, in at most [`uapi::QUERY_MAX`] bytes.
 pub(super) fn encode(facts: &VmFacts) -> Vec<u8> {
     let gpus = &facts.gpus[..facts.gpus.len().min(MAX_FACTS_GPUS)];
     let processes = &facts.processes[..facts.processes.len().min(MAX_FACTS_PROCESSES)];
@@ -127,7 +128,7 @@ fn encode_gpu(gpu: &VmGpu) -> Gpu {
     out
 }
 
-/// As much of a text as leaves room for the zero byte.
+/// Copies a text, truncated so that it ends with a zero byte.
 fn text(to: &mut [u8], from: &str) {
     let len = from.len().min(to.len() - 1);
     to[..len].copy_from_slice(&from.as_bytes()[..len]);
@@ -140,7 +141,7 @@ mod tests {
     use host_ipc::messages::VmProcess;
 
     #[test]
-    fn a_question_that_comes_behind_another_gets_an_answer_of_its_own() {
+    fn a_query_behind_another_gets_a_newer_answer() {
         let start = Instant::now();
         let mut questions = Questions::new(start);
         assert!(matches!(questions.ask(1, start), Verdict::Ask));
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_that_floods_does_not_reach_the_broker_more_than_a_thousand_times_a_second() {
+    fn a_flood_reaches_the_broker_at_most_a_thousand_times_a_second() {
         let start = Instant::now();
         let mut questions = Questions::new(start);
         let facts = Arc::new(VmFacts::default());
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_is_bounded_and_texts_end_with_a_zero() {
+    fn the_answer_is_bounded_and_texts_are_zero_terminated() {
         let long = "n".repeat(1000);
         let gpu = VmGpu {
             facts: GpuFacts { name: long.clone(), pci_bus_id: long.clone(), ..GpuFacts::default() },

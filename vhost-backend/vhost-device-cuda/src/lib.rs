@@ -1,21 +1,21 @@
-//! The device process: one a VM. It speaks vhost-user to the front ends that connect to the VM's
-//! socket, keeps their sessions, and passes on what is the workers' to do. It links no CUDA and
-//! reads no CUDA argument.
+//! The device process: one per VM. It speaks vhost-user to the front ends that connect to the VM's
+//! socket, tracks their sessions, and forwards commands to the workers. It doesn't link CUDA and
+//! doesn't interpret CUDA arguments.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | `request` | requests, from bytes to checked values |
-//! | `machine` | sessions: what each request and event leads to; no I/O |
+//! | `request` | parses and validates requests |
+//! | `machine` | the session state machine; no I/O |
 //! | `chain` | descriptor chains |
-//! | `memory` | guest memory as workers are told of it |
-//! | `link` | the way to the broker |
-//! | `facts` | what the guest may know of its GPUs: bounded questions, and the answer's bytes |
-//! | `worker` | the way to a worker |
-//! | `queues` | the virtqueues: chains in, answers and events out |
-//! | `backend` | what vhost-user-backend calls |
-//! | `connection` | one front end, from accept to its end |
-//! | `place` | the front ends that are connected, and how many may be |
-//! | `error` | the ends of the process |
+//! | `memory` | maps guest memory to the files and offsets that workers use |
+//! | `link` | the connection to the broker |
+//! | `facts` | rate limiting and encoding of GPU queries |
+//! | `worker` | the connection to a worker |
+//! | `queues` | the virtqueues: takes chains, writes answers and events |
+//! | `backend` | implements vhost-user-backend's trait |
+//! | `connection` | accepts front ends and serves each one |
+//! | `place` | limits the number of connected front ends |
+//! | `error` | errors that end the process |
 
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
@@ -39,7 +39,7 @@ mod worker;
 pub use error::DeviceError;
 use error::os;
 
-/// Serves a VM, as the broker says. Returns only with an error.
+/// Serves the VM that the broker describes in its setup message. Returns only on error.
 pub fn run(broker: OwnedFd) -> Result<(), DeviceError> {
     process::unblock_signals();
     let parent = process::parent();

@@ -1,4 +1,4 @@
-//! The way to the broker: one for the whole device process, shared by its connections.
+//! The connection to the broker, shared by all front ends of the device process.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -14,7 +14,7 @@ use host_ipc::eventfd::{drain, eventfd, notify};
 use host_ipc::messages::{BrokerToDevice, DeviceToBroker, VmFacts};
 use host_ipc::seqpacket;
 
-/// The broker's end, and who waits for which answer.
+/// The connection to the broker, and the mailboxes that wait for answers.
 pub(super) struct Link {
     broker: OwnedFd,
     last: AtomicU64,
@@ -27,7 +27,7 @@ pub(super) struct Link {
 /// A question about the VM's GPUs: its number, and the mailbox of the connection that asks.
 type Asker = (RequestId, Arc<Mailbox>);
 
-/// What the broker said to one connection, and a descriptor that is readable when it has.
+/// The broker's messages to one front end, and a descriptor that is readable while there are any.
 pub(super) struct Mailbox {
     pub(super) event: OwnedFd,
     letters: Mutex<VecDeque<(BrokerToDevice, Vec<OwnedFd>)>>,
@@ -58,8 +58,8 @@ impl Mailbox {
 }
 
 impl Link {
-    /// Starts the thread that reads what the broker says. When the broker ends, so does this
-    /// process.
+    /// Starts the thread that receives the broker's messages. When the broker exits, that thread
+    /// ends this process.
     pub(super) fn start(broker: OwnedFd, max_sessions: u32) -> io::Result<Arc<Self>> {
         let routes = Mutex::default();
         let questions = Mutex::new(Questions::new(Instant::now()));
@@ -119,17 +119,17 @@ impl Link {
         }
     }
 
-    /// The VM's sessions.max, as it is now.
+    /// The VM's current sessions.max.
     pub(super) fn max_sessions(&self) -> u32 {
         self.max_sessions.load(Ordering::Relaxed)
     }
 
-    /// A number that no other request of this process has.
+    /// Returns a number that no other request of this process has.
     pub(super) fn next_request(&self) -> RequestId {
         self.last.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Sends a message to the broker; for a `Start`, `mailbox` gets the answers.
+    /// Sends a message to the broker. The answers to a `Start` go to `mailbox`.
     pub(super) fn send(&self, message: &DeviceToBroker, mailbox: &Arc<Mailbox>) {
         if let DeviceToBroker::Start { request, .. } = message {
             lock(&self.routes).insert(*request, mailbox.clone());

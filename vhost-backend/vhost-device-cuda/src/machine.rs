@@ -1,5 +1,5 @@
-//! The sessions of one front end: what each request and each event of a worker leads to. Knows no
-//! transport and does no I/O: it is fed, and leaves [`Effect`]s to be carried out.
+//! The state machine of one front end's sessions. It doesn't know the transport and does no I/O:
+//! the caller feeds it requests and workers' events, and carries out the [`Effect`]s it emits.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -8,42 +8,42 @@ use protocol::uapi;
 use super::request::{Attach, Control, Status, Submitted};
 use host_ipc::messages::{DeviceToWorker, Ending, Limits, WorkerToDevice};
 
-/// A descriptor chain that waits for its answer, as the transport numbers them.
+/// The transport's number for a descriptor chain that waits for its answer.
 pub type ChainId = u64;
-/// A request to the broker: a session's worker, or a question about GPUs. Numbers of this process,
-/// never used again; a session's worker is known by the request that started it.
+/// The number of a request to the broker, for a session's worker or for facts about GPUs. Numbers
+/// are unique in this process and never reused. The number that started a worker identifies it.
 pub type RequestId = u64;
 
-/// Questions about the VM's GPUs that one front end may have under way.
+/// GPU queries that one front end may have in progress.
 const MAX_QUERIES: usize = 8;
 
-/// HELLOs that may wait at once. A driver says one, and waits.
+/// HELLOs that may wait at once. A well-behaved driver sends one and waits for its answer.
 const MAX_HELLOS: usize = 8;
 
-/// What all requests that wait for a session's beginning or end may take: some of the longest, or
-/// a short one in each descriptor of the control queue.
+/// Bytes that all requests waiting for sessions to start or end may occupy. Enough for several of
+/// the longest requests, or a short one for each descriptor of the control queue.
 const MAX_BACKLOG: usize = 1 << 20;
 
-/// What is to be done.
+/// An action for the caller to carry out.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Answer a chain.
     Answer {
-        /// Which.
+        /// The chain.
         chain: ChainId,
-        /// With what status.
+        /// The status in the answer's header.
         status: Status,
-        /// And what after it.
+        /// The bytes after the header.
         body: Vec<u8>,
     },
     /// Ask the broker about the VM's GPUs.
     Query {
-        /// Names the question in [`Machine::facts`].
+        /// Identifies the query in [`Machine::facts`].
         request: RequestId,
     },
     /// Ask the broker for a worker.
     Start {
-        /// Its name from now on.
+        /// Identifies the worker from now on.
         request: RequestId,
         /// For the log.
         session: u32,
@@ -52,52 +52,53 @@ pub enum Effect {
         /// Its environment.
         env: Vec<(String, String)>,
     },
-    /// Have the broker end a worker.
+    /// Ask the broker to end a worker.
     End {
-        /// Which.
+        /// The worker.
         request: RequestId,
     },
-    /// Tell a worker.
+    /// Send a message to a worker.
     Tell {
-        /// Which.
+        /// The worker.
         request: RequestId,
-        /// What.
+        /// The message.
         message: DeviceToWorker,
         /// The frame's body.
         body: Vec<u8>,
     },
     /// Ring a worker's doorbell.
     Ring {
-        /// Whose.
+        /// The worker.
         request: RequestId,
     },
     /// Put an ENDED event into the event queue.
     Ended {
-        /// Which session.
+        /// The guest's id of the session.
         session: u32,
-        /// Its number for operators.
+        /// The session's number in logs.
         request: RequestId,
-        /// Why.
+        /// The reason, one of the uAPI's `ENDED_` constants.
         value: u32,
     },
 }
 
-/// Guest memory, as far as this module needs it.
+/// Translates guest memory addresses.
 pub trait GuestPages {
-    /// Slot, offset and length of each piece of the segments; `None` if a part of them is not
-    /// guest memory.
+    /// Returns slot, offset and length of each piece of the segments, or `None` if part of a segment
+    /// isn't guest memory.
     fn pieces(&self, segments: &[uapi::Segment]) -> Option<Vec<(u32, u64, u64)>>;
 }
 
 #[derive(Debug, PartialEq, Eq)]
 enum State {
-    /// The broker looks for a worker.
+    /// Waiting for the broker to provide a worker.
     Creating { chain: ChainId },
-    /// There is a worker.
+    /// The session has a worker.
     Live,
-    /// The worker is being ended; then the guest's driver is told, unless it asked for it.
+    /// Waiting for the worker to be reaped. Then `destroy`, the driver's request to end the session,
+    /// is answered; without one, the driver gets an ENDED event.
     Ending { value: u32, destroy: Option<ChainId> },
-    /// The worker is reaped; the driver has not acknowledged yet.
+    /// The worker is reaped, and the driver hasn't acknowledged it with a DESTROY yet.
     Ended,
 }
 
@@ -111,35 +112,36 @@ enum InFlight {
 struct Session {
     request: RequestId,
     state: State,
-    /// Bytes of each region that is attached, being attached or being detached.
+    /// The length of each region that is attached, being attached or being detached.
     regions: BTreeMap<u32, u64>,
     had_ring: bool,
     in_flight: HashMap<u64, InFlight>,
-    /// Bytes of commands of the plain way that are in flight.
+    /// Bytes of the commands, and the room for their replies, that are in flight through the command
+    /// queue instead of the ring.
     submitted: usize,
-    /// Requests that have to wait for the session's beginning or end.
+    /// Requests that wait until the session has started or ended.
     backlog: VecDeque<(ChainId, Control)>,
 }
 
-/// See the module.
+/// The sessions of one front end.
 pub struct Machine {
     limits: Limits,
     epoch: Option<u64>,
     sessions: BTreeMap<u32, Session>,
-    /// Workers of sessions that a HELLO or a reset ended, not reaped yet.
+    /// Workers that aren't reaped yet, of sessions that a HELLO or a reset ended.
     dying: HashMap<RequestId, ()>,
-    /// HELLOs that wait for them.
+    /// HELLOs that wait until `dying` is empty.
     hellos: Vec<ChainId>,
-    /// Questions about the VM's GPUs, with the chain's room for an answer.
+    /// GPU queries in progress: the chain, and its room for an answer.
     queries: HashMap<RequestId, (ChainId, usize)>,
     next: u64,
     effects: Vec<Effect>,
-    /// Makes numbers that no other front end of this process has.
+    /// Generates request numbers that are unique among all front ends of this process.
     requests: Box<dyn FnMut() -> RequestId + Send>,
 }
 
 impl Machine {
-    /// A device that nobody has said hello to.
+    /// A device whose driver hasn't sent a HELLO yet.
     pub fn new(limits: Limits, requests: Box<dyn FnMut() -> RequestId + Send>) -> Self {
         Self {
             limits,
@@ -154,12 +156,12 @@ impl Machine {
         }
     }
 
-    /// sessions.max was changed. Sessions that are there stay.
+    /// Changes sessions.max. Existing sessions stay.
     pub fn set_max_sessions(&mut self, max: u32) {
         self.limits.max_sessions = max;
     }
 
-    /// What is to be done since the last time.
+    /// Takes the effects emitted since the last call.
     pub fn take_effects(&mut self) -> Vec<Effect> {
         std::mem::take(&mut self.effects)
     }
@@ -170,7 +172,7 @@ impl Machine {
 
     // ---- The control queue ----
 
-    /// A request of the control queue, whose chain has room for `room` bytes of answer.
+    /// Handles a request of the control queue. Its chain has room for an answer of `room` bytes.
     pub fn control(&mut self, chain: ChainId, bytes: &[u8], room: usize, pages: &dyn GuestPages) {
         match Control::parse(bytes, &self.limits) {
             Ok(Control::Query) => self.query(chain, room),
@@ -191,7 +193,7 @@ impl Machine {
         }
         let waiting = self.sessions.values().flat_map(|session| &session.backlog);
         let backlog: usize = waiting.map(|(_, request)| request.weight()).sum();
-        // Requests of one session take effect in order: behind a beginning or an end they wait.
+        // Requests for one session take effect in order, so they wait while it starts or ends.
         if let Some(session) = self.sessions.get_mut(&id)
             && matches!(session.state, State::Creating { .. } | State::Ending { .. })
         {
@@ -247,7 +249,7 @@ impl Machine {
         self.effects.push(Effect::Query { request });
     }
 
-    /// What the broker says about the VM's GPUs, as the guest reads it.
+    /// Answers a GPU query with the encoded facts.
     pub fn facts(&mut self, request: RequestId, body: Vec<u8>) {
         let Some((chain, room)) = self.queries.remove(&request) else { return };
         if size_of::<uapi::Resp>() + body.len() > room {
@@ -357,7 +359,7 @@ impl Machine {
 
     // ---- The command queue ----
 
-    /// A request of the command queue, whose chain has room for `room` bytes of answer.
+    /// Handles a request of the command queue. Its chain has room for an answer of `room` bytes.
     pub fn command(&mut self, chain: ChainId, bytes: &[u8], room: usize) {
         let number = self.number();
         let max_plain = self.limits.max_plain;
@@ -378,7 +380,8 @@ impl Machine {
                 let Some(session) = self.live(session) else {
                     return self.answer(chain, uapi::ERR_NO_SESSION);
                 };
-                // What a message of the worker can hold: a longer answer is refused there.
+                // A worker's message holds at most `max_plain` bytes; the worker refuses a command
+                // whose answer is longer.
                 let room = room.min(max_plain);
                 let bytes = command.len() + room as usize;
                 if session.submitted > 0 && session.submitted + bytes > max_in_flight {
@@ -400,7 +403,8 @@ impl Machine {
         self.sessions.iter().find(|(_, s)| s.request == request).map(|(id, _)| *id)
     }
 
-    /// The broker has found a worker. `false`: nobody wants it any more.
+    /// Handles the broker's notice that a worker has started. Returns `false` if the session that
+    /// asked for it is gone or ending.
     pub fn worker_started(&mut self, request: RequestId, pages: &dyn GuestPages) -> bool {
         let Some(id) = self.find(request) else { return false };
         let Some(session) = self.sessions.get_mut(&id) else { return false };
@@ -414,7 +418,7 @@ impl Machine {
         true
     }
 
-    /// A worker does not exist, or no longer: it has been reaped.
+    /// Handles the broker's notice that a worker was reaped or couldn't be started.
     pub fn worker_ended(&mut self, request: RequestId, how: &Ending, pages: &dyn GuestPages) {
         if self.dying.remove(&request).is_some() {
             return self.answer_hellos();
@@ -453,7 +457,8 @@ impl Machine {
         }
     }
 
-    /// A worker's message; `Err` says how it broke the rules, and it is ended.
+    /// Handles a worker's message. An error says how the worker violated the protocol; the caller
+    /// must then end it.
     pub fn worker_spoke(
         &mut self,
         request: RequestId,
@@ -497,7 +502,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Ends a session that did not ask for it.
+    /// Ends a session, for `value` as the reason, without the driver's request.
     pub fn end(&mut self, request: RequestId, value: u32) {
         let Some(id) = self.find(request) else { return };
         if let Some(session) = self.sessions.get_mut(&id)
@@ -508,7 +513,8 @@ impl Machine {
         }
     }
 
-    /// Ends all sessions: a new epoch, a reset, or the front end is gone. Nobody is told.
+    /// Ends all sessions without ENDED events, because of a new epoch, a reset, or a disconnected
+    /// front end.
     pub fn end_all(&mut self) {
         for (_, session) in std::mem::take(&mut self.sessions) {
             let request = session.request;
@@ -535,7 +541,7 @@ impl Machine {
         }
     }
 
-    /// The front end has reset the queues: what it says from now on is a new driver's.
+    /// Handles a reset of the queues: later requests come from a new driver.
     pub fn reset(&mut self) {
         self.end_all();
         self.epoch = None;
@@ -543,12 +549,12 @@ impl Machine {
         self.queries.clear();
     }
 
-    /// Whether there is such a session, or its end has not been acknowledged.
+    /// Whether the session exists, or has ended without the driver's acknowledgment.
     pub fn knows(&self, session: u32) -> bool {
         self.sessions.contains_key(&session)
     }
 
-    /// The session of a worker, if its guest may still be told of it.
+    /// The session of a worker, unless the driver has already given it up.
     pub fn session_of(&self, request: RequestId) -> Option<u32> {
         self.sessions.iter().find(|(_, s)| s.request == request).map(|(id, _)| *id)
     }

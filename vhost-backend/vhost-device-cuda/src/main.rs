@@ -13,6 +13,7 @@ const NAME: &str = "vhost-device-cuda";
 /// arguments are then ignored.
 const PRINT_CAPABILITIES: &str = "--print-capabilities";
 const CAPABILITIES: &str = r#"{"type": "cuda"}"#;
+
 /// The command line with which vcudad starts a VM's device process.
 #[derive(Parser)]
 struct Serve {
@@ -45,7 +46,7 @@ fn main() -> ExitCode {
     become_broker()
 }
 
-/// Without a broker, this process becomes the broker of one VM, and the device process is its child.
+/// Replaces this process with a broker for one VM, which starts the device process as its child.
 fn become_broker() -> ExitCode {
     let broker = match program::find("vcudad") {
         Ok(broker) => broker,

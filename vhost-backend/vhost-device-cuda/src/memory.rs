@@ -1,4 +1,4 @@
-//! Guest memory as workers are told of it: files, by slot, and offsets in them.
+//! Guest memory as workers see it: files, identified by slot, and offsets in them.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -26,11 +26,11 @@ struct Region {
 }
 
 impl Slots {
-    /// Takes over a memory table. Slots that are no longer in it are returned.
+    /// Adopts a new memory table. Returns the slots that are no longer in it.
     pub(super) fn update(&mut self, memory: &GuestMemoryMmap) -> Vec<u32> {
         let old = std::mem::take(&mut self.regions);
         for region in memory.iter() {
-            // A region without a file can't be shared; no front end has one.
+            // A region without a file can't be shared with workers. No known front end sends one.
             let Some(file_offset) = region.file_offset() else { continue };
             let file = file_offset.arc().clone();
             let known = old.iter().chain(&self.regions).find(|r| Arc::ptr_eq(&r.file, &file));
@@ -57,7 +57,7 @@ impl Slots {
         gone
     }
 
-    /// A descriptor of a slot's file, for a worker.
+    /// Duplicates the descriptor of a slot's file, to send it to a worker.
     pub(super) fn file(&self, slot: u32) -> std::io::Result<OwnedFd> {
         let region = self.regions.iter().find(|region| region.slot == slot);
         let region = region.ok_or(std::io::ErrorKind::NotFound)?;
@@ -76,7 +76,7 @@ impl GuestPages for Slots {
                 let inside = addr - region.start;
                 let len = left.min(region.len - inside);
                 let offset = region.offset.checked_add(inside)?;
-                // mmap needs whole pages: a table whose regions are not made of them is of no use.
+                // mmap needs whole pages, so a region that isn't page-aligned can't be used.
                 if offset % 4096 != 0 || len % 4096 != 0 {
                     return None;
                 }
@@ -95,12 +95,13 @@ impl GuestPages for Slots {
     }
 }
 
-/// Whether the front end could take memory away under the device: its files should be sealed
-/// against shrinking.
+/// Whether the front end could shrink its memory while the device uses it, because a file isn't
+/// sealed against shrinking.
 pub(super) fn can_shrink(memory: &GuestMemoryMmap) -> bool {
     use std::os::fd::AsRawFd;
     memory.iter().filter_map(|region| region.file_offset()).any(|file| {
-        // SAFETY: F_GET_SEALS takes no argument; a file without seals gives an error.
+        // SAFETY: F_GET_SEALS takes no argument and touches no memory; a file without seals gives an
+        // error.
         let seals = unsafe { libc::fcntl(file.file().as_raw_fd(), libc::F_GET_SEALS) };
         seals < 0 || seals & libc::F_SEAL_SHRINK == 0
     })
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_are_found_joined_and_split_at_borders() {
+    fn segments_are_merged_and_split_at_region_borders() {
         let mut slots = Slots::default();
         slots.update(&memory(&[(0, 0x4000, 0), (0x4000, 0x4000, 0x1000)]));
         let pieces = slots.pieces(&[segment(0x1000, 0x1000), segment(0x2000, 0x4000)]);
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_guest_memory_is_not_found() {
+    fn segments_outside_guest_memory_are_refused() {
         let mut slots = Slots::default();
         slots.update(&memory(&[(0x1000, 0x4000, 0)]));
         for bad in [segment(0, 0x1000), segment(0x4000, 0x2000), segment(!0xfff, 0x1000)] {
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_of_files_that_left_are_told() {
+    fn update_returns_the_slots_of_removed_files() {
         let mut slots = Slots::default();
         let first = memory(&[(0, 0x4000, 0)]);
         slots.update(&first);

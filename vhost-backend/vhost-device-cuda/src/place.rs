@@ -1,9 +1,10 @@
-//! The front ends that are connected, and how many may be.
+//! Limits how many front ends may be connected at once.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-/// How long a front end may have to wait for a place: one that was killed leaves in less.
+/// How long a new front end waits for a free place. A front end that was killed frees its place in
+/// less time than this.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The front ends that are connected.
@@ -16,7 +17,7 @@ pub(super) struct Present {
 #[derive(Default)]
 struct Count {
     connected: u32,
-    /// The only one has memory that it could take away again.
+    /// The connected front end could shrink its memory, so no other may connect.
     alone: bool,
 }
 
@@ -25,7 +26,7 @@ impl Present {
         self.count.lock().unwrap_or_else(|error| error.into_inner())
     }
 
-    /// Waits for a place. An error says why there is none.
+    /// Waits for a free place. The error says why there is none.
     pub(super) fn enter(self: &Arc<Self>, max: u32) -> Result<Place, String> {
         let full = |count: &mut Count| count.alone || count.connected >= max;
         let waited = self.somebody_left.wait_timeout_while(self.lock(), PATIENCE, full);
@@ -42,12 +43,12 @@ impl Present {
     }
 }
 
-/// A connection's place among the others, as long as it lives.
+/// A front end's place; dropping it frees the place.
 pub(super) struct Place(Arc<Present>);
 
 impl Place {
-    /// A front end whose memory is not sealed against shrinking can end this process by taking it
-    /// away. A VM that is alone here harms only itself; among others nobody may do that.
+    /// Reserves the device for this front end alone. A front end whose memory isn't sealed against
+    /// shrinking can crash this process by truncating it; when it's alone it harms only itself.
     pub(super) fn be_alone(&self) -> Result<(), &'static str> {
         let mut count = self.0.lock();
         if count.connected > 1 {

@@ -1,7 +1,7 @@
-//! The virtqueues of one front end: chains come in, answers and events go out. While a queue is
-//! stopped or disabled nothing is written; answers wait, and go out when it goes on. A queue that
-//! was reset meanwhile has forgotten its chains, and so do we. One that its driver has broken is left
-//! alone until it is stopped or reset.
+//! The virtqueues of one front end: takes chains, writes answers and events. Nothing is written to a
+//! stopped or disabled queue; its answers are held until it continues. If it was reset meanwhile,
+//! its chains are forgotten. A queue whose driver broke the rules is ignored until it's stopped or
+//! reset.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{Ordering, fence};
@@ -18,53 +18,54 @@ use host_ipc::process::set_nonblocking;
 
 const EVENTS: usize = uapi::QUEUE_EVENT as usize;
 
-/// Event buffers without room for an event that are passed over at once.
+/// Event buffers too small for an event that one `deliver` skips.
 const MAX_SHORT: u32 = 1024;
 
-/// The rings as vhost-user-backend keeps them.
+/// A ring of vhost-user-backend.
 pub(super) type Vring = VringRwLock<GuestMemoryAtomic<GuestMemoryMmap>>;
 
 type Ring = VringState<GuestMemoryAtomic<GuestMemoryMmap>>;
 type Memory = <GuestMemoryAtomic<GuestMemoryMmap> as GuestAddressSpace>::T;
 
-/// A chain that was taken, with its request.
+/// A chain taken from a queue, with its request.
 pub(super) struct Taken {
     pub(super) id: ChainId,
-    /// `None`: it is no chain, or too long.
+    /// `None` if the chain is malformed or too long.
     pub(super) request: Option<Vec<u8>>,
+    /// Bytes available for an answer.
     pub(super) room: usize,
 }
 
 #[derive(Default)]
 struct Queue {
-    /// Where the next chain is expected; anywhere else, and the queue was reset.
+    /// The expected avail index of the next chain. A ring at any other index was reset.
     next: u16,
-    /// Answers that could not be written while the queue was stopped.
+    /// Answers held back while the queue is stopped.
     held: Vec<(ChainId, u32, Vec<u8>)>,
-    /// Heads of the chains that were taken and have not been given back: the driver has none of them.
+    /// Heads of the chains that the device owns: taken from the driver and not yet returned.
     out: HashSet<u16>,
-    /// The driver has done what no driver may: nothing more is taken from it.
+    /// The driver broke the rules of the queue, so nothing more is taken from it.
     broken: bool,
 }
 
-/// Events that a session has coming.
+/// Events that wait for delivery to one session.
 #[derive(Default)]
 struct Waiting {
     wake: bool,
     ended: Option<u32>,
-    /// The event queue's avail index when the last WAKE went out: the next one has to wait until
-    /// the driver has made a buffer available since.
+    /// The event queue's avail index when the last WAKE was delivered. The next WAKE waits until the
+    /// driver has made another buffer available.
     mark: Option<u16>,
 }
 
-/// See the module.
+/// The virtqueues of one front end.
 pub(super) struct Queues {
-    /// The VM's, for the log.
+    /// The VM's name, for the log.
     name: String,
     memory: GuestMemoryAtomic<GuestMemoryMmap>,
     vrings: Vec<Vring>,
     queues: [Queue; uapi::NUM_QUEUES],
-    /// Chains that were taken and not answered.
+    /// Chains that were taken and aren't answered yet.
     chains: HashMap<ChainId, Chain>,
     last: ChainId,
     events: BTreeMap<u32, Waiting>,
@@ -83,14 +84,14 @@ impl Queues {
         }
     }
 
-    /// The rings, which are first seen when one of them is kicked.
+    /// Stores the rings, which the library passes only with the first kick.
     pub(super) fn set_vrings(&mut self, vrings: &[Vring]) {
         if self.vrings.is_empty() {
             self.vrings = vrings.to_vec();
         }
     }
 
-    /// Looks at a queue that may have been stopped, started or reset. `true`: it was reset.
+    /// Checks whether a queue was reset, and if so forgets its chains and returns `true`.
     pub(super) fn look(&mut self, queue: usize) -> bool {
         let Some(vring) = self.vrings.get(queue) else { return false };
         let ring = vring.get_ref();
@@ -98,7 +99,8 @@ impl Queues {
             return false;
         }
         if let Some(call) = ring.get_call() {
-            // User-mode Linux gives a pipe; a full one says all that there is to say.
+            // User-mode Linux passes a pipe. A write to a full pipe may fail: the notification is
+            // already pending.
             let _ = set_nonblocking(call);
         }
         let next = ring.get_queue().next_avail();
@@ -114,14 +116,14 @@ impl Queues {
         true
     }
 
-    /// A queue is stopped: what its driver does with it from now on is looked at anew.
+    /// Handles a stopped queue: the driver's earlier violations no longer count.
     pub(super) fn stopped(&mut self, queue: usize) {
         if let Some(queue) = self.queues.get_mut(queue) {
             queue.broken = false;
         }
     }
 
-    /// Writes the answers that a stopped queue held back.
+    /// Writes the answers that were held back while the queue was stopped.
     pub(super) fn release(&mut self, queue: usize) {
         for (id, status, body) in std::mem::take(&mut self.queues[queue].held) {
             self.answer(id, status, body);
@@ -137,7 +139,7 @@ impl Queues {
         }
         let this = &mut self.queues[queue];
         let chain = this.pop(queue, &mut ring, &self.memory, &self.name)?;
-        // One descriptor could stand for any number of requests under way.
+        // Otherwise one descriptor could hold any number of requests in progress.
         if !this.out.insert(chain.head_index()) {
             this.give_up(
                 queue,
@@ -155,14 +157,14 @@ impl Queues {
         Some(taken)
     }
 
-    /// Asks for no kicks while a queue is being emptied.
+    /// Disables kicks while a queue is being emptied.
     pub(super) fn quiet(&mut self, queue: usize) {
         if let Some(vring) = self.vrings.get(queue) {
             let _ = vring.disable_notification();
         }
     }
 
-    /// Asks for kicks again. `true`: something came meanwhile.
+    /// Enables kicks again. Returns `true` if a chain arrived meanwhile.
     pub(super) fn listen(&mut self, queue: usize) -> bool {
         let Some(vring) = self.vrings.get(queue) else { return false };
         let mut ring = vring.get_mut();
@@ -170,14 +172,14 @@ impl Queues {
         runs && ring.enable_notification().unwrap_or(false)
     }
 
-    /// Answers a chain, now or when its queue goes on.
+    /// Answers a chain, now or when its queue continues.
     pub(super) fn answer(&mut self, id: ChainId, status: u32, body: Vec<u8>) {
         let Some(chain) = self.chains.get(&id) else { return };
         let Some(vring) = self.vrings.get(chain.queue) else { return };
         let memory = self.memory.memory();
         let mut ring = vring.get_mut();
-        // Under the ring's lock: whoever stops the queue has to wait for this, or comes first. A
-        // queue that goes on elsewhere was reset, which `look` will find.
+        // The ring's lock is held, so a stop comes either before these checks or after the write.
+        // A queue that continues at another index was reset; `look` will notice it.
         let queue = chain.queue;
         let goes_on = ring.get_queue().next_avail() == self.queues[queue].next;
         if !ring.get_queue().ready() || !ring.is_enabled() || !goes_on {
@@ -202,13 +204,13 @@ impl Queues {
 
     // ---- Events ----
 
-    /// A session's guest is to be woken.
+    /// Wakes a session's guest process.
     pub(super) fn wake(&mut self, session: u32) {
         self.events.entry(session).or_default().wake = true;
         self.deliver();
     }
 
-    /// A session has ended, and its guest is to be told.
+    /// Notifies the guest that a session has ended.
     pub(super) fn ended(&mut self, session: u32, value: u32) {
         let waiting = self.events.entry(session).or_default();
         waiting.wake = false;
@@ -216,13 +218,13 @@ impl Queues {
         self.deliver();
     }
 
-    /// A session begins under this id: what an earlier one had coming is gone, and so is what
-    /// those had that nobody knows any more.
+    /// Handles the start of a session: drops events of an earlier session with the same id, and of
+    /// sessions that aren't `known` any more.
     pub(super) fn begin(&mut self, session: u32, known: impl Fn(u32) -> bool) {
         self.events.retain(|id, _| *id != session && known(*id));
     }
 
-    /// All sessions are gone, and with them the driver that had them.
+    /// Drops all events, because the driver and its sessions are gone.
     pub(super) fn forget_all(&mut self) {
         self.events.clear();
         self.queues.iter_mut().for_each(|queue| queue.broken = false);
@@ -237,14 +239,14 @@ impl Queues {
             return;
         }
         if ring.get_queue().next_avail() != self.queues[EVENTS].next {
-            // It was reset; no buffer of it is kept here, only what was seen of its index.
+            // The queue was reset. Only its index must be updated: no event buffer is kept here.
             self.queues[EVENTS].next = ring.get_queue().next_avail();
             self.events.values_mut().for_each(|waiting| waiting.mark = None);
         }
         let mut used = false;
-        // Buffers that are too short are passed over, though not for ever.
+        // Skip buffers that are too short, up to a limit.
         let mut short = 0;
-        // A driver whose index never stands still does not keep this thread.
+        // Bounded, so a driver that keeps moving the index can't occupy this thread.
         for _ in 0..4 {
             let order = Ordering::Acquire;
             let Ok(avail) = ring.get_queue().avail_idx(&*memory, order) else { break };
@@ -258,7 +260,7 @@ impl Queues {
                     };
                     let (chain, _) = Chain::read(EVENTS, chain, ring.get_queue().size(), 0);
                     let event = Event { kind, session: *session, value, reserved: 0 };
-                    // One that is too short is not a buffer for events; the next may be.
+                    // Return a buffer that is too short unused; the next one may fit.
                     let fits = chain.room() >= size_of::<Event>();
                     let written =
                         if fits { chain.write_bytes(&memory, event.as_bytes()) } else { 0 };
@@ -274,7 +276,7 @@ impl Queues {
             if !waits || self.queues[EVENTS].broken {
                 break;
             }
-            // What is left waits for a buffer that the driver has yet to make available.
+            // The remaining events wait for the driver's next buffer.
             want_kick_after(&mut ring, &memory, avail.0);
             let now = ring.get_queue().avail_idx(&*memory, Ordering::SeqCst);
             if now.is_ok_and(|now| now == avail) {
@@ -288,9 +290,9 @@ impl Queues {
 }
 
 impl Queue {
-    /// Takes the next chain of a ring that runs. An index that no driver can have come to, or one
-    /// that leads to nothing, would be found again and again, by a look without end: such a queue is
-    /// broken.
+    /// Takes the next chain of a running ring. A queue with an impossible avail index, or one whose
+    /// next entry isn't a chain, is marked as broken; otherwise the caller would find the same entry
+    /// again in an endless loop.
     fn pop(
         &mut self,
         number: usize,
@@ -303,7 +305,7 @@ impl Queue {
         }
         let memory = memory.memory();
         let queue = ring.get_queue_mut();
-        // Where the index itself is not guest memory there is nothing, and nobody kicks for it.
+        // If the index itself isn't in guest memory, the queue counts as empty.
         let avail = queue.avail_idx(&*memory, Ordering::Acquire).ok()?.0;
         let announced = avail.wrapping_sub(queue.next_avail());
         if announced == 0 {
@@ -334,7 +336,8 @@ impl Queue {
 }
 
 impl Waiting {
-    /// The next event that may go out, while the driver's avail index is `avail`.
+    /// The kind and value of the next event that may be delivered while the driver's avail index is
+    /// `avail`.
     fn due(&self, avail: u16) -> Option<(u32, u32)> {
         if self.wake && self.mark != Some(avail) {
             return Some((uapi::EVENT_WAKE, 0));
@@ -352,8 +355,8 @@ impl Waiting {
     }
 }
 
-/// Asks for a kick when the avail index goes beyond `avail`: with EVENT_IDX the library would ask
-/// for one at the next buffer that it takes, which may be there already.
+/// Requests a kick when the avail index passes `avail`. With EVENT_IDX, the library alone would
+/// request it for the next buffer that it will take, which may be available already.
 fn want_kick_after(ring: &mut Ring, memory: &GuestMemoryMmap, avail: u16) {
     let _ = ring.enable_notification();
     let queue = ring.get_queue();
@@ -371,7 +374,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_ended_sessions_had_coming_does_not_pile_up() {
+    fn events_of_ended_sessions_do_not_pile_up() {
         let mut queues = Queues::new("a", GuestMemoryAtomic::new(GuestMemoryMmap::new()));
         for session in 1..1000 {
             queues.begin(session, |known| known == session);

@@ -1,5 +1,5 @@
-//! Requests of the control and the command queue: from a copy of their bytes to checked values.
-//! Everything a guest can put into them ends here or is known to be in range.
+//! Parses requests of the control and command queues from a copy of their bytes, and validates
+//! them. Every value that passes is known to be in range.
 
 use protocol::plain::Plain;
 use protocol::uapi::{
@@ -9,46 +9,46 @@ use protocol::uapi::{
 use host_ipc::messages::Limits;
 use protocol::windows::{PAGE_BYTES, PINNED, USER_END};
 
-/// A status of the uAPI that is not OK.
+/// A status of the uAPI. As an error it's never OK.
 pub type Status = u32;
 
 /// A request of the control queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Control {
-    /// A driver says hello.
+    /// A driver introduces itself.
     Hello {
-        /// Its epoch.
+        /// The driver's epoch.
         epoch: u64,
     },
-    /// A session begins.
+    /// Creates a session.
     Create {
-        /// Its id.
+        /// The new session's id.
         session: u32,
-        /// The guest process.
+        /// The guest process's id.
         pid: u32,
-        /// Its environment.
+        /// The guest process's environment.
         env: Vec<(String, String)>,
     },
-    /// A session ends.
+    /// Ends a session.
     Destroy {
-        /// Its id.
+        /// The session's id.
         session: u32,
     },
-    /// Pages come.
+    /// Attaches a region of guest memory.
     Attach {
         /// The session's id.
         session: u32,
-        /// What comes.
+        /// The region.
         region: Attach,
     },
-    /// Pages go.
+    /// Detaches a region.
     Detach {
         /// The session's id.
         session: u32,
         /// The region's id.
         region: u32,
     },
-    /// Somebody wants to know about the VM's GPUs.
+    /// Asks for facts about the VM's GPUs.
     Query,
 }
 
@@ -57,15 +57,15 @@ pub enum Control {
 pub struct Attach {
     /// Its id.
     pub id: u32,
-    /// Its kind, known to be one.
+    /// Its kind, one of the uAPI's `REGION_` constants.
     pub kind: u32,
-    /// Address in the guest process.
+    /// Its address in the guest process.
     pub vaddr: u64,
-    /// Its length: the sum of the segments'.
+    /// Its length, which is the sum of the segments' lengths.
     pub len: u64,
-    /// RING: bytes of the ring.
+    /// The size of the ring, for a region of kind RING.
     pub ring_bytes: u32,
-    /// Page-aligned, not empty; whether they are guest memory is still to be seen.
+    /// Its segments: page-aligned and not empty, but not yet checked against guest memory.
     pub segments: Vec<Segment>,
 }
 
@@ -77,7 +77,7 @@ pub enum Submitted<'a> {
         /// The session's id.
         session: u32,
     },
-    /// A command of the plain way.
+    /// A command submitted through the queue instead of the ring.
     Submit {
         /// The session's id.
         session: u32,
@@ -99,7 +99,7 @@ pub fn max_command(limits: &Limits) -> usize {
 }
 
 impl Control {
-    /// Bytes that it takes while it waits.
+    /// Bytes of memory that the request occupies while it waits.
     pub(super) fn weight(&self) -> usize {
         let more = match self {
             Self::Attach { region, .. } => region.segments.len() * size_of::<Segment>(),
@@ -112,7 +112,7 @@ impl Control {
         size_of::<Self>() + more
     }
 
-    /// Reads a request.
+    /// Parses a request.
     pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Self, Status> {
         let hdr = take::<Hdr>(bytes)?;
         let of_no_session = matches!(hdr.kind, uapi::CTRL_HELLO | uapi::CTRL_QUERY);
@@ -160,7 +160,7 @@ impl Control {
         }
     }
 
-    /// The session that it concerns.
+    /// The session that the request is for, if any.
     pub fn session(&self) -> Option<u32> {
         match self {
             Self::Hello { .. } | Self::Query => None,
@@ -209,7 +209,7 @@ impl Attach {
         Ok(region)
     }
 
-    /// What each kind demands of address and ring.
+    /// Whether address and ring size are valid for the region's kind.
     fn place_is_good(&self) -> bool {
         let Some(end) = self.vaddr.checked_add(self.len) else { return false };
         let aligned = self.vaddr.is_multiple_of(PAGE_BYTES);
@@ -233,7 +233,7 @@ impl Attach {
 }
 
 impl<'a> Submitted<'a> {
-    /// Reads a request; `room` is what the chain has for the answer, its header included.
+    /// Parses a request. `room` is the chain's room for the answer, including its header.
     pub fn parse(bytes: &'a [u8], room: usize, limits: &Limits) -> Result<Self, Status> {
         let hdr = take::<Hdr>(bytes)?;
         let command = &bytes[size_of::<Hdr>()..];
@@ -263,17 +263,17 @@ impl<'a> Submitted<'a> {
     }
 }
 
-/// A structure at the start of a request.
+/// Reads a structure from the start of a request.
 fn take<T: Plain>(bytes: &[u8]) -> Result<T, Status> {
     T::from_bytes(bytes).ok_or(uapi::ERR_INVALID)
 }
 
-/// A request that is this structure and nothing more.
+/// Reads a request that must consist of exactly this structure.
 fn whole<T: Plain>(bytes: &[u8]) -> Result<T, Status> {
     if bytes.len() == size_of::<T>() { take(bytes) } else { Err(uapi::ERR_INVALID) }
 }
 
-/// `NAME=value\0` strings.
+/// Parses `NAME=value\0` strings.
 fn environment(bytes: &[u8]) -> Result<Vec<(String, String)>, Status> {
     let Some(entries) = bytes.strip_suffix(b"\0") else {
         return if bytes.is_empty() { Ok(Vec::new()) } else { Err(uapi::ERR_INVALID) };
@@ -326,11 +326,11 @@ mod tests {
     const TWO: [(u64, u64); 2] = [(0x1000, 0x1000), (0x8000, 0x3000)];
 
     #[test]
-    fn a_good_ring_is_read() {
+    fn a_valid_ring_is_accepted() {
         let Ok(Control::Attach { session: 1, region }) =
             Control::parse(&attach(ring(), &TWO), &LIMITS)
         else {
-            panic!("it is good")
+            panic!("a valid ring was refused")
         };
         assert_eq!((region.len, region.segments.len()), (0x4000, 2));
     }
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn environments_are_names_and_values_that_end_with_a_zero() {
+    fn environment_entries_need_a_name_and_a_terminating_zero() {
         let create = |env: &[u8]| {
             let create = SessionCreate {
                 hdr: Hdr { kind: uapi::CTRL_SESSION_CREATE, session: 3 },
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_fits_its_chain() {
+    fn a_command_and_its_reply_must_fit_the_chain() {
         let submit = |cmd: Cmd, extra: usize, room| {
             let hdr = Hdr { kind: uapi::CMD_SUBMIT, session: 1 };
             let bytes = [hdr.as_bytes(), cmd.as_bytes(), &vec![0; extra]].concat();
@@ -407,7 +407,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rubbish_is_refused(
+        fn random_bytes_are_refused(
             kind in 0u32..8, session in 0u32..3, rest in prop::collection::vec(any::<u8>(), 0..400)
         ) {
             let bytes = [Hdr { kind, session }.as_bytes(), &rest].concat();

@@ -1,4 +1,4 @@
-//! One worker as the device process sees it: its stream, its doorbell, its wake.
+//! The connection to one worker: its message stream, its doorbell and its wake eventfd.
 
 use std::collections::HashSet;
 use std::io;
@@ -13,18 +13,19 @@ use host_ipc::process::set_nonblocking;
 /// A message with its body.
 type Message = (WorkerToDevice, Vec<u8>);
 
-/// See the module.
+/// The device process's end of the connection to one worker.
 pub(super) struct WorkerLink {
     pub(super) stream: OwnedFd,
-    /// The end to ring with.
+    /// Written to when the guest rings.
     doorbell: OwnedFd,
-    /// The worker's as much as ours: it is watched, and neither read nor written.
+    /// Written by the worker to wake the guest. The worker holds the same description, so this side
+    /// only watches it and never reads or writes it.
     pub(super) wake: OwnedFd,
     incoming: Incoming,
     outgoing: Outgoing,
-    /// Slots that the worker has a descriptor of.
+    /// The slots whose files the worker has received.
     slots: HashSet<u32>,
-    /// The stream is watched for room to write, too.
+    /// Whether the stream is also watched for room to write.
     pub(super) watched_for_room: bool,
 }
 
@@ -44,7 +45,7 @@ impl WorkerLink {
         })
     }
 
-    /// Queues a message, with the files that it names before it.
+    /// Queues a message, preceded by the files that it names and the worker doesn't have yet.
     pub(super) fn send(
         &mut self,
         message: &DeviceToWorker,
@@ -63,7 +64,7 @@ impl WorkerLink {
         self.flush()
     }
 
-    /// A slot has left the memory table.
+    /// Tells the worker to drop the file of a slot that left the memory table.
     pub(super) fn forget(&mut self, slot: u32) -> io::Result<()> {
         if self.slots.remove(&slot) {
             self.outgoing.push(frame(&DeviceToWorker::Forget { slot }, &[])?, None);
@@ -71,12 +72,12 @@ impl WorkerLink {
         self.flush()
     }
 
-    /// Writes what the stream takes.
+    /// Writes as much as the stream accepts.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.outgoing.flush(&self.stream)
     }
 
-    /// Whether something waits for room in the stream.
+    /// Whether queued data waits for room in the stream.
     pub(super) fn wants_room(&self) -> bool {
         !self.outgoing.is_empty()
     }
@@ -85,7 +86,7 @@ impl WorkerLink {
         doorbell::ring(&self.doorbell);
     }
 
-    /// Reads once; the messages that are whole by now. `None`: the worker is gone.
+    /// Reads once and returns the messages that are now complete, or `None` if the worker is gone.
     pub(super) fn read(&mut self) -> io::Result<Option<Vec<Message>>> {
         match self.incoming.read(&self.stream) {
             Ok(true) => {}

@@ -1,4 +1,4 @@
-//! Bad arguments: one line, exit code 2, nothing left behind.
+//! Bad arguments cause a one-line message and exit code 2, and leave no files behind.
 
 use host_test_support::Device;
 use host_test_support::refusal::{check, folder};
@@ -48,7 +48,7 @@ fn a_socket_in_use_is_refused_and_a_stale_one_replaced() {
     let stale = folder.join("socket");
     drop(std::os::unix::net::UnixListener::bind(&stale).unwrap());
     let socket = stale.display().to_string();
-    // It gets past the socket, and is refused for something else.
+    // The stale socket is accepted; the missing library is refused.
     check(DEVICE, &["--socket-path", &socket, "--driver-library", "/none"], "missing");
     assert!(!stale.exists());
     std::fs::remove_dir_all(folder).unwrap();

@@ -1,5 +1,5 @@
-//! The device as a front end sees it: sessions, rings, the plain way, and what becomes of guests
-//! that break the rules.
+//! The device as a front end sees it: sessions, rings, submitted commands, and guests that break the
+//! rules.
 
 use host_test_support::{BASE, Device, FREE, Guest, create, create_with, submit, wait_for};
 use protocol::plain::Plain;
@@ -8,7 +8,7 @@ use vhost::VhostBackend;
 use vhost::vhost_user::VhostUserFrontend;
 
 const CUDA_ERROR_NOT_SUPPORTED: u32 = 801;
-/// A number that no call will ever have.
+/// A call number that will never be assigned.
 const NO_CALL: u32 = u32::MAX;
 const WORKER: &str = "vhost-cuda-worker";
 
@@ -17,7 +17,7 @@ fn ended(session: u32, value: u32) -> Event {
 }
 
 #[test]
-fn the_config_space_tells_the_limits_and_can_be_read_in_parts() {
+fn the_config_space_holds_the_limits_and_can_be_read_in_parts() {
     let device = Device::start(&["--sessions-max", "3"]);
     let mut guest = Guest::connect(&device.socket);
     let config = guest.limits();
@@ -27,12 +27,12 @@ fn the_config_space_tells_the_limits_and_can_be_read_in_parts() {
         uapi::CAP_RING | uapi::CAP_PINNED | uapi::CAP_USER | uapi::CAP_QUERY
     );
     assert_eq!(guest.config(12, 4), 3u32.to_le_bytes());
-    // QEMU reads as much as it was told to have.
+    // QEMU reads the whole size that it was configured with.
     assert_eq!(guest.config(0, 256)[64..], [0; 192]);
 }
 
 #[test]
-fn commands_go_by_the_ring_and_the_plain_way() {
+fn commands_go_through_the_ring_or_the_command_queue() {
     let device = Device::start(&[]);
     let mut guest = Guest::connect(&device.socket);
     assert_eq!(guest.create(7), uapi::OK);
@@ -60,7 +60,7 @@ fn a_guest_that_sleeps_is_woken_once() {
     assert_eq!(guest.create(1), uapi::OK);
     let mut ring = guest.attach_ring(1, FREE);
     for _ in 0..20 {
-        // Long enough for the worker to sleep too, sometimes.
+        // Long enough that the worker sometimes goes to sleep, too.
         std::thread::sleep(std::time::Duration::from_millis(1));
         ring.ring.shared().announce_guest_sleep();
         if ring.push(NO_CALL, uapi::CMD_WAITED, 0, 16) {
@@ -74,7 +74,7 @@ fn a_guest_that_sleeps_is_woken_once() {
 }
 
 #[test]
-fn rubbish_on_the_queues_is_refused_and_harms_nobody() {
+fn malformed_requests_are_refused_without_harm() {
     let device = Device::start(&[]);
     let mut guest = Guest::connect_without_hello(&device.socket);
     assert_eq!(guest.create(1), uapi::ERR_INVALID);
@@ -104,16 +104,16 @@ fn rubbish_on_the_queues_is_refused_and_harms_nobody() {
 }
 
 #[test]
-fn an_index_beyond_the_queue_stops_that_queue_alone() {
+fn an_index_beyond_the_queue_stops_only_that_queue() {
     let device = Device::start(&["--warm-workers", "0"]);
     let mut guest = Guest::connect(&device.socket);
     assert_eq!(guest.create(1), uapi::OK);
     guest.announce(2, 17);
     assert_eq!(guest.create(2), uapi::OK);
-    // The event queue is looked at when there is an event.
+    // The device checks the event queue only when it has an event.
     guest.announce(1, 17);
     let victim = device.processes(WORKER)[0];
-    // SAFETY: a signal to a process of this test.
+    // SAFETY: `kill` touches no memory; the process belongs to this test.
     unsafe { libc::kill(victim as libc::pid_t, libc::SIGKILL) };
     for queue in [1, 2].repeat(100) {
         guest.announce(queue, 17);
@@ -121,7 +121,7 @@ fn an_index_beyond_the_queue_stops_that_queue_alone() {
     wait_for("the end", || device.processes(WORKER).len() == 1);
     assert_eq!(guest.hello(2), uapi::OK);
     assert_eq!(guest.create(1), uapi::OK);
-    // A queue that was reset is as good as any.
+    // A reset queue works again.
     for queue in [1, 2] {
         guest.reset_queue(queue);
     }
@@ -136,22 +136,22 @@ fn an_index_beyond_the_queue_stops_that_queue_alone() {
 }
 
 #[test]
-fn a_head_that_is_out_or_that_the_queue_does_not_have_stops_the_queue() {
+fn a_head_in_use_or_out_of_range_stops_the_queue() {
     let device = Device::start(&["--warm-workers", "0"]);
     let mut guest = Guest::connect(&device.socket);
     for head in [3, 16] {
         guest.reset_queue(0);
         assert_eq!(guest.hello(head.into()), uapi::OK);
         assert_eq!(guest.create(1), uapi::OK);
-        // The worker does not hear of its end for now, so the request stays under way.
+        // The stopped worker doesn't answer, so the request stays in progress.
         let worker = device.processes(WORKER)[0] as libc::pid_t;
-        // SAFETY: a signal to a process of this test.
+        // SAFETY: `kill` touches no memory; the process belongs to this test.
         unsafe { libc::kill(worker, libc::SIGSTOP) };
         let out = guest.send_attach(1);
         let head = if head == 3 { out } else { head };
         guest.submit_head(0, head);
         std::thread::sleep(std::time::Duration::from_millis(50));
-        // Whoever comes behind it is not taken.
+        // Later requests aren't taken.
         let behind = guest.send(0, &create(2), 8);
         std::thread::sleep(std::time::Duration::from_millis(50));
         assert_eq!(guest.answer_of(0, behind), None);
@@ -167,7 +167,7 @@ fn a_head_that_is_out_or_that_the_queue_does_not_have_stops_the_queue() {
 }
 
 #[test]
-fn a_guest_process_that_breaks_the_protocol_ends_alone() {
+fn a_protocol_violation_ends_only_its_session() {
     let device = Device::start(&["--warm-workers", "2"]);
     let mut guest = Guest::connect(&device.socket);
     let mut rings: Vec<_> = (1..=4)
@@ -176,7 +176,7 @@ fn a_guest_process_that_breaks_the_protocol_ends_alone() {
             guest.attach_ring(session, FREE + session as usize * 0x10_0000)
         })
         .collect();
-    // A tail beyond the ring, a reply outside the arena, a command of no length.
+    // A tail beyond the ring, a reply outside the arena, a command of length zero.
     let shared = *rings[0].ring.shared();
     shared.tail.store(1 << 40, std::sync::atomic::Ordering::Release);
     guest.doorbell(1);
@@ -196,14 +196,14 @@ fn a_guest_process_that_breaks_the_protocol_ends_alone() {
 }
 
 #[test]
-fn a_killed_worker_ends_its_session_alone() {
+fn a_killed_worker_ends_only_its_session() {
     let device = Device::start(&["--warm-workers", "0"]);
     let mut guest = Guest::connect(&device.socket);
     assert_eq!(guest.create(1), uapi::OK);
     let victim = device.processes(WORKER)[0];
     assert_eq!(guest.create(2), uapi::OK);
     let mut ring = guest.attach_ring(2, FREE);
-    // SAFETY: a signal to a process of this test.
+    // SAFETY: `kill` touches no memory; the process belongs to this test.
     unsafe { libc::kill(victim as libc::pid_t, libc::SIGKILL) };
     assert_eq!(guest.wait_event(), ended(1, uapi::ENDED_WORKER));
     assert_eq!(guest.submit(1, NO_CALL, 16).0, uapi::ERR_NO_SESSION);
@@ -213,7 +213,7 @@ fn a_killed_worker_ends_its_session_alone() {
 }
 
 #[test]
-fn sessions_max_holds_for_the_vm_as_a_whole() {
+fn sessions_max_applies_to_the_whole_vm() {
     let device = Device::start(&["--sessions-max", "2"]);
     let mut first = Guest::connect(&device.socket);
     let mut second = Guest::connect(&device.socket);
@@ -242,11 +242,11 @@ fn a_new_epoch_and_a_disconnection_end_all_sessions() {
 }
 
 #[test]
-fn a_stopped_queue_is_left_alone_and_goes_on_where_it_was() {
+fn a_stopped_queue_is_not_written_and_continues_where_it_was() {
     let device = Device::start(&["--warm-workers", "0"]);
     let mut guest = Guest::connect(&device.socket);
     assert_eq!(guest.create(1), uapi::OK);
-    // The worker of a second session takes its time to start; meanwhile the VM is stopped.
+    // Stop the VM while the worker of a second session is starting.
     let head = guest.send(0, &create(2), 8);
     let mut base = 0;
     for queue in 0..3 {
@@ -271,7 +271,7 @@ fn a_stopped_queue_is_left_alone_and_goes_on_where_it_was() {
 }
 
 #[test]
-fn pages_that_were_detached_are_no_longer_the_workers() {
+fn detached_pages_are_unmapped_from_the_worker() {
     let device = Device::start(&["--warm-workers", "0"]);
     let mut guest = Guest::connect(&device.socket);
     assert_eq!(guest.create(1), uapi::OK);
@@ -326,7 +326,7 @@ fn a_flood_of_commands_is_answered_in_full() {
 }
 
 #[test]
-fn the_end_leaves_nothing_behind() {
+fn shutdown_leaves_nothing_behind() {
     let mut device = Device::start(&["--warm-workers", "2"]);
     let mut guest = Guest::connect(&device.socket);
     assert_eq!(guest.create(1), uapi::OK);
@@ -341,13 +341,13 @@ fn the_end_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_killed_broker_takes_everything_with_it() {
+fn killing_the_broker_ends_all_processes() {
     let device = Device::start(&[]);
     let mut guest = Guest::connect(&device.socket);
     assert_eq!(guest.create(1), uapi::OK);
     let mut processes = device.processes(WORKER);
     processes.extend(device.processes("vhost-device-cuda"));
-    // SAFETY: a signal to a process of this test.
+    // SAFETY: `kill` touches no memory; the process belongs to this test.
     unsafe { libc::kill(device.pid() as libc::pid_t, libc::SIGKILL) };
     let gone = |pid: &u32| {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
@@ -362,7 +362,7 @@ fn a_killed_device_process_is_replaced() {
     let mut guest = Guest::connect(&device.socket);
     assert_eq!(guest.create(1), uapi::OK);
     let process = device.processes("vhost-device-cuda")[0];
-    // SAFETY: a signal to a process of this test.
+    // SAFETY: `kill` touches no memory; the process belongs to this test.
     unsafe { libc::kill(process as libc::pid_t, libc::SIGKILL) };
     wait_for("another", || device.processes("vhost-device-cuda").iter().any(|p| *p != process));
     let mut again = Guest::connect(&device.socket);
@@ -370,7 +370,7 @@ fn a_killed_device_process_is_replaced() {
 }
 
 #[test]
-fn a_worker_has_the_vms_user_and_no_way_back() {
+fn a_worker_runs_as_the_vms_user_and_cannot_change_back() {
     let device = Device::start(&["--warm-workers", "0", "--uid", "61001", "--gid", "61002"]);
     let mut guest = Guest::connect(&device.socket);
     assert_eq!(guest.create(1), uapi::OK);
@@ -381,8 +381,8 @@ fn a_worker_has_the_vms_user_and_no_way_back() {
         line.unwrap_or_default().split_whitespace().map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(field("NoNewPrivs:"), ["1"]);
-    // Without root there is only one user for everything.
-    // SAFETY: no arguments.
+    // Without root, all processes run as the same user.
+    // SAFETY: `geteuid` takes no arguments and can't fail.
     if unsafe { libc::geteuid() } == 0 {
         assert_eq!(field("Uid:"), ["61001"; 4]);
         assert_eq!(field("Gid:"), ["61002"; 4]);
@@ -396,7 +396,7 @@ fn a_worker_has_the_vms_user_and_no_way_back() {
 #[test]
 fn a_warm_worker_that_gets_a_session_can_start_no_processes() {
     let device = Device::start(&["--warm-workers", "1"]);
-    // Once the device answers, the process that tries the driver library is gone.
+    // Once the device answers, the process that tested the driver library has ended.
     let mut guest = Guest::connect(&device.socket);
     wait_for("a warm worker", || device.processes(WORKER).len() == 1);
     let worker = device.processes(WORKER)[0];
@@ -413,13 +413,13 @@ fn a_warm_worker_that_gets_a_session_can_start_no_processes() {
     let is_filter = |mode: &String| mode == "2";
     assert!(!filters().iter().any(is_filter), "the driver library loads without a filter");
     assert_eq!(guest.create(1), uapi::OK);
-    // The driver library's threads, those of the worker, and the first one.
+    // The driver library's threads, the worker's threads, and the main thread.
     let threads = filters();
     assert!(threads.len() > 1 && threads.iter().all(is_filter), "{threads:?}");
 }
 
 #[test]
-fn variables_reach_the_worker_if_the_host_allows_them() {
+fn only_allowed_variables_reach_the_worker() {
     let device = Device::start(&["--warm-workers", "1"]);
     let mut guest = Guest::connect(&device.socket);
     let env = b"CUDA_LAUNCH_BLOCKING=1\0LD_PRELOAD=/tmp/evil.so\0";
@@ -436,7 +436,7 @@ fn variables_reach_the_worker_if_the_host_allows_them() {
 }
 
 #[test]
-fn memory_that_can_be_taken_away_is_only_for_those_who_are_alone() {
+fn unsealed_memory_is_accepted_only_from_a_single_front_end() {
     let device = Device::start(&[]);
     let mut sealed = Guest::connect(&device.socket);
     assert_eq!(sealed.create(1), uapi::OK);
@@ -454,7 +454,7 @@ fn memory_that_can_be_taken_away_is_only_for_those_who_are_alone() {
     assert_eq!(alone.hello(1), uapi::OK);
     assert_eq!(alone.create(1), uapi::OK);
     assert!(Guest::connect_unsealed(&device.socket).set_up().is_err());
-    // Now it takes its memory away, under its own worker; the device is there for the next.
+    // Now it truncates its memory while its worker runs. The device must serve the next front end.
     let mut ring = alone.attach_ring(1, FREE);
     ring.push(NO_CALL, 0, 0, 0);
     alone.truncate();
@@ -473,7 +473,7 @@ fn memory_that_can_be_taken_away_is_only_for_those_who_are_alone() {
 }
 
 #[test]
-fn a_wake_that_has_to_wait_for_a_buffer_comes_with_it() {
+fn a_wake_without_a_buffer_is_delivered_with_the_next_one() {
     let device = Device::start(&[]);
     for event_idx in [false, true] {
         let mut guest = if event_idx {
@@ -484,7 +484,7 @@ fn a_wake_that_has_to_wait_for_a_buffer_comes_with_it() {
         assert_eq!(guest.create(1), uapi::OK);
         let mut ring = guest.attach_ring(1, FREE);
         for _ in 0..10 {
-            // Two in a row, the second before the driver has given a buffer back.
+            // Two wakes in a row, the second before the driver has made a buffer available.
             for slot in [0, 64] {
                 ring.ring.shared().announce_guest_sleep();
                 if ring.push(NO_CALL, uapi::CMD_WAITED, slot, 16) {

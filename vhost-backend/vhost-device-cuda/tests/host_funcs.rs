@@ -1,4 +1,4 @@
-//! Host functions behind and before more commands than the worker holds and the ring takes.
+//! Host functions while the worker's queue and the ring are full of other commands.
 
 use std::sync::atomic::Ordering;
 
@@ -15,13 +15,13 @@ const CTX: u64 = 77;
 const STREAM: StreamId = StreamId(500);
 const SESSION: u32 = 1;
 
-/// A session with a stream that stands at a host function of this token.
+/// A session with a stream that runs host functions.
 struct Bench {
     _device: Device,
     guest: Guest,
     ring: SessionRing,
     callee: Callee,
-    /// Device memory.
+    /// The address of 16 KiB of device memory.
     data: u64,
 }
 
@@ -44,7 +44,7 @@ impl Bench {
         self.ring.send(&mut self.guest, CTX, &launch);
     }
 
-    /// Fills the stream until the worker takes nothing more from the ring, and the ring too.
+    /// Fills the stream until the worker takes nothing more from the ring, and then fills the ring.
     fn flood(&mut self) {
         let Self { guest, ring, data, .. } = self;
         let copy = VcudaCopyIn { dst: *data, data: &[1; 16 << 10], h_stream: STREAM };
@@ -70,7 +70,7 @@ impl Bench {
 }
 
 #[test]
-fn they_begin_and_end_however_full_the_worker_and_the_ring_are() {
+fn host_functions_run_while_the_worker_and_the_ring_are_full() {
     let mut bench = Bench::new();
     bench.launch(7);
     for token in 7..10 {
@@ -86,7 +86,7 @@ fn they_begin_and_end_however_full_the_worker_and_the_ring_are() {
 }
 
 #[test]
-fn a_guest_that_says_otherwise_keeps_only_itself_waiting() {
+fn false_counts_from_the_guest_do_not_confuse_the_worker() {
     let mut bench = Bench::new();
     bench.launch(7);
     bench.reach(7);
@@ -97,7 +97,7 @@ fn a_guest_that_says_otherwise_keeps_only_itself_waiting() {
         shared.host_sleeps.store(count as u32, Ordering::Release);
         bench.guest.doorbell(SESSION);
     }
-    // The session goes on, and the worker has its own count.
+    // The session continues: the worker keeps its own count.
     let bytesize = 64;
     bench.ring.send(&mut bench.guest, CTX, &CuMemAllocV2 { bytesize });
     bench.end();
@@ -106,7 +106,7 @@ fn a_guest_that_says_otherwise_keeps_only_itself_waiting() {
 }
 
 #[test]
-fn a_session_ends_while_one_runs_and_all_is_full() {
+fn a_session_can_end_while_a_host_function_runs_and_the_ring_is_full() {
     let mut bench = Bench::new();
     bench.launch(7);
     bench.flood();

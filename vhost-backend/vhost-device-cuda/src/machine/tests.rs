@@ -1,4 +1,4 @@
-//! What requests and workers' events lead to.
+//! Tests of the effects that requests and workers' events cause.
 
 use proptest::prelude::*;
 use protocol::plain::Plain;
@@ -100,7 +100,7 @@ fn query() -> Vec<u8> {
 }
 
 #[test]
-fn a_question_needs_no_session_but_a_hello() {
+fn a_query_needs_a_hello_but_no_session() {
     let mut machine = machine();
     assert_eq!(ask(&mut machine, 1, &query()), [answer(1, uapi::ERR_INVALID)]);
     assert_eq!(ask(&mut machine, 2, &hello(7)), [answer(2, uapi::OK)]);
@@ -113,7 +113,7 @@ fn a_question_needs_no_session_but_a_hello() {
 }
 
 #[test]
-fn questions_are_bounded_and_an_answer_needs_its_room() {
+fn queries_are_bounded_and_an_answer_must_fit() {
     let mut machine = machine();
     ask(&mut machine, 1, &hello(7));
     for chain in 2..10 {
@@ -130,7 +130,7 @@ fn questions_are_bounded_and_an_answer_needs_its_room() {
 }
 
 #[test]
-fn a_malformed_question_is_refused() {
+fn a_malformed_query_is_refused() {
     let mut machine = machine();
     ask(&mut machine, 1, &hello(7));
     let mut of_a_session = query();
@@ -149,7 +149,7 @@ fn died() -> Ending {
 }
 
 #[test]
-fn nothing_is_done_before_a_hello() {
+fn requests_before_a_hello_are_refused() {
     let mut machine = machine();
     assert_eq!(ask(&mut machine, 1, &create(5)), [answer(1, uapi::ERR_INVALID)]);
 }
@@ -173,10 +173,10 @@ fn a_session_without_a_worker_is_refused_and_forgotten() {
 }
 
 #[test]
-fn a_destroy_is_answered_when_the_worker_is_reaped_and_the_id_is_free_then() {
+fn a_destroy_is_answered_and_frees_the_id_once_the_worker_is_reaped() {
     let mut machine = with_session();
     assert_eq!(ask(&mut machine, 3, &destroy(5)), [Effect::End { request: 1 }]);
-    // What comes behind it waits.
+    // Later requests for the session wait.
     assert_eq!(ask(&mut machine, 4, &create(5)), []);
     assert_eq!(ask(&mut machine, 5, &attach(5, 1, 0)), []);
     machine.worker_ended(1, &died(), &FirstMiB);
@@ -189,7 +189,7 @@ fn a_destroy_is_answered_when_the_worker_is_reaped_and_the_id_is_free_then() {
 }
 
 #[test]
-fn what_waits_for_a_session_is_bounded() {
+fn the_backlog_of_a_session_is_bounded() {
     let mut machine = with_session();
     assert_eq!(ask(&mut machine, 3, &destroy(5)), [Effect::End { request: 1 }]);
     let (name, value) = (vec![b'A'; 500], vec![b'b'; 3500]);
@@ -203,12 +203,12 @@ fn what_waits_for_a_session_is_bounded() {
     assert_eq!(ask(&mut machine, all + 1, &long), [answer(all + 1, uapi::ERR_BUSY)]);
     machine.worker_ended(1, &died(), &FirstMiB);
     assert!(matches!(machine.take_effects()[1], Effect::Start { request: 2, .. }));
-    // The first is a session again, behind which the others wait.
+    // The first of them creates the session again, and the others wait for it.
     assert_eq!(ask(&mut machine, all + 2, &long), []);
 }
 
 #[test]
-fn hellos_that_wait_are_bounded() {
+fn waiting_hellos_are_bounded() {
     let mut machine = with_session();
     assert_eq!(ask(&mut machine, 3, &hello(8)), [Effect::End { request: 1 }]);
     for chain in 4..11 {
@@ -221,7 +221,7 @@ fn hellos_that_wait_are_bounded() {
 }
 
 #[test]
-fn a_dead_worker_is_told_once_and_acknowledged_by_a_destroy() {
+fn a_dead_worker_is_reported_once_and_acknowledged_by_a_destroy() {
     let mut machine = with_session();
     ask(&mut machine, 3, &attach(5, 1, 0));
     machine.worker_ended(1, &died(), &FirstMiB);
@@ -234,12 +234,12 @@ fn a_dead_worker_is_told_once_and_acknowledged_by_a_destroy() {
 }
 
 #[test]
-fn a_broken_protocol_ends_the_session_after_its_worker() {
+fn a_protocol_violation_ends_the_session_once_its_worker_is_reaped() {
     let mut machine = with_session();
     let broken = WorkerToDevice::Broken { reason: "tail".into() };
     machine.worker_spoke(1, broken, vec![]).unwrap();
     assert_eq!(machine.take_effects(), [Effect::End { request: 1 }]);
-    // Its pages are not free before the worker is reaped.
+    // The worker may use the session's pages until it's reaped, so the detach waits.
     assert_eq!(ask(&mut machine, 3, &detach(5, 1)), []);
     machine.worker_ended(1, &died(), &FirstMiB);
     let told = Effect::Ended { session: 5, request: 1, value: uapi::ENDED_PROTOCOL };
@@ -261,7 +261,7 @@ fn regions_are_attached_once_and_only_from_guest_memory() {
     let done = WorkerToDevice::Done { request: *request, status: uapi::OK };
     machine.worker_spoke(1, done, vec![]).unwrap();
     assert_eq!(machine.take_effects(), [answer(4, uapi::OK)]);
-    // A worker that answers twice is caught.
+    // A second answer to the same request is an error.
     let again = WorkerToDevice::Done { request: *request, status: uapi::OK };
     assert!(machine.worker_spoke(1, again, vec![]).is_err());
     ask(&mut machine, 6, &attach(5, 2, 0));
@@ -280,7 +280,7 @@ fn a_new_epoch_ends_all_sessions_before_its_hello_is_answered() {
 }
 
 #[test]
-fn commands_of_the_plain_way_are_answered_once_and_bounded() {
+fn submitted_commands_are_answered_once_and_bounded() {
     let mut machine = with_session();
     let submit = |len: usize| {
         let cmd = Cmd { len: 32 + len as u32, reply_len: 16, ..Cmd::zeroed() };
@@ -311,7 +311,7 @@ fn commands_of_the_plain_way_are_answered_once_and_bounded() {
 }
 
 #[test]
-fn a_worker_is_not_told_of_more_room_than_its_message_may_have() {
+fn reply_room_is_capped_at_a_worker_messages_size() {
     let mut machine = with_session();
     let cmd = Cmd { len: 32, reply_len: 1 << 30, ..Cmd::zeroed() };
     let bytes = [hdr(uapi::CMD_SUBMIT, 5).as_bytes(), cmd.as_bytes()].concat();
@@ -325,7 +325,7 @@ fn a_worker_is_not_told_of_more_room_than_its_message_may_have() {
 }
 
 #[test]
-fn an_answer_that_is_longer_than_its_room_is_caught() {
+fn an_answer_longer_than_its_room_is_an_error() {
     let mut machine = with_session();
     let cmd = Cmd { len: 32, reply_len: 16, ..Cmd::zeroed() };
     let bytes = [hdr(uapi::CMD_SUBMIT, 5).as_bytes(), cmd.as_bytes()].concat();
@@ -379,8 +379,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Whatever guests and workers do: every chain is answered exactly once, by when all workers
-    /// have ended (or forgotten by a reset).
+    /// Whatever guests and workers do, every chain is answered exactly once by the time all workers
+    /// have ended, unless a reset forgot it.
     #[test]
     fn every_chain_is_answered_exactly_once(steps in prop::collection::vec(step(), 0..120)) {
         let mut machine = machine();
