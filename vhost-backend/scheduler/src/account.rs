@@ -1,44 +1,44 @@
-//! How long a VM was busy on one GPU, as its worker counts it, and what of that is booked.
+//! How long a VM was busy on one GPU, as its worker counts it, and how much of that was charged.
 //!
-//! A worker counts what it sees, and sees it late: the beginning of work when it looks next, all of
-//! it once it is back from a call of the driver's. So what was told is kept here until it is booked,
-//! and what was booked is held against what is told afterwards.
+//! A worker counts late: it notices the start of work only at its next check, and everything else
+//! only after it returns from a driver call. So reported time is kept here until it's charged, and
+//! charged time is compared with later reports.
 
 use super::types::{Nanos, Report};
 
-/// So much of what is charged a VM may let pass at the beginning of a window.
+/// A VM may leave 1/`FREE_PART` of its charged time unused at the start of windows without charge.
 const FREE_PART: Nanos = 8;
 
 #[derive(Debug)]
 pub struct Account {
-    /// Wall time of late that the counters have not accounted for: a worker may say it late.
+    /// Recent wall time that the counters haven't accounted for yet: a worker may report it late.
     unsaid: Nanos,
-    /// `busy_ns`, `begun_ns` and `copied_ns` that came and were not booked so far.
+    /// `busy_ns`, `begun_ns` and `copied_ns` that were reported but not charged yet.
     busy: Nanos,
     begun: Nanos,
     copied: Nanos,
-    /// Up to when time was booked, and since when the VM was idle then.
+    /// The time up to which time was charged, and since when the VM was idle then.
     booked_at: Nanos,
     idle_then: Option<Nanos>,
-    /// Not seen at work since its window began.
+    /// The VM hasn't been seen working since its window began.
     fresh: bool,
-    /// What may pass so without being charged: a part of what it was charged before, or a window that
-    /// is left at once, again and again, would cost nothing.
+    /// How much unused time at a window's start isn't charged. It's limited to a part of earlier
+    /// charges; otherwise taking and leaving windows repeatedly would be free.
     free: Nanos,
-    /// Of the VM's window, what was not booked, since it was not known to run then.
+    /// The time of the VM's window that wasn't charged, because it wasn't known to run then.
     unbooked: Nanos,
-    /// By how much its own clock is ahead of what was booked since then.
+    /// How far the worker's count is ahead of what was charged since then.
     ahead: i64,
-    /// Booked time with an open gate of which its worker has said nothing so far.
+    /// Charged time with an open gate that hasn't been returned by `told` yet.
     untold: Nanos,
 }
 
-/// The time of a window that has passed since it was last booked.
+/// The time of a window since it was last charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passed {
-    /// What is charged of it.
+    /// The time to charge.
     pub used: Nanos,
-    /// What the worker says that it was busy.
+    /// The busy time that the worker reports.
     pub busy: Nanos,
 }
 
@@ -59,15 +59,15 @@ impl Account {
         }
     }
 
-    /// A window begins.
+    /// Starts a window.
     pub fn open(&mut self, now: Nanos) {
         (self.booked_at, self.idle_then) = (now, Some(now));
         (self.fresh, self.unbooked, self.ahead, self.untold) = (true, 0, 0, 0);
     }
 
-    /// Takes in what was counted since the report before, `passed` ago. A clock that stands still, or a
-    /// worker that lies: no more than the wall time counts. It counts all together, since a worker that
-    /// is in a call of the driver's says it afterwards, but not what is later than `late`.
+    /// Takes in the time counted since the last report, `passed` ago. No more than the wall time
+    /// counts, in case the clock doesn't advance or the worker lies. A worker in a driver call reports
+    /// afterwards, so wall time accumulates, but only up to `late`.
     pub fn take(&mut self, before: &Report, report: &Report, passed: Nanos, late: Nanos) {
         self.unsaid = self.unsaid.saturating_add(passed).min(passed.max(late));
         let mut count = |sum: &mut Nanos, before: u64, counted: u64| {
@@ -80,10 +80,10 @@ impl Account {
         count(&mut self.begun, before.begun_ns, report.begun_ns);
     }
 
-    /// Books the time that has passed in a window: all of it, but what the VM let pass idle only up to
-    /// the grace. If it was idle at the last look and has worked since then, only its own clock can
-    /// say for how long; but who keeps others waiting has had the GPU since then, up to `free` aside of
-    /// the time before its first work. `None`: nobody waits.
+    /// Charges the time that has passed in a window: all of it, except that idle time counts only up
+    /// to the grace. If the VM was idle at the last check and has worked since, only its own count can
+    /// say for how long. But if others wait, it's charged for all the time since then, except for up
+    /// to `free` before its first work. `free` is `None` if nobody waits.
     pub fn book_window(
         &mut self,
         grace: Nanos,
@@ -105,7 +105,7 @@ impl Account {
                     let fresh = std::mem::take(&mut self.fresh);
                     if free.is_some() {
                         let used = passed - self.spare(passed - told, fresh);
-                        // What is booked already is not late when its clock tells it.
+                        // Time charged already must not be charged again when the worker counts it.
                         self.be_ahead(worked, used);
                         used
                     } else {
@@ -115,7 +115,7 @@ impl Account {
                 self.unbooked = passed - used;
                 used
             }
-            // Its clock may tell only now that it ran sooner than it had said.
+            // The worker's count may show only now that it started earlier than reported.
             None => {
                 self.be_ahead(worked, passed);
                 let late = self.ahead.max(0).unsigned_abs().min(self.unbooked);
@@ -132,31 +132,31 @@ impl Account {
         Passed { used, busy }
     }
 
-    /// So much was told, and so much booked.
+    /// Notes how much work was reported and how much was charged.
     fn be_ahead(&mut self, worked: Nanos, booked: Nanos) {
         self.ahead = self.ahead.saturating_add_unsigned(worked).saturating_sub_unsigned(booked);
     }
 
-    /// What is not charged of a time that others waited for.
+    /// The part of `most` that isn't charged although others waited.
     fn spare(&mut self, most: Nanos, fresh: bool) -> Nanos {
         let spared = if fresh { self.free.min(most) } else { 0 };
         self.free -= spared;
         spared
     }
 
-    /// The time of its window since it was last asked for.
+    /// The time of the window since the last call.
     pub fn told(&mut self) -> Nanos {
         std::mem::take(&mut self.untold)
     }
 
-    /// Books what it says it was busy with.
+    /// Takes the reported busy time, to charge it.
     pub fn book_busy(&mut self, idle_since: Option<Nanos>, now: Nanos) -> Nanos {
         (self.booked_at, self.idle_then) = (now.max(self.booked_at), idle_since);
         self.begun = 0;
         std::mem::take(&mut self.busy)
     }
 
-    /// Books what it has copied with a closed gate.
+    /// Takes the reported time of copies made with a closed gate, to charge it.
     pub fn book_copies(&mut self) -> Nanos {
         std::mem::take(&mut self.copied)
     }
@@ -167,8 +167,8 @@ mod tests {
     use super::super::types::{MS, US};
     use super::*;
 
-    /// A window of 2 ms that others wait for, in which the VM begins after `start`; its clock tells of
-    /// the first millisecond's work in the second. What was charged.
+    /// Plays a window of 2 ms while others wait, in which the VM starts work after `start`. Its worker
+    /// reports part of the first millisecond's work in the second. Returns the time charged.
     fn window(account: &mut Account, report: &mut Report, from: Nanos, start: Nanos) -> Nanos {
         let (grace, free) = (50 * US, Some(200 * US));
         account.open(from);
@@ -182,12 +182,12 @@ mod tests {
     }
 
     #[test]
-    fn time_that_others_waited_for_is_charged_once_though_it_is_told_late() {
+    fn time_is_charged_once_even_if_it_is_reported_late() {
         let (mut account, mut report) = (Account::new(0), Report::default());
         let of = |account: &mut _, report: &mut _, at: Nanos, start| {
             window(account, report, at * 10 * MS, start)
         };
-        // Nothing was paid for so far, so nothing is free.
+        // Nothing was charged before, so nothing is free.
         assert_eq!(of(&mut account, &mut report, 1, 200 * US), 2 * MS);
         assert_eq!(of(&mut account, &mut report, 2, 200 * US), 2 * MS - 200 * US);
         assert_eq!(of(&mut account, &mut report, 3, 500 * US), 2 * MS - 200 * US);

@@ -1,4 +1,4 @@
-//! Giving GPUs away: the next turn, and what a VM of several GPUs needs for one.
+//! Assigns GPUs: starts the next turn, and reserves GPUs for VMs that need several at once.
 
 use super::Scheduler;
 use super::gpu::{Phase, Turn};
@@ -6,7 +6,7 @@ use super::member::Gate;
 use super::types::{Action, GpuKey, Nanos, OpenMode, VmKey};
 
 impl Scheduler {
-    /// Gives a free GPU to whoever is next.
+    /// Assigns a free GPU to the next VM.
     pub(super) fn fill(&mut self, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
         let Some(state) = self.gpus.get(&gpu) else { return };
         let gone = |vm| !self.wants(vm, gpu) || !self.eligible(vm, gpu, now);
@@ -19,8 +19,8 @@ impl Scheduler {
         }
         for vm in self.queue(gpu, now) {
             if let Some(turn) = self.turn(vm) {
-                // It runs elsewhere, and has come to want this one too. If it drains there, it comes
-                // back for both.
+                // The VM runs elsewhere and now wants this GPU, too. If it's draining there, it will
+                // queue for both afterwards.
                 if turn.phase == Phase::Open {
                     self.join(vm, gpu, now, out);
                     return;
@@ -48,7 +48,8 @@ impl Scheduler {
         }
     }
 
-    /// A VM of one GPU may run on a reserved one while the VM that reserved it waits for others.
+    /// Whether a VM of one GPU may run on this GPU: it isn't reserved for another VM, or that VM still
+    /// waits for other GPUs.
     pub(super) fn backfills(&self, gpu: GpuKey, vm: VmKey) -> bool {
         let Some(other) = self.gpus.get(&gpu).and_then(|gpu| gpu.reserved) else { return true };
         if other == vm {
@@ -59,8 +60,8 @@ impl Scheduler {
             .any(|gpu| self.gpus.get(gpu).is_some_and(|state| state.reserved != Some(other)))
     }
 
-    /// Reserves a GPU for a VM that needs others too: in order, so that two never wait for one
-    /// another.
+    /// Reserves a GPU for a VM that needs several. They are reserved in order, so that two VMs never
+    /// wait for each other.
     pub(super) fn reserve(&mut self, vm: VmKey, gpu: GpuKey, gang: &[GpuKey]) {
         let lower = gang.iter().take_while(|other| **other < gpu);
         let has = |gpu: &GpuKey| self.gpus.get(gpu).is_some_and(|gpu| gpu.reserved == Some(vm));
@@ -71,18 +72,18 @@ impl Scheduler {
             && state.reserved.is_none()
         {
             state.reserved = Some(vm);
-            // The next in order may be free already, or its VM has to hurry.
+            // The next GPU in order may be free already, or the VM on it must now end its turn early.
             self.dirty.extend(gang.iter().filter(|other| **other != gpu));
         }
     }
 
-    /// A running turn takes one more GPU, which is free.
+    /// Adds a free GPU to a running turn.
     pub(super) fn join(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
         let Some(turn) = self.vms.get_mut(&vm).and_then(|vm| vm.turn.as_mut()) else { return };
         turn.gpus.push(gpu);
         turn.gpus.sort_unstable();
         if turn.mode == OpenMode::Unlimited {
-            // Whether it is alone on this one too is looked at below.
+            // Whether it's alone on this GPU too is checked below.
             turn.mode = OpenMode::Window;
             turn.depth = 0;
         }
@@ -101,7 +102,7 @@ impl Scheduler {
         self.dirty.extend(gpus.into_iter().filter(|other| *other != gpu));
     }
 
-    /// Begins a turn on free GPUs.
+    /// Starts a turn on free GPUs.
     pub(super) fn open(&mut self, vm: VmKey, gpus: Vec<GpuKey>, now: Nanos, out: &mut Vec<Action>) {
         for gpu in &gpus {
             self.book(*gpu, now);
@@ -150,7 +151,7 @@ impl Scheduler {
         }
     }
 
-    /// What a VM's account on a GPU needs when its gate opens there.
+    /// Updates a VM's state on a GPU when its gate opens there.
     pub(super) fn start(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
         let before = self.gpus.get_mut(&gpu).and_then(|gpu| gpu.prepared.take());
         self.unprepare(before.filter(|before| *before != vm), gpu, out);
@@ -158,7 +159,7 @@ impl Scheduler {
         let (most, pause) = (2 * self.settings.max_window, self.settings.recent);
         let several = self.vms.get(&vm).is_some_and(|vm| vm.members.len() > 1);
         let Some(member) = self.member_mut(vm, gpu) else { return };
-        // Of a VM of several GPUs, one that had no work here may be opened.
+        // A VM of several GPUs may be opened on one where it had no work.
         member.time.wake(others, pause, now);
         if std::mem::take(&mut member.held_back) || several {
             member.time.limit_credit(others, most, member.share.weight);
@@ -167,8 +168,8 @@ impl Scheduler {
         member.started = false;
         member.drained = false;
         member.still = 0;
-        // The switch between contexts and a worker's way to its first launch are nobody's use: of
-        // that time no more than the grace is charged.
+        // The VM can't use the time of the context switch and of its worker's first launch, so at most
+        // the grace is charged for it.
         member.idle_since = Some(now);
         member.account.open(now);
         member.stats.windows += 1;

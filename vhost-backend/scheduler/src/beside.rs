@@ -1,24 +1,25 @@
-//! Copies beside another VM's window.
+//! Copies during another VM's window.
 //!
-//! A copy between host and device keeps a copy engine busy and none of what kernels run on: a
-//! kernel of another VM takes no longer for it. So a VM without the GPU may copy, and is charged for
-//! it as for any other time, until it is ahead of its share by a window.
+//! A copy between host and device uses a copy engine and none of the units that run kernels, so it
+//! doesn't slow down another VM's kernels. A VM without a window may therefore copy. It's charged as
+//! for any other time, and must stop when it's ahead of its share by a window.
 
 use super::Scheduler;
 use super::types::{Action, Class, GpuKey, Nanos, VmKey};
 
 impl Scheduler {
-    /// What a VM may have in flight of copies, in time, for each stream of it, while its gate is
-    /// closed; 0: nothing. From the beginning, and until [`Action::Copies`] says otherwise.
+    /// How many copies each of a VM's streams may have in flight while its gate is closed, as copy
+    /// time; 0 allows none. This is the initial value, valid until an [`Action::Copies`] changes it.
     pub fn copies(&self, vm: VmKey, gpu: GpuKey) -> Nanos {
         self.member(vm, gpu).map_or(0, |member| member.copies)
     }
 
-    /// Lets VMs copy that are within their share, and others no longer.
+    /// Allows copies to VMs that are within their share, and forbids them to others.
     pub(super) fn judge_copies(&mut self, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
         let Some(state) = self.gpus.get(&gpu) else { return };
         let (settings, clock) = (self.settings, state.clock);
-        // For each VM the others' clock is the least virtual time of those who compete, or the next.
+        // The others' clock is the least virtual time of all competing VMs, or for the VM that has
+        // it, the second least.
         let times = state.recent.iter().filter_map(|vm| Some((*vm, self.member(*vm, gpu)?)));
         let times = times.filter(|(_, member)| member.contends());
         let mut least: [Option<(u128, VmKey)>; 2] = [None; 2];

@@ -1,16 +1,16 @@
-//! Two accounts of GPU time against wall time: the cap and the guarantee.
+//! The cap and the guarantee: two accounts of GPU time relative to wall time.
 
 use super::types::{Nanos, WHOLE};
 
-/// Basis points of a time.
+/// A fraction of a time, given in basis points.
 fn part(time: Nanos, points: u32) -> i64 {
     let part = u128::from(time) * u128::from(points) / u128::from(WHOLE);
     i64::try_from(part).unwrap_or(i64::MAX)
 }
 
-/// compute.max: tokens are GPU time, they come in at the cap's rate and are paid for what was used.
-/// Below zero is debt: it is paid off before the VM runs again, and never forgiven, since the cap is
-/// an upper bound.
+/// The token bucket of compute.max. Tokens are GPU time: they accrue at the cap's rate and are spent
+/// on GPU time used. A negative balance is debt, which must be paid off before the VM runs again. It's
+/// never forgiven, since the cap is an upper bound.
 #[derive(Clone, Copy, Debug)]
 pub struct Bucket {
     max: u32,
@@ -20,12 +20,12 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// A full one: `max` in basis points, `burst` the most that is saved up.
+    /// Creates a full bucket. `max` is in basis points; `burst` is the most that can be saved up.
     pub fn new(max: u32, burst: Nanos, now: Nanos) -> Self {
         Bucket { max, burst, tokens: burst as i64, at: now }
     }
 
-    /// Takes another cap from now on.
+    /// Changes the cap from now on.
     pub fn set(&mut self, max: u32, now: Nanos) {
         self.refill(now);
         self.max = max;
@@ -36,19 +36,19 @@ impl Bucket {
         self.at = self.at.max(now);
     }
 
-    /// Tokens now; below zero is debt.
+    /// The current balance; negative is debt.
     pub fn tokens(&self, now: Nanos) -> i64 {
         let come = part(now.saturating_sub(self.at), self.max);
         self.tokens.saturating_add(come).min(self.burst as i64)
     }
 
-    /// Pays for GPU time.
+    /// Spends tokens on GPU time used.
     pub fn pay(&mut self, used: Nanos, now: Nanos) {
         self.refill(now);
         self.tokens = self.tokens.saturating_sub_unsigned(used);
     }
 
-    /// How long tokens last if they are spent at full rate from now on.
+    /// How long the tokens last if they are spent at full rate from now on.
     pub fn lasts(&self, now: Nanos) -> Nanos {
         let tokens = self.tokens(now).max(0) as u128;
         let net = u128::from(WHOLE.saturating_sub(self.max).max(1));
@@ -63,9 +63,9 @@ impl Bucket {
     }
 }
 
-/// compute.min: what a VM that has work is owed. It comes in at the guarantee's rate while there is
-/// work, and goes out with what was used; neither credit nor debt grows past a memory, so that what
-/// nobody else wanted is not held against a VM.
+/// The account of compute.min: the GPU time that a VM with work is owed. It grows at the guarantee's
+/// rate while the VM has work, and shrinks by the time used. Credit and debt are both limited, so
+/// that a VM isn't penalized for time that nobody else wanted.
 #[derive(Clone, Copy, Debug)]
 pub struct Guarantee {
     min: u32,
@@ -75,18 +75,19 @@ pub struct Guarantee {
 }
 
 impl Guarantee {
-    /// Nothing owed: `min` in basis points, `memory` the most wall time that is remembered.
+    /// Creates an account with a balance of zero. `min` is in basis points; `memory` is the most wall
+    /// time that is remembered.
     pub fn new(min: u32, memory: Nanos, now: Nanos) -> Self {
         Guarantee { min, memory, owed: 0, at: now }
     }
 
-    /// Takes another guarantee from now on.
+    /// Changes the guarantee from now on.
     pub fn set(&mut self, min: u32, now: Nanos) {
         self.at = self.at.max(now);
         self.min = min;
     }
 
-    /// Time passes; `working` says whether the VM had work in it.
+    /// Adds the time that has passed. `working` says whether the VM had work meanwhile.
     pub fn pass(&mut self, working: bool, now: Nanos) {
         let come = if working { part(now.saturating_sub(self.at), self.min) } else { 0 };
         let most = part(self.memory, self.min);
@@ -94,13 +95,13 @@ impl Guarantee {
         self.at = self.at.max(now);
     }
 
-    /// GPU time was used.
+    /// Subtracts GPU time used.
     pub fn pay(&mut self, used: Nanos) {
         let most = part(self.memory, self.min);
         self.owed = self.owed.saturating_sub_unsigned(used).max(-most);
     }
 
-    /// By how much wall time the guarantee is behind.
+    /// How far the guarantee is behind, in wall time.
     pub fn behind(&self) -> Nanos {
         if self.min == 0 {
             return 0;

@@ -1,20 +1,20 @@
-//! Who is next on a GPU, and for how long.
+//! Chooses the next VM on a GPU and the length of its window.
 
 use super::types::{Class, GpuKey, Nanos, Report, VmKey, WHOLE};
 use super::{Scheduler, member::Member};
 
-/// Who goes first: the lesser. Of equals, who has not run for longest; last the key, so that the same
-/// reports always give the same answer.
+/// A VM's place in the queue; the least goes first. Ties go to the VM that hasn't run for longest,
+/// and then to the lower key, so that the same reports always give the same answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank {
     pub tier: Tier,
-    /// Within a tier: what is owed (more is first), then virtual time.
+    /// Order within a tier: by the time owed (more goes first), then by virtual time.
     order: (u64, u128),
     ran: u64,
     vm: VmKey,
 }
 
-/// What comes before weight.
+/// Classes of precedence, the first of which goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tier {
     /// A guarantee that is far behind.
@@ -23,13 +23,13 @@ pub enum Tier {
     Latency,
     /// A guarantee that is behind.
     Guaranteed,
-    /// By weight alone.
+    /// Ordered by weight alone.
     Weight,
 }
 
 impl Scheduler {
-    /// The GPUs that a VM needs at once: those where it has work, or had a short while before it last
-    /// had any.
+    /// The GPUs that a VM needs at the same time: those on which it has work, or had some shortly
+    /// before its most recent work.
     pub(super) fn gang(&self, vm: VmKey) -> Vec<GpuKey> {
         let Some(vm) = self.vms.get(&vm) else { return Vec::new() };
         if vm.members.len() == 1 {
@@ -45,7 +45,7 @@ impl Scheduler {
         vm.members.iter().filter(|(_, member)| used(member)).map(|(key, _)| *key).collect()
     }
 
-    /// Whether a VM wants this GPU and has no turn on it.
+    /// Whether a VM wants this GPU and doesn't have a turn on it.
     pub(super) fn wants(&self, vm: VmKey, gpu: GpuKey) -> bool {
         let Some(state) = self.vms.get(&vm) else { return false };
         let Some(member) = state.members.get(&gpu) else { return false };
@@ -70,7 +70,7 @@ impl Scheduler {
                 || self.gang(vm).into_iter().all(may))
     }
 
-    /// VMs that wait for this GPU and may have it.
+    /// The VMs that wait for this GPU and may have it.
     pub(super) fn waiting(&self, gpu: GpuKey, now: Nanos) -> impl Iterator<Item = VmKey> + '_ {
         let recent = self.gpus.get(&gpu).map_or(&[][..], |gpu| &gpu.recent);
         recent
@@ -79,12 +79,12 @@ impl Scheduler {
             .filter(move |vm| self.wants(*vm, gpu) && self.eligible(*vm, gpu, now))
     }
 
-    /// Whether anybody but `vm` waits for this GPU.
+    /// Whether any VM but `vm` waits for this GPU.
     pub(super) fn wanted(&self, gpu: GpuKey, vm: VmKey, now: Nanos) -> bool {
         self.waiting(gpu, now).any(|other| other != vm)
     }
 
-    /// The least virtual time of the others that have work here, or where the GPU's clock stands.
+    /// The least virtual time of the other VMs that have work here, or else the GPU's clock.
     pub(super) fn clock_of_others(&self, vm: VmKey, gpu: GpuKey) -> u128 {
         let Some(state) = self.gpus.get(&gpu) else { return 0 };
         let others = state.recent.iter().filter(|other| **other != vm);
@@ -106,7 +106,7 @@ impl Scheduler {
         }
     }
 
-    /// How a VM stands in the queue of a GPU, after `more` GPU time.
+    /// A VM's rank in the queue of a GPU after `more` GPU time.
     pub(super) fn rank(&self, vm: VmKey, gpu: GpuKey, more: Nanos) -> Option<Rank> {
         let member = self.member(vm, gpu)?;
         let mut guarantee = member.guarantee;
@@ -125,7 +125,7 @@ impl Scheduler {
         Some(Rank { tier, order: (first, time), ran: member.ran, vm })
     }
 
-    /// Those who wait, first come first. A reserved GPU has its VM before all others.
+    /// The waiting VMs in the order of their rank. The VM that reserved the GPU comes first.
     pub(super) fn queue(&self, gpu: GpuKey, now: Nanos) -> Vec<VmKey> {
         let reserved = self.gpus.get(&gpu).and_then(|gpu| gpu.reserved);
         let mut queue: Vec<_> =
@@ -134,14 +134,14 @@ impl Scheduler {
         queue.into_iter().map(|rank| rank.vm).collect()
     }
 
-    /// The best rank of those who wait, but `vm`.
+    /// The best rank of the waiting VMs except `vm`.
     pub(super) fn best_other(&self, gpu: GpuKey, vm: VmKey, now: Nanos) -> Option<Rank> {
         let others = self.waiting(gpu, now).filter(|other| *other != vm);
         others.filter_map(|other| self.rank(other, gpu, 0)).min()
     }
 
-    /// Notes whether a latency VM has used its share up. Once it has, it waits until it is well
-    /// within, so that it does not take single milliseconds.
+    /// Notes whether a latency VM has used up its share. If so, it waits until it's well within its
+    /// share again; otherwise it would get the GPU for a millisecond at a time.
     pub(super) fn judge_latency(&mut self, vm: VmKey, gpu: GpuKey) {
         let burst = self.settings.latency_burst;
         if self.member(vm, gpu).is_none_or(|member| member.share.class != Class::Latency) {
@@ -153,7 +153,7 @@ impl Scheduler {
         member.over = ahead > if member.over { burst / 2 } else { burst };
     }
 
-    /// Whether a latency VM other than `vm` has had work a short while ago.
+    /// Whether a latency VM other than `vm` had work a short while ago.
     pub(super) fn latency_awake(&self, gpu: GpuKey, vm: VmKey, now: Nanos) -> bool {
         let Some(state) = self.gpus.get(&gpu) else { return false };
         state.recent.iter().filter(|other| **other != vm).any(|other| {
@@ -164,15 +164,14 @@ impl Scheduler {
         })
     }
 
-    /// When a VM that is alone here may run without bounds: nobody else has had work for some time,
-    /// and nobody else is of class latency.
-    /// None: not, as things are.
+    /// When a VM that is alone here may run without limits: once no other VM has had work for some
+    /// time, if none of them is of class latency. `None` if it currently can't.
     pub(super) fn alone_at(&self, gpu: GpuKey, vm: VmKey) -> Option<Nanos> {
         let state = self.gpus.get(&gpu)?;
         if self.member(vm, gpu)?.share.capped() || state.reserved.is_some_and(|other| other != vm) {
             return None;
         }
-        // What is queued without bounds would have to drain before the first request.
+        // An unlimited queue would have to drain before a latency VM's first request.
         if state.latency.iter().any(|other| *other != vm) {
             return None;
         }
@@ -189,8 +188,8 @@ impl Scheduler {
         Some(at)
     }
 
-    /// How long a window of a VM is: in proportion to the weights of those who compete, so that all
-    /// have their turn within the period.
+    /// The length of a VM's window: in proportion to the weights of the competing VMs, so that all get
+    /// a turn within the period.
     pub(super) fn window(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> Nanos {
         let settings = &self.settings;
         let Some((state, member)) = self.gpus.get(&gpu).zip(self.member(vm, gpu)) else {

@@ -1,4 +1,4 @@
-//! Draining: a turn ends when nothing of it runs; one that stands still is helped on.
+//! Draining: a turn ends once none of its work runs. A drain that is stuck is helped along.
 
 use super::Scheduler;
 use super::gpu::{Phase, Turn};
@@ -6,7 +6,7 @@ use super::member::Gate;
 use super::types::{Action, GpuKey, Nanos, OpenMode, VmKey};
 
 impl Scheduler {
-    /// A closed turn: it ends when all its GPUs are drained, and is opened again if it is stuck.
+    /// Advances a closed turn: ends it if all its GPUs are drained, and opens it again if it's stuck.
     pub(super) fn drain(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
         let Some(turn) = self.turn(vm) else { return };
         let (gpus, progress_at) = (turn.gpus.clone(), turn.progress_at);
@@ -16,7 +16,7 @@ impl Scheduler {
             return;
         }
         if self.drains_until(vm).is_some_and(|end| now >= end) {
-            // Nobody can interrupt what runs: the others go on beside it, and the driver slices.
+            // Running work can't be interrupted, so others run beside it and the driver slices.
             for gpu in gpus {
                 if let Some(member) = self.member_mut(vm, gpu) {
                     member.overran = !member.drained;
@@ -34,9 +34,9 @@ impl Scheduler {
         self.step(vm, now, out);
     }
 
-    /// When a drain is given up: a VM with a kernel_timeout has ended by then what may run so long, and
-    /// if not, its worker tells nothing of it. Once a VM has let one pass, it is given less time, until
-    /// it is seen to drain.
+    /// When a drain is given up. By then a kernel_timeout has ended calls that run too long, unless
+    /// the VM's worker doesn't report them. A VM that has exceeded the limit gets less time until it
+    /// is seen to drain.
     pub(super) fn drains_until(&self, vm: VmKey) -> Option<Nanos> {
         let turn = self.turn(vm)?;
         let Phase::Draining { since } = turn.phase else { return None };
@@ -50,8 +50,8 @@ impl Scheduler {
         Some(since.saturating_add(limit))
     }
 
-    /// GPUs of a turn that have drained and have more to do, while others have not: what runs on
-    /// those may wait for it.
+    /// The GPUs of a turn that have drained but have more work, while others haven't drained. Work
+    /// running on the others may be waiting for it.
     pub(super) fn lagging(&self, vm: VmKey, turn: &Turn) -> Vec<GpuKey> {
         let lags = |gpu: &&GpuKey| {
             self.member(vm, **gpu).is_some_and(|member| member.drained && member.last.held)
@@ -59,8 +59,8 @@ impl Scheduler {
         turn.gpus.iter().filter(lags).copied().collect()
     }
 
-    /// Lets one call through on the GPUs that lag behind, or if none does, on all. The end is now:
-    /// so each worker starts one call, and the drain does not begin anew.
+    /// Lets one call through on the GPUs that lag behind, or on all if none does. The window's end is
+    /// now, so each worker starts only one call and the drain doesn't start over.
     pub(super) fn step(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
         let Some(turn) = self.turn(vm) else { return };
         let mut gpus = self.lagging(vm, turn);
@@ -87,10 +87,10 @@ impl Scheduler {
         }
     }
 
-    /// How long a drain may stand still before it is taken for stuck. Where one GPU lags behind, the
-    /// cause is known, and once seen the next call is let through soon. Else a long call may be all
-    /// there is: so it is longer than calls have been, and longer each time, or each look would bring
-    /// in one more call, for ever.
+    /// How long a drain may make no progress before it counts as stuck. If a GPU lags behind, the
+    /// cause is known, so after the first time the next call is let through soon. Otherwise a long
+    /// call may just be running, so the time is longer than earlier calls took, and doubles each
+    /// time; a fixed time could let in one more call each time, forever.
     pub(super) fn patience(&self, vm: VmKey, turn: &Turn) -> Nanos {
         if !self.lagging(vm, turn).is_empty() {
             let least = self.settings.no_progress;
@@ -101,8 +101,9 @@ impl Scheduler {
         longest.unwrap_or(self.settings.no_progress) << turn.reopens.min(10)
     }
 
-    /// What runs waits for work on GPUs that the turn does not have: it gets them, over whoever has
-    /// them if need be, for no order of drains could end the waiting of two such VMs for one another.
+    /// Adds the GPUs on which the VM has held work that its running work may wait for. It gets them
+    /// even if another VM has them: two such VMs that wait for each other would otherwise deadlock
+    /// in any order of drains.
     pub(super) fn extend(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
         let Some(state) = self.vms.get(&vm) else { return };
         let Some(turn) = &state.turn else { return };

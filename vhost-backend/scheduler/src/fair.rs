@@ -1,8 +1,8 @@
-//! Virtual time: what was used, divided by the weight. Who has least of it goes next.
+//! Virtual time: the GPU time used, divided by the weight. The VM with the least goes next.
 //!
-//! As in CFS and in stride scheduling, and with their two questions: what does one get for time in
-//! which it did not want to run (nothing), and how long does one wait after it ran too long (as long
-//! as it takes the others to get theirs, but no longer than a limit).
+//! This works as in CFS and stride scheduling, and settles the same two questions. A VM isn't
+//! compensated for time in which it didn't want to run. A VM that ran too long waits until the
+//! others have caught up, but no longer than a limit.
 
 use super::types::Nanos;
 
@@ -13,40 +13,41 @@ const SCALE: u128 = 10_000;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Virtual {
     now: u128,
-    /// What it was owed when it went to sleep, measured against those who stayed.
+    /// The virtual time that it was owed when it went to sleep, relative to the VMs still awake.
     owed: u128,
     slept_at: Option<Nanos>,
 }
 
 impl Virtual {
-    /// One that sleeps from the beginning.
+    /// Creates the virtual time of a VM without work.
     pub fn asleep(now: Nanos) -> Self {
         Virtual { slept_at: Some(now), ..Virtual::default() }
     }
 
-    /// Where it stands.
+    /// The current virtual time.
     pub fn get(&self) -> u128 {
         self.now
     }
 
-    /// Books GPU time.
+    /// Charges GPU time.
     pub fn charge(&mut self, used: Nanos, weight: u32) {
         self.now = self.now.saturating_add(cost(used, weight));
     }
 
-    /// Where it would stand after `used` more.
+    /// The virtual time after another `used`.
     pub fn after(&self, used: Nanos, weight: u32) -> u128 {
         self.now.saturating_add(cost(used, weight))
     }
 
-    /// The VM has no more work. `others` is the clock of those who have.
+    /// Handles a VM that has run out of work. `others` is the clock of the VMs that have work.
     pub fn sleep(&mut self, others: u128, now: Nanos) {
         self.owed = others.saturating_sub(self.now);
         self.slept_at = Some(now);
     }
 
-    /// The VM has work again. Time that others ran meanwhile is not owed to it; what it was owed
-    /// before is still, if it only paused. What it owes stays, less what it waited meanwhile.
+    /// Handles a VM that has work again. It isn't owed the time that others ran meanwhile. If it
+    /// slept no longer than `pause`, it's still owed what it was owed before. Its debt shrinks by the
+    /// time that others ran.
     pub fn wake(&mut self, others: u128, pause: Nanos, now: Nanos) {
         let Some(slept_at) = self.slept_at.take() else { return };
         let paused = now.saturating_sub(slept_at) <= pause;
@@ -54,29 +55,30 @@ impl Virtual {
         self.now = self.now.max(others.saturating_sub(owed));
     }
 
-    /// For how long it has slept.
+    /// How long it has been asleep, if it is.
     pub fn slept(&self, now: Nanos) -> Option<Nanos> {
         self.slept_at.map(|at| now.saturating_sub(at))
     }
 
-    /// Whether it sleeps.
+    /// Whether it's asleep.
     pub fn sleeps(&self) -> bool {
         self.slept_at.is_some()
     }
 
-    /// It could not run for a reason of its own (its cap, another GPU): it is owed no more than
-    /// `most` of its own time.
+    /// Limits what the VM is owed to `most` of its own time. For a VM that couldn't run for reasons
+    /// of its own, such as its cap or another GPU.
     pub fn limit_credit(&mut self, others: u128, most: Nanos, weight: u32) {
         self.now = self.now.max(others.saturating_sub(cost(most, weight)));
     }
 
-    /// It waits no longer than `limit` until the others, of `weights` in all, have caught up.
+    /// Limits the VM's debt, so that it waits no longer than `limit` until the others, with a total
+    /// weight of `weights`, have caught up.
     pub fn limit_debt(&mut self, others: u128, limit: Nanos, weights: u64) {
         let most = u128::from(limit) * SCALE / u128::from(weights.max(1));
         self.now = self.now.min(others.saturating_add(most));
     }
 
-    /// By how much of its own time it is ahead of the others.
+    /// How far the VM is ahead of the others, in its own time.
     pub fn ahead(&self, others: u128, weight: u32) -> Nanos {
         let ahead = self.now.saturating_sub(others);
         u64::try_from(ahead * u128::from(weight) / SCALE).unwrap_or(Nanos::MAX)

@@ -1,4 +1,4 @@
-//! A GPU: who is on it now, and who is to be next.
+//! A GPU's state, and the turn of a VM.
 
 use std::collections::BTreeSet;
 
@@ -6,62 +6,63 @@ use super::types::{GpuKey, Nanos, OpenMode, VmKey};
 
 #[derive(Debug, Default)]
 pub struct Gpu {
-    /// VMs that had work a short while ago, and all that run: nobody else is looked at.
+    /// The VMs that had work recently or are running. Only these are considered.
     pub recent: Vec<VmKey>,
-    /// VMs of class latency, with work or without.
+    /// The VMs of class latency, with or without work.
     pub latency: BTreeSet<VmKey>,
-    /// VMs whose turn includes this GPU, drained or not.
+    /// The VMs whose turn includes this GPU, drained or not.
     pub running: Vec<VmKey>,
-    /// A VM of several GPUs takes this one as soon as it has the others.
+    /// The VM of several GPUs that gets this one as soon as it has the others.
     pub reserved: Option<VmKey>,
-    /// Who was told to prepare.
+    /// The VM that was told to prepare.
     pub prepared: Option<VmKey>,
-    /// VMs share it, since then, and their time is booked up to there.
+    /// Whether the GPU is in shared mode, since when, and the time up to which sharing VMs were
+    /// charged.
     pub shared: bool,
     pub shared_since: Nanos,
     pub split_at: Nanos,
-    /// For how long they share before what they want is looked at, when that is, and since when it is
-    /// being looked at.
+    /// How long VMs share until their demand is measured, when that is due, and since when it has been
+    /// measured.
     pub share_for: Nanos,
     pub look_at: Nanos,
     pub looks_since: Option<Nanos>,
-    /// For how long VMs stay in windows before sharing is tried again, and until when.
+    /// How long VMs stay in windows until sharing is tried again, and until when.
     pub apart_for: Nanos,
     pub apart_until: Nanos,
-    /// How long the others must be idle for one to be alone, and since when it is.
+    /// How long the others must be idle until a VM counts as alone, and since when one does.
     pub alone_after: Nanos,
     pub alone_since: Option<Nanos>,
-    /// The virtual time of the VM with work that has least of it; never goes back.
+    /// The least virtual time of the VMs with work; never goes back.
     pub clock: u128,
-    /// Turns that ended.
+    /// The number of turns that have ended.
     pub turns: u64,
-    /// When something is to be looked at.
+    /// When the next check is due.
     pub wake: Option<Nanos>,
 }
 
 /// A VM's time on its GPUs.
 #[derive(Debug)]
 pub struct Turn {
-    /// In order.
+    /// The GPUs, in order.
     pub gpus: Vec<GpuKey>,
     pub mode: OpenMode,
     pub opened: Nanos,
-    /// When it is to have drained, if somebody waits.
+    /// When the turn must have drained. `None` while no end is needed.
     pub until: Option<Nanos>,
     pub depth: Nanos,
     pub phase: Phase,
-    /// When something last finished, or the gate last moved.
+    /// When a call last finished, or the gate last changed.
     pub progress_at: Nanos,
-    /// How often it was opened again without knowing that this would help.
+    /// How often the turn was opened again on suspicion, without a GPU that lags behind.
     pub reopens: u32,
-    /// A call was let through on one GPU for which another waited.
+    /// Whether a call was let through on one GPU because another may wait for it.
     pub stepped: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     Open,
-    /// Opened again while draining, for one call, until that ends or for as long as is granted.
+    /// Opened again during a drain for one call, until that finishes or `end` is reached.
     Reopened {
         since: Nanos,
         end: Nanos,

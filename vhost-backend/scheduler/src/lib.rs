@@ -1,27 +1,27 @@
-//! Who has the GPU, and for how long. Pure: no clock, no I/O, no threads.
+//! Decides which VM may use a GPU, and for how long. Pure logic: no clock, no I/O, no threads.
 //!
-//! A VM's sessions submit through gates. The I/O layer reports what waits at them and what runs
-//! ([`Report`]), and carries out what is answered ([`Action`]). `docs/design/scheduler.md` says what
-//! is promised and why.
+//! A VM's sessions submit work through gates. The I/O layer reports what waits at the gates and what
+//! runs ([`Report`]), and carries out the answers ([`Action`]). `docs/design/scheduler.md` describes
+//! the guarantees and the reasons behind them.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | `types`, `settings` | what is told and answered; the constants |
+//! | `types`, `settings` | inputs and outputs; the constants |
 //! | `gpu`, `member` | a GPU and its turn; a VM on one GPU |
-//! | `choose`, `assign` | who is next, and for how long; giving GPUs away |
-//! | `turn`, `drain`, `wake` | the course of a turn; its end; when to look again |
-//! | `fair`, `bucket`, `account` | virtual time; cap and guarantee; what is booked |
-//! | `load`, `shared` | what a VM leaves unused; running together |
-//! | `beside` | copies beside another VM's window |
-//! | `stats` | for the operator |
-//! | `simulator` | VMs in virtual time: for tests and `examples/schedule/` |
+//! | `choose`, `assign` | selects the next VM and its window; assigns GPUs |
+//! | `turn`, `drain`, `wake` | the course of a turn; its end; the next check |
+//! | `fair`, `bucket`, `account` | virtual time; cap and guarantee; charged time |
+//! | `load`, `shared` | measures unused time; runs VMs together |
+//! | `beside` | copies during other VMs' windows |
+//! | `stats` | statistics for the operator |
+//! | `simulator` | simulates VMs in virtual time, for tests and `examples/schedule/` |
 //!
-//! What the caller keeps to:
-//! * Actions are carried out, in order, before anything else is read or reported.
-//! * After a [`Action::Close`] the gate's state is read and reported, at once and whenever it changes.
-//! * Before [`Scheduler::tick`] all VMs in [`Scheduler::watched`] are reported, since an open gate
-//!   says nothing by itself.
-//! * The clock is monotonic. One that stands still is tolerated.
+//! Rules for the caller:
+//! * Carry out all actions, in order, before reading or reporting anything else.
+//! * After an [`Action::Close`], read and report the gate's state at once and whenever it changes.
+//! * Before [`Scheduler::tick`], report all VMs in [`Scheduler::watched`], since an open gate sends
+//!   no notifications.
+//! * The clock must be monotonic. It may return the same time repeatedly.
 
 mod account;
 mod assign;
@@ -58,7 +58,7 @@ pub use types::{Action, Class, GpuKey, MS, Nanos, OpenMode, Report, SEC, Share, 
 use gpu::{Gpu, Turn};
 use member::{Gate, Member};
 
-/// A VM: its standing on each of its GPUs, and its turn if it has one.
+/// A VM: its state on each of its GPUs, and its current turn, if any.
 #[derive(Debug, Default)]
 struct Vm {
     members: BTreeMap<GpuKey, Member>,
@@ -71,24 +71,23 @@ pub struct Scheduler {
     settings: Settings,
     gpus: BTreeMap<GpuKey, Gpu>,
     vms: BTreeMap<VmKey, Vm>,
-    /// GPUs to be looked at before the present call returns.
+    /// GPUs that must be processed before the current call returns.
     dirty: Vec<GpuKey>,
 }
 
 impl Scheduler {
-    /// One without GPUs and VMs.
+    /// Creates a scheduler without GPUs and VMs.
     pub fn new(settings: Settings) -> Self {
         Scheduler { settings, gpus: BTreeMap::new(), vms: BTreeMap::new(), dirty: Vec::new() }
     }
 
-    /// Adds a GPU. One that is known stays as it is.
+    /// Adds a GPU. A known GPU is left unchanged.
     pub fn add_gpu(&mut self, gpu: GpuKey) {
         let alone_after = self.settings.alone_after;
         self.gpus.entry(gpu).or_insert_with(|| Gpu { alone_after, ..Gpu::default() });
     }
 
-    /// Sets what a VM was promised of each GPU. A new VM has its gates closed. GPUs that are not known
-    /// are added.
+    /// Sets a VM's share of each GPU. A new VM's gates are closed. Unknown GPUs are added.
     pub fn set_vm(&mut self, vm: VmKey, gpus: &[(GpuKey, Share)], now: Nanos) {
         for (gpu, share) in gpus {
             if self.member(vm, *gpu).is_some() {
@@ -102,7 +101,8 @@ impl Scheduler {
         }
     }
 
-    /// Changes a promise. It is acted upon at the next tick, which is asked for at once.
+    /// Changes a VM's share of a GPU. The change takes effect at the next tick, which is scheduled
+    /// immediately.
     pub fn set_share(&mut self, vm: VmKey, gpu: GpuKey, share: Share, now: Nanos) {
         let settings = &self.settings;
         let Some(member) = self.vms.get_mut(&vm).and_then(|vm| vm.members.get_mut(&gpu)) else {
@@ -123,7 +123,7 @@ impl Scheduler {
         };
     }
 
-    /// Forgets a VM, whose sessions have ended, and passes its windows on.
+    /// Removes a VM whose sessions have ended, and gives its windows to others.
     pub fn remove_vm(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
         let Some(gone) = self.vms.remove(&vm) else { return };
         for (key, member) in &gone.members {
@@ -145,7 +145,7 @@ impl Scheduler {
         self.settle_all(now, false, out);
     }
 
-    /// What a VM's sessions on a GPU say now. Unknown VMs are passed over.
+    /// Takes in the current report of a VM's sessions on a GPU. Unknown VMs are ignored.
     pub fn report(
         &mut self,
         vm: VmKey,
@@ -187,20 +187,20 @@ impl Scheduler {
         self.settle_all(now, false, out);
     }
 
-    /// The time of [`Scheduler::wake_at`] has come.
+    /// Must be called at the time that [`Scheduler::wake_at`] returns.
     pub fn tick(&mut self, now: Nanos, out: &mut Vec<Action>) {
         let due = self.gpus.iter().filter(|(_, gpu)| gpu.wake.is_some_and(|at| at <= now));
         self.dirty.extend(due.map(|(key, _)| *key));
         self.settle_all(now, true, out);
     }
 
-    /// When [`Scheduler::tick`] is wanted; a time in the past means at once.
+    /// The time at which [`Scheduler::tick`] must be called. A time in the past means immediately.
     pub fn wake_at(&self) -> Option<Nanos> {
         self.gpus.values().filter_map(|gpu| gpu.wake).min()
     }
 
-    /// Whose gates are to be reported before a tick at `now`: those that run, or copy, on GPUs which
-    /// are due.
+    /// The gates that must be reported before a tick at `now`: those of VMs that run or copy on GPUs
+    /// that are due.
     pub fn watched(&self, now: Nanos) -> impl Iterator<Item = (VmKey, GpuKey)> + '_ {
         let due = self.gpus.iter().filter(move |(_, gpu)| gpu.wake.is_some_and(|at| at <= now));
         due.flat_map(|(key, gpu)| {
@@ -210,13 +210,13 @@ impl Scheduler {
         })
     }
 
-    /// VMs whose turn includes a GPU. They are reported before another VM's work there is, so that
-    /// it is measured against all that they have used.
+    /// The VMs whose turn includes a GPU. Report them before another VM's work on that GPU, so that
+    /// the other VM is compared with everything that they have used.
     pub fn running(&self, gpu: GpuKey) -> &[VmKey] {
         self.gpus.get(&gpu).map_or(&[], |gpu| &gpu.running)
     }
 
-    /// How a VM stands on a GPU.
+    /// A VM's statistics on a GPU.
     pub fn stats(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> Option<VmStats> {
         let member = self.vms.get(&vm)?.members.get(&gpu)?;
         let mut stats = member.stats;

@@ -1,17 +1,17 @@
-//! How much of the time that it was given a VM uses.
+//! Measures how much of its GPU time a VM uses.
 
 use super::types::Nanos;
 
-/// Time in windows, and how much of it the VM had nothing to run; both fade.
+/// The time that a VM had a window, and the part in which it had nothing to run. Both decay.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Load {
     open: f64,
     idle: f64,
-    /// Time in windows since the last look began, and whether enough was known before that.
+    /// Time in windows since the current measurement began, and whether enough was known before.
     fresh: f64,
     known: bool,
-    /// While it shared: what it was charged, the wall time, and how much of that it had work in flight,
-    /// and work held back.
+    /// For shared mode: the time charged, the wall time, and the parts of it in which the VM had work
+    /// in flight and work held back.
     got: f64,
     wall: f64,
     busy: f64,
@@ -19,8 +19,8 @@ pub struct Load {
 }
 
 impl Load {
-    /// In the last `wall` of a window it was idle for so long; less than nothing if it is known only
-    /// now that it ran before. `horizon` is how far back is looked.
+    /// Adds a part of a window: it lasted `wall`, and the VM was idle for `idle` of it. `idle` is
+    /// negative if the worker reports only now that it ran earlier. `horizon` is the averaging period.
     pub fn add(&mut self, wall: Nanos, idle: i64, horizon: Nanos) {
         let keep = 1.0 - (wall as f64 / horizon.max(1) as f64).min(1.0);
         self.open = self.open * keep + wall as f64;
@@ -28,7 +28,7 @@ impl Load {
         self.fresh += wall as f64;
     }
 
-    /// Its window, if it has had one, was over, and for so long it wanted no other.
+    /// Adds a pause after a window, in which the VM didn't want another one.
     pub fn pause(&mut self, idle: Nanos) {
         if self.open > 0.0 {
             self.open += idle as f64;
@@ -36,16 +36,16 @@ impl Load {
         }
     }
 
-    /// It is looked at anew. What was known so far counts as so much time, so that little is told by a
-    /// window that the VM left at once.
+    /// Restarts the measurement. Earlier data is kept with the weight of `counts`, because a short
+    /// window, which the VM may have left at once, carries little information.
     pub fn look(&mut self, least: Nanos, counts: Nanos) {
         self.known = self.demand(least, true).is_some();
         let keep = (counts as f64 / self.open.max(1.0)).min(1.0);
         (self.open, self.idle, self.fresh) = (self.open * keep, self.idle * keep, 0.0);
     }
 
-    /// It was charged so much of that wall time, with others beside it, and had work in flight for so
-    /// long. `held`: its gate let less through than there was.
+    /// Adds a period of shared mode: out of `wall`, the VM was charged `got` and had work in flight
+    /// for `busy`. `held` says whether its gate held work back.
     pub fn add_shared(&mut self, got: Nanos, busy: Nanos, held: bool, wall: Nanos, horizon: Nanos) {
         let keep = 1.0 - (wall as f64 / horizon.max(1) as f64).min(1.0);
         self.got = self.got * keep + got as f64;
@@ -54,45 +54,49 @@ impl Load {
         self.held = self.held * keep + if held { wall as f64 } else { 0.0 };
     }
 
-    /// Begins to share.
+    /// Restarts the measurement of shared mode.
     pub fn begin_shared(&mut self) {
         (self.got, self.wall, self.busy, self.held) = (0.0, 0.0, 0.0, 0.0);
     }
 
-    /// The part of its own time that it uses when it has the GPU to itself. None: not known so far.
-    /// `ended`: its last window is over; how much of it was left unused is enough for who was known.
+    /// The fraction of its own time that the VM uses when it has the GPU to itself, or `None` if less
+    /// than `least` was measured. If its last window has `ended` and its demand was known before,
+    /// that window suffices.
     pub fn demand(&self, least: Nanos, ended: bool) -> Option<f64> {
         let least = if self.known && ended { 1.0 } else { least as f64 };
         (self.fresh >= least).then(|| 1.0 - self.gaps())
     }
 
-    /// The part of its own time in which it had nothing to run, as far as it is known.
+    /// The fraction of its own time in which the VM had nothing to run, as far as known.
     pub fn gaps(&self) -> f64 {
         self.idle.max(0.0) / self.open.max(1.0)
     }
 
-    /// Whether that is known of `least`, and no more than `part`.
+    /// Whether at least `least` was measured, and the gaps are at most `part`.
     pub fn pauses_seldom(&self, part: f64, least: Nanos) -> bool {
         self.open >= least as f64 && self.gaps() <= part
     }
 
-    /// The same while it shared: less where another's slice was in its way. None: not known so far.
+    /// The same in shared mode, or `None` if less than `least` was measured. Waiting for another VM's
+    /// slice closes gaps.
     pub fn gaps_shared(&self, least: Nanos) -> Option<f64> {
         (self.wall >= least as f64).then(|| 1.0 - self.busy / self.wall)
     }
 
-    /// The part of the GPU that it got while it shared. None: not known so far.
+    /// The fraction of the GPU that the VM got in shared mode, or `None` if less than `least` was
+    /// measured.
     pub fn got(&self, least: Nanos) -> Option<f64> {
         (self.wall >= least as f64).then(|| self.got / self.wall)
     }
 
-    /// The part of the time that it shared in which it had work held back. None: not known so far.
+    /// The fraction of shared mode in which the VM had work held back, or `None` if less than `least`
+    /// was measured.
     pub fn held(&self, least: Nanos) -> Option<f64> {
         (self.wall >= least as f64).then(|| self.held / self.wall)
     }
 }
 
-/// What each gets if all get the same until they have enough.
+/// Splits the whole evenly, but gives nobody more than its demand.
 pub fn even(demands: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..demands.len()).collect();
     order.sort_by(|a, b| demands[*a].total_cmp(&demands[*b]));
@@ -112,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_of_behaviour_is_seen_within_the_horizon() {
+    fn a_change_of_behavior_shows_within_the_horizon() {
         let mut load = Load::default();
         assert_eq!(load.demand(10 * MS, false), None);
         for _ in 0..200 {
@@ -126,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_needs_a_window_and_learns_little_from_one_that_was_left() {
+    fn a_measurement_needs_a_window_and_learns_little_from_a_short_one() {
         let mut load = Load::default();
         for _ in 0..20 {
             load.add(MS, (MS / 2) as i64, 40 * MS);
@@ -143,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn who_wants_little_gets_it_and_the_rest_is_even() {
+    fn small_demands_are_met_and_the_rest_is_split_evenly() {
         let gets = even(&[0.7, 0.1, 0.8]);
         assert!((gets[1] - 0.1).abs() < 1e-9);
         assert!((gets[0] - 0.45).abs() < 1e-9 && (gets[2] - 0.45).abs() < 1e-9);

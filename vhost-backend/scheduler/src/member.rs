@@ -1,4 +1,4 @@
-//! A VM on one GPU: what it was promised, what it last said, what it was charged.
+//! A VM on one GPU: its share, its last report and its charges.
 
 use super::account::{Account, Passed};
 use super::bucket::{Bucket, Guarantee};
@@ -8,7 +8,7 @@ use super::settings::Settings;
 use super::stats::{Ring, VmStats};
 use super::types::{Class, Nanos, Report, Share};
 
-/// How the VM's gate stands.
+/// The state of the VM's gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
     Closed,
@@ -21,41 +21,41 @@ pub struct Member {
     pub share: Share,
     pub last: Report,
     pub seen_at: Nanos,
-    /// When it last had work.
+    /// When the VM last had work.
     pub worked_at: Option<Nanos>,
-    /// Since when nothing of it runs.
+    /// Since when none of its work has been running.
     pub idle_since: Option<Nanos>,
-    /// Something ran since the gate was opened.
+    /// Some work has run since the gate was opened.
     pub started: bool,
-    /// Seen drained since the gate was closed.
+    /// The VM was seen drained since the gate was closed.
     pub drained: bool,
-    /// Its last drain was given up.
+    /// The VM's last drain was given up.
     pub overran: bool,
-    /// Turns in a row in which it stood at the host and began nothing, and until when it gets no
-    /// other.
+    /// The number of consecutive turns in which the VM waited for the host and started nothing, and
+    /// the time until which it gets no other turn.
     fruitless: u32,
     pub rests_until: Option<Nanos>,
     pub account: Account,
     pub gate: Gate,
-    /// What it may have in flight of copies while the gate is closed.
+    /// The limit on copies in flight while the gate is closed.
     pub copies: Nanos,
     pub load: Load,
     pub time: Virtual,
-    /// Number of its last turn's end on this GPU; 0: none.
+    /// The sequence number of its last turn's end on this GPU; 0 if it had no turn.
     pub ran: u64,
     pub bucket: Option<Bucket>,
     pub guarantee: Guarantee,
-    /// The bucket was empty while it had work, since its last window.
+    /// The bucket was empty at some time since its last window while the VM had work.
     pub held_back: bool,
-    /// A latency VM that used its share up.
+    /// This is a latency VM that has used up its share.
     pub over: bool,
-    /// The oldest call was reported as too long.
+    /// The oldest call has exceeded its time limit, and this was reported.
     pub timed_out: bool,
-    /// The longest time without an end of a call while it ran unhindered, fading.
+    /// The longest time without a finished call while the VM ran unhindered; decays.
     pub longest: Nanos,
-    /// How long nothing has ended now, as far as it was watched.
+    /// For how long no call has finished, as far as it was watched.
     pub still: Nanos,
-    /// When a drain was last opened again, until something ended well after that.
+    /// When a drain was last opened again. Cleared when a call finishes.
     pub reopened_at: Option<Nanos>,
     pub waiting_since: Option<Nanos>,
     pub ring: Ring,
@@ -109,9 +109,9 @@ impl Member {
         self.timed_out = false;
     }
 
-    /// Takes a report in. True if calls have finished since the one before. Reports further apart than
-    /// two samples do not tell how long a call ran; nor does an end that came so soon after submission was
-    /// opened again, since that may have brought it about.
+    /// Takes in a report. Returns whether calls have finished since the last one. How long a call ran
+    /// can't be derived from reports further apart than two samples, nor from a call that finished so
+    /// soon after submission was opened again, since that may have caused it.
     pub fn take(&mut self, report: Report, settings: &Settings, now: Nanos) -> bool {
         let watch = 2 * settings.sample;
         let passed = now.saturating_sub(self.seen_at);
@@ -150,12 +150,12 @@ impl Member {
         finished
     }
 
-    /// Whether it had work within `span`.
+    /// Whether the VM had work within `span`.
     pub fn awake(&self, span: Nanos, now: Nanos) -> bool {
         self.last.held || self.worked_at.is_some_and(|at| now.saturating_sub(at) <= span)
     }
 
-    /// Books GPU time that it used.
+    /// Charges GPU time to the VM.
     pub fn charge(&mut self, used: Nanos, now: Nanos) {
         if used == 0 {
             return;
@@ -169,12 +169,13 @@ impl Member {
         self.stats.charged_ns = self.stats.charged_ns.saturating_add(used);
     }
 
-    /// Books the time that has passed in a window of its own. `wanted`: others wait.
+    /// Charges the time that has passed in the VM's own window. `wanted` says whether others wait.
     pub fn charge_window(&mut self, settings: &Settings, wanted: bool, now: Nanos) {
         let (grace, free) = (self.grace(settings), wanted.then_some(settings.start_free));
         let Passed { used, busy } = self.account.book_window(grace, self.idle_since, free, now);
         self.charge(used, now);
-        // Another's report has it booked, too, and may close the gate before this one's is read.
+        // This also runs for other VMs' reports, which may close the gate before this VM's own
+        // report is read.
         if self.gate == Gate::Open && self.seen_at == now {
             let told = self.account.told();
             let idle = self.idle(told, busy);
@@ -182,37 +183,37 @@ impl Member {
         }
     }
 
-    /// How much of a time with an open gate the VM chose to leave unused: with work held back by the
-    /// gate's depth, what did not run was not its choice.
+    /// How much of the time with an open gate the VM left unused by choice. If the gate's depth holds
+    /// back work, unused time isn't the VM's choice.
     fn idle(&self, passed: Nanos, busy: Nanos) -> i64 {
         let idle = passed.cast_signed().saturating_sub_unsigned(busy);
         if self.last.held { idle.min(0) } else { idle }
     }
 
-    /// Begins to share the GPU.
+    /// Starts shared mode.
     pub fn begin_shared(&mut self, now: Nanos) {
         self.account.book_busy(self.idle_since, now);
         self.load.begin_shared();
     }
 
-    /// Books what it says it was busy with: nobody else was there to be hurt, or it ran past its
-    /// window.
+    /// Charges the busy time that the worker reports. Used when no other VM was affected, or the VM
+    /// ran past its window.
     pub fn charge_busy(&mut self, now: Nanos) {
         let busy = self.account.book_busy(self.idle_since, now);
         self.charge(busy, now);
     }
 
-    /// Books what it has copied beside the others.
+    /// Charges copies made during other VMs' windows.
     pub fn charge_copies(&mut self, now: Nanos) {
         let copied = self.account.book_copies();
         self.charge(copied, now);
         self.stats.copied_ns = self.stats.copied_ns.saturating_add(copied);
     }
 
-    /// How long it may leave the GPU unused while others wait.
+    /// How long the VM may leave the GPU unused while others wait.
     pub fn grace(&self, settings: &Settings) -> Nanos {
         if self.last.stalled {
-            // Its worker is awake: it begins at once, or has nothing that it can begin.
+            // Its worker is awake, so it starts work at once or has none that can start.
             if self.last.held && !self.started { settings.stalled_grace } else { 0 }
         } else if self.last.held && !self.started {
             settings.start_grace
@@ -225,8 +226,9 @@ impl Member {
         }
     }
 
-    /// Its turn has ended. All that is in flight waits for the host; what is held may be behind it, or
-    /// of another stream: that is known only if it is tried, now and then.
+    /// Handles the end of a turn. If all work in flight waits for the host and nothing was started,
+    /// the held work may depend on it or belong to another stream. Only a later turn can show that,
+    /// so the VM is tried again now and then.
     pub fn rest(&mut self, settings: &Settings, now: Nanos) {
         if self.last.held && self.last.stalled && !self.started {
             self.rests_until = Some(now.saturating_add(settings.rest << self.fruitless.min(3)));
@@ -234,9 +236,9 @@ impl Member {
         }
     }
 
-    /// How long a drain may stand still before it is taken for stuck.
+    /// How long a drain may make no progress before it counts as stuck.
     pub fn patience(&self, settings: &Settings) -> Nanos {
-        // Two looks may pass before the end of a short call is seen.
+        // The end of a short call may be noticed up to two samples late.
         if self.longest <= 2 * settings.sample {
             settings.no_progress
         } else {
@@ -244,18 +246,18 @@ impl Member {
         }
     }
 
-    /// Whether it has work for which it can be given the GPU.
+    /// Whether the VM has held work and may get a turn for it.
     pub fn asks(&self) -> bool {
         self.last.held && self.rests_until.is_none()
     }
 
-    /// Whether it competes for the GPU now.
+    /// Whether the VM competes for the GPU now.
     pub fn contends(&self) -> bool {
         let Report { held, active, stalled, copying, .. } = self.last;
         held || copying || (active && !stalled)
     }
 
-    /// Whether held work waits for a closed gate is noted in the statistics.
+    /// Records in the statistics how long held work waits for a closed gate.
     pub fn watch_throttling(&mut self, now: Nanos) {
         let waits = self.last.held && self.gate != Gate::Open;
         if let Some(since) = self.waiting_since {
@@ -265,7 +267,7 @@ impl Member {
         self.waiting_since = waits.then_some(now);
     }
 
-    /// Tokens that a window needs before it begins, and whether they are there.
+    /// Whether the VM's cap leaves at least `need` tokens.
     pub fn may_run(&self, need: Nanos, now: Nanos) -> bool {
         self.bucket.as_ref().is_none_or(|bucket| bucket.tokens(now) >= need as i64)
     }

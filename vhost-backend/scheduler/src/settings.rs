@@ -1,96 +1,98 @@
-//! The scheduler's constants. `docs/design/scheduler.md` says what they are for.
+//! The scheduler's constants. `docs/design/scheduler.md` explains their purpose.
 
 use super::types::{MS, Nanos, SEC, US};
 
-/// Times that the scheduler goes by. The default is what was measured to be good on an H200.
+/// The scheduler's time constants. The defaults were tuned with measurements on an H200.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// The shortest window.
     pub min_window: Nanos,
-    /// The longest window; also the most that a capped VM saves up.
+    /// The longest window; also the most GPU time that a capped VM can save up.
     pub max_window: Nanos,
-    /// In about this time every competing VM has had its turn.
+    /// The time in which roughly every competing VM gets a turn.
     pub period: Nanos,
-    /// A drain in which nothing finishes for so long has the VM's submission opened again.
+    /// If nothing finishes for this long during a drain, the VM's submission is opened again.
     pub no_progress: Nanos,
-    /// A drain that takes longer is not waited for; of a VM with a kernel_timeout, longer than both.
+    /// A drain is given up after this time, plus the kernel_timeout if the VM has one.
     pub drain_limit: Nanos,
-    /// For how long it is opened again.
+    /// How long submission is opened again during a drain.
     pub reopen: Nanos,
-    /// How long a batch VM keeps a window that it does not use, while others wait.
+    /// How long a batch VM keeps an idle window while others wait.
     pub batch_grace: Nanos,
-    /// The same for a latency VM: longer than the time between the launches of one request.
+    /// The same for a latency VM. Longer than the time between the launches of one request.
     pub latency_grace: Nanos,
-    /// A batch VM that leaves no more than this part of its own time unused is granted as much: its
-    /// pauses are between requests, and each would cost it the rest of its window.
+    /// A batch VM that leaves at most this fraction of its own time unused gets the grace of a
+    /// latency VM: its pauses are between requests, and each would cost it the rest of its window.
     pub seldom: f64,
-    /// How long a VM may take to start its first work in a window, while others wait.
+    /// How long a VM may take to start its first work in a window while others wait.
     pub start_grace: Nanos,
-    /// The most of that which is nobody's use: the switch between contexts, and a worker's way to its
-    /// first launch. All together no more than an eighth of what the VM is charged.
+    /// The part of `start_grace` that isn't charged, for the switch between contexts and the worker's
+    /// first launch. In total at most an eighth of what the VM is charged.
     pub start_free: Nanos,
-    /// The same for a VM that stands at host functions.
+    /// The `start_grace` of a VM whose work in flight waits for host functions.
     pub stalled_grace: Nanos,
-    /// For how long a VM that stood at host functions and could begin nothing is not tried again; it
-    /// doubles, up to 8 times.
+    /// A VM that waited for host functions and couldn't start anything in its turn gets no other turn
+    /// for this long. The time doubles with each such turn, to at most 8 times.
     pub rest: Nanos,
-    /// Work in flight for each stream.
+    /// The limit on each stream's work in flight.
     pub depth: Nanos,
-    /// Work in flight for each stream of a batch VM while a latency VM is awake.
+    /// The same for the streams of a batch VM while a latency VM is awake.
     pub latency_depth: Nanos,
-    /// A latency VM is awake so long after its last work.
+    /// How long a latency VM counts as awake after its last work.
     pub latency_awake: Nanos,
-    /// GPU time by which a latency VM may be ahead of its share before it waits as a batch VM does.
+    /// GPU time by which a latency VM may be ahead of its share before it waits like a batch VM.
     pub latency_burst: Nanos,
-    /// A VM is alone when nobody else has had work for so long; at least, see `alone_most`.
+    /// A VM is alone when no other VM has had work for this long. See `alone_most`.
     pub alone_after: Nanos,
-    /// Each time that a VM was alone only briefly, `alone_after` doubles, up to this.
+    /// `alone_after` doubles each time that a VM was alone only briefly, up to this.
     pub alone_most: Nanos,
-    /// A GPU on which a VM of several GPUs had no work for so long is not opened with the others,
-    /// and a VM that paused for less keeps what it was owed.
+    /// If a VM of several GPUs had no work on one of them for this long, that GPU isn't opened with
+    /// the others. A VM that paused for less keeps what it was owed.
     pub recent: Nanos,
-    /// A guarantee that is behind by so much time goes before latency VMs.
+    /// A guarantee that is behind by this much takes precedence over latency VMs.
     pub min_urgent: Nanos,
-    /// The most time that a guarantee remembers.
+    /// The most credit or debt that a guarantee remembers.
     pub min_memory: Nanos,
-    /// After a time that it used past its share, a VM waits no longer than this for what it owes.
+    /// The longest time that a VM waits because it used more than its share.
     pub debt_limit: Nanos,
-    /// How often the state of open VMs is looked at.
+    /// The sampling interval of open gates.
     pub sample: Nanos,
-    /// The same of a VM that is alone.
+    /// The sampling interval of a VM that is alone.
     pub unlimited_sample: Nanos,
-    /// Time that a worker was busy counts if it is told no later than this.
+    /// The longest delay with which a worker may report busy time and have it counted.
     pub late: Nanos,
-    /// How far back it is looked at how much of its time a VM uses, in time with an open gate.
+    /// The averaging period for a VM's use of its time, in time with an open gate.
     pub load_horizon: Nanos,
-    /// How much of that has to be known.
+    /// The part of `load_horizon` that must have been measured.
     pub load_least: Nanos,
-    /// A pause between two windows that is no longer is a gap, too.
+    /// A pause between two windows counts as a gap if it's no longer than this.
     pub longest_gap: Nanos,
-    /// VMs share when each leaves at least this part of its own time unused,
+    /// VMs share a GPU if each leaves at least this fraction of its own time unused and `share_least`
+    /// is met, too.
     pub share_gap: f64,
-    /// and even slices would give each this part of what it should get.
+    /// Even slices must give each VM at least this fraction of what it should get.
     pub share_least: f64,
-    /// How far back it is looked at how they share, for each of them; half of it has to be known.
+    /// The averaging period for shared mode, per sharing VM. Half of it must have been measured.
     pub share_round: Nanos,
-    /// Two are set apart when one has no work held back for no more than this part of the time; of
-    /// more, each has its slice less often. So they are when who was promised more than an even slice
-    /// has less than `share_least` of the gaps that windows would leave it.
+    /// Two VMs stop sharing when one of them is without held-back work for at most this fraction of
+    /// the time; with more VMs the fraction shrinks, since each gets a slice less often. They also
+    /// stop when a VM that was promised more than an even slice has less than `share_least` of the
+    /// gaps that windows would leave it.
     pub part_free: f64,
-    /// For how long they share before it is looked at again what they want; it doubles as long as they
-    /// go on within `look_limit`, up to `share_most`.
+    /// How long VMs share until their demand is measured again. It doubles, up to `share_most`, each
+    /// time that they continue to share within `look_limit`.
     pub share_for: Nanos,
-    /// The most of it.
+    /// The upper limit of `share_for`.
     pub share_most: Nanos,
-    /// A look that took longer has found something else than gaps.
+    /// If a measurement took longer than this, `share_for` starts over.
     pub look_limit: Nanos,
-    /// For how long at least, and at most, sharing is not tried again.
+    /// The shortest time after failed sharing until it's tried again.
     pub apart_least: Nanos,
-    /// The most of it.
+    /// The longest time after repeatedly failed sharing until it's tried again.
     pub apart_most: Nanos,
-    /// The next VM is told to prepare so long before the window's end.
+    /// How long before a window's end the next VM is told to prepare.
     pub lead: Nanos,
-    /// A VM that is ahead of its share by more does not copy beside others' windows.
+    /// A VM that is ahead of its share by more than this may not copy during others' windows.
     pub copies_ahead: Nanos,
 }
 

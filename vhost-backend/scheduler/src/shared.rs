@@ -1,9 +1,9 @@
 //! Shared mode: VMs that leave gaps run together, and the driver slices between them.
 //!
-//! In windows of their own the gaps between their kernels are lost. Together, one fills the gaps of
-//! another. That is for as long as none of them could fill the GPU alone, and each gets what it was
-//! promised or what it wants, whichever is less. What it wants shows in windows only, so now and then
-//! they have some.
+//! In separate windows, the gaps between a VM's kernels are lost. When VMs run together, one fills
+//! the gaps of another. They share as long as none of them could fill the GPU alone, and each gets
+//! its promised share or its demand, whichever is less. Demand can only be measured in windows, so
+//! they get some now and then.
 
 use super::Scheduler;
 use super::gpu::{Phase, Turn};
@@ -11,7 +11,7 @@ use super::load::even;
 use super::types::{Action, GpuKey, Nanos, OpenMode, VmKey, WHOLE};
 
 impl Scheduler {
-    /// Enters shared mode, keeps it or leaves it.
+    /// Enters, keeps or leaves shared mode.
     pub(super) fn share(&mut self, gpu: GpuKey, now: Nanos, ticks: bool, out: &mut Vec<Action>) {
         let Some(state) = self.gpus.get(&gpu) else { return };
         if !state.shared {
@@ -54,12 +54,12 @@ impl Scheduler {
         if let Some(state) = self.gpus.get_mut(&gpu)
             && state.running.len() < 2
         {
-            // The last is alone: it goes on as such.
+            // Only one VM is left, so it continues alone.
             state.shared = false;
         }
     }
 
-    /// What a VM would use alone, if it is one that may share: known, of one GPU, with gaps.
+    /// The VM's demand, if it may share: its demand is known and leaves gaps, and it has one GPU.
     fn gaps(&self, vm: VmKey, gpu: GpuKey) -> Option<f64> {
         if self.vms.get(&vm)?.members.len() > 1 {
             return None;
@@ -69,7 +69,7 @@ impl Scheduler {
         (demand <= 1.0 - self.settings.share_gap).then_some(demand)
     }
 
-    /// Whether all VMs that have work may run together, and would get what they should.
+    /// Whether all VMs that have work may run together and would get what they should.
     fn could_share(&self, gpu: GpuKey, now: Nanos) -> bool {
         let Some(state) = self.gpus.get(&gpu) else { return false };
         let awake = |vm: &VmKey| {
@@ -77,7 +77,7 @@ impl Scheduler {
                 .is_some_and(|m| m.last.active || m.awake(self.settings.recent, now))
         };
         let vms: Vec<_> = state.recent.iter().copied().filter(awake).collect();
-        // Drains end first, and somebody has to want in, beside somebody.
+        // Drains must end first (see below), and there must be at least one waiting VM and two in all.
         let wait = self.waiting(gpu, now).count();
         if wait == 0 || wait + state.running.len() < 2 || state.reserved.is_some() {
             return false;
@@ -96,7 +96,7 @@ impl Scheduler {
         })
     }
 
-    /// The part of the GPU that a VM was promised beside these.
+    /// The fraction of the GPU that a VM was promised among `vms`.
     fn promise(&self, vm: VmKey, gpu: GpuKey, vms: &[VmKey]) -> f64 {
         let weight = |vm: &VmKey| self.member(*vm, gpu).map_or(0, |member| member.share.weight);
         let all: u32 = vms.iter().map(weight).sum();
@@ -105,20 +105,20 @@ impl Scheduler {
         by_weight.max(f64::from(min) / f64::from(WHOLE))
     }
 
-    /// Whether it is time to see in windows what each wants, or there is one of which that is not
-    /// known, or who does not share.
+    /// Whether demand must be measured in windows: because it's time to, or because a waiting VM's
+    /// demand is unknown or it can't share.
     fn must_look(&self, gpu: GpuKey, now: Nanos) -> bool {
         self.gpus.get(&gpu).is_some_and(|gpu| now >= gpu.look_at)
             || self.latency_awake(gpu, VmKey(u64::MAX), now)
             || self.waiting(gpu, now).any(|vm| self.gaps(vm, gpu).is_none())
     }
 
-    /// Whether sharing has failed: the VMs have to be set apart.
+    /// Whether sharing has failed, so the VMs must go back to windows.
     fn must_part(&self, gpu: GpuKey, sharers: &[VmKey]) -> bool {
         let settings = &self.settings;
         let members = || sharers.iter().filter_map(|vm| Some((*vm, self.member(*vm, gpu)?)));
-        // They have one slice after another: it takes longer to see some of each, and as long as it
-        // waits for its own, who leaves gaps has work held back, too.
+        // The VMs get slices in turn. With more of them it takes longer to see some of each, and even
+        // a VM with gaps has work held back while it waits for its slice.
         let count = sharers.len().max(1) as f64;
         let known = settings.share_round * sharers.len() as Nanos / 2;
         let most = 1.0 - settings.part_free * 2.0 / count;
@@ -127,11 +127,12 @@ impl Scheduler {
         }
         let used: f64 = members().filter_map(|(_, m)| m.load.got(known)).sum();
         if used < settings.share_least {
-            // The GPU has time left: nobody is slow for want of it.
+            // The GPU has time left, so it slows nobody down.
             return false;
         }
-        // Who was promised more than an even slice shares because it wants less. In windows it would
-        // have its gaps in the part of the time that it was promised: fewer now, and it is slower.
+        // A VM that was promised more than an even slice shares because its demand is lower. In
+        // windows it would have its gaps during the promised fraction of the time. If it has fewer
+        // gaps now, sharing makes it slower.
         members().any(|(vm, member)| {
             let should = settings.share_least * self.promise(vm, gpu, sharers);
             let gaps = member.load.gaps_shared(known);
@@ -188,7 +189,7 @@ impl Scheduler {
         out.push(Action::Open { vm, gpu, mode: OpenMode::Shared, until: Nanos::MAX, depth });
     }
 
-    /// They take windows for a while, longer each time that sharing did not last.
+    /// Puts the VMs back into windows for a while, longer each time that sharing didn't last.
     fn part(&mut self, gpu: GpuKey, now: Nanos) {
         let (least, most) = (self.settings.apart_least, self.settings.apart_most);
         let Some(state) = self.gpus.get_mut(&gpu) else { return };
@@ -198,8 +199,8 @@ impl Scheduler {
         state.apart_until = now.saturating_add(state.apart_for);
     }
 
-    /// They take windows until it is known anew what each wants: while they share, what a program
-    /// launches during another's slice closes its gaps.
+    /// Puts the VMs back into windows until the demand of each is measured again. It can't be
+    /// measured in shared mode, where work launched during another VM's slice closes the gaps.
     fn look(&mut self, gpu: GpuKey, sharers: &[VmKey], now: Nanos) {
         let (least, counts) = (self.settings.load_least, self.settings.min_window);
         if let Some(state) = self.gpus.get_mut(&gpu) {
@@ -212,9 +213,8 @@ impl Scheduler {
         }
     }
 
-    /// Splits the time since the last split between those who share, as busy as they say that they
-    /// were; where they ran over one another, that is more than there was, and each is charged its
-    /// part.
+    /// Charges the time since the last split to the sharing VMs, by the busy time that they report. If
+    /// they overlapped, the sum exceeds the wall time, and each is charged in proportion.
     fn split(&mut self, gpu: GpuKey, now: Nanos) {
         let round = self.settings.share_round;
         let Some(state) = self.gpus.get_mut(&gpu) else { return };
@@ -240,7 +240,7 @@ impl Scheduler {
             member.charge(scaled, now);
             member.load.add_shared(scaled, busy, member.last.held, wall, horizon);
         }
-        // Who got less did not want more, or the VMs are set apart: no more than a window is owed.
+        // A VM that got less didn't want more (otherwise sharing ends), so at most a window is owed.
         let most = self.settings.max_window;
         for vm in &sharers {
             let others = self.clock_of_others(*vm, gpu);

@@ -1,34 +1,34 @@
-//! What a VM got of a GPU, for the operator.
+//! A VM's usage of a GPU, for the operator.
 
 use super::types::{MS, Nanos, SEC, WHOLE};
 
 const SLOT: Nanos = 100 * MS;
 const SLOTS: usize = 101;
 
-/// How a VM stands on one GPU. Sums count from the VM's start.
+/// A VM's statistics on one GPU. Totals count from the VM's start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VmStats {
     /// GPU time charged, in ns.
     pub charged_ns: u64,
-    /// The part of it that went to copies beside other VMs' windows, in ns.
+    /// The part of it for copies during other VMs' windows, in ns.
     pub copied_ns: u64,
-    /// Time with held work and a closed gate, in ns.
+    /// Time with work held behind a closed gate, in ns.
     pub throttled_ns: u64,
-    /// Windows that began.
+    /// Number of windows.
     pub windows: u64,
-    /// From the closing of a gate until the GPU was drained: sum, in ns.
+    /// Total time from closing a gate until the GPU was drained, in ns.
     pub handover_ns: u64,
-    /// How many such drains there were.
+    /// Number of such drains.
     pub handovers: u64,
-    /// The longest, in ns.
+    /// The longest of them, in ns.
     pub handover_max_ns: u64,
-    /// How often a drain without progress had submission opened again.
+    /// How often submission was opened again in a drain without progress.
     pub reopened: u64,
-    /// GPU time that the VM is ahead of its share or its cap, in ns.
+    /// GPU time by which the VM is ahead of its share or its cap, in ns.
     pub debt_ns: u64,
-    /// Charged over the last second, in basis points of it.
+    /// Share of the last second that was charged, in basis points.
     pub share_1s: u32,
-    /// Charged over the last ten seconds, in basis points of them.
+    /// Share of the last ten seconds that was charged, in basis points.
     pub share_10s: u32,
 }
 
@@ -41,20 +41,19 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// An empty one.
+    /// Creates an empty ring.
     pub fn new(now: Nanos) -> Self {
         Ring { slots: Box::new([0; SLOTS]), newest: now / SLOT }
     }
 
-    /// Adds time that was used up to now. What is longer than a slot is spread over the slots
-    /// before.
+    /// Adds GPU time that ended now. Time longer than a slot is spread over the earlier slots.
     pub fn add(&mut self, used: Nanos, now: Nanos) {
         let slot = now / SLOT;
         if slot > self.newest {
             for gone in (self.newest + 1..=slot).take(SLOTS) {
                 self.slots[(gone % SLOTS as u64) as usize] = 0;
             }
-            // The numbers taken above cover all slots if more passed than there are.
+            // Clear all slots if more time passed than they cover.
             if slot - self.newest > SLOTS as u64 {
                 self.slots.fill(0);
             }
@@ -74,7 +73,7 @@ impl Ring {
         }
     }
 
-    /// The share of the last `span`, in basis points: of the whole slots before the one that runs.
+    /// The share of the last `span`, in basis points, from the full slots before the current one.
     pub fn share(&self, span: Nanos, now: Nanos) -> u32 {
         let current = now / SLOT;
         let count = (span / SLOT).clamp(1, SLOTS as u64 - 1);
@@ -87,7 +86,7 @@ impl Ring {
             as u32
     }
 
-    /// Over one second and over ten.
+    /// The shares of the last second and the last ten seconds.
     pub fn shares(&self, now: Nanos) -> (u32, u32) {
         (self.share(SEC, now), self.share(10 * SEC, now))
     }

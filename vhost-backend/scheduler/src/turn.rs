@@ -1,4 +1,4 @@
-//! The course of a turn: open, close, drain, end; and what is booked for it.
+//! The course of a turn (open, close, drain, end) and the charges for it.
 
 use super::Scheduler;
 use super::choose::Tier;
@@ -7,13 +7,13 @@ use super::member::Gate;
 use super::types::{Action, Class, GpuKey, Nanos, OpenMode, VmKey};
 
 impl Scheduler {
-    /// Looks at all GPUs on which something may have changed.
+    /// Processes all GPUs on which something may have changed.
     pub(super) fn settle_all(&mut self, now: Nanos, ticks: bool, out: &mut Vec<Action>) {
         let mut seen = Vec::new();
-        // A turn that ends makes its other GPUs dirty; that settles after a few rounds. The bound is
-        // for what was not thought of: the rest is looked at in the next tick.
+        // A turn that ends makes its other GPUs dirty; this settles after a few rounds. The bound is a
+        // safety net: whatever is left is processed in the next tick.
         for _ in 0..4 * self.gpus.len() + 4 {
-            // In order, since a VM of several GPUs has to have the lower ones first.
+            // In order, since a VM of several GPUs must get the lower ones first.
             let Some(gpu) = self.dirty.iter().min().copied() else { break };
             self.dirty.retain(|other| *other != gpu);
             self.settle(gpu, now, ticks, out);
@@ -42,14 +42,14 @@ impl Scheduler {
         }
         self.share(gpu, now, ticks, out);
         if self.dirty.iter().any(|other| *other < gpu) {
-            // A turn has ended on several: they are given away in order.
+            // A turn has ended on several GPUs, which are assigned in order.
             self.dirty.push(gpu);
         } else {
             self.fill(gpu, now, out);
         }
     }
 
-    /// Books the time that has passed on a GPU.
+    /// Charges the time that has passed on a GPU.
     pub(super) fn book(&mut self, gpu: GpuKey, now: Nanos) {
         let Some(state) = self.gpus.get(&gpu) else { return };
         let (alone, shared) = (state.running.len() == 1, state.shared);
@@ -79,7 +79,7 @@ impl Scheduler {
         self.advance_clock(gpu);
     }
 
-    /// Notes that a VM without a turn has work again, or none any more.
+    /// Notes that a VM without a turn has work again or has run out of work.
     pub(super) fn sleep_or_wake(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos) {
         let others = self.clock_of_others(vm, gpu);
         let (pause, gap) = (self.settings.recent, self.settings.longest_gap);
@@ -95,7 +95,7 @@ impl Scheduler {
         }
     }
 
-    /// Drops VMs that have been idle for long from those that are looked at.
+    /// Drops VMs that have been idle for long from the GPU's recent VMs.
     pub(super) fn forget(&mut self, gpu: GpuKey, now: Nanos) {
         let span = self.settings.latency_awake.max(self.settings.alone_most);
         let Some(state) = self.gpus.get(&gpu) else { return };
@@ -114,13 +114,13 @@ impl Scheduler {
         }
     }
 
-    /// Decides how a turn goes on.
+    /// Decides how a turn continues.
     pub(super) fn advance(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
         let Some(phase) = self.turn(vm).map(|turn| turn.phase) else { return };
         if let Phase::Draining { .. } = phase {
             self.drain(vm, now, out);
         } else if self.shares(vm) {
-            // All who share are looked at together.
+            // `share` handles all sharing VMs together.
         } else if self.must_close(vm, now, out) {
             self.close(vm, now, out);
         }
@@ -133,7 +133,7 @@ impl Scheduler {
         })
     }
 
-    /// Whether an open turn is over now. If not, it gets the mode and the end that it should have.
+    /// Whether an open turn must end now. If not, its mode and end are updated.
     pub(super) fn must_close(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) -> bool {
         let Some(turn) = self.turn(vm) else { return false };
         let (mode, phase, until, opened) = (turn.mode, turn.phase, turn.until, turn.opened);
@@ -186,14 +186,14 @@ impl Scheduler {
         false
     }
 
-    /// Whether another VM has a turn on these GPUs: VMs that shared one drain side by side. Neither
-    /// waits, but each will, so none of them may go on as if it were alone.
+    /// Whether another VM has a turn on these GPUs, because VMs that shared a GPU are draining side by
+    /// side. Neither is waiting yet, but each will, so neither may continue as if it were alone.
     fn has_others(&self, vm: VmKey, gpus: &[GpuKey]) -> bool {
         let running = |gpu: &GpuKey| self.gpus.get(gpu).map_or(&[][..], |gpu| &gpu.running);
         gpus.iter().flat_map(running).any(|other| *other != vm)
     }
 
-    /// Nobody waits: no end, and no bound once the VM is alone.
+    /// Removes the turn's end, because nobody waits, and its depth limit too once the VM is alone.
     pub(super) fn relax(&mut self, vm: VmKey, gpus: &[GpuKey], now: Nanos, out: &mut Vec<Action>) {
         let alone = |gpu: &GpuKey| self.alone_at(*gpu, vm).is_some_and(|at| at <= now);
         let mode = if gpus.iter().all(alone) { OpenMode::Unlimited } else { OpenMode::Window };
@@ -205,7 +205,7 @@ impl Scheduler {
                 }
             }
         }
-        // A capped VM's tokens are an end, though nobody waits.
+        // A capped VM's turn ends with its tokens even if nobody waits.
         let lasts = gpus.iter().filter_map(|gpu| {
             let bucket = self.member(vm, *gpu)?.bucket.as_ref()?;
             Some(now.saturating_add(bucket.lasts(now)))
@@ -219,7 +219,7 @@ impl Scheduler {
         self.reopen(vm, mode, until, now, out);
     }
 
-    /// Nothing runs on any of the GPUs for longer than is granted.
+    /// Whether nothing has run on any of the GPUs for longer than the grace.
     pub(super) fn idle(&self, vm: VmKey, gpus: &[GpuKey], now: Nanos) -> bool {
         gpus.iter().filter_map(|gpu| self.member(vm, *gpu)).all(|member| {
             let grace = member.grace(&self.settings);
@@ -227,7 +227,7 @@ impl Scheduler {
         })
     }
 
-    /// A latency VM within its share waits, and this one is not.
+    /// Whether a latency VM within its share waits, and this VM isn't one.
     pub(super) fn preempted(&self, vm: VmKey, gpus: &[GpuKey], now: Nanos) -> bool {
         gpus.iter().any(|gpu| {
             self.rank(vm, *gpu, 0).is_some_and(|own| own.tier > Tier::Latency)
@@ -235,7 +235,7 @@ impl Scheduler {
         })
     }
 
-    /// The length of a window on several GPUs: the shortest.
+    /// The length of a window on several GPUs: that of the shortest.
     pub(super) fn length(&self, vm: VmKey, gpus: &[GpuKey], now: Nanos) -> Nanos {
         let lengths = gpus.iter().map(|gpu| self.window(vm, *gpu, now));
         lengths.min().unwrap_or(self.settings.min_window)
@@ -249,7 +249,7 @@ impl Scheduler {
         if gpus.iter().any(batch) { self.settings.latency_depth } else { self.settings.depth }
     }
 
-    /// Gives an open turn another mode, end or depth, if they differ.
+    /// Changes an open turn's mode, end or depth, if they differ.
     pub(super) fn reopen(
         &mut self,
         vm: VmKey,
@@ -264,7 +264,7 @@ impl Scheduler {
             OpenMode::Unlimited => Nanos::MAX,
             _ => self.depth(vm, &gpus, now),
         };
-        // The end of a capped VM's tokens moves a little with each look: that is not told.
+        // A capped VM's end moves a little with each check; small moves aren't sent to its workers.
         let moved = match (turn.until, until) {
             (Some(old), Some(new)) => old.abs_diff(new) > self.settings.min_window / 8,
             (old, new) => old != new,
@@ -283,7 +283,7 @@ impl Scheduler {
         }
     }
 
-    /// Tells the VM that is probably next to wake up.
+    /// Wakes the workers of the VM that is probably next.
     pub(super) fn prepare(
         &mut self,
         gpus: &[GpuKey],

@@ -1,6 +1,6 @@
-//! What the scheduler is told and what it answers.
+//! The scheduler's inputs and outputs.
 
-/// Nanoseconds: a point of the caller's clock, or a length of time.
+/// Nanoseconds: a time on the caller's clock, or a duration.
 pub type Nanos = u64;
 
 /// A microsecond.
@@ -10,28 +10,28 @@ pub const MS: Nanos = 1_000_000;
 /// A second.
 pub const SEC: Nanos = 1_000_000_000;
 
-/// A VM. A key is never used again.
+/// Identifies a VM. Keys are never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VmKey(pub u64);
 
-/// A GPU, or a slice of one that is scheduled by itself. A VM's GPUs open in the order of the keys.
+/// Identifies a GPU, or a MIG slice that is scheduled separately. A VM's GPUs open in key order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GpuKey(pub u32);
 
 /// How urgent a VM's work is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Class {
-    /// Throughput counts.
+    /// Optimized for throughput.
     #[default]
     Batch,
     /// Takes the GPU at the next boundary when it has work, within its share.
     Latency,
 }
 
-/// A whole, in basis points.
+/// 100% in basis points.
 pub const WHOLE: u32 = 10_000;
 
-/// What a VM was promised of one GPU.
+/// The share of one GPU that a VM was promised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
     /// 1 to 10000; the time that VMs compete for is split in this proportion.
@@ -42,7 +42,7 @@ pub struct Share {
     pub min: u32,
     /// How urgent the work is.
     pub class: Class,
-    /// How long a call may run.
+    /// The time limit of a call.
     pub kernel_timeout: Option<Nanos>,
 }
 
@@ -58,7 +58,7 @@ impl Share {
         self.max < WHOLE
     }
 
-    /// The same with every value in its range, so that no arithmetic on it can fail.
+    /// Returns a copy with every value clamped to its range, so that arithmetic on it can't fail.
     #[must_use]
     pub fn clamped(self) -> Self {
         Share {
@@ -70,66 +70,66 @@ impl Share {
     }
 }
 
-/// What a VM's sessions on one GPU say, joined. Nothing in it is trusted: it can only hurt the VM's
-/// own account.
+/// The combined report of a VM's sessions on one GPU. It isn't trusted: wrong values can only hurt
+/// the VM's own account.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Work waits in a worker.
     pub held: bool,
     /// Work may be in flight.
     pub active: bool,
-    /// All that is in flight waits for a host function or a value.
+    /// All work in flight waits for a host function or a value.
     pub stalled: bool,
     /// Calls finished since the VM began; may wrap.
     pub finished: u64,
-    /// Time with work in flight that did not stall, summed.
+    /// Total time with work in flight that wasn't stalled.
     pub busy_ns: u64,
-    /// Time from the beginning of work where none was in flight until its worker looked, summed. It is
-    /// charged, but tells nothing of gaps: the launch itself is in it.
+    /// Total time from the start of work on an idle GPU until the worker noticed it. It's charged, but
+    /// isn't used to detect gaps, because it includes the launch itself.
     pub begun_ns: u64,
-    /// Copies are in flight beside a closed gate. They are no part of `active`.
+    /// Copies are in flight while the gate is closed. They don't count as `active`.
     pub copying: bool,
-    /// Time with copies in flight and no other work, while the gate was closed, summed.
+    /// Total time with copies in flight and no other work, while the gate was closed.
     pub copied_ns: u64,
-    /// How long the oldest call has been running; 0 if none is.
+    /// How long the oldest call has been running; 0 if none is running.
     pub oldest_for: Nanos,
 }
 
-/// How a gate stands open.
+/// The mode of an open gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenMode {
-    /// The VM has the GPU to itself; what is in flight is bounded by `depth`.
+    /// The VM has the GPU to itself; its work in flight is limited by `depth`.
     Window,
     /// Several VMs are open, and the driver slices between them.
     Shared,
-    /// Nobody else wants the GPU, and there is no cap: no bound.
+    /// No other VM wants the GPU and this VM has no cap: its work in flight isn't limited.
     Unlimited,
 }
 
-/// What is to be done, in the order given.
+/// An action for the caller. Actions must be carried out in the order given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// The VM is probably next: its workers wake up and watch, and start nothing.
+    /// The VM is probably next: its workers wake up and poll, but don't start work yet.
     Prepare {
         /// The VM.
         vm: VmKey,
         /// The GPU.
         gpu: GpuKey,
     },
-    /// The VM may submit work. Given again to an open gate it changes mode, end and depth.
+    /// The VM may submit work. For a gate that is already open, this changes mode, end and depth.
     Open {
         /// The VM.
         vm: VmKey,
         /// The GPU.
         gpu: GpuKey,
-        /// How.
+        /// The mode.
         mode: OpenMode,
-        /// When the GPU is to have drained; [`Nanos::MAX`]: no end is known.
+        /// The time by which the GPU must have drained, or [`Nanos::MAX`] if no end is known.
         until: Nanos,
-        /// How much work may be in flight at once for each stream, in time.
+        /// The limit on each stream's work in flight, as GPU time.
         depth: Nanos,
     },
-    /// The VM submits no more. A report that was read after this was carried out says whether it has
+    /// The VM must stop submitting. A report read after this was carried out shows whether the VM has
     /// drained.
     Close {
         /// The VM.
@@ -137,14 +137,14 @@ pub enum Action {
         /// The GPU.
         gpu: GpuKey,
     },
-    /// What the VM may have in flight of copies between host and device while its gate is closed.
-    /// How it stands otherwise does not change.
+    /// Sets how many copies between host and device the VM may have in flight while its gate is
+    /// closed. The gate's state doesn't change.
     Copies {
         /// The VM.
         vm: VmKey,
         /// The GPU.
         gpu: GpuKey,
-        /// In time, for each stream; 0: nothing.
+        /// The limit for each stream, as copy time; 0 allows no copies.
         depth: Nanos,
     },
     /// A call ran longer than kernel_timeout: end the sessions whose oldest call is that old.

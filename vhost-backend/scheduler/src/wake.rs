@@ -1,19 +1,19 @@
-//! When to look again.
+//! Plans when a GPU must be checked again.
 
 use super::Scheduler;
 use super::gpu::Phase;
 use super::types::{GpuKey, Nanos, OpenMode};
 
 impl Scheduler {
-    /// When a GPU is to be looked at again.
+    /// Plans the next check of a GPU.
     pub(super) fn plan_wake(&mut self, gpu: GpuKey, now: Nanos, ticks: bool) {
         let Some(state) = self.gpus.get(&gpu) else { return };
         if !ticks && state.wake.is_some_and(|at| at <= now) {
-            // The tick that is due is still to come: what was reported for it does not put it off.
+            // A tick is due but hasn't come yet. Reports made for it must not postpone it.
             return;
         }
         let mut wake: Option<Nanos> = None;
-        // What is due and has not changed anything is looked at again after a while, not at once.
+        // If something is due but changed nothing, check again after a while, not immediately.
         let sample = self.settings.sample;
         let mut at = |time: Nanos| {
             let time = if time > now { time } else { now.saturating_add(sample) };
@@ -29,7 +29,7 @@ impl Scheduler {
                     at(turn.progress_at.saturating_add(member.patience(&self.settings)))
                 }
                 Phase::Reopened { end, .. } => at(end),
-                // Who comes next is to be measured against what was used until now.
+                // Sample it now and then, so that a VM that comes next is compared with current usage.
                 _ if turn.mode == OpenMode::Unlimited => {
                     at(now.saturating_add(self.settings.unlimited_sample));
                 }
@@ -85,7 +85,7 @@ impl Scheduler {
             }
         }
         if let Some(state) = self.gpus.get_mut(&gpu) {
-            // Reports between do not put a look off, however often they come.
+            // Reports between ticks must not postpone a planned check, however often they come.
             state.wake = match (state.wake, wake) {
                 (Some(planned), Some(wake)) if !ticks => Some(planned.min(wake)),
                 (_, wake) => wake,
