@@ -71,7 +71,7 @@ impl Device {
     fn send(&self, message: &WorkerToDevice, body: &[u8]) {
         let stream = self.stream.lock().unwrap_or_else(|error| error.into_inner());
         if let Err(error) = frames::send(&*stream, message, body, &[]) {
-            super::end(&format!("the device process is gone: {error}"));
+            super::end::end(&format!("the device process is gone: {error}"));
         }
     }
 }
@@ -91,11 +91,13 @@ pub(super) fn start(stream: OwnedFd, waker: Waker) -> io::Result<(Device, mpsc::
         loop {
             match control.incoming.read(&stream) {
                 Ok(true) => {}
-                Ok(false) => super::leave(),
-                Err(error) => super::end(&format!("the device process's stream broke: {error}")),
+                Ok(false) => super::end::leave(),
+                Err(error) => {
+                    super::end::end(&format!("the device process's stream broke: {error}"))
+                }
             }
             if let Err(error) = control.take(&waker) {
-                super::end(&format!("the device process sent nonsense: {error}"));
+                super::end::end(&format!("the device process sent nonsense: {error}"));
             }
         }
     })?;

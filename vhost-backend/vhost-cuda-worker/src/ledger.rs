@@ -67,8 +67,8 @@ impl Ledger {
             .and_then(|()| seqpacket::receive::<ToWorker>(&*socket));
         match answer {
             Ok(Some((answer, _))) => answer,
-            Ok(None) => super::end("the broker exited"),
-            Err(error) => super::end(&format!("the broker does not answer: {error}")),
+            Ok(None) => super::end::end("the broker exited"),
+            Err(error) => super::end::end(&format!("the broker does not answer: {error}")),
         }
     }
 }

@@ -61,7 +61,7 @@ impl Mirrors {
                 .or_else(|refused| send(&mut threads, SPILLED, refused)),
         };
         if sent.is_err() {
-            super::end("there is no thread for what has to be done");
+            super::end::end("there is no thread for what has to be done");
         }
     }
 

@@ -9,8 +9,8 @@ use protocol::ids::ContextId;
 use protocol::ring::HostRing;
 use protocol::uapi;
 
-use super::WorkerError;
 use super::control::{Device, Task};
+use super::error::WorkerError;
 use super::executor::{Command, Executor, Pending, Session};
 use super::region::RegionKind;
 use super::reply::{PostedError, ReplyTo, RingRegion};
@@ -260,5 +260,5 @@ impl Reader {
 /// The guest process broke the protocol: its session ends, and with it this process.
 fn break_off(device: &Device, reason: String) -> ! {
     device.broken(reason.clone());
-    super::end(&format!("the guest process violated the protocol: {reason}"))
+    super::end::end(&format!("the guest process violated the protocol: {reason}"))
 }

@@ -2,13 +2,9 @@
 
 use std::collections::HashMap;
 
-use protocol::calls as api;
 use protocol::ids::BlobId;
 use protocol::limits::{BLOB_BYTES_MAX, BLOBS_MAX};
 
-use super::cx::Cx;
-use super::image::Image;
-use super::lock;
 use crate::driver::{CuError, CuResult};
 
 struct Blob {
@@ -65,21 +61,6 @@ impl Blobs {
         let blob = self.blobs.remove(&id)?;
         self.announced -= blob.total;
         Some(blob)
-    }
-}
-
-impl Cx<'_> {
-    pub(super) fn vcuda_blob_put(&self, call: api::VcudaBlobPut<'_>) -> CuResult {
-        lock(&self.shared.blobs).put(call.blob, call.total, call.offset, call.data)
-    }
-
-    /// The image of a load: inline, or the blob that it names.
-    pub(super) fn image(&self, blob: BlobId, inline: &[u8]) -> CuResult<Image> {
-        if blob == BlobId::INLINE {
-            return Image::new(inline);
-        }
-        let bytes = lock(&self.shared.blobs).take(blob)?;
-        Image::new(&bytes)
     }
 }
 

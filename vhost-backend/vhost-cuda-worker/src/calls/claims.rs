@@ -12,7 +12,8 @@ use protocol::ids::{ContextId, EventId, FuncId, GraphExecId, LibraryId, ModuleId
 
 use super::cx::Cx;
 use super::graph::GraphExec;
-use super::handles::{Context, Function, Id, Library, Module, Owned, Stream, Table, Tables};
+use super::handles::{Context, Function, Library, Module, Owned, Stream, Table, Tables};
+use super::id_map::Id;
 use super::lock;
 use crate::driver::CuResult;
 
@@ -105,7 +106,7 @@ impl<'a> Cx<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::handles::Real;
+    use super::super::driver_handle::DriverHandle;
     use super::*;
     use crate::driver::CuError;
 
@@ -128,7 +129,7 @@ mod tests {
         let made = claim(&tables).unwrap();
         assert_eq!(claim(&tables).err(), IN_USE);
         assert!(lock(&tables).events.get(EventId(7)).is_err());
-        made.list(Owned { real: Real(std::ptr::null_mut()), ctx: ContextId(1) });
+        made.list(Owned { real: DriverHandle(std::ptr::null_mut()), ctx: ContextId(1) });
         assert_eq!(claim(&tables).err(), IN_USE);
         let not_now = CuError::NOT_SUPPORTED;
         assert_eq!(end(&tables, Err(not_now)).err(), Some(not_now));

@@ -10,7 +10,8 @@ use super::charges::{Reservation, Settled, kind};
 use super::claims::CONTEXTS;
 use super::cx::Cx;
 use super::dispatch::number;
-use super::handles::{Context, Real};
+use super::driver_handle::DriverHandle;
+use super::handles::Context;
 use super::{Calls, ReplyTo, lock};
 use crate::driver::{CuError, CuResult};
 
@@ -59,12 +60,12 @@ impl Cx<'_> {
         &self,
         reservation: Reservation<kind::Context>,
         device: CUdevice,
-    ) -> CuResult<(Real<CUcontext>, Settled<kind::Context>)> {
+    ) -> CuResult<(DriverHandle<CUcontext>, Settled<kind::Context>)> {
         let reserved = self.reserve_context(reservation, device)?;
         let mut context = std::ptr::null_mut();
         // SAFETY: the pointer is that of a local.
         unsafe { self.driver().cuDevicePrimaryCtxRetain(&mut context, device)? };
-        Ok((Real(context), reserved.settle()))
+        Ok((DriverHandle(context), reserved.settle()))
     }
 
     pub(super) fn vcuda_primary_ctx_set_flags(
@@ -90,7 +91,7 @@ impl Cx<'_> {
         unsafe { self.driver().cuCtxCreate(&mut context, call.flags & CONTEXT_FLAGS, call.dev)? };
         let settled = reserved.settle();
         let context = Context {
-            real: Real(context),
+            real: DriverHandle(context),
             device: call.dev,
             primary: false,
             legacy_used: false,

@@ -11,8 +11,8 @@ use protocol::limits::INLINE_COPY_MAX;
 
 use super::cx::Cx;
 use super::dispatch::number;
+use super::driver_handle::DriverHandle;
 use super::gate::pass::Pass;
-use super::handles::Real;
 use super::host::Registration;
 use super::pending::Then;
 use super::{Calls, ReplyTo, Shared};
@@ -306,7 +306,7 @@ impl Calls {
         pass: Pass,
         reply: ReplyTo,
     ) {
-        let stream = Real(stream);
+        let stream = DriverHandle(stream);
         self.on_mirror(cx.thread, cx.ctx, reply, move |cx, reply| {
             let mut answer = vec![0; 8 + call.len.next_multiple_of(8)];
             answer[..8].copy_from_slice(&(call.len as u64).to_le_bytes());

@@ -9,7 +9,8 @@ use cuda_api::sys::{CUdevice, CUevent, CUfunction, CUkernel, CUlibrary, CUstream
 use protocol::ids::{ContextId, EventId, FuncId, KernelId, LibraryId, StreamId};
 
 use super::charges::{Reservation, Settled, kind};
-use super::handles::{Function, Real, Tables, ThreadStream};
+use super::driver_handle::DriverHandle;
+use super::handles::{Function, Tables, ThreadStream};
 use super::memory::WINDOW;
 use super::{Shared, lock};
 use crate::driver::{CuError, CuResult, Driver};
@@ -216,7 +217,7 @@ impl<'a> Cx<'a> {
         // SAFETY: the pointer is that of a local.
         unsafe { self.driver().cuStreamCreateWithPriority(&mut stream, 0, 0)? };
         let _ = reserved.settle();
-        tables.thread_streams.insert(key, Real(stream));
+        tables.thread_streams.insert(key, DriverHandle(stream));
         Ok(stream)
     }
 

@@ -13,10 +13,10 @@ use protocol::options::GRAPH_INSTANTIATE_FLAGS;
 use super::charges::{Reservation, Settled, kind};
 use super::claims::GRAPHS;
 use super::cx::Cx;
+use super::driver_handle::DriverHandle;
 use super::gate::pass::Pass;
 use super::graph_node::Builder;
 use super::graph_shape::Shape;
-use super::handles::Real;
 use super::hostfunc::GraphStops;
 use super::lock;
 use crate::driver::entries::GraphUpdateInfo;
@@ -44,8 +44,8 @@ impl From<CuError> for BuildError {
 
 /// A graph of the driver's, with its nodes in the guest's order.
 pub(super) struct Graph {
-    real: Real<CUgraph>,
-    nodes: Vec<(Real<CUgraphNode>, u32)>,
+    real: DriverHandle<CUgraph>,
+    nodes: Vec<(DriverHandle<CUgraphNode>, u32)>,
     /// The most that a kernel of it needs, as launches compare it.
     need: u64,
 }
@@ -53,7 +53,7 @@ pub(super) struct Graph {
 /// A graph that can be launched.
 #[derive(Clone)]
 pub(super) struct GraphExec {
-    real: Real<CUgraphExec>,
+    real: DriverHandle<CUgraphExec>,
     /// What it was made of: its nodes' handles name those of the executable graph, too.
     graph: Arc<Graph>,
     pub ctx: ContextId,
@@ -88,7 +88,7 @@ impl Cx<'_> {
         let mut real = std::ptr::null_mut();
         // SAFETY: the pointer is that of a local.
         unsafe { self.driver().cuGraphCreate(&mut real, 0)? };
-        let mut graph = Graph { real: Real(real), nodes: Vec::new(), need: 0 };
+        let mut graph = Graph { real: DriverHandle(real), nodes: Vec::new(), need: 0 };
         let stops = GraphStops::default();
         let (mut shape, mut hosts) = (Shape::default(), Vec::new());
         let builder = Builder::new(self, real);
@@ -99,7 +99,7 @@ impl Cx<'_> {
                 before.extend(after.iter().map(|number| graph.nodes[*number as usize].0.0));
                 let place = graph.nodes.len() as u32;
                 let node = builder.add(&before, &step, (place, &stops), &reservation)?;
-                graph.nodes.push((Real(node), step.kind()));
+                graph.nodes.push((DriverHandle(node), step.kind()));
                 shape.add(after);
                 match &step {
                     Step::Kernel(kernel) => graph.need = graph.need.max(self.need_of(kernel.f)),
@@ -151,7 +151,7 @@ impl Cx<'_> {
         });
         let settled = made.inspect_err(|_| self.end_graph(&graph))?;
         let graph = Arc::new(graph);
-        id.list(GraphExec { real: Real(real), graph, ctx: self.ctx, stops, size, need });
+        id.list(GraphExec { real: DriverHandle(real), graph, ctx: self.ctx, stops, size, need });
         Ok(settled)
     }
 

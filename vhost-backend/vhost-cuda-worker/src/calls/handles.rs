@@ -5,7 +5,7 @@
 //! by creating handles for ever.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::hash::Hash;
 use std::sync::Arc;
 
 use cuda_api::sys::{
@@ -18,47 +18,11 @@ use protocol::ids::{
 use protocol::limits::HANDLES_MAX;
 
 use super::charges::{Code, Load};
+use super::driver_handle::DriverHandle;
 use super::gate::flight::Flight;
 use super::graph::GraphExec;
+use super::id_map::{Id, IdMap};
 use crate::driver::{CuError, CuResult};
-
-/// A handle of the driver. The driver API may be called with it from any thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Real<H>(pub H);
-
-// SAFETY: a handle is an opaque name; the driver API is thread-safe, and nothing here follows it.
-unsafe impl<H> Send for Real<H> {}
-// SAFETY: as above.
-unsafe impl<H> Sync for Real<H> {}
-
-/// Ids are small numbers that the guest counts up: they need no strong hash. A guest that makes
-/// them collide slows its own worker.
-#[derive(Default)]
-pub(super) struct IdHasher(u64);
-
-impl Hasher for IdHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u64(u64::from(*byte));
-        }
-    }
-    fn write_u64(&mut self, value: u64) {
-        self.0 = (self.0 ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(26);
-    }
-    fn write_u32(&mut self, value: u32) {
-        self.write_u64(u64::from(value));
-    }
-}
-
-/// An id that a guest mints.
-pub(super) trait Id: Copy + Default + Eq + Hash {}
-
-impl<T: Copy + Default + Eq + Hash> Id for T {}
-
-pub(super) type IdMap<K, T> = HashMap<K, T, BuildHasherDefault<IdHasher>>;
 
 /// Ids of one kind and what they stand for.
 pub(super) struct Table<K, T> {
@@ -156,7 +120,7 @@ impl<K: Id, T> Table<K, T> {
 }
 
 pub(super) struct Context {
-    pub real: Real<CUcontext>,
+    pub real: DriverHandle<CUcontext>,
     pub device: CUdevice,
     pub primary: bool,
     /// Something may have been queued in its legacy stream since that was last seen empty.
@@ -167,7 +131,7 @@ pub(super) struct Context {
 
 #[derive(Clone)]
 pub(super) struct Stream {
-    pub real: Real<CUstream>,
+    pub real: DriverHandle<CUstream>,
     pub ctx: ContextId,
     /// Something may have been queued since it was last seen empty.
     pub used: bool,
@@ -178,13 +142,13 @@ pub(super) struct Stream {
 /// A handle and the context that it ends with.
 #[derive(Clone, Copy)]
 pub(super) struct Owned<H> {
-    pub real: Real<H>,
+    pub real: DriverHandle<H>,
     pub ctx: ContextId,
 }
 
 #[derive(Clone)]
 pub(super) struct Module {
-    pub real: Real<CUmodule>,
+    pub real: DriverHandle<CUmodule>,
     pub ctx: ContextId,
     /// It belongs to this library, which unloads it.
     pub library: Option<LibraryId>,
@@ -194,7 +158,7 @@ pub(super) struct Module {
 
 #[derive(Clone)]
 pub(super) struct Library {
-    pub real: Real<CUlibrary>,
+    pub real: DriverHandle<CUlibrary>,
     /// What it is charged as.
     pub load: Load,
 }
@@ -213,7 +177,7 @@ pub(super) type Layout = Option<Arc<[(u32, u32)]>>;
 #[derive(Clone)]
 pub(super) struct Function {
     /// A CUkernel is passed as a CUfunction to the calls that take both.
-    pub real: Real<CUfunction>,
+    pub real: DriverHandle<CUfunction>,
     pub is_kernel: bool,
     pub layout: Layout,
     pub owner: Owner,
@@ -250,7 +214,7 @@ pub(super) struct Tables {
     pub libraries: Table<LibraryId, Library>,
     pub functions: Table<FuncId, Function>,
     pub graphs: Table<GraphExecId, GraphExec>,
-    pub thread_streams: HashMap<ThreadStream, Real<CUstream>>,
+    pub thread_streams: HashMap<ThreadStream, DriverHandle<CUstream>>,
     pub flight: Flight,
 }
 
@@ -339,12 +303,12 @@ mod tests {
     fn a_context_takes_what_it_owns_with_it() {
         let mut tables = Tables::default();
         for ctx in [1, 2] {
-            let real = Real(std::ptr::null_mut());
+            let real = DriverHandle(std::ptr::null_mut());
             tables.contexts.list(
                 ContextId(ctx),
                 Context { real, device: 0, primary: true, legacy_used: false, ending: false },
             );
-            let real = Real(std::ptr::null_mut());
+            let real = DriverHandle(std::ptr::null_mut());
             tables.streams.list(
                 StreamId(10 + ctx),
                 Stream { real, ctx: ContextId(ctx), used: false, blocking: true },

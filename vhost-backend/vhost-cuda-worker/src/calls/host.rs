@@ -156,7 +156,7 @@ impl Cx<'_> {
             while let Err(Refused(error)) = self.unregister(&registration) {
                 if !self.contexts_end() {
                     let what = "host memory cannot be taken from the GPU";
-                    crate::end(&format!("{what}: {error}"));
+                    crate::end::end(&format!("{what}: {error}"));
                 }
                 std::thread::sleep(LOOK);
             }

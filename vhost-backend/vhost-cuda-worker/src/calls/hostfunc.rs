@@ -12,7 +12,7 @@ use cuda_api::sys::CUDA_HOST_NODE_PARAMS;
 use protocol::calls as api;
 
 use super::cx::Cx;
-use super::gate::flight::{Key, Standing};
+use super::gate::stream::{Key, Standing};
 use super::lock;
 use crate::driver::{CuError, CuResult};
 use crate::waker::Waker;

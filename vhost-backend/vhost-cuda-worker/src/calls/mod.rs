@@ -5,6 +5,7 @@
 //! | `generated/dispatch` | from a command's number to its body |
 //! | `dispatch` | what that is made of |
 //! | `cx` | what a body works with; the current context |
+//! | `driver_handle`, `id_map`, `lock` | small types that the others share |
 //! | `handles`, `claims` | what a guest's ids stand for; whose an id is |
 //! | `pending` | waiting for the GPU |
 //! | `gate` | what may go to the driver now, and what is held |
@@ -21,7 +22,7 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use cuda_api::sys::{CUcontext, CUdevice};
 
@@ -30,8 +31,10 @@ use super::executor::{Command, Engine, EngineError, Executor, Pending, Session};
 use super::region::{Region, RegionKind};
 use super::reply::ReplyTo;
 use cx::Cx;
+use driver_handle::DriverHandle;
 use gate::flight;
-use handles::{Real, Tables};
+use handles::Tables;
+use lock::lock;
 use memory::Memory;
 use protocol::ids::ContextId;
 
@@ -42,6 +45,7 @@ mod context;
 mod copy;
 mod cx;
 mod dispatch;
+mod driver_handle;
 mod facts;
 pub(crate) mod gate;
 #[path = "generated/dispatch.rs"]
@@ -52,8 +56,10 @@ mod graph_shape;
 mod handles;
 mod host;
 mod hostfunc;
+mod id_map;
 mod image;
 mod launch;
+mod lock;
 mod memory;
 mod module;
 mod output;
@@ -87,13 +93,13 @@ pub fn open(library: &Path) -> Result<Box<dyn Engine>, EngineError> {
             .map_err(|error| failed("cuDevicePrimaryCtxRetain", error))?;
     }
     let memory = Memory::new(&driver, devices)?;
-    Ok(Box::new(Warm { driver, devices, context: Real(context), memory, output }))
+    Ok(Box::new(Warm { driver, devices, context: DriverHandle(context), memory, output }))
 }
 
 struct Warm {
     driver: Driver,
     devices: i32,
-    context: Real<CUcontext>,
+    context: DriverHandle<CUcontext>,
     memory: Memory,
     output: output::Output,
 }
@@ -162,7 +168,7 @@ struct Shared {
     generation: AtomicU64,
     /// By device: its primary context, while the worker retains it. The guest sees it active only
     /// once it has retained it itself.
-    primaries: Mutex<Vec<Option<Real<CUcontext>>>>,
+    primaries: Mutex<Vec<Option<DriverHandle<CUcontext>>>>,
     blobs: Mutex<blob::Blobs>,
     output: Mutex<output::Output>,
     host_funcs: Arc<hostfunc::HostFuncs>,
@@ -276,8 +282,4 @@ impl Executor for Calls {
         };
         self.detach(region, arena);
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|error| error.into_inner())
 }

@@ -7,15 +7,16 @@ use std::sync::atomic::Ordering;
 use cuda_api::sys::{CUfunction, CUkernel, CUlibrary};
 use protocol::calls as api;
 use protocol::codec::Names;
-use protocol::ids::{ContextId, FuncId, LibraryId, ModuleId};
+use protocol::ids::{BlobId, ContextId, FuncId, LibraryId, ModuleId};
 use protocol::limits::{KERNEL_NAMES_MAX, PARAMETER_BYTES_MAX, PARAMETERS_MAX};
 use protocol::structs::ParameterPlace;
 
 use super::charges::{Load, Reservation, Settled, UNKNOWN_NEED, kind};
 use super::claims::{Claim, FUNCTIONS, LIBRARIES, MODULES};
 use super::cx::Cx;
-use super::handles::{Function, Layout, Library, Module, Owner, Real};
-use super::image::Jit;
+use super::driver_handle::DriverHandle;
+use super::handles::{Function, Layout, Library, Module, Owner};
+use super::image::{Image, Jit};
 use super::lock;
 use super::memory::Foreign;
 use crate::driver::{CuError, CuResult};
@@ -53,6 +54,19 @@ fn places(layout: &Layout) -> Vec<ParameterPlace> {
 }
 
 impl Cx<'_> {
+    pub(super) fn vcuda_blob_put(&self, call: api::VcudaBlobPut<'_>) -> CuResult {
+        lock(&self.shared.blobs).put(call.blob, call.total, call.offset, call.data)
+    }
+
+    /// The image of a load: inline, or the blob that it names.
+    fn image(&self, blob: BlobId, inline: &[u8]) -> CuResult<Image> {
+        if blob == BlobId::INLINE {
+            return Image::new(inline);
+        }
+        let bytes = lock(&self.shared.blobs).take(blob)?;
+        Image::new(&bytes)
+    }
+
     fn function_layout(&self, function: CUfunction) -> CuResult<Layout> {
         // SAFETY: a live function; the pointers are those of locals.
         layout(|index, offset, size| unsafe {
@@ -111,7 +125,7 @@ impl Cx<'_> {
             loaded?;
             let settled = reserved.settle();
             self.shared.prints.fetch_or(image.may_print(), Ordering::Relaxed);
-            id.list(Module { real: Real(module), ctx: self.ctx, library: None, load });
+            id.list(Module { real: DriverHandle(module), ctx: self.ctx, library: None, load });
             Ok(settled)
         });
         (result, answer)
@@ -172,7 +186,7 @@ impl Cx<'_> {
             None => Owner::Module { id: call.hmod, ctx: module.ctx },
         };
         let load = module.load;
-        let (real, need) = (Real(function), UNKNOWN_NEED);
+        let (real, need) = (DriverHandle(function), UNKNOWN_NEED);
         id.list(Function { real, is_kernel: false, layout, owner, load, code, need });
         Ok((api::VcudaModuleGetFunctionAnswer { layout: bytes }, settled))
     }
@@ -242,7 +256,7 @@ impl Cx<'_> {
             (answer.error, answer.info) = jit.logs();
             loaded?;
             self.shared.prints.fetch_or(image.may_print(), Ordering::Relaxed);
-            id.list(Library { real: Real(library), load });
+            id.list(Library { real: DriverHandle(library), load });
             Ok(())
         });
         (result, answer)
@@ -277,7 +291,7 @@ impl Cx<'_> {
         let bytes = places(&layout);
         let owner = Owner::Library { id: call.library, ctx: ContextId::NONE };
         let code = load.code_of(call.name.as_bytes());
-        let (real, need) = (Real(kernel.cast()), UNKNOWN_NEED);
+        let (real, need) = (DriverHandle(kernel.cast()), UNKNOWN_NEED);
         id.list(Function { real, is_kernel: true, layout, owner, load, code, need });
         Ok(api::VcudaLibraryGetKernelAnswer { layout: bytes })
     }
@@ -294,7 +308,12 @@ impl Cx<'_> {
         let mut module = std::ptr::null_mut();
         // SAFETY: a live library; the pointer is that of a local.
         unsafe { self.driver().cuLibraryGetModule(&mut module, library)? };
-        id.list(Module { real: Real(module), ctx: self.ctx, library: Some(call.library), load });
+        id.list(Module {
+            real: DriverHandle(module),
+            ctx: self.ctx,
+            library: Some(call.library),
+            load,
+        });
         Ok(settled)
     }
 
@@ -357,7 +376,7 @@ impl Cx<'_> {
             Owner::Library { id, .. } => Owner::Library { id, ctx: self.ctx },
             module @ Owner::Module { .. } => module,
         };
-        let (real, need) = (Real(function), UNKNOWN_NEED);
+        let (real, need) = (DriverHandle(function), UNKNOWN_NEED);
         id.list(Function { real, is_kernel: false, owner, need, ..kernel });
         Ok(settled)
     }

@@ -19,7 +19,8 @@ use protocol::ids::ContextId;
 use protocol::limits::OUTPUT_MAX;
 
 use super::cx::Cx;
-use super::handles::{IdMap, Real};
+use super::driver_handle::DriverHandle;
+use super::id_map::IdMap;
 use super::stream::STREAM_NON_BLOCKING;
 use super::{Calls, ReplyTo, Shared, lock};
 use crate::driver::CuResult;
@@ -121,7 +122,7 @@ const UNEXPECTED: Duration = Duration::from_millis(10);
 pub(super) struct Watch {
     /// By context: a stream with nothing in it. To wait for it makes the driver write what kernels
     /// have printed, and takes no time.
-    streams: IdMap<ContextId, Real<CUstream>>,
+    streams: IdMap<ContextId, DriverHandle<CUstream>>,
     last: Option<Instant>,
 }
 
@@ -162,7 +163,7 @@ impl Calls {
                 unsafe {
                     cx.driver().cuStreamCreateWithPriority(&mut stream, STREAM_NON_BLOCKING, 0)?;
                 }
-                self.watch.streams.insert(cx.ctx, Real(stream));
+                self.watch.streams.insert(cx.ctx, DriverHandle(stream));
                 stream
             }
         };

@@ -11,7 +11,8 @@ use protocol::ids::{ContextId, EventId};
 
 use super::cx::Cx;
 use super::dispatch::number;
-use super::handles::{IdMap, Real};
+use super::driver_handle::DriverHandle;
+use super::id_map::IdMap;
 use super::memory::Freeing;
 use super::{Calls, ReplyTo, lock};
 use crate::driver::{CuError, CuResult};
@@ -39,9 +40,9 @@ pub(super) enum Then {
 
 enum On {
     /// An event of the pool, recorded for this wait.
-    Event(Real<CUevent>),
+    Event(DriverHandle<CUevent>),
     /// Several of them.
-    Events(Vec<Real<CUevent>>),
+    Events(Vec<DriverHandle<CUevent>>),
     /// An event of the guest's.
     Guest(EventId),
 }
@@ -57,7 +58,7 @@ struct Waiting {
 pub(super) struct Waits {
     list: Vec<Waiting>,
     /// Events that no wait uses, by context.
-    idle: IdMap<ContextId, Vec<Real<CUevent>>>,
+    idle: IdMap<ContextId, Vec<DriverHandle<CUevent>>>,
     /// Since when nothing has begun or ended.
     quiet_since: Option<Instant>,
 }
@@ -129,7 +130,7 @@ impl Calls {
         cx: &Cx<'_>,
         stream: CUstream,
         ctx: ContextId,
-    ) -> CuResult<Real<CUevent>> {
+    ) -> CuResult<DriverHandle<CUevent>> {
         // An event can be recorded only in its own context's streams.
         cx.within(ctx).enter()?;
         let event = match self.waits.idle.get_mut(&ctx).and_then(Vec::pop) {
@@ -138,7 +139,7 @@ impl Calls {
                 let mut event = std::ptr::null_mut();
                 // SAFETY: the pointer is that of a local.
                 unsafe { cx.driver().cuEventCreate(&mut event, EVENT_DISABLE_TIMING)? };
-                Real(event)
+                DriverHandle(event)
             }
         };
         // SAFETY: the event is ours, the stream live.
@@ -150,7 +151,7 @@ impl Calls {
     }
 
     /// Records events such that all that the current context has queued lies before them.
-    fn record_all(&mut self, cx: &Cx<'_>) -> CuResult<Vec<Real<CUevent>>> {
+    fn record_all(&mut self, cx: &Cx<'_>) -> CuResult<Vec<DriverHandle<CUevent>>> {
         cx.enter()?;
         let mut events = Vec::new();
         let recorded = self.busy_streams(cx).and_then(|streams| {
@@ -168,7 +169,7 @@ impl Calls {
 
     /// The streams that must be waited for, if all of the current context is. The legacy stream
     /// stands for those that wait for it.
-    fn busy_streams(&self, cx: &Cx<'_>) -> CuResult<Vec<Real<CUstream>>> {
+    fn busy_streams(&self, cx: &Cx<'_>) -> CuResult<Vec<DriverHandle<CUstream>>> {
         // SAFETY: live streams: only this thread destroys any.
         let busy = |stream| match unsafe { cx.driver().cuStreamQuery(stream) } {
             Ok(()) => Ok(false),
@@ -182,7 +183,7 @@ impl Calls {
         let legacy = busy(std::ptr::null_mut())?;
         let all_blocking = legacy && context.legacy_used;
         if all_blocking {
-            streams.push(Real(std::ptr::null_mut()));
+            streams.push(DriverHandle(std::ptr::null_mut()));
         }
         context.legacy_used &= legacy;
         if legacy && !all_blocking {
@@ -296,7 +297,7 @@ impl Calls {
     }
 
     /// An event of the pool is not needed any more.
-    pub(super) fn give_event(&mut self, ctx: ContextId, event: Real<CUevent>) {
+    pub(super) fn give_event(&mut self, ctx: ContextId, event: DriverHandle<CUevent>) {
         self.waits.give(ctx, event);
     }
 
@@ -325,7 +326,7 @@ impl Calls {
 }
 
 impl Waits {
-    fn give(&mut self, ctx: ContextId, event: Real<CUevent>) {
+    fn give(&mut self, ctx: ContextId, event: DriverHandle<CUevent>) {
         self.idle.entry(ctx).or_default().push(event);
     }
 
@@ -338,7 +339,7 @@ impl Waits {
     }
 }
 
-fn query(cx: &Cx<'_>, event: Real<CUevent>) -> CuResult {
+fn query(cx: &Cx<'_>, event: DriverHandle<CUevent>) -> CuResult {
     // SAFETY: an event of the pool ends with its context, and then leaves the list.
     unsafe { cx.driver().cuEventQuery(event.0) }
 }

@@ -5,7 +5,8 @@ use protocol::calls as api;
 use super::charges::{Reservation, Settled, kind};
 use super::claims::{EVENTS, STREAMS};
 use super::cx::Cx;
-use super::handles::{Owned, Real, Stream};
+use super::driver_handle::DriverHandle;
+use super::handles::{Owned, Stream};
 use super::pending::Then;
 use super::{Calls, ReplyTo, lock};
 use crate::driver::CuResult;
@@ -28,7 +29,7 @@ impl Cx<'_> {
             self.driver().cuStreamCreateWithPriority(&mut stream, call.flags, call.priority)?;
         }
         let blocking = call.flags & STREAM_NON_BLOCKING == 0;
-        id.list(Stream { real: Real(stream), ctx: self.ctx, used: false, blocking });
+        id.list(Stream { real: DriverHandle(stream), ctx: self.ctx, used: false, blocking });
         Ok(reserved.settle())
     }
 
@@ -63,7 +64,7 @@ impl Cx<'_> {
         let mut event = std::ptr::null_mut();
         // SAFETY: the pointer is that of a local.
         unsafe { self.driver().cuEventCreate(&mut event, call.flags)? };
-        id.list(Owned { real: Real(event), ctx: self.ctx });
+        id.list(Owned { real: DriverHandle(event), ctx: self.ctx });
         Ok(())
     }
 

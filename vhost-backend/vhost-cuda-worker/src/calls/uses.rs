@@ -8,7 +8,7 @@ use std::sync::{Condvar, Mutex};
 
 use protocol::ids::ContextId;
 
-use super::handles::IdMap;
+use super::id_map::IdMap;
 use super::lock;
 
 /// How many calls are at work in each context.

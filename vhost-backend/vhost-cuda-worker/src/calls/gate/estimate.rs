@@ -4,7 +4,7 @@ use protocol::calls as api;
 use protocol::codec::Call;
 use protocol::ids::{FuncId, GraphExecId};
 
-use crate::calls::handles::IdMap;
+use crate::calls::id_map::IdMap;
 use crate::calls::memory::WINDOW;
 use crate::executor::Command;
 

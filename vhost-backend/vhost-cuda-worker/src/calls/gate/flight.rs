@@ -6,7 +6,6 @@
 //! too much is held. While the VM shares the GPU it also keeps account of time: marks (events)
 //! tell how long what lies between them took.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -16,18 +15,15 @@ use protocol::ids::ContextId;
 
 use super::device::Sight;
 use super::estimate::{Estimates, Kind};
-pub(in crate::calls) use super::stream::Key;
-use super::stream::{Ending, Orphan, Segment, Stream};
+use super::room::{LIMIT, MARK};
+use super::stream::{Ending, Key, Orphan, Segment, Stream};
 use crate::calls::cx::Cx;
-use crate::calls::handles::{IdMap, Real};
+use crate::calls::driver_handle::DriverHandle;
+use crate::calls::id_map::IdMap;
 use crate::calls::{Calls, lock};
 use crate::driver::CuError;
 use host_ipc::gate;
 
-/// Commands queued at once. Several streams may share a channel, so all count together.
-pub(super) const LIMIT: u32 = 832;
-/// So many of a stream's, and progress there is asked for.
-pub(super) const MARK: u32 = LIMIT / 4;
 /// So much estimated work of a stream's, in ns, and it is marked while time is kept.
 const MARK_NS: u64 = 100_000;
 /// Bytes of pageable memory that count as one command: the driver's staging for them is bounded
@@ -393,10 +389,7 @@ impl Sight {
 }
 
 /// Whether a mark was reached, or its context failed.
-fn reached(cx: &Cx<'_>, event: Real<CUevent>) -> bool {
+fn reached(cx: &Cx<'_>, event: DriverHandle<CUevent>) -> bool {
     // SAFETY: an event of the pool, whose context has not ended.
     (unsafe { cx.driver().cuEventQuery(event.0) }) != Err(CuError::NOT_READY)
 }
-
-/// Streams that stand at host functions of the guest's.
-pub(in crate::calls) type Standing = HashSet<Key>;

@@ -6,10 +6,11 @@ use protocol::ids::{ContextId, StreamId};
 use protocol::table::Order;
 
 use super::estimate::Kind;
-use super::flight::{Expected, Key};
+use super::flight::Expected;
 use super::names::{Rule, Used};
 use super::order::{Number, Thing, Uses};
 use super::pass::Pass;
+use super::stream::Key;
 use crate::calls::cx::Cx;
 use crate::calls::handles::ThreadStream;
 use crate::calls::{Calls, Command, ReplyTo, generated, lock};

@@ -3,9 +3,12 @@
 //! | module | what |
 //! |---|---|
 //! | `order` | what must be issued before what |
+//! | `end` | the worker's end of the gate page |
+//! | `named` | the handles that a command names |
 //! | `names` | what a command uses |
 //! | `device` | one GPU's gate: the words of the page |
 //! | `flight` | what is in the driver |
+//! | `room` | how many commands may be in the driver |
 //! | `stream` | the same of one stream |
 //! | `pace` | how much of it there may be while the VM is alone |
 //! | `estimate` | how long calls take |
@@ -18,8 +21,6 @@
 //! on. docs/design/gate.md has the rules.
 
 use std::collections::{HashMap, HashSet};
-use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -34,49 +35,32 @@ use crate::executor::Pending;
 use device::{Again, Device, Sight};
 use hold::Held;
 use host_ipc::eventfd::notify;
-use host_ipc::gate::{self, GateMap, Mode};
+use host_ipc::gate::{self, Mode};
 use names::Rule;
 use order::{Book, Number, Thing};
 use pass::Pass;
 
 mod beat;
 mod device;
+mod end;
 mod estimate;
 pub(super) mod flight;
 mod hold;
+mod named;
 mod names;
 mod order;
 mod pace;
 pub(crate) mod pass;
-mod stream;
+mod room;
+pub(super) mod stream;
 
-pub(super) use names::Names;
+pub use end::GateEnd;
+pub(super) use named::Names;
 
 /// Bytes of held commands. Past it the reader takes nothing more from the ring.
 const MAX_HELD: usize = 16 << 20;
 /// How long the reader may sleep before it looks for room in the driver.
 const LOOK: Duration = Duration::from_micros(50);
-
-/// A worker's end of the gate page.
-#[derive(Clone)]
-pub struct GateEnd {
-    /// The page.
-    pub page: Arc<GateMap>,
-    /// Wakes the scheduler, if there is one.
-    pub bell: Option<Arc<OwnedFd>>,
-}
-
-impl GateEnd {
-    /// The page that came with the assignment.
-    pub fn new(page: &OwnedFd, bell: OwnedFd) -> std::io::Result<Self> {
-        Ok(Self { page: Arc::new(GateMap::map(page)?), bell: Some(Arc::new(bell)) })
-    }
-
-    /// Nobody's: the gates are open.
-    pub fn private() -> std::io::Result<Self> {
-        Ok(Self { page: Arc::new(GateMap::private()?), bell: None })
-    }
-}
 
 /// The gate of a session.
 pub(super) struct Gate {

@@ -2,49 +2,14 @@
 
 use protocol::calls as api;
 use protocol::codec::Call;
-use protocol::ids::{ContextId, EventId, FuncId, StreamId};
+use protocol::ids::{ContextId, StreamId};
 use protocol::table::{ENTRIES, Order};
 
+use super::named::Names;
 use super::order::{Thing, Uses, Way};
-use crate::calls::handles::{Id, Tables};
+use crate::calls::handles::Tables;
 use crate::calls::{Shared, generated, lock};
 use crate::executor::Command;
-
-/// Handles of one kind.
-#[derive(Clone, Copy, Debug, Default)]
-pub(in crate::calls) struct Handles<K> {
-    ids: [K; 2],
-    len: usize,
-    /// The command ends it.
-    ends: bool,
-}
-
-impl<K: Id> Handles<K> {
-    pub(in crate::calls) fn add(&mut self, id: impl Into<K>, ends: bool) {
-        if let Some(place) = self.ids.get_mut(self.len) {
-            *place = id.into();
-            self.len += 1;
-            self.ends |= ends;
-        }
-    }
-
-    fn iter(&self) -> impl Iterator<Item = K> + '_ {
-        self.ids[..self.len].iter().copied()
-    }
-
-    fn first(&self) -> Option<K> {
-        self.iter().next()
-    }
-}
-
-/// What a command names.
-#[derive(Clone, Copy, Debug, Default)]
-pub(in crate::calls) struct Names {
-    pub streams: Handles<StreamId>,
-    pub events: Handles<EventId>,
-    pub functions: Handles<FuncId>,
-    pub contexts: Handles<ContextId>,
-}
 
 /// How a call of the table is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use std::hash::BuildHasherDefault;
 
 use protocol::ids::{ContextId, EventId, FuncId, StreamId};
 
-use crate::calls::handles::{IdHasher, IdMap};
+use crate::calls::id_map::{IdHasher, IdMap};
 
 /// A held command, by a number that grows.
 pub(super) type Number = u64;

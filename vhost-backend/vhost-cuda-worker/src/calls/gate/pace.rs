@@ -5,7 +5,7 @@
 //! would take a second. So a stream's pace is looked at now and then, and what it may queue is about
 //! [`QUEUE`] of that.
 
-use super::flight::{LIMIT, MARK};
+use super::room::{LIMIT, MARK};
 
 /// What may be queued in a stream, in ns.
 const QUEUE: u64 = 20_000_000;

@@ -1,6 +1,6 @@
 //! What one stream holds in the driver.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -10,10 +10,13 @@ use protocol::ids::ContextId;
 
 use super::estimate::Kind;
 use super::pace::Pace;
-use crate::calls::handles::Real;
+use crate::calls::driver_handle::DriverHandle;
 
 /// A stream: the address of its handle and its context. The legacy stream is in each context.
 pub(in crate::calls) type Key = (u64, ContextId);
+
+/// Streams that stand at host functions of the guest's.
+pub(in crate::calls) type Standing = HashSet<Key>;
 
 /// What was queued between two marks.
 #[derive(Default)]
@@ -30,13 +33,13 @@ pub(super) struct Segment {
 
 /// What a stream holds.
 pub(super) struct Stream {
-    pub(super) real: Real<CUstream>,
+    pub(super) real: DriverHandle<CUstream>,
     pub(super) ctx: ContextId,
     /// The GPU, by the worker's ordinal.
     pub(super) device: usize,
     /// Queued since the last mark.
     pub(super) since: Segment,
-    pub(super) marks: VecDeque<(Real<CUevent>, Segment)>,
+    pub(super) marks: VecDeque<(DriverHandle<CUevent>, Segment)>,
     /// Commands in all. While no depth is kept: how many may be queued, and between two marks.
     pub(super) weight: u32,
     pub(super) pace: Pace,
@@ -58,7 +61,7 @@ impl Stream {
     pub(super) fn new(real: CUstream, ctx: ContextId, device: usize) -> Self {
         let pace = Pace::default();
         Self {
-            real: Real(real),
+            real: DriverHandle(real),
             ctx,
             device,
             since: Segment::default(),
@@ -100,7 +103,7 @@ impl Stream {
 pub(super) struct Orphan {
     pub(super) ctx: ContextId,
     pub(super) device: usize,
-    pub(super) marks: VecDeque<(Real<CUevent>, u32)>,
+    pub(super) marks: VecDeque<(DriverHandle<CUevent>, u32)>,
     /// Since when the first has been at the head; 0 while that is not known.
     pub(super) begun: u64,
 }

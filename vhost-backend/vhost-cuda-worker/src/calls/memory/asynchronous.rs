@@ -13,7 +13,7 @@ use protocol::ids::{ContextId, StreamId};
 use super::{Freeing, Mapping};
 use crate::calls::charges::{ChargedReply, Reservation, Settled, kind};
 use crate::calls::cx::Cx;
-use crate::calls::handles::Real;
+use crate::calls::driver_handle::DriverHandle;
 use crate::calls::pending::Then;
 use crate::calls::{Calls, ReplyTo, lock};
 use crate::driver::{CuError, CuResult};
@@ -29,7 +29,7 @@ struct AsyncFree {
     freeing: Freeing,
     stream: StreamId,
     thread: u32,
-    event: Real<CUevent>,
+    event: DriverHandle<CUevent>,
     /// The stream's context, which is the event's.
     ctx: ContextId,
 }

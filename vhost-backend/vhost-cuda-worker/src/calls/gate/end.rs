@@ -1,0 +1,27 @@
+//! The worker's end of the gate page.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use host_ipc::gate::GateMap;
+
+/// A worker's end of the gate page.
+#[derive(Clone)]
+pub struct GateEnd {
+    /// The page.
+    pub page: Arc<GateMap>,
+    /// Wakes the scheduler, if there is one.
+    pub bell: Option<Arc<OwnedFd>>,
+}
+
+impl GateEnd {
+    /// The page that came with the assignment.
+    pub fn new(page: &OwnedFd, bell: OwnedFd) -> std::io::Result<Self> {
+        Ok(Self { page: Arc::new(GateMap::map(page)?), bell: Some(Arc::new(bell)) })
+    }
+
+    /// Nobody's: the gates are open.
+    pub fn private() -> std::io::Result<Self> {
+        Ok(Self { page: Arc::new(GateMap::private()?), bell: None })
+    }
+}

@@ -1,0 +1,77 @@
+//! A worker's life: warm, assigned, serving.
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use host_ipc::messages::{Assignment, ToBroker, ToWorker};
+use host_ipc::{process, seqpacket};
+
+use super::error::WorkerError;
+use super::{calls, control, executor, filter, isolate, ledger, mirror, reader, region, waker};
+
+/// Becomes warm, waits for an assignment, serves it. Returns only with an error.
+pub fn run(broker: OwnedFd, library: &Path) -> Result<(), WorkerError> {
+    process::unblock_signals();
+    let parent = process::parent();
+    process::die_with_parent(parent).map_err(WorkerError::Start)?;
+    isolate::leave_namespaces();
+    region::reserve_pinned_window().map_err(|error| WorkerError::Window(error.to_string()))?;
+    let engine = match calls::open(library) {
+        Ok(engine) => engine,
+        Err(error) => return Err(fail(&broker, error.to_string())),
+    };
+    seqpacket::send(&broker, &ToBroker::Ready, &[]).map_err(WorkerError::Broker)?;
+    let Some((message, fds)) = seqpacket::receive(&broker).map_err(WorkerError::Broker)? else {
+        // The pool is being emptied.
+        return Ok(());
+    };
+    let ToWorker::Assign(assignment) = message else { return Err(WorkerError::NoAssignment) };
+    let Ok([stream, doorbell, wake, page, bell]) = <[OwnedFd; 5]>::try_from(fds) else {
+        return Err(WorkerError::NoAssignment);
+    };
+    let Assignment { label, pid, uid, gid, env, spin_us, context_bytes, context_charged } =
+        assignment;
+    if let Err(error) = process::become_user(uid, gid) {
+        return Err(fail(&broker, format!("cannot take the VM's identity: {error}")));
+    }
+    process::die_with_parent(parent).map_err(WorkerError::Start)?;
+    // Programs that the driver library needs (nvidia-modprobe) it has started while it was loaded.
+    filter::refuse_descendants();
+    tracing::info!(session = label, guest_pid = pid, "serving");
+
+    let gate = calls::GateEnd::new(&page, bell).map_err(WorkerError::Start)?;
+    let broker = Arc::new(Mutex::new(broker));
+    let session = executor::Session {
+        label,
+        pid,
+        env,
+        ledger: ledger::Ledger::new(broker.clone()),
+        context_bytes: context_bytes.into(),
+        context_charged,
+        regions: region::Regions::default(),
+        mirrors: mirror::Mirrors::default(),
+        waker: waker::Waker::new(doorbell).map_err(WorkerError::Start)?,
+        gate,
+    };
+    let executor = match engine.begin(session.clone()) {
+        Ok(executor) => executor,
+        Err(error) => return Err(fail(&lock(&broker), error.to_string())),
+    };
+    seqpacket::send(&*lock(&broker), &ToBroker::Began, &[]).map_err(WorkerError::Broker)?;
+    let spin = Duration::from_micros(spin_us.into());
+    let (device, mailbox) =
+        control::start(stream, session.waker.clone()).map_err(WorkerError::Start)?;
+    reader::Reader::new(session, executor, device, mailbox, Arc::new(wake), spin).run()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|error| error.into_inner())
+}
+
+/// Tells the broker why this worker is of no use.
+fn fail(broker: &OwnedFd, reason: String) -> WorkerError {
+    let _ = seqpacket::send(broker, &ToBroker::Failed { reason: reason.clone() }, &[]);
+    WorkerError::Useless(reason)
+}
