@@ -9,6 +9,8 @@ use cuda_api::sys::{CUcontext, CUevent};
 use super::{Answer, CUresult, cuda, get, put, put_if};
 use crate::state::context::{CONTEXTS, Context, by_handle, current, current_if_any, with_stack};
 use crate::state::device::driver;
+use crate::state::stream::Stream;
+use crate::state::{primary, teardown};
 
 /// Flags that a context can be made with.
 const FLAGS: u32 = 0xff;
@@ -42,21 +44,21 @@ fn set_flags(context: &Context, flags: c_uint) -> Answer {
 }
 
 fn reset(device: c_int) -> Answer {
-    let device = driver()?.device(device)?;
-    let mut retained = device.retained.lock().unwrap_or_else(PoisonError::into_inner);
+    let primary = primary::of(device)?;
+    let mut retained = primary.retained.lock().unwrap_or_else(PoisonError::into_inner);
     *retained = 0;
-    if device.primary.active.swap(false, Ordering::AcqRel) {
-        device.primary.clear();
+    if primary.context.active.swap(false, Ordering::AcqRel) {
+        teardown::clear(&primary.context);
     }
     Ok(())
 }
 
 fn release(device: c_int) -> Answer {
-    let device = driver()?.device(device)?;
-    let mut retained = device.retained.lock().unwrap_or_else(PoisonError::into_inner);
+    let primary = primary::of(device)?;
+    let mut retained = primary.retained.lock().unwrap_or_else(PoisonError::into_inner);
     *retained = retained.checked_sub(1).ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?;
-    if *retained == 0 && device.primary.active.swap(false, Ordering::AcqRel) {
-        device.primary.clear();
+    if *retained == 0 && primary.context.active.swap(false, Ordering::AcqRel) {
+        teardown::clear(&primary.context);
     }
     Ok(())
 }
@@ -88,17 +90,17 @@ fn destroy(context: CUcontext) -> Answer {
             stack.pop();
         }
     });
-    context.clear();
+    teardown::clear(&context);
     Ok(())
 }
 
 cuda! {
     fn cuDevicePrimaryCtxRetain(to: *mut CUcontext, device: c_int) {
-        let device = driver()?.device(device)?;
-        let mut retained = device.retained.lock().unwrap_or_else(PoisonError::into_inner);
+        let primary = primary::of(device)?;
+        let mut retained = primary.retained.lock().unwrap_or_else(PoisonError::into_inner);
         *retained += 1;
-        device.primary.active.store(true, Ordering::Release);
-        put(to, handle(&device.primary))
+        primary.context.active.store(true, Ordering::Release);
+        put(to, handle(&primary.context))
     }
 
     fn cuDevicePrimaryCtxRelease(device: c_int) {
@@ -118,15 +120,15 @@ cuda! {
     }
 
     fn cuDevicePrimaryCtxSetFlags(device: c_int, flags: c_uint) {
-        set_flags(&driver()?.device(device)?.primary, flags)
+        set_flags(&primary::of(device)?.context, flags)
     }
 
     fn cuDevicePrimaryCtxSetFlags_v2(device: c_int, flags: c_uint) {
-        set_flags(&driver()?.device(device)?.primary, flags)
+        set_flags(&primary::of(device)?.context, flags)
     }
 
     fn cuDevicePrimaryCtxGetState(device: c_int, flags: *mut c_uint, active: *mut c_int) {
-        let primary = &driver()?.device(device)?.primary;
+        let primary = &primary::of(device)?.context;
         put(flags, primary.flags.load(Ordering::Relaxed))?;
         put(active, c_int::from(primary.active.load(Ordering::Acquire)))
     }
@@ -316,13 +318,13 @@ cuda! {
 
     fn cuCtxRecordEvent(context: CUcontext, event: CUevent) {
         driver()?;
-        let stream = named(context)?.legacy_stream();
+        let stream = Stream::legacy(&named(context)?);
         super::event::record(event, &stream, 0)
     }
 
     fn cuCtxWaitEvent(context: CUcontext, event: CUevent) {
         driver()?;
-        let stream = named(context)?.legacy_stream();
+        let stream = Stream::legacy(&named(context)?);
         super::event::wait_on(&stream, event, 0)
     }
 

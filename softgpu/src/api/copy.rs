@@ -5,6 +5,7 @@ use std::ffi::{c_uint, c_void};
 use cuda_api::sys::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUcontext, CUdeviceptr, CUmemorytype};
 
 use super::{Answer, CUresult, capture, cuda_on_default, cuda_on_stream, get};
+use crate::state::errors::Errors;
 use crate::state::graph::Op;
 use crate::state::memory;
 use crate::state::stream::Stream;
@@ -99,8 +100,8 @@ impl Copy {
         if Self::pageable(self.to, span(self.to)) {
             return self.wait(stream);
         }
-        let work = move |context: &crate::state::context::Context| {
-            if !context.failed() {
+        let work = move |errors: &Errors| {
+            if !errors.failed() {
                 self.run();
             }
         };
@@ -116,9 +117,9 @@ impl Copy {
         let pitch = self.width as u64;
         let aside = Copy { to: Rows { address: staged.as_mut_ptr() as u64, pitch }, ..self };
         aside.run();
-        stream.submit(move |context| {
+        stream.submit(move |errors| {
             let from = Rows { address: staged.as_ptr() as u64, pitch };
-            if !context.failed() {
+            if !errors.failed() {
                 Copy { from, ..self }.run();
             }
         });
@@ -244,8 +245,8 @@ fn fill(
     if capture::captured(stream)? {
         return capture::push(stream, Op::Memset(fill));
     }
-    stream.now_or_submit(move |context| {
-        if !context.failed() {
+    stream.now_or_submit(move |errors| {
+        if !errors.failed() {
             fill.run();
         }
     });

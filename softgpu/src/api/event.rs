@@ -9,7 +9,7 @@ use super::{Answer, CUresult, capture, cuda, put};
 use crate::state::context::current;
 use crate::state::event::{EVENTS, Event};
 use crate::state::graph::Op;
-use crate::state::stream::Stream;
+use crate::state::stream::{Stream, lookup};
 
 const DISABLE_TIMING: u32 = 2;
 const INTERPROCESS: u32 = 4;
@@ -117,24 +117,24 @@ cuda! {
     }
 
     fn cuEventRecord(event: CUevent, stream: CUstream) {
-        record(event, &*super::stream::lookup(stream, false)?, 0)
+        record(event, &*lookup(stream, false)?, 0)
     }
 
     fn cuEventRecord_ptsz(event: CUevent, stream: CUstream) {
-        record(event, &*super::stream::lookup(stream, true)?, 0)
+        record(event, &*lookup(stream, true)?, 0)
     }
 
     fn cuEventRecordWithFlags(event: CUevent, stream: CUstream, flags: c_uint) {
         if flags & !1 != 0 {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        record(event, &*super::stream::lookup(stream, false)?, flags)
+        record(event, &*lookup(stream, false)?, flags)
     }
 
     fn cuEventRecordWithFlags_ptsz(event: CUevent, stream: CUstream, flags: c_uint) {
         if flags & !1 != 0 {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        record(event, &*super::stream::lookup(stream, true)?, flags)
+        record(event, &*lookup(stream, true)?, flags)
     }
 }

@@ -10,12 +10,13 @@ use cuda_api::graph::{Graphs, Library, capture};
 
 use super::copy::{Copy, Fill};
 use super::launch::{Kernel, Shape};
-use crate::state::context::{Context, current};
+use crate::state::context::current;
 use crate::state::device::driver;
+use crate::state::errors::Errors;
 use crate::state::event::{Event, now};
 use crate::state::graph::{EXECS, Exec, GRAPHS, Loaded, Op, Software};
 use crate::state::module::KERNELS;
-use crate::state::stream::Stream;
+use crate::state::stream::{Stream, lookup};
 
 cuda_api::graph_entries!(Software);
 
@@ -58,7 +59,7 @@ impl Library for Software {
     }
 
     fn stream(stream: CUstream, per_thread: bool) -> CuResult<capture::Stream> {
-        Ok((&*super::stream::lookup(stream, per_thread)?).into())
+        Ok((&*lookup(stream, per_thread)?).into())
     }
 
     unsafe fn kernel(p: &CUDA_KERNEL_NODE_PARAMS, like: Option<&Kernel>) -> CuResult<Kernel> {
@@ -174,12 +175,12 @@ impl Library for Software {
     }
 
     fn upload(_exec: &Exec, stream: CUstream, per_thread: bool) -> CuResult {
-        super::stream::lookup(stream, per_thread)?;
+        lookup(stream, per_thread)?;
         Ok(())
     }
 
     fn launch(exec: &Exec, stream: CUstream, per_thread: bool) -> CuResult {
-        let stream = super::stream::lookup(stream, per_thread)?;
+        let stream = lookup(stream, per_thread)?;
         if exec.loaded.context.id != stream.context.id {
             return Err(CuError::INVALID_VALUE);
         }
@@ -203,7 +204,7 @@ fn launch(exec: &Exec, stream: &Stream) {
     }
     let cells: Vec<_> = records.iter().map(|(_, cell)| cell.clone()).collect();
     let own: Vec<_> = records.iter().map(|(event, _)| Arc::as_ptr(event) as usize).collect();
-    let mark = stream.submit(move |context| {
+    let mark = stream.submit(move |errors| {
         let mut cells = cells.iter();
         for step in steps.iter() {
             match &step.op {
@@ -215,7 +216,7 @@ fn launch(exec: &Exec, stream: &Stream) {
                 Some(Op::Wait(event, _)) if !own.contains(&(Arc::as_ptr(event) as usize)) => {
                     event.wait();
                 }
-                Some(op) if !context.failed() => run(op, context),
+                Some(op) if !errors.failed() => run(op, errors),
                 _ => {}
             }
         }
@@ -226,11 +227,11 @@ fn launch(exec: &Exec, stream: &Stream) {
     *last = Some(mark);
 }
 
-fn run(op: &Op, context: &Context) {
+fn run(op: &Op, errors: &Errors) {
     match op {
         Op::Kernel(kernel) => match kernel.prepare() {
-            Ok(launch) => kernel.run(launch, context),
-            Err(_) => context.fail(CUresult::CUDA_ERROR_OUT_OF_MEMORY),
+            Ok(launch) => kernel.run(launch, errors),
+            Err(_) => errors.fail(CUresult::CUDA_ERROR_OUT_OF_MEMORY),
         },
         Op::Copy(copy, _) => copy.run(),
         Op::Memset(fill) => fill.run(),

@@ -6,14 +6,15 @@ use cuda_api::{error_text, export_tables, proc_address};
 
 use super::{CUresult, cuda, put, put_if, text};
 use crate::exports;
-use crate::state::device::{DRIVER_VERSION, init};
+use crate::state::device::DRIVER_VERSION;
+use crate::state::primary;
 
 cuda! {
     fn cuInit(flags: c_uint) {
         if flags != 0 {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        init()
+        primary::init()
     }
 
     fn cuDriverGetVersion(version: *mut c_int) {

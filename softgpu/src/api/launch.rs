@@ -12,10 +12,11 @@ use crate::log;
 
 use crate::state::context::Context;
 use crate::state::device::RANGES;
+use crate::state::errors::Errors;
 use crate::state::graph::Op;
 use crate::state::memory::{self, Memory};
 use crate::state::module::Function;
-use crate::state::stream::Stream;
+use crate::state::stream::{Stream, lookup};
 
 /// The most blocks of a cooperative launch on each multiprocessor.
 const COOPERATIVE_BLOCKS: u64 = 32;
@@ -166,12 +167,12 @@ impl Kernel {
     }
 
     /// Runs a launch on the calling thread.
-    pub(crate) fn run(&self, launch: Launch, context: &Context) {
+    pub(crate) fn run(&self, launch: Launch, errors: &Errors) {
         let workspace = launch.workspace;
-        if !context.failed() {
+        if !errors.failed() {
             let name = log::enabled().then(|| self.function.name.clone());
             if let Err(fault) = grid::run(launch) {
-                context.fault(fault);
+                errors.fault(fault);
                 if let Some(name) = name {
                     log::line(&format!("kernel {} ended with {fault:?}", name.to_string_lossy()));
                 }
@@ -196,7 +197,7 @@ fn launch(
         return capture::push(stream, Op::Kernel(kernel));
     }
     let launch = kernel.prepare()?;
-    stream.submit(move |context| kernel.run(launch, context));
+    stream.submit(move |errors| kernel.run(launch, errors));
     Ok(())
 }
 
@@ -234,7 +235,7 @@ fn launch_ex(
     per_thread: bool,
 ) -> Answer {
     let config = get(config)?;
-    let stream = super::stream::lookup(config.stream, per_thread)?;
+    let stream = lookup(config.stream, per_thread)?;
     let mut shape =
         Shape { grid: config.grid, block: config.block, shared: config.shared, cooperative: false };
     let mut event: Option<CUevent> = None;

@@ -12,6 +12,7 @@ use crate::state::device::driver;
 use crate::state::module::{
     KERNELS, LIBRARIES, Library, LibraryKernel, function_of, parse, unload_library,
 };
+use crate::state::primary;
 
 fn library(handle: CUlibrary) -> Result<Arc<Library>, CUresult> {
     driver()?;
@@ -25,7 +26,7 @@ fn kernel(handle: CUkernel) -> Result<Arc<LibraryKernel>, CUresult> {
 
 /// A device's primary context, for calls that name a device.
 fn primary(device: c_int) -> Result<Arc<Context>, CUresult> {
-    Ok(driver()?.device(device)?.primary.clone())
+    Ok(primary::of(device)?.context.clone())
 }
 
 /// The kernel's name as C has it; kept, since programs keep it too.

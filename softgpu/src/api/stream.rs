@@ -1,62 +1,25 @@
 //! Streams.
 
 use std::ffi::{c_int, c_uint, c_void};
-use std::ops::Deref;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use cuda_api::graph::HostCall;
 use cuda_api::sys::{CUcontext, CUdeviceptr, CUevent, CUhostFn, CUstream};
 
 use super::{Answer, CUresult, capture, cuda, cuda_on_stream, put};
-use crate::state::context::{Context, current};
+use crate::state::context::current;
+use crate::state::errors::Errors;
 use crate::state::graph::Op;
 use crate::state::memory;
+pub(crate) use crate::state::stream::lookup;
 use crate::state::stream::{STREAMS, Stream};
-
-/// A stream, for a call that uses it.
-pub(crate) enum Target {
-    Made(Arc<Stream>),
-    Default(Stream),
-}
-
-impl Deref for Target {
-    type Target = Stream;
-
-    fn deref(&self) -> &Stream {
-        match self {
-            Target::Made(stream) => stream,
-            Target::Default(stream) => stream,
-        }
-    }
-}
-
-impl Target {
-    pub(crate) fn id(&self) -> u64 {
-        self.deref().id
-    }
-}
-
-/// The stream that a handle names, in a context without error.
-pub(crate) fn lookup(handle: CUstream, per_thread: bool) -> Result<Target, CUresult> {
-    match (handle as usize, per_thread) {
-        (0, false) | (1, _) => Ok(Target::Default(current()?.legacy_stream())),
-        (0, true) | (2, _) => Ok(Target::Default(current()?.thread_stream())),
-        (handle, _) => {
-            crate::state::device::driver()?;
-            let stream = STREAMS.get(handle).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
-            stream.context.healthy()?;
-            Ok(Target::Made(stream))
-        }
-    }
-}
 
 fn create(to: *mut CUstream, flags: c_uint, priority: c_int) -> Answer {
     let context = current()?;
     if flags & !1 != 0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
-    put(to, context.create_stream(flags & 1 != 0, priority.clamp(-5, 0)) as CUstream)
+    put(to, Stream::create(&context, flags & 1 != 0, priority.clamp(-5, 0)) as CUstream)
 }
 
 fn destroy(handle: CUstream) -> Answer {
@@ -93,8 +56,8 @@ fn write_value(stream: &Stream, address: u64, value: u64, wide: bool, flags: c_u
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
     capture::unsupported_on(stream, "cuStreamWriteValue")?;
-    stream.now_or_submit(move |context| {
-        if context.failed() || !memory::accessible(address, size) {
+    stream.now_or_submit(move |errors| {
+        if errors.failed() || !memory::accessible(address, size) {
             return;
         }
         // SAFETY: the interval is accessible, and aligned.
@@ -136,9 +99,9 @@ fn wait_value(stream: &Stream, address: u64, value: u64, wide: bool, flags: c_ui
         }
     };
     capture::unsupported_on(stream, "cuStreamWaitValue")?;
-    stream.submit(move |context| {
+    stream.submit(move |errors| {
         let mut rounds = 0u32;
-        while !context.failed() && memory::accessible(address, size) && !holds() {
+        while !errors.failed() && memory::accessible(address, size) && !holds() {
             rounds += 1;
             if rounds < 1000 {
                 std::thread::yield_now();
@@ -201,7 +164,7 @@ queries! {
     }
 
     fn cuStreamGetId, fn cuStreamGetId_ptsz(to: *mut u64; stream) {
-        put(to, stream.id())
+        put(to, stream.id)
     }
 
     fn cuStreamGetCtx, fn cuStreamGetCtx_ptsz(to: *mut CUcontext; stream) {
@@ -259,8 +222,8 @@ queries! {
         if capture::captured(&stream)? {
             return capture::push(&stream, Op::Host(host));
         }
-        stream.submit(move |context| {
-            if !context.failed() {
+        stream.submit(move |errors| {
+            if !errors.failed() {
                 host.run();
             }
         });
@@ -279,9 +242,9 @@ queries! {
         capture::GRAPHS.forbid_on(&(&*stream).into())?;
         let handle = stream.handle;
         let callback = Callback(function.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?, data);
-        stream.submit(move |context: &Context| {
+        stream.submit(move |errors: &Errors| {
             let callback = callback;
-            let status = context.healthy().err().unwrap_or(CUresult::CUDA_SUCCESS);
+            let status = errors.healthy().err().unwrap_or(CUresult::CUDA_SUCCESS);
             // SAFETY: the program asked for this call.
             unsafe { (callback.0)(handle as CUstream, status, callback.1) };
         });

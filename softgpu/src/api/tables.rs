@@ -9,6 +9,8 @@ use super::CUresult;
 use crate::state::context::{by_handle, current_if_any};
 use crate::state::device::{DRIVER_VERSION, driver};
 use crate::state::module::{FUNCTIONS, MODULES};
+use crate::state::primary;
+use crate::state::stream::lookup;
 
 /// What `cuGetExportTable` gives the tables.
 pub(crate) static TABLES: Tables = Tables;
@@ -18,7 +20,7 @@ pub(crate) struct Tables;
 
 impl Driver for Tables {
     fn primary_context(&self, device: CUdevice) -> Result<CUcontext, CUresult> {
-        Ok(driver()?.device(device)?.primary.handle as CUcontext)
+        Ok(primary::of(device)?.context.handle as CUcontext)
     }
 
     fn current_context(&self) -> CUcontext {
@@ -47,7 +49,7 @@ impl Driver for Tables {
     }
 
     fn stream_id(&self, stream: CUstream) -> Result<u64, CUresult> {
-        Ok(super::stream::lookup(stream, false)?.id())
+        Ok(lookup(stream, false)?.id)
     }
 
     fn module_functions(

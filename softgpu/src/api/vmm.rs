@@ -13,6 +13,7 @@ use crate::state::context::{CONTEXTS, current_if_any};
 use crate::state::device::{RANGES, driver};
 use crate::state::handles::{Kind, Table};
 use crate::state::memory::{self, Memory};
+use crate::state::primary;
 
 /// Everything is had in multiples of this.
 const GRANULARITY: u64 = 2 << 20;
@@ -179,7 +180,9 @@ fn wait_for_kernels() {
     }
     if let Ok(driver) = driver() {
         for device in &driver.devices {
-            device.primary.synchronize();
+            if let Ok(primary) = primary::of(device.ordinal) {
+                primary.context.synchronize();
+            }
         }
     }
 }
@@ -379,7 +382,7 @@ cuda! {
                 let context = current_if_any();
                 let context = match &context {
                     Some(context) => context,
-                    None => &driver()?.device(ordinal)?.primary,
+                    None => &primary::of(ordinal)?.context,
                 };
                 debug_assert!(CONTEXTS.get(context.handle).is_some());
                 memory::add(context, start, mapping.size, 0, Memory::Mapped);

@@ -1,19 +1,17 @@
 //! Contexts, and the stack of contexts of each thread.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::mem::ManuallyDrop;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use cuda_api::sys::CUresult;
 
 use super::device::{Device, driver};
-use super::handles::{Kind, Table};
-use super::memory;
-use super::stream::{Queue, STREAMS, Stream, unique_id};
+use super::errors::Errors;
+use super::handles::{Kind, Table, unique_id};
+use super::queue::Queue;
 use crate::exec::heap::Heap;
-use crate::exec::memory::Fault;
 use crate::exec::printf::Printf;
 
 /// All contexts.
@@ -31,8 +29,8 @@ pub(crate) struct Context {
     pub(crate) flags: AtomicU32,
     /// A primary context is inactive until it is retained, and again after a reset.
     pub(crate) active: AtomicBool,
-    /// The first error of asynchronous work; every later call returns it.
-    error: AtomicI32,
+    /// Shared with the threads of the streams.
+    errors: Arc<Errors>,
     legacy: Arc<Queue>,
     /// Blocking streams: the legacy stream and these wait for each other.
     blocking: RwLock<Vec<Arc<Queue>>>,
@@ -54,7 +52,7 @@ impl Context {
             primary,
             flags: AtomicU32::new(flags),
             active: AtomicBool::new(!primary),
-            error: AtomicI32::new(0),
+            errors: Arc::default(),
             legacy: Queue::new(),
             blocking: RwLock::new(Vec::new()),
             others: RwLock::new(Vec::new()),
@@ -66,52 +64,27 @@ impl Context {
         context
     }
 
+    /// The device that the context was created on.
     pub(crate) fn device(&self) -> Result<&'static Device, CUresult> {
         driver()?.device(self.ordinal)
     }
 
-    /// Records an error unless there is one already.
-    pub(crate) fn fail(&self, error: CUresult) {
-        let _ = self.error.compare_exchange(0, error.0 as i32, Ordering::AcqRel, Ordering::Relaxed);
-    }
-
-    /// Records the error that a kernel ended with.
-    pub(crate) fn fault(&self, fault: Fault) {
-        self.fail(match fault {
-            Fault::IllegalAddress => CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
-            Fault::Misaligned => CUresult::CUDA_ERROR_MISALIGNED_ADDRESS,
-            Fault::IllegalInstruction => CUresult::CUDA_ERROR_ILLEGAL_INSTRUCTION,
-            Fault::Assert => CUresult::CUDA_ERROR_ASSERT,
-            Fault::LaunchFailed | Fault::Cancelled => CUresult::CUDA_ERROR_LAUNCH_FAILED,
-        });
-    }
-
-    pub(crate) fn failed(&self) -> bool {
-        self.error.load(Ordering::Acquire) != 0
+    /// The errors of the context's asynchronous work.
+    pub(crate) fn errors(&self) -> &Arc<Errors> {
+        &self.errors
     }
 
     /// The context's sticky error, if any.
     pub(crate) fn healthy(&self) -> Result<(), CUresult> {
-        match self.error.load(Ordering::Acquire) {
-            0 => Ok(()),
-            code => Err([
-                CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
-                CUresult::CUDA_ERROR_MISALIGNED_ADDRESS,
-                CUresult::CUDA_ERROR_ILLEGAL_INSTRUCTION,
-                CUresult::CUDA_ERROR_ASSERT,
-                CUresult::CUDA_ERROR_LAUNCH_FAILED,
-                CUresult::CUDA_ERROR_OUT_OF_MEMORY,
-            ]
-            .into_iter()
-            .find(|e| e.0 as i32 == code)
-            .unwrap_or(CUresult::CUDA_ERROR_UNKNOWN)),
-        }
+        self.errors.healthy()
     }
 
+    /// The queue of the legacy default stream.
     pub(crate) fn legacy_queue(&self) -> &Arc<Queue> {
         &self.legacy
     }
 
+    /// Calls a function for the queue of every blocking stream.
     pub(crate) fn each_blocking(&self, f: impl FnMut(&Arc<Queue>)) {
         self.blocking.read().unwrap_or_else(PoisonError::into_inner).iter().for_each(f);
     }
@@ -120,67 +93,17 @@ impl Context {
         [&self.blocking, &self.others]
     }
 
-    /// The legacy default stream.
-    pub(crate) fn legacy_stream(self: &Arc<Self>) -> Stream {
-        Stream {
-            handle: 1,
-            id: 0,
-            context: self.clone(),
-            non_blocking: false,
-            priority: 0,
-            queue: self.legacy.clone(),
-            legacy: true,
-        }
-    }
-
-    fn add_queue(&self, queue: &Arc<Queue>, non_blocking: bool) {
+    /// Adds the queue of a new stream.
+    pub(crate) fn add_queue(&self, queue: &Arc<Queue>, non_blocking: bool) {
         let list = self.lists()[usize::from(non_blocking)];
         list.write().unwrap_or_else(PoisonError::into_inner).push(queue.clone());
     }
 
+    /// Removes the queue of a destroyed stream.
     pub(crate) fn forget_queue(&self, queue: &Arc<Queue>) {
         for list in self.lists() {
             let mut list = list.write().unwrap_or_else(PoisonError::into_inner);
             list.retain(|q| !Arc::ptr_eq(q, queue));
-        }
-    }
-
-    /// Creates a stream.
-    pub(crate) fn create_stream(self: &Arc<Self>, non_blocking: bool, priority: i32) -> usize {
-        let queue = Queue::new();
-        self.add_queue(&queue, non_blocking);
-        STREAMS
-            .insert_with(|handle| Stream {
-                handle,
-                id: unique_id(),
-                context: self.clone(),
-                non_blocking,
-                priority,
-                queue,
-                legacy: false,
-            })
-            .0
-    }
-
-    /// The calling thread's default stream.
-    pub(crate) fn thread_stream(self: &Arc<Self>) -> Stream {
-        let (id, queue) = THREAD_STREAMS.with(|streams| {
-            let mut streams = streams.borrow_mut();
-            let (id, queue) = streams.entry(self.id).or_insert_with(|| {
-                let queue = Queue::new();
-                self.add_queue(&queue, false);
-                (unique_id(), queue)
-            });
-            (*id, queue.clone())
-        });
-        Stream {
-            handle: 2,
-            id,
-            context: self.clone(),
-            non_blocking: false,
-            priority: 0,
-            queue,
-            legacy: false,
         }
     }
 
@@ -195,47 +118,43 @@ impl Context {
         self.printf.flush();
     }
 
+    /// Returns the number of a new launch.
     pub(crate) fn next_launch(&self) -> u64 {
         self.launches.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The heap of kernels' `malloc`; allocated when the first module that uses it is loaded.
-    pub(crate) fn heap(self: &Arc<Self>) -> Result<Arc<Heap>, CUresult> {
+    /// The heap of kernels' `malloc`. The first call allocates its memory with `allocate`.
+    pub(crate) fn heap(
+        &self,
+        allocate: impl FnOnce(u64) -> Result<u64, CUresult>,
+    ) -> Result<Arc<Heap>, CUresult> {
         let mut heap = self.heap.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(heap) = &*heap {
             return Ok(heap.clone());
         }
         let size = self.limits[2].load(Ordering::Relaxed);
-        let start = memory::allocate(self, size)?;
+        let start = allocate(size)?;
         Ok(heap.insert(Arc::new(Heap::new(start, size))).clone())
     }
 
-    /// Frees everything that belongs to the context.
-    pub(crate) fn clear(self: &Arc<Self>) {
-        self.synchronize();
-        for stream in STREAMS.remove_where(|s| s.context.id == self.id) {
-            self.forget_queue(&stream.queue);
-        }
-        super::event::EVENTS.remove_where(|e| e.context.id == self.id);
-        super::module::forget_context(self.id);
+    /// Forgets the heap, whose memory is about to be freed.
+    pub(crate) fn forget_heap(&self) {
         *self.heap.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        memory::free_context(self.id);
-        self.error.store(0, Ordering::Release);
+    }
+
+    /// Forgets the errors and restores the initial limits.
+    pub(crate) fn reset(&self) {
+        self.errors.clear();
         for (limit, value) in self.limits.iter().zip(LIMITS) {
             limit.store(value, Ordering::Relaxed);
         }
     }
 }
 
-/// The threads' default streams by context: id and queue.
-type ThreadStreams = HashMap<u64, (u64, Arc<Queue>)>;
-
-// Without destructors, so that they still work in the destructors of the program's objects.
+// Without a destructor, so that it still works in the destructors of the program's objects.
 thread_local! {
     static STACK: ManuallyDrop<RefCell<Vec<Arc<Context>>>> =
         const { ManuallyDrop::new(RefCell::new(Vec::new())) };
-    static THREAD_STREAMS: ManuallyDrop<RefCell<ThreadStreams>> =
-        ManuallyDrop::new(RefCell::new(HashMap::new()));
 }
 
 /// The calling thread's current context, if there is one.

@@ -1,12 +1,11 @@
 //! The process's state and its devices.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, OnceLock};
+use std::sync::{LazyLock, OnceLock};
 
 use cuda_api::devices::visible;
 use cuda_api::sys::CUresult;
 
-use super::context::Context;
 use crate::exec::memory::Ranges;
 
 /// The CUDA version of the driver API.
@@ -27,11 +26,9 @@ pub(crate) struct Device {
     pub(crate) memory: u64,
     /// Allocated bytes.
     pub(crate) used: AtomicU64,
+    /// Number of multiprocessors.
     pub(crate) processors: u32,
     pub(crate) uuid: [u8; 16],
-    pub(crate) primary: Arc<Context>,
-    /// Retain count of the primary context.
-    pub(crate) retained: Mutex<u32>,
 }
 
 impl Device {
@@ -63,6 +60,7 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
+    /// The device with an index in this process.
     pub(crate) fn device(&self, ordinal: i32) -> Result<&Device, CUresult> {
         usize::try_from(ordinal)
             .ok()
@@ -89,8 +87,8 @@ pub(crate) fn driver() -> Result<&'static Driver, CUresult> {
     Err(CUresult::CUDA_ERROR_NOT_INITIALIZED)
 }
 
-/// `cuInit`.
-pub(crate) fn init() -> Result<(), CUresult> {
+/// Finds the devices.
+pub(crate) fn init() -> Result<&'static Driver, CUresult> {
     if PHASE.load(Ordering::Acquire) == 2 {
         return Err(CUresult::CUDA_ERROR_NOT_INITIALIZED);
     }
@@ -110,8 +108,6 @@ pub(crate) fn init() -> Result<(), CUresult> {
             used: AtomicU64::new(0),
             processors,
             uuid: uuids[place],
-            primary: Context::new(ordinal as i32, 0, true),
-            retained: Mutex::new(0),
         });
         Driver { devices: devices.collect() }
     });
@@ -119,7 +115,7 @@ pub(crate) fn init() -> Result<(), CUresult> {
         return Err(CUresult::CUDA_ERROR_NO_DEVICE);
     }
     PHASE.store(1, Ordering::Release);
-    Ok(())
+    Ok(driver)
 }
 
 /// The same for every process on a host, but different between hosts.

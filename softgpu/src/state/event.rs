@@ -8,7 +8,8 @@ use cuda_api::sys::CUresult;
 
 use super::context::Context;
 use super::handles::{Kind, Table};
-use super::stream::{Mark, Stream};
+use super::queue::Mark;
+use super::stream::Stream;
 
 /// All events.
 pub(crate) static EVENTS: Table<Event> = Table::new(Kind::Event);

@@ -6,7 +6,7 @@ use cuda_api::graph::Graphs;
 
 use super::context::Context;
 use super::handles::{Kind, Table};
-use super::stream::Mark;
+use super::queue::Mark;
 
 /// This library, as graphs and captures see it.
 #[derive(Clone, Copy)]

@@ -1,7 +1,14 @@
 //! Handles: numbers that look like pointers but are never dereferenced, so a stale or forged handle
 //! is an error instead of a crash.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+
+/// Returns an id that no other context, stream or allocation of the process has.
+pub(crate) fn unique_id() -> u64 {
+    static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+    NEXT_ID.fetch_add(1, Ordering::Relaxed)
+}
 
 /// The kind of object that a handle refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

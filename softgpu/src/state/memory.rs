@@ -9,7 +9,7 @@ use cuda_api::sys::CUresult;
 
 use super::context::Context;
 use super::device::{RANGES, driver};
-use super::stream::unique_id;
+use super::handles::unique_id;
 use crate::exec::memory::Range;
 
 /// Granularity of device memory accounting.

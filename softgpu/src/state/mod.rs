@@ -2,9 +2,13 @@
 
 pub(crate) mod context;
 pub(crate) mod device;
+pub(crate) mod errors;
 pub(crate) mod event;
 pub(crate) mod graph;
 pub(crate) mod handles;
 pub(crate) mod memory;
 pub(crate) mod module;
+pub(crate) mod primary;
+pub(crate) mod queue;
 pub(crate) mod stream;
+pub(crate) mod teardown;

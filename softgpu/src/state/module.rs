@@ -132,8 +132,11 @@ impl Module {
             .iter()
             .map(|v| (v.name.clone(), (base + v.offset as u64, v.size as u64)))
             .collect();
-        let heap =
-            if allocates(&program) { context.heap().map_err(failed)? } else { Arc::default() };
+        let heap = if allocates(&program) {
+            context.heap(|size| memory::allocate(context, size)).map_err(failed)?
+        } else {
+            Arc::default()
+        };
         let loaded =
             Loaded { context: context.clone(), program: Arc::new(program), heap, base, variables };
         let (_, module) = MODULES.insert_with(|handle| Module {

@@ -1,61 +1,29 @@
-//! Streams. Each has a queue and, once used, a thread that executes it.
+//! Streams.
 
-use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::sync::Arc;
 
-use cuda_api::sys::CUresult;
+use cuda_api::sys::{CUresult, CUstream};
 
-use super::context::Context;
-use super::handles::{Kind, Table};
+use super::context::{Context, current};
+use super::device::driver;
+use super::errors::Errors;
+use super::handles::{Kind, Table, unique_id};
+use super::queue::{Mark, Queue};
 
 /// All streams that programs have created.
 pub(crate) static STREAMS: Table<Stream> = Table::new(Kind::Stream);
 
-/// How long an idle stream's thread polls for work before it sleeps, and a waiting thread before
-/// it does.
-const SPIN: Duration = Duration::from_micros(20);
+/// The default streams of a thread: id and queue by context id.
+type ThreadStreams = HashMap<u64, (u64, Arc<Queue>)>;
 
-/// The work of one call in a stream. It runs even after an error (which it gets as an argument), so
-/// that its waiters don't wait forever.
-type Work = Box<dyn FnOnce(&Context) + Send>;
-
-struct Item {
-    sequence: u64,
-    after: Vec<Mark>,
-    work: Work,
-}
-
-/// A place in a stream.
-#[derive(Clone)]
-pub(crate) struct Mark {
-    pub(crate) stream: Arc<Queue>,
-    pub(crate) sequence: u64,
-}
-
-impl Mark {
-    pub(crate) fn reached(&self) -> bool {
-        self.stream.completed.load(Ordering::Acquire) >= self.sequence
-    }
-
-    pub(crate) fn wait(&self) {
-        self.stream.wait(self.sequence);
-    }
-}
-
-/// A stream's queue.
-pub(crate) struct Queue {
-    items: Mutex<VecDeque<Item>>,
-    filled: Condvar,
-    submitted: AtomicU64,
-    completed: AtomicU64,
-    asleep: AtomicBool,
-    started: AtomicBool,
-    closed: AtomicBool,
-    waiters: AtomicU32,
-    wait_lock: Mutex<()>,
-    done: Condvar,
+// Without a destructor, so that it still works in the destructors of the program's objects.
+thread_local! {
+    static THREAD_STREAMS: ManuallyDrop<RefCell<ThreadStreams>> =
+        ManuallyDrop::new(RefCell::new(HashMap::new()));
 }
 
 /// A stream.
@@ -70,154 +38,59 @@ pub(crate) struct Stream {
     pub(crate) legacy: bool,
 }
 
-static NEXT_ID: AtomicU64 = AtomicU64::new(1);
-
-/// An id that no other stream or context of the process has.
-pub(crate) fn unique_id() -> u64 {
-    NEXT_ID.fetch_add(1, Ordering::Relaxed)
-}
-
-impl Queue {
-    pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self {
-            items: Mutex::new(VecDeque::new()),
-            filled: Condvar::new(),
-            submitted: AtomicU64::new(0),
-            completed: AtomicU64::new(0),
-            asleep: AtomicBool::new(false),
-            started: AtomicBool::new(false),
-            closed: AtomicBool::new(false),
-            waiters: AtomicU32::new(0),
-            wait_lock: Mutex::new(()),
-            done: Condvar::new(),
-        })
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<Item>> {
-        self.items.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The place after all submitted work.
-    pub(crate) fn mark(self: &Arc<Self>) -> Mark {
-        Mark { stream: self.clone(), sequence: self.submitted.load(Ordering::Acquire) }
-    }
-
-    pub(crate) fn idle(&self) -> bool {
-        self.completed.load(Ordering::Acquire) == self.submitted.load(Ordering::Acquire)
-    }
-
-    fn wait(&self, sequence: u64) {
-        let reached = || self.completed.load(Ordering::SeqCst) >= sequence;
-        if reached() {
-            return;
-        }
-        let start = Instant::now();
-        while start.elapsed() < SPIN {
-            if reached() {
-                return;
-            }
-            std::hint::spin_loop();
-        }
-        self.waiters.fetch_add(1, Ordering::SeqCst);
-        let mut guard = self.wait_lock.lock().unwrap_or_else(PoisonError::into_inner);
-        while !reached() {
-            guard = self.done.wait(guard).unwrap_or_else(PoisonError::into_inner);
-        }
-        drop(guard);
-        self.waiters.fetch_sub(1, Ordering::SeqCst);
-    }
-
-    fn submit(self: &Arc<Self>, context: &Arc<Context>, after: Vec<Mark>, work: Work) -> Mark {
-        let sequence = {
-            let mut items = self.lock();
-            let sequence = self.submitted.load(Ordering::Relaxed) + 1;
-            items.push_back(Item { sequence, after, work });
-            self.submitted.store(sequence, Ordering::Release);
-            if self.asleep.load(Ordering::Relaxed) {
-                self.filled.notify_one();
-            }
-            sequence
-        };
-        if !self.started.swap(true, Ordering::AcqRel) {
-            let (queue, context) = (self.clone(), context.clone());
-            let thread = std::thread::Builder::new().name("softgpu-stream".into());
-            if thread.spawn(move || queue.run(&context)).is_err() {
-                // No thread could be started: do the work at once.
-                self.started.store(false, Ordering::Release);
-                self.drain();
-            }
-        }
-        Mark { stream: self.clone(), sequence }
-    }
-
-    /// Executes the queue on the caller's thread, if no other could be started.
-    fn drain(self: &Arc<Self>) {
-        loop {
-            let Some(item) = self.lock().pop_front() else { break };
-            self.complete(item.sequence);
-        }
-    }
-
-    fn complete(&self, sequence: u64) {
-        self.completed.store(sequence, Ordering::SeqCst);
-        if self.waiters.load(Ordering::SeqCst) > 0 {
-            drop(self.wait_lock.lock().unwrap_or_else(PoisonError::into_inner));
-            self.done.notify_all();
-        }
-    }
-
-    fn next(&self) -> Option<Item> {
-        let start = Instant::now();
-        loop {
-            if !self.idle() {
-                if let Some(item) = self.lock().pop_front() {
-                    return Some(item);
-                }
-            } else if self.closed.load(Ordering::Acquire) {
-                return None;
-            }
-            if start.elapsed() >= SPIN {
-                break;
-            }
-            std::hint::spin_loop();
-        }
-        let mut items = self.lock();
-        loop {
-            if let Some(item) = items.pop_front() {
-                return Some(item);
-            }
-            if self.closed.load(Ordering::Acquire) {
-                return None;
-            }
-            self.asleep.store(true, Ordering::Relaxed);
-            items = self.filled.wait(items).unwrap_or_else(PoisonError::into_inner);
-            self.asleep.store(false, Ordering::Relaxed);
-        }
-    }
-
-    fn run(&self, context: &Context) {
-        while let Some(item) = self.next() {
-            for mark in &item.after {
-                mark.wait();
-            }
-            let work = item.work;
-            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(context)));
-            if result.is_err() {
-                context.fail(CUresult::CUDA_ERROR_UNKNOWN);
-            }
-            self.complete(item.sequence);
-        }
-    }
-
-    /// Stops the thread once the queue is empty.
-    pub(crate) fn close(&self) {
-        self.closed.store(true, Ordering::Release);
-        let _items = self.lock();
-        self.filled.notify_all();
-    }
-}
-
 impl Stream {
+    /// The legacy default stream of a context.
+    pub(crate) fn legacy(context: &Arc<Context>) -> Self {
+        Self {
+            handle: 1,
+            id: 0,
+            context: context.clone(),
+            non_blocking: false,
+            priority: 0,
+            queue: context.legacy_queue().clone(),
+            legacy: true,
+        }
+    }
+
+    /// The calling thread's default stream in a context.
+    pub(crate) fn of_thread(context: &Arc<Context>) -> Self {
+        let (id, queue) = THREAD_STREAMS.with(|streams| {
+            let mut streams = streams.borrow_mut();
+            let (id, queue) = streams.entry(context.id).or_insert_with(|| {
+                let queue = Queue::new();
+                context.add_queue(&queue, false);
+                (unique_id(), queue)
+            });
+            (*id, queue.clone())
+        });
+        Self {
+            handle: 2,
+            id,
+            context: context.clone(),
+            non_blocking: false,
+            priority: 0,
+            queue,
+            legacy: false,
+        }
+    }
+
+    /// Creates a stream and returns its handle.
+    pub(crate) fn create(context: &Arc<Context>, non_blocking: bool, priority: i32) -> usize {
+        let queue = Queue::new();
+        context.add_queue(&queue, non_blocking);
+        STREAMS
+            .insert_with(|handle| Self {
+                handle,
+                id: unique_id(),
+                context: context.clone(),
+                non_blocking,
+                priority,
+                queue,
+                legacy: false,
+            })
+            .0
+    }
+
     /// The other streams' work that new work must wait for: the legacy stream waits for all
     /// blocking streams, and they wait for it.
     fn dependencies(&self) -> Vec<Mark> {
@@ -239,21 +112,21 @@ impl Stream {
     }
 
     /// Queues work.
-    pub(crate) fn submit(&self, work: impl FnOnce(&Context) + Send + 'static) -> Mark {
-        self.queue.submit(&self.context, self.dependencies(), Box::new(work))
+    pub(crate) fn submit(&self, work: impl FnOnce(&Errors) + Send + 'static) -> Mark {
+        self.queue.submit(self.context.errors(), self.dependencies(), Box::new(work))
     }
 
     /// Queues a wait.
     pub(crate) fn submit_after(&self, mark: Mark) {
         let mut after = self.dependencies();
         after.push(mark);
-        self.queue.submit(&self.context, after, Box::new(|_| {}));
+        self.queue.submit(self.context.errors(), after, Box::new(|_| {}));
     }
 
     /// Executes work at once if nothing is before it; otherwise queues it.
-    pub(crate) fn now_or_submit(&self, work: impl FnOnce(&Context) + Send + 'static) {
+    pub(crate) fn now_or_submit(&self, work: impl FnOnce(&Errors) + Send + 'static) {
         if self.idle() {
-            work(&self.context);
+            work(self.context.errors());
         } else {
             self.submit(work);
         }
@@ -287,6 +160,38 @@ impl Drop for Stream {
         // A default stream's queue lives as long as its context; this was only a view of it.
         if self.handle > 2 {
             self.queue.close();
+        }
+    }
+}
+
+/// A stream that a call uses.
+pub(crate) enum Target {
+    Created(Arc<Stream>),
+    Default(Stream),
+}
+
+impl Deref for Target {
+    type Target = Stream;
+
+    fn deref(&self) -> &Stream {
+        match self {
+            Target::Created(stream) => stream,
+            Target::Default(stream) => stream,
+        }
+    }
+}
+
+/// The stream of a handle. Fails if its context has failed. A null stream means the legacy default
+/// stream, or with `per_thread` the calling thread's.
+pub(crate) fn lookup(handle: CUstream, per_thread: bool) -> Result<Target, CUresult> {
+    match (handle as usize, per_thread) {
+        (0, false) | (1, _) => Ok(Target::Default(Stream::legacy(&current()?))),
+        (0, true) | (2, _) => Ok(Target::Default(Stream::of_thread(&current()?))),
+        (handle, _) => {
+            driver()?;
+            let stream = STREAMS.get(handle).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
+            stream.context.healthy()?;
+            Ok(Target::Created(stream))
         }
     }
 }

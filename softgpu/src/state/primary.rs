@@ -1,0 +1,41 @@
+//! The primary contexts of the devices.
+
+use std::sync::{Arc, Mutex, OnceLock};
+
+use cuda_api::sys::CUresult;
+
+use super::context::Context;
+use super::device;
+
+/// A device's primary context.
+pub(crate) struct Primary {
+    pub(crate) context: Arc<Context>,
+    /// How often it is retained.
+    pub(crate) retained: Mutex<u32>,
+}
+
+/// The primary contexts by the index of their device.
+static PRIMARIES: OnceLock<Vec<Primary>> = OnceLock::new();
+
+/// `cuInit`.
+pub(crate) fn init() -> Result<(), CUresult> {
+    all(device::init()?);
+    Ok(())
+}
+
+fn all(driver: &device::Driver) -> &'static [Primary] {
+    PRIMARIES.get_or_init(|| {
+        let primary = |device: &device::Device| Primary {
+            context: Context::new(device.ordinal, 0, true),
+            retained: Mutex::new(0),
+        };
+        driver.devices.iter().map(primary).collect()
+    })
+}
+
+/// The primary context of a device.
+pub(crate) fn of(ordinal: i32) -> Result<&'static Primary, CUresult> {
+    let driver = device::driver()?;
+    let device = driver.device(ordinal)?;
+    Ok(&all(driver)[device.ordinal as usize])
+}

@@ -1,0 +1,203 @@
+//! The queue of a stream and, once it is used, the thread that executes it.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use cuda_api::sys::CUresult;
+
+use super::errors::Errors;
+
+/// How long an idle stream's thread polls for work before it sleeps, and a waiting thread before
+/// it does.
+const SPIN: Duration = Duration::from_micros(20);
+
+/// The work of one call in a stream. It runs even after an error, so that its waiters don't wait
+/// forever; the argument says whether there was one.
+pub(crate) type Work = Box<dyn FnOnce(&Errors) + Send>;
+
+struct Item {
+    sequence: u64,
+    after: Vec<Mark>,
+    work: Work,
+}
+
+/// A place in a stream.
+#[derive(Clone)]
+pub(crate) struct Mark {
+    pub(crate) stream: Arc<Queue>,
+    pub(crate) sequence: u64,
+}
+
+impl Mark {
+    /// Whether all work up to this place is done.
+    pub(crate) fn reached(&self) -> bool {
+        self.stream.completed.load(Ordering::Acquire) >= self.sequence
+    }
+
+    /// Waits until all work up to this place is done.
+    pub(crate) fn wait(&self) {
+        self.stream.wait(self.sequence);
+    }
+}
+
+/// A stream's queue.
+pub(crate) struct Queue {
+    items: Mutex<VecDeque<Item>>,
+    filled: Condvar,
+    submitted: AtomicU64,
+    completed: AtomicU64,
+    asleep: AtomicBool,
+    started: AtomicBool,
+    closed: AtomicBool,
+    waiters: AtomicU32,
+    wait_lock: Mutex<()>,
+    done: Condvar,
+}
+
+impl Queue {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            items: Mutex::new(VecDeque::new()),
+            filled: Condvar::new(),
+            submitted: AtomicU64::new(0),
+            completed: AtomicU64::new(0),
+            asleep: AtomicBool::new(false),
+            started: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+            waiters: AtomicU32::new(0),
+            wait_lock: Mutex::new(()),
+            done: Condvar::new(),
+        })
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<Item>> {
+        self.items.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The place after all submitted work.
+    pub(crate) fn mark(self: &Arc<Self>) -> Mark {
+        Mark { stream: self.clone(), sequence: self.submitted.load(Ordering::Acquire) }
+    }
+
+    /// Whether all submitted work is done.
+    pub(crate) fn idle(&self) -> bool {
+        self.completed.load(Ordering::Acquire) == self.submitted.load(Ordering::Acquire)
+    }
+
+    fn wait(&self, sequence: u64) {
+        let reached = || self.completed.load(Ordering::SeqCst) >= sequence;
+        if reached() {
+            return;
+        }
+        let start = Instant::now();
+        while start.elapsed() < SPIN {
+            if reached() {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        self.waiters.fetch_add(1, Ordering::SeqCst);
+        let mut guard = self.wait_lock.lock().unwrap_or_else(PoisonError::into_inner);
+        while !reached() {
+            guard = self.done.wait(guard).unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(guard);
+        self.waiters.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    pub(crate) fn submit(
+        self: &Arc<Self>,
+        errors: &Arc<Errors>,
+        after: Vec<Mark>,
+        work: Work,
+    ) -> Mark {
+        let sequence = {
+            let mut items = self.lock();
+            let sequence = self.submitted.load(Ordering::Relaxed) + 1;
+            items.push_back(Item { sequence, after, work });
+            self.submitted.store(sequence, Ordering::Release);
+            if self.asleep.load(Ordering::Relaxed) {
+                self.filled.notify_one();
+            }
+            sequence
+        };
+        if !self.started.swap(true, Ordering::AcqRel) {
+            let (queue, errors) = (self.clone(), errors.clone());
+            let thread = std::thread::Builder::new().name("softgpu-stream".into());
+            if thread.spawn(move || queue.run(&errors)).is_err() {
+                // No thread could be started: do the work at once.
+                self.started.store(false, Ordering::Release);
+                self.drain();
+            }
+        }
+        Mark { stream: self.clone(), sequence }
+    }
+
+    /// Executes the queue on the caller's thread, if no other could be started.
+    fn drain(self: &Arc<Self>) {
+        loop {
+            let Some(item) = self.lock().pop_front() else { break };
+            self.complete(item.sequence);
+        }
+    }
+
+    fn complete(&self, sequence: u64) {
+        self.completed.store(sequence, Ordering::SeqCst);
+        if self.waiters.load(Ordering::SeqCst) > 0 {
+            drop(self.wait_lock.lock().unwrap_or_else(PoisonError::into_inner));
+            self.done.notify_all();
+        }
+    }
+
+    fn next(&self) -> Option<Item> {
+        let start = Instant::now();
+        loop {
+            if !self.idle() {
+                if let Some(item) = self.lock().pop_front() {
+                    return Some(item);
+                }
+            } else if self.closed.load(Ordering::Acquire) {
+                return None;
+            }
+            if start.elapsed() >= SPIN {
+                break;
+            }
+            std::hint::spin_loop();
+        }
+        let mut items = self.lock();
+        loop {
+            if let Some(item) = items.pop_front() {
+                return Some(item);
+            }
+            if self.closed.load(Ordering::Acquire) {
+                return None;
+            }
+            self.asleep.store(true, Ordering::Relaxed);
+            items = self.filled.wait(items).unwrap_or_else(PoisonError::into_inner);
+            self.asleep.store(false, Ordering::Relaxed);
+        }
+    }
+
+    fn run(&self, errors: &Errors) {
+        while let Some(item) = self.next() {
+            for mark in &item.after {
+                mark.wait();
+            }
+            let work = item.work;
+            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(errors)));
+            if result.is_err() {
+                errors.fail(CUresult::CUDA_ERROR_UNKNOWN);
+            }
+            self.complete(item.sequence);
+        }
+    }
+
+    /// Stops the thread once the queue is empty.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        let _items = self.lock();
+        self.filled.notify_all();
+    }
+}

@@ -1,0 +1,21 @@
+//! Frees everything that belongs to a context.
+
+use std::sync::Arc;
+
+use super::context::Context;
+use super::event::EVENTS;
+use super::stream::STREAMS;
+use super::{memory, module};
+
+/// Waits for a context's work, then frees its streams, events, modules and memory.
+pub(crate) fn clear(context: &Arc<Context>) {
+    context.synchronize();
+    for stream in STREAMS.remove_where(|s| s.context.id == context.id) {
+        context.forget_queue(&stream.queue);
+    }
+    EVENTS.remove_where(|e| e.context.id == context.id);
+    module::forget_context(context.id);
+    context.forget_heap();
+    memory::free_context(context.id);
+    context.reset();
+}
