@@ -95,8 +95,8 @@ mod tests {
         (socket.into(), reader)
     }
 
-    /// A pair of sockets of which the first was sent some descriptors, a slow one last, that nobody
-    /// else has any more.
+    /// Sends descriptors through a pair of sockets, the last of which is slow to close, and closes
+    /// all other copies. Returns the socket that holds them.
     fn sent(pair: (OwnedFd, OwnedFd), message: &[u8], others: usize) -> (OwnedFd, TcpStream) {
         let (ours, theirs) = pair;
         let (slow, reader) = lingering();
@@ -114,12 +114,12 @@ mod tests {
             body();
             done.send(()).unwrap();
         });
-        is_done.recv_timeout(Duration::from_secs(10)).expect("it went on without waiting");
+        is_done.recv_timeout(Duration::from_secs(10)).expect("it blocked or panicked");
     }
 
     #[test]
     fn unexpected_descriptors_are_refused_without_blocking() {
-        // A number as message; none at all; more than our own messages ever have.
+        // A valid message, an empty one, and more descriptors than any real message has.
         for (message, others) in [(&[7][..], 0), (&[], 0), (&[7], seqpacket::MAX_FDS - 1)] {
             let (ours, _reader) = sent(seqpacket::pair().unwrap(), message, others);
             at_once(move || {
@@ -155,7 +155,7 @@ mod tests {
                 eprintln!("skipped: this kernel passes descriptors to whoever reads");
             }
             seqpacket::send_bytes(&theirs, &[7], &[]).unwrap();
-            // The other direction is open.
+            // The other direction still accepts descriptors.
             seqpacket::send_bytes(&ours, &[7], &[theirs.as_raw_fd()]).unwrap();
         }
     }

@@ -66,7 +66,7 @@ mod tests {
 
     fn is_rung(chime: &OwnedFd) -> bool {
         let mut fds = libc::pollfd { fd: chime.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: one descriptor is announced, and `fds` lives across the call.
+        // SAFETY: the count of 1 matches the single `pollfd`, which lives across the call.
         unsafe { libc::poll(&mut fds, 1, 0) == 1 }
     }
 
@@ -89,17 +89,17 @@ mod tests {
         let (button, chime) = doorbell().unwrap();
         let (full, _unread) = stream_pair().unwrap();
         for end in [&chime, &full] {
-            // SAFETY: integers only.
+            // SAFETY: fcntl with F_SETFL takes only integers.
             assert_eq!(unsafe { libc::fcntl(end.as_raw_fd(), libc::F_SETFL, 0) }, 0);
         }
         let mut pipe = [0; 2];
         // SAFETY: `pipe` has room for two descriptors.
         assert_eq!(unsafe { libc::pipe(pipe.as_mut_ptr()) }, 0);
         let listener = chime.try_clone().unwrap();
-        // It waits in the kernel, with the doorbell in its hands, until the test has ended.
+        // This thread stays blocked in the kernel, splicing from the doorbell, until the test ends.
         std::thread::spawn(move || {
             let (from, none) = (listener.as_raw_fd(), std::ptr::null_mut());
-            // SAFETY: no offsets are given; the pipe takes 64 KiB, and then no more.
+            // SAFETY: the offsets are null, so splice accesses no memory of this process.
             while unsafe { libc::splice(from, none, pipe[1], none, 1 << 20, 0) } > 0 {}
         });
         let (done, rung) = mpsc::channel();
@@ -109,7 +109,7 @@ mod tests {
             }
             let _ = done.send(());
         });
-        assert!(rung.recv_timeout(Duration::from_secs(20)).is_ok(), "it waits");
+        assert!(rung.recv_timeout(Duration::from_secs(20)).is_ok(), "ringing blocked");
     }
 
     #[test]

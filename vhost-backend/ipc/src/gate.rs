@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(worker.gpus[3].grant(), Grant { epoch: 0, mode: Mode::Closed });
         broker.gpus[3].open(Grant { epoch: 9, mode: Mode::Window }, 5, 6);
         assert_eq!(worker.gpus[3].grant(), Grant { epoch: 9, mode: Mode::Window });
-        // SAFETY: no pointers.
+        // SAFETY: ftruncate takes no pointers.
         assert!(unsafe { libc::ftruncate(file.as_raw_fd(), 0) } < 0, "it is sealed");
     }
 

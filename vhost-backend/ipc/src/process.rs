@@ -125,12 +125,12 @@ pub fn set_nonblocking(fd: &impl AsRawFd) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// Nothing of this process changes: the kernel takes -1 for "as it is".
+    /// This doesn't change the test process, because -1 means "leave it unchanged" to the kernel.
     #[test]
     fn staying_root_is_an_error() {
         let error = become_user(Some(u32::MAX), None).unwrap_err().to_string();
         assert!(error.contains("setresuid(4294967295)"), "{error}");
-        // Only root gets as far as to the group; others may not drop their groups.
+        // Without root, dropping the supplementary groups fails first.
         assert!(become_user(None, Some(u32::MAX)).is_err());
     }
 }

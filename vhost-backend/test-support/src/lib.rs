@@ -1,4 +1,4 @@
-//! A front end and a driver in one, to test the device as a VMM and its guest would use it.
+//! A front end and a guest driver in one, to test the device as a VMM and its guest would use it.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -19,20 +19,20 @@ use vmm_sys_util::eventfd::EventFd;
 
 pub mod refusal;
 
-/// Long enough for a busy machine, short enough for a test that fails.
+/// Timeout of `wait_for`: long enough for a busy machine, short enough for a failing test.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Guest-physical address of the memory.
 pub const BASE: u64 = 0x4000_0000;
 const MEMORY: usize = 16 << 20;
 const SIZE: u16 = 16;
-/// Each queue's rings take a page; the buffers of its descriptors come behind.
+/// Each queue's rings occupy one page; the buffers of all queues follow at `BUFFERS`.
 const QUEUE_BYTES: usize = 4096;
 const BUFFERS: usize = 0x10_000;
 const BUFFER_BYTES: usize = 0x8000;
-/// From here on pages are the tests' own.
+/// The offset of the pages that tests may use freely.
 pub const FREE: usize = 0x20_0000;
 
-/// The device's programs, serving one VM; ended when dropped.
+/// The device's programs, serving one VM. Dropping it ends them.
 pub struct Device {
     child: Child,
     pub socket: PathBuf,
@@ -45,7 +45,7 @@ impl Device {
         let number = LAST.fetch_add(1, Ordering::Relaxed);
         let name = format!("virtio-cuda-test-{}-{number}", std::process::id());
         let folder = std::env::temp_dir().join(name);
-        // A run that was killed may have left one of this name.
+        // A killed test run may have left a folder with this name.
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).unwrap();
         let socket = folder.join("socket");
@@ -66,20 +66,20 @@ impl Device {
         self.child.id()
     }
 
-    /// What its programs have logged.
+    /// The log of all its programs.
     pub fn log(&self) -> String {
         let bytes = std::fs::read(self.folder.join("log")).unwrap();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Asks it to end, and waits until it has.
+    /// Asks the programs to end, and waits for them.
     pub fn end(&mut self) -> std::process::ExitStatus {
-        // SAFETY: a signal to our own child, which has not been waited for.
+        // SAFETY: `kill` touches no memory; the child hasn't been waited for, so the id is still its.
         unsafe { libc::kill(self.child.id() as libc::pid_t, libc::SIGTERM) };
         self.child.wait().unwrap()
     }
 
-    /// The processes of a program under this device, which are its children's too.
+    /// The process ids of a program's processes that are direct children of the device's broker.
     pub fn processes(&self, program: &str) -> Vec<u32> {
         let mut found = Vec::new();
         for entry in std::fs::read_dir("/proc").unwrap().flatten() {
@@ -89,7 +89,7 @@ impl Device {
             let mut fields = rest.split(' ');
             let (state, parent) = (fields.next(), fields.next());
             let ours = parent == Some(&self.child.id().to_string()) && state != Some("Z");
-            // The kernel keeps 15 characters of a name.
+            // The kernel truncates names to 15 characters.
             if ours && name.ends_with(&program[..program.len().min(15)]) {
                 found.push(pid);
             }
@@ -108,47 +108,50 @@ impl Drop for Device {
     }
 }
 
-/// Where Cargo puts programs: the tests are in its subfolder `deps`.
+/// The folder where Cargo puts programs. The test itself is in its subfolder `deps`.
 fn target() -> PathBuf {
-    let exe = std::env::current_exe().expect("the kernel knows this test");
-    exe.ancestors().nth(2).expect("the test is in a folder").to_owned()
+    let exe = std::env::current_exe().expect("cannot read the path of this test");
+    exe.ancestors().nth(2).expect("this test is not in a target folder").to_owned()
 }
 
-/// One of the host's programs.
+/// The path of one of the host's programs.
 ///
 /// # Panics
-/// When it has not been built: Cargo builds only the tested package's own programs by itself.
+/// If it hasn't been built: Cargo automatically builds only the tested package's own programs.
 pub fn program(name: &str) -> PathBuf {
     let path = target().join(name);
-    assert!(path.is_file(), "{} is missing: cargo build --workspace --bins", path.display());
+    assert!(path.is_file(), "{} is missing: run cargo build --workspace --bins", path.display());
     path
 }
 
-/// softgpu's library, which Cargo builds with these tests.
+/// The path of softgpu's library, which Cargo builds as a dependency of the tests.
 pub fn softgpu() -> PathBuf {
     if let Some(path) = std::env::var_os("VIRTIO_CUDA_SOFTGPU") {
         return path.into();
     }
     let folder = target();
     let places = ["deps/libsoftgpu.so", "libsoftgpu.so"].map(|name| folder.join(name));
-    places.into_iter().find(|path| path.exists()).expect("softgpu is built with the tests")
+    places.into_iter().find(|path| path.exists()).expect("libsoftgpu.so is missing")
 }
 
-/// Waits until something is so.
-pub fn wait_for(what: &str, mut so: impl FnMut() -> bool) {
+/// Polls until `is_done` returns true.
+///
+/// # Panics
+/// If that takes longer than `PATIENCE`. `what` names the event for the message.
+pub fn wait_for(what: &str, mut is_done: impl FnMut() -> bool) {
     let start = Instant::now();
-    while !so() {
-        assert!(start.elapsed() < PATIENCE, "{what} did not come");
+    while !is_done() {
+        assert!(start.elapsed() < PATIENCE, "timed out waiting for {what}");
         std::thread::sleep(Duration::from_millis(2));
     }
 }
 
-/// A front end with 16 MiB of memory, and the driver of its guest.
+/// A front end with 16 MiB of guest memory, and its guest's driver.
 pub struct Guest {
     pub front: Frontend,
     base: *mut u8,
     queues: Vec<Queue>,
-    /// VIRTIO_RING_F_EVENT_IDX was taken: kicks only where the device wants one.
+    /// VIRTIO_RING_F_EVENT_IDX is negotiated: kick only if the device wants it.
     event_idx: bool,
     memory: OwnedFd,
 }
@@ -156,16 +159,16 @@ pub struct Guest {
 struct Queue {
     kick: EventFd,
     call: EventFd,
-    /// Descriptors that nobody uses.
+    /// Unused descriptors.
     free: Vec<u16>,
     avail: u16,
     used: u16,
-    /// Heads that came back, with the bytes written.
+    /// Returned heads, with the number of bytes written.
     back: Vec<(u16, u32)>,
 }
 
 impl Guest {
-    /// Connects, sets the device up as a VMM does, fills the event queue and says hello.
+    /// Connects, sets up the device as a VMM does, fills the event queue and sends a HELLO.
     pub fn connect(socket: &Path) -> Self {
         let mut guest = Self::connect_without_hello(socket);
         assert_eq!(guest.hello(1), uapi::OK);
@@ -178,7 +181,7 @@ impl Guest {
         guest
     }
 
-    /// As `connect`, with VIRTIO_RING_F_EVENT_IDX.
+    /// Does the same as `connect`, with VIRTIO_RING_F_EVENT_IDX.
     pub fn connect_with_event_idx(socket: &Path) -> Self {
         let mut guest = Self::connected(socket, true);
         guest.event_idx = true;
@@ -187,14 +190,15 @@ impl Guest {
         guest
     }
 
-    /// A front end whose memory could shrink, before it has set anything up.
+    /// Connects a front end whose memory isn't sealed against shrinking, without setting it up.
     pub fn connect_unsealed(socket: &Path) -> Self {
         Self::connected(socket, false)
     }
 
     fn connected(socket: &Path, sealed: bool) -> Self {
         let front = Frontend::connect(socket, 3).unwrap();
-        // SAFETY: memfd_create and mmap of a new file; the mapping is kept for the test's life.
+        // SAFETY: the name is a C string, the new descriptor has no other owner, and the kernel
+        // chooses the mapping's address. The mapping is never removed.
         let (memory, base) = unsafe {
             let fd = libc::memfd_create(c"guest".as_ptr(), libc::MFD_ALLOW_SEALING);
             assert!(fd >= 0);
@@ -219,7 +223,7 @@ impl Guest {
         Self { front, base, queues: queues.collect(), event_idx: false, memory }
     }
 
-    /// Negotiates, shares the memory, starts the queues.
+    /// Negotiates features, shares the memory and starts the queues.
     pub fn set_up(&mut self) -> vhost::Result<()> {
         let front = &mut self.front;
         front.set_owner()?;
@@ -248,9 +252,9 @@ impl Guest {
         Ok(())
     }
 
-    /// Takes all memory away.
+    /// Truncates the guest memory to zero bytes.
     pub fn truncate(&self) {
-        // SAFETY: an open descriptor and an integer. Nobody here touches the mapping afterwards.
+        // SAFETY: ftruncate takes no pointers. This process doesn't touch the mapping afterwards.
         assert_eq!(unsafe { libc::ftruncate(self.memory.as_raw_fd(), 0) }, 0);
     }
 
@@ -284,7 +288,7 @@ impl Guest {
         Config::from_bytes(&self.config(0, 64)).unwrap()
     }
 
-    /// Guest memory at an offset.
+    /// The address of guest memory at an offset.
     pub fn at(&self, offset: usize) -> *mut u8 {
         assert!(offset < MEMORY);
         self.base.wrapping_add(offset)
@@ -292,20 +296,20 @@ impl Guest {
 
     pub fn write(&self, offset: usize, bytes: &[u8]) {
         assert!(offset + bytes.len() <= MEMORY);
-        // SAFETY: inside the mapping, checked above.
+        // SAFETY: the range is inside the mapping, as checked above, and `bytes` is not.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.at(offset), bytes.len()) };
     }
 
     pub fn read(&self, offset: usize, len: usize) -> Vec<u8> {
         assert!(offset + len <= MEMORY);
         let mut bytes = vec![0; len];
-        // SAFETY: inside the mapping, checked above.
+        // SAFETY: the range is inside the mapping, as checked above, and `bytes` is not.
         unsafe { std::ptr::copy_nonoverlapping(self.at(offset), bytes.as_mut_ptr(), len) };
         bytes
     }
 
     fn word(&self, queue: usize, offset: usize) -> &AtomicU16 {
-        // SAFETY: the queue's page is mapped, and the offset is even.
+        // SAFETY: the queue's page stays mapped, and the offset is even, so the word is aligned.
         unsafe { &*self.at(queue * QUEUE_BYTES + offset).cast::<AtomicU16>() }
     }
 
@@ -323,7 +327,7 @@ impl Guest {
         self.write(queue * QUEUE_BYTES + 16 * index as usize, &bytes);
     }
 
-    /// Makes a head available and kicks.
+    /// Makes a chain available and kicks.
     pub fn submit_head(&mut self, queue: usize, head: u16) {
         let old = self.queues[queue].avail;
         let slot = old % SIZE;
@@ -337,14 +341,14 @@ impl Guest {
         }
     }
 
-    /// Writes an avail index that leads so many chains beyond the right one, and kicks.
+    /// Writes an avail index that is `beyond` chains past the correct one, and kicks.
     pub fn announce(&mut self, queue: usize, beyond: u16) {
         let avail = self.queues[queue].avail.wrapping_add(beyond);
         self.word(queue, 1024 + 2).store(avail, Ordering::Release);
         self.queues[queue].kick.write(1).unwrap();
     }
 
-    /// Stops a queue and starts it as a new one.
+    /// Stops a queue and starts it again as a new one.
     pub fn reset_queue(&mut self, index: usize) {
         self.front.get_vring_base(index).unwrap();
         self.write(index * QUEUE_BYTES, &[0; QUEUE_BYTES]);
@@ -355,7 +359,7 @@ impl Guest {
         self.start_queue(index, 0);
     }
 
-    /// Sends a request with room for an answer; the head that stands for it.
+    /// Sends a request with `room` bytes for an answer. Returns the chain's head.
     pub fn send(&mut self, queue: usize, request: &[u8], room: usize) -> u16 {
         let (head, tail) = {
             let free = &mut self.queues[queue].free;
@@ -384,7 +388,7 @@ impl Guest {
         }
     }
 
-    /// Whether a chain has come back; then its answer.
+    /// The answer of a chain, if it was returned.
     pub fn answer_of(&mut self, queue: usize, head: u16) -> Option<Vec<u8>> {
         self.collect(queue);
         let place = self.queues[queue].back.iter().position(|(back, _)| *back == head)?;
@@ -405,7 +409,7 @@ impl Guest {
         answer.unwrap()
     }
 
-    /// A request of the control queue and the status of its answer.
+    /// Sends a request on the control queue and returns the answer's status.
     pub fn control(&mut self, request: &[u8]) -> u32 {
         let head = self.send(0, request, 8);
         let answer = self.wait(0, head);
@@ -426,7 +430,7 @@ impl Guest {
         self.control(Hdr { kind: uapi::CTRL_SESSION_DESTROY, session }.as_bytes())
     }
 
-    /// Sends a request to attach a page at `FREE`; its head.
+    /// Sends a request to attach the page at `FREE`. Returns the chain's head.
     pub fn send_attach(&mut self, session: u32) -> u16 {
         let attach = RegionAttach {
             hdr: Hdr { kind: uapi::CTRL_REGION_ATTACH, session },
@@ -441,8 +445,8 @@ impl Guest {
         self.send(0, &[attach.as_bytes(), segment.as_bytes()].concat(), 8)
     }
 
-    /// A ring of 64 KiB and an arena of 64 KiB for a session, at an offset of guest memory, its
-    /// pages in reverse order.
+    /// Attaches a ring of 64 KiB and an arena of 64 KiB to a session, at an offset of guest memory
+    /// and with its pages in reverse order.
     pub fn attach_ring(&mut self, session: u32, offset: usize) -> SessionRing {
         const RING: usize = 64 << 10;
         let pages = 1 + RING / 4096 + 16;
@@ -472,7 +476,7 @@ impl Guest {
         self.submit_head(1, index);
     }
 
-    /// The next event, if one has come.
+    /// The next event, if any.
     pub fn event(&mut self) -> Option<Event> {
         self.collect(1);
         if self.queues[1].back.is_empty() {
@@ -501,18 +505,18 @@ impl Guest {
         Resp::from_bytes(&self.wait(2, head)).unwrap().status
     }
 
-    /// A command of the plain way: the status, the reply, and its answer.
+    /// Submits a command through the command queue. Returns the status and the reply.
     pub fn submit(&mut self, session: u32, opcode: u32, room: usize) -> (u32, Option<Reply>) {
         let head = self.send(2, &submit(session, opcode, room), 8 + room);
         let answer = self.wait(2, head);
         (Resp::from_bytes(&answer).unwrap().status, Reply::from_bytes(&answer[8..]))
     }
 
-    /// Whether the device has called since the last time.
+    /// Whether the device has notified a queue since the last check.
     pub fn was_called(&mut self, queue: usize) -> bool {
         let call = &mut self.queues[queue].call;
         let mut fds = libc::pollfd { fd: call.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: one descriptor is announced, and `fds` lives across the call.
+        // SAFETY: the count of 1 matches the single `pollfd`, which lives across the call.
         let called = unsafe { libc::poll(&mut fds, 1, 0) } == 1;
         if called {
             call.read().unwrap();
@@ -538,18 +542,18 @@ pub fn submit(session: u32, opcode: u32, room: usize) -> Vec<u8> {
     [hdr.as_bytes(), cmd.as_bytes()].concat()
 }
 
-/// A session's ring, as its guest process has it.
+/// A session's ring, as its guest process uses it.
 pub struct SessionRing {
     pub session: u32,
     pub ring: GuestRing,
-    /// The arena, which the pages' order leaves in one piece here too.
+    /// The arena, which is contiguous because `map` restores the pages' order.
     arena: *mut u8,
 }
 
 impl SessionRing {
     /// Maps the pages in the ring's order, as the guest's driver does for its process.
     fn map(guest: &Guest, session: u32, offset: usize, pages: usize, ring_bytes: usize) -> Self {
-        // SAFETY: a reservation of our own is filled, page by page, with pages of guest memory.
+        // SAFETY: the fixed mappings replace only pages of the new reservation.
         let base = unsafe {
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
             let (none, len) = (std::ptr::null_mut(), pages * 4096);
@@ -564,22 +568,22 @@ impl SessionRing {
             }
             base.cast::<u8>()
         };
-        // SAFETY: the pages were just mapped, and stay so for the test's life.
+        // SAFETY: the pages were just mapped, and are never unmapped.
         let shared = unsafe { Shared::new(base, ring_bytes).unwrap() };
         Self { session, ring: GuestRing::new(shared), arena: base.wrapping_add(4096 + ring_bytes) }
     }
 
-    /// Pushes a command; whether the worker wants a doorbell.
+    /// Pushes a command. Returns whether the worker wants a doorbell.
     pub fn push(&mut self, opcode: u32, flags: u32, reply: u32, reply_len: u32) -> bool {
         let len = size_of::<Cmd>() as u32;
         let cmd = Cmd { len, opcode, flags, reply, reply_len, ..Cmd::zeroed() };
-        // SAFETY: the slot is in the arena, or is never looked at.
+        // SAFETY: the slot is in the arena: its offset is less than 0x8000 and aligned by the caller.
         unsafe { self.arena.wrapping_add(reply as usize % 0x8000).cast::<u32>().write_volatile(0) };
         self.ring.push(&[cmd.as_bytes()]).unwrap()
     }
 
-    /// Pushes a call of the API table, with room for the reply of a waited one at 64; whether the
-    /// worker wants a doorbell.
+    /// Pushes a call of the API table, with the reply of a waited call at offset 64 of the arena.
+    /// Returns whether the worker wants a doorbell.
     pub fn push_call<'a, C: Call<'a>>(&mut self, ctx: u64, call: &C) -> Result<bool, Full> {
         let mut writer = Writer::new();
         call.encode(&mut writer);
@@ -598,8 +602,8 @@ impl SessionRing {
         self.ring.push(&[cmd.as_bytes(), args])
     }
 
-    /// Sends a call that is to succeed, when there is room for it. The first word of its answer, if
-    /// one is waited for.
+    /// Sends a call once the ring has room, and asserts that it succeeds. Returns the first word of
+    /// its answer, or 0 for a posted call.
     pub fn send<'a, C: Call<'a>>(&mut self, guest: &mut Guest, ctx: u64, call: &C) -> u64 {
         let mut doorbell = Err(Full);
         wait_for("room in the ring", || {
@@ -632,7 +636,7 @@ impl SessionRing {
         }
     }
 
-    /// A waited command, from the first byte to its reply.
+    /// Sends a waited command and returns its reply.
     pub fn call(&mut self, guest: &mut Guest, opcode: u32) -> Reply {
         if self.push(opcode, uapi::CMD_WAITED, 64, 64) {
             assert_eq!(guest.doorbell(self.session), uapi::OK);

@@ -1,4 +1,4 @@
-//! Programs that refuse to start.
+//! Tests of programs that refuse to start.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -6,24 +6,24 @@ use std::process::{Command, Stdio};
 
 use crate::softgpu;
 
-/// A folder for one test.
+/// Creates a folder for one test.
 pub fn folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("virtio-cuda-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     folder
 }
 
-/// Asserts that a program refuses these arguments with one line that says so.
+/// Asserts that a program refuses these arguments with a one-line message that contains `says`.
 pub fn check(program: &str, arguments: &[&str], says: &str) {
     let (code, said) = refused(program, arguments);
     assert_eq!(code, Some(2), "{arguments:?}: {said}");
-    // The log may have lines before it.
+    // Log lines may precede the message.
     let last = said.lines().last().unwrap_or_default();
     assert!(last.contains(says), "{arguments:?}: {said}");
     assert_eq!(said.lines().filter(|line| line.starts_with("v")).count(), 1, "{said}");
 }
 
-/// Runs a program that is to refuse: its exit code and what it said.
+/// Runs a program that must refuse to start. Returns its exit code and its stderr.
 fn refused(program: &str, arguments: &[&str]) -> (Option<i32>, String) {
     let mut child = Command::new(program)
         .args(arguments)
