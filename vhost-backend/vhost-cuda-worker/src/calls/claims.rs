@@ -11,7 +11,7 @@ use cuda_api::sys::CUevent;
 use protocol::ids::{ContextId, EventId, FuncId, GraphExecId, LibraryId, ModuleId, StreamId};
 
 use super::cx::Cx;
-use super::graph::GraphExec;
+use super::graph_exec::GraphExec;
 use super::handles::{Context, Function, Library, Module, Owned, Stream, Table, Tables};
 use super::id_map::Id;
 use super::lock;

@@ -9,9 +9,9 @@ use protocol::ids::ContextId;
 use super::charges::{Reservation, Settled, kind};
 use super::claims::CONTEXTS;
 use super::cx::Cx;
-use super::dispatch::number;
 use super::driver_handle::DriverHandle;
 use super::handles::Context;
+use super::result::number;
 use super::{Calls, ReplyTo, lock};
 use crate::driver::{CuError, CuResult};
 

@@ -10,11 +10,11 @@ use protocol::ids::{ContextId, StreamId};
 use protocol::limits::INLINE_COPY_MAX;
 
 use super::cx::Cx;
-use super::dispatch::number;
 use super::driver_handle::DriverHandle;
 use super::gate::pass::Pass;
 use super::host::Registration;
 use super::pending::Then;
+use super::result::number;
 use super::{Calls, ReplyTo, Shared};
 use crate::driver::{CuError, CuResult};
 use crate::region::Region;

@@ -6,6 +6,7 @@ use protocol::codec::{Call, Writer};
 
 use super::cx::Cx;
 use super::gate::pass::Pass;
+use super::result::number;
 use super::{Calls, Command, ReplyTo};
 use crate::driver::{CuError, CuResult};
 
@@ -30,11 +31,6 @@ fn answer(reply: ReplyTo, body: impl FnOnce(&mut Writer) -> CuResult) {
         let result = body(writer);
         reply.finish(number(result), writer.as_bytes());
     });
-}
-
-/// A result as CUDA's number.
-pub(super) fn number(result: CuResult) -> u32 {
-    result.err().map_or(0, |error| error.0)
 }
 
 /// Runs a body here and now.

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use cuda_api::sys::{CUgraph, CUgraphExec, CUgraphNode};
+use cuda_api::sys::CUgraphNode;
 use protocol::calls as api;
 use protocol::codec::DecodeError;
 use protocol::graph::{Step, decode};
-use protocol::ids::{BlobId, ContextId, GraphExecId};
+use protocol::ids::{BlobId, GraphExecId};
 use protocol::options::GRAPH_INSTANTIATE_FLAGS;
 
 use super::charges::{Reservation, Settled, kind};
@@ -15,17 +15,13 @@ use super::claims::GRAPHS;
 use super::cx::Cx;
 use super::driver_handle::DriverHandle;
 use super::gate::pass::Pass;
+use super::graph_exec::{Graph, GraphExec};
 use super::graph_node::Builder;
 use super::graph_shape::Shape;
 use super::hostfunc::GraphStops;
 use super::lock;
 use crate::driver::entries::GraphUpdateInfo;
 use crate::driver::{CuError, CuResult};
-
-/// Nodes that count as one command of a channel.
-const NODES_PER_COMMAND: usize = 32;
-/// Bytes that count as one command, see `Flight`.
-const BYTES_PER_COMMAND: usize = 4096;
 
 /// Why a graph was not built.
 pub(super) struct BuildError(pub CuError);
@@ -39,36 +35,6 @@ impl From<DecodeError> for BuildError {
 impl From<CuError> for BuildError {
     fn from(error: CuError) -> Self {
         Self(error)
-    }
-}
-
-/// A graph of the driver's, with its nodes in the guest's order.
-pub(super) struct Graph {
-    real: DriverHandle<CUgraph>,
-    nodes: Vec<(DriverHandle<CUgraphNode>, u32)>,
-    /// The most that a kernel of it needs, as launches compare it.
-    need: u64,
-}
-
-/// A graph that can be launched.
-#[derive(Clone)]
-pub(super) struct GraphExec {
-    real: DriverHandle<CUgraphExec>,
-    /// What it was made of: its nodes' handles name those of the executable graph, too.
-    graph: Arc<Graph>,
-    pub ctx: ContextId,
-    /// Host functions that it stops for now.
-    stops: GraphStops,
-    /// Nodes.
-    size: usize,
-    /// The most that a kernel of it needs.
-    need: u64,
-}
-
-impl GraphExec {
-    /// Bytes of pageable memory that a launch counts like.
-    fn weight(&self) -> usize {
-        self.size / NODES_PER_COMMAND * BYTES_PER_COMMAND
     }
 }
 

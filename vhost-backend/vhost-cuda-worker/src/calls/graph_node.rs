@@ -2,8 +2,8 @@
 //! been checked.
 
 use cuda_api::sys::{
-    CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUcontext, CUgraph,
-    CUgraphExec, CUgraphNode, CUmemorytype,
+    CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS,
+    CUcontext, CUgraph, CUgraphExec, CUgraphNode, CUmemorytype,
 };
 use protocol::graph::{CopySide, CopyStep, KernelStep, MemsetStep, Step};
 use protocol::structs::{EventRecordStep, EventWaitStep, HostFuncStep};
@@ -82,7 +82,7 @@ impl<'a> Builder<'a> {
                     driver.cuGraphAddMemsetNode(at, graph, before, count, &params, self.context)?;
                 }
                 Step::HostFunc(HostFuncStep { token }) => {
-                    let params = stops.put(self.cx, place, *token)?;
+                    let params = self.stop(stops, place, *token)?;
                     driver.cuGraphAddHostNode(at, graph, before, count, &params)?;
                 }
                 Step::EventWait(EventWaitStep { event }) => {
@@ -126,7 +126,7 @@ impl<'a> Builder<'a> {
                     driver.cuGraphExecMemsetNodeSetParams(exec, node, &params, self.context)?;
                 }
                 Step::HostFunc(HostFuncStep { token }) => {
-                    let params = stops.put(self.cx, place, *token)?;
+                    let params = self.stop(stops, place, *token)?;
                     driver.cuGraphExecHostNodeSetParams(exec, node, &params)?;
                 }
                 Step::EventWait(EventWaitStep { event }) => {
@@ -142,6 +142,12 @@ impl<'a> Builder<'a> {
             }
         }
         Ok(reservation.not_a_kernel())
+    }
+
+    /// The host function of a node, as the driver takes it.
+    fn stop(&self, stops: &GraphStops, place: u32, token: u64) -> CuResult<CUDA_HOST_NODE_PARAMS> {
+        let shared = self.cx.shared;
+        stops.put(&shared.host_funcs, &shared.session.waker, place, token)
     }
 
     fn with_kernel(

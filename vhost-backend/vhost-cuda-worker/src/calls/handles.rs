@@ -20,7 +20,7 @@ use protocol::limits::HANDLES_MAX;
 use super::charges::{Code, Load};
 use super::driver_handle::DriverHandle;
 use super::gate::flight::Flight;
-use super::graph::GraphExec;
+use super::graph_exec::GraphExec;
 use super::id_map::{Id, IdMap};
 use crate::driver::{CuError, CuResult};
 

@@ -9,9 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
 use cuda_api::sys::CUDA_HOST_NODE_PARAMS;
-use protocol::calls as api;
 
-use super::cx::Cx;
 use super::gate::stream::{Key, Standing};
 use super::lock;
 use crate::driver::{CuError, CuResult};
@@ -93,7 +91,7 @@ struct Stop {
 /// # Safety
 /// `stop` is a `(Stop, Place)` from `Box::into_raw` that nobody else takes.
 unsafe extern "C" fn reached(stop: *mut c_void) {
-    // SAFETY: the caller's promise: `vcuda_host_func` made it for this one call.
+    // SAFETY: the caller's promise: `HostFuncs::queue` made it for this one call.
     let (stop, place) = *unsafe { Box::from_raw(stop.cast::<(Stop, Place)>()) };
     stop.stand(place, true);
 }
@@ -129,6 +127,36 @@ impl HostFuncs {
         }
     }
 
+    /// Queues a function in a stream. `launch` gets what the driver must call, and its argument.
+    ///
+    /// # Safety
+    /// If `launch` succeeds, the driver calls the function with that argument once, and otherwise
+    /// never.
+    pub(super) unsafe fn queue(
+        self: &Arc<Self>,
+        stream: Key,
+        token: u64,
+        waker: Waker,
+        launch: impl FnOnce(unsafe extern "C" fn(*mut c_void), *mut c_void) -> CuResult,
+    ) -> CuResult {
+        let place = {
+            let mut state = lock(&self.state);
+            if state.outstanding >= MAX_QUEUED {
+                return Err(CuError::OUT_OF_MEMORY);
+            }
+            state.begin(stream)
+        };
+        let stop = Stop { funcs: self.clone(), waker, token };
+        let stop = Box::into_raw(Box::new((stop, place)));
+        let queued = launch(reached, stop.cast());
+        if queued.is_err() {
+            lock(&self.state).end(place);
+            // SAFETY: the driver did not take it.
+            drop(unsafe { Box::from_raw(stop) });
+        }
+        queued
+    }
+
     /// The function that is to run before all others.
     pub(super) fn next(&self) -> Option<u64> {
         lock(&self.state).standing.front().map(|(_, token)| *token)
@@ -141,35 +169,6 @@ impl HostFuncs {
             state.ended += 1;
             self.done.notify_all();
         }
-    }
-}
-
-impl Cx<'_> {
-    pub(super) fn vcuda_host_func(&self, call: api::VcudaHostFunc) -> CuResult {
-        self.enter()?;
-        let (stream, ctx) = self.queue_free(call.h_stream)?;
-        if call.token == 0 {
-            return Err(CuError::INVALID_VALUE);
-        }
-        let funcs = self.shared.host_funcs.clone();
-        let place = {
-            let mut state = lock(&funcs.state);
-            if state.outstanding >= MAX_QUEUED {
-                return Err(CuError::OUT_OF_MEMORY);
-            }
-            state.begin((stream as u64, ctx))
-        };
-        let waker = self.shared.session.waker.clone();
-        let stop = Stop { funcs: funcs.clone(), waker, token: call.token };
-        let stop = Box::into_raw(Box::new((stop, place)));
-        // SAFETY: a live stream; `reached` takes `stop`, once.
-        let queued = unsafe { self.driver().cuLaunchHostFunc(stream, reached, stop.cast()) };
-        if queued.is_err() {
-            lock(&funcs.state).end(place);
-            // SAFETY: the driver did not take it.
-            drop(unsafe { Box::from_raw(stop) });
-        }
-        queued
     }
 }
 
@@ -245,14 +244,15 @@ impl GraphStops {
     /// What the driver is to call for a node, which may have called something else before.
     pub(super) fn put(
         &self,
-        cx: &Cx<'_>,
+        funcs: &Arc<HostFuncs>,
+        waker: &Waker,
         place: u32,
         token: u64,
     ) -> CuResult<CUDA_HOST_NODE_PARAMS> {
         if token == 0 {
             return Err(CuError::INVALID_VALUE);
         }
-        let (funcs, waker) = (cx.shared.host_funcs.clone(), cx.shared.session.waker.clone());
+        let (funcs, waker) = (funcs.clone(), waker.clone());
         let number = LAST_STOP.fetch_add(1, Ordering::Relaxed) + 1;
         let stop = Stop { funcs, waker, token };
         let alone = lock(&self.0.0).get(&place).is_some_and(|before| before.is_alone());

@@ -10,10 +10,10 @@ use cuda_api::sys::{CUevent, CUstream};
 use protocol::ids::{ContextId, EventId};
 
 use super::cx::Cx;
-use super::dispatch::number;
 use super::driver_handle::DriverHandle;
 use super::id_map::IdMap;
 use super::memory::Freeing;
+use super::result::number;
 use super::{Calls, ReplyTo, lock};
 use crate::driver::{CuError, CuResult};
 use crate::executor::Pending;

@@ -9,7 +9,7 @@ use super::driver_handle::DriverHandle;
 use super::handles::{Owned, Stream};
 use super::pending::Then;
 use super::{Calls, ReplyTo, lock};
-use crate::driver::CuResult;
+use crate::driver::{CuError, CuResult};
 
 /// `CU_STREAM_NON_BLOCKING`.
 pub(super) const STREAM_NON_BLOCKING: u32 = 1;
@@ -56,6 +56,24 @@ impl Cx<'_> {
         let (stream, event) = (self.stream(call.h_stream)?, self.event(call.h_event)?);
         // SAFETY: live handles.
         unsafe { self.driver().cuStreamWaitEvent(stream, event, call.flags) }
+    }
+
+    pub(super) fn vcuda_host_func(&self, call: api::VcudaHostFunc) -> CuResult {
+        self.enter()?;
+        let (stream, ctx) = self.queue_free(call.h_stream)?;
+        if call.token == 0 {
+            return Err(CuError::INVALID_VALUE);
+        }
+        let waker = self.shared.session.waker.clone();
+        // SAFETY: a live stream, where the driver calls the function once.
+        unsafe {
+            self.shared.host_funcs.queue(
+                (stream as u64, ctx),
+                call.token,
+                waker,
+                |function, data| self.driver().cuLaunchHostFunc(stream, function, data),
+            )
+        }
     }
 
     pub(super) fn cu_event_create(&self, call: api::CuEventCreate) -> CuResult {

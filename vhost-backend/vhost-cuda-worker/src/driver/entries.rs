@@ -7,6 +7,7 @@
 //! The functions that make the GPU work are marked `#[gated]`: they take the gate's [`Pass`].
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::path::Path;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use cuda_api::sys::{
@@ -16,9 +17,10 @@ use cuda_api::sys::{
     CUmemGenericAllocationHandle, CUmodule, CUresult, CUstream, CUuuid,
 };
 
-use super::Driver;
 use super::error::{CuError, CuResult};
+use super::library::Library;
 use crate::calls::gate::pass::Pass;
+use crate::executor::EngineError;
 
 /// Stands for an entry point that the library does not have.
 fn missing() -> *mut c_void {
@@ -76,7 +78,7 @@ macro_rules! entries {
         /// Addresses of the entry points: null until looked up.
         #[derive(Default)]
         #[allow(non_snake_case)]
-        pub(super) struct Entries {
+        struct Entries {
             $( $name: AtomicPtr<c_void>, )*
         }
 
@@ -255,7 +257,28 @@ entries! {
     fn cuLaunchCooperativeKernel(function: CUfunction, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint, block_x: c_uint, block_y: c_uint, block_z: c_uint, shared: c_uint, stream: CUstream, params: *mut *mut c_void);
 }
 
+/// A loaded `libcuda.so.1`, with its entry points.
+pub struct Driver {
+    library: Library,
+    entries: Entries,
+}
+
 impl Driver {
+    /// Loads the library.
+    pub fn open(path: &Path) -> Result<Self, EngineError> {
+        Ok(Self { library: Library::open(path)?, entries: Entries::default() })
+    }
+
+    /// The path that it was loaded from.
+    pub fn path(&self) -> &str {
+        self.library.path()
+    }
+
+    /// The address of an entry point, if the library has it.
+    pub fn symbol(&self, name: &CStr) -> Option<*mut c_void> {
+        self.library.symbol(name)
+    }
+
     /// The first of the names that the library has. Which one was missing is logged once.
     #[cold]
     fn look_up(&self, names: &[&CStr]) -> *mut c_void {

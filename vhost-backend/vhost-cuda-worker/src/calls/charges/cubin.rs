@@ -4,7 +4,7 @@ use object::elf::{FileHeader64, SHF_ALLOC, SHF_EXECINSTR};
 use object::endian::LittleEndian;
 use object::read::elf::{FileHeader, SectionHeader};
 
-use super::footprint::{Footprint, name_hash};
+use super::taken::{Footprint, name_hash};
 
 /// Kernels of an image whose code is counted one by one, as they are used; with more, all of it is
 /// counted at the load.

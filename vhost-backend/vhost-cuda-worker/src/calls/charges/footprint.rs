@@ -3,53 +3,14 @@
 //! An image is a cubin, a PTX text, or a fatbin with several of both. Of a fatbin the driver takes
 //! one that suits the device; which one is its business, so the largest of those counts.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use cuda_api::fatbin::{ELF_MAGIC, FATBIN_MAGIC, Fatbin, Image, Kind};
 
 use super::cubin;
 use super::ptx;
+use super::taken::Footprint;
 
 /// What one image of a fatbin may grow to when it is decompressed.
 const MAX_IMAGE: usize = 512 << 20;
-
-/// What a load takes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Footprint {
-    /// Bytes of variables and constants, taken at the load.
-    pub data: u64,
-    /// Bytes of code that is loaded with any kernel.
-    pub code: u64,
-    /// Each kernel's name, hashed, and its code's bytes; in order.
-    pub kernels: Vec<(u64, u64)>,
-    /// Kernels may call malloc.
-    pub uses_heap: bool,
-}
-
-impl Footprint {
-    /// All of the code.
-    pub(super) fn all_code(&self) -> u64 {
-        self.kernels.iter().fold(self.code, |sum, (_, bytes)| sum.saturating_add(*bytes))
-    }
-
-    /// The code of one kernel.
-    pub(super) fn code_of(&self, name: &[u8]) -> u64 {
-        let at = self.kernels.binary_search_by_key(&name_hash(name), |(name, _)| *name);
-        at.map_or(0, |at| self.kernels[at].1)
-    }
-
-    fn total(&self) -> u64 {
-        self.data.saturating_add(self.all_code())
-    }
-}
-
-/// Names are compared by hash: a guest that makes its own kernels' collide gets its own account a
-/// little wrong.
-pub(super) fn name_hash(name: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    name.hash(&mut hasher);
-    hasher.finish()
-}
 
 /// A bound for an image on devices of these compute capabilities (90 for 9.0). What can't be read
 /// counts with its size: the driver most likely can't read it either.

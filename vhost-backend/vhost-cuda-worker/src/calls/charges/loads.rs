@@ -3,16 +3,18 @@
 //! A module's variables are taken when it is loaded, a library's in each context when something of
 //! it is used there first. Code comes with them, or with lazy loading kernel by kernel.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use protocol::ids::{ContextId, FuncId};
 
 use super::super::cx::Cx;
 use super::super::handles::Function;
 use super::super::lock;
-use super::footprint::{self, Footprint, name_hash};
+use super::footprint;
+use super::load::{Code, Load, Part, UNKNOWN_NEED, need};
 use super::settle::{Reservation, Reserved, Settled, kind};
+use super::taken::Footprint;
 use crate::driver::{CuError, CuResult};
 use host_ipc::messages::Charge;
 
@@ -20,73 +22,6 @@ use host_ipc::messages::Charge;
 const LOCAL_SIZE_BYTES: u32 = 3;
 /// `CU_MODULE_LAZY_LOADING`.
 const LAZY: u32 = 2;
-
-/// What a kernel needs that nobody has looked at.
-pub(in super::super) const UNKNOWN_NEED: u64 = u64::MAX;
-
-/// A part of what a context has loaded, with the number of its load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Part {
-    /// Variables, and code that does not come kernel by kernel.
-    Image(u64),
-    /// A kernel's code, by its hashed name.
-    Kernel(u64, u64),
-}
-
-impl Part {
-    pub(super) fn load(&self) -> u64 {
-        match self {
-            Self::Image(load) | Self::Kernel(load, _) => *load,
-        }
-    }
-}
-
-/// An image that is loaded, or about to be. It is charged under a number of the worker's own: the
-/// guest may give the id that it minted to another load at any time.
-#[derive(Clone)]
-pub(in super::super) struct Load {
-    number: u64,
-    takes: Arc<Footprint>,
-}
-
-impl Load {
-    /// The code of a kernel.
-    pub(in super::super) fn code_of(&self, name: &[u8]) -> Code {
-        Code { name: name_hash(name), bytes: self.takes.code_of(name) }
-    }
-
-    /// Whether both are the same load.
-    pub(in super::super) fn is(&self, other: &Self) -> bool {
-        self.number == other.number
-    }
-
-    /// Variables, and code that does not come kernel by kernel.
-    fn image_bytes(&self) -> u64 {
-        self.takes.data.saturating_add(self.takes.code)
-    }
-}
-
-/// A kernel's code.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in super::super) struct Code {
-    /// Its name, hashed.
-    name: u64,
-    /// Bytes; 0 where it comes with the image.
-    bytes: u64,
-}
-
-/// What all loads share.
-#[derive(Default)]
-pub(super) struct Loads {
-    /// The number of the last.
-    last: AtomicU64,
-    lazy: OnceLock<bool>,
-}
-
-/// As launches compare it: what a kernel with so much local memory needs, never 0.
-pub(super) fn need(local: u64) -> u64 {
-    local.saturating_add(1)
-}
 
 impl Cx<'_> {
     /// Bounds what an image takes, before the driver gets it.

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `account` | what a context holds, and what that takes |
 //! | `footprint`, `cubin`, `ptx` | what a load takes, from the image |
+//! | `load`, `taken` | a module or library that is loaded, and what it takes |
 //! | `loads` | charges of modules, libraries and their kernels |
 //! | `limits` | charges of the limits of a context |
 //! | `settle` | the proof that a call has settled its charge |
@@ -29,13 +30,15 @@ mod account;
 mod cubin;
 mod footprint;
 mod limits;
+mod load;
 mod loads;
 mod ptx;
 mod settle;
+mod taken;
 
 use account::{KINDS, Terms};
-pub(super) use loads::{Code, Load, UNKNOWN_NEED};
-use loads::{Loads, Part};
+pub(super) use load::{Code, Load, UNKNOWN_NEED};
+use load::{Loads, Part};
 pub(super) use settle::{ChargedReply, Reservation, Reserved, Settled, kind};
 
 /// `CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT`, `…_MAX_THREADS_PER_MULTIPROCESSOR`,
@@ -150,7 +153,7 @@ impl Charges {
     fn set_floor(&self, contexts: &HashMap<ContextId, OfContext>) {
         // With several contexts each launch must look which one it is for.
         let floor = match contexts.len() {
-            1 => contexts.values().map(|context| loads::need(context.terms.per_thread())).sum(),
+            1 => contexts.values().map(|context| load::need(context.terms.per_thread())).sum(),
             _ => 0,
         };
         self.floor.store(floor, Ordering::Relaxed);

@@ -9,6 +9,7 @@
 //! | `device` | one GPU's gate: the words of the page |
 //! | `flight` | what is in the driver |
 //! | `room` | how many commands may be in the driver |
+//! | `look` | marks, and what has finished |
 //! | `stream` | the same of one stream |
 //! | `pace` | how much of it there may be while the VM is alone |
 //! | `estimate` | how long calls take |
@@ -46,6 +47,7 @@ mod end;
 mod estimate;
 pub(super) mod flight;
 mod hold;
+mod look;
 mod named;
 mod names;
 mod order;

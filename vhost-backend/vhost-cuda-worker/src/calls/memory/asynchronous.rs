@@ -78,7 +78,7 @@ impl Calls {
         call: api::CuMemFreeAsync,
         reply: ReplyTo,
     ) {
-        reply.finish(crate::calls::dispatch::number(self.free_async(cx, call)), &[]);
+        reply.finish(crate::calls::result::number(self.free_async(cx, call)), &[]);
     }
 
     fn free_async(&mut self, cx: &Cx<'_>, call: api::CuMemFreeAsync) -> CuResult {

@@ -1,0 +1,57 @@
+//! The driver library: dlopen and dlsym.
+
+use std::ffi::{CStr, CString, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use crate::executor::EngineError;
+
+/// A loaded `libcuda.so.1`. It is never unloaded.
+pub struct Library {
+    path: String,
+    handle: *mut c_void,
+}
+
+// SAFETY: the handle is only passed to dlsym, which any thread may call; so may the entry points.
+unsafe impl Send for Library {}
+// SAFETY: as above.
+unsafe impl Sync for Library {}
+
+impl Library {
+    /// Loads the library.
+    pub fn open(path: &Path) -> Result<Self, EngineError> {
+        let name = path.display().to_string();
+        let load = |reason: String| EngineError::Load { path: name.clone(), reason };
+        let c_path =
+            CString::new(path.as_os_str().as_bytes()).map_err(|error| load(error.to_string()))?;
+        // SAFETY: a C string; the library's initialisers are the operator's choice.
+        let handle = unsafe { libc::dlopen(c_path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+        if handle.is_null() {
+            // SAFETY: dlerror returns a C string of this thread, or null, right after a failure.
+            let reason = unsafe {
+                let reason = libc::dlerror();
+                if reason.is_null() {
+                    "no reason given".into()
+                } else {
+                    CStr::from_ptr(reason).to_string_lossy().into_owned()
+                }
+            };
+            return Err(load(reason));
+        }
+        Ok(Self { path: name, handle })
+    }
+
+    /// Where it was loaded from.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// An entry point, if the library has it.
+    pub fn symbol(&self, name: &CStr) -> Option<*mut c_void> {
+        // SAFETY: the handle is of dlopen and never closed; `name` is a C string.
+        let symbol = unsafe { libc::dlsym(self.handle, name.as_ptr()) };
+        #[cfg(test)]
+        let symbol = if symbol.is_null() { symbol } else { super::stubs::instead_of(name, symbol) };
+        (!symbol.is_null()).then_some(symbol)
+    }
+}
