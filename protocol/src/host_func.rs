@@ -1,10 +1,11 @@
-//! Host functions, from the stream that stands at one to the guest and back: words of the ring's
-//! header, and not commands. The ring may be full of what waits for the function's end, and then
-//! nothing more would get through it.
+//! Host functions: requests from a stream to the guest, and their completion. They use words in the
+//! ring's header instead of commands, because the ring may be full of commands that wait for the
+//! function's end.
 //!
-//! The worker hands out one at a time. It writes the token, then how many it has ever handed out;
-//! the guest runs the function, then writes how many have run. The counts are equal when none is
-//! under way. Neither side takes its own count from the other's.
+//! The worker hands out one function at a time. It writes the function's token, then the number of
+//! functions handed out so far. The guest runs the function, then writes the number of functions that
+//! have run. The counts are equal when no function is running. Neither side derives its own count from
+//! the other's.
 
 use crate::ring::Shared;
 
@@ -13,7 +14,7 @@ use core::sync::atomic::{Ordering, fence};
 #[cfg(loom)]
 use loom::sync::atomic::{Ordering, fence};
 
-/// The guest's end. One thread uses it, from the session's beginning to its end.
+/// The guest's end. One thread uses it for the whole session.
 #[derive(Debug)]
 pub struct Callee {
     shared: Shared,
@@ -21,22 +22,22 @@ pub struct Callee {
 }
 
 impl Callee {
-    /// The end of a session in which no host function was handed out yet.
+    /// The end for a new session.
     pub fn new(shared: Shared) -> Self {
         Self { shared, ended: 0 }
     }
 
-    /// The token of the function that is to run, if one is.
+    /// The token of the function to run, if there is one.
     pub fn next(&self) -> Option<u64> {
         let begun = self.shared.host_funcs_begun.load(Ordering::Acquire);
         (begun == self.ended + 1).then(|| self.shared.host_func.load(Ordering::Relaxed))
     }
 
-    /// The function has run. The result tells whether the worker sleeps and wants a doorbell.
+    /// Reports that the function has run. Returns whether the worker sleeps and wants a doorbell.
     pub fn end(&mut self) -> bool {
         self.ended += 1;
         self.shared.host_funcs_ended.store(self.ended, Ordering::Release);
-        // The rule: the count is written before host_sleeps is read.
+        // Protocol: write the count before reading host_sleeps.
         fence(Ordering::SeqCst);
         self.shared.host_sleeps.load(Ordering::Relaxed) != 0
             && self.shared.host_sleeps.swap(0, Ordering::AcqRel) != 0
@@ -48,22 +49,22 @@ impl Callee {
 pub struct Caller {
     shared: Shared,
     begun: u64,
-    /// The last one's end has not been noticed.
+    /// Whether the end of the last function has not been taken yet.
     running: bool,
 }
 
 impl Caller {
-    /// The end of a session in which no host function was handed out yet.
+    /// The end for a new session.
     pub fn new(shared: Shared) -> Self {
         Self { shared, begun: 0, running: false }
     }
 
-    /// Whether the guest has one.
+    /// Whether the guest has a function to run.
     pub fn is_running(&self) -> bool {
         self.running
     }
 
-    /// Hands a function out, while the guest has none; then the guest may have to be woken.
+    /// Hands out a function, which the guest may have to be woken for. The guest must have none.
     pub fn begin(&mut self, token: u64) {
         debug_assert!(!self.running, "one at a time");
         self.running = true;
@@ -72,13 +73,13 @@ impl Caller {
         self.shared.host_funcs_begun.store(self.begun, Ordering::Release);
     }
 
-    /// Whether the guest's function has run, which was not noticed yet. A guest that writes any
-    /// other count than the right one has not ended it.
+    /// Whether the guest's function has run and its end was not taken yet. A guest that writes a wrong
+    /// count has not ended the function.
     pub fn has_ended(&self) -> bool {
         self.running && self.shared.host_funcs_ended.load(Ordering::Acquire) == self.begun
     }
 
-    /// As [`Caller::has_ended`], and it is noticed.
+    /// As [`Caller::has_ended`], and takes the end.
     pub fn take_end(&mut self) -> bool {
         let ended = self.has_ended();
         self.running &= !ended;

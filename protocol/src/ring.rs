@@ -1,6 +1,6 @@
-//! The stream ring: commands from a guest process to its worker, in pages that both see.
+//! The stream ring: commands from a guest process to its worker, in shared pages.
 //!
-//! Each side treats what the other writes as hostile: it is read once, checked, and only the copy
+//! Each side treats the other side's data as hostile: it is read once, checked, and only the copy
 //! is used. The bytes of the ring are moved as 8-byte atomics, so that a peer that writes while
 //! this side reads gives a wrong value at worst, and never undefined behaviour.
 
@@ -16,21 +16,21 @@ use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 /// The words of the ring's header page, and its data.
 #[derive(Clone, Copy, Debug)]
 pub struct Shared {
-    /// Bytes ever written; the guest's.
+    /// Number of bytes written so far. Written by the guest.
     pub tail: &'static AtomicU64,
-    /// The guest wants to be woken; set by the guest, cleared by the worker.
+    /// Whether the guest wants to be woken. Set by the guest, cleared by the worker.
     pub guest_sleeps: &'static AtomicU32,
-    /// Bytes ever read; the worker's.
+    /// Number of bytes read so far. Written by the worker.
     pub head: &'static AtomicU64,
-    /// What the worker wants a doorbell for; set by the worker, cleared by the guest.
+    /// The events for which the worker wants a doorbell. Set by the worker, cleared by the guest.
     pub host_sleeps: &'static AtomicU32,
-    /// First CUresult of a posted call that was not yet reported; the worker's.
+    /// The first CUresult of a posted call that was not reported yet. Written by the worker.
     pub posted_error: &'static AtomicU32,
-    /// Token of the host function that the guest is to run; the worker's.
+    /// Token of the host function that the guest must run. Written by the worker.
     pub host_func: &'static AtomicU64,
-    /// Host functions ever handed out; the worker's.
+    /// Number of host functions handed out so far. Written by the worker.
     pub host_funcs_begun: &'static AtomicU64,
-    /// Host functions that have run; the guest's.
+    /// Number of host functions that have run. Written by the guest.
     pub host_funcs_ended: &'static AtomicU64,
     /// The ring's bytes, as words.
     pub data: &'static [AtomicU64],
@@ -62,7 +62,7 @@ impl Shared {
         {
             return Err(BadRing);
         }
-        // SAFETY: the caller vouches for the mapping; the offsets are those of `Ring`, aligned for
+        // SAFETY: the caller promises that the mapping is valid; the offsets are those of `Ring`, aligned for
         // their types and inside the header page; atomics allow any concurrent writer.
         unsafe {
             Ok(Self {
@@ -92,15 +92,15 @@ impl Shared {
         &self.data[(position / 8) as usize & (self.data.len() - 1)]
     }
 
-    /// Says that this guest thread is about to sleep. The caller then looks once more at what it
-    /// waits for, and sleeps only if it is still missing.
+    /// Announces that this guest thread is about to sleep. The caller then checks once more for the
+    /// event that it waits for, and sleeps only if it has not happened.
     pub fn announce_guest_sleep(&self) {
         self.guest_sleeps.swap(1, Ordering::AcqRel);
         fence(Ordering::SeqCst);
     }
 
-    /// To be called by the worker after it has written what a guest may wait for (a reply, the
-    /// head): whether somebody sleeps and must be woken.
+    /// Whether a guest thread sleeps and must be woken. The worker calls this after every write that
+    /// a guest may be waiting for (a reply, the head).
     pub fn must_wake_guest(&self) -> bool {
         fence(Ordering::SeqCst);
         self.guest_sleeps.load(Ordering::Relaxed) != 0
@@ -112,27 +112,27 @@ impl Shared {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
-/// The guest's end. One thread uses it at a time.
+/// The guest's end of the ring. One thread uses it at a time.
 #[derive(Debug)]
 pub struct GuestRing {
     shared: Shared,
     tail: u64,
-    /// The head as last seen; looked up again only when room seems to be short.
+    /// The last known head, read again only when there seems to be too little room.
     head: u64,
 }
 
 impl GuestRing {
-    /// The producer of a ring that nobody has written to.
+    /// The producer of a new ring.
     pub fn new(shared: Shared) -> Self {
         Self { shared, tail: 0, head: 0 }
     }
 
-    /// The words that both sides share.
+    /// The shared words of the ring.
     pub fn shared(&self) -> &Shared {
         &self.shared
     }
 
-    /// The longest command that the ring takes.
+    /// The maximum length of a command.
     pub fn max_command(&self) -> usize {
         CMD_MAX_BYTES.min(self.shared.bytes() as usize)
     }
@@ -145,7 +145,7 @@ impl GuestRing {
     /// Whether `len` bytes fit now.
     pub fn fits(&mut self, len: usize) -> bool {
         let fits = |head: u64, tail: u64, bytes: u64| {
-            // A worker that misbehaves may write any head; then the ring counts as full.
+            // A misbehaving worker may write any head. With an invalid one the ring counts as full.
             tail.wrapping_sub(head).checked_add(len as u64).is_some_and(|used| used <= bytes)
         };
         if fits(self.head, self.tail, self.shared.bytes()) {
@@ -155,8 +155,8 @@ impl GuestRing {
         fits(self.head, self.tail, self.shared.bytes())
     }
 
-    /// Writes one command, the pieces one after another, each a multiple of 8 bytes long. The
-    /// result tells whether the worker sleeps and wants a doorbell.
+    /// Writes one command from its pieces, each of which is a multiple of 8 bytes long. Returns
+    /// whether the worker sleeps and wants a doorbell.
     ///
     /// # Panics
     /// When a piece's length is not a multiple of 8.
@@ -176,7 +176,7 @@ impl GuestRing {
         }
         self.tail = position;
         self.shared.tail.store(position, Ordering::Release);
-        // The rule: the tail is written before host_sleeps is read.
+        // Protocol: write the tail before reading host_sleeps.
         fence(Ordering::SeqCst);
         let flag = self.shared.host_sleeps;
         Ok(flag.load(Ordering::Relaxed) == SLEEPS_ALL
@@ -184,7 +184,7 @@ impl GuestRing {
     }
 }
 
-/// How a guest broke the ring's rules; its session ends.
+/// A violation of the ring's protocol by the guest, which ends its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RingError {
     /// The tail announces more bytes than the ring has.
@@ -194,7 +194,7 @@ pub enum RingError {
         /// The worker's head.
         head: u64,
     },
-    /// A command's length is impossible.
+    /// A command has an invalid length.
     Length {
         /// The length in the command's header.
         len: u32,
@@ -218,28 +218,28 @@ impl core::fmt::Display for RingError {
 
 impl std::error::Error for RingError {}
 
-/// The worker's end. One thread uses it at a time.
+/// The worker's end of the ring. One thread uses it at a time.
 #[derive(Debug)]
 pub struct HostRing {
     shared: Shared,
     head: u64,
-    /// The host functions that go beside it: their ends wake the worker as commands do.
+    /// The host functions beside the ring. Their ends wake the worker as commands do.
     pub host_funcs: Caller,
 }
 
 impl HostRing {
-    /// The consumer of a ring that nobody has read from.
+    /// The consumer of a new ring.
     pub fn new(shared: Shared) -> Self {
         Self { shared, head: 0, host_funcs: Caller::new(shared) }
     }
 
-    /// The words that both sides share.
+    /// The shared words of the ring.
     pub fn shared(&self) -> &Shared {
         &self.shared
     }
 
-    /// Copies the next command out: its header is returned, its arguments replace `args`. `None`
-    /// when the ring is empty.
+    /// Copies the next command: returns its header and replaces `args` with its arguments. Returns
+    /// `None` if the ring is empty.
     pub fn pop(&mut self, args: &mut Vec<u8>) -> Result<Option<Cmd>, RingError> {
         let tail = self.shared.tail.load(Ordering::Acquire);
         let announced = tail.wrapping_sub(self.head);
@@ -277,31 +277,32 @@ impl HostRing {
         }
     }
 
-    /// Bytes that the guest has announced and that were not read.
+    /// Number of bytes that the guest has announced and that were not read yet.
     pub fn depth(&self) -> u64 {
         self.shared.tail.load(Ordering::Relaxed).wrapping_sub(self.head)
     }
 
-    /// Whether the guest has announced anything that was not read.
+    /// Whether the guest has announced bytes that were not read yet.
     pub fn has_work(&self) -> bool {
         self.shared.tail.load(Ordering::Acquire) != self.head
     }
 
-    /// Says that the worker is about to sleep, and looks once more: `true` if it may.
+    /// Announces that the worker is about to sleep and checks once more for work. Returns whether the
+    /// worker may sleep.
     pub fn begin_sleep(&self) -> bool {
         self.sleep_for(SLEEPS_ALL)
     }
 
-    /// As [`HostRing::begin_sleep`], for a worker that takes no commands now.
+    /// As [`HostRing::begin_sleep`], for a worker that currently takes no commands.
     pub fn begin_full_sleep(&self) -> bool {
         self.sleep_for(SLEEPS_FULL)
     }
 
     fn sleep_for(&self, what: u32) -> bool {
-        // A read-modify-write, as on the guest's side: so the flag's changes have one order that
-        // both sides agree on.
+        // A read-modify-write, as on the guest's side, so that both sides agree on the order of
+        // changes of the flag.
         self.shared.host_sleeps.swap(what, Ordering::AcqRel);
-        // The rule: host_sleeps is written before the tail and the count of ends are read.
+        // Protocol: write host_sleeps before reading the tail and the count of ended functions.
         fence(Ordering::SeqCst);
         if self.host_funcs.has_ended() || what == SLEEPS_ALL && self.has_work() {
             self.end_sleep();
@@ -310,7 +311,7 @@ impl HostRing {
         true
     }
 
-    /// To be called after sleeping, whatever ended the sleep.
+    /// Ends the announcement. Call this after sleeping, whatever ended the sleep.
     pub fn end_sleep(&self) {
         self.shared.host_sleeps.store(0, Ordering::Relaxed);
     }
