@@ -1,4 +1,4 @@
-//! Stream capture, as the other entry points see it.
+//! Stream capture, for the other entry points.
 
 use cuda_api::graph::capture::{self, Key};
 use cuda_api::graph::capturing;
@@ -8,7 +8,7 @@ pub(crate) use crate::state::graph::GRAPHS;
 use crate::state::graph::{Op, Software};
 use crate::state::stream::Stream;
 
-/// A stream's name among captures.
+/// The key of a stream in captures.
 pub(crate) fn key(stream: &Stream) -> Key {
     Key { id: stream.id, of: 0 }
 }
@@ -24,27 +24,27 @@ impl From<&Stream> for capture::Stream {
     }
 }
 
-/// Whether what is queued in a stream goes to a graph, with [`push`].
+/// Whether a stream is being captured. If so, [`push`] adds its work to a graph.
 #[inline]
 pub(crate) fn captured(stream: &Stream) -> Result<bool, CUresult> {
     Ok(GRAPHS.captures_stream(|| Ok(stream.into()))?)
 }
 
-/// Adds a node to the graph that a stream is captured to.
+/// Adds a node to the graph that a stream is being captured to.
 pub(crate) fn push(stream: &Stream, op: Op) -> Answer {
     GRAPHS.push(&stream.into(), op)?;
     Ok(())
 }
 
-/// A call that CUDA calls potentially unsafe.
+/// Fails if a capture forbids calls that CUDA considers potentially unsafe.
 pub(crate) fn forbid_unsafe() -> Answer {
     Ok(capturing::forbid_unsafe::<Software>()?)
 }
 
-/// What could be captured natively, and not here.
+/// Fails if a stream is being captured, for a call that can be captured natively but not here.
 pub(crate) fn unsupported_on(stream: &Stream, name: &str) -> Answer {
     if captured(stream)? {
-        // The capture would lack it.
+        // The capture would lack the call, so it becomes invalid.
         let _ = GRAPHS.forbid_on(&stream.into());
         return Err(super::unsupported(name));
     }

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
-use cuda_api::sys::{CUcontext, CUevent};
+use cuda_api::sys::{CUcontext, CUctx_flags, CUevent};
 
 use super::{Answer, CUresult, cuda, get, put, put_if};
 use crate::state::context::{CONTEXTS, Context, by_handle, current, current_if_any, with_stack};
@@ -12,8 +12,8 @@ use crate::state::device::driver;
 use crate::state::stream::Stream;
 use crate::state::{primary, teardown};
 
-/// Flags that a context can be made with.
-const FLAGS: u32 = 0xff;
+/// The flags that a context can be created with.
+const FLAGS: u32 = CUctx_flags::CU_CTX_FLAGS_MASK.0;
 
 fn handle(context: &Arc<Context>) -> CUcontext {
     context.handle as CUcontext
@@ -30,7 +30,7 @@ fn create(to: *mut CUcontext, flags: c_uint, device: c_int) -> Answer {
     put(to, made)
 }
 
-/// The named context, or the thread's.
+/// The context of a handle, or the thread's current context for null.
 fn named(context: CUcontext) -> Result<Arc<Context>, CUresult> {
     if context.is_null() { current() } else { by_handle(context as usize) }
 }
@@ -307,7 +307,7 @@ cuda! {
         if flags != 0 || peer.ordinal == context.ordinal {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        // Kernels can access it all the same.
+        // Kernels can access the memory of every device anyway.
         Ok(())
     }
 

@@ -10,10 +10,10 @@ use crate::state::graph::Op;
 use crate::state::memory;
 use crate::state::stream::Stream;
 
-/// Pageable memory up to this size is copied aside, so that the caller need not wait.
+/// Pageable memory up to this size is copied to a temporary buffer, so that the caller need not wait.
 const STAGED: usize = 1 << 20;
 
-/// A rectangle of bytes: rows, and how far apart they are. One row if it is no rectangle.
+/// The rows of a copy: the address of the first, and the distance between two.
 #[derive(Debug, Clone, Copy)]
 struct Rows {
     address: u64,
@@ -29,7 +29,7 @@ pub(crate) struct Copy {
     height: usize,
 }
 
-/// Whose memory an address must be.
+/// The kind of memory that an address must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Host,
@@ -56,7 +56,7 @@ impl Copy {
             let known = memory::known(rows.address, span);
             let bad = match side {
                 Side::Device => !known,
-                // Part of an allocation, but beyond its end.
+                // It begins in an allocation but reaches beyond its end.
                 Side::Any => !known && memory::find(rows.address).is_some(),
                 Side::Host => false,
             };
@@ -67,12 +67,12 @@ impl Copy {
         Ok(())
     }
 
-    /// Does it, on memory that stays where it is until this returns.
+    /// Copies. The memory must stay valid until this returns.
     pub(crate) fn run(&self) {
         for row in 0..self.height as u64 {
             let from = (self.from.address + row * self.from.pitch) as *const u8;
             let to = (self.to.address + row * self.to.pitch) as *mut u8;
-            // SAFETY: device memory was checked, and the caller vouches for the rest; the two may
+            // SAFETY: device memory was checked, and the program passed the rest; the two may
             // overlap.
             unsafe { std::ptr::copy(from, to, self.width) };
         }
@@ -82,7 +82,7 @@ impl Copy {
         !memory::known(rows.address, span)
     }
 
-    /// Does it before returning, after what is in the stream.
+    /// Waits for the stream, then copies before returning.
     fn wait(self, stream: &Stream) -> Answer {
         capture::GRAPHS.forbid_on(&stream.into())?;
         super::stream::synchronize(stream)?;
@@ -90,8 +90,8 @@ impl Copy {
         Ok(())
     }
 
-    /// Queues it. What is pageable may be used by the caller as soon as this returns, so it is
-    /// copied aside or waited for.
+    /// Queues the copy. The caller may use pageable memory as soon as this returns, so such memory is
+    /// copied to a temporary buffer, or the copy is awaited.
     fn queue(self, stream: &Stream) -> Answer {
         if capture::captured(stream)? {
             return capture::push(stream, Op::Copy(self, None));
@@ -136,12 +136,12 @@ fn copy(stream: &Stream, to: (u64, Side), from: (u64, Side), len: usize, wait: b
     if wait { copy.wait(stream) } else { copy.queue(stream) }
 }
 
-/// Device to device: does not make the host wait, even where the call has no stream.
+/// Copies within devices. The host does not wait, even if the call has no stream.
 fn on_device(stream: &Stream, to: u64, from: u64, len: usize) -> Answer {
     copy(stream, (to, Side::Device), (from, Side::Device), len, false)
 }
 
-/// The side that a copy's parameters name, and its address there.
+/// The address of one side of a copy, and the kind of memory that it must have.
 fn side(kind: CUmemorytype, host: u64, device: u64) -> Result<(u64, Side), CUresult> {
     match kind {
         CUmemorytype::CU_MEMORYTYPE_HOST => Ok((host, Side::Host)),
@@ -153,7 +153,7 @@ fn side(kind: CUmemorytype, host: u64, device: u64) -> Result<(u64, Side), CUres
 }
 
 impl Copy {
-    /// The copy of a graph's node. Boxes of several slices are not supported.
+    /// The copy of a graph node. Boxes of several slices are not supported.
     pub(crate) fn of_node(p: &CUDA_MEMCPY3D) -> Result<Self, CUresult> {
         if p.Depth > 1 || p.srcZ != 0 || p.dstZ != 0 {
             return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
@@ -253,7 +253,7 @@ fn fill(
     Ok(())
 }
 
-/// A rectangle of elements that get a value.
+/// A fill of a rectangle of elements with a value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fill {
     pub(crate) to: u64,
@@ -261,13 +261,13 @@ pub(crate) struct Fill {
     pub(crate) value: u32,
     /// Bytes of an element: 1, 2 or 4.
     pub(crate) size: usize,
-    /// In elements.
+    /// Width in elements.
     pub(crate) width: usize,
     pub(crate) height: usize,
 }
 
 impl Fill {
-    /// Refuses what can't be filled.
+    /// Checks that the rectangle can be filled.
     pub(crate) fn check(&self) -> Answer {
         let Self { to, pitch, size, width, height, .. } = *self;
         let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -288,7 +288,7 @@ impl Fill {
         Ok(())
     }
 
-    /// Does it, on memory that was checked.
+    /// Fills memory that was checked before.
     pub(crate) fn run(&self) {
         let Self { to, pitch, value, size, width, height } = *self;
         for row in 0..height {

@@ -7,7 +7,7 @@ use cuda_api::sys::{CUdevice_attribute as A, CUuuid};
 use super::{CUresult, cuda, put, put_text, text};
 use crate::state::device::{Device, driver};
 
-/// The bus that a device says it is on.
+/// The PCI bus that a device reports.
 pub(crate) fn pci_bus(device: &Device) -> i32 {
     device.place + 1
 }
@@ -16,9 +16,9 @@ fn pci_name(device: &Device) -> String {
     format!("0000:{:02X}:00.0", pci_bus(device))
 }
 
-/// An attribute: what this device does, which is less than a GPU of its compute capability could.
+/// An attribute of this device, which supports less than a GPU of its compute capability.
 fn attribute(device: &Device, which: u32) -> Option<i32> {
-    // Attributes that say what the device has.
+    // The attributes that are not 0.
     const VALUES: &[(A, i32)] = &[
         (A::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024),
         (A::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024),
@@ -83,7 +83,7 @@ fn attribute(device: &Device, which: u32) -> Option<i32> {
     if let Some((_, value)) = VALUES.iter().find(|(a, _)| a.0 == which) {
         return Some(*value);
     }
-    // Everything else that CUDA 13 knows, the device does not have.
+    // The device lacks every other feature of CUDA 13.
     (1..A::CU_DEVICE_ATTRIBUTE_MAX.0).contains(&which).then_some(0)
 }
 
@@ -113,7 +113,7 @@ cuda! {
     }
 
     fn cuDeviceGetLuid(_luid: *mut c_char, _mask: *mut c_uint, device: c_int) {
-        // Windows has those.
+        // Only Windows has them.
         driver()?.device(device)?;
         Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
     }
@@ -155,7 +155,7 @@ cuda! {
     fn cuDeviceCanAccessPeer(can: *mut c_int, device: c_int, peer: c_int) {
         driver()?.device(device)?;
         driver()?.device(peer)?;
-        // All devices' memory lies in the process's own address space.
+        // The memory of all devices lies in the process's address space.
         put(can, c_int::from(device != peer))
     }
 

@@ -3,7 +3,7 @@
 use std::ffi::{c_float, c_uint};
 use std::sync::Arc;
 
-use cuda_api::sys::{CUevent, CUstream};
+use cuda_api::sys::{CUevent, CUevent_flags, CUevent_record_flags, CUevent_wait_flags, CUstream};
 
 use super::{Answer, CUresult, capture, cuda, put};
 use crate::state::context::current;
@@ -11,25 +11,26 @@ use crate::state::event::{EVENTS, Event};
 use crate::state::graph::Op;
 use crate::state::stream::{Stream, lookup};
 
-const DISABLE_TIMING: u32 = 2;
-const INTERPROCESS: u32 = 4;
-/// Of a record and a wait.
-const EXTERNAL: u32 = 1;
+const DISABLE_TIMING: u32 = CUevent_flags::CU_EVENT_DISABLE_TIMING.0;
+const INTERPROCESS: u32 = CUevent_flags::CU_EVENT_INTERPROCESS.0;
+const FLAGS: u32 = CUevent_flags::CU_EVENT_BLOCKING_SYNC.0 | DISABLE_TIMING | INTERPROCESS;
+const RECORD_EXTERNAL: u32 = CUevent_record_flags::CU_EVENT_RECORD_EXTERNAL.0;
+const WAIT_EXTERNAL: u32 = CUevent_wait_flags::CU_EVENT_WAIT_EXTERNAL.0;
 
 pub(crate) fn named(event: CUevent) -> Result<Arc<Event>, CUresult> {
     crate::state::device::driver()?;
     EVENTS.get(event as usize).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
 }
 
-/// Records an event in a stream. In a captured one it is only a place, unless the event is to be
-/// recorded for others whenever the graph gets there.
+/// Records an event in a stream. In a captured stream the event only marks a place, unless it is
+/// external: then every run of the graph records it.
 pub(crate) fn record(event: CUevent, stream: &Stream, flags: c_uint) -> Answer {
     let handle = event as usize;
     let event = named(event)?;
     if event.context.id != stream.context.id {
         return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
     }
-    if flags & EXTERNAL != 0 && capture::captured(stream)? {
+    if flags & RECORD_EXTERNAL != 0 && capture::captured(stream)? {
         return capture::push(stream, Op::Record(event, handle));
     }
     if !capture::GRAPHS.record(handle as u64, || Ok(stream.into()))? {
@@ -41,7 +42,7 @@ pub(crate) fn record(event: CUevent, stream: &Stream, flags: c_uint) -> Answer {
 /// Makes a stream wait for an event.
 pub(crate) fn wait_on(stream: &Stream, event: CUevent, flags: c_uint) -> Answer {
     let handle = event as usize;
-    if flags & EXTERNAL != 0 && capture::captured(stream)? {
+    if flags & WAIT_EXTERNAL != 0 && capture::captured(stream)? {
         return capture::push(stream, Op::Wait(named(event)?, handle));
     }
     named(event)?;
@@ -71,7 +72,7 @@ fn destroy(event: CUevent) -> Answer {
 cuda! {
     fn cuEventCreate(to: *mut CUevent, flags: c_uint) {
         let context = current()?;
-        if flags & !7 != 0 {
+        if flags & !FLAGS != 0 {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
         if flags & INTERPROCESS != 0 {
@@ -125,14 +126,14 @@ cuda! {
     }
 
     fn cuEventRecordWithFlags(event: CUevent, stream: CUstream, flags: c_uint) {
-        if flags & !1 != 0 {
+        if flags & !RECORD_EXTERNAL != 0 {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
         record(event, &*lookup(stream, false)?, flags)
     }
 
     fn cuEventRecordWithFlags_ptsz(event: CUevent, stream: CUstream, flags: c_uint) {
-        if flags & !1 != 0 {
+        if flags & !RECORD_EXTERNAL != 0 {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
         record(event, &*lookup(stream, true)?, flags)

@@ -1,4 +1,4 @@
-//! Graphs and captures: the entry points are cuda-api's, and this is what they need of softgpu.
+//! Graphs and captures. The entry points are in cuda-api; this is softgpu's part of them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,6 +7,7 @@ use cuda_api::error::{CuError, CuResult};
 use cuda_api::graph::library::KernelParams;
 use cuda_api::graph::table::{Difference, Step};
 use cuda_api::graph::{Graphs, Library, capture};
+use cuda_api::sys::CUlaunchAttributeID;
 
 use super::copy::{Copy, Fill};
 use super::launch::{Kernel, Shape};
@@ -20,9 +21,8 @@ use crate::state::stream::{Stream, lookup};
 
 cuda_api::graph_entries!(Software);
 
-/// `CU_LAUNCH_ATTRIBUTE_COOPERATIVE` and `_CLUSTER_DIMENSION`.
-const COOPERATIVE: u32 = 2;
-const CLUSTER: u32 = 4;
+const COOPERATIVE: u32 = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE.0;
+const CLUSTER: u32 = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION.0;
 
 impl Library for Software {
     type Kernel = Kernel;
@@ -94,7 +94,7 @@ impl Library for Software {
         KernelParams { node, bytes: kernel.params.clone(), offsets }
     }
 
-    /// Windows, priorities, early starts and the like change when, not what, and are not kept.
+    /// Other attributes (access windows, priorities, early starts) affect only timing and are not kept.
     fn attribute(kernel: &Kernel, which: u32) -> CuResult<[u8; 64]> {
         if which != COOPERATIVE {
             return Err(CuError::NOT_SUPPORTED);
@@ -211,8 +211,8 @@ fn launch(exec: &Exec, stream: &Stream) {
                 Some(Op::Record(..)) => {
                     cells.next().into_iter().for_each(|cell| cell.store(now(), Ordering::Release));
                 }
-                // What this very launch records lies before the wait, in the one order that the
-                // nodes run in here.
+                // Nodes run in one order here, so an event that this launch records is recorded before
+                // the wait.
                 Some(Op::Wait(event, _)) if !own.contains(&(Arc::as_ptr(event) as usize)) => {
                     event.wait();
                 }

@@ -1,9 +1,12 @@
-//! Launches, and how much of the device they take.
+//! Launches and occupancy.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 
-use cuda_api::sys::{CUevent, CUfunction, CUstream};
+use cuda_api::sys::{
+    CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT, CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT, CUevent, CUfunction,
+    CUlaunchAttributeID as L, CUstream,
+};
 
 use super::{Answer, CUresult, capture, cuda, get, put};
 use crate::exec::grid;
@@ -18,16 +21,16 @@ use crate::state::memory::{self, Memory};
 use crate::state::module::Function;
 use crate::state::stream::{Stream, lookup};
 
-/// The most blocks of a cooperative launch on each multiprocessor.
+/// Maximum blocks of a cooperative launch per multiprocessor.
 const COOPERATIVE_BLOCKS: u64 = 32;
-/// Bytes of a cooperative grid's workspace.
+/// Size of a cooperative grid's workspace in bytes.
 const WORKSPACE: u64 = 4096;
 
-/// What `extra` begins its entries with.
-const EXTRA_POINTER: usize = 1;
-const EXTRA_SIZE: usize = 2;
+/// The keys in `extra`.
+const EXTRA_POINTER: usize = CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT as usize;
+const EXTRA_SIZE: usize = CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT as usize;
 
-/// What a launch asks for.
+/// The geometry of a launch.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
     pub(crate) grid: [u32; 3],
@@ -36,17 +39,17 @@ pub(crate) struct Shape {
     pub(crate) cooperative: bool,
 }
 
-/// A checked launch with its parameters, to be done any number of times.
+/// A checked launch with its parameters, which can be executed any number of times.
 #[derive(Clone)]
 pub(crate) struct Kernel {
-    /// As the program named it.
+    /// The program's handle of the function.
     pub(crate) handle: usize,
     pub(crate) function: Arc<Function>,
     pub(crate) shape: Shape,
     pub(crate) params: Arc<[u8]>,
 }
 
-/// Copies the parameters out of where a program has them.
+/// Copies the parameters from the program's memory.
 fn parameters(
     function: &Function,
     params: *const *const c_void,
@@ -63,7 +66,7 @@ fn parameters(
             if from.is_null() {
                 return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
             }
-            // SAFETY: the API's contract is that each pointer leads to a parameter's value.
+            // SAFETY: the program passes a pointer to each parameter's value.
             unsafe {
                 let to = bytes[param.offset..].as_mut_ptr();
                 std::ptr::copy_nonoverlapping(from.cast(), to, param.size);
@@ -86,7 +89,7 @@ fn parameters(
         if size < bytes.len() || (buffer.is_null() && !bytes.is_empty()) {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        // SAFETY: the API's contract is that the buffer has that size.
+        // SAFETY: the program passes a buffer of that size.
         unsafe { std::ptr::copy_nonoverlapping(buffer, bytes.as_mut_ptr(), bytes.len()) };
     } else if !bytes.is_empty() {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -124,7 +127,7 @@ fn check(function: &Function, shape: &Shape, processors: u32) -> Answer {
 }
 
 impl Kernel {
-    /// Checks a launch, and copies its parameters.
+    /// Checks a launch and copies its parameters.
     pub(crate) fn new(
         handle: usize,
         shape: Shape,
@@ -141,7 +144,7 @@ impl Kernel {
         Ok(Self { handle, function, shape, params })
     }
 
-    /// One launch of it, with a workspace if it needs one.
+    /// Prepares one launch, with a workspace if it needs one.
     pub(crate) fn prepare(&self) -> Result<Launch, CUresult> {
         let (function, shape) = (&self.function, &self.shape);
         let context = function.context();
@@ -222,10 +225,10 @@ pub(crate) struct LaunchAttribute {
     value: [u32; 16],
 }
 
-const ATTRIBUTE_COOPERATIVE: u32 = 2;
-const ATTRIBUTE_CLUSTER: u32 = 4;
-const ATTRIBUTE_EVENT: u32 = 7;
-const ATTRIBUTE_COMPLETION_EVENT: u32 = 12;
+const ATTRIBUTE_COOPERATIVE: u32 = L::CU_LAUNCH_ATTRIBUTE_COOPERATIVE.0;
+const ATTRIBUTE_CLUSTER: u32 = L::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION.0;
+const ATTRIBUTE_EVENT: u32 = L::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT.0;
+const ATTRIBUTE_COMPLETION_EVENT: u32 = L::CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT.0;
 
 fn launch_ex(
     config: *const LaunchConfig,
@@ -251,7 +254,7 @@ fn launch_ex(
                 let low = u64::from(value[0]);
                 event = Some((low | u64::from(value[1]) << 32) as usize as CUevent);
             }
-            // Windows, priorities, early starts and the like change when, not what.
+            // Other attributes (access windows, priorities, early starts) affect only timing.
             _ => {}
         }
     }
@@ -318,7 +321,7 @@ launches! {
     fn cuLaunchCooperativeKernel_ptsz(without_extra, true, true);
 }
 
-/// Blocks of a kernel that a multiprocessor holds at a time.
+/// Maximum resident blocks of a kernel per multiprocessor.
 fn occupancy(function: &Function, threads: c_int, shared: usize) -> Result<u32, CUresult> {
     let threads = u32::try_from(threads).ok().filter(|n| *n > 0);
     let threads = threads.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
@@ -355,7 +358,7 @@ fn potential(
     let mut threads = (most + 31) / 32 * 32;
     while threads > 0 {
         let size = threads.min(most);
-        // SAFETY: the program gave the function for this.
+        // SAFETY: the program passed the function to be called with block sizes.
         let bytes = shared_of.map_or(shared, |f| unsafe { f(size) });
         let blocks = occupancy(&function, size, bytes)? as c_int;
         if blocks * size > best.0 * best.1 {

@@ -29,7 +29,7 @@ fn primary(device: c_int) -> Result<Arc<Context>, CUresult> {
     Ok(primary::of(device)?.context.clone())
 }
 
-/// The kernel's name as C has it; kept, since programs keep it too.
+/// The kernel's name as a C string. It is never freed, since programs keep the pointer.
 fn kept_name(name: &str) -> Result<*const c_char, CUresult> {
     static NAMES: Mutex<Vec<&'static CString>> = Mutex::new(Vec::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -173,7 +173,7 @@ cuda! {
 
     fn cuKernelGetParamInfo(handle: CUkernel, n: usize, to: *mut usize, size: *mut usize) {
         kernel(handle)?;
-        // The layout is the same everywhere; a context is needed only to have the code.
+        // The layout is the same in every context. A context is needed only to load the code.
         let function = function_of(handle as usize, || current().or_else(|_| primary(0)))?;
         parameter(&function, n, to, size)
     }

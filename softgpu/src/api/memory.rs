@@ -8,7 +8,7 @@ use super::{Answer, CUresult, capture, cuda, get, put, put_if};
 use crate::state::context::{by_handle, current};
 use crate::state::memory::{self, Allocation, Memory};
 
-/// Rows of a pitched allocation start at multiples of this.
+/// The alignment of rows in a pitched allocation.
 const PITCH: usize = 512;
 const HOST_FLAGS: u32 = 7;
 const REGISTER_FLAGS: u32 = 15;
@@ -23,7 +23,7 @@ fn free(address: CUdeviceptr) -> Answer {
     if !matches!(found.memory, Memory::Device | Memory::Pool(_)) {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
-    // Kernels that still run may use it.
+    // Running kernels may still use it.
     match by_handle(found.context_handle) {
         Ok(owner) => owner.synchronize(),
         Err(_) => context.synchronize(),
@@ -40,7 +40,7 @@ fn host_allocate(to: *mut *mut c_void, size: usize, flags: c_uint) -> Answer {
     put(to, memory::allocate_as(&context, size as u64, Memory::Host(flags))? as *mut c_void)
 }
 
-/// Whether memory is mapped there at all.
+/// Whether all pages of an interval are mapped.
 fn mapped(start: u64, size: u64) -> bool {
     let first = start & !(PAGE - 1);
     let Some(end) = start.checked_add(size) else { return false };
@@ -48,7 +48,7 @@ fn mapped(start: u64, size: u64) -> bool {
     let mut pages = [0u8; 1024];
     while at < end {
         let len = (end - at).min(pages.len() as u64 * PAGE);
-        // SAFETY: mincore only looks, and its answer fits.
+        // SAFETY: mincore reads nothing at the address, and its result fits in `pages`.
         let found = unsafe { libc::mincore(at as *mut c_void, len as usize, pages.as_mut_ptr()) };
         if found != 0 {
             return false;
@@ -227,7 +227,7 @@ cuda! {
     fn cuMemHostGetFlags(to: *mut c_uint, address: *mut c_void) {
         current()?;
         match memory::find(address as u64).map(|a| a.memory) {
-            // All of it is portable and mapped, whatever was asked for.
+            // All host memory is portable and mapped, whatever the flags.
             Some(Memory::Host(flags)) => put(to, flags | 3),
             _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
         }
@@ -249,7 +249,7 @@ cuda! {
         for i in 0..count as usize {
             let (which, data) = (get(which.wrapping_add(i))?, get(data.wrapping_add(i))?);
             if attribute(which, data, found.as_ref(), address).is_err() {
-                // What the memory does not have reads 0, in the attribute's own width.
+                // Attributes that the memory does not have are 0, in the attribute's own width.
                 match which {
                     2 | 6 | 8 | 16 => put_if(data.cast(), 0u32),
                     9 => put_if(data.cast(), -2 as c_int),
@@ -265,7 +265,7 @@ cuda! {
     fn cuPointerSetAttribute(_value: *const c_void, which: c_uint, address: CUdeviceptr) {
         current()?;
         memory::find(address).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
-        // Copies wait as CU_POINTER_ATTRIBUTE_SYNC_MEMOPS asks; there is nothing else to set.
+        // Only CU_POINTER_ATTRIBUTE_SYNC_MEMOPS can be set, and copies already behave that way.
         if which == P::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS.0 {
             return Ok(());
         }

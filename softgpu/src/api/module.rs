@@ -14,7 +14,7 @@ use crate::ptx::source::Source;
 use crate::state::context::{Context, current};
 use crate::state::module::{Function, LoadError, MODULES, Module, function_of, parse, unload};
 
-/// Buffers that a program gave for the compiler's words.
+/// The program's buffers for the compiler's log.
 #[derive(Debug, Default)]
 pub(crate) struct Logs {
     error: Option<(*mut c_char, usize)>,
@@ -38,7 +38,7 @@ impl Logs {
                 size = value as u32 as usize;
                 logs.sizes.push(place);
             } else if option == J::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES.0 {
-                // Nothing to say there.
+                // There is no information log.
                 put_if(place, std::ptr::null_mut());
             }
         }
@@ -48,7 +48,7 @@ impl Logs {
         logs
     }
 
-    /// Passes a result on, and writes the words of an error to where the program wants them.
+    /// Returns a result, and writes an error's text to the program's buffer.
     pub(crate) fn tell<T>(&self, result: Result<T, LoadError>) -> Result<T, CUresult> {
         let words = result.as_ref().err().map_or("", |e| e.text.as_str());
         if let Some((buffer, size)) = self.error {
@@ -70,7 +70,7 @@ pub(crate) fn image(at: *const c_void) -> Result<Source, LoadError> {
             text: "no image".into(),
         });
     }
-    // SAFETY: the API's contract is that an image is there.
+    // SAFETY: the program passes the address of an image.
     let spans = unsafe { fatbin::span(at) }.map_err(|e| invalid(e.to_string()))?;
     let mut result = Err(invalid("the image is empty".into()));
     for span in spans {
@@ -94,7 +94,7 @@ pub(crate) fn module(handle: CUmodule) -> Result<Arc<Module>, CUresult> {
     MODULES.get(handle as usize).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
 }
 
-/// The function that a handle of a function or of a kernel means to the calling thread.
+/// The function of a function handle, or of a kernel handle in the current context.
 pub(crate) fn function(handle: *mut c_void) -> Result<Arc<Function>, CUresult> {
     crate::state::device::driver()?;
     function_of(handle as usize, current)
@@ -112,7 +112,7 @@ pub(crate) fn attribute(function: &Function, which: c_uint) -> Result<c_int, CUr
     } else if is(F::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES) {
         code.local as c_int
     } else if is(F::CU_FUNC_ATTRIBUTE_NUM_REGS) {
-        // What a compiler would need is not known; enough for a full block to fit.
+        // There is no compiled code. This number lets a block of the maximum size fit.
         kernel.registers.min(32) as c_int
     } else if is(F::CU_FUNC_ATTRIBUTE_PTX_VERSION) {
         function.loaded.program.target

@@ -1,5 +1,5 @@
-//! Memory pools and stream-ordered allocation. Memory is had at once, and given back when the
-//! stream gets there.
+//! Memory pools and stream-ordered allocation. Memory is allocated at once, and freed when the stream
+//! reaches the free.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +15,7 @@ use crate::state::stream::Stream;
 
 struct Pool {
     ordinal: i32,
-    /// Set and read back; nothing is kept for reuse.
+    /// Can be set and read, but has no effect: freed memory is not kept.
     attributes: [AtomicU64; 9],
     default: bool,
 }
@@ -23,7 +23,7 @@ struct Pool {
 static POOLS: Table<Pool> = Table::new(Kind::Pool);
 /// Each device's default pool.
 static DEFAULTS: Mutex<Vec<(i32, usize)>> = Mutex::new(Vec::new());
-/// Each device's current pool, where one was set.
+/// Each device's current pool, if one was set.
 static CURRENT: Mutex<Vec<(i32, usize)>> = Mutex::new(Vec::new());
 
 fn new_pool(ordinal: i32, default: bool) -> usize {
@@ -132,7 +132,7 @@ cuda! {
     }
 
     fn cuMemPoolTrimTo(pool: CUmemoryPool, _keep: usize) {
-        // Nothing is kept.
+        // A pool keeps no free memory.
         POOLS.get(pool as usize).map(drop).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
     }
 

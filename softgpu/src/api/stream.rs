@@ -26,7 +26,7 @@ fn destroy(handle: CUstream) -> Answer {
     crate::state::device::driver()?;
     let stream = STREAMS.remove(handle as usize).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
     capture::GRAPHS.forget_stream(capture::key(&stream));
-    // What is queued is still done, and other streams' waits for it hold.
+    // Queued work is still executed, and other streams' waits for it stay valid.
     let (context, queue) = (stream.context.clone(), stream.queue.clone());
     if queue.idle() {
         context.forget_queue(&queue);
@@ -36,16 +36,16 @@ fn destroy(handle: CUstream) -> Answer {
     Ok(())
 }
 
-/// Waits for a stream, and says what its work came to.
+/// Waits for a stream and returns the result of its work.
 pub(crate) fn synchronize(stream: &Stream) -> Answer {
     stream.synchronize();
     stream.context.printf.flush();
     stream.context.healthy()
 }
 
-/// A callback with its argument, on its way to a stream's thread.
+/// A callback with its argument, for the stream's thread.
 struct Callback<F>(F, *mut c_void);
-// SAFETY: the program gave the pointer for use on another thread.
+// SAFETY: the program passed the pointer for use on another thread.
 unsafe impl<F> Send for Callback<F> {}
 
 type StreamCallback = unsafe extern "C" fn(CUstream, CUresult, *mut c_void);
@@ -207,7 +207,7 @@ queries! {
         _flags: c_uint;
         _stream
     ) {
-        // It is about managed memory.
+        // Managed memory is not supported.
         Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
     }
 
@@ -217,7 +217,7 @@ queries! {
         stream
     ) {
         let function = function.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
-        // SAFETY: the program gave the function to be called with this argument.
+        // SAFETY: the program passed the function to be called with this argument.
         let host = unsafe { HostCall::new(function, data) };
         if capture::captured(&stream)? {
             return capture::push(&stream, Op::Host(host));
@@ -245,7 +245,7 @@ queries! {
         stream.submit(move |errors: &Errors| {
             let callback = callback;
             let status = errors.healthy().err().unwrap_or(CUresult::CUDA_SUCCESS);
-            // SAFETY: the program asked for this call.
+            // SAFETY: the program passed the function to be called with these arguments.
             unsafe { (callback.0)(handle as CUstream, status, callback.1) };
         });
         Ok(())
@@ -304,7 +304,7 @@ cuda_on_stream! {
     fn cuMemPrefetchAsync, fn cuMemPrefetchAsync_ptsz(
         _address: CUdeviceptr, _count: usize, _device: c_int; _stream
     ) {
-        // It is about managed memory.
+        // Managed memory is not supported.
         Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
     }
 }

@@ -1,4 +1,4 @@
-//! What cudart's private tables need.
+//! softgpu's part of cudart's private function tables.
 
 use std::ffi::c_char;
 
@@ -12,7 +12,7 @@ use crate::state::module::{FUNCTIONS, MODULES};
 use crate::state::primary;
 use crate::state::stream::lookup;
 
-/// What `cuGetExportTable` gives the tables.
+/// The implementation that `cuGetExportTable` passes to the tables.
 pub(crate) static TABLES: Tables = Tables;
 
 /// See [`TABLES`].

@@ -1,4 +1,4 @@
-//! The virtual memory API: addresses and memory apart.
+//! The virtual memory API, which manages addresses and memory separately.
 
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
@@ -15,7 +15,7 @@ use crate::state::handles::{Kind, Table};
 use crate::state::memory::{self, Memory};
 use crate::state::primary;
 
-/// Everything is had in multiples of this.
+/// Addresses and sizes are multiples of this.
 const GRANULARITY: u64 = 2 << 20;
 
 /// Memory without an address.
@@ -24,7 +24,7 @@ struct Physical {
     size: u64,
     ordinal: i32,
     properties: Properties,
-    /// Handles that name it.
+    /// Number of handles that refer to it.
     references: Mutex<u32>,
     charged: bool,
 }
@@ -89,10 +89,10 @@ impl Space {
     }
 }
 
-/// Puts inaccessible memory at an address, or anywhere if it is 0.
+/// Maps inaccessible memory at an address, or anywhere if it is 0.
 fn reserve(address: u64, size: u64, fixed: i32) -> Result<u64, CUresult> {
     let len = usize::try_from(size).map_err(|_| CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
-    // SAFETY: what exists is not touched, unless it is a mapping of this module (MAP_FIXED).
+    // SAFETY: with MAP_FIXED the range is a mapping of this module; otherwise existing mappings stay.
     let found = unsafe {
         libc::mmap(
             address as *mut c_void,
@@ -173,7 +173,7 @@ fn named(handle: c_ulonglong) -> Result<Arc<Physical>, CUresult> {
     PHYSICAL.get(handle as usize).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
 }
 
-/// Waits for the kernels that may use memory that is about to go.
+/// Waits for kernels that may use memory that is about to be unmapped.
 fn wait_for_kernels() {
     if let Some(context) = current_if_any() {
         context.synchronize();
@@ -218,7 +218,7 @@ cuda! {
             }
         }
         if start == 0 {
-            // More than is wanted, so that an aligned part of it can be kept.
+            // Larger than requested, so that an aligned part can be kept.
             let room = size.checked_add(alignment).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
             let wide = reserve(0, room, 0)?;
             start = wide.next_multiple_of(alignment);
@@ -266,7 +266,7 @@ cuda! {
             if fd < 0 {
                 return None;
             }
-            // SAFETY: the descriptor was just made, and nobody else has it.
+            // SAFETY: the descriptor is new and owned by nothing else.
             let file = unsafe { OwnedFd::from_raw_fd(fd) };
             // SAFETY: as above.
             let sized = unsafe { libc::ftruncate(file.as_raw_fd(), size as libc::off_t) };
@@ -286,7 +286,7 @@ cuda! {
         let mut references = physical.references.lock().unwrap_or_else(PoisonError::into_inner);
         *references -= 1;
         if *references == 0 {
-            // What is mapped stays until it is unmapped.
+            // Mapped memory stays until it is unmapped.
             PHYSICAL.remove(handle as usize);
         }
         Ok(())
@@ -411,7 +411,7 @@ cuda! {
         let mapping = space.mapped.get_mut(&start).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
         let physical = mapping.physical.clone();
         if !PHYSICAL.get(mapping.handle).is_some_and(|p| Arc::ptr_eq(&p, &physical)) {
-            // All handles were released: it gets a new one.
+            // All handles were released, so the memory gets a new one.
             mapping.handle = PHYSICAL.insert_shared(|_| physical.clone()).0;
         }
         *physical.references.lock().unwrap_or_else(PoisonError::into_inner) += 1;
@@ -448,12 +448,12 @@ cuda! {
         if kind != 1 {
             return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
         }
-        // SAFETY: the call only asks about a number that may be a descriptor.
+        // SAFETY: the call only queries a number that may be a descriptor.
         let copy = unsafe { libc::fcntl(handle as usize as c_int, libc::F_DUPFD_CLOEXEC, 0) };
         if copy < 0 {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        // SAFETY: the descriptor was just made.
+        // SAFETY: the descriptor is new.
         let file = unsafe { OwnedFd::from_raw_fd(copy) };
         let size = std::fs::File::from(file.try_clone().map_err(|_| CUresult::CUDA_ERROR_OUT_OF_MEMORY)?)
             .metadata()

@@ -118,7 +118,7 @@ pub(crate) fn init() -> Result<&'static Driver, CUresult> {
     Ok(driver)
 }
 
-/// The same for every process on a host, but different between hosts.
+/// The UUID of a device. It is the same for all processes on a host, but differs between hosts.
 fn uuid(ordinal: i32) -> [u8; 16] {
     let machine = std::fs::read_to_string("/etc/machine-id").unwrap_or_default();
     let mut hash = 0xcbf2_9ce4_8422_2325u64;

@@ -14,7 +14,7 @@ use super::stream::Stream;
 /// All events.
 pub(crate) static EVENTS: Table<Event> = Table::new(Kind::Event);
 
-/// A recorded event: its place in a stream, and when that was reached.
+/// A record of an event: its place in a stream, and the time at which the stream reached it.
 #[derive(Clone)]
 struct Record {
     mark: Mark,

@@ -1,4 +1,4 @@
-//! Graphs and captures: this library's own part of what cuda-api knows of them.
+//! softgpu's part of graphs and captures, which are implemented in cuda-api.
 
 use std::sync::{Arc, LazyLock, Mutex};
 
@@ -8,25 +8,25 @@ use super::context::Context;
 use super::handles::{Kind, Table};
 use super::queue::Mark;
 
-/// This library, as graphs and captures see it.
+/// This library, for the implementation of graphs.
 #[derive(Clone, Copy)]
 pub(crate) struct Software;
 
-/// What a node does.
+/// The operation of a node.
 pub(crate) type Op = cuda_api::graph::Op<Software>;
 
-/// A graph that is ready to be launched.
+/// An instantiated graph.
 pub(crate) type Exec = cuda_api::graph::Exec<Software>;
 
 /// All graphs and captures of the process.
 pub(crate) static GRAPHS: LazyLock<Graphs<Op>> = LazyLock::new(Graphs::new);
 
-/// All graphs that are ready to be launched.
+/// All instantiated graphs.
 pub(crate) static EXECS: Table<Exec> = Table::new(Kind::GraphExec);
 
-/// What belongs to a graph that is ready to be launched.
+/// softgpu's part of an instantiated graph.
 pub(crate) struct Loaded {
     pub(crate) context: Arc<Context>,
-    /// The end of its last launch: it does not run beside itself.
+    /// The end of its last launch. Launches of one graph do not overlap.
     pub(crate) last: Mutex<Option<Mark>>,
 }

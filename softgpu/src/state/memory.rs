@@ -70,7 +70,7 @@ fn lock() -> MutexGuard<'static, BTreeMap<u64, Allocation>> {
     ALLOCATIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Preferred addresses for device memory: away from the process's own, as on a GPU.
+/// Preferred addresses for device memory, away from the process's own memory as on a GPU.
 const PLACE: u64 = 0x2c00_0000_0000;
 const PLACE_END: u64 = 0x3000_0000_0000;
 
@@ -85,7 +85,7 @@ fn map(bytes: u64) -> Result<u64, CUresult> {
         NEXT.store(PLACE, Ordering::Relaxed);
         place = PLACE;
     }
-    // SAFETY: a new mapping overlaps no other.
+    // SAFETY: a new mapping does not overlap others.
     let address = unsafe {
         libc::mmap(
             place as *mut libc::c_void,

@@ -91,8 +91,8 @@ impl Stream {
             .0
     }
 
-    /// The other streams' work that new work must wait for: the legacy stream waits for all
-    /// blocking streams, and they wait for it.
+    /// Work of other streams that new work must wait for. The legacy stream waits for all blocking
+    /// streams, and they wait for it.
     fn dependencies(&self) -> Vec<Mark> {
         let mut marks = Vec::new();
         if self.legacy {
