@@ -1,4 +1,4 @@
-//! Requests' bodies, and refusals as answers.
+//! Reads and parses request bodies, and turns errors into responses.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use serde_json::Value;
 
 use super::model::{ApiError, ErrorCode, VmPatch, VmSpec, expected, is_list};
 
-/// The largest body that is read.
+/// The largest request body that is accepted.
 const MAX_BODY: usize = 64 << 10;
 /// How long a client may take to send its body.
 const BODY_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Settings that a VM keeps for its life.
+/// Settings that can't be changed while a VM exists.
 const FIXED: [&str; 15] = [
     "name",
     "socket",
@@ -37,7 +37,7 @@ const FIXED: [&str; 15] = [
     "spin_us",
 ];
 
-/// A refusal as an answer.
+/// An error as a response.
 #[derive(Debug)]
 pub(super) struct Refusal(ApiError);
 
@@ -65,7 +65,7 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// An answer in JSON.
+/// A response with a JSON body.
 pub(super) fn json<T: Serialize>(status: StatusCode, value: &T) -> Response {
     match serde_json::to_vec(value) {
         Ok(text) => {
@@ -79,7 +79,7 @@ pub(super) fn json<T: Serialize>(status: StatusCode, value: &T) -> Response {
     }
 }
 
-/// Reads a body. One that says it is too large is refused without being read.
+/// Reads a body. If its announced length is too large, it's refused without being read.
 async fn read(body: Body) -> Result<Vec<u8>, ApiError> {
     let too_large = || {
         let says = format!("the body is larger than {MAX_BODY} bytes");
@@ -106,14 +106,14 @@ fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
     let value = serde_path_to_error::deserialize(&mut from).map_err(|error| {
         let place = error.path().to_string();
         let mut message = error.into_inner().to_string();
-        // What is missing has no place; it is said where it should be.
+        // The path of a missing field ends at its parent, so append the field's name.
         let missing = message.strip_prefix("missing field `").and_then(|rest| rest.split_once('`'));
         let field = match missing {
             Some((key, _)) if place == "." => key.to_owned(),
             Some((key, _)) => format!("{place}.{key}"),
             None => place,
         };
-        // What is unknown comes with what is known.
+        // For an unknown value, the message already lists the known ones.
         if let Some(range) = expected(&field).filter(|_| !message.starts_with("unknown")) {
             message = format!("{message}; it must be {range}");
         }
@@ -124,13 +124,13 @@ fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
         }
     })?;
     from.end().map_err(|error| ApiError::new(ErrorCode::BadRequest, error.to_string()))?;
-    // What was read is JSON of a bounded depth, so this can't fail.
+    // The text was parsed above, so it is valid JSON of a bounded depth and this cannot fail.
     no_lists("", &serde_json::from_slice(text).unwrap_or_default())?;
     Ok(value)
 }
 
-/// Refuses lists where settings have names: they would be read by their order, of which nothing is
-/// said anywhere.
+/// Refuses a list in place of an object. serde would accept it and assign the values by the order of
+/// the fields, which isn't documented.
 fn no_lists(field: &str, value: &Value) -> Result<(), ApiError> {
     match value {
         Value::Array(_) if !is_list(field) => {
@@ -145,35 +145,36 @@ fn no_lists(field: &str, value: &Value) -> Result<(), ApiError> {
     }
 }
 
-/// A VM's settings, in their ranges.
+/// Parses a VM's settings and checks their ranges.
 pub(super) async fn spec(body: Body) -> Result<VmSpec, ApiError> {
     let spec: VmSpec = parse(&read(body).await?)?;
     spec.check()?;
     Ok(spec)
 }
 
-/// A change of settings. Their ranges are the service's to check, which knows the others.
+/// Parses a change of settings. The broker checks the ranges, because they depend on the VM's other
+/// settings.
 pub(super) async fn patch(body: Body) -> Result<VmPatch, ApiError> {
     let text = read(body).await?;
     parse(&text).map_err(|error| fixed(&text).or_else(|| kept(&text, &error)).unwrap_or(error))
 }
 
-/// The value at a field's place.
+/// The value of a field, given as a dotted path.
 fn at<'a>(value: &'a Value, field: &str) -> Option<&'a Value> {
     value.pointer(&format!("/{}", field.replace('.', "/")))
 }
 
-/// The refusal to take away what must be set, if that is what was wrong.
+/// The error for resetting a required setting, if that caused `error`.
 fn kept(text: &[u8], error: &ApiError) -> Option<ApiError> {
     let value: Value = serde_json::from_slice(text).ok()?;
     let field = error.field.as_deref()?;
-    // A key that is not known may be null, too.
+    // An unknown key with the value null isn't a reset.
     at(&value, field).filter(|value| value.is_null() && !error.message.starts_with("unknown"))?;
     let range = expected(field).map(|range| format!(": it must be {range}")).unwrap_or_default();
     Some(ApiError::invalid(field, format!("can't be reset{range}")))
 }
 
-/// The refusal of a change to what can't be changed, if that is what the text asks for.
+/// The error for changing a fixed setting, if the text tries that.
 fn fixed(text: &[u8]) -> Option<ApiError> {
     let value: Value = serde_json::from_slice(text).ok()?;
     let field = FIXED.iter().find(|field| at(&value, field).is_some())?;
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_that_is_wrong_is_refused_with_its_field() {
+    async fn an_invalid_body_is_refused_with_its_field() {
         let memory = r#""memory": {"max": 1073741824}"#;
         for (more, field, says) in [
             (r#""compute": {"weight": -5}"#, "compute.weight", "from 1 to 10000"),
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_can_not_be_changed_is_refused_by_name() {
+    async fn a_change_of_a_fixed_setting_is_refused_by_name() {
         for (text, field) in [
             (r#"{"gpus": ["0"]}"#, "gpus"),
             (r#"{"memory": {"host_max": 5}}"#, "memory.host_max"),
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_list_is_no_object() {
+    async fn a_list_in_place_of_an_object_is_refused() {
         for (text, field) in [
             (r#"[{"max": 7000000}]"#, None),
             ("[]", None),
@@ -295,7 +296,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_that_is_too_large_is_refused() {
+    async fn an_oversized_body_is_refused() {
         let error = refused_spec(&" ".repeat(MAX_BODY + 1)).await;
         assert_eq!(error.code, ErrorCode::TooLarge);
     }

@@ -1,5 +1,5 @@
-//! Accepting connections, and the bounds of what each may cost: how many there are, how long a
-//! client may take to ask, and how long to read its answer.
+//! Accepts connections and limits their cost: their number, how long a client may take to send a
+//! request, and how long to read the response.
 
 use std::future::Future;
 use std::io;
@@ -16,13 +16,13 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, Sleep};
 
-/// Connections at once on each listener. Who comes above that is told so.
+/// Connections at once on each listener. Further ones get a 503 response.
 const MAX_CONNECTIONS: usize = 128;
-/// How long a client may take to send a request's head; an idle connection ends after it, too.
+/// How long a client may take to send a request's head. An idle connection is closed after it, too.
 const HEAD_PATIENCE: Duration = Duration::from_secs(10);
-/// How long a client may leave its answer, or an event, unread.
+/// How long a client may leave a response or an event unread.
 const WRITE_PATIENCE: Duration = Duration::from_secs(10);
-/// The largest head of a request, and what is buffered of an answer.
+/// The largest head of a request, and the size of the buffer for responses.
 const MAX_BUFFER: usize = 64 << 10;
 const MAX_HEADERS: usize = 64;
 
@@ -30,7 +30,7 @@ const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: applicat
     content-length: 80\r\nconnection: close\r\n\r\n\
     {\"code\":\"unavailable\",\"message\":\"too many connections at once: try again later\"}";
 
-/// What can be accepted from.
+/// A listener.
 pub(super) trait Accept {
     type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
 
@@ -53,21 +53,21 @@ impl Accept for tokio::net::TcpListener {
     }
 }
 
-/// Accepts for ever.
+/// Accepts connections and serves them, forever.
 pub(super) async fn serve<A: Accept>(listener: A, router: Router) {
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         let mut stream = match listener.accept().await {
             Ok(stream) => stream,
             Err(error) => {
-                // Out of descriptors, most likely: others may give some back.
+                // Most likely out of descriptors: wait until others close some.
                 tracing::warn!("cannot accept a control connection: {error}");
                 tokio::time::sleep(Duration::from_millis(200)).await;
                 continue;
             }
         };
         let Ok(place) = places.clone().try_acquire_owned() else {
-            // What the socket doesn't take at once is lost.
+            // Don't wait for a full socket: drop the rest of the response.
             let told = stream.write_all(FULL);
             let _ = tokio::time::timeout(Duration::ZERO, told).await;
             continue;
@@ -76,8 +76,8 @@ pub(super) async fn serve<A: Accept>(listener: A, router: Router) {
         tokio::spawn(async move {
             let served = http1::Builder::new()
                 .timer(TokioTimer::new())
-                // A client that has said all it wants to say still awaits its answer. One that is
-                // gone is noticed by what is written to it.
+                // A client that has shut down its sending side still reads the response. A client
+                // that is gone is noticed when writing fails.
                 .half_close(true)
                 .header_read_timeout(HEAD_PATIENCE)
                 .max_headers(MAX_HEADERS)
@@ -95,10 +95,10 @@ pub(super) async fn serve<A: Accept>(listener: A, router: Router) {
     }
 }
 
-/// A stream whose writes fail when the other side reads nothing for [`WRITE_PATIENCE`].
+/// A stream whose writes fail if the client reads nothing for [`WRITE_PATIENCE`].
 struct Patient<S> {
     stream: S,
-    /// Runs while a write waits.
+    /// The deadline of a write that waits.
     limit: Option<Pin<Box<Sleep>>>,
 }
 
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_refusal_of_a_connection_is_an_answer() {
+    fn the_refusal_of_a_connection_is_a_valid_response() {
         let text = std::str::from_utf8(FULL).unwrap();
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         assert!(head.contains(&format!("content-length: {}\r\n", body.len())), "{}", body.len());
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_reads_nothing_is_left_after_a_while() {
+    async fn writes_to_a_client_that_never_reads_time_out() {
         let (_silent, stream) = tokio::io::duplex(16);
         let mut stream = Patient::new(stream);
         let error = stream.write_all(&[0; 64]).await.unwrap_err();

@@ -1,5 +1,5 @@
-//! The channel between the control API's thread and the broker's event loop: requests one way,
-//! answers and events the other. Neither side ever waits for the other to take something.
+//! The channel between the control API's thread and the broker's event loop. It carries requests to
+//! the event loop, and answers and events back. Sending never blocks on either side.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -17,60 +17,60 @@ use host_ipc::eventfd::{drain, eventfd, notify};
 
 /// Requests that may wait for the event loop.
 const QUEUE: usize = 64;
-/// Events that a slow reader may be behind before it misses some.
+/// How many events a slow reader can lag behind before it misses some.
 const EVENTS: usize = 1024;
-/// The event loop never blocks, so an answer that takes longer will not come.
+/// How long to wait for an answer. The event loop never blocks, so a later answer isn't expected.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What the API asks of the broker.
+/// A request to the broker.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
-    /// Adds a VM. `Response::Vm`.
+    /// Adds a VM. Answered with `Response::Vm`.
     AddVm(Box<VmSpec>),
-    /// All VMs, by name. `Response::Vms`.
+    /// Lists all VMs, sorted by name. Answered with `Response::Vms`.
     ListVms,
-    /// One VM. `Response::Vm`.
+    /// Shows one VM. Answered with `Response::Vm`.
     ShowVm(String),
-    /// Changes a VM: all of the change, or nothing. `Response::Vm`.
+    /// Changes a VM; applies either the whole patch or nothing. Answered with `Response::Vm`.
     SetVm(String, VmPatch),
-    /// Ends a VM's sessions and its device, and forgets it. `Response::Done`.
+    /// Removes a VM, its sessions and its device process. Answered with `Response::Done`.
     RemoveVm(String),
-    /// The sessions of one VM, or of all. `Response::Sessions`.
+    /// Lists the sessions of one VM, or of all. Answered with `Response::Sessions`.
     ListSessions(Option<String>),
-    /// Ends a session. `Response::Done`.
+    /// Ends a session. Answered with `Response::Done`.
     KillSession {
-        /// Its VM.
+        /// The VM's name.
         vm: String,
-        /// Its number.
+        /// The session's number.
         session: u32,
     },
-    /// All GPUs, by index. `Response::Gpus`.
+    /// Lists all GPUs, sorted by index. Answered with `Response::Gpus`.
     ListGpus,
-    /// Everything that is counted. `Response::Stats`.
+    /// Collects all statistics. Answered with `Response::Stats`.
     Stats,
 }
 
-/// What the broker answers.
+/// A successful answer of the broker.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Response {
     /// One VM.
     Vm(Box<VmInfo>),
-    /// VMs.
+    /// A list of VMs.
     Vms(Vec<VmInfo>),
-    /// Sessions.
+    /// A list of sessions.
     Sessions(Vec<SessionInfo>),
-    /// GPUs.
+    /// A list of GPUs.
     Gpus(Vec<GpuInfo>),
-    /// Everything that is counted.
+    /// All statistics.
     Stats(Box<Stats>),
-    /// It is done, and there is nothing to say.
+    /// The request succeeded and has no result.
     Done,
 }
 
 /// The answer to a request.
 pub type Reply = Result<Response, ApiError>;
 
-/// Makes the channel: the API's end and the event loop's.
+/// Creates the channel: the API's end and the event loop's end.
 pub fn channel() -> io::Result<(ControlHandle, ControlInbox)> {
     let (sender, receiver) = sync_channel(QUEUE);
     let wake = Arc::new(eventfd()?);
@@ -110,7 +110,7 @@ impl ControlHandle {
         }
     }
 
-    /// The events from now on. Who reads too slowly misses some, and learns how many.
+    /// Subscribes to events. A receiver that reads too slowly misses some and learns how many.
     pub fn events(&self) -> broadcast::Receiver<Arc<Event>> {
         self.events.sender.subscribe()
     }
@@ -122,18 +122,18 @@ struct Asked {
     answer: oneshot::Sender<Reply>,
 }
 
-/// Where an answer goes. The asker may be gone, which is nobody's trouble.
+/// Where to send the answer. It's dropped if the asker is gone.
 #[derive(Debug)]
 pub struct Answer(oneshot::Sender<Reply>);
 
 impl Answer {
-    /// Gives the answer.
+    /// Sends the answer.
     pub fn give(self, reply: Reply) {
         let _ = self.0.send(reply);
     }
 }
 
-/// The event loop's end. Readable when there may be requests.
+/// The event loop's end. Its descriptor is readable when there may be requests.
 #[derive(Debug)]
 pub struct ControlInbox {
     receiver: Receiver<Asked>,
@@ -142,18 +142,19 @@ pub struct ControlInbox {
 }
 
 impl ControlInbox {
-    /// Takes back that there are requests. Before [`Self::next`], so that none is overlooked.
+    /// Makes the descriptor unreadable again. Must come before [`Self::next`], so no request is
+    /// missed.
     pub fn acknowledge(&self) {
         drain(&self.wake);
     }
 
-    /// The next request, if there is one, and where its answer goes.
+    /// Takes the next request, if any, and where to send its answer.
     pub fn next(&self) -> Option<(Request, Answer)> {
         let Asked { request, answer } = self.receiver.try_recv().ok()?;
         Some((request, Answer(answer)))
     }
 
-    /// Where events are published. Can be given to other threads.
+    /// The publisher of events, which can be cloned for other threads.
     pub fn events(&self) -> &Events {
         &self.events
     }
@@ -165,26 +166,26 @@ impl AsRawFd for ControlInbox {
     }
 }
 
-/// Publishes events to whoever reads them. Never waits; with no readers they are dropped.
+/// Publishes events to all subscribers. Never blocks; without subscribers, events are dropped.
 #[derive(Clone, Debug)]
 pub struct Events {
     sender: broadcast::Sender<Arc<Event>>,
     next: Arc<AtomicU64>,
 }
 
-/// What an event is about, besides its kind.
+/// The objects that an event concerns.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct About<'a> {
     /// The VM.
     pub vm: Option<&'a str>,
-    /// Its session.
+    /// The VM's session.
     pub session: Option<u32>,
     /// The GPU.
     pub gpu: Option<u32>,
 }
 
 impl Events {
-    /// Publishes an event, with the time that it is now.
+    /// Publishes an event with the current time.
     pub fn publish(&self, kind: EventKind, about: About<'_>, message: impl Into<String>) {
         let event = Event {
             id: self.next.fetch_add(1, Ordering::Relaxed),
@@ -210,7 +211,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn requests_are_answered_and_events_heard() {
+    async fn requests_are_answered_and_events_received() {
         let (handle, inbox) = channel().unwrap();
         let mut events = handle.events();
         let service = std::thread::spawn(move || {

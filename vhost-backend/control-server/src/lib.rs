@@ -1,17 +1,17 @@
-//! The control API: HTTP with JSON on a Unix socket, for operators and their programs. It has a
-//! thread of its own; all that it knows it asks the broker's event loop for.
+//! The control API: HTTP with JSON on a Unix socket, for operators and their programs. It runs on
+//! its own thread and asks the broker's event loop for everything that it serves.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | `model` | the types that travel, from their own crate |
+//! | `model` | the types of requests and responses, from the `control-api` crate |
 //! | `handle` | the channel between the API's thread and the broker's event loop |
-//! | `server` | the thread, its sockets |
-//! | `connection` | accepting, and what a connection may cost |
-//! | `routes` | the paths and what they do |
-//! | `body` | requests' bodies and refusals |
-//! | `stream` | events as they happen |
-//! | `metrics` | the statistics, for Prometheus |
-//! | `openapi` | the description of all that, which `docs/api/openapi.json` is |
+//! | `server` | starts the thread and opens its sockets |
+//! | `connection` | accepts connections and limits their cost |
+//! | `routes` | the paths and their handlers |
+//! | `body` | parses request bodies; error responses |
+//! | `stream` | streams events |
+//! | `metrics` | encodes the statistics for Prometheus |
+//! | `openapi` | generates the description in `docs/api/openapi.json` |
 
 mod body;
 mod connection;

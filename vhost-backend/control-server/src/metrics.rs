@@ -84,7 +84,7 @@ pub fn encode(stats: &Stats) -> String {
     text
 }
 
-/// A sample for each VM and GPU.
+/// One sample for each GPU of each VM.
 fn shares<'a, T: 'a>(
     stats: &'a Stats,
     value: impl Fn(&VmGpuStats) -> T + 'a,

@@ -1,4 +1,4 @@
-//! The API's description in OpenAPI, made of the annotated routes and types.
+//! The API's OpenAPI description, generated from the annotated routes and types.
 
 use utoipa::OpenApi;
 
@@ -9,13 +9,14 @@ use super::routes;
     info(
         title = "vcudad's control API",
         version = "1",
-        description = "VMs, their quotas, sessions, GPUs, statistics and events of virtio-cuda's \
-            broker, on its Unix socket. Sizes are bytes; percentages and times are strings such as \
-            \"12.5%\" and \"500ms\"; measured times are nanoseconds (`_ns`); points in time are \
-            milliseconds since 1970 (`_ms`). An unknown key is refused. A refusal changes nothing.",
+        description = "Manages VMs and their quotas, sessions and GPUs, and serves statistics and \
+            events, on the Unix socket of virtio-cuda's broker. Sizes are in bytes. Percentages and \
+            durations are strings such as \"12.5%\" and \"500ms\"; measured durations are in \
+            nanoseconds (`_ns`). Timestamps are in milliseconds since 1970 (`_ms`). Unknown keys \
+            are refused. A refused request changes nothing.",
         license(name = "Apache-2.0", identifier = "Apache-2.0"),
     ),
-    servers((url = "http://localhost", description = "By way of the socket: curl --unix-socket")),
+    servers((url = "http://localhost", description = "Through the Unix socket: curl --unix-socket")),
     paths(
         routes::list_vms,
         routes::add_vm,
@@ -36,7 +37,7 @@ use super::routes;
 )]
 struct Description;
 
-/// The description, as `docs/api/openapi.json` holds it.
+/// The description as JSON, identical to `docs/api/openapi.json`.
 pub fn json() -> String {
     let mut text = Description::openapi().to_pretty_json().unwrap_or_default();
     text.push('\n');
@@ -48,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_refusal_is_told_of() {
+    fn every_error_status_is_documented() {
         let text: serde_json::Value = serde_json::from_str(&json()).unwrap();
         for (path, methods) in text["paths"].as_object().unwrap() {
             for (method, operation) in methods.as_object().unwrap() {
@@ -70,9 +71,9 @@ mod tests {
         }
     }
 
-    /// `VIRTIO_CUDA_WRITE_DOCS=1` writes the file anew.
+    /// With `VIRTIO_CUDA_WRITE_DOCS=1`, regenerates the file.
     #[test]
-    fn the_file_in_the_docs_is_what_is_served() {
+    fn the_file_in_the_docs_matches_the_served_description() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/api/openapi.json");
         if std::env::var_os("VIRTIO_CUDA_WRITE_DOCS").is_some() {
             std::fs::write(path, json()).unwrap();

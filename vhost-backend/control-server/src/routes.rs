@@ -1,4 +1,4 @@
-//! The paths of the API and what they do. The annotations are what the OpenAPI file is made of.
+//! The API's paths and their handlers. The OpenAPI file is generated from the annotations.
 
 use axum::Router;
 use axum::body::Body;
@@ -18,14 +18,14 @@ use super::{metrics, openapi};
 
 type Answer = Result<Response, Refusal>;
 
-/// What the routes have in common.
+/// State shared by all routes.
 #[derive(Clone)]
 pub(super) struct Api {
     handle: ControlHandle,
     readers: Readers,
 }
 
-/// The whole API.
+/// All routes of the API, for the control socket.
 pub(super) fn control(handle: ControlHandle) -> Router {
     let readers = Readers::default();
     Router::new()
@@ -83,7 +83,7 @@ fn unexpected(reply: &Reply) -> Refusal {
     .into()
 }
 
-/// The part of a path, if it can be one.
+/// A parameter of the path. One that can't be parsed is reported as not found.
 fn part<T>(path: Result<Path<T>, PathRejection>) -> Result<T, Refusal> {
     path.map(|Path(part)| part)
         .map_err(|error| ApiError::new(ErrorCode::NotFound, error.body_text()).into())
@@ -103,10 +103,10 @@ async fn done(api: &Api, request: Request) -> Answer {
     }
 }
 
-/// All VMs, by name.
+/// Lists all VMs, sorted by name.
 #[utoipa::path(get, path = "/v1/vms", tag = "vms", responses(
     (status = 200, description = "The VMs", body = [VmInfo]),
-    (status = 503, description = "Too much to do, or vcudad ends", body = ApiError),
+    (status = 503, description = "vcudad is overloaded or shutting down", body = ApiError),
 ))]
 pub(super) async fn list_vms(State(api): State<Api>) -> Answer {
     match api.handle.ask(Request::ListVms).await? {
@@ -115,16 +115,16 @@ pub(super) async fn list_vms(State(api): State<Api>) -> Answer {
     }
 }
 
-/// Adds a VM: its GPUs are chosen, its socket is opened. It survives vcudad's restart.
+/// Adds a VM: chooses its GPUs and opens its socket. The VM is kept across restarts of vcudad.
 #[utoipa::path(post, path = "/v1/vms", tag = "vms", request_body = VmSpec, responses(
     (status = 201, description = "The VM", body = VmInfo),
-    (status = 400, description = "Not JSON, or not of this form", body = ApiError),
-    (status = 408, description = "The body did not come within 10 s", body = ApiError),
-    (status = 409, description = "The name, socket or user is taken, or the socket can't be made", body = ApiError),
-    (status = 413, description = "More than 64 KiB", body = ApiError),
-    (status = 422, description = "A value is out of its range, or names a GPU or a folder that is not there", body = ApiError),
-    (status = 503, description = "Too much to do, or vcudad ends", body = ApiError),
-    (status = 507, description = "No GPU has room for what is promised, or the state can't be written", body = ApiError),
+    (status = 400, description = "The body isn't valid JSON or doesn't match the schema", body = ApiError),
+    (status = 408, description = "The body didn't arrive within 10 s", body = ApiError),
+    (status = 409, description = "The name, socket or user is already in use, or the socket can't be created", body = ApiError),
+    (status = 413, description = "The body is larger than 64 KiB", body = ApiError),
+    (status = 422, description = "A value is out of range, or names a GPU or folder that doesn't exist", body = ApiError),
+    (status = 503, description = "vcudad is overloaded or shutting down", body = ApiError),
+    (status = 507, description = "No GPU has enough memory left to promise, or the state file can't be written", body = ApiError),
 ))]
 pub(super) async fn add_vm(State(api): State<Api>, body: Body) -> Answer {
     let spec = body::spec(body).await?;
@@ -137,12 +137,12 @@ pub(super) async fn add_vm(State(api): State<Api>, body: Body) -> Answer {
     Ok(answer)
 }
 
-/// One VM.
+/// Shows one VM.
 #[utoipa::path(get, path = "/v1/vms/{name}", tag = "vms",
     params(("name" = String, Path, description = "The VM's name")), responses(
     (status = 200, description = "The VM", body = VmInfo),
-    (status = 404, description = "There is no such VM", body = ApiError),
-    (status = 503, description = "Too much to do, or vcudad ends", body = ApiError),
+    (status = 404, description = "The VM doesn't exist", body = ApiError),
+    (status = 503, description = "vcudad is overloaded or shutting down", body = ApiError),
 ))]
 pub(super) async fn show_vm(
     State(api): State<Api>,
@@ -151,20 +151,20 @@ pub(super) async fn show_vm(
     answer_vm(&api, Request::ShowVm(part(name)?), StatusCode::OK).await
 }
 
-/// Changes a VM while it runs, in the way of JSON merge patch: all of the change, or nothing. It
-/// survives vcudad's restart.
+/// Changes a VM's settings while it runs, with a JSON merge patch. Applies either the whole patch
+/// or nothing. The change is kept across restarts of vcudad.
 #[utoipa::path(patch, path = "/v1/vms/{name}", tag = "vms",
     params(("name" = String, Path, description = "The VM's name")), request_body = VmPatch,
     responses(
-    (status = 200, description = "The VM, changed", body = VmInfo),
-    (status = 400, description = "Not JSON, or not of this form", body = ApiError),
-    (status = 404, description = "There is no such VM", body = ApiError),
-    (status = 408, description = "The body did not come within 10 s", body = ApiError),
+    (status = 200, description = "The VM with the change applied", body = VmInfo),
+    (status = 400, description = "The body isn't valid JSON or doesn't match the schema", body = ApiError),
+    (status = 404, description = "The VM doesn't exist", body = ApiError),
+    (status = 408, description = "The body didn't arrive within 10 s", body = ApiError),
     (status = 409, description = "The VM is being removed", body = ApiError),
-    (status = 413, description = "More than 64 KiB", body = ApiError),
-    (status = 422, description = "Out of range, or not to be changed", body = ApiError),
-    (status = 503, description = "Too much to do, or vcudad ends", body = ApiError),
-    (status = 507, description = "No room for what is promised, or the state can't be written", body = ApiError),
+    (status = 413, description = "The body is larger than 64 KiB", body = ApiError),
+    (status = 422, description = "A value is out of range, or the setting can't be changed", body = ApiError),
+    (status = 503, description = "vcudad is overloaded or shutting down", body = ApiError),
+    (status = 507, description = "The GPU has too little memory left to promise, or the state file can't be written", body = ApiError),
 ))]
 pub(super) async fn set_vm(
     State(api): State<Api>,
@@ -176,13 +176,13 @@ pub(super) async fn set_vm(
     answer_vm(&api, Request::SetVm(name, patch), StatusCode::OK).await
 }
 
-/// Ends a VM's sessions and its device, and forgets it.
+/// Removes a VM: ends its sessions and its device process, and deletes its settings.
 #[utoipa::path(delete, path = "/v1/vms/{name}", tag = "vms",
     params(("name" = String, Path, description = "The VM's name")), responses(
-    (status = 204, description = "It is gone"),
-    (status = 404, description = "There is no such VM", body = ApiError),
-    (status = 503, description = "Too much to do, or vcudad ends", body = ApiError),
-    (status = 507, description = "The state can't be written", body = ApiError),
+    (status = 204, description = "The VM has been removed"),
+    (status = 404, description = "The VM doesn't exist", body = ApiError),
+    (status = 503, description = "vcudad is overloaded or shutting down", body = ApiError),
+    (status = 507, description = "The state file can't be written", body = ApiError),
 ))]
 pub(super) async fn remove_vm(
     State(api): State<Api>,
@@ -198,21 +198,21 @@ async fn sessions(api: &Api, vm: Option<String>) -> Answer {
     }
 }
 
-/// The sessions of all VMs.
+/// Lists the sessions of all VMs.
 #[utoipa::path(get, path = "/v1/sessions", tag = "sessions", responses(
     (status = 200, description = "The sessions", body = [SessionInfo]),
-    (status = 503, description = "Too much to do, or vcudad ends", body = ApiError),
+    (status = 503, description = "vcudad is overloaded or shutting down", body = ApiError),
 ))]
 pub(super) async fn list_sessions(State(api): State<Api>) -> Answer {
     sessions(&api, None).await
 }
 
-/// The sessions of one VM.
+/// Lists the sessions of one VM.
 #[utoipa::path(get, path = "/v1/vms/{name}/sessions", tag = "sessions",
     params(("name" = String, Path, description = "The VM's name")), responses(
     (status = 200, description = "The sessions", body = [SessionInfo]),
-    (status = 404, description = "There is no such VM", body = ApiError),
-    (status = 503, description = "Too much to do, or vcudad ends", body = ApiError),
+    (status = 404, description = "The VM doesn't exist", body = ApiError),
+    (status = 503, description = "vcudad is overloaded or shutting down", body = ApiError),
 ))]
 pub(super) async fn list_sessions_of_vm(
     State(api): State<Api>,
@@ -221,14 +221,14 @@ pub(super) async fn list_sessions_of_vm(
     sessions(&api, Some(part(name)?)).await
 }
 
-/// Ends a session: its guest process sees a lost device.
+/// Ends a session. Its guest process sees a lost device.
 #[utoipa::path(delete, path = "/v1/vms/{name}/sessions/{id}", tag = "sessions", params(
     ("name" = String, Path, description = "The VM's name"),
     ("id" = u32, Path, description = "The session's number"),
 ), responses(
-    (status = 204, description = "It is being ended"),
-    (status = 404, description = "There is no such VM or session", body = ApiError),
-    (status = 503, description = "Too much to do, or vcudad ends", body = ApiError),
+    (status = 204, description = "The session is being ended"),
+    (status = 404, description = "The VM or session doesn't exist", body = ApiError),
+    (status = 503, description = "vcudad is overloaded or shutting down", body = ApiError),
 ))]
 pub(super) async fn kill_session(
     State(api): State<Api>,
@@ -238,10 +238,10 @@ pub(super) async fn kill_session(
     done(&api, Request::KillSession { vm, session }).await
 }
 
-/// All GPUs, by index.
+/// Lists all GPUs, sorted by index.
 #[utoipa::path(get, path = "/v1/gpus", tag = "gpus", responses(
     (status = 200, description = "The GPUs", body = [GpuInfo]),
-    (status = 503, description = "Too much to do, or vcudad ends", body = ApiError),
+    (status = 503, description = "vcudad is overloaded or shutting down", body = ApiError),
 ))]
 pub(super) async fn list_gpus(State(api): State<Api>) -> Answer {
     match api.handle.ask(Request::ListGpus).await? {
@@ -257,29 +257,29 @@ async fn ask_stats(api: &Api) -> Result<Box<Stats>, Refusal> {
     }
 }
 
-/// Everything that is counted.
+/// Returns all statistics.
 #[utoipa::path(get, path = "/v1/stats", tag = "statistics", responses(
     (status = 200, description = "The statistics", body = Stats),
-    (status = 503, description = "Too much to do, or vcudad ends", body = ApiError),
+    (status = 503, description = "vcudad is overloaded or shutting down", body = ApiError),
 ))]
 pub(super) async fn stats(State(api): State<Api>) -> Answer {
     Ok(json(StatusCode::OK, &ask_stats(&api).await?))
 }
 
-/// Events from now on, until the client hangs up: one JSON object a line, with empty lines in
-/// between when nothing happens; as server-sent events, if the client accepts `text/event-stream`.
+/// Streams events until the client disconnects: one JSON object per line, with empty lines as
+/// keep-alives. Sends server-sent events instead if the client accepts `text/event-stream`.
 #[utoipa::path(get, path = "/v1/events", tag = "statistics", responses(
     (status = 200, description = "The events", body = Event, content_type = "application/x-ndjson"),
-    (status = 503, description = "Too many readers or connections, or vcudad ends", body = ApiError),
+    (status = 503, description = "Too many readers or connections, or vcudad is shutting down", body = ApiError),
 ))]
 pub(super) async fn events(State(api): State<Api>, headers: HeaderMap) -> Answer {
     Ok(api.readers.answer(&api.handle, &headers)?)
 }
 
-/// The statistics in Prometheus' text format (OpenMetrics).
+/// Returns the statistics in Prometheus' text format (OpenMetrics).
 #[utoipa::path(get, path = "/metrics", tag = "statistics", responses(
     (status = 200, description = "The metrics", body = String, content_type = "application/openmetrics-text"),
-    (status = 503, description = "Too much to do, or vcudad ends", body = ApiError),
+    (status = 503, description = "vcudad is overloaded or shutting down", body = ApiError),
 ))]
 pub(super) async fn scrape(State(api): State<Api>) -> Answer {
     let text = metrics::encode(&*ask_stats(&api).await?);
@@ -287,7 +287,7 @@ pub(super) async fn scrape(State(api): State<Api>) -> Answer {
     Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
 }
 
-/// Who answers.
+/// Returns the name and version of the server.
 #[utoipa::path(get, path = "/v1/version", tag = "vcudad", responses(
     (status = 200, description = "The version", body = VersionInfo),
     (status = 503, description = "Too many connections", body = ApiError),
@@ -298,17 +298,17 @@ pub(super) async fn version() -> Response {
     json(StatusCode::OK, &info)
 }
 
-/// Whether the broker's event loop answers.
+/// Checks whether the broker's event loop answers.
 #[utoipa::path(get, path = "/v1/health", tag = "vcudad", responses(
-    (status = 204, description = "It does"),
-    (status = 503, description = "It does not", body = ApiError),
+    (status = 204, description = "It answers"),
+    (status = 503, description = "It doesn't answer", body = ApiError),
 ))]
 pub(super) async fn health(State(api): State<Api>) -> Answer {
     api.handle.ask(Request::ListGpus).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// This description.
+/// Returns this description.
 #[utoipa::path(get, path = "/openapi.json", tag = "vcudad", responses(
     (status = 200, description = "OpenAPI 3.1", body = String, content_type = "application/json"),
     (status = 503, description = "Too many connections", body = ApiError),

@@ -12,9 +12,9 @@ use super::handle::ControlHandle;
 use super::{connection, routes};
 use host_ipc::listener::Listener;
 
-/// The socket's group if none is named, where the host has it.
+/// The socket's group if none is configured and the host has this one.
 pub const DEFAULT_GROUP: &str = "virtio-cuda";
-/// Owner and group may connect, and that is all that decides who may use the API.
+/// Only the socket's owner and group may connect. There is no other access control.
 const MODE: u32 = 0o660;
 
 /// Where the control API listens.
@@ -22,38 +22,38 @@ const MODE: u32 = 0o660;
 pub struct ServerConfig {
     /// The Unix socket.
     pub socket: Option<PathBuf>,
-    /// The socket's group; if not given, `virtio-cuda`'s where there is one.
+    /// The socket's group. The default is `virtio-cuda`, if the host has it.
     pub group: Option<String>,
-    /// Where `/metrics` is served without the socket: a loopback address.
+    /// A loopback address on which `/metrics` is also served.
     pub metrics_address: Option<SocketAddr>,
 }
 
 /// Why the control API can't be served.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
-    /// The socket can't be had.
+    /// The socket can't be opened.
     #[error("control_socket {path}: {reason}")]
     Socket {
-        /// The socket.
+        /// The socket's path.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// There is no such group.
+    /// The group doesn't exist.
     #[error("control_group: group '{0}' does not exist on this host; create it with groupadd")]
     NoGroup(String),
-    /// Metrics are not for the network.
+    /// The address for metrics isn't a loopback address.
     #[error(
         "metrics_address {0} is not a loopback address: use one such as 127.0.0.1:9400. To serve \
          other hosts, put a proxy with authentication in front of it"
     )]
     NotLoopback(SocketAddr),
-    /// The address can't be had.
+    /// The server can't listen on the address.
     #[error("metrics_address {address}: cannot listen: {source}")]
     Address {
         /// The address.
         address: SocketAddr,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// The operating system refused something.
@@ -61,7 +61,7 @@ pub enum ControlError {
     Os(#[from] io::Error),
 }
 
-/// The running control API. It ends, and its socket goes, when this is dropped.
+/// The running control API. Dropping it stops the API and removes its socket.
 #[derive(Debug)]
 pub struct Server {
     end: Option<oneshot::Sender<()>>,
@@ -71,7 +71,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Where `/metrics` is served, with the port that was chosen if 0 was asked for.
+    /// The address on which `/metrics` is served, with the port that the kernel chose for port 0.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
         self.metrics_address
     }
@@ -86,7 +86,7 @@ impl Drop for Server {
     }
 }
 
-/// Opens the sockets and serves on a thread of its own.
+/// Opens the sockets and starts the server's thread.
 pub fn start(config: &ServerConfig, handle: ControlHandle) -> Result<Server, ControlError> {
     let socket = config.socket.as_deref().map(|path| bind(path, config)).transpose()?;
     let metrics = config.metrics_address.map(listen).transpose()?;
@@ -117,7 +117,7 @@ pub fn start(config: &ServerConfig, handle: ControlHandle) -> Result<Server, Con
             if let Some(listener) = metrics {
                 tokio::spawn(connection::serve(listener, routes::metrics_only(handle)));
             }
-            // It ends when the sender is dropped; the runtime takes all connections with it.
+            // Returns when the sender is dropped. Dropping the runtime closes all connections.
             let _: Result<(), _> = ended.await;
         });
     })?;
@@ -128,7 +128,7 @@ fn bind(path: &Path, config: &ServerConfig) -> Result<Listener, ControlError> {
     let fail = |reason| ControlError::Socket { path: path.to_owned(), reason };
     let group = match &config.group {
         Some(name) => Some(group_id(name).ok_or_else(|| ControlError::NoGroup(name.clone()))?),
-        // SAFETY: geteuid takes nothing and can't fail.
+        // SAFETY: geteuid takes no arguments and can't fail.
         None if unsafe { libc::geteuid() } == 0 => group_id(DEFAULT_GROUP),
         None => None,
     };
@@ -147,16 +147,16 @@ fn listen(address: SocketAddr) -> Result<TcpListener, ControlError> {
     TcpListener::bind(address).map_err(|source| ControlError::Address { address, source })
 }
 
-/// The number of a group, by its name.
+/// The id of a group, by its name.
 fn group_id(name: &str) -> Option<u32> {
     let name = CString::new(name).ok()?;
-    // SAFETY: all zeroes is a valid group, of null pointers.
+    // SAFETY: all zeros are a valid `group`, whose pointers are null.
     let mut group: libc::group = unsafe { std::mem::zeroed() };
     let mut found = std::ptr::null_mut();
-    // A group with very many members needs much room.
+    // Large enough for a group with very many members.
     let mut room = vec![0u8; 1 << 20];
-    // SAFETY: `name` ends with zero, `group`, `room` and `found` are ours, and `room`'s length is
-    // told.
+    // SAFETY: `name` is zero-terminated; `group`, `room` and `found` are exclusively borrowed and
+    // live across the call, and the length is that of `room`.
     let code = unsafe {
         libc::getgrnam_r(
             name.as_ptr(),
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn metrics_are_not_for_the_network() {
+    fn metrics_are_served_only_on_loopback_addresses() {
         for address in ["0.0.0.0:9400", "192.168.1.1:9400", "[::]:9400"] {
             let refused = listen(address.parse().unwrap()).unwrap_err();
             assert!(refused.to_string().contains("loopback"), "{refused}");

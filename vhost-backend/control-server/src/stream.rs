@@ -1,5 +1,5 @@
-//! Events as they happen, to readers who may be slow or gone: a reader that falls behind misses
-//! some and is told how many; one that reads nothing is left by its connection's own patience.
+//! Streams events to readers that may be slow or gone. A reader that falls behind misses events and
+//! gets their number; the connection of one that reads nothing times out.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::handle::{ControlHandle, now_ms};
 use super::model::{ApiError, ErrorCode, Event, EventKind};
 
-/// Readers at once. Below the connections that there may be, so that they can't take all.
+/// Readers at once. Less than the limit of connections, so readers can't use up all of them.
 const MAX_READERS: usize = 32;
-/// Something is sent so often, so that a reader that is gone is noticed, and its place is free
-/// again: nothing else tells one that has hung up from one that has only said all.
+/// The interval of keep-alives. Only a failing write reveals that a reader is gone, because a reader
+/// that has shut down just its sending side looks the same.
 const STILL_HERE: Duration = Duration::from_secs(2);
 
 /// Counts the readers.
@@ -78,7 +78,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// What is to be sent next; `None` at the end.
+    /// Waits for the next text to send. Returns `None` at the end.
     async fn next(&mut self) -> Option<String> {
         match tokio::time::timeout(STILL_HERE, self.events.recv()).await {
             Ok(Ok(event)) => Some(self.form.event(&event)),
@@ -101,7 +101,7 @@ impl Reader {
 }
 
 impl Readers {
-    /// An answer that goes on for as long as somebody reads it.
+    /// A response that streams events for as long as the client reads.
     pub(super) fn answer(
         &self,
         handle: &ControlHandle,

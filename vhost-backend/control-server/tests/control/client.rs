@@ -1,11 +1,11 @@
-//! A client that writes bytes, so that it can also write wrong ones.
+//! A client that writes raw bytes, so that it can send malformed requests.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-/// An answer.
+/// A parsed HTTP response.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -19,14 +19,14 @@ impl Answer {
     }
 }
 
-/// A connection whose reads end after a while, as a safety net.
+/// Connects, with a read timeout as a safety net.
 pub fn connect(socket: &Path) -> UnixStream {
     let stream = UnixStream::connect(socket).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     stream
 }
 
-/// Sends a request and reads the whole answer.
+/// Sends a request and reads the whole response.
 pub fn ask(socket: &Path, method: &str, path: &str, body: &str) -> Answer {
     let mut stream = connect(socket);
     let length = body.len();
@@ -37,7 +37,7 @@ pub fn ask(socket: &Path, method: &str, path: &str, body: &str) -> Answer {
     answer(stream)
 }
 
-/// Reads an answer: its head, and as much of a body as it announces, or all until the end.
+/// Reads a response: its head, and a body of the announced length or up to the end of the stream.
 pub fn answer(stream: impl Read) -> Answer {
     let mut reader = BufReader::new(stream);
     let mut head = String::new();

@@ -1,4 +1,4 @@
-//! A service that remembers VMs, behind the API's own channel.
+//! A fake broker behind the API's real channel, which only remembers VMs.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use control_server::model::{
 };
 use control_server::{Server, ServerConfig, start};
 
-/// A served API. All of it ends with this.
+/// A running API with a fake broker. Dropping it stops both.
 pub struct Fake {
     pub socket: PathBuf,
     pub metrics: SocketAddr,
@@ -32,7 +32,7 @@ impl Fake {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir()
             .join(format!("virtio-cuda-control-{}-{number}", std::process::id()));
-        // A run that was killed may have left one of this name.
+        // A killed test run may have left a folder with this name.
         let _ = std::fs::remove_dir_all(&folder);
         let socket = folder.join("run/control.sock");
         let (handle, inbox) = handle::channel().unwrap();
@@ -68,7 +68,7 @@ fn serve(inbox: &ControlInbox, end: &AtomicBool) {
     let mut vms = BTreeMap::new();
     while !end.load(Ordering::SeqCst) {
         let mut fds = libc::pollfd { fd: inbox.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: one descriptor is announced, and `fds` lives across the call.
+        // SAFETY: the count of 1 matches the single `pollfd`, which lives across the call.
         unsafe { libc::poll(&mut fds, 1, 20) };
         inbox.acknowledge();
         while let Some((request, answer)) = inbox.next() {

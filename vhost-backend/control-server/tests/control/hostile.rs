@@ -1,4 +1,4 @@
-//! Clients that are wrong, slow, many or gone. After each, the API answers as before.
+//! Malformed, slow, excessive and vanished clients. The API must still answer after each of them.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -12,7 +12,7 @@ use crate::client::{answer, ask, connect};
 use crate::fake::Fake;
 
 fn still_answers(socket: &Path) {
-    // Places of connections that have just ended may take a moment to be free.
+    // The places of connections that have just ended may take a moment to become free.
     for _ in 0..600 {
         let mut stream = connect(socket);
         let text = "GET /v1/version HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
@@ -67,11 +67,11 @@ fn a_gigabyte_is_refused_without_being_read() {
     let mut stream = connect(&fake.socket);
     let head = "POST /v1/vms HTTP/1.1\r\nhost: x\r\ncontent-length: 1073741824\r\n\r\n";
     stream.write_all(head.as_bytes()).unwrap();
-    // Nothing of the body was sent, and the answer is there.
+    // The response arrives although no part of the body was sent.
     let refused = answer(&stream);
     assert_eq!((refused.status, &refused.json()["code"]), (413, &json!("too_large")));
 
-    // One that does not say how long it is, and never ends.
+    // A body without an announced length that never ends.
     let mut stream = connect(&fake.socket);
     let head = "POST /v1/vms HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
     stream.write_all(head.as_bytes()).unwrap();
@@ -88,7 +88,7 @@ fn a_gigabyte_is_refused_without_being_read() {
 }
 
 #[test]
-fn what_is_not_http_ends_its_connection_only() {
+fn input_other_than_http_ends_only_its_connection() {
     let fake = Fake::start();
     for bytes in [&b"\0\xff\xfe\0"[..], b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", &[b'a'; 100_000]]
     {
@@ -103,7 +103,7 @@ fn what_is_not_http_ends_its_connection_only() {
 }
 
 #[test]
-fn a_client_that_hangs_up_in_the_middle_changes_nothing() {
+fn a_request_cut_off_in_the_middle_changes_nothing() {
     let fake = Fake::start();
     let body = r#"{"name": "a", "memory": {"max": 1073741824}}"#;
     let length = body.len();
@@ -118,15 +118,15 @@ fn a_client_that_hangs_up_in_the_middle_changes_nothing() {
     assert_eq!(ask(&fake.socket, "GET", "/v1/vms", "").json(), json!([]));
 }
 
-/// `nc -N`, say: nothing more is asked, and the answer awaited.
+/// As `nc -N` does it: the client shuts down its sending side and waits for the response.
 #[test]
-fn a_client_that_has_said_all_is_answered() {
+fn a_half_closed_client_is_answered() {
     let fake = Fake::start();
     let body = r#"{"name": "a", "memory": {"max": 1073741824}}"#;
     let length = body.len();
     let text =
         format!("POST /v1/vms HTTP/1.1\r\nhost: x\r\ncontent-length: {length}\r\n\r\n{body}");
-    // Whether the end is seen before the answer is there is a matter of luck.
+    // The server may see the end of input before or after it has the response, so try repeatedly.
     for status in [201].into_iter().chain([409; 200]) {
         let mut stream = connect(&fake.socket);
         stream.write_all(text.as_bytes()).unwrap();
@@ -138,7 +138,7 @@ fn a_client_that_has_said_all_is_answered() {
 }
 
 #[test]
-fn a_thousand_connections_are_bounded_and_told_so() {
+fn excess_connections_get_a_503() {
     host_ipc::process::raise_descriptor_limit();
     let fake = Fake::start();
     let held: Vec<UnixStream> = (0..1000).map(|_| connect(&fake.socket)).collect();
@@ -154,13 +154,13 @@ fn a_thousand_connections_are_bounded_and_told_so() {
 }
 
 #[test]
-fn readers_of_events_that_are_slow_or_gone_hold_up_nobody() {
+fn slow_and_vanished_event_readers_do_not_block_others() {
     let fake = Fake::start();
     let request = "GET /v1/events HTTP/1.1\r\nhost: x\r\n\r\n";
-    // One that never reads.
+    // A reader that doesn't read yet.
     let mut silent = connect(&fake.socket);
     silent.write_all(request.as_bytes()).unwrap();
-    // One that goes.
+    // A reader that disconnects.
     let mut gone = connect(&fake.socket);
     gone.write_all(request.as_bytes()).unwrap();
     drop(gone);
@@ -170,7 +170,7 @@ fn readers_of_events_that_are_slow_or_gone_hold_up_nobody() {
         fake.events.publish(EventKind::MemoryRefused, About::default(), long.as_str());
     }
     still_answers(&fake.socket);
-    // It reads at last, and learns that it missed some.
+    // The slow reader finally reads, and learns that it missed events.
     let mut text = String::new();
     let mut bytes = [0u8; 1 << 16];
     while !text.contains(r#""kind":"missed""#) {
@@ -195,7 +195,7 @@ fn readers_of_events_are_bounded() {
     });
     assert_eq!(refused, Some(33));
     still_answers(&fake.socket);
-    // Those that hang up are noticed though nothing happens that they could be told of.
+    // Disconnected readers are noticed even though no event is published.
     drop(held);
     let answered = |status: &[u8; 12]| {
         let mut stream = connect(&fake.socket);

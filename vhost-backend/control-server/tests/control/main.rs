@@ -1,4 +1,4 @@
-//! The control API, as its clients see it, before a service that remembers VMs and nothing else.
+//! Tests of the control API as its clients see it, with a fake broker that only remembers VMs.
 
 mod client;
 mod fake;

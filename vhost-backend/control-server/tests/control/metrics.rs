@@ -1,4 +1,4 @@
-//! `/metrics`, by the rules of the text format, and the dashboard that reads it.
+//! Checks `/metrics` against the rules of the text format, and against the dashboard's queries.
 
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::client::{answer, ask};
 use crate::fake::Fake;
 
-/// A page, taken apart: families with their kind, and samples with their labels.
+/// A parsed page: families with their kind, and samples with their labels.
 #[derive(Default)]
 struct Page {
     kinds: HashMap<String, String>,
@@ -101,7 +101,7 @@ fn page() -> Page {
 }
 
 #[test]
-fn metrics_follow_the_format_and_have_what_is_promised() {
+fn metrics_follow_the_format_and_have_the_expected_values() {
     let page = page();
     let value = |name: &str, labels: &str| {
         let found = page.samples.iter().find(|sample| sample.0 == name && sample.1 == labels);
@@ -134,7 +134,7 @@ fn metrics_follow_the_format_and_have_what_is_promised() {
 }
 
 #[test]
-fn metrics_are_on_the_loopback_address_and_nothing_else_is() {
+fn the_loopback_address_serves_only_metrics() {
     let fake = Fake::start();
     let ask = |method: &str, path: &str| {
         let mut stream = TcpStream::connect(fake.metrics).unwrap();
@@ -145,7 +145,7 @@ fn metrics_are_on_the_loopback_address_and_nothing_else_is() {
     let scraped = ask("GET", "/metrics");
     assert_eq!(scraped.status, 200);
     parse(&scraped.body);
-    // What it is sent to is there.
+    // The path named in the refusal exists.
     for (method, path, status) in
         [("GET", "/v1/vms", 404), ("GET", "/openapi.json", 404), ("DELETE", "/metrics", 405)]
     {
@@ -156,7 +156,7 @@ fn metrics_are_on_the_loopback_address_and_nothing_else_is() {
     }
 }
 
-/// The metrics that a query names.
+/// The names of the metrics in a query.
 fn names(query: &str) -> impl Iterator<Item = &str> {
     query
         .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == ':'))
@@ -164,7 +164,7 @@ fn names(query: &str) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn the_dashboard_asks_for_metrics_that_exist() {
+fn the_dashboard_queries_only_existing_metrics() {
     let page = page();
     let exist: HashSet<&str> = page.samples.iter().map(|sample| sample.0.as_str()).collect();
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/grafana/virtio-cuda.json");

@@ -1,4 +1,4 @@
-//! What the paths do.
+//! Tests of the individual paths.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -44,7 +44,7 @@ fn a_vm_is_added_listed_changed_and_removed() {
 }
 
 #[test]
-fn a_change_that_is_partly_wrong_changes_nothing() {
+fn a_partly_invalid_patch_changes_nothing() {
     let fake = Fake::start();
     let body = json!({"name": "web", "memory": {"max": GIB}});
     assert_eq!(ask(&fake.socket, "POST", "/v1/vms", &body.to_string()).status, 201);
@@ -60,7 +60,7 @@ fn a_change_that_is_partly_wrong_changes_nothing() {
 }
 
 #[test]
-fn what_is_not_there_is_not_found() {
+fn missing_objects_and_paths_are_not_found() {
     let fake = Fake::start();
     for (method, path, says) in [
         ("GET", "/v1/vms/none", "none"),
@@ -98,7 +98,7 @@ fn sessions_are_listed_and_ended() {
 }
 
 #[test]
-fn events_come_as_lines_or_as_server_sent_events() {
+fn events_are_sent_as_lines_or_as_server_sent_events() {
     let fake = Fake::start();
     for (accept, kind) in
         [("*/*", "application/x-ndjson"), ("text/event-stream", "text/event-stream")]
@@ -144,9 +144,9 @@ fn every_path_of_the_description_is_served() {
     assert!(seen >= 14, "{seen}");
 }
 
-/// Every reference in the description leads somewhere.
+/// Every reference in the description resolves.
 #[test]
-fn the_description_refers_to_nothing_that_is_missing() {
+fn all_references_in_the_description_resolve() {
     fn walk(value: &Value, root: &Value) {
         match value {
             Value::Object(members) => {
@@ -166,7 +166,7 @@ fn the_description_refers_to_nothing_that_is_missing() {
 }
 
 #[test]
-fn the_socket_is_for_owner_and_group_and_not_taken_twice() {
+fn the_socket_is_limited_to_owner_and_group_and_opened_only_once() {
     let fake = Fake::start();
     let mode = std::fs::metadata(&fake.socket).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o660);
