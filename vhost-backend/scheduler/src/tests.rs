@@ -1,4 +1,4 @@
-//! Rules that a user can name, one report at a time. Longer courses are in the simulator.
+//! Tests of user-visible rules, one report at a time. The simulator tests longer runs.
 
 use super::*;
 
@@ -22,7 +22,7 @@ const IDLE: Report = Report {
 const HELD: Report = Report { held: true, ..IDLE };
 const BUSY: Report = Report { held: true, active: true, ..IDLE };
 
-/// A scheduler, and what it has answered since the last look.
+/// A scheduler, and the actions that it has emitted since they were last taken.
 struct Bench {
     scheduler: Scheduler,
     now: Nanos,
@@ -47,21 +47,21 @@ impl Bench {
         std::mem::take(&mut self.out)
     }
 
-    /// Time passes to the next tick, or to `to` if that comes first.
+    /// Advances the time to the next tick, or to `to` if that comes first.
     fn tick(&mut self, to: Nanos) -> Vec<Action> {
         self.now = self.scheduler.wake_at().unwrap_or(to).clamp(self.now, to);
         self.scheduler.tick(self.now, &mut self.out);
         std::mem::take(&mut self.out)
     }
 
-    /// Ticks until a gate opens; what is open says that it is busy.
+    /// Ticks until another gate opens, while `busy` reports that it's busy.
     fn until_open(&mut self, busy: VmKey) -> (Nanos, VmKey) {
         for _ in 0..10_000 {
             let mut actions = self.tick(self.now + SEC);
             actions.extend(self.says(busy, BUSY));
             if actions.iter().any(|action| matches!(action, Action::Close { .. })) {
                 let actions = self.says(busy, HELD);
-                return (self.now, opened(&actions).expect("the next is opened").0);
+                return (self.now, opened(&actions).expect("no other gate opens").0);
             }
         }
         panic!("no gate closes");
@@ -90,11 +90,11 @@ fn share(weight: u32) -> Share {
 fn a_vm_alone_and_uncapped_is_unlimited() {
     let mut bench = Bench::new(&[(A, share(100))]);
     assert_eq!(opened(&bench.says(A, HELD)), Some((A, OpenMode::Unlimited)));
-    assert!(bench.scheduler.wake_at() >= Some(10 * MS), "and is seldom looked at");
+    assert!(bench.scheduler.wake_at() >= Some(10 * MS), "and is rarely sampled");
 }
 
 #[test]
-fn a_vm_alone_keeps_its_queue_short_where_there_is_a_latency_vm() {
+fn a_vm_alone_keeps_its_queue_short_beside_an_idle_latency_vm() {
     let latency = Share { class: Class::Latency, ..share(100) };
     let mut bench = Bench::new(&[(A, share(100)), (B, latency)]);
     assert_eq!(opened(&bench.says(A, HELD)), Some((A, OpenMode::Window)));
@@ -158,7 +158,7 @@ fn a_window_ends_early_when_nothing_is_left_to_run() {
 }
 
 #[test]
-fn weights_decide_how_often_one_has_the_gpu() {
+fn gpu_time_is_proportional_to_weights() {
     let mut bench = Bench::new(&[(A, share(30)), (B, share(70))]);
     bench.says(A, HELD);
     bench.says(B, HELD);
@@ -174,7 +174,7 @@ fn weights_decide_how_often_one_has_the_gpu() {
 }
 
 #[test]
-fn a_cap_holds_though_nobody_else_wants_the_gpu() {
+fn a_cap_holds_even_if_nobody_else_wants_the_gpu() {
     let capped = Share { max: 2500, ..share(100) };
     let mut bench = Bench::new(&[(A, capped)]);
     assert_eq!(opened(&bench.says(A, HELD)), Some((A, OpenMode::Window)));
@@ -251,7 +251,7 @@ fn several_gpus_open_together_and_in_order() {
 }
 
 #[test]
-fn a_drain_that_stands_still_is_opened_again() {
+fn a_stuck_drain_is_opened_again() {
     let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
     bench.says(A, HELD);
     bench.says(A, BUSY);
@@ -289,13 +289,13 @@ fn streams_that_wait_for_the_host_count_as_drained() {
     assert_eq!(opened(&actions).map(|open| open.0), Some(B));
 }
 
-/// How long A's gate is open in 2 s beside B, which saturates, if it says this while it is open, and that
-/// ever more has finished.
+/// How long A's gate is open within 2 s beside B, which saturates, if A reports `says` while it's
+/// open, with a growing count of finished calls.
 fn open_for(says: Report) -> Nanos {
     let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
     let (mut open, mut b_open, mut sum, mut finished) = (false, false, 0, 0);
     while bench.now < 2 * SEC {
-        // Processors are short: each look comes late.
+        // The host's processors are overloaded, so each check comes late.
         let before = bench.now;
         let at = bench.scheduler.wake_at().unwrap_or(0);
         bench.now = at.clamp(before, before + MS) + 300 * US;
@@ -318,7 +318,7 @@ fn open_for(says: Report) -> Nanos {
 }
 
 #[test]
-fn who_says_that_it_has_finished_and_not_for_how_long_it_ran_pays_for_its_window() {
+fn a_vm_that_reports_finished_calls_but_no_busy_time_pays_for_its_window() {
     for says in [HELD, Report { stalled: true, ..BUSY }] {
         let open = open_for(says);
         assert!(open <= 1_200 * MS, "{says:?}: open for {} of 2000 ms", open / MS);
@@ -326,7 +326,7 @@ fn who_says_that_it_has_finished_and_not_for_how_long_it_ran_pays_for_its_window
 }
 
 #[test]
-fn a_drain_that_tells_nothing_is_given_up_though_kernels_have_a_timeout() {
+fn a_drain_without_reports_is_given_up_even_with_a_kernel_timeout() {
     let timed = Share { kernel_timeout: Some(SEC), ..share(100) };
     let mut bench = Bench::new(&[(A, timed), (B, share(100))]);
     bench.says(A, HELD);
@@ -338,15 +338,15 @@ fn a_drain_that_tells_nothing_is_given_up_though_kernels_have_a_timeout() {
         let mut actions = bench.tick(end);
         actions.extend(bench.says(A, runs));
         if opened(&actions).is_some_and(|open| open.0 == B) {
-            assert!(bench.now >= SEC, "its timeout is waited for");
+            assert!(bench.now >= SEC, "it waits for the kernel timeout");
             return;
         }
     }
-    panic!("the other never has the GPU");
+    panic!("the other VM never gets the GPU");
 }
 
 #[test]
-fn a_vm_that_stands_at_the_host_and_can_begin_nothing_leaves_the_gpu_to_others() {
+fn a_vm_that_waits_for_the_host_and_can_start_nothing_leaves_the_gpu_to_others() {
     let stands = Report { stalled: true, ..BUSY };
     let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
     let (mut a, mut b) = (stands, HELD);
@@ -356,7 +356,7 @@ fn a_vm_that_stands_at_the_host_and_can_begin_nothing_leaves_the_gpu_to_others()
         let mut actions = bench.says(A, a);
         actions.extend(bench.says(B, b));
         actions.extend(bench.tick(before + MS));
-        // What is closed is reported at once, again and again.
+        // A closed gate is reported at once and repeatedly.
         while let Some(action) = (!actions.is_empty()).then(|| actions.remove(0)) {
             match action {
                 Action::Open { vm: A, .. } => opened += 1,
@@ -376,7 +376,7 @@ fn a_vm_that_stands_at_the_host_and_can_begin_nothing_leaves_the_gpu_to_others()
         bench.now = bench.now.max(before + 10 * US);
     }
     assert!(b_open > SEC * 8 / 10, "B had {b_open} ns");
-    // Once the host function has ended, A has its share.
+    // Once the host function has ended, A gets its share.
     a = HELD;
     bench.says(A, a);
     let (at, vm) = bench.until_open(B);
@@ -384,7 +384,7 @@ fn a_vm_that_stands_at_the_host_and_can_begin_nothing_leaves_the_gpu_to_others()
 }
 
 #[test]
-fn a_call_that_is_too_long_is_told_of_once() {
+fn a_call_that_runs_too_long_is_reported_once() {
     let share = Share { kernel_timeout: Some(2 * SEC), ..share(100) };
     let mut bench = Bench::new(&[(A, share)]);
     bench.says(A, HELD);
@@ -396,7 +396,7 @@ fn a_call_that_is_too_long_is_told_of_once() {
 }
 
 #[test]
-fn what_a_removed_vm_had_goes_to_the_next() {
+fn a_removed_vms_window_goes_to_the_next() {
     let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
     bench.says(A, HELD);
     bench.says(A, BUSY);
@@ -434,8 +434,8 @@ mod hostile {
     }
 
     proptest! {
-        /// Whatever is reported, in whatever order: gates that are closed were open or prepared,
-        /// several are open on a GPU only where they share, and the timer does not spin.
+        /// Whatever is reported, in any order: only open or prepared gates are closed, several gates
+        /// are open on a GPU only in shared mode, and the timer doesn't spin.
         #[test]
         fn reports_bring_nothing_into_disorder(
             steps in prop::collection::vec(
@@ -478,19 +478,19 @@ mod hostile {
                     .filter_map(|vm| bench.scheduler.stats(VmKey(vm), GPU, bench.now))
                     .map(|stats| stats.charged_ns)
                     .sum();
-                // Work that runs on after its window may be charged beside another's, and who says
-                // that it copies in its own window pays for both.
+                // Work that outlasts its window may be charged at the same time as another VM's, and
+                // a VM that claims to copy in its own window pays for both.
                 prop_assert!(charged <= 2 * 3 * bench.now);
             }
         }
     }
 }
 
-/// A VM's worker that tells of its work a little late, now more and now less.
+/// A VM's worker that reports its work with a small, varying delay.
 #[derive(Default)]
 struct Teller {
     open: bool,
-    /// It shares, and if it is greedy, saturates as long as it does.
+    /// Whether it shares the GPU. A greedy one saturates it while it shares.
     shares: bool,
     greedy: bool,
     shared: Nanos,
@@ -511,8 +511,8 @@ impl Teller {
     }
 }
 
-/// A and B, each of which runs for a part of the time that its gate is open, for so long; what was
-/// answered. `held`: they have more to run than an open gate lets through.
+/// Plays A and B for `span`, each running for a fraction of the time that its gate is open. Returns
+/// the modes in which gates were opened. With `held`, they always have held work.
 fn play(
     bench: &mut Bench,
     tellers: &mut [Teller; 2],
@@ -531,7 +531,7 @@ fn play(
             teller.shared += if teller.shares { bench.now - before } else { 0 };
         }
         let mut actions = Vec::new();
-        // Before the tick, and what changes by it.
+        // Report before the tick, and again for the changes that it causes.
         for round in 0..3 {
             for (at, vm) in [A, B].into_iter().enumerate() {
                 let report = tellers[at].report(held);
@@ -560,9 +560,9 @@ fn play(
 }
 
 #[test]
-fn who_leaves_gaps_shares_and_who_saturates_gets_windows_though_it_tells_late() {
-    // At the same weight, who always has work held back saturates. At another, it is enough that one
-    // gets less than it should.
+fn vms_with_gaps_share_and_saturating_vms_get_windows_despite_late_reports() {
+    // At equal weights, a VM that always has work held back saturates. At different weights, sharing
+    // also ends if one gets less than it should.
     for (weight, held) in [(100, true), (300, false)] {
         let mut bench = Bench::new(&[(A, share(100)), (B, share(weight))]);
         let mut tellers = Default::default();
@@ -576,14 +576,14 @@ fn who_leaves_gaps_shares_and_who_saturates_gets_windows_though_it_tells_late() 
 }
 
 #[test]
-fn who_fills_its_windows_does_not_share_though_it_tells_late() {
+fn a_vm_that_fills_its_windows_does_not_share_despite_late_reports() {
     let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
     let modes = play(&mut bench, &mut Default::default(), [1.0; 2], false, SEC);
     assert!(modes.len() > 10 && !modes.contains(&OpenMode::Shared), "{modes:?}");
 }
 
 #[test]
-fn sharing_goes_on_from_look_to_look() {
+fn sharing_continues_after_each_measurement() {
     let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
     let mut tellers: [Teller; 2] = Default::default();
     play(&mut bench, &mut tellers, [0.9, 0.5], false, 2 * SEC);
@@ -594,7 +594,7 @@ fn sharing_goes_on_from_look_to_look() {
 }
 
 #[test]
-fn who_saturates_only_while_it_shares_is_kept_apart_ever_longer() {
+fn vms_that_saturate_only_while_sharing_are_kept_apart_ever_longer() {
     let mut bench = Bench::new(&[(A, share(1)), (B, share(99))]);
     let mut tellers = [Teller { greedy: true, ..Teller::default() }, Teller::default()];
     let modes = play(&mut bench, &mut tellers, [0.3; 2], false, 20 * SEC);
@@ -603,7 +603,7 @@ fn who_saturates_only_while_it_shares_is_kept_apart_ever_longer() {
 }
 
 #[test]
-fn who_wanted_little_while_it_shared_is_not_owed_the_rest() {
+fn a_vm_is_not_owed_the_share_that_it_did_not_want_while_sharing() {
     let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
     let mut tellers: [Teller; 2] = Default::default();
     let modes = play(&mut bench, &mut tellers, [0.6, 0.2], false, 4 * SEC);
@@ -615,14 +615,14 @@ fn who_wanted_little_while_it_shared_is_not_owed_the_rest() {
     assert!(ran > SEC / 5 * 4 / 10, "A ran for {ran} ns of 200 ms");
 }
 
-/// The part of the GPU that a VM with a cap of 25% gets, whose worker is busy with launching for the
-/// first 200 us of each window. `told`: it says later that what it launched ran; else only that
-/// something had begun.
+/// The fraction of the GPU that a VM with a cap of 25% gets if its worker is busy launching for the
+/// first 200 us of each window. With `told`, the worker reports that time as busy later; otherwise
+/// only as time since work began.
 fn capped(told: bool) -> f64 {
     let mut bench = Bench::new(&[(A, Share { max: 2500, ..share(100) })]);
     let (mut open, mut active) = (false, false);
     let (mut ran, mut busy, mut begun, mut launching): (Nanos, Nanos, Nanos, Nanos) = (0, 0, 0, 0);
-    // The first second has what was saved up.
+    // Skip the first second, in which the saved-up tokens are used.
     let mut before = 0;
     while bench.now < 5 * SEC {
         before = if bench.now < SEC { ran } else { before };
@@ -661,7 +661,7 @@ fn capped(told: bool) -> f64 {
 }
 
 #[test]
-fn a_cap_holds_though_work_is_told_late() {
+fn a_cap_holds_despite_late_reports() {
     for told in [true, false] {
         let part = capped(told);
         assert!((0.245..0.2525).contains(&part), "{part}");

@@ -1,4 +1,4 @@
-//! Plays scenarios against the scheduler, prints what came of them as a table, and draws some:
+//! Simulates scenarios, prints the results as a table, and draws some of them. Run
 //! `cargo run --release -p gpu-scheduler --example schedule -- docs/design`.
 
 use std::fs;
@@ -13,7 +13,7 @@ mod svg;
 
 use simulator::{Load, Machine, World};
 
-/// A VM of a scenario: its GPUs, its promise and its program.
+/// A VM of a scenario: its GPUs, its share and its program.
 type Player = (&'static [u32], Share, Load);
 
 fn weight(weight: u32) -> Share {
@@ -31,7 +31,7 @@ fn world(gpus: u32) -> World {
     World::new(Settings::default(), Machine { in_flight: 128, ..Machine::default() }, gpus, 1)
 }
 
-/// Plays ten seconds after a first one, and prints each VM's part of its first GPU.
+/// Simulates ten seconds after a warm-up of one, and prints each VM's fraction of its first GPU.
 fn row(name: &str, mut world: World, players: &[Player]) {
     let vms: Vec<_> =
         players.iter().map(|(gpus, share, load)| world.add(gpus, *share, *load)).collect();
@@ -124,7 +124,7 @@ fn table() {
     row("one VM with two GPUs, one on each", world(2), &mixed);
 }
 
-/// An hour of a thousand VMs on four GPUs.
+/// Simulates an hour of a thousand VMs on four GPUs.
 fn hour() {
     let start = std::time::Instant::now();
     let mut world = world(4);
@@ -142,7 +142,7 @@ fn hour() {
     );
 }
 
-/// Shares over time: B comes at 1 s, the weights change at 3 s.
+/// Draws shares over time: B starts at 1 s, the weights change at 3 s.
 fn draw_weights(folder: &Path) -> std::io::Result<()> {
     let mut world = world(1);
     let mut vms = vec![world.add(&[0], weight(30), saturate(20 * US))];
@@ -165,7 +165,7 @@ fn draw_weights(folder: &Path) -> std::io::Result<()> {
     fs::write(folder.join("scheduler-weights.svg"), svg::lines(title, &lines, 5.0))
 }
 
-/// A cap of a quarter, alone until 2 s.
+/// Draws a VM with a cap of 25%, which is alone until 2 s.
 fn draw_cap(folder: &Path) -> std::io::Result<()> {
     let mut world = world(1);
     let mut vms = vec![world.add(&[0], Share { max: 2500, ..weight(100) }, saturate(100 * US))];
@@ -183,7 +183,7 @@ fn draw_cap(folder: &Path) -> std::io::Result<()> {
     fs::write(folder.join("scheduler-cap.svg"), svg::lines("A cap of 25%", &lines, 5.0))
 }
 
-/// Open gates over 100 ms.
+/// Draws open gates over 100 ms.
 fn draw_spans(
     folder: &Path,
     file: &str,

@@ -1,4 +1,4 @@
-//! Small drawings.
+//! Draws small SVG charts.
 
 use std::fmt::Write;
 
@@ -43,7 +43,7 @@ fn rule(out: &mut String, from: (f64, f64), to: (f64, f64)) {
     );
 }
 
-/// Percent over seconds.
+/// Draws percentages over seconds.
 pub fn lines(title: &str, lines: &[Line], seconds: f64) -> String {
     let height = 240.0;
     let mut out = begin(title, height);
@@ -76,14 +76,14 @@ pub fn lines(title: &str, lines: &[Line], seconds: f64) -> String {
     out
 }
 
-/// A VM on a GPU, and when its gate stood open.
+/// A VM on a GPU, and the periods in which its gate was open.
 pub struct Row {
     pub name: String,
     pub colour: usize,
     pub bars: Vec<(f64, f64)>,
 }
 
-/// Open gates over milliseconds.
+/// Draws open gates over milliseconds.
 pub fn bars(title: &str, rows: &[Row], span: f64) -> String {
     let height = 34.0 * rows.len() as f64;
     let mut out = begin(title, height);

@@ -1,4 +1,4 @@
-//! Events in virtual time.
+//! The simulator's event loop, in virtual time.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -22,13 +22,13 @@ enum Event {
     Notice { vm: u64, gpu: u32 },
     /// The scheduler's thread hears a bell.
     Bell { vm: u64, gpu: u32 },
-    /// The program goes on.
+    /// The program continues.
     Program { vm: u64 },
     /// The scheduler's timer.
     Tick { number: u64 },
 }
 
-/// A stretch in which a VM's gate stood open.
+/// A period in which a VM's gate was open.
 #[derive(Clone, Copy, Debug)]
 pub struct Span {
     pub vm: VmKey,
@@ -44,7 +44,7 @@ struct Gpu {
     contexts: Vec<u64>,
     last: Option<u64>,
     updated: Nanos,
-    /// It changes from one VM to another until then.
+    /// The end of the current switch from one VM to another.
     frozen: Nanos,
     generation: u64,
     idle: Nanos,
@@ -55,9 +55,9 @@ struct Gpu {
 pub struct World {
     pub scheduler: Scheduler,
     pub now: Nanos,
-    /// Answers' times, by VM.
+    /// Response times of each VM's requests.
     pub latencies: BTreeMap<u64, Vec<Nanos>>,
-    /// Stretches with open gates, if they are recorded.
+    /// Periods with open gates, if they are recorded.
     pub spans: Option<Vec<Span>>,
     /// Events so far.
     pub events: u64,
@@ -126,7 +126,7 @@ impl World {
         VmKey(vm)
     }
 
-    /// A VM's program does something else from now on.
+    /// Changes a VM's program from now on.
     pub fn becomes(&mut self, vm: VmKey, load: Load) {
         for worker in self.workers.get_mut(&vm.0).into_iter().flat_map(BTreeMap::values_mut) {
             worker.load = load;
@@ -135,24 +135,24 @@ impl World {
         self.push(self.now, Event::Program { vm: vm.0 });
     }
 
-    /// From now on every gate stands open, and the scheduler is not asked: the driver's own slicing.
+    /// Opens every gate and bypasses the scheduler, so that only the driver's slicing applies.
     pub fn unscheduled(mut self) -> Self {
         self.free = true;
         self
     }
 
-    /// Changes a promise.
+    /// Changes a VM's share.
     pub fn change(&mut self, vm: VmKey, gpu: u32, share: Share) {
         self.scheduler.set_share(vm, GpuKey(gpu), share, self.now);
         self.apply(Vec::new());
     }
 
-    /// GPU work that a VM has had done, in ns.
+    /// The GPU work done for a VM, in ns.
     pub fn done(&self, vm: VmKey, gpu: u32) -> f64 {
         self.workers.get(&vm.0).and_then(|all| all.get(&gpu)).map_or(0.0, |worker| worker.done)
     }
 
-    /// What a VM has copied, in ns of a copy engine.
+    /// The copies done for a VM, in ns of a copy engine.
     pub fn moved(&self, vm: VmKey, gpu: u32) -> Nanos {
         self.workers.get(&vm.0).and_then(|all| all.get(&gpu)).map_or(0, |worker| worker.moved)
     }
@@ -161,12 +161,12 @@ impl World {
         self.scheduler.stats(vm, GpuKey(gpu), self.now).unwrap_or_default()
     }
 
-    /// Time in which a GPU had nothing in flight.
+    /// The time in which a GPU had nothing in flight.
     pub fn idle(&self, gpu: u32) -> Nanos {
         self.gpus[gpu as usize].idle
     }
 
-    /// A time below which `part` of a VM's answers stayed.
+    /// The response time that a fraction `part` of a VM's requests didn't exceed.
     pub fn percentile(&self, vm: VmKey, part: f64) -> Nanos {
         let mut all = self.latencies.get(&vm.0).cloned().unwrap_or_default();
         all.sort_unstable();
@@ -174,7 +174,7 @@ impl World {
         all.get(at).copied().unwrap_or(0)
     }
 
-    /// Plays on to a point in time.
+    /// Runs the simulation up to a time.
     pub fn run(&mut self, to: Nanos) {
         while let Some(Reverse((at, _, _))) = self.queue.peek()
             && *at <= to
@@ -320,7 +320,7 @@ impl World {
                 self.push(at.max(self.now) + late, Event::Tick { number: self.tick.1 });
             }
         } else if wanted.is_some_and(|at| at <= self.now) {
-            // Due and just served: once more, a little later.
+            // A tick is due although one was just served: schedule another a little later.
             self.tick.1 += 1;
             self.push(self.now + 1000, Event::Tick { number: self.tick.1 });
         }
@@ -336,7 +336,7 @@ impl World {
         }
     }
 
-    /// A worker begins a copy, if it may.
+    /// Starts a worker's next copy, if allowed.
     fn copy(&mut self, vm: u64, gpu: u32) {
         let now = self.now;
         let Some(worker) = self.worker(vm, gpu) else { return };
@@ -350,7 +350,7 @@ impl World {
         }
     }
 
-    /// A copy has ended: what comes after it may begin.
+    /// Handles the end of a copy, after which the next work may begin.
     fn copied(&mut self, vm: u64, gpu: u32) {
         let (now, notice) = (self.now, self.machine.notice);
         let Some(worker) = self.worker(vm, gpu) else { return };
@@ -375,11 +375,11 @@ impl World {
         }
     }
 
-    /// A worker submits what it may.
+    /// Lets a worker submit what its gate allows.
     fn pump(&mut self, vm: u64, gpu: u32) {
         self.advance(gpu);
         let (now, most) = (self.now, self.machine.in_flight);
-        // The driver's own slicing has its cost in `sliced`.
+        // The cost of the driver's slicing is in `sliced`.
         let sliced = self.free || self.open.keys().any(|(other, at)| *at == gpu && *other != vm);
         let Some(worker) = self.worker(vm, gpu) else { return };
         if worker.pump(most, now) {
@@ -395,13 +395,14 @@ impl World {
         }
     }
 
-    /// Whether the batch at the head on a GPU goes on: a collective one only when all have begun.
+    /// Whether the batch at the head on a GPU runs. A collective one runs only once it's at the head
+    /// on all GPUs.
     fn released(&self, vm: u64, number: Option<u64>) -> bool {
         let Some(number) = number else { return true };
         self.workers[&vm].values().all(|worker| worker.reached.is_some_and(|at| at >= number))
     }
 
-    /// Brings a GPU's work up to now.
+    /// Advances a GPU's work to the current time.
     fn advance(&mut self, gpu: u32) {
         let now = self.now;
         let state = &mut self.gpus[gpu as usize];
@@ -438,14 +439,14 @@ impl World {
         }
     }
 
-    /// Whose slice it is on a GPU where several have work in flight.
+    /// The VM whose slice it is on a GPU where several have work in flight.
     fn runs(&self, gpu: u32, at: Nanos) -> Option<u64> {
         let contexts = &self.gpus[gpu as usize].contexts;
         let slice = (at / self.machine.slice) as usize;
         (contexts.len() > 1).then(|| contexts[slice % contexts.len()])
     }
 
-    /// How fast a VM's work goes on.
+    /// The speed of a VM's work.
     fn rate(&self, vm: u64, runs: Option<u64>) -> f64 {
         match runs {
             None => 1.0,
@@ -454,10 +455,10 @@ impl World {
         }
     }
 
-    /// A batch has ended: the program may go on, and more may be submitted.
+    /// Handles the end of a batch: the program may continue, and more may be submitted.
     fn ended(&mut self, vm: u64, gpu: u32) {
         let (now, most, notice) = (self.now, self.machine.in_flight, self.machine.notice);
-        // Without jitter, two chains would keep in step for ever.
+        // Without jitter, two chains would stay in step forever.
         let jitter = self.random.between((50, 150));
         let Some(worker) = self.worker(vm, gpu) else { return };
         let next = match worker.load {
@@ -500,9 +501,9 @@ impl World {
         }
     }
 
-    /// Plans the next end on a GPU.
+    /// Schedules the next end of a batch on a GPU.
     fn plan(&mut self, gpu: u32) {
-        // What comes to the head begins, and may release its peers on other GPUs.
+        // A batch that reaches the head begins, and may release its peers on other GPUs.
         let mut others = Vec::new();
         for vm in self.gpus[gpu as usize].contexts.clone() {
             let Some(worker) = self.worker(vm, gpu) else { continue };
@@ -535,7 +536,7 @@ impl World {
             let goes = rate > 0.0 && self.released(*vm, batch.number);
             goes.then_some((batch.left / rate).ceil() as Nanos)
         });
-        // Where the driver slices, the next slice is another's.
+        // If the driver slices, the next slice belongs to another VM.
         let rest = runs.map(|_| self.machine.slice - start % self.machine.slice);
         let soonest = heads.chain(rest).min();
         let state = &mut self.gpus[gpu as usize];
@@ -546,7 +547,7 @@ impl World {
         }
     }
 
-    /// The program of a VM asks for more.
+    /// Lets a VM's program request more work.
     fn program(&mut self, vm: u64) {
         let now = self.now;
         let Some(all) = self.workers.get_mut(&vm) else { return };

@@ -1,8 +1,8 @@
-//! What programs do.
+//! The programs that VMs run.
 
 use super::super::{Nanos, US};
 
-/// As in a convolutional network's inference, in us: mostly short, some longer.
+/// Kernel lengths in us, as in a convolutional network's inference: mostly short, some longer.
 const LENGTHS: [u64; 18] = [5, 6, 5, 12, 5, 7, 5, 20, 5, 6, 8, 5, 14, 5, 6, 5, 40, 5];
 
 /// A program's behaviour.
@@ -14,10 +14,11 @@ pub enum Load {
     OnOff { kernel: Nanos, on: Nanos, off: Nanos },
     /// One kernel after the other, with work on the CPU between them.
     Chain { kernel: Nanos, gap: Nanos },
-    /// Every `period` a request: a chain of `count` kernels.
+    /// A request every `period`, as a chain of `count` kernels.
     Requests { period: Nanos, count: u32, kernel: Nanos, gap: Nanos },
-    /// One request after the other, each of `count` kernels of 5 to 40 us. A CPU thread launches one
-    /// each `launch` without waiting, waits for all, and works for about `pause` before the next.
+    /// One request after the other, each with `count` kernels of 5 to 40 us. A CPU thread launches one
+    /// every `launch` without waiting, then waits for all, and works for about `pause` before the next
+    /// request.
     Eager { count: u32, launch: Nanos, pause: Nanos },
     /// Kernels on all of the VM's GPUs that wait for one another, one after the other.
     Collective { kernel: Nanos },
@@ -29,20 +30,20 @@ pub enum Load {
     Idle,
 }
 
-/// Where a program stands on one GPU.
+/// The state of a program on one GPU.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
-    /// Kernels that it has asked for and that wait; `u64::MAX`: no end.
+    /// Number of launched kernels that wait; `u64::MAX` if there's no end.
     pub waiting: u64,
-    /// It has asked for a copy, which waits.
+    /// Whether a copy waits.
     pub copies: bool,
-    /// Kernels left of the present request, the one that is asked for included.
+    /// Kernels left in the current request, including the launched one.
     pub left: u32,
-    /// Kernels of it that are still to be launched.
+    /// Kernels of the current request that aren't launched yet.
     pub unasked: u32,
-    /// When requests came that are not answered, oldest first.
+    /// Arrival times of unanswered requests, oldest first.
     pub requests: std::collections::VecDeque<Nanos>,
-    /// When the next request comes.
+    /// Arrival time of the next request.
     pub due: Nanos,
     /// Number of the next batch.
     pub number: u64,
@@ -57,7 +58,7 @@ impl Load {
         }
     }
 
-    /// How long one kernel runs: the next, where they differ, by its number.
+    /// How long a kernel runs. If lengths differ, `number` selects one.
     pub fn kernel(&self, number: u64) -> Nanos {
         match *self {
             Load::Saturate { kernel }

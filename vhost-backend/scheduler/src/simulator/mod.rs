@@ -1,11 +1,11 @@
-//! Plays VMs against the scheduler in virtual time.
+//! Simulates VMs and the scheduler in virtual time.
 //!
-//! The model: a GPU runs one VM's work at full speed, in order, and kernels can't be preempted by us;
-//! where several VMs have work in flight, the driver slices between them, and some time is lost.
-//! Changing from one VM to another costs time. Workers see a grant, and the scheduler a bell, with
-//! a delay and jitter; closing takes effect at once, as the gate's handshake makes it.
+//! The model: a GPU runs one VM's work at full speed and in order, and the scheduler can't preempt
+//! kernels. If several VMs have work in flight, the driver slices between them, which wastes some
+//! time. Switching from one VM to another costs time. Workers see a grant, and the scheduler a bell,
+//! with a delay and jitter. Closing a gate takes effect at once, thanks to the gate's handshake.
 //!
-//! The same source is built into the unit tests and into `examples/schedule/`.
+//! The unit tests and `examples/schedule/` compile the same source.
 
 mod engine;
 mod load;
@@ -16,24 +16,24 @@ pub use load::Load;
 
 use super::{MS, Nanos, US};
 
-/// What the machine costs. The default was fitted to the H200's windows: 5/5 ms give 97% of solo
-/// throughput, 20/20 ms 99%.
+/// The machine's delays. The default was fitted to measurements on an H200: windows of 5/5 ms give
+/// 97% of solo throughput, 20/20 ms 99%.
 #[derive(Clone, Copy, Debug)]
 pub struct Machine {
-    /// From the end of the last kernel until the worker knows it: least and most.
+    /// From the end of the last kernel until the worker notices it: least and most.
     pub notice: (Nanos, Nanos),
     /// From a bell or a timer until the scheduler's thread runs.
     pub scheduler: (Nanos, Nanos),
-    /// From a grant until a worker that watches launches.
+    /// From a grant until the launch by a worker that is polling.
     pub prepared: (Nanos, Nanos),
-    /// The same for a worker that has to be woken.
+    /// The same for a worker that must be woken.
     pub asleep: (Nanos, Nanos),
-    /// The GPU's change from one VM to another.
+    /// The duration of the GPU's switch from one VM to another.
     pub change: Nanos,
-    /// Part of the time that is left when the driver slices, and how long a slice is.
+    /// The fraction of the time that is usable when the driver slices, and the length of a slice.
     pub sliced: f64,
     pub slice: Nanos,
-    /// Commands that may be in flight without a bound in time.
+    /// The number of commands that may be in flight when no time limit applies.
     pub in_flight: u64,
 }
 
@@ -52,7 +52,7 @@ impl Default for Machine {
     }
 }
 
-/// Splitmix64: the same numbers for the same seed.
+/// A Splitmix64 generator: the same seed gives the same numbers.
 #[derive(Debug)]
 pub struct Random(u64);
 
@@ -69,7 +69,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// From the first to the second, both included.
+    /// A number in the inclusive range.
     pub fn between(&mut self, (least, most): (Nanos, Nanos)) -> Nanos {
         least + self.next() % (most - least + 1)
     }

@@ -1,4 +1,4 @@
-//! What must hold whatever the VMs do.
+//! Properties that must hold whatever the VMs do.
 
 use proptest::prelude::*;
 
@@ -13,8 +13,8 @@ fn saturate(kernel: Nanos) -> Load {
     Load::Saturate { kernel }
 }
 
-/// A machine whose queues are short, so that what was queued before there was anybody else does not
-/// fill the time that is looked at.
+/// A machine with short queues, so that work queued before the other VMs came doesn't fill the
+/// measured time.
 fn machine() -> Machine {
     Machine { in_flight: 32, ..Machine::default() }
 }
@@ -23,7 +23,7 @@ fn world(gpus: u32, seed: u64) -> World {
     World::new(Settings::default(), machine(), gpus, seed)
 }
 
-/// What each VM has had done of GPU 0 between two points in time, as a part of it.
+/// The fraction of GPU 0 that each VM used between two times.
 fn parts(world: &mut World, vms: &[VmKey], from: Nanos, to: Nanos) -> Vec<f64> {
     world.run(from);
     let before: Vec<f64> = vms.iter().map(|vm| world.done(*vm, 0)).collect();
@@ -37,7 +37,7 @@ fn near(got: f64, wanted: f64, by: f64) {
 }
 
 #[test]
-fn two_that_saturate_get_30_and_70_whatever_their_kernels() {
+fn two_saturating_vms_get_30_and_70_percent_whatever_their_kernels() {
     for (a, b) in [(20 * US, 20 * US), (400 * US, 400 * US), (20 * US, 400 * US), (2 * MS, 50 * US)]
     {
         let mut world = world(1, 1);
@@ -51,7 +51,7 @@ fn two_that_saturate_get_30_and_70_whatever_their_kernels() {
 }
 
 #[test]
-fn ten_get_a_tenth_each() {
+fn ten_equal_vms_get_a_tenth_each() {
     let mut world = world(1, 2);
     let vms: Vec<_> = (0..10).map(|_| world.add(&[0], weight(10), saturate(20 * US))).collect();
     let parts = parts(&mut world, &vms, SEC, 11 * SEC);
@@ -60,7 +60,7 @@ fn ten_get_a_tenth_each() {
 }
 
 #[test]
-fn a_hundredth_is_a_hundredth() {
+fn a_weight_of_one_in_a_hundred_gets_a_hundredth() {
     let mut world = world(1, 3);
     let vms =
         [world.add(&[0], weight(1), saturate(20 * US)), world.add(&[0], weight(99), saturate(MS))];
@@ -70,7 +70,7 @@ fn a_hundredth_is_a_hundredth() {
 }
 
 #[test]
-fn a_guarantee_goes_before_weight() {
+fn a_guarantee_takes_precedence_over_weight() {
     let mut world = world(1, 4);
     let min = |min, weight| Share { min, weight, ..Share::default() };
     let vms = [
@@ -99,12 +99,12 @@ fn a_latency_vm_waits_for_one_kernel_at_most() {
     let parts = parts(&mut world, &[batch], SEC, 6 * SEC);
     let (beside, most) = (world.percentile(vm, 0.99), bare + bare / 10 + MS);
     assert!(beside <= most, "{beside} ns, more than {most}");
-    // The chain takes 2.5 of each 20 ms.
+    // The latency VM's chain takes 2.5 ms of each 20 ms.
     assert!(parts[0] >= 0.8 * (1.0 - 0.125), "the batch VM got {}", parts[0]);
 }
 
 #[test]
-fn vms_that_leave_gaps_share_as_well_as_the_driver_slices() {
+fn vms_with_gaps_share_as_well_as_with_the_drivers_slicing() {
     let chain = Load::Chain { kernel: 14 * US, gap: 6 * US };
     let run = |world: World| {
         let mut world = world;
@@ -122,7 +122,7 @@ fn vms_that_leave_gaps_share_as_well_as_the_driver_slices() {
 const REQUESTS: Load = Load::Eager { count: 180, launch: 8 * US, pause: 75 * US };
 
 #[test]
-fn requests_share_as_well_as_the_driver_slices_and_wait_no_longer() {
+fn requests_share_as_well_as_with_the_drivers_slicing_and_wait_no_longer() {
     let run = |world: World| {
         let mut world = world;
         let vms = [world.add(&[0], weight(100), REQUESTS), world.add(&[0], weight(100), REQUESTS)];
@@ -139,7 +139,7 @@ fn requests_share_as_well_as_the_driver_slices_and_wait_no_longer() {
 }
 
 #[test]
-fn who_wants_half_goes_on_sharing_with_who_wants_nearly_all() {
+fn a_vm_that_wants_half_keeps_sharing_with_one_that_wants_nearly_all() {
     let run = |world: World| {
         let mut world = world;
         let half = Load::Chain { kernel: 14 * US, gap: 14 * US };
@@ -153,7 +153,7 @@ fn who_wants_half_goes_on_sharing_with_who_wants_nearly_all() {
 }
 
 #[test]
-fn ten_that_leave_gaps_go_on_sharing() {
+fn ten_vms_with_gaps_keep_sharing() {
     let mut world = world(1, 15);
     let vms: Vec<_> = (0..10).map(|_| world.add(&[0], weight(10), REQUESTS)).collect();
     world.spans = Some(Vec::new());
@@ -161,13 +161,13 @@ fn ten_that_leave_gaps_go_on_sharing() {
     let spans = world.spans.take().unwrap();
     let shared = spans.iter().filter(|span| span.vm == vms[0] && span.mode == OpenMode::Shared);
     let times: Vec<_> = shared.map(|span| span.to - span.from).collect();
-    // From look to look, each time for longer.
+    // The time between measurements grows.
     assert!(times.windows(2).all(|pair| pair[1] > pair[0]), "{times:?}");
     assert!(times.iter().sum::<Nanos>() > 2 * SEC, "{times:?}");
 }
 
 #[test]
-fn who_begins_to_saturate_while_it_shares_is_set_apart_soon() {
+fn a_vm_that_begins_to_saturate_while_sharing_is_soon_set_apart() {
     for seed in 0..4 {
         let mut world = world(1, seed);
         let chain = Load::Chain { kernel: 8 * US, gap: 12 * US };
@@ -181,7 +181,7 @@ fn who_begins_to_saturate_while_it_shares_is_set_apart_soon() {
 }
 
 #[test]
-fn who_saturates_with_one_call_after_another_is_found_by_a_look() {
+fn a_vm_that_saturates_with_one_call_at_a_time_is_found_by_a_measurement() {
     let mut world = world(1, 16);
     let chain = Load::Chain { kernel: 8 * US, gap: 12 * US };
     let vms = [world.add(&[0], weight(46), chain), world.add(&[0], weight(54), chain)];
@@ -192,7 +192,7 @@ fn who_saturates_with_one_call_after_another_is_found_by_a_look() {
 }
 
 #[test]
-fn who_was_promised_more_is_as_fast_as_in_windows() {
+fn a_vm_that_was_promised_more_is_as_fast_as_in_windows() {
     let mut world = world(1, 17);
     let chain = |gap| Load::Chain { kernel: 14 * US, gap };
     let vms =
@@ -202,7 +202,7 @@ fn who_was_promised_more_is_as_fast_as_in_windows() {
 }
 
 #[test]
-fn one_that_begins_to_saturate_ends_the_sharing() {
+fn a_vm_that_begins_to_saturate_ends_the_sharing() {
     let chain = Load::Chain { kernel: 14 * US, gap: 6 * US };
     let mut world = world(1, 7);
     let a = world.add(&[0], weight(100), chain);
@@ -218,9 +218,9 @@ fn one_that_begins_to_saturate_ends_the_sharing() {
     assert!(spans.iter().rev().take(10).all(|span| span.mode == OpenMode::Window));
 }
 
-/// As programs do: they start up, with gaps, and then saturate.
+/// Like real programs, the VMs start up with gaps and then saturate.
 #[test]
-fn two_that_shared_and_saturate_together_are_set_apart() {
+fn two_sharing_vms_that_both_begin_to_saturate_are_set_apart() {
     for seed in 0..40 {
         let mut world = world(1, seed);
         let chain = Load::Chain { kernel: 8 * US, gap: 12 * US };
@@ -235,7 +235,7 @@ fn two_that_shared_and_saturate_together_are_set_apart() {
 }
 
 #[test]
-fn time_that_one_does_not_use_goes_to_the_others() {
+fn unused_time_goes_to_the_others() {
     let mut world = world(1, 12);
     let burst = Load::OnOff { kernel: 20 * US, on: 10 * MS, off: 190 * MS };
     let vms = [
@@ -245,11 +245,11 @@ fn time_that_one_does_not_use_goes_to_the_others() {
     ];
     let parts = parts(&mut world, &vms, SEC, 3 * SEC);
     assert!(parts[0] > 0.9 && parts[0] + parts[1] > 0.97, "{parts:?}");
-    assert!(parts[1] > 0.03, "most of each burst is done in it: {parts:?}");
+    assert!(parts[1] > 0.03, "most of each burst runs within it: {parts:?}");
 }
 
 #[test]
-fn nobody_else_is_open_in_a_window() {
+fn no_other_gate_is_open_during_a_window() {
     let mut world = world(1, 8);
     world.spans = Some(Vec::new());
     for (at, kernel) in [20, 100, 700].into_iter().enumerate() {
@@ -267,7 +267,7 @@ fn nobody_else_is_open_in_a_window() {
 }
 
 #[test]
-fn two_with_the_same_gpus_never_wait_for_one_another() {
+fn two_vms_with_the_same_gpus_never_deadlock() {
     let mut world = world(2, 9);
     let collective = |kernel| Load::Collective { kernel };
     let vms = [
@@ -281,7 +281,7 @@ fn two_with_the_same_gpus_never_wait_for_one_another() {
 }
 
 #[test]
-fn a_new_weight_is_followed_within_100_ms() {
+fn a_new_weight_takes_effect_within_100_ms() {
     let mut world = world(1, 10);
     let vms = [
         world.add(&[0], weight(10), saturate(100 * US)),
@@ -296,7 +296,7 @@ fn a_new_weight_is_followed_within_100_ms() {
 }
 
 #[test]
-fn thousands_that_are_mostly_idle_cost_little() {
+fn thousands_of_mostly_idle_vms_cost_little() {
     let mut world = world(4, 11);
     let mut vms = Vec::new();
     for vm in 0..2000u64 {
@@ -314,7 +314,7 @@ fn thousands_that_are_mostly_idle_cost_little() {
     }
 }
 
-/// Time used in the busiest second, looked at every 5 ms.
+/// The GPU time used in the busiest second, sampled every 5 ms.
 fn busiest_second(world: &mut World, vm: VmKey, to: Nanos) -> f64 {
     let mut done = vec![world.done(vm, 0)];
     while world.now < to {
@@ -347,7 +347,7 @@ proptest! {
             let promised = f64::from(*share) / f64::from(all);
             prop_assert!((part / used - promised).abs() < 0.01, "{} for {}", part, promised);
         }
-        // Nobody starves, and debts stay within what a window and a kernel can make them.
+        // No VM starves, and debts stay within what a window and a kernel can cause.
         for (vm, (share, _)) in keys.iter().zip(&vms) {
             let stats = world.stats(*vm, 0);
             prop_assert!(f64::from(*share) / f64::from(all) < 0.002 || stats.windows > 2);
@@ -394,22 +394,22 @@ proptest! {
             keys.push((world.add(&gpus, weight(*share), load), gpus));
         }
         world.run(SEC);
-        // The least of 6 at weights of 1 to 100 has a 500th: a window in each second or so. What it
-        // ran before the others came delays it by 10 s at most.
+        // With 6 VMs and weights of 1 to 100, the least share is a 500th, or about one window per
+        // second. Its earlier use of the GPU, before the others came, delays it by at most 10 s.
         for second in [12, 16] {
             let before: Vec<f64> =
                 keys.iter().map(|(vm, gpus)| world.done(*vm, gpus[0])).collect();
             world.run(second * SEC);
             for ((vm, gpus), before) in keys.iter().zip(before) {
                 let done = world.done(*vm, gpus[0]) - before;
-                prop_assert!(done > 0.0, "{:?} on {:?} stands still until {} s", vm, gpus, second);
+                prop_assert!(done > 0.0, "{:?} on {:?} makes no progress until {} s", vm, gpus, second);
             }
         }
     }
 }
 
 #[test]
-fn who_pauses_seldom_and_briefly_keeps_its_share_beside_one_that_saturates() {
+fn a_vm_with_rare_short_pauses_keeps_its_share_beside_a_saturating_one() {
     for (own, others, least) in [(50, 50, 0.45), (70, 30, 0.64)] {
         let mut world = world(1, 24);
         let requests = Load::Eager { count: 180, launch: 8 * US, pause: 80 * US };
@@ -423,7 +423,7 @@ fn who_pauses_seldom_and_briefly_keeps_its_share_beside_one_that_saturates() {
 }
 
 #[test]
-fn copies_of_one_do_not_take_the_gpu_from_another() {
+fn copies_do_not_take_the_gpu_from_another_vm() {
     let mut world = world(1, 20);
     let vms = [
         world.add(&[0], weight(50), saturate(400 * US)),
@@ -438,7 +438,7 @@ fn copies_of_one_do_not_take_the_gpu_from_another() {
 }
 
 #[test]
-fn who_copies_gets_its_share_of_what_the_other_gets_and_no_more() {
+fn a_copying_vm_gets_no_more_than_its_share() {
     let mut world = world(1, 21);
     let vms = [
         world.add(&[0], weight(70), saturate(20 * US)),
@@ -465,7 +465,7 @@ fn a_cap_holds_for_copies() {
 }
 
 #[test]
-fn who_copies_between_its_kernels_keeps_its_window() {
+fn a_vm_that_copies_between_its_kernels_keeps_its_window() {
     let mut world = world(1, 23);
     let vms = [
         world.add(&[0], weight(50), saturate(100 * US)),

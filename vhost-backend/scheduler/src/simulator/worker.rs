@@ -5,13 +5,13 @@ use std::collections::VecDeque;
 use super::super::{Nanos, OpenMode, Report, US};
 use super::load::{Load, Source};
 
-/// Kernels that were submitted together.
+/// A batch of kernels submitted together.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch {
-    /// Time left of it.
+    /// Its remaining time.
     pub left: f64,
     pub kernels: u64,
-    /// Its number, if it waits for the same number on the VM's other GPUs.
+    /// Its number, if it's collective: it waits for the same number on the VM's other GPUs.
     pub number: Option<u64>,
 }
 
@@ -26,32 +26,32 @@ pub struct Grant {
 pub struct Worker {
     pub load: Load,
     pub source: Source,
-    /// What the worker acts on; none: closed.
+    /// The grant that the worker acts on; `None` if its gate is closed.
     pub grant: Option<Grant>,
-    /// Number of the scheduler's last word, so that a late grant does not undo a close.
+    /// Number of the scheduler's last change, so that a late grant doesn't undo a close.
     pub word: u64,
     pub prepared: bool,
     pub flight: VecDeque<Batch>,
     /// Something was started since the gate opened.
     pub started: bool,
     pub active: bool,
-    /// Number of the last collective kernel that runs or has run.
+    /// Number of the last collective kernel that was started.
     pub reached: Option<u64>,
     pub finished: u64,
     pub busy: Nanos,
-    /// What it may copy while the gate is closed, since when a copy is in flight, and up to when that
+    /// The limit on copies while the gate is closed, since when a copy is in flight, and up to when it
     /// was accounted for.
     pub copies: Nanos,
     pub copying: Option<Nanos>,
     accounted: Nanos,
     pub copied: Nanos,
-    /// Copies that have ended, in time.
+    /// Total time of finished copies.
     pub moved: Nanos,
     /// Since when the first batch is at the head.
     pub head_since: Nanos,
     /// Work done.
     pub done: f64,
-    /// How far it is off in what it thinks may be in flight.
+    /// The error factor of its estimate of work in flight.
     pub skew: f64,
 }
 
@@ -80,7 +80,7 @@ impl Worker {
         }
     }
 
-    /// What the gate's page says.
+    /// The report that the gate's page contains.
     pub fn report(&self, now: Nanos) -> Report {
         Report {
             held: self.source.waiting > 0 || (self.source.copies && self.copying.is_none()),
@@ -95,7 +95,7 @@ impl Worker {
         }
     }
 
-    /// Brings the account of copies up to now. Before the gate or what is in flight changes.
+    /// Updates the accounting of copies. Call it before the gate or the work in flight changes.
     pub fn account(&mut self, now: Nanos) {
         if self.copying.is_some() {
             let passed = now - self.accounted;
@@ -108,7 +108,7 @@ impl Worker {
         self.accounted = now;
     }
 
-    /// Begins the copy that waits, if it may. Copies of several VMs don't hinder one another.
+    /// Starts the waiting copy, if allowed. Copies of different VMs don't slow each other down.
     pub fn copy(&mut self, now: Nanos) -> bool {
         let may = self.grant.is_some() || self.copies > 0;
         let begins = self.source.copies && self.copying.is_none() && may;
@@ -122,7 +122,7 @@ impl Worker {
         begins
     }
 
-    /// Submits what the gate lets through. True if something was.
+    /// Submits what the gate lets through. Returns whether it submitted anything.
     pub fn pump(&mut self, in_flight: u64, now: Nanos) -> bool {
         let Some(grant) = self.grant else { return false };
         let mut queued: f64 = self.flight.iter().map(|batch| batch.left).sum();
@@ -140,7 +140,7 @@ impl Worker {
                     break;
                 }
             }
-            // Short kernels go together, so that hours can be played.
+            // Submit short kernels together, so that hours can be simulated.
             let together = match (self.load, grant.mode) {
                 (
                     Load::Collective { .. }
