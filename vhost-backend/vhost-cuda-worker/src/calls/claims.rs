@@ -110,16 +110,15 @@ mod tests {
     use super::*;
     use crate::driver::CuError;
 
+    type EventClaim<'a> = Claim<'a, EventId, Owned<CUevent>>;
+
     const IN_USE: Option<CuError> = Some(CuError::INVALID_VALUE);
 
-    fn claim(tables: &Mutex<Tables>) -> CuResult<Claim<'_, EventId, Owned<CUevent>>> {
+    fn claim(tables: &Mutex<Tables>) -> CuResult<EventClaim<'_>> {
         Claim::new(tables, EVENTS, EventId(7))
     }
 
-    fn end(
-        tables: &Mutex<Tables>,
-        may: CuResult,
-    ) -> CuResult<(Owned<CUevent>, Claim<'_, EventId, Owned<CUevent>>)> {
+    fn end(tables: &Mutex<Tables>, may: CuResult) -> CuResult<(Owned<CUevent>, EventClaim<'_>)> {
         Claim::of_listed(tables, EVENTS, EventId(7), |_, _| may)
     }
 

@@ -1,9 +1,6 @@
 //! Copies and memsets. Every address is checked against what the session has; a pointer of the
 //! worker's own can't be named.
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-
 use cuda_api::sys::{CUDA_MEMCPY2D, CUmemorytype, CUstream};
 use protocol::calls as api;
 use protocol::ids::{ContextId, StreamId};
@@ -12,69 +9,10 @@ use protocol::limits::INLINE_COPY_MAX;
 use super::cx::Cx;
 use super::driver_handle::DriverHandle;
 use super::gate::pass::Pass;
-use super::host::Registration;
-use super::pending::Then;
 use super::result::number;
-use super::{Calls, ReplyTo, Shared};
+use super::waits::Then;
+use super::{Calls, ReplyTo};
 use crate::driver::{CuError, CuResult};
-use crate::region::Region;
-
-/// `CU_MEMHOSTREGISTER_PORTABLE` and `CU_MEMHOSTREGISTER_DEVICEMAP`.
-pub(super) const REGISTER_FLAGS: u32 = 1 | 2;
-
-/// The arena: staging in guest memory.
-pub(super) struct Arena {
-    shared: Arc<Shared>,
-    region: Arc<Region>,
-    /// Where it starts in the region.
-    start: usize,
-    /// `Shared::generation` when it was registered with the GPU: that ends with the context.
-    registered: Option<u64>,
-}
-
-impl Arena {
-    pub(super) fn new(shared: &Arc<Shared>, region: Arc<Region>, start: usize) -> Self {
-        Self { shared: shared.clone(), region, start, registered: None }
-    }
-
-    /// Where `len` bytes of the arena are in this process, if it has them; registered with the
-    /// GPU, so that copies run without the CPU.
-    fn at(&mut self, cx: &Cx<'_>, offset: u64, len: usize) -> CuResult<*mut u8> {
-        let room = self.region.len().saturating_sub(self.start);
-        let offset = usize::try_from(offset).map_err(|_| CuError::INVALID_VALUE)?;
-        if offset.checked_add(len).is_none_or(|end| end > room) {
-            return Err(CuError::INVALID_VALUE);
-        }
-        self.register(cx);
-        Ok(self.region.base().wrapping_add(self.start + offset))
-    }
-
-    /// What must be unregistered before the pages go.
-    pub(super) fn registration(&self) -> Option<Registration> {
-        self.registered.map(|_| Registration::of_all(&self.region))
-    }
-
-    fn register(&mut self, cx: &Cx<'_>) {
-        let generation = self.shared.generation.load(Ordering::Acquire);
-        if self.registered == Some(generation) {
-            return;
-        }
-        // SAFETY: the region's pages stay mapped until they are unregistered: `Calls::detach`.
-        let done = unsafe {
-            let base = self.region.base().cast();
-            cx.driver().cuMemHostRegister(base, self.region.len(), REGISTER_FLAGS)
-        };
-        if let Err(error) = done
-            && error != CuError::HOST_MEMORY_ALREADY_REGISTERED
-        {
-            tracing::warn!(
-                session = self.shared.session.label,
-                "the arena cannot be pinned, copies will be slow: {error}"
-            );
-        }
-        self.registered = Some(generation);
-    }
-}
 
 /// Bytes from a start to the end of `height` rows.
 fn extent(width: usize, pitch: usize, height: usize) -> CuResult<u64> {
@@ -244,7 +182,7 @@ impl Calls {
         if len == 0 {
             return Err(CuError::INVALID_VALUE);
         }
-        let at = staging.at(cx, arena, len)?;
+        let at = staging.at(arena, len)?;
         let (stream, ctx) = cx.queue(stream, 0)?;
         Ok((at, stream, ctx))
     }
@@ -283,7 +221,7 @@ impl Calls {
             return reply.finish(CuError::INVALID_VALUE.0, &[]);
         }
         if let Some(arena) = &mut self.arena {
-            arena.register(cx);
+            arena.register();
         }
         // The answer as the codec has it: a length, then the bytes, which the GPU writes there.
         let head = (call.len as u64).to_le_bytes();

@@ -12,7 +12,7 @@ use super::driver_handle::DriverHandle;
 use super::lock::lock;
 use super::memory::{self, Memory};
 use super::shared::Shared;
-use super::{copy, gate, output, pending};
+use super::{arena, gate, output, waits};
 use crate::driver::{CuError, Driver};
 use crate::executor::{Command, Engine, EngineError, Executor, Pending, Session};
 use crate::region::{Region, RegionKind};
@@ -107,8 +107,8 @@ impl Engine for Warm {
 /// The executor: what only the ring reader's thread touches.
 pub(super) struct Calls {
     pub(super) shared: Arc<Shared>,
-    pub(super) waits: pending::Waits,
-    pub(super) arena: Option<copy::Arena>,
+    pub(super) waits: waits::Waits,
+    pub(super) arena: Option<arena::Arena>,
     pub(super) async_frees: memory::AsyncFrees,
     pub(super) watch: output::Watch,
     pub(super) retries: memory::Retries,
@@ -196,7 +196,7 @@ impl Executor for Calls {
 
     fn region_attached(&mut self, region: &Arc<Region>, arena: usize) {
         if region.kind() == RegionKind::Ring {
-            self.arena = Some(copy::Arena::new(&self.shared, region.clone(), arena));
+            self.arena = Some(arena::Arena::new(&self.shared, region.clone(), arena));
         }
     }
 

@@ -1,6 +1,5 @@
 //! Host memory that a session registers with the GPU.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -8,34 +7,12 @@ use std::time::Duration;
 use protocol::calls as api;
 use protocol::ids::ContextId;
 
-use super::copy::REGISTER_FLAGS;
 use super::cx::Cx;
 use super::memory::Foreign;
+use super::registered::{REGISTER_FLAGS, Registration};
 use super::{Calls, lock};
 use crate::driver::{CuError, CuResult};
 use crate::region::Region;
-
-/// One registration.
-pub(super) struct Registration {
-    region: Arc<Region>,
-    at: u64,
-    dptr: u64,
-    /// The context that it was made in, and ends with.
-    ctx: ContextId,
-}
-
-impl Registration {
-    /// Of a region as a whole, which nobody can name.
-    pub(super) fn of_all(region: &Arc<Region>) -> Self {
-        Self { region: region.clone(), at: region.base() as u64, dptr: 0, ctx: ContextId::NONE }
-    }
-}
-
-/// Registered memory, by its address in the guest process. A registration keeps its pages mapped.
-#[derive(Default)]
-pub(super) struct Registered {
-    by_vaddr: HashMap<u64, Registration>,
-}
 
 /// The driver has not let go of pages: kernels may still reach them.
 struct Refused(CuError);

@@ -8,19 +8,20 @@
 //! | `cx` | what a body works with; the current context |
 //! | `driver_handle`, `id_map`, `lock` | small types that the others share |
 //! | `handles`, `claims` | what a guest's ids stand for; whose an id is |
-//! | `pending` | waiting for the GPU |
+//! | `waits`, `pending` | waiting for the GPU |
 //! | `gate` | what may go to the driver now, and what is held |
 //! | `charges` | what is charged beside allocations |
-//! | `memory`, `copy`, `host` | device memory, copies, registered host memory |
+//! | `memory`, `arena`, `copy`, `registered`, `host` | device memory, copies, registered host memory |
 //! | `context`, `uses`, `stream` | contexts, and who is at work in one; streams and events |
 //! | `image`, `blob`, `module`, `launch` | code and its kernels |
 //! | `graph`, `graph_node`, `graph_shape` | graphs |
-//! | `facts`, `output`, `hostfunc` | attributes, what kernels print, host functions |
+//! | `facts`, `output`, `printing`, `hostfunc` | attributes, what kernels print, host functions |
 //!
 //! Bodies of posted and of quick calls run on the ring reader's thread, those of blocking calls on
 //! the thread that mirrors the guest's. All that they share stands in `Shared`, under locks that
 //! are never held across a call of the driver that may take long.
 
+mod arena;
 mod blob;
 mod charges;
 mod claims;
@@ -49,12 +50,15 @@ mod memory;
 mod module;
 mod output;
 mod pending;
+mod printing;
+mod registered;
 mod result;
 mod shared;
 mod stream;
 #[cfg(test)]
 mod tests;
 mod uses;
+mod waits;
 
 pub use engine::open;
 pub use gate::GateEnd;

@@ -10,20 +10,14 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::FileExt;
 
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use cuda_api::sys::CUstream;
-use protocol::calls as api;
 use protocol::ids::ContextId;
 use protocol::limits::OUTPUT_MAX;
 
-use super::cx::Cx;
 use super::driver_handle::DriverHandle;
 use super::id_map::IdMap;
-use super::stream::STREAM_NON_BLOCKING;
-use super::{Calls, ReplyTo, Shared, lock};
-use crate::driver::CuResult;
 
 /// Bytes that are kept for the guest.
 const MAX_KEPT: u64 = 16 << 20;
@@ -114,84 +108,13 @@ fn give_back(file: &File, from: u64, len: u64) {
     }
 }
 
-/// How often output is looked for that nobody expects.
-const UNEXPECTED: Duration = Duration::from_millis(10);
-
 /// Since when the guest is told of output, and how the driver is made to write it.
 #[derive(Default)]
 pub(super) struct Watch {
     /// By context: a stream with nothing in it. To wait for it makes the driver write what kernels
     /// have printed, and takes no time.
-    streams: IdMap<ContextId, DriverHandle<CUstream>>,
-    last: Option<Instant>,
-}
-
-impl Calls {
-    /// A wait for the GPU has ended: an answer that tells of what kernels have printed.
-    pub(super) fn with_output(&mut self, cx: &Cx<'_>, reply: ReplyTo) -> ReplyTo {
-        if !self.shared.prints.load(Ordering::Relaxed) {
-            return reply;
-        }
-        let _ = self.make_driver_write(cx);
-        self.shared.tell_output(reply)
-    }
-
-    /// Looks for output that nobody expects, now and then.
-    pub(super) fn look_for_output(&mut self, cx: &Cx<'_>) {
-        let now = Instant::now();
-        let due = self.watch.last.is_none_or(|last| now.duration_since(last) > UNEXPECTED);
-        if due && !self.shared.prints.load(Ordering::Relaxed) {
-            self.watch.last = Some(now);
-            if self.make_driver_write(cx).is_ok() && lock(&self.shared.output).waiting() > 0 {
-                self.shared.prints.store(true, Ordering::Relaxed);
-            }
-        }
-    }
-
-    /// The context's stream ends with it.
-    pub(super) fn forget_watch(&mut self, ctx: ContextId) {
-        self.watch.streams.remove(&ctx);
-    }
-
-    fn make_driver_write(&mut self, cx: &Cx<'_>) -> CuResult {
-        cx.enter()?;
-        let stream = match self.watch.streams.get(&cx.ctx) {
-            Some(stream) => stream.0,
-            None => {
-                let mut stream = std::ptr::null_mut();
-                // SAFETY: the pointer is that of a local.
-                unsafe {
-                    cx.driver().cuStreamCreateWithPriority(&mut stream, STREAM_NON_BLOCKING, 0)?;
-                }
-                self.watch.streams.insert(cx.ctx, DriverHandle(stream));
-                stream
-            }
-        };
-        // SAFETY: a live stream, in which nothing is ever queued.
-        unsafe {
-            cx.driver().cuStreamSynchronize(stream)?;
-            libc::fflush(std::ptr::null_mut());
-        }
-        Ok(())
-    }
-}
-
-impl Shared {
-    /// An answer that tells of what kernels have printed, if the driver has written any.
-    pub(super) fn tell_output(&self, reply: ReplyTo) -> ReplyTo {
-        if lock(&self.output).waiting() > 0 { reply.with_output() } else { reply }
-    }
-}
-
-impl Cx<'_> {
-    pub(super) fn vcuda_take_output(
-        &self,
-        _: api::VcudaTakeOutput,
-    ) -> CuResult<api::VcudaTakeOutputAnswer> {
-        // SAFETY: null means all streams of stdio.
-        unsafe { libc::fflush(std::ptr::null_mut()) };
-        Ok(api::VcudaTakeOutputAnswer { text: lock(&self.shared.output).take() })
-    }
+    pub(super) streams: IdMap<ContextId, DriverHandle<CUstream>>,
+    pub(super) last: Option<Instant>,
 }
 
 #[cfg(test)]

@@ -11,9 +11,9 @@ use protocol::ids::{ContextId, EventId};
 
 use super::cx::Cx;
 use super::driver_handle::DriverHandle;
-use super::id_map::IdMap;
 use super::memory::Freeing;
 use super::result::number;
+use super::waits::{On, Then, Waiting};
 use super::{Calls, ReplyTo, lock};
 use crate::driver::{CuError, CuResult};
 use crate::executor::Pending;
@@ -27,41 +27,6 @@ const MAX_WAITS: usize = 4096;
 const PATIENCE: Duration = Duration::from_millis(2);
 const SHORTEST_SLEEP: Duration = Duration::from_micros(20);
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
-
-/// What is to happen when a wait has ended.
-pub(super) enum Then {
-    /// Answer with the result.
-    Answer(ReplyTo),
-    /// Answer with so many bytes that were written in place.
-    InPlace(ReplyTo, usize),
-    /// Free device memory; then answer, if somebody waits.
-    Free(Freeing, u32, Option<ReplyTo>),
-}
-
-enum On {
-    /// An event of the pool, recorded for this wait.
-    Event(DriverHandle<CUevent>),
-    /// Several of them.
-    Events(Vec<DriverHandle<CUevent>>),
-    /// An event of the guest's.
-    Guest(EventId),
-}
-
-struct Waiting {
-    ctx: ContextId,
-    on: On,
-    then: Then,
-}
-
-/// All waits of a session.
-#[derive(Default)]
-pub(super) struct Waits {
-    list: Vec<Waiting>,
-    /// Events that no wait uses, by context.
-    idle: IdMap<ContextId, Vec<DriverHandle<CUevent>>>,
-    /// Since when nothing has begun or ended.
-    quiet_since: Option<Instant>,
-}
 
 impl Calls {
     /// Waits for what a stream holds now. The stream's context must be entered.
@@ -322,20 +287,6 @@ impl Calls {
         self.waits.idle.remove(&ctx);
         self.forget_watch(ctx);
         freeing
-    }
-}
-
-impl Waits {
-    fn give(&mut self, ctx: ContextId, event: DriverHandle<CUevent>) {
-        self.idle.entry(ctx).or_default().push(event);
-    }
-
-    fn give_all(&mut self, ctx: ContextId, on: On) {
-        match on {
-            On::Event(event) => self.give(ctx, event),
-            On::Events(events) => events.into_iter().for_each(|event| self.give(ctx, event)),
-            On::Guest(_) => {}
-        }
     }
 }
 

@@ -9,7 +9,7 @@ use super::driver_handle::DriverHandle;
 use super::gate::flight;
 use super::handles::Tables;
 use super::memory::Memory;
-use super::{blob, charges, host, hostfunc, output, uses};
+use super::{blob, charges, hostfunc, output, registered, uses};
 use crate::driver::Driver;
 use crate::executor::Session;
 
@@ -28,7 +28,7 @@ pub(super) struct Shared {
     pub(super) blobs: Mutex<blob::Blobs>,
     pub(super) output: Mutex<output::Output>,
     pub(super) host_funcs: Arc<hostfunc::HostFuncs>,
-    pub(super) registered: Mutex<host::Registered>,
+    pub(super) registered: Mutex<registered::Registered>,
     /// Kernels may print: whoever waits for them is told what they have printed.
     pub(super) prints: AtomicBool,
     pub(super) charges: charges::Charges,

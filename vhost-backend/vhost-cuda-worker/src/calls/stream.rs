@@ -7,7 +7,7 @@ use super::claims::{EVENTS, STREAMS};
 use super::cx::Cx;
 use super::driver_handle::DriverHandle;
 use super::handles::{Owned, Stream};
-use super::pending::Then;
+use super::waits::Then;
 use super::{Calls, ReplyTo, lock};
 use crate::driver::{CuError, CuResult};
 

@@ -91,7 +91,7 @@ impl Cx<'_> {
     }
 
     fn terms(&self) -> CuResult<Terms> {
-        let contexts = super::lock(&self.shared.charges.contexts);
+        let contexts = crate::calls::lock(&self.shared.charges.contexts);
         contexts.get(&self.ctx).map(|context| context.terms).ok_or(CuError::INVALID_CONTEXT)
     }
 }

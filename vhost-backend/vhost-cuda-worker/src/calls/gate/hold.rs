@@ -7,8 +7,9 @@ use protocol::table::Order;
 
 use super::estimate::Kind;
 use super::flight::Expected;
+use super::held::{HELD_BYTES, Held, Passage};
 use super::names::{Rule, Used};
-use super::order::{Number, Thing, Uses};
+use super::order::{Number, Thing};
 use super::pass::Pass;
 use super::stream::Key;
 use crate::calls::cx::Cx;
@@ -16,32 +17,6 @@ use crate::calls::handles::ThreadStream;
 use crate::calls::{Calls, Command, ReplyTo, generated, lock};
 use crate::driver::CuError;
 use host_ipc::gate;
-
-/// What a held command costs beside its arguments, in bytes: itself, and its places in the lanes.
-const HELD_BYTES: usize = size_of::<Held>() + 256;
-
-/// A command that is held.
-pub(super) struct Held {
-    opcode: u32,
-    thread: u32,
-    ctx: ContextId,
-    args: Vec<u8>,
-    pub(super) reply: ReplyTo,
-    uses: Uses,
-    ends: Option<Thing>,
-    way: Passage,
-}
-
-/// What a command needs to be issued, beside its turn.
-#[derive(Clone, Copy)]
-enum Passage {
-    /// Nothing.
-    Free,
-    /// Room in the driver.
-    Room,
-    /// Room, and the gate of a GPU, for a call of this kind in this stream.
-    Gate { device: usize, kind: Kind, ctx: ContextId, stream: StreamId },
-}
 
 impl Calls {
     /// Executes a command if it may go, and holds it otherwise.

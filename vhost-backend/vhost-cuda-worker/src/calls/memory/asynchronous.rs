@@ -6,15 +6,14 @@
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
-use cuda_api::sys::CUevent;
 use protocol::calls as api;
-use protocol::ids::{ContextId, StreamId};
+use protocol::ids::ContextId;
 
-use super::{Freeing, Mapping};
+use super::plan::{Freeing, Mapping};
+use super::waiting::{AsyncFree, Retry};
 use crate::calls::charges::{ChargedReply, Reservation, Settled, kind};
 use crate::calls::cx::Cx;
-use crate::calls::driver_handle::DriverHandle;
-use crate::calls::pending::Then;
+use crate::calls::waits::Then;
 use crate::calls::{Calls, ReplyTo, lock};
 use crate::driver::{CuError, CuResult};
 use crate::executor::Pending;
@@ -24,35 +23,6 @@ const UNHURRIED: std::time::Duration = std::time::Duration::from_millis(1);
 
 /// Allocations that may wait for memory on its way back.
 const MAX_RETRIES: usize = 4096;
-
-struct AsyncFree {
-    freeing: Freeing,
-    stream: StreamId,
-    thread: u32,
-    event: DriverHandle<CUevent>,
-    /// The stream's context, which is the event's.
-    ctx: ContextId,
-}
-
-/// An allocation that found no room while memory was on its way back.
-struct Retry {
-    bytes: usize,
-    thread: u32,
-    ctx: ContextId,
-    reply: ChargedReply<kind::Memory>,
-}
-
-/// Allocations to be tried again, once.
-#[derive(Default)]
-pub(in super::super) struct Retries {
-    list: VecDeque<Retry>,
-}
-
-/// Frees that streams have not reached yet, oldest first.
-#[derive(Default)]
-pub(in super::super) struct AsyncFrees {
-    list: VecDeque<AsyncFree>,
-}
 
 impl Calls {
     pub(in super::super) fn cu_mem_free_v2(

@@ -1,0 +1,134 @@
+//! What a session is charged for, by context.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
+
+use host_ipc::messages::Charge;
+use protocol::ids::ContextId;
+
+use super::account::{KINDS, Terms};
+use super::load::{self, Loads, Part};
+use super::settle::{Reservation, Settled, kind};
+use crate::calls::lock;
+use crate::driver::{CuError, CuResult, Driver};
+use crate::ledger::Ledger;
+
+/// `CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT`, `…_MAX_THREADS_PER_MULTIPROCESSOR`,
+/// `…_COMPUTE_CAPABILITY_MAJOR`, `…_MINOR`.
+const PROCESSORS: u32 = 16;
+const THREADS_PER_PROCESSOR: u32 = 39;
+const MAJOR: u32 = 75;
+const MINOR: u32 = 76;
+
+/// The session's charges.
+#[derive(Default)]
+pub(in crate::calls) struct Charges {
+    pub(super) contexts: Mutex<HashMap<ContextId, OfContext>>,
+    pub(super) loads: Loads,
+    /// Kernels that need no more than this may be launched without a look; see
+    /// `Cx::admit_kernel`.
+    floor: AtomicU64,
+    /// Counts contexts that have begun.
+    pub(super) begun: AtomicU64,
+    /// By ordinal: what one runs, once it was asked.
+    devices: OnceLock<Vec<Device>>,
+}
+
+/// What the charges depend on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Device {
+    /// Threads that run at once at most.
+    pub(super) threads: u64,
+    /// Compute capability: 90 for 9.0.
+    pub(super) capability: u32,
+}
+
+pub(super) struct OfContext {
+    pub(super) device: i32,
+    pub(super) terms: Terms,
+    /// By place in [`KINDS`]: what is reserved for it.
+    pub(super) charged: [u64; KINDS.len()],
+    /// What its modules' bytes are made of.
+    pub(super) parts: HashMap<Part, u64>,
+}
+
+fn place(kind: Charge) -> usize {
+    KINDS.iter().position(|of| *of == kind).expect("a kind that contexts are charged for")
+}
+
+impl Charges {
+    /// The fast check of a launch: settles its charge if every context has the local memory that
+    /// the kernel needs.
+    #[inline]
+    pub(in crate::calls) fn has_room_for(
+        &self,
+        need: u64,
+        reservation: Reservation<kind::Local>,
+    ) -> Result<Settled<kind::Local>, Reservation<kind::Local>> {
+        if need <= self.floor.load(Ordering::Relaxed) {
+            Ok(reservation.has_room())
+        } else {
+            Err(reservation)
+        }
+    }
+
+    pub(super) fn devices(&self, driver: &Driver, count: i32) -> &[Device] {
+        self.devices.get_or_init(|| {
+            let ask = |attribute, device| {
+                let mut value = 0;
+                // SAFETY: the pointer is that of a local.
+                match unsafe { driver.cuDeviceGetAttribute(&mut value, attribute, device) } {
+                    Ok(()) => value.max(0) as u32,
+                    Err(_) => 0,
+                }
+            };
+            let device = |device| Device {
+                threads: u64::from(ask(PROCESSORS, device))
+                    * u64::from(ask(THREADS_PER_PROCESSOR, device)),
+                capability: 10 * ask(MAJOR, device) + ask(MINOR, device),
+            };
+            (0..count).map(device).collect()
+        })
+    }
+
+    /// Changes what a context holds: reserves what that takes more, or gives back what it takes
+    /// less. Nothing has changed if there is no room.
+    pub(super) fn change(
+        &self,
+        (ledger, devices): (&Ledger, &[Device]),
+        ctx: ContextId,
+        kind: Charge,
+        change: impl FnOnce(&mut Terms, &HashMap<Part, u64>),
+        listed: impl FnOnce(&mut HashMap<Part, u64>),
+    ) -> CuResult {
+        let mut contexts = lock(&self.contexts);
+        let context = contexts.get_mut(&ctx).ok_or(CuError::INVALID_CONTEXT)?;
+        let mut terms = context.terms;
+        change(&mut terms, &context.parts);
+        let threads = devices.get(context.device as usize).map_or(0, |device| device.threads);
+        let due = terms.due(kind, threads);
+        let charged = &mut context.charged[place(kind)];
+        if due > *charged {
+            ledger
+                .reserve(context.device, due - *charged, kind)
+                .map_err(|_| CuError::OUT_OF_MEMORY)?;
+        } else if due < *charged {
+            ledger.release(context.device, *charged - due, kind);
+        }
+        *charged = due;
+        context.terms = terms;
+        listed(&mut context.parts);
+        self.set_floor(&contexts);
+        Ok(())
+    }
+
+    pub(super) fn set_floor(&self, contexts: &HashMap<ContextId, OfContext>) {
+        // With several contexts each launch must look which one it is for.
+        let floor = match contexts.len() {
+            1 => contexts.values().map(|context| load::need(context.terms.per_thread())).sum(),
+            _ => 0,
+        };
+        self.floor.store(floor, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,161 @@
+//! Allocating and freeing device memory.
+
+use cuda_api::sys::{CUmemAccess_flags, CUmemAccessDesc};
+use host_ipc::messages::Charge;
+use protocol::calls as api;
+use protocol::ids::ContextId;
+
+use super::plan::{Freeing, Mapping};
+use super::session::properties;
+use crate::calls::charges::{Reservation, Settled, kind};
+use crate::calls::cx::Cx;
+use crate::calls::lock;
+use crate::driver::{CuError, CuResult};
+
+impl Cx<'_> {
+    /// Device memory of the current context.
+    pub(in crate::calls) fn allocate(
+        &self,
+        reservation: Reservation<kind::Memory>,
+        bytes: u64,
+    ) -> CuResult<(u64, Settled<kind::Memory>)> {
+        let device = self.enter()?.device;
+        let memory = &self.shared.memory;
+        if bytes == 0 {
+            return Err(CuError::INVALID_VALUE);
+        }
+        self.refuse_after_fault()?;
+        let (physical, addr) = {
+            let mut plan = lock(&memory.plan);
+            if !plan.has_room() {
+                return Err(CuError::OUT_OF_MEMORY);
+            }
+            if plan.is_small(bytes)
+                && let Some(addr) = plan.piece(self.ctx, bytes)
+            {
+                return Ok((addr, reservation.part_of_slab()));
+            }
+            let physical = plan.physical(bytes).ok_or(CuError::OUT_OF_MEMORY)?;
+            (physical, plan.addresses(physical).ok_or(CuError::OUT_OF_MEMORY)?)
+        };
+        let mapped = self.map(reservation, addr, physical, device);
+        let mut plan = lock(&memory.plan);
+        match mapped {
+            Ok((mapping, settled)) => Ok((plan.mapped(self.ctx, bytes, mapping), settled)),
+            Err(error) => {
+                plan.give_addresses(addr, physical);
+                Err(error)
+            }
+        }
+    }
+
+    /// A context in which a kernel has failed allocates nothing more, also where the driver would
+    /// not be asked.
+    fn refuse_after_fault(&self) -> CuResult {
+        /// From `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` on: not about a fault.
+        const CAPTURE: u32 = 900;
+        // SAFETY: null is the legacy stream.
+        match unsafe { self.driver().cuStreamQuery(std::ptr::null_mut()) } {
+            Err(error) if error != CuError::NOT_READY && error.0 < CAPTURE => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Creates and maps memory, within the VM's quota.
+    fn map(
+        &self,
+        reservation: Reservation<kind::Memory>,
+        addr: u64,
+        len: u64,
+        device: i32,
+    ) -> CuResult<(Mapping, Settled<kind::Memory>)> {
+        let driver = self.driver();
+        let reserved = self.reserve_memory(reservation, device, len)?;
+        let properties = properties(device);
+        let mut handle = 0;
+        // SAFETY: the pointers are those of locals.
+        unsafe { driver.cuMemCreate(&mut handle, len as usize, &properties, 0)? };
+        // From here on the memory stays charged until the driver has released the handle.
+        let settled = reserved.settle();
+        let access = CUmemAccessDesc {
+            location: properties.location,
+            flags: CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+        };
+        let mapping = Mapping { addr, len, handle, device };
+        // SAFETY: the addresses are of the window and nobody else's; the handle is new.
+        unsafe {
+            if let Err(error) = driver.cuMemMap(addr, len as usize, 0, handle, 0) {
+                self.released(driver.cuMemRelease(handle), mapping);
+                return Err(error);
+            }
+            if let Err(error) = driver.cuMemSetAccess(addr, len as usize, &access, 1) {
+                self.unmap(mapping);
+                return Err(error);
+            }
+        }
+        Ok((mapping, settled))
+    }
+
+    /// Gives a mapping's memory back, and says so to the account. Nothing may use it any more.
+    fn unmap(&self, mapping: Mapping) -> bool {
+        let Mapping { addr, len, handle, .. } = mapping;
+        // SAFETY: the mapping was made by `map` and is unmapped once.
+        let done = unsafe {
+            self.driver()
+                .cuMemUnmap(addr, len as usize)
+                .and_then(|()| self.driver().cuMemRelease(handle))
+        };
+        self.released(done, mapping)
+    }
+
+    /// Only what the driver says it took back is taken off the account.
+    fn released(&self, done: CuResult, mapping: Mapping) -> bool {
+        let Mapping { len, device, .. } = mapping;
+        match done {
+            Ok(()) => self.shared.session.ledger.release(device, len, Charge::Memory),
+            Err(error) => tracing::warn!(
+                session = self.shared.session.label,
+                "{len} bytes of device memory could not be given back: {error}"
+            ),
+        }
+        done.is_ok()
+    }
+
+    /// Nothing uses these bytes any more: what is left to do may block, if there is anything.
+    pub(in crate::calls) fn freed(&self, freeing: Freeing) -> Option<Mapping> {
+        lock(&self.shared.memory.plan).ended(freeing)
+    }
+
+    /// Unmaps what [`Cx::freed`] gave. May block.
+    pub(in crate::calls) fn give_back(&self, mapping: Mapping) {
+        if self.unmap(mapping) {
+            lock(&self.shared.memory.plan).give_addresses(mapping.addr, mapping.len);
+        }
+    }
+
+    /// Frees all memory of a context that is about to end, or has ended. May block.
+    pub(in crate::calls) fn free_all_of(&self, ctx: ContextId) {
+        let plan = &self.shared.memory.plan;
+        let all = lock(plan).of_context(ctx);
+        for addr in all {
+            let freeing = lock(plan).take(addr);
+            if let Some(mapping) = freeing.and_then(|freeing| self.freed(freeing)) {
+                self.give_back(mapping);
+            }
+        }
+    }
+
+    pub(in crate::calls) fn cu_mem_get_info_v2(
+        &self,
+        _: api::CuMemGetInfoV2,
+    ) -> CuResult<api::CuMemGetInfoV2Answer> {
+        let device = self.enter()?.device;
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: the pointers are those of locals.
+        unsafe { self.driver().cuMemGetInfo(&mut free, &mut total)? };
+        let usage = self.shared.session.ledger.usage(device);
+        let left = usage.max.saturating_sub(usage.used) as usize;
+        let total = total.min(usage.max as usize);
+        Ok(api::CuMemGetInfoV2Answer { free: free.min(left).min(total), total })
+    }
+}

@@ -1,0 +1,88 @@
+//! The device memory that a session may name.
+
+use std::sync::Mutex;
+
+use cuda_api::sys::{
+    CUmemAllocationHandleType, CUmemAllocationProp, CUmemAllocationProp_st__bindgen_ty_1,
+    CUmemAllocationType, CUmemLocation, CUmemLocationType,
+};
+use protocol::ids::{ContextId, LibraryId, ModuleId};
+
+use super::plan::{Plan, WINDOW};
+use super::spans::Spans;
+use crate::calls::lock;
+use crate::driver::{CuError, CuResult, Driver};
+use crate::executor::EngineError;
+
+/// Memory outside the window that a session may name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::calls) enum Foreign {
+    /// Registered host memory.
+    Host,
+    /// A variable of a module or a library, and the context if it is a module's.
+    Global { module: Option<ModuleId>, library: Option<LibraryId>, ctx: ContextId },
+}
+
+/// The session's device memory.
+pub(in crate::calls) struct Memory {
+    pub plan: Mutex<Plan>,
+    pub foreign: Mutex<Spans<Foreign>>,
+}
+
+/// What cuMemCreate is to give: plain memory of a device, that no other process can get.
+pub(in crate::calls) fn properties(device: i32) -> CUmemAllocationProp {
+    CUmemAllocationProp {
+        type_: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
+        requestedHandleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
+        location: CUmemLocation {
+            type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
+            id: device,
+        },
+        win32HandleMetaData: std::ptr::null_mut(),
+        allocFlags: CUmemAllocationProp_st__bindgen_ty_1 {
+            compressionType: 0,
+            gpuDirectRDMACapable: 0,
+            usage: 0,
+            reserved: [0; 4],
+        },
+    }
+}
+
+impl Memory {
+    /// Takes the window. The device's context need not be current.
+    pub(in crate::calls) fn new(driver: &Driver, devices: i32) -> Result<Self, EngineError> {
+        let failed = |call, error: CuError| EngineError::Call {
+            path: driver.path().to_owned(),
+            call,
+            result: error.0,
+        };
+        let mut granule = 64 << 10;
+        for device in 0..devices {
+            let mut minimum = 0;
+            // SAFETY: the pointers are those of locals.
+            unsafe { driver.cuMemGetAllocationGranularity(&mut minimum, &properties(device), 0) }
+                .map_err(|error| failed("cuMemGetAllocationGranularity", error))?;
+            granule = granule.max(minimum);
+        }
+        let (mut at, len) = (0, (WINDOW.end - WINDOW.start) as usize);
+        // SAFETY: as above; a reservation has no effect on what is mapped already.
+        unsafe { driver.cuMemAddressReserve(&mut at, len, 0, WINDOW.start, 0) }
+            .map_err(|error| failed("cuMemAddressReserve", error))?;
+        if at != WINDOW.start {
+            return Err(EngineError::Window { path: driver.path().to_owned(), at });
+        }
+        let plan = Mutex::new(Plan::new(granule as u64));
+        Ok(Self { plan, foreign: Mutex::default() })
+    }
+
+    /// Refuses addresses that this session has no memory at. The worker's own memory is never
+    /// among those that it has.
+    pub(in crate::calls) fn check(&self, addr: u64, len: u64) -> CuResult {
+        let named = if WINDOW.contains(&addr) {
+            lock(&self.plan).covers(addr, len)
+        } else {
+            lock(&self.foreign).covers(addr, len)
+        };
+        if named || len == 0 { Ok(()) } else { Err(CuError::INVALID_VALUE) }
+    }
+}

@@ -1,0 +1,40 @@
+//! Frees and allocations that wait.
+
+use std::collections::VecDeque;
+
+use cuda_api::sys::CUevent;
+use protocol::ids::{ContextId, StreamId};
+
+use super::plan::Freeing;
+use crate::calls::charges::{ChargedReply, kind};
+use crate::calls::driver_handle::DriverHandle;
+
+/// A free that its stream has not reached yet.
+pub(super) struct AsyncFree {
+    pub(super) freeing: Freeing,
+    pub(super) stream: StreamId,
+    pub(super) thread: u32,
+    pub(super) event: DriverHandle<CUevent>,
+    /// The stream's context, which is the event's.
+    pub(super) ctx: ContextId,
+}
+
+/// An allocation that found no room while memory was on its way back.
+pub(super) struct Retry {
+    pub(super) bytes: usize,
+    pub(super) thread: u32,
+    pub(super) ctx: ContextId,
+    pub(super) reply: ChargedReply<kind::Memory>,
+}
+
+/// Allocations to be tried again, once.
+#[derive(Default)]
+pub(in super::super) struct Retries {
+    pub(super) list: VecDeque<Retry>,
+}
+
+/// Frees that streams have not reached yet, oldest first.
+#[derive(Default)]
+pub(in super::super) struct AsyncFrees {
+    pub(super) list: VecDeque<AsyncFree>,
+}
