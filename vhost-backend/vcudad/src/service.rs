@@ -777,7 +777,7 @@ impl Service {
                         state.count_kernel_timeout(GpuId(gpu.0));
                     }
                 }
-                ComputeEvent::LastWordsOver(worker) => self.kill_worker(worker, TIMED_OUT),
+                ComputeEvent::TimeoutReported(worker) => self.kill_worker(worker, TIMED_OUT),
                 ComputeEvent::HeartbeatLost(worker) => {
                     self.kill_worker(worker, "its heartbeat stopped while it had the GPU");
                 }

@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::message::{ComputeEvent, GpuStats};
 use super::registry::Registry;
-use super::worker::{BEAT_LOOK, Beating, CLOSED, Parts, Stand, Worker};
-use super::{ComputeEvent, GpuStats, Teller};
+use super::shared::EventSender;
+use super::worker::{BEAT_LOOK, Beating, CLOSED, Stand, Worker, WorkerEnds};
 use gpu_scheduler::{
     Action, GpuKey, MS, Nanos, OpenMode, Report, Scheduler, Settings, Share, VmKey,
 };
@@ -16,7 +17,7 @@ use host_ipc::messages::WorkerId;
 /// `CUDA_ERROR_LAUNCH_TIMEOUT`.
 const LAUNCH_TIMEOUT: u32 = 702;
 /// How long a session whose kernel ran too long has to tell its guest, before its worker is ended.
-const LAST_WORDS: Nanos = 50 * MS;
+const REPORT_TIME: Nanos = 50 * MS;
 /// How the gate of a VM that is alone stands.
 const UNLIMITED: Stand = Stand { mode: Mode::Unlimited, until: NO_END, depth: NO_END };
 /// The same of one with a kernel_timeout: since when a kernel runs is known only where work is
@@ -64,7 +65,7 @@ pub(super) struct Core {
     pub scheduler: Scheduler,
     places: BTreeMap<(VmKey, GpuKey), Place>,
     pub workers: BTreeMap<WorkerId, Worker>,
-    teller: Teller,
+    events: EventSender,
     actions: Vec<Action>,
     beats_at: Nanos,
     beats_looked: Nanos,
@@ -72,12 +73,12 @@ pub(super) struct Core {
 
 impl Core {
     /// With all VMs and workers that exist.
-    pub(super) fn new(registry: &Registry, teller: Teller, now: Nanos) -> Self {
+    pub(super) fn new(registry: &Registry, events: EventSender, now: Nanos) -> Self {
         let mut core = Self {
             scheduler: Scheduler::new(Settings::default()),
             places: BTreeMap::new(),
             workers: BTreeMap::new(),
-            teller,
+            events,
             actions: Vec::new(),
             beats_at: now,
             beats_looked: now,
@@ -141,7 +142,7 @@ impl Core {
         self.settle(now);
     }
 
-    pub(super) fn add_worker(&mut self, id: WorkerId, parts: Parts, now: Nanos) {
+    pub(super) fn add_worker(&mut self, id: WorkerId, parts: WorkerEnds, now: Nanos) {
         let (vm, gpus) = (parts.vm, parts.gpus.clone());
         let mut worker = Worker::new(parts, now);
         for gpu in gpus.iter() {
@@ -299,8 +300,8 @@ impl Core {
                 worker.gate(gpu).map_or(0, |(_, gate)| gate.oldest.load(Ordering::Relaxed));
             if oldest != 0 && now.saturating_sub(oldest) > timeout {
                 // Before the guest learns of it, which may be gone a moment later.
-                self.teller.tell(ComputeEvent::KernelTimeout(*id, gpu));
-                worker.condemn(LAUNCH_TIMEOUT, now + LAST_WORDS);
+                self.events.send(ComputeEvent::KernelTimeout(*id, gpu));
+                worker.condemn(LAUNCH_TIMEOUT, now + REPORT_TIME);
             }
         }
     }
@@ -322,7 +323,7 @@ impl Core {
         for (id, worker) in &mut self.workers {
             if worker.condemned.is_some_and(|at| at <= now) {
                 worker.condemned = Some(Nanos::MAX);
-                self.teller.tell(ComputeEvent::LastWordsOver(*id));
+                self.events.send(ComputeEvent::TimeoutReported(*id));
             }
         }
     }
@@ -338,7 +339,7 @@ impl Core {
                     changed.push((worker.parts.vm, worker.parts.gpus.clone()));
                 }
                 Beating::Dead => {
-                    self.teller.tell(ComputeEvent::HeartbeatLost(*id));
+                    self.events.send(ComputeEvent::HeartbeatLost(*id));
                     changed.push((worker.parts.vm, worker.parts.gpus.clone()));
                 }
             }

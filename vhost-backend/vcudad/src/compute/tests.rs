@@ -1,16 +1,22 @@
 //! The thread with pages that the tests write as workers would.
 
 use std::io::Write;
-use std::time::Instant;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
 
 use super::super::mps_group::MpsGroups;
 use super::core::Core;
+use super::handle::ComputeHandle;
+use super::message::ComputeEvent;
 use super::registry::Registry;
-use super::worker::{Parts, Worker};
-use super::*;
-use gpu_scheduler::SEC;
+use super::worker::{Worker, WorkerEnds};
+use gpu_scheduler::{GpuKey, SEC, Share, VmKey};
 use host_ipc::doorbell::doorbell;
-use host_ipc::gate::{self, GatePage, Mode};
+use host_ipc::eventfd::{eventfd, notify};
+use host_ipc::gate::{self, GateMap, GatePage, Mode};
+use host_ipc::messages::WorkerId;
 use memory_ledger::{GpuId, VmId};
 
 const GPU: GpuKey = GpuKey(0);
@@ -230,14 +236,14 @@ fn a_worker_whose_heart_stops_between_two_calls_is_reported_too() {
 
 #[test]
 fn what_a_worker_had_counted_stays_counted_when_its_heart_stops() {
-    let (_shared, teller) = ComputeHandle::new().unwrap();
-    let mut core = Core::new(&Registry::default(), teller, 0);
+    let (_handle, events) = ComputeHandle::new().unwrap();
+    let mut core = Core::new(&Registry::default(), events, 0);
     let vm = VmKey(1);
     core.set_vm(vm, &share(100), 0);
     let page = Arc::new(GateMap::map(GatePage::create().unwrap()).unwrap());
     let bell = || Arc::new(eventfd().unwrap());
     let parts =
-        Parts { vm, gpus: [GPU].into(), page: page.clone(), doorbell: bell(), bell: bell() };
+        WorkerEnds { vm, gpus: [GPU].into(), page: page.clone(), doorbell: bell(), bell: bell() };
     core.add_worker(7, parts, 0);
     let gate = &page.gpus[0];
     gate.held.store(1, Ordering::SeqCst);
@@ -288,7 +294,7 @@ fn a_kernel_that_runs_too_long_ends_its_session_alone() {
         events.extend(compute.events());
         !events.is_empty()
     });
-    assert_eq!(events, [ComputeEvent::LastWordsOver(1)]);
+    assert_eq!(events, [ComputeEvent::TimeoutReported(1)]);
 }
 
 #[test]
@@ -397,7 +403,7 @@ fn a_bell_that_its_worker_has_emptied_makes_nobody_wait() {
     // It was rung, the thread was told so, and by now there is nothing in it to read.
     let _its_end = blocking(&bell);
     let (doorbell, bell) = (Arc::new(button), Arc::new(bell));
-    let parts = Parts { vm, gpus: [GPU].into(), page, doorbell, bell };
+    let parts = WorkerEnds { vm, gpus: [GPU].into(), page, doorbell, bell };
     let (done, told) = mpsc::channel();
     std::thread::spawn(move || done.send(Worker::new(parts, 0).rang(0)));
     assert_eq!(told.recv_timeout(Duration::from_secs(20)), Ok(true));

@@ -10,8 +10,9 @@ use std::time::Duration;
 use std::{io, ptr};
 
 use super::core::Core;
+use super::message::{Command, ComputeEvent};
+use super::shared::EventSender;
 use super::worker::CLOSED;
-use super::{Command, ComputeEvent, Teller};
 use gpu_scheduler::{Nanos, US};
 use host_ipc::doorbell;
 use host_ipc::eventfd::drain;
@@ -31,11 +32,11 @@ const BELLS: usize = 64;
 const COMMANDS: u64 = u64::MAX;
 
 /// Runs the scheduler, again and again should it fail, until the service is gone.
-pub(super) fn supervise(commands: &mpsc::Receiver<Command>, teller: &Teller) {
-    let shared = &teller.shared;
+pub(super) fn supervise(commands: &mpsc::Receiver<Command>, events: &EventSender) {
+    let shared = &events.shared;
     prefer_this_thread();
     loop {
-        let run = catch_unwind(AssertUnwindSafe(|| run(commands, teller)));
+        let run = catch_unwind(AssertUnwindSafe(|| run(commands, events)));
         match run {
             Ok(Ok(())) => return,
             Ok(Err(error)) => tracing::error!("the scheduler failed: {error}"),
@@ -52,7 +53,7 @@ pub(super) fn supervise(commands: &mpsc::Receiver<Command>, teller: &Teller) {
             doorbell::ring(&*worker.doorbell);
         }
         // Whoever sees the count finds the event.
-        teller.tell(ComputeEvent::Restarted);
+        events.send(ComputeEvent::Restarted);
         shared.restarts.fetch_add(1, Ordering::Release);
         std::thread::sleep(PAUSE);
     }
@@ -118,27 +119,27 @@ impl Bells {
             tv_nsec: (ns % 1_000_000_000) as libc::c_long,
         });
         let timeout = timeout.as_ref().map_or(ptr::null(), ptr::from_ref);
-        let mut events = [libc::epoll_event { events: 0, u64: 0 }; BELLS];
+        let mut ready = [libc::epoll_event { events: 0, u64: 0 }; BELLS];
         // SAFETY: all pointers are those of locals, with as much room as is said. An error counts
         // as silence.
         let count = unsafe {
             libc::ppoll(&mut fds, 1, timeout, ptr::null());
-            libc::epoll_wait(self.epoll.as_raw_fd(), events.as_mut_ptr(), BELLS as i32, 0)
+            libc::epoll_wait(self.epoll.as_raw_fd(), ready.as_mut_ptr(), BELLS as i32, 0)
         };
-        events.iter().take(usize::try_from(count).unwrap_or(0)).map(|event| event.u64).collect()
+        ready.iter().take(usize::try_from(count).unwrap_or(0)).map(|event| event.u64).collect()
     }
 }
 
-fn run(commands: &mpsc::Receiver<Command>, teller: &Teller) -> io::Result<()> {
-    let shared = &teller.shared;
+fn run(commands: &mpsc::Receiver<Command>, events: &EventSender) -> io::Result<()> {
+    let shared = &events.shared;
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let most = if processors > FEW_PROCESSORS { SPIN } else { SHORT_SPIN };
-    let mut bells = Bells::new(shared.called.as_raw_fd())?;
+    let mut bells = Bells::new(shared.commands_fd.as_raw_fd())?;
     let mut core = {
         let registry = shared.registry();
         // What was asked for until now stands in the registry.
         while commands.try_recv().is_ok() {}
-        Core::new(&registry, teller.clone(), gate::now())
+        Core::new(&registry, events.clone(), gate::now())
     };
     for (id, worker) in &core.workers {
         bells.hear(*id, worker.bell());
@@ -165,7 +166,7 @@ fn run(commands: &mpsc::Receiver<Command>, teller: &Teller) -> io::Result<()> {
                 core.worker_rang(name, now);
                 continue;
             }
-            drain(&shared.called);
+            drain(&shared.commands_fd);
             loop {
                 match commands.try_recv() {
                     Ok(command) => obey(&mut core, &mut bells, command),

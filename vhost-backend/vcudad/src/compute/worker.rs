@@ -22,7 +22,7 @@ const RING_PERIOD: Nanos = 10 * MS;
 
 /// What the service hands over with a worker.
 #[derive(Clone)]
-pub(super) struct Parts {
+pub(super) struct WorkerEnds {
     pub vm: VmKey,
     /// By the worker's device ordinal.
     pub gpus: Arc<[GpuKey]>,
@@ -59,7 +59,7 @@ pub(super) enum Beating {
 
 /// A worker.
 pub(super) struct Worker {
-    pub parts: Parts,
+    pub parts: WorkerEnds,
     /// The page's epochs, which the worker could write to.
     epochs: [u64; MAX_GPUS],
     beat: u64,
@@ -76,7 +76,7 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub(super) fn new(parts: Parts, now: Nanos) -> Self {
+    pub(super) fn new(parts: WorkerEnds, now: Nanos) -> Self {
         let epochs = std::array::from_fn(|i| parts.page.gpus[i].grant().epoch);
         Self {
             parts,

@@ -7,8 +7,11 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use control_api::{ApiError, Class, GpuRequest, Percent, Sharing, Timespan, VmSpec, number};
 use serde::de::DeserializeOwned;
 
+use super::library::DriverLibrary;
+use super::policy::{OnExcess, Policy};
+use super::ratio::Ratio;
+use super::size::Size;
 use super::vm::{Compute, Env, Max, Memory, Mps, Settings};
-use super::{DriverLibrary, OnExcess, Policy, Ratio, Size};
 
 /// Default of `--memory-max`.
 const DEFAULT_MEMORY: Size = Size(4 << 30);

@@ -6,8 +6,13 @@ use control_api::{expected, is_list};
 use serde::Deserialize;
 use toml::{Table, Value};
 
+use super::error::{ConfigError, of_vm};
+use super::host::Config;
+use super::library::DriverLibrary;
+use super::policy::{OnExcess, Policy};
+use super::ratio::Ratio;
+use super::size::Size;
 use super::vm::Settings;
-use super::{Config, ConfigError, DriverLibrary, OnExcess, Policy, Ratio, Size, of_vm};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

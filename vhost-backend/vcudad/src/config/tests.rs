@@ -2,7 +2,11 @@
 
 use control_api::{Class, GpuRequest, Percent, Sharing, Timespan};
 
-use super::*;
+use super::host::Config;
+use super::library::DriverLibrary;
+use super::users::{self, choose_uids};
+use super::vm::ALLOWED_ENV;
+use super::vm_set::check_vms;
 
 const GOOD: &str = r#"
 driver_library = "softgpu"

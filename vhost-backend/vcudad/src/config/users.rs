@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::{ConfigError, Vm};
+use super::error::ConfigError;
+use super::vm::Vm;
 
 /// The range of chosen user IDs, which is that of systemd's dynamic users.
 pub(super) const FIRST_UID: u32 = 61_184;

@@ -8,11 +8,22 @@ use control_api::{
 };
 use serde::Deserialize;
 
-use super::{ALLOWED_ENV, Size};
+use super::size::Size;
 use host_ipc::messages::Limits;
 
 /// Default folder of the VMs' sockets.
 pub const SOCKETS: &str = "/run/virtio-cuda";
+
+/// CUDA variables that a guest process may pass to its worker by default. They affect only that
+/// worker.
+pub const ALLOWED_ENV: [&str; 6] = [
+    "CUDA_DEVICE_MAX_CONNECTIONS",
+    "CUDA_DISABLE_PTX_JIT",
+    "CUDA_FORCE_PTX_JIT",
+    "CUDA_LAUNCH_BLOCKING",
+    "CUDA_MODULE_DATA_LOADING",
+    "CUDA_MODULE_LOADING",
+];
 
 /// A VM with its defaults filled in.
 #[derive(Clone, Debug, PartialEq)]

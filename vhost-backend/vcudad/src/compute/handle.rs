@@ -1,0 +1,180 @@
+//! The service's end of the scheduler's thread.
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use super::message::{Command, ComputeEvent, GpuStats};
+use super::shared::{EventSender, Shared};
+use super::thread;
+use super::worker::WorkerEnds;
+use gpu_scheduler::{GpuKey, Share, VmKey, VmStats};
+use host_ipc::eventfd::{drain, notify};
+use host_ipc::gate::GateMap;
+use host_ipc::messages::WorkerId;
+
+/// How long the service waits for statistics.
+const STATS_TIMEOUT: Duration = Duration::from_millis(200);
+/// How long statistics are reused.
+const STATS_FRESH: Duration = Duration::from_millis(20);
+
+/// Starts the thread, sends it commands, and receives its events.
+pub(crate) struct ComputeHandle {
+    pub(super) shared: Arc<Shared>,
+    /// `None`: there is no thread.
+    commands: Option<mpsc::Sender<Command>>,
+    events: mpsc::Receiver<ComputeEvent>,
+    /// The latest statistics of all VMs, and when they arrived.
+    stats: RefCell<(Option<Instant>, Vec<GpuStats>)>,
+    /// The thread's rounds at the last call of [`Self::is_alive`].
+    rounds_seen: Cell<u64>,
+}
+
+impl ComputeHandle {
+    /// Starts the thread.
+    pub(crate) fn start() -> io::Result<Self> {
+        let (mut handle, sender) = Self::new()?;
+        let (commands, incoming) = mpsc::channel();
+        std::thread::Builder::new()
+            .name("scheduler".into())
+            .spawn(move || thread::supervise(&incoming, &sender))?;
+        handle.commands = Some(commands);
+        Ok(handle)
+    }
+
+    /// A handle without a thread: all gates stay open, and the driver shares the GPU's time.
+    pub(crate) fn off() -> io::Result<Self> {
+        Self::new().map(|(handle, _)| handle)
+    }
+
+    pub(super) fn new() -> io::Result<(Self, EventSender)> {
+        let shared = Arc::new(Shared::new()?);
+        let (events_in, events) = mpsc::channel();
+        let sender = EventSender { shared: shared.clone(), events: events_in };
+        let handle = Self {
+            shared,
+            commands: None,
+            events,
+            stats: RefCell::default(),
+            rounds_seen: Cell::default(),
+        };
+        Ok((handle, sender))
+    }
+
+    /// Readable when there are events.
+    pub(crate) fn events_fd(&self) -> RawFd {
+        self.shared.events_fd.as_raw_fd()
+    }
+
+    /// The events since the last call.
+    pub(crate) fn events(&mut self) -> Vec<ComputeEvent> {
+        drain(&self.shared.events_fd);
+        self.events.try_iter().collect()
+    }
+
+    fn send(&self, command: Command) {
+        if let Some(commands) = &self.commands
+            && commands.send(command).is_ok()
+        {
+            notify(&self.shared.commands_fd);
+        }
+    }
+
+    /// Adds a VM with its share of each of its GPUs, or sets its shares, which count from the next
+    /// window on.
+    pub(crate) fn set_vm(&mut self, vm: VmKey, gpus: Vec<(GpuKey, Share)>) {
+        self.shared.registry().vms.insert(vm, gpus.iter().copied().collect());
+        self.send(Command::SetVm(vm, gpus));
+    }
+
+    /// Removes a VM. Its workers are removed one by one.
+    pub(crate) fn remove_vm(&mut self, vm: VmKey) {
+        self.shared.registry().vms.remove(&vm);
+        self.send(Command::RemoveVm(vm));
+    }
+
+    /// Adds a worker that was assigned to a VM. `gpus` is in the order of its device ordinals.
+    pub(crate) fn add_worker(
+        &mut self,
+        id: WorkerId,
+        vm: VmKey,
+        gpus: Vec<GpuKey>,
+        page: GateMap,
+        doorbell: OwnedFd,
+        bell: OwnedFd,
+    ) {
+        let ends = WorkerEnds {
+            vm,
+            gpus: gpus.into(),
+            page: Arc::new(page),
+            doorbell: Arc::new(doorbell),
+            bell: Arc::new(bell),
+        };
+        if self.commands.is_none() {
+            ends.page.open_all();
+        }
+        self.shared.registry().workers.insert(id, ends.clone());
+        self.send(Command::AddWorker(id, ends));
+    }
+
+    /// Removes a worker that has ended.
+    pub(crate) fn remove_worker(&mut self, id: WorkerId) {
+        self.shared.registry().workers.remove(&id);
+        self.send(Command::RemoveWorker(id));
+    }
+
+    /// A VM's statistics on a GPU; `None` if the scheduler is off.
+    pub(crate) fn stats_of(&self, vm: VmKey, gpu: GpuKey) -> Option<VmStats> {
+        let (at, all) = &mut *self.stats.borrow_mut();
+        if at.is_none_or(|at| at.elapsed() > STATS_FRESH) {
+            let (answer, stats) = mpsc::channel();
+            self.send(Command::Stats(answer));
+            if let Ok(stats) = stats.recv_timeout(STATS_TIMEOUT) {
+                *all = stats;
+            }
+            *at = Some(Instant::now());
+        }
+        all.iter().find(|stats| (stats.vm, stats.gpu) == (vm, gpu)).map(|stats| stats.stats)
+    }
+
+    /// How often the thread was restarted.
+    pub(crate) fn restarts(&self) -> u64 {
+        self.shared.restarts.load(Ordering::Relaxed)
+    }
+
+    /// Whether the thread has made a round since the last call; true if there is no thread. This
+    /// wakes the thread, so that an idle one makes a round before the next call.
+    pub(crate) fn is_alive(&self) -> bool {
+        if self.commands.is_none() {
+            return true;
+        }
+        let rounds = self.shared.rounds.load(Ordering::Relaxed);
+        notify(&self.shared.commands_fd);
+        self.rounds_seen.replace(rounds) != rounds
+    }
+
+    /// Stalls the thread as long as the sender lives.
+    #[cfg(test)]
+    pub(super) fn inject_stall(&mut self) -> mpsc::Sender<()> {
+        let (held, stall) = mpsc::channel();
+        self.send(Command::Stall(stall));
+        held
+    }
+
+    /// Makes the thread panic.
+    #[cfg(test)]
+    pub(super) fn inject_panic(&mut self) {
+        self.send(Command::Panic);
+    }
+}
+
+impl Drop for ComputeHandle {
+    fn drop(&mut self) {
+        // The thread ends once its command channel is closed.
+        self.commands = None;
+        notify(&self.shared.commands_fd);
+    }
+}

@@ -1,0 +1,101 @@
+//! The whole configuration of a broker.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use control_api::VmSpec;
+
+use super::args::{DriverArgs, VmArgs};
+use super::error::{ConfigError, of_vm};
+use super::library::DriverLibrary;
+use super::policy::Policy;
+use super::vm_set::check_vms;
+
+/// Default `state_dir` of a broker that runs as root.
+const STATE_DIR: &str = "/var/lib/virtio-cuda";
+/// Default `control_socket` of a broker that runs as root.
+const CONTROL_SOCKET: &str = "/run/virtio-cuda/control.sock";
+
+/// The whole configuration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// The driver library that workers load.
+    pub driver_library: DriverLibrary,
+    /// Whether to serve even if kernels can access all memory of their worker's process.
+    pub allow_pageable_memory_access: bool,
+    /// Number of workers kept ready for each set of GPUs.
+    pub warm_workers: u32,
+    /// Folder for VMs added and changed at run time. `None` to save nothing.
+    pub state_dir: Option<PathBuf>,
+    /// Socket of the control API. `None` for no control API.
+    pub control_socket: Option<PathBuf>,
+    /// The group that may use the control socket. `None` for `virtio-cuda`, if that group exists.
+    pub control_group: Option<String>,
+    /// Loopback address that serves metrics over TCP.
+    pub metrics_address: Option<SocketAddr>,
+    /// Settings that apply to all VMs.
+    pub policy: Policy,
+    /// The VMs.
+    pub vms: Vec<VmSpec>,
+    /// Whether `--memory-max` was not given. Then it may be reduced to fit the GPU.
+    pub memory_max_is_default: bool,
+}
+
+impl Config {
+    /// The configuration for one VM, from arguments.
+    pub fn single(vm: &VmArgs, driver: &DriverArgs) -> Result<Self, ConfigError> {
+        let spec = vm.spec().map_err(|error| of_vm(&vm.name, &error))?;
+        Self {
+            driver_library: driver.library.clone().unwrap_or(DriverLibrary::Auto),
+            allow_pageable_memory_access: driver.allow_pageable_memory_access,
+            warm_workers: driver.warm_workers.unwrap_or(1),
+            state_dir: None,
+            control_socket: vm.control_socket.clone(),
+            control_group: None,
+            metrics_address: None,
+            policy: vm.policy(),
+            vms: vec![spec],
+            memory_max_is_default: vm.memory_max.is_none(),
+        }
+        .checked()
+    }
+
+    /// Fills in the default paths of a broker that runs as root.
+    pub fn with_places(mut self, is_root: bool) -> Result<Self, ConfigError> {
+        let place = |given: Option<PathBuf>, default: &str| match given {
+            // An empty path turns the feature off.
+            Some(path) if path.as_os_str().is_empty() => None,
+            None if is_root => Some(PathBuf::from(default)),
+            given => given,
+        };
+        self.state_dir = place(self.state_dir, STATE_DIR);
+        self.control_socket = place(self.control_socket, CONTROL_SOCKET);
+        if self.vms.is_empty() && self.control_socket.is_none() {
+            return Err(ConfigError::Value(
+                "there is no [[vm]] and no control_socket to add one: set one of them".into(),
+            ));
+        }
+        Ok(self)
+    }
+
+    /// The configuration, if its values are in range.
+    pub(super) fn checked(self) -> Result<Self, ConfigError> {
+        let bad = |what: String| Err(ConfigError::Value(what));
+        if self.warm_workers > 256 {
+            return bad(format!("warm_workers is {}, but must be at most 256", self.warm_workers));
+        }
+        let is_path = |path: &Path| path.as_os_str().len() <= 107;
+        if self.control_socket.as_deref().is_some_and(|path| !is_path(path)) {
+            return bad("control_socket: a socket's path has at most 107 bytes".into());
+        }
+        if let Some(address) = self.metrics_address
+            && !address.ip().is_loopback()
+        {
+            return bad(format!(
+                "metrics_address {address} is not a loopback address; use one such as 127.0.0.1:9400"
+            ));
+        }
+        check_vms(&self.vms)?;
+        Ok(self)
+    }
+}

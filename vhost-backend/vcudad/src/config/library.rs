@@ -1,0 +1,27 @@
+//! The choice of the driver library.
+
+use std::path::PathBuf;
+
+/// The driver library that workers load.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DriverLibrary {
+    /// NVIDIA's library if it finds a GPU, else softgpu's.
+    Auto,
+    /// softgpu's library.
+    Softgpu,
+    /// The library at this path.
+    Path(PathBuf),
+}
+
+impl std::str::FromStr for DriverLibrary {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "" => Err("driver_library must be auto, softgpu, or a path".into()),
+            "auto" => Ok(Self::Auto),
+            "softgpu" => Ok(Self::Softgpu),
+            path => Ok(Self::Path(path.into())),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Names, sockets and users that no two VMs may share.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use control_api::{ApiError, ErrorCode, VmSpec};
+
+use super::error::{ConfigError, of_vm};
+use super::vm::Vm;
+
+/// Checks VMs one by one and for conflicts, and resolves their settings.
+pub fn check_vms(specs: &[VmSpec]) -> Result<Vec<Vm>, ConfigError> {
+    let mut set = VmSet::default();
+    let vms = specs.iter().map(|spec| set.add(spec).map_err(|error| of_vm(&spec.name, &error)));
+    vms.collect()
+}
+
+/// Names, sockets and users of VMs, each of which must be unique.
+#[derive(Debug, Default)]
+pub struct VmSet {
+    names: HashSet<String>,
+    sockets: HashSet<PathBuf>,
+    users: HashSet<u32>,
+}
+
+impl VmSet {
+    /// Resolves a VM's settings and checks for conflicts with VMs added before. A refused VM is not
+    /// added.
+    pub fn add(&mut self, spec: &VmSpec) -> Result<Vm, ApiError> {
+        let vm = Vm::new(spec.clone())?;
+        let conflict =
+            |field: &str, says: String| Err(ApiError::new(ErrorCode::Conflict, says).of(field));
+        if self.names.contains(&vm.name) {
+            return conflict("name", "two VMs have the same name".into());
+        }
+        if self.sockets.contains(&vm.socket) {
+            return conflict(
+                "socket",
+                format!("two VMs have the same socket, {}", vm.socket.display()),
+            );
+        }
+        if let Some(uid) = vm.uid.filter(|uid| self.users.contains(uid)) {
+            let says = format!("another VM already uses {uid}; each VM needs its own");
+            return conflict("uid", says);
+        }
+        self.names.insert(vm.name.clone());
+        self.sockets.insert(vm.socket.clone());
+        self.users.extend(vm.uid);
+        Ok(vm)
+    }
+}
