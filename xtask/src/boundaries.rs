@@ -1,4 +1,4 @@
-//! Checks that no crate of the host depends on what its trust domain must not touch.
+//! Checks that no host crate depends on a crate that its trust domain must not touch.
 
 use std::error::Error;
 use std::process::Command;
@@ -20,7 +20,7 @@ const IO: &[&str] = &[
     "tracing",
     "vmm-sys-util",
 ];
-/// The host's three programs, which start one another and never link one another.
+/// The host's three programs. They start each other but must not link each other.
 const PROGRAMS: &[&str] = &["vcudad", "vhost-device-cuda", "vhost-cuda-worker"];
 
 /// A crate must not depend on any of these.
@@ -91,7 +91,7 @@ fn violations<'a>(
     forbidden.filter(|name| dependencies.iter().any(|dependency| dependency == name))
 }
 
-/// The names of all crates that a package links, itself left out.
+/// The names of all crates that a package links, excluding itself.
 fn dependencies(package: &str) -> Result<Vec<String>, Box<dyn Error>> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     // `cargo tree` resolves features for this package alone, as a build of it does.
@@ -108,7 +108,7 @@ fn dependencies(package: &str) -> Result<Vec<String>, Box<dyn Error>> {
     Ok(names(&lines).filter(|name| *name != package).map(str::to_owned).collect())
 }
 
-/// The first word of each line is a crate's name.
+/// Parses `cargo tree` output: the first word of each line is a crate's name.
 fn names(lines: &str) -> impl Iterator<Item = &str> {
     lines.lines().filter_map(|line| line.split_whitespace().next())
 }

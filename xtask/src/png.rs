@@ -37,7 +37,7 @@ fn parse(bytes: &[u8]) -> Option<(u32, u32, &[u8])> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn a_ppm_is_taken_apart_and_rubbish_refused() {
+    fn a_ppm_is_parsed_and_invalid_input_refused() {
         assert_eq!(super::parse(b"P6\n1 2\n255\nabcdef"), Some((1, 2, &b"abcdef"[..])));
         for bad in [&b"P5\n1 2\n255\nabcdef"[..], b"P6\n1 2\n255\nabc", b"P6", b""] {
             assert_eq!(super::parse(bad), None);

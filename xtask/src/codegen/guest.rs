@@ -1,4 +1,4 @@
-//! Entry points of guest-libcuda that do nothing but send their call and wait.
+//! Generates guest-libcuda's entry points that only send their call and wait.
 
 use super::model::{Direction, Entry, Param, Table, Type};
 use std::fmt::Write;

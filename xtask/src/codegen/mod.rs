@@ -1,13 +1,13 @@
-//! From `protocol/api.table` to the code of both sides, and the report of what they cover.
+//! Generates the code of both sides from `protocol/api.table`, and the coverage report.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | `model` | the table, parsed |
-//! | `parse`, `prototype` | from its text, checked against cuda.h's prototypes |
-//! | `types` | what its types are in Rust, and how they are encoded |
-//! | `ids`, `structs`, `protocol` | ids, structures and calls, for both sides |
-//! | `guest`, `worker` | entry points of the guest, dispatch of the worker |
-//! | `coverage` | the report |
+//! | `model` | the parsed table |
+//! | `parse`, `prototype` | parse the table and check it against cuda.h's prototypes |
+//! | `types` | the Rust types of the table's types, and their encoding |
+//! | `ids`, `structs`, `protocol` | generate ids, structures and calls, for both sides |
+//! | `guest`, `worker` | generate the guest's entry points and the worker's dispatch |
+//! | `coverage` | generates the report |
 
 mod coverage;
 mod guest;
@@ -25,7 +25,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Writes the generated files, or with `check` compares them with what is there.
+/// Writes the generated files, or with `check` compares them with the existing ones.
 pub fn run(check: bool) -> Result<(), Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in the workspace");
     describe_cuda(root, check)?;
@@ -67,7 +67,7 @@ fn describe_cuda(root: &Path, check: bool) -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Formats generated code as the rest of the workspace is.
+/// Formats generated code with the workspace's rustfmt settings.
 fn format(code: &str) -> Result<String, Box<dyn Error>> {
     let config = concat!(env!("CARGO_MANIFEST_DIR"), "/../rustfmt.toml");
     let mut child = Command::new("rustfmt")

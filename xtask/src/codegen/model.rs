@@ -1,19 +1,19 @@
-//! The API table, parsed.
+//! The parsed API table.
 
-/// What happens with a parameter.
+/// The direction of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Goes to the worker.
+    /// Sent to the worker.
     In,
-    /// Comes back.
+    /// Returned by the worker.
     Out,
     /// A handle's id, minted by the guest.
     New,
-    /// A handle that ends.
+    /// A handle that the call destroys.
     Del,
 }
 
-/// What travels for a parameter or a member.
+/// The encoded form of a parameter or member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Type {
     /// One word.
@@ -34,20 +34,20 @@ pub enum Type {
     Choice(String),
     /// A fixed number of elements, packed.
     Fixed(Box<Type>, usize),
-    /// A byte string of packed elements, of which there are at most as many as a limit says.
+    /// A byte string of packed elements, with an optional limit on their number.
     Array(Box<Type>, Option<String>),
 }
 
 /// A kind of handle.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Handle {
-    /// In the table.
+    /// Its name in the table.
     pub kind: &'static str,
     /// The type of its ids.
     pub id: &'static str,
     /// CUDA's type.
     pub cuda: &'static str,
-    /// In documentation, with its article.
+    /// Its name in documentation, with an article.
     pub noun: &'static str,
 }
 
@@ -86,7 +86,7 @@ pub const SCALARS: &[&str] = &["u8", "u32", "i32", "u64", "i64", "usize", "f32"]
 pub struct Param {
     pub direction: Direction,
     pub ty: Type,
-    /// As the prototype has it.
+    /// Its name in the prototype.
     pub name: String,
     /// The type in CUDA's prototype; empty for our own calls.
     pub c_type: String,
@@ -99,7 +99,7 @@ impl Param {
         self.direction != Direction::Out
     }
 
-    /// The kind of handle that it is.
+    /// Its kind of handle, if it's one.
     pub fn handle(&self) -> Option<&'static Handle> {
         match self.ty {
             Type::Handle(handle) => Some(handle),
@@ -124,7 +124,7 @@ pub struct Entry {
     pub charges: String,
     pub name: String,
     pub params: Vec<Param>,
-    /// The comment above it.
+    /// The comment above it in the table.
     pub doc: Vec<String>,
 }
 
@@ -179,9 +179,9 @@ pub struct Choice {
 /// A function of the driver that the worker calls.
 #[derive(Clone, Debug)]
 pub struct DriverFunction {
-    /// Its symbol, then those to be taken where the library does not have it.
+    /// Its symbol, followed by fallbacks for libraries that don't have it.
     pub symbols: Vec<String>,
-    /// It makes the GPU work.
+    /// Whether it makes the GPU work.
     pub gated: bool,
 }
 
@@ -231,7 +231,7 @@ impl Table {
         }
     }
 
-    /// The bytes that a value of a fixed size takes as an argument, padding included.
+    /// The size of a fixed-size value as an argument, including padding.
     pub fn argument_bytes(&self, ty: &Type) -> Option<usize> {
         match ty {
             Type::Scalar(_) | Type::Dev | Type::Handle(_) => Some(8),
@@ -246,7 +246,7 @@ impl Table {
         }
     }
 
-    /// The bytes of an element of an array.
+    /// The size of an array's element.
     pub fn element_bytes(&self, ty: &Type) -> Option<usize> {
         match ty {
             Type::Scalar("u8") => Some(1),
@@ -258,7 +258,8 @@ impl Table {
     }
 }
 
-/// cuMemAlloc_v2 to cu_mem_alloc_v2, hStream to h_stream, vcudaCopy2D to vcuda_copy_2d.
+/// Converts a name to snake case: cuMemAlloc_v2 to cu_mem_alloc_v2, hStream to h_stream,
+/// vcudaCopy2D to vcuda_copy_2d.
 pub fn snake(name: &str) -> String {
     let mut out = String::new();
     let chars: Vec<char> = name.chars().collect();

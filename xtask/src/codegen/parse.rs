@@ -1,4 +1,4 @@
-//! Reads the API table. Its head says what the lines mean.
+//! Parses the API table. The comment at the table's top describes its syntax.
 
 use super::model::{
     Choice, Direction, DriverFunction, Entry, HANDLES, Param, SCALARS, Struct, Table, Type,
@@ -10,14 +10,14 @@ const FLAGS: &[&str] = &[
     "posted", "waited", "blocking", "pending", "reader", "always", "guest", "worker", "gated",
     "free",
 ];
-/// What a call may not overtake: `protocol::table::Order`.
+/// The calls that a call must not overtake, as in `protocol::table::Order`.
 pub const ORDERS: &[&str] =
     &["none", "stream", "pool", "query", "wait", "function", "allocation", "context", "session"];
-/// Device memory that a call may take: `protocol::table::Charges`.
+/// The device memory that a call may allocate, as in `protocol::table::Charges`.
 pub const CHARGES: &[&str] =
     &["none", "memory", "context", "module", "limit", "local", "stream", "graph"];
 
-/// The whole table, checked against CUDA's prototypes.
+/// Parses the whole table and checks it against CUDA's prototypes.
 pub fn parse(text: &str) -> Result<Table, String> {
     let mut table = Table::default();
     let mut doc: Vec<String> = Vec::new();
@@ -191,7 +191,7 @@ fn check(entry: &Entry) -> Result<(), String> {
     Ok(())
 }
 
-/// `name(a, b)` as the name and what is between the commas.
+/// Splits `name(a, b)` into the name and the comma-separated parts.
 fn call_like(text: &str) -> Result<(&str, impl Iterator<Item = &str>), String> {
     let (name, rest) = text.split_once('(').ok_or("no parameter list")?;
     let list = rest.trim_end().strip_suffix(')').ok_or("no closing parenthesis")?;
@@ -257,7 +257,8 @@ fn parse_type(table: &Table, text: &str) -> Result<Type, String> {
     }
 }
 
-/// Takes the one flag that begins with `key` out of the list: its value, which must be known.
+/// Removes the flag that begins with `key` from the list, and returns its value, which must be one of
+/// the known ones.
 fn take_word(flags: &mut Vec<String>, key: &str, known: &[&str]) -> Result<String, String> {
     let found: Vec<usize> = (0..flags.len()).filter(|i| flags[*i].starts_with(key)).collect();
     let [index] = found[..] else {

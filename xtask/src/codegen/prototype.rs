@@ -1,4 +1,4 @@
-//! From a prototype of cuda.h, and what the table says beside it, to the parameters of a call.
+//! Derives the parameters of a call from cuda.h's prototype and the table's annotations.
 
 use super::model::{Direction, HANDLES, Param, SCALARS, Type};
 use cuda_api::description::{Prototype, enumeration, prototype};
@@ -93,7 +93,7 @@ fn param(
     Ok(Param { direction, ty, name, c_type, optional })
 }
 
-/// What travels for a value of one of CUDA's types.
+/// The encoded form of a value of one of CUDA's types.
 fn value(c_type: &str) -> Option<Type> {
     if let Some(scalar) = SCALARS.iter().find(|scalar| **scalar == c_type) {
         return Some(Type::Scalar(scalar));

@@ -154,7 +154,7 @@ fn choice_code(code: &mut String, table: &Table, choice: &Choice) {
     code.push_str("_ => return Err(DecodeError::Range),\n})\n}\n}\n\n");
 }
 
-/// The variant's name: the structure's, without the choice's.
+/// The variant's name: the structure's name without the choice's name.
 fn variant<'a>(choice: &Choice, structure: &'a Struct) -> &'a str {
     structure.name.strip_suffix(&choice.name).unwrap_or(&structure.name)
 }

@@ -1,4 +1,4 @@
-//! What a value of the table is in Rust, and how it is encoded.
+//! The Rust types of the table's values, and their encoding.
 
 use super::model::{Param, Table, Type};
 
@@ -59,7 +59,7 @@ pub fn decode(table: &Table, ty: &Type) -> String {
     }
 }
 
-/// As [`decode`], of the owned type.
+/// Does the same as [`decode`] for the owned type.
 pub fn decode_owned(table: &Table, ty: &Type) -> String {
     match ty {
         Type::Bytes => "reader.bytes()?.to_vec()".into(),

@@ -1,4 +1,4 @@
-//! The worker's dispatch: from a command's number to the body of its call.
+//! Generates the worker's dispatch, which maps a command's number to the body of its call.
 
 use super::model::{Direction, Entry, Param, Table, Type, without_version};
 use std::fmt::Write;
@@ -25,7 +25,7 @@ pub fn generate(table: &Table) -> String {
     code
 }
 
-/// What the calls that may be held name.
+/// Generates the function that lists the handles of calls that may be held.
 fn names(code: &mut String, entries: &[Entry]) {
     *code += "/// The handles that a command which may be held names.\n\
               pub(super) fn names(opcode: u32, args: &[u8]) -> CuResult<Names> {\n\
@@ -154,7 +154,7 @@ fn driver_call(code: &mut String, entry: &Entry) {
     code.push_str(
         "// SAFETY: handles are live (just looked up), pointers are those of locals.\nunsafe { ",
     );
-    // A version's suffix is the driver table's business.
+    // The driver table selects the version.
     let function = without_version(&entry.name);
     let _ = writeln!(code, "cx.driver().{function}({})?; }}", arguments.join(", "));
     if !outputs.is_empty() {

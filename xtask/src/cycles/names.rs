@@ -1,4 +1,4 @@
-//! From a path in a module to the module that defines what it names.
+//! Resolves a path in a module to the module that defines the named item.
 
 use std::collections::HashSet;
 
@@ -15,8 +15,8 @@ pub enum Target {
 /// The names that are being resolved, so that circular re-exports end.
 type Pending = HashSet<(ModuleId, String)>;
 
-/// What `path` names in module `from`: nothing when that is outside the crate. A name can be both
-/// a module's and an item's.
+/// Resolves `path` in module `from`. The result is empty if the target is outside the crate. A name
+/// can be that of both a module and an item.
 pub fn resolve(krate: &Crate, from: ModuleId, path: &[String]) -> Vec<Target> {
     resolve_path(krate, from, path, &mut Pending::new()).unwrap_or_default()
 }
@@ -42,7 +42,7 @@ fn resolve_path(
     Some(found)
 }
 
-/// What `name` is inside of `target`.
+/// Resolves `name` inside `target`.
 fn step(krate: &Crate, target: Target, name: &str, pending: &mut Pending) -> Vec<Target> {
     match target {
         // A variant, or an associated item.
@@ -56,8 +56,8 @@ fn step(krate: &Crate, target: Target, name: &str, pending: &mut Pending) -> Vec
     }
 }
 
-/// What `name` by itself is in `module`: `None` when the module has no such name, nothing when it
-/// is known to be of another crate.
+/// Resolves `name` by itself in `module`. Returns `None` if the module doesn't have such a name, and
+/// an empty list if it's known to belong to another crate.
 fn resolve_name(
     krate: &Crate,
     module: ModuleId,
