@@ -10,7 +10,7 @@ use super::cx::Cx;
 use super::driver_handle::DriverHandle;
 use super::gate::pass::Pass;
 use super::result::number;
-use super::waits::Then;
+use super::waits::Completion;
 use super::{Calls, ReplyTo};
 use crate::driver::{CuError, CuResult};
 
@@ -144,7 +144,7 @@ impl Calls {
                 Ok((stream, ctx))
             },
         );
-        self.wait_queued(cx, queued, Then::Answer(reply));
+        self.wait_queued(cx, queued, Completion::Answer(reply));
     }
 
     pub(super) fn vcuda_copy_out_staged(
@@ -164,7 +164,7 @@ impl Calls {
                 Ok((stream, ctx))
             },
         );
-        self.wait_queued(cx, queued, Then::Answer(reply));
+        self.wait_queued(cx, queued, Completion::Answer(reply));
     }
 
     /// Checks both sides of a staged copy.
@@ -187,7 +187,12 @@ impl Calls {
         Ok((at, stream, ctx))
     }
 
-    fn wait_queued(&mut self, cx: &Cx<'_>, queued: CuResult<(CUstream, ContextId)>, then: Then) {
+    fn wait_queued(
+        &mut self,
+        cx: &Cx<'_>,
+        queued: CuResult<(CUstream, ContextId)>,
+        then: Completion,
+    ) {
         match queued {
             Ok((stream, ctx)) => self.wait_recorded(cx, stream, ctx, then),
             Err(error) => self.then(cx, Err(error), then),
@@ -232,7 +237,7 @@ impl Calls {
             cx.driver().cuMemcpyDtoHAsync(pass, place.add(8).cast(), call.src, call.len, stream)
         };
         let queued = queued.map(|()| (stream, ctx));
-        self.wait_queued(cx, queued, Then::InPlace(reply, answer));
+        self.wait_queued(cx, queued, Completion::InPlace(reply, answer));
     }
 
     /// The plain way has no place in guest memory: a copy that waits, on another thread.

@@ -13,7 +13,7 @@ use super::cx::Cx;
 use super::driver_handle::DriverHandle;
 use super::memory::Freeing;
 use super::result::number;
-use super::waits::{On, Then, Waiting};
+use super::waits::{Awaited, Completion, Waiting};
 use super::{Calls, ReplyTo, lock};
 use crate::driver::{CuError, CuResult};
 use crate::executor::Pending;
@@ -35,7 +35,7 @@ impl Calls {
         cx: &Cx<'_>,
         stream: CUstream,
         ctx: ContextId,
-        then: Then,
+        then: Completion,
     ) {
         // SAFETY: the stream is live: just looked up on this thread, which alone destroys streams.
         match unsafe { cx.driver().cuStreamQuery(stream) } {
@@ -50,28 +50,28 @@ impl Calls {
         cx: &Cx<'_>,
         stream: CUstream,
         ctx: ContextId,
-        then: Then,
+        then: Completion,
     ) {
         match self.record(cx, stream, ctx) {
-            Ok(event) => self.wait(Waiting { ctx, on: On::Event(event), then }),
+            Ok(event) => self.wait(Waiting { ctx, on: Awaited::Event(event), then }),
             Err(error) => self.then(cx, Err(error), then),
         }
     }
 
     /// Waits for what all streams of a context hold now.
-    pub(super) fn wait_context(&mut self, cx: &Cx<'_>, then: Then) {
+    pub(super) fn wait_context(&mut self, cx: &Cx<'_>, then: Completion) {
         match self.record_all(cx) {
             Ok(events) if events.is_empty() => self.then(cx, Ok(()), then),
-            Ok(events) => self.wait(Waiting { ctx: cx.ctx, on: On::Events(events), then }),
+            Ok(events) => self.wait(Waiting { ctx: cx.ctx, on: Awaited::Events(events), then }),
             Err(error) => self.then(cx, Err(error), then),
         }
     }
 
     /// Waits for an event of the guest's.
-    pub(super) fn wait_event(&mut self, cx: &Cx<'_>, id: EventId, then: Then) {
+    pub(super) fn wait_event(&mut self, cx: &Cx<'_>, id: EventId, then: Completion) {
         match query_guest(cx, id) {
             Err(CuError::NOT_READY) => {
-                self.wait(Waiting { ctx: cx.ctx, on: On::Guest(id), then });
+                self.wait(Waiting { ctx: cx.ctx, on: Awaited::Guest(id), then });
             }
             done => self.then(cx, done, then),
         }
@@ -79,7 +79,7 @@ impl Calls {
 
     fn wait(&mut self, waiting: Waiting) {
         if self.waits.list.len() >= MAX_WAITS
-            && let Then::Answer(reply) | Then::InPlace(reply, _) = waiting.then
+            && let Completion::Answer(reply) | Completion::InPlace(reply, _) = waiting.then
         {
             self.waits.give_all(waiting.ctx, waiting.on);
             reply.finish(CuError::OUT_OF_MEMORY.0, &[]);
@@ -183,8 +183,8 @@ impl Calls {
             let waiting = &mut self.waits.list[index];
             let cx = Cx { shared: &shared, thread: 0, ctx: waiting.ctx };
             let state = match &mut waiting.on {
-                On::Event(event) => query(&cx, *event),
-                On::Events(events) => loop {
+                Awaited::Event(event) => query(&cx, *event),
+                Awaited::Events(events) => loop {
                     let Some(event) = events.last() else { break Ok(()) };
                     match query(&cx, *event) {
                         Ok(()) => {
@@ -194,7 +194,7 @@ impl Calls {
                         other => break other,
                     }
                 },
-                On::Guest(id) => query_guest(&cx, *id),
+                Awaited::Guest(id) => query_guest(&cx, *id),
             };
             if state == Err(CuError::NOT_READY) {
                 index += 1;
@@ -225,14 +225,14 @@ impl Calls {
     }
 
     /// A wait has ended.
-    pub(super) fn then(&mut self, cx: &Cx<'_>, result: CuResult, then: Then) {
+    pub(super) fn then(&mut self, cx: &Cx<'_>, result: CuResult, then: Completion) {
         match then {
-            Then::Answer(reply) => self.with_output(cx, reply).finish(number(result), &[]),
-            Then::InPlace(reply, len) => match result {
+            Completion::Answer(reply) => self.with_output(cx, reply).finish(number(result), &[]),
+            Completion::InPlace(reply, len) => match result {
                 Ok(()) => self.with_output(cx, reply).finish_in_place(0, len),
                 Err(error) => reply.finish(error.0, &[]),
             },
-            Then::Free(freeing, thread, reply) => {
+            Completion::Free(freeing, thread, reply) => {
                 let mapping = cx.freed(freeing);
                 match (mapping, reply) {
                     (None, None) => {}
@@ -253,10 +253,12 @@ impl Calls {
     pub(super) fn fail_waits(&mut self, error: CuError) {
         for waiting in std::mem::take(&mut self.waits.list) {
             match waiting.then {
-                Then::Answer(reply) | Then::InPlace(reply, _) | Then::Free(_, _, Some(reply)) => {
+                Completion::Answer(reply)
+                | Completion::InPlace(reply, _)
+                | Completion::Free(_, _, Some(reply)) => {
                     reply.finish(error.0, &[]);
                 }
-                Then::Free(_, _, None) => {}
+                Completion::Free(_, _, None) => {}
             }
         }
     }
@@ -277,10 +279,10 @@ impl Calls {
                 continue;
             }
             match self.waits.list.swap_remove(index).then {
-                Then::Answer(reply) | Then::InPlace(reply, _) => {
+                Completion::Answer(reply) | Completion::InPlace(reply, _) => {
                     reply.finish(CuError::CONTEXT_IS_DESTROYED.0, &[]);
                 }
-                Then::Free(what, _, reply) => freeing.push((what, reply)),
+                Completion::Free(what, _, reply) => freeing.push((what, reply)),
             }
         }
         // The events end with the context.

@@ -35,7 +35,7 @@ pub(super) struct Shared {
     pub(super) flight_due: flight::FlightDue,
     /// Contexts whose end has begun and that the driver has not ended yet.
     pub(super) ending: AtomicUsize,
-    pub(super) uses: uses::Uses,
+    pub(super) uses: uses::ActiveCalls,
     /// Mappings that are on their way back to the driver and the account.
     pub(super) giving_back: AtomicUsize,
 }

@@ -7,7 +7,7 @@ use super::claims::{EVENTS, STREAMS};
 use super::cx::Cx;
 use super::driver_handle::DriverHandle;
 use super::handles::{Owned, Stream};
-use super::waits::Then;
+use super::waits::Completion;
 use super::{Calls, ReplyTo, lock};
 use crate::driver::{CuError, CuResult};
 
@@ -132,7 +132,7 @@ impl Calls {
         _: api::CuCtxSynchronize,
         reply: ReplyTo,
     ) {
-        self.wait_context(cx, Then::Answer(reply));
+        self.wait_context(cx, Completion::Answer(reply));
     }
 
     pub(super) fn cu_stream_synchronize(
@@ -142,7 +142,7 @@ impl Calls {
         reply: ReplyTo,
     ) {
         match cx.enter().and_then(|_| cx.stream_of(call.h_stream)) {
-            Ok((stream, ctx)) => self.wait_stream(cx, stream, ctx, Then::Answer(reply)),
+            Ok((stream, ctx)) => self.wait_stream(cx, stream, ctx, Completion::Answer(reply)),
             Err(error) => reply.finish(error.0, &[]),
         }
     }
@@ -154,7 +154,7 @@ impl Calls {
         reply: ReplyTo,
     ) {
         match cx.enter_any() {
-            Ok(()) => self.wait_event(cx, call.h_event, Then::Answer(reply)),
+            Ok(()) => self.wait_event(cx, call.h_event, Completion::Answer(reply)),
             Err(error) => reply.finish(error.0, &[]),
         }
     }

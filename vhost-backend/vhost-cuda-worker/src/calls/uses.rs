@@ -13,22 +13,22 @@ use super::lock;
 
 /// How many calls are at work in each context.
 #[derive(Default)]
-pub(super) struct Uses {
+pub(super) struct ActiveCalls {
     counts: Mutex<IdMap<ContextId, usize>>,
     fewer: Condvar,
 }
 
 /// A call is at work, until this is dropped.
-pub(super) struct Use<'a> {
-    uses: &'a Uses,
+pub(super) struct ActiveCall<'a> {
+    uses: &'a ActiveCalls,
     ctx: ContextId,
 }
 
-impl Uses {
+impl ActiveCalls {
     /// A call begins, before it looks whether its context may be used.
-    pub(super) fn begin(&self, ctx: ContextId) -> Use<'_> {
+    pub(super) fn begin(&self, ctx: ContextId) -> ActiveCall<'_> {
         *lock(&self.counts).entry(ctx).or_default() += 1;
-        Use { uses: self, ctx }
+        ActiveCall { uses: self, ctx }
     }
 
     /// Waits until no call is at work in a context whose end has begun: those that come now are
@@ -41,7 +41,7 @@ impl Uses {
     }
 }
 
-impl Drop for Use<'_> {
+impl Drop for ActiveCall<'_> {
     fn drop(&mut self) {
         let mut counts = lock(&self.uses.counts);
         if let Some(count) = counts.get_mut(&self.ctx) {

@@ -11,7 +11,7 @@ use super::memory::Freeing;
 use crate::reply::ReplyTo;
 
 /// What is to happen when a wait has ended.
-pub(super) enum Then {
+pub(super) enum Completion {
     /// Answer with the result.
     Answer(ReplyTo),
     /// Answer with so many bytes that were written in place.
@@ -20,7 +20,7 @@ pub(super) enum Then {
     Free(Freeing, u32, Option<ReplyTo>),
 }
 
-pub(super) enum On {
+pub(super) enum Awaited {
     /// An event of the pool, recorded for this wait.
     Event(DriverHandle<CUevent>),
     /// Several of them.
@@ -31,8 +31,8 @@ pub(super) enum On {
 
 pub(super) struct Waiting {
     pub(super) ctx: ContextId,
-    pub(super) on: On,
-    pub(super) then: Then,
+    pub(super) on: Awaited,
+    pub(super) then: Completion,
 }
 
 /// All waits of a session.
@@ -50,11 +50,11 @@ impl Waits {
         self.idle.entry(ctx).or_default().push(event);
     }
 
-    pub(super) fn give_all(&mut self, ctx: ContextId, on: On) {
+    pub(super) fn give_all(&mut self, ctx: ContextId, on: Awaited) {
         match on {
-            On::Event(event) => self.give(ctx, event),
-            On::Events(events) => events.into_iter().for_each(|event| self.give(ctx, event)),
-            On::Guest(_) => {}
+            Awaited::Event(event) => self.give(ctx, event),
+            Awaited::Events(events) => events.into_iter().for_each(|event| self.give(ctx, event)),
+            Awaited::Guest(_) => {}
         }
     }
 }

@@ -24,7 +24,7 @@ const TELL: u64 = 1_000_000;
 
 /// What a look at a GPU's streams saw.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sight {
+pub(super) struct Observation {
     /// Gated calls that have finished since the last look.
     pub finished: u64,
     /// Gated calls in flight.
@@ -252,7 +252,7 @@ impl Device {
     }
 
     /// Takes note of what a look has seen.
-    pub(super) fn saw(&mut self, page: &GpuGate, sight: &Sight, now: u64) -> Ring {
+    pub(super) fn saw(&mut self, page: &GpuGate, sight: &Observation, now: u64) -> Ring {
         let timed = self.is_timed(now);
         self.finished += sight.finished;
         self.flying = sight.flying;
@@ -372,9 +372,9 @@ mod tests {
         device.read(page, 50_000);
         assert_eq!(device.enter(page), Ok(()));
         device.began(page, 100_000);
-        let sight = Sight { flying: 1, running: true, ..Sight::default() };
+        let sight = Observation { flying: 1, running: true, ..Observation::default() };
         device.saw(page, &sight, 300_000);
-        device.saw(page, &Sight { finished: 1, ..Sight::default() }, 400_000);
+        device.saw(page, &Observation { finished: 1, ..Observation::default() }, 400_000);
         let of = |word: &std::sync::atomic::AtomicU64| word.load(Ordering::Relaxed);
         assert_eq!((of(&page.begun_ns), of(&page.busy_ns)), (200_000, 100_000));
     }

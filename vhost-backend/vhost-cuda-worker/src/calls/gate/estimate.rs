@@ -25,7 +25,7 @@ pub(in crate::calls) enum Kind {
     /// A function or kernel, by its id and the logarithm of its number of blocks.
     Kernel(FuncId, u32),
     /// Copies between host and device, by the logarithm of their bytes.
-    HostCopy(Way, u32),
+    HostCopy(HostPath, u32),
     /// Copies within device memory, and memsets, likewise.
     DeviceCopy(u32),
     /// Any other gated call, by its number and what it names.
@@ -34,7 +34,7 @@ pub(in crate::calls) enum Kind {
 
 /// How a copy between host and device goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(in crate::calls) enum Way {
+pub(in crate::calls) enum HostPath {
     /// The bytes came with the command.
     Inline,
     /// From memory that the GPU reads.
@@ -59,7 +59,7 @@ impl Kind {
         fn decode<'a, C: Call<'a>>(command: &Command<'a>) -> Option<C> {
             C::decode(command.args).ok()
         }
-        let host = |way: Way, len: usize| Self::HostCopy(way, size(len as u64));
+        let host = |way: HostPath, len: usize| Self::HostCopy(way, size(len as u64));
         let kind = match command.opcode {
             api::VcudaLaunch::OPCODE => decode::<api::VcudaLaunch<'_>>(command)
                 .map(|call| kernel(call.f, call.grid_x, call.grid_y, call.grid_z)),
@@ -68,21 +68,21 @@ impl Kind {
                     .map(|call| kernel(call.f, call.grid_x, call.grid_y, call.grid_z))
             }
             api::VcudaCopyIn::OPCODE => decode::<api::VcudaCopyIn<'_>>(command)
-                .map(|call| host(Way::Inline, call.data.len())),
+                .map(|call| host(HostPath::Inline, call.data.len())),
             api::VcudaCopyInStaged::OPCODE => {
-                decode::<api::VcudaCopyInStaged>(command).map(|call| host(Way::In, call.len))
+                decode::<api::VcudaCopyInStaged>(command).map(|call| host(HostPath::In, call.len))
             }
             api::VcudaCopyOut::OPCODE => {
-                decode::<api::VcudaCopyOut>(command).map(|call| host(Way::Out, call.len))
+                decode::<api::VcudaCopyOut>(command).map(|call| host(HostPath::Out, call.len))
             }
             api::VcudaCopyOutStaged::OPCODE => {
-                decode::<api::VcudaCopyOutStaged>(command).map(|call| host(Way::Out, call.len))
+                decode::<api::VcudaCopyOutStaged>(command).map(|call| host(HostPath::Out, call.len))
             }
             api::VcudaCopy::OPCODE => decode::<api::VcudaCopy>(command).map(|call| {
                 match (WINDOW.contains(&call.dst), WINDOW.contains(&call.src)) {
                     (true, true) => Self::DeviceCopy(size(call.len as u64)),
-                    (true, false) => host(Way::In, call.len),
-                    (false, _) => host(Way::Out, call.len),
+                    (true, false) => host(HostPath::In, call.len),
+                    (false, _) => host(HostPath::Out, call.len),
                 }
             }),
             api::CuGraphLaunch::OPCODE => decode::<api::CuGraphLaunch>(command)
@@ -98,8 +98,8 @@ impl Kind {
     /// on an H200), and all within the device, the way that kernels go.
     pub(super) fn only_copies(self) -> bool {
         match self {
-            Self::HostCopy(Way::In, bytes) => bytes > ENGINE,
-            Self::HostCopy(Way::Out, _) => true,
+            Self::HostCopy(HostPath::In, bytes) => bytes > ENGINE,
+            Self::HostCopy(HostPath::Out, _) => true,
             _ => false,
         }
     }

@@ -13,7 +13,7 @@ use cuda_api::sys::CUstream;
 
 use protocol::ids::ContextId;
 
-use super::device::Sight;
+use super::device::Observation;
 use super::estimate::{Estimates, Kind};
 use super::room::{LIMIT, MARK};
 use super::stream::{Ending, Key, Orphan, Stream};
@@ -166,7 +166,7 @@ impl Flight {
     }
 
     /// Looks at what contexts held that end.
-    pub(super) fn look_at_ending(&mut self, sights: &mut [Sight], timed: u32, now: u64) {
+    pub(super) fn look_at_ending(&mut self, sights: &mut [Observation], timed: u32, now: u64) {
         self.ending.retain_mut(|ending| {
             let sight = &mut sights[ending.device];
             if ending.ended.load(Ordering::Acquire) {
@@ -198,7 +198,7 @@ pub(super) fn earlier(one: u64, other: u64) -> u64 {
     if one == 0 || other == 0 { one.max(other) } else { one.min(other) }
 }
 
-impl Sight {
+impl Observation {
     /// So many calls run that no stream is left to be asked of.
     pub(super) fn runs(&mut self, calls: u32, begun: &mut u64, timed: bool, now: u64) {
         self.flying += u64::from(calls);

@@ -3,7 +3,7 @@
 use protocol::ids::{ContextId, StreamId};
 
 use super::estimate::Kind;
-use super::order::{Thing, Uses};
+use super::order::{Accesses, Resource};
 use crate::reply::ReplyTo;
 
 /// What a held command costs beside its arguments, in bytes: itself, and its places in the lanes.
@@ -16,14 +16,14 @@ pub(super) struct Held {
     pub(super) ctx: ContextId,
     pub(super) args: Vec<u8>,
     pub(super) reply: ReplyTo,
-    pub(super) uses: Uses,
-    pub(super) ends: Option<Thing>,
-    pub(super) way: Passage,
+    pub(super) uses: Accesses,
+    pub(super) ends: Option<Resource>,
+    pub(super) way: Needs,
 }
 
 /// What a command needs to be issued, beside its turn.
 #[derive(Clone, Copy)]
-pub(super) enum Passage {
+pub(super) enum Needs {
     /// Nothing.
     Free,
     /// Room in the driver.

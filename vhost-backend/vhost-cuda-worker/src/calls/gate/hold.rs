@@ -7,9 +7,9 @@ use protocol::table::Order;
 
 use super::estimate::Kind;
 use super::flight::Expected;
-use super::held::{HELD_BYTES, Held, Passage};
+use super::held::{HELD_BYTES, Held, Needs};
 use super::names::{Rule, Used};
-use super::order::{Number, Thing};
+use super::order::{Number, Resource};
 use super::pass::Pass;
 use super::stream::Key;
 use crate::calls::cx::Cx;
@@ -28,14 +28,14 @@ impl Calls {
         let Some(Used { uses, ctx, stream, ends }) = used else {
             return generated::dispatch(self, command, &Pass::refused_by_body(), reply);
         };
-        let is_gone = |(thing, _): (Thing, _)| self.gate.ended.contains(&thing);
+        let is_gone = |(thing, _): (Resource, _)| self.gate.ended.contains(&thing);
         if !self.gate.ended.is_empty() && uses.iter().any(is_gone) {
             return reply.finish(CuError::INVALID_HANDLE.0, &[]);
         }
         if rule.order == Order::Query {
             let held = |(thing, _)| match thing {
                 // Who waits for a recording does not make it unfinished.
-                Thing::Event(_) => self.gate.book.holds_alone(thing),
+                Resource::Event(_) => self.gate.book.holds_alone(thing),
                 thing => self.gate.book.holds(thing),
             };
             if uses.iter().any(held) {
@@ -47,7 +47,7 @@ impl Calls {
             (true, _) => match self.device_of(ctx) {
                 Some(device) => {
                     let (kind, stream) = (Kind::of(command), stream.unwrap_or_default());
-                    Passage::Gate { device, kind, ctx, stream }
+                    Needs::Gate { device, kind, ctx, stream }
                 }
                 // It will fail.
                 None => {
@@ -55,8 +55,8 @@ impl Calls {
                     return generated::dispatch(self, command, &pass, reply);
                 }
             },
-            (false, Order::Stream) => Passage::Room,
-            (false, _) => Passage::Free,
+            (false, Order::Stream) => Needs::Room,
+            (false, _) => Needs::Free,
         };
         if self.gate.book.lets_through(&uses) && self.may_go(command, way) {
             return self.issue(command, way, ends, reply);
@@ -70,7 +70,7 @@ impl Calls {
         self.gate.ended.extend(ends);
         let number = self.gate.book.add(&uses);
         self.gate.held.insert(number, Held { opcode, thread, ctx, args, reply, uses, ends, way });
-        if let Passage::Gate { device, .. } = way {
+        if let Needs::Gate { device, .. } = way {
             self.gate.devices[device].hold(&self.gate.end.page.gpus[device], true);
             self.gate.show_life();
         }
@@ -100,7 +100,7 @@ impl Calls {
             if let Some(ends) = held.ends {
                 self.gate.ended.remove(&ends);
             }
-            if let Passage::Gate { device, .. } = way {
+            if let Needs::Gate { device, .. } = way {
                 self.gate.devices[device].hold(&self.gate.end.page.gpus[device], false);
             }
             let command = Command { args: &held.args, ..command };
@@ -110,9 +110,9 @@ impl Calls {
     }
 
     /// Whether a command whose turn it is may go. If so, it goes: the GPU counts as in use.
-    fn may_go(&mut self, command: &Command<'_>, way: Passage) -> bool {
-        let Passage::Gate { device, kind, ctx, stream } = way else {
-            return matches!(way, Passage::Free) || !self.gate.full;
+    fn may_go(&mut self, command: &Command<'_>, way: Needs) -> bool {
+        let Needs::Gate { device, kind, ctx, stream } = way else {
+            return matches!(way, Needs::Free) || !self.gate.full;
         };
         if self.gate.full {
             return false;
@@ -147,8 +147,8 @@ impl Calls {
     }
 
     /// Hands a command to the driver.
-    fn issue(&mut self, command: &Command<'_>, way: Passage, ends: Option<Thing>, reply: ReplyTo) {
-        if let Passage::Gate { device, kind, ctx, stream } = way {
+    fn issue(&mut self, command: &Command<'_>, way: Needs, ends: Option<Resource>, reply: ReplyTo) {
+        if let Needs::Gate { device, kind, ctx, stream } = way {
             let now = gate::now();
             if self.is_timed(device) {
                 if kind.only_copies()
@@ -173,7 +173,7 @@ impl Calls {
             let measures = self.gate.devices[device].measures();
             lock(&self.shared.tables).flight.has_begun(measures);
         } else {
-            if let Some(Thing::Stream(id)) = ends
+            if let Some(Resource::Stream(id)) = ends
                 && let Some(key) = self.key_of(command, command.ctx, id)
             {
                 self.mark_end(key);

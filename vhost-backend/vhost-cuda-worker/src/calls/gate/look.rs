@@ -2,7 +2,7 @@
 
 use cuda_api::sys::CUevent;
 
-use super::device::Sight;
+use super::device::Observation;
 use super::estimate::{Estimates, Kind};
 use super::flight::{Flight, MARK_NS, earlier};
 use super::room::{LIMIT, MARK};
@@ -71,7 +71,8 @@ impl Calls {
         let shared = self.shared.clone();
         let mut flight = std::mem::take(&mut lock(&shared.tables).flight);
         let now = gate::now();
-        let mut sights: Vec<Sight> = self.gate.devices.iter().map(|_| Sight::default()).collect();
+        let mut sights: Vec<Observation> =
+            self.gate.devices.iter().map(|_| Observation::default()).collect();
         let standing = shared.host_funcs.standing();
         // As long as anything is held for room, or what many streams hold between them stays
         // counted.

@@ -6,7 +6,7 @@ use protocol::ids::{ContextId, StreamId};
 use protocol::table::{ENTRIES, Order};
 
 use super::named::Names;
-use super::order::{Thing, Uses, Way};
+use super::order::{Access, Accesses, Resource};
 use crate::calls::handles::Tables;
 use crate::calls::{Shared, generated, lock};
 use crate::executor::Command;
@@ -41,21 +41,25 @@ impl Rule {
 
 /// What a command uses, and where it would run.
 pub(super) struct Used {
-    pub uses: Uses,
+    pub uses: Accesses,
     /// The context whose GPU it is for.
     pub ctx: ContextId,
     /// The stream, as the guest names it.
     pub stream: Option<StreamId>,
     /// What it ends.
-    pub ends: Option<Thing>,
+    pub ends: Option<Resource>,
 }
 
 impl Shared {
     /// What a command uses; `None` if it need not be held, since it will fail or uses nothing.
     pub(super) fn used_by(&self, command: &Command<'_>, order: Order) -> Option<Used> {
         let names = generated::names(command.opcode, command.args).ok()?;
-        let mut used =
-            Used { uses: Uses::new(), ctx: command.ctx, stream: names.streams.first(), ends: None };
+        let mut used = Used {
+            uses: Accesses::new(),
+            ctx: command.ctx,
+            stream: names.streams.first(),
+            ends: None,
+        };
         let tables = lock(&self.tables);
         match order {
             Order::None => return None,
@@ -63,26 +67,27 @@ impl Shared {
             // What a query is about is what the same command would have to wait for.
             Order::Query | Order::Wait => {
                 for id in names.streams.iter() {
-                    let thing = stream_thing(&tables, command, id)?.0;
-                    used.uses.add(thing, Way::After);
+                    let thing = stream_resource(&tables, command, id)?.0;
+                    used.uses.add(thing, Access::Behind);
                 }
                 for id in names.events.iter() {
-                    used.uses.add(Thing::Event(id), Way::After);
+                    used.uses.add(Resource::Event(id), Access::Behind);
                 }
             }
-            Order::Function => {
-                names.functions.iter().for_each(|id| used.uses.add(Thing::Function(id), Way::After))
-            }
+            Order::Function => names
+                .functions
+                .iter()
+                .for_each(|id| used.uses.add(Resource::Function(id), Access::Behind)),
             Order::Allocation => {
                 let dptr = api::CuMemFreeV2::decode(command.args).ok()?.dptr;
                 let ctx = lock(&self.memory.plan).context_of(dptr)?;
-                used.uses.add(Thing::Context(ctx), Way::After);
+                used.uses.add(Resource::Context(ctx), Access::Behind);
             }
             Order::Context => {
                 let ctx = names.contexts.first().unwrap_or(command.ctx);
-                used.uses.add(Thing::Context(ctx), Way::After);
+                used.uses.add(Resource::Context(ctx), Access::Behind);
             }
-            Order::Session => used.uses.add(Thing::Session, Way::After),
+            Order::Session => used.uses.add(Resource::Session, Access::Behind),
         }
         Some(used)
     }
@@ -92,12 +97,12 @@ impl Used {
     /// A command that stays in the order of its stream and event.
     fn in_order(&mut self, tables: &Tables, command: &Command<'_>, names: &Names) -> Option<()> {
         for id in names.streams.iter() {
-            let (thing, legacy) = stream_thing(tables, command, id)?;
-            self.uses.add(thing, Way::Alone);
+            let (thing, legacy) = stream_resource(tables, command, id)?;
+            self.uses.add(thing, Access::Exclusive);
             if let Some(ctx) = legacy {
-                self.uses.add(Thing::Legacy(ctx), Way::Beside);
+                self.uses.add(Resource::Legacy(ctx), Access::Shared);
             }
-            if let Thing::Stream(id) = thing {
+            if let Resource::Stream(id) = thing {
                 self.ctx = tables.streams.get(id).ok()?.ctx;
             }
             if names.streams.ends {
@@ -111,40 +116,40 @@ impl Used {
             }
             // Waits for one recording may overtake one another, and not the next recording.
             let way = match command.opcode {
-                api::CuStreamWaitEvent::OPCODE => Way::Beside,
-                _ => Way::Alone,
+                api::CuStreamWaitEvent::OPCODE => Access::Shared,
+                _ => Access::Exclusive,
             };
-            self.uses.add(Thing::Event(id), way);
+            self.uses.add(Resource::Event(id), way);
             if names.events.ends {
-                self.ends = Some(Thing::Event(id));
+                self.ends = Some(Resource::Event(id));
             }
         }
         for id in names.functions.iter() {
-            self.uses.add(Thing::Function(id), Way::Beside);
+            self.uses.add(Resource::Function(id), Access::Shared);
         }
         if tables.contexts.get(self.ctx).ok()?.ending {
             return None;
         }
-        self.uses.add(Thing::Context(self.ctx), Way::Beside);
-        self.uses.add(Thing::Session, Way::Beside);
+        self.uses.add(Resource::Context(self.ctx), Access::Shared);
+        self.uses.add(Resource::Session, Access::Shared);
         Some(())
     }
 }
 
 /// What a stream is, and the context whose legacy stream it and that one wait for.
-fn stream_thing(
+fn stream_resource(
     tables: &Tables,
     command: &Command<'_>,
     id: StreamId,
-) -> Option<(Thing, Option<ContextId>)> {
+) -> Option<(Resource, Option<ContextId>)> {
     match id {
-        StreamId::DEFAULT | StreamId::LEGACY => Some((Thing::Legacy(command.ctx), None)),
+        StreamId::DEFAULT | StreamId::LEGACY => Some((Resource::Legacy(command.ctx), None)),
         StreamId::PER_THREAD => {
-            Some((Thing::ThreadStream(command.thread, command.ctx), Some(command.ctx)))
+            Some((Resource::ThreadStream(command.thread, command.ctx), Some(command.ctx)))
         }
         _ => {
             let stream = tables.streams.get(id).ok()?;
-            Some((Thing::Stream(id), stream.blocking.then_some(stream.ctx)))
+            Some((Resource::Stream(id), stream.blocking.then_some(stream.ctx)))
         }
     }
 }

@@ -1,9 +1,10 @@
-//! What must be issued before what: held commands and the things that they use, without a driver.
+//! The order in which held commands are issued, by the resources that they use. Pure.
 //!
-//! Each thing (a stream, an event, a context, …) is a lane with three ways to use it. `Alone`
-//! comes after everything before it, `Beside` after every `Alone` before it, and each holds back
-//! what comes later in the same sense. `After` comes after everything before it, too, but holds
-//! nobody back. A command is ready when nothing that it must come after is still held.
+//! Each resource (a stream, an event, a context, …) has a lane, and a command uses it in one of
+//! three ways. An `Exclusive` command comes after every command before it, a `Shared` one after
+//! every `Exclusive` one before it, and each holds back later commands by the same rule. A
+//! `Behind` command comes after every command before it, too, but holds none back. A command is
+//! ready when none that it must come after is still held.
 
 use std::collections::BTreeSet;
 use std::collections::HashMap;
@@ -16,9 +17,9 @@ use crate::calls::id_map::{IdHasher, IdMap};
 /// A held command, by a number that grows.
 pub(super) type Number = u64;
 
-/// What commands can be in one another's way about.
+/// Something that puts commands in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Thing {
+pub(super) enum Resource {
     /// A stream of the guest's, by its id.
     Stream(StreamId),
     /// A guest thread's own default stream in a context.
@@ -35,48 +36,48 @@ pub(super) enum Thing {
     Session,
 }
 
-/// How a command uses a thing.
+/// How a command uses a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
-    /// In order with all others.
-    Alone,
-    /// In order with those that are alone.
-    Beside,
-    /// Behind all others, in front of none.
-    After,
+pub(super) enum Access {
+    /// After all commands before it.
+    Exclusive,
+    /// After the exclusive ones before it.
+    Shared,
+    /// After all commands before it, holding none back.
+    Behind,
 }
 
-/// What one command uses.
+/// The resources that a command uses.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Uses {
-    list: [(Thing, Way); Self::MOST],
+pub(super) struct Accesses {
+    list: [(Resource, Access); Self::MOST],
     len: usize,
 }
 
-impl Uses {
+impl Accesses {
     const MOST: usize = 10;
 
     pub(super) fn new() -> Self {
-        Self { list: [(Thing::Session, Way::After); Self::MOST], len: 0 }
+        Self { list: [(Resource::Session, Access::Behind); Self::MOST], len: 0 }
     }
 
-    /// A thing that is named twice counts once, as it was named first.
-    pub(super) fn add(&mut self, thing: Thing, way: Way) {
+    /// A resource that is named twice counts once, as it was named first.
+    pub(super) fn add(&mut self, thing: Resource, way: Access) {
         if !self.iter().any(|(other, _)| other == thing) {
             self.list[self.len] = (thing, way);
             self.len += 1;
         }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Thing, Way)> + '_ {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Resource, Access)> + '_ {
         self.list[..self.len].iter().copied()
     }
 }
 
-/// The commands that use one thing.
+/// The commands that use one resource.
 #[derive(Default)]
 struct Lane {
-    /// May go, as far as this thing is concerned.
+    /// May go, as far as this resource is concerned.
     alone: Option<Number>,
     beside: BTreeSet<Number>,
     /// Must wait for others.
@@ -100,18 +101,18 @@ impl Lane {
     }
 
     /// Whether a command that comes now could go at once.
-    fn lets_through(&self, way: Way) -> bool {
+    fn lets_through(&self, way: Access) -> bool {
         match way {
-            Way::Beside => self.holds_none_alone(),
-            Way::Alone | Way::After => self.holds_none(),
+            Access::Shared => self.holds_none_alone(),
+            Access::Exclusive | Access::Behind => self.holds_none(),
         }
     }
 
-    fn add(&mut self, number: Number, way: Way) {
+    fn add(&mut self, number: Number, way: Access) {
         match way {
-            Way::Alone => self.waiting_alone.insert(number),
-            Way::Beside => self.waiting_beside.insert(number),
-            Way::After => self.waiting_after.insert(number),
+            Access::Exclusive => self.waiting_alone.insert(number),
+            Access::Shared => self.waiting_beside.insert(number),
+            Access::Behind => self.waiting_after.insert(number),
         };
     }
 
@@ -160,8 +161,8 @@ impl Lane {
 /// All held commands in their order.
 #[derive(Default)]
 pub(super) struct Book {
-    lanes: HashMap<Thing, Lane, BuildHasherDefault<IdHasher>>,
-    /// By command: the things that it still waits for.
+    lanes: HashMap<Resource, Lane, BuildHasherDefault<IdHasher>>,
+    /// By command: the number of resources that it still waits for.
     waiting: IdMap<Number, u32>,
     ready: BTreeSet<Number>,
     last: Number,
@@ -169,23 +170,23 @@ pub(super) struct Book {
 
 impl Book {
     /// Whether a command that comes now must come after none that is held.
-    pub(super) fn lets_through(&self, uses: &Uses) -> bool {
+    pub(super) fn lets_through(&self, uses: &Accesses) -> bool {
         uses.iter()
             .all(|(thing, way)| self.lanes.get(&thing).is_none_or(|lane| lane.lets_through(way)))
     }
 
-    /// Whether commands are held that use a thing, and hold others back.
-    pub(super) fn holds(&self, thing: Thing) -> bool {
+    /// Whether commands are held that use a resource, and hold others back.
+    pub(super) fn holds(&self, thing: Resource) -> bool {
         self.lanes.get(&thing).is_some_and(|lane| !lane.holds_none())
     }
 
-    /// Whether commands are held that use a thing alone.
-    pub(super) fn holds_alone(&self, thing: Thing) -> bool {
+    /// Whether commands are held that use a resource exclusively.
+    pub(super) fn holds_alone(&self, thing: Resource) -> bool {
         self.lanes.get(&thing).is_some_and(|lane| !lane.holds_none_alone())
     }
 
     /// Takes a command in.
-    pub(super) fn add(&mut self, uses: &Uses) -> Number {
+    pub(super) fn add(&mut self, uses: &Accesses) -> Number {
         self.last += 1;
         let number = self.last;
         let mut waits_for = uses.len as u32;
@@ -207,7 +208,7 @@ impl Book {
     }
 
     /// A command that was ready has been issued.
-    pub(super) fn remove(&mut self, number: Number, uses: &Uses) {
+    pub(super) fn remove(&mut self, number: Number, uses: &Accesses) {
         self.ready.remove(&number);
         let Self { lanes, waiting, ready, .. } = self;
         for (thing, _) in uses.iter() {
@@ -237,26 +238,26 @@ impl Book {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Way::{After, Alone, Beside};
+    use Access::{Behind, Exclusive, Shared};
     use proptest::prelude::*;
 
-    fn uses(list: &[(Thing, Way)]) -> Uses {
-        let mut uses = Uses::new();
+    fn uses(list: &[(Resource, Access)]) -> Accesses {
+        let mut uses = Accesses::new();
         list.iter().for_each(|(thing, way)| uses.add(*thing, *way));
         uses
     }
 
-    const S: Thing = Thing::Stream(StreamId(7));
-    const E: Thing = Thing::Event(EventId(8));
+    const S: Resource = Resource::Stream(StreamId(7));
+    const E: Resource = Resource::Event(EventId(8));
 
     #[test]
     fn a_stream_is_first_in_first_out() {
         let mut book = Book::default();
-        let of_stream = uses(&[(S, Alone)]);
+        let of_stream = uses(&[(S, Exclusive)]);
         let (a, b) = (book.add(&of_stream), book.add(&of_stream));
         assert_eq!((book.next_ready(0), book.next_ready(a)), (Some(a), None));
         assert!(!book.lets_through(&of_stream));
-        assert!(book.lets_through(&uses(&[(Thing::Stream(StreamId(9)), Alone)])));
+        assert!(book.lets_through(&uses(&[(Resource::Stream(StreamId(9)), Exclusive)])));
         book.remove(a, &of_stream);
         assert_eq!(book.next_ready(0), Some(b));
         book.remove(b, &of_stream);
@@ -266,8 +267,8 @@ mod tests {
     #[test]
     fn a_wait_for_an_event_comes_between_two_records_of_it() {
         let mut book = Book::default();
-        let record = uses(&[(S, Alone), (E, Alone)]);
-        let wait = uses(&[(Thing::Stream(StreamId(9)), Alone), (E, Beside)]);
+        let record = uses(&[(S, Exclusive), (E, Exclusive)]);
+        let wait = uses(&[(Resource::Stream(StreamId(9)), Exclusive), (E, Shared)]);
         let (first, waits, again) = (book.add(&record), book.add(&wait), book.add(&record));
         assert_eq!((book.next_ready(0), book.next_ready(first)), (Some(first), None));
         book.remove(first, &record);
@@ -279,9 +280,10 @@ mod tests {
     #[test]
     fn who_comes_after_holds_nobody_back() {
         let mut book = Book::default();
-        let launch = uses(&[(S, Alone), (Thing::Session, Beside)]);
-        let barrier = uses(&[(Thing::Session, After)]);
-        let other = uses(&[(Thing::Stream(StreamId(9)), Alone), (Thing::Session, Beside)]);
+        let launch = uses(&[(S, Exclusive), (Resource::Session, Shared)]);
+        let barrier = uses(&[(Resource::Session, Behind)]);
+        let other =
+            uses(&[(Resource::Stream(StreamId(9)), Exclusive), (Resource::Session, Shared)]);
         let first = book.add(&launch);
         let waits = book.add(&barrier);
         assert!(book.lets_through(&other));
@@ -290,10 +292,10 @@ mod tests {
         assert_eq!(book.next_ready(0), Some(waits), "what came later does not matter");
     }
 
-    fn conflict(a: &Uses, b: &Uses) -> bool {
-        let with = |(thing, way): (Thing, Way)| {
+    fn conflict(a: &Accesses, b: &Accesses) -> bool {
+        let with = |(thing, way): (Resource, Access)| {
             b.iter().any(|(other, later)| {
-                thing == other && way != After && !(way == Beside && later == Beside)
+                thing == other && way != Behind && !(way == Shared && later == Shared)
             })
         };
         a.iter().any(with)
@@ -307,11 +309,11 @@ mod tests {
             commands in prop::collection::vec((prop::collection::btree_map(0u64..4, 0u8..3, 1..4), any::<prop::sample::Index>(), 0usize..3), 1..60),
         ) {
             let mut book = Book::default();
-            let mut held: Vec<(Number, Uses)> = Vec::new();
+            let mut held: Vec<(Number, Accesses)> = Vec::new();
             for (things, pick, go) in commands {
-                let ways = [Alone, Beside, After];
-                let list: Vec<(Thing, Way)> =
-                    things.iter().map(|(t, w)| (Thing::Stream(StreamId(*t)), ways[*w as usize])).collect();
+                let ways = [Exclusive, Shared, Behind];
+                let list: Vec<(Resource, Access)> =
+                    things.iter().map(|(t, w)| (Resource::Stream(StreamId(*t)), ways[*w as usize])).collect();
                 let new = uses(&list);
                 let free = !held.iter().any(|(_, before)| conflict(before, &new));
                 prop_assert_eq!(book.lets_through(&new), free);

@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 use protocol::ids::ContextId;
 
 use super::beat;
-use super::device::{Device, Sight};
+use super::device::{Device, Observation};
 use super::end::GateEnd;
 use super::held::Held;
-use super::order::{Book, Number, Thing};
+use super::order::{Book, Number, Resource};
 use host_ipc::eventfd::notify;
 use host_ipc::gate;
 
@@ -31,7 +31,7 @@ pub(in crate::calls) struct Gate {
     /// Held frees: what they free can't be had again yet.
     pub(super) frees: usize,
     /// Streams and events whose end is held.
-    pub(super) ended: HashSet<Thing>,
+    pub(super) ended: HashSet<Resource>,
     pub(super) beat: Option<beat::Beat>,
     /// What every call is answered with, once the scheduler has ended the session.
     pub(super) verdict: u32,
@@ -128,7 +128,7 @@ impl Gate {
     }
 
     /// Takes note of what a look at all streams has seen.
-    pub(super) fn saw(&mut self, sights: &[Sight], now: u64) {
+    pub(super) fn saw(&mut self, sights: &[Observation], now: u64) {
         let mut ring = false;
         for ((device, page), sight) in self.devices.iter_mut().zip(&self.end.page.gpus).zip(sights)
         {

@@ -13,7 +13,7 @@ use super::plan::{Freeing, Mapping};
 use super::waiting::{AsyncFree, Retry};
 use crate::calls::charges::{ChargedReply, Reservation, Settled, kind};
 use crate::calls::cx::Cx;
-use crate::calls::waits::Then;
+use crate::calls::waits::Completion;
 use crate::calls::{Calls, ReplyTo, lock};
 use crate::driver::{CuError, CuResult};
 use crate::executor::Pending;
@@ -35,7 +35,7 @@ impl Calls {
         match taken {
             // As natively, the call waits for what the context has to do.
             Some(freeing) => {
-                let then = Then::Free(freeing, cx.thread, Some(reply));
+                let then = Completion::Free(freeing, cx.thread, Some(reply));
                 self.wait_context(&cx.within(freeing.ctx()), then);
             }
             None => reply.finish(CuError::INVALID_VALUE.0, &[]),
