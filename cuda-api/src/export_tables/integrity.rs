@@ -6,7 +6,8 @@
 //! device's UUID and place on the PCI bus. cudart computes the same from what it sees, so all of it
 //! has to agree, and it can't be forwarded to another process.
 
-use super::{DeviceIdentity, md2};
+use super::driver::DeviceIdentity;
+use super::md2;
 use core::ffi::c_void;
 
 const KEY: [u8; 16] = 0x146ADDAE_53A9A752_AA084136_0BF55A9F_u128.to_be_bytes();

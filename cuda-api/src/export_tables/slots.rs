@@ -1,22 +1,23 @@
-//! Filling a table: unknown slots first, then the known ones.
+//! Fills a table: first with unknown slots, then with the known ones.
 
-use super::driver;
+use super::driver::driver;
+use super::names::NAMES;
 use crate::sys::CUresult;
 use core::ffi::c_void;
 
-/// The longest table has this many words at most.
+/// The maximum length of a table in words.
 const MAX_WORDS: usize = 100;
 
-/// A table as it lies in memory.
+/// A table in memory.
 #[repr(transparent)]
 pub struct Table<const WORDS: usize>([*const c_void; WORDS]);
 
-// SAFETY: the words are sizes and addresses of functions; nobody writes to them.
+// SAFETY: the words are sizes and addresses of functions, and never change.
 unsafe impl<const WORDS: usize> Sync for Table<WORDS> {}
 
 impl<const WORDS: usize> Table<WORDS> {
     /// A table whose first word is its size in bytes. `NAME` is the index of its name in
-    /// [`super::tables::NAMES`].
+    /// [`NAMES`].
     pub const fn sized<const NAME: usize>(known: &[(usize, *const c_void)]) -> Self {
         let mut table = Self::unsized_::<NAME>(known);
         table.0[0] = core::ptr::without_provenance(WORDS * size_of::<usize>());
@@ -51,9 +52,9 @@ impl<const WORDS: usize> Table<WORDS> {
     }
 }
 
-/// What stands in a slot that nobody has been seen to call. Its arguments are unknown and unused.
+/// The function in a slot that no library is known to call. Its arguments are unknown and unused.
 extern "C" fn unknown_slot<const NAME: usize, const INDEX: usize>() -> CUresult {
-    driver().unsupported(&format!("export table {}[{INDEX}]", super::tables::NAMES[NAME]))
+    driver().unsupported(&format!("export table {}[{INDEX}]", NAMES[NAME]))
 }
 
 const fn unknown_slots<const NAME: usize>() -> [*const c_void; MAX_WORDS] {

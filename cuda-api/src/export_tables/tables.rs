@@ -1,31 +1,15 @@
 //! The tables themselves. Each function says what is known of it.
 
+use super::driver::{DeviceIdentity, driver};
+use super::names::{
+    CONTEXT_CHECKS, CONTEXT_LOCAL_STORAGE, CUDART_INTERFACE, INTEGRITY_CHECK, TOOLS_CONTEXT,
+    TOOLS_MODULE, TOOLS_RUNTIME_CALLBACK_HOOKS, TOOLS_TLS,
+};
 use super::slots::Table;
-use super::{DeviceIdentity, context_storage, driver, integrity};
+use super::{context_storage, integrity};
 use crate::sys::{CUcontext, CUdevice, CUfunction, CUmodule, CUresult, CUstream};
 use core::cell::UnsafeCell;
 use core::ffi::{c_char, c_void};
-
-const CUDART_INTERFACE: usize = 0;
-const TOOLS_RUNTIME_CALLBACK_HOOKS: usize = 1;
-const TOOLS_TLS: usize = 2;
-const CONTEXT_LOCAL_STORAGE: usize = 3;
-const INTEGRITY_CHECK: usize = 4;
-const CONTEXT_CHECKS: usize = 5;
-const TOOLS_CONTEXT: usize = 6;
-const TOOLS_MODULE: usize = 7;
-
-/// What the tables are called in messages, by the indices above.
-pub const NAMES: [&str; 8] = [
-    "CUDART_INTERFACE",
-    "TOOLS_RUNTIME_CALLBACK_HOOKS",
-    "TOOLS_TLS",
-    "CONTEXT_LOCAL_STORAGE",
-    "INTEGRITY_CHECK",
-    "CONTEXT_CHECKS",
-    "ToolsContext",
-    "ToolsModule",
-];
 
 /// Every cudart asks for it and does not start without.
 static CUDART: Table<13> = Table::sized::<CUDART_INTERFACE>(&[

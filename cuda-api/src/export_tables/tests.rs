@@ -1,6 +1,8 @@
 //! The tables as a library sees them: through their addresses.
 
 use super::*;
+use crate::sys::{CUcontext, CUdevice, CUfunction, CUmodule, CUresult, CUstream};
+use core::ffi::c_char;
 use std::sync::Mutex;
 
 struct Fake {

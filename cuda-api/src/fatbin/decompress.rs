@@ -1,9 +1,9 @@
-//! The two ways in which payloads are compressed, with a bound on what comes out.
+//! Decompression of payloads, with a limit on the result.
 
-use super::FatbinError;
+use super::error::FatbinError;
 use std::io::Read;
 
-/// No LZ4 block expands by more: a byte of it adds at most 255 to a length.
+/// The maximum expansion of an LZ4 block: one byte adds at most 255 to a length.
 const LZ4_MAX_RATIO: usize = 255;
 
 pub enum Error {
@@ -12,7 +12,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// With the place in the image.
+    /// Adds the place in the image.
     pub fn at(self, at: usize, limit: usize) -> FatbinError {
         match self {
             Error::TooLarge => FatbinError::TooLarge { at, limit },
@@ -21,10 +21,10 @@ impl Error {
     }
 }
 
-/// One LZ4 block. `len` is the decompressed length, or 0 if it is not known.
+/// Decompresses one LZ4 block. `len` is the decompressed length, or 0 if it is not known.
 pub fn lz4(block: &[u8], len: u64, limit: usize) -> Result<Vec<u8>, Error> {
     let possible = block.len().saturating_mul(LZ4_MAX_RATIO);
-    // What the header claims is allocated only as far as the block can fill it.
+    // Allocate no more of the claimed length than the block can fill.
     let room = match usize::try_from(len) {
         Ok(0) => possible.min(limit),
         Ok(len) if len <= limit => len.min(possible),
@@ -43,12 +43,12 @@ pub fn lz4(block: &[u8], len: u64, limit: usize) -> Result<Vec<u8>, Error> {
     }
 }
 
-/// A zstd frame. `len` only says how much to set aside at first.
+/// Decompresses a zstd frame. `len` is only the initial capacity.
 pub fn zstd(frame: &[u8], len: u64, limit: usize) -> Result<Vec<u8>, Error> {
     let damaged = |reason: String| Error::Damaged { method: "zstd", reason };
     let decoder = ruzstd::decoding::StreamingDecoder::new(frame)
         .map_err(|error| damaged(error.to_string()))?;
-    // A claim is not worth more than some memory; what is needed beyond grows by itself.
+    // Trust the claimed length only up to a limit; the buffer grows if more is needed.
     let mut out = Vec::with_capacity(usize::try_from(len).unwrap_or(0).min(limit).min(1 << 20));
     let bound = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
     decoder.take(bound).read_to_end(&mut out).map_err(|error| damaged(error.to_string()))?;

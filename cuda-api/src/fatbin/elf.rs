@@ -1,10 +1,10 @@
-//! How long an ELF file is.
+//! Determines the length of an ELF file.
 
-/// Reads an unsigned field of up to 8 bytes at an offset; none beyond the end.
+/// Reads an unsigned field of up to 8 bytes at an offset. Returns `None` beyond the end.
 pub type Read<'a> = &'a dyn Fn(u64, usize) -> Option<u64>;
 
-/// The offset up to which the headers of a 64-bit ELF file say that it reaches: the end of its
-/// header tables and of whatever they describe. None if a field is beyond the end or absurd.
+/// The length of a 64-bit ELF file according to its headers: the end of its header tables and of
+/// everything that they describe. `None` if a field is beyond the end or has an impossible value.
 pub fn len(read: Read<'_>) -> Option<u64> {
     const CLASS_64: u64 = 2;
     if read(4, 1)? != CLASS_64 {
@@ -15,7 +15,8 @@ pub fn len(read: Read<'_>) -> Option<u64> {
     let (section_len, mut section_count) = (read(58, 2)?, read(60, 2)?);
     let header_len = read(52, 2)?;
     if sections != 0 && section_count == 0 {
-        // More than fit: the first section, otherwise empty, has the number as its size.
+        // The number does not fit in the header. The size of the first section, which is otherwise
+        // empty, contains it.
         section_count = read(sections.checked_add(32)?, 8)?;
     }
 
@@ -38,7 +39,7 @@ pub fn len(read: Read<'_>) -> Option<u64> {
         }
         Some(())
     };
-    // A count of billions would keep us busy; real files have thousands.
+    // Bounds the time that a hostile count can cost. Real files have thousands of sections.
     const MOST_SECTIONS: u64 = 1 << 24;
     if section_count > MOST_SECTIONS {
         return None;

@@ -1,15 +1,17 @@
-//! What programs hand to the module loaders: fatbins, ELF cubins and PTX text.
+//! The images that programs pass to the module loaders: fatbins, ELF cubins and PTX text.
 //!
-//! A fatbin is a header and a sequence of entries, each a header of its own and a payload, PTX or a
-//! cubin for one architecture, mostly compressed. [`Fatbin`] takes one apart without trusting any
-//! of it: every length is checked, and decompression stops at a limit. [`span`](span()) finds
+//! A fatbin is a header and a sequence of entries. An entry is a header and a payload: PTX or a cubin
+//! for one architecture, usually compressed. [`Fatbin`] parses a fatbin without trusting any of it:
+//! every length is checked, and decompression stops at a limit. [`span`](span()) finds
 //! the end of an image of which a program gave only the address, and [`prefix`] that of an image in
 //! a file.
 
 mod decompress;
 mod elf;
+mod error;
 mod span;
 
+pub use error::FatbinError;
 pub use span::{Span, SpanKind, prefix, span};
 
 /// First word of a wrapper, the structure that nvcc puts around a fatbin's address.
@@ -19,45 +21,22 @@ pub const FATBIN_MAGIC: u32 = 0xba55_ed50;
 /// First bytes of an ELF file, a cubin among them.
 pub const ELF_MAGIC: [u8; 4] = *b"\x7fELF";
 
-/// Magic, version, header's length, length of what follows.
+/// Magic, version, header length and length of the rest.
 const FATBIN_HEADER: usize = 16;
-/// The shortest entry header; newer ones are longer and say so.
+/// The minimum length of an entry header. Newer ones are longer and contain their length.
 const ENTRY_HEADER: usize = 64;
 
 const FLAG_LZ4: u64 = 0x2000;
 const FLAG_ZSTD: u64 = 0x8000;
 
-/// Why an image could not be read. `at` is an offset from the image's start.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum FatbinError {
-    /// The image ends before what its headers promise.
-    #[error("the image is truncated: {what} at byte {at} reaches beyond its end at {len}")]
-    Truncated { what: &'static str, at: usize, len: usize },
-    /// A field holds what no known toolkit writes.
-    #[error("{what} at byte {at} is {value:#x}, which no known CUDA toolkit writes")]
-    Invalid { what: &'static str, at: usize, value: u64 },
-    /// None of the known formats.
-    #[error("the image is neither a fatbin, nor an ELF cubin, nor PTX text")]
-    UnknownFormat,
-    /// A payload does not decompress.
-    #[error("the {method} payload at byte {at} is damaged: {reason}")]
-    Damaged { method: &'static str, at: usize, reason: String },
-    /// A payload is larger than the caller allows.
-    #[error("the payload at byte {at} is larger than {limit} bytes when decompressed")]
-    TooLarge { at: usize, limit: usize },
-    /// PTX that is no text.
-    #[error("the PTX at byte {at} is not UTF-8")]
-    NotText { at: usize },
-}
-
-/// What an entry holds.
+/// The kind of an entry's payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// PTX text.
     Ptx,
     /// Machine code for one architecture.
     Cubin,
-    /// Something else, by its number: intermediate code for link-time optimisation, for example.
+    /// Something else, by its number: intermediate code for example for link-time optimization.
     Other(u16),
 }
 
@@ -129,12 +108,12 @@ fn header(reader: &Reader<'_>) -> Result<(usize, usize), FatbinError> {
 /// One entry of a fatbin.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<'a> {
-    /// What it holds.
+    /// The kind of the payload.
     pub kind: Kind,
     /// The architecture, 90 for sm_90 or compute_90.
     pub arch: u32,
     flags: u64,
-    /// As the header says; 0 if it does not.
+    /// The decompressed length in the header, or 0 if the header has none.
     decompressed_len: u64,
     payload: &'a [u8],
     payload_at: usize,
@@ -154,7 +133,7 @@ impl<'a> Entry<'a> {
         }
         let flags = reader.u64("an entry's flags", at + 40)?;
         let stored = reader.u64("an entry's length", at + 8)?;
-        // The stored length is rounded up; decompressors want the exact one.
+        // The stored length is rounded up, but decompressors need the exact one.
         let used = match flags & (FLAG_LZ4 | FLAG_ZSTD) {
             0 => stored,
             _ => reader.u32("an entry's compressed length", at + 16)?.into(),
@@ -184,7 +163,7 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// The payload, decompressed if need be, to `limit` bytes at most.
+    /// The payload, decompressed if necessary, of at most `limit` bytes.
     pub fn payload(&self, limit: usize) -> Result<Vec<u8>, FatbinError> {
         let payload = if self.flags & FLAG_ZSTD != 0 {
             decompress::zstd(self.payload, self.decompressed_len, limit)
@@ -198,7 +177,7 @@ impl<'a> Entry<'a> {
         payload.map_err(|error| error.at(self.payload_at, limit))
     }
 
-    /// The image that the payload is; none where it is of another kind.
+    /// The payload as an image, or `None` for payloads of other kinds.
     pub fn image(&self, limit: usize) -> Result<Option<Image>, FatbinError> {
         Ok(match self.kind {
             Kind::Ptx => Some(Image::Ptx(text(self.payload(limit)?, self.payload_at)?)),
@@ -236,7 +215,7 @@ fn looks_like_text(bytes: &[u8]) -> bool {
     bytes.first().is_some_and(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
 }
 
-/// PTX ends at its first zero, as the driver reads it.
+/// PTX text up to its first zero byte, where the driver ends it too.
 fn text(mut bytes: Vec<u8>, at: usize) -> Result<String, FatbinError> {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     bytes.truncate(end);

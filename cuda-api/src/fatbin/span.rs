@@ -1,12 +1,12 @@
-//! How far an image reaches, given its address alone.
+//! Finds the end of an image.
 //!
 //! `cuModuleLoadData`, `cuLibraryLoadData` and their like take no length. A library that sends an
-//! image elsewhere has to find it from the image itself.
+//! image elsewhere has to find the length in the image itself.
 
 use super::{ELF_MAGIC, FATBIN_MAGIC, FatbinError, Reader, WRAPPER_MAGIC, elf, header, invalid};
 use core::ffi::{CStr, c_void};
 
-/// What lies in a [`Span`].
+/// The format of a [`Span`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpanKind {
     /// A fatbin, its header included.
@@ -29,15 +29,15 @@ impl Span {
     /// # Safety
     /// The image is still there, unchanged, for as long as the result is used.
     pub unsafe fn bytes<'a>(&self) -> &'a [u8] {
-        // SAFETY: `span` found that much of an image, and the caller keeps it.
+        // SAFETY: `span` found an image of this length, and the caller keeps it unchanged.
         unsafe { core::slice::from_raw_parts(self.start, self.len) }
     }
 }
 
-/// What the version field of a wrapper says.
+/// The version of a wrapper with one fatbin.
 const WRAPPER_ONE: u32 = 1;
 /// With relocatable device code: the linked fatbin, then a null-terminated array of those that went
-/// into it, from which PTX can be linked anew.
+/// into it, from which PTX can be linked again.
 const WRAPPER_LINKED: u32 = 2;
 
 /// The pieces that make up an image: the fatbins that a wrapper points to, or the one fatbin, ELF

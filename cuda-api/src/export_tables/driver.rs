@@ -1,0 +1,65 @@
+//! The library behind the tables.
+
+use crate::sys::{CUcontext, CUdevice, CUfunction, CUmodule, CUresult, CUstream};
+use core::ffi::c_char;
+use std::sync::OnceLock;
+
+/// The functions that the tables need from the library that returns them.
+pub trait Driver: Sync {
+    /// The handle that a device's primary context has or will have. The context is not retained and
+    /// need not exist yet. cudart asks for the handle of every device when it starts, while
+    /// `cuDevicePrimaryCtxGetState` must still report inactive contexts, and later calls
+    /// `cuDevicePrimaryCtxRetain` for the device that it uses.
+    fn primary_context(&self, device: CUdevice) -> Result<CUcontext, CUresult>;
+
+    /// `cuCtxGetCurrent`: null if the thread has none. Almost every call of the runtime uses it.
+    fn current_context(&self) -> CUcontext;
+
+    /// `cuCtxGetId`, for a context that is not null.
+    fn context_id(&self, context: CUcontext) -> Result<u64, CUresult>;
+
+    /// The exact result of `cuDriverGetVersion`.
+    fn driver_version(&self) -> i32;
+
+    /// The devices that the process sees, by ordinal.
+    fn device_identities(&self) -> Result<Vec<DeviceIdentity>, CUresult>;
+
+    /// `cuStreamGetId`, for handles of streams, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD.
+    fn stream_id(&self, stream: CUstream) -> Result<u64, CUresult>;
+
+    /// `cuModuleEnumerateFunctions`: every kernel of a module, with the name that `cuFuncGetName`
+    /// gives for it, which lives as long as the module.
+    fn module_functions(
+        &self,
+        module: CUmodule,
+    ) -> Result<Vec<(CUfunction, *const c_char)>, CUresult>;
+
+    /// Logs the name of an unimplemented function (once) and returns CUDA_ERROR_NOT_SUPPORTED.
+    fn unsupported(&self, what: &str) -> CUresult;
+}
+
+/// A device's UUID and PCI address. They must agree with `cuDeviceGetUuid_v2` and
+/// `cuDeviceGetAttribute`, or cudart refuses to start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeviceIdentity {
+    /// `cuDeviceGetUuid_v2`.
+    pub uuid: [u8; 16],
+    /// CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID.
+    pub pci_domain: i32,
+    /// CU_DEVICE_ATTRIBUTE_PCI_BUS_ID.
+    pub pci_bus: i32,
+    /// CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID.
+    pub pci_device: i32,
+}
+
+static DRIVER: OnceLock<&'static dyn Driver> = OnceLock::new();
+
+/// Sets the driver that serves the tables, unless there is one already.
+pub fn set(driver: &'static dyn Driver) {
+    DRIVER.get_or_init(|| driver);
+}
+
+/// The driver that serves the tables. Only the tables' functions call this, so there is one.
+pub fn driver() -> &'static dyn Driver {
+    *DRIVER.get().expect("a function of an export table was called before the table was returned")
+}

@@ -1,0 +1,24 @@
+//! Errors of images.
+
+/// The reason why an image can't be read. `at` is an offset from the image's start.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FatbinError {
+    /// The image is shorter than its headers say.
+    #[error("the image is truncated: {what} at byte {at} reaches beyond its end at {len}")]
+    Truncated { what: &'static str, at: usize, len: usize },
+    /// A field has a value that no known toolkit writes.
+    #[error("{what} at byte {at} is {value:#x}, which no known CUDA toolkit writes")]
+    Invalid { what: &'static str, at: usize, value: u64 },
+    /// None of the known formats.
+    #[error("the image is neither a fatbin, nor an ELF cubin, nor PTX text")]
+    UnknownFormat,
+    /// A payload does not decompress.
+    #[error("the {method} payload at byte {at} is damaged: {reason}")]
+    Damaged { method: &'static str, at: usize, reason: String },
+    /// A payload is larger than the caller allows.
+    #[error("the payload at byte {at} is larger than {limit} bytes when decompressed")]
+    TooLarge { at: usize, limit: usize },
+    /// The PTX is not text.
+    #[error("the PTX at byte {at} is not UTF-8")]
+    NotText { at: usize },
+}
