@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR Apache-2.0 */
 /*
- * virtio-cuda: what crosses the boundary between a guest and its device, and
- * between a guest program and its kernel driver.
+ * virtio-cuda: the interface between a guest and its device, and between a
+ * guest program and its kernel driver.
  *
  * docs/device.md is the specification; this header is its C form, and
  * protocol/src/uapi.rs its Rust mirror (a test compares the two).
@@ -19,7 +19,7 @@
 
 /* First word of the config space: the letters "CUDA". */
 #define VIRTIO_CUDA_MAGIC 0x41445543
-/* Version of this protocol; a driver refuses a device with another major. */
+/* Protocol version; a driver refuses a device with another major version. */
 #define VIRTIO_CUDA_VERSION_MAJOR 2
 #define VIRTIO_CUDA_VERSION_MINOR 0
 
@@ -39,11 +39,11 @@ struct virtio_cuda_config {
 	__le16 version_major;
 	__le16 version_minor;
 	__le32 capabilities;
-	__le32 max_sessions; /* sessions that may live at once */
-	__le32 max_regions; /* regions that one session may hold */
-	__le32 max_segments; /* segments of one region */
-	__le64 pinned_max; /* bytes of all regions of one session */
-	__le32 max_plain; /* bytes of one command sent the plain way */
+	__le32 max_sessions; /* maximum concurrent sessions */
+	__le32 max_regions; /* maximum regions of a session */
+	__le32 max_segments; /* maximum segments of a region */
+	__le64 pinned_max; /* maximum bytes of all regions of a session */
+	__le32 max_plain; /* maximum bytes of a command in a descriptor chain */
 	__le32 reserved[7];
 };
 
@@ -60,11 +60,11 @@ struct virtio_cuda_config {
 #define VIRTIO_CUDA_ERR_INVALID 1 /* malformed, out of range, or unknown type */
 #define VIRTIO_CUDA_ERR_NO_SESSION 2 /* no such session, or it has ended */
 #define VIRTIO_CUDA_ERR_EXISTS 3 /* the id is in use */
-#define VIRTIO_CUDA_ERR_LIMIT 4 /* one of the config space's limits */
+#define VIRTIO_CUDA_ERR_LIMIT 4 /* a limit of the config space is exceeded */
 #define VIRTIO_CUDA_ERR_NO_WORKER 5 /* the host could not start a worker */
-#define VIRTIO_CUDA_ERR_UNSUPPORTED 6 /* not among the capabilities */
+#define VIRTIO_CUDA_ERR_UNSUPPORTED 6 /* not one of the capabilities */
 #define VIRTIO_CUDA_ERR_MEMORY 7 /* the host could not map the pages */
-#define VIRTIO_CUDA_ERR_BUSY 8 /* too much is under way; ask again later */
+#define VIRTIO_CUDA_ERR_BUSY 8 /* too many requests in flight; try again later */
 
 /* Begins every message on the control and the command queue. */
 struct virtio_cuda_hdr {
@@ -89,23 +89,23 @@ struct virtio_cuda_hello {
 
 #define VIRTIO_CUDA_ENV_MAX 4096
 
-/* The driver chooses the session's id: not 0, not in use. */
+/* The driver chooses the session's id, which is not 0 and not in use. */
 struct virtio_cuda_session_create {
 	struct virtio_cuda_hdr hdr;
 	__le32 pid; /* the guest process, for the host's logs only */
 	__le32 env_len; /* bytes of "NAME=value\0" strings that follow */
 };
 
-/* The answer comes when the worker is gone. */
+/* Answered when the worker is gone. */
 struct virtio_cuda_session_destroy {
 	struct virtio_cuda_hdr hdr;
 };
 
-/* Header page, stream ring, arena; exactly one a session. */
+/* Header page, stream ring and arena; exactly one per session. */
 #define VIRTIO_CUDA_REGION_RING 1
 /* Pages that the driver allocated, at the same address in the worker. */
 #define VIRTIO_CUDA_REGION_PINNED 2
-/* Pages of the guest program's own that the driver pinned. */
+/* The guest program's own pages, which the driver pinned. */
 #define VIRTIO_CUDA_REGION_USER 3
 
 struct virtio_cuda_segment {
@@ -113,18 +113,18 @@ struct virtio_cuda_segment {
 	__le64 len; /* a multiple of 4096 */
 };
 
-/* The driver chooses the region's id: not 0, not in use in the session. */
+/* The driver chooses the region's id, not 0 and not in use in the session. */
 struct virtio_cuda_region_attach {
 	struct virtio_cuda_hdr hdr;
 	__le32 region;
 	__le32 kind; /* VIRTIO_CUDA_REGION_* */
 	__le64 vaddr; /* address in the guest process; 0 for a RING */
-	__le64 len; /* the sum of the segments' */
-	__le32 ring_bytes; /* RING: size of the ring, a power of two; else 0 */
-	__le32 nr_segments; /* struct virtio_cuda_segment that follow */
+	__le64 len; /* the sum of the segment lengths */
+	__le32 ring_bytes; /* RING: size of the ring, a power of two; otherwise 0 */
+	__le32 nr_segments; /* number of struct virtio_cuda_segment that follow */
 };
 
-/* The answer comes when the worker has unmapped the pages. */
+/* Answered when the worker has unmapped the pages. */
 struct virtio_cuda_region_detach {
 	struct virtio_cuda_hdr hdr;
 	__le32 region;
@@ -132,7 +132,7 @@ struct virtio_cuda_region_detach {
 };
 
 /*
- * What the VM's GPUs are and how much of them it uses; needs no session. The
+ * Queries the VM's GPUs and its use of them, without a session. The
  * answer is struct virtio_cuda_facts, then its GPUs, then its processes, at
  * most VIRTIO_CUDA_QUERY_MAX bytes.
  */
@@ -144,34 +144,34 @@ struct virtio_cuda_query {
 #define VIRTIO_CUDA_QUERY_MAX 65536
 
 struct virtio_cuda_facts {
-	__le32 gpus; /* struct virtio_cuda_gpu that follow */
-	__le32 gpu_bytes; /* of each: skip what is longer than you know */
-	__le32 processes; /* struct virtio_cuda_process that follow those */
-	__le32 process_bytes; /* of each */
-	__le32 cuda_version; /* as cuDriverGetVersion has it: 13000 */
+	__le32 gpus; /* number of struct virtio_cuda_gpu that follow */
+	__le32 gpu_bytes; /* bytes of each; ignore what exceeds the known length */
+	__le32 processes; /* number of struct virtio_cuda_process after them */
+	__le32 process_bytes; /* bytes of each */
+	__le32 cuda_version; /* result of cuDriverGetVersion, for example 13000 */
 	__le32 reserved;
 	__u8 driver[40]; /* the driver's version, ended by a zero byte */
 };
 
-#define VIRTIO_CUDA_GPU_ECC (1U << 0) /* its memory corrects errors */
-/* virtio_cuda_gpu.utilization: not known. */
+#define VIRTIO_CUDA_GPU_ECC (1U << 0) /* the memory has error correction */
+/* virtio_cuda_gpu.utilization: unknown. */
 #define VIRTIO_CUDA_UTILIZATION_NONE 0xffffffff
 
 struct virtio_cuda_gpu {
 	__u8 uuid[16];
-	__u8 name[96]; /* ended by a zero byte, as the next */
+	__u8 name[96]; /* ended by a zero byte, like the next */
 	__u8 pci_bus_id[32];
 	__le64 memory_total; /* bytes that the VM may use */
 	__le64 memory_used; /* bytes that the VM uses */
-	__le32 utilization; /* the VM's part of the last second, in 0.01% */
+	__le32 utilization; /* the VM's share of the last second, in 0.01% */
 	__le32 flags; /* VIRTIO_CUDA_GPU_* */
 	__le32 compute_major;
 	__le32 compute_minor;
 	__le32 multiprocessors;
-	__le32 clock_khz; /* the highest; 0: not known, as the next */
+	__le32 clock_khz; /* the maximum; 0: unknown, like the next */
 	__le32 memory_clock_khz;
 	__le32 memory_bus_bits;
-	__le32 pci_device; /* device << 16 | vendor; 0: not known, as the next */
+	__le32 pci_device; /* device << 16 | vendor; 0: unknown, like the next */
 	__le32 pci_subsystem;
 	__le32 reserved[6];
 };
@@ -179,7 +179,7 @@ struct virtio_cuda_gpu {
 struct virtio_cuda_process {
 	__le32 pid; /* as in virtio_cuda_session_create */
 	__le32 session;
-	__le32 gpu; /* its place among the GPUs */
+	__le32 gpu; /* its index among the GPUs */
 	__le32 reserved;
 	__le64 memory_used; /* bytes */
 };
@@ -189,8 +189,8 @@ struct virtio_cuda_process {
 #define VIRTIO_CUDA_EVENT_WAKE 1
 #define VIRTIO_CUDA_EVENT_ENDED 2
 
-/* Why a session ended: virtio_cuda_event.value. */
-#define VIRTIO_CUDA_ENDED_DESTROYED 1 /* asked for */
+/* The reason why a session ended, in virtio_cuda_event.value. */
+#define VIRTIO_CUDA_ENDED_DESTROYED 1 /* on request */
 #define VIRTIO_CUDA_ENDED_PROTOCOL 2 /* the guest broke the protocol */
 #define VIRTIO_CUDA_ENDED_WORKER 3 /* the worker died */
 #define VIRTIO_CUDA_ENDED_HOST 4 /* the host, for another reason */
@@ -205,7 +205,7 @@ struct virtio_cuda_event {
 /* ---- Command queue ---------------------------------------------------- */
 
 #define VIRTIO_CUDA_CMD_DOORBELL 1 /* the session's ring has work */
-#define VIRTIO_CUDA_CMD_SUBMIT 2 /* one command follows, the plain way */
+#define VIRTIO_CUDA_CMD_SUBMIT 2 /* one command follows in the descriptor chain */
 
 /* ---- Stream ring ------------------------------------------------------ */
 
@@ -213,25 +213,25 @@ struct virtio_cuda_event {
 #define VIRTIO_CUDA_RING_MIN_BYTES 4096
 #define VIRTIO_CUDA_RING_MAX_BYTES (16 << 20)
 
-#define VIRTIO_CUDA_SLEEPS_ALL 1 /* ring the doorbell: a command, a host function's end */
-#define VIRTIO_CUDA_SLEEPS_FULL 2 /* ring it for a host function's end alone */
+#define VIRTIO_CUDA_SLEEPS_ALL 1 /* wake for commands and host functions' ends */
+#define VIRTIO_CUDA_SLEEPS_FULL 2 /* wake only for host functions' ends */
 
-/* First page of a RING region; each writer has cache lines of its own. */
+/* First page of a RING region; each writer has its own cache lines. */
 struct virtio_cuda_ring {
 	/* Written by the guest. */
-	__le64 tail; /* bytes ever written */
+	__le64 tail; /* bytes written so far */
 	__le64 pad0[7];
 	__le32 guest_sleeps; /* 1: wake me; the worker sets it back to 0 */
 	__le32 pad1[15];
 	/* Written by the worker. */
-	__le64 head; /* bytes ever read */
+	__le64 head; /* bytes read so far */
 	__le64 pad2[7];
 	__le32 host_sleeps; /* VIRTIO_CUDA_SLEEPS_*; the guest sets it back to 0 */
 	__le32 pad3[15];
-	__le32 posted_error; /* first CUresult of a posted call, not yet taken */
+	__le32 posted_error; /* first CUresult of a posted call that was not taken yet */
 	__le32 pad4[15];
-	__le64 host_func; /* token of the host function that the guest is to run */
-	__le64 host_funcs_begun; /* host functions ever handed out */
+	__le64 host_func; /* token of the host function that the guest must run */
+	__le64 host_funcs_begun; /* host functions handed out so far */
 	__le64 pad5[6];
 	/* Written by the guest. */
 	__le64 host_funcs_ended; /* host functions that have run */
@@ -252,53 +252,53 @@ struct virtio_cuda_cmd {
 	__le32 reply_len; /* bytes there, struct virtio_cuda_reply included */
 };
 
-/* A reply's state: 0 until the worker, last of all, writes these bits. */
-#define VIRTIO_CUDA_REPLY_DONE (1U << 0) /* the answer is there */
+/* A reply's state: 0 until the worker writes these bits, last of all. */
+#define VIRTIO_CUDA_REPLY_DONE (1U << 0) /* the answer is complete */
 #define VIRTIO_CUDA_REPLY_OUTPUT (1U << 1) /* kernels have printed */
 
 struct virtio_cuda_reply {
 	__le32 state; /* VIRTIO_CUDA_REPLY_* */
 	__le32 result; /* CUresult */
 	__le32 len; /* bytes of answer after this structure */
-	__le32 posted_error; /* as in the ring's header, then taken */
+	__le32 posted_error; /* taken from the ring's header */
 };
 
 /* ---- /dev/virtio-cudaN ------------------------------------------------ */
 
 /*
- * An open file is one session, of the process that opened it: whoever else
- * comes by the file, a child after fork() first of all, gets EPERM. The session
- * ends when the file is closed for good (its mappings hold it open), when the
- * ring, once mapped, is mapped no more, or with the process's memory.
+ * An open file is one session of the process that opened it. Other processes
+ * that get the file, such as a child after fork(), get EPERM. The session ends
+ * when the last reference to the file is closed (mappings are references), when
+ * the ring is no longer mapped after it was, or with the process's memory.
  *
  * Errors that mean the same everywhere:
  *   EPERM      the caller is not the process that opened the file
  *   ENOTCONN   there was no START
  *   EPIPE      the session has ended
- *   ENODEV     the device has gone, or was suspended: open it anew
- *   EINVAL     a size, an address, an id or a reserved field is wrong, or the
- *              device found the request malformed
- *   EDQUOT     a limit: of the device, of its pages (pinned_max), of sessions
- *   ENOMEM     no memory, or too scattered for the device to take it
+ *   ENODEV     the device is gone or was suspended: open it again
+ *   EINVAL     a size, an address, an id or a reserved field is invalid, or
+ *              the device rejected the request as malformed
+ *   EDQUOT     a limit of the device, of pages (pinned_max) or of sessions
+ *   ENOMEM     not enough memory, or too fragmented for the device
  *   EINTR      a signal; SIGKILL only, for all but WAIT
- *   EAGAIN     too much is under way: try again later
- *   EPROTO     the device answered something that makes no sense
- * START has EBUSY for a session that has started and EREMOTEIO for a host that
- * could not supply a worker; after EDQUOT, EREMOTEIO, EAGAIN and EINVAL it may
- * be tried again. PIN has EFAULT for pages that are not there or read-only, and
- * like ALLOC and QUERY EOPNOTSUPP for what is not among the device's
- * capabilities. QUERY needs no START.
+ *   EAGAIN     too many requests in flight: try again later
+ *   EPROTO     the device's answer is invalid
+ * START also returns EBUSY if the session has started, and EREMOTEIO if the
+ * host could not start a worker. It may be tried again after EDQUOT, EREMOTEIO,
+ * EAGAIN and EINVAL. PIN also returns EFAULT for pages that are missing or
+ * read-only. PIN, ALLOC and QUERY return EOPNOTSUPP if the device lacks the
+ * capability. QUERY needs no START.
  *
- * mmap() takes the offset that START or ALLOC gave, MAP_SHARED, any part of the
- * region; the mapping keeps the pages after RELEASE and after the session's
- * end, and is not inherited by children.
+ * mmap() takes the offset from START or ALLOC and MAP_SHARED, and maps any part
+ * of the region. The mapping keeps the pages after RELEASE and after the end of
+ * the session. Children do not inherit it.
  */
 
 struct virtio_cuda_ioc_info {
 	struct virtio_cuda_config config; /* out */
 };
 
-/* Creates the session of this open file, with its ring; 0 and 0 for none. */
+/* Creates the session of this open file and its ring (both sizes 0: none). */
 struct virtio_cuda_ioc_start {
 	__u64 env; /* in: address of env_len bytes */
 	__u32 env_len; /* in */
@@ -326,7 +326,7 @@ struct virtio_cuda_ioc_pin {
 	__u32 reserved; /* in: 0 */
 };
 
-/* Detaches a region and gives its pages back. */
+/* Detaches a region and releases its pages. */
 struct virtio_cuda_ioc_release {
 	__u32 region; /* in */
 	__u32 reserved; /* in: 0 */
@@ -334,15 +334,15 @@ struct virtio_cuda_ioc_release {
 
 /*
  * Sleeps until the session has been woken more than @seen times (the counts may
- * wrap) or has ended. EINTR and ETIMEDOUT leave @seen as it was.
+ * wrap) or has ended. EINTR and ETIMEDOUT leave @seen unchanged.
  */
 struct virtio_cuda_ioc_wait {
-	__u32 seen; /* in: wakes the caller knows of; out: wakes so far */
+	__u32 seen; /* in: known number of wakes; out: wakes so far */
 	__u32 timeout_ms; /* in: 0 for none; then ETIMEDOUT */
 };
 
 /*
- * Sends one command the plain way and waits for its answer. Command and room
+ * Sends a command as a descriptor chain and waits for the answer. Command and room
  * are at most max_plain bytes each; the command's length is a multiple of 8.
  */
 struct virtio_cuda_ioc_submit {
@@ -353,8 +353,8 @@ struct virtio_cuda_ioc_submit {
 };
 
 /*
- * Asks the device about the VM's GPUs: virtio_cuda_facts and what follows it.
- * An answer that is longer than the room is EDQUOT.
+ * Queries the VM's GPUs: virtio_cuda_facts and the structures after it. EDQUOT
+ * if the answer is longer than the room.
  */
 struct virtio_cuda_ioc_query {
 	__u64 answer; /* in: address of room */
