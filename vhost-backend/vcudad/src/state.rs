@@ -1,7 +1,7 @@
-//! The written state: VMs made at run time, and changes made to those of the file.
+//! The saved state: VMs added at run time, and changes to VMs of the configuration file.
 //!
-//! One JSON file, replaced as a whole: written beside, synced, renamed, and the folder synced. What
-//! can't be written is not done. The folder is locked by the broker that uses it.
+//! It is one JSON file, which is replaced as a whole: written to a second file, synced, renamed, and
+//! the folder synced. A change that can't be saved is refused. The broker locks the folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use control_api::{VmPatch, VmSpec};
 use serde::{Deserialize, Serialize};
 
-/// The format that is written, and the newest that is read.
+/// The version of the format that is written, and the newest that can be read.
 const VERSION: u32 = 1;
 const FILE: &str = "state.json";
 const NEXT: &str = "state.json.next";
@@ -23,18 +23,18 @@ const LOCK: &str = "lock";
 #[serde(deny_unknown_fields)]
 pub(crate) struct SavedState {
     version: u32,
-    /// VMs made at run time, with the changes made since.
+    /// VMs added at run time, with all changes since.
     #[serde(default)]
     pub(crate) vms: Vec<VmSpec>,
-    /// By name: what was changed of the file's VMs. It goes before what the file says.
+    /// Changes to the file's VMs, by name. They take precedence over the file.
     #[serde(default)]
     pub(crate) changed: BTreeMap<String, VmPatch>,
-    /// The file's VMs that were removed. They stay so until the file names them no more.
+    /// The file's VMs that were removed. They stay removed until the file no longer names them.
     #[serde(default)]
     pub(crate) removed: BTreeSet<String>,
 }
 
-/// Why the state can't be had, or not be written.
+/// The reason why the state can't be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     /// Another broker uses the folder.
@@ -71,7 +71,7 @@ pub enum StateError {
     },
 }
 
-/// The folder, locked.
+/// The folder with the state, locked.
 #[derive(Debug)]
 pub(crate) struct StateDir {
     path: PathBuf,
@@ -83,7 +83,7 @@ fn os(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StateError {
 }
 
 impl StateDir {
-    /// Makes the folder, if it is not there, and locks it for as long as this lives.
+    /// Creates the folder if it is missing, and locks it until this is dropped.
     pub(crate) fn open(path: &Path) -> Result<Self, StateError> {
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o700).create(path).map_err(os("create", path))?;
@@ -98,7 +98,7 @@ impl StateDir {
         }
     }
 
-    /// What was written last; nothing, if nothing was.
+    /// Reads the state that was saved last. It is empty if none was saved.
     pub(crate) fn read(&self) -> Result<SavedState, StateError> {
         #[derive(Deserialize)]
         struct Version {
@@ -114,7 +114,7 @@ impl StateDir {
             path: path.clone(),
             reason: error.to_string(),
         };
-        // A later format may have anything else in it.
+        // Check the version first: a later format may have other fields.
         let Version { version } = serde_json::from_slice(&text).map_err(damaged)?;
         if version > VERSION {
             return Err(StateError::Newer { path, version });
@@ -122,7 +122,7 @@ impl StateDir {
         serde_json::from_slice(&text).map_err(damaged)
     }
 
-    /// Writes all of it. If that fails, what was written before stands.
+    /// Saves the whole state. If that fails, the previous one remains.
     pub(crate) fn write(&self, state: &SavedState) -> Result<(), StateError> {
         let (path, next) = (self.path.join(FILE), self.path.join(NEXT));
         let state = SavedState { version: VERSION, ..state.clone() };
@@ -180,7 +180,7 @@ mod tests {
         let path = folder("full");
         let dir = StateDir::open(&path).unwrap();
         dir.write(&with("a")).unwrap();
-        // What is written there meets no room.
+        // Writing there fails with ENOSPC.
         std::os::unix::fs::symlink("/dev/full", path.join(NEXT)).unwrap();
         let error = dir.write(&with("b")).unwrap_err().to_string();
         assert!(error.contains("cannot write") && error.contains("No space left"), "{error}");

@@ -1,5 +1,5 @@
-//! The thread's loop: it sleeps until a bell, a command or a deadline, and looks at the pages
-//! without sleeping for a moment while a GPU drains.
+//! The thread's loop: it sleeps until a bell, a command or a deadline, and polls the pages for a
+//! moment while a GPU drains.
 
 use std::collections::HashMap;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -19,19 +19,19 @@ use host_ipc::eventfd::drain;
 use host_ipc::gate::{self, Grant};
 use host_ipc::messages::WorkerId;
 
-/// How long the thread looks without sleeping while a GPU drains: the bell takes longer to come.
+/// How long the thread polls while a GPU drains, since a bell takes longer to arrive.
 const SPIN: Nanos = 200 * US;
-/// The same where there are few processors, of which a worker may need this one.
+/// The same on a host with few processors, where a worker may need this one.
 const SHORT_SPIN: Nanos = 20 * US;
 const FEW_PROCESSORS: usize = 4;
-/// Before the thread is started anew after a failure.
+/// The pause before the thread is restarted after a failure.
 const PAUSE: Duration = Duration::from_millis(10);
 /// Bells taken at once.
 const BELLS: usize = 64;
-/// What epoll calls the commands' eventfd; workers have their numbers.
+/// The epoll data of the commands' eventfd. Workers use their ids.
 const COMMANDS: u64 = u64::MAX;
 
-/// Runs the scheduler, again and again should it fail, until the service is gone.
+/// Runs the scheduler until the service is gone, and restarts it when it fails.
 pub(super) fn supervise(commands: &mpsc::Receiver<Command>, events: &EventSender) {
     let shared = &events.shared;
     prefer_this_thread();
@@ -42,7 +42,7 @@ pub(super) fn supervise(commands: &mpsc::Receiver<Command>, events: &EventSender
             Ok(Err(error)) => tracing::error!("the scheduler failed: {error}"),
             Err(_) => tracing::error!("the scheduler panicked"),
         }
-        // Whoever has lost the controller runs nothing.
+        // Without a scheduler no worker may run.
         for worker in shared.registry().workers.values() {
             for gate in &worker.page.gpus {
                 let Grant { epoch, .. } = gate.grant();
@@ -52,14 +52,14 @@ pub(super) fn supervise(commands: &mpsc::Receiver<Command>, events: &EventSender
             }
             doorbell::ring(&*worker.doorbell);
         }
-        // Whoever sees the count finds the event.
+        // Send the event before the count changes, so that a reader of the count finds it.
         events.send(ComputeEvent::Restarted);
         shared.restarts.fetch_add(1, Ordering::Release);
         std::thread::sleep(PAUSE);
     }
 }
 
-/// Handovers wait for this thread: where it is allowed, it goes before others.
+/// Raises the thread's priority where that is allowed, since handovers wait for it.
 fn prefer_this_thread() {
     // SAFETY: no pointers. Refusals cost nothing but time.
     unsafe {
@@ -98,7 +98,7 @@ impl Bells {
         Ok(())
     }
 
-    /// Each write to the bell is heard once. It is never read: a worker could make that wait.
+    /// Watches a bell, edge-triggered. The bell is never read, since a worker could block the read.
     fn hear(&mut self, worker: WorkerId, fd: RawFd) {
         if self.control(libc::EPOLL_CTL_ADD, libc::EPOLLIN | libc::EPOLLET, fd, worker).is_ok() {
             self.heard.insert(worker, fd);
@@ -111,7 +111,7 @@ impl Bells {
         }
     }
 
-    /// Waits; who rang.
+    /// Waits for bells. Returns those that rang.
     fn wait(&self, timeout: Option<Nanos>) -> Vec<u64> {
         let mut fds = libc::pollfd { fd: self.epoll.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         let timeout = timeout.map(|ns| libc::timespec {
@@ -137,7 +137,7 @@ fn run(commands: &mpsc::Receiver<Command>, events: &EventSender) -> io::Result<(
     let mut bells = Bells::new(shared.commands_fd.as_raw_fd())?;
     let mut core = {
         let registry = shared.registry();
-        // What was asked for until now stands in the registry.
+        // The registry includes all commands up to now.
         while commands.try_recv().is_ok() {}
         Core::new(&registry, events.clone(), gate::now())
     };
