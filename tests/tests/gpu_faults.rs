@@ -165,7 +165,7 @@ fn faults_caused_by_programs_are_reported_without_affecting_the_gpu() {
     nvml.say("xid 1 13\nxid 1 31\nxid 1 43\nxid 1 45");
     let event = events.next("program_fault", &host);
     assert_eq!((&event["gpu"], &event["vm"]), (&json!(1), &Value::Null));
-    assert_eq!(event["message"], json!("Xid 13, which a program causes"));
+    assert_eq!(event["message"], json!("Xid 13, caused by a program"));
     // At most one event per second; the next one has the number of skipped ones.
     let told = eventually(NEVER, || {
         nvml.say("xid 1 31");
