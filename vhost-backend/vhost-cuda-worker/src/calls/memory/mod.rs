@@ -8,6 +8,7 @@
 //! | `session` | what a session may name |
 //! | `allocate` | allocating and freeing |
 //! | `waiting` | frees and allocations that wait |
+//! | `synchronous` | allocation and freeing as the ring reader does it |
 //! | `asynchronous` | frees that wait for a stream, and stream-ordered allocation |
 //!
 //! Device memory comes from cuMemCreate and is mapped inside a window that stands at the same
@@ -20,6 +21,7 @@ mod extents;
 mod plan;
 mod session;
 mod spans;
+mod synchronous;
 mod waiting;
 
 pub(super) use plan::{Freeing, WINDOW};
