@@ -7,7 +7,7 @@
 //! have run. The counts are equal when no function is running. Neither side derives its own count from
 //! the other's.
 
-use crate::ring::Shared;
+use crate::shared::Shared;
 
 #[cfg(not(loom))]
 use core::sync::atomic::{Ordering, fence};

@@ -12,6 +12,7 @@ pub mod limits;
 pub mod options;
 pub mod plain;
 pub mod ring;
+mod shared;
 pub mod table;
 pub mod uapi;
 pub mod windows;

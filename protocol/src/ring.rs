@@ -6,107 +6,13 @@
 
 use crate::host_func::Caller;
 use crate::plain::Plain;
-use crate::uapi::{CMD_MAX_BYTES, Cmd, RING_MAX_BYTES, RING_MIN_BYTES, SLEEPS_ALL, SLEEPS_FULL};
+pub use crate::shared::{BadRing, Shared};
+use crate::uapi::{CMD_MAX_BYTES, Cmd, SLEEPS_ALL, SLEEPS_FULL};
 
 #[cfg(not(loom))]
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use core::sync::atomic::{Ordering, fence};
 #[cfg(loom)]
-use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
-
-/// The words of the ring's header page, and its data.
-#[derive(Clone, Copy, Debug)]
-pub struct Shared {
-    /// Number of bytes written so far. Written by the guest.
-    pub tail: &'static AtomicU64,
-    /// Whether the guest wants to be woken. Set by the guest, cleared by the worker.
-    pub guest_sleeps: &'static AtomicU32,
-    /// Number of bytes read so far. Written by the worker.
-    pub head: &'static AtomicU64,
-    /// The events for which the worker wants a doorbell. Set by the worker, cleared by the guest.
-    pub host_sleeps: &'static AtomicU32,
-    /// The first CUresult of a posted call that was not reported yet. Written by the worker.
-    pub posted_error: &'static AtomicU32,
-    /// Token of the host function that the guest must run. Written by the worker.
-    pub host_func: &'static AtomicU64,
-    /// Number of host functions handed out so far. Written by the worker.
-    pub host_funcs_begun: &'static AtomicU64,
-    /// Number of host functions that have run. Written by the guest.
-    pub host_funcs_ended: &'static AtomicU64,
-    /// The ring's bytes, as words.
-    pub data: &'static [AtomicU64],
-}
-
-/// Why a RING region can't be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BadRing;
-
-impl core::fmt::Display for BadRing {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "the ring's size is not a power of two from {RING_MIN_BYTES} to {RING_MAX_BYTES}")
-    }
-}
-
-impl std::error::Error for BadRing {}
-
-#[cfg(not(loom))]
-impl Shared {
-    /// The ring in a mapped RING region.
-    ///
-    /// # Safety
-    /// `base` is page-aligned and the start of `RING_HEADER_BYTES + ring_bytes` mapped, writable
-    /// bytes that stay mapped as long as the result or a copy of it is used.
-    pub unsafe fn new(base: *mut u8, ring_bytes: usize) -> Result<Self, BadRing> {
-        use crate::uapi::{RING_HEADER_BYTES, Ring};
-        use core::mem::offset_of;
-        if !ring_bytes.is_power_of_two() || !(RING_MIN_BYTES..=RING_MAX_BYTES).contains(&ring_bytes)
-        {
-            return Err(BadRing);
-        }
-        // SAFETY: the caller promises that the mapping is valid; the offsets are those of `Ring`, aligned for
-        // their types and inside the header page; atomics allow any concurrent writer.
-        unsafe {
-            Ok(Self {
-                tail: &*base.add(offset_of!(Ring, tail)).cast(),
-                guest_sleeps: &*base.add(offset_of!(Ring, guest_sleeps)).cast(),
-                head: &*base.add(offset_of!(Ring, head)).cast(),
-                host_sleeps: &*base.add(offset_of!(Ring, host_sleeps)).cast(),
-                posted_error: &*base.add(offset_of!(Ring, posted_error)).cast(),
-                host_func: &*base.add(offset_of!(Ring, host_func)).cast(),
-                host_funcs_begun: &*base.add(offset_of!(Ring, host_funcs_begun)).cast(),
-                host_funcs_ended: &*base.add(offset_of!(Ring, host_funcs_ended)).cast(),
-                data: core::slice::from_raw_parts(
-                    base.add(RING_HEADER_BYTES).cast(),
-                    ring_bytes / 8,
-                ),
-            })
-        }
-    }
-}
-
-impl Shared {
-    fn bytes(&self) -> u64 {
-        self.data.len() as u64 * 8
-    }
-
-    fn word(&self, position: u64) -> &AtomicU64 {
-        &self.data[(position / 8) as usize & (self.data.len() - 1)]
-    }
-
-    /// Announces that this guest thread is about to sleep. The caller then checks once more for the
-    /// event that it waits for, and sleeps only if it has not happened.
-    pub fn announce_guest_sleep(&self) {
-        self.guest_sleeps.swap(1, Ordering::AcqRel);
-        fence(Ordering::SeqCst);
-    }
-
-    /// Whether a guest thread sleeps and must be woken. The worker calls this after every write that
-    /// a guest may be waiting for (a reply, the head).
-    pub fn must_wake_guest(&self) -> bool {
-        fence(Ordering::SeqCst);
-        self.guest_sleeps.load(Ordering::Relaxed) != 0
-            && self.guest_sleeps.swap(0, Ordering::AcqRel) != 0
-    }
-}
+use loom::sync::atomic::{Ordering, fence};
 
 /// There is not enough room in the ring now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -320,6 +226,7 @@ impl HostRing {
 #[cfg(all(test, not(loom)))]
 pub(crate) mod tests {
     use super::*;
+    use core::sync::atomic::{AtomicU32, AtomicU64};
 
     pub(crate) fn ring(words: usize) -> Shared {
         let leak64 = || &*Box::leak(Box::new(AtomicU64::new(0)));
