@@ -1,8 +1,7 @@
-//! Writes the exports that this crate does not define, and gives the library its name.
-fn main() -> std::io::Result<()> {
-    cuda_api::build::generate()?;
+//! Gives the library its name, and keeps it loaded.
+
+fn main() {
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libcuda.so.1");
-    // dlclose leaves it: a thread of its own may be running, and a session can't be begun again.
+    // A thread of its own may be running at dlclose, and a session can't be started again.
     println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
-    Ok(())
 }

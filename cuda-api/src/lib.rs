@@ -1,10 +1,11 @@
 //! What every libcuda.so.1 of ours shares.
 //!
 //! * [`symbols`] lists what a libcuda.so.1 exports, [`proc_address`] looks names up as
-//!   `cuGetProcAddress` does, and [`build`] writes the exports that a crate does not implement.
+//!   `cuGetProcAddress` does.
 //! * [`sys`] has the driver API's types, [`prototypes`] its functions' types, [`error`] its errors,
 //!   and [`description`] all of that as data for code generators.
-//! * [`signature`] compares exported functions with their prototypes, at compile time.
+//! * [`exports`] exports the functions that a library registers, and a stub for every other symbol;
+//!   [`signature`] compares each function with its prototype, at compile time.
 //! * [`devices`] has how devices are named and chosen.
 //! * [`export_tables`] are the private tables that NVIDIA's own libraries ask for.
 //! * [`args`] are the arguments of entry points, as types that safe code can use.
@@ -15,11 +16,11 @@
 //! Without the feature `runtime` only the modules remain that need nothing but std.
 
 pub mod args;
-pub mod build;
 pub mod description;
 pub mod devices;
 pub mod error;
 pub mod error_text;
+pub mod exports;
 pub mod proc_address;
 pub mod signature;
 pub mod symbols;

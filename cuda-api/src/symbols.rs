@@ -15,6 +15,14 @@ pub struct Symbol {
     pub per_thread: bool,
 }
 
+/// How many symbols there are.
+pub const COUNT: usize = ALL.len();
+
+/// The exported name of the symbol at `index` of [`ALL`].
+pub const fn name(index: usize) -> &'static str {
+    ALL[index].name
+}
+
 /// All variants of a base name, the oldest first; empty if there is no such name.
 pub fn variants(base: &str) -> &'static [Symbol] {
     let start = ALL.partition_point(|symbol| symbol.base < base);
@@ -27,6 +35,22 @@ pub fn by_name(name: &str) -> Option<&'static Symbol> {
     let base = strip_version(strip_per_thread(name));
     // A base may itself end like a version (there is none today), so both are tried.
     [base, name].iter().find_map(|base| variants(base).iter().find(|symbol| symbol.name == name))
+}
+
+/// The place in [`ALL`] of the symbol with that exported name.
+pub fn index_of(name: &str) -> Option<usize> {
+    let symbol = by_name(name)?;
+    let start = ALL.partition_point(|other| other.base < symbol.base);
+    ALL[start..].iter().position(|other| other.name == name).map(|at| start + at)
+}
+
+/// The place of each symbol in [`ALL`], under the symbol's name.
+#[allow(non_upper_case_globals, missing_docs)]
+pub mod index {
+    macro_rules! indices {
+        ($($name:ident $index:literal)*) => { $( pub const $name: usize = $index; )* };
+    }
+    crate::for_each_symbol! { (indices) }
 }
 
 fn strip_per_thread(name: &str) -> &str {
@@ -56,10 +80,18 @@ mod tests {
     fn every_symbol_is_found_by_its_name() {
         for symbol in ALL {
             assert_eq!(by_name(symbol.name), Some(symbol));
+            assert_eq!(index_of(symbol.name).map(|index| &ALL[index]), Some(symbol));
         }
         assert_eq!(by_name("cuNoSuchFunction"), None);
         assert_eq!(by_name("cuInit_v9"), None);
         assert_eq!(by_name(""), None);
+    }
+
+    #[test]
+    fn each_symbol_has_its_index() {
+        assert_eq!(ALL[index::cuInit].name, "cuInit");
+        assert_eq!(ALL[index::cuMemcpyHtoDAsync_v2_ptsz].name, "cuMemcpyHtoDAsync_v2_ptsz");
+        assert_eq!(index_of("cuNoSuchFunction"), None);
     }
 
     #[test]

@@ -27,12 +27,14 @@ mod thread;
 mod transfer;
 mod windows;
 
+pub use exports::implemented;
+
 use guest_transport as transport;
 use guest_transport::{log, ranges};
 
-/// Exports of everything that [`entry`] leaves out, and the addresses of all.
+/// Exports all symbols: the functions of [`entry`], and stubs for the others.
 mod exports {
-    include!(concat!(env!("OUT_DIR"), "/exports.rs"));
+    cuda_api::exports!(lists = crate::entry::ALL, unsupported = crate::unsupported);
 }
 
 /// The answer of an entry point that there is none of.

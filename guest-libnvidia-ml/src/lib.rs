@@ -12,11 +12,16 @@ mod entry;
 mod error;
 mod facts;
 mod state;
+mod symbols;
 mod types;
 
-/// Exports of the functions that [`entry`] does not implement.
+/// Exports all symbols: the functions of [`entry`], and stubs for the others.
 mod exports {
-    include!(concat!(env!("OUT_DIR"), "/exports.rs"));
+    cuda_api::exports_of! {
+        symbols = crate::symbols, for_each = crate::symbols::for_each_symbol,
+        result = crate::error::NvmlReturn, lists = crate::entry::ALL,
+        unsupported = crate::unsupported
+    }
 }
 
 /// The answer of a function that is not implemented.

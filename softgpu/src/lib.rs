@@ -9,8 +9,10 @@ mod log;
 pub mod ptx;
 mod state;
 
+/// Exports all symbols: the functions of [`api`], and stubs for the others.
 mod exports {
-    include!(concat!(env!("OUT_DIR"), "/exports.rs"));
+    cuda_api::exports!(lists = crate::api::ALL, unsupported = crate::unsupported);
 }
 
 pub(crate) use api::unsupported;
+pub use exports::implemented;

@@ -1,6 +1,7 @@
 //! Generates cuda-api's description of CUDA from NVIDIA's headers; `run.sh` fetches them.
 
 mod headers;
+mod nvml;
 mod output;
 mod prototypes;
 mod rename;
@@ -35,9 +36,11 @@ fn main() -> ExitCode {
 
 /// Writes the generated files, or with `check` compares them with the committed ones.
 fn run(include: &Path, check: bool) -> Result<(), Box<dyn Error>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("cuda-api is above");
-    for (name, code) in cuda(include)? {
-        let path: PathBuf = root.join("src/generated").join(name);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut files = cuda(include)?;
+    files.push(("guest-libnvidia-ml/src/generated/symbols.rs", nvml::symbols(include)?));
+    for (name, code) in files {
+        let path: PathBuf = root.join(name);
         let code = output::format(&code)?;
         if !check {
             std::fs::write(&path, code)?;
@@ -60,12 +63,16 @@ fn cuda(include: &Path) -> Result<Vec<(&'static str, String)>, Box<dyn Error>> {
     let version = headers::cuda_version(include)?;
     let constants = headers::cast_constants(include)?;
     Ok(vec![
-        ("symbols.rs", symbols::code(&symbols, version)),
-        ("sys.rs", types::code(&file, &constants)?),
-        ("shapes.rs", types::shapes(&file)),
-        ("results.rs", types::results(&file)?),
-        ("errors.rs", types::errors(&file)?),
-        ("prototypes.rs", prototypes::aliases(&symbols, &functions)?),
-        ("description.rs", prototypes::data(&symbols, &functions)? + &types::data(&file)),
+        ("cuda-api/src/generated/symbols.rs", symbols::code(&symbols, version)),
+        ("cuda-api/src/generated/list.rs", symbols::list(&symbols)),
+        ("cuda-api/src/generated/sys.rs", types::code(&file, &constants)?),
+        ("cuda-api/src/generated/shapes.rs", types::shapes(&file)),
+        ("cuda-api/src/generated/results.rs", types::results(&file)?),
+        ("cuda-api/src/generated/errors.rs", types::errors(&file)?),
+        ("cuda-api/src/generated/prototypes.rs", prototypes::aliases(&symbols, &functions)?),
+        (
+            "cuda-api/src/generated/description.rs",
+            prototypes::data(&symbols, &functions)? + &types::data(&file),
+        ),
     ])
 }

@@ -119,3 +119,17 @@ pub fn code(symbols: &[Symbol], version: u32) -> String {
     out.push_str("];\n");
     out
 }
+
+/// A macro that lists the symbols, for code that is written once for each.
+pub fn list(symbols: &[Symbol]) -> String {
+    let mut out = format!(
+        "{HEAD}/// Calls a macro with each exported symbol and its index in [`ALL`](crate::symbols::ALL).\n\
+         #[macro_export]\n\
+         macro_rules! for_each_symbol {{\n    (($($callback:tt)+)) => {{\n        $($callback)+! {{\n"
+    );
+    for (index, symbol) in symbols.iter().enumerate() {
+        let _ = writeln!(out, "            {} {index}", symbol.name);
+    }
+    out.push_str("        }\n    };\n}\n");
+    out
+}

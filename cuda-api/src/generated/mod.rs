@@ -2,6 +2,8 @@
 
 pub mod description;
 mod errors;
+#[macro_use]
+mod list;
 #[allow(non_camel_case_types, non_snake_case, missing_docs)]
 pub mod prototypes;
 pub mod results;

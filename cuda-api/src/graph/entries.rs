@@ -15,7 +15,7 @@ macro_rules! graph_entries {
 
         type L = $library;
 
-        $crate::graph_entries! { @each
+        $crate::graph_entries! { @each []
             fn cuGraphCreate(to: Out<CUgraph>, flags: u32) => structure::create::<L>(to, flags);
             fn cuGraphDestroy(graph: CUgraph) =>
                 <L as $crate::graph::Library>::graphs().destroy(graph as GraphId);
@@ -235,21 +235,25 @@ macro_rules! graph_entries {
         }
     };
 
-    (@each) => {};
-    (@each fn $name:ident, fn $of_thread:ident($($arg:ident: $t:ty),* $(,)?) |$per_thread:ident|
+    (@each [$($done:ident)*]) => {
+        /// The entry points, for [`exports!`](cuda_api::exports).
+        pub(crate) const ENTRIES: &[$crate::exports::Entry] = &[$($crate::entry!($done)),*];
+    };
+    (@each [$($done:ident)*]
+     fn $name:ident, fn $of_thread:ident($($arg:ident: $t:ty),* $(,)?) |$per_thread:ident|
      => $body:expr; $($rest:tt)*) => {
         $crate::graph_entries! { @one $name($($arg: $t),*) |$per_thread = false| $body }
         $crate::graph_entries! { @one $of_thread($($arg: $t),*) |$per_thread = true| $body }
-        $crate::graph_entries! { @each $($rest)* }
+        $crate::graph_entries! { @each [$($done)* $name $of_thread] $($rest)* }
     };
-    (@each fn $name:ident($($arg:ident: $t:ty),* $(,)?) => $body:expr; $($rest:tt)*) => {
+    (@each [$($done:ident)*]
+     fn $name:ident($($arg:ident: $t:ty),* $(,)?) => $body:expr; $($rest:tt)*) => {
         $crate::graph_entries! { @one $name($($arg: $t),*) |_per_thread = false| $body }
-        $crate::graph_entries! { @each $($rest)* }
+        $crate::graph_entries! { @each [$($done)* $name] $($rest)* }
     };
     (@one $name:ident($($arg:ident: $t:ty),*) |$per_thread:ident = $value:literal| $body:expr) => {
-        #[unsafe(no_mangle)]
         #[allow(non_snake_case, unused_unsafe)]
-        pub unsafe extern "C" fn $name($($arg: <$t as Arg>::C),*) -> CUresult {
+        unsafe extern "C" fn $name($($arg: <$t as Arg>::C),*) -> CUresult {
             let $per_thread = $value;
             <L as $crate::graph::Library>::run(stringify!($name), move || {
                 // SAFETY: the program passes its arguments by the driver API's rules, and they are

@@ -8,15 +8,19 @@ pub const PER_THREAD: usize = protocol::ids::StreamId::PER_THREAD.0 as usize;
 /// Defines exported functions. The body gives a `CuResult`. A function that has a variant for the
 /// per-thread default stream is written once, `fn name, fn name_ptsz (arguments) |null| { … }`,
 /// where `null` is what a null stream means in the one and the other.
+///
+/// Each module's functions are listed in its `ENTRIES`, and the library's root registers these lists.
 macro_rules! entries {
-    () => {};
-    ($(#[$doc:meta])* fn $name:ident, fn $per_thread:ident
+    (@ [$($done:ident)*]) => {
+        pub(in crate::entry) const ENTRIES: &[cuda_api::exports::Entry] =
+            &[$(cuda_api::entry!($done)),*];
+    };
+    (@ [$($done:ident)*] $(#[$doc:meta])* fn $name:ident, fn $per_thread:ident
      ($($arg:ident: $t:ty),* $(,)?) |$null:ident| $body:block $($rest:tt)*) => {
         cuda_api::check_signature! { $name($(<$t as cuda_api::args::Arg>::C),*) }
         $(#[$doc])*
-        #[unsafe(no_mangle)]
         #[allow(non_snake_case)]
-        pub unsafe extern "C" fn $name(
+        unsafe extern "C" fn $name(
             $($arg: <$t as cuda_api::args::Arg>::C),*
         ) -> $crate::error::CUresult {
             $crate::entry::macros::take! { $($arg: $t)* }
@@ -26,9 +30,8 @@ macro_rules! entries {
         }
         cuda_api::check_signature! { $per_thread($(<$t as cuda_api::args::Arg>::C),*) }
         $(#[$doc])*
-        #[unsafe(no_mangle)]
         #[allow(non_snake_case)]
-        pub unsafe extern "C" fn $per_thread(
+        unsafe extern "C" fn $per_thread(
             $($arg: <$t as cuda_api::args::Arg>::C),*
         ) -> $crate::error::CUresult {
             $crate::entry::macros::take! { $($arg: $t)* }
@@ -36,20 +39,22 @@ macro_rules! entries {
             let $null = $crate::entry::macros::PER_THREAD;
             $crate::entry::macros::run(stringify!($per_thread), || $body)
         }
-        entries! { $($rest)* }
+        entries! { @ [$($done)* $name $per_thread] $($rest)* }
     };
-    ($(#[$doc:meta])* fn $name:ident ($($arg:ident: $t:ty),* $(,)?) $body:block $($rest:tt)*) => {
+    (@ [$($done:ident)*] $(#[$doc:meta])* fn $name:ident ($($arg:ident: $t:ty),* $(,)?) $body:block $($rest:tt)*) => {
         cuda_api::check_signature! { $name($(<$t as cuda_api::args::Arg>::C),*) }
         $(#[$doc])*
-        #[unsafe(no_mangle)]
         #[allow(non_snake_case)]
-        pub unsafe extern "C" fn $name(
+        unsafe extern "C" fn $name(
             $($arg: <$t as cuda_api::args::Arg>::C),*
         ) -> $crate::error::CUresult {
             $crate::entry::macros::take! { $($arg: $t)* }
             $crate::entry::macros::run(stringify!($name), || $body)
         }
-        entries! { $($rest)* }
+        entries! { @ [$($done)* $name] $($rest)* }
+    };
+    ($($all:tt)*) => {
+        entries! { @ [] $($all)* }
     };
 }
 

@@ -27,3 +27,28 @@ mod pointer;
 mod proc_address;
 mod stream;
 mod tables;
+
+/// The entry points of all modules.
+pub(crate) const ALL: &[&[cuda_api::exports::Entry]] = &[
+    context::ENTRIES,
+    copy::ENTRIES,
+    copy2d::ENTRIES,
+    device::ENTRIES,
+    event::ENTRIES,
+    function::ENTRIES,
+    generated::ENTRIES,
+    graph::ENTRIES,
+    host_func::ENTRIES,
+    host_memory::ENTRIES,
+    init::ENTRIES,
+    launch::ENTRIES,
+    library::ENTRIES,
+    memory::ENTRIES,
+    memset::ENTRIES,
+    module::ENTRIES,
+    occupancy::ENTRIES,
+    pointer::ENTRIES,
+    proc_address::ENTRIES,
+    stream::ENTRIES,
+    tables::ENTRIES,
+];

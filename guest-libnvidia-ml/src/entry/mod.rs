@@ -11,18 +11,32 @@ mod system;
 use crate::error::{NvmlError, NvmlResult, NvmlReturn};
 use guest_transport::log;
 
-/// Defines exported functions whose bodies return an [`NvmlResult`].
+/// Defines exported functions whose bodies return an [`NvmlResult`], and lists them in `ENTRIES`.
 macro_rules! entries {
     ($($(#[$doc:meta])* fn $name:ident ($($arg:ident: $t:ty),* $(,)?) $body:block)*) => { $(
         $(#[$doc])*
-        #[unsafe(no_mangle)]
         #[allow(non_snake_case)]
-        pub extern "C" fn $name($($arg: $t),*) -> $crate::error::NvmlReturn {
+        extern "C" fn $name($($arg: $t),*) -> $crate::error::NvmlReturn {
             $crate::entry::run(stringify!($name), || $body)
         }
-    )* };
+    )*
+        pub(in crate::entry) const ENTRIES: &[cuda_api::exports::Entry] = &[$(
+            cuda_api::exports::Entry::new($crate::symbols::index::$name, $name as *const ())
+        ),*];
+    };
 }
 pub(crate) use entries;
+
+/// The entry points of all modules.
+pub(crate) const ALL: &[&[cuda_api::exports::Entry]] = &[
+    device::ENTRIES,
+    events::ENTRIES,
+    identity::ENTRIES,
+    memory::ENTRIES,
+    private::ENTRIES,
+    processes::ENTRIES,
+    system::ENTRIES,
+];
 
 /// Runs an entry point's body, and logs unsupported calls. A panic in it aborts the process, because
 /// it can't unwind through `extern "C"`.

@@ -268,15 +268,18 @@ fn launch_ex(
 macro_rules! launches {
     ($(fn $name:ident($extra:ident, $cooperative:expr, $per_thread:expr);)*) => {$(
         launches!(@one $name, $extra, $cooperative, $per_thread);
-    )*};
+    )*
+        /// The functions above, for the library's table of exports.
+        pub(in crate::api) const LAUNCHES: &[cuda_api::exports::Entry] = &[$(cuda_api::entry!($name)),*];
+    };
     (@one $name:ident, with_extra, $cooperative:expr, $per_thread:expr) => {
         cuda_api::check_signature! { $name(
             CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream,
             *const *const c_void, *const *mut c_void
         ) }
-        #[unsafe(no_mangle)]
         #[allow(clippy::too_many_arguments)]
-        pub unsafe extern "C" fn $name(
+        #[allow(non_snake_case)]
+        unsafe extern "C" fn $name(
             function: CUfunction,
             gx: c_uint, gy: c_uint, gz: c_uint, bx: c_uint, by: c_uint, bz: c_uint,
             shared: c_uint,
@@ -296,9 +299,9 @@ macro_rules! launches {
             CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream,
             *const *const c_void
         ) }
-        #[unsafe(no_mangle)]
         #[allow(clippy::too_many_arguments)]
-        pub unsafe extern "C" fn $name(
+        #[allow(non_snake_case)]
+        unsafe extern "C" fn $name(
             function: CUfunction,
             gx: c_uint, gy: c_uint, gz: c_uint, bx: c_uint, by: c_uint, bz: c_uint,
             shared: c_uint,

@@ -28,6 +28,28 @@ use cuda_api::args::{Arg, In, Out, Text};
 use cuda_api::error::CuError;
 pub(crate) use cuda_api::sys::CUresult;
 
+/// The entry points of all modules.
+pub(crate) const ALL: &[&[cuda_api::exports::Entry]] = &[
+    context::ENTRIES,
+    copy::ON_STREAM,
+    copy::ON_DEFAULT,
+    device::ENTRIES,
+    event::ENTRIES,
+    graph::ENTRIES,
+    init::ENTRIES,
+    launch::ENTRIES,
+    launch::LAUNCHES,
+    library::ENTRIES,
+    memory::ENTRIES,
+    module::ENTRIES,
+    pool::ENTRIES,
+    pool::ON_STREAM,
+    stream::ENTRIES,
+    stream::ON_STREAM,
+    stream::QUERIES,
+    vmm::ENTRIES,
+];
+
 /// What a function of the API comes to.
 pub(crate) type Answer = Result<(), CUresult>;
 
@@ -45,12 +67,15 @@ macro_rules! cuda {
     ($($(#[$meta:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block)*) => {$(
         cuda_api::check_signature! { $name($($ty),*) }
         $(#[$meta])*
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name($($arg: $ty),*) -> $crate::api::CUresult {
+        #[allow(non_snake_case)]
+        unsafe extern "C" fn $name($($arg: $ty),*) -> $crate::api::CUresult {
             #[allow(unused_mut)]
             $crate::api::answer(move || $body)
         }
-    )*};
+    )*
+        /// The functions above, for the library's table of exports.
+        pub(in crate::api) const ENTRIES: &[cuda_api::exports::Entry] = &[$(cuda_api::entry!($name)),*];
+    };
 }
 pub(crate) use cuda;
 
@@ -59,22 +84,25 @@ pub(crate) use cuda;
 macro_rules! cuda_on_stream {
     ($(fn $name:ident, fn $per_thread:ident($($arg:ident: $ty:ty),*; $stream:ident) $body:block)*) => {$(
         cuda_api::check_signature! { $name($($ty,)* cuda_api::sys::CUstream) }
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name($($arg: $ty,)* stream: cuda_api::sys::CUstream) -> $crate::api::CUresult {
+        #[allow(non_snake_case)]
+        unsafe extern "C" fn $name($($arg: $ty,)* stream: cuda_api::sys::CUstream) -> $crate::api::CUresult {
             $crate::api::answer(move || {
                 let $stream = $crate::api::stream::lookup(stream, false)?;
                 $body
             })
         }
         cuda_api::check_signature! { $per_thread($($ty,)* cuda_api::sys::CUstream) }
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $per_thread($($arg: $ty,)* stream: cuda_api::sys::CUstream) -> $crate::api::CUresult {
+        #[allow(non_snake_case)]
+        unsafe extern "C" fn $per_thread($($arg: $ty,)* stream: cuda_api::sys::CUstream) -> $crate::api::CUresult {
             $crate::api::answer(move || {
                 let $stream = $crate::api::stream::lookup(stream, true)?;
                 $body
             })
         }
-    )*};
+    )*
+        /// The functions above, for the library's table of exports.
+        pub(in crate::api) const ON_STREAM: &[cuda_api::exports::Entry] = &[$(cuda_api::entry!($name), cuda_api::entry!($per_thread)),*];
+    };
 }
 pub(crate) use cuda_on_stream;
 
@@ -82,22 +110,25 @@ pub(crate) use cuda_on_stream;
 macro_rules! cuda_on_default {
     ($(fn $name:ident, fn $per_thread:ident($($arg:ident: $ty:ty),* ; $stream:ident) $body:block)*) => {$(
         cuda_api::check_signature! { $name($($ty),*) }
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name($($arg: $ty),*) -> $crate::api::CUresult {
+        #[allow(non_snake_case)]
+        unsafe extern "C" fn $name($($arg: $ty),*) -> $crate::api::CUresult {
             $crate::api::answer(move || {
                 let $stream = $crate::api::stream::lookup(std::ptr::null_mut(), false)?;
                 $body
             })
         }
         cuda_api::check_signature! { $per_thread($($ty),*) }
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $per_thread($($arg: $ty),*) -> $crate::api::CUresult {
+        #[allow(non_snake_case)]
+        unsafe extern "C" fn $per_thread($($arg: $ty),*) -> $crate::api::CUresult {
             $crate::api::answer(move || {
                 let $stream = $crate::api::stream::lookup(std::ptr::null_mut(), true)?;
                 $body
             })
         }
-    )*};
+    )*
+        /// The functions above, for the library's table of exports.
+        pub(in crate::api) const ON_DEFAULT: &[cuda_api::exports::Entry] = &[$(cuda_api::entry!($name), cuda_api::entry!($per_thread)),*];
+    };
 }
 pub(crate) use cuda_on_default;
 

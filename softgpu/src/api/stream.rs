@@ -136,22 +136,25 @@ cuda! {
 macro_rules! queries {
     ($(fn $name:ident, fn $per_thread:ident($($arg:ident: $ty:ty),*; $stream:ident) $body:block)*) => {$(
         cuda_api::check_signature! { $name(cuda_api::sys::CUstream $(, $ty)*) }
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(stream: cuda_api::sys::CUstream, $($arg: $ty),*) -> $crate::api::CUresult {
+        #[allow(non_snake_case)]
+        unsafe extern "C" fn $name(stream: cuda_api::sys::CUstream, $($arg: $ty),*) -> $crate::api::CUresult {
             $crate::api::answer(move || {
                 let $stream = $crate::api::stream::lookup(stream, false)?;
                 $body
             })
         }
         cuda_api::check_signature! { $per_thread(cuda_api::sys::CUstream $(, $ty)*) }
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $per_thread(stream: cuda_api::sys::CUstream, $($arg: $ty),*) -> $crate::api::CUresult {
+        #[allow(non_snake_case)]
+        unsafe extern "C" fn $per_thread(stream: cuda_api::sys::CUstream, $($arg: $ty),*) -> $crate::api::CUresult {
             $crate::api::answer(move || {
                 let $stream = $crate::api::stream::lookup(stream, true)?;
                 $body
             })
         }
-    )*};
+    )*
+        /// The functions above, for the library's table of exports.
+        pub(in crate::api) const QUERIES: &[cuda_api::exports::Entry] = &[$(cuda_api::entry!($name), cuda_api::entry!($per_thread)),*];
+    };
 }
 
 queries! {

@@ -1,0 +1,180 @@
+//! Exports every symbol of a library through one table, which registered functions fill.
+//!
+//! A library declares its entry points in modules, each of which lists them as [`Entry`]s. Its root
+//! passes these lists to [`exports!`](crate::exports), which builds the table at compile time: the
+//! address of a registered function, or of a stub that reports the call as not supported. Every
+//! symbol is exported as a jump through the table, so registration alone decides what is
+//! implemented. Registering two functions for a symbol fails to compile.
+
+/// A function that implements a symbol.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    index: usize,
+    address: *const (),
+}
+
+impl Entry {
+    /// The function at `address`, for the symbol at `index` in the library's list of symbols.
+    pub const fn new(index: usize, address: *const ()) -> Self {
+        Self { index, address }
+    }
+}
+
+/// The address of each symbol of a library, in the order of the library's list of symbols.
+#[repr(transparent)]
+#[derive(Debug)]
+pub struct Table<const N: usize>([*const (); N]);
+
+// SAFETY: the addresses are those of functions, and are never written.
+unsafe impl<const N: usize> Sync for Table<N> {}
+
+impl<const N: usize> Table<N> {
+    /// The table of the registered functions, with a stub wherever there is none.
+    pub const fn new(stubs: [*const (); N], lists: &[&[Entry]]) -> Self {
+        let mut addresses = stubs;
+        let registered = registered::<N>(lists);
+        let mut index = 0;
+        while index < N {
+            if let Some(address) = registered[index] {
+                addresses[index] = address;
+            }
+            index += 1;
+        }
+        Self(addresses)
+    }
+
+    /// The address of the symbol at `index`.
+    pub fn address(&self, index: usize) -> Option<*const core::ffi::c_void> {
+        self.0.get(index).map(|address| address.cast())
+    }
+}
+
+/// The function that is registered for each symbol.
+pub const fn registered<const N: usize>(lists: &[&[Entry]]) -> [Option<*const ()>; N] {
+    let mut found = [None; N];
+    let mut list = 0;
+    while list < lists.len() {
+        let mut at = 0;
+        while at < lists[list].len() {
+            let Entry { index, address } = lists[list][at];
+            assert!(found[index].is_none(), "two functions are registered for one symbol");
+            found[index] = Some(address);
+            at += 1;
+        }
+        list += 1;
+    }
+    found
+}
+
+/// An [`Entry`] for the function in scope that has the name of a symbol of the driver API.
+#[macro_export]
+macro_rules! entry {
+    ($name:ident) => {
+        $crate::exports::Entry::new($crate::symbols::index::$name, $name as *const ())
+    };
+}
+
+/// Exports the driver API's symbols from the lists of a library's entry points. `unsupported` maps
+/// the name of a symbol without a function to the `CUresult` of a call.
+///
+/// Defines `address`, which finds a symbol's address by its name, and `implemented`, the names of
+/// the symbols that have a function.
+#[macro_export]
+macro_rules! exports {
+    (lists = $lists:path, unsupported = $unsupported:path) => {
+        $crate::exports_of! {
+            symbols = $crate::symbols, for_each = $crate::for_each_symbol,
+            result = $crate::sys::CUresult, lists = $lists, unsupported = $unsupported
+        }
+    };
+}
+
+/// As [`exports!`], for a library whose list of symbols is the module `symbols`, with `COUNT`,
+/// `name(index)` and `index_of(name)`, and the macro `for_each`.
+#[macro_export]
+macro_rules! exports_of {
+    (symbols = $symbols:path, for_each = $for_each:path, result = $result:ty,
+     lists = $lists:path, unsupported = $unsupported:path) => {
+        use $for_each as for_each_symbol;
+        use $symbols as symbols;
+
+        const LISTS: &[&[$crate::exports::Entry]] = $lists;
+
+        extern "C" fn stub<const INDEX: usize>() -> $result {
+            $unsupported(symbols::name(INDEX))
+        }
+
+        for_each_symbol! { ($crate::exports_table) }
+        for_each_symbol! { ($crate::exports_trampolines) }
+
+        /// The address of an exported symbol, implemented or not.
+        #[allow(dead_code)]
+        pub fn address(name: &str) -> Option<*const ::core::ffi::c_void> {
+            TABLE.address(symbols::index_of(name)?)
+        }
+
+        /// The names of the symbols that are implemented.
+        #[allow(dead_code)]
+        pub fn implemented() -> impl Iterator<Item = &'static str> {
+            let registered = const { $crate::exports::registered::<{ symbols::COUNT }>(LISTS) };
+            let indices = (0..symbols::COUNT).filter(move |index| registered[*index].is_some());
+            indices.map(symbols::name)
+        }
+    };
+}
+
+/// The table of [`exports!`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! exports_table {
+    ($($name:ident $index:literal)*) => {
+        static TABLE: $crate::exports::Table<{ symbols::COUNT }> =
+            $crate::exports::Table::new([$(stub::<$index> as *const ()),*], LISTS);
+    };
+}
+
+/// The exported functions of [`exports!`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! exports_trampolines {
+    ($($name:ident $index:literal)*) => { $(
+        /// Jumps to the function in the table.
+        ///
+        /// # Safety
+        ///
+        /// As the function's documentation requires.
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        #[allow(non_snake_case)]
+        pub unsafe extern "C" fn $name() {
+            // The arguments stay where the caller put them.
+            ::core::arch::naked_asm!(
+                "jmp qword ptr [rip + {table} + {offset}]",
+                table = sym TABLE,
+                offset = const $index * size_of::<usize>(),
+            )
+        }
+    )* };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: *const () = 0x10 as *const ();
+    const B: *const () = 0x20 as *const ();
+    const STUB: *const () = 0x30 as *const ();
+
+    #[test]
+    fn a_symbol_without_a_function_has_its_stub() {
+        let table = Table::new([STUB; 3], &[&[Entry::new(2, A)], &[], &[Entry::new(0, B)]]);
+        let addresses = [0, 1, 2, 3].map(|index| table.address(index));
+        assert_eq!(addresses, [Some(B.cast()), Some(STUB.cast()), Some(A.cast()), None]);
+    }
+
+    #[test]
+    #[should_panic(expected = "two functions are registered")]
+    fn two_functions_for_a_symbol_are_refused() {
+        registered::<3>(&[&[Entry::new(1, A)], &[Entry::new(1, B)]]);
+    }
+}

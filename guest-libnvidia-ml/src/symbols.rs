@@ -1,0 +1,28 @@
+//! The names that a libnvidia-ml.so.1 exports.
+
+#[path = "generated/symbols.rs"]
+mod generated;
+
+pub(crate) use generated::for_each_symbol;
+
+/// How many symbols there are.
+pub(crate) const COUNT: usize = generated::ALL.len();
+
+/// The exported name of the symbol at `index`.
+pub(crate) const fn name(index: usize) -> &'static str {
+    generated::ALL[index]
+}
+
+/// The index of the symbol with that exported name.
+pub(crate) fn index_of(name: &str) -> Option<usize> {
+    generated::ALL.binary_search(&name).ok()
+}
+
+/// The index of each symbol, under its name.
+#[allow(non_upper_case_globals)]
+pub(crate) mod index {
+    macro_rules! indices {
+        ($($name:ident $index:literal)*) => { $( #[allow(dead_code)] pub(crate) const $name: usize = $index; )* };
+    }
+    super::for_each_symbol! { (indices) }
+}
