@@ -165,7 +165,11 @@ fn expected_at_top(field: &str) -> Option<&'static str> {
 
 /// A parse error on one line, with its line number.
 fn one_line(text: &str, field: &str, error: &toml::de::Error) -> ConfigError {
-    let reason = said(field, error, expected_at_top(field));
+    let reason = if field == "vm" && error.message().starts_with("invalid type: map") {
+        "`[vm]` must be written `[[vm]]`".into()
+    } else {
+        said(field, error, expected_at_top(field))
+    };
     let line = error.span().map(|span| {
         text.as_bytes()[..span.start.min(text.len())].iter().filter(|b| **b == b'\n').count() + 1
     });

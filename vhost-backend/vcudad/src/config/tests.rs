@@ -108,6 +108,7 @@ fn errors_name_the_key_on_one_line() {
         (format!("metrics_address = \"0.0.0.0:9400\"\n{vm}"), "loopback"),
         (format!("metrics_address = \"here\"\n{vm}"), "metrics_address"),
         ("[[vm]\n".into(), "line 1"),
+        (vm.replace("[[vm]]", "[vm]"), "`[vm]` must be written `[[vm]]`"),
     ];
     for (text, expected) in cases {
         let error = Config::parse(&text).expect_err(&text).to_string();
