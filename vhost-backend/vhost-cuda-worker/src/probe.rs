@@ -3,22 +3,23 @@
 use std::ffi::{CStr, c_void};
 use std::path::{Path, PathBuf};
 
-use cuda_api::sys::CUuuid;
+use cuda_api::sys::{CUdevice_attribute, CUuuid};
 
 use super::driver::{CuError, CuResult, Driver};
 use super::executor::EngineError;
 use host_ipc::gpu::{self, GpuFacts, Probed};
 
-/// `CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS`.
-const PAGEABLE_MEMORY_ACCESS: u32 = 88;
+const PAGEABLE_MEMORY_ACCESS: CUdevice_attribute =
+    CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS;
 
 /// Loads a library, initialises it and looks at its GPUs. One whose kernels reach all memory of
 /// their process is refused, unless that is allowed.
 pub fn probe(library: &Path, allow_pageable_memory_access: bool) -> Result<Probed, EngineError> {
     let driver = Driver::open(library)?;
-    let path = || driver.path().to_owned();
+    let path = || driver.library().path().to_owned();
     let failed = |call, error: CuError| EngineError::Call { path: path(), call, result: error.0 };
     let symbol = driver
+        .library()
         .symbol(c"cuInit")
         .ok_or_else(|| EngineError::Missing { path: path(), symbol: "cuInit" })?;
     let (mut devices, mut version) = (0, 0);
@@ -43,17 +44,6 @@ pub fn probe(library: &Path, allow_pageable_memory_access: bool) -> Result<Probe
     let library = PathBuf::from(loaded_from(symbol).unwrap_or_else(path));
     let driver = gpu::driver_version(&library);
     Ok(Probed { library, cuda_version: version as u32, driver, gpus })
-}
-
-/// `CU_DEVICE_ATTRIBUTE_*` that [`GpuFacts`] takes.
-mod attribute {
-    pub const CLOCK_RATE: u32 = 13;
-    pub const MULTIPROCESSOR_COUNT: u32 = 16;
-    pub const ECC_ENABLED: u32 = 32;
-    pub const MEMORY_CLOCK_RATE: u32 = 36;
-    pub const GLOBAL_MEMORY_BUS_WIDTH: u32 = 37;
-    pub const COMPUTE_CAPABILITY_MAJOR: u32 = 75;
-    pub const COMPUTE_CAPABILITY_MINOR: u32 = 76;
 }
 
 fn look(driver: &Driver, device: i32) -> CuResult<GpuFacts> {
@@ -85,14 +75,14 @@ fn look(driver: &Driver, device: i32) -> CuResult<GpuFacts> {
         pci_bus_id,
         memory: memory as u64,
         compute_capability: [
-            number(attribute::COMPUTE_CAPABILITY_MAJOR),
-            number(attribute::COMPUTE_CAPABILITY_MINOR),
+            number(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+            number(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR),
         ],
-        multiprocessors: number(attribute::MULTIPROCESSOR_COUNT),
-        clock_khz: number(attribute::CLOCK_RATE),
-        memory_clock_khz: number(attribute::MEMORY_CLOCK_RATE),
-        memory_bus_bits: number(attribute::GLOBAL_MEMORY_BUS_WIDTH),
-        ecc: number(attribute::ECC_ENABLED) != 0,
+        multiprocessors: number(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
+        clock_khz: number(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE),
+        memory_clock_khz: number(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE),
+        memory_bus_bits: number(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH),
+        ecc: number(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_ECC_ENABLED) != 0,
         pci_device,
         pci_subsystem,
     })

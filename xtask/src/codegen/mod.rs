@@ -7,9 +7,11 @@
 //! | `types` | the Rust types of the table's types, and their encoding |
 //! | `ids`, `structs`, `protocol` | generate ids, structures and calls, for both sides |
 //! | `guest`, `worker` | generate the guest's entry points and the worker's dispatch |
+//! | `driver` | generates the driver's functions, as the worker calls them |
 //! | `coverage` | generates the report |
 
 mod coverage;
+mod driver;
 mod guest;
 mod ids;
 mod model;
@@ -32,7 +34,7 @@ pub fn run(check: bool) -> Result<(), Box<dyn Error>> {
     let path = root.join("protocol/api.table");
     let text = std::fs::read_to_string(&path)?;
     let table = parse::parse(&text).map_err(|e| format!("{}: {e}", path.display()))?;
-    let outputs: [(&str, String); 5] = [
+    let outputs: [(&str, String); 6] = [
         ("protocol/src/generated/ids.rs", ids::generate()),
         ("protocol/src/generated/structs.rs", structs::generate(&table)),
         ("protocol/src/generated/calls.rs", protocol::generate(&table)),
@@ -41,6 +43,7 @@ pub fn run(check: bool) -> Result<(), Box<dyn Error>> {
             "vhost-backend/vhost-cuda-worker/src/calls/generated/dispatch.rs",
             worker::generate(&table),
         ),
+        ("vhost-backend/vhost-cuda-worker/src/driver/generated.rs", driver::generate(&table)),
     ];
     let mut files: Vec<(PathBuf, String)> =
         vec![(root.join("docs/coverage.md"), coverage::generate(root, &table.entries)?)];

@@ -1,13 +1,14 @@
 //! Generates the worker's dispatch, which maps a command's number to the body of its call.
 
 use super::model::{Direction, Entry, Param, Table, Type, without_version};
+use cuda_api::description;
 use std::fmt::Write;
 
 /// The code of `vhost-backend/vhost-cuda-worker/src/calls/generated/dispatch.rs`.
 pub fn generate(table: &Table) -> String {
     let mut code = String::from(
         "//! Made from `protocol/api.table` by `cargo xtask codegen`; not to be edited.\n\n\
-         use protocol::calls as api;\nuse protocol::codec::Answer;\n\n\
+         use cuda_api::sys;\nuse protocol::calls as api;\nuse protocol::codec::Answer;\n\n\
          use super::charges::{ChargedReply, Reservation, Settled, kind};\n\
          use super::dispatch::{blocking, decode, gated, inline, pending, unknown};\n\
          use super::gate::Names;\n\
@@ -124,6 +125,12 @@ fn charge(entry: &Entry) -> Option<String> {
     (entry.charges != "none").then(|| format!("kind::{}{rest}", first.to_uppercase()))
 }
 
+/// The enumeration that a parameter is, or points to.
+fn enumeration(param: &Param) -> Option<&str> {
+    let name = param.c_type.trim_start_matches("*mut ");
+    description::enumeration(name).map(|_| name)
+}
+
 /// The driver's function of the same name, with the arguments in the table's order.
 fn driver_call(code: &mut String, entry: &Entry) {
     code.push_str("cx.enter_any()?;\n");
@@ -136,7 +143,11 @@ fn driver_call(code: &mut String, entry: &Entry) {
             let Type::Scalar(scalar) = param.ty else {
                 panic!("{}: no body can be generated for {:?}", entry.name, param.ty)
             };
-            let _ = writeln!(code, "let mut {field} = {scalar}::default();");
+            let start = match enumeration(param) {
+                Some(name) => format!("sys::{name}(0)"),
+                None => format!("{scalar}::default()"),
+            };
+            let _ = writeln!(code, "let mut {field} = {start};");
             arguments.push(format!("&mut {field}"));
         } else if let Some(handle) = param.handle() {
             let (pattern, reservation) = if handle.kind == "func" && charge(entry).is_some() {
@@ -147,6 +158,8 @@ fn driver_call(code: &mut String, entry: &Entry) {
             let _ =
                 writeln!(code, "let {pattern} = cx.{}({reservation}call.{field})?;", handle.kind);
             arguments.push(field);
+        } else if let Some(name) = enumeration(param) {
+            arguments.push(format!("sys::{name}(call.{field})"));
         } else {
             arguments.push(format!("call.{field}"));
         }
@@ -158,7 +171,11 @@ fn driver_call(code: &mut String, entry: &Entry) {
     let function = without_version(&entry.name);
     let _ = writeln!(code, "cx.driver().{function}({})?; }}", arguments.join(", "));
     if !outputs.is_empty() {
-        let fields: Vec<String> = outputs.iter().map(|p| p.field()).collect();
+        let field = |p: &&Param| match enumeration(p) {
+            Some(_) => format!("{0}: {0}.0", p.field()),
+            None => p.field(),
+        };
+        let fields: Vec<String> = outputs.iter().map(field).collect();
         let _ = writeln!(
             code,
             "api::{}Answer {{ {} }}.encode(out);",

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
-use cuda_api::sys::CUcontext;
+use cuda_api::sys::{CUcontext, CUstreamCaptureMode};
 use protocol::ids::ContextId;
 
 use super::cx::Cx;
@@ -18,15 +18,12 @@ use crate::executor::{Command, Engine, EngineError, Executor, Pending, Session};
 use crate::region::{Region, RegionKind};
 use crate::reply::ReplyTo;
 
-/// `CU_STREAM_CAPTURE_MODE_RELAXED`.
-const CAPTURE_MODE_RELAXED: u32 = 2;
-
 /// Loads a driver library and makes it warm: initialised, with the first device's primary context.
 pub fn open(library: &Path) -> Result<Box<dyn Engine>, EngineError> {
     let output = output::Output::capture();
     let driver = Driver::open(library)?;
     let failed = |call, error: CuError| EngineError::Call {
-        path: driver.path().to_owned(),
+        path: driver.library().path().to_owned(),
         call,
         result: error.0,
     };
@@ -54,7 +51,7 @@ struct Warm {
 impl Engine for Warm {
     fn begin(self: Box<Self>, session: Session) -> Result<Box<dyn Executor>, EngineError> {
         // This thread queries streams of which some may be capturing.
-        let mut mode = CAPTURE_MODE_RELAXED;
+        let mut mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
         // SAFETY: the pointer is that of a local. A library without captures has no modes.
         let _ = unsafe { self.driver.cuThreadExchangeStreamCaptureMode(&mut mode) };
         // Short sleeps are to be as short as they say; errors only make them longer.
@@ -67,7 +64,7 @@ impl Engine for Warm {
             // SAFETY: it was retained once, and nothing is in it.
             let ended = unsafe { self.driver.cuDevicePrimaryCtxRelease(0) };
             ended.map_err(|error| EngineError::Call {
-                path: self.driver.path().to_owned(),
+                path: self.driver.library().path().to_owned(),
                 call: "cuDevicePrimaryCtxRelease",
                 result: error.0,
             })?;

@@ -5,7 +5,7 @@
 
 use std::ffi::CStr;
 
-use cuda_api::sys::{CUdevice, CUuuid};
+use cuda_api::sys::{CUdevice, CUdevice_attribute, CUuuid};
 use protocol::calls as api;
 use protocol::facts::{DeviceFacts, MAX_ATTRIBUTES};
 
@@ -47,10 +47,10 @@ impl Cx<'_> {
         facts.uuid = uuid.bytes.map(|byte| byte as u8);
         for attribute in 1..MAX_ATTRIBUTES {
             let value = &mut facts.attributes[attribute];
+            let asked = CUdevice_attribute(attribute as u32);
             // SAFETY: the pointer is that of a local.
-            let known =
-                unsafe { driver.cuDeviceGetAttribute(value, attribute as u32, device) }.is_ok();
-            if known {
+            let known = unsafe { driver.cuDeviceGetAttribute(value, asked, device) };
+            if known.is_ok() {
                 facts.known[attribute / 64] |= 1 << (attribute % 64);
             } else {
                 *value = 0;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use cuda_api::sys::CUgraphNode;
+use cuda_api::sys::{CUgraphExecUpdateResult, CUgraphExecUpdateResultInfo, CUgraphNode};
 use protocol::calls as api;
 use protocol::codec::DecodeError;
 use protocol::graph::{Step, decode};
@@ -20,7 +20,6 @@ use super::graph_node::Builder;
 use super::graph_shape::Shape;
 use super::hostfunc::GraphStops;
 use super::lock;
-use crate::driver::entries::GraphUpdateInfo;
 use crate::driver::{CuError, CuResult};
 
 /// Why a graph was not built.
@@ -175,11 +174,15 @@ impl Cx<'_> {
         self.enter()?;
         let exec = self.exec(call.exec)?;
         let (graph, stops, settled) = self.build(call.blob, call.graph, reservation)?;
-        let mut info = GraphUpdateInfo::default();
+        let mut info = CUgraphExecUpdateResultInfo {
+            result: CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_SUCCESS,
+            errorNode: std::ptr::null_mut(),
+            errorFromNode: std::ptr::null_mut(),
+        };
         // SAFETY: live handles; the pointer is that of a local. The new graph is only read.
         let updated =
             unsafe { self.driver().cuGraphExecUpdate(exec.real.0, graph.real.0, &mut info) };
-        let differs = graph.nodes.iter().position(|(node, _)| node.0 == info.error_node);
+        let differs = graph.nodes.iter().position(|(node, _)| node.0 == info.errorNode);
         let node = differs.unwrap_or(graph.nodes.len()) as u32;
         if updated.is_ok() {
             let mut tables = lock(&self.shared.tables);
@@ -190,8 +193,10 @@ impl Cx<'_> {
         }
         self.end_graph(&graph);
         match updated {
-            Err(error) if info.result == 0 => Err(error),
-            _ => Ok((api::VcudaGraphExecUpdateAnswer { result: info.result, node }, settled)),
+            Err(error) if info.result == CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_SUCCESS => {
+                Err(error)
+            }
+            _ => Ok((api::VcudaGraphExecUpdateAnswer { result: info.result.0, node }, settled)),
         }
     }
 

@@ -69,7 +69,7 @@ impl<'a> Builder<'a> {
                     })?;
                     let list = attributes(kernel.attributes, |addr, len| self.cx.check(addr, len))?;
                     for attribute in &list {
-                        let value = attribute.value.as_ptr();
+                        let value = &attribute.value;
                         driver.cuGraphKernelNodeSetAttribute(node, attribute.id, value)?;
                     }
                 }

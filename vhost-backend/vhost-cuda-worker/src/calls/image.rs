@@ -5,6 +5,7 @@
 
 use std::ffi::c_void;
 
+use cuda_api::sys::CUjit_option;
 use protocol::codec::Array;
 use protocol::limits::JIT_LOG_MAX;
 use protocol::options::JIT_OPTIONS;
@@ -101,14 +102,9 @@ fn tells_its_length(bytes: &[u8]) -> bool {
     }
 }
 
-const INFO_LOG_BUFFER: u32 = 3;
-const INFO_LOG_BUFFER_SIZE: u32 = 4;
-const ERROR_LOG_BUFFER: u32 = 5;
-const ERROR_LOG_BUFFER_SIZE: u32 = 6;
-
 /// Options for one load, and the logs that the JIT writes.
 pub(super) struct Jit {
-    options: Vec<u32>,
+    options: Vec<CUjit_option>,
     values: Vec<*mut c_void>,
     error: Vec<u8>,
     info: Vec<u8>,
@@ -123,26 +119,26 @@ impl Jit {
             if !JIT_OPTIONS.contains(&option) {
                 return Err(CuError::INVALID_VALUE);
             }
-            jit.push(option, value);
+            jit.push(CUjit_option(option), value);
         }
         if !jit.error.is_empty() {
             let (len, error, info) =
                 (jit.error.len() as u64, jit.error.as_mut_ptr(), jit.info.as_mut_ptr());
-            jit.push(ERROR_LOG_BUFFER, error as u64);
-            jit.push(ERROR_LOG_BUFFER_SIZE, len);
-            jit.push(INFO_LOG_BUFFER, info as u64);
-            jit.push(INFO_LOG_BUFFER_SIZE, len);
+            jit.push(CUjit_option::CU_JIT_ERROR_LOG_BUFFER, error as u64);
+            jit.push(CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, len);
+            jit.push(CUjit_option::CU_JIT_INFO_LOG_BUFFER, info as u64);
+            jit.push(CUjit_option::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, len);
         }
         Ok(jit)
     }
 
-    fn push(&mut self, option: u32, value: u64) {
+    fn push(&mut self, option: CUjit_option, value: u64) {
         self.options.push(option);
         self.values.push(value as *mut c_void);
     }
 
     /// Count, options and values, as the driver takes them.
-    pub(super) fn parts(&mut self) -> (u32, *mut u32, *mut *mut c_void) {
+    pub(super) fn parts(&mut self) -> (u32, *mut CUjit_option, *mut *mut c_void) {
         (self.options.len() as u32, self.options.as_mut_ptr(), self.values.as_mut_ptr())
     }
 

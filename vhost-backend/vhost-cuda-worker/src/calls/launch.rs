@@ -1,8 +1,11 @@
 //! Launches: the way that must cost next to nothing.
 
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 
-use cuda_api::sys::{CUfunction, CUstream};
+use cuda_api::sys::{
+    CUfunction, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchAttributeValue, CUlaunchConfig,
+    CUstream,
+};
 use protocol::calls as api;
 use protocol::codec::Array;
 use protocol::ids::FuncId;
@@ -13,7 +16,6 @@ use super::charges::{Reservation, Settled, kind};
 use super::cx::Cx;
 use super::gate::pass::Pass;
 use super::lock;
-use crate::driver::entries::{LaunchAttribute, LaunchConfig};
 use crate::driver::{CuError, CuResult};
 
 /// Parameters whose addresses fit on the stack.
@@ -28,10 +30,39 @@ struct Shape {
     shared: u32,
 }
 
+impl Shape {
+    /// The configuration of a launch. It points to the attributes.
+    fn with(&self, stream: CUstream, attributes: &mut [CUlaunchAttribute]) -> CUlaunchConfig {
+        let [gx, gy, gz, bx, by, bz] = self.dims;
+        CUlaunchConfig {
+            gridDimX: gx,
+            gridDimY: gy,
+            gridDimZ: gz,
+            blockDimX: bx,
+            blockDimY: by,
+            blockDimZ: bz,
+            sharedMemBytes: self.shared,
+            hStream: stream,
+            attrs: attributes.as_mut_ptr(),
+            numAttrs: attributes.len() as u32,
+        }
+    }
+}
+
+/// An attribute whose value is these 64 bytes.
+fn attribute(id: u32, words: [u64; 8]) -> CUlaunchAttribute {
+    let mut bytes: [c_char; 64] = [0; 64];
+    for (to, from) in bytes.chunks_exact_mut(8).zip(words) {
+        to.copy_from_slice(&from.to_ne_bytes().map(|byte| byte as c_char));
+    }
+    let value = CUlaunchAttributeValue { pad: bytes };
+    CUlaunchAttribute { id: CUlaunchAttributeID(id), pad: [0; 4], value }
+}
+
 pub(super) fn attributes(
     wire: Array<'_, wire::LaunchAttribute>,
     check: impl Fn(u64, u64) -> CuResult,
-) -> CuResult<Vec<LaunchAttribute>> {
+) -> CuResult<Vec<CUlaunchAttribute>> {
     wire.iter()
         .map(|wire::LaunchAttribute { id, value }| {
             if !LAUNCH_ATTRIBUTES.contains(&id) {
@@ -41,7 +72,7 @@ pub(super) fn attributes(
                 // Address and length of what is to stay in the cache; 0 bytes for nothing.
                 check(value[0], value[1])?;
             }
-            Ok(LaunchAttribute { id, pad: 0, value })
+            Ok(attribute(id, value))
         })
         .collect()
 }
@@ -134,13 +165,7 @@ impl Cx<'_> {
             return cx.launch(call.f, &shape, stream, call.params, (pass, reservation));
         }
         let mut attributes = attributes(call.attributes, |addr, len| self.check(addr, len))?;
-        let config = LaunchConfig {
-            dims: shape.dims,
-            shared_mem_bytes: shape.shared,
-            stream,
-            attrs: attributes.as_mut_ptr(),
-            num_attrs: attributes.len() as u32,
-        };
+        let config = shape.with(stream, &mut attributes);
         with_parameters(&cx, call.f, call.params, reservation, |function, params, extra| {
             // SAFETY: live handles; the parameters are as long as the layout says (or the driver
             // is told their length); the attributes hold no pointers.
@@ -156,13 +181,11 @@ impl Cx<'_> {
         self.enter()?;
         let (function, settled) = self.func(reservation, call.f)?;
         let mut attributes = attributes(call.attributes, |addr, len| self.check(addr, len))?;
-        let config = LaunchConfig {
+        let shape = Shape {
             dims: [call.grid_x, call.grid_y, call.grid_z, call.block_x, call.block_y, call.block_z],
-            shared_mem_bytes: call.shared_mem_bytes,
-            stream: std::ptr::null_mut(),
-            attrs: attributes.as_mut_ptr(),
-            num_attrs: attributes.len() as u32,
+            shared: call.shared_mem_bytes,
         };
+        let config = shape.with(std::ptr::null_mut(), &mut attributes);
         let mut clusters = 0;
         // SAFETY: a live function; the pointers are those of locals; the attributes hold no
         // pointers.
@@ -250,9 +273,12 @@ impl Cx<'_> {
 mod tests {
     use super::*;
 
-    fn parse(id: u32) -> CuResult<Vec<LaunchAttribute>> {
+    /// The ids and values that the driver gets.
+    fn parse(id: u32) -> CuResult<Vec<(u32, [c_char; 64])>> {
         let list = [wire::LaunchAttribute { id, value: [7; 8] }];
-        attributes(list.as_slice().into(), |_, _| Err(CuError::ILLEGAL_ADDRESS))
+        let list = attributes(list.as_slice().into(), |_, _| Err(CuError::ILLEGAL_ADDRESS))?;
+        // SAFETY: all bytes of the values have been written.
+        Ok(list.iter().map(|attribute| (attribute.id.0, unsafe { attribute.value.pad })).collect())
     }
 
     #[test]
@@ -261,7 +287,7 @@ mod tests {
             assert_eq!(parse(id), Err(CuError::NOT_SUPPORTED), "{id}");
         }
         assert_eq!(parse(1), Err(CuError::ILLEGAL_ADDRESS));
-        let cluster = parse(4).unwrap();
-        assert_eq!((cluster[0].id, cluster[0].value), (4, [7; 8]));
+        let words: [c_char; 64] = std::array::from_fn(|i| if i % 8 == 0 { 7 } else { 0 });
+        assert_eq!(parse(4), Ok(vec![(4, words)]));
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cuda_api::sys::{CUfunction, CUkernel, CUlibrary};
+use cuda_api::sys::{CUfunc_cache, CUfunction, CUfunction_attribute, CUkernel, CUlibrary};
 use protocol::calls as api;
 use protocol::codec::Names;
 use protocol::ids::{BlobId, ContextId, FuncId, LibraryId, ModuleId};
@@ -239,7 +239,6 @@ impl Cx<'_> {
             let load = self.new_load(image.bytes())?;
             let mut library = std::ptr::null_mut();
             let (count, options, values) = jit.parts();
-            let null = std::ptr::null_mut();
             // SAFETY: as in `vcuda_module_load`; there are no options of the library's.
             let loaded = unsafe {
                 self.driver().cuLibraryLoadData(
@@ -248,8 +247,8 @@ impl Cx<'_> {
                     options,
                     values,
                     count,
-                    null,
-                    null.cast(),
+                    std::ptr::null_mut(),
+                    std::ptr::null_mut(),
                     0,
                 )
             };
@@ -389,7 +388,10 @@ impl Cx<'_> {
         self.enter()?;
         let (function, settled) = self.func(reservation, call.hfunc)?;
         // SAFETY: a live function.
-        unsafe { self.driver().cuFuncSetAttribute(function, call.attrib, call.value)? };
+        unsafe {
+            let attribute = CUfunction_attribute(call.attrib);
+            self.driver().cuFuncSetAttribute(function, attribute, call.value)?;
+        }
         Ok(settled)
     }
 
@@ -397,7 +399,10 @@ impl Cx<'_> {
         self.enter_any()?;
         let kernel = self.kernel(call.kernel)?;
         // SAFETY: a live kernel.
-        unsafe { self.driver().cuKernelSetAttribute(call.attrib, call.val, kernel, call.dev) }
+        unsafe {
+            let attribute = CUfunction_attribute(call.attrib);
+            self.driver().cuKernelSetAttribute(attribute, call.val, kernel, call.dev)
+        }
     }
 
     pub(super) fn cu_func_set_cache_config(
@@ -408,7 +413,7 @@ impl Cx<'_> {
         self.enter()?;
         let (function, settled) = self.func(reservation, call.hfunc)?;
         // SAFETY: a live function.
-        unsafe { self.driver().cuFuncSetCacheConfig(function, call.config)? };
+        unsafe { self.driver().cuFuncSetCacheConfig(function, CUfunc_cache(call.config))? };
         Ok(settled)
     }
 
@@ -416,6 +421,9 @@ impl Cx<'_> {
         self.enter_any()?;
         let kernel = self.kernel(call.kernel)?;
         // SAFETY: a live kernel.
-        unsafe { self.driver().cuKernelSetCacheConfig(kernel, call.config, call.dev) }
+        unsafe {
+            let config = CUfunc_cache(call.config);
+            self.driver().cuKernelSetCacheConfig(kernel, config, call.dev)
+        }
     }
 }

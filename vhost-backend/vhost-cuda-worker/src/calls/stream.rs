@@ -71,7 +71,7 @@ impl Cx<'_> {
                 (stream as u64, ctx),
                 call.token,
                 waker,
-                |function, data| self.driver().cuLaunchHostFunc(stream, function, data),
+                |function, data| self.driver().cuLaunchHostFunc(stream, Some(function), data),
             )
         }
     }

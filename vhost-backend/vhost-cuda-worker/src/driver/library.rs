@@ -1,10 +1,23 @@
-//! The driver library: dlopen and dlsym.
+//! The driver library: dlopen, and its functions looked up one at a time.
+//!
+//! Each function is looked up by its exact name when it's first called: an exact name can't give a
+//! version with other parameters, as cuGetProcAddress could. Calling a function that the library
+//! doesn't have fails with CUDA_ERROR_NOT_SUPPORTED. Names that a guest sent are never looked up.
 
 use std::ffi::{CStr, CString, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
+use super::error::{CuError, CuResult};
+#[cfg(test)]
+use super::stubs;
 use crate::executor::EngineError;
+
+/// The address that marks a function that the library doesn't have.
+fn missing() -> *mut c_void {
+    std::ptr::dangling_mut::<u8>().cast()
+}
 
 /// A loaded `libcuda.so.1`. It is never unloaded.
 pub struct Library {
@@ -19,7 +32,7 @@ unsafe impl Sync for Library {}
 
 impl Library {
     /// Loads the library.
-    pub fn open(path: &Path) -> Result<Self, EngineError> {
+    pub(super) fn open(path: &Path) -> Result<Self, EngineError> {
         let name = path.display().to_string();
         let load = |reason: String| EngineError::Load { path: name.clone(), reason };
         let c_path =
@@ -51,7 +64,33 @@ impl Library {
         // SAFETY: the handle is of dlopen and never closed; `name` is a C string.
         let symbol = unsafe { libc::dlsym(self.handle, name.as_ptr()) };
         #[cfg(test)]
-        let symbol = if symbol.is_null() { symbol } else { super::stubs::instead_of(name, symbol) };
+        let symbol = if symbol.is_null() { symbol } else { stubs::instead_of(name, symbol) };
         (!symbol.is_null()).then_some(symbol)
+    }
+
+    /// The address of a function, which `known` keeps, by the first of its names that the library
+    /// has.
+    pub(super) fn address(
+        &self,
+        known: &AtomicPtr<c_void>,
+        names: &[&CStr],
+    ) -> CuResult<*mut c_void> {
+        let mut at = known.load(Ordering::Relaxed);
+        if at.is_null() {
+            at = self.look_up(names);
+            known.store(at, Ordering::Relaxed);
+        }
+        if at == missing() { Err(CuError::NOT_SUPPORTED) } else { Ok(at) }
+    }
+
+    /// The first of the names that the library has. A missing function is logged once.
+    #[cold]
+    fn look_up(&self, names: &[&CStr]) -> *mut c_void {
+        let found = names.iter().find_map(|name| self.symbol(name));
+        found.unwrap_or_else(|| {
+            let name = names[0].to_string_lossy();
+            tracing::warn!("the driver library {} has no {name}", self.path());
+            missing()
+        })
     }
 }

@@ -1,10 +1,10 @@
-//! The driver library: dlopen, and its entry points looked up one at a time.
+//! The driver library: dlopen, and the functions that the worker calls.
 
-pub mod entries;
 pub mod error;
+mod generated;
 mod library;
 #[cfg(test)]
 pub mod stubs;
 
-pub use entries::Driver;
 pub use error::{CuError, CuResult};
+pub use generated::Driver;

@@ -1,5 +1,6 @@
 //! Charges of a context's limits.
 
+use cuda_api::sys::CUlimit;
 use protocol::calls as api;
 
 use super::account::Terms;
@@ -45,7 +46,7 @@ impl Cx<'_> {
             }
             1..LIMITS => {
                 // SAFETY: no pointers.
-                unsafe { self.driver().cuCtxSetLimit(call.limit, call.value)? };
+                unsafe { self.driver().cuCtxSetLimit(CUlimit(call.limit), call.value)? };
                 Ok(reservation.takes_none())
             }
             _ => Err(CuError::INVALID_VALUE),
@@ -68,7 +69,7 @@ impl Cx<'_> {
         change(&mut after);
         let grows = after.heap > before.heap || after.per_thread() > before.per_thread();
         // SAFETY: no pointers.
-        let set = || unsafe { self.driver().cuCtxSetLimit(call.limit, call.value) };
+        let set = || unsafe { self.driver().cuCtxSetLimit(CUlimit(call.limit), call.value) };
         if !grows {
             set()?;
             self.change(self.ctx, kind, &change)?;

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use cuda_api::sys::{CUfunction_attribute, CUmoduleLoadingMode};
 use protocol::ids::{ContextId, FuncId};
 
 use super::super::cx::Cx;
@@ -18,10 +19,8 @@ use super::taken::Footprint;
 use crate::driver::{CuError, CuResult};
 use host_ipc::messages::Charge;
 
-/// `CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES`.
-const LOCAL_SIZE_BYTES: u32 = 3;
-/// `CU_MODULE_LAZY_LOADING`.
-const LAZY: u32 = 2;
+const LOCAL_SIZE_BYTES: CUfunction_attribute =
+    CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES;
 
 impl Cx<'_> {
     /// Bounds what an image takes, before the driver gets it.
@@ -42,10 +41,10 @@ impl Cx<'_> {
 
     fn loads_lazily(&self) -> bool {
         *self.shared.charges.loads.lazy.get_or_init(|| {
-            let mut mode = 0;
+            let mut mode = CUmoduleLoadingMode(0);
             // SAFETY: the pointer is that of a local.
             let known = unsafe { self.driver().cuModuleGetLoadingMode(&mut mode) };
-            known.is_ok() && mode == LAZY
+            known.is_ok() && mode == CUmoduleLoadingMode::CU_MODULE_LAZY_LOADING
         })
     }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
+use cuda_api::sys::CUdevice_attribute;
 use host_ipc::messages::Charge;
 use protocol::ids::ContextId;
 
@@ -14,12 +15,11 @@ use crate::calls::lock;
 use crate::driver::{CuError, CuResult, Driver};
 use crate::ledger::Ledger;
 
-/// `CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT`, `…_MAX_THREADS_PER_MULTIPROCESSOR`,
-/// `…_COMPUTE_CAPABILITY_MAJOR`, `…_MINOR`.
-const PROCESSORS: u32 = 16;
-const THREADS_PER_PROCESSOR: u32 = 39;
-const MAJOR: u32 = 75;
-const MINOR: u32 = 76;
+const PROCESSORS: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
+const THREADS_PER_PROCESSOR: CUdevice_attribute =
+    CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR;
+const MAJOR: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
+const MINOR: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR;
 
 /// The session's charges.
 #[derive(Default)]

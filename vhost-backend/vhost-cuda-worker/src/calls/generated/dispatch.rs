@@ -1,5 +1,6 @@
 //! Made from `protocol/api.table` by `cargo xtask codegen`; not to be edited.
 
+use cuda_api::sys;
 use protocol::calls as api;
 use protocol::codec::Answer;
 
@@ -79,7 +80,7 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
             let mut pvalue = usize::default();
             // SAFETY: handles are live (just looked up), pointers are those of locals.
             unsafe {
-                cx.driver().cuCtxGetLimit(&mut pvalue, call.limit)?;
+                cx.driver().cuCtxGetLimit(&mut pvalue, sys::CUlimit(call.limit))?;
             }
             api::CuCtxGetLimitAnswer { pvalue }.encode(out);
             Ok(())
@@ -108,12 +109,12 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
         20 => inline(calls, command, reply, |cx, args, out| {
             let _ = decode::<api::CuCtxGetCacheConfig>(args)?;
             cx.enter_any()?;
-            let mut pconfig = u32::default();
+            let mut pconfig = sys::CUfunc_cache(0);
             // SAFETY: handles are live (just looked up), pointers are those of locals.
             unsafe {
                 cx.driver().cuCtxGetCacheConfig(&mut pconfig)?;
             }
-            api::CuCtxGetCacheConfigAnswer { pconfig }.encode(out);
+            api::CuCtxGetCacheConfigAnswer { pconfig: pconfig.0 }.encode(out);
             Ok(())
         }),
         // cuCtxSetCacheConfig
@@ -122,7 +123,7 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
             cx.enter_any()?;
             // SAFETY: handles are live (just looked up), pointers are those of locals.
             unsafe {
-                cx.driver().cuCtxSetCacheConfig(call.config)?;
+                cx.driver().cuCtxSetCacheConfig(sys::CUfunc_cache(call.config))?;
             }
             Ok(())
         }),
@@ -130,12 +131,12 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
         22 => inline(calls, command, reply, |cx, args, out| {
             let _ = decode::<api::CuCtxGetSharedMemConfig>(args)?;
             cx.enter_any()?;
-            let mut p_config = u32::default();
+            let mut p_config = sys::CUsharedconfig(0);
             // SAFETY: handles are live (just looked up), pointers are those of locals.
             unsafe {
                 cx.driver().cuCtxGetSharedMemConfig(&mut p_config)?;
             }
-            api::CuCtxGetSharedMemConfigAnswer { p_config }.encode(out);
+            api::CuCtxGetSharedMemConfigAnswer { p_config: p_config.0 }.encode(out);
             Ok(())
         }),
         // cuCtxSetSharedMemConfig
@@ -144,7 +145,7 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
             cx.enter_any()?;
             // SAFETY: handles are live (just looked up), pointers are those of locals.
             unsafe {
-                cx.driver().cuCtxSetSharedMemConfig(call.config)?;
+                cx.driver().cuCtxSetSharedMemConfig(sys::CUsharedconfig(call.config))?;
             }
             Ok(())
         }),
@@ -353,7 +354,11 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
             let (hfunc, settled) = cx.func(Reservation::of_call(), call.hfunc)?;
             // SAFETY: handles are live (just looked up), pointers are those of locals.
             unsafe {
-                cx.driver().cuFuncGetAttribute(&mut pi, call.attrib, hfunc)?;
+                cx.driver().cuFuncGetAttribute(
+                    &mut pi,
+                    sys::CUfunction_attribute(call.attrib),
+                    hfunc,
+                )?;
             }
             api::CuFuncGetAttributeAnswer { pi }.encode(out);
             Settled::<kind::Module>::done(settled)
@@ -372,7 +377,12 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
             let kernel = cx.kernel(call.kernel)?;
             // SAFETY: handles are live (just looked up), pointers are those of locals.
             unsafe {
-                cx.driver().cuKernelGetAttribute(&mut pi, call.attrib, kernel, call.dev)?;
+                cx.driver().cuKernelGetAttribute(
+                    &mut pi,
+                    sys::CUfunction_attribute(call.attrib),
+                    kernel,
+                    call.dev,
+                )?;
             }
             api::CuKernelGetAttributeAnswer { pi }.encode(out);
             Ok(())
@@ -416,12 +426,12 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
         89 => inline(calls, command, reply, |cx, args, out| {
             let _ = decode::<api::CuModuleGetLoadingMode>(args)?;
             cx.enter_any()?;
-            let mut mode = u32::default();
+            let mut mode = sys::CUmoduleLoadingMode(0);
             // SAFETY: handles are live (just looked up), pointers are those of locals.
             unsafe {
                 cx.driver().cuModuleGetLoadingMode(&mut mode)?;
             }
-            api::CuModuleGetLoadingModeAnswer { mode }.encode(out);
+            api::CuModuleGetLoadingModeAnswer { mode: mode.0 }.encode(out);
             Ok(())
         }),
         // cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
@@ -477,13 +487,13 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
         93 => blocking(calls, command, reply, |cx, args, out| {
             let call = decode::<api::CuFuncIsLoaded>(args)?;
             cx.enter_any()?;
-            let mut state = u32::default();
+            let mut state = sys::CUfunctionLoadingState(0);
             let (hfunc, settled) = cx.func(Reservation::of_call(), call.hfunc)?;
             // SAFETY: handles are live (just looked up), pointers are those of locals.
             unsafe {
                 cx.driver().cuFuncIsLoaded(&mut state, hfunc)?;
             }
-            api::CuFuncIsLoadedAnswer { state }.encode(out);
+            api::CuFuncIsLoadedAnswer { state: state.0 }.encode(out);
             Settled::<kind::Module>::done(settled)
         }),
         // vcudaOccupancyClusters

@@ -3,8 +3,8 @@
 use std::sync::Mutex;
 
 use cuda_api::sys::{
-    CUmemAllocationHandleType, CUmemAllocationProp, CUmemAllocationProp_st__bindgen_ty_1,
-    CUmemAllocationType, CUmemLocation, CUmemLocationType,
+    CUmemAllocationGranularity_flags, CUmemAllocationHandleType, CUmemAllocationProp,
+    CUmemAllocationProp_st__bindgen_ty_1, CUmemAllocationType, CUmemLocation, CUmemLocationType,
 };
 use protocol::ids::{ContextId, LibraryId, ModuleId};
 
@@ -52,7 +52,7 @@ impl Memory {
     /// Takes the window. The device's context need not be current.
     pub(in crate::calls) fn new(driver: &Driver, devices: i32) -> Result<Self, EngineError> {
         let failed = |call, error: CuError| EngineError::Call {
-            path: driver.path().to_owned(),
+            path: driver.library().path().to_owned(),
             call,
             result: error.0,
         };
@@ -60,8 +60,14 @@ impl Memory {
         for device in 0..devices {
             let mut minimum = 0;
             // SAFETY: the pointers are those of locals.
-            unsafe { driver.cuMemGetAllocationGranularity(&mut minimum, &properties(device), 0) }
-                .map_err(|error| failed("cuMemGetAllocationGranularity", error))?;
+            unsafe {
+                driver.cuMemGetAllocationGranularity(
+                    &mut minimum,
+                    &properties(device),
+                    CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_MINIMUM,
+                )
+            }
+            .map_err(|error| failed("cuMemGetAllocationGranularity", error))?;
             granule = granule.max(minimum);
         }
         let (mut at, len) = (0, (WINDOW.end - WINDOW.start) as usize);
@@ -69,7 +75,7 @@ impl Memory {
         unsafe { driver.cuMemAddressReserve(&mut at, len, 0, WINDOW.start, 0) }
             .map_err(|error| failed("cuMemAddressReserve", error))?;
         if at != WINDOW.start {
-            return Err(EngineError::Window { path: driver.path().to_owned(), at });
+            return Err(EngineError::Window { path: driver.library().path().to_owned(), at });
         }
         let plan = Mutex::new(Plan::new(granule as u64));
         Ok(Self { plan, foreign: Mutex::default() })
