@@ -98,14 +98,19 @@ macro_rules! exports_of {
         use $for_each as for_each_symbol;
         use $symbols as symbols;
 
-        const LISTS: &[&[$crate::exports::Entry]] = $lists;
-
         extern "C" fn stub<const INDEX: usize>() -> $result {
             $unsupported(symbols::name(INDEX))
         }
 
-        for_each_symbol! { ($crate::exports_table) }
-        for_each_symbol! { ($crate::exports_trampolines) }
+        static TABLE: $crate::exports::Table<{ symbols::COUNT }> =
+            $crate::exports::Table::new(for_each_symbol! { ($crate::exports_stubs) }, $lists);
+
+        /// The exported functions, in a module of their own: an entry point has the same name.
+        mod trampolines {
+            use super::TABLE;
+
+            super::for_each_symbol! { ($crate::exports_trampolines) }
+        }
 
         /// The address of an exported symbol, implemented or not.
         #[allow(dead_code)]
@@ -116,21 +121,18 @@ macro_rules! exports_of {
         /// The names of the symbols that are implemented.
         #[allow(dead_code)]
         pub fn implemented() -> impl Iterator<Item = &'static str> {
-            let registered = const { $crate::exports::registered::<{ symbols::COUNT }>(LISTS) };
+            let registered = const { $crate::exports::registered::<{ symbols::COUNT }>($lists) };
             let indices = (0..symbols::COUNT).filter(move |index| registered[*index].is_some());
             indices.map(symbols::name)
         }
     };
 }
 
-/// The table of [`exports!`].
+/// The stubs of [`exports!`].
 #[doc(hidden)]
 #[macro_export]
-macro_rules! exports_table {
-    ($($name:ident $index:literal)*) => {
-        static TABLE: $crate::exports::Table<{ symbols::COUNT }> =
-            $crate::exports::Table::new([$(stub::<$index> as *const ()),*], LISTS);
-    };
+macro_rules! exports_stubs {
+    ($($name:ident $index:literal)*) => { [$(stub::<$index> as *const ()),*] };
 }
 
 /// The exported functions of [`exports!`].

@@ -14,8 +14,10 @@ mod capture;
 mod context;
 mod device;
 mod driver;
+#[macro_use]
 mod entry;
 mod error;
+mod exports;
 mod graph;
 mod handles;
 mod memory;
@@ -31,11 +33,6 @@ pub use exports::implemented;
 
 use guest_transport as transport;
 use guest_transport::{log, ranges};
-
-/// Exports all symbols: the functions of [`entry`], and stubs for the others.
-mod exports {
-    cuda_api::exports!(lists = crate::entry::ALL, unsupported = crate::unsupported);
-}
 
 /// The answer of an entry point that there is none of.
 pub(crate) fn unsupported(name: &'static str) -> error::CUresult {

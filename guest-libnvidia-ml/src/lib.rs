@@ -10,19 +10,11 @@
 
 mod entry;
 mod error;
+mod exports;
 mod facts;
 mod state;
 mod symbols;
 mod types;
-
-/// Exports all symbols: the functions of [`entry`], and stubs for the others.
-mod exports {
-    cuda_api::exports_of! {
-        symbols = crate::symbols, for_each = crate::symbols::for_each_symbol,
-        result = crate::error::NvmlReturn, lists = crate::entry::ALL,
-        unsupported = crate::unsupported
-    }
-}
 
 /// The answer of a function that is not implemented.
 pub(crate) fn unsupported(name: &'static str) -> error::NvmlReturn {

@@ -5,14 +5,10 @@
 
 mod api;
 pub mod exec;
+mod exports;
 mod log;
 pub mod ptx;
 mod state;
-
-/// Exports all symbols: the functions of [`api`], and stubs for the others.
-mod exports {
-    cuda_api::exports!(lists = crate::api::ALL, unsupported = crate::unsupported);
-}
 
 pub(crate) use api::unsupported;
 pub use exports::implemented;

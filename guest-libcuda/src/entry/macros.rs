@@ -12,7 +12,7 @@ pub const PER_THREAD: usize = protocol::ids::StreamId::PER_THREAD.0 as usize;
 /// Each module's functions are listed in its `ENTRIES`, and the library's root registers these lists.
 macro_rules! entries {
     (@ [$($done:ident)*]) => {
-        pub(in crate::entry) const ENTRIES: &[cuda_api::exports::Entry] =
+        pub(crate) const ENTRIES: &[cuda_api::exports::Entry] =
             &[$(cuda_api::entry!($done)),*];
     };
     (@ [$($done:ident)*] $(#[$doc:meta])* fn $name:ident, fn $per_thread:ident

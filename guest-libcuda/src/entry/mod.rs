@@ -4,51 +4,25 @@
 //! it, and gives CUDA's result.
 
 #[macro_use]
-mod macros;
-mod context;
-mod copy;
+pub(crate) mod macros;
+pub(crate) mod context;
+pub(crate) mod copy;
 pub mod copy2d;
-mod device;
-mod event;
-mod function;
-mod generated;
-mod graph;
+pub(crate) mod device;
+pub(crate) mod event;
+pub(crate) mod function;
+pub(crate) mod generated;
+pub(crate) mod graph;
 pub mod host_func;
-mod host_memory;
+pub(crate) mod host_memory;
 mod image;
-mod init;
+pub(crate) mod init;
 pub mod launch;
-mod library;
-mod memory;
-mod memset;
-mod module;
-mod occupancy;
-mod pointer;
-mod proc_address;
-mod stream;
-mod tables;
-
-/// The entry points of all modules.
-pub(crate) const ALL: &[&[cuda_api::exports::Entry]] = &[
-    context::ENTRIES,
-    copy::ENTRIES,
-    copy2d::ENTRIES,
-    device::ENTRIES,
-    event::ENTRIES,
-    function::ENTRIES,
-    generated::ENTRIES,
-    graph::ENTRIES,
-    host_func::ENTRIES,
-    host_memory::ENTRIES,
-    init::ENTRIES,
-    launch::ENTRIES,
-    library::ENTRIES,
-    memory::ENTRIES,
-    memset::ENTRIES,
-    module::ENTRIES,
-    occupancy::ENTRIES,
-    pointer::ENTRIES,
-    proc_address::ENTRIES,
-    stream::ENTRIES,
-    tables::ENTRIES,
-];
+pub(crate) mod library;
+pub(crate) mod memory;
+pub(crate) mod memset;
+pub(crate) mod module;
+pub(crate) mod occupancy;
+pub(crate) mod pointer;
+pub(crate) mod stream;
+pub(crate) mod tables;

@@ -1,12 +1,12 @@
 //! The implemented functions, by subject.
 
-mod device;
-mod events;
-mod identity;
-mod memory;
-mod private;
-mod processes;
-mod system;
+pub(crate) mod device;
+pub(crate) mod events;
+pub(crate) mod identity;
+pub(crate) mod memory;
+pub(crate) mod private;
+pub(crate) mod processes;
+pub(crate) mod system;
 
 use crate::error::{NvmlError, NvmlResult, NvmlReturn};
 use guest_transport::log;
@@ -20,23 +20,12 @@ macro_rules! entries {
             $crate::entry::run(stringify!($name), || $body)
         }
     )*
-        pub(in crate::entry) const ENTRIES: &[cuda_api::exports::Entry] = &[$(
+        pub(crate) const ENTRIES: &[cuda_api::exports::Entry] = &[$(
             cuda_api::exports::Entry::new($crate::symbols::index::$name, $name as *const ())
         ),*];
     };
 }
 pub(crate) use entries;
-
-/// The entry points of all modules.
-pub(crate) const ALL: &[&[cuda_api::exports::Entry]] = &[
-    device::ENTRIES,
-    events::ENTRIES,
-    identity::ENTRIES,
-    memory::ENTRIES,
-    private::ENTRIES,
-    processes::ENTRIES,
-    system::ENTRIES,
-];
 
 /// Runs an entry point's body, and logs unsupported calls. A panic in it aborts the process, because
 /// it can't unwind through `extern "C"`.

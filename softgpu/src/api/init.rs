@@ -2,10 +2,9 @@
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-use cuda_api::{error_text, export_tables, proc_address};
+use cuda_api::{error_text, export_tables};
 
-use super::{CUresult, cuda, put, put_if, text};
-use crate::exports;
+use super::{CUresult, cuda, put};
 use crate::state::device::DRIVER_VERSION;
 use crate::state::primary;
 
@@ -19,32 +18,6 @@ cuda! {
 
     fn cuDriverGetVersion(version: *mut c_int) {
         put(version, DRIVER_VERSION)
-    }
-
-    fn cuGetProcAddress(
-        symbol: *const c_char,
-        function: *mut *mut c_void,
-        version: c_int,
-        flags: u64,
-    ) {
-        let found = proc_address::resolve(&text(symbol)?, version, flags)
-            .map_err(|_| CUresult::CUDA_ERROR_INVALID_VALUE)?;
-        let address = found.name().and_then(exports::address);
-        put(function, address.ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?.cast_mut())
-    }
-
-    fn cuGetProcAddress_v2(
-        symbol: *const c_char,
-        function: *mut *mut c_void,
-        version: c_int,
-        flags: u64,
-        status: *mut c_uint,
-    ) {
-        let found = proc_address::resolve(&text(symbol)?, version, flags)
-            .map_err(|_| CUresult::CUDA_ERROR_INVALID_VALUE)?;
-        let address = found.name().and_then(exports::address);
-        put_if(status, found.status());
-        put(function, address.unwrap_or(std::ptr::null()).cast_mut())
     }
 
     fn cuGetExportTable(table: *mut *const c_void, id: *const [u8; 16]) {

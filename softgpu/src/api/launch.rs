@@ -270,7 +270,7 @@ macro_rules! launches {
         launches!(@one $name, $extra, $cooperative, $per_thread);
     )*
         /// The functions above, for the library's table of exports.
-        pub(in crate::api) const LAUNCHES: &[cuda_api::exports::Entry] = &[$(cuda_api::entry!($name)),*];
+        pub(crate) const LAUNCHES: &[cuda_api::exports::Entry] = &[$(cuda_api::entry!($name)),*];
     };
     (@one $name:ident, with_extra, $cooperative:expr, $per_thread:expr) => {
         cuda_api::check_signature! { $name(

@@ -4,20 +4,20 @@
 //! may pass what no enumeration of ours has.
 
 mod capture;
-mod context;
+pub(crate) mod context;
 pub(crate) mod copy;
-mod device;
-mod event;
-mod graph;
-mod init;
+pub(crate) mod device;
+pub(crate) mod event;
+pub(crate) mod graph;
+pub(crate) mod init;
 pub(crate) mod launch;
-mod library;
-mod memory;
-mod module;
-mod pool;
-mod stream;
+pub(crate) mod library;
+pub(crate) mod memory;
+pub(crate) mod module;
+pub(crate) mod pool;
+pub(crate) mod stream;
 mod tables;
-mod vmm;
+pub(crate) mod vmm;
 
 use std::collections::BTreeSet;
 use std::ffi::c_char;
@@ -27,28 +27,6 @@ use std::sync::{Mutex, PoisonError};
 use cuda_api::args::{Arg, In, Out, Text};
 use cuda_api::error::CuError;
 pub(crate) use cuda_api::sys::CUresult;
-
-/// The entry points of all modules.
-pub(crate) const ALL: &[&[cuda_api::exports::Entry]] = &[
-    context::ENTRIES,
-    copy::ON_STREAM,
-    copy::ON_DEFAULT,
-    device::ENTRIES,
-    event::ENTRIES,
-    graph::ENTRIES,
-    init::ENTRIES,
-    launch::ENTRIES,
-    launch::LAUNCHES,
-    library::ENTRIES,
-    memory::ENTRIES,
-    module::ENTRIES,
-    pool::ENTRIES,
-    pool::ON_STREAM,
-    stream::ENTRIES,
-    stream::ON_STREAM,
-    stream::QUERIES,
-    vmm::ENTRIES,
-];
 
 /// What a function of the API comes to.
 pub(crate) type Answer = Result<(), CUresult>;
@@ -74,7 +52,7 @@ macro_rules! cuda {
         }
     )*
         /// The functions above, for the library's table of exports.
-        pub(in crate::api) const ENTRIES: &[cuda_api::exports::Entry] = &[$(cuda_api::entry!($name)),*];
+        pub(crate) const ENTRIES: &[cuda_api::exports::Entry] = &[$(cuda_api::entry!($name)),*];
     };
 }
 pub(crate) use cuda;
@@ -101,7 +79,7 @@ macro_rules! cuda_on_stream {
         }
     )*
         /// The functions above, for the library's table of exports.
-        pub(in crate::api) const ON_STREAM: &[cuda_api::exports::Entry] = &[$(cuda_api::entry!($name), cuda_api::entry!($per_thread)),*];
+        pub(crate) const ON_STREAM: &[cuda_api::exports::Entry] = &[$(cuda_api::entry!($name), cuda_api::entry!($per_thread)),*];
     };
 }
 pub(crate) use cuda_on_stream;
@@ -127,7 +105,7 @@ macro_rules! cuda_on_default {
         }
     )*
         /// The functions above, for the library's table of exports.
-        pub(in crate::api) const ON_DEFAULT: &[cuda_api::exports::Entry] = &[$(cuda_api::entry!($name), cuda_api::entry!($per_thread)),*];
+        pub(crate) const ON_DEFAULT: &[cuda_api::exports::Entry] = &[$(cuda_api::entry!($name), cuda_api::entry!($per_thread)),*];
     };
 }
 pub(crate) use cuda_on_default;

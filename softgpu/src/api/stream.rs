@@ -153,7 +153,7 @@ macro_rules! queries {
         }
     )*
         /// The functions above, for the library's table of exports.
-        pub(in crate::api) const QUERIES: &[cuda_api::exports::Entry] = &[$(cuda_api::entry!($name), cuda_api::entry!($per_thread)),*];
+        pub(crate) const QUERIES: &[cuda_api::exports::Entry] = &[$(cuda_api::entry!($name), cuda_api::entry!($per_thread)),*];
     };
 }
 

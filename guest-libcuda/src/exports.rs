@@ -1,7 +1,8 @@
-//! Looking entry points up by name.
+//! The library's exports, and looking them up by name: the functions of [`entry`](crate::entry), and
+//! stubs for all other symbols.
 
+use crate::entry;
 use crate::error::{CuError, CuResult};
-use crate::exports;
 use crate::log::say;
 use cuda_api::args::{Out, Text};
 use cuda_api::proc_address::{Lookup, resolve};
@@ -25,7 +26,7 @@ fn look_up(
         CuError::INVALID_VALUE
     })?;
     tell(lookup.status());
-    let address = lookup.name().and_then(exports::address);
+    let address = lookup.name().and_then(address);
     out.set(address.unwrap_or(std::ptr::null()))?;
     if address.is_none() {
         say!(Info, "cuGetProcAddress: no {name} for CUDA {version}");
@@ -50,3 +51,29 @@ entries! {
         look_up(name, out, version, flags, Some(status))
     }
 }
+
+const LISTS: &[&[cuda_api::exports::Entry]] = &[
+    ENTRIES,
+    entry::context::ENTRIES,
+    entry::copy::ENTRIES,
+    entry::copy2d::ENTRIES,
+    entry::device::ENTRIES,
+    entry::event::ENTRIES,
+    entry::function::ENTRIES,
+    entry::generated::ENTRIES,
+    entry::graph::ENTRIES,
+    entry::host_func::ENTRIES,
+    entry::host_memory::ENTRIES,
+    entry::init::ENTRIES,
+    entry::launch::ENTRIES,
+    entry::library::ENTRIES,
+    entry::memory::ENTRIES,
+    entry::memset::ENTRIES,
+    entry::module::ENTRIES,
+    entry::occupancy::ENTRIES,
+    entry::pointer::ENTRIES,
+    entry::stream::ENTRIES,
+    entry::tables::ENTRIES,
+];
+
+cuda_api::exports!(lists = LISTS, unsupported = crate::unsupported);
