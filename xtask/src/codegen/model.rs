@@ -92,6 +92,8 @@ pub struct Param {
     pub c_type: String,
     /// The caller may pass null for it.
     pub optional: bool,
+    /// The list of `protocol::options` that must contain it.
+    pub allowed: Option<String>,
 }
 
 impl Param {

@@ -204,7 +204,8 @@ fn words<const N: usize>(text: &str) -> Result<[&str; N], String> {
 }
 
 fn param(direction: Direction, ty: Type, name: &str) -> Param {
-    Param { direction, ty, name: name.to_owned(), c_type: String::new(), optional: false }
+    let (name, c_type) = (name.to_owned(), String::new());
+    Param { direction, ty, name, c_type, optional: false, allowed: None }
 }
 
 /// A parameter of one of our own calls: `DIRECTION TYPE name`.
@@ -327,6 +328,8 @@ mod tests {
             ("cuDeviceGetLuid", "luid: *mut c_char needs an annotation"),
             ("cuMemcpy2D_v2", "pCopy: *const CUDA_MEMCPY2D needs an annotation"),
             ("cuMemAlloc_v2(dptr: nonsense)", "nonsense is not a type"),
+            ("cuCtxSetLimit(limit: of)", "of needs a list"),
+            ("cuCtxSetLimit(value: of LIST)", "only a u32 that goes in"),
         ] {
             let result = parse(&format!("{PLAIN} {call}"));
             if call != "cuMemAlloc" {

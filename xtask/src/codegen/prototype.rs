@@ -63,9 +63,14 @@ fn param(
     parse_type: impl Fn(&str) -> Result<Type, String>,
 ) -> Result<Param, String> {
     let (mut said_direction, mut said_type, mut optional) = (None, None, false);
-    for word in words {
+    let mut allowed = None;
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
         if *word == "optional" {
             optional = true;
+        } else if *word == "of" {
+            let list = words.next().ok_or_else(|| format!("{name}: of needs a list"))?;
+            allowed = Some((*list).to_owned());
         } else if let Some(direction) = direction(word) {
             said_direction = Some(direction);
         } else {
@@ -89,8 +94,11 @@ fn param(
     if optional && direction != Direction::Out {
         return Err(format!("{name}: only a result can be optional"));
     }
+    if allowed.is_some() && (direction, &ty) != (Direction::In, &Type::Scalar("u32")) {
+        return Err(format!("{name}: only a u32 that goes in can be of a list"));
+    }
     let (name, c_type) = (name.to_owned(), c_type.to_owned());
-    Ok(Param { direction, ty, name, c_type, optional })
+    Ok(Param { direction, ty, name, c_type, optional, allowed })
 }
 
 /// The encoded form of a value of one of CUDA's types.

@@ -18,6 +18,14 @@ pub fn borrowed(table: &Table, ty: &Type) -> String {
     }
 }
 
+/// The type of an array of plain numbers.
+pub fn array(element: &Type, count: usize) -> String {
+    match element {
+        Type::Scalar(scalar) => format!("[{scalar}; {count}]"),
+        other => panic!("{other:?} is not a plain number"),
+    }
+}
+
 /// The type of a value in an answer, which borrows nothing.
 pub fn owned(table: &Table, ty: &Type) -> String {
     match ty {

@@ -1,6 +1,7 @@
 //! Generates the worker's dispatch, which maps a command's number to the body of its call.
 
 use super::model::{Direction, Entry, Param, Table, Type, without_version};
+use super::types;
 use cuda_api::description;
 use std::fmt::Write;
 
@@ -22,6 +23,9 @@ pub fn generate(table: &Table) -> String {
         arm(&mut code, entry);
     }
     code += "_ => unknown(command, reply),\n}\n}\n\n";
+    if code.contains("CuError::") {
+        code = code.replace("driver::CuResult;", "driver::{CuError, CuResult};");
+    }
     names(&mut code, &table.entries);
     code
 }
@@ -127,19 +131,46 @@ fn charge(entry: &Entry) -> Option<String> {
 
 /// The enumeration that a parameter is, or points to.
 fn enumeration(param: &Param) -> Option<&str> {
-    let name = param.c_type.trim_start_matches("*mut ");
+    let name = match param.c_type.trim_start_matches("*mut ") {
+        // cuda.h's other name for it.
+        "CUstreamAttrID" => "CUlaunchAttributeID",
+        name => name,
+    };
     description::enumeration(name).map(|_| name)
 }
 
 /// The driver's function of the same name, with the arguments in the table's order.
 fn driver_call(code: &mut String, entry: &Entry) {
-    code.push_str("cx.enter_any()?;\n");
+    for param in &entry.params {
+        if let Some(list) = &param.allowed {
+            let _ = writeln!(
+                code,
+                "if !protocol::options::{list}.contains(&call.{}) {{\n\
+                 return Err(CuError::NOT_SUPPORTED);\n}}",
+                param.field()
+            );
+        }
+    }
+    // The default streams are the current context's.
+    let enter = if entry.takes(&["stream"]) { "enter" } else { "enter_any" };
+    let _ = writeln!(code, "cx.{enter}()?;");
     let outputs: Vec<&Param> =
         entry.params.iter().filter(|p| p.direction == Direction::Out).collect();
     let mut arguments = Vec::new();
     for param in &entry.params {
         let field = param.field();
-        if param.direction == Direction::Out {
+        if let Type::Fixed(element, count) = &param.ty {
+            let (out, place) = match param.direction {
+                Direction::Out => (true, field.clone()),
+                _ => (false, format!("call.{field}")),
+            };
+            let array = types::array(element, *count);
+            same_size(code, param, &array);
+            if out {
+                let _ = writeln!(code, "let mut {field} = <{array}>::default();");
+            }
+            arguments.push(format!("(&raw {} {place}).cast()", if out { "mut" } else { "const" }));
+        } else if param.direction == Direction::Out {
             let Type::Scalar(scalar) = param.ty else {
                 panic!("{}: no body can be generated for {:?}", entry.name, param.ty)
             };
@@ -188,5 +219,16 @@ fn driver_call(code: &mut String, entry: &Entry) {
             let _ = writeln!(code, "Settled::<{kind}>::done(settled)");
         }
         None => code.push_str("Ok(())\n"),
+    }
+}
+
+/// Compares an array with the structure or union that CUDA takes its address for.
+fn same_size(code: &mut String, param: &Param, array: &str) {
+    let pointee = param.c_type.trim_start_matches("*mut ").trim_start_matches("*const ");
+    if pointee != "c_char" {
+        let _ = writeln!(
+            code,
+            "const {{ assert!(size_of::<{array}>() == size_of::<cuda_api::sys::{pointee}>()) }};"
+        );
     }
 }
