@@ -13,6 +13,11 @@ pub const LAUNCH_ATTRIBUTES: &[u32] = &[ACCESS_POLICY_WINDOW, 2, 3, 4, 5, 6, 8, 
 /// `CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW`: its value begins with an address and a length.
 pub const ACCESS_POLICY_WINDOW: u32 = 1;
 
+/// `CUlaunchAttributeID`s of streams that may travel: SYNCHRONIZATION_POLICY, MEM_SYNC_DOMAIN_MAP and
+/// MEM_SYNC_DOMAIN. Not ACCESS_POLICY_WINDOW, which holds an address, and not PRIORITY, since the guest
+/// library remembers a stream's priority.
+pub const STREAM_ATTRIBUTES: &[u32] = &[3, 9, 10];
+
 /// `CUjit_option`s whose value is a plain number.
 ///
 /// They are MAX_REGISTERS, THREADS_PER_BLOCK, OPTIMIZATION_LEVEL, TARGET_FROM_CUCONTEXT, TARGET,

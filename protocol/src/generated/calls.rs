@@ -50,6 +50,26 @@ pub const ENTRIES: &[Entry] = &[
         charges: Charges::None,
     },
     Entry {
+        number: 5,
+        name: "cuDeviceGetLuid",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 6,
+        name: "cuDeviceGetTexture1DLinearMaxWidth",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
         number: 10,
         name: "vcudaPrimaryCtxRetain",
         waited: true,
@@ -192,6 +212,26 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         number: 24,
         name: "cuCtxResetPersistingL2Cache",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 25,
+        name: "cuProfilerStart",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 26,
+        name: "cuProfilerStop",
         waited: true,
         blocking: false,
         pending: false,
@@ -387,6 +427,26 @@ pub const ENTRIES: &[Entry] = &[
         pending: false,
         gated: false,
         order: Order::Stream,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 55,
+        name: "cuStreamGetAttribute",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 56,
+        name: "cuStreamSetAttribute",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::Wait,
         charges: Charges::None,
     },
     Entry {
@@ -917,6 +977,127 @@ impl<'a> Call<'a> for VcudaPing {
     }
 }
 
+/// Call 5, `cuDeviceGetLuid`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuDeviceGetLuid {
+    /// `dev`.
+    pub dev: i32,
+}
+impl<'a> Call<'a> for CuDeviceGetLuid {
+    const OPCODE: u32 = 5;
+    const NAME: &'static str = "cuDeviceGetLuid";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = CuDeviceGetLuidAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.dev.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl CuDeviceGetLuid {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { dev: <i32>::from_word(reader.word()?)? })
+    }
+}
+
+/// The answer to `cuDeviceGetLuid`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CuDeviceGetLuidAnswer {
+    /// `luid`.
+    pub luid: [u8; 8],
+    /// `deviceNodeMask`.
+    pub device_node_mask: u32,
+}
+impl Answer for CuDeviceGetLuidAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.packed(&self.luid);
+        writer.word(self.device_node_mask.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl CuDeviceGetLuidAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { luid: reader.packed()?, device_node_mask: <u32>::from_word(reader.word()?)? })
+    }
+}
+
+/// Call 6, `cuDeviceGetTexture1DLinearMaxWidth`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuDeviceGetTexture1DLinearMaxWidth {
+    /// `format`.
+    pub format: u32,
+    /// `numChannels`.
+    pub num_channels: u32,
+    /// `dev`.
+    pub dev: i32,
+}
+impl<'a> Call<'a> for CuDeviceGetTexture1DLinearMaxWidth {
+    const OPCODE: u32 = 6;
+    const NAME: &'static str = "cuDeviceGetTexture1DLinearMaxWidth";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = CuDeviceGetTexture1DLinearMaxWidthAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.format.to_word());
+        writer.word(self.num_channels.to_word());
+        writer.word(self.dev.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl CuDeviceGetTexture1DLinearMaxWidth {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            format: <u32>::from_word(reader.word()?)?,
+            num_channels: <u32>::from_word(reader.word()?)?,
+            dev: <i32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The answer to `cuDeviceGetTexture1DLinearMaxWidth`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CuDeviceGetTexture1DLinearMaxWidthAnswer {
+    /// `maxWidthInElements`.
+    pub max_width_in_elements: usize,
+}
+impl Answer for CuDeviceGetTexture1DLinearMaxWidthAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.max_width_in_elements.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl CuDeviceGetTexture1DLinearMaxWidthAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { max_width_in_elements: <usize>::from_word(reader.word()?)? })
+    }
+}
+
 /// Call 10, `vcudaPrimaryCtxRetain`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaPrimaryCtxRetain {
@@ -1427,6 +1608,40 @@ pub struct CuCtxResetPersistingL2Cache {}
 impl<'a> Call<'a> for CuCtxResetPersistingL2Cache {
     const OPCODE: u32 = 24;
     const NAME: &'static str = "cuCtxResetPersistingL2Cache";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, _writer: &mut Writer) {}
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        Reader::new(bytes).finish()?;
+        Ok(Self {})
+    }
+}
+
+/// Call 25, `cuProfilerStart`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuProfilerStart {}
+impl<'a> Call<'a> for CuProfilerStart {
+    const OPCODE: u32 = 25;
+    const NAME: &'static str = "cuProfilerStart";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, _writer: &mut Writer) {}
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        Reader::new(bytes).finish()?;
+        Ok(Self {})
+    }
+}
+
+/// Call 26, `cuProfilerStop`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuProfilerStop {}
+impl<'a> Call<'a> for CuProfilerStop {
+    const OPCODE: u32 = 26;
+    const NAME: &'static str = "cuProfilerStop";
     const WAITED: bool = true;
     const BLOCKING: bool = false;
     type Answer = ();
@@ -2287,6 +2502,106 @@ impl CuStreamWaitEvent {
             h_stream: <StreamId>::from_word(reader.word()?)?,
             h_event: <EventId>::from_word(reader.word()?)?,
             flags: <u32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// Call 55, `cuStreamGetAttribute`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuStreamGetAttribute {
+    /// Id of a stream.
+    pub h_stream: StreamId,
+    /// `attr`.
+    pub attr: u32,
+}
+impl<'a> Call<'a> for CuStreamGetAttribute {
+    const OPCODE: u32 = 55;
+    const NAME: &'static str = "cuStreamGetAttribute";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = CuStreamGetAttributeAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.h_stream.to_word());
+        writer.word(self.attr.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl CuStreamGetAttribute {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            h_stream: <StreamId>::from_word(reader.word()?)?,
+            attr: <u32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The answer to `cuStreamGetAttribute`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CuStreamGetAttributeAnswer {
+    /// `value`.
+    pub value: [u64; 8],
+}
+impl Answer for CuStreamGetAttributeAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.packed(&self.value);
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl CuStreamGetAttributeAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { value: reader.packed()? })
+    }
+}
+
+/// Call 56, `cuStreamSetAttribute`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuStreamSetAttribute {
+    /// Id of a stream.
+    pub h_stream: StreamId,
+    /// `attr`.
+    pub attr: u32,
+    /// `param`.
+    pub param: [u64; 8],
+}
+impl<'a> Call<'a> for CuStreamSetAttribute {
+    const OPCODE: u32 = 56;
+    const NAME: &'static str = "cuStreamSetAttribute";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.h_stream.to_word());
+        writer.word(self.attr.to_word());
+        writer.packed(&self.param);
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl CuStreamSetAttribute {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            h_stream: <StreamId>::from_word(reader.word()?)?,
+            attr: <u32>::from_word(reader.word()?)?,
+            param: reader.packed()?,
         })
     }
 }

@@ -3,10 +3,13 @@
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use cuda_api::args::{Arg, In};
 use cuda_api::graph::HostCall;
-use cuda_api::sys::{CUcontext, CUdeviceptr, CUevent, CUhostFn, CUstream};
+use cuda_api::sys::{
+    CUcontext, CUdeviceptr, CUevent, CUhostFn, CUstream, CUstreamAttrID, CUstreamAttrValue,
+};
 
-use super::{Answer, CUresult, capture, cuda, cuda_on_stream, put};
+use super::{Answer, CUresult, capture, cuda, cuda_on_stream, invalid, put};
 use crate::state::context::current;
 use crate::state::errors::Errors;
 use crate::state::graph::Op;
@@ -181,6 +184,20 @@ queries! {
 
     fn cuStreamGetDevice, fn cuStreamGetDevice_ptsz(to: *mut c_int; stream) {
         put(to, stream.context.ordinal)
+    }
+
+    fn cuStreamGetAttribute, fn cuStreamGetAttribute_ptsz(
+        attribute: CUstreamAttrID, to: *mut CUstreamAttrValue; stream
+    ) {
+        put(to, stream.queue.attributes().get(attribute)?)
+    }
+
+    fn cuStreamSetAttribute, fn cuStreamSetAttribute_ptsz(
+        attribute: CUstreamAttrID, from: *const CUstreamAttrValue; stream
+    ) {
+        // SAFETY: the program passes pointers by the API's rules.
+        let value = unsafe { In::from_c(from) }.get().map_err(invalid)?;
+        stream.queue.attributes().set(attribute, value)
     }
 
     fn cuStreamQuery, fn cuStreamQuery_ptsz(; stream) {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use cuda_api::sys::CUresult;
 
+use super::attributes::Attributes;
 use super::errors::Errors;
 
 /// How long an idle stream's thread polls for work before it sleeps, and a waiting thread before
@@ -54,6 +55,7 @@ pub(crate) struct Queue {
     waiters: AtomicU32,
     wait_lock: Mutex<()>,
     done: Condvar,
+    attributes: Mutex<Attributes>,
 }
 
 impl Queue {
@@ -69,7 +71,13 @@ impl Queue {
             waiters: AtomicU32::new(0),
             wait_lock: Mutex::new(()),
             done: Condvar::new(),
+            attributes: Mutex::default(),
         })
+    }
+
+    /// The stream's attributes.
+    pub(crate) fn attributes(&self) -> std::sync::MutexGuard<'_, Attributes> {
+        self.attributes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<Item>> {

@@ -31,8 +31,10 @@ struct Addresses {
     cuCtxSynchronize: AtomicPtr<c_void>,
     cuDeviceGetAttribute: AtomicPtr<c_void>,
     cuDeviceGetCount: AtomicPtr<c_void>,
+    cuDeviceGetLuid: AtomicPtr<c_void>,
     cuDeviceGetName: AtomicPtr<c_void>,
     cuDeviceGetPCIBusId: AtomicPtr<c_void>,
+    cuDeviceGetTexture1DLinearMaxWidth: AtomicPtr<c_void>,
     cuDeviceGetUuid: AtomicPtr<c_void>,
     cuDevicePrimaryCtxRelease: AtomicPtr<c_void>,
     cuDevicePrimaryCtxRetain: AtomicPtr<c_void>,
@@ -120,9 +122,13 @@ struct Addresses {
     cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags: AtomicPtr<c_void>,
     cuOccupancyMaxActiveClusters: AtomicPtr<c_void>,
     cuOccupancyMaxPotentialClusterSize: AtomicPtr<c_void>,
+    cuProfilerStart: AtomicPtr<c_void>,
+    cuProfilerStop: AtomicPtr<c_void>,
     cuStreamCreateWithPriority: AtomicPtr<c_void>,
     cuStreamDestroy: AtomicPtr<c_void>,
+    cuStreamGetAttribute: AtomicPtr<c_void>,
     cuStreamQuery: AtomicPtr<c_void>,
+    cuStreamSetAttribute: AtomicPtr<c_void>,
     cuStreamSynchronize: AtomicPtr<c_void>,
     cuStreamWaitEvent: AtomicPtr<c_void>,
     cuThreadExchangeStreamCaptureMode: AtomicPtr<c_void>,
@@ -364,6 +370,25 @@ impl Driver {
         CuError::check(unsafe { function(count) })
     }
 
+    /// Calls `cuDeviceGetLuid`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuDeviceGetLuid(
+        &self,
+        luid: *mut c_char,
+        device_node_mask: *mut u32,
+        dev: CUdevice,
+    ) -> CuResult {
+        let at = self.library.address(&self.addresses.cuDeviceGetLuid, &[c"cuDeviceGetLuid"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuDeviceGetLuid>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(luid, device_node_mask, dev) })
+    }
+
     /// Calls `cuDeviceGetName`.
     ///
     /// # Safety
@@ -396,6 +421,30 @@ impl Driver {
             unsafe { std::mem::transmute::<*mut c_void, prototypes::cuDeviceGetPCIBusId>(at) };
         // SAFETY: the caller keeps to the function's documentation.
         CuError::check(unsafe { function(pci_bus_id, len, dev) })
+    }
+
+    /// Calls `cuDeviceGetTexture1DLinearMaxWidth`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuDeviceGetTexture1DLinearMaxWidth(
+        &self,
+        max_width_in_elements: *mut usize,
+        format: CUarray_format,
+        num_channels: u32,
+        dev: CUdevice,
+    ) -> CuResult {
+        let at = self.library.address(
+            &self.addresses.cuDeviceGetTexture1DLinearMaxWidth,
+            &[c"cuDeviceGetTexture1DLinearMaxWidth"],
+        )?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function = unsafe {
+            std::mem::transmute::<*mut c_void, prototypes::cuDeviceGetTexture1DLinearMaxWidth>(at)
+        };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(max_width_in_elements, format, num_channels, dev) })
     }
 
     /// Calls `cuDeviceGetUuid_v2` or `cuDeviceGetUuid`.
@@ -2173,6 +2222,34 @@ impl Driver {
         CuError::check(unsafe { function(cluster_size, func, config) })
     }
 
+    /// Calls `cuProfilerStart`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuProfilerStart(&self) -> CuResult {
+        let at = self.library.address(&self.addresses.cuProfilerStart, &[c"cuProfilerStart"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuProfilerStart>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function() })
+    }
+
+    /// Calls `cuProfilerStop`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuProfilerStop(&self) -> CuResult {
+        let at = self.library.address(&self.addresses.cuProfilerStop, &[c"cuProfilerStop"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuProfilerStop>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function() })
+    }
+
     /// Calls `cuStreamCreateWithPriority`.
     ///
     /// # Safety
@@ -2210,6 +2287,27 @@ impl Driver {
         CuError::check(unsafe { function(h_stream) })
     }
 
+    /// Calls `cuStreamGetAttribute`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuStreamGetAttribute(
+        &self,
+        h_stream: CUstream,
+        attr: CUstreamAttrID,
+        value: *mut CUstreamAttrValue,
+    ) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuStreamGetAttribute, &[c"cuStreamGetAttribute"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuStreamGetAttribute>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(h_stream, attr, value) })
+    }
+
     /// Calls `cuStreamQuery`.
     ///
     /// # Safety
@@ -2221,6 +2319,27 @@ impl Driver {
         let function = unsafe { std::mem::transmute::<*mut c_void, prototypes::cuStreamQuery>(at) };
         // SAFETY: the caller keeps to the function's documentation.
         CuError::check(unsafe { function(h_stream) })
+    }
+
+    /// Calls `cuStreamSetAttribute`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuStreamSetAttribute(
+        &self,
+        h_stream: CUstream,
+        attr: CUstreamAttrID,
+        param: *const CUstreamAttrValue,
+    ) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuStreamSetAttribute, &[c"cuStreamSetAttribute"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuStreamSetAttribute>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(h_stream, attr, param) })
     }
 
     /// Calls `cuStreamSynchronize`.

@@ -9,7 +9,7 @@ use super::dispatch::{blocking, decode, gated, inline, pending, unknown};
 use super::gate::Names;
 use super::gate::pass::Pass;
 use super::{Calls, Command, ReplyTo};
-use crate::driver::CuResult;
+use crate::driver::{CuError, CuResult};
 
 /// Executes one command. Bodies of gated calls get the gate's pass.
 pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, reply: ReplyTo) {
@@ -35,6 +35,40 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
         4 => inline(calls, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaPing>(args)?;
             cx.vcuda_ping(call)
+        }),
+        // cuDeviceGetLuid
+        5 => inline(calls, command, reply, |cx, args, out| {
+            let call = decode::<api::CuDeviceGetLuid>(args)?;
+            cx.enter_any()?;
+            let mut luid = <[u8; 8]>::default();
+            let mut device_node_mask = u32::default();
+            // SAFETY: handles are live (just looked up), pointers are those of locals.
+            unsafe {
+                cx.driver().cuDeviceGetLuid(
+                    (&raw mut luid).cast(),
+                    &mut device_node_mask,
+                    call.dev,
+                )?;
+            }
+            api::CuDeviceGetLuidAnswer { luid, device_node_mask }.encode(out);
+            Ok(())
+        }),
+        // cuDeviceGetTexture1DLinearMaxWidth
+        6 => inline(calls, command, reply, |cx, args, out| {
+            let call = decode::<api::CuDeviceGetTexture1DLinearMaxWidth>(args)?;
+            cx.enter_any()?;
+            let mut max_width_in_elements = usize::default();
+            // SAFETY: handles are live (just looked up), pointers are those of locals.
+            unsafe {
+                cx.driver().cuDeviceGetTexture1DLinearMaxWidth(
+                    &mut max_width_in_elements,
+                    sys::CUarray_format(call.format),
+                    call.num_channels,
+                    call.dev,
+                )?;
+            }
+            api::CuDeviceGetTexture1DLinearMaxWidthAnswer { max_width_in_elements }.encode(out);
+            Ok(())
         }),
         // vcudaPrimaryCtxRetain
         10 => blocking(calls, command, reply, |cx, args, _| {
@@ -159,6 +193,26 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
             }
             Ok(())
         }),
+        // cuProfilerStart
+        25 => inline(calls, command, reply, |cx, args, _| {
+            let _ = decode::<api::CuProfilerStart>(args)?;
+            cx.enter_any()?;
+            // SAFETY: handles are live (just looked up), pointers are those of locals.
+            unsafe {
+                cx.driver().cuProfilerStart()?;
+            }
+            Ok(())
+        }),
+        // cuProfilerStop
+        26 => inline(calls, command, reply, |cx, args, _| {
+            let _ = decode::<api::CuProfilerStop>(args)?;
+            cx.enter_any()?;
+            // SAFETY: handles are live (just looked up), pointers are those of locals.
+            unsafe {
+                cx.driver().cuProfilerStop()?;
+            }
+            Ok(())
+        }),
         // cuMemAlloc_v2
         30 => pending(calls, command, reply, |calls, cx, call: api::CuMemAllocV2, reply| {
             calls.cu_mem_alloc_v2(cx, call, ChargedReply::<kind::Memory>::new(reply))
@@ -248,6 +302,46 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
         54 => inline(calls, command, reply, |cx, args, _| {
             let call = decode::<api::CuStreamWaitEvent>(args)?;
             cx.cu_stream_wait_event(call)
+        }),
+        // cuStreamGetAttribute
+        55 => inline(calls, command, reply, |cx, args, out| {
+            let call = decode::<api::CuStreamGetAttribute>(args)?;
+            if !protocol::options::STREAM_ATTRIBUTES.contains(&call.attr) {
+                return Err(CuError::NOT_SUPPORTED);
+            }
+            cx.enter()?;
+            let h_stream = cx.stream(call.h_stream)?;
+            const { assert!(size_of::<[u64; 8]>() == size_of::<cuda_api::sys::CUstreamAttrValue>()) };
+            let mut value = <[u64; 8]>::default();
+            // SAFETY: handles are live (just looked up), pointers are those of locals.
+            unsafe {
+                cx.driver().cuStreamGetAttribute(
+                    h_stream,
+                    sys::CUlaunchAttributeID(call.attr),
+                    (&raw mut value).cast(),
+                )?;
+            }
+            api::CuStreamGetAttributeAnswer { value }.encode(out);
+            Ok(())
+        }),
+        // cuStreamSetAttribute
+        56 => inline(calls, command, reply, |cx, args, _| {
+            let call = decode::<api::CuStreamSetAttribute>(args)?;
+            if !protocol::options::STREAM_ATTRIBUTES.contains(&call.attr) {
+                return Err(CuError::NOT_SUPPORTED);
+            }
+            cx.enter()?;
+            let h_stream = cx.stream(call.h_stream)?;
+            const { assert!(size_of::<[u64; 8]>() == size_of::<cuda_api::sys::CUstreamAttrValue>()) };
+            // SAFETY: handles are live (just looked up), pointers are those of locals.
+            unsafe {
+                cx.driver().cuStreamSetAttribute(
+                    h_stream,
+                    sys::CUlaunchAttributeID(call.attr),
+                    (&raw const call.param).cast(),
+                )?;
+            }
+            Ok(())
         }),
         // cuEventCreate
         60 => inline(calls, command, reply, |cx, args, _| {
@@ -638,6 +732,11 @@ pub(super) fn names(opcode: u32, args: &[u8]) -> CuResult<Names> {
             let call = decode::<api::CuStreamWaitEvent>(args)?;
             names.streams.add(call.h_stream.0, false);
             names.events.add(call.h_event.0, false);
+        }
+        // cuStreamSetAttribute
+        56 => {
+            let call = decode::<api::CuStreamSetAttribute>(args)?;
+            names.streams.add(call.h_stream.0, false);
         }
         // cuEventDestroy_v2
         61 => {

@@ -141,3 +141,56 @@ fn a_stream_stops_for_a_host_function() {
         bench.good(&CuStreamSynchronize { h_stream: StreamId(500) });
     });
 }
+
+#[test]
+fn attributes_of_streams_are_set_for_each_stream() {
+    alone("attributes_of_streams_are_set_for_each_stream", |mut bench| {
+        bench.post(&CuStreamCreateWithPriority {
+            ph_stream: StreamId(500),
+            flags: 1,
+            priority: 0,
+        });
+        let value = |first| [first, 0, 0, 0, 0, 0, 0, 0];
+        let get = |bench: &mut Bench, h_stream, attr| {
+            bench.call(&CuStreamGetAttribute { h_stream: StreamId(h_stream), attr })
+        };
+        let set = |bench: &mut Bench, h_stream, attr, first| {
+            let param = value(first);
+            bench.call(&CuStreamSetAttribute { h_stream: StreamId(h_stream), attr, param }).0
+        };
+        // The synchronization policy: automatic at first, then blocking in one stream.
+        assert_eq!(get(&mut bench, 500, 3).1.value, value(1));
+        assert_eq!(set(&mut bench, 500, 3, 4), 0);
+        assert_eq!(get(&mut bench, 500, 3).1.value, value(4));
+        for default_stream in 0..3 {
+            assert_eq!(get(&mut bench, default_stream, 3).1.value, value(1));
+        }
+        // CUDA_ERROR_INVALID_VALUE, of the driver; CUDA_ERROR_INVALID_HANDLE.
+        assert_eq!(set(&mut bench, 500, 3, 77), 1);
+        assert_eq!(get(&mut bench, 501, 3).0, 400);
+        // The memory synchronization domains.
+        assert_eq!(set(&mut bench, 2, 9, 0x0203), 0);
+        assert_eq!(get(&mut bench, 2, 9).1.value, value(0x0203));
+        assert_eq!(set(&mut bench, 2, 10, 1), 0);
+        assert_eq!(get(&mut bench, 2, 10).1.value, value(1));
+        // CUDA_ERROR_NOT_SUPPORTED: an access policy window, and a completion event.
+        for attr in [1, 12] {
+            assert_eq!(set(&mut bench, 500, attr, 0x1000), 801);
+            assert_eq!(get(&mut bench, 500, attr).0, 801);
+        }
+    });
+}
+
+#[test]
+fn calls_without_a_stream_return_the_results_of_the_driver() {
+    alone("calls_without_a_stream_return_the_results_of_the_driver", |mut bench| {
+        bench.good(&CuProfilerStart {});
+        bench.good(&CuProfilerStop {});
+        // softgpu has neither LUIDs nor textures, and one device.
+        assert_eq!(bench.call(&CuDeviceGetLuid { dev: 0 }).0, 801);
+        assert_eq!(bench.call(&CuDeviceGetLuid { dev: 9 }).0, 101);
+        let width = |dev| CuDeviceGetTexture1DLinearMaxWidth { format: 1, num_channels: 4, dev };
+        assert_eq!(bench.call(&width(0)).0, 801);
+        assert_eq!(bench.call(&width(9)).0, 101);
+    });
+}
