@@ -145,11 +145,7 @@ fn a_stream_stops_for_a_host_function() {
 #[test]
 fn attributes_of_streams_are_set_for_each_stream() {
     alone("attributes_of_streams_are_set_for_each_stream", |mut bench| {
-        bench.post(&CuStreamCreateWithPriority {
-            ph_stream: StreamId(500),
-            flags: 1,
-            priority: 0,
-        });
+        bench.post(&CuStreamCreateWithPriority { ph_stream: StreamId(500), flags: 1, priority: 0 });
         let value = |first| [first, 0, 0, 0, 0, 0, 0, 0];
         let get = |bench: &mut Bench, h_stream, attr| {
             bench.call(&CuStreamGetAttribute { h_stream: StreamId(h_stream), attr })
