@@ -10,6 +10,7 @@ const LISTS: &[&[cuda_api::exports::Entry]] = &[
     entry::private::ENTRIES,
     entry::processes::ENTRIES,
     entry::system::ENTRIES,
+    entry::system::TEXT,
 ];
 
 cuda_api::exports_of! {

@@ -52,9 +52,14 @@ entries! {
     }
 }
 
-/// Works without init.
-#[unsafe(no_mangle)]
+/// Works without init. It returns a string, so the macro can't declare it.
 #[allow(non_snake_case)]
-pub extern "C" fn nvmlErrorString(result: NvmlReturn) -> *const c_char {
+extern "C" fn nvmlErrorString(result: NvmlReturn) -> *const c_char {
     error::text(result).as_ptr()
 }
+
+/// The function above, for the library's table of exports.
+pub(crate) const TEXT: &[cuda_api::exports::Entry] = &[cuda_api::exports::Entry::new(
+    crate::symbols::index::nvmlErrorString,
+    nvmlErrorString as *const (),
+)];
