@@ -7,7 +7,7 @@ use crate::sys::CUresult;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct CuError(pub u32);
 
-/// What a call of the driver API returns.
+/// The result of a call of the driver API.
 pub type CuResult<T = ()> = Result<T, CuError>;
 
 impl CuError {
