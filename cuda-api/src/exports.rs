@@ -112,10 +112,15 @@ macro_rules! exports_of {
             super::for_each_symbol! { ($crate::exports_trampolines) }
         }
 
+        /// The addresses of the exported functions. A program that compares the address of a
+        /// lookup with that of the symbol sees one function.
+        static EXPORTED: $crate::exports::Table<{ symbols::COUNT }> =
+            $crate::exports::Table::new(for_each_symbol! { ($crate::exports_exported) }, &[]);
+
         /// The address of an exported symbol, implemented or not.
         #[allow(dead_code)]
         pub fn address(name: &str) -> Option<*const ::core::ffi::c_void> {
-            TABLE.address(symbols::index_of(name)?)
+            EXPORTED.address(symbols::index_of(name)?)
         }
 
         /// The names of the symbols that are implemented.
@@ -133,6 +138,13 @@ macro_rules! exports_of {
 #[macro_export]
 macro_rules! exports_stubs {
     ($($name:ident $index:literal)*) => { [$(stub::<$index> as *const ()),*] };
+}
+
+/// The addresses of the functions of [`exports!`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! exports_exported {
+    ($($name:ident $index:literal)*) => { [$(trampolines::$name as *const ()),*] };
 }
 
 /// The exported functions of [`exports!`].
