@@ -1,4 +1,4 @@
-//! Messages of the device process: a thread reads them, the ring reader acts on them.
+//! Messages from the device process: one thread reads them, and the ring reader acts on them.
 
 use std::collections::HashMap;
 use std::io;
@@ -14,12 +14,13 @@ use super::waker::Waker;
 use host_ipc::frames::{self, Incoming};
 use host_ipc::messages::{DeviceToWorker, WorkerToDevice};
 
-/// Bodies of SUBMIT are bounded by the device's max_plain; this only keeps a mistake from growing.
+/// The largest body of a SUBMIT. The device's max_plain bounds it further; this limit only contains
+/// mistakes.
 const MAX_BODY: usize = 1 << 30;
 
-/// What the ring reader has to do.
+/// A task for the ring reader.
 pub(super) enum Task {
-    /// Map a region: the files are those that its pieces name.
+    /// Map a region. Each piece names its file.
     Attach {
         request: u64,
         region: u32,
@@ -30,12 +31,12 @@ pub(super) enum Task {
     },
     /// Unmap a region.
     Detach { request: u64, region: u32 },
-    /// Execute a command of the plain way.
+    /// Execute a command that was sent without the ring, with SUBMIT.
     Submit { request: u64, room: usize, cmd: Cmd, args: Vec<u8> },
 }
 
 impl Task {
-    /// Maps what an Attach asks for.
+    /// Maps the pieces of an Attach.
     pub(super) fn map(
         regions: &Regions,
         region: u32,
@@ -51,7 +52,7 @@ impl Task {
     }
 }
 
-/// The way back to the device process; from any thread.
+/// Sends messages to the device process, from any thread.
 #[derive(Clone)]
 pub(super) struct Device {
     stream: Arc<Mutex<OwnedFd>>,
@@ -63,7 +64,7 @@ impl Device {
         self.send(&WorkerToDevice::Done { request, status }, &[]);
     }
 
-    /// Tells that the guest process violated the protocol. The caller then ends the worker.
+    /// Reports that the guest process violated the protocol. The caller then ends the worker.
     pub(super) fn broken(&self, reason: String) {
         self.send(&WorkerToDevice::Broken { reason }, &[]);
     }
@@ -97,7 +98,7 @@ pub(super) fn start(stream: OwnedFd, waker: Waker) -> io::Result<(Device, mpsc::
                 }
             }
             if let Err(error) = control.take(&waker) {
-                super::end::end(&format!("the device process sent nonsense: {error}"));
+                super::end::end(&format!("the device process sent an invalid message: {error}"));
             }
         }
     })?;

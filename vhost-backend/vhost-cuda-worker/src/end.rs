@@ -3,7 +3,7 @@
 /// Ends the worker at once, without the driver library's exit handlers, which may wait for the GPU.
 pub(super) fn end(reason: &str) -> ! {
     tracing::error!("{reason}; the session ends");
-    // SAFETY: no arguments that matter; the process ends here.
+    // SAFETY: _exit takes no pointers, and the process ends here.
     unsafe { libc::_exit(1) }
 }
 

@@ -1,21 +1,21 @@
 //! The worker's error.
 
-/// Why a worker ended before, or instead of, serving a session.
+/// The error with which a worker ended, before or while it served a session.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
-    /// A step of its start failed.
+    /// A step of the start failed.
     #[error("the worker could not start: {0}")]
     Start(std::io::Error),
-    /// The pinned window is taken.
+    /// The pinned window's addresses are already in use.
     #[error("the window for pinned memory is not free: {0}")]
     Window(String),
-    /// The broker can't be talked to.
-    #[error("the broker cannot be reached: {0}")]
+    /// The socket to the broker failed.
+    #[error("cannot communicate with the broker: {0}")]
     Broker(std::io::Error),
-    /// The broker sent something else.
+    /// The broker sent a message other than an assignment.
     #[error("the broker sent no assignment")]
     NoAssignment,
-    /// The broker was told so, too.
+    /// The worker can't serve a session. The broker has received the same reason.
     #[error("{0}")]
     Useless(String),
 }

@@ -1,8 +1,9 @@
-//! System calls that a worker which serves a session is refused: it leaves no processes behind.
+//! The system call filter of a worker that serves a session. It prevents the worker from leaving
+//! processes behind.
 //!
-//! What counts and ends workers knows them by their process ids. A descendant of a worker would
-//! outlive its session, its VM and the broker, and what it takes of a GPU would be nobody's. All
-//! other calls stay allowed: NVIDIA's driver needs many, and which ones is its own affair.
+//! The broker counts and ends workers by their process ids. A descendant of a worker would outlive
+//! its session, its VM and the broker, and nobody would account for its use of the GPU. All other
+//! calls stay allowed: NVIDIA's driver needs many, and may change which.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +12,8 @@ use seccompiler::{
     SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
 };
 
-/// Refused with EPERM, whatever their arguments: what starts processes and programs, and what
-/// reaches into other processes.
+/// Calls that fail with EPERM whatever their arguments: those that start processes or programs, and
+/// those that access other processes.
 const REFUSED: [libc::c_long; 12] = [
     libc::SYS_fork,
     libc::SYS_vfork,
@@ -21,7 +22,7 @@ const REFUSED: [libc::c_long; 12] = [
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
-    // The x32 ABI has numbers of its own for the last five.
+    // The numbers of the last five calls in the x32 ABI.
     520,
     521,
     539,
@@ -29,51 +30,56 @@ const REFUSED: [libc::c_long; 12] = [
     545,
 ];
 
-/// Set in the number of a call of the x32 ABI (x86-64 with short pointers), which counts as x86-64
-/// to a filter. The kernel may have it or not.
+/// The bit that marks a call of the x32 ABI (x86-64 with short pointers), which a filter sees as
+/// x86-64. A kernel may or may not support that ABI.
 const X32: libc::c_long = 0x4000_0000;
 
-/// Gives all threads of this process the filter, for good. Threads can still be started. Where the
-/// host has no such filters that is logged, and the worker goes on, as it does without namespaces.
+/// Installs the filter on all threads of this process, permanently. The process can still start
+/// threads. If the host doesn't support such filters, this logs a warning and the worker continues
+/// without one.
 pub(super) fn refuse_descendants() {
     if let Err(error) = install() {
-        tracing::warn!("the worker can leave processes behind: no system call filter: {error}");
+        tracing::warn!(
+            "cannot install the system call filter; the worker can leave processes behind: {error}"
+        );
     }
 }
 
 fn install() -> Result<(), Error> {
-    // A filter has one answer to what it refuses, so there are two. The second is harmless alone.
+    // A filter refuses all its calls with one error, so there are two filters. The second does no
+    // harm by itself.
     for filter in [refused()?, unknown()?] {
         seccompiler::apply_filter_all_threads(&filter)?;
     }
     Ok(())
 }
 
-/// EPERM for all that is refused.
+/// The filter that refuses calls with EPERM.
 fn refused() -> Result<BpfProgram, BackendError> {
     let mut rules: Vec<_> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
-    // A thread ends with its process.
+    // Starting a thread is allowed: threads end with their process.
     let no_thread = SeccompCmpOp::MaskedEq(libc::CLONE_THREAD as u64);
     rules.push((libc::SYS_clone, vec![first_argument(no_thread, 0)?]));
-    // The worker is killed when the broker ends. It can't call that off.
+    // The broker's death kills the worker. The worker must not be able to disable that.
     let parents_end = libc::PR_SET_PDEATHSIG as u64;
     rules.push((libc::SYS_prctl, vec![first_argument(SeccompCmpOp::Eq, parents_end)?]));
     program(rules, libc::EPERM)
 }
 
-/// ENOSYS for clone3, whose flags are in memory, where a filter can't see them. The C library
-/// takes clone then.
+/// The filter that refuses clone3 with ENOSYS, because its flags are in memory, where a filter
+/// can't read them. The C library then falls back to clone.
 fn unknown() -> Result<BpfProgram, BackendError> {
     program(vec![(libc::SYS_clone3, Vec::new())], libc::ENOSYS)
 }
 
-/// The kernel takes 32 bits of the arguments in question, too.
+/// A rule for the first argument. It compares 32 bits, as the kernel does for these arguments.
 fn first_argument(is: SeccompCmpOp, value: u64) -> Result<SeccompRule, BackendError> {
     SeccompRule::new(vec![SeccompCondition::new(0, SeccompCmpArgLen::Dword, is, value)?])
 }
 
-/// The program that answers these calls so, and allows all others. A call by the 32-bit ABI, whose
-/// numbers mean other calls, kills the process: seccompiler puts that before the rules.
+/// Builds the filter that fails these calls with `errno` and allows all others. A call of the
+/// 32-bit ABI, whose numbers mean other calls, kills the process: seccompiler checks that before
+/// the rules.
 fn program(
     rules: Vec<(libc::c_long, Vec<SeccompRule>)>,
     errno: libc::c_int,
@@ -96,8 +102,8 @@ mod tests {
 
     const MARK: &str = "VIRTIO_CUDA_TEST_FILTERED";
 
-    /// Runs a test of this module again in a process of its own, which keeps the filter. `None`:
-    /// this is that process.
+    /// Runs a test of this module again in a separate process, which keeps the filter. Returns
+    /// `None` in that process.
     fn in_its_own_process(test: &str) -> Option<Output> {
         if std::env::var_os(MARK).is_some() {
             return None;
@@ -113,17 +119,17 @@ mod tests {
         Some(output)
     }
 
-    /// The error that a call with these arguments, zeros behind them, is answered with.
+    /// Makes a system call with these arguments, followed by zeros, and returns its error.
     fn errno<const N: usize>(call: libc::c_long, arguments: [usize; N]) -> i32 {
         let mut all = [0; 6];
         all[..N].copy_from_slice(&arguments);
         let [a, b, c, d, e, f] = all;
-        // SAFETY: the tests pass nothing that a call would write to.
+        // SAFETY: the tests pass no memory that the call would write to.
         let result = unsafe { libc::syscall(call, a, b, c, d, e, f) };
         let starts = [libc::SYS_fork, libc::SYS_vfork, libc::SYS_clone].contains(&(call & !X32));
         if result == 0 && starts {
-            // The child of a call that was not refused, before it does anything as this process.
-            // SAFETY: the process ends here.
+            // This is the child process of a call that was not refused. It must not continue the
+            // test. SAFETY: _exit takes no pointers, and the process ends here.
             unsafe { libc::_exit(1) }
         }
         if result >= 0 {
@@ -133,13 +139,13 @@ mod tests {
     }
 
     #[test]
-    fn a_filtered_process_starts_threads_and_no_processes() {
+    fn a_filtered_process_can_start_threads_but_not_processes() {
         if let Some(output) =
-            in_its_own_process("a_filtered_process_starts_threads_and_no_processes")
+            in_its_own_process("a_filtered_process_can_start_threads_but_not_processes")
         {
             return assert!(output.status.success(), "{output:?}");
         }
-        // One that is there before the filter, as the driver library's are.
+        // A thread that exists before the filter is installed, as threads of the driver library do.
         let (go, wait) = channel::<()>();
         let before = std::thread::spawn(move || {
             wait.recv().unwrap();
@@ -175,11 +181,11 @@ mod tests {
     }
 
     #[test]
-    fn the_32_bit_abi_is_no_way_around_the_filter() {
-        let Some(output) = in_its_own_process("the_32_bit_abi_is_no_way_around_the_filter") else {
+    fn the_32_bit_abi_does_not_bypass_the_filter() {
+        let Some(output) = in_its_own_process("the_32_bit_abi_does_not_bypass_the_filter") else {
             refuse_descendants();
             let getpid_of_i386 = 20;
-            // SAFETY: getpid touches no memory; the kernel may change r8 to r11.
+            // SAFETY: getpid doesn't access memory; the kernel may change r8 to r11.
             unsafe {
                 std::arch::asm!(
                     "int 0x80",
@@ -189,7 +195,7 @@ mod tests {
             }
             return;
         };
-        // A kernel without that ABI makes a fault of it.
+        // On a kernel without that ABI, the instruction faults.
         let signal = output.status.signal();
         assert!(matches!(signal, Some(libc::SIGSYS | libc::SIGSEGV)), "{output:?}");
     }

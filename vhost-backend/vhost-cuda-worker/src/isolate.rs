@@ -1,8 +1,8 @@
-//! Namespaces of the worker's own.
+//! The worker's own namespaces.
 
-/// Leaves the host's network, IPC, host name and mounts, before anything is loaded. What the host
-/// does not allow (an unprivileged broker, a container) is logged, and the worker goes on: its
-/// user, its limits and no_new_privs still hold.
+/// Leaves the host's network, IPC, host name and mount namespaces, before anything is loaded. If
+/// the host doesn't allow that (an unprivileged broker, a container), this logs a warning and the
+/// worker continues: its own user, its limits and no_new_privs still protect the host.
 pub(super) fn leave_namespaces() {
     let spaces = [
         (libc::CLONE_NEWNET, "network"),
@@ -11,26 +11,26 @@ pub(super) fn leave_namespaces() {
         (libc::CLONE_NEWNS, "mount"),
     ];
     for (flag, name) in spaces {
-        // SAFETY: unshare takes an integer.
+        // SAFETY: unshare takes only an integer.
         if unsafe { libc::unshare(flag) } < 0 {
             let error = std::io::Error::last_os_error();
-            tracing::warn!("no {name} namespace of the worker's own: {error}");
+            tracing::warn!("cannot create a {name} namespace for the worker: {error}");
         } else if flag == libc::CLONE_NEWNS {
             keep_mounts_to_myself();
         }
     }
 }
 
-/// Mounts and unmounts here are not seen outside.
+/// Makes mounts and unmounts in this namespace invisible outside.
 fn keep_mounts_to_myself() {
     let flags = libc::MS_REC | libc::MS_PRIVATE;
-    // SAFETY: the target is a C string; the other pointers may be null for a change of
-    // propagation.
+    // SAFETY: the target is a C string, and the other pointers may be null when only the
+    // propagation changes.
     let result = unsafe {
         libc::mount(std::ptr::null(), c"/".as_ptr(), std::ptr::null(), flags, std::ptr::null())
     };
     if result < 0 {
         let error = std::io::Error::last_os_error();
-        tracing::warn!("mounts of the worker are seen outside: {error}");
+        tracing::warn!("mounts of the worker are visible on the host: {error}");
     }
 }

@@ -1,4 +1,4 @@
-//! The worker's end of the VM's account of device memory, which the broker keeps.
+//! The worker's access to the VM's account of device memory, which the broker keeps.
 
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
@@ -6,29 +6,32 @@ use std::sync::{Arc, Mutex};
 use host_ipc::messages::{Charge, ToBroker, ToWorker};
 use host_ipc::seqpacket;
 
-/// The VM has no room for so much device memory.
+/// The error for a reservation that doesn't fit into the VM's quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the VM's memory.max, or memory.session_max, has no room for {bytes} bytes more")]
+#[error("the VM's memory.max, or memory.session_max, has no room for {bytes} more bytes")]
 pub struct OutOfMemory {
-    /// What was asked for.
+    /// The bytes that were requested.
     pub bytes: u64,
 }
 
-/// A GPU's account as it stands, as the guest is to see it.
+/// The current state of a GPU's account, as the guest sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// Bytes of `max` that are taken.
+    /// Bytes of `max` that are in use.
     pub used: u64,
-    /// memory.max, or memory.session_max where that is less.
+    /// memory.max or memory.session_max, whichever is smaller.
     pub max: u64,
 }
 
-/// The VM's account of each of its GPUs, which are named by the worker's ordinals. Reserve before device memory is taken, release after it was given back, both
-/// in what it really takes (its granularity). What is reserved when the worker dies is given back
-/// once it has been reaped.
+/// The VM's account of device memory, for each of its GPUs. GPUs are named by the worker's
+/// ordinals.
+///
+/// Reserve memory before taking it from the driver, and release it after giving it back. Both count
+/// the bytes that are really taken, after rounding. When a worker dies, the broker releases its
+/// reservations once it has reaped the process.
 #[derive(Clone)]
 pub struct Ledger {
-    /// One question at a time: each is answered before the next is asked.
+    /// The lock makes sure that each request is answered before the next is sent.
     socket: Arc<Mutex<OwnedFd>>,
 }
 
@@ -37,7 +40,7 @@ impl Ledger {
         Self { socket }
     }
 
-    /// Takes `bytes` of the account, or nothing. Costs about 10 us.
+    /// Reserves all of `bytes`, or fails. Takes about 10 us.
     pub fn reserve(&self, device: i32, bytes: u64, kind: Charge) -> Result<(), OutOfMemory> {
         match self.ask(&ToBroker::Reserve { device: device as u32, bytes, kind }) {
             ToWorker::Granted => Ok(()),
@@ -45,13 +48,13 @@ impl Ledger {
         }
     }
 
-    /// Gives `bytes` back that were reserved by this worker, for the same device and kind. More
-    /// than that breaks the broker's rules, and it ends the worker.
+    /// Releases `bytes` that this worker has reserved for the same device and kind. The broker ends
+    /// a worker that releases more than it has reserved.
     pub fn release(&self, device: i32, bytes: u64, kind: Charge) {
         self.ask(&ToBroker::Release { device: device as u32, bytes, kind });
     }
 
-    /// The account as it stands: what cuMemGetInfo and cuDeviceTotalMem tell.
+    /// The current state of the account, for cuMemGetInfo and cuDeviceTotalMem.
     pub fn usage(&self, device: i32) -> Usage {
         match self.ask(&ToBroker::Query { device: device as u32 }) {
             ToWorker::Usage { used, max } => Usage { used, max },
@@ -59,8 +62,8 @@ impl Ledger {
         }
     }
 
-    /// A broker that is gone, or answers nonsense, means that nobody keeps the account: then
-    /// nothing may run, and the worker ends.
+    /// Sends a request and waits for its answer. If the broker is gone or the answer is invalid,
+    /// nobody keeps the account, so the worker ends.
     fn ask(&self, question: &ToBroker) -> ToWorker {
         let socket = self.socket.lock().unwrap_or_else(|error| error.into_inner());
         let answer = seqpacket::send(&*socket, question, &[])

@@ -1,24 +1,24 @@
-//! The worker: one process that executes one session, and is never used again.
+//! The worker: one process that executes one session and is never reused.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
 //! | `serve`, `error`, `end` | a worker's life, its error, and its end |
-//! | `executor` | the seam: what CUDA's side implements |
+//! | `executor` | the interface that the CUDA side implements |
 //! | `reply` | where answers go |
-//! | `region` | guest memory, mapped here |
+//! | `region` | guest memory, mapped into this process |
 //! | `mirror` | threads for calls that block |
 //! | `ledger` | the VM's account of device memory |
 //! | `waker` | waking the ring reader |
 //! | `reader` | the ring reader's loop |
-//! | `control` | messages of the device process |
-//! | `isolate` | namespaces of its own |
-//! | `filter` | system calls that it is refused |
-//! | `probe` | trying a driver library |
+//! | `control` | messages from the device process |
+//! | `isolate` | the worker's own namespaces |
+//! | `filter` | system calls that the worker may not make |
+//! | `probe` | testing a driver library |
 //! | `driver` | the driver library: dlopen, one symbol at a time |
 //! | `calls` | handle tables and the body of each call |
 //!
-//! A worker parses what a guest sends, so it counts as the guest's: it holds nothing that the VM
-//! may not have.
+//! A worker parses what a guest sends, so it is trusted no more than the guest: it has access to
+//! nothing that the VM may not have.
 
 pub mod calls;
 mod control;

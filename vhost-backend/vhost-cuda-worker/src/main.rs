@@ -1,4 +1,4 @@
-//! The worker, which executes one session. vcudad starts it.
+//! The worker process, which executes the calls of one session. vcudad starts it.
 
 use std::os::fd::RawFd;
 use std::path::PathBuf;
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
             Err(error) => exit::with(NAME, exit::BAD_INPUT, &error),
         };
     }
-    // A panic on any thread ends the process: this session, and nothing else.
+    // A panic on any thread ends the process, and so only this session.
     let default = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         default(info);

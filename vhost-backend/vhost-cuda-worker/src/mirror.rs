@@ -1,27 +1,29 @@
 //! Threads for calls that block: one for each guest thread that makes such calls.
 //!
-//! Calls of one guest thread run on the same thread here, in order, so that what CUDA keeps for
-//! each thread (its capture mode, say) is kept for each guest thread too.
+//! All calls of a guest thread run on the same thread here, in order. State that CUDA keeps for
+//! each thread, such as the capture mode, is therefore separate for each guest thread too.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 
-/// Threads that one session may have for blocking calls.
+/// The largest number of threads for blocking calls in one session.
 pub const MAX_MIRRORS: usize = 128;
 
-/// Jobs of guests' calls that may wait at once. Whoever waits for an answer has one of them; only
-/// a guest that does not wait can have so many, and each may hold a whole command.
+/// The largest number of jobs for guests' calls that may wait at once. A guest thread that waits
+/// for its answer has only one. Only a guest that doesn't wait can have so many, and each may hold
+/// a whole command.
 pub const MAX_JOBS: usize = 512;
 
-/// Mirrors of no guest thread: for what the worker itself has to do, and for what guests' threads
-/// have no room for. The first may wait for the second, and not the other way round.
+/// Keys of the two mirrors that belong to no guest thread: one for the worker's own tasks, and one
+/// for jobs that don't fit on the guest threads' mirrors. Jobs of the first may wait for jobs of
+/// the second, but not the reverse.
 const OWN: u64 = 1 << 32;
 const SPILLED: u64 = OWN + 1;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// The session's mirror threads.
+/// The mirror threads of a session.
 #[derive(Clone, Default)]
 pub struct Mirrors {
     threads: Arc<Mutex<HashMap<u64, Mirror>>>,
@@ -29,18 +31,18 @@ pub struct Mirrors {
 
 struct Mirror {
     jobs: mpsc::Sender<Job>,
-    /// Jobs that were sent and have not ended.
+    /// The number of jobs that were sent and have not ended.
     pending: Arc<AtomicUsize>,
 }
 
-/// Every mirror thread is busy, and there may be no more of them.
+/// All mirror threads are busy, and the session can't have more.
 #[derive(Debug, thiserror::Error)]
-#[error("{MAX_MIRRORS} threads or {MAX_JOBS} calls of the session are in blocking calls already")]
+#[error("the session already has {MAX_MIRRORS} threads or {MAX_JOBS} calls in blocking calls")]
 pub struct MirrorsFull;
 
 impl Mirrors {
-    /// Runs `job` on the mirror of a guest thread, after the jobs that it has already. When the
-    /// session has too many threads or jobs the job is dropped, and with it the `ReplyTo` inside.
+    /// Runs `job` on the mirror of a guest thread, after its earlier jobs. If the session has too
+    /// many threads or jobs, the job is dropped together with the `ReplyTo` in it.
     pub fn run(&self, thread: u32, job: impl FnOnce() + Send + 'static) -> Result<(), MirrorsFull> {
         let mut threads = self.lock();
         let waiting: usize = threads.values().map(Mirror::waiting).sum();
@@ -50,8 +52,8 @@ impl Mirrors {
         send(&mut threads, thread.into(), Box::new(job)).map_err(|_| MirrorsFull)
     }
 
-    /// As [`Mirrors::run`], for what must not be left undone, however busy a guest keeps its
-    /// threads: then it runs on a thread that no guest can keep busy.
+    /// Like [`Mirrors::run`], but never drops the job. If the guest keeps all its threads busy, the
+    /// job runs on a thread that guests can't use.
     pub fn run_always(&self, thread: Option<u32>, job: impl FnOnce() + Send + 'static) {
         let mut threads = self.lock();
         let job: Job = Box::new(job);
@@ -61,7 +63,7 @@ impl Mirrors {
                 .or_else(|refused| send(&mut threads, SPILLED, refused)),
         };
         if sent.is_err() {
-            super::end::end("there is no thread for what has to be done");
+            super::end::end("cannot start a thread for the worker's own tasks");
         }
     }
 
@@ -70,7 +72,7 @@ impl Mirrors {
     }
 }
 
-/// Hands a job to a mirror, which is started if need be; gives it back if there can be none.
+/// Sends a job to a mirror, and starts that mirror if necessary. Returns the job if it can't.
 fn send(threads: &mut HashMap<u64, Mirror>, key: u64, job: Job) -> Result<(), Job> {
     if !threads.contains_key(&key) {
         let of_guest = threads.keys().filter(|key| **key < OWN).count();
@@ -84,7 +86,7 @@ fn send(threads: &mut HashMap<u64, Mirror>, key: u64, job: Job) -> Result<(), Jo
     }
     let mirror = &threads[&key];
     mirror.pending.fetch_add(1, Ordering::AcqRel);
-    // The receiver lives as long as the sender: a mirror's thread ends only with it.
+    // The receiver exists, since a mirror's thread ends only when the sender is dropped.
     mirror.jobs.send(job).map_err(|refused| refused.0)
 }
 
@@ -111,7 +113,7 @@ impl Mirror {
 mod tests {
     use super::*;
 
-    /// Jobs that wait until the sender is dropped.
+    /// Adds a job that waits until the sender is dropped.
     fn block(mirrors: &Mirrors, thread: u32, until: &Arc<Mutex<mpsc::Receiver<()>>>) -> bool {
         let until = until.clone();
         let wait = move || until.lock().unwrap().recv().unwrap_or_default();
@@ -119,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_be_done_is_done_while_the_guest_keeps_every_thread_busy() {
+    fn the_workers_own_jobs_run_while_the_guest_keeps_all_threads_busy() {
         let (go, until) = mpsc::channel();
         let until = Arc::new(Mutex::new(until));
         let mirrors = Mirrors::default();
@@ -135,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_nobody_waits_for_do_not_pile_up() {
+    fn posted_blocking_calls_are_limited() {
         let (go, until) = mpsc::channel();
         let until = Arc::new(Mutex::new(until));
         let mirrors = Mirrors::default();

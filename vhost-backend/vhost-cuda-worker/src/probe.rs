@@ -1,4 +1,4 @@
-//! Trying a driver library, before any VM depends on it, and asking it for its GPUs.
+//! Tests a driver library before any VM depends on it, and lists its GPUs.
 
 use std::ffi::{CStr, c_void};
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ use host_ipc::gpu::{self, GpuFacts, Probed};
 const PAGEABLE_MEMORY_ACCESS: CUdevice_attribute =
     CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS;
 
-/// Loads a library, initialises it and looks at its GPUs. One whose kernels reach all memory of
-/// their process is refused, unless that is allowed.
+/// Loads and initializes a library and reads the properties of its GPUs. Unless allowed, it refuses
+/// a library whose kernels can access all memory of their process.
 pub fn probe(library: &Path, allow_pageable_memory_access: bool) -> Result<Probed, EngineError> {
     let driver = Driver::open(library)?;
     let path = || driver.library().path().to_owned();
@@ -23,7 +23,7 @@ pub fn probe(library: &Path, allow_pageable_memory_access: bool) -> Result<Probe
         .symbol(c"cuInit")
         .ok_or_else(|| EngineError::Missing { path: path(), symbol: "cuInit" })?;
     let (mut devices, mut version) = (0, 0);
-    // SAFETY: the pointers are those of locals.
+    // SAFETY: the pointers are to local variables.
     unsafe {
         driver.cuInit(0).map_err(|error| failed("cuInit", error))?;
         driver.cuDeviceGetCount(&mut devices).map_err(|error| failed("cuDeviceGetCount", error))?;
@@ -50,7 +50,8 @@ fn look(driver: &Driver, device: i32) -> CuResult<GpuFacts> {
     let (mut name, mut bus) = ([0u8; 128], [0u8; 32]);
     let mut uuid = CUuuid { bytes: [0; 16] };
     let mut memory = 0;
-    // SAFETY: the pointers are those of locals, texts with their room less the last zero.
+    // SAFETY: the pointers are to local variables. The lengths of the texts leave room for a final
+    // zero.
     unsafe {
         driver.cuDeviceTotalMem(&mut memory, device)?;
         driver.cuDeviceGetUuid(&mut uuid, device)?;
@@ -63,7 +64,7 @@ fn look(driver: &Driver, device: i32) -> CuResult<GpuFacts> {
     };
     let number = |attribute| {
         let mut value = 0;
-        // SAFETY: the pointer is that of a local.
+        // SAFETY: the pointer is to a local variable.
         let known = unsafe { driver.cuDeviceGetAttribute(&mut value, attribute, device) };
         if known.is_ok() { value.max(0) as u32 } else { 0 }
     };
@@ -88,16 +89,16 @@ fn look(driver: &Driver, device: i32) -> CuResult<GpuFacts> {
     })
 }
 
-/// Whether kernels of a device reach all memory of their process. A driver that can't tell is too
-/// old to do it.
+/// Whether kernels of a device can access all memory of their process. A driver that doesn't know
+/// the attribute is too old to support that.
 fn reaches_host(driver: &Driver, device: i32) -> bool {
     let mut value = 0;
-    // SAFETY: the pointer is that of a local.
+    // SAFETY: the pointer is to a local variable.
     let known = unsafe { driver.cuDeviceGetAttribute(&mut value, PAGEABLE_MEMORY_ACCESS, device) };
     known.is_ok() && value != 0
 }
 
-/// The file that a symbol came from.
+/// The path of the library that contains a symbol.
 fn loaded_from(symbol: *mut c_void) -> Option<String> {
     let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
     // SAFETY: `info` is writable; on success its file name is a C string that lives as long as the

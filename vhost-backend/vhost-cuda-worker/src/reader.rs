@@ -1,4 +1,4 @@
-//! The ring reader: the one thread that takes commands, and never blocks in one.
+//! The ring reader: the only thread that takes commands. It never blocks in one.
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
@@ -15,27 +15,27 @@ use super::executor::{Command, Executor, Pending, Session};
 use super::region::RegionKind;
 use super::reply::{PostedError, ReplyTo, RingRegion};
 
-/// Commands taken before the reader looks at anything else.
+/// The number of commands that the reader takes before it does anything else.
 const BATCH: usize = 64;
-/// The spinning time is never adapted below this, or no spin could ever succeed again.
+/// The spinning time is never reduced below this, since a shorter spin could never succeed.
 const MIN_SPIN: Duration = Duration::from_micros(4);
 
-/// The loop's state.
+/// The state of the reader's loop.
 pub(super) struct Reader {
     session: Session,
     executor: Box<dyn Executor>,
     device: Device,
     mailbox: mpsc::Receiver<Task>,
     wake: Arc<OwnedFd>,
-    /// The ring's consumer, and what keeps its pages mapped.
+    /// The ring's consumer, and the region that keeps its pages mapped.
     ring: Option<(HostRing, Arc<RingRegion>)>,
     had_ring: bool,
     posted: Arc<PostedError>,
-    /// The longest time to spin, and the time that seems worth while now.
+    /// The longest time to spin, and the time that currently seems worthwhile.
     max_spin: Duration,
     spin: Duration,
     args: Vec<u8>,
-    /// The guest was told that the session ends.
+    /// Whether the guest has been informed that the session ends.
     condemned: bool,
 }
 
@@ -64,7 +64,8 @@ impl Reader {
         }
     }
 
-    /// Serves until the process is ended from outside or by a broken protocol.
+    /// Serves the session until the process is ended from outside or the guest violates the
+    /// protocol.
     pub(super) fn run(mut self) -> Result<(), WorkerError> {
         let mut idle_since: Option<Instant> = None;
         loop {
@@ -80,7 +81,7 @@ impl Reader {
             let pending = self.executor.poll();
             if !self.condemned && self.executor.verdict() != 0 {
                 self.condemned = true;
-                // For a guest that waits for nothing.
+                // Informs a guest that waits for no call.
                 self.posted.end_with(self.executor.verdict());
             }
             if worked {
@@ -98,13 +99,13 @@ impl Reader {
             let timeout = match pending {
                 Pending::Nothing => None,
                 Pending::Soon => {
-                    // Somebody else may need this processor to make that something end.
+                    // The outstanding work may need this processor to complete.
                     std::thread::yield_now();
                     continue;
                 }
                 Pending::Within(timeout) => Some(timeout),
             };
-            // Nothing came while spinning: spin less next time.
+            // Nothing came while spinning, so spin less next time.
             self.spin = (self.spin / 2).max(MIN_SPIN.min(self.max_spin));
             if self.sleep(timeout) {
                 idle_since = None;
@@ -112,11 +113,12 @@ impl Reader {
         }
     }
 
-    /// Sleeps by the ring's rule; `false` if something came in the last moment.
+    /// Sleeps according to the ring's protocol. Returns `false` without sleeping if something
+    /// arrived at the last moment.
     fn sleep(&mut self, timeout: Option<Duration>) -> bool {
         if let Some((ring, _)) = &self.ring {
-            // What stands in the ring is not taken while too much is held, and nobody needs to ring
-            // for it.
+            // While too much is held, the reader takes nothing from the ring, so the guest needn't
+            // ring for it.
             let sleeps = match self.executor.is_full() {
                 true => ring.begin_full_sleep(),
                 false => ring.begin_sleep(),
@@ -132,7 +134,8 @@ impl Reader {
         true
     }
 
-    /// Takes note of a host function that has run, and hands out the next. Whether there was any.
+    /// Handles the end of a host function and hands out the next one. Returns whether it did
+    /// anything.
     fn turn_host_funcs(&mut self) -> bool {
         let Some((ring, region)) = &mut self.ring else { return false };
         let ended = ring.host_funcs.take_end();
@@ -148,7 +151,7 @@ impl Reader {
         true
     }
 
-    /// Executes what the ring holds, up to a batch. Whether there was anything.
+    /// Executes commands from the ring, up to one batch. Returns whether there were any.
     fn take_commands(&mut self) -> bool {
         let Some((ring, region)) = &mut self.ring else { return false };
         let mut count = 0;
@@ -176,7 +179,7 @@ impl Reader {
         }
         self.session.gate.page.worker.ring_depth.store(ring.depth(), Ordering::Relaxed);
         if count > 0 {
-            // The head has moved: a guest that waits for room can go on.
+            // The head has moved, so a guest that waits for room can continue.
             region.wake_guest();
         }
         count > 0
@@ -257,7 +260,7 @@ impl Reader {
     }
 }
 
-/// The guest process broke the protocol: its session ends, and with it this process.
+/// Ends the worker, and with it the session, after the guest process violated the protocol.
 fn break_off(device: &Device, reason: String) -> ! {
     device.broken(reason.clone());
     super::end::end(&format!("the guest process violated the protocol: {reason}"))

@@ -1,4 +1,5 @@
-//! Guest memory in the worker: only the segments of attached regions, mapped without a gap.
+//! Guest memory in the worker. Only the segments of attached regions are mapped, each region
+//! contiguously.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,19 +9,19 @@ use std::sync::{Arc, Mutex, RwLock};
 use protocol::uapi::{REGION_PINNED, REGION_RING, REGION_USER};
 use protocol::windows::{PAGE_BYTES, PINNED};
 
-/// What a region's pages are.
+/// The kind of a region's pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegionKind {
-    /// Header page, ring, arena.
+    /// A header page, a ring and an arena.
     Ring,
-    /// Pages of the guest's driver, at the same address.
+    /// Pages that the guest's driver allocated, mapped at the same address as in the guest process.
     Pinned,
-    /// Pages of the guest program's own.
+    /// Pages that belong to the guest program.
     User,
 }
 
 impl RegionKind {
-    /// From the number of the uAPI.
+    /// Converts the uAPI's number.
     pub fn from_wire(kind: u32) -> Option<Self> {
         match kind {
             REGION_RING => Some(Self::Ring),
@@ -34,15 +35,15 @@ impl RegionKind {
 /// A piece of a region: bytes of a file that holds guest memory.
 #[derive(Debug)]
 pub struct Piece<'a> {
-    /// The file.
+    /// The file that holds the guest memory.
     pub file: BorrowedFd<'a>,
-    /// Where the piece starts in it.
+    /// The offset of the piece in the file.
     pub offset: u64,
-    /// Its length.
+    /// The length in bytes.
     pub len: u64,
 }
 
-/// Why pages could not be mapped.
+/// The error with which mapping a region failed.
 #[derive(Debug, thiserror::Error)]
 pub enum MapError {
     /// A length or an address is not a multiple of a page, is empty, or overflows.
@@ -53,7 +54,7 @@ pub enum MapError {
         /// Length.
         len: u64,
     },
-    /// A PINNED region lies outside the window, or on another.
+    /// A PINNED region lies outside the window, or overlaps another one.
     #[error("a pinned region of {len} bytes at {vaddr:#x} is outside the window or overlaps")]
     Window {
         /// Address in the guest process.
@@ -61,12 +62,12 @@ pub enum MapError {
         /// Length.
         len: u64,
     },
-    /// The kernel refused.
+    /// The kernel refused the mapping.
     #[error("cannot map {len} bytes of guest memory: {source}")]
     Map {
         /// Length.
         len: u64,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
 }
@@ -78,21 +79,21 @@ pub struct Region {
     vaddr: u64,
     base: *mut u8,
     len: usize,
-    /// The pages go back to a PROT_NONE reservation instead of to nobody.
+    /// Whether the addresses become a PROT_NONE reservation again instead of being freed.
     reserved: bool,
-    /// Told when the pages are unmapped.
+    /// Called when the pages have been unmapped.
     unmapped: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
-// SAFETY: `base` is an address of a mapping that belongs to this object alone; it may be used and
-// unmapped from any thread. Accesses to the pages themselves are raw and say so where they happen.
+// SAFETY: `base` is the address of a mapping that belongs only to this object, and any thread may
+// use or unmap it. Accesses to the pages themselves are raw and have their own `SAFETY` comments.
 unsafe impl Send for Region {}
-// SAFETY: as above; all methods take `&self` and only read fields, or lock.
+// SAFETY: as above; all methods take `&self` and only read fields or take locks.
 unsafe impl Sync for Region {}
 
 impl Region {
-    /// Maps the pieces one after another: PINNED at `vaddr`, USER there if it is free, else (and
-    /// RING) anywhere.
+    /// Maps the pieces one after another. A PINNED region is mapped at `vaddr`; a USER region is
+    /// mapped there if the addresses are free. All others are mapped anywhere.
     pub fn map(
         id: u32,
         kind: RegionKind,
@@ -125,9 +126,9 @@ impl Region {
             Self { id, kind, vaddr, base, len: len as usize, reserved, unmapped: Mutex::new(None) };
         let mut place = base;
         for piece in joined(pieces) {
-            // SAFETY: the range lies in `base..base + len`, which `reserve` made for this region,
-            // or which is a part of the reserved window that `Regions` gives to one region only;
-            // so nothing else's mapping is replaced.
+            // SAFETY: the range lies in `base..base + len`. Either `reserve` made that range for
+            // this region, or it is a part of the reserved window that `Regions` gives to one
+            // region only. So no other mapping is replaced.
             let at = unsafe {
                 libc::mmap(
                     place.cast(),
@@ -146,44 +147,45 @@ impl Region {
         Ok(region)
     }
 
-    /// The id that the guest's driver gave it.
+    /// The id that the guest's driver has given to the region.
     pub fn id(&self) -> u32 {
         self.id
     }
 
-    /// What its pages are.
+    /// The kind of the region's pages.
     pub fn kind(&self) -> RegionKind {
         self.kind
     }
 
-    /// Its address in the guest process; 0 for a RING.
+    /// The region's address in the guest process, or 0 for a RING.
     pub fn vaddr(&self) -> u64 {
         self.vaddr
     }
 
-    /// Its address in this process. The guest writes there at any time: use raw copies and
-    /// atomics, never references.
+    /// The region's address in this process. The guest may write there at any time, so use raw
+    /// copies and atomics, never references.
     pub fn base(&self) -> *mut u8 {
         self.base
     }
 
-    /// Its length.
+    /// The length in bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Never: a region has at least one page.
+    /// Always false: a region has at least one page.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Where `len` bytes at the guest's address `vaddr` are here, if they are all in this region.
+    /// The address in this process of `len` bytes at the guest's address `vaddr`, if all of them
+    /// are in this region.
     pub fn at(&self, vaddr: u64, len: usize) -> Option<*mut u8> {
         let offset = usize::try_from(vaddr.checked_sub(self.vaddr)?).ok()?;
         (offset.checked_add(len)? <= self.len).then(|| self.base.wrapping_add(offset))
     }
 
-    /// Has `told` called once the pages are unmapped.
+    /// Sets the function to call once the pages are unmapped.
     pub(super) fn when_unmapped(&self, told: impl FnOnce() + Send + 'static) {
         let mut unmapped = self.unmapped.lock().unwrap_or_else(|error| error.into_inner());
         *unmapped = Some(Box::new(told));
@@ -193,9 +195,9 @@ impl Region {
 impl Drop for Region {
     fn drop(&mut self) {
         let base = self.base.cast();
-        // SAFETY: the range belongs to this region alone (see `map`), and nobody uses it after
-        // the last `Arc`. Part of the window becomes a reservation again and is never left free,
-        // so that no other mapping of this process can come to lie there.
+        // SAFETY: the range belongs only to this region (see `map`), and nobody uses it after the
+        // last `Arc`. A part of the window becomes a reservation again and is never left free, so
+        // that no other mapping of this process can be placed there.
         unsafe {
             if self.reserved {
                 let flags =
@@ -212,7 +214,7 @@ impl Drop for Region {
     }
 }
 
-/// Pieces with neighbours joined: the fewer mappings the better, a process may have 65,530.
+/// Joins adjacent pieces, to save mappings: a process may have only 65,530.
 fn joined<'a>(pieces: &'a [Piece<'a>]) -> Vec<Piece<'a>> {
     let mut joined: Vec<Piece<'a>> = Vec::with_capacity(pieces.len());
     for piece in pieces {
@@ -229,31 +231,32 @@ fn joined<'a>(pieces: &'a [Piece<'a>]) -> Vec<Piece<'a>> {
     joined
 }
 
-/// Reserves address space: at `vaddr` if it is not 0 (and nothing is there), else anywhere.
+/// Reserves address space: at `vaddr` if it is not 0 and the addresses are free, or anywhere if it
+/// is 0.
 fn reserve(vaddr: u64, len: u64) -> Result<*mut u8, MapError> {
     let fixed = if vaddr == 0 { 0 } else { libc::MAP_FIXED_NOREPLACE };
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | fixed;
-    // SAFETY: without MAP_FIXED nothing that exists is replaced; no memory is passed.
+    // SAFETY: without MAP_FIXED no existing mapping is replaced, and no memory is passed.
     let at = unsafe { libc::mmap(vaddr as *mut _, len as usize, libc::PROT_NONE, flags, -1, 0) };
     if at == libc::MAP_FAILED {
         return Err(MapError::Map { len, source: io::Error::last_os_error() });
     }
     if vaddr != 0 && at as u64 != vaddr {
-        // A kernel before 4.17 took the address as a hint.
-        // SAFETY: the mapping was just made and nobody knows it.
+        // A kernel before 4.17 treats the address as a hint. SAFETY: the mapping was just made, and
+        // nothing uses it yet.
         unsafe { libc::munmap(at, len as usize) };
         return Err(MapError::Map { len, source: io::Error::from_raw_os_error(libc::EEXIST) });
     }
     Ok(at.cast())
 }
 
-/// Takes the PINNED window, so that no other mapping of this process comes to lie in it. To be
-/// called at the worker's start, before a driver library is loaded.
+/// Reserves the PINNED window, so that no other mapping of this process is placed in it. Must be
+/// called when the worker starts, before a driver library is loaded.
 pub fn reserve_pinned_window() -> Result<(), MapError> {
     reserve(PINNED.start, PINNED.end - PINNED.start).map(|_| ())
 }
 
-/// The regions that a session has attached.
+/// The attached regions of a session.
 #[derive(Clone, Default)]
 pub struct Regions {
     table: Arc<RwLock<Table>>,
@@ -264,8 +267,8 @@ struct Table {
     by_id: BTreeMap<u32, Arc<Region>>,
     /// PINNED and USER regions by their address in the guest process.
     by_vaddr: BTreeMap<u64, Arc<Region>>,
-    /// Stretches of the window that are mapped: start and end. They outlive a region's place in
-    /// the maps above until its pages are unmapped.
+    /// The parts of the window that are mapped, from start to end. They stay listed until the
+    /// region's pages are unmapped, even after the region has left the maps above.
     window: Arc<Mutex<BTreeMap<u64, u64>>>,
 }
 
@@ -277,7 +280,7 @@ impl Regions {
         region.at(vaddr, len).is_some().then(|| region.clone())
     }
 
-    /// A region by its id.
+    /// The region with this id.
     pub fn get(&self, id: u32) -> Option<Arc<Region>> {
         let table = self.table.read().unwrap_or_else(|error| error.into_inner());
         table.by_id.get(&id).cloned()
@@ -324,7 +327,7 @@ impl Regions {
         Ok(region)
     }
 
-    /// Takes a region off the list; `told` is called when its pages are unmapped.
+    /// Removes a region from the list. `told` is called when its pages are unmapped.
     pub(super) fn detach(
         &self,
         id: u32,

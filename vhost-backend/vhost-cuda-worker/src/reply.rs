@@ -1,4 +1,4 @@
-//! Where an answer goes: the arena, the plain way, or nowhere.
+//! Where answers go: to the arena, to a SUBMIT request, or nowhere.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use protocol::uapi::{Cmd, Reply};
 use super::region::Region;
 use host_ipc::eventfd::notify;
 
-/// CUDA_ERROR_UNKNOWN: the answer to a command whose [`ReplyTo`] was dropped.
+/// CUDA_ERROR_UNKNOWN, the answer to a command whose [`ReplyTo`] was dropped.
 const CUDA_ERROR_UNKNOWN: u32 = 999;
-/// CUDA_ERROR_INVALID_VALUE: the answer when there is no room for it.
+/// CUDA_ERROR_INVALID_VALUE, the answer to a command whose reply has too little room.
 const CUDA_ERROR_INVALID_VALUE: u32 = 1;
 const REPLY_BYTES: usize = size_of::<Reply>();
 
-/// Takes the answer of one command, exactly once, from any thread.
+/// Takes the answer to one command, exactly once, from any thread.
 pub struct ReplyTo {
     target: Option<Target>,
     posted: Arc<PostedError>,
@@ -26,23 +26,23 @@ pub struct ReplyTo {
 }
 
 enum Target {
-    /// The arena of a RING region: the slot's offset from its start, and its bytes.
+    /// A slot in the arena of a RING region. `slot` is its offset from the arena's start.
     Arena { ring: Arc<RingRegion>, slot: usize, bytes: usize },
-    /// A SUBMIT of the plain way.
+    /// The answer to a SUBMIT request.
     Plain { out: Arc<dyn PlainAnswers>, request: u64, bytes: usize },
-    /// Nobody waits.
+    /// A posted command, which gets no reply.
     Posted,
 }
 
-/// Sends answers of the plain way to the device process.
+/// Sends the answers of SUBMIT requests to the device process.
 pub(super) trait PlainAnswers: Send + Sync {
-    /// Sends one answer: the reply and its bytes.
+    /// Sends one answer, which starts with a [`Reply`].
     fn send(&self, request: u64, answer: &[u8]);
 }
 
 impl ReplyTo {
-    /// For a command of the ring; `None` if its reply is outside the arena, which breaks the
-    /// protocol.
+    /// Creates the token for a command of the ring. Returns `None` if its reply is outside the
+    /// arena, which violates the protocol.
     pub(super) fn ring(
         ring: &Arc<RingRegion>,
         cmd: &Cmd,
@@ -61,7 +61,7 @@ impl ReplyTo {
         Some(Self { target: Some(target), posted: posted.clone(), state: uapi::REPLY_DONE })
     }
 
-    /// For a command of the plain way, with room for `bytes` of answer.
+    /// Creates the token for a SUBMIT request with room for `bytes` of answer.
     pub(super) fn plain(
         out: Arc<dyn PlainAnswers>,
         request: u64,
@@ -72,13 +72,13 @@ impl ReplyTo {
         Self { target, posted: posted.clone(), state: uapi::REPLY_DONE }
     }
 
-    /// The same, and the answer says that kernels have printed.
+    /// Marks the answer to say that kernels have printed.
     pub fn with_output(mut self) -> Self {
         self.state |= uapi::REPLY_OUTPUT;
         self
     }
 
-    /// Bytes of answer that fit after the reply's header.
+    /// The number of bytes that fit into the answer after the reply's header.
     pub fn room(&self) -> usize {
         match &self.target {
             Some(Target::Arena { bytes, .. } | Target::Plain { bytes, .. }) => {
@@ -88,11 +88,11 @@ impl ReplyTo {
         }
     }
 
-    /// The answer's place in guest memory, with its length, if it has one: for large answers,
-    /// which the driver can write there at once; then [`ReplyTo::finish_in_place`].
+    /// The address and length of the answer's place in guest memory, if it has one. The driver can
+    /// write a large answer there directly, before [`ReplyTo::finish_in_place`].
     ///
-    /// The guest may write there at any time, so no reference may be made of it. The pointer is
-    /// good until this token is finished or dropped.
+    /// The guest may write there at any time, so don't make references to it. The pointer is valid
+    /// until this token is finished or dropped.
     pub fn place(&self) -> Option<(*mut u8, usize)> {
         match &self.target {
             Some(Target::Arena { ring, slot, bytes }) => {
@@ -102,13 +102,13 @@ impl ReplyTo {
         }
     }
 
-    /// Answers with a CUresult and the encoded outputs. What does not fit is answered with
-    /// CUDA_ERROR_INVALID_VALUE, without any output.
+    /// Answers with a CUresult and the encoded outputs. If they don't fit, the answer is
+    /// CUDA_ERROR_INVALID_VALUE without outputs.
     pub fn finish(mut self, result: u32, answer: &[u8]) {
         self.send(result, Some(answer), answer.len());
     }
 
-    /// As [`ReplyTo::finish`], when `len` bytes of answer have been written to
+    /// Like [`ReplyTo::finish`], after `len` bytes of answer have been written to
     /// [`ReplyTo::place`].
     pub fn finish_in_place(mut self, result: u32, len: usize) {
         self.send(result, None, len);
@@ -152,7 +152,7 @@ impl Drop for ReplyTo {
     }
 }
 
-/// A RING region: header page, ring, arena, and the way to wake its guest.
+/// A RING region: a header page, a ring and an arena, with the descriptor that wakes its guest.
 pub(super) struct RingRegion {
     /// Keeps the pages mapped.
     region: Arc<Region>,
@@ -172,14 +172,14 @@ impl RingRegion {
         let Some(arena_len) = region.len().checked_sub(arena_offset) else {
             return Err(protocol::ring::BadRing);
         };
-        // SAFETY: the region is page-aligned and at least header and ring long (checked above);
-        // `region` keeps it mapped as long as this object lives, and every user of the ring holds
-        // this object.
+        // SAFETY: the region is page-aligned and long enough for the header and the ring (checked
+        // above). `region` keeps it mapped as long as this object lives, and every user of the ring
+        // holds this object.
         let shared = unsafe { Shared::new(region.base(), ring_bytes)? };
         Ok(Self { region, shared, arena_offset, arena_len, wake })
     }
 
-    /// The ring's words. Use them only while this object lives.
+    /// The ring's shared memory. It may be used only while this object lives.
     pub(super) fn shared(&self) -> Shared {
         self.shared
     }
@@ -204,8 +204,8 @@ impl RingRegion {
         let place = self.arena().wrapping_add(slot);
         let words = place.cast::<u32>();
         if let Some(answer) = answer {
-            // SAFETY: `ReplyTo::ring` checked that the slot lies in the arena, and `send` that
-            // the answer fits in it; the region is mapped, and no Rust reference to it exists.
+            // SAFETY: `ReplyTo::ring` checked that the slot lies in the arena, and `send` that the
+            // answer fits into it. The region is mapped, and there are no Rust references to it.
             unsafe {
                 std::ptr::copy_nonoverlapping(
                     answer.as_ptr(),
@@ -214,8 +214,8 @@ impl RingRegion {
                 );
             }
         }
-        // SAFETY: the slot has room for a `Reply` (checked in `ReplyTo::ring`), is a multiple of
-        // 8 from a page's start, and stays mapped; the guest accesses it as atomics or not at all.
+        // SAFETY: the slot has room for a `Reply` (checked in `ReplyTo::ring`), is aligned to 8
+        // bytes, and stays mapped. The guest accesses it only with atomics.
         unsafe {
             (*words.add(1).cast::<AtomicU32>()).store(result, Ordering::Relaxed);
             (*words.add(2).cast::<AtomicU32>()).store(len, Ordering::Relaxed);
@@ -226,11 +226,11 @@ impl RingRegion {
     }
 }
 
-/// The first error of posted commands that was not yet handed to the guest.
+/// The first error of a posted command that the guest has not received yet.
 #[derive(Default)]
 pub(super) struct PostedError {
     error: AtomicU32,
-    /// The ring, whose header shows the error too.
+    /// The ring, whose header also shows the error.
     ring: std::sync::OnceLock<std::sync::Weak<RingRegion>>,
 }
 
@@ -249,7 +249,7 @@ impl PostedError {
         }
     }
 
-    /// The session ends with this error, whatever was kept before.
+    /// Sets the error with which the session ends, in place of any earlier error.
     pub(super) fn end_with(&self, result: u32) {
         self.error.store(result, Ordering::Release);
         self.show(result);

@@ -1,4 +1,4 @@
-//! A worker's life: warm, assigned, serving.
+//! The life of a worker: it becomes warm, is assigned to a session, and serves it.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -11,7 +11,8 @@ use host_ipc::{process, seqpacket};
 use super::error::WorkerError;
 use super::{calls, control, executor, filter, isolate, ledger, mirror, reader, region, waker};
 
-/// Becomes warm, waits for an assignment, serves it. Returns only with an error.
+/// Becomes warm, waits for an assignment and serves it. Returns only with an error, or when the
+/// broker closes the pool.
 pub fn run(broker: OwnedFd, library: &Path) -> Result<(), WorkerError> {
     process::unblock_signals();
     let parent = process::parent();
@@ -24,7 +25,7 @@ pub fn run(broker: OwnedFd, library: &Path) -> Result<(), WorkerError> {
     };
     seqpacket::send(&broker, &ToBroker::Ready, &[]).map_err(WorkerError::Broker)?;
     let Some((message, fds)) = seqpacket::receive(&broker).map_err(WorkerError::Broker)? else {
-        // The pool is being emptied.
+        // The broker has closed the socket, because it empties its pool of warm workers.
         return Ok(());
     };
     let ToWorker::Assign(assignment) = message else { return Err(WorkerError::NoAssignment) };
@@ -37,7 +38,7 @@ pub fn run(broker: OwnedFd, library: &Path) -> Result<(), WorkerError> {
         return Err(fail(&broker, format!("cannot take the VM's identity: {error}")));
     }
     process::die_with_parent(parent).map_err(WorkerError::Start)?;
-    // Programs that the driver library needs (nvidia-modprobe) it has started while it was loaded.
+    // Programs that the driver library needs (nvidia-modprobe) ran while the library was loaded.
     filter::refuse_descendants();
     tracing::info!(session = label, guest_pid = pid, "serving");
 
@@ -70,7 +71,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|error| error.into_inner())
 }
 
-/// Tells the broker why this worker is of no use.
+/// Sends the broker the reason why this worker can't serve.
 fn fail(broker: &OwnedFd, reason: String) -> WorkerError {
     let _ = seqpacket::send(broker, &ToBroker::Failed { reason: reason.clone() }, &[]);
     WorkerError::Useless(reason)

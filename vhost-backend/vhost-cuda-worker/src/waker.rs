@@ -1,4 +1,4 @@
-//! Waking the ring reader: by the doorbell, the control thread, or a job that ended.
+//! Waking the ring reader: by the doorbell, by the control thread, or when a job ends.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -9,32 +9,32 @@ use std::time::Duration;
 use host_ipc::doorbell::quiet;
 use host_ipc::eventfd::{drain, eventfd, notify};
 
-/// Wakes the ring reader's thread. Cheap while that thread is awake.
+/// Wakes the ring reader's thread. This is cheap while that thread is awake.
 #[derive(Clone)]
 pub struct Waker {
     inner: Arc<Inner>,
 }
 
 struct Inner {
-    /// Somebody wants the reader's attention.
+    /// Something needs the reader's attention.
     attention: AtomicBool,
-    /// The reader is about to sleep, or sleeps.
+    /// The reader sleeps, or is about to.
     sleeping: AtomicBool,
-    /// The device process and the scheduler wake the reader by it.
+    /// The device process and the scheduler ring this to wake the reader.
     doorbell: OwnedFd,
-    /// The threads of this process do by this one.
+    /// Threads of this process use this to wake the reader.
     own: OwnedFd,
 }
 
 impl Waker {
-    /// A waker that sleeps at this end of the doorbell, too.
+    /// Creates a waker for a reader that also sleeps on this end of a doorbell.
     pub fn new(doorbell: OwnedFd) -> io::Result<Self> {
         let (attention, sleeping) = (AtomicBool::new(false), AtomicBool::new(false));
         let inner = Inner { attention, sleeping, doorbell, own: eventfd()? };
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Makes the ring reader look around: at control messages, and at `Executor::poll`.
+    /// Makes the ring reader check for control messages and call `Executor::poll`.
     pub fn wake(&self) {
         self.inner.attention.store(true, Ordering::SeqCst);
         if self.inner.sleeping.load(Ordering::SeqCst) {
@@ -42,13 +42,13 @@ impl Waker {
         }
     }
 
-    /// Whether [`Waker::wake`] was called since the last time.
+    /// Whether [`Waker::wake`] was called since the last call.
     pub(super) fn take_attention(&self) -> bool {
         self.inner.attention.load(Ordering::Relaxed)
             && self.inner.attention.swap(false, Ordering::SeqCst)
     }
 
-    /// Sleeps until a doorbell, a [`Waker::wake`] or the end of `timeout`.
+    /// Sleeps until the doorbell rings, [`Waker::wake`] is called, or `timeout` has passed.
     pub(super) fn sleep(&self, timeout: Option<Duration>) {
         self.inner.sleeping.store(true, Ordering::SeqCst);
         if !self.inner.attention.load(Ordering::SeqCst) {
@@ -63,10 +63,11 @@ impl Waker {
                 tv_nsec: timeout.subsec_nanos().into(),
             });
             let timeout = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-            // SAFETY: `fds` and `timeout` live across the call; two descriptors are announced. An
-            // interruption or an error ends the sleep early, which the caller expects.
+            // SAFETY: `fds` and `timeout` live across the call, and the count matches the two
+            // descriptors. An interruption or an error ends the sleep early, which the caller
+            // expects.
             unsafe { libc::ppoll(fds.as_mut_ptr(), 2, timeout, std::ptr::null()) };
-            // What comes later ends the next sleep at once, which costs nothing but that.
+            // A wake after this point ends the next sleep at once, which does no harm.
             if fds[0].revents != 0 {
                 quiet(&self.inner.doorbell);
             }
@@ -84,7 +85,7 @@ mod tests {
     use host_ipc::doorbell::{doorbell, ring};
 
     #[test]
-    fn a_sleep_ends_by_a_ring_a_wake_or_its_time_and_the_next_sleeps_again() {
+    fn a_ring_a_wake_or_a_timeout_ends_one_sleep() {
         let (button, chime) = doorbell().unwrap();
         let waker = Waker::new(chime).unwrap();
         waker.sleep(Some(Duration::from_millis(1)));
@@ -98,14 +99,14 @@ mod tests {
             }
             thread.join().unwrap();
         }
-        // At most one wake is left over.
+        // At most one wake can be left over.
         waker.sleep(Some(Duration::from_millis(1)));
         let mut fds = [&waker.inner.doorbell, &waker.inner.own].map(|fd| libc::pollfd {
             fd: fd.as_raw_fd(),
             events: libc::POLLIN,
             revents: 0,
         });
-        // SAFETY: two descriptors are announced, and `fds` lives across the call.
-        assert_eq!(unsafe { libc::poll(fds.as_mut_ptr(), 2, 0) }, 0, "something rings for ever");
+        // SAFETY: the count matches the two descriptors, and `fds` lives across the call.
+        assert_eq!(unsafe { libc::poll(fds.as_mut_ptr(), 2, 0) }, 0, "a descriptor stays readable");
     }
 }

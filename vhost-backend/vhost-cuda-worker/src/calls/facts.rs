@@ -1,7 +1,7 @@
-//! What a guest learns about its devices.
+//! The device properties that a guest reads.
 //!
-//! Here are the devices' own attributes; what the guest's library does not do, it takes off by
-//! itself (docs/differences.md).
+//! These are the attributes that the driver reports. The guest's library itself masks those that it
+//! doesn't support (docs/differences.md).
 
 use std::ffi::CStr;
 
@@ -23,7 +23,7 @@ impl Cx<'_> {
 
     pub(super) fn vcuda_facts(&self, _: api::VcudaFacts) -> CuResult<api::VcudaFactsAnswer> {
         let mut version = 0;
-        // SAFETY: the pointer is that of a local.
+        // SAFETY: the pointer is to a local variable.
         unsafe { self.driver().cuDriverGetVersion(&mut version)? };
         let devices = (0..self.shared.devices).map(|device| self.device_facts(device));
         let devices = devices.collect::<CuResult<_>>()?;
@@ -35,7 +35,8 @@ impl Cx<'_> {
         let mut facts = DeviceFacts::default();
         let mut total = 0;
         let mut uuid = CUuuid { bytes: [0; 16] };
-        // SAFETY: the pointers are those of locals, texts with their room less the last zero.
+        // SAFETY: the pointers are to local variables. The lengths of the texts leave room for a
+        // final zero.
         unsafe {
             driver.cuDeviceTotalMem(&mut total, device)?;
             driver.cuDeviceGetUuid(&mut uuid, device)?;
@@ -48,7 +49,7 @@ impl Cx<'_> {
         for attribute in 1..MAX_ATTRIBUTES {
             let value = &mut facts.attributes[attribute];
             let asked = CUdevice_attribute(attribute as u32);
-            // SAFETY: the pointer is that of a local.
+            // SAFETY: the pointer is to a local variable.
             let known = unsafe { driver.cuDeviceGetAttribute(value, asked, device) };
             if known.is_ok() {
                 facts.known[attribute / 64] |= 1 << (attribute % 64);

@@ -1,5 +1,5 @@
-//! Graphs. The guest captures streams and builds graphs by itself; what comes here is a whole graph
-//! to be instantiated, and then its launches.
+//! Graphs. The guest's library captures streams and builds graphs itself. The worker gets a
+//! complete graph to instantiate, and then its launches.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use super::hostfunc::GraphStops;
 use super::lock;
 use crate::driver::{CuError, CuResult};
 
-/// Why a graph was not built.
+/// The error with which building a graph failed.
 pub(super) struct BuildError(pub CuError);
 
 impl From<DecodeError> for BuildError {
@@ -38,7 +38,7 @@ impl From<CuError> for BuildError {
 }
 
 impl Cx<'_> {
-    /// Builds the graph that the guest describes, in the current context.
+    /// Builds a graph from the guest's description, in the current context.
     fn build(
         &self,
         blob: BlobId,
@@ -51,7 +51,7 @@ impl Cx<'_> {
         };
         let bytes = taken.as_deref().unwrap_or(inline);
         let mut real = std::ptr::null_mut();
-        // SAFETY: the pointer is that of a local.
+        // SAFETY: the pointer is to a local variable.
         unsafe { self.driver().cuGraphCreate(&mut real, 0)? };
         let mut graph = Graph { real: DriverHandle(real), nodes: Vec::new(), need: 0 };
         let stops = GraphStops::default();
@@ -84,13 +84,13 @@ impl Cx<'_> {
     }
 
     fn end_graph(&self, graph: &Graph) {
-        // SAFETY: the graph was made here, and is destroyed once.
+        // SAFETY: the worker created the graph, and destroys it once.
         let _ = unsafe { self.driver().cuGraphDestroy(graph.real.0) };
     }
 
     fn exec(&self, id: GraphExecId) -> CuResult<GraphExec> {
         let tables = lock(&self.shared.tables);
-        // As CUDA has it for what is no graph.
+        // CUDA returns this error for a handle that isn't a graph.
         tables.graphs.get(id).cloned().map_err(|_| CuError::INVALID_VALUE)
     }
 
@@ -108,7 +108,7 @@ impl Cx<'_> {
         let (size, need) = (graph.nodes.len(), graph.need);
         let mut real = std::ptr::null_mut();
         let made = self.reserve_graph(reservation, size).and_then(|reserved| {
-            // SAFETY: the pointer is that of a local; the graph is live.
+            // SAFETY: the pointer is to a local variable; the graph is live.
             unsafe {
                 self.driver().cuGraphInstantiateWithFlags(&mut real, graph.real.0, call.flags)?;
             }
@@ -120,12 +120,13 @@ impl Cx<'_> {
         Ok(settled)
     }
 
-    /// Launches that are under way go on.
+    /// Destroys an executable graph. Launches in progress complete.
     pub(super) fn cu_graph_exec_destroy(&self, call: api::CuGraphExecDestroy) -> CuResult {
         self.enter_any()?;
         let taken = self.claim_listed(GRAPHS, call.h_graph_exec, |_, _| Ok(()));
         let (exec, id) = taken.map_err(|_| CuError::INVALID_VALUE)?;
-        // SAFETY: the executable graph was listed, and nobody can name it any more.
+        // SAFETY: the executable graph was listed, and was removed from the tables, so nobody else
+        // can use it.
         let ended = unsafe { self.driver().cuGraphExecDestroy(exec.real.0) };
         self.end_graph(&exec.graph);
         id.end(ended, || self.forget_graph(exec.ctx, exec.size))
@@ -143,14 +144,15 @@ impl Cx<'_> {
         if ctx != exec.ctx {
             return Err(CuError::INVALID_VALUE);
         }
-        // The stack's limit may have been set since, which takes local memory back.
+        // The guest may have set the stack limit since the last launch, which releases local
+        // memory.
         let settled = match self.shared.charges.has_room_for(exec.need, reservation) {
             Ok(has_room) => has_room,
             Err(reservation) => self.reserve_need(reservation, exec.need)?,
         };
         self.tally(|words| &words.graph_launches, 1);
         exec.stops.expect((stream as u64, ctx));
-        // SAFETY: live handles: only this thread destroys them.
+        // SAFETY: the handles are live: only this thread destroys them.
         let launched = unsafe { self.driver().cuGraphLaunch(pass, exec.real.0, stream) };
         if launched.is_err() {
             exec.stops.unexpect();
@@ -179,7 +181,8 @@ impl Cx<'_> {
             errorNode: std::ptr::null_mut(),
             errorFromNode: std::ptr::null_mut(),
         };
-        // SAFETY: live handles; the pointer is that of a local. The new graph is only read.
+        // SAFETY: the handles are live, and the pointer is to a local variable. The driver only
+        // reads the new graph.
         let updated =
             unsafe { self.driver().cuGraphExecUpdate(exec.real.0, graph.real.0, &mut info) };
         let differs = graph.nodes.iter().position(|(node, _)| node.0 == info.errorNode);

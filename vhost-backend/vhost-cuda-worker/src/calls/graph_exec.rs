@@ -1,4 +1,4 @@
-//! Graphs in the driver.
+//! Graphs that the worker has created in the driver.
 
 use std::sync::Arc;
 
@@ -8,36 +8,37 @@ use protocol::ids::ContextId;
 use super::driver_handle::DriverHandle;
 use super::hostfunc::GraphStops;
 
-/// Nodes that count as one command of a channel.
+/// This many nodes count as one command of a channel.
 const NODES_PER_COMMAND: usize = 32;
-/// Bytes that count as one command, see `Flight`.
+/// This many bytes count as one command; see `Flight`.
 const BYTES_PER_COMMAND: usize = 4096;
 
-/// A graph of the driver's, with its nodes in the guest's order.
+/// A graph of the driver, with its nodes in the guest's order.
 pub(super) struct Graph {
     pub real: DriverHandle<CUgraph>,
     pub nodes: Vec<(DriverHandle<CUgraphNode>, u32)>,
-    /// The most that a kernel of it needs, as launches compare it.
+    /// The largest need of its kernels, as launches compare it.
     pub need: u64,
 }
 
-/// A graph that can be launched.
+/// An executable graph.
 #[derive(Clone)]
 pub(super) struct GraphExec {
     pub real: DriverHandle<CUgraphExec>,
-    /// What it was made of: its nodes' handles name those of the executable graph, too.
+    /// The graph that it was made from. The handles of its nodes are valid for the executable
+    /// graph, too.
     pub graph: Arc<Graph>,
     pub ctx: ContextId,
-    /// Host functions that it stops for now.
+    /// The host functions at which the current version of the graph stops.
     pub stops: GraphStops,
-    /// Nodes.
+    /// The number of nodes.
     pub size: usize,
-    /// The most that a kernel of it needs.
+    /// The largest need of its kernels.
     pub need: u64,
 }
 
 impl GraphExec {
-    /// Bytes of pageable memory that a launch counts like.
+    /// The cost of a launch, expressed in staging bytes.
     pub(super) fn weight(&self) -> usize {
         self.size / NODES_PER_COMMAND * BYTES_PER_COMMAND
     }

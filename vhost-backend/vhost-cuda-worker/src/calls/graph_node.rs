@@ -1,5 +1,5 @@
-//! Nodes of graphs: what the guest describes becomes the driver's, once every address in it has
-//! been checked.
+//! Nodes of graphs: turns each node that the guest describes into one of the driver's, after
+//! checking all addresses in it.
 
 use cuda_api::sys::{
     CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS,
@@ -15,15 +15,15 @@ use super::launch::{attributes, with_parameters};
 use super::lock;
 use crate::driver::{CuError, CuResult};
 
-/// What makes nodes in one graph.
+/// Adds and changes the nodes of one graph.
 pub(super) struct Builder<'a> {
     cx: &'a Cx<'a>,
     graph: CUgraph,
-    /// Where copies and memsets run.
+    /// The context in which copies and memsets run.
     context: CUcontext,
 }
 
-/// Bytes from a side's first to the end of its last row.
+/// The number of bytes from a side's first byte to the end of its last row.
 fn span(side: &CopySide, copy: &CopyStep) -> CuResult<u64> {
     let last = |count: u64, step: u64| (count - 1).checked_mul(step);
     let slice = side.pitch.checked_mul(side.height);
@@ -41,13 +41,13 @@ fn size(value: u64) -> CuResult<usize> {
 }
 
 impl<'a> Builder<'a> {
-    /// The current context's must be entered.
+    /// Creates a builder for the context of `cx`, which must be entered.
     pub(super) fn new(cx: &'a Cx<'a>, graph: CUgraph) -> CuResult<Self> {
         let context = lock(&cx.shared.tables).contexts.get(cx.ctx)?.real.0;
         Ok(Self { cx, graph, context })
     }
 
-    /// Adds a node after others.
+    /// Adds a node that runs after the nodes in `after`.
     pub(super) fn add(
         &self,
         after: &[CUgraphNode],
@@ -58,8 +58,8 @@ impl<'a> Builder<'a> {
         let driver = self.cx.driver();
         let mut node = std::ptr::null_mut();
         let (at, graph, before, count) = (&raw mut node, self.graph, after.as_ptr(), after.len());
-        // SAFETY: the graph is live and so are its nodes in `after`; parameters are those of
-        // locals, and were checked where they hold addresses.
+        // SAFETY: the graph and its nodes in `after` are live. The parameters point to local
+        // variables, and the addresses in them were checked.
         unsafe {
             match step {
                 Step::Empty => driver.cuGraphAddEmptyNode(at, graph, before, count)?,
@@ -98,7 +98,7 @@ impl<'a> Builder<'a> {
         Ok(node)
     }
 
-    /// Changes what a node of an executable graph does from its next launch on.
+    /// Changes the parameters of a node of an executable graph, for all launches from now on.
     pub(super) fn set(
         &self,
         exec: CUgraphExec,
@@ -108,7 +108,8 @@ impl<'a> Builder<'a> {
         reservation: Reservation<kind::Local>,
     ) -> CuResult<Settled<kind::Local>> {
         let driver = self.cx.driver();
-        // SAFETY: as in `add`; the node is of the graph that the executable one was made of.
+        // SAFETY: as in `add`; the node belongs to the graph that the executable graph was made
+        // from.
         unsafe {
             match step {
                 Step::Empty => return Err(CuError::INVALID_VALUE),
@@ -144,7 +145,7 @@ impl<'a> Builder<'a> {
         Ok(reservation.not_a_kernel())
     }
 
-    /// The host function of a node, as the driver takes it.
+    /// The driver's parameters for a host function node.
     fn stop(&self, stops: &GraphStops, place: u32, token: u64) -> CuResult<CUDA_HOST_NODE_PARAMS> {
         let shared = self.cx.shared;
         stops.put(&shared.host_funcs, &shared.session.waker, place, token)

@@ -1,18 +1,18 @@
-//! Which nodes of a graph can run beside others.
+//! Determines which nodes of a graph can run at the same time as others.
 
-/// What looking for them may cost, in nodes and edges.
+/// The limit for this search, in nodes and edges visited.
 const BUDGET: usize = 1 << 22;
 
-/// What each node of a graph comes after, in an order in which that is before it.
+/// The predecessors of each node. Nodes are in topological order: predecessors come first.
 #[derive(Default)]
 pub(super) struct Shape {
     before: Vec<u32>,
-    /// Where each node's part of that ends.
+    /// The end of each node's range in `before`.
     ends: Vec<usize>,
 }
 
 impl Shape {
-    /// Adds a node.
+    /// Adds a node with its predecessors.
     pub(super) fn add(&mut self, before: &[u32]) {
         self.before.extend_from_slice(before);
         self.ends.push(self.before.len());
@@ -23,8 +23,8 @@ impl Shape {
         &self.before[from..self.ends[node]]
     }
 
-    /// Of these nodes, those beside which nothing runs: all others come before or after each of them.
-    /// A node that would take too long to find out about is not among them.
+    /// Selects those of the given nodes that never run at the same time as another node: all others
+    /// come before or after them. Nodes beyond the search limit are left out.
     pub(super) fn alone<'a>(&'a self, nodes: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
         let each = self.ends.len() + self.before.len();
         nodes.iter().copied().take(BUDGET / each.max(1)).filter(|node| self.is_alone(*node))
@@ -40,7 +40,7 @@ impl Shape {
             }
             self.before(at).iter().for_each(|before| reached[*before as usize] = true);
         }
-        // Only what comes after the node counts from here on.
+        // From here on, only nodes that come after this one count.
         reached[..node].fill(false);
         (node + 1..count).all(|at| {
             reached[at] = self.before(at).iter().any(|before| reached[*before as usize]);
@@ -61,21 +61,21 @@ mod tests {
     }
 
     #[test]
-    fn in_a_line_each_is_alone_and_of_branches_none() {
+    fn nodes_of_a_line_are_alone_and_nodes_of_branches_are_not() {
         assert_eq!(alone(&[&[], &[0], &[1]]), [0, 1, 2]);
         assert_eq!(alone(&[&[], &[]]), [0; 0]);
-        // A fork and what joins it: the first and the last.
+        // A fork and a join: the first and the last node are alone.
         assert_eq!(alone(&[&[], &[0], &[0], &[1, 2]]), [0, 3]);
-        // A second root beside a line, and a second end.
+        // A second root beside a line, and then a second end.
         assert_eq!(alone(&[&[], &[0], &[], &[1]]), [0; 0]);
         assert_eq!(alone(&[&[], &[0], &[1], &[1]]), [0, 1]);
-        // What skips a node on its way runs beside it.
+        // A branch that bypasses a node runs at the same time as that node.
         assert_eq!(alone(&[&[], &[0], &[0], &[2], &[1, 3]]), [0, 4]);
         assert_eq!(alone(&[&[], &[0], &[0, 1]]), [0, 1, 2]);
     }
 
     #[test]
-    fn what_costs_too_much_is_taken_for_one_that_runs_beside_others() {
+    fn nodes_beyond_the_search_limit_are_not_alone() {
         let mut shape = Shape::default();
         let count = 1 << 16;
         for node in 0..count {

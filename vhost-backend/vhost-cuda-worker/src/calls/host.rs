@@ -14,12 +14,12 @@ use super::{Calls, lock};
 use crate::driver::{CuError, CuResult};
 use crate::region::Region;
 
-/// The driver has not let go of pages: kernels may still reach them.
+/// The driver still uses the pages: kernels may still access them.
 struct Refused(CuError);
 
-/// From `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` on: not about a fault.
+/// Errors from `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` on don't report a fault.
 const CAPTURE: u32 = 900;
-/// How long to sleep between looks at contexts that are ending.
+/// How long to sleep between checks of contexts that are ending.
 const LOOK: Duration = Duration::from_millis(1);
 
 impl Cx<'_> {
@@ -28,7 +28,8 @@ impl Cx<'_> {
         call: api::VcudaHostRegister,
     ) -> CuResult<api::VcudaHostRegisterAnswer> {
         self.enter()?;
-        // Before the region is looked up: once it is no longer listed it gets no registration.
+        // Taken before the lookup, so that a region that is being detached gets no new
+        // registration.
         let mut registered = lock(&self.shared.registered);
         let region = self.shared.session.regions.find(call.vaddr, call.len);
         let region = region.ok_or(CuError::INVALID_VALUE)?;
@@ -40,8 +41,8 @@ impl Cx<'_> {
             return Err(CuError::HOST_MEMORY_ALREADY_REGISTERED);
         }
         let mut dptr = 0;
-        // SAFETY: the pages are mapped, and stay so until they are unregistered: the registration
-        // holds the region.
+        // SAFETY: the pages stay mapped until they are unregistered, because the registration holds
+        // the region.
         unsafe {
             self.driver().cuMemHostRegister(at.cast(), call.len, REGISTER_FLAGS)?;
             let told = self.driver().cuMemHostGetDevicePointer(&mut dptr, at.cast(), 0);
@@ -77,7 +78,7 @@ impl Cx<'_> {
                     });
                     return Err(error);
                 }
-                // As natively: it stays registered.
+                // As with the real driver, the memory stays registered.
                 if let Some((len, kind)) = listed {
                     lock(&self.shared.memory.foreign).insert(registration.dptr, len, kind);
                 }
@@ -87,8 +88,9 @@ impl Cx<'_> {
         }
     }
 
-    /// Waits for what may still use the pages, then takes them from the GPU. Any context that works
-    /// can do it; where none does, no kernel reaches anything any more. The result is the guest's.
+    /// Waits for all work that may use the pages, then unregisters them from the GPU. Any working
+    /// context can do that. Without a working context, no kernel can access the pages. The inner
+    /// result is the answer to the guest.
     fn unregister(&self, registration: &Registration) -> Result<CuResult, Refused> {
         let mut contexts: Vec<ContextId> =
             lock(&self.shared.tables).contexts.iter().map(|(id, _)| id).collect();
@@ -100,8 +102,8 @@ impl Cx<'_> {
                 failed = failed.or(Some(error));
                 continue;
             }
-            // SAFETY: no pointers; then an address that was registered, whose pages are mapped as
-            // long as the registration holds the region.
+            // SAFETY: the first call takes no pointers. The second takes an address that was
+            // registered, and its pages stay mapped as long as the registration holds the region.
             let (works, done) = unsafe {
                 let works = cx.driver().cuCtxSynchronize();
                 (works, cx.driver().cuMemHostUnregister(registration.at as *mut _))
@@ -115,9 +117,9 @@ impl Cx<'_> {
         }
         match refused {
             Some(error) => Err(Refused(error)),
-            // Kernels of a context may run until it has ended.
+            // Kernels of a context may run until the context has ended.
             None if self.contexts_end() => Err(Refused(CuError::INVALID_CONTEXT)),
-            // With its context a registration ends, too.
+            // The registration has ended together with its context.
             None => Ok(failed.map_or(Ok(()), Err)),
         }
     }
@@ -126,13 +128,13 @@ impl Cx<'_> {
         self.shared.ending.load(Ordering::Acquire) > 0
     }
 
-    /// Takes pages from the GPU that the guest's driver wants back. Pages that the GPU may still
-    /// reach are never given back while the worker lives.
+    /// Unregisters pages that the guest's driver wants back. Retries until the GPU can't access
+    /// them any more, or ends the worker.
     fn let_go(&self, gone: Vec<Registration>) {
         for registration in gone {
             while let Err(Refused(error)) = self.unregister(&registration) {
                 if !self.contexts_end() {
-                    let what = "host memory cannot be taken from the GPU";
+                    let what = "host memory cannot be unregistered from the GPU";
                     crate::end::end(&format!("{what}: {error}"));
                 }
                 std::thread::sleep(LOOK);
@@ -142,8 +144,8 @@ impl Cx<'_> {
 }
 
 impl Calls {
-    /// The guest's driver takes a region back: its pages go from the GPU first. `arena`: of what
-    /// the worker itself has registered.
+    /// Handles a region that the guest's driver takes back: its pages are unregistered from the GPU
+    /// first. `arena` is the worker's own registration of the region's arena, if any.
     pub(super) fn detach(&mut self, region: Arc<Region>, arena: Option<Registration>) {
         let mut gone: Vec<Registration> = {
             let mut registered = lock(&self.shared.registered);
@@ -167,7 +169,8 @@ impl Calls {
         self.own_job(None, ContextId::NONE, move |cx| {
             for ctx in contexts {
                 if cx.within(ctx).enter().is_ok() {
-                    // SAFETY: no pointers. An error is the session's, and reported elsewhere.
+                    // SAFETY: the call takes no pointers. Its error belongs to the session and is
+                    // reported elsewhere.
                     let _ = unsafe { cx.driver().cuCtxSynchronize() };
                 }
             }

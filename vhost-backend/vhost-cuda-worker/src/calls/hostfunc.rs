@@ -1,7 +1,8 @@
-//! Functions of the guest's that a stream stops for.
+//! Host functions of the guest, for which a stream stops.
 //!
-//! The stream runs a function here that does not return before the guest has run its own. The ring
-//! reader hands the guest one token after another, in the order in which streams have come to them.
+//! The stream runs a function of the worker that returns only after the guest has run its own
+//! function. The ring reader sends the guest one token at a time, in the order in which streams
+//! have reached the functions.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ffi::c_void;
@@ -15,10 +16,10 @@ use super::lock;
 use crate::driver::{CuError, CuResult};
 use crate::waker::Waker;
 
-/// Host functions that may be queued at once.
+/// The largest number of host functions that may be queued at once.
 const MAX_QUEUED: usize = 1 << 16;
 
-/// Tokens on their way.
+/// All host functions that are queued or running.
 #[derive(Default)]
 pub(super) struct HostFuncs {
     state: Mutex<State>,
@@ -27,15 +28,16 @@ pub(super) struct HostFuncs {
 
 #[derive(Default)]
 struct State {
-    /// Queued or running, and in which streams.
+    /// The number of functions that are queued or running, and their streams.
     outstanding: usize,
     streams: HashMap<Key, Queue>,
-    /// The number of the last that was queued.
+    /// The number of the function that was queued last.
     last: u64,
-    /// What stands at functions, and the functions' tokens, in the order in which they came. The first
-    /// may be with the guest. `None`: others of its graph's nodes may run meanwhile.
+    /// Functions that a stream or graph has reached, with their tokens, in the order in which they
+    /// were reached. The guest may be running the first one. The place is `None` if other nodes of
+    /// the function's graph may run meanwhile.
     standing: VecDeque<(Option<Place>, u64)>,
-    /// Functions that have run, ever.
+    /// The number of functions that have run in total.
     ended: u64,
 }
 
@@ -43,12 +45,12 @@ struct State {
 #[derive(Default)]
 struct Queue {
     count: usize,
-    /// Those up to this number are of a stream that has ended: the driver may have given its handle to
-    /// this one.
+    /// Functions up to this number belong to a destroyed stream whose handle the driver may have
+    /// given to this one.
     gone: u64,
 }
 
-/// Where a function was queued, and its number.
+/// The stream that a function was queued in, and the function's number.
 #[derive(Clone, Copy, Default)]
 struct Place {
     stream: Key,
@@ -73,31 +75,34 @@ impl State {
         }
     }
 
-    /// Whether the stream that something was queued in is still there.
+    /// Whether the stream in which a function was queued still exists.
     fn is_there(&self, place: Place) -> bool {
         self.streams.get(&place.stream).is_some_and(|queue| place.number > queue.gone)
     }
 }
 
-/// What the driver's thread gets.
+/// The argument of the callback that the driver runs.
 struct Stop {
     funcs: Arc<HostFuncs>,
     waker: Waker,
     token: u64,
 }
 
-/// Runs on a thread of the driver's, when the stream gets there.
+/// The callback for a host function in a stream. Runs on a thread of the driver when the stream
+/// reaches it.
 ///
 /// # Safety
-/// `stop` is a `(Stop, Place)` from `Box::into_raw` that nobody else takes.
+///
+/// `stop` must be a `(Stop, Place)` from `Box::into_raw` that nobody else frees.
 unsafe extern "C" fn reached(stop: *mut c_void) {
-    // SAFETY: the caller's promise: `HostFuncs::queue` made it for this one call.
+    // SAFETY: the caller guarantees this: `HostFuncs::queue` made the box for this one call.
     let (stop, place) = *unsafe { Box::from_raw(stop.cast::<(Stop, Place)>()) };
     stop.stand(place, true);
 }
 
 impl Stop {
-    /// Waits until the guest has done its function. `alone`: the stream does nothing else meanwhile.
+    /// Waits until the guest has run its function. With `alone`, the stream does nothing else
+    /// meanwhile.
     fn stand(&self, place: Place, alone: bool) {
         let mut state = lock(&self.funcs.state);
         let before = state.ended + state.standing.len() as u64;
@@ -111,14 +116,16 @@ impl Stop {
 }
 
 impl HostFuncs {
-    /// Streams that stand at a function which the guest has not run yet, and do nothing else.
+    /// Streams that wait for a host function that the guest hasn't finished, and that do nothing
+    /// else.
     pub(super) fn standing(&self) -> Standing {
         let state = lock(&self.state);
         let places = state.standing.iter().filter_map(|(place, _)| *place);
         places.filter(|place| state.is_there(*place)).map(|place| place.stream).collect()
     }
 
-    /// A stream ends. What it has come to, or comes to, says nothing of the next with its handle.
+    /// Forgets a stream that is being destroyed. Functions queued in it don't count for a later
+    /// stream with the same handle.
     pub(super) fn forget(&self, stream: Key) {
         let mut state = lock(&self.state);
         let last = state.last;
@@ -127,11 +134,12 @@ impl HostFuncs {
         }
     }
 
-    /// Queues a function in a stream. `launch` gets what the driver must call, and its argument.
+    /// Queues a function in a stream. `launch` passes the callback and its argument to the driver.
     ///
     /// # Safety
-    /// If `launch` succeeds, the driver calls the function with that argument once, and otherwise
-    /// never.
+    ///
+    /// If `launch` succeeds, the driver must call the callback with that argument exactly once, and
+    /// otherwise never.
     pub(super) unsafe fn queue(
         self: &Arc<Self>,
         stream: Key,
@@ -151,18 +159,18 @@ impl HostFuncs {
         let queued = launch(reached, stop.cast());
         if queued.is_err() {
             lock(&self.state).end(place);
-            // SAFETY: the driver did not take it.
+            // SAFETY: the driver did not take the box.
             drop(unsafe { Box::from_raw(stop) });
         }
         queued
     }
 
-    /// The function that is to run before all others.
+    /// The token of the function that the guest must run next.
     pub(super) fn next(&self) -> Option<u64> {
         lock(&self.state).standing.front().map(|(_, token)| *token)
     }
 
-    /// It has run, and its stream goes on.
+    /// Records that the guest has run that function, so that its stream continues.
     pub(super) fn end(&self) {
         let mut state = lock(&self.state);
         if state.standing.pop_front().is_some() {
@@ -172,7 +180,7 @@ impl HostFuncs {
     }
 }
 
-/// What a host node gives the driver: a number that is looked up, since a launch under way may
+/// All host nodes of graphs, by number. The driver gets only the number: a launch in progress may
 /// reach the node after its graph has been destroyed.
 static GRAPH_STOPS: Mutex<Option<HashMap<usize, Arc<GraphStop>>>> = Mutex::new(None);
 static LAST_STOP: AtomicUsize = AtomicUsize::new(0);
@@ -181,16 +189,17 @@ static LAST_STOP: AtomicUsize = AtomicUsize::new(0);
 struct GraphStop {
     number: usize,
     stop: Stop,
-    /// Nothing of the graph runs beside it: a stream that has come to it uses no GPU.
+    /// Nothing in the graph runs at the same time as this node, so a stream that has reached it
+    /// doesn't use the GPU.
     alone: AtomicBool,
     life: Mutex<Life>,
 }
 
 #[derive(Default)]
 struct Life {
-    /// Launches that have not reached it yet, in order.
+    /// Launches that have not reached the node yet, in order.
     expected: VecDeque<Place>,
-    /// No further launch will reach it.
+    /// No further launches will reach the node.
     retired: bool,
 }
 
@@ -199,7 +208,7 @@ impl GraphStop {
         self.alone.load(Ordering::Relaxed)
     }
 
-    /// Changes the count; forgets the node when nothing will reach it any more.
+    /// Changes the node's state. Removes the node when no launch will reach it any more.
     fn change(&self, change: impl FnOnce(&mut Life)) {
         let mut life = lock(&self.life);
         change(&mut life);
@@ -210,11 +219,13 @@ impl GraphStop {
     }
 }
 
-/// Runs on a thread of the driver's, when a launch of a graph gets there.
+/// The callback for a host node. Runs on a thread of the driver when a launch of the graph reaches
+/// the node.
 unsafe extern "C" fn reached_in_graph(number: *mut c_void) {
     let found = lock(&GRAPH_STOPS).as_ref().and_then(|s| s.get(&number.addr()).cloned());
     if let Some(node) = found {
-        // Launches of one graph run one after another.
+        // The first expected launch is the one that got here, because launches of one graph run one
+        // after another.
         let place = lock(&node.life).expected.front().copied();
         let place = place.unwrap_or_else(|| lock(&node.stop.funcs.state).begin(Key::default()));
         node.stop.stand(place, node.is_alone());
@@ -224,7 +235,7 @@ unsafe extern "C" fn reached_in_graph(number: *mut c_void) {
     }
 }
 
-/// The host nodes of a graph, by their numbers; until the last copy goes.
+/// The host nodes of a graph, by their numbers. They are retired when the last clone is dropped.
 #[derive(Clone, Default)]
 pub(super) struct GraphStops(Arc<Stops>);
 
@@ -232,7 +243,7 @@ pub(super) struct GraphStops(Arc<Stops>);
 struct Stops(Mutex<BTreeMap<u32, Arc<GraphStop>>>);
 
 impl Drop for Stops {
-    /// No further launch will reach them.
+    /// Retires the nodes: no further launches will reach them.
     fn drop(&mut self) {
         for node in lock(&self.0).values() {
             node.change(|life| life.retired = true);
@@ -241,7 +252,7 @@ impl Drop for Stops {
 }
 
 impl GraphStops {
-    /// What the driver is to call for a node, which may have called something else before.
+    /// The driver's parameters for a host node. Replaces the node's previous host function, if any.
     pub(super) fn put(
         &self,
         funcs: &Arc<HostFuncs>,
@@ -272,14 +283,14 @@ impl GraphStops {
         Ok(CUDA_HOST_NODE_PARAMS { fn_: Some(reached_in_graph), userData: user_data })
     }
 
-    /// Nothing runs beside this node.
+    /// Records that nothing in the graph runs at the same time as this node.
     pub(super) fn set_alone(&self, place: u32) {
         if let Some(node) = lock(&self.0.0).get(&place) {
             node.alone.store(true, Ordering::Relaxed);
         }
     }
 
-    /// The graph is about to be launched.
+    /// Counts a launch of the graph, before the launch.
     pub(super) fn expect(&self, stream: Key) {
         for node in lock(&self.0.0).values() {
             let place = lock(&node.stop.funcs.state).begin(stream);
@@ -287,7 +298,7 @@ impl GraphStops {
         }
     }
 
-    /// It was not launched.
+    /// Takes the last `expect` back, after the launch has failed.
     pub(super) fn unexpect(&self) {
         for node in lock(&self.0.0).values() {
             let mut place = None;
@@ -305,7 +316,7 @@ mod tests {
     use protocol::ids::ContextId;
 
     #[test]
-    fn what_a_stream_stood_at_says_nothing_of_the_next_with_its_handle() {
+    fn functions_of_a_destroyed_stream_do_not_count_for_a_new_stream_with_its_handle() {
         let funcs = HostFuncs::default();
         let stream = (7, ContextId(1));
         let stand = |token| {
@@ -317,8 +328,8 @@ mod tests {
         let first = stand(42);
         assert!(funcs.standing().contains(&stream));
         funcs.forget(stream);
-        assert!(funcs.standing().is_empty(), "the next has come to none");
-        assert_eq!(funcs.next(), Some(42), "the guest is to run it all the same");
+        assert!(funcs.standing().is_empty(), "the new stream has reached no function");
+        assert_eq!(funcs.next(), Some(42), "the guest must run it anyway");
         stand(43);
         assert!(funcs.standing().contains(&stream));
         lock(&funcs.state).end(first);

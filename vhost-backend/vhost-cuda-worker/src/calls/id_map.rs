@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
-/// Ids are small numbers that the guest counts up: they need no strong hash. A guest that makes
-/// them collide slows its own worker.
+/// A hash for ids. The guest counts them up from small numbers, so they don't need a strong hash. A
+/// guest that makes them collide only slows its own worker.
 #[derive(Default)]
 pub(super) struct IdHasher(u64);
 
@@ -25,7 +25,7 @@ impl Hasher for IdHasher {
     }
 }
 
-/// An id that a guest mints.
+/// An id that the guest chooses.
 pub(super) trait Id: Copy + Default + Eq + Hash {}
 
 impl<T: Copy + Default + Eq + Hash> Id for T {}

@@ -1,7 +1,8 @@
 //! Images of code, and the options of the JIT.
 //!
-//! An image tells its own length to whoever parses it. What it tells is compared with what the
-//! guest sent before the driver gets it; a driver that then still reads further reads zeros.
+//! An image's header contains its length. The worker compares that length with the number of bytes
+//! that the guest sent before the driver gets the image. If the driver still reads past the end, it
+//! reads zeros.
 
 use std::ffi::c_void;
 
@@ -15,10 +16,10 @@ use crate::driver::{CuError, CuResult};
 
 const FATBIN_MAGIC: u32 = 0xba55_ed50;
 const ELF_MAGIC: u32 = 0x464c_457f;
-/// Zeros after an image: the end of a text, and some room for a parser's look-ahead.
+/// Zeros after an image: they terminate a text, and leave some room for a parser's look-ahead.
 const TAIL: usize = 64;
 
-/// A private copy of an image, aligned, with zeros after it.
+/// A private, aligned copy of an image, with zeros after it.
 pub(super) struct Image {
     words: Vec<u64>,
     len: usize,
@@ -26,7 +27,7 @@ pub(super) struct Image {
 }
 
 impl Image {
-    /// Copies an image and checks the length that it tells.
+    /// Copies an image after checking the length in its header.
     pub(super) fn new(bytes: &[u8]) -> CuResult<Self> {
         if bytes.is_empty() || !tells_its_length(bytes) {
             return Err(CuError::INVALID_IMAGE);
@@ -39,14 +40,14 @@ impl Image {
         Ok(Self { words, len: bytes.len(), may_print: may_print(bytes) })
     }
 
-    /// Whether its kernels may print.
+    /// Whether the image's kernels may print.
     pub(super) fn may_print(&self) -> bool {
         self.may_print
     }
 
-    /// Without the zeros after it.
+    /// The image without the zeros after it.
     pub(super) fn bytes(&self) -> &[u8] {
-        // SAFETY: the vector has at least so many bytes, and any bits are bytes.
+        // SAFETY: the vector has at least `len` bytes, and every byte of it is initialized.
         unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), self.len) }
     }
 
@@ -55,12 +56,12 @@ impl Image {
     }
 }
 
-/// Images up to this size are searched for printf, compressed ones too.
+/// Images up to this size are searched for printf, including compressed ones.
 const MAX_SEARCHED: usize = 4 << 20;
-/// What they may grow to for that.
+/// The largest total size that they may have when decompressed for the search.
 const MAX_DECOMPRESSED: usize = 32 << 20;
 
-/// Whether kernels of an image may print. Larger images are not searched: what their kernels print
+/// Whether kernels of an image may print. Larger images are not searched: output of their kernels
 /// is noticed a little later.
 fn may_print(bytes: &[u8]) -> bool {
     let calls_printf = |bytes: &[u8]| bytes.windows(7).any(|name| name == b"vprintf");
@@ -72,12 +73,14 @@ fn may_print(bytes: &[u8]) -> bool {
             cuda_api::fatbin::Image::Ptx(text) => calls_printf(text.as_bytes()),
             cuda_api::fatbin::Image::Cubin(elf) => calls_printf(elf),
         }),
-        // The driver may make more of it.
+        // Assume that they may print: the driver may be able to read an image that this parser
+        // can't.
         Err(_) => true,
     }
 }
 
-/// Whether an image that tells its length has so many bytes. A text ends where its bytes do.
+/// Whether the image is at least as long as its header says. A PTX text has no header: it ends with
+/// its last byte.
 fn tells_its_length(bytes: &[u8]) -> bool {
     let field = |at: usize, len: usize| {
         let mut value = [0; 8];
@@ -95,7 +98,7 @@ fn tells_its_length(bytes: &[u8]) -> bool {
                 let (offset, size, count) = (field(offset, 8)?, field(size, 2)?, field(count, 2)?);
                 offset.checked_add(size * count)
             };
-            // The tables of program headers and of sections, in a 64-bit ELF.
+            // Check the tables of program headers and of sections in a 64-bit ELF file.
             field(4, 1) == Some(2) && ends(table(0x20, 0x36, 0x38)) && ends(table(0x28, 0x3a, 0x3c))
         }
         _ => true,
@@ -111,7 +114,7 @@ pub(super) struct Jit {
 }
 
 impl Jit {
-    /// With the guest's options, and logs of at most so many bytes.
+    /// Takes the guest's options, and makes room for logs of at most `log_max` bytes each.
     pub(super) fn new(wire: Array<'_, JitOption>, log_max: u32) -> CuResult<Self> {
         let log = vec![0; (log_max as usize).min(JIT_LOG_MAX)];
         let mut jit = Self { options: vec![], values: vec![], error: log.clone(), info: log };
@@ -137,7 +140,7 @@ impl Jit {
         self.values.push(value as *mut c_void);
     }
 
-    /// Count, options and values, as the driver takes them.
+    /// The number of options, the options, and their values, as the driver takes them.
     pub(super) fn parts(&mut self) -> (u32, *mut CUjit_option, *mut *mut c_void) {
         (self.options.len() as u32, self.options.as_mut_ptr(), self.values.as_mut_ptr())
     }
@@ -185,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_ended_by_zeros() {
+    fn zeros_follow_a_text() {
         let image = Image::new(b".version 8.0").unwrap();
         // SAFETY: the image is followed by zeros.
         let text = unsafe { std::ffi::CStr::from_ptr(image.as_ptr().cast()) };

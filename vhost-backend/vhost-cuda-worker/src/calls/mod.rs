@@ -1,25 +1,25 @@
 //! The body of each call.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
 //! | `generated/dispatch` | from a command's number to its body |
-//! | `dispatch` | what that is made of |
-//! | `engine`, `shared` | the executor, and what all of the worker's threads share |
-//! | `cx` | what a body works with; the current context |
+//! | `dispatch` | the traits and helpers that the generated dispatch uses |
+//! | `engine`, `shared` | the executor, and the state that all of the worker's threads share |
+//! | `cx` | the context that a body works with |
 //! | `driver_handle`, `id_map`, `lock` | small types that the others share |
-//! | `handles`, `claims` | what a guest's ids stand for; whose an id is |
+//! | `handles`, `claims` | the objects behind a guest's ids, and exclusive claims on ids |
 //! | `waits`, `pending` | waiting for the GPU |
-//! | `gate` | what may go to the driver now, and what is held |
-//! | `charges` | what is charged beside allocations |
+//! | `gate` | which commands may go to the driver now, and which are held |
+//! | `charges` | charges besides allocations |
 //! | `memory`, `arena`, `copy`, `registered`, `host` | device memory, copies, registered host memory |
-//! | `context`, `uses`, `stream` | contexts, and who is at work in one; streams and events |
+//! | `context`, `uses`, `stream` | contexts, and the calls in progress in each; streams and events |
 //! | `image`, `blob`, `module`, `launch` | code and its kernels |
 //! | `graph`, `graph_node`, `graph_shape` | graphs |
-//! | `facts`, `output`, `printing`, `hostfunc` | attributes, what kernels print, host functions |
+//! | `facts`, `output`, `printing`, `hostfunc` | attributes, kernels' output, host functions |
 //!
 //! Bodies of posted and of quick calls run on the ring reader's thread, those of blocking calls on
-//! the thread that mirrors the guest's. All that they share stands in `Shared`, under locks that
-//! are never held across a call of the driver that may take long.
+//! the thread that mirrors the calling guest thread. Shared state is in `Shared`, under locks that
+//! are never held across a driver call that may take long.
 
 mod arena;
 mod blob;

@@ -1,4 +1,4 @@
-//! Modules, libraries, and what they hold.
+//! Modules and libraries, and the functions, kernels and variables in them.
 
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ fn c_name(name: &str) -> CuResult<CString> {
     CString::new(name).map_err(|_| CuError::INVALID_VALUE)
 }
 
-/// Asks for one parameter after another, until the driver says that there is no such one.
+/// Queries parameters one by one, until the driver says that there are no more.
 fn layout(ask: impl Fn(usize, &mut usize, &mut usize) -> CuResult) -> CuResult<Layout> {
     let mut parameters = Vec::new();
     while parameters.len() < PARAMETERS_MAX {
@@ -43,7 +43,7 @@ fn layout(ask: impl Fn(usize, &mut usize, &mut usize) -> CuResult) -> CuResult<L
     Err(CuError::INVALID_IMAGE)
 }
 
-/// As the guest gets it.
+/// The parameters' places as the guest receives them.
 fn places(layout: &Layout) -> Vec<ParameterPlace> {
     let parameters = layout.as_deref().unwrap_or_default().iter();
     let place = |(offset, size): &(u32, u32)| ParameterPlace {
@@ -58,7 +58,7 @@ impl Cx<'_> {
         lock(&self.shared.blobs).put(call.blob, call.total, call.offset, call.data)
     }
 
-    /// The image of a load: inline, or the blob that it names.
+    /// Reads the image of a load: either inline in the call, or from the blob that the call names.
     fn image(&self, blob: BlobId, inline: &[u8]) -> CuResult<Image> {
         if blob == BlobId::INLINE {
             return Image::new(inline);
@@ -68,14 +68,14 @@ impl Cx<'_> {
     }
 
     fn function_layout(&self, function: CUfunction) -> CuResult<Layout> {
-        // SAFETY: a live function; the pointers are those of locals.
+        // SAFETY: the function is live, and the pointers are to local variables.
         layout(|index, offset, size| unsafe {
             self.driver().cuFuncGetParamInfo(function, index, offset, size)
         })
     }
 
     fn kernel_layout(&self, kernel: CUkernel) -> CuResult<Layout> {
-        // SAFETY: a live kernel; the pointers are those of locals.
+        // SAFETY: the kernel is live, and the pointers are to local variables.
         layout(|index, offset, size| unsafe {
             self.driver().cuKernelGetParamInfo(kernel, index, offset, size)
         })
@@ -89,8 +89,8 @@ impl Cx<'_> {
         lock(&self.shared.tables).modules.get(id).cloned()
     }
 
-    /// A library, and what it is charged as: of the same moment, so that nothing else is charged
-    /// for what is used of it.
+    /// A library's handle together with its load. Both are read under one lock, so that everything
+    /// used of the library is charged to that load.
     fn library_and_load(&self, id: LibraryId) -> CuResult<(CUlibrary, Load)> {
         let library = lock(&self.shared.tables).libraries.get(id)?.clone();
         Ok((library.real.0, library.load))
@@ -110,7 +110,7 @@ impl Cx<'_> {
             let reserved = self.reserve_module(reservation, &load)?;
             let mut module = std::ptr::null_mut();
             let (count, options, values) = jit.parts();
-            // SAFETY: the image is private, complete and followed by zeros; the options are
+            // SAFETY: the image is a complete private copy, followed by zeros. The options are
             // plain values and the logs' buffers, which live until `logs`.
             let loaded = unsafe {
                 self.driver().cuModuleLoadDataEx(
@@ -143,7 +143,7 @@ impl Cx<'_> {
         self.forget_globals(
             |global| matches!(global, Foreign::Global { module: Some(id), .. } if *id == call.hmod),
         );
-        // SAFETY: the module was live, and nobody can name it any more.
+        // SAFETY: the module was live, and was removed from the tables, so nobody else can use it.
         let ended = unsafe { self.driver().cuModuleUnload(module.real.0) };
         id.end(ended, || self.give_back_module(module.ctx, &module.load))
     }
@@ -155,7 +155,7 @@ impl Cx<'_> {
         }
     }
 
-    /// The variables of a context's modules end with it.
+    /// Removes the variables of a context's modules, since they end with the context.
     pub(super) fn forget_globals_of_context(&self, ended: ContextId) {
         self.forget_globals(
             |global| matches!(global, Foreign::Global { ctx, .. } if *ctx == ended),
@@ -175,7 +175,7 @@ impl Cx<'_> {
         let code = module.load.code_of(call.name.as_bytes());
         let settled = self.reserve_kernel(reservation, module.ctx, &module.load, code)?;
         let mut function = std::ptr::null_mut();
-        // SAFETY: a live module; the pointers are those of locals.
+        // SAFETY: the module is live, and the pointers are to local variables.
         unsafe {
             self.driver().cuModuleGetFunction(&mut function, module.real.0, name.as_ptr())?;
         }
@@ -199,7 +199,7 @@ impl Cx<'_> {
         let name = c_name(call.name)?;
         let module = self.module(call.hmod)?;
         let (mut dptr, mut bytes) = (0, 0);
-        // SAFETY: a live module; the pointers are those of locals.
+        // SAFETY: the module is live, and the pointers are to local variables.
         unsafe {
             self.driver().cuModuleGetGlobal(&mut dptr, &mut bytes, module.real.0, name.as_ptr())?;
         }
@@ -207,7 +207,7 @@ impl Cx<'_> {
         Ok(api::VcudaModuleGetGlobalAnswer { dptr, bytes })
     }
 
-    /// From now on the session may name a variable's address.
+    /// Lists a variable, so that the session may name its address from now on.
     fn list_global(
         &self,
         dptr: u64,
@@ -219,7 +219,7 @@ impl Cx<'_> {
         let mut foreign = lock(&self.shared.memory.foreign);
         match foreign.get(dptr) {
             Some((len, _)) if *len == bytes as u64 => return Ok(()),
-            // What stood there has been unloaded with its context.
+            // The variable that was listed at this address has been unloaded with its context.
             Some((_, Foreign::Global { .. })) => drop(foreign.remove(dptr)),
             _ => {}
         }
@@ -232,14 +232,15 @@ impl Cx<'_> {
     ) -> (CuResult, api::VcudaLibraryLoadAnswer) {
         let mut answer = api::VcudaLibraryLoadAnswer::default();
         let result = self.enter_any().and_then(|()| {
-            // Its options say how the guest keeps the image, or hold pointers: nothing for here.
+            // The library's own options are not forwarded: they say how the guest keeps the image,
+            // or hold pointers.
             let image = self.image(call.blob, call.image)?;
             let mut jit = Jit::new(call.options, call.log_max)?;
             let id = self.claim(LIBRARIES, call.library)?;
             let load = self.new_load(image.bytes())?;
             let mut library = std::ptr::null_mut();
             let (count, options, values) = jit.parts();
-            // SAFETY: as in `vcuda_module_load`; there are no options of the library's.
+            // SAFETY: as in `vcuda_module_load`; no library options are passed.
             let loaded = unsafe {
                 self.driver().cuLibraryLoadData(
                     &mut library,
@@ -270,7 +271,7 @@ impl Cx<'_> {
         self.forget_globals(
             |g| matches!(g, Foreign::Global { library: Some(id), .. } if *id == call.library),
         );
-        // SAFETY: the library was live, and nobody can name it any more.
+        // SAFETY: the library was live, and was removed from the tables, so nobody else can use it.
         let ended = unsafe { self.driver().cuLibraryUnload(library.real.0) };
         id.end(ended, || self.give_back_library(&library.load))
     }
@@ -284,7 +285,7 @@ impl Cx<'_> {
         let id = self.claim_function(call.p_kernel.into())?;
         let (library, load) = self.library_and_load(call.library)?;
         let mut kernel = std::ptr::null_mut();
-        // SAFETY: a live library; the pointers are those of locals.
+        // SAFETY: the library is live, and the pointers are to local variables.
         unsafe { self.driver().cuLibraryGetKernel(&mut kernel, library, name.as_ptr())? };
         let layout = self.with_any_context(|| self.kernel_layout(kernel))?;
         let bytes = places(&layout);
@@ -305,7 +306,7 @@ impl Cx<'_> {
         let (library, load) = self.library_and_load(call.library)?;
         let settled = self.reserve_load(reservation, &load)?;
         let mut module = std::ptr::null_mut();
-        // SAFETY: a live library; the pointer is that of a local.
+        // SAFETY: the library is live, and the pointer is to a local variable.
         unsafe { self.driver().cuLibraryGetModule(&mut module, library)? };
         id.list(Module {
             real: DriverHandle(module),
@@ -326,7 +327,7 @@ impl Cx<'_> {
         let (library, load) = self.library_and_load(call.library)?;
         let settled = self.reserve_load(reservation, &load)?;
         let (mut dptr, mut bytes) = (0, 0);
-        // SAFETY: a live library; the pointers are those of locals.
+        // SAFETY: the library is live, and the pointers are to local variables.
         unsafe {
             self.driver().cuLibraryGetGlobal(&mut dptr, &mut bytes, library, name.as_ptr())?;
         }
@@ -341,12 +342,12 @@ impl Cx<'_> {
         self.enter_any()?;
         let library = self.library(call.lib)?;
         let mut count = 0;
-        // SAFETY: a live library; the pointer is that of a local.
+        // SAFETY: the library is live, and the pointer is to a local variable.
         unsafe { self.driver().cuLibraryGetKernelCount(&mut count, library)? };
         let mut kernels = vec![std::ptr::null_mut(); (count as usize).min(KERNEL_NAMES_MAX)];
         let mut names = Names::default();
-        // SAFETY: the vector has room for as many kernels as are asked for; a kernel's name is a
-        // C string that lives as long as its library.
+        // SAFETY: the vector has room for as many kernels as are requested. A kernel's name is a C
+        // string that lives as long as its library.
         unsafe {
             let room = kernels.len() as u32;
             self.driver().cuLibraryEnumerateKernels(kernels.as_mut_ptr(), room, library)?;
@@ -387,7 +388,7 @@ impl Cx<'_> {
     ) -> CuResult<Settled<kind::Module>> {
         self.enter()?;
         let (function, settled) = self.func(reservation, call.hfunc)?;
-        // SAFETY: a live function.
+        // SAFETY: the function is live.
         unsafe {
             let attribute = CUfunction_attribute(call.attrib);
             self.driver().cuFuncSetAttribute(function, attribute, call.value)?;
@@ -398,7 +399,7 @@ impl Cx<'_> {
     pub(super) fn cu_kernel_set_attribute(&self, call: api::CuKernelSetAttribute) -> CuResult {
         self.enter_any()?;
         let kernel = self.kernel(call.kernel)?;
-        // SAFETY: a live kernel.
+        // SAFETY: the kernel is live.
         unsafe {
             let attribute = CUfunction_attribute(call.attrib);
             self.driver().cuKernelSetAttribute(attribute, call.val, kernel, call.dev)
@@ -412,7 +413,7 @@ impl Cx<'_> {
     ) -> CuResult<Settled<kind::Module>> {
         self.enter()?;
         let (function, settled) = self.func(reservation, call.hfunc)?;
-        // SAFETY: a live function.
+        // SAFETY: the function is live.
         unsafe { self.driver().cuFuncSetCacheConfig(function, CUfunc_cache(call.config))? };
         Ok(settled)
     }
@@ -420,7 +421,7 @@ impl Cx<'_> {
     pub(super) fn cu_kernel_set_cache_config(&self, call: api::CuKernelSetCacheConfig) -> CuResult {
         self.enter_any()?;
         let kernel = self.kernel(call.kernel)?;
-        // SAFETY: a live kernel.
+        // SAFETY: the kernel is live.
         unsafe {
             let config = CUfunc_cache(call.config);
             self.driver().cuKernelSetCacheConfig(kernel, config, call.dev)

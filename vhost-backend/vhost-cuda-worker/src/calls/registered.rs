@@ -15,12 +15,12 @@ pub(super) struct Registration {
     pub(super) region: Arc<Region>,
     pub(super) at: u64,
     pub(super) dptr: u64,
-    /// The context that it was made in, and ends with.
+    /// The context in which it was made. The registration ends with that context.
     pub(super) ctx: ContextId,
 }
 
 impl Registration {
-    /// Of a region as a whole, which nobody can name.
+    /// The registration of a whole region by the worker itself. The guest can't name it.
     pub(super) fn of_all(region: &Arc<Region>) -> Self {
         Self { region: region.clone(), at: region.base() as u64, dptr: 0, ctx: ContextId::NONE }
     }

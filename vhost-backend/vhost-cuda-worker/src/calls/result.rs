@@ -1,4 +1,4 @@
-//! Results as they are answered.
+//! Results in the form in which they are answered.
 
 use crate::driver::CuResult;
 

@@ -1,7 +1,8 @@
-//! The executor on a driver library: softgpu, or the one that VIRTIO_CUDA_TEST_LIBRARY names.
+//! Tests of the executor with a driver library: softgpu, or the library that
+//! VIRTIO_CUDA_TEST_LIBRARY names.
 //!
-//! An executor takes over its process (its standard output, the window, the driver), so each test
-//! runs in a process of its own: this test binary, started again for that one test.
+//! An executor takes over its process (its standard output, the window, the driver). Each test
+//! therefore runs in a separate process: this test binary, started again for that one test.
 
 mod account;
 mod charges;
@@ -40,7 +41,7 @@ const RING_BYTES: usize = 4096;
 const ARENA: usize = RING_HEADER + RING_BYTES;
 const RING_HEADER: usize = uapi::RING_HEADER_BYTES;
 const REGION_BYTES: usize = 4 << 20;
-/// Where the first slot for replies is in the arena, and its length.
+/// The offset of the first reply slot in the arena, and the length of a slot.
 const SLOT: (usize, usize) = (3 << 20, 256 << 10);
 /// The first guest thread.
 const THREAD: u32 = 5;
@@ -104,18 +105,18 @@ const SAY: &[u8] = br"
 }
 ";
 
-/// Runs `body`, a closure in the test of that name, in a process of its own.
+/// Runs `body`, a closure in the test of that name, in a separate process.
 fn alone<F: FnOnce(Bench)>(test: &str, body: F) {
     alone_with(test, 0, body);
 }
 
-/// As `alone`, where a context takes so many bytes.
+/// Like `alone`, with a context that takes `context` bytes.
 fn alone_with<F: FnOnce(Bench)>(test: &str, context: u64, body: F) {
     const MARK: &str = "VIRTIO_CUDA_TEST_ALONE";
     if std::env::var_os(MARK).is_some() {
         return body(Bench::new(context));
     }
-    // The closure's type is named after the function that it stands in.
+    // The type's name contains the path of the function that defines the closure.
     let (_, path) = std::any::type_name::<F>().split_once("::").expect("a crate's name");
     let name = path.strip_suffix("::{{closure}}").expect("a closure");
     assert!(name.ends_with(&format!("::{test}")), "{test} runs {name}");
@@ -127,7 +128,7 @@ fn alone_with<F: FnOnce(Bench)>(test: &str, context: u64, body: F) {
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8_lossy(&said);
     assert!(output.status.success(), "{test} failed in its own process: {said}");
-    // Later the worker has its standard output.
+    // The test itself takes over the standard output later.
     assert!(said.contains("running 1 test"), "{test} was not run: {said}");
 }
 
@@ -141,15 +142,16 @@ fn library() -> PathBuf {
     built
 }
 
-/// One VM's account, as the broker keeps it.
+/// The account of one VM, as the broker keeps it.
 struct Account {
     used: u64,
     max: u64,
-    /// By what it is for.
+    /// Bytes reserved, by kind.
     kinds: std::collections::HashMap<&'static str, u64>,
 }
 
-/// A broker that keeps it, with a context's bytes charged from the start.
+/// Starts a thread that serves the account like a broker, with a context's bytes charged from the
+/// start.
 fn ledger(context: u64) -> (Ledger, Arc<Mutex<Account>>) {
     let (ours, theirs) = seqpacket::pair().unwrap();
     let kinds = [("context", context)].into();
@@ -185,7 +187,7 @@ fn ledger(context: u64) -> (Ledger, Arc<Mutex<Account>>) {
 
 fn memory(len: usize) -> OwnedFd {
     use std::os::fd::FromRawFd;
-    // SAFETY: a C string; the descriptor is new.
+    // SAFETY: the name is a C string, and the descriptor is new.
     unsafe {
         let fd = libc::memfd_create(c"guest".as_ptr(), 0);
         assert!(fd >= 0 && libc::ftruncate(fd, len as i64) == 0);
@@ -193,7 +195,7 @@ fn memory(len: usize) -> OwnedFd {
     }
 }
 
-/// A gate page whose gates are open, and the bell.
+/// Creates a gate page whose gates are open, and the bell.
 fn gate_end() -> super::GateEnd {
     let page = host_ipc::gate::GatePage::create().unwrap();
     let end = super::GateEnd::new(&page, eventfd().unwrap()).unwrap();
@@ -203,7 +205,7 @@ fn gate_end() -> super::GateEnd {
 
 type Scheduler = Box<dyn FnMut(&host_ipc::gate::GatePage)>;
 
-/// A session, seen as its ring reader sees it.
+/// A session, driven as the ring reader drives it.
 struct Bench {
     executor: Box<dyn Executor>,
     session: Session,
@@ -211,10 +213,10 @@ struct Bench {
     arena: *mut u8,
     posted: Arc<PostedError>,
     account: Arc<Mutex<Account>>,
-    /// The guest thread that calls.
+    /// The guest thread that makes the calls.
     thread: u32,
     ctx: ContextId,
-    /// What the scheduler does between two looks at the GPU.
+    /// Runs the scheduler's part between two polls.
     scheduler: Option<Scheduler>,
 }
 
@@ -286,7 +288,7 @@ impl Bench {
         }
     }
 
-    /// The slot of the guest thread that calls: each has one of its own.
+    /// The reply slot of the calling guest thread. Each thread has its own.
     fn slot(&self) -> usize {
         SLOT.0 + (self.thread - THREAD) as usize * SLOT.1
     }
@@ -297,7 +299,7 @@ impl Bench {
         unsafe { &*self.arena.wrapping_add(self.slot()).cast::<AtomicU32>() }
     }
 
-    /// Makes a call, which a guest thread then waits for: the result is to be fetched with `ended`.
+    /// Starts a call that a guest thread waits for. `ended` returns its result.
     fn begin<'a, C: Call<'a>>(&mut self, thread: u32, call: &C) {
         self.thread = thread;
         let mut writer = Writer::new();
@@ -307,7 +309,7 @@ impl Bench {
         self.thread = THREAD;
     }
 
-    /// The result of the call that a guest thread waits for.
+    /// The result of the call that `begin` started on this thread.
     fn ended(&mut self, thread: u32) -> u32 {
         self.thread = thread;
         let (result, ..) = self.answer("in the background");
@@ -315,7 +317,8 @@ impl Bench {
         result
     }
 
-    /// A waited command of any bytes: its result, the posted error, and the answer.
+    /// Makes a waited call with arbitrary arguments. Returns its result, the posted error, and the
+    /// answer.
     fn raw(&mut self, opcode: u32, args: &[u8]) -> (u32, u32, Vec<u8>) {
         self.state().store(0, Ordering::Relaxed);
         self.send(opcode, args, CMD_WAITED);
@@ -331,7 +334,7 @@ impl Bench {
             self.executor.poll();
             assert!(start.elapsed().as_secs() < 60, "call {call} is not answered");
         }
-        // SAFETY: as in `state`; the worker has written the slot and is done with it.
+        // SAFETY: as in `state`; the worker has written the slot and doesn't use it any more.
         unsafe {
             let words = self.arena.wrapping_add(self.slot()).cast::<u32>();
             let len = *words.add(2) as usize;
@@ -359,7 +362,7 @@ impl Bench {
         (result, answer)
     }
 
-    /// A call that must succeed.
+    /// Makes a call that must succeed.
     fn good<'a, C: Call<'a>>(&mut self, call: &C) -> C::Answer
     where
         C::Answer: Default,
@@ -375,7 +378,7 @@ impl Bench {
         self.send(C::OPCODE, writer.as_bytes(), 0);
     }
 
-    /// Waits until a stream has come to a host function, which the guest is to run then.
+    /// Waits until a stream has reached a host function, and returns its token.
     fn host_func(&mut self) -> u64 {
         let start = std::time::Instant::now();
         loop {
@@ -387,13 +390,13 @@ impl Bench {
         }
     }
 
-    /// As `host_func`, for the one with this token, and the guest has run it.
+    /// Like `host_func`, for the function with this token, and reports that the guest has run it.
     fn run_host_func(&mut self, token: u64) {
         assert_eq!(self.host_func(), token);
         self.executor.host_func_ended();
     }
 
-    /// The first error of what was posted.
+    /// The first error of the posted commands.
     fn posted_error(&mut self) -> u32 {
         self.full(&VcudaPing {}).1
     }
@@ -406,7 +409,7 @@ impl Bench {
         self.account.lock().unwrap().used
     }
 
-    /// What is charged of a kind.
+    /// The bytes that are charged for a kind.
     fn charged(&self, kind: &str) -> u64 {
         self.account.lock().unwrap().kinds.get(kind).copied().unwrap_or(0)
     }
@@ -539,7 +542,7 @@ fn copies_go_through_the_arena_and_between_registered_memory() {
     });
 }
 
-/// Keeps mirrors of guest threads busy until the sender is dropped.
+/// Keeps the mirrors of these guest threads busy until the sender is dropped.
 fn keep_busy(bench: &Bench, threads: std::ops::Range<u32>) -> std::sync::mpsc::Sender<()> {
     let (go, until) = std::sync::mpsc::channel();
     let until = Arc::new(Mutex::new(until));
@@ -552,8 +555,8 @@ fn keep_busy(bench: &Bench, threads: std::ops::Range<u32>) -> std::sync::mpsc::S
 }
 
 #[test]
-fn memory_stays_mapped_until_the_gpu_has_let_go_of_it() {
-    alone("memory_stays_mapped_until_the_gpu_has_let_go_of_it", |mut bench| {
+fn memory_stays_mapped_until_it_is_unregistered_from_the_gpu() {
+    alone("memory_stays_mapped_until_it_is_unregistered_from_the_gpu", |mut bench| {
         let (vaddr, len) = (0x3000_0020_0000, 1 << 20);
         let register = VcudaHostRegister { vaddr, len, flags: 0 };
         let region = |bench: &mut Bench, id| {
@@ -568,7 +571,7 @@ fn memory_stays_mapped_until_the_gpu_has_let_go_of_it() {
         };
         let soon = std::time::Duration::from_secs(10);
 
-        // A thread that has no context takes it from the GPU all the same.
+        // A thread without a context can still unregister the memory.
         region(&mut bench, 2);
         bench.ctx = ContextId(0);
         bench.good(&VcudaHostUnregister { vaddr });
@@ -576,7 +579,7 @@ fn memory_stays_mapped_until_the_gpu_has_let_go_of_it() {
         bench.good(&register);
         detach(&mut bench, 2).recv_timeout(soon).unwrap();
 
-        // However busy the guest keeps its threads.
+        // The same while the guest keeps all its threads busy.
         region(&mut bench, 3);
         let go = keep_busy(&bench, 100..100 + crate::mirror::MAX_MIRRORS as u32 - 1);
         let last = keep_busy(&bench, 5..6);
@@ -584,7 +587,7 @@ fn memory_stays_mapped_until_the_gpu_has_let_go_of_it() {
         drop((go, last));
         region(&mut bench, 4);
 
-        // And not before a context has ended, if that is how the GPU lets go.
+        // While a context is ending, the memory stays mapped until the context has ended.
         let go = keep_busy(&bench, 5..6);
         let mut writer = Writer::new();
         VcudaPrimaryCtxRelease { dev: 0, ctx: ContextId(77) }.encode(&mut writer);
@@ -597,8 +600,8 @@ fn memory_stays_mapped_until_the_gpu_has_let_go_of_it() {
 }
 
 #[test]
-fn a_context_whose_end_has_begun_is_used_no_more() {
-    alone("a_context_whose_end_has_begun_is_used_no_more", |mut bench| {
+fn a_context_that_is_ending_is_not_used() {
+    alone("a_context_that_is_ending_is_not_used", |mut bench| {
         let stream = 9;
         bench.post(&CuStreamCreateWithPriority {
             ph_stream: StreamId(stream),
@@ -627,8 +630,8 @@ fn a_context_whose_end_has_begun_is_used_no_more() {
 }
 
 #[test]
-fn nothing_is_reached_that_the_session_does_not_have() {
-    alone("nothing_is_reached_that_the_session_does_not_have", |mut bench| {
+fn addresses_outside_the_session_are_refused() {
+    alone("addresses_outside_the_session_are_refused", |mut bench| {
         let device = bench.alloc(4096);
         let secret = vec![0x5a_u8; 4096];
         let invalid = CuError::INVALID_VALUE.0;
@@ -695,8 +698,8 @@ fn nothing_is_reached_that_the_session_does_not_have() {
 }
 
 #[test]
-fn forged_handles_are_errors() {
-    alone("forged_handles_are_errors", |mut bench| {
+fn forged_handles_are_refused() {
+    alone("forged_handles_are_refused", |mut bench| {
         let invalid = CuError::INVALID_HANDLE.0;
         for id in [3, 77, 1 << 40, u64::MAX, bench.arena as u64] {
             assert_eq!(bench.call(&CuStreamSynchronize { h_stream: StreamId(id) }).0, invalid);
@@ -731,8 +734,8 @@ fn forged_handles_are_errors() {
 }
 
 #[test]
-fn the_quota_holds_and_what_is_freed_can_be_had_again() {
-    alone("the_quota_holds_and_what_is_freed_can_be_had_again", |mut bench| {
+fn the_quota_holds_and_freed_memory_can_be_allocated_again() {
+    alone("the_quota_holds_and_freed_memory_can_be_allocated_again", |mut bench| {
         let out_of_memory = CuError::OUT_OF_MEMORY.0;
         let info = bench.good(&CuMemGetInfoV2 {});
         assert_eq!((info.free as u64, info.total as u64), (QUOTA, QUOTA));
@@ -749,7 +752,7 @@ fn the_quota_holds_and_what_is_freed_can_be_had_again() {
         assert_eq!(bench.used(), 2 * MIB);
         assert_eq!(bench.call(&CuMemFreeV2 { dptr: large }).0, CuError::INVALID_VALUE.0);
         assert_eq!(bench.alloc((QUOTA - 2 * MIB) as usize), large);
-        // The context ends: so does all that it held.
+        // The end of the context frees everything in it.
         bench.good(&VcudaPrimaryCtxRelease { dev: 0, ctx: ContextId(77) });
         assert_eq!(bench.used(), 0);
         assert_eq!(bench.call(&CuMemAllocV2 { bytesize: 1 }).0, CuError::INVALID_CONTEXT.0);
@@ -761,8 +764,8 @@ fn the_quota_holds_and_what_is_freed_can_be_had_again() {
 }
 
 #[test]
-fn stream_ordered_memory_is_free_when_its_stream_gets_there() {
-    alone("stream_ordered_memory_is_free_when_its_stream_gets_there", |mut bench| {
+fn stream_ordered_memory_is_freed_when_its_stream_reaches_the_free() {
+    alone("stream_ordered_memory_is_freed_when_its_stream_reaches_the_free", |mut bench| {
         bench.post(&CuStreamCreateWithPriority { ph_stream: StreamId(500), flags: 1, priority: 0 });
         let bytesize = 4 << 20;
         for _ in 0..100 {
@@ -773,7 +776,7 @@ fn stream_ordered_memory_is_free_when_its_stream_gets_there() {
             assert_eq!(bench.posted_error(), CuError::INVALID_VALUE.0);
         }
         bench.good(&CuStreamSynchronize { h_stream: StreamId(500) });
-        // What the stream has freed may be on its way back, and can be had all the same.
+        // Memory that is being freed can be allocated again.
         let all = bench.alloc(QUOTA as usize);
         bench.good(&CuMemFreeV2 { dptr: all });
         let start = std::time::Instant::now();
@@ -785,8 +788,8 @@ fn stream_ordered_memory_is_free_when_its_stream_gets_there() {
 }
 
 #[test]
-fn rubbish_is_answered() {
-    alone("rubbish_is_answered", |mut bench| {
+fn invalid_commands_are_answered_with_errors() {
+    alone("invalid_commands_are_answered_with_errors", |mut bench| {
         assert_eq!(bench.raw(0, &[]).0, CuError::NOT_SUPPORTED.0);
         assert_eq!(bench.raw(u32::MAX, &[1; 64]).0, CuError::NOT_SUPPORTED.0);
         for entry in protocol::table::ENTRIES {
@@ -795,7 +798,7 @@ fn rubbish_is_answered() {
                 assert_ne!(result, 0, "{} took rubbish", entry.name);
             }
         }
-        // All is well afterwards.
+        // Everything still works afterwards.
         let device = bench.alloc(16);
         bench.good(&VcudaCopyOut { src: device, len: 16, h_stream: StreamId(0) });
         let blob = VcudaBlobPut { blob: BlobId(9), total: 1 << 40, offset: 0, data: &[1] };
@@ -809,13 +812,13 @@ fn rubbish_is_answered() {
         };
         let (result, answer) = bench.call(&load);
         assert_ne!(result, 0);
-        assert!(!answer.error.is_empty(), "the JIT's log comes with the error");
+        assert!(!answer.error.is_empty(), "the answer has the JIT's log");
     });
 }
 
 #[test]
-fn the_facts_are_those_of_the_devices() {
-    alone("the_facts_are_those_of_the_devices", |mut bench| {
+fn the_facts_match_the_devices() {
+    alone("the_facts_match_the_devices", |mut bench| {
         let facts = bench.good(&VcudaFacts {});
         assert!(facts.driver_version >= 12000);
         let device = facts.devices[0];

@@ -1,8 +1,8 @@
-//! Contexts that calls are at work in, so that none ends under them.
+//! Counts the calls in progress in each context, so that no context is destroyed under them.
 //!
-//! What a call has reserved in a context is given back when that ends. If the call then went on in
-//! the driver, what it makes could land, uncharged, in the primary context that the guest has got
-//! anew.
+//! The bytes that a call has reserved are released when its context ends. If the call continued in
+//! the driver after that, it could create something, uncharged, in a primary context that the guest
+//! has retained again.
 
 use std::sync::{Condvar, Mutex};
 
@@ -11,28 +11,28 @@ use protocol::ids::ContextId;
 use super::id_map::IdMap;
 use super::lock;
 
-/// How many calls are at work in each context.
+/// The number of calls in progress in each context.
 #[derive(Default)]
 pub(super) struct ActiveCalls {
     counts: Mutex<IdMap<ContextId, usize>>,
     fewer: Condvar,
 }
 
-/// A call is at work, until this is dropped.
+/// Counts a call as in progress until this guard is dropped.
 pub(super) struct ActiveCall<'a> {
     uses: &'a ActiveCalls,
     ctx: ContextId,
 }
 
 impl ActiveCalls {
-    /// A call begins, before it looks whether its context may be used.
+    /// Counts a call, before it checks whether its context may be used.
     pub(super) fn begin(&self, ctx: ContextId) -> ActiveCall<'_> {
         *lock(&self.counts).entry(ctx).or_default() += 1;
         ActiveCall { uses: self, ctx }
     }
 
-    /// Waits until no call is at work in a context whose end has begun: those that come now are
-    /// refused by themselves.
+    /// Waits until no calls are in progress in a context that is about to end. New calls are
+    /// refused, because its end has begun.
     pub(super) fn wait_for_none(&self, ctx: ContextId) {
         let mut counts = lock(&self.counts);
         while counts.contains_key(&ctx) {

@@ -1,3 +1,3 @@
-//! The driver API's errors.
+//! Errors of the driver API.
 
 pub use cuda_api::error::{CuError, CuResult};

@@ -25,7 +25,8 @@ pub struct Library {
     handle: *mut c_void,
 }
 
-// SAFETY: the handle is only passed to dlsym, which any thread may call; so may the entry points.
+// SAFETY: the handle is only passed to dlsym, which any thread may call. Any thread may call the
+// entry points, too.
 unsafe impl Send for Library {}
 // SAFETY: as above.
 unsafe impl Sync for Library {}
@@ -37,10 +38,12 @@ impl Library {
         let load = |reason: String| EngineError::Load { path: name.clone(), reason };
         let c_path =
             CString::new(path.as_os_str().as_bytes()).map_err(|error| load(error.to_string()))?;
-        // SAFETY: a C string; the library's initialisers are the operator's choice.
+        // SAFETY: the path is a C string. The operator chose the library, whose initializers run
+        // here.
         let handle = unsafe { libc::dlopen(c_path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if handle.is_null() {
-            // SAFETY: dlerror returns a C string of this thread, or null, right after a failure.
+            // SAFETY: right after a failure, dlerror returns null or a C string that belongs to
+            // this thread.
             let reason = unsafe {
                 let reason = libc::dlerror();
                 if reason.is_null() {
@@ -54,22 +57,22 @@ impl Library {
         Ok(Self { path: name, handle })
     }
 
-    /// Where it was loaded from.
+    /// The path that the library was loaded from.
     pub fn path(&self) -> &str {
         &self.path
     }
 
     /// An entry point, if the library has it.
     pub fn symbol(&self, name: &CStr) -> Option<*mut c_void> {
-        // SAFETY: the handle is of dlopen and never closed; `name` is a C string.
+        // SAFETY: the handle is from dlopen and is never closed, and `name` is a C string.
         let symbol = unsafe { libc::dlsym(self.handle, name.as_ptr()) };
         #[cfg(test)]
         let symbol = if symbol.is_null() { symbol } else { stubs::instead_of(name, symbol) };
         (!symbol.is_null()).then_some(symbol)
     }
 
-    /// The address of a function, which `known` keeps, by the first of its names that the library
-    /// has.
+    /// The address of a function, under the first of its names that the library has. The address is
+    /// cached in `known`.
     pub(super) fn address(
         &self,
         known: &AtomicPtr<c_void>,
@@ -83,13 +86,13 @@ impl Library {
         if at == missing() { Err(CuError::NOT_SUPPORTED) } else { Ok(at) }
     }
 
-    /// The first of the names that the library has. A missing function is logged once.
+    /// Looks up the first of these names that the library has. A missing function is logged once.
     #[cold]
     fn look_up(&self, names: &[&CStr]) -> *mut c_void {
         let found = names.iter().find_map(|name| self.symbol(name));
         found.unwrap_or_else(|| {
             let name = names[0].to_string_lossy();
-            tracing::warn!("the driver library {} has no {name}", self.path());
+            tracing::warn!("the driver library {} doesn't have {name}", self.path());
             missing()
         })
     }

@@ -1,4 +1,4 @@
-//! Calls of the driver that stop until a test lets them go on.
+//! Stubs of driver calls that wait until a test lets them continue.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_void};
@@ -6,33 +6,33 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
 
-/// The library's own functions, by name, as addresses.
+/// The addresses of the library's own functions, by name.
 static REAL: LazyLock<Mutex<HashMap<String, usize>>> = LazyLock::new(Mutex::default);
-/// Calls that are to stop.
+/// The calls that the next caller must wait in.
 static STOPS: LazyLock<Mutex<HashMap<&str, Stop>>> = LazyLock::new(Mutex::default);
 
-/// A call says that it has come, and waits for the word.
+/// The call signals that it was reached, and waits for permission to continue.
 type Stop = (Sender<()>, Receiver<()>);
 
-/// The next call of a function, which stops before it does anything until this is dropped.
+/// The next call of a function, which waits before it does anything until this is dropped.
 pub struct Stopped {
     came: Receiver<()>,
     _goes: Sender<()>,
 }
 
 impl Stopped {
-    /// Waits until the call has come.
+    /// Waits until the call is reached.
     pub fn wait(&self) {
-        self.came.recv_timeout(Duration::from_secs(60)).expect("the driver is not called");
+        self.came.recv_timeout(Duration::from_secs(60)).expect("the driver was not called");
     }
 
-    /// Whether the call comes soon, though it should not.
+    /// Whether the call is reached soon, though it should not be.
     pub fn comes(&self) -> bool {
         self.came.recv_timeout(Duration::from_secs(1)).is_ok()
     }
 }
 
-/// Stops the next call of a function, one of those below.
+/// Makes the next call of a function wait. The function must have a stub below.
 pub fn stop_next(name: &'static str) -> Stopped {
     let ((comes, came), (goes, go)) = (channel(), channel());
     assert!(stub(name).is_some(), "{name} has no stub");
@@ -40,7 +40,7 @@ pub fn stop_next(name: &'static str) -> Stopped {
     Stopped { came, _goes: goes }
 }
 
-/// What is called instead of a function of the library.
+/// The stub to use instead of a function of the library.
 pub fn instead_of(name: &CStr, real: *mut c_void) -> *mut c_void {
     let name = name.to_str().unwrap();
     REAL.lock().unwrap().insert(name.to_owned(), real.expose_provenance());
@@ -50,7 +50,7 @@ pub fn instead_of(name: &CStr, real: *mut c_void) -> *mut c_void {
 fn pass(name: &str) -> *mut c_void {
     let stop = STOPS.lock().unwrap().remove(name);
     if let Some((comes, go)) = stop {
-        // Nobody may be there any more whom it would stop for.
+        // The test may have dropped its end already.
         let _ = comes.send(());
         let _ = go.recv();
     }
@@ -63,8 +63,8 @@ macro_rules! stubs {
             #[allow(non_snake_case)]
             unsafe extern "C" fn $name($($arg: $ty),*) -> u32 {
                 let real = pass(stringify!($name));
-                // SAFETY: the library's function of this name has this type, and gets what its
-                // caller has passed.
+                // SAFETY: the library's function of this name has this type, and gets the arguments
+                // that the caller passed.
                 unsafe {
                     std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($ty),*) -> u32>(real)(
                         $($arg),*

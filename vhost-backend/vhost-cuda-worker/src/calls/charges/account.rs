@@ -1,53 +1,56 @@
-//! What a context holds beside its allocations, and what that takes. Pure.
+//! The amounts that a context holds besides its allocations, and the device memory that they take.
+//! Pure arithmetic.
 //!
-//! The amounts are what NVIDIA's driver was seen to take (docs/memory.md): it tells nobody, and
-//! gives some of it back only with the context.
+//! The constants were measured on NVIDIA's driver (docs/memory.md). The driver doesn't report this
+//! memory, and returns some of it only when the context is destroyed.
 
 use host_ipc::messages::Charge;
 
 const MIB: u64 = 1 << 20;
-/// What the driver takes device memory in.
+/// The driver takes device memory in units of this size.
 pub(super) const GRANULE: u64 = 2 * MIB;
-/// A new context's CU_LIMIT_STACK_SIZE, in bytes for each thread: part of what a context takes.
+/// The CU_LIMIT_STACK_SIZE of a new context, in bytes for each thread. This much is part of the
+/// context's own charge.
 const DEFAULT_STACK: u64 = 1024;
-/// A new context's CU_LIMIT_MALLOC_HEAP_SIZE, in bytes.
+/// The CU_LIMIT_MALLOC_HEAP_SIZE of a new context, in bytes.
 pub(super) const DEFAULT_HEAP: u64 = 8 * MIB;
-/// Code and variables of a context up to here lie in what the context takes by itself.
+/// Up to this many bytes of code and variables fit into the context's own memory.
 const SMALL_MODULES: u64 = 256 << 10;
-/// What the heap takes beside the limit, once a module uses it: 138 MiB at the load, 2 MiB at the
-/// first launch.
+/// Bytes that the heap takes in addition to its limit, once a module uses it: 138 MiB at the load,
+/// 2 MiB at the first launch.
 const HEAP_EXTRA: u64 = 140 * MIB;
-/// For each stream, for the most that ever were at once.
+/// Bytes for each stream, counted for the largest number that existed at the same time.
 const STREAM: u64 = 560 << 10;
-/// So many of them lie in what the context takes by itself.
+/// This many streams fit into the context's own memory.
 const FEW_STREAMS: u64 = 4;
-/// For each node of an instantiated graph, for the most that ever were at once.
+/// Bytes for each node of an instantiated graph, counted for the largest number that existed at the
+/// same time.
 const GRAPH_NODE: u64 = 2304;
-/// So many of them lie in what the context takes by itself.
+/// This many nodes fit into the context's own memory.
 const FEW_NODES: u64 = 100;
 
-/// What a context holds.
+/// The amounts that a context holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Terms {
     /// Bytes of code and variables.
     pub modules: u64,
     /// CU_LIMIT_MALLOC_HEAP_SIZE, in bytes.
     pub heap: u64,
-    /// Loads that use the heap: those that were made, whether or not they have been unloaded, since
-    /// the heap stays, and those that are being made.
+    /// Loads that use the heap: all that were made so far, including unloaded ones because the heap
+    /// stays, and those in progress.
     pub heap_users: u64,
     /// CU_LIMIT_STACK_SIZE, in bytes for each thread.
     pub stack: u64,
-    /// The largest local memory of a kernel that was launched since the stack's limit was set, in
+    /// The largest local memory of the kernels launched since the stack limit was last set, in
     /// bytes for each thread.
     pub local: u64,
-    /// Streams that there are.
+    /// Streams that exist now.
     pub streams: u64,
-    /// The most that there were.
+    /// The largest number of streams that existed at the same time.
     pub most_streams: u64,
-    /// Nodes of instantiated graphs.
+    /// Nodes of the instantiated graphs that exist now.
     pub nodes: u64,
-    /// The most that there were.
+    /// The largest number of such nodes that existed at the same time.
     pub most_nodes: u64,
 }
 
@@ -67,12 +70,13 @@ impl Default for Terms {
     }
 }
 
-/// The kinds that terms are charged as.
+/// The kinds of charge that depend on [`Terms`].
 pub(super) const KINDS: [Charge; 5] =
     [Charge::Module, Charge::Heap, Charge::Local, Charge::Stream, Charge::Graph];
 
 impl Terms {
-    /// Bytes of a kind. `threads`: how many the device runs at once at most.
+    /// The bytes to charge for a kind. `threads` is the number of threads that the device can run
+    /// at the same time.
     pub(super) fn due(&self, kind: Charge, threads: u64) -> u64 {
         let whole = |bytes: u64| bytes.checked_next_multiple_of(GRANULE).unwrap_or(u64::MAX);
         match kind {
@@ -89,18 +93,18 @@ impl Terms {
         }
     }
 
-    /// Stack and local memory that each thread has, in bytes.
+    /// Bytes of stack and local memory for each thread.
     pub(super) fn per_thread(&self) -> u64 {
         self.stack.max(self.local).max(DEFAULT_STACK)
     }
 
-    /// One stream more.
+    /// Counts one more stream.
     pub(super) fn add_stream(&mut self) {
         self.streams += 1;
         self.most_streams = self.most_streams.max(self.streams);
     }
 
-    /// Nodes of one instantiated graph more.
+    /// Counts the nodes of one more instantiated graph.
     pub(super) fn add_nodes(&mut self, nodes: u64) {
         self.nodes = self.nodes.saturating_add(nodes);
         self.most_nodes = self.most_nodes.max(self.nodes);
@@ -111,7 +115,7 @@ impl Terms {
 mod tests {
     use super::*;
 
-    /// An H200's.
+    /// The number of threads that an H200 runs at the same time.
     const THREADS: u64 = 132 * 2048;
 
     #[track_caller]
@@ -122,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_context_owes_nothing_more() {
+    fn a_new_context_has_no_further_charges() {
         for kind in Charge::ALL {
             due(kind, 0, |_| {});
         }
@@ -143,19 +147,19 @@ mod tests {
         for (local, mib) in [(512, 0), (4096, 792), (262_144, 67_320)] {
             due(Charge::Local, mib, |terms| terms.local = local);
         }
-        // The larger of the two counts.
+        // The larger of the two is charged.
         due(Charge::Local, 1848, |terms| (terms.stack, terms.local) = (2048, 8192));
     }
 
     #[test]
-    fn the_heap_is_charged_from_its_first_use_on() {
+    fn the_heap_is_charged_from_its_first_use() {
         due(Charge::Heap, 0, |terms| terms.heap = 1 << 30);
         due(Charge::Heap, 1164, |terms| (terms.heap, terms.heap_users) = (1 << 30, 1));
         due(Charge::Heap, 148, |terms| terms.heap_users = 2);
     }
 
     #[test]
-    fn streams_and_graphs_are_charged_for_the_most_that_were() {
+    fn streams_and_graphs_are_charged_at_their_peak() {
         due(Charge::Stream, 0, |terms| (0..4).for_each(|_| terms.add_stream()));
         due(Charge::Stream, 546, |terms| {
             for _ in 0..1000 {

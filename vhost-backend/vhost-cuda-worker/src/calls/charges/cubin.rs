@@ -1,4 +1,4 @@
-//! How much device memory a cubin takes when it is loaded, from its section table.
+//! The device memory that a cubin takes when it is loaded, computed from its section table.
 
 use object::elf::{FileHeader64, SHF_ALLOC, SHF_EXECINSTR};
 use object::endian::LittleEndian;
@@ -6,17 +6,17 @@ use object::read::elf::{FileHeader, SectionHeader};
 
 use super::taken::{Footprint, name_hash};
 
-/// Kernels of an image whose code is counted one by one, as they are used; with more, all of it is
-/// counted at the load.
+/// An image with at most this many kernels has their code counted one by one, when each is used.
+/// With more, all code is counted at the load.
 const MAX_KERNELS: usize = 1 << 16;
 
-/// Sections that take memory of a block or of a thread, or of a launch, and not of the module.
+/// Sections whose memory belongs to a block, a thread, or a launch, and not to the module.
 const OF_LAUNCHES: [&[u8]; 3] = [b".nv.shared", b".nv.local", b".nv.constant0."];
 
-/// The name of what the driver links in where kernels allocate.
+/// The symbol that the driver links in if kernels allocate memory.
 const MALLOC: &[u8] = b"\0malloc\0";
 
-/// `None`: the file is damaged in a way that hides what it has.
+/// Computes what the cubin takes, or returns `None` if its headers are damaged.
 pub(super) fn footprint(bytes: &[u8]) -> Option<Footprint> {
     let header = FileHeader64::<LittleEndian>::parse(bytes).ok()?;
     let endian = header.endian().ok()?;
@@ -27,7 +27,7 @@ pub(super) fn footprint(bytes: &[u8]) -> Option<Footprint> {
         let flags = section.sh_flags(endian);
         let size = section.sh_size(endian).checked_next_multiple_of(128)?;
         let name = sections.section_name(endian, section).ok()?;
-        // Only a kernel has parameters.
+        // Only kernels have this section, which holds their parameters.
         if let Some(kernel) = name.strip_prefix(b".nv.constant0.") {
             kernels.push(name_hash(kernel));
         }
@@ -61,7 +61,7 @@ pub(super) mod tests {
     const ALLOC: u64 = SHF_ALLOC as u64;
     const CODE: u64 = ALLOC | SHF_EXECINSTR as u64;
 
-    /// A cubin's tables: sections without contents, each a name, flags and a size.
+    /// Builds a cubin's tables: sections without contents, each with a name, flags and a size.
     pub fn cubin(sections: &[(&str, u64, u64)]) -> Vec<u8> {
         let mut names = b"\0.shstrtab\0".to_vec();
         let mut headers = vec![0u8; 64];
@@ -98,7 +98,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn variables_and_code_are_counted_and_what_launches_take_is_not() {
+    fn variables_and_code_are_counted_but_not_launch_memory() {
         let found = footprint(&cubin(&[
             (".nv.global", ALLOC, 100 << 20),
             (".nv.global.init", ALLOC, 1000),

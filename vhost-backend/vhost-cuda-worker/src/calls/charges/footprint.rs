@@ -1,7 +1,8 @@
-//! What a load takes of the device's memory, bounded before it is made.
+//! An upper bound for the device memory that a load takes, computed before the load.
 //!
-//! An image is a cubin, a PTX text, or a fatbin with several of both. Of a fatbin the driver takes
-//! one that suits the device; which one is its business, so the largest of those counts.
+//! An image is a cubin, a PTX text, or a fatbin with several of both. The driver picks one entry of
+//! a fatbin that suits the device. The worker can't know which one, so it counts the largest of
+//! those that suit.
 
 use cuda_api::fatbin::{ELF_MAGIC, FATBIN_MAGIC, Fatbin, Image, Kind};
 
@@ -9,14 +10,15 @@ use super::cubin;
 use super::ptx;
 use super::taken::Footprint;
 
-/// What one image of a fatbin may grow to when it is decompressed.
+/// The largest size that one image of a fatbin may have when it is decompressed.
 const MAX_IMAGE: usize = 512 << 20;
 
-/// A bound for an image on devices of these compute capabilities (90 for 9.0). What can't be read
-/// counts with its size: the driver most likely can't read it either.
+/// Bounds the memory of an image on devices with these compute capabilities (90 for 9.0). An image
+/// that can't be parsed is counted by its file size: the driver most likely can't load it either.
 ///
 /// # Errors
-/// A PTX text whose variables' sizes can't be told.
+///
+/// Fails for a PTX text with a variable whose size can't be determined.
 pub(super) fn footprint(bytes: &[u8], capabilities: &[u32]) -> Result<Footprint, ptx::SizeUnknown> {
     if !bytes.starts_with(&FATBIN_MAGIC.to_le_bytes()) {
         return if bytes.starts_with(&ELF_MAGIC) { Ok(of_cubin(bytes)) } else { of_ptx(bytes) };
@@ -54,8 +56,8 @@ fn of_cubin(elf: &[u8]) -> Footprint {
     cubin::footprint(elf).unwrap_or_else(unreadable)
 }
 
-/// The JIT's code is not known yet: it counts with the length of the text, which is more for
-/// what compilers write.
+/// Bounds the memory of a PTX text. The size of the code that the JIT makes isn't known yet, so the
+/// length of the text is used instead: for compilers' output the text is longer than the code.
 fn of_ptx(text: &[u8]) -> Result<Footprint, ptx::SizeUnknown> {
     let ptx::Variables { bytes: data, uses_heap } = ptx::variables(text)?;
     Ok(Footprint { data, code: text.len() as u64, kernels: vec![], uses_heap })
@@ -65,7 +67,7 @@ fn of_ptx(text: &[u8]) -> Result<Footprint, ptx::SizeUnknown> {
 mod tests {
     use super::*;
 
-    /// A fatbin of uncompressed entries: kind (1 PTX, 2 cubin), architecture, payload.
+    /// Builds a fatbin of uncompressed entries: kind (1 PTX, 2 cubin), architecture, payload.
     fn fatbin(entries: &[(u16, u32, Vec<u8>)]) -> Vec<u8> {
         let mut body = Vec::new();
         for (kind, arch, payload) in entries {
@@ -95,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_fatbin_the_largest_that_suits_counts() {
+    fn a_fatbin_counts_by_its_largest_suitable_entry() {
         let image = fatbin(&[
             (2, 80, machine_code(1 << 20)),
             (2, 90, machine_code(2 << 20)),
@@ -110,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_counts_with_its_size() {
+    fn an_unreadable_image_counts_by_its_size() {
         let whole = fatbin(&[(2, 90, machine_code(2 << 20))]);
         for damaged in [&whole[..30], &b"\x7fELF nothing"[..]] {
             assert_eq!(footprint(damaged, &[90]).unwrap().data, damaged.len() as u64);

@@ -9,18 +9,18 @@ use crate::calls::cx::Cx;
 use crate::driver::{CuError, CuResult};
 use host_ipc::messages::Charge;
 
-/// `CU_LIMIT_STACK_SIZE` to `CU_LIMIT_PERSISTING_L2_CACHE_SIZE`.
+/// The number of limits, from `CU_LIMIT_STACK_SIZE` to `CU_LIMIT_PERSISTING_L2_CACHE_SIZE`.
 const LIMITS: u32 = 7;
 const STACK_SIZE: u32 = 0;
 const PRINTF_FIFO_SIZE: u32 = 1;
 const MALLOC_HEAP_SIZE: u32 = 2;
 const DEV_RUNTIME_PENDING_LAUNCH_COUNT: u32 = 4;
-/// More than this can't be kept until the guest fetches it. The buffer itself is memory of the
-/// host's.
+/// The largest printf buffer. The worker can't keep more output than this until the guest fetches
+/// it. The buffer itself is host memory.
 const MAX_PRINTF_FIFO: usize = 64 << 20;
-/// Launches from kernels that may wait: eight times what a context has by itself. CUDA does not say
-/// what each takes, and it is not charged; the parameters of so many (4 KiB each) are a quarter of
-/// the slack.
+/// The largest number of pending launches from kernels: eight times the default of a context. CUDA
+/// doesn't say how much memory each takes, and they aren't charged. The parameters of this many
+/// launches (4 KiB each) take a quarter of the slack.
 const MAX_PENDING_LAUNCHES: usize = 16 << 10;
 
 impl Cx<'_> {
@@ -32,7 +32,7 @@ impl Cx<'_> {
         self.enter()?;
         let value = call.value as u64;
         match call.limit {
-            // Setting it also takes back what launches have made local memory grow to.
+            // Setting the stack limit also releases the local memory that launches have added.
             STACK_SIZE => self.set_limit(call, Charge::Local, reservation, |terms| {
                 (terms.stack, terms.local) = (value, 0);
             }),
@@ -40,12 +40,12 @@ impl Cx<'_> {
                 self.set_limit(call, Charge::Heap, reservation, |terms| terms.heap = value)
             }
             PRINTF_FIFO_SIZE if call.value > MAX_PRINTF_FIFO => Err(CuError::INVALID_VALUE),
-            // As where the driver has no room for them.
+            // The same error that the driver returns when it has no room for them.
             DEV_RUNTIME_PENDING_LAUNCH_COUNT if call.value > MAX_PENDING_LAUNCHES => {
                 Err(CuError::OUT_OF_MEMORY)
             }
             1..LIMITS => {
-                // SAFETY: no pointers.
+                // SAFETY: the call takes no pointers.
                 unsafe { self.driver().cuCtxSetLimit(CUlimit(call.limit), call.value)? };
                 Ok(reservation.takes_none())
             }
@@ -68,7 +68,7 @@ impl Cx<'_> {
         let mut after = before;
         change(&mut after);
         let grows = after.heap > before.heap || after.per_thread() > before.per_thread();
-        // SAFETY: no pointers.
+        // SAFETY: the call takes no pointers.
         let set = || unsafe { self.driver().cuCtxSetLimit(CUlimit(call.limit), call.value) };
         if !grows {
             set()?;

@@ -1,19 +1,19 @@
-//! Modules and libraries that are loaded, as they are charged.
+//! Loaded modules and libraries, as they are charged.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
 use super::taken::{Footprint, name_hash};
 
-/// What a kernel needs that nobody has looked at.
+/// The need of a kernel that hasn't been checked yet.
 pub(in super::super) const UNKNOWN_NEED: u64 = u64::MAX;
 
-/// A part of what a context has loaded, with the number of its load.
+/// A part of the memory that a load takes in a context, with the number of the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Part {
-    /// Variables, and code that does not come kernel by kernel.
+    /// Variables, and the code that is loaded with the image.
     Image(u64),
-    /// A kernel's code, by its hashed name.
+    /// The code of one kernel, by the hash of its name.
     Kernel(u64, u64),
 }
 
@@ -25,8 +25,8 @@ impl Part {
     }
 }
 
-/// An image that is loaded, or about to be. It is charged under a number of the worker's own: the
-/// guest may give the id that it minted to another load at any time.
+/// An image that is loaded, or about to be. It is charged under a number that the worker chooses,
+/// since the guest can reuse its own id for another load at any time.
 #[derive(Clone)]
 pub(in super::super) struct Load {
     pub(super) number: u64,
@@ -34,7 +34,7 @@ pub(in super::super) struct Load {
 }
 
 impl Load {
-    /// The code of a kernel.
+    /// The size of a kernel's code, for charging it.
     pub(in super::super) fn code_of(&self, name: &[u8]) -> Code {
         Code { name: name_hash(name), bytes: self.takes.code_of(name) }
     }
@@ -44,30 +44,30 @@ impl Load {
         self.number == other.number
     }
 
-    /// Variables, and code that does not come kernel by kernel.
+    /// Bytes of variables and of the code that is loaded with the image.
     pub(super) fn image_bytes(&self) -> u64 {
         self.takes.data.saturating_add(self.takes.code)
     }
 }
 
-/// A kernel's code.
+/// A kernel's code, as it is charged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in super::super) struct Code {
-    /// Its name, hashed.
+    /// The hash of the kernel's name.
     pub(super) name: u64,
-    /// Bytes; 0 where it comes with the image.
+    /// Bytes, or 0 if the code is loaded with the image.
     pub(super) bytes: u64,
 }
 
-/// What all loads share.
+/// State that all loads share.
 #[derive(Default)]
 pub(super) struct Loads {
-    /// The number of the last.
+    /// The number of the latest load.
     pub(super) last: AtomicU64,
     pub(super) lazy: OnceLock<bool>,
 }
 
-/// As launches compare it: what a kernel with so much local memory needs, never 0.
+/// Encodes bytes of local memory as the need that launches compare. The result is never 0.
 pub(super) fn need(local: u64) -> u64 {
     local.saturating_add(1)
 }

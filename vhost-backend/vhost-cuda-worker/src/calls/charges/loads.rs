@@ -1,7 +1,8 @@
 //! Charges of modules and libraries, and of the kernels that are launched.
 //!
-//! A module's variables are taken when it is loaded, a library's in each context when something of
-//! it is used there first. Code comes with them, or with lazy loading kernel by kernel.
+//! A module takes memory for its variables when it is loaded. A library does so in each context,
+//! when something of it is first used there. Code is loaded at the same time or, with lazy loading,
+//! kernel by kernel.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -23,7 +24,7 @@ const LOCAL_SIZE_BYTES: CUfunction_attribute =
     CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES;
 
 impl Cx<'_> {
-    /// Bounds what an image takes, before the driver gets it.
+    /// Computes an upper bound for the memory of an image, before the driver gets it.
     fn bound(&self, image: &[u8]) -> CuResult<Footprint> {
         let charges = &self.shared.charges;
         let devices = charges.devices(self.driver(), self.shared.devices);
@@ -42,20 +43,20 @@ impl Cx<'_> {
     fn loads_lazily(&self) -> bool {
         *self.shared.charges.loads.lazy.get_or_init(|| {
             let mut mode = CUmoduleLoadingMode(0);
-            // SAFETY: the pointer is that of a local.
+            // SAFETY: the pointer is to a local variable.
             let known = unsafe { self.driver().cuModuleGetLoadingMode(&mut mode) };
             known.is_ok() && mode == CUmoduleLoadingMode::CU_MODULE_LAZY_LOADING
         })
     }
 
-    /// An image that is about to be loaded. Nothing is charged for it yet.
+    /// Describes an image that is about to be loaded. Nothing is charged for it yet.
     pub(in super::super) fn new_load(&self, image: &[u8]) -> CuResult<Load> {
         let takes = Arc::new(self.bound(image)?);
         let number = self.shared.charges.loads.last.fetch_add(1, Ordering::Relaxed) + 1;
         Ok(Load { number, takes })
     }
 
-    /// Before a module is loaded into the current context.
+    /// Reserves a module's memory, before it is loaded into the current context.
     pub(in super::super) fn reserve_module(
         &self,
         reservation: Reservation<kind::Module>,
@@ -68,8 +69,8 @@ impl Cx<'_> {
         }))
     }
 
-    /// Before something of a library is used in the current context. The charge ends with the
-    /// library or the context.
+    /// Charges the current context for a library's variables and always-loaded code, before
+    /// something of the library is used there. The charge ends with the library or the context.
     pub(in super::super) fn reserve_load(
         &self,
         reservation: Reservation<kind::Module>,
@@ -89,7 +90,8 @@ impl Cx<'_> {
         })
     }
 
-    /// After the driver has refused to load a module: others may use the heap by now.
+    /// Gives a module's charge back after the driver has refused to load it. The heap's part is
+    /// only reduced by one user: other modules may use the heap by now.
     fn give_back_failed(&self, load: &Load) {
         self.give_back_module(self.ctx, load);
         if load.takes.uses_heap {
@@ -103,13 +105,14 @@ impl Cx<'_> {
         });
     }
 
-    /// After a module of a context was unloaded.
+    /// Gives a module's charge back, after it was unloaded from a context.
     pub(in super::super) fn give_back_module(&self, ctx: ContextId, load: &Load) {
-        // The context may have ended meanwhile, and all its charges with it.
+        // This fails only if the context has ended meanwhile. In that case all its charges are
+        // gone.
         let _ = self.remove_parts(ctx, load.number);
     }
 
-    /// After a library was unloaded.
+    /// Gives a library's charges back in all contexts, after it was unloaded.
     pub(in super::super) fn give_back_library(&self, load: &Load) {
         let all: Vec<ContextId> = lock(&self.shared.charges.contexts).keys().copied().collect();
         for ctx in all {
@@ -117,8 +120,9 @@ impl Cx<'_> {
         }
     }
 
-    /// Before a library's kernel is used in the current context: the library's variables and the
-    /// kernel's code. For a function both were reserved before it was made.
+    /// Charges for a library's variables and a kernel's code, before the kernel is used in the
+    /// current context. Functions don't need this: both were charged before the function was
+    /// created.
     pub(in super::super) fn reserve_code(
         &self,
         reservation: Reservation<kind::Module>,
@@ -128,8 +132,8 @@ impl Cx<'_> {
         self.reserve_kernel(reservation, self.ctx, &kernel.load, kernel.code)
     }
 
-    /// Before the code of a kernel of an image that is charged already may be loaded. The charge
-    /// ends with the image or the context.
+    /// Charges for a kernel's code, before it may be loaded. The kernel's image must be charged
+    /// already. The charge ends with the image or the context.
     pub(in super::super) fn reserve_kernel(
         &self,
         reservation: Reservation<kind::Module>,
@@ -143,7 +147,7 @@ impl Cx<'_> {
         Ok(reservation.charged())
     }
 
-    /// Local memory for what needs so much, in the current context.
+    /// Charges the current context for the local memory of a kernel with this need (see [`need`]).
     #[cold]
     pub(in super::super) fn reserve_need(
         &self,
@@ -155,7 +159,7 @@ impl Cx<'_> {
         Ok(reservation.charged())
     }
 
-    /// What a kernel that was admitted needs.
+    /// The need of an admitted kernel, and 0 for one that wasn't admitted.
     pub(in super::super) fn need_of(&self, id: FuncId) -> u64 {
         lock(&self.shared.tables).functions.get(id).map_or(0, |function| match function.need {
             UNKNOWN_NEED => 0,
@@ -163,9 +167,10 @@ impl Cx<'_> {
         })
     }
 
-    /// Before a launch that may take memory: of the kernel's first, of one that needs more local
-    /// memory than its context has given any, and of every one while there are several contexts.
-    /// What may be launched then: by now its id may be another's.
+    /// Checks and charges a launch that may take memory: the first launch of a kernel, a launch
+    /// that needs more local memory than its context has, and every launch while there are several
+    /// contexts. Returns the function to launch, because the guest may have given its id to another
+    /// function meanwhile.
     #[cold]
     pub(in super::super) fn admit_kernel(
         &self,
@@ -175,7 +180,7 @@ impl Cx<'_> {
         let begun = self.shared.charges.begun.load(Ordering::Acquire);
         let mut function = lock(&self.shared.tables).functions.get(id)?.clone();
         let mut local = 0;
-        // SAFETY: a live function; the pointer is that of a local.
+        // SAFETY: the function is live, and the pointer is to a local variable.
         unsafe {
             let (real, _) = self.function_of(reservation.code(), &function)?;
             self.driver().cuFuncGetAttribute(&mut local, LOCAL_SIZE_BYTES, real)?;
@@ -183,7 +188,7 @@ impl Cx<'_> {
         function.need = need(local.max(0) as u64);
         let settled = self.reserve_need(reservation, function.need)?;
         let mut tables = lock(&self.shared.tables);
-        // In a context that has begun meanwhile it has to be admitted, too.
+        // If a context was created meanwhile, the kernel must be admitted for that one too.
         if self.shared.charges.begun.load(Ordering::Acquire) == begun
             && let Ok(listed) = tables.functions.get_mut(id)
             && listed.is(&function)

@@ -1,20 +1,20 @@
-//! What a session is charged for beside the memory that it allocates: contexts, code and
-//! variables, stacks and local memory, the heap of kernels' malloc, streams,
-//! graphs.
+//! Charges of a session besides the memory that it allocates: contexts, code and variables, stacks
+//! and local memory, the heap for malloc in kernels, streams, graphs.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | `session` | what a session is charged for, by context |
+//! | `session` | the session's charges, by context |
 //! | `reserve` | reserving and giving back |
-//! | `account` | what a context holds, and what that takes |
-//! | `footprint`, `cubin`, `ptx` | what a load takes, from the image |
-//! | `load`, `taken` | a module or library that is loaded, and what it takes |
+//! | `account` | the amounts that a context holds, and the memory that they take |
+//! | `footprint`, `cubin`, `ptx` | the memory that a load takes, computed from its image |
+//! | `load`, `taken` | a loaded module or library, and the memory that it takes |
 //! | `loads` | charges of modules, libraries and their kernels |
 //! | `limits` | charges of the limits of a context |
 //! | `settle` | the proof that a call has settled its charge |
 //!
-//! All of it is reserved before the driver is asked to take it, and given back after the driver
-//! has let go of it, so the VM's quota is not exceeded. docs/memory.md says how each is bounded.
+//! All memory is reserved before the driver is asked to take it, and given back after the driver
+//! has released it, so the VM's quota is never exceeded. docs/memory.md says how each kind is
+//! bounded.
 
 mod account;
 mod cubin;

@@ -1,23 +1,24 @@
-//! How much device memory the variables of a PTX text take, found without parsing the rest.
+//! The device memory that the variables of a PTX text take, found without parsing the rest.
 //!
-//! The text is a guest's. One pass over its bytes, nothing is kept of it.
+//! The text comes from a guest. It is read in one pass, and nothing of it is kept.
 
-/// A declaration whose size is no plain number. No compiler writes one, and a load whose memory
-/// can't be told beforehand is not made.
+/// The error for a declaration whose size isn't a plain number. No compiler writes one. The load is
+/// refused, since its memory can't be determined beforehand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a variable of a PTX text has a size that is not a plain number")]
 pub(super) struct SizeUnknown;
 
-/// What a text has.
+/// The variables that a text defines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Variables {
-    /// Bytes of all `.global` and `.const` variables that it defines, each with its alignment.
+    /// Bytes of all `.global` and `.const` variables that the text defines, including their
+    /// alignment.
     pub bytes: u64,
-    /// It names `malloc`.
+    /// Whether the text names `malloc`.
     pub uses_heap: bool,
 }
 
-/// Reads a text.
+/// Finds the variables of a text.
 pub(super) fn variables(text: &[u8]) -> Result<Variables, SizeUnknown> {
     let mut tokens = Tokens { text, at: 0 };
     let mut found = Variables::default();
@@ -26,7 +27,7 @@ pub(super) fn variables(text: &[u8]) -> Result<Variables, SizeUnknown> {
         match token {
             b";" | b"{" | b"}" => external = false,
             b".extern" => external = true,
-            // `.param .u64 .ptr .global name` tells where a pointer points to.
+            // `.param .u64 .ptr .global name` isn't a variable: it says what a pointer points to.
             b".global" | b".const" if last != b".ptr" => {
                 let bytes = declaration(&mut tokens)?;
                 if !external {
@@ -42,7 +43,7 @@ pub(super) fn variables(text: &[u8]) -> Result<Variables, SizeUnknown> {
     Ok(found)
 }
 
-/// The rest of a declaration, its semicolon included: its bytes.
+/// Reads the rest of a declaration, including its semicolon, and returns its bytes.
 fn declaration(tokens: &mut Tokens<'_>) -> Result<u64, SizeUnknown> {
     let (mut element, mut lanes, mut align, mut total) = (16u64, 1u64, 1u64, 0u64);
     let mut token = tokens.next();
@@ -52,20 +53,20 @@ fn declaration(tokens: &mut Tokens<'_>) -> Result<u64, SizeUnknown> {
             b".v2" => lanes = 2,
             b".v4" => lanes = 4,
             b".v8" => lanes = 8,
-            // `.attribute(.unified(…))` and the like.
+            // An attribute in parentheses, such as `.attribute(.unified(…))`.
             b"(" => tokens.skip_to(b")"),
             _ if word.starts_with(b".") => element = size_of_type(word).unwrap_or(element),
             _ => break,
         }
         token = tokens.next();
     }
-    // One name after another, each with dimensions and a value if it has them.
+    // The names, each with its dimensions and value, if any.
     while token.is_some_and(|token| token != b";") {
         let (mut count, mut open) = (1u64, false);
         token = tokens.next();
         while token == Some(b"[") {
             match tokens.next() {
-                // The value says how many.
+                // The value determines the number of elements.
                 Some(b"]") => open = true,
                 dimension => {
                     let dimension = dimension.and_then(number).ok_or(SizeUnknown)?;
@@ -97,7 +98,8 @@ fn declaration(tokens: &mut Tokens<'_>) -> Result<u64, SizeUnknown> {
     Ok(total)
 }
 
-/// A value up to the comma or semicolon after it: how many elements it may have, and that token.
+/// Reads a value up to the comma or semicolon after it. Returns the largest number of elements that
+/// it can have, and that token.
 fn value<'a>(tokens: &mut Tokens<'a>) -> (u64, Option<&'a [u8]>) {
     let (mut depth, mut elements) = (0u64, 1u64);
     loop {
@@ -118,7 +120,7 @@ fn size_of_type(word: &[u8]) -> Option<u64> {
         b".b32" | b".u32" | b".s32" | b".f32" | b".f16x2" | b".bf16x2" => 4,
         b".b64" | b".u64" | b".s64" | b".f64" => 8,
         b".b128" => 16,
-        // A descriptor, as large as any.
+        // The largest size of such a descriptor.
         b".texref" | b".samplerref" | b".surfref" => 64,
         _ => return None,
     })
@@ -136,8 +138,8 @@ fn number(token: &[u8]) -> Option<u64> {
     u64::from_str_radix(digits, radix).ok()
 }
 
-/// Words (directives with their dot, opcodes with their modifiers) and single punctuation;
-/// comments and spaces are left out.
+/// An iterator over words (directives with their dot, opcodes with their modifiers) and single
+/// punctuation characters. It skips comments and white space.
 struct Tokens<'a> {
     text: &'a [u8],
     at: usize,
@@ -148,7 +150,7 @@ impl<'a> Tokens<'a> {
         loop {
             let rest = &self.text[self.at..];
             let len = match rest {
-                // What ends a text for the driver.
+                // The driver also stops at a zero byte.
                 [] | [0, ..] => return None,
                 [b'/', b'/', ..] => {
                     self.at += until(rest, b"\n");
@@ -191,7 +193,7 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.' | b'%')
 }
 
-/// Bytes up to and with the mark, or all.
+/// The number of bytes up to and including the mark, or of all bytes without a mark.
 fn until(text: &[u8], mark: &[u8]) -> usize {
     text.windows(mark.len()).position(|at| at == mark).map_or(text.len(), |at| at + mark.len())
 }
@@ -219,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_a_variable_is_not_counted() {
+    fn text_that_only_resembles_a_variable_is_not_counted() {
         takes("// .global .b8 a[100];\n/* .global .b8 b[100]; */ .file 1 \".global .b8 c[9];\"", 0);
         takes(".entry k(.param .u64 .ptr .global .align 4 p) { ld.global.u32 %r1, [%d1]; }", 0);
         takes(".shared .b8 s[100]; .entry k() { .local .b8 l[100]; st.global.u32 [a], 1; }", 0);
@@ -227,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_and_odd_values_are_passed_over() {
+    fn attributes_and_odd_values_are_skipped() {
         takes(
             ".global .attribute(.unified(19,95)) .align 8 .u64 f = {generic(g)}, g;",
             8 + 7 + 8 + 7,
@@ -236,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_are_no_numbers_are_refused() {
+    fn sizes_that_are_not_numbers_are_refused() {
         for text in [
             ".global .b8 a[N];",
             ".global .b8 a[1024*1024];",

@@ -1,4 +1,4 @@
-//! Reserving and giving back.
+//! Reserving the bytes of each kind of charge, and giving them back.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -27,7 +27,8 @@ impl Cx<'_> {
         charges.change(account, ctx, kind, |terms, _| change(terms), |_| {})
     }
 
-    /// Before something is loaded into a context, which may have been there before.
+    /// Charges a context for one part of a load. If the context already has that part, its charge
+    /// is replaced.
     pub(super) fn add_part(&self, ctx: ContextId, part: Part, bytes: u64) -> CuResult {
         let charges = &self.shared.charges;
         let devices = charges.devices(self.driver(), self.shared.devices);
@@ -45,7 +46,8 @@ impl Cx<'_> {
         )
     }
 
-    /// Before a load that uses the heap: whether it is a user that its context did not have.
+    /// Counts a load as a user of the context's malloc heap. Returns whether the context did not
+    /// have that load before.
     pub(super) fn add_heap_user(&self, ctx: ContextId, load: u64) -> CuResult<bool> {
         let charges = &self.shared.charges;
         let devices = charges.devices(self.driver(), self.shared.devices);
@@ -63,7 +65,7 @@ impl Cx<'_> {
         Ok(is_new)
     }
 
-    /// After all parts of a load were unloaded from a context.
+    /// Takes all parts of a load off a context's charges, after they were unloaded from it.
     pub(super) fn remove_parts(&self, ctx: ContextId, load: u64) -> CuResult {
         let charges = &self.shared.charges;
         let devices = charges.devices(self.driver(), self.shared.devices);
@@ -94,7 +96,7 @@ impl Cx<'_> {
         }))
     }
 
-    /// Before the driver makes a context on a device.
+    /// Reserves a context's own bytes, before the driver creates it on a device.
     pub(in crate::calls) fn reserve_context(
         &self,
         reservation: Reservation<kind::Context>,
@@ -111,7 +113,8 @@ impl Cx<'_> {
         }))
     }
 
-    /// After the driver has ended a context, or failed to make it.
+    /// Gives a context's own bytes back, after the driver has destroyed the context or failed to
+    /// create it.
     pub(in crate::calls) fn give_back_context(&self, device: i32) {
         let bytes = self.shared.session.context_bytes(device);
         if bytes != 0 {
@@ -119,7 +122,7 @@ impl Cx<'_> {
         }
     }
 
-    /// The guest has a new context, whose own bytes are reserved.
+    /// Starts the charges of a new context, whose own bytes are already reserved.
     pub(in crate::calls) fn begin_charges(&self, ctx: ContextId, device: i32) {
         let new = OfContext {
             device,
@@ -131,7 +134,8 @@ impl Cx<'_> {
         contexts.insert(ctx, new);
         self.shared.charges.set_floor(&contexts);
         drop(contexts);
-        // Kernels that were launched in another context have not been looked at for this one.
+        // Kernels were admitted only for the contexts that existed before. Reset their needs, so
+        // that their next launch is checked against the new context too.
         let mut tables = lock(&self.shared.tables);
         self.shared.charges.begun.fetch_add(1, Ordering::AcqRel);
         for function in tables.functions.values_mut() {
@@ -139,7 +143,7 @@ impl Cx<'_> {
         }
     }
 
-    /// The driver has ended a context, and let go of all that it held.
+    /// Ends the charges of a context that the driver has destroyed, with everything it held.
     pub(in crate::calls) fn end_charges(&self, ctx: ContextId) {
         let mut contexts = lock(&self.shared.charges.contexts);
         let Some(ended) = contexts.remove(&ctx) else { return };
@@ -151,7 +155,7 @@ impl Cx<'_> {
         }
     }
 
-    /// Before a stream is made in the current context.
+    /// Reserves a stream, before it is created in the current context.
     pub(in crate::calls) fn reserve_stream(
         &self,
         reservation: Reservation<kind::Stream>,
@@ -163,7 +167,7 @@ impl Cx<'_> {
         }))
     }
 
-    /// Before a graph of so many nodes is instantiated in the current context.
+    /// Reserves a graph of `nodes` nodes, before it is instantiated in the current context.
     pub(in crate::calls) fn reserve_graph(
         &self,
         reservation: Reservation<kind::Graph>,
@@ -176,14 +180,16 @@ impl Cx<'_> {
         }))
     }
 
-    /// A graph of a context is gone, or was not made. The driver keeps what it took for the next.
+    /// Takes a graph's nodes off the current count, after the graph was destroyed or could not be
+    /// created. The charge stays: the driver keeps that memory for the next graph.
     pub(in crate::calls) fn forget_graph(&self, ctx: ContextId, nodes: usize) {
         let _ = self.change(ctx, Charge::Graph, |terms| {
             terms.nodes = terms.nodes.saturating_sub(nodes as u64);
         });
     }
 
-    /// A stream of a context is gone. The driver keeps what it took for the next one.
+    /// Takes one stream off the current count, after it was destroyed or could not be created. The
+    /// charge stays: the driver keeps that memory for the next stream.
     pub(in crate::calls) fn forget_stream(&self, ctx: ContextId) {
         let _ = self.change(ctx, Charge::Stream, |terms| {
             terms.streams = terms.streams.saturating_sub(1);

@@ -1,4 +1,4 @@
-//! What a session is charged for, by context.
+//! A session's charges, by context.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,19 +26,19 @@ const MINOR: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUT
 pub(in crate::calls) struct Charges {
     pub(super) contexts: Mutex<HashMap<ContextId, OfContext>>,
     pub(super) loads: Loads,
-    /// Kernels that need no more than this may be launched without a look; see
+    /// Kernels with at most this need may be launched without a further check; see
     /// `Cx::admit_kernel`.
     floor: AtomicU64,
-    /// Counts contexts that have begun.
+    /// The number of contexts that have been created so far.
     pub(super) begun: AtomicU64,
-    /// By ordinal: what one runs, once it was asked.
+    /// Properties of each device, by ordinal. Queried at the first use.
     devices: OnceLock<Vec<Device>>,
 }
 
-/// What the charges depend on.
+/// The properties of a device that charges depend on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Device {
-    /// Threads that run at once at most.
+    /// The number of threads that the device can run at the same time.
     pub(super) threads: u64,
     /// Compute capability: 90 for 9.0.
     pub(super) capability: u32,
@@ -47,9 +47,9 @@ pub(super) struct Device {
 pub(super) struct OfContext {
     pub(super) device: i32,
     pub(super) terms: Terms,
-    /// By place in [`KINDS`]: what is reserved for it.
+    /// Bytes reserved for each kind, in the order of [`KINDS`].
     pub(super) charged: [u64; KINDS.len()],
-    /// What its modules' bytes are made of.
+    /// The bytes of each part of the loads in this context. Their sum is `terms.modules`.
     pub(super) parts: HashMap<Part, u64>,
 }
 
@@ -77,7 +77,7 @@ impl Charges {
         self.devices.get_or_init(|| {
             let ask = |attribute, device| {
                 let mut value = 0;
-                // SAFETY: the pointer is that of a local.
+                // SAFETY: the pointer is to a local variable.
                 match unsafe { driver.cuDeviceGetAttribute(&mut value, attribute, device) } {
                     Ok(()) => value.max(0) as u32,
                     Err(_) => 0,
@@ -92,8 +92,8 @@ impl Charges {
         })
     }
 
-    /// Changes what a context holds: reserves what that takes more, or gives back what it takes
-    /// less. Nothing has changed if there is no room.
+    /// Changes the amounts that a context holds. Reserves the additional bytes that they take, or
+    /// gives back the difference. Without room nothing changes.
     pub(super) fn change(
         &self,
         (ledger, devices): (&Ledger, &[Device]),
@@ -124,7 +124,7 @@ impl Charges {
     }
 
     pub(super) fn set_floor(&self, contexts: &HashMap<ContextId, OfContext>) {
-        // With several contexts each launch must look which one it is for.
+        // With several contexts, each launch must check the context that it is for.
         let floor = match contexts.len() {
             1 => contexts.values().map(|context| load::need(context.terms.per_thread())).sum(),
             _ => 0,

@@ -11,13 +11,13 @@ use crate::reply::ReplyTo;
 
 /// The values of `charges=` in the API table.
 pub(in crate::calls) mod kind {
-    /// A context's own bytes.
+    /// The memory of a context itself.
     pub enum Context {}
-    /// An allocation.
+    /// The memory of an allocation.
     pub enum Memory {}
-    /// A limit of a context.
+    /// The memory behind a limit of a context.
     pub enum Limit {}
-    /// A stream.
+    /// The memory of a stream.
     pub enum Stream {}
     /// Code and variables of a module or library.
     pub enum Module {}
@@ -43,102 +43,107 @@ pub(in crate::calls) struct Reserved<K, F: FnOnce() -> CuResult> {
 pub(in crate::calls) struct Settled<K>(PhantomData<K>);
 
 impl<K> Reservation<K> {
-    /// For a call of the guest. Only the generated dispatch and [`ChargedReply`] use it.
+    /// Creates the reservation for a guest's call. Only the generated dispatch and [`ChargedReply`]
+    /// use it.
     pub(in crate::calls) fn of_call() -> Self {
         Self(PhantomData)
     }
 
-    /// For a context or stream that the worker needs itself to serve any call, and keeps.
+    /// Creates the reservation for a context or stream that the worker itself needs to serve calls,
+    /// and keeps.
     pub(in crate::calls) fn of_worker() -> Self {
         Self(PhantomData)
     }
 
-    /// The bytes are on the account. `give_back` takes them off again if the call fails.
+    /// Records that the bytes were added to the account. `give_back` removes them again if the call
+    /// fails.
     pub(super) fn reserved<F: FnOnce() -> CuResult>(self, give_back: F) -> Reserved<K, F> {
         Reserved { give_back: Some(give_back), kind: PhantomData }
     }
 
-    /// The bytes are on the account, and stay there even if the call fails.
+    /// Records that the bytes were added to the account and stay there even if the call fails.
     pub(super) fn charged(self) -> Settled<K> {
         Settled(PhantomData)
     }
 }
 
 impl Reservation<kind::Context> {
-    /// The worker has retained this primary context before, and charged it then.
+    /// Settles a primary context that the worker had retained, and charged, before.
     pub(in crate::calls) fn retained_before(self) -> Settled<kind::Context> {
         Settled(PhantomData)
     }
 }
 
 impl Reservation<kind::Memory> {
-    /// The allocation is part of a slab, which was charged as a whole when it was mapped.
+    /// Settles an allocation that is part of a slab. The slab was charged as a whole when it was
+    /// mapped.
     pub(in crate::calls) fn part_of_slab(self) -> Settled<kind::Memory> {
         Settled(PhantomData)
     }
 
-    /// The allocation reuses memory whose free was still waiting, so it is still charged.
+    /// Settles an allocation that reuses memory whose free was still waiting, so that it is still
+    /// charged.
     pub(in crate::calls) fn still_charged(self) -> Settled<kind::Memory> {
         Settled(PhantomData)
     }
 }
 
 impl Reservation<kind::Limit> {
-    /// Memory behind this limit isn't charged.
+    /// Settles a limit whose memory isn't charged.
     pub(super) fn takes_none(self) -> Settled<kind::Limit> {
         Settled(PhantomData)
     }
 }
 
 impl Reservation<kind::Module> {
-    /// The function's code was charged when the function was made.
+    /// Settles a function whose code was charged when the function was created.
     pub(in crate::calls) fn charged_with_function(self) -> Settled<kind::Module> {
         Settled(PhantomData)
     }
 }
 
 impl Reservation<kind::Local> {
-    /// The duty for the code of a kernel, which its launch may load.
+    /// The reservation for the code of a kernel, which the kernel's launch may load.
     pub(in crate::calls) fn code(&self) -> Reservation<kind::Module> {
         Reservation(PhantomData)
     }
 
-    /// The duty for one kernel node of a graph.
+    /// The reservation for one kernel node of a graph.
     pub(in crate::calls) fn node(&self) -> Self {
         Self(PhantomData)
     }
 
-    /// The context has as much local memory as the kernel needs.
+    /// Settles a kernel for which the context already has enough local memory.
     pub(super) fn has_room(self) -> Settled<kind::Local> {
         Settled(PhantomData)
     }
 
-    /// A node that isn't a kernel has no local memory.
+    /// Settles a node that isn't a kernel, and so has no local memory.
     pub(in crate::calls) fn not_a_kernel(self) -> Settled<kind::Local> {
         Settled(PhantomData)
     }
 
-    /// Each kernel node of a graph has settled its own duty.
+    /// Settles a graph whose kernel nodes were each settled separately.
     pub(in crate::calls) fn settled_by_nodes(self) -> Settled<kind::Local> {
         Settled(PhantomData)
     }
 }
 
 impl Reservation<kind::Graph> {
-    /// The duty for the kernels of the graph.
+    /// The reservation for the kernels of the graph.
     pub(in crate::calls) fn kernels(&self) -> Reservation<kind::Local> {
         Reservation(PhantomData)
     }
 }
 
 impl<K, F: FnOnce() -> CuResult> Reserved<K, F> {
-    /// The driver has taken the bytes: they stay on the account.
+    /// Settles the charge: the driver has taken the bytes, and they stay on the account.
     pub(in crate::calls) fn settle(mut self) -> Settled<K> {
         self.give_back = None;
         Settled(PhantomData)
     }
 
-    /// Gives the bytes back now, and says whether that worked.
+    /// Gives the bytes back now, and returns whether that worked.
     pub(in crate::calls) fn undo(mut self) -> CuResult {
         self.give_back.take().map_or(Ok(()), |give_back| give_back())
     }
@@ -147,32 +152,34 @@ impl<K, F: FnOnce() -> CuResult> Reserved<K, F> {
 impl<K, F: FnOnce() -> CuResult> Drop for Reserved<K, F> {
     fn drop(&mut self) {
         if let Some(give_back) = self.give_back.take() {
-            // The account of a context that has ended was closed with it.
+            // This fails only if the context has ended. In that case its account was closed with
+            // it.
             let _ = give_back();
         }
     }
 }
 
 impl<K> Settled<K> {
-    /// The result of a successful call.
+    /// Turns the settled charge into a successful result.
     pub(in crate::calls) fn done(self) -> CuResult {
         Ok(())
     }
 }
 
-/// Takes the answer of a call that charges, for bodies that answer later.
+/// The reply of a call that charges, for bodies that answer later. It accepts success only with a
+/// settled charge.
 pub(in crate::calls) struct ChargedReply<K> {
     reply: ReplyTo,
     kind: PhantomData<K>,
 }
 
 impl<K> ChargedReply<K> {
-    /// For a call of the guest. Only the generated dispatch uses it.
+    /// Wraps the reply of a guest's call. Only the generated dispatch uses it.
     pub(in crate::calls) fn new(reply: ReplyTo) -> Self {
         Self { reply, kind: PhantomData }
     }
 
-    /// The duty of one attempt at the call.
+    /// The reservation for one attempt at the call.
     pub(in crate::calls) fn reservation(&self) -> Reservation<K> {
         Reservation::of_call()
     }

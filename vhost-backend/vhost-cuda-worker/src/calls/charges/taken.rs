@@ -2,26 +2,26 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// What a load takes.
+/// The bytes that a load takes, by what they are for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Footprint {
     /// Bytes of variables and constants, taken at the load.
     pub data: u64,
-    /// Bytes of code that is loaded with any kernel.
+    /// Bytes of code that is loaded together with any kernel.
     pub code: u64,
-    /// Each kernel's name, hashed, and its code's bytes; in order.
+    /// The hash of each kernel's name and the bytes of its code, sorted.
     pub kernels: Vec<(u64, u64)>,
-    /// Kernels may call malloc.
+    /// Whether kernels may call malloc.
     pub uses_heap: bool,
 }
 
 impl Footprint {
-    /// All of the code.
+    /// The bytes of all code.
     pub(super) fn all_code(&self) -> u64 {
         self.kernels.iter().fold(self.code, |sum, (_, bytes)| sum.saturating_add(*bytes))
     }
 
-    /// The code of one kernel.
+    /// The bytes of one kernel's code.
     pub(super) fn code_of(&self, name: &[u8]) -> u64 {
         let at = self.kernels.binary_search_by_key(&name_hash(name), |(name, _)| *name);
         at.map_or(0, |at| self.kernels[at].1)
@@ -32,8 +32,8 @@ impl Footprint {
     }
 }
 
-/// Names are compared by hash: a guest that makes its own kernels' collide gets its own account a
-/// little wrong.
+/// Hashes a kernel's name. Names are compared by hash only: a guest that makes the names of its own
+/// kernels collide only makes its own account slightly wrong.
 pub(super) fn name_hash(name: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     name.hash(&mut hasher);

@@ -13,7 +13,7 @@ use crate::calls::lock;
 use crate::driver::{CuError, CuResult};
 
 impl Cx<'_> {
-    /// Device memory of the current context.
+    /// Allocates device memory in the current context.
     pub(in crate::calls) fn allocate(
         &self,
         reservation: Reservation<kind::Memory>,
@@ -49,10 +49,10 @@ impl Cx<'_> {
         }
     }
 
-    /// A context in which a kernel has failed allocates nothing more, also where the driver would
-    /// not be asked.
+    /// Fails if a kernel has failed in the context. Such a context allocates nothing more, and this
+    /// check is needed where the worker wouldn't ask the driver.
     fn refuse_after_fault(&self) -> CuResult {
-        /// From `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` on: not about a fault.
+        /// Errors from `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` on don't report a fault.
         const CAPTURE: u32 = 900;
         // SAFETY: null is the legacy stream.
         match unsafe { self.driver().cuStreamQuery(std::ptr::null_mut()) } {
@@ -61,7 +61,7 @@ impl Cx<'_> {
         }
     }
 
-    /// Creates and maps memory, within the VM's quota.
+    /// Creates memory and maps it, within the VM's quota.
     fn map(
         &self,
         reservation: Reservation<kind::Memory>,
@@ -73,7 +73,7 @@ impl Cx<'_> {
         let reserved = self.reserve_memory(reservation, device, len)?;
         let properties = properties(device);
         let mut handle = 0;
-        // SAFETY: the pointers are those of locals.
+        // SAFETY: the pointers are to local variables.
         unsafe { driver.cuMemCreate(&mut handle, len as usize, &properties, 0)? };
         // From here on the memory stays charged until the driver has released the handle.
         let settled = reserved.settle();
@@ -82,7 +82,8 @@ impl Cx<'_> {
             flags: CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
         };
         let mapping = Mapping { addr, len, handle, device };
-        // SAFETY: the addresses are of the window and nobody else's; the handle is new.
+        // SAFETY: the addresses are in the window and were taken for this mapping only; the handle
+        // is new.
         unsafe {
             if let Err(error) = driver.cuMemMap(addr, len as usize, 0, handle, 0) {
                 self.released(driver.cuMemRelease(handle), mapping);
@@ -96,7 +97,8 @@ impl Cx<'_> {
         Ok((mapping, settled))
     }
 
-    /// Gives a mapping's memory back, and says so to the account. Nothing may use it any more.
+    /// Unmaps and releases a mapping's memory, and takes it off the account. Nothing may use the
+    /// memory any more.
     fn unmap(&self, mapping: Mapping) -> bool {
         let Mapping { addr, len, handle, .. } = mapping;
         // SAFETY: the mapping was made by `map` and is unmapped once.
@@ -108,7 +110,7 @@ impl Cx<'_> {
         self.released(done, mapping)
     }
 
-    /// Only what the driver says it took back is taken off the account.
+    /// Takes a mapping off the account, but only if the driver has released its memory.
     fn released(&self, done: CuResult, mapping: Mapping) -> bool {
         let Mapping { len, device, .. } = mapping;
         match done {
@@ -121,19 +123,20 @@ impl Cx<'_> {
         done.is_ok()
     }
 
-    /// Nothing uses these bytes any more: what is left to do may block, if there is anything.
+    /// Marks bytes as unused, once nothing uses them any more. Returns the mapping that must be
+    /// unmapped, if any: unmapping may block.
     pub(in crate::calls) fn freed(&self, freeing: Freeing) -> Option<Mapping> {
         lock(&self.shared.memory.plan).ended(freeing)
     }
 
-    /// Unmaps what [`Cx::freed`] gave. May block.
+    /// Unmaps a mapping that [`Cx::freed`] returned. May block.
     pub(in crate::calls) fn give_back(&self, mapping: Mapping) {
         if self.unmap(mapping) {
             lock(&self.shared.memory.plan).give_addresses(mapping.addr, mapping.len);
         }
     }
 
-    /// Frees all memory of a context that is about to end, or has ended. May block.
+    /// Frees all memory of a context that is about to end or has ended. May block.
     pub(in crate::calls) fn free_all_of(&self, ctx: ContextId) {
         let plan = &self.shared.memory.plan;
         let all = lock(plan).of_context(ctx);
@@ -151,7 +154,7 @@ impl Cx<'_> {
     ) -> CuResult<api::CuMemGetInfoV2Answer> {
         let device = self.enter()?.device;
         let (mut free, mut total) = (0, 0);
-        // SAFETY: the pointers are those of locals.
+        // SAFETY: the pointers are to local variables.
         unsafe { self.driver().cuMemGetInfo(&mut free, &mut total)? };
         let usage = self.shared.session.ledger.usage(device);
         let left = usage.max.saturating_sub(usage.used) as usize;

@@ -1,7 +1,8 @@
 //! Stream-ordered allocation and freeing.
 //!
-//! Memory that a stream frees is free once the stream gets there. Until then, an allocation of the
-//! same size on the same stream may reuse it at once, since it comes later in the same order.
+//! Memory that is freed on a stream becomes free when the stream reaches that point. Until then, an
+//! allocation of the same size on the same stream may reuse it at once, since it comes later in the
+//! stream's order.
 
 use std::collections::VecDeque;
 
@@ -77,7 +78,7 @@ impl Calls {
         cx.allocate(reservation, len)
     }
 
-    /// Frees what streams have come to by now.
+    /// Frees the memory of all frees that their streams have reached.
     pub(in super::super) fn poll_async_frees(&mut self) -> Pending {
         if self.async_frees.list.is_empty() {
             return Pending::Nothing;
@@ -86,7 +87,8 @@ impl Calls {
         while let Some(free) = self.async_frees.list.front() {
             let ctx = free.freeing.ctx();
             let cx = Cx { shared: &shared, thread: free.thread, ctx };
-            // SAFETY: the event is of the pool, and leaves the list when its context ends.
+            // SAFETY: the event is from the pool, and is removed from the list when its context
+            // ends.
             if unsafe { cx.driver().cuEventQuery(free.event.0) } == Err(CuError::NOT_READY) {
                 return Pending::Within(UNHURRIED);
             }
@@ -99,7 +101,8 @@ impl Calls {
         Pending::Nothing
     }
 
-    /// A context is about to end: what is to be freed once it has.
+    /// Removes the waiting frees of a context that is about to end. The caller frees them once it
+    /// has ended.
     pub(in super::super) fn end_async_frees_of(&mut self, ctx: ContextId) -> Vec<Freeing> {
         let (gone, kept) = std::mem::take(&mut self.async_frees.list)
             .into_iter()

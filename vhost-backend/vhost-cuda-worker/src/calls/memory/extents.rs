@@ -1,22 +1,22 @@
-//! Free stretches of an address range: first fit, neighbours joined.
+//! Free stretches of an address range: first fit, with neighbours joined.
 
 use std::collections::BTreeMap;
 
-/// What is free of a range of addresses (or of offsets).
+/// The free parts of a range of addresses (or of offsets).
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Extents {
-    /// Start and length; never touching one another.
+    /// Start and length of each free stretch. No two of them touch.
     free: BTreeMap<u64, u64>,
 }
 
 impl Extents {
-    /// A range that is free as a whole.
+    /// Creates a range that is entirely free.
     pub(super) fn new(start: u64, len: u64) -> Self {
         Self { free: BTreeMap::from([(start, len)]) }
     }
 
-    /// Takes `len` bytes from the first stretch that has them. Starts are multiples of what all
-    /// lengths are multiples of.
+    /// Takes `len` bytes from the first stretch that is long enough. If all lengths are multiples
+    /// of one number, so are all the offsets that it returns.
     pub(super) fn take(&mut self, len: u64) -> Option<u64> {
         let (&start, &room) = self.free.iter().find(|(_, room)| **room >= len)?;
         self.free.remove(&start);
@@ -26,7 +26,7 @@ impl Extents {
         Some(start)
     }
 
-    /// Gives back what `take` gave.
+    /// Gives back a stretch that `take` returned.
     pub(super) fn give(&mut self, mut start: u64, mut len: u64) {
         if let Some((&before, &room)) = self.free.range(..start).next_back()
             && before + room == start
@@ -41,7 +41,7 @@ impl Extents {
         self.free.insert(start, len);
     }
 
-    /// Whether `start..start + len` is one free stretch, and nothing else is.
+    /// Whether exactly `start..start + len` is free.
     pub(super) fn is_all(&self, start: u64, len: u64) -> bool {
         self.free.len() == 1 && self.free.get(&start) == Some(&len)
     }
@@ -66,7 +66,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_is_given_twice_and_all_comes_back(steps in prop::collection::vec((1u64..64, any::<bool>(), any::<prop::sample::Index>()), 1..200)) {
+        fn no_byte_is_taken_twice_and_all_bytes_return(steps in prop::collection::vec((1u64..64, any::<bool>(), any::<prop::sample::Index>()), 1..200)) {
             let mut extents = Extents::new(1 << 40, 1024);
             let mut taken: Vec<(u64, u64)> = Vec::new();
             for (len, give, which) in steps {

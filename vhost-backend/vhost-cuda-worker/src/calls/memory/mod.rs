@@ -1,19 +1,19 @@
-//! Device memory: the window, the account, and what a session may name.
+//! Device memory: the window, the account, and the memory that a session may name.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
 //! | `extents` | free stretches of a range |
 //! | `spans` | ranges that a session may name |
-//! | `plan` | which addresses of the window hold what |
-//! | `session` | what a session may name |
+//! | `plan` | what each address of the window holds |
+//! | `session` | the device memory that a session may name |
 //! | `allocate` | allocating and freeing |
 //! | `waiting` | frees and allocations that wait |
-//! | `synchronous` | allocation and freeing as the ring reader does it |
+//! | `synchronous` | allocation and freeing on the ring reader's thread |
 //! | `asynchronous` | frees that wait for a stream, and stream-ordered allocation |
 //!
-//! Device memory comes from cuMemCreate and is mapped inside a window that stands at the same
-//! addresses in the guest process. The account is asked before anything is created, and told
-//! after it was given back, so the VM's quota is never exceeded.
+//! Device memory comes from cuMemCreate and is mapped inside a window that has the same addresses
+//! in the guest process. Bytes are reserved on the account before memory is created, and released
+//! from it after the memory was released, so the VM's quota is never exceeded.
 
 mod allocate;
 mod asynchronous;

@@ -1,7 +1,7 @@
-//! Which addresses of the window hold what: bookkeeping only, no driver.
+//! Bookkeeping of the window: what each of its addresses holds. No driver calls.
 //!
-//! Requests of up to half a granule are cut from slabs of one granule; larger ones are mapped on
-//! their own. A slab belongs to one context, and goes as soon as nothing of it is in use.
+//! Requests of up to half a granule are cut from slabs of one granule; larger ones get their own
+//! mapping. A slab belongs to one context, and is unmapped as soon as nothing in it is in use.
 
 use std::collections::BTreeMap;
 
@@ -10,22 +10,22 @@ use protocol::ids::ContextId;
 use super::extents::Extents;
 use super::spans::Spans;
 
-/// The window for device memory: the same addresses in the guest process.
+/// The window for device memory, at the same addresses as in the guest process.
 pub(in super::super) use protocol::windows::DEVICE as WINDOW;
-/// What CUDA's own allocator aligns to, as seen on every device.
+/// The alignment of CUDA's own allocator, as observed on all devices.
 const ALIGN: u64 = 512;
-/// Allocations of one session: each costs the worker some memory of its own.
+/// The largest number of allocations of one session: each costs the worker some memory of its own.
 const MAX_ALLOCATIONS: usize = 1 << 21;
 
-/// Physical memory, mapped.
+/// Physical memory that is mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct Mapping {
     pub addr: u64,
     /// A multiple of the granule.
     pub len: u64,
-    /// CUmemGenericAllocationHandle.
+    /// The driver's CUmemGenericAllocationHandle.
     pub handle: u64,
-    /// The GPU that it is on.
+    /// The ordinal of the GPU that holds the memory.
     pub device: i32,
 }
 
@@ -52,7 +52,7 @@ pub(in super::super) struct Freeing {
 }
 
 impl Freeing {
-    /// The context that it was allocated in.
+    /// The context that the bytes were allocated in.
     pub(in super::super) fn ctx(&self) -> ContextId {
         self.live.ctx
     }
@@ -82,12 +82,12 @@ impl Plan {
         }
     }
 
-    /// Whether a request is cut from a slab.
+    /// Whether a request of this size is cut from a slab.
     pub(in super::super) fn is_small(&self, len: u64) -> bool {
         len <= self.granule / 2
     }
 
-    /// What a request takes when it is mapped (a new slab, for a small one).
+    /// The bytes of the mapping that a request needs. For a small request that is a new slab.
     pub(in super::super) fn physical(&self, len: u64) -> Option<u64> {
         if self.is_small(len) {
             Some(self.granule)
@@ -96,7 +96,7 @@ impl Plan {
         }
     }
 
-    /// Cuts a small request from a slab that exists.
+    /// Cuts a small request from an existing slab.
     pub(in super::super) fn piece(&mut self, ctx: ContextId, len: u64) -> Option<u64> {
         let rounded = len.next_multiple_of(ALIGN);
         let mut slabs = self.slabs.iter_mut().filter(|(_, slab)| slab.ctx == ctx);
@@ -106,23 +106,24 @@ impl Plan {
         Some(addr)
     }
 
-    /// Whether one allocation more may be listed.
+    /// Whether one more allocation may be listed.
     pub(in super::super) fn has_room(&self) -> bool {
         self.live.len() < MAX_ALLOCATIONS
     }
 
-    /// Addresses for a mapping, and an unmapped granule after them, so that running past the end
-    /// faults.
+    /// Takes addresses for a mapping. They are followed by an unmapped granule, so that access past
+    /// the end faults.
     pub(in super::super) fn addresses(&mut self, physical: u64) -> Option<u64> {
         self.window.take(physical.checked_add(self.granule)?)
     }
 
-    /// Gives back what `addresses` gave.
+    /// Gives back addresses that `addresses` returned.
     pub(in super::super) fn give_addresses(&mut self, addr: u64, physical: u64) {
         self.window.give(addr, physical + self.granule);
     }
 
-    /// Lists a request of `len` bytes that has its own mapping, or a new slab and a piece of it.
+    /// Lists a request of `len` bytes together with its new mapping. For a small request the
+    /// mapping becomes a slab, and the request a piece of it.
     pub(in super::super) fn mapped(&mut self, ctx: ContextId, len: u64, mapping: Mapping) -> u64 {
         if self.is_small(len) {
             let free = Extents::new(mapping.addr, mapping.len);
@@ -133,19 +134,21 @@ impl Plan {
         mapping.addr
     }
 
-    /// The guest frees: from now on no call may name these bytes.
+    /// Removes an allocation that the guest frees: from now on no call may name these bytes.
     pub(in super::super) fn take(&mut self, addr: u64) -> Option<Freeing> {
         let (len, live) = self.live.remove(addr)?;
         Some(Freeing { addr, len, live })
     }
 
-    /// The guest gets bytes that it freed on the same stream, before anything else had them.
+    /// Gives the guest bytes again that it had freed on the same stream, before anything else used
+    /// them.
     pub(in super::super) fn untake(&mut self, freeing: Freeing) -> u64 {
         self.live.insert(freeing.addr, freeing.len, freeing.live);
         freeing.addr
     }
 
-    /// Nothing uses these bytes any more. What must be unmapped, if that was the last of it.
+    /// Marks freed bytes as unused. Returns the mapping to unmap, if these were the last bytes in
+    /// use in it.
     pub(in super::super) fn ended(&mut self, freeing: Freeing) -> Option<Mapping> {
         match freeing.live.place {
             Place::Own(mapping) => Some(mapping),
@@ -160,12 +163,12 @@ impl Plan {
         }
     }
 
-    /// Allocations of a context, which end with it.
+    /// The addresses of a context's allocations, which end with it.
     pub(in super::super) fn of_context(&self, ctx: ContextId) -> Vec<u64> {
         self.live.starts(|live| live.ctx == ctx)
     }
 
-    /// The context of an allocation that starts there.
+    /// The context of the allocation that starts at `addr`.
     pub(in super::super) fn context_of(&self, addr: u64) -> Option<ContextId> {
         self.live.get(addr).map(|(_, live)| live.ctx)
     }
@@ -183,7 +186,7 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// What the driver's part does, without a driver.
+    /// Does the bookkeeping of `Cx::allocate` without a driver.
     fn alloc(plan: &mut Plan, len: u64, mapped: &mut u64) -> u64 {
         if plan.is_small(len)
             && let Some(addr) = plan.piece(ContextId(1), len)
@@ -223,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn freed_bytes_are_not_given_out_before_their_use_has_ended() {
+    fn freed_bytes_are_not_reused_before_their_use_has_ended() {
         let (mut plan, mut mapped) = (Plan::new(2 * MIB), 0);
         let a = alloc(&mut plan, 512, &mut mapped);
         let freeing = plan.take(a).unwrap();
@@ -233,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn contexts_share_no_slab() {
+    fn contexts_do_not_share_slabs() {
         let mut plan = Plan::new(2 * MIB);
         let addr = plan.addresses(2 * MIB).unwrap();
         plan.mapped(ContextId(1), 512, Mapping { addr, len: 2 * MIB, handle: 0, device: 0 });
@@ -243,7 +246,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn live_bytes_never_overlap_and_all_comes_back(
+        fn live_bytes_never_overlap_and_all_memory_returns(
             steps in prop::collection::vec((1u64..6 * MIB, any::<bool>(), any::<prop::sample::Index>()), 1..150),
         ) {
             let (mut plan, mut mapped) = (Plan::new(2 * MIB), 0);

@@ -19,7 +19,7 @@ use crate::executor::EngineError;
 pub(in crate::calls) enum Foreign {
     /// Registered host memory.
     Host,
-    /// A variable of a module or a library, and the context if it is a module's.
+    /// A variable of a module or a library. `ctx` is the context of the module.
     Global { module: Option<ModuleId>, library: Option<LibraryId>, ctx: ContextId },
 }
 
@@ -29,7 +29,8 @@ pub(in crate::calls) struct Memory {
     pub foreign: Mutex<Spans<Foreign>>,
 }
 
-/// What cuMemCreate is to give: plain memory of a device, that no other process can get.
+/// The properties of memory for cuMemCreate: plain memory of a device that can't be shared with
+/// other processes.
 pub(in crate::calls) fn properties(device: i32) -> CUmemAllocationProp {
     CUmemAllocationProp {
         type_: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -49,7 +50,7 @@ pub(in crate::calls) fn properties(device: i32) -> CUmemAllocationProp {
 }
 
 impl Memory {
-    /// Takes the window. The device's context need not be current.
+    /// Reserves the window's addresses. No context needs to be current.
     pub(in crate::calls) fn new(driver: &Driver, devices: i32) -> Result<Self, EngineError> {
         let failed = |call, error: CuError| EngineError::Call {
             path: driver.library().path().to_owned(),
@@ -59,7 +60,7 @@ impl Memory {
         let mut granule = 64 << 10;
         for device in 0..devices {
             let mut minimum = 0;
-            // SAFETY: the pointers are those of locals.
+            // SAFETY: the pointers are to local variables.
             unsafe {
                 driver.cuMemGetAllocationGranularity(
                     &mut minimum,
@@ -71,7 +72,8 @@ impl Memory {
             granule = granule.max(minimum);
         }
         let (mut at, len) = (0, (WINDOW.end - WINDOW.start) as usize);
-        // SAFETY: as above; a reservation has no effect on what is mapped already.
+        // SAFETY: the pointer is to a local variable; a reservation doesn't affect existing
+        // mappings.
         unsafe { driver.cuMemAddressReserve(&mut at, len, 0, WINDOW.start, 0) }
             .map_err(|error| failed("cuMemAddressReserve", error))?;
         if at != WINDOW.start {
@@ -81,8 +83,8 @@ impl Memory {
         Ok(Self { plan, foreign: Mutex::default() })
     }
 
-    /// Refuses addresses that this session has no memory at. The worker's own memory is never
-    /// among those that it has.
+    /// Refuses addresses at which this session has no memory. A session never has the worker's own
+    /// memory.
     pub(in crate::calls) fn check(&self, addr: u64, len: u64) -> CuResult {
         let named = if WINDOW.contains(&addr) {
             lock(&self.plan).covers(addr, len)

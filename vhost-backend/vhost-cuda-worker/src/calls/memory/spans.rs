@@ -1,4 +1,4 @@
-//! Address ranges that a session may name, and what they are.
+//! Address ranges that a session may name, each with a value.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ impl<T> Default for Spans<T> {
 }
 
 impl<T> Spans<T> {
-    /// Lists `start..start + len`; `false` (and nothing is done) if it is empty, wraps around, or
-    /// overlaps another.
+    /// Adds `start..start + len`. Returns `false` and changes nothing if the range is empty, wraps
+    /// around, or overlaps another.
     pub(in super::super) fn insert(&mut self, start: u64, len: u64, value: T) -> bool {
         let Some(end) = start.checked_add(len) else { return false };
         if len == 0 || self.spans.range(..end).next_back().is_some_and(|(s, (l, _))| s + l > start)
@@ -26,7 +26,7 @@ impl<T> Spans<T> {
         true
     }
 
-    /// The range that starts there.
+    /// The range that starts at `start`.
     pub(in super::super) fn get(&self, start: u64) -> Option<&(u64, T)> {
         self.spans.get(&start)
     }
@@ -35,13 +35,12 @@ impl<T> Spans<T> {
         self.spans.remove(&start)
     }
 
-    /// Starts of the ranges whose value `wanted` picks.
+    /// The starts of all ranges whose value satisfies `wanted`.
     pub(in super::super) fn starts(&self, wanted: impl Fn(&T) -> bool) -> Vec<u64> {
         self.spans.iter().filter(|(_, (_, value))| wanted(value)).map(|(start, _)| *start).collect()
     }
 
-    /// Whether every byte of `start..start + len` is in a range; neighbours without a gap count
-    /// as one.
+    /// Whether every byte of `start..start + len` is in a range. Adjacent ranges count as one.
     pub(in super::super) fn covers(&self, start: u64, len: u64) -> bool {
         let Some(end) = start.checked_add(len) else { return false };
         let mut at = start;

@@ -1,4 +1,4 @@
-//! Allocation and freeing as the ring reader does it.
+//! Allocation and freeing on the ring reader's thread.
 
 use std::sync::atomic::Ordering;
 
@@ -13,7 +13,7 @@ use crate::calls::waits::Completion;
 use crate::calls::{Calls, ReplyTo, lock};
 use crate::driver::{CuError, CuResult};
 
-/// Allocations that may wait for memory on its way back.
+/// The largest number of allocations that may wait for memory being freed.
 const MAX_RETRIES: usize = 4096;
 
 impl Calls {
@@ -25,7 +25,7 @@ impl Calls {
     ) {
         let taken = lock(&cx.shared.memory.plan).take(call.dptr);
         match taken {
-            // As natively, the call waits for what the context has to do.
+            // As with the real driver, the call waits until the context's work is done.
             Some(freeing) => {
                 let then = Completion::Free(freeing, cx.thread, Some(reply));
                 self.wait_context(&cx.within(freeing.ctx()), then);
@@ -44,7 +44,8 @@ impl Calls {
         self.answer_allocation(cx, allocated, call.bytesize, reply);
     }
 
-    /// Answers, unless memory that is on its way back may make room.
+    /// Answers an allocation, unless it failed for lack of memory and memory that is being freed
+    /// may make room for it.
     pub(super) fn answer_allocation(
         &mut self,
         cx: &Cx<'_>,
@@ -54,12 +55,12 @@ impl Calls {
     ) {
         match allocated {
             Ok((dptr, settled)) => reply.succeed(settled, &dptr.to_le_bytes()),
-            // A guest thread waits for one allocation at a time.
+            // The list is short: a guest thread waits for one allocation at a time.
             Err(CuError::OUT_OF_MEMORY) if self.retries.list.len() < MAX_RETRIES => {
                 self.poll_async_frees();
                 let (thread, ctx) = (cx.thread, cx.ctx);
                 self.retries.list.push_back(Retry { bytes, thread, ctx, reply });
-                // Now, if nothing is on its way any more.
+                // If nothing is being freed any more, this retries at once.
                 self.poll_retries();
             }
             Err(error) => reply.fail(error),
@@ -70,7 +71,7 @@ impl Calls {
         self.shared.giving_back.load(Ordering::Acquire) > 0
     }
 
-    /// Unmaps memory on the thread that mirrors a guest thread, then calls `done`.
+    /// Unmaps memory on the worker's thread for that guest thread, then calls `done`.
     pub(in super::super) fn give_back_later(
         &self,
         thread: u32,
@@ -87,7 +88,7 @@ impl Calls {
         });
     }
 
-    /// Tries again what memory on its way back may have made room for.
+    /// Retries waiting allocations, as soon as no memory is being freed.
     pub(in super::super) fn poll_retries(&mut self) {
         if self.retries.list.is_empty() || self.jobs_giving_back() {
             return;

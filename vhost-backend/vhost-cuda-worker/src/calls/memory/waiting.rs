@@ -15,11 +15,11 @@ pub(super) struct AsyncFree {
     pub(super) stream: StreamId,
     pub(super) thread: u32,
     pub(super) event: DriverHandle<CUevent>,
-    /// The stream's context, which is the event's.
+    /// The context of the stream and of the event.
     pub(super) ctx: ContextId,
 }
 
-/// An allocation that found no room while memory was on its way back.
+/// An allocation that found no room while other memory was being freed.
 pub(super) struct Retry {
     pub(super) bytes: usize,
     pub(super) thread: u32,
@@ -27,13 +27,13 @@ pub(super) struct Retry {
     pub(super) reply: ChargedReply<kind::Memory>,
 }
 
-/// Allocations to be tried again, once.
+/// Allocations that will be retried once.
 #[derive(Default)]
 pub(in super::super) struct Retries {
     pub(super) list: VecDeque<Retry>,
 }
 
-/// Frees that streams have not reached yet, oldest first.
+/// Frees that their streams have not reached yet, oldest first.
 #[derive(Default)]
 pub(in super::super) struct AsyncFrees {
     pub(super) list: VecDeque<AsyncFree>,

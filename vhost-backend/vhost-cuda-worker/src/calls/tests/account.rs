@@ -1,4 +1,4 @@
-//! What is in flight stays on the account, however its stream or context ends.
+//! Commands in flight stay on the account, however their stream or context ends.
 
 use protocol::graph::{self, MemsetStep, Step};
 use protocol::ids::{BlobId, ContextId, EventId, GraphExecId, StreamId};
@@ -9,7 +9,8 @@ use super::*;
 use host_ipc::gate::Mode;
 
 impl Bench {
-    /// A stream stands at a host function, and another one's work waits for it, as a long kernel would.
+    /// Simulates a long kernel: a stream waits for a host function, and another stream waits for
+    /// the first.
     fn long_work(&mut self, a: u64, h_stream: u64) {
         self.post(&VcudaHostFunc { h_stream: StreamId(FREE), token: 42 });
         self.post(&CuEventRecordWithFlags {
@@ -30,7 +31,7 @@ impl Bench {
         self.gpu().stalled.load(Ordering::Relaxed) == 1
     }
 
-    /// For some looks it runs, and since when is known.
+    /// Checks that the session stays active for several polls, with a known start time.
     fn runs_on(&mut self) {
         for _ in 0..20 {
             self.executor.poll();
@@ -42,12 +43,13 @@ impl Bench {
 }
 
 #[test]
-fn what_a_stream_holds_runs_on_when_the_stream_ends() {
-    alone("account::what_a_stream_holds_runs_on_when_the_stream_ends", |mut bench| {
+fn commands_of_a_destroyed_stream_still_run() {
+    alone("account::commands_of_a_destroyed_stream_still_run", |mut bench| {
         bench.streams();
         let a = bench.alloc(4096);
         bench.grant(Mode::Window, 1_000_000);
-        // How long a call of its kind takes is known: so nothing marks it by itself.
+        // Runs this kind of call a few times, so that its duration is known and the worker doesn't
+        // mark it by itself.
         for _ in 0..4 {
             bench.fill(a, 1, 256, BLOCKING);
             bench.good(&CuStreamSynchronize { h_stream: StreamId(BLOCKING) });
@@ -64,8 +66,8 @@ fn what_a_stream_holds_runs_on_when_the_stream_ends() {
 }
 
 #[test]
-fn what_a_context_holds_runs_until_the_context_has_ended() {
-    alone("account::what_a_context_holds_runs_until_the_context_has_ended", |mut bench| {
+fn commands_run_until_their_context_has_ended() {
+    alone("account::commands_run_until_their_context_has_ended", |mut bench| {
         bench.streams();
         let a = bench.alloc(4096);
         bench.grant(Mode::Window, 1_000_000);
@@ -82,9 +84,8 @@ fn what_a_context_holds_runs_until_the_context_has_ended() {
 }
 
 #[test]
-fn copies_beside_a_closed_gate_are_counted_though_a_stream_stands_at_the_host() {
-    let test =
-        "account::copies_beside_a_closed_gate_are_counted_though_a_stream_stands_at_the_host";
+fn copies_past_a_closed_gate_are_counted_while_a_stream_waits_for_the_host() {
+    let test = "account::copies_past_a_closed_gate_are_counted_while_a_stream_waits_for_the_host";
     alone(test, |mut bench| {
         let len = 64 << 20;
         bench.streams();
@@ -103,15 +104,15 @@ fn copies_beside_a_closed_gate_are_counted_though_a_stream_stands_at_the_host() 
         }
         assert!(bench.is_active() && bench.stalled());
         let copied = bench.gpu().copied_ns.load(Ordering::Relaxed);
-        assert!(copied > 0, "the copies are free");
+        assert!(copied > 0, "the copies must not be free");
         bench.executor.host_func_ended();
         bench.until("drained", |bench| !bench.is_active());
     });
 }
 
 #[test]
-fn a_graph_stands_at_a_host_function_only_if_nothing_of_it_runs_beside() {
-    let test = "account::a_graph_stands_at_a_host_function_only_if_nothing_of_it_runs_beside";
+fn a_graph_waits_for_the_host_only_if_its_other_nodes_do_not_run() {
+    let test = "account::a_graph_waits_for_the_host_only_if_its_other_nodes_do_not_run";
     alone(test, |mut bench| {
         bench.streams();
         let dst = bench.alloc(4096);

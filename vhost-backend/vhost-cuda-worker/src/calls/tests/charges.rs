@@ -1,4 +1,4 @@
-//! What is charged beside allocations.
+//! Charges besides allocations.
 
 use super::claims::{library, module};
 use super::*;
@@ -16,7 +16,7 @@ pub(super) const LARGE: &str = r"
 .visible .global .align 4 .b8 large[104857600];
 .visible .entry empty() { ret; }
 ";
-/// A kernel with local memory, so many bytes for each thread.
+/// A kernel with this many bytes of local memory for each thread.
 fn with_local(bytes: usize) -> String {
     format!(
         r"
@@ -69,7 +69,7 @@ impl Bench {
         .0
     }
 
-    /// The kernel `empty` of a module.
+    /// Loads the kernel `empty` of a module.
     fn empty(&mut self, module: u64, hfunc: u64) -> u64 {
         self.good(&VcudaModuleGetFunction {
             hfunc: FunctionId(hfunc),
@@ -105,7 +105,7 @@ impl Bench {
     }
 }
 
-/// Bytes that all threads of softgpu's device take, beyond what each has by itself.
+/// The bytes that `each` bytes take for all threads of softgpu's device, beyond the default.
 fn for_all_threads(each: u64) -> u64 {
     let processors = std::thread::available_parallelism().unwrap().get() as u64;
     ((each - 1024) * processors * 2048).next_multiple_of(2 * MIB)
@@ -124,7 +124,7 @@ fn a_modules_variables_are_charged_while_it_is_loaded() {
         assert_eq!(bench.charged("module"), 200 * MIB);
         bench.good(&CuModuleUnload { hmod: ModuleId(1) });
         assert_eq!(bench.charged("module"), 100 * MIB);
-        // What does not load is not charged.
+        // A module that fails to load is not charged.
         assert_ne!(bench.load(3, &LARGE.replace("ret;", "nonsense;")), 0);
         assert_eq!(bench.used(), 100 * MIB);
         assert_eq!(bench.load(4, ".global .b8 a[1024*1024];"), CuError::NOT_SUPPORTED.0);
@@ -134,8 +134,8 @@ fn a_modules_variables_are_charged_while_it_is_loaded() {
 }
 
 #[test]
-fn a_library_is_charged_where_it_is_used_first() {
-    alone("a_library_is_charged_where_it_is_used_first", |mut bench| {
+fn a_library_is_charged_in_the_context_of_its_first_use() {
+    alone("a_library_is_charged_in_the_context_of_its_first_use", |mut bench| {
         let image = LARGE.as_bytes();
         let load = VcudaLibraryLoad {
             library: LibraryId(9),
@@ -161,7 +161,7 @@ fn a_library_is_charged_where_it_is_used_first() {
             assert_eq!(bench.launch_empty(10), 0);
             assert_eq!(bench.charged("module"), 100 * MIB);
         }
-        // Once more in another context.
+        // The same again in another context.
         let first = bench.ctx;
         bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: ContextId(78) });
         bench.ctx = ContextId(78);
@@ -175,7 +175,7 @@ fn a_library_is_charged_where_it_is_used_first() {
     });
 }
 
-/// A call on the kernel 10 of the library 9, where nothing of that is loaded yet.
+/// Makes a call on kernel 10 of library 9, in a context where nothing of the library is loaded yet.
 fn loads_a_library<'a, C: Call<'a>>(bench: &mut Bench, call: &C)
 where
     C::Answer: Default,
@@ -203,8 +203,8 @@ where
 }
 
 #[test]
-fn whatever_needs_a_kernels_function_has_its_library_charged_first() {
-    alone("whatever_needs_a_kernels_function_has_its_library_charged_first", |mut bench| {
+fn calls_that_need_a_kernels_function_charge_its_library_first() {
+    alone("calls_that_need_a_kernels_function_charge_its_library_first", |mut bench| {
         let [hfunc, func, function, kernel, f] = [10; 5];
         let bench = &mut bench;
         loads_a_library(bench, &CuFuncGetAttribute { attrib: 0, hfunc: FuncId(hfunc) });
@@ -253,8 +253,8 @@ fn whatever_needs_a_kernels_function_has_its_library_charged_first() {
 }
 
 #[test]
-fn a_library_is_charged_where_its_kernel_is_launched() {
-    alone("a_library_is_charged_where_its_kernel_is_launched", |mut bench| {
+fn a_library_is_charged_in_the_context_of_the_launch() {
+    alone("a_library_is_charged_in_the_context_of_the_launch", |mut bench| {
         bench.good(&library(9, LARGE));
         bench.good(&VcudaLibraryGetKernel {
             p_kernel: KernelId(10),
@@ -267,7 +267,7 @@ fn a_library_is_charged_where_its_kernel_is_launched() {
         bench.ctx = ContextId(78);
         bench.post(&CuStreamCreateWithPriority { ph_stream: StreamId(500), flags: 1, priority: 0 });
         bench.ctx = first;
-        // In a stream of the other context, then in this one.
+        // First in a stream of the other context, then in this one.
         assert_eq!(bench.launch_empty_in(10, 500), 0);
         assert_eq!(bench.charged("module"), 100 * MIB);
         assert_eq!(bench.launch_empty(10), 0);
@@ -278,8 +278,8 @@ fn a_library_is_charged_where_its_kernel_is_launched() {
 }
 
 #[test]
-fn the_stacks_limit_is_charged_for_all_threads() {
-    alone("the_stacks_limit_is_charged_for_all_threads", |mut bench| {
+fn the_stack_limit_is_charged_for_all_threads() {
+    alone("the_stack_limit_is_charged_for_all_threads", |mut bench| {
         bench.set_quota(for_all_threads(8192));
         assert_eq!(bench.set_limit(0, 8192), 0);
         assert_eq!(bench.charged("local"), for_all_threads(8192));
@@ -293,8 +293,8 @@ fn the_stacks_limit_is_charged_for_all_threads() {
 }
 
 #[test]
-fn launches_from_kernels_that_may_wait_are_bounded() {
-    alone("launches_from_kernels_that_may_wait_are_bounded", |mut bench| {
+fn pending_launches_from_kernels_are_bounded() {
+    alone("pending_launches_from_kernels_are_bounded", |mut bench| {
         assert_eq!(bench.set_limit(4, 16384), 0);
         for count in [16385, usize::MAX] {
             assert_eq!(bench.set_limit(4, count), OUT_OF_MEMORY, "{count}");
@@ -304,8 +304,8 @@ fn launches_from_kernels_that_may_wait_are_bounded() {
 }
 
 #[test]
-fn local_memory_that_a_launch_makes_grow_is_charged_before_it() {
-    alone("local_memory_that_a_launch_makes_grow_is_charged_before_it", |mut bench| {
+fn local_memory_is_charged_before_the_launch_that_needs_it() {
+    alone("local_memory_is_charged_before_the_launch_that_needs_it", |mut bench| {
         bench.set_quota(1 << 40);
         for (i, (local, most)) in
             [(512, 1024), (4096, 4096), (2048, 4096), (16384, 16384)].into_iter().enumerate()
@@ -316,14 +316,14 @@ fn local_memory_that_a_launch_makes_grow_is_charged_before_it() {
             assert_eq!(bench.launch_empty(f), 0);
             assert_eq!(bench.charged("local"), for_all_threads(most), "{local}");
         }
-        // A launch for which there is no room fails, and what is smaller goes on.
+        // A launch without room fails, and smaller launches still work.
         bench.set_quota(for_all_threads(16384));
         assert_eq!(bench.load(24, &with_local(32768)), 0);
         let too_large = bench.empty(24, 34);
         assert_eq!(bench.launch_empty(too_large), OUT_OF_MEMORY);
         assert_eq!(bench.launch_empty(33), 0);
         bench.good(&CuCtxSynchronize {});
-        // Setting the stack's limit gives it back.
+        // Setting the stack limit gives the memory back.
         assert_eq!(bench.set_limit(0, 1024), 0);
         assert_eq!(bench.charged("local"), 0);
         assert_eq!(bench.launch_empty(31), 0);
@@ -332,8 +332,8 @@ fn local_memory_that_a_launch_makes_grow_is_charged_before_it() {
 }
 
 #[test]
-fn the_heap_of_kernels_is_charged_once_a_module_uses_it() {
-    alone("the_heap_of_kernels_is_charged_once_a_module_uses_it", |mut bench| {
+fn the_kernel_heap_is_charged_when_a_module_uses_it() {
+    alone("the_kernel_heap_is_charged_when_a_module_uses_it", |mut bench| {
         assert_eq!(bench.set_limit(2, 1 << 30), 0);
         assert_eq!(bench.used(), 0);
         assert_eq!(bench.load(1, ALLOCATES), OUT_OF_MEMORY);
@@ -342,7 +342,7 @@ fn the_heap_of_kernels_is_charged_once_a_module_uses_it() {
         bench.set_quota(300 * MIB);
         assert_eq!(bench.load(1, ALLOCATES), 0);
         assert_eq!(bench.charged("heap"), 148 * MIB);
-        // Once for all modules of a context, and it stays with the context.
+        // The heap is charged once for all modules of a context, and stays with the context.
         assert_eq!(bench.load(2, ALLOCATES), 0);
         bench.good(&CuModuleUnload { hmod: ModuleId(1) });
         bench.good(&CuModuleUnload { hmod: ModuleId(2) });
@@ -353,8 +353,8 @@ fn the_heap_of_kernels_is_charged_once_a_module_uses_it() {
 }
 
 #[test]
-fn a_load_that_fails_leaves_the_heap_to_those_that_did_not() {
-    alone("a_load_that_fails_leaves_the_heap_to_those_that_did_not", |mut bench| {
+fn a_failed_load_keeps_the_heap_charged_for_other_loads() {
+    alone("a_failed_load_keeps_the_heap_charged_for_other_loads", |mut bench| {
         bench.set_quota(300 * MIB);
         let broken = ALLOCATES.replace("ret;", "nonsense;");
         let first = stop_next("cuModuleLoadDataEx");
@@ -367,7 +367,7 @@ fn a_load_that_fails_leaves_the_heap_to_those_that_did_not() {
         assert_eq!(bench.charged("heap"), 148 * MIB);
         bench.good(&CuModuleUnload { hmod: ModuleId(2) });
         assert_eq!(bench.charged("heap"), 148 * MIB);
-        // In a context of its own it leaves nothing.
+        // In a context where nothing else uses the heap, the failed load leaves no charge.
         bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: ContextId(78) });
         bench.ctx = ContextId(78);
         assert_ne!(bench.load(3, &broken), 0);
@@ -376,8 +376,8 @@ fn a_load_that_fails_leaves_the_heap_to_those_that_did_not() {
 }
 
 #[test]
-fn streams_are_charged_for_the_most_that_there_were() {
-    alone("streams_are_charged_for_the_most_that_there_were", |mut bench| {
+fn streams_are_charged_at_their_peak() {
+    alone("streams_are_charged_at_their_peak", |mut bench| {
         bench.set_quota(1 << 30);
         for round in 0..3 {
             for ph_stream in 500..1500 {
@@ -409,8 +409,8 @@ fn streams_are_charged_for_the_most_that_there_were() {
 }
 
 #[test]
-fn contexts_are_charged_and_none_is_made_without_room() {
-    alone_with("contexts_are_charged_and_none_is_made_without_room", 20 * MIB, |mut bench| {
+fn contexts_are_charged_and_refused_without_room() {
+    alone_with("contexts_are_charged_and_refused_without_room", 20 * MIB, |mut bench| {
         assert_eq!(bench.used(), 20 * MIB);
         for ctx in [78, 79] {
             bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: ContextId(ctx) });
@@ -434,7 +434,7 @@ fn contexts_are_charged_and_none_is_made_without_room() {
     });
 }
 
-/// softgpu's own account is the witness.
+/// Compares with softgpu's own count of memory in use.
 #[test]
 fn ten_thousand_allocations_and_frees_leave_nothing_behind() {
     alone("ten_thousand_allocations_and_frees_leave_nothing_behind", |mut bench| {
@@ -452,7 +452,7 @@ fn ten_thousand_allocations_and_frees_leave_nothing_behind() {
                 let dptr = live.swap_remove(size % live.len());
                 bench.good(&CuMemFreeV2 { dptr });
             } else {
-                // Mostly small, some of several MiB.
+                // Mostly small allocations, and some of several MiB.
                 let bytes = if size % 8 == 0 { size % (5 << 20) } else { size % 5000 };
                 live.push(bench.alloc(bytes + 1));
             }
@@ -468,14 +468,14 @@ fn ten_thousand_allocations_and_frees_leave_nothing_behind() {
 }
 
 #[test]
-fn a_quota_below_what_is_in_use_only_stops_what_is_to_come() {
-    alone("a_quota_below_what_is_in_use_only_stops_what_is_to_come", |mut bench| {
+fn a_quota_below_the_usage_only_stops_new_allocations() {
+    alone("a_quota_below_the_usage_only_stops_new_allocations", |mut bench| {
         let kept = bench.alloc(40 << 20);
         bench.set_quota(10 * MIB);
         assert_eq!(bench.call(&CuMemAllocV2 { bytesize: 1 << 20 }).0, OUT_OF_MEMORY);
         let info = bench.good(&CuMemGetInfoV2 {});
         assert_eq!((info.free, info.total), (0, 10 << 20));
-        // What there is stays of use, and is given back.
+        // Existing memory stays usable, and can be freed.
         let (dst, width) = (kept, 40 << 20);
         let (pitch, element_size, value, height, h_stream) = (0, 1, 1, 1, 0);
         bench.post(&VcudaMemset {

@@ -1,4 +1,4 @@
-//! Ids that several threads use at once.
+//! Ids that several threads use at the same time.
 
 use super::charges::LARGE;
 use super::*;
@@ -29,15 +29,15 @@ pub(super) fn library(library: u64, text: &str) -> VcudaLibraryLoad<'_> {
 }
 
 #[test]
-fn of_loads_with_one_id_only_the_first_is_made() {
-    alone("of_loads_with_one_id_only_the_first_is_made", |mut bench| {
+fn only_the_first_of_several_loads_with_one_id_succeeds() {
+    alone("only_the_first_of_several_loads_with_one_id_succeeds", |mut bench| {
         bench.set_quota(1 << 30);
         let first = stop_next("cuModuleLoadDataEx");
         bench.begin(6, &module(7, LARGE));
         first.wait();
         assert_eq!(bench.call(&module(7, LARGE)).0, IN_USE);
         assert_eq!(bench.charged("module"), 100 * MIB);
-        // Other ids are free.
+        // Other ids can be used.
         assert_eq!(bench.call(&module(8, LARGE)).0, 0);
         drop(first);
         assert_eq!(bench.ended(6), 0);
@@ -59,8 +59,8 @@ fn of_loads_with_one_id_only_the_first_is_made() {
 }
 
 #[test]
-fn what_is_loaded_while_another_is_unloaded_stays_charged() {
-    alone("what_is_loaded_while_another_is_unloaded_stays_charged", |mut bench| {
+fn a_load_during_another_unload_stays_charged() {
+    alone("a_load_during_another_unload_stays_charged", |mut bench| {
         bench.set_quota(1 << 30);
         assert_eq!(bench.call(&module(7, LARGE)).0, 0);
         let unload = stop_next("cuModuleUnload");
@@ -92,8 +92,8 @@ fn what_is_loaded_while_another_is_unloaded_stays_charged() {
 }
 
 #[test]
-fn the_ids_of_a_context_are_taken_until_it_has_ended() {
-    alone_with("the_ids_of_a_context_are_taken_until_it_has_ended", 20 * MIB, |mut bench| {
+fn the_ids_in_a_context_stay_claimed_until_it_has_ended() {
+    alone_with("the_ids_in_a_context_stay_claimed_until_it_has_ended", 20 * MIB, |mut bench| {
         bench.set_quota(1 << 30);
         let (first, create) = (bench.ctx, VcudaCtxCreate { dev: 0, flags: 0, ctx: ContextId(78) });
         bench.good(&create);
@@ -126,7 +126,7 @@ fn a_context_ends_after_the_loads_in_it() {
         let end = stop_next("cuDevicePrimaryCtxRelease_v2");
         bench.begin(7, &VcudaPrimaryCtxRelease { dev: 0, ctx: ContextId(77) });
         assert!(!end.comes());
-        // No other call begins there now, and what is charged stays so.
+        // No other call can start in that context now, and its charges stay.
         assert_eq!(bench.call(&module(8, LARGE)).0, CuError::INVALID_CONTEXT.0);
         assert_eq!(bench.used(), 100 * MIB);
         drop((load, end));

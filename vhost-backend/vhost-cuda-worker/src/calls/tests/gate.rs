@@ -1,4 +1,4 @@
-//! Commands that are held while another VM has the GPU.
+//! Commands that are held while another VM uses the GPU.
 
 use protocol::ids::{ContextId, EventId, ModuleId, StreamId};
 use std::os::fd::AsRawFd;
@@ -7,7 +7,7 @@ use super::*;
 use host_ipc::gate::{GatePage, Grant, Mode, NO_END, now};
 
 const NOT_READY: u32 = CuError::NOT_READY.0;
-/// Streams that the tests make: one that does not wait for the legacy stream, one that does.
+/// Ids of streams in the tests: FREE doesn't wait for the legacy stream, and BLOCKING does.
 pub(super) const FREE: u64 = 500;
 pub(super) const BLOCKING: u64 = 501;
 pub(super) const EVENT: u64 = 600;
@@ -18,7 +18,7 @@ fn set(page: &GatePage, mode: Mode, until: u64, depth: u64) {
 }
 
 impl Bench {
-    /// What the scheduler says from now on.
+    /// Sets the gate as the scheduler would.
     pub(super) fn grant(&mut self, mode: Mode, depth: u64) {
         set(&self.session.gate.page, mode, NO_END, depth);
         self.executor.poll();
@@ -55,7 +55,7 @@ impl Bench {
         self.gpu().active.load(Ordering::Relaxed) == 1
     }
 
-    /// How often the bell was rung.
+    /// The number of times that the bell was rung.
     fn rings(&self) -> u64 {
         let mut count = 0u64;
         let bell = self.session.gate.bell.as_ref().unwrap();
@@ -64,7 +64,7 @@ impl Bench {
         count
     }
 
-    /// Polls until something is so.
+    /// Polls until the condition is true.
     pub(super) fn until(&mut self, what: &str, so: impl Fn(&Self) -> bool) {
         let start = std::time::Instant::now();
         while !so(self) {
@@ -73,7 +73,7 @@ impl Bench {
         }
     }
 
-    /// Sets `n` floats to a pattern of bytes.
+    /// Fills `n` floats with a repeated byte.
     pub(super) fn fill(&mut self, dst: u64, byte: u8, n: usize, h_stream: u64) {
         let (pitch, value, width) = (0, u32::from(byte), 4 * n);
         self.post(&VcudaMemset {
@@ -89,8 +89,8 @@ impl Bench {
 }
 
 #[test]
-fn a_closed_gate_holds_what_makes_the_gpu_work_and_nothing_else() {
-    alone("gate::a_closed_gate_holds_what_makes_the_gpu_work_and_nothing_else", |mut bench| {
+fn a_closed_gate_holds_only_commands_that_use_the_gpu() {
+    alone("gate::a_closed_gate_holds_only_commands_that_use_the_gpu", |mut bench| {
         let f = bench.vector_add();
         bench.streams();
         let a = bench.alloc(1024);
@@ -101,10 +101,10 @@ fn a_closed_gate_holds_what_makes_the_gpu_work_and_nothing_else() {
         bench.rings();
         bench.launch(f, a, a, a, 256, FREE);
         bench.fill(a, 2, 128, FREE);
-        assert_eq!((bench.held(), bench.rings()), (2, 1), "it is told once");
+        assert_eq!((bench.held(), bench.rings()), (2, 1), "the scheduler is notified once");
         assert_eq!(bench.query(FREE), NOT_READY);
         assert_eq!(bench.query(BLOCKING), 0);
-        // Of another stream, and what needs no GPU.
+        // These go ahead: an event in another stream, and calls that need no GPU.
         bench.post(&CuEventRecordWithFlags {
             h_event: EventId(EVENT),
             h_stream: StreamId(BLOCKING),
@@ -155,7 +155,7 @@ fn an_event_recorded_in_a_held_stream_makes_the_waiting_stream_wait() {
         assert_eq!((bench.event(EVENT), bench.event(other)), (NOT_READY, NOT_READY));
         let elapsed = CuEventElapsedTimeV2 { h_start: EventId(EVENT), h_end: EventId(other) };
         assert_eq!(bench.call(&elapsed).0, NOT_READY);
-        // The next recording of the event comes after the wait for this one.
+        // The event is recorded again after the wait for its first recording.
         bench.post(&VcudaCopy { dst: b, src: a, len: 1024, h_stream: StreamId(BLOCKING) });
         bench.post(&CuEventRecordWithFlags {
             h_event: EventId(EVENT),
@@ -163,7 +163,7 @@ fn an_event_recorded_in_a_held_stream_makes_the_waiting_stream_wait() {
             flags: 0,
         });
         bench.post(&CuEventDestroyV2 { h_event: EventId(EVENT) });
-        assert_eq!(bench.event(EVENT), CuError::INVALID_HANDLE.0, "its end is held");
+        assert_eq!(bench.event(EVENT), CuError::INVALID_HANDLE.0, "destroying the event is held");
         bench.grant(Mode::Unlimited, 0);
         let out =
             bench.good(&VcudaCopyOut { src: b, len: 1024, h_stream: StreamId(BLOCKING) }).data;
@@ -174,15 +174,15 @@ fn an_event_recorded_in_a_held_stream_makes_the_waiting_stream_wait() {
 }
 
 #[test]
-fn the_legacy_stream_and_those_that_wait_for_it_keep_their_order_while_held() {
-    let test = "gate::the_legacy_stream_and_those_that_wait_for_it_keep_their_order_while_held";
+fn held_commands_keep_the_order_of_the_legacy_stream() {
+    let test = "gate::held_commands_keep_the_order_of_the_legacy_stream";
     alone(test, |mut bench| {
         bench.streams();
         let [a, b] = [(); 2].map(|()| bench.alloc(1024));
         bench.grant(Mode::Closed, 0);
         bench.fill(a, 1, 256, 0);
         bench.fill(b, 9, 256, FREE);
-        // Behind the legacy stream's, though its own stream holds nothing.
+        // Held behind the legacy stream's commands, though nothing else is held in its own stream.
         bench.post(&CuEventRecordWithFlags {
             h_event: EventId(EVENT),
             h_stream: StreamId(BLOCKING),
@@ -211,8 +211,8 @@ fn encoded<'a, C: Call<'a>>(call: &C) -> (u32, Vec<u8>) {
 }
 
 #[test]
-fn what_ends_memory_code_or_contexts_comes_after_what_is_held() {
-    alone("gate::what_ends_memory_code_or_contexts_comes_after_what_is_held", |mut bench| {
+fn frees_and_unloads_wait_for_held_commands() {
+    alone("gate::frees_and_unloads_wait_for_held_commands", |mut bench| {
         let f = bench.vector_add();
         bench.streams();
         let a = bench.alloc(4096);
@@ -231,14 +231,14 @@ fn what_ends_memory_code_or_contexts_comes_after_what_is_held() {
             }
             let used = bench.used();
             for (opcode, args) in &ends {
-                // Posted, so as not to wait for the answer.
+                // Sends the call without waiting for the answer.
                 bench.send(*opcode, args, 0);
             }
             for _ in 0..20 {
                 bench.executor.poll();
                 std::thread::sleep(std::time::Duration::from_millis(1));
             }
-            assert_eq!((bench.held(), bench.used()), (1, used), "nothing has ended yet");
+            assert_eq!((bench.held(), bench.used()), (1, used), "nothing has been freed yet");
             bench.grant(Mode::Window, 1_000_000);
             bench.until("the memory is free", |bench| bench.used() == 0);
             if ends.len() == 1 {
@@ -250,8 +250,8 @@ fn what_ends_memory_code_or_contexts_comes_after_what_is_held() {
 }
 
 #[test]
-fn a_window_takes_no_more_than_its_depth_but_always_one_call() {
-    alone("gate::a_window_takes_no_more_than_its_depth_but_always_one_call", |mut bench| {
+fn a_window_takes_at_most_its_depth_but_always_one_call() {
+    alone("gate::a_window_takes_at_most_its_depth_but_always_one_call", |mut bench| {
         let f = bench.vector_add();
         bench.streams();
         let a = bench.alloc(4096);
@@ -260,13 +260,13 @@ fn a_window_takes_no_more_than_its_depth_but_always_one_call() {
         for _ in 0..10 {
             bench.launch(f, a, a, a, 256, FREE);
         }
-        assert_eq!(bench.held(), 9, "a depth of nothing takes one");
+        assert_eq!(bench.held(), 9, "a depth of 0 takes one call");
         bench.launch(f, a, a, a, 256, BLOCKING);
-        assert_eq!(bench.held(), 9, "of each stream");
+        assert_eq!(bench.held(), 9, "one call of each stream");
         bench.run_host_func(42);
         bench.good(&CuCtxSynchronize {});
         assert_eq!(bench.held(), 0);
-        // After the end of a window nothing is begun, its first call aside.
+        // After the end of a window, only the first call of the next window may start.
         bench.until("idle", |bench| !bench.is_active());
         set(&bench.session.gate.page, Mode::Window, now(), 1_000_000_000);
         bench.executor.poll();
@@ -282,8 +282,8 @@ fn a_window_takes_no_more_than_its_depth_but_always_one_call() {
 }
 
 #[test]
-fn the_scheduler_is_told_when_a_closed_gate_has_drained_and_when_streams_stall() {
-    let test = "gate::the_scheduler_is_told_when_a_closed_gate_has_drained_and_when_streams_stall";
+fn the_scheduler_is_notified_of_a_drained_gate_and_of_stalled_streams() {
+    let test = "gate::the_scheduler_is_notified_of_a_drained_gate_and_of_stalled_streams";
     alone(test, |mut bench| {
         bench.streams();
         let a = bench.alloc(4096);
@@ -298,7 +298,7 @@ fn the_scheduler_is_told_when_a_closed_gate_has_drained_and_when_streams_stall()
         for _ in 0..100 {
             bench.executor.poll();
         }
-        assert!(bench.is_active(), "what was begun is still in flight");
+        assert!(bench.is_active(), "calls that were started are still in flight");
         bench.executor.host_func_ended();
         bench.until("drained", |bench| !bench.is_active());
         assert!(bench.rings() > 0);
@@ -309,7 +309,7 @@ fn the_scheduler_is_told_when_a_closed_gate_has_drained_and_when_streams_stall()
     });
 }
 
-/// Where the tests' pinned memory is.
+/// The address of the tests' pinned memory.
 pub(super) const PINNED: u64 = 0x3000_0020_0000;
 
 impl Bench {
@@ -318,7 +318,7 @@ impl Bench {
         self.good(&VcudaHostRegister { vaddr: PINNED, len, flags: 0 });
     }
 
-    /// What it may have in flight of copies while the gate is closed.
+    /// Sets how much of copies may be in flight while the gate is closed.
     pub(super) fn may_copy(&mut self, depth: u64) {
         self.gpu().copies.store(depth, Ordering::SeqCst);
         self.executor.poll();
@@ -330,8 +330,8 @@ impl Bench {
 }
 
 #[test]
-fn copies_go_beside_a_closed_gate_where_they_may_and_kernels_do_not() {
-    alone("gate::copies_go_beside_a_closed_gate_where_they_may_and_kernels_do_not", |mut bench| {
+fn allowed_copies_pass_a_closed_gate_and_kernels_do_not() {
+    alone("gate::allowed_copies_pass_a_closed_gate_and_kernels_do_not", |mut bench| {
         let len = 1 << 20;
         bench.streams();
         bench.pinned(len);
@@ -342,15 +342,16 @@ fn copies_go_beside_a_closed_gate_where_they_may_and_kernels_do_not() {
         bench.until("nothing is in flight", |bench| !bench.is_active());
         bench.rings();
         bench.post(&VcudaCopy { dst: PINNED, src: a, len, h_stream: StreamId(FREE) });
-        assert_eq!((bench.held(), bench.rings()), (1, 1), "it may not");
+        assert_eq!((bench.held(), bench.rings()), (1, 1), "copies are not allowed");
         bench.may_copy(1_000_000);
-        assert_eq!(bench.rings(), 1, "it is told");
+        assert_eq!(bench.rings(), 1, "the scheduler is notified");
         bench.until("copied", |bench| !bench.copying());
         // SAFETY: the region is mapped there, and the copy has ended.
         assert_eq!(unsafe { *(PINNED as *const u32) }, 0x0505_0505);
         assert!(bench.gpu().copied_ns.load(Ordering::Relaxed) > 0);
         assert_eq!((bench.held(), bench.query(FREE)), (0, 0));
-        // To the device, but for short ones; within it, and in order behind a kernel.
+        // Held: long copies to the device, copies within it, and copies behind a kernel of the same
+        // stream.
         bench.post(&VcudaCopy { dst: b, src: PINNED, len, h_stream: StreamId(FREE) });
         assert_eq!(bench.held(), 0);
         bench.post(&VcudaCopy { dst: b, src: PINNED, len: 4096, h_stream: StreamId(BLOCKING) });
@@ -374,25 +375,25 @@ fn a_closed_gate_has_drained_when_only_copies_are_in_flight() {
         bench.pinned(len);
         let a = bench.alloc(len);
         bench.grant(Mode::Window, 1_000_000);
-        // Behind something else, since softgpu copies at once where it can.
+        // Queue it behind a host function, because softgpu copies at once where it can.
         bench.post(&VcudaHostFunc { h_stream: StreamId(FREE), token: 42 });
         bench.post(&VcudaCopy { dst: PINNED, src: a, len, h_stream: StreamId(FREE) });
         bench.run_host_func(42);
-        assert!(bench.is_active(), "in its own window a copy is work like any other");
+        assert!(bench.is_active(), "in its own window a copy counts as other work");
         bench.rings();
         bench.grant(Mode::Closed, 0);
         assert_eq!((bench.is_active(), bench.copying(), bench.rings() > 0), (false, true, true));
         assert_eq!(bench.query(FREE), NOT_READY);
         bench.grant(Mode::Window, 1_000_000);
-        assert!(bench.is_active() && !bench.copying(), "and so it is in the next");
+        assert!(bench.is_active() && !bench.copying(), "the same holds in the next window");
         bench.good(&CuStreamSynchronize { h_stream: StreamId(FREE) });
         bench.until("drained", |bench| !bench.is_active());
     });
 }
 
 #[test]
-fn a_worker_with_work_in_flight_shows_that_it_lives() {
-    alone("gate::a_worker_with_work_in_flight_shows_that_it_lives", |mut bench| {
+fn a_worker_with_work_in_flight_updates_its_heartbeat() {
+    alone("gate::a_worker_with_work_in_flight_updates_its_heartbeat", |mut bench| {
         bench.streams();
         let a = bench.alloc(4096);
         bench.post(&VcudaHostFunc { h_stream: StreamId(FREE), token: 42 });
@@ -424,8 +425,8 @@ fn every_call_of_an_ended_session_gets_the_verdict() {
 }
 
 #[test]
-fn what_is_held_for_room_does_not_stop_queries_and_allocations() {
-    alone("gate::what_is_held_for_room_does_not_stop_queries_and_allocations", |mut bench| {
+fn queries_and_allocations_pass_commands_held_for_room() {
+    alone("gate::queries_and_allocations_pass_commands_held_for_room", |mut bench| {
         let f = bench.vector_add();
         bench.streams();
         let a = bench.alloc(4096);
@@ -444,8 +445,8 @@ fn what_is_held_for_room_does_not_stop_queries_and_allocations() {
 }
 
 #[test]
-fn host_functions_go_on_while_more_is_held_than_the_reader_takes() {
-    alone("gate::host_functions_go_on_while_more_is_held_than_the_reader_takes", |mut bench| {
+fn host_functions_run_while_the_reader_is_full() {
+    alone("gate::host_functions_run_while_the_reader_is_full", |mut bench| {
         bench.streams();
         let a = bench.alloc(16 << 10);
         bench.post(&VcudaHostFunc { h_stream: StreamId(FREE), token: 1 });
@@ -460,7 +461,7 @@ fn host_functions_go_on_while_more_is_held_than_the_reader_takes() {
         bench.post(&VcudaHostFunc { h_stream: StreamId(FREE), token: 3 });
         assert!(bench.executor.is_full());
         bench.run_host_func(1);
-        assert!(bench.executor.is_full(), "all stand behind the second");
+        assert!(bench.executor.is_full(), "all are queued behind the second host function");
         bench.run_host_func(2);
         bench.run_host_func(3);
         assert!(!bench.executor.is_full());
@@ -469,7 +470,7 @@ fn host_functions_go_on_while_more_is_held_than_the_reader_takes() {
     });
 }
 
-/// Numbers for random programs: the same seed gives the same program.
+/// Numbers for random programs. The same seed gives the same program.
 struct Random(u64);
 
 impl Random {
@@ -481,8 +482,8 @@ impl Random {
     }
 }
 
-/// A program of streams and events whose result does not depend on timing: what streams have in
-/// common is ordered by events, or by the legacy stream. Its buffers at the end.
+/// Runs a random program of streams and events whose result doesn't depend on timing: accesses to
+/// shared buffers are ordered by events or by the legacy stream. Returns the final buffers.
 fn random_program(bench: &mut Bench, f: u64, buffers: &[u64; 4], seed: u64) -> Vec<Vec<u8>> {
     const N: usize = 64;
     let streams = [0, 2, FREE, BLOCKING];
@@ -504,7 +505,7 @@ fn random_program(bench: &mut Bench, f: u64, buffers: &[u64; 4], seed: u64) -> V
             2 => {
                 bench.launch(f, buffers[i], buffers[i], buffers[i], N as u32, from);
             }
-            // Two streams that wait for one another by the legacy one; then without its help.
+            // Two streams that wait for each other through the legacy stream, and then without it.
             3 => bench.launch(f, buffers[0], buffers[3], buffers[0], N as u32, 0),
             4..=7 => {
                 let event = EVENT + random.below(3);
@@ -553,8 +554,8 @@ fn random_program(bench: &mut Bench, f: u64, buffers: &[u64; 4], seed: u64) -> V
 }
 
 #[test]
-fn programs_give_the_same_through_a_gate_that_opens_and_closes_at_random() {
-    let test = "gate::programs_give_the_same_through_a_gate_that_opens_and_closes_at_random";
+fn programs_compute_the_same_with_a_randomly_closing_gate() {
+    let test = "gate::programs_compute_the_same_with_a_randomly_closing_gate";
     alone(test, |mut bench| {
         let f = bench.vector_add();
         bench.streams();
@@ -589,11 +590,11 @@ fn programs_give_the_same_through_a_gate_that_opens_and_closes_at_random() {
 }
 
 #[test]
-fn what_a_vm_that_is_alone_has_queued_is_bounded_in_time() {
-    alone("gate::what_a_vm_that_is_alone_has_queued_is_bounded_in_time", |mut bench| {
+fn the_queued_work_of_a_single_vm_is_bounded_in_time() {
+    alone("gate::the_queued_work_of_a_single_vm_is_bounded_in_time", |mut bench| {
         let f = bench.vector_add();
         bench.streams();
-        // Some milliseconds each.
+        // Each takes several milliseconds.
         let n = 1 << 18;
         let a = bench.alloc(4 * n as usize);
         let launches = 200;
@@ -603,7 +604,7 @@ fn what_a_vm_that_is_alone_has_queued_is_bounded_in_time() {
         let of = |word: &std::sync::atomic::AtomicU64| word.load(Ordering::Relaxed);
         let queued = of(&bench.gpu().queued) - of(&bench.gpu().finished);
         assert!(queued <= 40, "{queued} are queued");
-        // And all are done in the end.
+        // All of them complete in the end.
         bench.good(&CuStreamSynchronize { h_stream: StreamId(FREE) });
         assert_eq!(of(&bench.gpu().queued), launches);
         assert_eq!((bench.held(), bench.posted_error()), (0, 0));

@@ -1,4 +1,4 @@
-//! Graphs: instantiated, launched, changed, and what is refused.
+//! Graphs: instantiating, launching and changing them, and requests that are refused.
 
 use super::*;
 use crate::driver::stubs::stop_next;
@@ -8,7 +8,7 @@ use protocol::structs::EventRecordStep;
 use protocol::structs::EventWaitStep;
 use protocol::structs::HostFuncStep;
 
-/// A graph of steps, each after the one before it.
+/// A graph of steps in a line.
 fn chain(steps: &[Step<'_>]) -> Writer {
     let mut writer = Writer::new();
     writer.word(steps.len() as u64);
@@ -29,7 +29,7 @@ fn copy(dst: u64, src: u64, len: u64) -> Step<'static> {
     Step::Copy(graph::CopyStep { dst: side(dst), src: side(src), width, height, depth })
 }
 
-/// c = a + b, of 4 floats.
+/// A step that adds 4 floats: c = a + b.
 fn add(f: u64, params: &[u8]) -> Step<'_> {
     Step::Kernel(KernelStep {
         f: FuncId(f),
@@ -72,8 +72,8 @@ const ONE: u32 = 1.0f32.to_bits();
 const INVALID: u32 = CuError::INVALID_VALUE.0;
 
 #[test]
-fn a_graph_runs_each_time_that_it_is_launched_and_a_changed_node_from_then_on() {
-    let test = "a_graph_runs_each_time_that_it_is_launched_and_a_changed_node_from_then_on";
+fn a_graph_runs_at_each_launch_with_its_changed_nodes() {
+    let test = "a_graph_runs_at_each_launch_with_its_changed_nodes";
     alone(test, |mut bench| {
         let f = bench.vector_add();
         let [a, b, c] = [16, 16, 16].map(|bytes| bench.alloc(bytes));
@@ -98,7 +98,7 @@ fn a_graph_runs_each_time_that_it_is_launched_and_a_changed_node_from_then_on() 
         bench.good(&node_set);
         bench.run(700);
         assert_eq!(bench.first_float(c), 15.0);
-        // Another graph of that shape, and one of another shape.
+        // Update it with another graph of the same shape, and with one of another shape.
         let steps = [set(a, ONE), copy(b, a, 16), add(f, &bytes), Step::Empty];
         let update = |bench: &mut Bench, steps: &[Step<'_>]| {
             let writer = chain(steps);
@@ -119,8 +119,8 @@ fn a_graph_runs_each_time_that_it_is_launched_and_a_changed_node_from_then_on() 
 }
 
 #[test]
-fn host_functions_of_a_graph_are_reached_by_each_launch() {
-    alone("host_functions_of_a_graph_are_reached_by_each_launch", |mut bench| {
+fn each_launch_of_a_graph_reaches_its_host_functions() {
+    alone("each_launch_of_a_graph_reaches_its_host_functions", |mut bench| {
         let a = bench.alloc(16);
         bench.post(&CuStreamCreateWithPriority { ph_stream: StreamId(500), flags: 1, priority: 0 });
         assert_eq!(
@@ -129,7 +129,7 @@ fn host_functions_of_a_graph_are_reached_by_each_launch() {
         );
         bench.run(700);
         bench.run(700);
-        // Launches under way go on.
+        // Launches in progress complete.
         bench.post(&CuGraphExecDestroy { h_graph_exec: GraphExecId(700) });
         for _ in 0..2 {
             bench.run_host_func(7);
@@ -139,8 +139,8 @@ fn host_functions_of_a_graph_are_reached_by_each_launch() {
 }
 
 #[test]
-fn addresses_and_handles_that_the_session_does_not_have_are_refused() {
-    let test = "addresses_and_handles_that_the_session_does_not_have_are_refused";
+fn a_graph_with_foreign_addresses_or_handles_is_refused() {
+    let test = "a_graph_with_foreign_addresses_or_handles_is_refused";
     alone(test, |mut bench| {
         let f = bench.vector_add();
         let a = bench.alloc(16);
@@ -175,12 +175,12 @@ fn addresses_and_handles_that_the_session_does_not_have_are_refused() {
             let got = bench.instantiate(700, &[Step::Empty, step]);
             assert_eq!(got, expected, "{step:?}");
         }
-        // Nothing of these is left over.
+        // The failed attempts have left nothing behind.
         assert_eq!(bench.instantiate(700, &[set(a, ONE)]), 0);
         assert_eq!(bench.instantiate(700, &[set(a, ONE)]), INVALID);
         assert_eq!(bench.instantiate(0, &[set(a, ONE)]), INVALID);
         let step = copy(a, a, 16);
-        // A memset can't become a copy.
+        // A memset node can't become a copy node.
         for (exec, node) in [(701, 0), (700, 1), (700, 0)] {
             let node_set = VcudaGraphExecNodeSet { exec: GraphExecId(exec), node, step };
             assert_eq!(bench.call(&node_set).0, INVALID, "{exec} {node}");
@@ -206,8 +206,8 @@ fn addresses_and_handles_that_the_session_does_not_have_are_refused() {
 }
 
 #[test]
-fn of_graphs_with_one_id_only_the_first_is_made() {
-    alone("of_graphs_with_one_id_only_the_first_is_made", |mut bench| {
+fn only_the_first_of_several_graphs_with_one_id_is_created() {
+    alone("only_the_first_of_several_graphs_with_one_id_is_created", |mut bench| {
         bench.set_quota(1 << 30);
         let steps = vec![Step::Empty; 10_000];
         let writer = chain(&steps);

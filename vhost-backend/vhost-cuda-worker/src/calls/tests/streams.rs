@@ -1,4 +1,4 @@
-//! What streams hold back, print and wait for.
+//! Full streams, kernel output, host functions, and stream attributes.
 
 use super::*;
 use protocol::ids::{BlobId, KernelId, LibraryId, StreamId};
@@ -16,7 +16,7 @@ fn the_reader_is_not_stopped_by_a_full_stream() {
             });
         }
         bench.post(&VcudaHostFunc { h_stream: StreamId(500), token: 42 });
-        // More than a channel takes, all behind the host function, and large copies as well.
+        // Queue more than a channel holds behind the host function, and large copies as well.
         for i in 0..3000 {
             bench.launch(f, a, a, a, 1, 500);
             if i % 10 == 0 {
@@ -26,7 +26,7 @@ fn the_reader_is_not_stopped_by_a_full_stream() {
         bench.run_host_func(42);
         bench.good(&CuStreamSynchronize { h_stream: StreamId(500) });
         let last = bench.good(&VcudaCopyOut { src: a, len: 16, h_stream: StreamId(500) }).data;
-        // 9 launches doubled the first float after the last copy.
+        // After the last copy, 9 launches doubled the first float.
         let expected = f32::from_le_bytes([2990_u32 as u8; 4]) * 512.0;
         assert_eq!(last[..4], expected.to_le_bytes());
         for i in 0..4000 {
@@ -40,12 +40,12 @@ fn the_reader_is_not_stopped_by_a_full_stream() {
 }
 
 #[test]
-fn the_reader_goes_on_when_streams_that_held_few_commands_each_are_empty() {
-    let test = "the_reader_goes_on_when_streams_that_held_few_commands_each_are_empty";
+fn the_reader_continues_when_streams_with_few_held_commands_are_empty() {
+    let test = "the_reader_continues_when_streams_with_few_held_commands_are_empty";
     alone(test, |mut bench| {
         let f = bench.vector_add();
         let a = bench.alloc(16);
-        // That of the small one runs first.
+        // The host function of stream 504 runs first.
         for h_stream in [504, 500, 501, 502, 503] {
             let ph_stream = h_stream;
             bench.post(&CuStreamCreateWithPriority {
@@ -56,7 +56,7 @@ fn the_reader_goes_on_when_streams_that_held_few_commands_each_are_empty() {
             bench.post(&VcudaHostFunc { h_stream: StreamId(h_stream), token: h_stream });
             assert_eq!(bench.host_func(), 504);
         }
-        // As much as there is room for, and in no stream enough for a mark.
+        // Queue as much as there is room for, but too little in each stream for a mark.
         for h_stream in 500..504 {
             for _ in 0..206 {
                 bench.launch(f, a, a, a, 1, h_stream);
@@ -65,7 +65,7 @@ fn the_reader_goes_on_when_streams_that_held_few_commands_each_are_empty() {
         for _ in 0..10 {
             bench.launch(f, a, a, a, 1, 504);
         }
-        // The small one empties first, and is looked at.
+        // Stream 504 becomes empty first, and its end is noticed.
         bench.run_host_func(504);
         for _ in 0..100 {
             std::thread::sleep(std::time::Duration::from_millis(1));
@@ -80,9 +80,9 @@ fn the_reader_goes_on_when_streams_that_held_few_commands_each_are_empty() {
 }
 
 #[test]
-fn what_kernels_print_does_not_pile_up_when_nobody_takes_it() {
+fn untaken_kernel_output_is_bounded() {
     use std::os::fd::{AsRawFd, BorrowedFd};
-    alone("what_kernels_print_does_not_pile_up_when_nobody_takes_it", |mut bench| {
+    alone("untaken_kernel_output_is_bounded", |mut bench| {
         // SAFETY: the standard output stays open.
         let out = unsafe { BorrowedFd::borrow_raw(1) };
         let mut file = std::fs::File::from(out.try_clone_to_owned().unwrap());
@@ -97,8 +97,8 @@ fn what_kernels_print_does_not_pile_up_when_nobody_takes_it() {
 }
 
 #[test]
-fn what_kernels_print_is_told_and_taken() {
-    alone("what_kernels_print_is_told_and_taken", |mut bench| {
+fn kernel_output_is_reported_and_fetched() {
+    alone("kernel_output_is_reported_and_fetched", |mut bench| {
         let load = VcudaLibraryLoad {
             library: LibraryId(900),
             blob: BlobId(0),
@@ -108,7 +108,7 @@ fn what_kernels_print_is_told_and_taken() {
             log_max: 0,
         };
         bench.good(&load);
-        // As cudart does it: before there is a context.
+        // cudart does this before it creates a context.
         let ctx = std::mem::take(&mut bench.ctx);
         bench.good(&VcudaLibraryGetKernel {
             p_kernel: KernelId(901),
@@ -120,7 +120,11 @@ fn what_kernels_print_is_told_and_taken() {
         for stream in [0, 500] {
             assert_eq!(bench.good(&VcudaTakeOutput {}).text, b"");
             bench.good(&CuStreamSynchronize { h_stream: StreamId(stream) });
-            assert_eq!(bench.state().load(Ordering::Relaxed), 1, "nothing was printed");
+            assert_eq!(
+                bench.state().load(Ordering::Relaxed),
+                1,
+                "the answer must not say that kernels printed"
+            );
             bench.launch(901, 0, 0, 0, 2, stream);
             bench.good(&CuStreamSynchronize { h_stream: StreamId(stream) });
             assert_eq!(bench.state().load(Ordering::Relaxed), 3, "stream {stream}");
@@ -161,7 +165,7 @@ fn attributes_of_streams_are_set_for_each_stream() {
         for default_stream in 0..3 {
             assert_eq!(get(&mut bench, default_stream, 3).1.value, value(1));
         }
-        // CUDA_ERROR_INVALID_VALUE, of the driver; CUDA_ERROR_INVALID_HANDLE.
+        // CUDA_ERROR_INVALID_VALUE comes from the driver; the second is CUDA_ERROR_INVALID_HANDLE.
         assert_eq!(set(&mut bench, 500, 3, 77), 1);
         assert_eq!(get(&mut bench, 501, 3).0, 400);
         // The memory synchronization domains.
