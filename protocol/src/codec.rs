@@ -1,20 +1,20 @@
-//! How a command's arguments and its answer become bytes, and back.
+//! Encodes and decodes a command's arguments and its answer.
 //!
-//! Everything is a multiple of 8 bytes: a scalar or handle takes 8, a byte string its length, then
-//! its bytes padded, an array its length in bytes, then its elements padded (docs/device.md,
-//! "Arguments"). Decoding works on a private copy, checks every length against the bytes that are
-//! there before it allocates, and refuses bytes left over.
+//! Every encoding is a multiple of 8 bytes. A scalar or handle takes 8 bytes. A byte string is its
+//! length and then its padded bytes; an array is its length in bytes and then its padded elements
+//! (docs/device.md, "Arguments"). Decoding works on a private copy. It compares every length with
+//! the available bytes before it allocates, and rejects bytes left over.
 
 use core::marker::PhantomData;
 
-/// Why bytes are not the arguments that their opcode asks for.
+/// The reason why bytes don't decode as the arguments of their opcode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeError {
-    /// Fewer bytes than the arguments need.
+    /// There are fewer bytes than the arguments need.
     Short,
-    /// Bytes after the last argument.
+    /// There are bytes after the last argument.
     Long,
-    /// A value outside its type's range.
+    /// A value is outside its type's range.
     Range,
 }
 
@@ -30,24 +30,24 @@ impl core::fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
-/// Collects encoded arguments; its buffer is meant to be used again.
+/// Collects encoded arguments. Its buffer can be reused.
 #[derive(Debug, Default)]
 pub struct Writer {
     bytes: Vec<u8>,
 }
 
 impl Writer {
-    /// An empty writer.
+    /// Creates an empty writer.
     pub const fn new() -> Self {
         Self { bytes: Vec::new() }
     }
 
-    /// Forgets the content, keeps the buffer.
+    /// Removes the content and keeps the buffer.
     pub fn clear(&mut self) {
         self.bytes.clear();
     }
 
-    /// What was written; its length is a multiple of 8.
+    /// The encoded bytes. Their number is a multiple of 8.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -64,7 +64,7 @@ impl Writer {
         self.pad();
     }
 
-    /// Appends elements one after the other, without their number.
+    /// Appends elements one after the other, without a length.
     pub fn packed<T: Element>(&mut self, values: &[T]) {
         for value in values {
             value.put(self);
@@ -83,7 +83,7 @@ impl Writer {
         }
     }
 
-    /// Appends what `then` writes as a byte string.
+    /// Appends everything that `then` writes, as a byte string.
     pub fn nested(&mut self, then: impl FnOnce(&mut Self)) {
         let at = self.bytes.len();
         self.word(0);
@@ -92,7 +92,7 @@ impl Writer {
         self.bytes[at..at + 8].copy_from_slice(&len.to_le_bytes());
     }
 
-    /// Appends bytes as they are, without padding.
+    /// Appends bytes without a length or padding.
     fn raw(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
@@ -102,7 +102,7 @@ impl Writer {
     }
 }
 
-/// Takes encoded arguments apart.
+/// Decodes arguments.
 #[derive(Debug)]
 pub struct Reader<'a> {
     rest: &'a [u8],
@@ -124,13 +124,13 @@ impl<'a> Reader<'a> {
         Ok(&taken[..len])
     }
 
-    /// A scalar or a handle.
+    /// Reads a scalar or a handle.
     pub fn word(&mut self) -> Result<u64, DecodeError> {
         let bytes = self.take(8)?;
         Ok(u64::from_le_bytes(bytes.try_into().expect("take gives 8 bytes")))
     }
 
-    /// `N` elements, one after the other.
+    /// Reads `N` elements that follow each other.
     pub fn packed<T: Element, const N: usize>(&mut self) -> Result<[T; N], DecodeError> {
         let bytes = self.take(N * T::BYTES)?;
         let mut values = [T::ZERO; N];
@@ -140,8 +140,8 @@ impl<'a> Reader<'a> {
         Ok(values)
     }
 
-    /// An array of at most `max` elements. All of them are decoded once, so that using them later
-    /// can't fail.
+    /// Reads an array of at most `max` elements. All of them are decoded once here, so that later
+    /// accesses can't fail.
     pub fn array<T: Element>(&mut self, max: usize) -> Result<Array<'a, T>, DecodeError> {
         let bytes = self.bytes()?;
         if !bytes.len().is_multiple_of(T::BYTES) || bytes.len() / T::BYTES > max {
@@ -151,18 +151,18 @@ impl<'a> Reader<'a> {
         Ok(Array { source: Source::Bytes(bytes, PhantomData) })
     }
 
-    /// As [`Reader::array`], copied out.
+    /// Like [`Reader::array`], but copies the elements.
     pub fn vec<T: Element>(&mut self, max: usize) -> Result<Vec<T>, DecodeError> {
         Ok(self.array(max)?.iter().collect())
     }
 
-    /// A name: UTF-8 without a zero byte.
+    /// Reads a name: UTF-8 without a zero byte.
     pub fn text(&mut self) -> Result<&'a str, DecodeError> {
         let text = core::str::from_utf8(self.bytes()?).map_err(|_| DecodeError::Range)?;
         if text.contains('\0') { Err(DecodeError::Range) } else { Ok(text) }
     }
 
-    /// A byte string that `then` takes apart as a whole.
+    /// Reads a byte string that `then` must decode entirely.
     pub fn nested<T>(
         &mut self,
         then: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
@@ -173,27 +173,27 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    /// A byte string.
+    /// Reads a byte string.
     pub fn bytes(&mut self) -> Result<&'a [u8], DecodeError> {
         let len = usize::try_from(self.word()?).map_err(|_| DecodeError::Range)?;
         self.take(len)
     }
 
-    /// Refuses bytes that nobody asked for.
+    /// Fails if there are bytes left over.
     pub fn finish(self) -> Result<(), DecodeError> {
         if self.rest.is_empty() { Ok(()) } else { Err(DecodeError::Long) }
     }
 }
 
-/// Something of fixed size that arrays are made of: a packed integer, or a structure.
+/// A type of fixed size that arrays can hold: a packed integer or a structure.
 pub trait Element: Copy + 'static {
-    /// Encoded bytes.
+    /// The number of encoded bytes.
     const BYTES: usize;
-    /// A value to begin with.
+    /// A valid value to initialize memory with.
     const ZERO: Self;
-    /// Appends the value, [`Element::BYTES`] long.
+    /// Appends the value, which takes [`Element::BYTES`].
     fn put(&self, writer: &mut Writer);
-    /// Takes a value from exactly [`Element::BYTES`] bytes.
+    /// Decodes a value from exactly [`Element::BYTES`] bytes.
     fn get(bytes: &[u8]) -> Result<Self, DecodeError>;
 }
 
@@ -213,7 +213,7 @@ macro_rules! packed {
 }
 packed! { u8 u32 i32 u64 }
 
-/// An array on its way: elements to be sent, or bytes that came and were checked.
+/// An array of a call: either elements to encode, or received bytes that were checked.
 #[derive(Clone, Copy, Debug)]
 pub struct Array<'a, T> {
     source: Source<'a, T>,
@@ -222,12 +222,12 @@ pub struct Array<'a, T> {
 #[derive(Clone, Copy, Debug)]
 enum Source<'a, T> {
     Elements(&'a [T]),
-    /// A multiple of the element's bytes, each of which decodes.
+    /// A multiple of [`Element::BYTES`] bytes. Every element of it decodes.
     Bytes(&'a [u8], PhantomData<T>),
 }
 
 impl<'a, T: Element> Array<'a, T> {
-    /// Elements.
+    /// The number of elements.
     pub fn len(&self) -> usize {
         match self.source {
             Source::Elements(values) => values.len(),
@@ -235,12 +235,12 @@ impl<'a, T: Element> Array<'a, T> {
         }
     }
 
-    /// Whether there are none.
+    /// Whether the array is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// One element.
+    /// The element at an index.
     pub fn get(&self, index: usize) -> Option<T> {
         match self.source {
             Source::Elements(values) => values.get(index).copied(),
@@ -282,7 +282,7 @@ impl<T: Element + PartialEq> PartialEq for Array<'_, T> {
     }
 }
 
-/// Names, each ended by a zero byte, in one byte string.
+/// A list of names in one byte string. A zero byte ends each name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names {
     bytes: Vec<u8>,
@@ -301,12 +301,13 @@ impl Names {
             .filter_map(|name| core::str::from_utf8(name.strip_suffix(&[0])?).ok())
     }
 
-    /// As they travel.
+    /// The encoded names.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// From as they travel: UTF-8, the last one ended too.
+    /// Checks and copies encoded names. They must be UTF-8, and a zero byte must end the last one
+    /// too.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
         let ended = bytes.last().is_none_or(|last| *last == 0);
         if !ended || core::str::from_utf8(bytes).is_err() {
@@ -316,11 +317,11 @@ impl Names {
     }
 }
 
-/// A scalar that takes one word on the wire.
+/// A scalar that is encoded as one word.
 pub trait Word: Copy {
-    /// Zero- or sign-extends the value.
+    /// Zero-extends or sign-extends the value.
     fn to_word(self) -> u64;
-    /// Takes the value back; a word outside the type's range is refused.
+    /// Converts a word back, and fails if it is outside the type's range.
     fn from_word(word: u64) -> Result<Self, DecodeError>;
 }
 
@@ -348,30 +349,30 @@ impl Word for f32 {
     }
 }
 
-/// A call of the API table: its arguments, as they cross the boundary.
+/// A call of the API table, with its arguments.
 pub trait Call<'a>: Sized {
-    /// Number in the API table.
+    /// The call's number in the API table.
     const OPCODE: u32;
-    /// Name of the entry point.
+    /// The name of the entry point.
     const NAME: &'static str;
     /// Whether the caller waits for an answer.
     const WAITED: bool;
-    /// Whether the worker runs it on the thread that mirrors the guest's.
+    /// Whether the worker runs the call on the thread that mirrors the guest thread.
     const BLOCKING: bool;
-    /// What comes back; `()` if only a result does.
+    /// The type of the answer; `()` if only a CUresult is returned.
     type Answer: Answer;
 
     /// Appends the arguments.
     fn encode(&self, writer: &mut Writer);
-    /// Takes the arguments apart, all of them.
+    /// Decodes the arguments, and fails if bytes are left over.
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError>;
 }
 
-/// What a waited call brings back beside its CUresult.
+/// The answer of a waited call, besides its CUresult.
 pub trait Answer: Sized {
     /// Appends the answer.
     fn encode(&self, writer: &mut Writer);
-    /// Takes an answer apart.
+    /// Decodes an answer.
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError>;
 }
 
@@ -387,7 +388,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scalars_keep_their_values_and_refuse_what_does_not_fit() {
+    fn scalars_keep_their_values_and_refuse_others() {
         assert_eq!(i32::from_word((-7i32).to_word()), Ok(-7));
         assert_eq!(u32::from_word(u64::from(u32::MAX)), Ok(u32::MAX));
         assert_eq!(u32::from_word(1 << 32), Err(DecodeError::Range));

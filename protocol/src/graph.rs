@@ -1,8 +1,8 @@
-//! Graphs, as they travel to be instantiated.
+//! The encoding of graphs that are sent to be instantiated.
 //!
-//! The number of nodes, then each node: an array of the numbers (le32) of the nodes that it depends
-//! on, all of which are earlier, then its step: the number of its kind, then its members
-//! (`choice Step` in `api.table`). All as [`codec`](crate::codec) has them.
+//! First the number of nodes, then each node. A node is an array of the numbers (le32) of the nodes
+//! that it depends on, all of which come earlier, followed by its step: the number of its kind,
+//! then its members (`choice Step` in `api.table`). All of it uses [`codec`](crate::codec).
 
 use crate::codec::{DecodeError, Reader, Writer};
 use crate::limits::GRAPH_NODES_MAX;
@@ -18,7 +18,7 @@ pub fn encode_node(after: &[u32], step: &Step<'_>, writer: &mut Writer) {
     step.encode(writer);
 }
 
-/// Takes a whole graph apart: calls `each` with what every node depends on, and its step.
+/// Decodes a whole graph. Calls `each` with every node's step and the nodes that it depends on.
 pub fn decode<'a, E: From<DecodeError>>(
     bytes: &'a [u8],
     mut each: impl FnMut(&[u32], Step<'a>) -> Result<(), E>,
@@ -32,7 +32,7 @@ pub fn decode<'a, E: From<DecodeError>>(
     for number in 0..count {
         after.clear();
         after.extend(reader.array::<u32>(number)?.iter());
-        // Each once, and before the node itself.
+        // The numbers must be ascending, and less than the node's own number.
         if after.windows(2).any(|pair| pair[0] >= pair[1])
             || after.last().is_some_and(|last| *last as usize >= number)
         {
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_graph_comes_back_as_it_was() {
+    fn a_graph_decodes_as_it_was_encoded() {
         let writer = all();
         let mut number = 0;
         decode(writer.as_bytes(), |after, step| {
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_graph_cut_short_or_with_more_behind_it_is_refused() {
+    fn a_truncated_graph_or_one_with_extra_bytes_is_refused() {
         let writer = all();
         let bytes = writer.as_bytes();
         let decode = |bytes: &[u8]| decode(bytes, |_, _| Ok::<_, DecodeError>(()));
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_depends_only_on_what_stands_before_it() {
+    fn a_node_depends_only_on_earlier_nodes() {
         for (after, fine) in
             [(&[0u32][..], true), (&[1], false), (&[0, 0], false), (&[u32::MAX], false)]
         {

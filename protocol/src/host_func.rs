@@ -14,7 +14,7 @@ use core::sync::atomic::{Ordering, fence};
 #[cfg(loom)]
 use loom::sync::atomic::{Ordering, fence};
 
-/// The guest's end. One thread uses it for the whole session.
+/// The guest's side of host functions. One thread uses it for the whole session.
 #[derive(Debug)]
 pub struct Callee {
     shared: Shared,
@@ -22,7 +22,7 @@ pub struct Callee {
 }
 
 impl Callee {
-    /// The end for a new session.
+    /// Creates the guest's side for a new session.
     pub fn new(shared: Shared) -> Self {
         Self { shared, ended: 0 }
     }
@@ -44,17 +44,17 @@ impl Callee {
     }
 }
 
-/// The worker's end. One thread uses it.
+/// The worker's side of host functions. Only one thread uses it.
 #[derive(Debug)]
 pub struct Caller {
     shared: Shared,
     begun: u64,
-    /// Whether the end of the last function has not been taken yet.
+    /// Whether a function was handed out whose end was not taken yet.
     running: bool,
 }
 
 impl Caller {
-    /// The end for a new session.
+    /// Creates the worker's side for a new session.
     pub fn new(shared: Shared) -> Self {
         Self { shared, begun: 0, running: false }
     }
@@ -64,22 +64,24 @@ impl Caller {
         self.running
     }
 
-    /// Hands out a function, which the guest may have to be woken for. The guest must have none.
+    /// Hands out a function. The guest must not be running another one. The caller may have to wake
+    /// the guest afterwards.
     pub fn begin(&mut self, token: u64) {
-        debug_assert!(!self.running, "one at a time");
+        debug_assert!(!self.running, "the guest runs a function already");
         self.running = true;
         self.begun += 1;
         self.shared.host_func.store(token, Ordering::Relaxed);
         self.shared.host_funcs_begun.store(self.begun, Ordering::Release);
     }
 
-    /// Whether the guest's function has run and its end was not taken yet. A guest that writes a wrong
-    /// count has not ended the function.
+    /// Whether the guest's function has run and its end was not taken yet. If the guest writes a
+    /// wrong count, the function counts as still running.
     pub fn has_ended(&self) -> bool {
         self.running && self.shared.host_funcs_ended.load(Ordering::Acquire) == self.begun
     }
 
-    /// As [`Caller::has_ended`], and takes the end.
+    /// Like [`Caller::has_ended`], and also takes the end, so that the next function can be handed
+    /// out.
     pub fn take_end(&mut self) -> bool {
         let ended = self.has_ended();
         self.running &= !ended;
@@ -108,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_that_the_guest_invents_ends_nothing() {
+    fn a_wrong_count_from_the_guest_ends_no_function() {
         let shared = ring(8);
         let mut host = Caller::new(shared);
         host.begin(7);
@@ -121,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_rings_for_a_worker_that_takes_no_commands_and_commands_do_not() {
+    fn a_full_worker_is_woken_by_a_functions_end_but_not_by_commands() {
         let shared = ring(8);
         let (mut guest, mut host) = (Callee::new(shared), HostRing::new(shared));
         let mut commands = GuestRing::new(shared);
@@ -131,7 +133,7 @@ mod tests {
         assert_eq!(commands.push(&[&[0; 32]]), Ok(false));
         assert_eq!(commands.push(&[&[0; 32]]), Err(Full));
         assert!(guest.end(), "the worker sleeps");
-        assert!(!host.begin_full_sleep(), "it has ended");
+        assert!(!host.begin_full_sleep(), "the function has ended");
         assert!(host.host_funcs.take_end());
         assert!(host.begin_full_sleep() && !host.begin_sleep());
     }

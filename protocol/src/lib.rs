@@ -1,7 +1,7 @@
 //! The boundary between guest and host: uAPI, ring, API table, codecs.
 //!
-//! `docs/device.md` is the specification. This crate knows nobody: the guest's library and the
-//! host's programs both build on it, and agree because of it.
+//! `docs/device.md` is the specification. This crate depends on no other crate of the workspace.
+//! The guest's library and the host's programs both use it, which keeps them consistent.
 
 pub mod codec;
 pub mod facts;

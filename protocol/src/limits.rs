@@ -1,52 +1,54 @@
-//! Limits that the guest keeps to and the worker enforces.
+//! Limits that the guest respects and the worker enforces.
 //!
 //! `docs/device.md` has the same numbers under "Limits and address windows"; `tests/limits.rs`
 //! compares them. The limits of the ring and of the device's messages are in [`uapi`](crate::uapi).
 
-/// Bytes of pageable memory that a copy carries inline. Longer copies go through the arena.
+/// Largest copy of pageable memory that travels inline, in bytes. Longer copies go through the
+/// arena.
 pub const INLINE_COPY_MAX: usize = 16 << 10;
 
-/// Bytes of an image or graph that a command carries inline. Longer ones are put into a blob first.
+/// Largest image or graph that travels inline, in bytes. Longer ones are sent as a blob first.
 pub const INLINE_IMAGE_MAX: usize = 128 << 10;
 
-/// Bytes of a blob that one `vcudaBlobPut` carries.
+/// Largest piece of a blob in one `vcudaBlobPut`, in bytes.
 pub const BLOB_PIECE_MAX: usize = 256 << 10;
 
-/// Bytes of all blobs of a session that no call has taken yet.
+/// Largest total size of a session's blobs that no call has used yet, in bytes.
 pub const BLOB_BYTES_MAX: u64 = 1 << 30;
 
-/// Blobs of a session that no call has taken yet.
+/// Maximum number of a session's blobs that no call has used yet.
 pub const BLOBS_MAX: usize = 1024;
 
-/// Bytes of kernels' output that one `vcudaTakeOutput` brings.
+/// Largest output of kernels that one `vcudaTakeOutput` returns, in bytes.
 pub const OUTPUT_MAX: usize = 64 << 10;
 
-/// Bytes of each log of the JIT.
+/// Maximum length of each log of the JIT, in bytes.
 pub const JIT_LOG_MAX: usize = 64 << 10;
 
-/// Options of the JIT in one load.
+/// Maximum number of JIT options in one load.
 pub const JIT_OPTIONS_MAX: usize = 64;
 
-/// Attributes of one launch or kernel node.
+/// Maximum number of attributes of one launch or kernel node.
 pub const LAUNCH_ATTRIBUTES_MAX: usize = 64;
 
-/// Parameters of one kernel.
+/// Maximum number of parameters of one kernel.
 pub const PARAMETERS_MAX: usize = 4096;
 
-/// Bytes of one kernel's parameter buffer. No GPU takes more than 32,764.
+/// Maximum size of one kernel's parameter buffer, in bytes. GPUs take at most 32,764.
 pub const PARAMETER_BYTES_MAX: usize = 32 << 10;
 
-/// Kernels whose names `vcudaLibraryKernelNames` brings.
+/// Maximum number of kernel names that `vcudaLibraryKernelNames` returns.
 pub const KERNEL_NAMES_MAX: usize = 1 << 16;
 
-/// Bytes of these names together.
+/// Maximum total length of these names, in bytes.
 pub const KERNEL_NAME_BYTES_MAX: usize = 2 << 20;
 
-/// Nodes of one graph.
+/// Maximum number of nodes of one graph.
 pub const GRAPH_NODES_MAX: usize = 1 << 20;
 
-/// Devices of one VM.
+/// Maximum number of devices of one VM.
 pub const DEVICES_MAX: usize = 16;
 
-/// Handles of one kind that a session may have. Natively memory is the limit.
+/// Maximum number of handles of one kind in a session. On a real GPU, only memory limits this
+/// number.
 pub const HANDLES_MAX: usize = 1 << 20;

@@ -1,8 +1,8 @@
-//! Kinds of entries in option lists that may travel: those whose value means the same in the
-//! worker. All others hold pointers or handles of the guest process.
+//! The option numbers that a guest may send in option lists: those whose value means the same in
+//! the worker. The values of all others are pointers or handles of the guest process.
 
-/// `CUlaunchAttributeID`s that a launch may carry. Only [`ACCESS_POLICY_WINDOW`] holds an address,
-/// which the worker checks as it checks every other.
+/// The `CUlaunchAttributeID`s that a launch may have. Only [`ACCESS_POLICY_WINDOW`] holds an
+/// address, which the worker checks like any other.
 ///
 /// They are ACCESS_POLICY_WINDOW, COOPERATIVE, SYNCHRONIZATION_POLICY, CLUSTER_DIMENSION,
 /// CLUSTER_SCHEDULING_POLICY_PREFERENCE, PROGRAMMATIC_STREAM_SERIALIZATION, PRIORITY,
@@ -13,9 +13,9 @@ pub const LAUNCH_ATTRIBUTES: &[u32] = &[ACCESS_POLICY_WINDOW, 2, 3, 4, 5, 6, 8, 
 /// `CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW`: its value begins with an address and a length.
 pub const ACCESS_POLICY_WINDOW: u32 = 1;
 
-/// `CUlaunchAttributeID`s of streams that may travel: SYNCHRONIZATION_POLICY, MEM_SYNC_DOMAIN_MAP and
-/// MEM_SYNC_DOMAIN. Not ACCESS_POLICY_WINDOW, which holds an address, and not PRIORITY, since the guest
-/// library remembers a stream's priority.
+/// The `CUlaunchAttributeID`s of streams that a guest may send: SYNCHRONIZATION_POLICY,
+/// MEM_SYNC_DOMAIN_MAP and MEM_SYNC_DOMAIN. ACCESS_POLICY_WINDOW is missing because it holds an
+/// address, and PRIORITY because the guest library keeps a stream's priority itself.
 pub const STREAM_ATTRIBUTES: &[u32] = &[3, 9, 10];
 
 /// `CUjit_option`s whose value is a plain number.
@@ -27,11 +27,11 @@ pub const STREAM_ATTRIBUTES: &[u32] = &[3, 9, 10];
 pub const JIT_OPTIONS: &[u32] =
     &[0, 1, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 20, 21, 22, 23, 24, 30, 31, 32, 33];
 
-/// `CUgraphInstantiate_flags` that a graph may be instantiated with: AUTO_FREE_ON_LAUNCH and
-/// USE_NODE_PRIORITY. Uploading is a call of its own; launches from the device are not supported.
+/// The `CUgraphInstantiate_flags` that are supported: AUTO_FREE_ON_LAUNCH and USE_NODE_PRIORITY.
+/// Uploading is a separate call, and launches from the device are not supported.
 pub const GRAPH_INSTANTIATE_FLAGS: u64 = 1 | 8;
 
-/// Questions of `vcudaOccupancyClusters`.
+/// The questions that `vcudaOccupancyClusters` can answer.
 pub mod clusters {
     /// `cuOccupancyMaxActiveClusters`.
     pub const MAX_ACTIVE: u32 = 0;

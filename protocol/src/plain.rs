@@ -1,15 +1,16 @@
-//! Plain structures: C layout, no padding, any bytes are a valid value.
+//! Plain structures: they have C layout and no padding, and all bytes are valid values.
 
 use core::mem::{MaybeUninit, size_of};
 
-/// A structure whose bytes may be copied in from a peer and out to one.
+/// A structure that can be copied byte by byte from and to a peer.
 ///
 /// # Safety
-/// The type is `#[repr(C)]`, has no padding, and every bit pattern is a valid value of it.
+///
+/// The type must be `#[repr(C)]` and have no padding, and every bit pattern must be a valid value.
 pub unsafe trait Plain: Copy + 'static {
-    /// The structure's bytes, as they cross the boundary.
+    /// The structure's bytes.
     fn as_bytes(&self) -> &[u8] {
-        // SAFETY: `Plain` has no padding, so all its bytes are initialised; the borrow of `self`
+        // SAFETY: `Plain` types have no padding, so all bytes are initialized. The borrow of `self`
         // keeps them alive and unchanged.
         unsafe { core::slice::from_raw_parts((&raw const *self).cast(), size_of::<Self>()) }
     }
@@ -19,7 +20,7 @@ pub unsafe trait Plain: Copy + 'static {
         let bytes = bytes.get(..size_of::<Self>())?;
         let mut value = MaybeUninit::<Self>::uninit();
         // SAFETY: `value` has room for `size_of::<Self>()` bytes, `bytes` has exactly as many, and
-        // they can't overlap; every bit pattern is valid for a `Plain` type.
+        // they don't overlap. Every bit pattern is valid for a `Plain` type.
         unsafe {
             core::ptr::copy_nonoverlapping(
                 bytes.as_ptr(),
@@ -30,9 +31,9 @@ pub unsafe trait Plain: Copy + 'static {
         }
     }
 
-    /// A value of zero bytes.
+    /// A value whose bytes are all zero.
     fn zeroed() -> Self {
-        // SAFETY: every bit pattern is valid for a `Plain` type, zeros too.
+        // SAFETY: every bit pattern is valid for a `Plain` type, including zeros.
         unsafe { MaybeUninit::zeroed().assume_init() }
     }
 }

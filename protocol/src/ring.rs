@@ -1,8 +1,8 @@
 //! The stream ring: commands from a guest process to its worker, in shared pages.
 //!
-//! Each side treats the other side's data as hostile: it is read once, checked, and only the copy
-//! is used. The bytes of the ring are moved as 8-byte atomics, so that a peer that writes while
-//! this side reads gives a wrong value at worst, and never undefined behaviour.
+//! Each side treats the other side's data as hostile: it reads the data once, checks it, and uses
+//! only the copy. The ring's bytes are accessed as 8-byte atomics. If a peer writes while this side
+//! reads, the result may be a wrong value, but never undefined behavior.
 
 use crate::host_func::Caller;
 use crate::plain::Plain;
@@ -14,21 +14,21 @@ use core::sync::atomic::{Ordering, fence};
 #[cfg(loom)]
 use loom::sync::atomic::{Ordering, fence};
 
-/// There is not enough room in the ring now.
+/// The error for a command that doesn't fit into the ring now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
-/// The guest's end of the ring. One thread uses it at a time.
+/// The guest's side of the ring. One thread uses it at a time.
 #[derive(Debug)]
 pub struct GuestRing {
     shared: Shared,
     tail: u64,
-    /// The last known head, read again only when there seems to be too little room.
+    /// The last known head. It is read again only when there seems to be too little room.
     head: u64,
 }
 
 impl GuestRing {
-    /// The producer of a new ring.
+    /// Creates the producer of a new ring.
     pub fn new(shared: Shared) -> Self {
         Self { shared, tail: 0, head: 0 }
     }
@@ -62,9 +62,10 @@ impl GuestRing {
     }
 
     /// Writes one command from its pieces, each of which is a multiple of 8 bytes long. Returns
-    /// whether the worker sleeps and wants a doorbell.
+    /// whether the worker sleeps and must be woken with a doorbell.
     ///
     /// # Panics
+    ///
     /// When a piece's length is not a multiple of 8.
     pub fn push(&mut self, pieces: &[&[u8]]) -> Result<bool, Full> {
         let len: usize = pieces.iter().map(|piece| piece.len()).sum();
@@ -124,17 +125,18 @@ impl core::fmt::Display for RingError {
 
 impl std::error::Error for RingError {}
 
-/// The worker's end of the ring. One thread uses it at a time.
+/// The worker's side of the ring. One thread uses it at a time.
 #[derive(Debug)]
 pub struct HostRing {
     shared: Shared,
     head: u64,
-    /// The host functions beside the ring. Their ends wake the worker as commands do.
+    /// The host functions, which are handed out beside the ring. Their ends wake the worker as
+    /// commands do.
     pub host_funcs: Caller,
 }
 
 impl HostRing {
-    /// The consumer of a new ring.
+    /// Creates the consumer of a new ring.
     pub fn new(shared: Shared) -> Self {
         Self { shared, head: 0, host_funcs: Caller::new(shared) }
     }
@@ -199,7 +201,7 @@ impl HostRing {
         self.sleep_for(SLEEPS_ALL)
     }
 
-    /// As [`HostRing::begin_sleep`], for a worker that currently takes no commands.
+    /// Like [`HostRing::begin_sleep`], for a worker that currently takes no commands.
     pub fn begin_full_sleep(&self) -> bool {
         self.sleep_for(SLEEPS_FULL)
     }
@@ -277,7 +279,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn rubbish_in_the_ring_is_an_error_and_not_a_read_past_it() {
+    fn invalid_bytes_in_the_ring_are_errors() {
         for (tail, len) in [(200, 32), (7, 32), (8, 32), (32, 40), (32, 31), (32, 0), (64, 36)] {
             let shared = ring(16);
             shared.data[0].store(len, Ordering::Relaxed);

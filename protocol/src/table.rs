@@ -1,31 +1,31 @@
-//! The API table as data: what the coverage report, the counters and the worker's checks read.
+//! The API table as data, for the coverage report, the counters and the worker's checks.
 
 pub use crate::calls::ENTRIES;
 
-/// What a call may not overtake of what is held with its stream; the table's head says more.
+/// The held commands that a call must not overtake; the head of api.table describes the orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Never held.
+    /// The call is never held.
     None,
-    /// After what its stream and its event are held for.
+    /// It runs after everything held for its stream and its event.
     Stream,
-    /// As `Stream`, if memory is to be freed there first.
+    /// Like `Stream`, if memory must be freed there first.
     Pool,
-    /// NOT_READY while what it names is held.
+    /// It answers NOT_READY while its stream or event is held.
     Query,
-    /// After what its stream or event is held for; holds nobody back.
+    /// It runs after everything held for its stream or event, but doesn't hold later calls back.
     Wait,
-    /// After held launches of a function.
+    /// It runs after held launches of its function.
     Function,
-    /// After what the context of an allocation holds.
+    /// It runs after everything held for the context of its allocation.
     Allocation,
-    /// After what a context holds.
+    /// It runs after everything held for its context.
     Context,
-    /// After all that is held.
+    /// It runs after everything that is held.
     Session,
 }
 
-/// Device memory that a call may take, all of it reserved in the VM's account first.
+/// The kind of device memory that a call may take. All of it is reserved in the VM's account first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Charges {
     /// Nothing.
@@ -40,7 +40,7 @@ pub enum Charges {
     Limit,
     /// Local memory of kernels.
     Local,
-    /// A stream, of which the driver keeps what it took.
+    /// A stream. The driver keeps its memory for the next one.
     Stream,
     /// Memory and code of graphs.
     Graph,
@@ -51,23 +51,23 @@ pub enum Charges {
 pub struct Entry {
     /// The number that a command carries.
     pub number: u32,
-    /// CUDA's name, or ours with the prefix `vcuda`.
+    /// CUDA's name, or the name of a project-specific call, which starts with `vcuda`.
     pub name: &'static str,
     /// Whether the guest waits for an answer.
     pub waited: bool,
-    /// Whether it runs on the thread that mirrors the guest's.
+    /// Whether the call runs on the thread that mirrors the guest thread.
     pub blocking: bool,
-    /// Whether it is answered when the GPU gets there.
+    /// Whether the answer waits for the GPU.
     pub pending: bool,
-    /// Whether it makes the GPU work, and so waits for the VM's window.
+    /// Whether the call makes the GPU work, and so waits for the VM's window.
     pub gated: bool,
-    /// What it may not overtake.
+    /// The held commands that it must not overtake.
     pub order: Order,
-    /// What it takes.
+    /// The kind of device memory that it may take.
     pub charges: Charges,
 }
 
-/// The entry with that number; `None` if there is none.
+/// The entry with this number.
 pub fn entry(number: u32) -> Option<&'static Entry> {
     ENTRIES.binary_search_by_key(&number, |entry| entry.number).ok().map(|i| &ENTRIES[i])
 }

@@ -1,7 +1,7 @@
-//! The Rust mirror of `include/uapi/virtio_cuda.h`; `tests/header.rs` holds the two together.
+//! The Rust mirror of `include/uapi/virtio_cuda.h`; `tests/header.rs` compares the two.
 //!
-//! Names are the header's without the prefix `VIRTIO_CUDA_`. All fields are little-endian, as is
-//! every host that this project supports.
+//! Names are the header's without the prefix `VIRTIO_CUDA_`. All fields are little-endian, like all
+//! supported hosts.
 
 use crate::plain::Plain;
 
@@ -10,91 +10,91 @@ compile_error!("virtio-cuda supports little-endian machines only");
 
 /// First word of the config space: the letters "CUDA".
 pub const MAGIC: u32 = 0x4144_5543;
-/// Version of this protocol; a driver refuses a device with another major.
+/// Major version of the protocol; a driver refuses a device with another one.
 pub const VERSION_MAJOR: u16 = 2;
-/// Version of this protocol; a driver refuses a device with another major.
+/// Minor version of the protocol.
 pub const VERSION_MINOR: u16 = 0;
-/// Queue control.
+/// Index of the control queue.
 pub const QUEUE_CONTROL: u32 = 0;
-/// Queue event.
+/// Index of the event queue.
 pub const QUEUE_EVENT: u32 = 1;
-/// Queue command.
+/// Index of the command queue.
 pub const QUEUE_COMMAND: u32 = 2;
-/// Num queues.
+/// Number of queues.
 pub const NUM_QUEUES: usize = 3;
-/// stream rings (the fast way).
+/// Capability: stream rings (the fast way).
 pub const CAP_RING: u32 = 1 << 0;
-/// VIRTIO_CUDA_REGION_PINNED.
+/// Capability: regions of kind [`REGION_PINNED`].
 pub const CAP_PINNED: u32 = 1 << 1;
-/// VIRTIO_CUDA_REGION_USER.
+/// Capability: regions of kind [`REGION_USER`].
 pub const CAP_USER: u32 = 1 << 2;
-/// VIRTIO_CUDA_CTRL_QUERY.
+/// Capability: [`CTRL_QUERY`].
 pub const CAP_QUERY: u32 = 1 << 3;
-/// Config.
+/// The config space.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Magic.
+    /// Equals [`MAGIC`].
     pub magic: u32,
-    /// Version major.
+    /// Equals [`VERSION_MAJOR`].
     pub version_major: u16,
-    /// Version minor.
+    /// The device's minor version.
     pub version_minor: u16,
-    /// Capabilities.
+    /// Bits of `CAP_*`.
     pub capabilities: u32,
-    /// Sessions that may live at once.
+    /// Maximum concurrent sessions.
     pub max_sessions: u32,
-    /// Regions that one session may hold.
+    /// Maximum regions of a session.
     pub max_regions: u32,
-    /// Segments of one region.
+    /// Maximum segments of a region.
     pub max_segments: u32,
-    /// Bytes of all regions of one session.
+    /// Maximum bytes of all regions of a session.
     pub pinned_max: u64,
-    /// Bytes of one command sent the plain way.
+    /// Maximum bytes of a command in a descriptor chain.
     pub max_plain: u32,
-    /// Reserved.
+    /// Must be 0.
     pub reserved: [u32; 7],
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for Config {}
 
-/// Ctrl hello.
+/// Message type: start a new epoch.
 pub const CTRL_HELLO: u32 = 1;
-/// Ctrl session create.
+/// Message type: create a session.
 pub const CTRL_SESSION_CREATE: u32 = 2;
-/// Ctrl session destroy.
+/// Message type: destroy a session.
 pub const CTRL_SESSION_DESTROY: u32 = 3;
-/// Ctrl region attach.
+/// Message type: attach a region.
 pub const CTRL_REGION_ATTACH: u32 = 4;
-/// Ctrl region detach.
+/// Message type: detach a region.
 pub const CTRL_REGION_DETACH: u32 = 5;
-/// Ctrl query.
+/// Message type: query the VM's GPUs.
 pub const CTRL_QUERY: u32 = 6;
-/// Ok.
+/// Status: success.
 pub const OK: u32 = 0;
-/// malformed, out of range, or unknown type.
+/// Status: malformed, out of range, or unknown type.
 pub const ERR_INVALID: u32 = 1;
-/// no such session, or it has ended.
+/// Status: no such session, or it has ended.
 pub const ERR_NO_SESSION: u32 = 2;
-/// the id is in use.
+/// Status: the id is in use.
 pub const ERR_EXISTS: u32 = 3;
-/// one of the config space's limits.
+/// Status: a limit of the config space is exceeded.
 pub const ERR_LIMIT: u32 = 4;
-/// the host could not start a worker.
+/// Status: the host could not start a worker.
 pub const ERR_NO_WORKER: u32 = 5;
-/// not among the capabilities.
+/// Status: not one of the capabilities.
 pub const ERR_UNSUPPORTED: u32 = 6;
-/// the host could not map the pages.
+/// Status: the host could not map the pages.
 pub const ERR_MEMORY: u32 = 7;
-/// too much is under way for the session; ask again later.
+/// Status: too many requests in flight; try again later.
 pub const ERR_BUSY: u32 = 8;
 /// Begins every message on the control and the command queue.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hdr {
-    /// Type.
+    /// The message's type.
     pub kind: u32,
-    /// 0 for HELLO and QUERY.
+    /// The session's id; 0 for HELLO and QUERY.
     pub session: u32,
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
@@ -104,7 +104,7 @@ unsafe impl Plain for Hdr {}
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resp {
-    /// VIRTIO_CUDA_OK or VIRTIO_CUDA_ERR_*.
+    /// [`OK`] or one of `ERR_*`.
     pub status: u32,
     /// Bytes of answer after this structure.
     pub len: u32,
@@ -116,29 +116,29 @@ unsafe impl Plain for Resp {}
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hello {
-    /// Hdr.
+    /// The header.
     pub hdr: Hdr,
-    /// Epoch.
+    /// A number that the driver chooses at each start.
     pub epoch: u64,
-    /// Version major.
+    /// The driver's major version.
     pub version_major: u16,
-    /// Version minor.
+    /// The driver's minor version.
     pub version_minor: u16,
-    /// Reserved.
+    /// Must be 0.
     pub reserved: u32,
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for Hello {}
 
-/// Env max.
+/// Maximum bytes of a session's environment.
 pub const ENV_MAX: usize = 4096;
-/// The driver chooses the session's id: not 0, not in use.
+/// Creates a session. The driver chooses the session's id, which is not 0 and not in use.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionCreate {
-    /// Hdr.
+    /// The header.
     pub hdr: Hdr,
-    /// The guest process, for the host's logs only.
+    /// The process id in the guest, for the host's logs only.
     pub pid: u32,
     /// Bytes of "NAME=value\0" strings that follow.
     pub env_len: u32,
@@ -146,27 +146,27 @@ pub struct SessionCreate {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for SessionCreate {}
 
-/// The answer comes when the worker is gone.
+/// Destroys a session. Answered when the worker is gone.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionDestroy {
-    /// Hdr.
+    /// The header.
     pub hdr: Hdr,
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for SessionDestroy {}
 
-/// Header page, stream ring, arena; exactly one a session.
+/// Header page, stream ring and arena; exactly one per session.
 pub const REGION_RING: u32 = 1;
 /// Pages that the driver allocated, at the same address in the worker.
 pub const REGION_PINNED: u32 = 2;
-/// Pages of the guest program's own that the driver pinned.
+/// The guest program's own pages, which the driver pinned.
 pub const REGION_USER: u32 = 3;
-/// Segment.
+/// A contiguous part of a region in guest memory.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Guest-physical.
+    /// The guest-physical address.
     pub addr: u64,
     /// A multiple of 4096.
     pub len: u64,
@@ -174,49 +174,49 @@ pub struct Segment {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for Segment {}
 
-/// The driver chooses the region's id: not 0, not in use in the session.
+/// Attaches a region. The driver chooses the region's id, not 0 and not in use in the session.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegionAttach {
-    /// Hdr.
+    /// The header.
     pub hdr: Hdr,
-    /// Region.
+    /// The region's id.
     pub region: u32,
-    /// VIRTIO_CUDA_REGION_*.
+    /// One of `REGION_*`.
     pub kind: u32,
     /// Address in the guest process; 0 for a RING.
     pub vaddr: u64,
-    /// The sum of the segments'.
+    /// The sum of the segment lengths.
     pub len: u64,
-    /// RING: size of the ring, a power of two; else 0.
+    /// RING: size of the ring, a power of two; otherwise 0.
     pub ring_bytes: u32,
-    /// Struct virtio_cuda_segment that follow.
+    /// Number of [`Segment`]s that follow.
     pub nr_segments: u32,
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for RegionAttach {}
 
-/// The answer comes when the worker has unmapped the pages.
+/// Detaches a region. Answered when the worker has unmapped the pages.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegionDetach {
-    /// Hdr.
+    /// The header.
     pub hdr: Hdr,
-    /// Region.
+    /// The region's id.
     pub region: u32,
-    /// Reserved.
+    /// Must be 0.
     pub reserved: u32,
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for RegionDetach {}
 
-/// What the VM's GPUs are and how much of them it uses; needs no session.
+/// Queries the VM's GPUs and its use of them, without a session.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Query {
-    /// Hdr.
+    /// The header.
     pub hdr: Hdr,
-    /// Reserved.
+    /// Must be 0.
     pub reserved: u64,
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
@@ -228,17 +228,17 @@ pub const QUERY_MAX: usize = 65536;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// Struct virtio_cuda_gpu that follow.
+    /// Number of [`Gpu`]s that follow.
     pub gpus: u32,
-    /// Bytes of each: skip what is longer than you know.
+    /// Bytes of each; ignore bytes beyond the known length.
     pub gpu_bytes: u32,
-    /// Struct virtio_cuda_process that follow those.
+    /// Number of [`Process`]es after them.
     pub processes: u32,
     /// Bytes of each.
     pub process_bytes: u32,
-    /// As cuDriverGetVersion has it: 13000.
+    /// The result of cuDriverGetVersion, for example 13000.
     pub cuda_version: u32,
-    /// Reserved.
+    /// Must be 0.
     pub reserved: u32,
     /// The driver's version, ended by a zero byte.
     pub driver: [u8; 40],
@@ -246,15 +246,15 @@ pub struct Facts {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for Facts {}
 
-/// its memory corrects errors.
+/// GPU flag: the memory has error correction.
 pub const GPU_ECC: u32 = 1 << 0;
-/// virtio_cuda_gpu.utilization: not known.
+/// A [`Gpu::utilization`] that is unknown.
 pub const UTILIZATION_NONE: u32 = 0xffff_ffff;
 /// A GPU of the VM.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gpu {
-    /// Uuid.
+    /// The GPU's UUID.
     pub uuid: [u8; 16],
     /// Ended by a zero byte.
     pub name: [u8; 96],
@@ -264,27 +264,27 @@ pub struct Gpu {
     pub memory_total: u64,
     /// Bytes that the VM uses.
     pub memory_used: u64,
-    /// The VM's part of the last second, in 0.01%.
+    /// The VM's share of the last second, in 0.01%.
     pub utilization: u32,
-    /// VIRTIO_CUDA_GPU_*.
+    /// Bits of `GPU_*`.
     pub flags: u32,
-    /// Compute major.
+    /// Major compute capability.
     pub compute_major: u32,
-    /// Compute minor.
+    /// Minor compute capability.
     pub compute_minor: u32,
-    /// Multiprocessors.
+    /// Number of multiprocessors.
     pub multiprocessors: u32,
-    /// The highest; 0: not known.
+    /// Maximum clock rate in kHz, or 0 if unknown.
     pub clock_khz: u32,
-    /// The highest; 0: not known.
+    /// Maximum memory clock rate in kHz, or 0 if unknown.
     pub memory_clock_khz: u32,
-    /// Memory bus bits.
+    /// Width of the memory bus in bits.
     pub memory_bus_bits: u32,
-    /// Device << 16 | vendor; 0: not known.
+    /// PCI device id << 16 | vendor id, or 0 if unknown.
     pub pci_device: u32,
-    /// Likewise.
+    /// PCI subsystem ids in the same form, or 0 if unknown.
     pub pci_subsystem: u32,
-    /// Reserved.
+    /// Must be 0.
     pub reserved: [u32; 6],
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
@@ -294,172 +294,172 @@ unsafe impl Plain for Gpu {}
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Process {
-    /// As in virtio_cuda_session_create.
+    /// The process id from [`SessionCreate`].
     pub pid: u32,
-    /// Session.
+    /// The session's id.
     pub session: u32,
-    /// Its place among the GPUs.
+    /// The GPU's index among the GPUs.
     pub gpu: u32,
-    /// Reserved.
+    /// Must be 0.
     pub reserved: u32,
-    /// Bytes.
+    /// Bytes that the process uses.
     pub memory_used: u64,
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for Process {}
 
-/// Event wake.
+/// Event: a guest thread of the session must be woken.
 pub const EVENT_WAKE: u32 = 1;
-/// Event ended.
+/// Event: the session has ended.
 pub const EVENT_ENDED: u32 = 2;
-/// asked for.
+/// Reason: destroyed on request.
 pub const ENDED_DESTROYED: u32 = 1;
-/// the guest broke the protocol.
+/// Reason: the guest broke the protocol.
 pub const ENDED_PROTOCOL: u32 = 2;
-/// the worker died.
+/// Reason: the worker died.
 pub const ENDED_WORKER: u32 = 3;
-/// the operator, or the host's end.
+/// Reason: the host ended it for another reason.
 pub const ENDED_HOST: u32 = 4;
-/// Event.
+/// An event.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Type.
+    /// One of `EVENT_*`.
     pub kind: u32,
-    /// Session.
+    /// The session's id.
     pub session: u32,
-    /// Value.
+    /// For [`EVENT_ENDED`], one of `ENDED_*`.
     pub value: u32,
-    /// Reserved.
+    /// Must be 0.
     pub reserved: u32,
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for Event {}
 
-/// the session's ring has work.
+/// Message type: the session's ring has work.
 pub const CMD_DOORBELL: u32 = 1;
-/// one command follows, the plain way.
+/// Message type: one command follows in the descriptor chain.
 pub const CMD_SUBMIT: u32 = 2;
-/// Ring header bytes.
+/// Bytes of the header page of a RING region.
 pub const RING_HEADER_BYTES: usize = 4096;
-/// Ring min bytes.
+/// Minimum size of a ring.
 pub const RING_MIN_BYTES: usize = 4096;
-/// Ring max bytes.
+/// Maximum size of a ring.
 pub const RING_MAX_BYTES: usize = 16 << 20;
-/// ring the doorbell: a command, a host function's end.
+/// Wake the worker for commands and for the ends of host functions.
 pub const SLEEPS_ALL: u32 = 1;
-/// ring it for a host function's end alone.
+/// Wake the worker only for the ends of host functions.
 pub const SLEEPS_FULL: u32 = 2;
-/// First page of a RING region; each writer has cache lines of its own.
+/// First page of a RING region. Each writer has its own cache lines.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ring {
-    /// Bytes ever written.
+    /// Bytes written so far. Written by the guest.
     pub tail: u64,
-    /// Pad0.
+    /// Padding.
     pub pad0: [u64; 7],
-    /// 1: wake me; the worker sets it back to 0.
+    /// 1: wake me. Set by the guest; the worker sets it back to 0.
     pub guest_sleeps: u32,
-    /// Pad1.
+    /// Padding.
     pub pad1: [u32; 15],
-    /// Bytes ever read.
+    /// Bytes read so far. Written by the worker.
     pub head: u64,
-    /// Pad2.
+    /// Padding.
     pub pad2: [u64; 7],
-    /// VIRTIO_CUDA_SLEEPS_*; the guest sets it back to 0.
+    /// One of `SLEEPS_*`. Set by the worker; the guest sets it back to 0.
     pub host_sleeps: u32,
-    /// Pad3.
+    /// Padding.
     pub pad3: [u32; 15],
-    /// First CUresult of a posted call, not yet taken.
+    /// First CUresult of a posted call that was not taken yet. Written by the worker.
     pub posted_error: u32,
-    /// Pad4.
+    /// Padding.
     pub pad4: [u32; 15],
-    /// Token of the host function that the guest is to run.
+    /// Token of the host function that the guest must run. Written by the worker.
     pub host_func: u64,
-    /// Host functions ever handed out.
+    /// Host functions handed out so far. Written by the worker.
     pub host_funcs_begun: u64,
-    /// Pad5.
+    /// Padding.
     pub pad5: [u64; 6],
-    /// Host functions that have run.
+    /// Host functions that have run. Written by the guest.
     pub host_funcs_ended: u64,
-    /// Pad6.
+    /// Padding.
     pub pad6: [u64; 7],
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for Ring {}
 
-/// A command, in the ring or in a descriptor chain; multiples of 8 bytes.
+/// Maximum length of a command, in the ring or in a descriptor chain.
 pub const CMD_MAX_BYTES: usize = 1 << 20;
-/// an answer is written.
+/// Command flag: the worker writes an answer.
 pub const CMD_WAITED: u32 = 1 << 0;
-/// Cmd.
+/// The header of a command.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cmd {
-    /// Bytes, this header included.
+    /// Bytes, including this header; a multiple of 8.
     pub len: u32,
     /// Number in the API table.
     pub opcode: u32,
-    /// VIRTIO_CUDA_CMD_*.
+    /// Bits of `CMD_*`, such as [`CMD_WAITED`].
     pub flags: u32,
-    /// The guest thread.
+    /// The number of the guest thread.
     pub thread: u32,
     /// The thread's current context, 0 for none.
     pub ctx: u64,
     /// Offset in the arena, a multiple of 8.
     pub reply: u32,
-    /// Bytes there, struct virtio_cuda_reply included.
+    /// Bytes at that offset, including [`Reply`].
     pub reply_len: u32,
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for Cmd {}
 
-/// In a reply's state: the answer is there.
+/// Reply state: the answer is complete.
 pub const REPLY_DONE: u32 = 1 << 0;
-/// In a reply's state: kernels have printed, and `vcudaTakeOutput` brings the text.
+/// Reply state: kernels have printed, and `vcudaTakeOutput` returns the text.
 pub const REPLY_OUTPUT: u32 = 1 << 1;
 
-/// Reply.
+/// The header of a reply.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// VIRTIO_CUDA_REPLY_*: the guest writes 0, and the worker these bits, last of all.
+    /// Bits of `REPLY_*`: the guest writes 0, and the worker writes these bits last.
     pub state: u32,
-    /// CUresult.
+    /// The CUresult.
     pub result: u32,
     /// Bytes of answer after this structure.
     pub len: u32,
-    /// As in the ring's header, then taken.
+    /// The posted error, taken from the ring's header.
     pub posted_error: u32,
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for Reply {}
 
-/// IocInfo.
+/// The argument of the ioctl INFO.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IocInfo {
-    /// Out.
+    /// Out: the config space.
     pub config: Config,
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for IocInfo {}
 
-/// Creates the session of this open file, with its ring.
+/// Creates the session of this open file and its ring (both sizes 0: no ring).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IocStart {
     /// In: address of env_len bytes.
     pub env: u64,
-    /// In.
+    /// In: bytes of environment.
     pub env_len: u32,
-    /// In.
+    /// In: size of the ring.
     pub ring_bytes: u32,
     /// In: a multiple of 4096.
     pub arena_bytes: u64,
-    /// Out: header page, ring, arena.
+    /// Out: offset of header page, ring and arena.
     pub mmap_offset: u64,
-    /// Out.
+    /// Out: the session's id.
     pub session: u32,
     /// In: 0.
     pub reserved: u32,
@@ -475,9 +475,9 @@ pub struct IocAlloc {
     pub vaddr: u64,
     /// In: a multiple of 4096.
     pub len: u64,
-    /// Out.
+    /// Out: offset for mmap.
     pub mmap_offset: u64,
-    /// Out.
+    /// Out: the region's id.
     pub region: u32,
     /// In: 0.
     pub reserved: u32,
@@ -493,7 +493,7 @@ pub struct IocPin {
     pub vaddr: u64,
     /// In: a multiple of 4096.
     pub len: u64,
-    /// Out.
+    /// Out: the region's id.
     pub region: u32,
     /// In: 0.
     pub reserved: u32,
@@ -501,11 +501,11 @@ pub struct IocPin {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for IocPin {}
 
-/// Detaches a region and gives its pages back.
+/// Detaches a region and releases its pages.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IocRelease {
-    /// In.
+    /// In: the region's id.
     pub region: u32,
     /// In: 0.
     pub reserved: u32,
@@ -517,7 +517,7 @@ unsafe impl Plain for IocRelease {}
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IocWait {
-    /// In: wakes the caller knows of; out: wakes so far.
+    /// In: known number of wakes; out: wakes so far.
     pub seen: u32,
     /// In: 0 for none; then ETIMEDOUT.
     pub timeout_ms: u32,
@@ -525,7 +525,7 @@ pub struct IocWait {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for IocWait {}
 
-/// Sends one command the plain way and waits for its answer.
+/// Sends a command as a descriptor chain and waits for the answer.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IocSubmit {
@@ -533,21 +533,21 @@ pub struct IocSubmit {
     pub cmd: u64,
     /// In: address of room for struct virtio_cuda_reply.
     pub reply: u64,
-    /// In.
+    /// In: bytes of the command.
     pub cmd_len: u32,
-    /// In: room; out: bytes written.
+    /// In: bytes of room; out: bytes written.
     pub reply_len: u32,
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for IocSubmit {}
 
-/// Asks the device about the VM's GPUs.
+/// Queries the VM's GPUs.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IocQuery {
-    /// In: address of room.
+    /// In: address of room for the answer.
     pub answer: u64,
-    /// In: room, at most QUERY_MAX; out: bytes written.
+    /// In: bytes of room, at most [`QUERY_MAX`]; out: bytes written.
     pub answer_len: u32,
     /// In: 0.
     pub reserved: u32,
@@ -555,7 +555,7 @@ pub struct IocQuery {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for IocQuery {}
 
-/// Ioc type.
+/// Type number of all ioctls.
 pub const IOC_TYPE: u32 = 0xC5;
 const fn ioc(dir: u32, nr: u32, size: usize) -> u64 {
     ((dir << 30) | ((size as u32) << 16) | (IOC_TYPE << 8) | nr) as u64

@@ -1,20 +1,21 @@
-//! Address ranges that mean the same in the guest process and in its worker.
+//! Address ranges that are the same in the guest process and in its worker.
 //!
 //! `docs/device.md` has the same numbers under "Limits and address windows"; `tests/limits.rs`
 //! compares them.
 
 use core::ops::Range;
 
-/// The unit of guest memory that is shared: segments and regions are made of whole pages.
+/// The unit in which guest memory is shared: segments and regions are multiples of it.
 pub const PAGE_BYTES: u64 = 4096;
 
-/// Device memory. The worker reserves the window for the GPU, the guest keeps its own mappings out.
+/// The window for device memory. The worker reserves it for the GPU, and the guest keeps its own
+/// mappings out of it.
 pub const DEVICE: Range<u64> = 0x2000_0000_0000..0x2400_0000_0000;
 
-/// PINNED regions: the worker maps them where the guest process has them.
+/// The window for PINNED regions. The worker maps them at the same addresses as the guest process.
 pub const PINNED: Range<u64> = 0x3000_0000_0000..0x3400_0000_0000;
 
-/// End of the addresses that a guest process can have memory at. A USER region lies below it.
+/// The end of a guest process's address space. USER regions lie below it.
 pub const USER_END: u64 = 1 << 47;
 
 /// The length of a window in bytes.

@@ -1,5 +1,5 @@
-//! The generated codecs: what was encoded comes back, and random bytes are refused or read, but
-//! never make a decoder panic or allocate beyond what came.
+//! Tests of the generated codecs. Encoded values must decode to the same values. Random bytes may
+//! decode or fail, but decoders never panic or allocate more than the received bytes justify.
 
 use proptest::prelude::*;
 use virtio_cuda_protocol::calls::*;
@@ -43,7 +43,7 @@ fn launch<'a>(params: &'a [u8], attributes: Array<'a, LaunchAttribute>) -> Vcuda
 
 proptest! {
     #[test]
-    fn launches_come_back(
+    fn launches_decode_as_encoded(
         params in prop::collection::vec(any::<u8>(), 0..200),
         ids in prop::collection::vec((any::<u32>(), any::<[u64; 8]>()), 0..LAUNCH_ATTRIBUTES_MAX),
     ) {
@@ -60,7 +60,7 @@ proptest! {
     }
 
     #[test]
-    fn answers_come_back(
+    fn answers_decode_as_encoded(
         places in prop::collection::vec((any::<u64>(), any::<u64>()), 0..100),
         known in any::<[u64; 4]>(),
         logs in any::<(Vec<u8>, Vec<u8>)>(),
@@ -121,7 +121,7 @@ fn an_array_is_made_of_whole_elements_that_decode() {
 }
 
 #[test]
-fn names_come_back_and_must_end() {
+fn names_decode_as_encoded_and_must_be_terminated() {
     let mut names = Names::default();
     names.push(c"one");
     names.push(c"two");

@@ -1,11 +1,11 @@
-//! The Rust mirror and the C header say the same: a C program prints what the compiler makes of
-//! the header, and each line is compared with the mirror.
+//! Compares the Rust mirror with the C header. A C program prints the values that the compiler
+//! takes from the header, and each line is compared with the mirror.
 
 use std::mem::{offset_of, size_of};
 use std::process::Command;
 use virtio_cuda_protocol::uapi::*;
 
-/// C expressions and what the mirror says they are.
+/// C expressions, with the values that the mirror gives them.
 fn expectations() -> Vec<(String, u64)> {
     let mut all: Vec<(String, u64)> = Vec::new();
     macro_rules! constants { ($($name:ident)*) => { $(

@@ -1,5 +1,6 @@
-//! The ring's sleep/wake rule under loom: run with `RUSTFLAGS="--cfg loom"` (`make test` does).
-//! In every interleaving a command that was pushed is seen, and nobody sleeps for ever.
+//! Tests the ring's rules for sleeping and waking with loom. Run them with
+//! `RUSTFLAGS="--cfg loom"`, as `make test` does. In every interleaving each pushed command is
+//! seen, and no side sleeps forever.
 #![cfg(loom)]
 
 use loom::sync::Arc;
@@ -12,7 +13,7 @@ use virtio_cuda_protocol::ring::{GuestRing, HostRing, Shared};
 use virtio_cuda_protocol::uapi::Cmd;
 
 fn shared() -> Shared {
-    // Leaked in every run of the model; loom's runs are few enough.
+    // Every run of the model leaks this value; loom makes few enough runs.
     fn leak<T>(value: T) -> &'static T {
         Box::leak(Box::new(value))
     }
@@ -67,9 +68,9 @@ fn a_worker_that_sleeps_sees_every_command() {
     });
 }
 
-/// First as a worker that takes no commands, which it sleeps through, then as one that does.
+/// The worker first takes no commands and sleeps through them, and then takes them.
 #[test]
-fn a_worker_that_sleeps_sees_a_host_functions_end_and_the_commands_that_came_meanwhile() {
+fn a_sleeping_worker_sees_a_host_functions_end_and_then_the_commands() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(2);
     model.check(|| {

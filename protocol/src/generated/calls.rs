@@ -900,7 +900,7 @@ impl VcudaFactsAnswer {
 
 /// Call 2, `vcudaTakeOutput`.
 ///
-/// What kernels printed since the last call, in order; at most OUTPUT_MAX bytes at a time.
+/// Returns the output of kernels since the last call, in order, at most OUTPUT_MAX bytes at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaTakeOutput {}
 impl<'a> Call<'a> for VcudaTakeOutput {
@@ -943,7 +943,7 @@ impl VcudaTakeOutputAnswer {
 
 /// Call 3, `vcudaNop`.
 ///
-/// Does nothing: what a call costs.
+/// These do nothing: they measure the cost of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaNop {}
 impl<'a> Call<'a> for VcudaNop {
@@ -1786,7 +1786,7 @@ impl CuMemGetInfoV2Answer {
 
 /// Call 33, `vcudaCopyIn`.
 ///
-/// At most INLINE_COPY_MAX bytes of pageable memory, inline.
+/// Copies at most INLINE_COPY_MAX bytes of pageable memory, inline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaCopyIn<'a> {
     /// `dst`, an address of device-visible memory.
@@ -1828,7 +1828,7 @@ impl<'a> VcudaCopyIn<'a> {
 
 /// Call 34, `vcudaCopyInStaged`.
 ///
-/// From the arena; answered when those bytes of the arena may be used again.
+/// Copies from the arena; answered when those bytes of the arena may be reused.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaCopyInStaged {
     /// `dst`, an address of device-visible memory.
@@ -1874,7 +1874,7 @@ impl VcudaCopyInStaged {
 
 /// Call 35, `vcudaCopyOut`.
 ///
-/// At most INLINE_COPY_MAX bytes to pageable memory, inline; answered when the copy is done.
+/// Copies at most INLINE_COPY_MAX bytes to pageable memory, inline; answered when the copy is done.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaCopyOut {
     /// `src`, an address of device-visible memory.
@@ -1940,7 +1940,7 @@ impl VcudaCopyOutAnswer {
 
 /// Call 36, `vcudaCopyOutStaged`.
 ///
-/// To the arena; answered when the bytes are there.
+/// Copies to the arena; answered when the copy is done.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaCopyOutStaged {
     /// `src`, an address of device-visible memory.
@@ -1986,7 +1986,7 @@ impl VcudaCopyOutStaged {
 
 /// Call 37, `vcudaCopy`.
 ///
-/// Between device-visible addresses.
+/// These two copy between device-visible addresses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaCopy {
     /// `dst`, an address of device-visible memory.
@@ -2088,7 +2088,7 @@ impl VcudaCopy2D {
 
 /// Call 39, `vcudaMemset`.
 ///
-/// Elements of 1, 2 or 4 bytes; width in elements; pitch in bytes, used when height is above 1.
+/// Sets elements of 1, 2 or 4 bytes. width is in elements; pitch is in bytes, for heights above 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaMemset {
     /// `dst`, an address of device-visible memory.
@@ -2834,9 +2834,9 @@ impl CuEventElapsedTimeV2Answer {
 
 /// Call 70, `vcudaBlobPut`.
 ///
-/// An image longer than INLINE_IMAGE_MAX is put first, in order, BLOB_PIECE_MAX bytes at most in one
-/// command, under an id of the guest's; a load that names that blob takes it. blob 0: the image is
-/// inline.
+/// An image longer than INLINE_IMAGE_MAX is sent first, as a blob under an id that the guest chooses, in
+/// order and at most BLOB_PIECE_MAX bytes per command. The load that names the blob uses it up. In a
+/// load, blob 0 means that the image is inline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaBlobPut<'a> {
     /// Id of a blob.
@@ -3764,7 +3764,7 @@ impl CuLibraryGetKernelCountAnswer {
 
 /// Call 88, `vcudaLibraryKernelNames`.
 ///
-/// names: in the driver's order; the guest asks for the kernels by name.
+/// names: in the driver's order. The guest then gets the kernels by name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaLibraryKernelNames {
     /// Id of a library.
@@ -4077,8 +4077,8 @@ impl CuFuncIsLoadedAnswer {
 
 /// Call 94, `vcudaOccupancyClusters`.
 ///
-/// question: 0 cuOccupancyMaxActiveClusters, 1 cuOccupancyMaxPotentialClusterSize; attributes as for
-/// a launch.
+/// question: 0 for cuOccupancyMaxActiveClusters, 1 for cuOccupancyMaxPotentialClusterSize. The
+/// attributes are those of a launch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaOccupancyClusters<'a> {
     /// `question`.
@@ -4172,7 +4172,7 @@ impl VcudaOccupancyClustersAnswer {
 
 /// Call 100, `vcudaLaunch`.
 ///
-/// params: the parameter buffer, as the layout has it.
+/// params: the parameter buffer, in the kernel's layout.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaLaunch<'a> {
     /// Id of a function or a kernel.
@@ -4314,8 +4314,8 @@ impl<'a> VcudaLaunchCooperative<'a> {
 
 /// Call 102, `vcudaHostFunc`.
 ///
-/// The stream stops there until the guest has run its function; the ring's header says when it is to,
-/// and when it has. (103 and 104 said so by commands.)
+/// The stream waits there until the guest has run its function. The ring's header tells the guest when
+/// to run it, and the worker when it has run. (Numbers 103 and 104 were commands for that.)
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaHostFunc {
     /// Id of a stream.
@@ -4353,8 +4353,8 @@ impl VcudaHostFunc {
 
 /// Call 110, `vcudaGraphInstantiate`.
 ///
-/// The guest captures streams and builds graphs by itself. graph: protocol::graph, inline or in a
-/// blob. Nodes are numbered in its order.
+/// The guest's library captures streams and builds graphs itself. graph: the encoding in
+/// protocol::graph, inline or in a blob. Nodes are numbered in its order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaGraphInstantiate<'a> {
     /// Id of the new executable graph.
@@ -4502,7 +4502,8 @@ impl CuGraphUpload {
 
 /// Call 114, `vcudaGraphExecUpdate`.
 ///
-/// result: CUgraphExecUpdateResult; node: one of the new graph's, or its number of nodes for none.
+/// result: a CUgraphExecUpdateResult; node: the number of a node of the new graph, or its number of
+/// nodes if the result names none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaGraphExecUpdate<'a> {
     /// Id of an executable graph.
@@ -4574,7 +4575,7 @@ impl VcudaGraphExecUpdateAnswer {
 
 /// Call 115, `vcudaGraphExecNodeSet`.
 ///
-/// step: what the node does from the next launch on; of the same kind as before.
+/// step: the node's action from the next launch on, of the same kind as before.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaGraphExecNodeSet<'a> {
     /// Id of an executable graph.

@@ -7,8 +7,9 @@ use crate::ids::*;
 
 /// One device, as this VM sees it.
 ///
-/// total_memory is in bytes: the VM's quota, or the device's if that is less. name and pci_bus_id end
-/// with a zero byte. Bit i of known: the device knows attribute i; attributes it doesn't know are 0.
+/// total_memory is the VM's quota or the device's memory, whichever is smaller, in bytes. name and
+/// pci_bus_id end with a zero byte. Bit i of known is set if the device has attribute i; the values of
+/// all other attributes are 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceFacts {
     /// `total_memory`.
@@ -188,7 +189,7 @@ impl Element for JitOption {
     }
 }
 
-/// A CUlibraryOption and its value. The worker uses none: they say how the guest keeps the image.
+/// A CUlibraryOption and its value. The worker ignores them: they say how the guest keeps the image.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LibraryOption {
     /// `option`.
@@ -227,7 +228,7 @@ impl Element for LibraryOption {
     }
 }
 
-/// Where a parameter lies in a kernel's parameter buffer.
+/// The place of a parameter in a kernel's parameter buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ParameterPlace {
     /// `offset`.
@@ -266,7 +267,7 @@ impl Element for ParameterPlace {
     }
 }
 
-/// One side of a copy: the address of the first byte, bytes from row to row, rows from slice to slice.
+/// One side of a copy: the address of its first byte, its bytes per row, and its rows per slice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CopySide {
     /// `address`, an address of device-visible memory.
@@ -457,7 +458,7 @@ impl Element for MemsetStep {
     }
 }
 
-/// Stops for a function of the guest's, as vcudaHostFunc does, each time it is reached.
+/// Waits for one of the guest's functions, as vcudaHostFunc does, each time that it is reached.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HostFuncStep {
     /// `token`.
@@ -556,7 +557,7 @@ impl Element for EventRecordStep {
     }
 }
 
-/// What a node of a graph does, by its CUgraphNodeType.
+/// The action of a graph node, by its CUgraphNodeType.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step<'a> {
     /// Launches, as vcudaLaunch does.
@@ -565,9 +566,9 @@ pub enum Step<'a> {
     Copy(CopyStep),
     /// Sets memory, as vcudaMemset does.
     Memset(MemsetStep),
-    /// Stops for a function of the guest's, as vcudaHostFunc does, each time it is reached.
+    /// Waits for one of the guest's functions, as vcudaHostFunc does, each time that it is reached.
     HostFunc(HostFuncStep),
-    /// Joins what it depends on.
+    /// Joins the nodes that it depends on.
     Empty,
     /// Waits for an event.
     EventWait(EventWaitStep),
