@@ -1,15 +1,15 @@
 //! Arguments of entry points, as types that safe code can use.
 //!
-//! A caller passes addresses. [`Arg::from_c`] turns such an address into a typed argument, and is
-//! the unsafe step: whoever calls it vouches for the address by the driver API's rules. After that,
-//! single values can be read and written safely. An array needs one more unsafe step, which gives
-//! its length, and checks every index from then on.
+//! A caller passes addresses. [`Arg::from_c`] turns an address into a typed argument. This is the
+//! unsafe step: its caller vouches that the address satisfies the driver API's rules. After that,
+//! single values can be read and written safely. An array needs one more unsafe step, which sets
+//! its length; from then on every index is checked.
 
 use crate::error::{CuError, CuResult};
 use crate::sys::{CUkernelNodeAttrID, CUstreamCaptureMode};
 use std::ffi::{CStr, c_char};
 
-/// An argument of an entry point, made from its type in C.
+/// A type of argument, converted from the type that the prototype has in C.
 pub trait Arg {
     /// The type in the function's prototype.
     type C;
@@ -72,7 +72,7 @@ callbacks!(A);
 callbacks!(A, B);
 callbacks!(A, B, C);
 
-/// A pointer that a result goes to.
+/// A pointer to the place for a result.
 #[repr(transparent)]
 pub struct Out<T>(*mut T);
 
@@ -93,48 +93,52 @@ impl<T> Arg for Out<T> {
 }
 
 impl<T> Out<T> {
-    /// A result that nobody wants.
+    /// A null pointer: the caller doesn't want the result.
     pub fn null() -> Self {
         Self(std::ptr::null_mut())
     }
 
-    /// From an integer, as arrays of untyped pointers hold it.
+    /// Converts an address that is stored as an integer, as in arrays of untyped pointers.
     ///
     /// # Safety
     ///
-    /// As for [`Arg::from_c`], for the pointer with this address.
+    /// The requirements of [`Arg::from_c`] apply to the pointer with this address.
     pub unsafe fn from_address(address: usize) -> Self {
         Self(address as *mut T)
     }
 
-    /// Refuses null, before anything is done.
+    /// Fails if the pointer is null. Call this before doing anything else.
     pub fn check(self) -> CuResult {
         if self.0.is_null() { Err(CuError::INVALID_VALUE) } else { Ok(()) }
     }
 
-    /// Stores a result; null is an error.
+    /// Stores a result. A null pointer is an error.
     pub fn set(self, value: T) -> CuResult {
         self.check()?;
-        // SAFETY: not null, so valid for writing a `T`, as promised to `from_c`.
+        // SAFETY: the pointer is not null, so it is valid for writing a `T`, as promised to
+        // `from_c`.
         unsafe { self.0.write_unaligned(value) };
         Ok(())
     }
 
-    /// Stores a result if the caller wants it.
+    /// Stores a result, if the pointer is not null.
     pub fn set_if_wanted(self, value: T) {
         if !self.0.is_null() {
-            // SAFETY: not null, so valid for writing a `T`, as promised to `from_c`.
+            // SAFETY: the pointer is not null, so it is valid for writing a `T`, as promised to
+            // `from_c`.
             unsafe { self.0.write_unaligned(value) };
         }
     }
 
-    /// The present value, of an argument that is also read; null is an error.
+    /// The current value, for an argument that is both read and written. A null pointer is an
+    /// error.
     pub fn read(self) -> CuResult<T>
     where
         T: Copy,
     {
         self.check()?;
-        // SAFETY: not null, so valid for reading a `T`, as promised to `from_c`.
+        // SAFETY: the pointer is not null, so it is valid for reading a `T`, as promised to
+        // `from_c`.
         Ok(unsafe { self.0.read_unaligned() })
     }
 
@@ -143,52 +147,53 @@ impl<T> Out<T> {
         !self.0.is_null()
     }
 
-    /// The same pointer, as an array.
+    /// Treats the pointer as an array.
     ///
     /// # Safety
     ///
-    /// If not null, the pointer is valid for `len` elements, in the way that [`Arg::from_c`]
-    /// requires for one.
+    /// If it is not null, the pointer must be valid for `len` elements, in the way that
+    /// [`Arg::from_c`] requires for one.
     pub unsafe fn array(self, len: usize) -> OutArray<T> {
         OutArray { at: self.0, len }
     }
 
-    /// The same pointer, to another type.
+    /// Converts to a pointer to another type.
     ///
     /// # Safety
     ///
-    /// As for [`Arg::from_c`], for a pointer to `U`.
+    /// The requirements of [`Arg::from_c`] apply to a pointer to `U`.
     pub unsafe fn cast<U>(self) -> Out<U> {
         Out(self.0.cast())
     }
 }
 
-/// An array that results go to.
+/// An array for results.
 pub struct OutArray<T> {
     at: *mut T,
     len: usize,
 }
 
 impl<T> OutArray<T> {
-    /// Stores an element. Null, and an index past the end, are errors.
+    /// Stores an element. A null pointer or an index past the end is an error.
     pub fn set(&self, index: usize, value: T) -> CuResult {
         if self.at.is_null() || index >= self.len {
             return Err(CuError::INVALID_VALUE);
         }
-        // SAFETY: not null and within the array, so valid for writing, as promised to `array`.
+        // SAFETY: the pointer is not null and the index is within the array, so the element is
+        // valid for writing, as promised to `array`.
         unsafe { self.at.add(index).write_unaligned(value) };
         Ok(())
     }
 
-    /// Stores an element from each value, up to the end of the array or of the values.
+    /// Stores values as elements, up to the end of the array or of the values.
     pub fn set_all(&self, values: impl IntoIterator<Item = T>) -> CuResult {
         (0..self.len).zip(values).try_for_each(|(index, value)| self.set(index, value))
     }
 }
 
 impl OutArray<c_char> {
-    /// Stores a string, cut to the buffer's length with its ending zero. A buffer of no bytes is an
-    /// error.
+    /// Stores a string with its final zero, truncated to the buffer's length. A buffer of 0 bytes
+    /// is an error.
     pub fn set_text(&self, text: &[u8]) -> CuResult {
         let Some(room) = self.len.checked_sub(1) else { return Err(CuError::INVALID_VALUE) };
         let ended = text.iter().take(room).chain(&[0]);
@@ -218,21 +223,21 @@ impl<T> Arg for In<T> {
 }
 
 impl<T> In<T> {
-    /// No argument.
+    /// A null pointer: the argument is missing.
     pub fn null() -> Self {
         Self(std::ptr::null())
     }
 
-    /// From an integer, as structures hold it.
+    /// Converts an address that is stored as an integer, as in structures.
     ///
     /// # Safety
     ///
-    /// As for [`Arg::from_c`], for the pointer with this address.
+    /// The requirements of [`Arg::from_c`] apply to the pointer with this address.
     pub unsafe fn from_address(address: usize) -> Self {
         Self(address as *const T)
     }
 
-    /// Whether there is no argument.
+    /// Whether the argument is missing.
     pub fn is_null(self) -> bool {
         self.0.is_null()
     }
@@ -242,53 +247,55 @@ impl<T> In<T> {
         self.0 as usize
     }
 
-    /// The same pointer, as an array.
+    /// Treats the pointer as an array.
     ///
     /// # Safety
     ///
-    /// If not null, the pointer is valid for `len` elements, in the way that [`Arg::from_c`]
-    /// requires for one.
+    /// If it is not null, the pointer must be valid for `len` elements, in the way that
+    /// [`Arg::from_c`] requires for one.
     pub unsafe fn array(self, len: usize) -> InArray<T> {
         InArray { at: self.0, len }
     }
 }
 
 impl<T> In<T> {
-    /// The same pointer, to another type.
+    /// Converts to a pointer to another type.
     ///
     /// # Safety
     ///
-    /// As for [`Arg::from_c`], for a pointer to `U`.
+    /// The requirements of [`Arg::from_c`] apply to a pointer to `U`.
     pub unsafe fn cast<U>(self) -> In<U> {
         In(self.0.cast())
     }
 }
 
 impl<T: Copy> In<T> {
-    /// The value that it points to; null is an error.
+    /// Reads the value. A null pointer is an error.
     pub fn get(self) -> CuResult<T> {
         if self.0.is_null() {
             return Err(CuError::INVALID_VALUE);
         }
-        // SAFETY: not null, so valid for reading a `T`, as promised to `from_c`.
+        // SAFETY: the pointer is not null, so it is valid for reading a `T`, as promised to
+        // `from_c`.
         Ok(unsafe { self.0.read_unaligned() })
     }
 
-    /// The value that it points to, if it is not null.
+    /// Reads the value, or returns `None` for a null pointer.
     pub fn optional(self) -> Option<T> {
         self.get().ok()
     }
 
-    /// An element of an array whose end a value marks; null is an error.
+    /// Reads an element of an array whose end is marked by a value. A null pointer is an error.
     ///
     /// # Safety
     ///
-    /// If not null, the pointer is that of an array that has this element.
+    /// If it is not null, the pointer must point to an array that has this element.
     pub unsafe fn element(self, index: usize) -> CuResult<T> {
         if self.0.is_null() {
             return Err(CuError::INVALID_VALUE);
         }
-        // SAFETY: not null, so valid for reading this element, as the caller promises.
+        // SAFETY: the pointer is not null, so this element is valid for reading, as the caller
+        // promises.
         Ok(unsafe { self.0.add(index).read_unaligned() })
     }
 }
@@ -307,16 +314,17 @@ impl<T> Clone for InArray<T> {
 impl<T> Copy for InArray<T> {}
 
 impl<T: Copy> InArray<T> {
-    /// An element. Null, and an index past the end, are errors.
+    /// Reads an element. A null pointer or an index past the end is an error.
     pub fn get(&self, index: usize) -> CuResult<T> {
         if self.at.is_null() || index >= self.len {
             return Err(CuError::INVALID_VALUE);
         }
-        // SAFETY: not null and within the array, so valid for reading, as promised to `array`.
+        // SAFETY: the pointer is not null and the index is within the array, so the element is
+        // valid for reading, as promised to `array`.
         Ok(unsafe { self.at.add(index).read_unaligned() })
     }
 
-    /// All elements; null is an error unless there is none.
+    /// Reads all elements. A null pointer is an error unless the length is 0.
     pub fn to_vec(&self) -> CuResult<Vec<T>> {
         (0..self.len).map(|index| self.get(index)).collect()
     }
@@ -337,17 +345,17 @@ impl Arg for Text {
 }
 
 impl Text {
-    /// The string; null is an error.
+    /// The string. A null pointer is an error.
     pub fn get(&self) -> CuResult<&CStr> {
         if self.0.is_null() {
             return Err(CuError::INVALID_VALUE);
         }
-        // SAFETY: not null, so a string that lives as long as the argument, as promised to
-        // `from_c`.
+        // SAFETY: the pointer is not null, so it points to a string that lives as long as the
+        // argument, as promised to `from_c`.
         Ok(unsafe { CStr::from_ptr(self.0) })
     }
 
-    /// The string in UTF-8, which names must be.
+    /// The string as UTF-8, which names must be.
     pub fn name(&self) -> CuResult<&str> {
         self.get()?.to_str().map_err(|_| CuError::INVALID_VALUE)
     }
@@ -376,9 +384,9 @@ mod tests {
     }
 
     #[test]
-    fn values_go_in_and_out_even_unaligned() {
+    fn values_are_read_and_written_even_unaligned() {
         let mut bytes = [0u8; 12];
-        // SAFETY: four bytes from here are within the array.
+        // SAFETY: the array has four bytes from this address on.
         let to = unsafe { Out::<u32>::from_c(bytes.as_mut_ptr().add(1).cast()) };
         to.set(0x0403_0201).unwrap();
         assert_eq!(to.read(), Ok(0x0403_0201));
@@ -391,7 +399,7 @@ mod tests {
     #[test]
     fn an_array_ends_where_its_length_says() {
         let mut values = [0u32; 3];
-        // SAFETY: an array of three.
+        // SAFETY: the array has three elements.
         let to = unsafe { Out::from_c(values.as_mut_ptr()).array(2) };
         assert_eq!((to.set(1, 7), to.set(2, 7)), (Ok(()), Err(INVALID)));
         to.set_all([1, 2, 3]).unwrap();
@@ -408,7 +416,7 @@ mod tests {
     #[test]
     fn text_is_cut_to_the_buffer() {
         let mut buffer = [1 as c_char; 4];
-        // SAFETY: the buffer is valid, and stays where it is.
+        // SAFETY: the buffer is valid and is not moved.
         let to = unsafe { Out::from_c(buffer.as_mut_ptr()) };
         for (len, text, expected) in [
             (4, "abcdef", Ok([97, 98, 99, 0])),

@@ -2,7 +2,7 @@
 
 pub use crate::generated::description::{ENUMERATIONS, PROTOTYPES, STRUCTURES};
 
-/// An exported function. All return CUresult.
+/// An exported function. All functions return CUresult.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Prototype {
     /// The exported name, such as `cuMemAlloc_v2`.
@@ -14,7 +14,7 @@ pub struct Prototype {
 /// A structure or union.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Structure {
-    /// Its name in `sys`.
+    /// The name in `sys`.
     pub name: &'static str,
     /// Whether it is a union.
     pub is_union: bool,
@@ -22,10 +22,10 @@ pub struct Structure {
     pub fields: &'static [(&'static str, &'static str)],
 }
 
-/// An enumeration: in `sys` a structure with one integer, and a constant for each member.
+/// An enumeration. In `sys` it is a structure with one integer, and has a constant for each member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Enumeration {
-    /// Its name in `sys`.
+    /// The name in `sys`.
     pub name: &'static str,
     /// The name and value of each member.
     pub members: &'static [(&'static str, i64)],
@@ -37,13 +37,13 @@ pub fn prototype(name: &str) -> Option<&'static Prototype> {
     Some(&PROTOTYPES[index])
 }
 
-/// A structure or union by its name in `sys`.
+/// A structure or union, by its name in `sys`.
 pub fn structure(name: &str) -> Option<&'static Structure> {
     let index = STRUCTURES.binary_search_by_key(&name, |structure| structure.name).ok()?;
     Some(&STRUCTURES[index])
 }
 
-/// An enumeration by its name in `sys`.
+/// An enumeration, by its name in `sys`.
 pub fn enumeration(name: &str) -> Option<&'static Enumeration> {
     let index = ENUMERATIONS.binary_search_by_key(&name, |enumeration| enumeration.name).ok()?;
     Some(&ENUMERATIONS[index])

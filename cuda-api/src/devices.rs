@@ -1,6 +1,6 @@
-//! What devices are called, and which of them a program sees.
+//! The text form of UUIDs, and the selection of devices with CUDA_VISIBLE_DEVICES.
 
-/// A UUID as NVIDIA's tools write it.
+/// Formats a UUID as NVIDIA's tools do.
 pub fn uuid_text(uuid: &[u8; 16]) -> String {
     let mut text = String::from("GPU-");
     for (place, byte) in uuid.iter().enumerate() {
@@ -12,9 +12,10 @@ pub fn uuid_text(uuid: &[u8; 16]) -> String {
     text
 }
 
-/// Places of the devices that CUDA_VISIBLE_DEVICES leaves, in its order: up to the first entry that
-/// means none. A device named twice leaves none at all, as with NVIDIA's driver. Not set, it leaves
-/// all. (CUDA C++ Programming Guide, "CUDA Environment Variables".)
+/// Returns the indices of the devices that CUDA_VISIBLE_DEVICES selects, in its order, up to its
+/// first entry that names no device. If it names a device twice, it selects none at all, as with
+/// NVIDIA's driver. If the variable isn't set, all devices are visible. (CUDA C++ Programming
+/// Guide, "CUDA Environment Variables".)
 pub fn visible(wanted: Option<&str>, uuids: &[[u8; 16]]) -> Vec<usize> {
     let Some(wanted) = wanted else { return (0..uuids.len()).collect() };
     let mut places = Vec::new();
@@ -32,7 +33,7 @@ pub fn visible(wanted: Option<&str>, uuids: &[[u8; 16]]) -> Vec<usize> {
     places
 }
 
-/// The one device whose UUID begins so.
+/// The only device whose UUID begins with `prefix`.
 fn of_uuid(prefix: &str, uuids: &[[u8; 16]]) -> Option<usize> {
     let named = |place: &usize| uuid_text(&uuids[*place])["GPU-".len()..].starts_with(prefix);
     let mut matching = (0..uuids.len()).filter(named);

@@ -1,9 +1,9 @@
-//! The driver API's errors.
+//! Errors of the driver API.
 
 use crate::sys::CUresult;
 
-/// A `CUresult` other than CUDA_SUCCESS, as a number: a driver may return one that is newer than
-/// our headers.
+/// A `CUresult` other than CUDA_SUCCESS. It is a number, since a driver may return an error that is
+/// newer than the headers that this crate is generated from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct CuError(pub u32);
 
@@ -11,12 +11,12 @@ pub struct CuError(pub u32);
 pub type CuResult<T = ()> = Result<T, CuError>;
 
 impl CuError {
-    /// The result of a call as a `Result`.
+    /// Converts the result of a call to a `Result`.
     pub fn check(result: CUresult) -> CuResult {
         if result == CUresult::CUDA_SUCCESS { Ok(()) } else { Err(result.into()) }
     }
 
-    /// Its name in cuda.h.
+    /// The error's name in cuda.h.
     pub fn name(self) -> Option<&'static str> {
         crate::error_text::name(self.0)?.to_str().ok()
     }
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn success_is_no_error_and_unknown_errors_keep_their_number() {
+    fn success_is_not_an_error_and_unknown_errors_keep_their_number() {
         assert_eq!(CuError::check(CUresult(0)), Ok(()));
         assert_eq!(CuError::check(CUresult(801)), Err(CuError::NOT_SUPPORTED));
         assert_eq!(code(Err(CuError(12345))), CUresult(12345));

@@ -3,13 +3,13 @@
 use crate::generated::results;
 use core::ffi::CStr;
 
-/// The name of a `CUresult`, such as `CUDA_ERROR_INVALID_VALUE`; none for an unknown value, for
-/// which `cuGetErrorName` returns CUDA_ERROR_INVALID_VALUE.
+/// The name of a `CUresult`, such as `CUDA_ERROR_INVALID_VALUE`. Unknown values have no name:
+/// `cuGetErrorName` returns CUDA_ERROR_INVALID_VALUE for them.
 pub fn name(result: u32) -> Option<&'static CStr> {
     lookup(results::ALL, result)
 }
 
-/// What a `CUresult` means, in the driver's own words; none for an unknown value.
+/// The driver's description of a `CUresult`, or `None` for an unknown value.
 pub fn description(result: u32) -> Option<&'static CStr> {
     lookup(DESCRIPTIONS, result)
 }
@@ -19,7 +19,7 @@ fn lookup(table: &[(u32, &'static CStr)], result: u32) -> Option<&'static CStr> 
     Some(table[index].1)
 }
 
-/// Programs compare and print these, so they are the driver's texts to the letter.
+/// Programs compare and print these texts, so they are exactly those of NVIDIA's driver.
 #[rustfmt::skip]
 static DESCRIPTIONS: &[(u32, &CStr)] = &[
     (0, c"no error"),
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn known_results_read_as_they_do_natively() {
+    fn known_results_have_the_drivers_texts() {
         assert_eq!(name(1), Some(c"CUDA_ERROR_INVALID_VALUE"));
         assert_eq!(description(1), Some(c"invalid argument"));
         assert_eq!(description(2), Some(c"out of memory"));

@@ -6,7 +6,7 @@
 //! symbol is exported as a jump through the table, so registration alone decides what is
 //! implemented. Registering two functions for a symbol fails to compile.
 
-/// A function that implements a symbol.
+/// A function, with the index of the symbol that it implements.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     index: usize,
@@ -25,11 +25,11 @@ impl Entry {
 #[derive(Debug)]
 pub struct Table<const N: usize>([*const (); N]);
 
-// SAFETY: the addresses are those of functions, and are never written.
+// SAFETY: the words are addresses of functions, and are never written.
 unsafe impl<const N: usize> Sync for Table<N> {}
 
 impl<const N: usize> Table<N> {
-    /// The table of the registered functions, with a stub wherever there is none.
+    /// Creates the table from the registered functions. All other symbols get their stub.
     pub const fn new(stubs: [*const (); N], lists: &[&[Entry]]) -> Self {
         let mut addresses = stubs;
         let registered = registered::<N>(lists);
@@ -49,7 +49,7 @@ impl<const N: usize> Table<N> {
     }
 }
 
-/// The function that is registered for each symbol.
+/// The registered function of each symbol, if any.
 pub const fn registered<const N: usize>(lists: &[&[Entry]]) -> [Option<*const ()>; N] {
     let mut found = [None; N];
     let mut list = 0;
@@ -66,7 +66,7 @@ pub const fn registered<const N: usize>(lists: &[&[Entry]]) -> [Option<*const ()
     found
 }
 
-/// An [`Entry`] for the function in scope that has the name of a symbol of the driver API.
+/// Makes an [`Entry`] from a function that has the name of a symbol of the driver API.
 #[macro_export]
 macro_rules! entry {
     ($name:ident) => {
@@ -75,9 +75,9 @@ macro_rules! entry {
 }
 
 /// Exports the driver API's symbols from the lists of a library's entry points. `unsupported` maps
-/// the name of a symbol without a function to the `CUresult` of a call.
+/// the name of a symbol that isn't implemented to the `CUresult` that its calls return.
 ///
-/// Defines `address`, which finds a symbol's address by its name, and `implemented`, the names of
+/// Defines `address`, which finds a symbol's address by its name, and `implemented`, which lists
 /// the symbols that have a function.
 #[macro_export]
 macro_rules! exports {
@@ -89,7 +89,7 @@ macro_rules! exports {
     };
 }
 
-/// As [`exports!`], for a library whose list of symbols is the module `symbols`, with `COUNT`,
+/// Like [`exports!`], for a library whose list of symbols is the module `symbols`, with `COUNT`,
 /// `name(index)` and `index_of(name)`, and the macro `for_each`.
 #[macro_export]
 macro_rules! exports_of {
@@ -105,15 +105,16 @@ macro_rules! exports_of {
         static TABLE: $crate::exports::Table<{ symbols::COUNT }> =
             $crate::exports::Table::new(for_each_symbol! { ($crate::exports_stubs) }, $lists);
 
-        /// The exported functions, in a module of their own: an entry point has the same name.
+        /// The exported functions. They need a separate module, because the entry points have the
+        /// same names.
         mod trampolines {
             use super::TABLE;
 
             super::for_each_symbol! { ($crate::exports_trampolines) }
         }
 
-        /// The addresses of the exported functions. A program that compares the address of a
-        /// lookup with that of the symbol sees one function.
+        /// The addresses of the exported functions, so that a lookup by name returns the same
+        /// address as the symbol itself.
         static EXPORTED: $crate::exports::Table<{ symbols::COUNT }> =
             $crate::exports::Table::new(for_each_symbol! { ($crate::exports_exported) }, &[]);
 
@@ -161,7 +162,7 @@ macro_rules! exports_trampolines {
         #[unsafe(no_mangle)]
         #[allow(non_snake_case)]
         pub unsafe extern "C" fn $name() {
-            // The arguments stay where the caller put them.
+            // The jump leaves the arguments where the caller put them.
             ::core::arch::naked_asm!(
                 "jmp qword ptr [rip + {table} + {offset}]",
                 table = sym TABLE,

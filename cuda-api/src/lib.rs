@@ -1,19 +1,19 @@
-//! What every libcuda.so.1 of ours shares.
+//! The code that both implementations of libcuda.so.1 share: guest-libcuda and softgpu.
 //!
-//! * [`symbols`] lists what a libcuda.so.1 exports, [`proc_address`] looks names up as
+//! * [`symbols`] lists the symbols that a libcuda.so.1 exports; [`proc_address`] resolves names as
 //!   `cuGetProcAddress` does.
 //! * [`sys`] has the driver API's types, [`prototypes`] its functions' types, [`error`] its errors,
 //!   and [`description`] all of that as data for code generators.
 //! * [`exports`] exports the functions that a library registers, and a stub for every other symbol;
 //!   [`signature`] compares each function with its prototype, at compile time.
-//! * [`devices`] has how devices are named and chosen.
-//! * [`export_tables`] are the private tables that NVIDIA's own libraries ask for.
-//! * [`args`] are the arguments of entry points, as types that safe code can use.
-//! * [`error_text`] names and describes the values of `CUresult`.
-//! * [`fatbin`] takes apart what programs hand to the module loaders.
-//! * [`graph`] holds graphs, and streams that are being captured.
+//! * [`devices`] formats UUIDs and selects devices.
+//! * [`export_tables`] has the private tables that NVIDIA's own libraries request.
+//! * [`args`] has the arguments of entry points, as types that safe code can use.
+//! * [`error_text`] has names and descriptions of `CUresult` values.
+//! * [`fatbin`] parses the images that programs pass to the module loaders.
+//! * [`graph`] has graphs, and streams that are being captured.
 //!
-//! Without the feature `runtime` only the modules remain that need nothing but std.
+//! Without the feature `runtime`, only the modules that depend on nothing but std are built.
 
 pub mod args;
 pub mod description;

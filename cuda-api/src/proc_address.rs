@@ -1,22 +1,22 @@
-//! The rules of `cuGetProcAddress`: which exported function a base name means to a program that was
-//! built for a given CUDA version and default stream.
+//! The rules of `cuGetProcAddress`: they map a base name to an exported function, depending on the
+//! program's CUDA version and default stream.
 
 use crate::symbols::{CUDA_VERSION, variants};
 
-/// `CU_GET_PROC_ADDRESS_LEGACY_STREAM`: the same as no flag to a driver. (Headers turn "no flag"
-/// into per-thread for a program that was compiled so.)
+/// `CU_GET_PROC_ADDRESS_LEGACY_STREAM`. A driver treats it like no flag. (In programs that are
+/// compiled for per-thread default streams, the headers replace "no flag" by the per-thread flag.)
 pub const LEGACY_STREAM: u64 = 1;
 /// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`.
 pub const PER_THREAD_DEFAULT_STREAM: u64 = 2;
 
-/// What a look-up found.
+/// The result of a lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lookup {
-    /// The exported name of the function that is meant.
+    /// The exported name of the function.
     Found(&'static str),
-    /// There is no such base name.
+    /// There is no function with this base name.
     SymbolNotFound,
-    /// The function exists, but is newer than the version that the program asked for.
+    /// The function exists, but is newer than the requested version.
     VersionNotSufficient,
 }
 
@@ -39,13 +39,13 @@ impl Lookup {
     }
 }
 
-/// Why a look-up is answered with CUDA_ERROR_INVALID_VALUE.
+/// The reason why a lookup returns CUDA_ERROR_INVALID_VALUE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LookupError {
-    /// Flags beyond the two above.
+    /// There are flags other than the two above.
     Flags(u64),
-    /// The program asks for a newer CUDA than the table knows. An older variant must not be given
-    /// out for it: the newer one may have other arguments.
+    /// The program requests a CUDA version newer than the table. It must not get an older variant,
+    /// since the newer one may have other parameters.
     Version(i32),
 }
 
@@ -65,16 +65,16 @@ impl std::fmt::Display for LookupError {
 
 impl std::error::Error for LookupError {}
 
-/// Finds the exported function that `base` means at `cuda_version`.
+/// Finds the exported function for `base` at `cuda_version`.
 ///
-/// The newest variant wins that is not newer than `cuda_version`. With
-/// [`PER_THREAD_DEFAULT_STREAM`], a name that has per-thread variants is looked up among those
-/// alone, so it is VersionNotSufficient below CUDA 7.0. A negative version means the newest. All
-/// this is what driver 580 was seen to do (`examples/compare.rs` asks a driver).
+/// The newest variant that is not newer than `cuda_version` is selected. With
+/// [`PER_THREAD_DEFAULT_STREAM`], a name that has per-thread variants is resolved only among those,
+/// so the result is VersionNotSufficient below CUDA 7.0. A negative version means the newest.
+/// Driver 580 was observed to do all this (`examples/compare.rs` queries a driver).
 ///
-/// On an error `cuGetProcAddress_v2` returns CUDA_ERROR_INVALID_VALUE and writes nothing; otherwise
-/// CUDA_SUCCESS, with null as the address of what was not found. The older `cuGetProcAddress`
-/// returns CUDA_ERROR_NOT_FOUND for that, and writes nothing.
+/// On an error `cuGetProcAddress_v2` returns CUDA_ERROR_INVALID_VALUE and writes nothing. Otherwise
+/// it returns CUDA_SUCCESS, with a null address if the function was not found. In that case the
+/// older `cuGetProcAddress` returns CUDA_ERROR_NOT_FOUND and writes nothing.
 pub fn resolve(base: &str, cuda_version: i32, flags: u64) -> Result<Lookup, LookupError> {
     if flags & !(LEGACY_STREAM | PER_THREAD_DEFAULT_STREAM) != 0 {
         return Err(LookupError::Flags(flags));
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_pairs_resolve_as_they_do_natively() {
+    fn known_pairs_resolve_as_in_the_driver() {
         for (base, version, flags, name) in [
             ("cuMemAlloc", 2000, 0, "cuMemAlloc"),
             ("cuMemAlloc", 3010, 0, "cuMemAlloc"),
@@ -144,9 +144,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_says_why() {
+    fn a_failed_lookup_has_a_reason() {
         assert_eq!(resolve("cuNoSuchFunction", 12000, 0), Ok(Lookup::SymbolNotFound));
-        // Exported names are no base names.
+        // An exported name is not a base name.
         assert_eq!(resolve("cuMemAlloc_v2", 12000, 0), Ok(Lookup::SymbolNotFound));
         assert_eq!(resolve("", 12000, 0), Ok(Lookup::SymbolNotFound));
         assert_eq!(resolve("cuLibraryLoadData", 11080, 0), Ok(Lookup::VersionNotSufficient));
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn every_symbol_is_reached_at_its_own_version() {
+    fn every_symbol_is_found_at_its_own_version() {
         for symbol in crate::symbols::ALL {
             let flags = if symbol.per_thread { PER_THREAD_DEFAULT_STREAM } else { 0 };
             assert_eq!(

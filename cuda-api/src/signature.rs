@@ -1,18 +1,19 @@
 //! Compares the functions that a library exports with their prototypes, at compile time.
 //!
-//! A library may declare a parameter with a type of its own in place of the header's: a number for a
-//! handle or an enumeration, its own structure for one of the same layout. So types are compared by
-//! what the calling convention and the callee rely on: how many parameters there are, how wide each
-//! is, and the size of the object that a pointer points to.
+//! A library may declare a parameter with its own type instead of the header's: a number for a
+//! handle or an enumeration, or its own structure with the same layout. So the comparison covers
+//! what the calling convention and the callee rely on: the number of parameters, the width of each,
+//! and the size of the object that a pointer points to.
 
-/// The part of a parameter's type that must agree.
+/// The properties of a parameter's type that must agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// A value of so many bytes.
+    /// A value of this many bytes.
     Value(usize),
-    /// A floating-point number of so many bytes, which has registers of its own.
+    /// A floating-point number of this many bytes. It is passed in a separate set of registers.
     Float(usize),
-    /// A pointer to an object of so many bytes: 1 for one without a type, 0 for a handle or function.
+    /// A pointer to an object of this many bytes: 1 for an untyped object, 0 for a handle or
+    /// function.
     Pointer(usize),
 }
 
@@ -21,7 +22,7 @@ impl Shape {
         match (self, other) {
             (Self::Value(a), Self::Value(b)) | (Self::Float(a), Self::Float(b)) => a == b,
             (Self::Pointer(a), Self::Pointer(b)) => a == b || a <= 1 || b <= 1,
-            // A handle or an untyped address as a number.
+            // A handle or an untyped address may be declared as a number.
             (Self::Pointer(to), Self::Value(size)) | (Self::Value(size), Self::Pointer(to)) => {
                 to <= 1 && size == size_of::<usize>()
             }
@@ -32,7 +33,7 @@ impl Shape {
 
 /// A parameter's type.
 pub trait Parameter {
-    /// Its shape.
+    /// The type's shape.
     const SHAPE: Shape;
 }
 
@@ -66,7 +67,7 @@ impl<T> Parameter for *const T {
 
 /// A function pointer's type.
 pub trait Signature {
-    /// The shapes of its result and parameters.
+    /// The shapes of the result and the parameters.
     const SHAPES: &'static [Shape];
 }
 

@@ -1,4 +1,4 @@
-//! What a libcuda.so.1 exports.
+//! The symbols that a libcuda.so.1 exports.
 
 pub use crate::generated::symbols::{ALL, CUDA_VERSION};
 
@@ -7,15 +7,15 @@ pub use crate::generated::symbols::{ALL, CUDA_VERSION};
 pub struct Symbol {
     /// The exported name, such as `cuMemcpyHtoD_v2_ptds`.
     pub name: &'static str,
-    /// The name that programs give to `cuGetProcAddress`, such as `cuMemcpyHtoD`.
+    /// The name that programs pass to `cuGetProcAddress`, such as `cuMemcpyHtoD`.
     pub base: &'static str,
-    /// The CUDA version that brought it, 1000 * major + 10 * minor.
+    /// The CUDA version that introduced it, as 1000 * major + 10 * minor.
     pub since: u32,
-    /// Whether it takes the per-thread default stream for the null stream (`_ptds`, `_ptsz`).
+    /// Whether a null stream means the per-thread default stream (`_ptds`, `_ptsz`).
     pub per_thread: bool,
 }
 
-/// How many symbols there are.
+/// The number of symbols.
 pub const COUNT: usize = ALL.len();
 
 /// The exported name of the symbol at `index` of [`ALL`].
@@ -23,28 +23,28 @@ pub const fn name(index: usize) -> &'static str {
     ALL[index].name
 }
 
-/// All variants of a base name, the oldest first; empty if there is no such name.
+/// All variants of a base name, oldest first, or an empty list.
 pub fn variants(base: &str) -> &'static [Symbol] {
     let start = ALL.partition_point(|symbol| symbol.base < base);
     let end = start + ALL[start..].partition_point(|symbol| symbol.base == base);
     &ALL[start..end]
 }
 
-/// The symbol with that exported name.
+/// The symbol with this exported name.
 pub fn by_name(name: &str) -> Option<&'static Symbol> {
     let base = strip_version(strip_per_thread(name));
-    // A base may itself end like a version (there is none today), so both are tried.
+    // A base name could itself end like a version (none does today), so try both.
     [base, name].iter().find_map(|base| variants(base).iter().find(|symbol| symbol.name == name))
 }
 
-/// The place in [`ALL`] of the symbol with that exported name.
+/// The index in [`ALL`] of the symbol with this exported name.
 pub fn index_of(name: &str) -> Option<usize> {
     let symbol = by_name(name)?;
     let start = ALL.partition_point(|other| other.base < symbol.base);
     ALL[start..].iter().position(|other| other.name == name).map(|at| start + at)
 }
 
-/// The place of each symbol in [`ALL`], under the symbol's name.
+/// The index of each symbol in [`ALL`], as a constant with the symbol's name.
 #[allow(non_upper_case_globals, missing_docs)]
 pub mod index {
     macro_rules! indices {
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_only_macros_or_no_header_mention_are_there() {
+    fn names_that_are_missing_from_the_headers_are_listed() {
         for name in [
             "cuMemAlloc",
             "cuMemAlloc_v2",

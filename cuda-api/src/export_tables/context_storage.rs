@@ -1,8 +1,9 @@
-//! CONTEXT_LOCAL_STORAGE: values that libraries keep for a context, under keys of their own.
+//! The table CONTEXT_LOCAL_STORAGE: values that libraries store for a context, under their own
+//! keys.
 //!
-//! cudart looks its state up here on almost every call, so a look-up must cost next to nothing: each
-//! thread remembers what it found last, for as long as nothing was put or deleted anywhere. Values
-//! change only when a context is first used or ends.
+//! cudart looks its state up here on almost every call, so a lookup must be very cheap. Each thread
+//! remembers the values that it found last, until any thread stores or deletes a value. That
+//! happens only when a context is first used or ends.
 
 use crate::sys::CUcontext;
 use core::cell::Cell;
@@ -20,16 +21,16 @@ struct Entry {
     destructor: Option<Destructor>,
 }
 
-/// Contexts and keys by address: they are only compared.
+/// The addresses of the context and the key. They are only compared.
 type Key = (usize, usize);
 
 static VALUES: LazyLock<RwLock<HashMap<Key, Entry>>> = LazyLock::new(Default::default);
 
-/// Changed, with the lock held for writing, by whoever changes `VALUES`. Starts at 1, so that no
-/// fresh slot of a thread seems current.
+/// Incremented under the write lock with each change of `VALUES`. It starts at 1, so that a
+/// thread's empty slots never look current.
 static GENERATION: AtomicU64 = AtomicU64::new(1);
 
-/// What a thread found in generation `generation`.
+/// A value that a thread found in generation `generation`.
 #[derive(Clone, Copy)]
 struct Remembered {
     generation: u64,
@@ -37,19 +38,20 @@ struct Remembered {
     value: usize,
 }
 
-/// Several libraries, each with its key, take turns on a thread.
+/// The number of values that a thread remembers: several libraries, each with its own key, may
+/// alternate on a thread.
 const SLOTS: usize = 8;
 
 thread_local! {
-    // Constant and without a destructor: it can be used until the thread's last instruction, and
-    // has nothing to do there.
+    // The slots are constant and have no destructor, so they can be used until the thread's last
+    // instruction.
     static REMEMBERED: [Cell<Remembered>; SLOTS] = const {
         [const { Cell::new(Remembered { generation: 0, key: (0, 0), value: 0 }) }; SLOTS]
     };
 }
 
 fn slot_of(key: Key) -> usize {
-    // Keys are addresses of objects: their low bits are mostly equal, so bits from above are mixed in.
+    // Keys are addresses of objects, whose low bits are mostly equal. So mix in higher bits.
     let mixed = (key.0 ^ key.1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     mixed >> (usize::BITS - SLOTS.ilog2())
 }
@@ -58,14 +60,14 @@ fn read() -> RwLockReadGuard<'static, HashMap<Key, Entry>> {
     VALUES.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Write access; all that threads remember is void from now on.
+/// Takes the write lock. All values that threads remember become invalid.
 fn write() -> RwLockWriteGuard<'static, HashMap<Key, Entry>> {
     let values = VALUES.write().unwrap_or_else(PoisonError::into_inner);
     GENERATION.fetch_add(1, Ordering::Release);
     values
 }
 
-/// Keeps a value, unless there is one under that key: says whether it did.
+/// Stores a value, unless the key already has one. Returns whether it did.
 pub fn put(
     context: CUcontext,
     key: *mut c_void,
@@ -82,12 +84,12 @@ pub fn put(
     }
 }
 
-/// Forgets a value, whose destructor is not called. Says whether there was one.
+/// Removes a value without calling its destructor. Returns whether there was one.
 pub fn delete(context: CUcontext, key: *mut c_void) -> bool {
     write().remove(&(context.addr(), key.addr())).is_some()
 }
 
-/// The value that was put.
+/// The stored value.
 pub fn get(context: CUcontext, key: *mut c_void) -> Option<*mut c_void> {
     let key = (context.addr(), key.addr());
     REMEMBERED.with(|slots| {
@@ -100,7 +102,7 @@ pub fn get(context: CUcontext, key: *mut c_void) -> Option<*mut c_void> {
         } else {
             let values = read();
             let value = values.get(&key)?.value;
-            // With the lock held nobody changes it, so this is the generation of the value.
+            // The lock prevents changes, so this is the generation of the value.
             let generation = GENERATION.load(Ordering::Acquire);
             slot.set(Remembered { generation, key, value });
             value
@@ -109,21 +111,22 @@ pub fn get(context: CUcontext, key: *mut c_void) -> Option<*mut c_void> {
     })
 }
 
-/// Forgets all values of a context that ends, and calls their destructors. To be called by
+/// Removes all values of a context that ends, and calls their destructors. Call this in
 /// `cuCtxDestroy`, `cuDevicePrimaryCtxReset` and the last `cuDevicePrimaryCtxRelease`, while the
 /// context's handle is still valid.
-#[expect(clippy::not_unsafe_ptr_arg_deref, reason = "a handle, which is only passed on")]
+#[expect(clippy::not_unsafe_ptr_arg_deref, reason = "the handle is only passed on")]
 pub fn context_ended(context: CUcontext) {
     let ended: Vec<_> = {
         let mut values = write();
         values.extract_if(|key, _| key.0 == context.addr()).collect()
     };
-    // Without the lock, since a destructor may well call back.
+    // Don't hold the lock here, since a destructor may call back into this library.
     for ((_, key), entry) in ended {
         if let Some(destructor) = entry.destructor {
             let key = core::ptr::with_exposed_provenance_mut(key);
             let value = core::ptr::with_exposed_provenance_mut(entry.value);
-            // SAFETY: who put the value gave this function for it, and it is called once.
+            // SAFETY: the library that stored the value provided this function for it, and it is
+            // called once.
             unsafe { destructor(context, key, value) };
         }
     }
@@ -161,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_thread_changed_is_seen() {
+    fn changes_by_another_thread_are_seen() {
         put(context(3), pointer(1), pointer(31), None);
         assert_eq!(get(context(3), pointer(1)), Some(pointer(31)));
         let replace = || {

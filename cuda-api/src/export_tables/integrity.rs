@@ -1,10 +1,10 @@
 //! The answer to INTEGRITY_CHECK.
 //!
-//! cudart asks three times at its start, with versions that differ in their last digit. To those
-//! that end in 0 and 1 the answer is a constant. Otherwise it is an HMAC-MD2 over what the driver
-//! says elsewhere: its version, the process and thread, the addresses of its tables, and every
-//! device's UUID and place on the PCI bus. cudart computes the same from what it sees, so all of it
-//! has to agree, and it can't be forwarded to another process.
+//! cudart sends three checks when it starts, with versions that differ in their last digit. For the
+//! digits 0 and 1 the answer is a constant. Otherwise it is an HMAC-MD2 over values that the driver
+//! also reports elsewhere: its version, the process and thread, the addresses of its tables, and
+//! every device's UUID and PCI address. cudart computes the same from the values that it sees, so
+//! all of them must agree. For the same reason, the check can't be forwarded to another process.
 
 use super::driver::DeviceIdentity;
 use super::md2;
@@ -12,7 +12,7 @@ use core::ffi::c_void;
 
 const KEY: [u8; 16] = 0x146ADDAE_53A9A752_AA084136_0BF55A9F_u128.to_be_bytes();
 
-/// What an answer covers.
+/// The values that an answer covers.
 pub struct Question<'a> {
     pub driver_version: i32,
     pub cudart_version: u32,
@@ -29,7 +29,7 @@ pub fn answer(question: &Question<'_>) -> [u64; 2] {
         0 => [0x3341181C_03CB675C, 0x8ED383AA_1F4CD1E8],
         1 => [0x1841181C_03CB675C, 0x8ED383AA_1F4CD1E8],
         _ => {
-            // SAFETY: has no preconditions.
+            // SAFETY: pthread_self has no preconditions.
             let thread = unsafe { libc::pthread_self() };
             let mac = md2::hmac(&KEY, &message(question, std::process::id(), thread as u32));
             let half = |at: usize| u64::from_ne_bytes(std::array::from_fn(|i| mac[at + i]));
@@ -38,7 +38,7 @@ pub fn answer(question: &Question<'_>) -> [u64; 2] {
     }
 }
 
-/// What the HMAC covers: words of 4 and 8 bytes as they lie in memory, without gaps.
+/// The input of the HMAC: words of 4 and 8 bytes as in memory, without gaps.
 fn message(question: &Question<'_>, process: u32, thread: u32) -> Vec<u8> {
     let mut message = Vec::with_capacity(48 + 28 * question.devices.len());
     message.extend(question.driver_version.to_ne_bytes());
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn every_part_counts() {
+    fn every_value_changes_the_answer() {
         let of = |question: &Question<'_>| message(question, 4, 5);
         let base = of(&question(13002));
         assert_eq!(base.len(), 48 + 28);

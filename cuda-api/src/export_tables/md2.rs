@@ -1,9 +1,9 @@
-//! MD2 (RFC 1319) and HMAC (RFC 2104) over it. Long broken as a hash, and used here only because
-//! the integrity check is made of it.
+//! MD2 (RFC 1319) and HMAC (RFC 2104) over it. MD2 has long been broken as a hash. It is used only
+//! because the integrity check is defined with it.
 
 const BLOCK: usize = 16;
 
-/// The substitution of RFC 1319, made from the digits of pi.
+/// The substitution table of RFC 1319, which is derived from the digits of pi.
 #[rustfmt::skip]
 const S: [u8; 256] = [
     41, 46, 67, 201, 162, 216, 124, 1, 61, 54, 84, 161, 236, 240, 6, 19,
@@ -68,7 +68,7 @@ fn compress(state: &mut [u8; BLOCK], block: &[u8]) {
     state.copy_from_slice(&x[..BLOCK]);
 }
 
-/// HMAC with a key of one block, the only length needed.
+/// HMAC with a key of one block, which is the only length needed.
 pub fn hmac(key: &[u8; BLOCK], message: &[u8]) -> [u8; BLOCK] {
     let padded_key = |pad: u8| key.map(|byte| byte ^ pad);
     let inner = digest(&[&padded_key(0x36), message].concat());
@@ -83,9 +83,9 @@ mod tests {
         digest.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The test suite of RFC 1319.
+    /// The test cases of RFC 1319.
     #[test]
-    fn digests_are_those_of_rfc_1319() {
+    fn digests_match_rfc_1319() {
         for (message, expected) in [
             ("", "8350e5a3e24c153df2275c9f80692773"),
             ("a", "32ec01ec4a6dac72c0ab96fb34c0b5d1"),

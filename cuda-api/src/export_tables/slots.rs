@@ -12,7 +12,7 @@ const MAX_WORDS: usize = 100;
 #[repr(transparent)]
 pub struct Table<const WORDS: usize>([*const c_void; WORDS]);
 
-// SAFETY: the words are sizes and addresses of functions, and never change.
+// SAFETY: the words are sizes and addresses of functions, and they never change.
 unsafe impl<const WORDS: usize> Sync for Table<WORDS> {}
 
 impl<const WORDS: usize> Table<WORDS> {
@@ -24,7 +24,7 @@ impl<const WORDS: usize> Table<WORDS> {
         table
     }
 
-    /// A table of functions alone.
+    /// A table that contains only functions.
     pub const fn unsized_<const NAME: usize>(known: &[(usize, *const c_void)]) -> Self {
         let unknown = unknown_slots::<NAME>();
         let mut words = [core::ptr::null(); WORDS];

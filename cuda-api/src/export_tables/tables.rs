@@ -1,4 +1,4 @@
-//! The tables themselves. Each function says what is known of it.
+//! The tables. The comment of each function says what is known about it.
 
 use super::driver::{DeviceIdentity, driver};
 use super::names::{
@@ -11,54 +11,55 @@ use crate::sys::{CUcontext, CUdevice, CUfunction, CUmodule, CUresult, CUstream};
 use core::cell::UnsafeCell;
 use core::ffi::{c_char, c_void};
 
-/// Every cudart asks for it and does not start without.
+/// Every cudart requests it and does not start without it.
 static CUDART: Table<13> = Table::sized::<CUDART_INTERFACE>(&[
     (2, primary_context as *const c_void),
     (12, load_compilers as *const c_void),
 ]);
 
-/// Every cudart asks for it and does not start without.
+/// Every cudart requests it and does not start without it.
 static RUNTIME_CALLBACKS: Table<7> = Table::sized::<TOOLS_RUNTIME_CALLBACK_HOOKS>(&[
     (2, api_callback_flags as *const c_void),
     (6, resource_callback_flags as *const c_void),
 ]);
 
-/// Every cudart asks for it; cuBLAS calls a function of it.
+/// Every cudart requests it, and cuBLAS calls one of its functions.
 static TLS: Table<3> = Table::sized::<TOOLS_TLS>(&[(2, current_context as *const c_void)]);
 
-/// Called on almost every runtime call. The one table without a size.
+/// Called on almost every runtime call. It is the only table without a size.
 static STORAGE: Table<3> = Table::unsized_::<CONTEXT_LOCAL_STORAGE>(&[
     (0, storage_put as *const c_void),
     (1, storage_delete as *const c_void),
     (2, storage_get as *const c_void),
 ]);
 
-/// cudart asks three times at its start whether this is a driver that it may trust.
+/// cudart calls it three times when it starts, to check that it can trust the driver.
 static INTEGRITY: Table<3> =
     Table::sized::<INTEGRITY_CHECK>(&[(1, integrity_check as *const c_void)]);
 
-/// cudart 13 asks for it and does not start without.
+/// cudart 13 requests it and does not start without it.
 static CHECKS: Table<15> = Table::sized::<CONTEXT_CHECKS>(&[
     (2, context_check as *const c_void),
     (3, context_check_3 as *const c_void),
 ]);
 
-/// cudart 13.4 and newer ask for it and do not start without; cuBLAS calls functions of it.
+/// cudart 13.4 and newer request it and do not start without it. cuBLAS calls some of its
+/// functions.
 static CONTEXT: Table<93> = Table::sized::<TOOLS_CONTEXT>(&[
     (4, context_id as *const c_void),
     (39, stream_object_id as *const c_void),
     (51, stream_object as *const c_void),
 ]);
 
-/// cuFFT calls a function of it.
+/// cuFFT calls one of its functions.
 static MODULE: Table<99> = Table::sized::<TOOLS_MODULE>(&[(7, module_functions as *const c_void)]);
 
-/// The bytes of a UUID as it is written.
+/// The bytes of a UUID, from its written form.
 const fn uuid(written: u128) -> [u8; 16] {
     written.to_be_bytes()
 }
 
-/// The table with that UUID, or none if it is to be refused.
+/// The table with this UUID, or `None` if the request must be refused.
 pub fn find(wanted: &[u8; 16]) -> Option<*const c_void> {
     let tables = [
         (uuid(0x6BD5FB6C_5BF4_E74A_8987_D93912FD9DF9), CUDART.address()),
@@ -82,36 +83,37 @@ unsafe fn store<T>(out: *mut T, result: Result<T, CUresult>) -> CUresult {
         Err(error) => error,
         Ok(_) if out.is_null() => CUresult::CUDA_ERROR_INVALID_VALUE,
         Ok(value) => {
-            // SAFETY: it is not null, and the caller promises the rest.
+            // SAFETY: the pointer is not null, and the caller promises the rest.
             unsafe { out.write(value) };
             CUresult::CUDA_SUCCESS
         }
     }
 }
 
-/// `given`, or the calling thread's context where it is null.
+/// Returns `given`, or the calling thread's context if it is null.
 fn or_current(given: CUcontext) -> Result<CUcontext, CUresult> {
     let context = if given.is_null() { driver().current_context() } else { given };
     if context.is_null() { Err(CUresult::CUDA_ERROR_INVALID_CONTEXT) } else { Ok(context) }
 }
 
-/// CUDART_INTERFACE[2]: the handle of a device's primary context, which is not retained by it.
+/// CUDART_INTERFACE[2]: returns the handle of a device's primary context without retaining it.
 unsafe extern "C" fn primary_context(out: *mut CUcontext, device: CUdevice) -> CUresult {
     // SAFETY: the caller's pointer, as this function's contract has it.
     unsafe { store(out, driver().primary_context(device)) }
 }
 
-/// CUDART_INTERFACE[12]: a shared cudart from 13.1 on has the driver load its compilers with it.
-/// Here PTX is compiled by whoever gets it, so there is nothing to load.
+/// CUDART_INTERFACE[12]: a shared cudart from 13.1 on calls this to load the driver's compilers.
+/// This library has none: the worker's driver compiles PTX, so there is nothing to load.
 extern "C" fn load_compilers() -> CUresult {
     CUresult::CUDA_SUCCESS
 }
 
-/// Words that a tool would set to have cudart call it back. Nobody sets them here.
+/// Words that a profiling tool would set to get callbacks from cudart. Here they are never set.
 #[repr(transparent)]
 struct Flags<const WORDS: usize>(UnsafeCell<[u32; WORDS]>);
 
-// SAFETY: this library never touches the words; those that it gives them to see to their own order.
+// SAFETY: this library never accesses the words; the libraries that get their address synchronize
+// among themselves.
 unsafe impl<const WORDS: usize> Sync for Flags<WORDS> {}
 
 impl<const WORDS: usize> Flags<WORDS> {
@@ -119,7 +121,7 @@ impl<const WORDS: usize> Flags<WORDS> {
     /// Each pointer is null or may be written.
     unsafe fn give(&self, flags: *mut *mut c_void, count: *mut usize) {
         if !flags.is_null() {
-            // SAFETY: not null, and the caller promises the rest.
+            // SAFETY: the pointer is not null, and the caller promises the rest.
             unsafe { flags.write(self.0.get().cast()) };
         }
         if !count.is_null() {
@@ -132,26 +134,27 @@ impl<const WORDS: usize> Flags<WORDS> {
 static API_FLAGS: Flags<1024> = Flags(UnsafeCell::new([0; 1024]));
 static RESOURCE_FLAGS: Flags<14> = Flags(UnsafeCell::new([0; 14]));
 
-/// TOOLS_RUNTIME_CALLBACK_HOOKS[2]: an array with a word for each runtime function.
+/// TOOLS_RUNTIME_CALLBACK_HOOKS[2]: returns an array with one word for each runtime function.
 unsafe extern "C" fn api_callback_flags(flags: *mut *mut c_void, count: *mut usize) {
     // SAFETY: the caller's pointers, as this function's contract has them.
     unsafe { API_FLAGS.give(flags, count) };
 }
 
-/// TOOLS_RUNTIME_CALLBACK_HOOKS[6]: a second such array, of 14 words in NVIDIA's driver.
+/// TOOLS_RUNTIME_CALLBACK_HOOKS[6]: returns a second array of this kind, which has 14 words in
+/// NVIDIA's driver.
 unsafe extern "C" fn resource_callback_flags(flags: *mut *mut c_void, count: *mut usize) {
     // SAFETY: the caller's pointers, as this function's contract has them.
     unsafe { RESOURCE_FLAGS.give(flags, count) };
 }
 
-/// TOOLS_TLS[2]: the calling thread's context.
+/// TOOLS_TLS[2]: returns the calling thread's context.
 unsafe extern "C" fn current_context(out: *mut CUcontext) -> CUresult {
     // SAFETY: the caller's pointer, as this function's contract has it.
     unsafe { store(out, Ok(driver().current_context())) }
 }
 
-/// CONTEXT_LOCAL_STORAGE[0]: keeps a value for a context (null: the current one) and a key, which
-/// must have none yet. The destructor is called when the context ends.
+/// CONTEXT_LOCAL_STORAGE[0]: stores a value for a context (null: the current one) and a key that
+/// has no value yet. The destructor is called when the context ends.
 extern "C" fn storage_put(
     context: CUcontext,
     key: *mut c_void,
@@ -167,8 +170,8 @@ extern "C" fn storage_put(
     }
 }
 
-/// CONTEXT_LOCAL_STORAGE[1]: forgets a value. The destructor is not called: those who delete free
-/// the value themselves.
+/// CONTEXT_LOCAL_STORAGE[1]: removes a value without calling its destructor, since the caller frees
+/// the value itself.
 extern "C" fn storage_delete(context: CUcontext, key: *mut c_void) -> CUresult {
     match or_current(context) {
         Ok(context) if context_storage::delete(context, key) => CUresult::CUDA_SUCCESS,
@@ -177,8 +180,8 @@ extern "C" fn storage_delete(context: CUcontext, key: *mut c_void) -> CUresult {
     }
 }
 
-/// CONTEXT_LOCAL_STORAGE[2]: the value of a context and a key. cudart takes any error for "none
-/// yet" and puts one.
+/// CONTEXT_LOCAL_STORAGE[2]: returns the value for a context and a key. cudart takes any error to
+/// mean that there is none yet, and stores one.
 unsafe extern "C" fn storage_get(
     out: *mut *mut c_void,
     context: CUcontext,
@@ -212,7 +215,7 @@ unsafe extern "C" fn integrity_check(
     unsafe { store(out, driver().device_identities().map(answer)) }
 }
 
-/// CONTEXT_CHECKS[2]: asks for bits of a context that have never been seen set.
+/// CONTEXT_CHECKS[2]: returns bits of a context. They have never been observed to be set.
 unsafe extern "C" fn context_check(
     _context: CUcontext,
     bits: *mut u32,
@@ -222,20 +225,20 @@ unsafe extern "C" fn context_check(
     unsafe { store(bits, Ok(0)) }
 }
 
-/// CONTEXT_CHECKS[3]: has only been seen to return 0.
+/// CONTEXT_CHECKS[3]: has only been observed to return 0.
 extern "C" fn context_check_3() -> u32 {
     0
 }
 
-/// ToolsContext[4]: the id of a context, as `cuCtxGetId` gives it; 0 for null.
+/// ToolsContext[4]: returns the id of a context, as `cuCtxGetId` does, or 0 for null.
 unsafe extern "C" fn context_id(context: CUcontext, out: *mut u64) -> CUresult {
     let id = if context.is_null() { Ok(0) } else { driver().context_id(context) };
     // SAFETY: the caller's pointer, as this function's contract has it.
     unsafe { store(out, id) }
 }
 
-/// ToolsContext[51]: an object that stands for a stream, to be handed to [39]. The stream's own
-/// handle does; the null stream is CU_STREAM_LEGACY by another name.
+/// ToolsContext[51]: returns an object that represents a stream, for [39]. Here it is the stream's
+/// own handle. The null stream becomes CU_STREAM_LEGACY, which means the same.
 unsafe extern "C" fn stream_object(
     _context: CUcontext,
     stream: CUstream,
@@ -248,8 +251,8 @@ unsafe extern "C" fn stream_object(
     unsafe { store(out, Ok(object)) }
 }
 
-/// ToolsContext[39]: the id of the stream that an object from [51] stands for, as `cuStreamGetId`
-/// gives it.
+/// ToolsContext[39]: returns the id of the stream that an object from [51] represents, as
+/// `cuStreamGetId` does.
 unsafe extern "C" fn stream_object_id(
     _context: CUcontext,
     object: CUstream,
@@ -264,11 +267,11 @@ unsafe extern "C" fn stream_object_id(
     unsafe { store(out, id) }
 }
 
-/// What ToolsModule[7] calls for each kernel: (the caller's argument, the kernel, its name).
+/// The callback of ToolsModule[7], with the caller's argument, a kernel, and the kernel's name.
 type FunctionCallback = unsafe extern "C" fn(*mut c_void, CUfunction, *const c_char);
 
-/// ToolsModule[7]: calls back for each kernel of a module, whatever the callback returns, and
-/// returns how many there are.
+/// ToolsModule[7]: calls a function for each kernel of a module, whatever it returns, and returns
+/// the number of kernels.
 unsafe extern "C" fn module_functions(
     _context: CUcontext,
     module: CUmodule,
@@ -278,7 +281,7 @@ unsafe extern "C" fn module_functions(
     let Ok(functions) = driver().module_functions(module) else { return 0 };
     for &(function, name) in &functions {
         if let Some(callback) = callback {
-            // SAFETY: the caller's function with the caller's argument.
+            // SAFETY: the caller provided the function to be called with this argument.
             unsafe { callback(user, function, name) };
         }
     }

@@ -1,4 +1,4 @@
-//! The tables as a library sees them: through their addresses.
+//! Tests of the tables as libraries use them: through their addresses.
 
 use super::*;
 use crate::sys::{CUcontext, CUdevice, CUfunction, CUmodule, CUresult, CUstream};
@@ -57,7 +57,7 @@ fn table(written: u128) -> *const usize {
 
 /// The word at an index.
 fn word(table: *const usize, index: usize) -> usize {
-    // SAFETY: the tests stay within the size that the table's own first word says.
+    // SAFETY: the tests don't go beyond the size in the table's first word.
     unsafe { table.add(index).read() }
 }
 
@@ -65,7 +65,7 @@ fn word(table: *const usize, index: usize) -> usize {
 macro_rules! call {
     ($table:expr, $index:expr, ($($kind:ty),*) -> $result:ty, $($argument:expr),*) => {{
         let address = word($table, $index);
-        // SAFETY: the function in that slot has that type, and its pointers are valid for the call.
+        // SAFETY: the function in that slot has this type, and its pointers are valid for the call.
         unsafe {
             core::mem::transmute::<usize, unsafe extern "C" fn($($kind),*) -> $result>(address)(
                 $($argument),*
@@ -109,7 +109,7 @@ fn unknown_tables_are_refused() {
 }
 
 #[test]
-fn unknown_slots_name_themselves() {
+fn unknown_slots_report_their_names() {
     let result = call!(table(CONTEXT), 92, () -> CUresult,);
     assert_eq!(result, CUresult::CUDA_ERROR_NOT_SUPPORTED);
     let named = FAKE.unsupported.lock().unwrap();
@@ -141,7 +141,7 @@ fn contexts_come_from_the_driver() {
 fn streams_have_the_ids_that_the_driver_gives() {
     let table = table(CONTEXT);
     let null: CUcontext = core::ptr::null_mut();
-    // The null stream, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, a handle.
+    // The null stream, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, and a created stream.
     for (stream, expected) in [(0usize, 7), (1, 7), (2, 8), (0x100, 0x106)] {
         let (mut object, mut id) = (0usize, 0u64);
         let result =
@@ -157,7 +157,7 @@ fn streams_have_the_ids_that_the_driver_gives() {
 }
 
 #[test]
-fn storage_uses_the_current_context_where_none_is_given() {
+fn storage_uses_the_current_context_by_default() {
     let storage = table(STORAGE);
     let null: CUcontext = core::ptr::null_mut();
     let key: *mut c_void = core::ptr::without_provenance_mut(0x77);
@@ -187,19 +187,19 @@ fn storage_uses_the_current_context_where_none_is_given() {
 }
 
 #[test]
-fn hooks_give_zeroed_words() {
+fn hooks_return_zeroed_words() {
     for (index, words) in [(2, 1024), (6, 14)] {
         let (mut flags, mut count) = (core::ptr::null_mut::<c_void>(), 0usize);
         call!(table(HOOKS), index, (*mut *mut c_void, *mut usize) -> (), &mut flags, &mut count);
         assert_eq!(count, words);
-        // SAFETY: that many words lie there, and nobody writes them.
+        // SAFETY: the array has `count` words, and nothing writes to them.
         let flags = unsafe { core::slice::from_raw_parts(flags.cast::<u32>(), count) };
         assert!(flags.iter().all(|&word| word == 0));
     }
 }
 
 #[test]
-fn integrity_answers_depend_on_the_time_only_where_they_are_no_constants() {
+fn only_integrity_answers_that_are_not_constants_depend_on_the_time() {
     let ask = |version: u32, seconds: u64| {
         let mut answer = [0u64; 2];
         let result = call!(
@@ -215,7 +215,7 @@ fn integrity_answers_depend_on_the_time_only_where_they_are_no_constants() {
 }
 
 #[test]
-fn checks_find_nothing() {
+fn context_checks_return_zero() {
     let mut bits = 9u32;
     let null = core::ptr::null_mut::<c_void>();
     let result = call!(
@@ -227,9 +227,9 @@ fn checks_find_nothing() {
 }
 
 #[test]
-fn every_kernel_of_a_module_is_called_back() {
+fn every_kernel_of_a_module_is_listed() {
     unsafe extern "C" fn note(seen: *mut c_void, function: CUfunction, name: *const c_char) {
-        // SAFETY: the test's own Vec, passed through, and the name that the driver gave.
+        // SAFETY: the argument is the test's own Vec, and the driver provided the name.
         let (seen, name) =
             unsafe { (&mut *seen.cast::<Vec<(usize, String)>>(), core::ffi::CStr::from_ptr(name)) };
         seen.push((function.addr(), name.to_string_lossy().into_owned()));

@@ -3,7 +3,7 @@
 use super::error::FatbinError;
 use std::io::Read;
 
-/// The maximum expansion of an LZ4 block: one byte adds at most 255 to a length.
+/// The maximum expansion of an LZ4 block: each byte adds at most 255 to a length.
 const LZ4_MAX_RATIO: usize = 255;
 
 pub enum Error {
@@ -12,7 +12,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Adds the place in the image.
+    /// Adds the offset in the image to the error.
     pub fn at(self, at: usize, limit: usize) -> FatbinError {
         match self {
             Error::TooLarge => FatbinError::TooLarge { at, limit },

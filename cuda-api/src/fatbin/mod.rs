@@ -18,7 +18,7 @@ pub use span::{Span, SpanKind, prefix, span};
 pub const WRAPPER_MAGIC: u32 = 0x4662_43b1;
 /// First word of a fatbin.
 pub const FATBIN_MAGIC: u32 = 0xba55_ed50;
-/// First bytes of an ELF file, a cubin among them.
+/// First bytes of an ELF file, which a cubin is.
 pub const ELF_MAGIC: [u8; 4] = *b"\x7fELF";
 
 /// Magic, version, header length and length of the rest.
@@ -36,7 +36,7 @@ pub enum Kind {
     Ptx,
     /// Machine code for one architecture.
     Cubin,
-    /// Something else, by its number: intermediate code for example for link-time optimization.
+    /// Another kind, by its number: for example intermediate code for link-time optimization.
     Other(u16),
 }
 
@@ -66,7 +66,7 @@ impl<'a> Fatbin<'a> {
         }
     }
 
-    /// All of it, headers included.
+    /// The bytes of the whole fatbin, including headers.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
@@ -110,7 +110,7 @@ fn header(reader: &Reader<'_>) -> Result<(usize, usize), FatbinError> {
 pub struct Entry<'a> {
     /// The kind of the payload.
     pub kind: Kind,
-    /// The architecture, 90 for sm_90 or compute_90.
+    /// The architecture: 90 for sm_90 or compute_90.
     pub arch: u32,
     flags: u64,
     /// The decompressed length in the header, or 0 if the header has none.
@@ -187,8 +187,8 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// The images in a fatbin, an ELF file or PTX text, each with its architecture (0 where only the
-/// image itself says it) and of at most `limit` bytes. Entries of other kinds are left out.
+/// The images in a fatbin, an ELF file or PTX text, each of at most `limit` bytes, with its
+/// architecture (0 if only the image itself contains it). Entries of other kinds are left out.
 pub fn images(bytes: &[u8], limit: usize) -> Result<Vec<(u32, Image)>, FatbinError> {
     if bytes.starts_with(&FATBIN_MAGIC.to_le_bytes()) {
         let mut images = Vec::new();
@@ -215,7 +215,7 @@ fn looks_like_text(bytes: &[u8]) -> bool {
     bytes.first().is_some_and(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
 }
 
-/// PTX text up to its first zero byte, where the driver ends it too.
+/// The PTX text up to its first zero byte. The driver ends it there too.
 fn text(mut bytes: Vec<u8>, at: usize) -> Result<String, FatbinError> {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     bytes.truncate(end);

@@ -1,7 +1,7 @@
 //! Finds the end of an image.
 //!
-//! `cuModuleLoadData`, `cuLibraryLoadData` and their like take no length. A library that sends an
-//! image elsewhere has to find the length in the image itself.
+//! `cuModuleLoadData`, `cuLibraryLoadData` and similar functions take no length. A library that
+//! sends an image elsewhere must find the length in the image itself.
 
 use super::{ELF_MAGIC, FATBIN_MAGIC, FatbinError, Reader, WRAPPER_MAGIC, elf, header, invalid};
 use core::ffi::{CStr, c_void};
@@ -9,11 +9,11 @@ use core::ffi::{CStr, c_void};
 /// The format of a [`Span`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpanKind {
-    /// A fatbin, its header included.
+    /// A fatbin, including its header.
     Fatbin,
     /// An ELF cubin.
     Elf,
-    /// PTX text, the zero that ends it included.
+    /// PTX text, including its final zero.
     Ptx,
 }
 
@@ -36,8 +36,8 @@ impl Span {
 
 /// The version of a wrapper with one fatbin.
 const WRAPPER_ONE: u32 = 1;
-/// With relocatable device code: the linked fatbin, then a null-terminated array of those that went
-/// into it, from which PTX can be linked again.
+/// The version of a wrapper for relocatable device code. It points to the linked fatbin and to a
+/// null-terminated array of its inputs, from which PTX can be linked again.
 const WRAPPER_LINKED: u32 = 2;
 
 /// The pieces that make up an image: the fatbins that a wrapper points to, or the one fatbin, ELF
@@ -51,7 +51,7 @@ pub unsafe fn span(image: *const c_void) -> Result<Vec<Span>, FatbinError> {
     if start.is_null() {
         return Err(FatbinError::UnknownFormat);
     }
-    // SAFETY: the caller's promise, here and below.
+    // SAFETY: the caller's promise covers this and the calls below.
     if unsafe { begins_with(start, &WRAPPER_MAGIC.to_le_bytes()) } {
         // SAFETY: as above.
         return unsafe { wrapper(start) };
@@ -60,9 +60,9 @@ pub unsafe fn span(image: *const c_void) -> Result<Vec<Span>, FatbinError> {
     Ok(vec![unsafe { single(start)? }])
 }
 
-/// The image at the start of a file's bytes: a fatbin, an ELF file, or PTX text with the zero that
-/// ends it. Nothing beyond the bytes is read. An image that is longer than the bytes is refused,
-/// and so is a wrapper, whose addresses mean nothing in a file.
+/// The image at the start of a file's bytes: a fatbin, an ELF file, or PTX text with its final
+/// zero. Nothing beyond the bytes is read. It fails for an image that is longer than the bytes, and
+/// for a wrapper, whose addresses mean nothing in a file.
 pub fn prefix(bytes: &[u8]) -> Result<&[u8], FatbinError> {
     let truncated = |what| FatbinError::Truncated { what, at: 0, len: bytes.len() };
     if bytes.starts_with(&FATBIN_MAGIC.to_le_bytes()) {
@@ -86,8 +86,8 @@ pub fn prefix(bytes: &[u8]) -> Result<&[u8], FatbinError> {
 /// # Safety
 /// An image is at `start`, which is not null.
 unsafe fn single(start: *const u8) -> Result<Span, FatbinError> {
-    // SAFETY: the caller's promise; a magic number is compared byte by byte, so that nothing is
-    // read beyond a short text.
+    // SAFETY: the caller promises that there is an image. The magic numbers are compared byte by
+    // byte, so that nothing beyond a short text is read.
     let (fatbin, elf) = unsafe {
         (begins_with(start, &FATBIN_MAGIC.to_le_bytes()), begins_with(start, &ELF_MAGIC))
     };
@@ -99,7 +99,7 @@ unsafe fn single(start: *const u8) -> Result<Span, FatbinError> {
         let read = |at: u64, width: usize| {
             let mut field = [0u8; 8];
             let at = usize::try_from(at).ok()?;
-            // SAFETY: `elf::len` reads what the file's headers say is there.
+            // SAFETY: `elf::len` reads only what the file's headers describe.
             unsafe {
                 let field = field.as_mut_ptr();
                 core::ptr::copy_nonoverlapping(start.wrapping_add(at), field, width);
@@ -116,7 +116,7 @@ unsafe fn single(start: *const u8) -> Result<Span, FatbinError> {
         }
         (SpanKind::Ptx, text.len())
     };
-    // Nothing is longer, and slices must not be.
+    // No object is longer than this, and slices must not be.
     if isize::try_from(len).is_err() {
         return Err(FatbinError::UnknownFormat);
     }
@@ -144,12 +144,12 @@ unsafe fn wrapper(start: *const u8) -> Result<Vec<Span>, FatbinError> {
     }
     if version == WRAPPER_LINKED && !parts.is_null() {
         for index in 0.. {
-            // SAFETY: the array goes on until a null.
+            // SAFETY: the array continues until a null pointer.
             let part = unsafe { parts.add(index).read_unaligned() };
             if part.is_null() {
                 break;
             }
-            // SAFETY: it points to an image.
+            // SAFETY: the address points to an image.
             spans.push(unsafe { single(part)? });
         }
     }
@@ -159,6 +159,7 @@ unsafe fn wrapper(start: *const u8) -> Result<Vec<Span>, FatbinError> {
 /// # Safety
 /// The bytes at `start` can be read up to the first that differs from `magic`.
 unsafe fn begins_with(start: *const u8, magic: &[u8]) -> bool {
-    // SAFETY: the caller's promise; the comparison stops at the first difference.
+    // SAFETY: the caller promises that these bytes are readable; the comparison stops at the first
+    // difference.
     magic.iter().enumerate().all(|(index, &byte)| unsafe { *start.add(index) } == byte)
 }

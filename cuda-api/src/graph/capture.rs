@@ -1,26 +1,26 @@
-//! Streams that are being captured, and what a capture's state is.
+//! Types that describe captured streams and the state of a capture.
 //!
-//! While a stream is captured, what is queued there becomes a node that depends on the stream's
-//! last ones. Events carry dependencies to other streams, which so join the capture. Calls that a
-//! capture can't hold are errors, and most of them invalidate it: from then on it can only be
-//! ended.
+//! While a stream is captured, each operation that is queued there becomes a node that depends on
+//! the stream's last nodes. Events carry dependencies to other streams, which join the capture that
+//! way. Calls that a capture can't contain are errors, and most of them invalidate it: from then on
+//! it can only be ended.
 
 use super::ids::{GraphId, NodeId};
 use crate::error::{CuError, CuResult};
 
-/// `CUstreamCaptureMode`: which calls elsewhere a capture forbids.
+/// `CUstreamCaptureMode`: the threads on which a capture forbids unsafe calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// On every thread.
+    /// All threads.
     Global,
-    /// On the thread that began it.
+    /// The thread that began the capture.
     ThreadLocal,
-    /// None.
+    /// No threads.
     Relaxed,
 }
 
 impl Mode {
-    /// From CUDA's number.
+    /// Converts CUDA's number.
     pub fn new(number: u32) -> CuResult<Self> {
         match number {
             0 => Ok(Self::Global),
@@ -31,37 +31,38 @@ impl Mode {
     }
 }
 
-/// A stream. Of default streams there is one for each thread or context, so an id is not enough.
+/// A stream's identity. An id is not enough, because each thread or context has its own default
+/// stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
-    /// The library's number for it.
+    /// The library's number for the stream.
     pub id: u64,
-    /// Which thread's or context's; 0 for a stream that the program made.
+    /// The thread or context that a default stream belongs to, or 0 for a created stream.
     pub of: u64,
 }
 
-/// A stream, and what matters here.
+/// A stream, with the properties that captures depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct Stream {
-    /// Its name.
+    /// The stream's identity.
     pub key: Key,
     /// Its context.
     pub ctx: u64,
-    /// Whether it and the legacy stream wait for one another.
+    /// Whether the stream and the legacy stream wait for each other.
     pub blocking: bool,
-    /// Whether it is the legacy stream, which can't be captured.
+    /// Whether this is the legacy stream, which can't be captured.
     pub legacy: bool,
 }
 
-/// What `cuStreamGetCaptureInfo` tells.
+/// The result of `cuStreamGetCaptureInfo`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Info {
-    /// Unique in the process.
+    /// The capture's number, unique in the process.
     pub id: u64,
-    /// Whether it can only be ended.
+    /// Whether the capture is invalid and can only be ended.
     pub invalid: bool,
-    /// What it goes to.
+    /// The graph that the nodes are added to.
     pub graph: GraphId,
-    /// What the stream's next node will depend on.
+    /// The nodes that the stream's next node will depend on.
     pub after: Vec<NodeId>,
 }

@@ -13,21 +13,22 @@ use std::cell::Cell;
 use std::mem::ManuallyDrop;
 use std::ptr::{null, null_mut};
 
-/// A null handle means the thread's default stream, rather than the legacy one, if the second part
-/// is set.
+/// A stream, and whether a null handle means the thread's default stream instead of the legacy
+/// stream.
 pub type StreamArg = (CUstream, bool);
 
 thread_local! {
-    /// Which calls elsewhere this thread lets captures forbid it.
+    /// This thread's capture mode, which decides which captures forbid unsafe calls on it.
     static MODE: Cell<CUstreamCaptureMode> = const { Cell::new(CUstreamCaptureMode(0)) };
 
-    /// Programs read the nodes here until the thread asks again. Never dropped at the end of a
-    /// thread, since that would need a destructor in a library that can be unloaded.
+    /// The nodes that the last query on this thread returned. Programs may read them until the
+    /// thread's next query. They are never dropped when the thread ends: that would need a
+    /// destructor, and the library can be unloaded.
     static NODES: Cell<ManuallyDrop<Vec<CUgraphNode>>> =
         const { Cell::new(ManuallyDrop::new(Vec::new())) };
 }
 
-/// Refuses a call that CUDA calls potentially unsafe while a capture forbids it.
+/// Fails if a capture forbids calls that CUDA considers potentially unsafe.
 #[inline]
 pub fn forbid_unsafe<L: Library>() -> CuResult {
     if !L::graphs().any_capture() {
@@ -104,25 +105,25 @@ pub fn is_capturing<L: Library>(stream: StreamArg, status: Out<CUstreamCaptureSt
     status.set(status_of(info_of::<L>(stream)?.as_ref()))
 }
 
-/// Where the parts of a capture's state go. All but the status may be null.
+/// The pointers for the parts of a capture's state. All but `status` may be null.
 #[derive(Clone, Copy)]
 pub struct InfoTo {
     /// Whether the stream is captured.
     pub status: Out<CUstreamCaptureStatus>,
     /// The capture's number.
     pub id: Out<u64>,
-    /// The graph that it goes to.
+    /// The graph that the nodes are added to.
     pub graph: Out<CUgraph>,
-    /// The nodes that the stream's next one will depend on.
+    /// The nodes that the stream's next node will depend on.
     pub nodes: Out<*const CUgraphNode>,
     /// The data of the edges from them.
     pub edges: Out<*const CUgraphEdgeData>,
-    /// Their number.
+    /// The number of nodes.
     pub count: Out<usize>,
 }
 
 impl InfoTo {
-    /// Only the status and the number.
+    /// Returns only the status and the number.
     pub fn new(status: Out<CUstreamCaptureStatus>, id: Out<u64>) -> Self {
         let (graph, nodes, edges) = (Out::null(), Out::null(), Out::null());
         Self { status, id, graph, nodes, edges, count: Out::null() }
@@ -143,7 +144,7 @@ pub fn info<L: Library>(stream: StreamArg, to: InfoTo) -> CuResult {
             to.count.set_if_wanted(nodes.len());
             to.edges.set_if_wanted(null());
             to.nodes.set_if_wanted(nodes.as_ptr());
-            // The list's memory stays where it is as the list moves.
+            // Moving the list doesn't move its elements.
             drop(ManuallyDrop::into_inner(NODES.replace(ManuallyDrop::new(nodes))));
         }
     }

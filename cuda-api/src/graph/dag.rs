@@ -1,35 +1,36 @@
-//! One graph.
+//! One graph: nodes and their dependencies.
 
 use super::ids::{GraphId, NodeId};
 use crate::error::{CuError, CuResult};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// What a node is.
+/// The work of a node.
 #[derive(Clone, Debug)]
 pub enum Work<Op> {
-    /// Does something.
+    /// An operation.
     Op(Op),
-    /// Only joins what it depends on.
+    /// Nothing: the node only joins the nodes that it depends on.
     Empty,
-    /// Does what a graph of its own does.
+    /// All work of another graph, which belongs to the node.
     Child(GraphId),
 }
 
 /// A node.
 #[derive(Clone, Debug)]
 pub struct Node<Op> {
-    /// What it does.
+    /// The node's work.
     pub work: Work<Op>,
-    /// What must be done before.
+    /// The nodes that it depends on.
     pub after: BTreeSet<NodeId>,
 }
 
-/// Nodes, in the order in which they were made.
+/// The nodes of a graph, in the order of their creation.
 #[derive(Clone, Debug)]
 pub struct Graph<Op> {
     /// The nodes.
     pub nodes: BTreeMap<NodeId, Node<Op>>,
-    /// The node whose graph this is; a program can't destroy it by itself.
+    /// The child graph node that owns this graph, if any. A program can't destroy such a graph
+    /// directly.
     pub part_of: Option<NodeId>,
 }
 
@@ -40,12 +41,12 @@ impl<Op> Default for Graph<Op> {
 }
 
 impl<Op> Graph<Op> {
-    /// A node.
+    /// The node with this id.
     pub fn node(&self, id: NodeId) -> CuResult<&Node<Op>> {
         self.nodes.get(&id).ok_or(CuError::INVALID_VALUE)
     }
 
-    /// Nodes that depend on none.
+    /// The nodes without dependencies.
     pub fn roots(&self) -> Vec<NodeId> {
         let roots = self.nodes.iter().filter(|(_, node)| node.after.is_empty());
         roots.map(|(id, _)| *id).collect()
@@ -63,7 +64,7 @@ impl<Op> Graph<Op> {
         nodes.map(|(id, _)| *id).collect()
     }
 
-    /// Nodes that no other depends on.
+    /// The nodes that no other node depends on.
     pub fn leaves(&self) -> BTreeSet<NodeId> {
         let mut leaves: BTreeSet<NodeId> = self.nodes.keys().copied().collect();
         for node in self.nodes.values() {
@@ -74,7 +75,7 @@ impl<Op> Graph<Op> {
         leaves
     }
 
-    /// Refuses nodes that the graph does not have.
+    /// Fails if the graph lacks one of the nodes.
     pub fn check(&self, nodes: &[NodeId]) -> CuResult {
         match nodes.iter().all(|id| self.nodes.contains_key(id)) {
             true => Ok(()),
@@ -82,7 +83,7 @@ impl<Op> Graph<Op> {
         }
     }
 
-    /// Adds or takes away edges; refuses pairs that can't be, and then changes nothing.
+    /// Adds or removes edges. If any of them is invalid, it changes nothing.
     pub fn change_edges(&mut self, edges: &[(NodeId, NodeId)], add: bool) -> CuResult {
         let mut seen = BTreeSet::new();
         for (from, to) in edges {
@@ -104,7 +105,8 @@ impl<Op> Graph<Op> {
         Ok(())
     }
 
-    /// An order in which each node comes after what it depends on: as made, where that can be.
+    /// The nodes in an order in which each comes after its dependencies. Keeps the order of
+    /// creation where possible.
     pub fn order(&self) -> CuResult<Vec<NodeId>> {
         let mut waiting: HashMap<NodeId, usize> = HashMap::with_capacity(self.nodes.len());
         let mut dependents: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
@@ -131,14 +133,14 @@ impl<Op> Graph<Op> {
                 }
             }
         }
-        // What is left over waits in a circle.
+        // Nodes that are left over are in a cycle.
         match order.len() == self.nodes.len() {
             true => Ok(order),
             false => Err(CuError::INVALID_VALUE),
         }
     }
 
-    /// All nodes that some nodes wait for, and these themselves.
+    /// These nodes and all nodes that they depend on, directly or indirectly.
     pub fn ancestors(&self, of: &BTreeSet<NodeId>) -> BTreeSet<NodeId> {
         let mut found = BTreeSet::new();
         let mut look: Vec<NodeId> = of.iter().copied().collect();
@@ -167,14 +169,14 @@ mod tests {
     }
 
     #[test]
-    fn an_order_respects_all_edges_and_a_circle_has_none() {
+    fn an_order_respects_all_edges_and_a_cycle_has_none() {
         assert_eq!(graph(&[(3, 1), (1, 2), (3, 2)], 4).order(), Ok(vec![3, 1, 2, 4]));
         let circle = graph(&[(1, 2), (2, 3), (3, 1)], 3);
         assert_eq!(circle.order(), Err(CuError::INVALID_VALUE));
     }
 
     #[test]
-    fn edges_that_cannot_be_are_refused_and_nothing_changes() {
+    fn invalid_edges_are_refused_and_change_nothing() {
         let mut diamond = graph(&[(1, 2), (1, 3), (2, 4), (3, 4)], 4);
         for bad in [[(1, 4), (1, 2)], [(1, 4), (2, 2)], [(1, 4), (1, 9)], [(1, 4), (1, 4)]] {
             assert!(diamond.change_edges(&bad, true).is_err(), "{bad:?}");

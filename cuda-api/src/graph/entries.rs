@@ -2,9 +2,9 @@
 
 /// Exports the entry points of graphs and captures for a [`Library`](crate::graph::Library). Each
 /// is checked against its prototype. A function that has a variant for the per-thread default
-/// stream is written once, with `|per_thread|` for the one that is called.
+/// stream is written once, with `|per_thread|` to say which variant was called.
 ///
-/// The bodies are unsafe code: they rely on a program's passing what the driver API requires.
+/// The bodies are unsafe code: they rely on programs to pass what the driver API requires.
 #[macro_export]
 macro_rules! graph_entries {
     ($library:ty) => {
@@ -257,7 +257,7 @@ macro_rules! graph_entries {
             let $per_thread = $value;
             <L as $crate::graph::Library>::run(stringify!($name), move || {
                 // SAFETY: the program passes its arguments by the driver API's rules, and they are
-                // only used during the call.
+                // used only during the call.
                 unsafe {
                     $(let $arg = <$t as Arg>::from_c($arg);)*
                     $body

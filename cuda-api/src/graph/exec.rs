@@ -1,4 +1,4 @@
-//! Entry points of graphs that were instantiated.
+//! Entry points for instantiated graphs.
 
 use super::ids::{GraphId, NodeId};
 use super::library::{Exec, Library, Op};
@@ -57,7 +57,7 @@ pub fn instantiate_with<L: Library>(
     made
 }
 
-/// Refuses a captured stream, which can't take these calls.
+/// Fails for a captured stream, which can't take these calls.
 fn refuse_captured<L: Library>(stream: CUstream, per_thread: bool) -> CuResult {
     if !L::graphs().any_capture() {
         return Ok(());
@@ -101,7 +101,7 @@ pub fn update<L: Library>(
     updated.map_err(|_| CuError::GRAPH_EXEC_UPDATE_FAILURE)
 }
 
-/// Gives a node of an instantiated graph other work of the same kind.
+/// Replaces the work of a node of an instantiated graph by other work of the same kind.
 pub fn set_node<L: Library>(exec: CUgraphExec, node: CUgraphNode, op: Op<L>) -> CuResult {
     L::ready()?;
     L::exec(exec)?.set_node(node as NodeId, op)

@@ -1,4 +1,4 @@
-//! All graphs of a process, and the captures under way.
+//! All graphs of a process, and the captures in progress.
 
 use super::capture::{Info, Key, Mode, Stream};
 use super::dag::Work;
@@ -14,7 +14,7 @@ struct Capture {
     thread: u64,
     mode: Mode,
     graph: GraphId,
-    /// The capture made the graph, and takes it away if it fails.
+    /// Whether the capture created the graph, and so must destroy it on failure.
     own: bool,
     invalid: bool,
 }
@@ -26,13 +26,13 @@ struct Member {
     after: BTreeSet<NodeId>,
 }
 
-/// All captures under way.
+/// All captures in progress.
 #[derive(Default)]
 struct Captures {
     last: u64,
     captures: HashMap<u64, Capture>,
     streams: HashMap<Key, Member>,
-    /// Events that were last recorded in a capture.
+    /// Events that were last recorded in a capture, with the capture and the nodes that they mark.
     events: HashMap<u64, (u64, BTreeSet<NodeId>)>,
 }
 
@@ -63,8 +63,8 @@ impl Captures {
         }
     }
 
-    /// The capture that a stream is in, if it is in one; what the legacy stream would wait for
-    /// can't be captured at the same time.
+    /// The capture that a stream is in, if any. Work in the legacy stream invalidates captures of
+    /// streams that wait for it, and fails.
     fn member(&mut self, stream: &Stream) -> CuResult<Option<&mut Member>> {
         if stream.legacy {
             let ctx = stream.ctx;
@@ -81,14 +81,15 @@ impl Captures {
     }
 }
 
-/// All graphs of a process, and the captures under way.
+/// All graphs of a process, and the captures in progress.
 pub struct Graphs<Op> {
     state: Mutex<State<Op>>,
-    /// Captures under way, and events that were last recorded in one: none, for most calls.
+    /// The number of captures in progress, plus the events that were last recorded in one. Usually
+    /// 0.
     capturing: AtomicUsize,
 }
 
-/// What the lock protects.
+/// The state that the lock protects.
 struct State<Op> {
     table: Table<Op>,
     captures: Captures,
@@ -101,7 +102,7 @@ impl<Op: Operation> Default for Graphs<Op> {
 }
 
 impl<Op: Operation> Graphs<Op> {
-    /// No graph.
+    /// Creates an empty set of graphs.
     pub fn new() -> Self {
         Self {
             state: Mutex::new(State { table: Table::default(), captures: Captures::default() }),
@@ -109,8 +110,8 @@ impl<Op: Operation> Graphs<Op> {
         }
     }
 
-    /// Whether any capture is under way or any event belongs to one: if not, no call needs to ask
-    /// more.
+    /// Whether any capture is in progress or any event belongs to one. If not, calls need no
+    /// further checks.
     #[inline]
     pub fn any_capture(&self) -> bool {
         self.capturing.load(Ordering::Relaxed) != 0
@@ -125,7 +126,7 @@ impl<Op: Operation> Graphs<Op> {
         then(&mut self.lock().table)
     }
 
-    /// Calls `then` with the captures, and takes note of whether there are any left.
+    /// Calls `then` with the captures, and then updates their number.
     fn captures<R>(&self, then: impl FnOnce(&mut State<Op>) -> R) -> R {
         let mut state = self.lock();
         let result = then(&mut state);
@@ -133,8 +134,8 @@ impl<Op: Operation> Graphs<Op> {
         result
     }
 
-    /// `cuStreamBeginCapture`, and `cuStreamBeginCaptureToGraph` with a graph and the nodes that
-    /// the stream's first one is to depend on.
+    /// `cuStreamBeginCapture`; or `cuStreamBeginCaptureToGraph`, with a graph and the nodes that
+    /// the stream's first node will depend on.
     pub fn begin(
         &self,
         stream: &Stream,
@@ -198,7 +199,7 @@ impl<Op: Operation> Graphs<Op> {
         })
     }
 
-    /// What a stream's capture is, if it is in one.
+    /// The state of a stream's capture, if it is in one.
     pub fn info(&self, stream: &Stream) -> CuResult<Option<Info>> {
         if !self.any_capture() {
             return Ok(None);
@@ -220,8 +221,8 @@ impl<Op: Operation> Graphs<Op> {
         })
     }
 
-    /// To be asked before something is queued in a stream: whether it goes to a graph instead,
-    /// with [`Graphs::push`].
+    /// Whether work for a stream must go to a graph instead, with [`Graphs::push`]. Call this
+    /// before queueing anything in a stream.
     #[inline]
     pub fn captures_stream(&self, stream: impl FnOnce() -> CuResult<Stream>) -> CuResult<bool> {
         if !self.any_capture() {
@@ -231,7 +232,7 @@ impl<Op: Operation> Graphs<Op> {
         self.captures(|State { captures, .. }| Ok(captures.member(&stream)?.is_some()))
     }
 
-    /// What is queued in a captured stream becomes a node.
+    /// Adds a node for an operation that is queued in a captured stream.
     pub fn push(&self, stream: &Stream, op: Op) -> CuResult<NodeId> {
         self.captures(|State { table, captures }| {
             let member = captures.member(stream)?;
@@ -247,7 +248,8 @@ impl<Op: Operation> Graphs<Op> {
         })
     }
 
-    /// A call that a captured stream can't take: an error, and the capture's end.
+    /// Fails and invalidates the capture if the stream is captured, for a call that captures can't
+    /// contain.
     pub fn forbid_on(&self, stream: &Stream) -> CuResult {
         if !self.any_capture() {
             return Ok(());
@@ -260,7 +262,7 @@ impl<Op: Operation> Graphs<Op> {
         })
     }
 
-    /// A call that waits for a whole context.
+    /// Fails and invalidates captures in a context, for a call that waits for the whole context.
     pub fn forbid_in_context(&self, ctx: u64) -> CuResult {
         if !self.any_capture() {
             return Ok(());
@@ -271,7 +273,8 @@ impl<Op: Operation> Graphs<Op> {
         })
     }
 
-    /// A call that CUDA calls potentially unsafe, from a thread in a mode.
+    /// Fails if a capture forbids calls that CUDA considers potentially unsafe, on this thread in
+    /// its mode.
     pub fn forbid_unsafe(&self, thread: u64, mode: Mode) -> CuResult {
         if !self.any_capture() || mode == Mode::Relaxed {
             return Ok(());
@@ -291,7 +294,8 @@ impl<Op: Operation> Graphs<Op> {
         })
     }
 
-    /// An event is recorded; whether in a capture, and so no more than a place there.
+    /// Records an event. Returns whether the stream is captured; the event then only marks nodes of
+    /// the capture.
     pub fn record(&self, event: u64, stream: impl FnOnce() -> CuResult<Stream>) -> CuResult<bool> {
         if !self.any_capture() {
             return Ok(false);
@@ -312,7 +316,7 @@ impl<Op: Operation> Graphs<Op> {
         })
     }
 
-    /// A stream is to wait for an event; whether that is a dependency of a capture, and no more.
+    /// Makes a stream wait for an event. Returns whether that only adds dependencies to a capture.
     pub fn wait(&self, event: u64, stream: impl FnOnce() -> CuResult<Stream>) -> CuResult<bool> {
         if !self.any_capture() {
             return Ok(false);
@@ -327,7 +331,7 @@ impl<Op: Operation> Graphs<Op> {
                 return Err(CuError::STREAM_CAPTURE_ISOLATION);
             };
             let Some(capture) = captures.captures.get(&id) else {
-                // Its capture has ended: there is nothing to wait for.
+                // The event's capture has ended, so there is nothing to wait for.
                 own.into_iter().for_each(|own| captures.invalidate(own));
                 return Err(CuError::CAPTURED_EVENT);
             };
@@ -354,7 +358,7 @@ impl<Op: Operation> Graphs<Op> {
         })
     }
 
-    /// A call that asks for an event, which has no time of its own if it is a place in a capture.
+    /// Fails for an event that marks nodes of a capture, and so can't be queried.
     pub fn forbid_captured_event(&self, event: u64) -> CuResult {
         if !self.any_capture() {
             return Ok(());
@@ -385,28 +389,28 @@ impl<Op: Operation> Graphs<Op> {
         })
     }
 
-    /// A stream ends; a capture that it was in can only be ended.
+    /// Handles the destruction of a stream. A capture that it was in becomes invalid.
     pub fn forget_stream(&self, key: Key) {
         if self.any_capture() {
             self.captures(|State { table, captures }| {
                 let Some(member) = captures.streams.remove(&key) else { return };
                 captures.invalidate(member.capture);
                 if captures.captures[&member.capture].origin == key {
-                    // Nobody could end it any more.
+                    // No other stream can end this capture.
                     captures.end(member.capture, table, false);
                 }
             });
         }
     }
 
-    /// An event ends.
+    /// Handles the destruction of an event.
     pub fn forget_event(&self, event: u64) {
         if self.any_capture() {
             self.captures(|State { captures, .. }| captures.events.remove(&event));
         }
     }
 
-    /// `cuGraphDestroy`. A graph that a capture goes to stays.
+    /// `cuGraphDestroy`. Fails for a graph that a capture adds nodes to.
     pub fn destroy(&self, graph: GraphId) -> CuResult {
         self.captures(|State { table, captures }| {
             if captures.captures.values().any(|capture| capture.graph == graph) {

@@ -36,7 +36,7 @@ fn a_fork_and_a_join_become_a_diamond() {
     assert_eq!(edges(&graphs, graph), [(1, 2), (1, 3), (2, 4), (3, 4)]);
     assert_eq!(graphs.info(&stream(4)), Ok(None));
     assert_eq!(graphs.captures_stream(|| Ok(stream(3))), Ok(false));
-    // The event is still a place in a capture, until it is recorded anew.
+    // The event still marks a node of the capture, until it is recorded again.
     assert_eq!(graphs.forbid_captured_event(51), Err(CuError::CAPTURED_EVENT));
     assert_eq!(graphs.record(51, || Ok(stream(3))), Ok(false));
     assert_eq!(graphs.forbid_captured_event(51), Ok(()));
@@ -54,7 +54,7 @@ fn work_of_another_stream_must_be_joined() {
 }
 
 #[test]
-fn only_where_it_began_a_capture_can_end() {
+fn a_capture_can_end_only_where_it_began() {
     let graphs = begun(3, Mode::ThreadLocal);
     let wrong = CuError::STREAM_CAPTURE_WRONG_THREAD;
     assert_eq!(graphs.end(&stream(3), 8), Err(wrong));
@@ -77,7 +77,7 @@ fn ending_at_a_stream_that_joined_is_unmatched() {
 }
 
 #[test]
-fn the_legacy_stream_disturbs_captures_of_blocking_streams_alone() {
+fn the_legacy_stream_invalidates_only_captures_of_blocking_streams() {
     let graphs = begun(3, Mode::Relaxed);
     assert_eq!(graphs.captures_stream(|| Ok(stream(0))), Err(IMPLICIT));
     assert_eq!(graphs.push(&stream(3), 1), Err(INVALIDATED));
@@ -88,7 +88,7 @@ fn the_legacy_stream_disturbs_captures_of_blocking_streams_alone() {
 }
 
 #[test]
-fn waiting_for_what_is_being_captured_invalidates_it() {
+fn waiting_for_a_captured_stream_invalidates_the_capture() {
     for wait in [
         |graphs: &Graphs<u32>| graphs.forbid_on(&stream(3)),
         |graphs: &Graphs<u32>| graphs.forbid_in_context(1),
@@ -104,7 +104,7 @@ fn waiting_for_what_is_being_captured_invalidates_it() {
 }
 
 #[test]
-fn unsafe_calls_are_forbidden_as_the_modes_say() {
+fn unsafe_calls_are_forbidden_according_to_the_modes() {
     use Mode::{Global, Relaxed, ThreadLocal};
     let forbidden = |capture, thread, mode| begun(3, capture).forbid_unsafe(thread, mode).is_err();
     for (capture, thread, mode, expected) in [
@@ -122,7 +122,7 @@ fn unsafe_calls_are_forbidden_as_the_modes_say() {
 }
 
 #[test]
-fn dependencies_do_not_cross_a_captures_border() {
+fn dependencies_stay_within_one_capture() {
     let graphs = begun(3, Mode::Relaxed);
     let isolation = CuError::STREAM_CAPTURE_ISOLATION;
     assert_eq!(graphs.wait(60, || Ok(stream(3))), Err(isolation));
@@ -139,7 +139,7 @@ fn dependencies_do_not_cross_a_captures_border() {
 }
 
 #[test]
-fn a_stream_that_ends_takes_its_capture_with_it() {
+fn destroying_a_stream_ends_its_capture() {
     let graphs = begun(3, Mode::Relaxed);
     graphs.push(&stream(3), 1).unwrap();
     let graph = graphs.info(&stream(3)).unwrap().unwrap().graph;
@@ -150,7 +150,7 @@ fn a_stream_that_ends_takes_its_capture_with_it() {
 }
 
 #[test]
-fn a_capture_can_go_on_in_a_graph_that_exists() {
+fn a_capture_can_add_to_an_existing_graph() {
     let graphs = Graphs::new();
     let graph = graphs.with(|table| table.create());
     let first = graphs.with(|table| table.add(graph, Work::Op(1), &[])).unwrap();
@@ -160,7 +160,7 @@ fn a_capture_can_go_on_in_a_graph_that_exists() {
     graphs.push(&stream(3), 3).unwrap();
     graphs.update(&stream(3), &[9], true).unwrap_err();
     assert_eq!(graphs.info(&stream(3)).unwrap().unwrap().after.len(), 1);
-    // Node 2 is left behind, and so is not joined.
+    // Node 2 was dropped from the dependencies, so it needn't be joined.
     assert_eq!(graphs.end(&stream(3), 7), Ok(graph));
     assert_eq!(edges(&graphs, graph), [(1, 2), (1, 3)]);
 }

@@ -2,15 +2,15 @@
 
 /// A graph's handle.
 pub type GraphId = usize;
-/// A node's handle. Later nodes have greater ones.
+/// A node's handle. Nodes created later have larger handles.
 pub type NodeId = usize;
 
-/// Handles lie above what any process of Linux on x86-64 can have mapped.
+/// Handles start above all addresses that a Linux process on x86-64 can map.
 pub(super) const FIRST_HANDLE: usize = 1 << 48;
-/// Two handles are as far apart as two objects could be.
+/// The distance between handles, as between two objects in memory.
 pub(super) const STEP: usize = 16;
 
-/// What a node does.
+/// The operation of a node.
 pub trait Operation: Clone {
     /// `CUgraphNodeType`.
     fn kind(&self) -> u32;

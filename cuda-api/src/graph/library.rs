@@ -1,4 +1,4 @@
-//! The part of graphs and captures that each library has for itself.
+//! The part of graphs and captures that each library implements itself.
 
 use super::capture::Stream;
 use super::graphs::Graphs;
@@ -12,9 +12,9 @@ use crate::sys::{
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A libcuda, as its graphs and captures see it.
+/// A libcuda, as the implementation of graphs and captures uses it.
 pub trait Library: Copy + 'static {
-    /// A launch, checked and with its parameters as they were when it was captured or added.
+    /// A checked launch, with the parameters that it had when it was captured or added.
     type Kernel: Clone;
     /// A checked copy.
     type Copy: Clone;
@@ -22,9 +22,9 @@ pub trait Library: Copy + 'static {
     type Memset: Clone;
     /// An event.
     type Event: Clone;
-    /// What the library keeps with an instantiated graph.
+    /// The library's data for an instantiated graph.
     type Loaded;
-    /// As [`Library::Loaded`], for the part that changes with the graph's nodes.
+    /// The library's data for an instantiated graph that changes with the graph's nodes.
     type Bound;
 
     /// All graphs and captures of the process.
@@ -36,20 +36,20 @@ pub trait Library: Copy + 'static {
     /// Fails unless `cuInit` was called.
     fn initialized() -> CuResult;
 
-    /// Fails unless there is a current context that can be used.
+    /// Fails unless there is a usable current context.
     fn ready() -> CuResult;
 
-    /// A number for the calling thread.
+    /// The number of the calling thread.
     fn thread() -> u64;
 
-    /// A stream. A null handle is the thread's default stream if `per_thread` is set.
+    /// Describes a stream. A null handle is the thread's default stream if `per_thread` is set.
     fn stream(stream: CUstream, per_thread: bool) -> CuResult<Stream>;
 
-    /// A kernel node's launch, with the attributes of `like` or none.
+    /// Makes the launch of a kernel node, with the attributes of `like`, if given.
     ///
     /// # Safety
     ///
-    /// The pointers in `params` are valid as `cuLaunchKernel` requires.
+    /// The pointers in `params` must be valid as `cuLaunchKernel` requires.
     unsafe fn kernel(
         params: &CUDA_KERNEL_NODE_PARAMS,
         like: Option<&Self::Kernel>,
@@ -64,45 +64,45 @@ pub trait Library: Copy + 'static {
     /// Sets an attribute of a launch.
     fn set_attribute(kernel: &mut Self::Kernel, which: u32, value: &[u8; 64]) -> CuResult;
 
-    /// Gives a launch all attributes of another.
+    /// Copies all attributes of a launch to another.
     fn copy_attributes(to: &mut Self::Kernel, from: &Self::Kernel);
 
-    /// A copy node's copy.
+    /// Makes the copy of a copy node.
     fn copy(params: &CUDA_MEMCPY3D) -> CuResult<Self::Copy>;
 
-    /// Parameters that describe a captured copy.
+    /// The parameters that describe a captured copy.
     fn copy_params(copy: &Self::Copy) -> CUDA_MEMCPY3D;
 
-    /// A memset node's memset.
+    /// Makes the memset of a memset node.
     fn memset(params: &CUDA_MEMSET_NODE_PARAMS) -> CuResult<Self::Memset>;
 
     /// The parameters of a memset.
     fn memset_params(memset: &Self::Memset) -> CUDA_MEMSET_NODE_PARAMS;
 
-    /// The event of a handle.
+    /// The event with this handle.
     fn event(event: CUevent) -> CuResult<Self::Event>;
 
-    /// Makes a graph ready to be launched.
+    /// Prepares a graph for launching.
     fn instantiate(flags: u64, steps: &[Step<Op<Self>>]) -> CuResult<(Self::Loaded, Self::Bound)>;
 
-    /// Gives an instantiated graph a handle.
+    /// Creates a handle for an instantiated graph.
     fn insert(exec: Exec<Self>) -> CuResult<CUgraphExec>;
 
-    /// The instantiated graph of a handle.
+    /// The instantiated graph with this handle.
     fn exec(exec: CUgraphExec) -> CuResult<Arc<Exec<Self>>>;
 
-    /// Ends an instantiated graph.
+    /// Destroys an instantiated graph.
     fn destroy(exec: CUgraphExec) -> CuResult;
 
-    /// Gives an instantiated graph other steps, if the library finds no difference that prevents
-    /// it. The shape of the graph has been compared.
+    /// Replaces the steps of an instantiated graph, unless the library finds a difference that
+    /// prevents it. The caller has compared the shapes of the graphs.
     fn update(
         loaded: &Self::Loaded,
         bound: &mut Self::Bound,
         steps: &[Step<Op<Self>>],
     ) -> CuResult<Result<(), Difference>>;
 
-    /// Gives one step of an instantiated graph other work of the same kind.
+    /// Replaces one step of an instantiated graph by one of the same kind.
     fn set_step(
         loaded: &Self::Loaded,
         bound: &mut Self::Bound,
@@ -110,20 +110,20 @@ pub trait Library: Copy + 'static {
         op: &Op<Self>,
     ) -> CuResult;
 
-    /// Prepares the next launch in a stream that is not captured.
+    /// Prepares the next launch, in a stream that is not captured.
     fn upload(exec: &Exec<Self>, stream: CUstream, per_thread: bool) -> CuResult;
 
     /// Launches in a stream that is not captured.
     fn launch(exec: &Exec<Self>, stream: CUstream, per_thread: bool) -> CuResult;
 }
 
-/// The parameters of a launch, as `cuGraphKernelNodeGetParams` gives them.
+/// The parameters of a launch, in the form of `cuGraphKernelNodeGetParams`.
 pub struct KernelParams {
-    /// All but the pointer to the parameters.
+    /// All members except the pointer to the parameters.
     pub node: CUDA_KERNEL_NODE_PARAMS,
     /// The parameter buffer.
     pub bytes: Arc<[u8]>,
-    /// Where in the buffer each parameter begins.
+    /// The offset of each parameter in the buffer.
     pub offsets: Vec<usize>,
 }
 
@@ -134,13 +134,14 @@ pub struct HostCall {
     data: *mut c_void,
 }
 
-// SAFETY: the program gave the pointer for use on another thread, and nothing here follows it.
+// SAFETY: the program passed the pointer for use on another thread, and this code doesn't
+// dereference it.
 unsafe impl Send for HostCall {}
 // SAFETY: as above.
 unsafe impl Sync for HostCall {}
 
 impl HostCall {
-    /// A call that a program asks for.
+    /// Creates a call from a function and its argument.
     ///
     /// # Safety
     ///
@@ -161,7 +162,7 @@ impl HostCall {
     }
 }
 
-/// The parameters that a program gave for a copy. They are only given back.
+/// The parameters that a program passed for a copy. They are only returned to it.
 #[derive(Clone, Copy)]
 pub struct CopyParams(CUDA_MEMCPY3D);
 
@@ -175,25 +176,25 @@ impl CopyParams {
     }
 }
 
-// SAFETY: nothing here follows the pointers.
+// SAFETY: this code doesn't dereference the pointers.
 unsafe impl Send for CopyParams {}
 // SAFETY: as above.
 unsafe impl Sync for CopyParams {}
 
-/// What a node does.
+/// The operation of a node.
 #[derive(Clone)]
 pub enum Op<L: Library> {
-    /// Launches.
+    /// A launch.
     Kernel(L::Kernel),
-    /// Copies; with the parameters that the program gave, if it gave any.
+    /// A copy, with the parameters that the program passed, if any.
     Copy(L::Copy, Option<CopyParams>),
-    /// Sets.
+    /// A memset.
     Memset(L::Memset),
-    /// Calls a host function.
+    /// A call of a host function.
     Host(HostCall),
-    /// Waits for an event; with the event's handle.
+    /// A wait for an event, with the event's handle.
     Wait(L::Event, usize),
-    /// Records an event; with the event's handle.
+    /// A recording of an event, with the event's handle.
     Record(L::Event, usize),
 }
 
@@ -210,19 +211,20 @@ impl<L: Library> Operation for Op<L> {
     }
 }
 
-/// A graph that was instantiated.
+/// An instantiated graph.
 pub struct Exec<L: Library> {
-    /// What the library keeps with it.
+    /// The library's data for the graph.
     pub loaded: L::Loaded,
     flags: u64,
     state: Mutex<ExecState<L>>,
 }
 
-/// What the next launch of an instantiated graph does.
+/// The work of the next launch of an instantiated graph.
 pub struct ExecState<L: Library> {
-    /// In an order in which they can run. The handles are those of the graph that was instantiated.
+    /// The steps, in an order in which they can run. Their handles are those of the graph that was
+    /// instantiated.
     pub steps: Arc<Vec<Step<Op<L>>>>,
-    /// What the library keeps with these steps.
+    /// The library's data for these steps.
     pub bound: L::Bound,
 }
 
@@ -234,17 +236,17 @@ impl<L: Library> Exec<L> {
         Ok(Self { loaded, flags, state: Mutex::new(state) })
     }
 
-    /// The flags that it was instantiated with.
+    /// The flags of the instantiation.
     pub fn flags(&self) -> u64 {
         self.flags
     }
 
-    /// What the next launch does; it does not change while this is held.
+    /// The work of the next launch. It doesn't change while the guard is held.
     pub fn lock(&self) -> MutexGuard<'_, ExecState<L>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives it the steps of another graph of the same shape. Its nodes keep their handles.
+    /// Takes the steps of another graph of the same shape. The nodes keep their handles.
     pub fn update(&self, mut steps: Vec<Step<Op<L>>>) -> CuResult<Result<(), Difference>> {
         let mut state = self.lock();
         let state = &mut *state;
@@ -261,7 +263,7 @@ impl<L: Library> Exec<L> {
         Ok(Ok(()))
     }
 
-    /// Gives a node other work of the same kind.
+    /// Replaces the work of a node by other work of the same kind.
     pub fn set_node(&self, node: usize, op: Op<L>) -> CuResult {
         let mut state = self.lock();
         let place = state.steps.iter().position(|step| step.id == node);

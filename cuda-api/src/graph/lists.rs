@@ -8,33 +8,33 @@ use crate::sys::{CUgraphEdgeData, CUgraphNode};
 /// Pairs of a node and one that depends on it.
 pub type Edges = Vec<(NodeId, NodeId)>;
 
-/// Nodes that a program passes by address and count.
+/// Reads nodes that a program passes by address and count.
 ///
 /// # Safety
 ///
-/// If not null, the array has `count` elements.
+/// If not null, the array must have `count` elements.
 pub unsafe fn nodes(from: In<CUgraphNode>, count: usize) -> CuResult<Vec<NodeId>> {
     // SAFETY: the array has `count` elements, as the caller promises.
     let nodes = unsafe { from.array(count) };
     (0..count).map(|index| Ok(nodes.get(index)? as NodeId)).collect()
 }
 
-/// Edges that a program passes as two arrays of nodes.
+/// Reads edges that a program passes as two arrays of nodes.
 ///
 /// # Safety
 ///
-/// If not null, each array has `count` elements.
+/// If not null, each array must have `count` elements.
 pub unsafe fn edges(from: In<CUgraphNode>, to: In<CUgraphNode>, count: usize) -> CuResult<Edges> {
     // SAFETY: the arrays have `count` elements, as the caller promises.
     let (from, to) = unsafe { (nodes(from, count)?, nodes(to, count)?) };
     Ok(from.into_iter().zip(to).collect())
 }
 
-/// Refuses edges that carry more than an order, which are not supported.
+/// Fails for edges with data other than zero, which are not supported.
 ///
 /// # Safety
 ///
-/// If not null, the array has `count` elements.
+/// If not null, the array must have `count` elements.
 pub unsafe fn plain_edges(edges: In<CUgraphEdgeData>, count: usize) -> CuResult {
     let count = if edges.is_null() { 0 } else { count };
     // SAFETY: the array has `count` elements of eight bytes, as the caller promises.
@@ -47,12 +47,12 @@ pub unsafe fn plain_edges(edges: In<CUgraphEdgeData>, count: usize) -> CuResult 
     Ok(())
 }
 
-/// Gives nodes in the way that CUDA gives lists: only their number if there is no array, else as
-/// many as the array holds, followed by null.
+/// Returns nodes in the form of CUDA's lists. Without an array, only their number is returned.
+/// Otherwise the array is filled as far as possible, and the rest of it with nulls.
 ///
 /// # Safety
 ///
-/// If not null, the array has as many elements as `count` says.
+/// If not null, the array must have as many elements as `count` says.
 pub unsafe fn give_nodes(values: &[NodeId], to: Out<CUgraphNode>, count: Out<usize>) -> CuResult {
     if !to.is_wanted() {
         return count.set(values.len());
@@ -66,11 +66,11 @@ pub unsafe fn give_nodes(values: &[NodeId], to: Out<CUgraphNode>, count: Out<usi
     count.set(given)
 }
 
-/// Gives the data of plain edges, which is zero.
+/// Returns the data of plain edges, which is zero.
 ///
 /// # Safety
 ///
-/// If not null, the array has `room` elements.
+/// If not null, the array must have `room` elements.
 unsafe fn give_no_data(data: Out<CUgraphEdgeData>, room: usize) -> CuResult {
     if !data.is_wanted() {
         return Ok(());
@@ -79,11 +79,11 @@ unsafe fn give_no_data(data: Out<CUgraphEdgeData>, room: usize) -> CuResult {
     unsafe { data.cast::<u64>().array(room) }.set_all(std::iter::repeat(0))
 }
 
-/// As [`give_nodes`], with the data of the edges to them.
+/// Like [`give_nodes`], and also returns the data of the edges to them.
 ///
 /// # Safety
 ///
-/// If not null, each array has as many elements as `count` says.
+/// If not null, each array must have as many elements as `count` says.
 pub unsafe fn give_neighbors(
     values: &[NodeId],
     to: Out<CUgraphNode>,
@@ -94,15 +94,15 @@ pub unsafe fn give_neighbors(
         // SAFETY: the array has this many elements, as the caller promises.
         unsafe { give_no_data(data, count.read()?) }?;
     }
-    // SAFETY: the caller promises what this requires.
+    // SAFETY: the caller promises the same.
     unsafe { give_nodes(values, to, count) }
 }
 
-/// As [`give_nodes`], for edges as two arrays of nodes.
+/// Like [`give_nodes`], for edges as two arrays of nodes.
 ///
 /// # Safety
 ///
-/// If not null, each array has as many elements as `count` says.
+/// If not null, each array must have as many elements as `count` says.
 pub unsafe fn give_edges(
     values: &Edges,
     (from, to): (Out<CUgraphNode>, Out<CUgraphNode>),
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn an_array_gets_what_it_holds_and_null_after_that() {
+    fn an_array_is_filled_with_nodes_and_then_nulls() {
         assert_eq!(given(&[7, 8], 3), (2, [7, 8, 0]));
         assert_eq!(given(&[7, 8], 1), (1, [7, 1, 1]));
         assert_eq!(given(&[7, 8], 0), (0, [1, 1, 1]));
@@ -150,22 +150,22 @@ mod tests {
     }
 
     #[test]
-    fn without_an_array_the_number_is_given() {
+    fn without_an_array_the_number_is_returned() {
         let mut count = 0;
-        // SAFETY: a null array, and a place for its length.
+        // SAFETY: the array is null, and the count is a local variable.
         let given = unsafe { give_nodes(&[7, 8], Out::null(), Out::from_c(&mut count)) };
         assert_eq!((given, count), (Ok(()), 2));
-        // SAFETY: null arguments.
+        // SAFETY: both pointers are null.
         let given = unsafe { give_nodes(&[7, 8], Out::null(), Out::null()) };
         assert_eq!(given, Err(CuError::INVALID_VALUE));
     }
 
     #[test]
-    fn edges_come_in_two_arrays_or_none() {
+    fn edges_are_returned_in_two_arrays_or_none() {
         let (mut from, mut to, mut count) = ([null_mut(); 2], [null_mut(); 2], 2);
         let mut data =
             [CUgraphEdgeData { from_port: 1, to_port: 1, type_: 1, reserved: [1; 5] }; 2];
-        // SAFETY: arrays of two, as the count says.
+        // SAFETY: both arrays have two elements, as the count says.
         let given = unsafe {
             let arrays = (Out::from_c(from.as_mut_ptr()), Out::from_c(to.as_mut_ptr()));
             let (data, count) = (Out::from_c(data.as_mut_ptr()), Out::from_c(&mut count));
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn only_plain_edges_are_taken() {
+    fn only_plain_edges_are_accepted() {
         let plain = CUgraphEdgeData { from_port: 0, to_port: 0, type_: 0, reserved: [0; 5] };
         let other = CUgraphEdgeData { type_: 1, ..plain };
         let check = |edges: &[CUgraphEdgeData]| {
@@ -191,7 +191,7 @@ mod tests {
         };
         assert_eq!(check(&[plain, plain]), Ok(()));
         assert_eq!(check(&[plain, other]), Err(CuError::NOT_SUPPORTED));
-        // SAFETY: a null array.
+        // SAFETY: the array is null.
         assert_eq!(unsafe { plain_edges(In::null(), 5) }, Ok(()));
     }
 }

@@ -1,4 +1,4 @@
-//! Entry points that give nodes their work and ask for it.
+//! Entry points that set and query the work of nodes.
 
 use super::dag::Work;
 use super::ids::{NodeId, Operation};
@@ -21,26 +21,26 @@ const INVALID: CuError = CuError::INVALID_VALUE;
 ///
 /// # Safety
 ///
-/// The pointers in the parameters are valid as `cuLaunchKernel` requires.
+/// The pointers in the parameters must be valid as `cuLaunchKernel` requires.
 pub unsafe fn kernel<L: Library>(params: In<CUDA_KERNEL_NODE_PARAMS>) -> CuResult<Op<L>> {
     let params = params.get()?;
-    // SAFETY: the caller promises what this requires.
+    // SAFETY: the caller promises the same.
     unsafe { L::kernel(&params, None) }.map(Op::Kernel)
 }
 
-/// The work of a kernel node that gets other parameters. It keeps its attributes, which the
-/// parameters don't have.
+/// The work of a kernel node with new parameters. It keeps its attributes, which are not among the
+/// parameters.
 ///
 /// # Safety
 ///
-/// As for [`kernel`].
+/// The requirements of [`kernel`] apply.
 pub unsafe fn other_kernel<L: Library>(
     node: CUgraphNode,
     params: In<CUDA_KERNEL_NODE_PARAMS>,
 ) -> CuResult<Op<L>> {
     let Op::Kernel(present) = work::<L>(node)? else { return Err(INVALID) };
     let params = params.get()?;
-    // SAFETY: the caller promises what this requires.
+    // SAFETY: the caller promises the same.
     unsafe { L::kernel(&params, Some(&present)) }.map(Op::Kernel)
 }
 
@@ -63,7 +63,7 @@ pub fn memset<L: Library>(params: In<CUDA_MEMSET_NODE_PARAMS>) -> CuResult<Op<L>
 pub unsafe fn host<L: Library>(params: In<CUDA_HOST_NODE_PARAMS>) -> CuResult<Op<L>> {
     let params = params.get()?;
     let function = params.fn_.ok_or(INVALID)?;
-    // SAFETY: the caller promises what this requires.
+    // SAFETY: the caller promises the same.
     Ok(Op::Host(unsafe { HostCall::new(function, params.userData) }))
 }
 
@@ -87,11 +87,11 @@ pub unsafe fn add<L: Library>(
     let make = |table: &mut super::table::Table<Op<L>>, graph, after: &[NodeId]| {
         table.add(graph, Work::Op(op), after)
     };
-    // SAFETY: the caller promises what this requires.
+    // SAFETY: the caller promises the same.
     unsafe { structure::add::<L>(to, graph, after, make) }
 }
 
-/// Gives a node other work of the same kind.
+/// Replaces the work of a node by other work of the same kind.
 pub fn set<L: Library>(node: CUgraphNode, new: Op<L>) -> CuResult {
     L::graphs().with(|table| {
         let op = table.op_mut(node as NodeId)?;
@@ -111,8 +111,9 @@ fn work<L: Library>(node: CUgraphNode) -> CuResult<Op<L>> {
 type Parameters = ManuallyDrop<(Arc<[u8]>, Vec<*mut c_void>)>;
 
 thread_local! {
-    /// Programs read a kernel's parameters here until the thread asks again. Never dropped at the
-    /// end of a thread, since that would need a destructor in a library that can be unloaded.
+    /// The parameters that the last query on this thread returned. Programs may read them until the
+    /// thread's next query. They are never dropped when the thread ends: that would need a
+    /// destructor, and the library can be unloaded.
     static PARAMETERS: RefCell<Option<Parameters>> = const { RefCell::new(None) };
 }
 
@@ -150,7 +151,7 @@ pub fn attribute<L: Library>(
 ) -> CuResult {
     let Op::Kernel(kernel) = work::<L>(node)? else { return Err(INVALID) };
     let value = L::attribute(&kernel, which.0)?;
-    // SAFETY: the union's size is that of the array, and it need not be aligned.
+    // SAFETY: the union has the array's size, and it need not be aligned.
     unsafe { to.cast::<[u8; size_of::<CUstreamAttrValue>()]>() }.set(value)
 }
 
@@ -160,7 +161,7 @@ pub fn set_attribute<L: Library>(
     which: CUkernelNodeAttrID,
     value: In<CUstreamAttrValue>,
 ) -> CuResult {
-    // SAFETY: the union's size is that of the array, and it need not be aligned.
+    // SAFETY: the union has the array's size, and it need not be aligned.
     let value = unsafe { value.cast::<[u8; size_of::<CUstreamAttrValue>()]>() }.get()?;
     change_kernel::<L>(node, |kernel| L::set_attribute(kernel, which.0, &value))
 }
@@ -195,7 +196,7 @@ pub fn host_params<L: Library>(node: CUgraphNode, to: Out<CUDA_HOST_NODE_PARAMS>
     to.set(call.params())
 }
 
-/// The event of an event node of one of the two kinds.
+/// The event of a node that records events, or of one that waits for them.
 pub fn event_of<L: Library>(node: CUgraphNode, record: bool, to: Out<CUevent>) -> CuResult {
     match work::<L>(node)? {
         Op::Record(_, handle) if record => to.set(handle as CUevent),

@@ -1,4 +1,4 @@
-//! Entry points that build graphs and ask for their structure.
+//! Entry points that build graphs and query their structure.
 
 use super::ids::{GraphId, NodeId};
 use super::library::{Library, Op};
@@ -49,11 +49,11 @@ pub fn child<L: Library>(node: CUgraphNode, to: Out<CUgraph>) -> CuResult {
     to.set(L::graphs().with(|table| table.child(node as NodeId))? as CUgraph)
 }
 
-/// Adds a node after others of its graph.
+/// Adds a node that depends on others of its graph.
 ///
 /// # Safety
 ///
-/// If not null, the array `after` has `count` elements.
+/// If not null, the array `after` must have `count` elements.
 pub unsafe fn add<L: Library>(
     to: Out<CUgraphNode>,
     graph: CUgraph,
@@ -70,11 +70,11 @@ pub unsafe fn add<L: Library>(
     to.set(node as CUgraphNode)
 }
 
-/// Gives a list of a graph's nodes.
+/// Returns a list of a graph's nodes.
 ///
 /// # Safety
 ///
-/// If not null, the array has as many elements as `count` says.
+/// If not null, the array must have as many elements as `count` says.
 pub unsafe fn nodes<L: Library>(
     graph: CUgraph,
     to: Out<CUgraphNode>,

@@ -8,15 +8,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// `CU_GRAPH_NODE_TYPE_GRAPH` and `_EMPTY`.
 const KIND_GRAPH: u32 = 4;
 const KIND_EMPTY: u32 = 5;
-/// A graph within a graph within a graph: no deeper than this.
+/// The maximum nesting depth of child graphs.
 const MAX_DEPTH: usize = 32;
 
-/// Graphs by handle, and whose node a node is.
+/// All graphs by handle, and the graph of each node.
 pub struct Table<Op> {
     next: usize,
     graphs: HashMap<GraphId, Graph<Op>>,
     nodes: HashMap<NodeId, GraphId>,
-    /// Of each node of a clone: the original.
+    /// The original of each node of a cloned graph.
     clones: HashMap<NodeId, NodeId>,
 }
 
@@ -31,22 +31,22 @@ impl<Op> Default for Table<Op> {
     }
 }
 
-/// A node as it is to be run: graphs within the graph are taken apart.
+/// A node in the form in which it runs: child graphs are replaced by their nodes.
 #[derive(Clone, Debug)]
 pub struct Step<Op> {
-    /// Its handle.
+    /// The node's handle.
     pub id: NodeId,
-    /// What it does; nothing, if it only joins.
+    /// Its operation, or `None` if it only joins other nodes.
     pub op: Option<Op>,
-    /// What must be done before: places in the list, all before its own.
+    /// The indices of the steps that it depends on, all of which come earlier in the list.
     pub after: Vec<usize>,
 }
 
-/// Why a graph can't take an executable one's place: `CUgraphExecUpdateResult`, and the node of the
-/// new graph that differs, if it is one.
+/// The reason why a graph can't replace an executable one: a `CUgraphExecUpdateResult`, and the
+/// node of the new graph that differs, if there is one.
 pub type Difference = (u32, Option<NodeId>);
 
-/// Whether two graphs differ in more than what their nodes do.
+/// Fails if two graphs differ in more than the operations of their nodes.
 pub fn compare<Op: Operation>(old: &[Step<Op>], new: &[Step<Op>]) -> Result<(), Difference> {
     const TOPOLOGY_CHANGED: u32 = 2;
     const NODE_TYPE_CHANGED: u32 = 3;
@@ -71,14 +71,14 @@ impl<Op: Operation> Table<Op> {
         self.next - STEP
     }
 
-    /// A new graph.
+    /// Creates a graph.
     pub fn create(&mut self) -> GraphId {
         let id = self.handle();
         self.graphs.insert(id, Graph::default());
         id
     }
 
-    /// A graph.
+    /// The graph with this handle.
     pub fn graph(&self, id: GraphId) -> CuResult<&Graph<Op>> {
         self.graphs.get(&id).ok_or(CuError::INVALID_VALUE)
     }
@@ -88,12 +88,12 @@ impl<Op: Operation> Table<Op> {
         self.nodes.get(&node).copied().ok_or(CuError::INVALID_VALUE)
     }
 
-    /// A node.
+    /// The node with this handle.
     pub fn node(&self, id: NodeId) -> CuResult<&Node<Op>> {
         self.graph(self.graph_of(id)?)?.node(id)
     }
 
-    /// What a node does, if the library gave it its work.
+    /// The operation of a node. Fails for a node that has none.
     pub fn op(&self, id: NodeId) -> CuResult<&Op> {
         match &self.node(id)?.work {
             Work::Op(op) => Ok(op),
@@ -101,7 +101,7 @@ impl<Op: Operation> Table<Op> {
         }
     }
 
-    /// As [`Table::op`], to be changed.
+    /// Like [`Table::op`], for changing it.
     pub fn op_mut(&mut self, id: NodeId) -> CuResult<&mut Op> {
         let graph = self.graph_of(id)?;
         let node = self.graphs.get_mut(&graph).and_then(|graph| graph.nodes.get_mut(&id));
@@ -120,7 +120,7 @@ impl<Op: Operation> Table<Op> {
         })
     }
 
-    /// Adds a node after others of its graph.
+    /// Adds a node that depends on others of its graph.
     pub fn add(&mut self, graph: GraphId, work: Work<Op>, after: &[NodeId]) -> CuResult<NodeId> {
         let deps: BTreeSet<NodeId> = after.iter().copied().collect();
         self.graph(graph)?.check(after)?;
@@ -135,7 +135,7 @@ impl<Op: Operation> Table<Op> {
         Ok(id)
     }
 
-    /// Adds a node that does what a graph does now.
+    /// Adds a node that contains a copy of a graph.
     pub fn add_child(
         &mut self,
         graph: GraphId,
@@ -159,7 +159,7 @@ impl<Op: Operation> Table<Op> {
         node
     }
 
-    /// The graph of a node that has one of its own.
+    /// The graph that a node contains.
     pub fn child(&self, node: NodeId) -> CuResult<GraphId> {
         match self.node(node)?.work {
             Work::Child(child) => Ok(child),
@@ -208,7 +208,7 @@ impl<Op: Operation> Table<Op> {
         found.copied().ok_or(CuError::INVALID_VALUE)
     }
 
-    /// Adds or takes away edges of a graph.
+    /// Adds or removes edges of a graph.
     pub fn change_edges(&mut self, id: GraphId, edges: &[(NodeId, NodeId)], add: bool) -> CuResult {
         let graph = self.graphs.get_mut(&id).ok_or(CuError::INVALID_VALUE)?;
         graph.change_edges(edges, add)
@@ -250,14 +250,14 @@ impl<Op: Operation> Table<Op> {
         }
     }
 
-    /// The graph as it is now, in an order in which it can be run.
+    /// The graph's current steps, in an order in which they can run.
     pub fn steps(&self, id: GraphId) -> CuResult<Vec<Step<Op>>> {
         let mut steps = Vec::new();
         self.steps_within(id, &[], &mut steps, 0)?;
         Ok(steps)
     }
 
-    /// Adds a graph's steps after others; gives those that end it.
+    /// Appends a graph's steps after those in `after`. Returns the steps that end it.
     fn steps_within(
         &self,
         id: GraphId,
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_is_a_copy_that_runs_in_its_nodes_place() {
+    fn a_child_graph_is_a_copy_that_runs_in_place_of_its_node() {
         let mut table = Table::default();
         let inner = table.create();
         let a = table.add(inner, Work::Op(10), &[]).unwrap();
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn graphs_of_the_same_shape_can_take_one_anothers_place() {
+    fn graphs_of_the_same_shape_can_replace_each_other() {
         let mut table = Table::default();
         let mut make = |ops: &[Work<u32>], edge: bool| {
             let graph = table.create();
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_graph_cannot_be_its_own_part() {
+    fn a_graph_cannot_contain_itself() {
         let mut table = Table::<u32>::default();
         let graph = table.create();
         assert_eq!(table.add_child(graph, graph, &[]), Err(INVALID));
