@@ -68,8 +68,8 @@ pub fn forbid_unsafe() -> CuResult {
     capturing::forbid_unsafe::<Guest>()
 }
 
-/// Fails if a stream is being captured, for a call that can be captured natively but not here. The
-/// capture, which would lack the call, becomes invalid.
+/// Fails if a stream is being captured, for a call that a real driver can capture but this library
+/// can't. The capture, which would lack the call, becomes invalid.
 pub fn unsupported_on(
     driver: &Driver,
     stream: Handle,

@@ -112,7 +112,7 @@ impl Driver {
             .ok_or(CuError::INVALID_DEVICE)
     }
 
-    /// Writes the text that kernels printed. Call this where CUDA writes it.
+    /// Writes the text that kernels printed. CUDA writes it at synchronization, so call this there.
     pub fn flush_output(&self) {
         output::flush(&self.session);
     }

@@ -1,4 +1,4 @@
-//! The library's exports, and looking them up by name: the functions of [`entry`](crate::entry), and
+//! The library's exports and their lookup by name: the functions of [`entry`](crate::entry), and
 //! stubs for all other symbols.
 
 use crate::entry;
@@ -33,7 +33,7 @@ fn look_up(
         if matches!(lookup, Lookup::Found(_)) {
             tell(NOT_FOUND);
         }
-        // The second version tells by its status; the first can only fail.
+        // The second version reports this by its status. The first can only fail.
         return Err(CuError::NOT_FOUND);
     }
     debug_assert_eq!(lookup.status(), FOUND);

@@ -1,8 +1,8 @@
 //! The guest's part of graphs and captures, which are implemented in cuda-api.
 //!
-//! The guest captures and builds graphs by itself, so captures don't need the worker's streams and
-//! queries about graphs need no round trip. The worker gets a whole graph when it is instantiated or
-//! updates an instantiated one.
+//! The guest captures streams and builds graphs itself, so captures don't need the worker's
+//! streams, and queries about graphs need no round trip. The worker gets a complete graph when one
+//! is instantiated, or when an instantiated one is updated.
 
 use crate::objects::Function;
 use cuda_api::graph::Graphs;

@@ -1,14 +1,13 @@
-//! The guest's libcuda.so.1: CUDA's driver API, carried to a worker on the host.
+//! The guest's libcuda.so.1: it implements CUDA's driver API with a worker on the host.
 //!
-//! * [`transport`], a crate of its own, is the way to the device: the kernel's driver, or vhost-user
-//!   without a VM.
+//! * [`transport`], a separate crate, connects to the device through the kernel's driver, or through
+//!   vhost-user without a VM.
 //! * [`session`] puts commands into the ring and waits for answers.
-//! * [`driver`] is the library's state: the session, the devices, [`handles`], the map of the
+//! * [`driver`] is the library's state: the session, the devices, [`handles`], and the map of the
 //!   program's [`memory`].
-//! * [`graph`] and [`capture`] are what the library knows by itself of graphs and of streams that
-//!   are being captured.
-//! * [`entry`] are the functions that programs call; whatever is not among them is exported all
-//!   the same, and says that it is not supported.
+//! * [`graph`] and [`capture`] keep graphs and the state of captured streams in the guest.
+//! * [`entry`] has the functions that programs call. All other symbols are exported too, and return
+//!   that they are not supported.
 
 mod capture;
 mod context;
@@ -34,7 +33,7 @@ pub use exports::implemented;
 use guest_transport as transport;
 use guest_transport::{log, ranges};
 
-/// The answer of an entry point that there is none of.
+/// The result of an entry point that is not implemented. Logs its name.
 pub(crate) fn unsupported(name: &'static str) -> error::CUresult {
     log::unsupported(name);
     error::CUresult::CUDA_ERROR_NOT_SUPPORTED

@@ -1,5 +1,5 @@
-//! Copies. Memory that the GPU can access is copied by the worker. Pageable memory of the program
-//! travels inline in the ring if it is short, and otherwise in pieces through the arena, with several
+//! Copies. The worker copies memory that the GPU can access. The program's pageable memory is sent
+//! inline in the ring if it is short, and otherwise in pieces through the arena, with several
 //! pieces in flight.
 
 use crate::driver::Driver;
@@ -185,11 +185,11 @@ unsafe fn download(driver: &Driver, copy: Copy) -> CuResult {
     driver.session.report_posted_error()
 }
 
-/// Downloads in a reply.
+/// Downloads short data, which is part of the reply.
 ///
 /// # Safety
 ///
-/// As for [`download`].
+/// The requirements of [`download`] apply.
 unsafe fn download_inline(driver: &Driver, copy: Copy) -> CuResult {
     let call = VcudaCopyOut { src: copy.src, len: copy.len, h_stream: copy.stream };
     let pending = driver.session.begin(&call, copy.len + 16)?;

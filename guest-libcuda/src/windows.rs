@@ -51,7 +51,7 @@ pub fn release(range: Range<usize>) {
 
 const PAGE: usize = protocol::windows::PAGE_BYTES as usize;
 
-/// Ranges of GPU memory outside the windows, by their start. They stay reserved, so that the
+/// Ranges of GPU memory outside the windows, by start address. They stay reserved, so that the
 /// program's own memory is never mistaken for GPU memory.
 static FOREIGN: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
 

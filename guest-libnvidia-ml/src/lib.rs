@@ -16,7 +16,7 @@ mod state;
 mod symbols;
 mod types;
 
-/// The answer of a function that is not implemented.
+/// The result of a function that is not implemented.
 pub(crate) fn unsupported(name: &'static str) -> error::NvmlReturn {
     entry::run(name, || {
         state::check()?;

@@ -5,7 +5,7 @@ mod generated;
 
 pub(crate) use generated::for_each_symbol;
 
-/// How many symbols there are.
+/// The number of symbols.
 pub(crate) const COUNT: usize = generated::ALL.len();
 
 /// The exported name of the symbol at `index`.

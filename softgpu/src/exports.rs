@@ -1,5 +1,5 @@
-//! The library's exports, and looking them up by name: the functions of [`api`](crate::api), and
-//! stubs for all other symbols.
+//! The library's exports and their lookup by name: the functions of [`api`](crate::api), and stubs
+//! for all other symbols.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 

@@ -1,7 +1,7 @@
 //! A libcuda.so.1 in software, with a PTX interpreter.
 //!
-//! [`ptx`] makes code of a module's text, [`exec`] runs it, and the driver API on top of both keeps
-//! contexts, memory, streams and modules.
+//! [`ptx`] lowers a module's text to code, and [`exec`] runs the code. The driver API on top of
+//! both manages contexts, memory, streams and modules.
 
 mod api;
 pub mod exec;

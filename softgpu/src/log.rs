@@ -1,8 +1,8 @@
-//! What softgpu has to say, on standard error where `SOFTGPU_LOG` is set.
+//! softgpu's log, on standard error if `SOFTGPU_LOG` is set.
 
 use std::sync::OnceLock;
 
-/// Whether anybody wants to know.
+/// Whether logging is on.
 pub(crate) fn enabled() -> bool {
     static ENABLED: OnceLock<bool> = OnceLock::new();
     *ENABLED.get_or_init(|| std::env::var_os("SOFTGPU_LOG").is_some_and(|v| v != "0"))

@@ -50,7 +50,7 @@ fn begin_primary(driver: &Driver, device: &Device) -> CuResult {
     Ok(())
 }
 
-/// Destroys everything in the primary context. Those who retained it keep it, as a new context.
+/// Destroys everything in the primary context. It stays retained, but as a new, empty context.
 fn reset_primary(number: i32) -> CuResult {
     let driver = driver()?;
     let device = driver.device(number)?;

@@ -146,7 +146,7 @@ entries! {
         driver.session.call(&CuKernelSetCacheConfig { kernel: function.id.as_kernel(), config, dev })
     }
 
-    /// Has no effect on current GPUs.
+    /// This setting has no effect on current GPUs.
     fn cuFuncSetSharedMemConfig(function: Handle, config: u32) {
         let _: Arc<Function> = driver()?.handles.get(function)?;
         if config > 2 { Err(CuError::INVALID_VALUE) } else { Ok(()) }

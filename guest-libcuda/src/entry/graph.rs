@@ -37,7 +37,8 @@ fn dim3([x, y, z]: [u32; 3]) -> wire::Dim3 {
     wire::Dim3 { x, y, z }
 }
 
-/// Encodes a node's operation. A host function gets a token, by which the worker asks for it.
+/// Encodes a node's operation. A host function gets a token, which the worker sends to have it
+/// called.
 fn with_step<R>(
     driver: &Driver,
     op: Option<&Op>,

@@ -29,10 +29,10 @@ pub enum Callback {
     OfStream(StreamCallback, Handle, usize),
 }
 
-/// A callback that streams may still ask for.
+/// A callback that streams may still request.
 struct Waiting {
     callback: Callback,
-    /// How many more times a stream will ask for it.
+    /// The number of times that streams will still request it.
     left: usize,
     /// Whether an instantiated graph contains it.
     kept: bool,
@@ -54,7 +54,7 @@ fn enqueue(driver: &Driver, stream: StreamId, callback: Callback) -> CuResult {
     Ok(())
 }
 
-/// Registers a graph's callback. Returns the token by which the worker asks for it.
+/// Registers a graph's callback. Returns its token, which the worker sends to have it called.
 pub fn keep(driver: &Driver, callback: Callback) -> u64 {
     let token = driver.session.mint();
     let waiting = Waiting { callback, left: 0, kept: true };
@@ -63,8 +63,8 @@ pub fn keep(driver: &Driver, callback: Callback) -> u64 {
     token
 }
 
-/// Adjusts how often callbacks will be asked for: up before a graph is launched, and back down if the
-/// launch failed.
+/// Adjusts the number of requests to expect for callbacks: up before a graph is launched, and back
+/// down if the launch failed.
 pub fn expect(tokens: &[(usize, u64)], change: isize) {
     if tokens.is_empty() {
         return;
@@ -77,8 +77,8 @@ pub fn expect(tokens: &[(usize, u64)], change: isize) {
     }
 }
 
-/// Releases the callbacks of a graph that won't be launched again. Running launches may still ask
-/// for them.
+/// Releases the callbacks of a graph that won't be launched again. Launches in progress may still
+/// request them.
 pub fn let_go(tokens: &[(usize, u64)]) {
     if tokens.is_empty() {
         return;
@@ -95,7 +95,7 @@ pub fn let_go(tokens: &[(usize, u64)]) {
     }
 }
 
-/// The callback that a stream asks for.
+/// The callback with this token.
 fn take(token: u64) -> Option<Callback> {
     let mut waiting = WAITING.lock();
     let waiting = waiting.as_mut()?;
@@ -141,7 +141,7 @@ fn run() {
             // SAFETY: the program passed the function to be called with this argument.
             unsafe { callback(stream, 0, data) }
         }
-        None => say!(Error, "the worker asked for an unknown host function"),
+        None => say!(Error, "the worker requested an unknown host function"),
     });
 }
 

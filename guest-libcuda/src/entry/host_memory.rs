@@ -89,7 +89,7 @@ fn free(at: usize) -> CuResult {
     let found = found.ok_or(CuError::INVALID_VALUE)?;
     let Kind::Pinned { region } = found.kind else { return Err(CuError::INVALID_VALUE) };
     let len = (found.len as usize).next_multiple_of(PAGE);
-    // As natively, this call waits for copies that still use the memory.
+    // As with the real driver, this call waits for copies that still use the memory.
     let result = driver.session.call_always(&VcudaHostUnregister { vaddr: at as u64 }, 0);
     driver.session.transport().release(region, at, len).map_err(refused)?;
     driver.memory.pinned.give(at, len);

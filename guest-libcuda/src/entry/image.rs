@@ -21,9 +21,9 @@ const ERROR_LOG_SIZE: u32 = CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES.0;
 
 /// How an image reaches the worker.
 pub struct Sent<'a> {
-    /// The blob that holds it, if it does not travel in the call.
+    /// The blob that holds it, unless it is sent in the call.
     pub blob: BlobId,
-    /// The image if it travels in the call itself, otherwise empty.
+    /// The image if it is sent in the call itself, otherwise empty.
     pub inline: &'a [u8],
 }
 
@@ -77,10 +77,10 @@ pub fn send<'a>(driver: &Driver, image: &'a [u8]) -> CuResult<Sent<'a>> {
     Ok(Sent { blob, inline: &[] })
 }
 
-/// JIT options: those that the worker gets, and the buffers for its logs.
+/// JIT options: those that are sent to the worker, and the buffers for its logs.
 #[derive(Default)]
 pub struct JitOptions {
-    /// Those that the worker gets.
+    /// The options that are sent to the worker.
     pub wire: Vec<JitOption>,
     info: Log,
     error: Log,
@@ -140,7 +140,7 @@ impl JitOptions {
         wanted.min(JIT_LOG_MAX) as u32
     }
 
-    /// Room that an answer with both logs needs.
+    /// The size of an answer with both logs.
     pub fn answer_room(&self) -> usize {
         2 * (self.log_max() as usize + 16)
     }

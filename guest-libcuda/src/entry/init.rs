@@ -6,7 +6,8 @@ use cuda_api::args::Out;
 use cuda_api::error_text;
 use std::ffi::{CStr, c_char};
 
-/// The version of this library, whatever the host's version is: it must not change with `cuInit`.
+/// The version of this library. It is fixed, whatever the host's version is, because it must not
+/// change with `cuInit`.
 pub const VERSION: i32 = cuda_api::symbols::CUDA_VERSION as i32;
 
 fn text(text: Option<&'static CStr>, out: Out<*const c_char>) -> CuResult {

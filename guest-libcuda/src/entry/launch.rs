@@ -1,5 +1,6 @@
-//! Launches. Arguments are packed according to the kernel's layout, and the launch is posted. Errors
-//! that natively appear at once, such as a grid that is too large, appear at once here too.
+//! Launches. Arguments are packed according to the kernel's layout, and the launch is posted.
+//! Errors that the real driver returns at once, such as a grid that is too large, are returned at
+//! once here too.
 
 use super::function::attribute;
 use super::stream::stream_id;
@@ -251,7 +252,7 @@ unsafe fn launch_cooperative(
     unsafe { with_parameters(&function, parameters, In::null(), post) }
 }
 
-/// The value of an attribute in the form in which launches carry it, or zeros if it is not set.
+/// The value of an attribute as launches encode it, or zeros if it is not set.
 pub fn attribute_of(attributes: &[LaunchAttribute], which: u32) -> CuResult<[u64; 8]> {
     if !LAUNCH_ATTRIBUTES.contains(&which) {
         return Err(CuError::NOT_SUPPORTED);
@@ -322,7 +323,7 @@ unsafe fn launch_ex(
     unsafe { launch(function, shape, (stream, null), arguments, &attributes) }
 }
 
-/// Asks how many clusters of a launch fit the device, or how large one may be.
+/// Queries how many clusters of a launch fit the device, or how large one may be.
 fn clusters(question: u32, out: Out<i32>, function: Handle, config: In<Config>) -> CuResult {
     out.check()?;
     let driver = context::driver()?;

@@ -1,8 +1,8 @@
-//! How entry points are written.
+//! The macros that define entry points.
 
-/// CU_STREAM_LEGACY's meaning of a null stream.
+/// The meaning of a null stream in most functions: CU_STREAM_LEGACY.
 pub const LEGACY: usize = 0;
-/// CU_STREAM_PER_THREAD: what a null stream means in the `_ptds` and `_ptsz` variants.
+/// The meaning of a null stream in the `_ptds` and `_ptsz` variants: CU_STREAM_PER_THREAD.
 pub const PER_THREAD: usize = protocol::ids::StreamId::PER_THREAD.0 as usize;
 
 /// Defines exported functions. The body gives a `CuResult`. A function that has a variant for the
@@ -68,8 +68,8 @@ macro_rules! take {
 }
 pub(crate) use take;
 
-/// Runs an entry point's body. A panic in it ends the process (`extern "C"` sees to that); nothing
-/// here is meant to panic.
+/// Runs an entry point's body. A panic in it ends the process, because it can't unwind through
+/// `extern "C"`; no code here should panic.
 #[inline(always)]
 pub fn run(
     name: &'static str,

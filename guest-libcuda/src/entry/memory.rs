@@ -15,7 +15,7 @@ use protocol::calls::{CuMemAllocAsync, CuMemAllocV2, CuMemFreeAsync, CuMemFreeV2
 /// The alignment of rows in pitched memory.
 const PITCH: usize = 512;
 
-/// Reserves the addresses of GPU memory, so that the program can't have other memory there.
+/// Reserves the addresses of GPU memory, so that the program's other memory can't be placed there.
 pub fn keep_address(address: u64, len: usize) -> CuResult {
     windows::keep(address, len).map_err(|error| {
         say!(Error, "can't reserve the address {address:#x} of GPU memory: {error}");

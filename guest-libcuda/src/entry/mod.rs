@@ -1,7 +1,7 @@
-//! The entry points of the driver API, a module for each family.
+//! The entry points of the driver API, one module for each family.
 //!
-//! What C passes comes in as integers and as the pointer types of [`cuda_api::args`]; an entry point checks
-//! it, and gives CUDA's result.
+//! Arguments arrive from C as integers and as the pointer types of [`cuda_api::args`]. An entry
+//! point checks them and returns a `CuResult`.
 
 #[macro_use]
 pub(crate) mod macros;

@@ -54,7 +54,7 @@ pub struct Allocation {
 pub enum Place {
     /// The GPU can access it, at this address.
     Visible { address: u64, host: bool },
-    /// Memory of the program that the GPU can't access.
+    /// Memory of the program that the GPU can't access directly.
     Pageable,
 }
 
@@ -85,7 +85,7 @@ impl Memory {
         (address - allocation.base < allocation.len.max(1)).then_some(*allocation)
     }
 
-    /// As [`find`](Self::find), for an address on the GPU.
+    /// Like [`find`](Self::find), for an address on the GPU.
     pub fn find_device(&self, address: u64) -> Option<Allocation> {
         self.find(address).filter(|found| found.device_address == found.base).or_else(|| {
             if !self.aliases.load(Ordering::Relaxed) {

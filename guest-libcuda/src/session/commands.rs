@@ -139,7 +139,7 @@ impl Session {
         self.call_always(call, room)
     }
 
-    /// As [`call_with_room`](Self::call_with_room), but works even after a context has failed.
+    /// Like [`call_with_room`](Self::call_with_room), but works even after a context has failed.
     pub fn call_always<'a, C: Call<'a>>(&self, call: &C, room: usize) -> CuResult<C::Answer> {
         let pending = self.begin(call, room)?;
         let bytes = self.finish(pending)?.into_result()?;
@@ -149,7 +149,7 @@ impl Session {
         })
     }
 
-    /// As [`call`](Self::call), and reports the first error of earlier posted calls.
+    /// Like [`call`](Self::call), and also reports the first error of earlier posted calls.
     pub fn synchronize<'a, C: Call<'a>>(&self, call: &C) -> CuResult<C::Answer> {
         let answer = self.call(call)?;
         self.report_posted_error()?;
@@ -245,7 +245,7 @@ impl Session {
         self.errors.clear();
     }
 
-    /// Keeps the parts of an upload that is still under way when its call returns.
+    /// Keeps the parts of an upload that is still in progress when its call returns.
     pub fn leave_uploads(&self, pieces: VecDeque<(Part, Pending)>) {
         self.uploads.add(pieces);
     }
@@ -265,8 +265,8 @@ impl Session {
     /// Runs host functions by their token, one after another, until the session ends. Only one
     /// thread of a session may call this.
     ///
-    /// The requests don't travel in the ring, which may be full of commands that wait for a host
-    /// function to return.
+    /// The requests aren't sent through the ring, which may be full of commands that wait for a
+    /// host function to return.
     pub fn serve_host_funcs(&self, mut run: impl FnMut(u64)) {
         let mut callee = Callee::new(self.shared);
         while let Ok(token) = self.wait_for("a host function", || callee.next()) {
@@ -287,8 +287,8 @@ impl Session {
         Ok(())
     }
 
-    /// The error of every call after the session has ended: the native one if a kernel exceeded
-    /// the VM's time limit.
+    /// The error of every call after the session has ended. If a kernel exceeded the VM's time
+    /// limit, it is the one that the real driver returns.
     fn final_error(&self) -> CuError {
         let timeout = CuError::LAUNCH_TIMEOUT;
         let timed_out = self.errors.check_sticky() == Err(timeout)

@@ -3,7 +3,8 @@
 use protocol::uapi::{ENV_MAX, RING_MAX_BYTES, RING_MIN_BYTES};
 use std::time::Duration;
 
-/// CUDA's variables that affect the driver in the worker. The host decides which it accepts.
+/// CUDA's environment variables that affect the driver in the worker. The host decides which of
+/// them it accepts.
 const FORWARDED: &[&str] = &[
     "CUDA_LAUNCH_BLOCKING",
     "CUDA_MODULE_LOADING",
@@ -31,9 +32,9 @@ pub struct Config {
     pub arena_bytes: u64,
     /// How long to spin before sleeping (`VIRTIO_CUDA_SPIN_US`).
     pub spin: Duration,
-    /// Every call waits (`VIRTIO_CUDA_SYNC=1`).
+    /// Whether every call waits (`VIRTIO_CUDA_SYNC=1`).
     pub sync: bool,
-    /// Every call is sent as a descriptor chain (`VIRTIO_CUDA_PLAIN=1`).
+    /// Whether every call is sent as a descriptor chain (`VIRTIO_CUDA_PLAIN=1`).
     pub plain: bool,
 }
 

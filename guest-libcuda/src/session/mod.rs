@@ -1,4 +1,4 @@
-//! The session: this process's connection to its worker. Commands travel through the ring, replies
+//! The session: this process's connection to its worker. Commands are sent through the ring, replies
 //! through the arena.
 //!
 //! [`Session`] sends commands in these ways:

@@ -34,7 +34,7 @@ impl Bytes {
     }
 }
 
-/// A reply: its head and its bytes.
+/// A reply: its header and its bytes.
 pub struct Replied {
     head: Reply,
     bytes: Bytes,
@@ -72,12 +72,12 @@ impl Replied {
         Self { head, bytes: Bytes::Long(rest[..len].to_vec()) }
     }
 
-    /// The head.
+    /// The header.
     pub fn head(&self) -> &Reply {
         &self.head
     }
 
-    /// The bytes, whatever the result.
+    /// The bytes, even if the call failed.
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.as_bytes()
     }
@@ -90,7 +90,7 @@ impl Replied {
         }
     }
 
-    /// The bytes if the call succeeded.
+    /// The bytes, if the call succeeded.
     pub fn into_result(self) -> CuResult<Bytes> {
         self.result().map(|()| self.bytes)
     }

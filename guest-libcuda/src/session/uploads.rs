@@ -1,5 +1,5 @@
-//! Uploads that are still under way after their call returned. Their parts of the arena are freed
-//! when somebody needs room.
+//! Uploads that are still in progress after their call returned. Their parts of the arena are freed
+//! when other calls need room.
 
 use super::arena::Part;
 use super::reply::Pending;

@@ -1,4 +1,4 @@
-//! What a GPU is: nothing here changes while it is there.
+//! Properties of a GPU that don't change.
 
 use super::entries;
 use crate::error::{NvmlError, NvmlResult};
@@ -179,7 +179,7 @@ mod tests {
     use protocol::plain::Plain;
 
     #[test]
-    fn architectures_and_brands_are_told_from_capability_and_name() {
+    fn architectures_and_brands_follow_from_capability_and_name() {
         let of = |compute_major, compute_minor| {
             architecture(&Gpu { compute_major, compute_minor, ..Gpu::zeroed() })
         };
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_nobody_knows_is_not_supported() {
+    fn an_unknown_clock_is_not_supported() {
         let gpu = Gpu { clock_khz: 1_980_000, ..Gpu::zeroed() };
         assert_eq!(highest_clock(&gpu, 1), Ok(1980));
         assert_eq!(highest_clock(&gpu, 2), Err(NvmlError::NOT_SUPPORTED));

@@ -10,13 +10,13 @@ use crate::ptx::types::Ty;
 pub struct Float {
     /// Rounding.
     pub mode: Mode,
-    /// Flush subnormals.
+    /// Whether to flush subnormals.
     pub ftz: bool,
-    /// Clamp to [0, 1].
+    /// Whether to clamp to [0, 1].
     pub sat: bool,
     /// `min` and `max` return NaN if an operand is NaN.
     pub nan: bool,
-    /// Clamp negative results to 0.
+    /// Whether to clamp negative results to 0.
     pub relu: bool,
 }
 

@@ -118,7 +118,7 @@ pub fn run(launch: Launch) -> Result<(), Fault> {
                 let grid = grid.clone();
                 pool.spawn(move || {
                     {
-                        // A late helper finds no work, and nobody waits for it.
+                        // A late helper finds no work, and nothing waits for it.
                         let mut helpers =
                             grid.helpers.lock().unwrap_or_else(PoisonError::into_inner);
                         if grid.finished() {

@@ -98,7 +98,7 @@ pub struct Warp {
     pub(crate) out: Lanes,
 }
 
-/// What the main loop does next.
+/// The next action of the main loop.
 pub(crate) enum Next {
     /// Execute the next instruction.
     Step,
@@ -106,7 +106,7 @@ pub(crate) enum Next {
     Jump,
     /// The group waits at this instruction.
     Wait,
-    /// The group is gone.
+    /// The group no longer exists.
     Gone,
     /// Let other groups run.
     Yield,
@@ -295,8 +295,8 @@ impl Warp {
         }
     }
 
-    /// All groups wait. Lanes may meet in `bar.warp.sync` at different program counters.
-    /// Lanes that wait for others that won't come continue without them.
+    /// Handles a warp in which all groups wait. Lanes may meet in `bar.warp.sync` at different
+    /// program counters. Lanes that wait for others that can't arrive continue without them.
     fn release(&mut self, block: &BlockState<'_>) -> bool {
         let waiting = self.groups.iter().filter(|g| g.state == State::Warp);
         let Some(lowest) = waiting.clone().map(|g| g.pc).min() else { return false };

@@ -89,7 +89,7 @@ pub struct Address {
 /// A load or a store.
 #[derive(Debug)]
 pub struct Access {
-    /// Where.
+    /// The address.
     pub at: Address,
     /// Bytes of an element: 1, 2, 4 or 8.
     pub size: u8,
@@ -130,7 +130,7 @@ pub enum AtomicOp {
 pub struct Atomic {
     /// The operation.
     pub op: AtomicOp,
-    /// Where.
+    /// The address.
     pub at: Address,
     /// Bytes: 2, 4 or 8.
     pub size: u8,
@@ -142,7 +142,7 @@ pub struct Atomic {
     pub c: Slot,
 }
 
-/// How to combine a comparison's result with a predicate.
+/// The operation that combines a comparison's result with a predicate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BoolOp {
     /// `.and`
@@ -171,9 +171,9 @@ pub struct Setp {
     pub p: Option<Pred>,
     /// Receives the negated result.
     pub q: Option<Pred>,
-    /// Left.
+    /// The left operand.
     pub a: Slot,
-    /// Right.
+    /// The right operand.
     pub b: Slot,
     /// The predicate to combine the result with.
     pub combine: Option<(BoolOp, PredArg)>,
@@ -188,9 +188,9 @@ pub struct SetReg {
     pub d: Slot,
     /// The value to write where the comparison holds.
     pub ones: u64,
-    /// Left.
+    /// The left operand.
     pub a: Slot,
-    /// Right.
+    /// The right operand.
     pub b: Slot,
     /// The predicate to combine the result with.
     pub combine: Option<(BoolOp, PredArg)>,
@@ -209,13 +209,13 @@ pub struct Carry {
     pub carry_out: bool,
     /// Destination.
     pub d: Slot,
-    /// Left.
+    /// The left operand.
     pub a: Slot,
-    /// Right.
+    /// The right operand.
     pub b: Slot,
 }
 
-/// What a barrier instruction does.
+/// The action of a barrier instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BarrierKind {
     /// Arrive and wait.
@@ -276,7 +276,7 @@ pub struct Shfl {
     pub members: Option<Slot>,
 }
 
-/// What a vote computes.
+/// The function of a vote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum VoteKind {
@@ -289,7 +289,7 @@ pub enum VoteKind {
 /// A vote.
 #[derive(Debug)]
 pub struct Vote {
-    /// What it computes.
+    /// The function that it computes.
     pub kind: VoteKind,
     /// Destination of a ballot.
     pub d: Option<Slot>,
@@ -424,19 +424,19 @@ pub enum Fixed {
 /// A conversion.
 #[derive(Debug, Clone, Copy)]
 pub struct Cvt {
-    /// To.
+    /// The destination type.
     pub dst: Ty,
-    /// From.
+    /// The source type.
     pub src: Ty,
     /// Rounding of the result.
     pub mode: Mode,
     /// Whether a float is rounded to an integral value.
     pub integral: bool,
-    /// Flush subnormals.
+    /// Whether to flush subnormals.
     pub ftz: bool,
-    /// Clamp.
+    /// Whether to clamp.
     pub sat: bool,
-    /// Clamp negative results to 0.
+    /// Whether to clamp negative results to 0.
     pub relu: bool,
 }
 

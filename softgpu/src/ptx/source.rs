@@ -22,7 +22,7 @@ const MAX_GAPS: usize = 32;
 /// Maximum size of a variable.
 const MAX_VARIABLE: u64 = 1 << 40;
 
-/// Why a module's text can't be used.
+/// The reason why a module's text can't be used.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum PtxError {
     /// The text isn't PTX.
@@ -30,7 +30,7 @@ pub enum PtxError {
     Invalid {
         /// Line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The problem.
         what: String,
     },
     /// The text is PTX that softgpu doesn't support.
@@ -38,7 +38,7 @@ pub enum PtxError {
     Unsupported {
         /// Line, from 1.
         line: usize,
-        /// What it is.
+        /// The unsupported feature.
         what: String,
     },
     /// A symbol is declared but not defined.

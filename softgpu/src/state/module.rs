@@ -29,7 +29,7 @@ const PTX_VERSION: i32 = 90;
 /// Maximum size of a text in a fatbin.
 const MAX_TEXT: usize = 256 << 20;
 
-/// Why an image was not loaded: error code and log text.
+/// The reason why an image was not loaded: an error code and text for the log.
 #[derive(Debug)]
 pub(crate) struct LoadError {
     pub(crate) code: CUresult,
