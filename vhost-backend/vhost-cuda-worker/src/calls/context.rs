@@ -190,7 +190,7 @@ impl Calls {
         }
         // Nothing is queued there from now on, and so nothing is waited for that ends with it.
         self.shared.generation.fetch_add(1, Ordering::AcqRel);
-        let over = lock(&self.shared.tables).flight.begin_end_of(id);
+        let over = self.shared.flight.begin_end_of(id);
         let mut freeing = self.end_waits_of(id);
         freeing.extend(self.end_async_frees_of(id).into_iter().map(|freeing| (freeing, None)));
         self.own_job(Some(cx.thread), ContextId::NONE, move |cx| {

@@ -10,7 +10,8 @@ use protocol::ids::{ContextId, EventId, FuncId, KernelId, LibraryId, StreamId};
 
 use super::charges::{Reservation, Settled, kind};
 use super::driver_handle::DriverHandle;
-use super::handles::{Function, Tables, ThreadStream};
+use super::gate::Queued;
+use super::handles::{Function, ThreadStream};
 use super::memory::WINDOW;
 use super::{Shared, lock};
 use crate::driver::{CuError, CuResult, Driver};
@@ -179,46 +180,53 @@ impl<'a> Cx<'a> {
 
     fn count(&self, id: StreamId, bytes: usize, gated: bool) -> CuResult<(CUstream, ContextId)> {
         let (stream, ctx) = self.stream_of(id)?;
-        let Tables { flight, contexts, .. } = &mut *lock(&self.shared.tables);
-        let device = || contexts.get(ctx).map_or(0, |context| context.device as usize);
-        if flight.add(stream, ctx, bytes, gated, device) {
-            self.shared.flight_due.set();
-        }
+        let device = || lock(&self.shared.tables).device_of(ctx).unwrap_or(0);
+        self.shared.flight.add(Queued { stream, ctx, bytes, gated }, device);
         Ok((stream, ctx))
     }
 
     /// The guest thread's own default stream in the current context.
     fn thread_stream(&self) -> CuResult<CUstream> {
         let key = ThreadStream { thread: self.thread, ctx: self.ctx };
-        let tables = &mut *lock(&self.shared.tables);
-        if let Some(stream) = tables.thread_streams.get(&key) {
+        if let Some(stream) = lock(&self.shared.tables).thread_streams.get(&key) {
             return Ok(stream.0);
         }
-        if tables.thread_streams.len() >= MAX_THREAD_STREAMS {
-            // A stream with nothing in it can be made anew when its thread comes back.
-            let driver = self.driver();
-            tables.thread_streams.retain(|key, stream| {
-                // SAFETY: a stream that was made here.
-                let busy = unsafe { driver.cuStreamQuery(stream.0) }.is_err();
-                if !busy {
-                    tables.flight.forget(stream.0, key.ctx);
-                    // SAFETY: as above; it is destroyed once, and not listed any more.
-                    let _ = unsafe { driver.cuStreamDestroy(stream.0) };
-                    self.forget_stream(key.ctx);
-                }
-                busy
-            });
-            if tables.thread_streams.len() >= MAX_THREAD_STREAMS {
-                return Err(CuError::OUT_OF_MEMORY);
-            }
-        }
+        self.make_room_for_thread_stream()?;
         let reserved = self.reserve_stream(Reservation::of_worker())?;
         let mut stream = std::ptr::null_mut();
         // SAFETY: the pointer is that of a local.
         unsafe { self.driver().cuStreamCreateWithPriority(&mut stream, 0, 0)? };
         let _ = reserved.settle();
-        tables.thread_streams.insert(key, DriverHandle(stream));
+        lock(&self.shared.tables).thread_streams.insert(key, DriverHandle(stream));
         Ok(stream)
+    }
+
+    /// Destroys the empty streams of threads if there are too many streams. An empty stream can be
+    /// made again when its thread comes back.
+    fn make_room_for_thread_stream(&self) -> CuResult {
+        let mut idle = Vec::new();
+        let left = {
+            let streams = &mut lock(&self.shared.tables).thread_streams;
+            if streams.len() < MAX_THREAD_STREAMS {
+                return Ok(());
+            }
+            streams.retain(|key, stream| {
+                // SAFETY: only this thread destroys streams, after it has removed them here.
+                let busy = unsafe { self.driver().cuStreamQuery(stream.0) }.is_err();
+                if !busy {
+                    idle.push((*stream, key.ctx));
+                }
+                busy
+            });
+            streams.len()
+        };
+        for (stream, ctx) in idle {
+            self.shared.flight.forget(stream.0, ctx);
+            // SAFETY: the stream is live, and no longer listed.
+            let _ = unsafe { self.driver().cuStreamDestroy(stream.0) };
+            self.forget_stream(ctx);
+        }
+        if left < MAX_THREAD_STREAMS { Ok(()) } else { Err(CuError::OUT_OF_MEMORY) }
     }
 
     pub(super) fn event(&self, id: EventId) -> CuResult<CUevent> {

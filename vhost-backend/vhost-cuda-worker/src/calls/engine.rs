@@ -9,10 +9,12 @@ use protocol::ids::ContextId;
 
 use super::cx::Cx;
 use super::driver_handle::DriverHandle;
+use super::events::EventPool;
+use super::gate::{Admission, Cursor, Gate, Ticket};
 use super::lock::lock;
 use super::memory::{self, Memory};
 use super::shared::Shared;
-use super::{arena, gate, output, waits};
+use super::{arena, generated, output, waits};
 use crate::driver::{CuError, Driver};
 use crate::executor::{Command, Engine, EngineError, Executor, Pending, Session};
 use crate::region::{Region, RegionKind};
@@ -69,7 +71,7 @@ impl Engine for Warm {
                 result: error.0,
             })?;
         }
-        let gate = gate::Gate::new(session.gate.clone(), self.devices as usize);
+        let gate = Gate::new(session.gate.clone(), self.devices as usize, generated::names);
         let shared = Arc::new(Shared {
             driver: self.driver,
             session,
@@ -84,13 +86,14 @@ impl Engine for Warm {
             registered: Mutex::default(),
             prints: AtomicBool::new(false),
             charges: Default::default(),
-            flight_due: Default::default(),
+            flight: Default::default(),
             ending: AtomicUsize::new(0),
             uses: Default::default(),
             giving_back: AtomicUsize::new(0),
         });
         Ok(Box::new(Calls {
             shared,
+            events: Default::default(),
             waits: Default::default(),
             arena: None,
             async_frees: Default::default(),
@@ -104,15 +107,42 @@ impl Engine for Warm {
 /// The executor: what only the ring reader's thread touches.
 pub(super) struct Calls {
     pub(super) shared: Arc<Shared>,
+    pub(super) events: EventPool,
     pub(super) waits: waits::Waits,
     pub(super) arena: Option<arena::Arena>,
     pub(super) async_frees: memory::AsyncFrees,
     pub(super) watch: output::Watch,
     pub(super) retries: memory::Retries,
-    pub(super) gate: gate::Gate,
+    gate: Gate,
 }
 
 impl Calls {
+    /// Runs a command that the gate has admitted.
+    #[inline]
+    fn run(&mut self, command: &Command<'_>, ticket: Ticket, reply: ReplyTo) {
+        generated::dispatch(self, command, ticket.pass(), reply);
+        let cx = Cx { shared: &self.shared, thread: command.thread, ctx: command.ctx };
+        self.gate.ran(&cx, &mut self.events, ticket);
+    }
+
+    /// Follows the scheduler's grants, and runs the held commands that may go now.
+    fn poll_gate(&mut self) -> Pending {
+        let now = host_ipc::gate::now();
+        let change = self.gate.read(now);
+        if let Some(verdict) = change.ended {
+            self.fail_waits(CuError(verdict));
+        }
+        let cx = Cx { shared: &self.shared.clone(), thread: 0, ctx: ContextId::NONE };
+        if change.look {
+            self.gate.look(&cx, &mut self.events);
+        }
+        let mut cursor = Cursor::default();
+        while let Some((held, ticket)) = self.gate.next(&cx, &mut self.events, &mut cursor) {
+            held.run_with(|command, reply| self.run(command, ticket, reply));
+        }
+        self.gate.notify_scheduler(now)
+    }
+
     /// Runs a job on the thread that mirrors a guest thread, with its context.
     pub(super) fn job(
         &self,
@@ -160,7 +190,12 @@ impl Calls {
 
 impl Executor for Calls {
     fn execute(&mut self, command: &Command<'_>, reply: ReplyTo) {
-        self.admit(command, reply);
+        let cx = Cx { shared: &self.shared, thread: command.thread, ctx: command.ctx };
+        match self.gate.admit(&cx, &mut self.events, command, reply) {
+            Admission::Run(ticket, reply) => self.run(command, ticket, reply),
+            Admission::Answer(result, reply) => reply.finish(result, &[]),
+            Admission::Held => {}
+        }
     }
 
     fn poll(&mut self) -> Pending {
@@ -184,7 +219,7 @@ impl Executor for Calls {
     }
 
     fn is_full(&self) -> bool {
-        self.holds_too_much()
+        self.gate.holds_too_much()
     }
 
     fn verdict(&self) -> u32 {

@@ -19,7 +19,6 @@ use protocol::limits::HANDLES_MAX;
 
 use super::charges::{Code, Load};
 use super::driver_handle::DriverHandle;
-use super::gate::flight::Flight;
 use super::graph_exec::GraphExec;
 use super::id_map::{Id, IdMap};
 use crate::driver::{CuError, CuResult};
@@ -215,13 +214,37 @@ pub(super) struct Tables {
     pub functions: Table<FuncId, Function>,
     pub graphs: Table<GraphExecId, GraphExec>,
     pub thread_streams: HashMap<ThreadStream, DriverHandle<CUstream>>,
-    pub flight: Flight,
 }
 
 impl Tables {
     pub(super) fn kernel(&self, id: KernelId) -> CuResult<CUkernel> {
         let function = self.functions.get(id.into())?;
         if function.is_kernel { Ok(function.real.0.cast()) } else { Err(CuError::INVALID_HANDLE) }
+    }
+
+    /// The device of a context.
+    pub(super) fn device_of(&self, ctx: ContextId) -> Option<usize> {
+        usize::try_from(self.contexts.get(ctx).ok()?.device).ok()
+    }
+
+    /// The address of a stream's handle, and the stream's context. `None` if there is no such
+    /// stream; a thread's default stream is made at its first use.
+    pub(super) fn stream_key(
+        &self,
+        thread: u32,
+        ctx: ContextId,
+        stream: StreamId,
+    ) -> Option<(u64, ContextId)> {
+        match stream {
+            StreamId::DEFAULT | StreamId::LEGACY => Some((0, ctx)),
+            StreamId::PER_THREAD => {
+                Some((self.thread_streams.get(&ThreadStream { thread, ctx })?.0 as u64, ctx))
+            }
+            id => {
+                let stream = self.streams.get(id).ok()?;
+                Some((stream.real.0 as u64, stream.ctx))
+            }
+        }
     }
 
     /// A context is about to end: forgets all that ends with it. Its id, and those of what is

@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex};
 
 use cuda_api::sys::CUDA_HOST_NODE_PARAMS;
 
-use super::gate::stream::{Key, Standing};
+use super::gate::{Key, Standing};
 use super::lock;
 use crate::driver::{CuError, CuResult};
 use crate::waker::Waker;

@@ -31,6 +31,7 @@ mod cx;
 mod dispatch;
 mod driver_handle;
 mod engine;
+mod events;
 mod facts;
 pub(crate) mod gate;
 #[path = "generated/dispatch.rs"]

@@ -11,6 +11,7 @@ use protocol::ids::{ContextId, EventId};
 
 use super::cx::Cx;
 use super::driver_handle::DriverHandle;
+use super::events::query;
 use super::memory::Freeing;
 use super::result::number;
 use super::waits::{Awaited, Completion, Waiting};
@@ -18,8 +19,6 @@ use super::{Calls, ReplyTo, lock};
 use crate::driver::{CuError, CuResult};
 use crate::executor::Pending;
 
-/// `CU_EVENT_DISABLE_TIMING`.
-const EVENT_DISABLE_TIMING: u32 = 2;
 /// Waits at once. A guest thread waits for one thing at a time.
 const MAX_WAITS: usize = 4096;
 /// After so long without anything ending, the reader may sleep between looks: to be woken takes
@@ -52,7 +51,7 @@ impl Calls {
         ctx: ContextId,
         then: Completion,
     ) {
-        match self.record(cx, stream, ctx) {
+        match self.events.record(cx, stream, ctx) {
             Ok(event) => self.wait(Waiting { ctx, on: Awaited::Event(event), then }),
             Err(error) => self.then(cx, Err(error), then),
         }
@@ -81,38 +80,12 @@ impl Calls {
         if self.waits.list.len() >= MAX_WAITS
             && let Completion::Answer(reply) | Completion::InPlace(reply, _) = waiting.then
         {
-            self.waits.give_all(waiting.ctx, waiting.on);
+            waiting.on.give_back(waiting.ctx, &mut self.events);
             reply.finish(CuError::OUT_OF_MEMORY.0, &[]);
             return;
         }
         self.waits.list.push(waiting);
         self.waits.quiet_since = None;
-    }
-
-    /// Records an event of the pool.
-    pub(super) fn record(
-        &mut self,
-        cx: &Cx<'_>,
-        stream: CUstream,
-        ctx: ContextId,
-    ) -> CuResult<DriverHandle<CUevent>> {
-        // An event can be recorded only in its own context's streams.
-        cx.within(ctx).enter()?;
-        let event = match self.waits.idle.get_mut(&ctx).and_then(Vec::pop) {
-            Some(event) => event,
-            None => {
-                let mut event = std::ptr::null_mut();
-                // SAFETY: the pointer is that of a local.
-                unsafe { cx.driver().cuEventCreate(&mut event, EVENT_DISABLE_TIMING)? };
-                DriverHandle(event)
-            }
-        };
-        // SAFETY: the event is ours, the stream live.
-        let recorded = unsafe { cx.driver().cuEventRecord(event.0, stream) };
-        if recorded.is_err() {
-            self.waits.give(ctx, event);
-        }
-        recorded.map(|()| event)
     }
 
     /// Records events such that all that the current context has queued lies before them.
@@ -121,12 +94,12 @@ impl Calls {
         let mut events = Vec::new();
         let recorded = self.busy_streams(cx).and_then(|streams| {
             streams.into_iter().try_for_each(|stream| {
-                events.push(self.record(cx, stream.0, cx.ctx)?);
+                events.push(self.events.record(cx, stream.0, cx.ctx)?);
                 Ok(())
             })
         });
         if let Err(error) = recorded {
-            events.into_iter().for_each(|event| self.waits.give(cx.ctx, event));
+            events.into_iter().for_each(|event| self.events.give_back(cx.ctx, event));
             return Err(error);
         }
         Ok(events)
@@ -189,7 +162,7 @@ impl Calls {
                     match query(&cx, *event) {
                         Ok(()) => {
                             let event = events.pop().expect("there was a last one");
-                            self.waits.idle.entry(waiting.ctx).or_default().push(event);
+                            self.events.give_back(waiting.ctx, event);
                         }
                         other => break other,
                     }
@@ -202,7 +175,7 @@ impl Calls {
             }
             last = Some(waiting.ctx);
             let waiting = self.waits.list.swap_remove(index);
-            self.waits.give_all(waiting.ctx, waiting.on);
+            waiting.on.give_back(waiting.ctx, &mut self.events);
             self.then(&cx, state, waiting.then);
         }
         if self.waits.list.is_empty() {
@@ -263,11 +236,6 @@ impl Calls {
         }
     }
 
-    /// An event of the pool is not needed any more.
-    pub(super) fn give_event(&mut self, ctx: ContextId, event: DriverHandle<CUevent>) {
-        self.waits.give(ctx, event);
-    }
-
     /// A context is about to end: nothing that waits there will be answered by the GPU. What is to
     /// be freed once it has ended.
     pub(super) fn end_waits_of(&mut self, ctx: ContextId) -> Vec<(Freeing, Option<ReplyTo>)> {
@@ -286,15 +254,10 @@ impl Calls {
             }
         }
         // The events end with the context.
-        self.waits.idle.remove(&ctx);
+        self.events.forget(ctx);
         self.forget_watch(ctx);
         freeing
     }
-}
-
-fn query(cx: &Cx<'_>, event: DriverHandle<CUevent>) -> CuResult {
-    // SAFETY: an event of the pool ends with its context, and then leaves the list.
-    unsafe { cx.driver().cuEventQuery(event.0) }
 }
 
 /// The guest may destroy its event while it is waited for; then it is an invalid handle.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use cuda_api::sys::{CUcontext, CUdevice};
 
 use super::driver_handle::DriverHandle;
-use super::gate::flight;
+use super::gate::InFlight;
 use super::handles::Tables;
 use super::memory::Memory;
 use super::{blob, charges, hostfunc, output, registered, uses};
@@ -32,7 +32,7 @@ pub(super) struct Shared {
     /// Kernels may print: whoever waits for them is told what they have printed.
     pub(super) prints: AtomicBool,
     pub(super) charges: charges::Charges,
-    pub(super) flight_due: flight::FlightDue,
+    pub(super) flight: InFlight,
     /// Contexts whose end has begun and that the driver has not ended yet.
     pub(super) ending: AtomicUsize,
     pub(super) uses: uses::ActiveCalls,

@@ -35,10 +35,8 @@ impl Cx<'_> {
 
     pub(super) fn cu_stream_destroy_v2(&self, call: api::CuStreamDestroyV2) -> CuResult {
         self.enter_any()?;
-        let (stream, id) = self.claim_listed(STREAMS, call.h_stream, |tables, stream| {
-            tables.flight.forget(stream.real.0, stream.ctx);
-            Ok(())
-        })?;
+        let (stream, id) = self.claim_listed(STREAMS, call.h_stream, |_, _| Ok(()))?;
+        self.shared.flight.forget(stream.real.0, stream.ctx);
         self.shared.host_funcs.forget((stream.real.0 as u64, stream.ctx));
         // SAFETY: the stream was live, and nobody else can name it any more.
         let ended = unsafe { self.driver().cuStreamDestroy(stream.real.0) };

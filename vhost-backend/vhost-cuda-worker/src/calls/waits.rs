@@ -6,7 +6,7 @@ use cuda_api::sys::CUevent;
 use protocol::ids::{ContextId, EventId};
 
 use super::driver_handle::DriverHandle;
-use super::id_map::IdMap;
+use super::events::EventPool;
 use super::memory::Freeing;
 use crate::reply::ReplyTo;
 
@@ -39,22 +39,17 @@ pub(super) struct Waiting {
 #[derive(Default)]
 pub(super) struct Waits {
     pub(super) list: Vec<Waiting>,
-    /// Events that no wait uses, by context.
-    pub(super) idle: IdMap<ContextId, Vec<DriverHandle<CUevent>>>,
     /// Since when nothing has begun or ended.
     pub(super) quiet_since: Option<Instant>,
 }
 
-impl Waits {
-    pub(super) fn give(&mut self, ctx: ContextId, event: DriverHandle<CUevent>) {
-        self.idle.entry(ctx).or_default().push(event);
-    }
-
-    pub(super) fn give_all(&mut self, ctx: ContextId, on: Awaited) {
-        match on {
-            Awaited::Event(event) => self.give(ctx, event),
-            Awaited::Events(events) => events.into_iter().for_each(|event| self.give(ctx, event)),
-            Awaited::Guest(_) => {}
+impl Awaited {
+    /// Gives the pool's events back.
+    pub(super) fn give_back(self, ctx: ContextId, events: &mut EventPool) {
+        match self {
+            Self::Event(event) => events.give_back(ctx, event),
+            Self::Events(list) => list.into_iter().for_each(|event| events.give_back(ctx, event)),
+            Self::Guest(_) => {}
         }
     }
 }

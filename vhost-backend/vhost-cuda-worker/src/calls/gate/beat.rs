@@ -1,8 +1,9 @@
-//! The heartbeat: that this process runs, told while it may have work on a GPU or wants it.
+//! The heartbeat, which shows the scheduler that this process runs while it has or wants work on a
+//! GPU.
 //!
-//! A thread of its own writes the time into the gate page, so that a reader that is busy in the
-//! driver is not taken for one that was stopped. Once nothing has been in flight for a second it
-//! says that it will sleep, and does.
+//! A separate thread writes the time into the gate page, so that a reader that is busy in the driver
+//! isn't mistaken for a stopped one. After a second without work, the thread announces that it will
+//! sleep, and sleeps.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use host_ipc::gate::{self, GateMap, GpuGate};
 
-/// Between two beats.
+/// The time between two beats.
 const PERIOD: Duration = Duration::from_millis(20);
 /// Beats without work before the thread sleeps.
 const PATIENCE: u32 = 50;
@@ -41,11 +42,11 @@ impl Beat {
                     continue;
                 }
                 sleeps.store(true, Ordering::SeqCst);
-                // Once more, in the other order than the reader's.
+                // Check again, in the opposite order of the reader's accesses.
                 if !is_active(&page) {
                     page.worker.beating.store(0, Ordering::Relaxed);
                     std::thread::park();
-                    // Whoever sees that it beats sees a new beat.
+                    // Whoever sees `beating` also sees a new beat.
                     page.worker.beat.store(gate::now(), Ordering::Relaxed);
                     page.worker.beating.store(1, Ordering::Release);
                 }
@@ -56,7 +57,7 @@ impl Beat {
         Ok(Self { parked, thread: thread.thread().clone() })
     }
 
-    /// To be called after a gate has become active, or a call is held there.
+    /// Wakes the thread. Must be called after a gate became active or holds a call.
     pub(super) fn wake(&self) {
         if self.parked.load(Ordering::SeqCst) {
             self.thread.unpark();

@@ -4,87 +4,110 @@ use std::sync::atomic::Ordering;
 
 use host_ipc::gate::{GpuGate, Grant, Mode};
 
-/// How often a GPU that nobody else wants is looked at, in ns.
+/// The interval, in ns, at which the streams are queried while no other VM wants the GPU.
 const SAMPLE: u64 = 1_000_000;
-/// A worker that is asked to be awake is so for this long, in ns.
+/// How long a worker stays awake in Prepare mode, in ns.
 const AWAKE: u64 = 2_000_000;
-/// A window in which nothing was begun for so long, in ns, is idle: the scheduler is told. Between
-/// the launches of a chain there are shorter gaps, and each bell costs microseconds.
+/// A window without new work for this long, in ns, is idle, and the scheduler is notified. The gaps
+/// between the launches of a chain are shorter, and each bell costs microseconds.
 const IDLE: u64 = 20_000;
-/// A depth in ns up to which all that is in flight is to fit in. Above, the last call may reach past
-/// it, so that of calls that are about as long as that there are two: one runs, one is next.
+/// A depth in ns up to which all calls in flight must fit in the depth. With a larger depth, the last
+/// call may reach past it, so that two calls of about that length are in flight: one runs, the other
+/// is next.
 const TIGHT: u64 = 200_000;
-/// After so long without progress, in ns, the reader may sleep between looks.
+/// After this long without progress, in ns, the reader may sleep between looks.
 const PATIENCE: u64 = 2_000_000;
 const SHORTEST_SLEEP: u64 = 20_000;
 const LONGEST_SLEEP: u64 = 1_000_000;
-/// The scheduler is told that copies have begun beside a closed gate no more often than this, in ns.
-/// While it knows of them it looks by itself.
-const TELL: u64 = 1_000_000;
+/// The shortest time, in ns, between two notifications that copies have begun beside a closed gate.
+/// While the scheduler knows of copies, it polls by itself.
+const COPY_BELL: u64 = 1_000_000;
 
-/// What a look at a GPU's streams saw.
+/// The result of a look at a GPU's streams.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Observation {
     /// Gated calls that have finished since the last look.
     pub finished: u64,
     /// Gated calls in flight.
     pub flying: u64,
-    /// Some of them are not behind a host function.
+    /// Some of them aren't waiting for a host function.
     pub running: bool,
     /// Since when the oldest has been at the head of its stream; 0 for none.
     pub oldest: u64,
-    /// The gate is closed, and in some streams there is nothing but copies, which are not in what is
-    /// said above.
+    /// The gate is closed, and some streams hold only copies, which the fields above leave out.
     pub copying: bool,
 }
 
-/// Whether the scheduler is to be woken.
+impl Observation {
+    /// Adds calls that count as running because no stream is left to query.
+    pub(super) fn add_running(&mut self, calls: u32, begun: &mut u64, timed: bool, now: u64) {
+        self.flying += u64::from(calls);
+        self.running |= calls > 0;
+        *begun = if !timed {
+            0
+        } else if *begun == 0 {
+            now
+        } else {
+            *begun
+        };
+        if calls > 0 {
+            self.oldest = earlier(self.oldest, *begun);
+        }
+    }
+}
+
+/// The earlier of two times; 0 means none.
+pub(super) fn earlier(one: u64, other: u64) -> u64 {
+    if one == 0 || other == 0 { one.max(other) } else { one.min(other) }
+}
+
+/// Whether the scheduler must be woken.
 pub(super) type Ring = bool;
 
-/// When the reader is to look again.
+/// When the reader must look again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Again {
     /// When something happens.
     Whenever,
-    /// At once.
+    /// Immediately.
     Now,
-    /// After so many ns.
+    /// After this many ns.
     In(u64),
 }
 
 /// The worker's side of one gate.
 #[derive(Debug)]
 pub(super) struct Device {
-    /// The grant as it was last seen, and its mode.
+    /// The grant that was read last, and its mode.
     word: u64,
-    pub mode: Mode,
-    /// What the page says, too.
-    pub active: bool,
-    /// Something was begun since the grant changed.
+    mode: Mode,
+    /// Work may be in flight. The page says the same.
+    active: bool,
+    /// A call has begun since the grant changed.
     started: bool,
-    /// Something has finished since then: the GPU is at this VM's work.
+    /// A call has finished since then, so the GPU is working for this VM.
     settled: bool,
-    /// Gated calls that are held, and whether the scheduler was told.
+    /// The number of gated calls that are held, and whether the scheduler was notified.
     held: u64,
-    told: bool,
+    notified: bool,
     flying: u64,
     finished: u64,
-    pub queued: u64,
+    queued: u64,
     stalled: bool,
     busy_ns: u64,
     busy: bool,
-    /// Since when something is in flight that no look has seen, and for how long that was so.
+    /// Since when calls are in flight that no look has seen, and the total time of such calls.
     begun: Option<u64>,
     begun_ns: u64,
-    /// Copies are in flight beside the closed gate, for how long they were, and when the scheduler
-    /// was told last that they are.
+    /// Copies are in flight beside the closed gate, the total time of such copies, and when the
+    /// scheduler was last notified of them.
     copying: bool,
     copied_ns: u64,
-    copies_told: u64,
+    copies_notified: u64,
     looked: u64,
-    /// When the gate closed or opened last, something began, or something finished.
+    /// When the grant last changed, a call last began, or a call last finished.
     progress: u64,
-    /// When nothing was in flight any more, until the scheduler is told.
+    /// Since when no call is in flight, until the scheduler is notified.
     idle_since: Option<u64>,
 }
 
@@ -97,7 +120,7 @@ impl Device {
             started: false,
             settled: false,
             held: 0,
-            told: false,
+            notified: false,
             flying: 0,
             finished: 0,
             queued: 0,
@@ -108,23 +131,33 @@ impl Device {
             begun_ns: 0,
             copying: false,
             copied_ns: 0,
-            copies_told: 0,
+            copies_notified: 0,
             looked: now,
             progress: now,
             idle_since: None,
         }
     }
 
-    /// Whether a gated call could go without looking any closer.
+    /// The mode of the grant that was read last.
+    pub(super) fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Whether work may be in flight.
+    pub(super) fn is_active(&self) -> bool {
+        self.active
+    }
+
+    /// Whether a gated call can run without further checks.
     #[inline]
     pub(super) fn is_wide(&self, page: &GpuGate) -> bool {
         const UNLIMITED: u64 = Mode::Unlimited as u64;
         self.active && page.grant.load(Ordering::Relaxed) & 0xff == UNLIMITED
     }
 
-    /// Takes note of the scheduler's word; whether it has changed.
+    /// Reads the scheduler's grant. Returns whether it has changed.
     pub(super) fn read(&mut self, page: &GpuGate, now: u64) -> bool {
-        // After what was written about held calls: the scheduler reads that after it wrote this.
+        // Read after `held` was written: the scheduler writes the grant, then reads `held`.
         let word = page.grant.load(Ordering::SeqCst);
         if word == self.word {
             return false;
@@ -133,23 +166,23 @@ impl Device {
         (self.word, self.mode) = (word, mode);
         self.started = false;
         self.settled = false;
-        self.told = false;
+        self.notified = false;
         self.progress = now;
         page.seen.store(epoch, Ordering::Release);
         true
     }
 
-    /// Whether time is kept now: while others want the GPU, and now and then.
+    /// Whether time is kept now: always while other VMs want the GPU, otherwise periodically.
     pub(super) fn is_timed(&self, now: u64) -> bool {
         self.mode != Mode::Unlimited || self.is_due(now)
     }
 
-    /// What names the present window, if what is measured from now on is this VM's work alone.
+    /// Identifies the current window if measurements from now on cover only this VM's work.
     pub(super) fn measures(&self) -> Option<u64> {
         (self.mode == Mode::Window && self.settled).then_some(self.word)
     }
 
-    /// Whether time is only kept now and then.
+    /// Whether time is only kept periodically.
     pub(super) fn is_sampled(&self) -> bool {
         self.mode == Mode::Unlimited
     }
@@ -158,12 +191,12 @@ impl Device {
         now.saturating_sub(self.looked) >= SAMPLE
     }
 
-    /// Whether the streams are to be looked at.
+    /// Whether a look at the streams is due.
     pub(super) fn wants_look(&self, now: u64) -> bool {
         (self.active || self.copying) && self.is_timed(now)
     }
 
-    /// Whether a call may begin that has `ahead` ns of estimated work before it in its stream.
+    /// Whether a call of `lasts` ns may begin behind `ahead` ns of estimated work in its stream.
     pub(super) fn lets_begin(
         &self,
         page: &GpuGate,
@@ -180,21 +213,22 @@ impl Device {
                     if depth > TIGHT { ahead < depth } else { ahead.saturating_add(lasts) <= depth }
                 });
                 let begins = now.saturating_add(ahead.unwrap_or(0));
-                // In each window at least one call may begin, or a small share would get nothing.
+                // Each window lets at least one call begin, or a small share would get nothing.
                 fits && (!self.started || begins < page.until.load(Ordering::Relaxed))
             }
         }
     }
 
-    /// Whether a copy may begin beside the closed gate, with so much before it in its stream.
+    /// Whether a copy of `lasts` ns may begin beside the closed gate, behind `ahead` ns of estimated
+    /// work in its stream.
     pub(super) fn lets_copy(&self, page: &GpuGate, ahead: Option<u64>, lasts: u64) -> bool {
         let depth = page.copies.load(Ordering::Relaxed);
         depth > 0 && ahead.is_none_or(|ahead| ahead.saturating_add(lasts) <= depth)
     }
 
-    /// Such a copy has begun.
-    pub(super) fn copies(&mut self, page: &GpuGate, now: u64) -> Ring {
-        self.passed(page);
+    /// A copy has begun beside the closed gate.
+    pub(super) fn began_copy(&mut self, page: &GpuGate, now: u64) -> Ring {
+        self.count_passed(page);
         self.progress = now;
         if self.copying {
             return false;
@@ -203,11 +237,11 @@ impl Device {
             self.looked = now;
         }
         self.set_copying(page, true);
-        let tell = now.saturating_sub(self.copies_told) >= TELL;
-        if tell {
-            self.copies_told = now;
+        let ring = now.saturating_sub(self.copies_notified) >= COPY_BELL;
+        if ring {
+            self.copies_notified = now;
         }
-        tell
+        ring
     }
 
     fn set_copying(&mut self, page: &GpuGate, copying: bool) {
@@ -215,14 +249,14 @@ impl Device {
         page.copying.store(u64::from(copying), Ordering::SeqCst);
     }
 
-    /// The first half of beginning a call: says that work may be in flight, then looks once more
-    /// whether it may be. `Err` if it may not, and whether to ring.
+    /// The first half of beginning a call: declares that work may be in flight, then checks again
+    /// whether that is allowed. `Err` if it isn't, with whether to ring.
     pub(super) fn enter(&mut self, page: &GpuGate) -> Result<(), Ring> {
         if !self.active {
             page.active.store(1, Ordering::SeqCst);
             if page.grant.load(Ordering::SeqCst) != self.word {
                 page.active.store(0, Ordering::SeqCst);
-                // The scheduler may have seen it, and wait for the end of nothing.
+                // The scheduler may have seen `active`, and wait for work that doesn't exist.
                 return Err(true);
             }
             self.active = true;
@@ -230,9 +264,9 @@ impl Device {
         Ok(())
     }
 
-    /// A call goes that nothing was asked of.
+    /// Counts a call that ran without further checks.
     #[inline]
-    pub(super) fn passed(&mut self, page: &GpuGate) {
+    pub(super) fn count_passed(&mut self, page: &GpuGate) {
         self.queued += 1;
         page.queued.store(self.queued, Ordering::Relaxed);
     }
@@ -243,7 +277,7 @@ impl Device {
         self.idle_since = None;
         self.progress = now;
         if !self.busy {
-            // The next look may come after many calls.
+            // Many calls may begin before the next look.
             self.begun.get_or_insert(now);
         }
         self.queued += 1;
@@ -251,16 +285,16 @@ impl Device {
         page.queued.store(self.queued, Ordering::Relaxed);
     }
 
-    /// Takes note of what a look has seen.
-    pub(super) fn saw(&mut self, page: &GpuGate, sight: &Observation, now: u64) -> Ring {
+    /// Records the result of a look.
+    pub(super) fn observe(&mut self, page: &GpuGate, seen: &Observation, now: u64) -> Ring {
         let timed = self.is_timed(now);
-        self.finished += sight.finished;
-        self.flying = sight.flying;
+        self.finished += seen.finished;
+        self.flying = seen.flying;
         page.finished.store(self.finished, Ordering::Relaxed);
         if !timed {
             return false;
         }
-        if sight.finished > 0 {
+        if seen.finished > 0 {
             self.progress = now;
             self.settled = true;
         }
@@ -272,22 +306,22 @@ impl Device {
             self.begun_ns += now.saturating_sub(begun);
             page.begun_ns.store(self.begun_ns, Ordering::Relaxed);
         }
-        // What stands at a host function uses nothing: then these copies are all there is.
+        // Streams that wait for a host function don't use the GPU, so only the copies do.
         if self.copying && !self.busy {
             self.copied_ns += now.saturating_sub(self.looked);
             page.copied_ns.store(self.copied_ns, Ordering::Relaxed);
         }
-        if self.copying != sight.copying {
-            self.set_copying(page, sight.copying);
+        if self.copying != seen.copying {
+            self.set_copying(page, seen.copying);
         }
-        (self.busy, self.looked) = (sight.running, now);
-        // Where time is kept only now and then, what is at the head began at any time before.
-        let oldest = if self.is_sampled() { 0 } else { sight.oldest };
+        (self.busy, self.looked) = (seen.running, now);
+        // If time is only kept periodically, the call at the head may have begun at any time.
+        let oldest = if self.is_sampled() { 0 } else { seen.oldest };
         page.oldest.store(oldest, Ordering::Relaxed);
-        let stalled = sight.flying > 0 && !sight.running;
+        let stalled = seen.flying > 0 && !seen.running;
         let mut ring = false;
-        // Copies that began beside others are work like any other once the gate is open.
-        if sight.flying > 0 && self.mode.is_open() {
+        // Copies that began beside the closed gate are ordinary work once the gate is open.
+        if seen.flying > 0 && self.mode.is_open() {
             ring = self.enter(page).is_err();
         }
         if stalled != self.stalled {
@@ -295,7 +329,7 @@ impl Device {
             page.stalled.store(u64::from(stalled), Ordering::SeqCst);
             ring |= self.mode != Mode::Unlimited;
         }
-        if self.active && sight.flying == 0 {
+        if self.active && seen.flying == 0 {
             self.active = false;
             page.active.store(0, Ordering::SeqCst);
             match self.mode {
@@ -307,24 +341,30 @@ impl Device {
         ring
     }
 
-    /// A gated call is held, or not any more.
-    pub(super) fn hold(&mut self, page: &GpuGate, more: bool) {
-        self.held = if more { self.held + 1 } else { self.held - 1 };
+    /// A gated call is held.
+    pub(super) fn hold(&mut self, page: &GpuGate) {
+        self.held += 1;
+        page.held.store(self.held, Ordering::SeqCst);
+    }
+
+    /// A gated call is no longer held.
+    pub(super) fn release(&mut self, page: &GpuGate) {
+        self.held -= 1;
         page.held.store(self.held, Ordering::SeqCst);
         if self.held == 0 {
-            self.told = false;
+            self.notified = false;
         }
     }
 
-    /// Nothing is held any more.
-    pub(super) fn drop_held(&mut self, page: &GpuGate) {
+    /// No call is held any more.
+    pub(super) fn release_all(&mut self, page: &GpuGate) {
         self.held = 0;
-        self.told = false;
+        self.notified = false;
         page.held.store(0, Ordering::SeqCst);
     }
 
-    /// Whether the scheduler is to be told of what is held, or that the window is idle.
-    pub(super) fn ring(&mut self, page: &GpuGate, now: u64) -> Ring {
+    /// Whether the scheduler must be notified that calls are held, or that the window is idle.
+    pub(super) fn wants_bell(&mut self, page: &GpuGate, now: u64) -> Ring {
         let over = || now >= page.until.load(Ordering::Relaxed);
         let closed = match self.mode {
             Mode::Closed | Mode::Prepare => true,
@@ -332,8 +372,8 @@ impl Device {
             Mode::Unlimited => false,
         };
         let mut ring = false;
-        if self.held > 0 && closed && !self.told {
-            self.told = true;
+        if self.held > 0 && closed && !self.notified {
+            self.notified = true;
             ring = true;
         }
         if self.idle_since.is_some_and(|since| now.saturating_sub(since) >= IDLE) {
@@ -343,7 +383,7 @@ impl Device {
         ring
     }
 
-    /// When to look again.
+    /// When the next look is due.
     pub(super) fn again(&self, now: u64) -> Again {
         let quiet = now.saturating_sub(self.progress);
         if self.mode == Mode::Prepare && quiet < AWAKE || self.idle_since.is_some() {
@@ -364,7 +404,7 @@ mod tests {
     use host_ipc::gate::{GateMap, NO_END};
 
     #[test]
-    fn the_time_from_a_beginning_to_the_next_look_is_told_beside_the_busy_time() {
+    fn the_time_from_a_beginning_to_the_next_look_is_reported_beside_the_busy_time() {
         let page = GateMap::private().unwrap();
         let page = &page.gpus[0];
         page.open(Grant { epoch: 2, mode: Mode::Window }, NO_END, 1_000_000);
@@ -372,9 +412,9 @@ mod tests {
         device.read(page, 50_000);
         assert_eq!(device.enter(page), Ok(()));
         device.began(page, 100_000);
-        let sight = Observation { flying: 1, running: true, ..Observation::default() };
-        device.saw(page, &sight, 300_000);
-        device.saw(page, &Observation { finished: 1, ..Observation::default() }, 400_000);
+        let seen = Observation { flying: 1, running: true, ..Observation::default() };
+        device.observe(page, &seen, 300_000);
+        device.observe(page, &Observation { finished: 1, ..Observation::default() }, 400_000);
         let of = |word: &std::sync::atomic::AtomicU64| word.load(Ordering::Relaxed);
         assert_eq!((of(&page.begun_ns), of(&page.busy_ns)), (200_000, 100_000));
     }

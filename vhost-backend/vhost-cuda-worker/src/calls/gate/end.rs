@@ -20,7 +20,7 @@ impl GateEnd {
         Ok(Self { page: Arc::new(GateMap::map(page)?), bell: Some(Arc::new(bell)) })
     }
 
-    /// Nobody's: the gates are open.
+    /// A page without a scheduler: its gates are open.
     pub fn private() -> std::io::Result<Self> {
         Ok(Self { page: Arc::new(GateMap::private()?), bell: None })
     }

@@ -1,4 +1,4 @@
-//! How long gated calls take on the GPU: what was measured of calls of the same kind.
+//! Estimates of how long gated calls take on the GPU, from measurements of calls of the same kind.
 
 use protocol::calls as api;
 use protocol::codec::Call;
@@ -8,48 +8,48 @@ use crate::calls::id_map::IdMap;
 use crate::calls::memory::WINDOW;
 use crate::executor::Command;
 
-/// Kinds that are remembered. Past it all are learnt anew.
+/// The number of kinds with an estimate. Beyond it, all estimates are dropped.
 const MAX_KINDS: usize = 4096;
-/// Of a kernel or graph that was never seen, in ns.
+/// The estimate for a kernel or graph that was never measured, in ns.
 const UNKNOWN: u64 = 250_000;
-/// The logarithm of the bytes of a copy to the device that goes by a copy engine, with room for
-/// drivers that take larger ones another way: from 64 KiB on.
+/// The logarithm of the size in bytes from which a copy to the device uses a copy engine: 64 KiB,
+/// with some margin for other drivers.
 const ENGINE: u32 = 16;
-/// What every command costs at least, and what none is believed to cost more than.
+/// The smallest and the largest estimate, in ns.
 const LEAST: u64 = 1_000;
 const MOST: u64 = 1 << 42;
 
-/// Calls that should take about as long as one another.
+/// Calls that should take about the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::calls) enum Kind {
     /// A function or kernel, by its id and the logarithm of its number of blocks.
     Kernel(FuncId, u32),
     /// Copies between host and device, by the logarithm of their bytes.
     HostCopy(HostPath, u32),
-    /// Copies within device memory, and memsets, likewise.
+    /// Copies within device memory, and memsets, by the logarithm of their bytes.
     DeviceCopy(u32),
-    /// Any other gated call, by its number and what it names.
+    /// Any other gated call, by its number and its graph.
     Other(u32, GraphExecId),
 }
 
-/// How a copy between host and device goes.
+/// The path of a copy between host and device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::calls) enum HostPath {
     /// The bytes came with the command.
     Inline,
     /// From memory that the GPU reads.
     In,
-    /// To memory that the GPU writes, or to ours.
+    /// To memory that the GPU writes, or to the worker's.
     Out,
 }
 
-/// The logarithm that kinds are told apart by.
+/// The logarithm that distinguishes kinds.
 fn size(value: u64) -> u32 {
     64 - value.leading_zeros()
 }
 
 impl Kind {
-    /// The kind of a gated command; what can't be decoded is refused elsewhere.
+    /// The kind of a gated command. A command that can't be decoded is refused elsewhere.
     pub(super) fn of(command: &Command<'_>) -> Self {
         let kernel = |f, x: u32, y: u32, z: u32| {
             let blocks = u64::from(x).saturating_mul(y.into()).saturating_mul(z.into());
@@ -59,7 +59,7 @@ impl Kind {
         fn decode<'a, C: Call<'a>>(command: &Command<'a>) -> Option<C> {
             C::decode(command.args).ok()
         }
-        let host = |way: HostPath, len: usize| Self::HostCopy(way, size(len as u64));
+        let host = |path: HostPath, len: usize| Self::HostCopy(path, size(len as u64));
         let kind = match command.opcode {
             api::VcudaLaunch::OPCODE => decode::<api::VcudaLaunch<'_>>(command)
                 .map(|call| kernel(call.f, call.grid_x, call.grid_y, call.grid_z)),
@@ -94,8 +94,8 @@ impl Kind {
         kind.unwrap_or(other)
     }
 
-    /// Whether only a copy engine is busy with it. The driver sends short copies to the device (24 KiB
-    /// on an H200), and all within the device, the way that kernels go.
+    /// Whether the call uses only a copy engine. The driver runs short copies to the device (24 KiB on
+    /// an H200), and all copies within the device, on the engine that runs kernels.
     pub(super) fn only_copies(self) -> bool {
         match self {
             Self::HostCopy(HostPath::In, bytes) => bytes > ENGINE,
@@ -105,18 +105,18 @@ impl Kind {
     }
 }
 
-/// What was learnt, in ns.
+/// The estimates, in ns.
 #[derive(Default)]
 pub(in crate::calls) struct Estimates {
     known: IdMap<Kind, u64>,
 }
 
 impl Estimates {
-    /// How long a call of a kind takes, and whether that was measured.
+    /// The estimate for a kind, and whether it is based on a measurement or a known rate.
     pub(super) fn of(&self, kind: Kind) -> (u64, bool) {
         match (self.known.get(&kind), kind) {
             (Some(ns), _) => (*ns, true),
-            // 10 GB/s, and what it costs to begin.
+            // 10 GB/s, and the cost of starting.
             (None, Kind::HostCopy(_, size)) => (5_000 + (1u64 << size.min(40)) / 10, true),
             // 1 TB/s.
             (None, Kind::DeviceCopy(size)) => (3_000 + (1u64 << size.min(40)) / 1000, true),
@@ -124,24 +124,24 @@ impl Estimates {
         }
     }
 
-    /// Calls of these kinds took so long one after another, of which so much was expected in all,
-    /// and so much of one call of each. `alone`: nothing else was measured with them, such as the
-    /// switch between contexts at the beginning of a window or another VM's work.
+    /// Learns from calls that ran one after another in `took` ns. `kinds` has the estimate for one
+    /// call of each kind, and `expected` is the estimate for all calls. `alone`: the time includes
+    /// nothing else, such as the context switch at the beginning of a window or another VM's work.
     pub(super) fn learn(&mut self, kinds: &[(Kind, u64)], expected: u64, took: u64, alone: bool) {
         if self.known.len() > MAX_KINDS {
             self.known.clear();
         }
         for (kind, share) in kinds {
             let (before, measured) = self.of(*kind);
-            // Each kind's part of it, as was expected when it was queued.
+            // Each kind's share, in proportion to its estimate when it was queued.
             let part = u128::from(took) * u128::from(*share) / u128::from(expected.max(1));
             let now = u64::try_from(part).unwrap_or(MOST).clamp(LEAST, MOST);
             let next = match measured {
                 false => now,
-                // It took no longer, whatever was measured with it.
+                // A shorter time is right, no matter what else the measurement includes.
                 true if now < before => before / 2 + now / 2,
                 true if !alone => before,
-                // What turns out to be long is believed sooner: it is what overruns.
+                // Adapt to longer times faster, because long calls overrun the window.
                 true if now > before * 2 => before / 2 + now / 2,
                 true => before - before / 8 + now / 8,
             };
@@ -157,7 +157,7 @@ mod tests {
     const F: Kind = Kind::Kernel(FuncId(9), 3);
 
     #[test]
-    fn what_was_never_seen_is_measured_at_once() {
+    fn the_first_measurement_replaces_the_default() {
         let mut estimates = Estimates::default();
         assert_eq!(estimates.of(F), (UNKNOWN, false));
         estimates.learn(&[(F, UNKNOWN)], UNKNOWN, 20_000, true);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_becomes_much_longer_or_shorter_is_believed_soon() {
+    fn estimates_follow_large_changes_quickly() {
         let mut estimates = Estimates::default();
         estimates.learn(&[(F, UNKNOWN)], UNKNOWN, 100_000, true);
         estimates.learn(&[(F, 100_000)], 400_000, 4_000_000, true);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_measured_with_a_switch_between_contexts_only_makes_it_shorter() {
+    fn measurements_with_a_context_switch_only_shorten_an_estimate() {
         let mut estimates = Estimates::default();
         estimates.learn(&[(F, UNKNOWN)], UNKNOWN, 400_000, false);
         estimates.learn(&[(F, 400_000)], 400_000, 20_000, false);
@@ -185,9 +185,9 @@ mod tests {
     }
 
     #[test]
-    fn stretches_that_were_queued_long_ago_do_not_add_up() {
+    fn calls_queued_with_an_old_estimate_do_not_inflate_it() {
         let mut estimates = Estimates::default();
-        // Many of a kernel that was never seen are in flight before the first has ended.
+        // Many launches of a new kernel are in flight before the first has finished.
         for _ in 0..200 {
             estimates.learn(&[(F, UNKNOWN)], UNKNOWN, 3_000_000, true);
         }
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stretch_of_two_kinds_is_shared_out_as_expected() {
+    fn the_time_of_two_kinds_is_divided_by_their_estimates() {
         let (mut estimates, g) = (Estimates::default(), Kind::Kernel(FuncId(10), 3));
         estimates.learn(&[(F, UNKNOWN)], UNKNOWN, 100_000, true);
         estimates.learn(&[(g, UNKNOWN)], UNKNOWN, 300_000, true);

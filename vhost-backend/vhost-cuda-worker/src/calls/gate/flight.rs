@@ -1,141 +1,176 @@
-//! What is queued in the driver, by stream.
+//! The commands that are queued in the driver, by stream.
 //!
-//! A channel of the GPU takes about a thousand commands; the next one blocks whoever queues it
-//! until the GPU has finished one. That must not be the ring reader: what the GPU waits for (a
-//! host function's end) comes by it. So the reader counts what it has queued, and what would be
-//! too much is held. While the VM shares the GPU it also keeps account of time: marks (events)
-//! tell how long what lies between them took.
+//! A channel of the GPU takes about a thousand commands, and queuing another one blocks the caller
+//! until the GPU has finished one. The ring reader must never block there, because the GPU may be
+//! waiting for something that arrives through the reader (the end of a host function). So the
+//! reader counts the commands that it has queued, and the gate holds those that would be too many.
+//! While the VM shares the GPU, the reader also keeps account of time: the time between two marks
+//! (events) is the time that the commands between them took.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use cuda_api::sys::CUstream;
 
 use protocol::ids::ContextId;
 
-use super::device::Observation;
+use super::device::{Observation, earlier};
 use super::estimate::{Estimates, Kind};
+use super::gpus::Gpus;
+use super::marks::Marks;
 use super::room::{LIMIT, MARK};
-use super::stream::{Ending, Key, Orphan, Stream};
+use super::stream::{Ending, Expected, Key, Orphan, Standing, Stream, StreamLook};
 use crate::calls::id_map::IdMap;
+use crate::calls::lock::lock;
 use host_ipc::gate;
 
-/// So much estimated work of a stream's, in ns, and it is marked while time is kept.
-pub(super) const MARK_NS: u64 = 100_000;
 /// Bytes of pageable memory that count as one command: the driver's staging for them is bounded
 /// as well.
 const BYTES: usize = 4096;
 
-/// A gated call that is about to be queued, while time is kept.
-#[derive(Clone, Copy)]
-pub(super) struct Expected {
-    pub kind: Kind,
-    pub ns: u64,
-    /// The estimate was measured.
-    pub known: bool,
-    pub now: u64,
+/// A command that is about to be queued.
+pub(in crate::calls) struct Queued {
+    pub stream: CUstream,
+    pub ctx: ContextId,
+    /// The pageable memory that the command takes along.
+    pub bytes: usize,
+    /// The command is gated.
+    pub gated: bool,
 }
 
-/// What all streams hold.
+/// The commands in the driver. The bodies of calls add to them; the gate does everything else.
 #[derive(Default)]
-pub(in crate::calls) struct Flight {
-    pub(super) streams: IdMap<Key, Stream>,
-    pub(super) total: u32,
-    pub(super) orphans: Vec<Orphan>,
+pub(in crate::calls) struct InFlight {
+    /// Only the ring reader's thread locks it, so calls of the driver may be made under it.
+    flight: Mutex<Flight>,
+    /// A look is due. Read without the lock after each command.
+    due: AtomicBool,
+}
+
+impl InFlight {
+    /// Counts a command that is about to be queued. `device` is asked for the stream's GPU if the
+    /// stream is new.
+    pub(in crate::calls) fn add(&self, queued: Queued, device: impl FnOnce() -> usize) {
+        if self.lock().add(queued, device) {
+            self.due.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Removes a stream that is about to be destroyed. Its commands finish on their own.
+    pub(in crate::calls) fn forget(&self, stream: CUstream, ctx: ContextId) {
+        self.lock().forget(stream, ctx);
+    }
+
+    /// Removes the streams of a context that is about to be destroyed. Whoever destroys it sets the
+    /// flag that this returns, and until then the context's work counts as running.
+    pub(in crate::calls) fn begin_end_of(&self, ctx: ContextId) -> Arc<AtomicBool> {
+        self.lock().begin_end_of(ctx)
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Flight> {
+        lock(&self.flight)
+    }
+
+    /// Whether a look became due since the last call.
+    #[inline]
+    pub(super) fn take_due(&self) -> bool {
+        self.due.load(Ordering::Relaxed) && self.due.swap(false, Ordering::Relaxed)
+    }
+}
+
+/// The result of a look at all streams.
+pub(super) struct Look {
+    /// By GPU.
+    pub seen: Vec<Observation>,
+    /// The driver has no room.
+    pub full: bool,
+    /// Some stream has reached its limit, and whether the pace of such a stream is still unknown.
+    pub long: bool,
+    pub hurry: bool,
+}
+
+/// The commands in the driver.
+#[derive(Default)]
+pub(super) struct Flight {
+    streams: IdMap<Key, Stream>,
+    /// The number of commands in all streams.
+    total: u32,
+    orphans: Vec<Orphan>,
     ending: Vec<Ending>,
-    pub(super) expected: Option<Expected>,
-    /// The stream that the last call found empty.
+    /// The gated call that is about to be queued, while time is kept.
+    expected: Option<Expected>,
+    /// The stream that the last call found without timed work.
     fresh: Option<Key>,
     /// Streams that want a mark.
-    pub(super) due: Vec<Key>,
-    /// By device: a depth in time is kept there. Elsewhere the streams' pace is.
-    pub(super) timed: u32,
+    due: Vec<Key>,
+    /// The GPUs for which a depth in time is kept, as bits. For the others, the pace of the streams
+    /// is kept.
+    timed: u32,
     /// Some stream has reached its limit.
-    pub(super) long: bool,
-    pub(super) estimates: Estimates,
+    long: bool,
+    estimates: Estimates,
 }
 
 impl Flight {
-    /// Counts what is about to be queued; whether it is time to look at the streams.
-    pub(in crate::calls) fn add(
-        &mut self,
-        real: CUstream,
-        ctx: ContextId,
-        bytes: usize,
-        gated: bool,
-        device: impl FnOnce() -> usize,
-    ) -> bool {
+    /// Counts a command. Returns whether a look is due.
+    fn add(&mut self, queued: Queued, device: impl FnOnce() -> usize) -> bool {
+        let Queued { stream: real, ctx, bytes, gated } = queued;
         let weight = bytes.div_ceil(BYTES).max(1) as u32;
         let key = (real as u64, ctx);
         let stream = self.streams.entry(key).or_insert_with(|| Stream::new(real, ctx, device()));
-        let paced = self.timed >> stream.device & 1 == 0;
-        if paced && stream.weight == 0 {
-            stream.pace.restarts(gate::now());
-        }
-        stream.weight += weight;
-        stream.since.weight += weight;
+        let paced = self.timed >> stream.device() & 1 == 0;
+        let added = stream.add(weight, gated, paced, self.expected.take());
         self.total += weight;
-        if gated {
-            stream.since.calls += 1;
-            stream.calls += 1;
+        if added.was_idle {
+            self.fresh = Some(key);
         }
-        let mut due = false;
-        if let Some(Expected { kind, ns, known, now }) = self.expected.take() {
-            let copies = u32::from(gated && kind.only_copies());
-            stream.copies += copies;
-            stream.since.copies += copies;
-            stream.ns += ns;
-            stream.since.ns += ns;
-            if stream.begun == 0 {
-                stream.begun = now;
-                self.fresh = Some(key);
-            }
-            if !stream.since.kinds.iter().any(|(other, _)| *other == kind) {
-                stream.since.kinds.push((kind, ns));
-            }
-            due = stream.since.ns >= MARK_NS || !known;
-        }
-        due |= paced && stream.since.weight >= stream.mark;
-        if due {
+        if added.wants_mark {
             self.due.push(key);
         }
-        if paced && stream.weight >= stream.limit {
-            (stream.long, self.long) = (true, true);
-            due = true;
-        }
-        due || stream.since.weight >= MARK || self.total >= LIMIT
+        self.long |= added.is_long;
+        let crowded = added.since_mark >= MARK || self.total >= LIMIT;
+        added.wants_mark || added.is_long || crowded
     }
 
-    /// The call is with the driver, which may have loaded its code first: not the GPU's time.
+    /// A gated call of a kind is about to be queued, while time is kept.
+    pub(super) fn expect(&mut self, kind: Kind, now: u64) {
+        let (ns, known) = self.estimates.of(kind);
+        self.expected = Some(Expected { kind, ns, known, now });
+    }
+
+    /// The driver has taken the expected call, or the call was refused and has queued nothing. The
+    /// driver may have loaded code first, which isn't the GPU's time.
     pub(super) fn has_begun(&mut self, measures: Option<u64>) {
         self.expected = None;
         if let Some(key) = self.fresh.take()
             && let Some(stream) = self.streams.get_mut(&key)
         {
-            (stream.begun, stream.measures) = (gate::now(), measures);
+            stream.begin(measures, gate::now());
         }
     }
 
-    /// Estimated time in ns that a stream has before it, or none if nothing gated is in flight.
+    /// The estimated time of a call, in ns.
+    pub(super) fn estimate(&self, kind: Kind) -> u64 {
+        self.estimates.of(kind).0
+    }
+
+    /// The estimated time in ns of the calls in flight in a stream; `None` if no gated call is.
     pub(super) fn ahead(&self, key: Key) -> Option<u64> {
-        self.streams.get(&key).filter(|stream| stream.calls > 0).map(|stream| stream.ns)
+        self.streams.get(&key).and_then(Stream::estimated_ns)
     }
 
-    /// Whether as much is queued in a stream as may be.
+    /// Whether a stream has reached its limit.
     pub(super) fn is_long(&self, key: Key) -> bool {
-        self.streams.get(&key).is_some_and(|stream| stream.long)
+        self.streams.get(&key).is_some_and(Stream::is_long)
     }
 
-    /// A stream ends; it empties by itself.
-    pub(in crate::calls) fn forget(&mut self, real: CUstream, ctx: ContextId) {
+    fn forget(&mut self, real: CUstream, ctx: ContextId) {
         let Some(stream) = self.streams.remove(&(real as u64, ctx)) else { return };
-        self.total -= stream.weight;
+        self.total -= stream.weight();
         self.orphans.extend(Orphan::of(stream));
     }
 
-    /// A context is about to end, and what is in flight there with it, in its time. Whoever has ended
-    /// it says so by what this returns.
-    pub(in crate::calls) fn begin_end_of(&mut self, ctx: ContextId) -> Arc<AtomicBool> {
+    fn begin_end_of(&mut self, ctx: ContextId) -> Arc<AtomicBool> {
         let ended = Arc::new(AtomicBool::new(false));
         let (mut of, mut calls, mut begun) = (None, 0, 0);
         let mut add = |device, more, since| {
@@ -145,73 +180,92 @@ impl Flight {
         };
         let Self { streams, orphans, total, .. } = self;
         streams.retain(|_, stream| {
-            let goes = stream.ctx == ctx;
+            let goes = stream.ctx() == ctx;
             if goes {
-                *total -= stream.weight;
-                add(stream.device, stream.calls, stream.begun);
+                *total -= stream.weight();
+                add(stream.device(), stream.calls(), stream.begun());
             }
             !goes
         });
         orphans.retain(|orphan| {
-            let goes = orphan.ctx == ctx;
+            let goes = orphan.ctx() == ctx;
             if goes {
-                add(orphan.device, orphan.calls(), orphan.begun);
+                add(orphan.device(), orphan.calls(), orphan.begun());
             }
             !goes
         });
         let of = of.filter(|_| calls > 0);
-        let ending = of.map(|device| Ending { device, calls, begun, ended: ended.clone() });
-        self.ending.extend(ending);
+        self.ending.extend(of.map(|device| Ending::new(device, calls, begun, ended.clone())));
         ended
     }
 
-    /// Looks at what contexts held that end.
-    pub(super) fn look_at_ending(&mut self, sights: &mut [Observation], timed: u32, now: u64) {
-        self.ending.retain_mut(|ending| {
-            let sight = &mut sights[ending.device];
-            if ending.ended.load(Ordering::Acquire) {
-                sight.finished += u64::from(ending.calls);
-                return false;
+    /// Marks the streams that want a mark. Returns whether a look at all streams is due.
+    pub(super) fn mark_due(&mut self, marks: &mut impl Marks) -> bool {
+        for key in std::mem::take(&mut self.due) {
+            if let Some(stream) = self.streams.get_mut(&key) {
+                stream.mark(marks);
             }
-            sight.runs(ending.calls, &mut ending.begun, timed >> ending.device & 1 != 0, now);
-            true
-        });
-    }
-}
-
-/// Set when `Flight::add` says so.
-#[derive(Default)]
-pub(in crate::calls) struct FlightDue(AtomicBool);
-
-impl FlightDue {
-    pub(in crate::calls) fn set(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    pub(super) fn take(&self) -> bool {
-        self.0.load(Ordering::Relaxed) && self.0.swap(false, Ordering::Relaxed)
-    }
-}
-
-/// The earlier of two times; 0 is none.
-pub(super) fn earlier(one: u64, other: u64) -> u64 {
-    if one == 0 || other == 0 { one.max(other) } else { one.min(other) }
-}
-
-impl Observation {
-    /// So many calls run that no stream is left to be asked of.
-    pub(super) fn runs(&mut self, calls: u32, begun: &mut u64, timed: bool, now: u64) {
-        self.flying += u64::from(calls);
-        self.running |= calls > 0;
-        *begun = if !timed {
-            0
-        } else if *begun == 0 {
-            now
-        } else {
-            *begun
-        };
-        if calls > 0 {
-            self.oldest = earlier(self.oldest, *begun);
         }
+        self.long || self.total >= LIMIT || self.streams.values().any(Stream::needs_mark)
+    }
+
+    /// Marks the end of a stream that is about to be destroyed, so that the end of its work is seen
+    /// after the stream is gone.
+    pub(super) fn mark_end(&mut self, key: Key, marks: &mut impl Marks) {
+        if let Some(stream) = self.streams.get_mut(&key) {
+            stream.mark_end(marks);
+        }
+    }
+
+    /// Marks the commands before a copy if the copy takes long; see [`Stream::mark_before_copy`].
+    pub(super) fn mark_before_copy(&mut self, key: Key, kind: Kind, marks: &mut impl Marks) {
+        if let Some(stream) = self.streams.get_mut(&key) {
+            stream.mark_before_copy(self.estimates.of(kind).0, marks);
+        }
+    }
+
+    /// Marks streams with many commands, and removes the commands that have finished. `full`: the
+    /// driver had no room at the last look.
+    pub(super) fn look(
+        &mut self,
+        gpus: &Gpus,
+        full: bool,
+        standing: &Standing,
+        marks: &mut impl Marks,
+        now: u64,
+    ) -> Look {
+        let mut seen = vec![Observation::default(); gpus.len()];
+        // While commands are held for room, every stream is queried: many streams can hold a few
+        // finished commands each.
+        let crowded = full || self.long || self.total >= LIMIT;
+        let timed_now = gpus.timed_now(now);
+        let is_timed = |device: usize| timed_now >> device & 1 != 0;
+        self.ending.retain_mut(|ending| {
+            let device = ending.device();
+            ending.look(is_timed(device), &mut seen[device], now)
+        });
+        self.orphans.retain_mut(|orphan| {
+            let device = orphan.device();
+            orphan.look(is_timed(device), &mut seen[device], marks, now)
+        });
+        let (mut long, mut hurry) = (false, false);
+        self.timed = gpus.with_depth();
+        for (key, stream) in self.streams.iter_mut() {
+            let device = stream.device();
+            let look = StreamLook {
+                device: gpus.device(device),
+                timed: is_timed(device),
+                paced: self.timed >> device & 1 == 0,
+                crowded,
+                stands: standing.contains(key),
+                now,
+            };
+            self.total -= stream.look(look, &mut self.estimates, &mut seen[device], marks);
+            long |= look.paced && stream.is_long();
+            hurry |= look.paced && stream.is_long_at_unknown_pace();
+        }
+        self.long = long;
+        let full = self.total >= if full { LIMIT - MARK } else { LIMIT };
+        Look { seen, full, long, hurry }
     }
 }

@@ -1,33 +1,176 @@
-//! A held command.
+//! The commands that the gate holds.
 
+use std::collections::{HashMap, HashSet};
+
+use protocol::calls as api;
+use protocol::codec::Call;
 use protocol::ids::{ContextId, StreamId};
 
 use super::estimate::Kind;
-use super::order::{Accesses, Resource};
+use super::order::{Accesses, Book, Number, Resource};
+use crate::executor::Command;
 use crate::reply::ReplyTo;
 
-/// What a held command costs beside its arguments, in bytes: itself, and its places in the lanes.
-pub(super) const HELD_BYTES: usize = size_of::<Held>() + 256;
+/// The memory that a held command takes beside its arguments, in bytes: itself, and its places in
+/// the lanes.
+const HELD_BYTES: usize = size_of::<Held>() + 256;
 
-/// A command that is held.
-pub(super) struct Held {
-    pub(super) opcode: u32,
-    pub(super) thread: u32,
-    pub(super) ctx: ContextId,
-    pub(super) args: Vec<u8>,
-    pub(super) reply: ReplyTo,
-    pub(super) uses: Accesses,
-    pub(super) ends: Option<Resource>,
-    pub(super) way: Needs,
+/// A held command.
+pub(in crate::calls) struct Held {
+    opcode: u32,
+    thread: u32,
+    ctx: ContextId,
+    args: Vec<u8>,
+    reply: ReplyTo,
+    uses: Accesses,
+    ends: Option<Resource>,
+    needs: Needs,
 }
 
-/// What a command needs to be issued, beside its turn.
+/// The conditions for issuing a command, apart from its turn.
 #[derive(Clone, Copy)]
 pub(super) enum Needs {
-    /// Nothing.
-    Free,
+    /// None.
+    Nothing,
     /// Room in the driver.
     Room,
     /// Room, and the gate of a GPU, for a call of this kind in this stream.
     Gate { device: usize, kind: Kind, ctx: ContextId, stream: StreamId },
+}
+
+impl Held {
+    /// Copies a command.
+    pub(super) fn new(
+        command: &Command<'_>,
+        reply: ReplyTo,
+        uses: Accesses,
+        ends: Option<Resource>,
+        needs: Needs,
+    ) -> Self {
+        let Command { opcode, thread, ctx, args } = *command;
+        Self { opcode, thread, ctx, args: args.to_vec(), reply, uses, ends, needs }
+    }
+
+    pub(super) fn thread(&self) -> u32 {
+        self.thread
+    }
+
+    pub(super) fn ctx(&self) -> ContextId {
+        self.ctx
+    }
+
+    pub(super) fn needs(&self) -> Needs {
+        self.needs
+    }
+
+    /// The stream or event that the command ends.
+    pub(super) fn ends(&self) -> Option<Resource> {
+        self.ends
+    }
+
+    /// Calls `run` with the command and its reply.
+    pub(in crate::calls) fn run_with(self, run: impl FnOnce(&Command<'_>, ReplyTo)) {
+        let Self { opcode, thread, ctx, args, reply, .. } = self;
+        run(&Command { opcode, thread, ctx, args: &args }, reply);
+    }
+
+    /// Answers the command without running it.
+    pub(super) fn fail(self, result: u32) {
+        self.reply.finish(result, &[]);
+    }
+
+    fn bytes(&self) -> usize {
+        self.args.len() + HELD_BYTES
+    }
+
+    fn is_free(&self) -> bool {
+        self.opcode == api::CuMemFreeAsync::OPCODE
+    }
+}
+
+/// The held commands, in their order.
+#[derive(Default)]
+pub(super) struct HeldQueue {
+    book: Book,
+    commands: HashMap<Number, Held>,
+    /// The memory that the held commands take.
+    bytes: usize,
+    /// Held frees: their memory can't be allocated again yet.
+    frees: usize,
+    /// Streams and events whose end is held.
+    ended: HashSet<Resource>,
+}
+
+impl HeldQueue {
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.commands.is_empty()
+    }
+
+    /// The memory that the held commands take.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether any held command frees memory.
+    pub(super) fn holds_frees(&self) -> bool {
+        self.frees > 0
+    }
+
+    /// Whether a command uses a stream or an event whose end is held.
+    pub(super) fn uses_ended(&self, uses: &Accesses) -> bool {
+        !self.ended.is_empty() && uses.iter().any(|(used, _)| self.ended.contains(&used))
+    }
+
+    /// Whether commands are held that a query of these resources would have to wait for.
+    pub(super) fn delays_query(&self, uses: &Accesses) -> bool {
+        uses.iter().any(|(used, _)| match used {
+            // Commands that wait for a recording don't make it unfinished.
+            Resource::Event(_) => self.book.holds_alone(used),
+            used => self.book.holds(used),
+        })
+    }
+
+    /// Whether a command that comes now must come after none that is held.
+    pub(super) fn lets_through(&self, uses: &Accesses) -> bool {
+        self.book.lets_through(uses)
+    }
+
+    /// Holds a command.
+    pub(super) fn add(&mut self, held: Held) {
+        self.bytes += held.bytes();
+        self.frees += usize::from(held.is_free());
+        self.ended.extend(held.ends);
+        let number = self.book.add(&held.uses);
+        self.commands.insert(number, held);
+    }
+
+    /// The next command after a number that need not wait for another.
+    pub(super) fn next_ready(&self, after: Number) -> Option<Number> {
+        self.book.next_ready(after)
+    }
+
+    pub(super) fn get(&self, number: Number) -> Option<&Held> {
+        self.commands.get(&number)
+    }
+
+    /// Takes out a command that need not wait for another.
+    pub(super) fn take(&mut self, number: Number) -> Option<Held> {
+        let held = self.commands.remove(&number)?;
+        self.book.remove(number, &held.uses);
+        self.bytes -= held.bytes();
+        self.frees -= usize::from(held.is_free());
+        if let Some(ends) = held.ends {
+            self.ended.remove(&ends);
+        }
+        Some(held)
+    }
+
+    /// Answers all held commands without running them. Streams and events whose end was held stay
+    /// unusable.
+    pub(super) fn fail_all(&mut self, result: u32) {
+        self.commands.drain().for_each(|(_, held)| held.fail(result));
+        self.book = Book::default();
+        self.bytes = 0;
+    }
 }

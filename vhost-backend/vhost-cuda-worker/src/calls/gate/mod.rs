@@ -1,47 +1,44 @@
-//! The gate: what of a session's commands may go to the driver now, and what is held.
+//! The gate: which of a session's commands may go to the driver now, and which are held.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | `order` | what must be issued before what |
-//! | `end` | the worker's end of the gate page |
-//! | `named` | the handles that a command names |
-//! | `names` | what a command uses |
-//! | `device` | one GPU's gate: the words of the page |
-//! | `flight` | what is in the driver |
-//! | `room` | how many commands may be in the driver |
-//! | `look` | marks, and what has finished |
-//! | `stream` | the same of one stream |
-//! | `pace` | how much of it there may be while the VM is alone |
-//! | `estimate` | how long calls take |
-//! | `state` | the gate of a session |
-//! | `admit` | executing a command, or holding it |
-//! | `held` | a held command |
-//! | `hold` | held commands, and issuing them |
+//! | `session` | the gate of a session |
+//! | `admission` | the gate's decisions about a command |
 //! | `pass` | the permission to make the GPU work |
-//! | `beat` | the heartbeat |
+//! | `gpus`, `device` | the gates of all GPUs; one of them |
+//! | `end`, `beat` | the worker's end of the gate page; the heartbeat |
+//! | `held`, `order` | the held commands; their order |
+//! | `used`, `named` | the resources that a command uses; the handles that it names |
+//! | `flight`, `stream` | the commands in the driver; those of one stream |
+//! | `marks` | the gate's view of the driver's streams and events |
+//! | `room`, `pace`, `estimate` | how many commands may be queued; how fast a stream is; how long calls take |
 //!
-//! While the VM has the GPU to itself a command costs one look at the page. Otherwise gated calls
-//! wait here, each with its stream, and what must come after them waits behind them; all else goes
-//! on. docs/design/gate.md has the rules.
+//! While the VM has the GPU to itself, the gate costs a command one look at the page. Otherwise gated
+//! calls wait here, each with its stream, and commands that must come after them wait behind them;
+//! everything else continues. docs/design/gate.md has the rules.
 
-mod admit;
+mod admission;
 mod beat;
 mod device;
 mod end;
 mod estimate;
-pub(super) mod flight;
+mod flight;
+mod gpus;
 mod held;
-mod hold;
-mod look;
+mod marks;
 mod named;
-mod names;
 mod order;
 mod pace;
 pub(crate) mod pass;
 mod room;
-mod state;
-pub(super) mod stream;
+mod session;
+mod stream;
+mod used;
 
+pub(super) use admission::{Admission, Ticket};
 pub use end::GateEnd;
+pub(super) use flight::{InFlight, Queued};
+pub(super) use marks::Marks;
 pub(super) use named::Names;
-pub(super) use state::Gate;
+pub(super) use session::{Cursor, Gate};
+pub(super) use stream::{Key, Standing};

@@ -9,7 +9,7 @@ use crate::calls::id_map::Id;
 pub(in crate::calls) struct Handles<K> {
     ids: [K; 2],
     len: usize,
-    /// The command ends it.
+    /// The command ends the handle.
     pub(super) ends: bool,
 }
 
@@ -31,7 +31,7 @@ impl<K: Id> Handles<K> {
     }
 }
 
-/// What a command names.
+/// The handles that a command names.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::calls) struct Names {
     pub streams: Handles<StreamId>,

@@ -1,4 +1,4 @@
-//! The order in which held commands are issued, by the resources that they use. Pure.
+//! The order in which held commands are issued, by the resources that they use.
 //!
 //! Each resource (a stream, an event, a context, …) has a lane, and a command uses it in one of
 //! three ways. An `Exclusive` command comes after every command before it, a `Shared` one after
@@ -17,7 +17,7 @@ use crate::calls::id_map::{IdHasher, IdMap};
 /// A held command, by a number that grows.
 pub(super) type Number = u64;
 
-/// Something that puts commands in order.
+/// Something that commands use, which puts them in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Resource {
     /// A stream of the guest's, by its id.
@@ -62,9 +62,9 @@ impl Accesses {
     }
 
     /// A resource that is named twice counts once, as it was named first.
-    pub(super) fn add(&mut self, thing: Resource, way: Access) {
-        if !self.iter().any(|(other, _)| other == thing) {
-            self.list[self.len] = (thing, way);
+    pub(super) fn add(&mut self, resource: Resource, access: Access) {
+        if !self.iter().any(|(other, _)| other == resource) {
+            self.list[self.len] = (resource, access);
             self.len += 1;
         }
     }
@@ -77,10 +77,10 @@ impl Accesses {
 /// The commands that use one resource.
 #[derive(Default)]
 struct Lane {
-    /// May go, as far as this resource is concerned.
+    /// Commands that this lane doesn't hold back.
     alone: Option<Number>,
     beside: BTreeSet<Number>,
-    /// Must wait for others.
+    /// Commands that wait for others.
     waiting_alone: BTreeSet<Number>,
     waiting_beside: BTreeSet<Number>,
     waiting_after: BTreeSet<Number>,
@@ -91,7 +91,7 @@ impl Lane {
         self.holds_none() && self.waiting_after.is_empty()
     }
 
-    /// No command that others must come after.
+    /// Whether there is no command that others must come after.
     fn holds_none(&self) -> bool {
         self.beside.is_empty() && self.waiting_beside.is_empty() && self.holds_none_alone()
     }
@@ -100,16 +100,16 @@ impl Lane {
         self.alone.is_none() && self.waiting_alone.is_empty()
     }
 
-    /// Whether a command that comes now could go at once.
-    fn lets_through(&self, way: Access) -> bool {
-        match way {
+    /// Whether a command that comes now could go immediately.
+    fn lets_through(&self, access: Access) -> bool {
+        match access {
             Access::Shared => self.holds_none_alone(),
             Access::Exclusive | Access::Behind => self.holds_none(),
         }
     }
 
-    fn add(&mut self, number: Number, way: Access) {
-        match way {
+    fn add(&mut self, number: Number, access: Access) {
+        match access {
             Access::Exclusive => self.waiting_alone.insert(number),
             Access::Shared => self.waiting_beside.insert(number),
             Access::Behind => self.waiting_after.insert(number),
@@ -124,7 +124,7 @@ impl Lane {
         }
     }
 
-    /// Lets go whom nothing is in the way of any more.
+    /// Calls `go` with each command that this lane no longer holds back.
     fn settle(&mut self, mut go: impl FnMut(Number)) {
         if self.alone.is_none() {
             let first_alone = self.waiting_alone.first().copied();
@@ -162,7 +162,7 @@ impl Lane {
 #[derive(Default)]
 pub(super) struct Book {
     lanes: HashMap<Resource, Lane, BuildHasherDefault<IdHasher>>,
-    /// By command: the number of resources that it still waits for.
+    /// For each command that waits: the number of lanes that hold it back.
     waiting: IdMap<Number, u32>,
     ready: BTreeSet<Number>,
     last: Number,
@@ -171,32 +171,33 @@ pub(super) struct Book {
 impl Book {
     /// Whether a command that comes now must come after none that is held.
     pub(super) fn lets_through(&self, uses: &Accesses) -> bool {
-        uses.iter()
-            .all(|(thing, way)| self.lanes.get(&thing).is_none_or(|lane| lane.lets_through(way)))
+        uses.iter().all(|(resource, access)| {
+            self.lanes.get(&resource).is_none_or(|lane| lane.lets_through(access))
+        })
     }
 
-    /// Whether commands are held that use a resource, and hold others back.
-    pub(super) fn holds(&self, thing: Resource) -> bool {
-        self.lanes.get(&thing).is_some_and(|lane| !lane.holds_none())
+    /// Whether any held command uses a resource and holds others back.
+    pub(super) fn holds(&self, resource: Resource) -> bool {
+        self.lanes.get(&resource).is_some_and(|lane| !lane.holds_none())
     }
 
-    /// Whether commands are held that use a resource exclusively.
-    pub(super) fn holds_alone(&self, thing: Resource) -> bool {
-        self.lanes.get(&thing).is_some_and(|lane| !lane.holds_none_alone())
+    /// Whether any held command uses a resource exclusively.
+    pub(super) fn holds_alone(&self, resource: Resource) -> bool {
+        self.lanes.get(&resource).is_some_and(|lane| !lane.holds_none_alone())
     }
 
-    /// Takes a command in.
+    /// Adds a command at the end.
     pub(super) fn add(&mut self, uses: &Accesses) -> Number {
         self.last += 1;
         let number = self.last;
         let mut waits_for = uses.len as u32;
-        for (thing, way) in uses.iter() {
-            let lane = self.lanes.entry(thing).or_default();
-            lane.add(number, way);
-            // Nobody but the new one can be let go by it.
+        for (resource, access) in uses.iter() {
+            let lane = self.lanes.entry(resource).or_default();
+            lane.add(number, access);
+            // Adding a command can only release the command itself.
             lane.settle(|_| waits_for -= 1);
             if lane.is_empty() {
-                self.lanes.remove(&thing);
+                self.lanes.remove(&resource);
             }
         }
         if waits_for == 0 {
@@ -207,12 +208,12 @@ impl Book {
         number
     }
 
-    /// A command that was ready has been issued.
+    /// Removes a ready command that is being issued.
     pub(super) fn remove(&mut self, number: Number, uses: &Accesses) {
         self.ready.remove(&number);
         let Self { lanes, waiting, ready, .. } = self;
-        for (thing, _) in uses.iter() {
-            let Some(lane) = lanes.get_mut(&thing) else { continue };
+        for (resource, _) in uses.iter() {
+            let Some(lane) = lanes.get_mut(&resource) else { continue };
             lane.remove(number);
             lane.settle(|go| {
                 if let Some(left) = waiting.get_mut(&go) {
@@ -224,12 +225,12 @@ impl Book {
                 }
             });
             if lane.is_empty() {
-                lanes.remove(&thing);
+                lanes.remove(&resource);
             }
         }
     }
 
-    /// The next command after a number that nothing is in the way of.
+    /// The next command after a number that no other command holds back.
     pub(super) fn next_ready(&self, after: Number) -> Option<Number> {
         self.ready.range(after + 1..).next().copied()
     }
@@ -243,7 +244,7 @@ mod tests {
 
     fn uses(list: &[(Resource, Access)]) -> Accesses {
         let mut uses = Accesses::new();
-        list.iter().for_each(|(thing, way)| uses.add(*thing, *way));
+        list.iter().for_each(|(resource, access)| uses.add(*resource, *access));
         uses
     }
 
@@ -278,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_after_holds_nobody_back() {
+    fn a_command_behind_others_holds_none_back() {
         let mut book = Book::default();
         let launch = uses(&[(S, Exclusive), (Resource::Session, Shared)]);
         let barrier = uses(&[(Resource::Session, Behind)]);
@@ -293,19 +294,19 @@ mod tests {
     }
 
     fn conflict(a: &Accesses, b: &Accesses) -> bool {
-        let with = |(thing, way): (Resource, Access)| {
+        let with = |(resource, access): (Resource, Access)| {
             b.iter().any(|(other, later)| {
-                thing == other && way != Behind && !(way == Shared && later == Shared)
+                resource == other && access != Behind && !(access == Shared && later == Shared)
             })
         };
         a.iter().any(with)
     }
 
     proptest! {
-        /// Against the rule, spelt out: ready is who conflicts with none that came before and is
-        /// still held.
+        /// Compares with the rule itself: a command is ready if it conflicts with no earlier command
+        /// that is still held.
         #[test]
-        fn ready_are_exactly_those_that_nothing_is_in_the_way_of(
+        fn a_command_is_ready_exactly_when_it_conflicts_with_no_earlier_one(
             commands in prop::collection::vec((prop::collection::btree_map(0u64..4, 0u8..3, 1..4), any::<prop::sample::Index>(), 0usize..3), 1..60),
         ) {
             let mut book = Book::default();

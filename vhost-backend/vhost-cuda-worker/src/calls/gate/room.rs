@@ -1,6 +1,7 @@
-//! How many commands may be in the driver.
+//! How many commands may be queued in the driver.
 
-/// Commands queued at once. Several streams may share a channel, so all count together.
+/// The number of commands queued at once. Several streams may share a channel, so the commands of all
+/// streams count together.
 pub(super) const LIMIT: u32 = 832;
-/// So many of a stream's, and progress there is asked for.
+/// The number of unmarked commands in a stream after which the stream is marked.
 pub(super) const MARK: u32 = LIMIT / 4;

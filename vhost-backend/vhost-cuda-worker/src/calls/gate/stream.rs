@@ -1,60 +1,104 @@
-//! What one stream holds in the driver.
+//! The part of the driver's queue that belongs to one stream.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cuda_api::sys::{CUevent, CUstream};
 
 use protocol::ids::ContextId;
 
-use super::estimate::Kind;
+use super::device::{Device, Observation, earlier};
+use super::estimate::{Estimates, Kind};
+use super::marks::Marks;
 use super::pace::Pace;
+use super::room::MARK;
 use crate::calls::driver_handle::DriverHandle;
 
-/// A stream: the address of its handle and its context. The legacy stream is in each context.
+/// Estimated work of a stream, in ns, after which the stream is marked while time is kept.
+const MARK_NS: u64 = 100_000;
+
+/// A stream: the address of its handle, and its context. Every context has a legacy stream.
 pub(in crate::calls) type Key = (u64, ContextId);
 
-/// Streams that stand at host functions of the guest's.
+/// Streams that are waiting for a host function of the guest.
 pub(in crate::calls) type Standing = HashSet<Key>;
 
-/// What was queued between two marks.
-#[derive(Default)]
-pub(super) struct Segment {
-    /// Commands, as the channel counts them.
-    pub(super) weight: u32,
-    /// Gated calls, and those of them that only copy engines are busy with.
-    pub(super) calls: u32,
-    pub(super) copies: u32,
-    /// Estimated time in ns, and what of each kind of call was estimated.
-    pub(super) ns: u64,
-    pub(super) kinds: Vec<(Kind, u64)>,
+/// A gated call that is about to be queued, while time is kept.
+#[derive(Clone, Copy)]
+pub(super) struct Expected {
+    pub kind: Kind,
+    pub ns: u64,
+    /// The estimate was measured.
+    pub known: bool,
+    pub now: u64,
 }
 
-/// What a stream holds.
+/// The commands between two marks.
+#[derive(Default)]
+struct Segment {
+    /// The number of commands, as the channel counts them.
+    weight: u32,
+    /// Gated calls, and how many of them use only copy engines.
+    calls: u32,
+    copies: u32,
+    /// The estimated time in ns, and the estimate for each kind of call.
+    ns: u64,
+    kinds: Vec<(Kind, u64)>,
+}
+
+/// The effects of adding a command to a stream.
+pub(super) struct Added {
+    /// The stream wants a mark.
+    pub wants_mark: bool,
+    /// The stream had no call whose time is kept.
+    pub was_idle: bool,
+    /// The stream has reached its limit.
+    pub is_long: bool,
+    /// Commands since the last mark.
+    pub since_mark: u32,
+}
+
+/// The state of the gate that a look at a stream depends on.
+#[derive(Clone, Copy)]
+pub(super) struct StreamLook<'a> {
+    pub device: &'a Device,
+    /// Time is kept on the stream's GPU now.
+    pub timed: bool,
+    /// No depth in time is kept there; the stream's pace is.
+    pub paced: bool,
+    /// The driver has no room, or some stream is long.
+    pub crowded: bool,
+    /// The stream is waiting for a host function of the guest.
+    pub stands: bool,
+    pub now: u64,
+}
+
+/// The commands that one stream has queued in the driver.
 pub(super) struct Stream {
-    pub(super) real: DriverHandle<CUstream>,
-    pub(super) ctx: ContextId,
+    real: DriverHandle<CUstream>,
+    ctx: ContextId,
     /// The GPU, by the worker's ordinal.
-    pub(super) device: usize,
-    /// Queued since the last mark.
-    pub(super) since: Segment,
-    pub(super) marks: VecDeque<(DriverHandle<CUevent>, Segment)>,
-    /// Commands in all. While no depth is kept: how many may be queued, and between two marks.
-    pub(super) weight: u32,
-    pub(super) pace: Pace,
-    pub(super) limit: u32,
-    pub(super) mark: u32,
-    /// It has reached that limit.
-    pub(super) long: bool,
-    /// Gated calls that have not finished, those that only copy, and the estimated time of all.
-    pub(super) calls: u32,
-    pub(super) copies: u32,
-    pub(super) ns: u64,
-    /// Since when the oldest of them has been at the head; 0 while that is not known.
-    pub(super) begun: u64,
+    device: usize,
+    /// Commands since the last mark.
+    since: Segment,
+    marks: VecDeque<(DriverHandle<CUevent>, Segment)>,
+    /// The number of all commands. While no depth is kept: how many may be queued, and how many
+    /// between two marks.
+    weight: u32,
+    pace: Pace,
+    limit: u32,
+    mark_after: u32,
+    /// The stream has reached that limit.
+    long: bool,
+    /// Gated calls that haven't finished, how many of them only copy, and the estimated time of all.
+    calls: u32,
+    copies: u32,
+    ns: u64,
+    /// Since when the oldest of them has been at the head; 0 while that isn't known.
+    begun: u64,
     /// The window in which that time is this VM's work alone.
-    pub(super) measures: Option<u64>,
+    measures: Option<u64>,
 }
 
 impl Stream {
@@ -69,7 +113,7 @@ impl Stream {
             weight: 0,
             pace,
             limit: pace.limit(),
-            mark: pace.mark(),
+            mark_after: pace.mark(),
             long: false,
             calls: 0,
             copies: 0,
@@ -79,37 +123,237 @@ impl Stream {
         }
     }
 
-    /// Whether nothing but copies is in flight.
-    pub(super) fn only_copies(&self) -> bool {
+    pub(super) fn ctx(&self) -> ContextId {
+        self.ctx
+    }
+
+    /// The GPU, by the worker's ordinal.
+    pub(super) fn device(&self) -> usize {
+        self.device
+    }
+
+    /// The number of commands, as the channel counts them.
+    pub(super) fn weight(&self) -> u32 {
+        self.weight
+    }
+
+    /// Gated calls that haven't finished.
+    pub(super) fn calls(&self) -> u32 {
+        self.calls
+    }
+
+    /// Since when the oldest of them has been at the head; 0 while that isn't known.
+    pub(super) fn begun(&self) -> u64 {
+        self.begun
+    }
+
+    /// Whether the stream has reached its limit.
+    pub(super) fn is_long(&self) -> bool {
+        self.long
+    }
+
+    /// Whether the stream has reached its limit at a pace that isn't known yet.
+    pub(super) fn is_long_at_unknown_pace(&self) -> bool {
+        self.long && !self.pace.is_known()
+    }
+
+    /// Whether the stream needs a mark for its number of commands alone.
+    pub(super) fn needs_mark(&self) -> bool {
+        self.since.weight >= MARK
+    }
+
+    /// The estimated time in ns of the calls in flight; `None` if no gated call is in flight.
+    pub(super) fn estimated_ns(&self) -> Option<u64> {
+        (self.calls > 0).then_some(self.ns)
+    }
+
+    /// Counts a command that is about to be queued.
+    pub(super) fn add(
+        &mut self,
+        weight: u32,
+        gated: bool,
+        paced: bool,
+        expected: Option<Expected>,
+    ) -> Added {
+        if paced && self.weight == 0 {
+            self.pace.restart(host_ipc::gate::now());
+        }
+        self.weight += weight;
+        self.since.weight += weight;
+        if gated {
+            self.since.calls += 1;
+            self.calls += 1;
+        }
+        let (mut wants_mark, mut was_idle) = (false, false);
+        if let Some(Expected { kind, ns, known, now }) = expected {
+            let copies = u32::from(gated && kind.only_copies());
+            self.copies += copies;
+            self.since.copies += copies;
+            self.ns += ns;
+            self.since.ns += ns;
+            if self.begun == 0 {
+                self.begun = now;
+                was_idle = true;
+            }
+            if !self.since.kinds.iter().any(|(other, _)| *other == kind) {
+                self.since.kinds.push((kind, ns));
+            }
+            wants_mark = self.since.ns >= MARK_NS || !known;
+        }
+        wants_mark |= paced && self.since.weight >= self.mark_after;
+        let is_long = paced && self.weight >= self.limit;
+        self.long |= is_long;
+        Added { wants_mark, was_idle, is_long, since_mark: self.since.weight }
+    }
+
+    /// The driver has taken the stream's first call.
+    pub(super) fn begin(&mut self, measures: Option<u64>, now: u64) {
+        (self.begun, self.measures) = (now, measures);
+    }
+
+    /// Marks the end of the commands so far.
+    pub(super) fn mark(&mut self, marks: &mut impl Marks) {
+        if let Some(event) = marks.record(self.real.0, self.ctx) {
+            self.marks.push_back((event, std::mem::take(&mut self.since)));
+        }
+    }
+
+    /// Marks the end of the commands so far if any of them is gated.
+    pub(super) fn mark_end(&mut self, marks: &mut impl Marks) {
+        if self.since.calls > 0 {
+            self.mark(marks);
+        }
+    }
+
+    /// Marks the commands before a copy if the copy takes long and they aren't all copies, so that
+    /// a handover doesn't wait for the copy.
+    pub(super) fn mark_before_copy(&mut self, copy_ns: u64, marks: &mut impl Marks) {
+        if self.since.calls > self.since.copies && copy_ns >= MARK_NS {
+            self.mark(marks);
+        }
+    }
+
+    /// Removes the commands that have finished, and adds the stream's state to its GPU's
+    /// observation. Returns the number of commands that have finished.
+    pub(super) fn look(
+        &mut self,
+        look: StreamLook<'_>,
+        estimates: &mut Estimates,
+        seen: &mut Observation,
+        marks: &mut impl Marks,
+    ) -> u32 {
+        let StreamLook { device, timed, paced, crowded, stands, now } = look;
+        let measures = device.measures();
+        if self.needs_mark() {
+            self.mark(marks);
+        }
+        let closed = !device.mode().is_open();
+        let beside = closed && self.only_copies();
+        let mut ended = 0;
+        let mut retire = |stream: &mut Self, segment: Segment| {
+            ended += segment.weight;
+            seen.finished += if beside { 0 } else { u64::from(segment.calls) };
+            stream.retire(segment, look, measures, estimates);
+        };
+        while let Some((event, _)) = self.marks.front()
+            && marks.is_reached(*event)
+        {
+            if let Some((event, segment)) = self.marks.pop_front() {
+                marks.give_back(self.ctx, event);
+                retire(self, segment);
+            }
+        }
+        // A stream with few commands is queried only when the answer matters.
+        if (crowded || timed) && self.marks.is_empty() && self.since.weight > 0 {
+            if marks.is_empty(self.real) {
+                let segment = std::mem::take(&mut self.since);
+                retire(self, segment);
+            } else if timed && device.is_sampled() {
+                // Shows progress in a queue that never empties.
+                self.mark(marks);
+            }
+        }
+        if paced {
+            self.keep_pace(ended, stands, now);
+        }
+        if self.calls == 0 {
+            return ended;
+        }
+        // The commands behind a kernel may be the only ones left.
+        let beside = closed && self.only_copies();
+        if !beside {
+            seen.flying += u64::from(self.calls);
+        }
+        if stands {
+            // The GPU isn't working for this stream.
+            (self.begun, self.measures) = (if timed { now } else { 0 }, measures);
+            return ended;
+        }
+        if timed && self.begun == 0 {
+            self.begun = now;
+        }
+        if beside {
+            seen.copying = true;
+            return ended;
+        }
+        seen.running = true;
+        seen.oldest = earlier(seen.oldest, if timed { self.begun } else { 0 });
+        ended
+    }
+
+    /// Removes commands that have finished.
+    fn retire(
+        &mut self,
+        segment: Segment,
+        look: StreamLook<'_>,
+        measures: Option<u64>,
+        estimates: &mut Estimates,
+    ) {
+        self.weight -= segment.weight;
+        self.calls -= segment.calls;
+        self.copies -= segment.copies;
+        self.ns -= segment.ns;
+        if segment.ns > 0 && self.begun > 0 {
+            let alone = measures.is_some() && measures == self.measures;
+            let took = look.now.saturating_sub(self.begun);
+            estimates.learn(&segment.kinds, segment.ns, took, alone);
+        }
+        self.measures = measures;
+        self.begun = if self.calls > 0 && look.timed { look.now } else { 0 };
+    }
+
+    /// Whether only copies are in flight.
+    fn only_copies(&self) -> bool {
         self.copies == self.calls
     }
 
-    /// Takes note of what has ended, while no depth is kept.
-    pub(super) fn keep_pace(&mut self, ended: u32, stands: bool, now: u64) {
+    /// Records how many commands have finished, while no depth is kept.
+    fn keep_pace(&mut self, ended: u32, stands: bool, now: u64) {
         if stands {
-            self.pace.restarts(now);
+            self.pace.restart(now);
         } else {
             let first = self.marks.front().map_or(self.since.weight, |(_, first)| first.weight);
-            self.pace.saw(ended, first, self.weight, now);
+            self.pace.observe(ended, first, self.weight, now);
         }
-        (self.limit, self.mark) = (self.pace.limit(), self.pace.mark());
-        // Once it is long, there is to be some room before more goes.
+        (self.limit, self.mark_after) = (self.pace.limit(), self.pace.mark());
+        // Once the stream is long, it stays long until there is some room.
         let room = if self.long { self.limit / 8 } else { 0 };
         self.long = self.weight >= self.limit - room;
     }
 }
 
-/// What a stream held when it ended: its marks, and the gated calls before each.
+/// The work that was in flight when a stream was destroyed: its marks, and the number of gated
+/// calls before each.
 pub(super) struct Orphan {
-    pub(super) ctx: ContextId,
-    pub(super) device: usize,
-    pub(super) marks: VecDeque<(DriverHandle<CUevent>, u32)>,
-    /// Since when the first has been at the head; 0 while that is not known.
-    pub(super) begun: u64,
+    ctx: ContextId,
+    device: usize,
+    marks: VecDeque<(DriverHandle<CUevent>, u32)>,
+    /// Since when the first has been at the head; 0 while that isn't known.
+    begun: u64,
 }
 
 impl Orphan {
-    /// Of a stream that is listed no more; `None` if nothing is known to be in it.
+    /// The work of a stream that is no longer listed; `None` if no marked work is in flight.
     pub(super) fn of(stream: Stream) -> Option<Self> {
         let Stream { ctx, device, begun, marks, .. } = stream;
         let marks: VecDeque<_> =
@@ -117,18 +361,78 @@ impl Orphan {
         (!marks.is_empty()).then_some(Self { ctx, device, marks, begun })
     }
 
-    /// Gated calls that have not finished.
+    pub(super) fn ctx(&self) -> ContextId {
+        self.ctx
+    }
+
+    /// The GPU, by the worker's ordinal.
+    pub(super) fn device(&self) -> usize {
+        self.device
+    }
+
+    /// Since when the first call has been at the head; 0 while that isn't known.
+    pub(super) fn begun(&self) -> u64 {
+        self.begun
+    }
+
+    /// Gated calls that haven't finished.
     pub(super) fn calls(&self) -> u32 {
         self.marks.iter().map(|(_, calls)| calls).sum()
     }
+
+    /// Removes the calls that have finished, and adds the others to the GPU's observation. Returns
+    /// whether any are left.
+    pub(super) fn look(
+        &mut self,
+        timed: bool,
+        seen: &mut Observation,
+        marks: &mut impl Marks,
+        now: u64,
+    ) -> bool {
+        while let Some(&(event, calls)) = self.marks.front()
+            && marks.is_reached(event)
+        {
+            self.marks.pop_front();
+            seen.finished += u64::from(calls);
+            marks.give_back(self.ctx, event);
+            self.begun = 0;
+        }
+        if self.marks.is_empty() {
+            return false;
+        }
+        seen.add_running(self.calls(), &mut self.begun, timed, now);
+        true
+    }
 }
 
-/// A context that ends, with what was in flight there. Its streams can't be asked any more: it runs
-/// until the driver says that the context has ended.
+/// The work of a context that is being destroyed. Its streams can't be queried any more: the work
+/// counts as running until the driver has destroyed the context.
 pub(super) struct Ending {
-    pub(super) device: usize,
-    pub(super) calls: u32,
-    pub(super) begun: u64,
-    /// Set by whoever ends it.
-    pub(super) ended: Arc<AtomicBool>,
+    device: usize,
+    calls: u32,
+    begun: u64,
+    /// Set by whoever destroys the context.
+    ended: Arc<AtomicBool>,
+}
+
+impl Ending {
+    /// Work that ends when `ended` is set.
+    pub(super) fn new(device: usize, calls: u32, begun: u64, ended: Arc<AtomicBool>) -> Self {
+        Self { device, calls, begun, ended }
+    }
+
+    /// The GPU, by the worker's ordinal.
+    pub(super) fn device(&self) -> usize {
+        self.device
+    }
+
+    /// Adds the work to the GPU's observation. Returns whether it is still running.
+    pub(super) fn look(&mut self, timed: bool, seen: &mut Observation, now: u64) -> bool {
+        if self.ended.load(Ordering::Acquire) {
+            seen.finished += u64::from(self.calls);
+            return false;
+        }
+        seen.add_running(self.calls, &mut self.begun, timed, now);
+        true
+    }
 }

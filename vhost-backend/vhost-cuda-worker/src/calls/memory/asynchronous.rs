@@ -33,10 +33,10 @@ impl Calls {
     fn free_async(&mut self, cx: &Cx<'_>, call: api::CuMemFreeAsync) -> CuResult {
         cx.enter()?;
         let (stream, ctx) = cx.stream_of(call.h_stream)?;
-        let event = self.record(cx, stream, ctx)?;
+        let event = self.events.record(cx, stream, ctx)?;
         let taken = lock(&cx.shared.memory.plan).take(call.dptr);
         let Some(freeing) = taken else {
-            self.give_event(ctx, event);
+            self.events.give_back(ctx, event);
             return Err(CuError::INVALID_VALUE);
         };
         let (stream, thread) = (call.h_stream, cx.thread);
@@ -70,7 +70,7 @@ impl Calls {
                 && (!free.stream.is_cudas() || free.thread == thread)
         });
         if let Some(free) = again.and_then(|index| self.async_frees.list.remove(index)) {
-            self.give_event(free.ctx, free.event);
+            self.events.give_back(free.ctx, free.event);
             let dptr = lock(&cx.shared.memory.plan).untake(free.freeing);
             return Ok((dptr, reservation.still_charged()));
         }
@@ -93,7 +93,7 @@ impl Calls {
                 return Pending::Within(UNHURRIED);
             }
             let Some(free) = self.async_frees.list.pop_front() else { break };
-            self.give_event(free.ctx, free.event);
+            self.events.give_back(free.ctx, free.event);
             if let Some(mapping) = cx.freed(free.freeing) {
                 self.give_back_later(free.thread, ctx, mapping, || {});
             }

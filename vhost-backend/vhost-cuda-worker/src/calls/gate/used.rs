@@ -1,4 +1,4 @@
-//! What a command that may be held uses, from the handles that it names.
+//! The resources that a command uses, from the handles that it names.
 
 use protocol::calls as api;
 use protocol::codec::Call;
@@ -8,20 +8,20 @@ use protocol::table::{ENTRIES, Order};
 use super::named::Names;
 use super::order::{Access, Accesses, Resource};
 use crate::calls::handles::Tables;
-use crate::calls::{Shared, generated, lock};
+use crate::calls::{Shared, lock};
 use crate::executor::Command;
 
-/// How a call of the table is held.
+/// How the table orders a call, and whether the call is gated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rule {
     pub order: Order,
     pub gated: bool,
 }
 
-/// Numbers of calls that have rules; greater ones are unknown.
+/// Calls with larger numbers are unknown.
 const NUMBERS: usize = 256;
 
-/// By number.
+/// The rules, by the number of the call.
 static RULES: [Rule; NUMBERS] = {
     let mut rules = [Rule { order: Order::None, gated: false }; NUMBERS];
     let mut i = 0;
@@ -39,36 +39,41 @@ impl Rule {
     }
 }
 
-/// What a command uses, and where it would run.
+/// The resources that a command uses, and the place where it would run.
 pub(super) struct Used {
     pub uses: Accesses,
-    /// The context whose GPU it is for.
+    /// The context whose GPU runs the command.
     pub ctx: ContextId,
     /// The stream, as the guest names it.
     pub stream: Option<StreamId>,
-    /// What it ends.
+    /// The stream or event that the command ends.
     pub ends: Option<Resource>,
 }
 
-impl Shared {
-    /// What a command uses; `None` if it need not be held, since it will fail or uses nothing.
-    pub(super) fn used_by(&self, command: &Command<'_>, order: Order) -> Option<Used> {
-        let names = generated::names(command.opcode, command.args).ok()?;
-        let mut used = Used {
+impl Used {
+    /// The resources that a command uses. `None` if the gate need not order the command, because it
+    /// will fail or uses none.
+    pub(super) fn of(
+        shared: &Shared,
+        command: &Command<'_>,
+        names: &Names,
+        order: Order,
+    ) -> Option<Self> {
+        let mut used = Self {
             uses: Accesses::new(),
             ctx: command.ctx,
             stream: names.streams.first(),
             ends: None,
         };
-        let tables = lock(&self.tables);
+        let tables = lock(&shared.tables);
         match order {
             Order::None => return None,
-            Order::Stream | Order::Pool => used.in_order(&tables, command, &names)?,
-            // What a query is about is what the same command would have to wait for.
+            Order::Stream | Order::Pool => used.in_order(&tables, command, names)?,
+            // A query is about the resources that the same command would have to wait for.
             Order::Query | Order::Wait => {
                 for id in names.streams.iter() {
-                    let thing = stream_resource(&tables, command, id)?.0;
-                    used.uses.add(thing, Access::Behind);
+                    let stream = stream_resource(&tables, command, id)?.0;
+                    used.uses.add(stream, Access::Behind);
                 }
                 for id in names.events.iter() {
                     used.uses.add(Resource::Event(id), Access::Behind);
@@ -80,7 +85,7 @@ impl Shared {
                 .for_each(|id| used.uses.add(Resource::Function(id), Access::Behind)),
             Order::Allocation => {
                 let dptr = api::CuMemFreeV2::decode(command.args).ok()?.dptr;
-                let ctx = lock(&self.memory.plan).context_of(dptr)?;
+                let ctx = lock(&shared.memory.plan).context_of(dptr)?;
                 used.uses.add(Resource::Context(ctx), Access::Behind);
             }
             Order::Context => {
@@ -91,22 +96,20 @@ impl Shared {
         }
         Some(used)
     }
-}
 
-impl Used {
-    /// A command that stays in the order of its stream and event.
+    /// Adds the resources of a command that keeps the order of its stream and event.
     fn in_order(&mut self, tables: &Tables, command: &Command<'_>, names: &Names) -> Option<()> {
         for id in names.streams.iter() {
-            let (thing, legacy) = stream_resource(tables, command, id)?;
-            self.uses.add(thing, Access::Exclusive);
+            let (stream, legacy) = stream_resource(tables, command, id)?;
+            self.uses.add(stream, Access::Exclusive);
             if let Some(ctx) = legacy {
                 self.uses.add(Resource::Legacy(ctx), Access::Shared);
             }
-            if let Resource::Stream(id) = thing {
+            if let Resource::Stream(id) = stream {
                 self.ctx = tables.streams.get(id).ok()?.ctx;
             }
             if names.streams.ends {
-                self.ends = Some(thing);
+                self.ends = Some(stream);
             }
         }
         for id in names.events.iter() {
@@ -114,12 +117,12 @@ impl Used {
             if self.stream.is_none() {
                 self.ctx = event.ctx;
             }
-            // Waits for one recording may overtake one another, and not the next recording.
-            let way = match command.opcode {
+            // Waits for the same recording may overtake each other, but not the next recording.
+            let access = match command.opcode {
                 api::CuStreamWaitEvent::OPCODE => Access::Shared,
                 _ => Access::Exclusive,
             };
-            self.uses.add(Resource::Event(id), way);
+            self.uses.add(Resource::Event(id), access);
             if names.events.ends {
                 self.ends = Some(Resource::Event(id));
             }
@@ -136,7 +139,7 @@ impl Used {
     }
 }
 
-/// What a stream is, and the context whose legacy stream it and that one wait for.
+/// The resource of a stream, and the context whose legacy stream it synchronizes with, if any.
 fn stream_resource(
     tables: &Tables,
     command: &Command<'_>,

@@ -1,0 +1,90 @@
+//! Events that the worker records for its own use.
+
+use cuda_api::sys::{CUevent, CUstream};
+
+use protocol::ids::ContextId;
+
+use super::cx::Cx;
+use super::driver_handle::DriverHandle;
+use super::gate::Marks;
+use super::id_map::IdMap;
+use crate::driver::{CuError, CuResult};
+
+/// `CU_EVENT_DISABLE_TIMING`.
+const EVENT_DISABLE_TIMING: u32 = 2;
+
+/// Events that aren't in use, by context.
+#[derive(Default)]
+pub(super) struct EventPool {
+    idle: IdMap<ContextId, Vec<DriverHandle<CUevent>>>,
+}
+
+impl EventPool {
+    /// Records an event in a stream of a context. The caller gives it back after use.
+    pub(super) fn record(
+        &mut self,
+        cx: &Cx<'_>,
+        stream: CUstream,
+        ctx: ContextId,
+    ) -> CuResult<DriverHandle<CUevent>> {
+        // An event can be recorded only in its own context's streams.
+        cx.within(ctx).enter()?;
+        let event = match self.idle.get_mut(&ctx).and_then(Vec::pop) {
+            Some(event) => event,
+            None => {
+                let mut event = std::ptr::null_mut();
+                // SAFETY: the pointer is that of a local.
+                unsafe { cx.driver().cuEventCreate(&mut event, EVENT_DISABLE_TIMING)? };
+                DriverHandle(event)
+            }
+        };
+        // SAFETY: the event is from this pool, and the stream is live.
+        let recorded = unsafe { cx.driver().cuEventRecord(event.0, stream) };
+        if recorded.is_err() {
+            self.give_back(ctx, event);
+        }
+        recorded.map(|()| event)
+    }
+
+    /// Takes back an event that is no longer needed.
+    pub(super) fn give_back(&mut self, ctx: ContextId, event: DriverHandle<CUevent>) {
+        self.idle.entry(ctx).or_default().push(event);
+    }
+
+    /// Forgets a context's events, which the driver destroys with the context.
+    pub(super) fn forget(&mut self, ctx: ContextId) {
+        self.idle.remove(&ctx);
+    }
+}
+
+/// Asks the driver whether an event from the pool has been reached.
+pub(super) fn query(cx: &Cx<'_>, event: DriverHandle<CUevent>) -> CuResult {
+    // SAFETY: an event from the pool lives as long as its context, and whoever waits for the event
+    // forgets it when the context ends.
+    unsafe { cx.driver().cuEventQuery(event.0) }
+}
+
+/// The gate's marks: events from the pool.
+pub(super) struct PoolMarks<'a> {
+    pub cx: &'a Cx<'a>,
+    pub pool: &'a mut EventPool,
+}
+
+impl Marks for PoolMarks<'_> {
+    fn record(&mut self, stream: CUstream, ctx: ContextId) -> Option<DriverHandle<CUevent>> {
+        self.pool.record(self.cx, stream, ctx).ok()
+    }
+
+    fn is_reached(&self, mark: DriverHandle<CUevent>) -> bool {
+        query(self.cx, mark) != Err(CuError::NOT_READY)
+    }
+
+    fn give_back(&mut self, ctx: ContextId, mark: DriverHandle<CUevent>) {
+        self.pool.give_back(ctx, mark);
+    }
+
+    fn is_empty(&self, stream: DriverHandle<CUstream>) -> bool {
+        // SAFETY: the gate forgets a stream before the stream is destroyed.
+        (unsafe { self.cx.driver().cuStreamQuery(stream.0) }) != Err(CuError::NOT_READY)
+    }
+}

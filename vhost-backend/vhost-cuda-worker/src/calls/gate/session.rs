@@ -1,0 +1,345 @@
+//! The gate of a session.
+
+use std::time::Duration;
+
+use protocol::calls as api;
+use protocol::codec::Call;
+use protocol::ids::ContextId;
+use protocol::table::Order;
+
+use super::admission::{Admission, After, Ticket};
+use super::end::GateEnd;
+use super::estimate::Kind;
+use super::gpus::Gpus;
+use super::held::{Held, HeldQueue, Needs};
+use super::named::Names;
+use super::order::{Number, Resource};
+use super::used::{Rule, Used};
+use crate::calls::cx::Cx;
+use crate::calls::events::{EventPool, PoolMarks};
+use crate::calls::lock;
+use crate::driver::CuResult;
+use crate::executor::{Command, Pending};
+use crate::reply::ReplyTo;
+use host_ipc::gate::{self, Mode};
+
+/// Bytes of held commands. Beyond it, the reader takes no more commands from the ring.
+const MAX_HELD: usize = 16 << 20;
+/// How long the reader may sleep before it checks again whether the driver has room.
+const ROOM_CHECK: Duration = Duration::from_micros(50);
+
+/// Lists the handles that a command names, from its number and arguments.
+pub(in crate::calls) type NameHandles = fn(u32, &[u8]) -> CuResult<Names>;
+
+/// Decides when each command of a session may go to the driver.
+pub(in crate::calls) struct Gate {
+    gpus: Gpus,
+    held: HeldQueue,
+    names: NameHandles,
+    /// The context of the last gated call that was admitted, and its GPU.
+    last: (ContextId, usize),
+    /// The driver has no room.
+    full: bool,
+    /// Some stream has queued as many commands as it may while no depth is kept, and whether the
+    /// pace of such a stream is still unknown.
+    long: bool,
+    hurry: bool,
+    /// The result of every call, once the scheduler has ended the session; 0 before.
+    verdict: u32,
+}
+
+impl Gate {
+    pub(in crate::calls) fn new(end: GateEnd, devices: usize, names: NameHandles) -> Self {
+        Self {
+            gpus: Gpus::new(end, devices),
+            held: HeldQueue::default(),
+            names,
+            last: (ContextId::NONE, 0),
+            full: false,
+            long: false,
+            hurry: false,
+            verdict: 0,
+        }
+    }
+
+    /// Decides about a command that has arrived.
+    #[inline]
+    pub(in crate::calls) fn admit(
+        &mut self,
+        cx: &Cx<'_>,
+        events: &mut EventPool,
+        command: &Command<'_>,
+        reply: ReplyTo,
+    ) -> Admission {
+        self.gpus.count_call();
+        if self.verdict != 0 {
+            return Admission::Answer(self.verdict, reply);
+        }
+        let rule = Rule::of(command.opcode);
+        if rule.order == Order::None {
+            return Admission::Run(Ticket::admitted(After::Nothing), reply);
+        }
+        if self.held.is_empty() {
+            let goes = match rule.gated {
+                true => self.is_wide(command.ctx),
+                // The work in a stream is marked before the stream ends.
+                false if command.opcode == api::CuStreamDestroyV2::OPCODE => false,
+                false => rule.order != Order::Stream || !self.full,
+            };
+            if goes {
+                if rule.gated {
+                    self.gpus.count_passed(self.last.1);
+                }
+                return Admission::Run(Ticket::admitted(After::Mark), reply);
+            }
+        }
+        self.admit_slowly(cx, events, command, rule, reply)
+    }
+
+    /// Whether a gated call of a context can run without further checks.
+    #[inline]
+    fn is_wide(&self, ctx: ContextId) -> bool {
+        let (last, device) = self.last;
+        last == ctx && !self.full && !self.long && self.gpus.is_wide(device)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn admit_slowly(
+        &mut self,
+        cx: &Cx<'_>,
+        events: &mut EventPool,
+        command: &Command<'_>,
+        rule: Rule,
+        reply: ReplyTo,
+    ) -> Admission {
+        let immediate = rule.order == Order::Pool && !self.held.holds_frees();
+        let used = if immediate { None } else { self.used_by(cx, command, rule.order) };
+        let Some(Used { uses, ctx, stream, ends }) = used else {
+            return Admission::Run(Ticket::refused_by_body(), reply);
+        };
+        if self.held.uses_ended(&uses) {
+            return Admission::Answer(crate::driver::CuError::INVALID_HANDLE.0, reply);
+        }
+        if rule.order == Order::Query {
+            return if self.held.delays_query(&uses) {
+                Admission::Answer(crate::driver::CuError::NOT_READY.0, reply)
+            } else {
+                Admission::Run(Ticket::admitted(After::Nothing), reply)
+            };
+        }
+        let needs = match (rule.gated, rule.order) {
+            (true, _) => match self.device_of(cx, ctx) {
+                Some(device) => {
+                    let (kind, stream) = (Kind::of(command), stream.unwrap_or_default());
+                    Needs::Gate { device, kind, ctx, stream }
+                }
+                None => return Admission::Run(Ticket::refused_by_body(), reply),
+            },
+            (false, Order::Stream) => Needs::Room,
+            (false, _) => Needs::Nothing,
+        };
+        if self.held.lets_through(&uses) && self.may_go(cx, needs) {
+            return Admission::Run(self.issue(cx, events, needs, ends), reply);
+        }
+        self.held.add(Held::new(command, reply, uses, ends, needs));
+        if let Needs::Gate { device, .. } = needs {
+            self.gpus.hold(device);
+        }
+        self.gpus.notify_scheduler(gate::now());
+        Admission::Held
+    }
+
+    /// The resources that a command uses; `None` if the gate need not order it.
+    fn used_by(&self, cx: &Cx<'_>, command: &Command<'_>, order: Order) -> Option<Used> {
+        let names = (self.names)(command.opcode, command.args).ok()?;
+        Used::of(cx.shared, command, &names, order)
+    }
+
+    /// The GPU of a context.
+    fn device_of(&self, cx: &Cx<'_>, ctx: ContextId) -> Option<usize> {
+        let device = lock(&cx.shared.tables).device_of(ctx)?;
+        (device < self.gpus.len()).then_some(device)
+    }
+
+    /// The next held command that may go after those that `cursor` has passed. Run the command,
+    /// then hand the ticket to [`Gate::ran`].
+    pub(in crate::calls) fn next(
+        &mut self,
+        cx: &Cx<'_>,
+        events: &mut EventPool,
+        cursor: &mut Cursor,
+    ) -> Option<(Held, Ticket)> {
+        if self.held.is_empty() {
+            return None;
+        }
+        while let Some(number) = self.held.next_ready(cursor.0) {
+            cursor.0 = number;
+            let Some(held) = self.held.get(number) else { continue };
+            let cx = Cx { thread: held.thread(), ctx: held.ctx(), ..*cx };
+            let needs = held.needs();
+            if !self.may_go(&cx, needs) {
+                continue;
+            }
+            let Some(held) = self.held.take(number) else { continue };
+            if let Needs::Gate { device, .. } = needs {
+                self.gpus.release(device);
+            }
+            let ticket = self.issue(&cx, events, needs, held.ends());
+            return Some((held, ticket));
+        }
+        None
+    }
+
+    /// Whether a command whose turn has come may go. If so, the GPU counts as in use.
+    fn may_go(&mut self, cx: &Cx<'_>, needs: Needs) -> bool {
+        let Needs::Gate { device, kind, ctx, stream } = needs else {
+            return matches!(needs, Needs::Nothing) || !self.full;
+        };
+        if self.full {
+            return false;
+        }
+        let now = gate::now();
+        let mode = self.gpus.read_mode(device, now);
+        if !mode.is_open() && !kind.only_copies() {
+            return false;
+        }
+        if mode != Mode::Unlimited {
+            let key = lock(&cx.shared.tables).stream_key(cx.thread, ctx, stream);
+            let flight = cx.shared.flight.lock();
+            let lasts = flight.estimate(kind);
+            let ahead = key.and_then(|key| flight.ahead(key));
+            drop(flight);
+            if !mode.is_open() {
+                return self.gpus.lets_copy(device, ahead, lasts);
+            }
+            if !self.gpus.lets_begin(device, ahead, lasts, now) {
+                return false;
+            }
+        } else if self.long {
+            let key = lock(&cx.shared.tables).stream_key(cx.thread, ctx, stream);
+            if key.is_some_and(|key| cx.shared.flight.lock().is_long(key)) {
+                return false;
+            }
+        }
+        self.gpus.enter(device)
+    }
+
+    /// Prepares the gate for a command that goes to the driver now.
+    fn issue(
+        &mut self,
+        cx: &Cx<'_>,
+        events: &mut EventPool,
+        needs: Needs,
+        ends: Option<Resource>,
+    ) -> Ticket {
+        let key = |ctx, stream| lock(&cx.shared.tables).stream_key(cx.thread, ctx, stream);
+        let mut marks = PoolMarks { cx, pool: events };
+        let Needs::Gate { device, kind, ctx, stream } = needs else {
+            if let Some(Resource::Stream(id)) = ends
+                && let Some(key) = key(cx.ctx, id)
+            {
+                cx.shared.flight.lock().mark_end(key, &mut marks);
+            }
+            return Ticket::admitted(After::Mark);
+        };
+        let now = gate::now();
+        if self.gpus.device(device).mode() != Mode::Unlimited {
+            let before_copy = if kind.only_copies() { key(ctx, stream) } else { None };
+            let mut flight = cx.shared.flight.lock();
+            if let Some(key) = before_copy {
+                flight.mark_before_copy(key, kind, &mut marks);
+            }
+            flight.expect(kind, now);
+        }
+        self.gpus.began(device, now);
+        self.last = (ctx, device);
+        Ticket::admitted(After::Begun(device))
+    }
+
+    /// A command has run with a ticket.
+    #[inline]
+    pub(in crate::calls) fn ran(&mut self, cx: &Cx<'_>, events: &mut EventPool, ticket: Ticket) {
+        match ticket.after() {
+            After::Nothing => return,
+            After::Mark => {}
+            After::Begun(device) => {
+                let measures = self.gpus.device(device).measures();
+                cx.shared.flight.lock().has_begun(measures);
+            }
+        }
+        if cx.shared.flight.take_due() {
+            self.mark_due(cx, events);
+        }
+    }
+
+    /// Marks the streams that want a mark, and looks at all streams if they hold much.
+    fn mark_due(&mut self, cx: &Cx<'_>, events: &mut EventPool) {
+        let mut marks = PoolMarks { cx, pool: events };
+        let crowded = cx.shared.flight.lock().mark_due(&mut marks);
+        if crowded {
+            self.look(cx, events);
+        }
+    }
+
+    /// Reads the grants. If the scheduler has ended the session, all held commands fail.
+    pub(in crate::calls) fn read(&mut self, now: u64) -> GateChange {
+        let changed = self.gpus.read(now);
+        let verdict = self.gpus.verdict();
+        let ended = (verdict != 0 && self.verdict == 0).then_some(verdict);
+        if let Some(verdict) = ended {
+            self.verdict = verdict;
+            self.held.fail_all(verdict);
+            self.gpus.release_all();
+        }
+        let look = changed || self.full || self.hurry || self.gpus.wants_look(now);
+        GateChange { ended, look }
+    }
+
+    /// Looks at all streams: marks those with many commands, and records which commands have
+    /// finished.
+    pub(in crate::calls) fn look(&mut self, cx: &Cx<'_>, events: &mut EventPool) {
+        let mut flight = cx.shared.flight.lock();
+        let now = gate::now();
+        let standing = cx.shared.host_funcs.standing();
+        let mut marks = PoolMarks { cx, pool: events };
+        let look = flight.look(&self.gpus, self.full, &standing, &mut marks, now);
+        drop(flight);
+        (self.full, self.long, self.hurry) = (look.full, look.long, look.hurry);
+        self.gpus.record_observations(&look.seen, now);
+    }
+
+    /// Notifies the scheduler if it waits for something that has happened. Returns when the next
+    /// look at the gate is due.
+    pub(in crate::calls) fn notify_scheduler(&mut self, now: u64) -> Pending {
+        self.gpus.notify_scheduler(now);
+        let crowded = self.full || self.hurry;
+        match self.gpus.next_look(now) {
+            Pending::Nothing if crowded => Pending::Within(ROOM_CHECK),
+            Pending::Within(sleep) if crowded => Pending::Within(sleep.min(ROOM_CHECK)),
+            soonest => soonest,
+        }
+    }
+
+    /// Whether so much is held that the reader must take no more commands.
+    pub(in crate::calls) fn holds_too_much(&self) -> bool {
+        self.held.bytes() > MAX_HELD
+    }
+
+    /// The result of every call, once the scheduler has ended the session; 0 before.
+    pub(in crate::calls) fn verdict(&self) -> u32 {
+        self.verdict
+    }
+}
+
+/// A place in the queue of held commands.
+#[derive(Default)]
+pub(in crate::calls) struct Cursor(Number);
+
+/// The changes that [`Gate::read`] has found.
+pub(in crate::calls) struct GateChange {
+    /// The scheduler has ended the session with this result.
+    pub ended: Option<u32>,
+    /// A look at the streams is due.
+    pub look: bool,
+}
