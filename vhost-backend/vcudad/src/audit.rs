@@ -1,67 +1,66 @@
-//! The ledger audit: once a second, for each GPU, the memory that workers hold by NVML against what
-//! the ledger has booked for them.
+//! The ledger audit: once a second, for each GPU, it compares the memory that NVML reports for the
+//! workers with the bytes that the ledger has booked for them.
 
 use std::collections::HashMap;
 use std::os::fd::RawFd;
 
+use super::comparison::{Booked, Comparison, Finding};
 use super::gpus::Gpus;
-use super::witness::compare::{Booked, Comparison, Finding};
-use super::witness::watch::{INTERVAL, Testimony, Watch};
-use super::witness::{self, Reading};
+use super::nvml::{self, INTERVAL, MemorySample, NvmlEvent, NvmlMonitor};
 use super::worker::{Worker, Workers};
 use host_ipc::messages::WorkerId;
 use memory_ledger::{GpuId, Ledger};
 
-/// The readings of NVML and their comparison with the ledger. Off where the host has no NVML, or
+/// NVML's samples and their comparison with the ledger. The audit is off if the host has no NVML or
 /// NVML doesn't know the GPUs.
 #[derive(Default)]
 pub(crate) struct Audit {
-    watch: Option<Watch>,
+    monitor: Option<NvmlMonitor>,
     comparisons: HashMap<GpuId, Comparison>,
-    /// The bytes that each worker holds by the latest reading.
+    /// The bytes that each worker uses on a GPU, from the latest sample.
     seen: HashMap<(WorkerId, GpuId), u64>,
 }
 
 impl Audit {
     /// Starts the audit, if NVML knows one of the GPUs.
     pub(crate) fn start(gpus: &Gpus) -> Self {
-        Self { watch: Self::watch(gpus), ..Self::default() }
+        Self { monitor: Self::start_monitor(gpus), ..Self::default() }
     }
 
-    fn watch(gpus: &Gpus) -> Option<Watch> {
-        let witness = match witness::open() {
-            Ok(witness) => witness,
+    fn start_monitor(gpus: &Gpus) -> Option<NvmlMonitor> {
+        let nvml = match nvml::open() {
+            Ok(nvml) => nvml,
             Err(error) => {
-                // A host without NVIDIA GPUs isn't expected to have it.
+                // Hosts that use only softgpu usually have no NVML.
                 if !gpus.iter().all(|(_, gpu)| gpu.is_software()) {
                     tracing::info!("{error}; the ledger audit is off");
                 }
                 return None;
             }
         };
-        let known = witness.uuids().unwrap_or_default();
+        let known = nvml.uuids().unwrap_or_default();
         let is_known = |uuid: &&str| known.iter().any(|other| other.eq_ignore_ascii_case(uuid));
         let ours = gpus.iter().map(|(_, gpu)| gpu.uuid());
         let uuids: Vec<String> = ours.filter(is_known).map(str::to_owned).collect();
         if uuids.is_empty() {
             return None;
         }
-        Watch::start(witness, uuids, INTERVAL)
+        NvmlMonitor::start(nvml, uuids, INTERVAL)
             .inspect_err(|error| tracing::warn!("cannot start the ledger audit: {error}"))
             .ok()
     }
 
-    /// Readable when there is something to take, if the audit is on.
+    /// An eventfd that is readable while there are NVML events to take. `None` if the audit is off.
     pub(crate) fn bell(&self) -> Option<RawFd> {
-        self.watch.as_ref().map(Watch::bell)
+        self.monitor.as_ref().map(NvmlMonitor::bell)
     }
 
-    /// The readings and faults since the last call.
-    pub(crate) fn take(&self) -> Vec<Testimony> {
-        self.watch.as_ref().map(Watch::take).unwrap_or_default()
+    /// Takes the samples and faults since the last call.
+    pub(crate) fn take(&self) -> Vec<NvmlEvent> {
+        self.monitor.as_ref().map(NvmlMonitor::take).unwrap_or_default()
     }
 
-    /// The bytes that the selected workers hold on a GPU by the latest reading. `None` if NVML lists
+    /// The bytes that the selected workers use on a GPU, from the latest sample. `None` if NVML lists
     /// none of them.
     pub(crate) fn held(
         &self,
@@ -74,11 +73,11 @@ impl Audit {
         held.reduce(u64::saturating_add)
     }
 
-    /// Compares a reading of a GPU with the ledger. `slack` is in bytes, for each worker.
+    /// Compares a sample of a GPU with the ledger. `slack` is in bytes, for each worker.
     pub(crate) fn compare(
         &mut self,
         gpu: GpuId,
-        reading: &Reading,
+        sample: &MemorySample,
         workers: &Workers,
         ledger: &Ledger,
         context_bytes: u64,
@@ -95,23 +94,23 @@ impl Audit {
             .collect();
         self.seen.retain(|(_, on), _| *on != gpu);
         for account in &booked {
-            if let Some(bytes) = reading.of(account.pid) {
+            if let Some(bytes) = sample.process_bytes(account.pid) {
                 self.seen.insert((account.worker, gpu), bytes);
             }
         }
-        self.comparisons.entry(gpu).or_default().compare(reading, &booked, slack)
+        self.comparisons.entry(gpu).or_default().compare(sample, &booked, slack)
     }
 }
 
-/// The size of a context on a GPU by this reading: a warm worker holds one on the first of its GPUs,
-/// and nothing else. Where there are several, each one's.
+/// The sizes of contexts on a GPU, from a sample. A warm worker's only memory is a context on its
+/// first GPU. Returns one size per such worker.
 pub(crate) fn contexts<'a>(
     gpu: GpuId,
-    reading: &'a Reading,
+    sample: &'a MemorySample,
     workers: &'a Workers,
 ) -> impl Iterator<Item = u64> + 'a {
     let warm = workers
         .iter()
         .filter(move |(_, worker)| worker.is_warm() && worker.gpus().first() == Some(&gpu));
-    warm.filter_map(|(_, worker)| reading.of(worker.pid())).filter(|bytes| *bytes > 0)
+    warm.filter_map(|(_, worker)| sample.process_bytes(worker.pid())).filter(|bytes| *bytes > 0)
 }

@@ -1,17 +1,18 @@
-//! Which faults a GPU is to blame for. A fault that a program causes leaves the GPU as it was.
+//! Classifies GPU faults: caused by a program, by the GPU, or the loss of the GPU. A program's fault
+//! leaves the GPU usable.
 
-use super::witness::FaultKind;
+use super::nvml::FaultKind;
 
-/// What a fault says about its GPU.
+/// The consequence of a fault for its GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// A program did something wrong, which any guest can. The GPU is as good as before.
+    /// A program caused the fault, as any guest can. The GPU remains usable.
     Program,
     /// No more VMs may be placed on the GPU.
     Faulty,
-    /// The GPU is gone.
+    /// The driver can't reach the GPU any more.
     Lost,
-    /// The GPU was known to be gone: the driver reports it in more than one way.
+    /// The loss of the GPU has been reported before: the driver reports it in more than one way.
     Known,
 }
 
@@ -22,7 +23,7 @@ const OF_PROGRAMS: [u64; 6] = [13, 31, 43, 45, 68, 109];
 /// The GPU has fallen off the bus.
 const OFF_THE_BUS: u64 = 79;
 
-/// What a kind of fault says about its GPU.
+/// The verdict for a kind of fault.
 pub(crate) fn judge(kind: FaultKind) -> Verdict {
     match kind {
         FaultKind::Xid(number) if OF_PROGRAMS.contains(&number) => Verdict::Program,
@@ -36,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_guest_can_cause_does_not_condemn_a_gpu() {
+    fn faults_that_guests_can_cause_leave_a_gpu_healthy() {
         for number in OF_PROGRAMS {
             assert_eq!(judge(FaultKind::Xid(number)), Verdict::Program, "Xid {number}");
         }

@@ -1,19 +1,20 @@
-//! The host's GPUs, as the broker sees them.
+//! The host's GPUs: their facts, health, and fault counts.
 
 use std::time::{Duration, Instant};
 
 use control_api::{GpuRequest, GpuState};
 
 use super::faults::{Verdict, judge};
+use super::nvml::Fault;
 use super::rate::RateLimited;
-use super::witness::Fault;
 use host_ipc::gpu::{GpuFacts, Probed};
 use memory_ledger::GpuId;
 
-/// The size of a context, until NVML reports what a warm worker holds: about what it is on an H200.
-/// Contexts of softgpu take nothing, unless an NVML says otherwise.
+/// The assumed size of a context, until NVML reports a warm worker's: about its size on an H200.
+/// softgpu's contexts take no memory, unless NVML reports some.
 const CONTEXT: u64 = 528 << 20;
-/// How often at most a fault that programs cause is reported: a guest could cause it all the time.
+/// Minimum time between two reports of faults that programs cause. A guest can cause such faults at
+/// any rate.
 const PROGRAM_FAULT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A GPU, or a MIG slice of one.
@@ -24,7 +25,7 @@ pub(crate) struct Gpu {
     uuid: String,
     /// The size of a context, in bytes.
     context_bytes: u64,
-    /// How often a worker was found to hold more than its account and the slack.
+    /// How often a worker was found to use more than its account plus the slack.
     excesses: u64,
     /// Faults since the start.
     faults: u64,
@@ -81,7 +82,7 @@ impl Gpu {
         if self.is_healthy() { GpuState::Healthy } else { GpuState::Faulty }
     }
 
-    /// Whether this is softgpu's.
+    /// Whether softgpu provides this GPU.
     pub(crate) fn is_software(&self) -> bool {
         self.facts.name == "softgpu"
     }
@@ -92,10 +93,10 @@ impl Gpu {
 pub(crate) struct Gpus(Vec<Gpu>);
 
 impl Gpus {
-    /// The GPUs that the driver library finds, and the slices that VMs ask for by name.
+    /// Lists the GPUs that the driver library finds, then the slices that VMs request by UUID.
     pub(crate) fn new(probed: &Probed, slices: Vec<(String, GpuFacts)>) -> Self {
         let whole = probed.gpus.iter().map(|facts| (facts.uuid_text(), facts.clone()));
-        // With MIG on, the library finds the first slice by itself.
+        // With MIG on, the library itself lists the first slice.
         let is_slice = |facts: &GpuFacts| slices.iter().any(|(_, slice)| slice.uuid == facts.uuid);
         let whole: Vec<_> = whole.filter(|(_, facts)| !is_slice(facts)).collect();
         let all = whole.into_iter().chain(slices);
@@ -120,21 +121,21 @@ impl Gpus {
         self.get(id).map_or(0, |gpu| gpu.context_bytes)
     }
 
-    /// Sets the size of a context. Returns whether it is another one than before.
+    /// Sets the size of a context. Returns whether it has changed.
     pub(crate) fn set_context_bytes(&mut self, id: GpuId, bytes: u64) -> bool {
         let found = self.0.get_mut(id.0 as usize).filter(|gpu| gpu.context_bytes != bytes);
         found.map(|gpu| gpu.context_bytes = bytes).is_some()
     }
 
-    /// Counts a worker that holds more than its account and the slack.
+    /// Counts a worker that uses more than its account plus the slack.
     pub(crate) fn count_excess(&mut self, id: GpuId) {
         if let Some(gpu) = self.0.get_mut(id.0 as usize) {
             gpu.excesses += 1;
         }
     }
 
-    /// Records a fault with its GPU, if it is one of these and the GPU is to blame. Returns the GPU,
-    /// and what the fault says about it.
+    /// Records a fault with its GPU, unless a program caused the fault or the GPU isn't in this list.
+    /// Returns the GPU and the verdict on it.
     pub(crate) fn record_fault(&mut self, fault: &Fault) -> (Option<GpuId>, Verdict) {
         let verdict = judge(fault.kind);
         let gpu = fault.uuid.as_deref().and_then(|uuid| self.by_uuid(uuid));
@@ -150,8 +151,8 @@ impl Gpus {
         (gpu, verdict)
     }
 
-    /// Whether a fault that programs cause may be reported now: the number that were not reported
-    /// since the last one.
+    /// Applies the rate limit to reports of faults that programs cause. Returns `None` if this one
+    /// must not be reported, else the number of faults since the last report that were not.
     pub(crate) fn report_program_fault(&mut self, id: GpuId) -> Option<u64> {
         self.0.get_mut(id.0 as usize)?.program_faults.allow(Instant::now())
     }
@@ -170,7 +171,7 @@ impl Gpus {
     }
 }
 
-/// The MIG slices that VMs ask for by name.
+/// The UUIDs of the MIG slices that VMs request.
 pub(crate) fn slices_named<'a>(requests: impl IntoIterator<Item = &'a GpuRequest>) -> Vec<String> {
     let mut named = Vec::new();
     for request in requests {
@@ -186,9 +187,9 @@ pub(crate) fn slices_named<'a>(requests: impl IntoIterator<Item = &'a GpuRequest
 
 #[cfg(test)]
 mod tests {
+    use super::super::nvml::{FaultKind, FaultSource, NvmlError};
     use super::super::placement::PlacementError;
     use super::super::vms::{Vms, place_vm};
-    use super::super::witness::{FaultKind, Faults, WitnessError};
     use super::*;
     use crate::config::{Policy, Vm};
 
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slice_that_the_driver_finds_by_itself_is_there_once() {
+    fn a_slice_that_the_driver_lists_appears_once() {
         let probed = Probed {
             library: "libcuda.so.1".into(),
             cuda_version: 13000,
@@ -211,11 +212,11 @@ mod tests {
         assert_eq!(gpus.visible(&[GpuId(2), GpuId(1)]), "MIG-y,MIG-x");
     }
 
-    /// A source of some faults.
-    struct Fake(Vec<Fault>);
+    /// Returns these faults, the last one first.
+    struct FakeFaults(Vec<Fault>);
 
-    impl Faults for Fake {
-        fn next(&mut self) -> Result<Option<Fault>, WitnessError> {
+    impl FaultSource for FakeFaults {
+        fn next(&mut self) -> Result<Option<Fault>, NvmlError> {
             Ok(self.0.pop())
         }
     }
@@ -233,19 +234,19 @@ mod tests {
             Vec::new(),
         );
         let uuid = |byte| Some(facts(byte).uuid_text());
-        let mut source = Fake(vec![
+        let mut source = FakeFaults(vec![
             Fault { uuid: uuid(1), kind: FaultKind::Xid(31) },
             Fault { uuid: uuid(2), kind: FaultKind::Ecc },
             Fault { uuid: uuid(9), kind: FaultKind::Lost },
         ]);
-        let mut noted = Vec::new();
+        let mut verdicts = Vec::new();
         while let Ok(Some(fault)) = source.next() {
-            noted.push(gpus.record_fault(&fault));
+            verdicts.push(gpus.record_fault(&fault));
         }
         let second = Some(GpuId(1));
         let expected =
             [(None, Verdict::Lost), (second, Verdict::Faulty), (Some(GpuId(0)), Verdict::Program)];
-        assert_eq!(noted, expected);
+        assert_eq!(verdicts, expected);
         let capacities = Vms::default().capacities(&gpus, &Policy::default(), |_| 0, None);
         let mut vm = Vm::new(control_api::VmSpec::new("a", 50)).unwrap();
         assert_eq!(place_vm(&capacities, &mut vm, false), Ok(vec![GpuId(0)]));
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gpu_is_lost_once() {
+    fn the_loss_of_a_gpu_is_counted_once() {
         let probed = Probed {
             library: "libcuda.so.1".into(),
             cuda_version: 13000,

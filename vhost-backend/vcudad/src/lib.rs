@@ -15,13 +15,14 @@
 //! | `placement` | which GPUs a VM gets |
 //! | `compute`, `scheduler` | the scheduler's thread; the scheduler by the broker's ids |
 //! | `mps`, `mps_group`, `fair_share` | MPS daemons; VMs that are one to the scheduler; promised shares |
-//! | `witness`, `audit` | NVML; its readings against the ledger |
+//! | `nvml`, `audit`, `comparison` | NVML; the comparison of its samples with the ledger |
 //! | `reports`, `activity`, `guest_facts` | reports for operators, and for a VM's guest |
 //! | `rate` | rate limits |
 
 mod activity;
 mod audit;
 mod cgroup;
+mod comparison;
 mod compute;
 pub mod config;
 mod device;
@@ -34,6 +35,7 @@ mod guest_facts;
 mod launcher;
 mod mps;
 mod mps_group;
+mod nvml;
 mod placement;
 mod process;
 mod rate;
@@ -51,7 +53,6 @@ mod systemd;
 mod timer;
 mod vms;
 mod watches;
-pub mod witness;
 mod worker;
 
 pub use error::BrokerError;

@@ -10,6 +10,7 @@ use event_manager::{EventOps, Events, MutEventSubscriber};
 
 use super::audit::{self, Audit};
 use super::cgroup::{self, Cgroups};
+use super::comparison::Finding;
 use super::compute::ComputeEvent;
 use super::device::{Device, DeviceEffect};
 use super::driver;
@@ -19,6 +20,7 @@ use super::gpus::{Gpus, slices_named};
 use super::guest_facts::{self, Serving};
 use super::launcher::{Launcher, Programs};
 use super::mps::{MpsDaemons, check_sharing};
+use super::nvml::{Fault, MemorySample, NvmlEvent};
 use super::placement::Capacity;
 use super::process::{describe, is_root};
 use super::rate::printable;
@@ -33,9 +35,6 @@ use super::systemd::Systemd;
 use super::timer::Timer;
 use super::vms::{VmState, Vms, place_vm};
 use super::watches::{Source, Watches};
-use super::witness::compare::Finding;
-use super::witness::watch::Testimony;
-use super::witness::{Fault, Reading};
 use super::worker::{WorkerEffect, Workers};
 use crate::config::{Config, OnExcess, Policy, Vm, choose_uids};
 use control_server::handle::{About, Answer, ControlInbox, Reply, Request, Response, now_ms};
@@ -794,27 +793,27 @@ impl Service {
 /// NVML: the ledger audit, and faults of GPUs.
 impl Service {
     fn handle_nvml(&mut self) {
-        for testimony in self.audit.take() {
-            match testimony {
-                Testimony::Fault(fault) => self.handle_fault(&fault),
-                Testimony::Reading(uuid, reading) => {
+        for event in self.audit.take() {
+            match event {
+                NvmlEvent::Fault(fault) => self.handle_fault(&fault),
+                NvmlEvent::Sample(uuid, sample) => {
                     if let Some(gpu) = self.gpus.by_uuid(&uuid) {
-                        self.compare(gpu, &reading);
+                        self.compare(gpu, &sample);
                     }
                 }
             }
         }
     }
 
-    fn compare(&mut self, gpu: GpuId, reading: &Reading) {
-        for bytes in audit::contexts(gpu, reading, &self.workers) {
+    fn compare(&mut self, gpu: GpuId, sample: &MemorySample) {
+        for bytes in audit::contexts(gpu, sample, &self.workers) {
             if self.gpus.set_context_bytes(gpu, bytes) {
                 tracing::info!(gpu = gpu.0, bytes, "measured the memory of a context");
             }
         }
         let (context, slack) = (self.gpus.context_bytes(gpu), self.policy.memory_slack);
         let (workers, ledger) = (&self.workers, &self.ledger);
-        for finding in self.audit.compare(gpu, reading, workers, ledger, context, slack) {
+        for finding in self.audit.compare(gpu, sample, workers, ledger, context, slack) {
             self.handle_finding(gpu, finding);
         }
     }

@@ -1,0 +1,169 @@
+//! NVIDIA's NVML library, through the `nvml-wrapper` crate.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use nvml_wrapper::Device;
+use nvml_wrapper::bitmasks::event::EventTypes;
+use nvml_wrapper::enums::device::UsedGpuMemory;
+use nvml_wrapper::enums::event::XidError;
+use nvml_wrapper::error::NvmlError as LibraryError;
+use nvml_wrapper::event::EventSet;
+
+use super::types::{Fault, FaultKind, FaultSource, MemorySample, Nvml, NvmlError, ProcessMemory};
+
+/// How long a wait for faults lasts, in milliseconds.
+const WAIT_MS: u32 = 1000;
+
+/// Loads `libnvidia-ml.so.1`. The dynamic loader finds it, so LD_LIBRARY_PATH applies.
+pub(crate) fn open() -> Result<Arc<dyn Nvml>, NvmlError> {
+    let nvml =
+        nvml_wrapper::Nvml::init().map_err(|error| NvmlError::Unavailable(error.to_string()))?;
+    // Devices and event sets refer to the library, so it is never unloaded.
+    Ok(Arc::new(Library { nvml: Box::leak(Box::new(nvml)) }))
+}
+
+struct Library {
+    nvml: &'static nvml_wrapper::Nvml,
+}
+
+fn query_error(what: &'static str) -> impl Fn(LibraryError) -> NvmlError {
+    move |error| NvmlError::Query { what, reason: error.to_string() }
+}
+
+impl Library {
+    fn gpu(&self, index: u32) -> Result<(String, Device<'static>), LibraryError> {
+        let device = self.nvml.device_by_index(index)?;
+        Ok((device.uuid()?, device))
+    }
+}
+
+/// The UUIDs of a GPU's MIG slices. Empty if there are none or the GPU does not support MIG.
+fn slices(device: &Device<'static>) -> Vec<String> {
+    let count = device.mig_device_count().unwrap_or(0);
+    // `count` is a maximum: an index without a slice returns an error.
+    (0..count).filter_map(|index| device.mig_device_by_index(index).ok()?.uuid().ok()).collect()
+}
+
+impl Nvml for Library {
+    fn uuids(&self) -> Result<Vec<String>, NvmlError> {
+        let count = self.nvml.device_count().map_err(query_error("the number of GPUs"))?;
+        let mut uuids = Vec::new();
+        for index in 0..count {
+            let (uuid, device) = self.gpu(index).map_err(query_error("a GPU's identity"))?;
+            uuids.push(uuid);
+            uuids.extend(slices(&device));
+        }
+        Ok(uuids)
+    }
+
+    fn sample(&self, uuid: &str) -> Result<MemorySample, NvmlError> {
+        let to_error = |error| match error {
+            LibraryError::GpuLost => NvmlError::Lost(uuid.to_owned()),
+            error => query_error("the memory in use")(error),
+        };
+        let device = self.nvml.device_by_uuid(uuid).map_err(to_error)?;
+        let used = device.memory_info().map_err(to_error)?.used;
+        let mut processes = Vec::new();
+        let plain = device.running_compute_processes().map_err(to_error)?;
+        let mps = device.mps_running_compute_processes().unwrap_or_default();
+        for process in plain.into_iter().chain(mps) {
+            // A driver that does not account memory by process lists the process without a size.
+            if let UsedGpuMemory::Used(bytes) = process.used_gpu_memory {
+                let memory = ProcessMemory { pid: process.pid, bytes };
+                if !processes.contains(&memory) {
+                    processes.push(memory);
+                }
+            }
+        }
+        Ok(MemorySample { used, processes })
+    }
+
+    fn faults(&self) -> Result<Box<dyn FaultSource>, NvmlError> {
+        Ok(Box::new(FaultEvents::subscribe(self)?))
+    }
+}
+
+struct SendEventSet(EventSet<'static>);
+
+// SAFETY: an event set is a handle that NVML accepts on any thread, and only the thread that owns
+// this value uses it.
+unsafe impl Send for SendEventSet {}
+
+/// The library's handle for a device, which identifies the GPU in events.
+fn handle(device: &Device<'_>) -> usize {
+    // SAFETY: the handle is only compared with others and never passed to the library.
+    unsafe { device.handle() as usize }
+}
+
+struct FaultEvents {
+    library: Library,
+    set: SendEventSet,
+    /// The UUIDs that a GPU's fault concerns, by the GPU's handle: its slices if it has any, else
+    /// its own. Read in advance, because a lost GPU no longer reports its UUID.
+    uuids: HashMap<usize, Vec<String>>,
+    /// Faults to return next: an event of a GPU with slices becomes one fault per slice.
+    waiting: VecDeque<Fault>,
+}
+
+impl FaultEvents {
+    /// Subscribes to the events of all GPUs that respond. A lost GPU is left out, because an event
+    /// set that contains one doesn't report the others' events.
+    fn subscribe(library: &Library) -> Result<Self, NvmlError> {
+        let wanted = EventTypes::CRITICAL_XID_ERROR | EventTypes::DOUBLE_BIT_ECC_ERROR;
+        let mut set = library.nvml.create_event_set().map_err(query_error("events"))?;
+        let count = library.nvml.device_count().map_err(query_error("the number of GPUs"))?;
+        let mut uuids = HashMap::new();
+        for index in 0..count {
+            let (uuid, device) = match library.gpu(index) {
+                Err(LibraryError::GpuLost) => continue,
+                found => found.map_err(query_error("a GPU's identity"))?,
+            };
+            let slices = slices(&device);
+            let affected = if slices.is_empty() { vec![uuid] } else { slices };
+            uuids.insert(handle(&device), affected);
+            let supported = device.supported_event_types().unwrap_or(EventTypes::empty()) & wanted;
+            if supported.is_empty() {
+                continue;
+            }
+            set = device.register_events(supported, set).map_err(|error| NvmlError::Query {
+                what: "a GPU's events",
+                reason: error.to_string(),
+            })?;
+        }
+        let library = Library { nvml: library.nvml };
+        Ok(Self { library, set: SendEventSet(set), uuids, waiting: VecDeque::new() })
+    }
+}
+
+impl FaultSource for FaultEvents {
+    fn next(&mut self) -> Result<Option<Fault>, NvmlError> {
+        if let Some(fault) = self.waiting.pop_front() {
+            return Ok(Some(fault));
+        }
+        match self.set.0.wait(WAIT_MS) {
+            Ok(event) => {
+                let kind = match event.event_data {
+                    Some(XidError::Value(number)) => FaultKind::Xid(number),
+                    Some(XidError::Unknown) => FaultKind::Xid(999),
+                    None => FaultKind::Ecc,
+                };
+                let fault = |uuid: &String| Fault { uuid: Some(uuid.clone()), kind };
+                match self.uuids.get(&handle(&event.device)) {
+                    Some(affected) => self.waiting.extend(affected.iter().map(fault)),
+                    None => self.waiting.push_back(Fault { uuid: event.device.uuid().ok(), kind }),
+                }
+                Ok(self.waiting.pop_front())
+            }
+            Err(LibraryError::Timeout) => Ok(None),
+            Err(LibraryError::GpuLost) => {
+                // The error doesn't name the GPU. The thread that samples memory reports it.
+                std::thread::sleep(std::time::Duration::from_millis(WAIT_MS.into()));
+                let remaining = Self::subscribe(&self.library)?;
+                (self.set, self.uuids) = (remaining.set, remaining.uuids);
+                Ok(None)
+            }
+            Err(error) => Err(query_error("events")(error)),
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The threads that query NVML and queue its samples and faults for the event loop.
+//!
+//! The event loop never waits for NVML. Samples and faults are put into a bounded queue, and an
+//! eventfd wakes the event loop, which empties the queue.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use super::types::{Fault, FaultKind, FaultSource, MemorySample, Nvml, NvmlError};
+use host_ipc::eventfd::{drain, eventfd, notify};
+
+/// How often each GPU is sampled.
+pub(crate) const INTERVAL: Duration = Duration::from_secs(1);
+/// Maximum number of queued events. If the queue is full, the oldest event is dropped.
+const MAX_WAITING: usize = 256;
+
+/// A sample or a fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NvmlEvent {
+    /// The memory in use on the GPU with this UUID.
+    Sample(String, MemorySample),
+    /// A GPU's fault.
+    Fault(Fault),
+}
+
+/// The two threads. They run until the process exits.
+pub(crate) struct NvmlMonitor {
+    queue: EventQueue,
+}
+
+impl NvmlMonitor {
+    /// Starts to sample these GPUs every `interval`, and to wait for faults.
+    pub(crate) fn start(
+        nvml: Arc<dyn Nvml>,
+        uuids: Vec<String>,
+        interval: Duration,
+    ) -> io::Result<Self> {
+        let queue = EventQueue { waiting: Arc::default(), bell: Arc::new(eventfd()?) };
+        match nvml.faults() {
+            Ok(mut faults) => {
+                let queue = queue.clone();
+                std::thread::Builder::new()
+                    .name("gpu-faults".into())
+                    .spawn(move || while queue.wait_for_fault(faults.as_mut()) {})?;
+            }
+            Err(error) => tracing::warn!("cannot detect GPU faults: {error}"),
+        }
+        let samples = queue.clone();
+        std::thread::Builder::new().name("gpu-memory".into()).spawn(move || {
+            let mut lost = vec![false; uuids.len()];
+            loop {
+                for (uuid, lost) in uuids.iter().zip(&mut lost) {
+                    samples.push_sample(nvml.as_ref(), uuid, lost);
+                }
+                std::thread::sleep(interval);
+            }
+        })?;
+        Ok(Self { queue })
+    }
+
+    /// An eventfd that is readable while there are events to take.
+    pub(crate) fn bell(&self) -> RawFd {
+        self.queue.bell.as_raw_fd()
+    }
+
+    /// Takes the events since the last call.
+    pub(crate) fn take(&self) -> Vec<NvmlEvent> {
+        drain(&self.queue.bell);
+        self.queue.lock().drain(..).collect()
+    }
+}
+
+/// The queue from the threads to the event loop.
+#[derive(Clone)]
+struct EventQueue {
+    waiting: Arc<Mutex<VecDeque<NvmlEvent>>>,
+    bell: Arc<OwnedFd>,
+}
+
+impl EventQueue {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<NvmlEvent>> {
+        self.waiting.lock().unwrap_or_else(|error| error.into_inner())
+    }
+
+    fn push(&self, event: NvmlEvent) {
+        {
+            let mut waiting = self.lock();
+            if waiting.len() >= MAX_WAITING {
+                waiting.pop_front();
+            }
+            waiting.push_back(event);
+        }
+        notify(&*self.bell);
+    }
+
+    /// Samples a GPU. `lost` remembers that the GPU's loss has been reported.
+    fn push_sample(&self, nvml: &dyn Nvml, uuid: &str, lost: &mut bool) {
+        match nvml.sample(uuid) {
+            Ok(sample) => {
+                *lost = false;
+                self.push(NvmlEvent::Sample(uuid.to_owned(), sample));
+            }
+            Err(NvmlError::Lost(_)) if !*lost => {
+                *lost = true;
+                let fault = Fault { uuid: Some(uuid.to_owned()), kind: FaultKind::Lost };
+                self.push(NvmlEvent::Fault(fault));
+            }
+            Err(error) => tracing::debug!("{error}"),
+        }
+    }
+
+    /// Waits for a fault. Returns whether to wait for another one.
+    fn wait_for_fault(&self, faults: &mut dyn FaultSource) -> bool {
+        match faults.next() {
+            Ok(Some(fault)) => self.push(NvmlEvent::Fault(fault)),
+            Ok(None) => {}
+            Err(error) => {
+                tracing::warn!("GPU faults are no longer detected: {error}");
+                return false;
+            }
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::types::ProcessMemory;
+    use super::*;
+
+    struct FakeNvml;
+
+    impl Nvml for FakeNvml {
+        fn uuids(&self) -> Result<Vec<String>, NvmlError> {
+            Ok(vec![])
+        }
+        fn sample(&self, uuid: &str) -> Result<MemorySample, NvmlError> {
+            if uuid == "GPU-gone" {
+                return Err(NvmlError::Lost(uuid.into()));
+            }
+            Ok(MemorySample { used: 5, processes: vec![ProcessMemory { pid: 1, bytes: 5 }] })
+        }
+        fn faults(&self) -> Result<Box<dyn FaultSource>, NvmlError> {
+            Ok(Box::new(FakeFaults(2)))
+        }
+    }
+
+    struct FakeFaults(u64);
+
+    impl FaultSource for FakeFaults {
+        fn next(&mut self) -> Result<Option<Fault>, NvmlError> {
+            let none_left = || NvmlError::Unavailable("no faults left".into());
+            self.0 = self.0.checked_sub(1).ok_or_else(none_left)?;
+            Ok(Some(Fault { uuid: Some("GPU-a".into()), kind: FaultKind::Xid(79 - self.0) }))
+        }
+    }
+
+    #[test]
+    fn samples_and_faults_ring_the_bell_and_a_lost_gpu_is_reported_once() {
+        let uuids = vec!["GPU-a".to_owned(), "GPU-gone".to_owned()];
+        let monitor =
+            NvmlMonitor::start(Arc::new(FakeNvml), uuids, Duration::from_millis(1)).unwrap();
+        let (mut samples, mut faults) = (0, vec![]);
+        while samples < 20 || faults.len() < 3 {
+            let mut poll = libc::pollfd { fd: monitor.bell(), events: libc::POLLIN, revents: 0 };
+            // SAFETY: `poll` is one pollfd, as the count says.
+            assert_eq!(unsafe { libc::poll(&mut poll, 1, 60_000) }, 1, "the bell does not ring");
+            for event in monitor.take() {
+                match event {
+                    NvmlEvent::Sample(uuid, sample) => {
+                        assert_eq!((uuid.as_str(), sample.process_bytes(1)), ("GPU-a", Some(5)));
+                        samples += 1;
+                    }
+                    NvmlEvent::Fault(fault) => faults.push(fault.kind),
+                }
+            }
+        }
+        faults.sort_by_key(|kind| kind.to_string());
+        assert_eq!(faults, [FaultKind::Xid(78), FaultKind::Xid(79), FaultKind::Lost]);
+    }
+}
