@@ -4,12 +4,30 @@
 use std::collections::HashMap;
 use std::os::fd::RawFd;
 
+use control_api::EventKind;
+
 use super::comparison::{Booked, Comparison, Finding};
+use super::event::BrokerEvent;
+use super::faults::Verdict;
 use super::gpus::Gpus;
-use super::nvml::{self, INTERVAL, MemorySample, NvmlEvent, NvmlMonitor};
+use super::nvml::{self, Fault, INTERVAL, MemorySample, NvmlEvent, NvmlMonitor};
+use super::rate::printable;
+use super::sessions::Sessions;
+use super::vms::Vms;
 use super::worker::{Worker, Workers};
+use crate::config::{OnExcess, Policy};
 use host_ipc::messages::WorkerId;
 use memory_ledger::{GpuId, Ledger};
+
+/// An action for the coordinator.
+pub(crate) enum AuditEffect {
+    /// Publish an event.
+    Publish(BrokerEvent),
+    /// Kill a worker that uses more memory than its account.
+    KillWorker { worker: WorkerId, why: String },
+    /// Kill all workers that see a lost GPU.
+    KillWorkersOfGpu { gpu: GpuId, why: String },
+}
 
 /// NVML's samples and their comparison with the ledger. The audit is off if the host has no NVML or
 /// NVML doesn't know the GPUs.
@@ -74,7 +92,7 @@ impl Audit {
     }
 
     /// Compares a sample of a GPU with the ledger. `slack` is in bytes, for each worker.
-    pub(crate) fn compare(
+    fn compare(
         &mut self,
         gpu: GpuId,
         sample: &MemorySample,
@@ -100,11 +118,89 @@ impl Audit {
         }
         self.comparisons.entry(gpu).or_default().compare(sample, &booked, slack)
     }
+
+    /// Handles an NVML event: compares a sample with the ledger, or records a GPU's fault.
+    pub(crate) fn handle(
+        &mut self,
+        event: &NvmlEvent,
+        gpus: &mut Gpus,
+        sessions: &Sessions,
+        vms: &Vms,
+        policy: &Policy,
+    ) -> Vec<AuditEffect> {
+        match event {
+            NvmlEvent::Fault(fault) => handle_fault(fault, gpus),
+            NvmlEvent::Sample(uuid, sample) => match gpus.by_uuid(uuid) {
+                Some(gpu) => self.handle_sample(gpu, sample, gpus, sessions, vms, policy),
+                None => Vec::new(),
+            },
+        }
+    }
+
+    fn handle_sample(
+        &mut self,
+        gpu: GpuId,
+        sample: &MemorySample,
+        gpus: &mut Gpus,
+        sessions: &Sessions,
+        vms: &Vms,
+        policy: &Policy,
+    ) -> Vec<AuditEffect> {
+        let (workers, ledger) = (sessions.workers(), sessions.ledger());
+        for bytes in contexts(gpu, sample, workers) {
+            if gpus.set_context_bytes(gpu, bytes) {
+                tracing::info!(gpu = gpu.0, bytes, "measured the memory of a context");
+            }
+        }
+        let (context, slack) = (gpus.context_bytes(gpu), policy.memory_slack);
+        let mut effects = Vec::new();
+        for finding in self.compare(gpu, sample, workers, ledger, context, slack) {
+            let (worker, message) = match finding {
+                Finding::Excess { worker, seen, booked } => (
+                    Some(worker),
+                    format!(
+                        "the driver reports {seen} bytes, the ledger {booked}: the difference \
+                         exceeds memory.slack ({slack} bytes)"
+                    ),
+                ),
+                Finding::Unexplained { bytes } => (
+                    None,
+                    format!(
+                        "{bytes} bytes are in use that the ledger doesn't explain; the owner is \
+                         unknown"
+                    ),
+                ),
+                Finding::Settled { worker } => {
+                    tracing::info!(gpu = gpu.0, worker, "usage is back within the limit");
+                    continue;
+                }
+                Finding::Explained => {
+                    tracing::info!(gpu = gpu.0, "the ledger explains all memory in use again");
+                    continue;
+                }
+            };
+            gpus.count_excess(gpu);
+            let session = worker.and_then(|worker| workers.get(worker)?.session());
+            let (vm, number) = session.map(|session| (session.vm, session.number())).unzip();
+            let name = vm.map_or("", |vm| vms.name(vm));
+            tracing::warn!(gpu = gpu.0, vm = name, session = number, "{message}");
+            let event = BrokerEvent::of_gpu(EventKind::MemoryExcess, gpu, message.clone());
+            let event = BrokerEvent { vm, session: number, ..event };
+            effects.push(AuditEffect::Publish(event));
+            if let Some(worker) = worker
+                && policy.on_excess == OnExcess::End
+                && vm.is_some()
+            {
+                effects.push(AuditEffect::KillWorker { worker, why: message });
+            }
+        }
+        effects
+    }
 }
 
 /// The sizes of contexts on a GPU, from a sample. A warm worker's only memory is a context on its
 /// first GPU. Returns one size per such worker.
-pub(crate) fn contexts<'a>(
+fn contexts<'a>(
     gpu: GpuId,
     sample: &'a MemorySample,
     workers: &'a Workers,
@@ -113,4 +209,46 @@ pub(crate) fn contexts<'a>(
         .iter()
         .filter(move |(_, worker)| worker.is_warm() && worker.gpus().first() == Some(&gpu));
     warm.filter_map(|(_, worker)| sample.process_bytes(worker.pid())).filter(|bytes| *bytes > 0)
+}
+
+/// Records a GPU's fault. No VM is placed on the GPU any more, and the workers of a lost GPU are
+/// killed. The driver reports the error to their sessions.
+fn handle_fault(fault: &Fault, gpus: &mut Gpus) -> Vec<AuditEffect> {
+    let message = fault.kind.to_string();
+    let (gpu, verdict) = gpus.record_fault(fault);
+    let Some(gpu) = gpu else {
+        if verdict == Verdict::Program {
+            return Vec::new();
+        }
+        // The driver doesn't identify the GPU, or no VM can have it.
+        let name = printable(fault.uuid.as_deref().unwrap_or("a GPU"));
+        tracing::warn!("{name}: {message}");
+        let event = BrokerEvent::new(EventKind::GpuFault, format!("{name}: {message}"));
+        return vec![AuditEffect::Publish(event)];
+    };
+    match verdict {
+        Verdict::Program => {
+            let Some(before) = gpus.report_program_fault(gpu) else { return Vec::new() };
+            let mut message = format!("{message}, caused by a program");
+            if before > 0 {
+                message += &format!(" ({before} more since the last event)");
+            }
+            tracing::info!(gpu = gpu.0, "{message}");
+            let event = BrokerEvent::of_gpu(EventKind::ProgramFault, gpu, message);
+            vec![AuditEffect::Publish(event)]
+        }
+        Verdict::Known => Vec::new(),
+        Verdict::Faulty | Verdict::Lost => {
+            tracing::error!(
+                gpu = gpu.0,
+                "{message}; the GPU takes no new VMs until vcudad is restarted"
+            );
+            let event = BrokerEvent::of_gpu(EventKind::GpuFault, gpu, message.clone());
+            let mut effects = vec![AuditEffect::Publish(event)];
+            if verdict == Verdict::Lost {
+                effects.push(AuditEffect::KillWorkersOfGpu { gpu, why: message });
+            }
+            effects
+        }
+    }
 }

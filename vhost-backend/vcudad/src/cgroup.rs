@@ -74,7 +74,7 @@ impl Cgroups {
     }
 
     /// Makes a VM's cgroup and sets its limits.
-    pub(crate) fn add(&self, vm: &Vm) -> Result<VmCgroup, String> {
+    fn add(&self, vm: &Vm) -> Result<VmCgroup, String> {
         let path = self.base.join(format!("vm-{}", vm.name));
         fs::create_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let cgroup = VmCgroup { path };
@@ -112,6 +112,23 @@ impl Drop for VmCgroup {
     fn drop(&mut self) {
         let _ = fs::remove_dir(&self.path);
     }
+}
+
+/// Makes a VM's cgroup, if the VM has limits that need one. Logs a warning if that is impossible.
+pub(crate) fn create(cgroups: Option<&Cgroups>, vm: &Vm) -> Option<VmCgroup> {
+    if !has_limits(&vm.spec) {
+        return None;
+    }
+    let Some(cgroups) = cgroups else {
+        tracing::warn!(
+            vm = vm.name,
+            "cannot enforce cpu.max, memory.host_max and pids.max on this host"
+        );
+        return None;
+    };
+    let created = cgroups.add(vm);
+    let warn = |reason: &String| tracing::warn!(vm = vm.name, "cannot create its cgroup: {reason}");
+    created.inspect_err(warn).ok()
 }
 
 /// This process's folder in the cgroup2 file system.

@@ -11,6 +11,7 @@ use crate::config::Vm;
 use host_ipc::program;
 
 /// The paths of our other programs.
+#[derive(Clone)]
 pub(crate) struct Programs {
     pub(crate) folder: PathBuf,
     device: PathBuf,
@@ -47,6 +48,7 @@ impl Programs {
 }
 
 /// Starts device processes and workers.
+#[derive(Clone)]
 pub(crate) struct Launcher {
     programs: Programs,
     /// The driver library that workers load.

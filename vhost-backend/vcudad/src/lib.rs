@@ -7,9 +7,10 @@
 //! | `service` | the coordinator: it composes the parts and dispatches events to them |
 //! | `watches`, `signals`, `timer`, `systemd` | the event loop's descriptors; systemd notifications |
 //! | `roster`, `state` | the configured VMs, with run-time changes; the file that saves the changes |
-//! | `start` | the VMs at the broker's start |
+//! | `start` | new VMs, at the broker's start and at run time |
 //! | `vms`, `device`, `socket`, `cgroup` | the VMs, and each one's device process, socket and cgroup |
-//! | `session`, `worker` | sessions and their start queue; workers and the warm pool |
+//! | `sessions` | all sessions, from their start to the end of their worker |
+//! | `session`, `worker` | a session and the start queue; workers and the warm pool |
 //! | `process`, `launcher` | child processes; starting device processes and workers |
 //! | `gpus`, `faults`, `driver` | the GPUs and their faults; the driver library |
 //! | `placement` | which GPUs a VM gets |
@@ -17,7 +18,7 @@
 //! | `mps`, `mps_group`, `fair_share` | MPS daemons; VMs that are one to the scheduler; promised shares |
 //! | `nvml`, `audit`, `comparison` | NVML; the comparison of its samples with the ledger |
 //! | `reports`, `activity`, `guest_facts` | reports for operators, and for a VM's guest |
-//! | `rate` | rate limits |
+//! | `event`, `rate` | events for operators; rate limits |
 
 mod activity;
 mod audit;
@@ -28,6 +29,7 @@ pub mod config;
 mod device;
 mod driver;
 mod error;
+mod event;
 mod fair_share;
 mod faults;
 mod gpus;
@@ -45,6 +47,7 @@ mod run;
 mod scheduler;
 mod service;
 mod session;
+mod sessions;
 mod signals;
 mod socket;
 mod start;

@@ -1,10 +1,15 @@
-//! The VMs at the broker's start: checked, with their users and sockets.
+//! New VMs, at the broker's start and at run time: their checks, users, sockets, and GPUs.
 
 use control_api::{ApiError, ErrorCode, VmOrigin, VmSpec};
 
+use super::device::Device;
 use super::error::BrokerError;
+use super::gpus::Gpus;
+use super::mps::check_sharing;
+use super::placement::Capacity;
 use super::roster::Roster;
 use super::socket::{self, VmSocket};
+use super::vms::{VmState, Vms, place_vm};
 use crate::config::{ConfigError, Vm, VmSet, choose_uids, of_vm};
 
 /// A VM that the broker should serve.
@@ -15,9 +20,58 @@ pub(crate) struct Candidate {
     pub(crate) socket: Result<VmSocket, ApiError>,
 }
 
-/// Checks the VMs of the roster, chooses their users and binds their sockets. A VM of the
-/// configuration file that is wrong is an error. One that was added at run time is marked instead,
-/// and the others are served: an operator can change or remove it.
+impl Candidate {
+    /// Places the VM. If a VM of the configuration file can't be served, that is an error; one that
+    /// was added at run time becomes a failed VM, which an operator can remove.
+    pub(crate) fn place(
+        self,
+        capacities: &[Capacity],
+        gpus: &Gpus,
+        memory_is_default: bool,
+    ) -> Result<VmState, BrokerError> {
+        let Self { mut vm, origin, socket } = self;
+        let placed = socket.and_then(|socket| {
+            let set = place_vm(capacities, &mut vm, memory_is_default)?;
+            check_sharing(&vm.spec, &set, gpus)?;
+            Ok((set, socket))
+        });
+        match placed {
+            Ok((set, socket)) => Ok(VmState::new(vm, origin, set, Device::new(socket))),
+            Err(error) if origin == VmOrigin::File => {
+                Err(BrokerError::Placement(format!("vm '{}': {error}", vm.name)))
+            }
+            Err(error) => {
+                tracing::error!(vm = vm.name, "cannot serve this VM: {error}");
+                let device = Device::failed(error.to_string());
+                Ok(VmState::new(vm, origin, Vec::new(), device))
+            }
+        }
+    }
+}
+
+/// Checks and places a VM that an operator adds, and binds its socket.
+pub(crate) fn new_vm(
+    spec: VmSpec,
+    vms: &Vms,
+    capacities: &[Capacity],
+    gpus: &Gpus,
+) -> Result<VmState, ApiError> {
+    let mut vm = Vm::new(spec)?;
+    vms.check_unique(&vm)?;
+    choose_uids([&mut vm], vms.uids())
+        .map_err(|error| ApiError::new(ErrorCode::Conflict, error.to_string()).of("uid"))?;
+    let set = place_vm(capacities, &mut vm, false)?;
+    check_sharing(&vm.spec, &set, gpus)?;
+    let socket = socket::bind(&vm).map_err(|error| socket::api_error(&vm, error))?;
+    // The chosen values are saved with the settings, so that they stay the same after a restart.
+    let spec = &mut vm.spec;
+    (spec.socket, spec.uid, spec.gid) = (Some(vm.socket.clone()), vm.uid, vm.gid);
+    Ok(VmState::new(vm, VmOrigin::Api, set, Device::new(socket)))
+}
+
+/// Checks the VMs of the roster, chooses their users, and binds their sockets. An invalid VM in the
+/// configuration file is an error. An invalid VM that was added at run time is marked instead, and
+/// the others are served: an operator can change or remove it.
 pub(crate) fn candidates(
     all: Vec<(VmSpec, VmOrigin)>,
     roster: &Roster,

@@ -1,0 +1,41 @@
+//! Events for operators, before VMs and GPUs are translated from the broker's ids.
+
+use control_api::EventKind;
+
+use memory_ledger::{GpuId, VmId};
+
+/// An event and the objects that it concerns.
+pub(crate) struct BrokerEvent {
+    pub(crate) kind: EventKind,
+    pub(crate) vm: Option<VmId>,
+    pub(crate) session: Option<u32>,
+    pub(crate) gpu: Option<GpuId>,
+    pub(crate) message: String,
+}
+
+impl BrokerEvent {
+    /// An event that concerns the whole host.
+    pub(crate) fn new(kind: EventKind, message: impl Into<String>) -> Self {
+        Self { kind, vm: None, session: None, gpu: None, message: message.into() }
+    }
+
+    /// An event that concerns a VM.
+    pub(crate) fn of_vm(kind: EventKind, vm: VmId, message: impl Into<String>) -> Self {
+        Self { vm: Some(vm), ..Self::new(kind, message) }
+    }
+
+    /// An event that concerns a session, by its number.
+    pub(crate) fn of_session(
+        kind: EventKind,
+        vm: VmId,
+        session: u32,
+        message: impl Into<String>,
+    ) -> Self {
+        Self { session: Some(session), ..Self::of_vm(kind, vm, message) }
+    }
+
+    /// An event that concerns a GPU.
+    pub(crate) fn of_gpu(kind: EventKind, gpu: GpuId, message: impl Into<String>) -> Self {
+        Self { gpu: Some(gpu), ..Self::new(kind, message) }
+    }
+}

@@ -1,0 +1,485 @@
+//! The sessions of all VMs, from a device process's request until the worker has been reaped. This
+//! includes the start queue, the warm workers, the ledger, the scheduler, and the MPS daemons.
+//!
+//! [`Sessions`] doesn't touch the event loop, the device processes, or the control API. It emits
+//! [`SessionEffect`]s, which the coordinator carries out.
+
+use std::os::fd::RawFd;
+
+use control_api::{Activity, EventKind};
+
+use super::compute::ComputeEvent;
+use super::event::BrokerEvent;
+use super::gpus::Gpus;
+use super::guest_facts::{self, Serving};
+use super::launcher::Launcher;
+use super::mps::MpsDaemons;
+use super::process::describe;
+use super::scheduler::Scheduler;
+use super::session::{Session, StartQueue};
+use super::vms::{VmState, Vms};
+use super::worker::{DeviceEnds, Worker, WorkerEffect, Workers};
+use host_ipc::gpu::Probed;
+use host_ipc::messages::{Assignment, BrokerToDevice, Charge, Ending, ToWorker, VmFacts, WorkerId};
+use memory_ledger::{GpuId, Ledger, Quota, VmId};
+
+/// Why a session ended whose kernel ran too long.
+const TIMED_OUT: &str = "a kernel ran longer than compute.kernel_timeout";
+
+/// An action for the coordinator.
+pub(crate) enum SessionEffect {
+    /// Watch a new worker's socket and pidfd.
+    Watch { worker: WorkerId, socket: RawFd, pidfd: RawFd },
+    /// Stop watching a worker's socket.
+    Unwatch(RawFd),
+    /// A worker has been reaped: stop watching its descriptors before dropping it.
+    Reaped(Worker),
+    /// Send a message to a VM's device process, with the worker's ends if there are any.
+    Send { vm: VmId, message: BrokerToDevice, ends: Option<DeviceEnds> },
+    /// Publish an event.
+    Publish(BrokerEvent),
+    /// The start queue isn't empty any more: set the timer.
+    Queued,
+    /// A VM has one worker less: if the VM is being removed, its removal may be complete.
+    WorkerGone(VmId),
+}
+
+/// All sessions and workers, and the accounts of GPU memory and GPU time.
+pub(crate) struct Sessions {
+    start_queue: StartQueue,
+    workers: Workers,
+    /// Dropped after the workers, which are the daemons' clients.
+    mps: MpsDaemons,
+    ledger: Ledger,
+    scheduler: Scheduler,
+    launcher: Launcher,
+    effects: Vec<SessionEffect>,
+}
+
+/// Access for reports, and the effects.
+impl Sessions {
+    /// No sessions yet. `warm_workers` workers are kept ready for each set of GPUs.
+    pub(crate) fn new(scheduler: Scheduler, launcher: Launcher, warm_workers: usize) -> Self {
+        Self {
+            start_queue: StartQueue::default(),
+            workers: Workers::new(warm_workers),
+            mps: MpsDaemons::of_this_process(),
+            ledger: Ledger::default(),
+            scheduler,
+            launcher,
+            effects: Vec::new(),
+        }
+    }
+
+    pub(crate) fn workers(&self) -> &Workers {
+        &self.workers
+    }
+
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    pub(crate) fn scheduler(&self) -> &Scheduler {
+        &self.scheduler
+    }
+
+    /// Whether sessions wait to be started.
+    pub(crate) fn has_waiting(&self) -> bool {
+        !self.start_queue.is_empty()
+    }
+
+    /// Takes the effects since the last call, in their order.
+    pub(crate) fn take_effects(&mut self) -> Vec<SessionEffect> {
+        std::mem::take(&mut self.effects)
+    }
+
+    fn publish(&mut self, event: BrokerEvent) {
+        self.effects.push(SessionEffect::Publish(event));
+    }
+
+    /// Reports to a device process that a session has ended or can't be started.
+    fn send_ended(&mut self, vm: VmId, request: u64, how: Ending) {
+        let message = BrokerToDevice::Ended { request, how };
+        self.effects.push(SessionEffect::Send { vm, message, ends: None });
+    }
+}
+
+/// VMs.
+impl Sessions {
+    /// Sets a VM's limits of GPU memory and GPU time.
+    pub(crate) fn set_quotas(&mut self, id: VmId, state: &VmState) {
+        let memory = &state.vm.spec.memory;
+        for gpu in &state.gpus {
+            let quota = Quota { max: memory.max, session_max: memory.session_max };
+            self.ledger.set(id, *gpu, quota);
+        }
+        self.scheduler.set_vm(id, &state.gpus, &state.vm);
+    }
+
+    /// Kills all workers of a VM, and drops its sessions that wait for one.
+    pub(crate) fn end_vm(&mut self, id: VmId) {
+        self.start_queue.remove_vm(id);
+        self.workers.end_vm(id);
+    }
+
+    /// Removes the accounts of a VM whose last worker has been reaped.
+    pub(crate) fn remove_vm(&mut self, id: VmId) {
+        self.ledger.remove(id);
+        self.scheduler.remove_vm(id);
+    }
+
+    /// Ends the MPS daemons of all other sets of GPUs.
+    pub(crate) fn retain_mps(&mut self, sets: &[Vec<GpuId>]) {
+        self.mps.retain(sets);
+    }
+
+    /// The facts that a VM's guest may know about its GPUs and processes.
+    pub(crate) fn guest_facts(&self, driver: &Probed, id: VmId, gpus: &[GpuId]) -> VmFacts {
+        let sessions = self.workers.sessions_of(id).map(|(worker, session)| Serving {
+            worker,
+            session: session.id,
+            pid: session.pid,
+        });
+        let utilization = |gpu| self.scheduler.utilization(id, gpu);
+        guest_facts::collect(driver, &self.ledger, id, gpus, sessions, utilization)
+    }
+}
+
+/// Starting and ending sessions.
+impl Sessions {
+    /// Starts a session: gives it a warm worker, starts a worker for it, queues it, or refuses it.
+    pub(crate) fn start(&mut self, mut session: Session, vms: &mut Vms, gpus: &Gpus) {
+        let (id, request, number) = (session.vm, session.request, session.number());
+        let Some(state) = vms.get_mut(id) else { return };
+        let max = state.vm.limits.max_sessions as usize;
+        if self.workers.find(id, request).is_some() {
+            tracing::error!(vm = state.vm.name, "the device process used a session number twice");
+            return;
+        }
+        let full = self.workers.count_of_vm(id) >= max;
+        let waits = if full { self.workers.is_vm_ending(id) } else { !state.take_session_start() };
+        if waits && self.start_queue.has_room(id, max) {
+            if self.start_queue.push(session) {
+                self.effects.push(SessionEffect::Queued);
+            }
+            return;
+        }
+        if full || waits {
+            if let Some(before) = state.report_refusal() {
+                tracing::warn!(
+                    vm = state.vm.name,
+                    session = number,
+                    before,
+                    "refusing a session: sessions.max is {max}"
+                );
+            }
+            return self.send_ended(id, request, Ending::Limit);
+        }
+        let (spec, set) = (&state.vm.spec, state.gpus.clone());
+        match self.mps.session_env(spec, &set, gpus, self.scheduler.is_on()) {
+            // Later variables win, so that a session can't override the limits.
+            Ok(env) => session.env.extend(env),
+            Err(error) => {
+                tracing::error!(
+                    vm = state.vm.name,
+                    session = number,
+                    "cannot start a worker: {error}"
+                );
+                return self.send_ended(id, request, Ending::NoWorker(error.to_string()));
+            }
+        }
+        let given = match session.env.is_empty() {
+            true => self.workers.give(&set, session),
+            false => Err(session),
+        };
+        match given {
+            Ok(worker) => {
+                if self.workers.get(worker).is_some_and(|worker| worker.is_warm()) {
+                    self.assign(worker, vms, gpus);
+                }
+            }
+            Err(session) => self.start_worker(set, Some(session), gpus),
+        }
+        self.refill(vms, gpus);
+    }
+
+    /// Tries again to start the waiting sessions, in their order.
+    pub(crate) fn start_waiting(&mut self, vms: &mut Vms, gpus: &Gpus) {
+        for session in self.start_queue.take_all() {
+            self.start(session, vms, gpus);
+        }
+    }
+
+    /// Ends a session at its device process's request, whether it has a worker or waits for one.
+    pub(crate) fn end(&mut self, vm: VmId, request: u64) {
+        if let Some(worker) = self.workers.find(vm, request) {
+            self.workers.end(worker);
+        } else if self.start_queue.remove(vm, request) {
+            let how = Ending::NoWorker("the session ended before its worker started".into());
+            self.send_ended(vm, request, how);
+        }
+    }
+
+    /// Ends a session at an operator's request. Returns whether there is such a session.
+    pub(crate) fn end_by_operator(&mut self, vm: VmId, number: u32) -> bool {
+        let mut sessions = self.workers.sessions_of(vm);
+        let found = sessions.find(|(_, session)| session.number() == number);
+        let worker = found.map(|(worker, _)| worker);
+        drop(sessions);
+        let Some(worker) = worker.and_then(|worker| self.workers.get_mut(worker)) else {
+            return false;
+        };
+        worker.set_failure("ended by the operator");
+        worker.end();
+        true
+    }
+
+    /// Assigns a warm worker to its session.
+    fn assign(&mut self, id: WorkerId, vms: &Vms, gpus: &Gpus) {
+        if let Err(reason) = self.try_assign(id, vms, gpus) {
+            tracing::error!("cannot assign a worker: {reason}");
+            if let Some(worker) = self.workers.get_mut(id) {
+                worker.set_failure(reason);
+                worker.end();
+            }
+        }
+    }
+
+    fn try_assign(&mut self, id: WorkerId, vms: &Vms, gpus: &Gpus) -> Result<(), String> {
+        let Some(worker) = self.workers.get_mut(id) else { return Ok(()) };
+        let Some(session) = worker.session() else { return Ok(()) };
+        let Some(state) = vms.get(session.vm) else { return Ok(()) };
+        state.take_process(worker.pid())?;
+        let vm = session.vm;
+        self.ledger.open(id, vm, &state.gpus);
+        let contexts: Vec<u64> = state.gpus.iter().map(|gpu| gpus.context_bytes(*gpu)).collect();
+        // A warm worker has a context on its first GPU. If the quota has no room for it, the worker
+        // destroys it, and the guest gets an error when it creates a context.
+        let first = contexts.first().copied().unwrap_or(0);
+        let charged = first == 0 || self.ledger.reserve(id, 0, first, Charge::Context).is_ok();
+        let (uid, gid) = self.launcher.ids(&state.vm);
+        let assignment = Assignment {
+            label: format!("{}/{}", state.vm.name, session.number()),
+            pid: session.pid,
+            uid,
+            gid,
+            env: session.env.clone(),
+            spin_us: state.vm.spin_us,
+            context_bytes: contexts,
+            context_charged: charged,
+        };
+        let ends = worker.assign(assignment).map_err(|error| error.to_string())?;
+        self.scheduler.add_worker(id, vm, &state.gpus, ends);
+        Ok(())
+    }
+
+    /// A worker has begun to serve its session: sends the device process its ends.
+    fn announce(&mut self, id: WorkerId, vms: &mut Vms) {
+        let Some(worker) = self.workers.get_mut(id) else { return };
+        let (ends, pid) = (worker.begin_serving(), worker.pid());
+        let (Some(session), Some(ends)) = (worker.session(), ends) else { return };
+        let (vm, number) = (session.vm, session.number());
+        let text = format!("guest process {}, worker {pid}", session.pid);
+        let message = BrokerToDevice::Started { request: session.request, pid };
+        if let Some(state) = vms.get_mut(vm) {
+            state.count_session();
+        }
+        self.effects.push(SessionEffect::Send { vm, message, ends: Some(ends) });
+        self.publish(BrokerEvent::of_session(EventKind::SessionStarted, vm, number, text));
+    }
+
+    /// Reports that an allocation of a session did not fit.
+    fn report_refused_memory(
+        &mut self,
+        id: WorkerId,
+        device: u32,
+        kind: Charge,
+        reason: &str,
+        vms: &mut Vms,
+    ) {
+        tracing::debug!("{reason}");
+        let Some(session) = self.workers.get(id).and_then(|worker| worker.session()) else {
+            return;
+        };
+        let (vm, number) = (session.vm, session.number());
+        let Some(state) = vms.get_mut(vm) else { return };
+        let Some(gpu) = state.gpus.get(device as usize).copied() else { return };
+        let Some(before) = state.report_memory_refusal(gpu) else { return };
+        let kind = kind.name();
+        let message = match before {
+            0 => format!("{kind}: {reason}"),
+            _ => format!("{kind}: {reason} ({before} more since the last event)"),
+        };
+        let event = BrokerEvent::of_session(EventKind::MemoryRefused, vm, number, message);
+        self.publish(BrokerEvent { gpu: Some(gpu), ..event });
+    }
+}
+
+/// Workers.
+impl Sessions {
+    /// Starts the workers that are missing from the warm pool, and ends those that no VM can use.
+    pub(crate) fn refill(&mut self, vms: &Vms, gpus: &Gpus) {
+        let sets = vms.warm_sets(gpus);
+        self.workers.end_free_outside(&sets);
+        for set in sets {
+            while self.workers.needs_warm(&set) {
+                let before = self.workers.free(&set);
+                self.start_worker(set.clone(), None, gpus);
+                if self.workers.free(&set) == before {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn start_worker(&mut self, set: Vec<GpuId>, session: Option<Session>, gpus: &Gpus) {
+        let env = session.as_ref().map_or(&[][..], |session| session.env.as_slice());
+        let cold = !env.is_empty();
+        match self.launcher.start_worker(&gpus.visible(&set), env) {
+            Ok(process) => {
+                let (socket, pidfd) = (process.socket_fd(), process.pidfd());
+                let worker = self.workers.add(process, set, session, cold);
+                self.effects.push(SessionEffect::Watch { worker, socket, pidfd });
+            }
+            Err(error) => {
+                tracing::error!("cannot start a worker: {error}");
+                self.workers.count_failure();
+                if let Some(Session { vm, request, .. }) = session {
+                    self.send_ended(vm, request, Ending::NoWorker(error.to_string()));
+                }
+            }
+        }
+    }
+
+    /// Reads one message from a worker.
+    pub(crate) fn handle_worker_message(&mut self, id: WorkerId, vms: &mut Vms, gpus: &Gpus) {
+        let Some(worker) = self.workers.get_mut(id) else { return };
+        let fd = worker.socket_fd();
+        match worker.handle_message(id, &mut self.ledger) {
+            WorkerEffect::None => {}
+            WorkerEffect::Ready => {
+                let has_session = worker.session().is_some();
+                self.workers.reset_failures();
+                if has_session {
+                    self.assign(id, vms, gpus);
+                }
+            }
+            WorkerEffect::Announce => self.announce(id, vms),
+            WorkerEffect::MemoryRefused { device, kind, reason } => {
+                self.report_refused_memory(id, device, kind, &reason, vms);
+                let Some(worker) = self.workers.get(id) else { return };
+                if let Err(how) = worker.answer(&ToWorker::Refused) {
+                    self.kill_misbehaved(id, &how, vms);
+                }
+            }
+            WorkerEffect::Misbehaved(how) => self.kill_misbehaved(id, &how, vms),
+            WorkerEffect::Failed => worker.end(),
+            WorkerEffect::Closed => {
+                worker.end();
+                self.effects.push(SessionEffect::Unwatch(fd));
+            }
+            WorkerEffect::Undecodable(how) => {
+                self.kill_misbehaved(id, &how, vms);
+                self.effects.push(SessionEffect::Unwatch(fd));
+            }
+        }
+    }
+
+    /// Kills a worker because of its behavior or its GPU, and reports it.
+    pub(crate) fn kill_worker(&mut self, id: WorkerId, why: &str, vms: &Vms) {
+        let Some(killed) = self.workers.kill(id, why) else { return };
+        let (vm, session) = killed.session.unzip();
+        let (name, pid) = (vm.map_or("", |vm| vms.name(vm)), killed.pid);
+        tracing::error!(vm = name, session, pid, "killing a worker: {why}");
+        let event = BrokerEvent::new(EventKind::WorkerKilled, format!("worker {pid}: {why}"));
+        self.publish(BrokerEvent { vm, session, ..event });
+    }
+
+    fn kill_misbehaved(&mut self, id: WorkerId, how: &str, vms: &Vms) {
+        self.kill_worker(id, &format!("protocol violation: {how}"), vms);
+    }
+
+    /// Kills all workers that see a GPU.
+    pub(crate) fn kill_workers_of_gpu(&mut self, gpu: GpuId, why: &str, vms: &Vms) {
+        for worker in self.workers.with_gpu(gpu) {
+            self.kill_worker(worker, why, vms);
+        }
+    }
+
+    /// Reaps a worker that has ended, frees its account, and reports the end of its session. Returns
+    /// whether the worker has been reaped.
+    pub(crate) fn reap(&mut self, id: WorkerId, vms: &mut Vms) -> bool {
+        // Handle the scheduler's events about this worker while its session is known.
+        self.handle_scheduler_events(vms);
+        let Some(worker) = self.workers.get_mut(id) else { return false };
+        let Some(status) = worker.reap() else { return false };
+        let was_ended = worker.is_ending();
+        let Some(mut worker) = self.workers.remove(id) else { return false };
+        self.scheduler.remove_worker(id);
+        // The memory on the GPU is free only now.
+        let bytes = self.ledger.close(id);
+        let how = worker.take_failure(status);
+        match worker.session() {
+            Some(session) => {
+                let (vm, request, number) = (session.vm, session.request, session.number());
+                if let Some(state) = vms.get_mut(vm) {
+                    state.add_activity(&Activity { ring_depth: 0, ..worker.activity() });
+                }
+                tracing::info!(vm = vms.name(vm), session = number, bytes, "worker reaped: {how}");
+                let message = format!("{how}; freed {bytes} bytes of device memory");
+                self.publish(BrokerEvent::of_session(EventKind::SessionEnded, vm, number, message));
+                let how = match worker.is_announced() {
+                    true => Ending::Died(how),
+                    false => Ending::NoWorker(how),
+                };
+                self.send_ended(vm, request, how);
+                self.effects.push(SessionEffect::WorkerGone(vm));
+            }
+            // The broker ended it because no VM could use it.
+            None if was_ended && how == describe(status) => {}
+            None => {
+                tracing::error!("a warm worker ended: {how}");
+                if self.workers.count_failure() {
+                    tracing::error!(
+                        "too many warm workers failed; starting workers only on demand"
+                    );
+                }
+            }
+        }
+        self.effects.push(SessionEffect::Reaped(worker));
+        true
+    }
+
+    /// Handles the scheduler's events since the last call.
+    pub(crate) fn handle_scheduler_events(&mut self, vms: &mut Vms) {
+        for event in self.scheduler.events() {
+            match event {
+                ComputeEvent::KernelTimeout(worker, gpu) => {
+                    let Some(worker) = self.workers.get_mut(worker) else { continue };
+                    // However the worker ends now, this is the reason.
+                    worker.set_failure(TIMED_OUT);
+                    let vm = worker.session().map(|session| session.vm);
+                    if let Some(state) = vm.and_then(|vm| vms.get_mut(vm)) {
+                        state.count_kernel_timeout(GpuId(gpu.0));
+                    }
+                }
+                ComputeEvent::TimeoutReported(worker) => {
+                    self.kill_worker(worker, TIMED_OUT, vms);
+                }
+                ComputeEvent::HeartbeatLost(worker) => {
+                    self.kill_worker(worker, "its heartbeat stopped while it had the GPU", vms);
+                }
+                ComputeEvent::Restarted => {
+                    tracing::error!("the scheduler was restarted; no VM ran in the meantime");
+                    let message = "the scheduler's thread failed and was restarted";
+                    self.publish(BrokerEvent::new(EventKind::SchedulerRestarted, message));
+                }
+            }
+        }
+    }
+
+    /// Kills and reaps all workers.
+    pub(crate) fn end_all(&mut self) {
+        self.workers.end_all();
+    }
+}
