@@ -1,5 +1,5 @@
-//! Reports in, actions out: what the thread does each time that it is awake. It does not sleep and
-//! reads no clock.
+//! One round of the scheduler's thread: it passes the workers' reports to the scheduler and carries
+//! out the resulting actions. This code doesn't sleep and takes the time as an argument.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::message::{ComputeEvent, GpuStats};
 use super::registry::Registry;
 use super::shared::EventSender;
-use super::worker::{BEAT_LOOK, Beating, CLOSED, Stand, Worker, WorkerEnds};
+use super::worker::{BEAT_CHECK, CLOSED, GateSetting, Heartbeat, Worker, WorkerEnds};
 use gpu_scheduler::{
     Action, GpuKey, MS, Nanos, OpenMode, Report, Scheduler, Settings, Share, VmKey,
 };
@@ -16,27 +16,28 @@ use host_ipc::messages::WorkerId;
 
 /// `CUDA_ERROR_LAUNCH_TIMEOUT`.
 const LAUNCH_TIMEOUT: u32 = 702;
-/// How long a session whose kernel ran too long has to tell its guest, before its worker is ended.
+/// The time between a session's error and the end of its worker, in which the session reports the
+/// error to its guest.
 const REPORT_TIME: Nanos = 50 * MS;
-/// How the gate of a VM that is alone stands.
-const UNLIMITED: Stand = Stand { mode: Mode::Unlimited, until: NO_END, depth: NO_END };
-/// The same of one with a kernel_timeout: since when a kernel runs is known only where work is
-/// measured, which takes a depth for each stream.
-const MEASURED: Stand = Stand { mode: Mode::Shared, until: NO_END, depth: 20 * MS };
-/// Rounds of reports and actions in one go: a bound, should a VM's workers change what they say
-/// with each look.
+/// The gate of a VM that has the GPU alone.
+const UNLIMITED: GateSetting = GateSetting { mode: Mode::Unlimited, until: NO_END, depth: NO_END };
+/// The gate of a VM that has the GPU alone and has a kernel_timeout. A worker knows when a kernel
+/// started only if it measures work, and it does so only if the depth of each stream is limited.
+const MEASURED: GateSetting = GateSetting { mode: Mode::Shared, until: NO_END, depth: 20 * MS };
+/// Maximum rounds of reports and actions in a row. Without a limit, workers that change their page
+/// all the time could keep the thread here.
 const MAX_ROUNDS: usize = 64;
 
-/// What workers count. It wraps, since they may have made it up.
+/// The sums of the workers' counters. They wrap around, since a worker can write any value.
 #[derive(Clone, Copy, Default)]
-struct Sums {
+struct Counters {
     finished: u64,
     busy_ns: u64,
     begun_ns: u64,
     copied_ns: u64,
 }
 
-impl Sums {
+impl Counters {
     fn add(&mut self, gate: &GpuGate) {
         let add = |sum: &mut u64, word: &AtomicU64| {
             *sum = sum.wrapping_add(word.load(Ordering::Relaxed));
@@ -48,40 +49,40 @@ impl Sums {
     }
 }
 
-/// A VM on one GPU.
-struct Place {
+/// A VM's state on one GPU.
+struct VmGpu {
     share: Share,
-    stand: Stand,
-    /// What it may copy while its gates are closed.
+    gate: GateSetting,
+    /// How much the VM may copy while its gates are closed.
     copies: Nanos,
-    /// Of workers that have ended.
-    sums: Sums,
-    /// Closed, and not known to be drained.
+    /// The counters of workers that have ended.
+    past: Counters,
+    /// The gates are closed, and work may still be running.
     draining: bool,
 }
 
 /// The thread's state.
 pub(super) struct Core {
     pub scheduler: Scheduler,
-    places: BTreeMap<(VmKey, GpuKey), Place>,
+    vm_gpus: BTreeMap<(VmKey, GpuKey), VmGpu>,
     pub workers: BTreeMap<WorkerId, Worker>,
     events: EventSender,
     actions: Vec<Action>,
     beats_at: Nanos,
-    beats_looked: Nanos,
+    beats_checked: Nanos,
 }
 
 impl Core {
-    /// With all VMs and workers that exist.
+    /// Starts with all existing VMs and workers.
     pub(super) fn new(registry: &Registry, events: EventSender, now: Nanos) -> Self {
         let mut core = Self {
             scheduler: Scheduler::new(Settings::default()),
-            places: BTreeMap::new(),
+            vm_gpus: BTreeMap::new(),
             workers: BTreeMap::new(),
             events,
             actions: Vec::new(),
             beats_at: now,
-            beats_looked: now,
+            beats_checked: now,
         };
         for (vm, gpus) in &registry.vms {
             core.set_vm(
@@ -90,32 +91,32 @@ impl Core {
                 now,
             );
         }
-        for (id, parts) in &registry.workers {
-            core.add_worker(*id, parts.clone(), now);
+        for (id, ends) in &registry.workers {
+            core.add_worker(*id, ends.clone(), now);
         }
         core
     }
 
     pub(super) fn set_vm(&mut self, vm: VmKey, gpus: &[(GpuKey, Share)], now: Nanos) {
         for (gpu, share) in gpus {
-            if self.places.contains_key(&(vm, *gpu)) {
+            if self.vm_gpus.contains_key(&(vm, *gpu)) {
                 self.scheduler.set_share(vm, *gpu, *share, now);
             } else {
                 self.scheduler.set_vm(vm, &[(*gpu, *share)], now);
             }
             let copies = self.scheduler.copies(vm, *gpu);
-            let place = self.places.entry((vm, *gpu)).or_insert_with(|| Place {
+            let vm_gpu = self.vm_gpus.entry((vm, *gpu)).or_insert_with(|| VmGpu {
                 share: *share,
-                stand: CLOSED,
+                gate: CLOSED,
                 copies,
-                sums: Sums::default(),
+                past: Counters::default(),
                 draining: false,
             });
             let timed = |share: &Share| share.kernel_timeout.is_some();
-            let changed = timed(&place.share) != timed(share);
-            place.share = *share;
-            // Since when a kernel runs is to be known from now on, or need not be any more.
-            if changed && [UNLIMITED, MEASURED].contains(&place.stand) {
+            let changed = timed(&vm_gpu.share) != timed(share);
+            vm_gpu.share = *share;
+            // From now on work must be measured, or no longer has to be.
+            if changed && [UNLIMITED, MEASURED].contains(&vm_gpu.gate) {
                 self.act(
                     Action::Open {
                         vm,
@@ -132,39 +133,41 @@ impl Core {
 
     pub(super) fn remove_vm(&mut self, vm: VmKey, now: Nanos) {
         self.scheduler.remove_vm(vm, now, &mut self.actions);
-        for worker in self.workers.values_mut().filter(|worker| worker.parts.vm == vm) {
-            for gpu in worker.parts.gpus.clone().iter() {
+        for worker in self.workers.values_mut().filter(|worker| worker.ends.vm == vm) {
+            for gpu in worker.ends.gpus.clone().iter() {
                 worker.set(*gpu, CLOSED);
                 worker.set_copies(*gpu, 0);
             }
         }
-        self.places.retain(|(of, _), _| *of != vm);
+        self.vm_gpus.retain(|(of, _), _| *of != vm);
         self.settle(now);
     }
 
-    pub(super) fn add_worker(&mut self, id: WorkerId, parts: WorkerEnds, now: Nanos) {
-        let (vm, gpus) = (parts.vm, parts.gpus.clone());
-        let mut worker = Worker::new(parts, now);
+    pub(super) fn add_worker(&mut self, id: WorkerId, ends: WorkerEnds, now: Nanos) {
+        let (vm, gpus) = (ends.vm, ends.gpus.clone());
+        let mut worker = Worker::new(ends, now);
         for gpu in gpus.iter() {
-            // What its VM has now; a GPU that the VM does not have stays closed.
-            let place = self.places.get(&(vm, *gpu));
-            let (stand, copies) = place.map_or((CLOSED, 0), |place| (place.stand, place.copies));
-            worker.set(*gpu, stand);
+            // The new worker gets its VM's settings. The gate on a GPU that the VM doesn't have
+            // stays closed.
+            let vm_gpu = self.vm_gpus.get(&(vm, *gpu));
+            let (setting, copies) =
+                vm_gpu.map_or((CLOSED, 0), |vm_gpu| (vm_gpu.gate, vm_gpu.copies));
+            worker.set(*gpu, setting);
             worker.set_copies(*gpu, copies);
         }
         self.workers.insert(id, worker);
-        self.beats_at = self.beats_at.min(now + BEAT_LOOK);
+        self.beats_at = self.beats_at.min(now + BEAT_CHECK);
         self.report_all_of(vm, &gpus, now);
     }
 
     pub(super) fn remove_worker(&mut self, id: WorkerId, now: Nanos) -> Option<Worker> {
         let worker = self.workers.remove(&id)?;
-        let (vm, gpus) = (worker.parts.vm, worker.parts.gpus.clone());
+        let (vm, gpus) = (worker.ends.vm, worker.ends.gpus.clone());
         for gpu in gpus.iter() {
-            if let (Some(place), Some((_, gate))) =
-                (self.places.get_mut(&(vm, *gpu)), worker.gate(*gpu))
+            if let (Some(vm_gpu), Some((_, gate))) =
+                (self.vm_gpus.get_mut(&(vm, *gpu)), worker.gate(*gpu))
             {
-                place.sums.add(gate);
+                vm_gpu.past.add(gate);
             }
         }
         self.report_all_of(vm, &gpus, now);
@@ -182,29 +185,30 @@ impl Core {
         self.settle(now);
     }
 
-    /// A worker's bell was rung.
-    pub(super) fn worker_rang(&mut self, id: WorkerId, now: Nanos) {
+    /// Handles a ring of a worker's bell.
+    pub(super) fn handle_ring(&mut self, id: WorkerId, now: Nanos) {
         if let Some(worker) = self.workers.get(&id) {
-            let (vm, gpus) = (worker.parts.vm, worker.parts.gpus.clone());
+            let (vm, gpus) = (worker.ends.vm, worker.ends.gpus.clone());
             self.report_all_of(vm, &gpus, now);
         }
     }
 
-    /// What a VM's sessions on a GPU say, joined.
-    pub(super) fn join(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> Option<Report> {
-        let place = self.places.get(&(vm, gpu))?;
-        let (mut sums, mut report) = (place.sums, Report::default());
+    /// Combines the reports of a VM's workers on a GPU.
+    pub(super) fn combined_report(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> Option<Report> {
+        let vm_gpu = self.vm_gpus.get(&(vm, gpu))?;
+        let (mut sums, mut report) = (vm_gpu.past, Report::default());
         let mut all_stalled = true;
-        for worker in self.workers.values().filter(|worker| worker.parts.vm == vm) {
+        for worker in self.workers.values().filter(|worker| worker.ends.vm == vm) {
             let Some((_, gate)) = worker.gate(gpu) else { continue };
             let word = |word: &AtomicU64| word.load(Ordering::Relaxed);
-            // Of one that is lost, too: a sum that went back would count twice later.
+            // Counters of a worker without a heartbeat are included. If the sum decreased, the same
+            // work would be counted again when the heartbeat resumes.
             sums.add(gate);
             if worker.lost {
                 continue;
             }
             report.copying |= word(&gate.copying) != 0;
-            report.held |= gate.held.load(Ordering::SeqCst) > 0 && worker.condemned.is_none();
+            report.held |= gate.held.load(Ordering::SeqCst) > 0 && worker.kill_at.is_none();
             if gate.active.load(Ordering::SeqCst) != 0 {
                 report.active = true;
                 all_stalled &= gate.stalled.load(Ordering::SeqCst) != 0;
@@ -215,20 +219,20 @@ impl Core {
             }
         }
         report.stalled = report.active && all_stalled;
-        let Sums { finished, busy_ns, begun_ns, copied_ns } = sums;
+        let Counters { finished, busy_ns, begun_ns, copied_ns } = sums;
         Some(Report { finished, busy_ns, begun_ns, copied_ns, ..report })
     }
 
     fn report(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos) {
-        let Some(report) = self.join(vm, gpu, now) else { return };
-        if let Some(place) = self.places.get_mut(&(vm, gpu)) {
-            place.draining &= report.active && !report.stalled;
+        let Some(report) = self.combined_report(vm, gpu, now) else { return };
+        if let Some(vm_gpu) = self.vm_gpus.get_mut(&(vm, gpu)) {
+            vm_gpu.draining &= report.active && !report.stalled;
         }
         tracing::trace!(now, vm = vm.0, gpu = gpu.0, ?report);
         self.scheduler.report(vm, gpu, report, now, &mut self.actions);
     }
 
-    /// Carries out actions until there are none.
+    /// Carries out actions until none are left.
     pub(super) fn settle(&mut self, now: Nanos) {
         for _ in 0..MAX_ROUNDS {
             if self.actions.is_empty() {
@@ -252,61 +256,62 @@ impl Core {
         tracing::trace!(now, ?action);
         match action {
             Action::Prepare { vm, gpu } => {
-                self.set(vm, gpu, Stand { mode: Mode::Prepare, until: 0, depth: 0 });
+                self.set(vm, gpu, GateSetting { mode: Mode::Prepare, until: 0, depth: 0 });
             }
             Action::Close { vm, gpu } => self.set(vm, gpu, CLOSED),
             Action::Open { vm, gpu, mode, until, depth } => {
-                let share = self.places.get(&(vm, gpu)).map(|place| place.share);
+                let share = self.vm_gpus.get(&(vm, gpu)).map(|vm_gpu| vm_gpu.share);
                 let timed = share.is_some_and(|share| share.kernel_timeout.is_some());
-                let stand = match mode {
-                    OpenMode::Window => Stand { mode: Mode::Window, until, depth },
-                    OpenMode::Shared => Stand { mode: Mode::Shared, until, depth },
+                let setting = match mode {
+                    OpenMode::Window => GateSetting { mode: Mode::Window, until, depth },
+                    OpenMode::Shared => GateSetting { mode: Mode::Shared, until, depth },
                     OpenMode::Unlimited if timed => MEASURED,
                     OpenMode::Unlimited => UNLIMITED,
                 };
-                self.set(vm, gpu, stand);
+                self.set(vm, gpu, setting);
             }
             Action::Copies { vm, gpu, depth } => self.set_copies(vm, gpu, depth),
             Action::Timeout { vm, gpu } => self.time_out(vm, gpu, now),
         }
     }
 
-    fn set(&mut self, vm: VmKey, gpu: GpuKey, stand: Stand) {
-        let Some(place) = self.places.get_mut(&(vm, gpu)) else { return };
-        place.stand = stand;
-        place.draining = stand.mode == Mode::Closed;
-        for worker in self.workers.values_mut().filter(|worker| worker.parts.vm == vm) {
-            worker.set(gpu, stand);
+    fn set(&mut self, vm: VmKey, gpu: GpuKey, setting: GateSetting) {
+        let Some(vm_gpu) = self.vm_gpus.get_mut(&(vm, gpu)) else { return };
+        vm_gpu.gate = setting;
+        vm_gpu.draining = setting.mode == Mode::Closed;
+        for worker in self.workers.values_mut().filter(|worker| worker.ends.vm == vm) {
+            worker.set(gpu, setting);
         }
     }
 
     fn set_copies(&mut self, vm: VmKey, gpu: GpuKey, depth: Nanos) {
-        let Some(place) = self.places.get_mut(&(vm, gpu)) else { return };
-        place.copies = depth;
-        for worker in self.workers.values().filter(|worker| worker.parts.vm == vm) {
+        let Some(vm_gpu) = self.vm_gpus.get_mut(&(vm, gpu)) else { return };
+        vm_gpu.copies = depth;
+        for worker in self.workers.values().filter(|worker| worker.ends.vm == vm) {
             worker.set_copies(gpu, depth);
         }
     }
 
-    /// Ends the sessions whose oldest call is too old.
+    /// Ends the sessions whose oldest running call exceeds the kernel_timeout.
     fn time_out(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos) {
-        let timeout = self.places.get(&(vm, gpu)).and_then(|place| place.share.kernel_timeout);
+        let timeout = self.vm_gpus.get(&(vm, gpu)).and_then(|vm_gpu| vm_gpu.share.kernel_timeout);
         let Some(timeout) = timeout else { return };
         for (id, worker) in &mut self.workers {
-            if worker.parts.vm != vm || worker.condemned.is_some() {
+            if worker.ends.vm != vm || worker.kill_at.is_some() {
                 continue;
             }
             let oldest =
                 worker.gate(gpu).map_or(0, |(_, gate)| gate.oldest.load(Ordering::Relaxed));
             if oldest != 0 && now.saturating_sub(oldest) > timeout {
-                // Before the guest learns of it, which may be gone a moment later.
+                // Send the event before the guest gets the error, since its process may exit right
+                // after.
                 self.events.send(ComputeEvent::KernelTimeout(*id, gpu));
-                worker.condemn(LAUNCH_TIMEOUT, now + REPORT_TIME);
+                worker.end_session(LAUNCH_TIMEOUT, now + REPORT_TIME);
             }
         }
     }
 
-    /// The scheduler's deadlines, heartbeats, and sessions that have had their last words.
+    /// Handles what is due: the scheduler's deadlines, heartbeat checks, and workers to kill.
     pub(super) fn tick(&mut self, now: Nanos) {
         if self.scheduler.wake_at().is_some_and(|at| at <= now) {
             let watched: Vec<_> = self.scheduler.watched(now).collect();
@@ -318,29 +323,29 @@ impl Core {
             self.settle(now);
         }
         if self.beats_at <= now {
-            self.look_at_beats(now);
+            self.check_heartbeats(now);
         }
         for (id, worker) in &mut self.workers {
-            if worker.condemned.is_some_and(|at| at <= now) {
-                worker.condemned = Some(Nanos::MAX);
+            if worker.kill_at.is_some_and(|at| at <= now) {
+                worker.kill_at = Some(Nanos::MAX);
                 self.events.send(ComputeEvent::TimeoutReported(*id));
             }
         }
     }
 
-    fn look_at_beats(&mut self, now: Nanos) {
-        let late = now.saturating_sub(self.beats_looked) > 2 * BEAT_LOOK;
-        (self.beats_looked, self.beats_at) = (now, now + BEAT_LOOK);
+    fn check_heartbeats(&mut self, now: Nanos) {
+        let late = now.saturating_sub(self.beats_checked) > 2 * BEAT_CHECK;
+        (self.beats_checked, self.beats_at) = (now, now + BEAT_CHECK);
         let mut changed = Vec::new();
         for (id, worker) in &mut self.workers {
-            match worker.look_at_beat(late, now) {
-                Beating::Same => {}
-                Beating::Lost | Beating::Back => {
-                    changed.push((worker.parts.vm, worker.parts.gpus.clone()));
+            match worker.check_heartbeat(late, now) {
+                Heartbeat::Unchanged => {}
+                Heartbeat::Lost | Heartbeat::Resumed => {
+                    changed.push((worker.ends.vm, worker.ends.gpus.clone()));
                 }
-                Beating::Dead => {
+                Heartbeat::Dead => {
                     self.events.send(ComputeEvent::HeartbeatLost(*id));
-                    changed.push((worker.parts.vm, worker.parts.gpus.clone()));
+                    changed.push((worker.ends.vm, worker.ends.gpus.clone()));
                 }
             }
         }
@@ -349,12 +354,17 @@ impl Core {
         }
     }
 
-    /// Looks at VMs that drain: what they say is awaited. Whether there are any.
-    pub(super) fn look_at_drains(&mut self, now: Nanos) -> bool {
-        let draining: Vec<_> =
-            self.places.iter().filter(|(_, place)| place.draining).map(|(key, _)| *key).collect();
+    /// Polls the VMs that are draining, since the scheduler waits for their reports. Returns
+    /// whether there are any.
+    pub(super) fn poll_drains(&mut self, now: Nanos) -> bool {
+        let draining: Vec<_> = self
+            .vm_gpus
+            .iter()
+            .filter(|(_, vm_gpu)| vm_gpu.draining)
+            .map(|(key, _)| *key)
+            .collect();
         for (vm, gpu) in &draining {
-            let Some(report) = self.join(*vm, *gpu, now) else { continue };
+            let Some(report) = self.combined_report(*vm, *gpu, now) else { continue };
             if !report.active || report.stalled {
                 self.report(*vm, *gpu, now);
                 self.settle(now);
@@ -363,20 +373,20 @@ impl Core {
         !draining.is_empty()
     }
 
-    /// When [`Core::tick`] is wanted.
+    /// When [`Core::tick`] must be called next.
     pub(super) fn wake_at(&self) -> Option<Nanos> {
-        let active = self.workers.values().any(|worker| worker.is_to_beat() || worker.lost);
+        let active = self.workers.values().any(|worker| worker.must_beat() || worker.lost);
         let beats = active.then_some(self.beats_at);
-        let words = self.workers.values().filter_map(|worker| worker.condemned);
-        let words = words.filter(|at| *at != Nanos::MAX);
+        let kills = self.workers.values().filter_map(|worker| worker.kill_at);
+        let kills = kills.filter(|at| *at != Nanos::MAX);
         let mutes = self.workers.values().filter_map(|worker| worker.muted);
-        self.scheduler.wake_at().into_iter().chain(beats).chain(words).chain(mutes).min()
+        self.scheduler.wake_at().into_iter().chain(beats).chain(kills).chain(mutes).min()
     }
 
     pub(super) fn stats(&self, now: Nanos) -> Vec<GpuStats> {
         let of = |&(vm, gpu): &(VmKey, GpuKey)| {
             Some(GpuStats { vm, gpu, stats: self.scheduler.stats(vm, gpu, now)? })
         };
-        self.places.keys().filter_map(of).collect()
+        self.vm_gpus.keys().filter_map(of).collect()
     }
 }

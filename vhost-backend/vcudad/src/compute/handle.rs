@@ -24,7 +24,7 @@ const STATS_FRESH: Duration = Duration::from_millis(20);
 /// Starts the thread, sends it commands, and receives its events.
 pub(crate) struct ComputeHandle {
     pub(super) shared: Arc<Shared>,
-    /// `None`: there is no thread.
+    /// `None` if the scheduler is off, and there is no thread.
     commands: Option<mpsc::Sender<Command>>,
     events: mpsc::Receiver<ComputeEvent>,
     /// The latest statistics of all VMs, and when they arrived.
@@ -64,12 +64,12 @@ impl ComputeHandle {
         Ok((handle, sender))
     }
 
-    /// Readable when there are events.
+    /// An eventfd that is readable while there are events.
     pub(crate) fn events_fd(&self) -> RawFd {
         self.shared.events_fd.as_raw_fd()
     }
 
-    /// The events since the last call.
+    /// Takes the events since the last call.
     pub(crate) fn events(&mut self) -> Vec<ComputeEvent> {
         drain(&self.shared.events_fd);
         self.events.try_iter().collect()
@@ -140,7 +140,7 @@ impl ComputeHandle {
         all.iter().find(|stats| (stats.vm, stats.gpu) == (vm, gpu)).map(|stats| stats.stats)
     }
 
-    /// How often the thread was restarted.
+    /// The number of times that the thread was restarted.
     pub(crate) fn restarts(&self) -> u64 {
         self.shared.restarts.load(Ordering::Relaxed)
     }

@@ -24,12 +24,12 @@ pub(super) enum Command {
 /// An event of the scheduler's thread for the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ComputeEvent {
-    /// A kernel of this worker ran longer than the VM's kernel_timeout. The session learns of it after
-    /// this event, so that anyone who sees the session end has received the event.
+    /// A kernel of this worker ran longer than the VM's kernel_timeout. This event is
+    /// sent before the session gets the error, so it always precedes the session's end.
     KernelTimeout(WorkerId, GpuKey),
-    /// That session has had time to report the timeout to its guest: its worker must be ended.
+    /// This worker's session has had time to report the timeout to its guest. Kill the worker.
     TimeoutReported(WorkerId),
-    /// This worker's heartbeat stopped while it had work on a GPU: it must be ended. Its window has
+    /// This worker's heartbeat stopped while it had work on a GPU. Kill the worker. Its window has
     /// passed to another VM.
     HeartbeatLost(WorkerId),
     /// The thread failed and was restarted.

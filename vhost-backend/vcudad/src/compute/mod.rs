@@ -1,14 +1,14 @@
-//! The scheduler's thread: it reads the workers' gate pages, asks [`gpu_scheduler`] which VM has the
-//! GPU, and writes the answer into the pages.
+//! The scheduler's thread: it reads the workers' gate pages, asks [`gpu_scheduler`] which VM has
+//! the GPU, and writes the answer into the pages.
 //!
 //! | module | contents |
 //! |---|---|
-//! | `handle` | the service's end of the thread |
+//! | `handle` | starts the thread and exchanges messages with it |
 //! | `message`, `shared` | commands and events; the state that both sides share |
 //! | `registry` | the existing VMs and workers, kept outside the thread |
 //! | `worker` | one worker's page, bell and heartbeat |
-//! | `core` | reports in, actions out |
-//! | `thread` | the loop: bells, deadlines, spinning |
+//! | `core` | one round: reports to the scheduler, actions from it |
+//! | `thread` | the loop: bells, deadlines, polling |
 //!
 //! One thread serves all GPUs. If it panics, all gates are closed, and it is restarted with the
 //! existing VMs and workers. docs/design/gate.md describes how the pages are used.

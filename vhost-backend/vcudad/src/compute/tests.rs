@@ -1,4 +1,4 @@
-//! The thread with pages that the tests write as workers would.
+//! Tests of the scheduler's thread. The tests write the gate pages as workers would.
 
 use std::io::Write;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -21,15 +21,15 @@ use memory_ledger::{GpuId, VmId};
 
 const GPU: GpuKey = GpuKey(0);
 
-/// A worker that a test plays.
-struct Player {
+/// A simulated worker.
+struct FakeWorker {
     page: GateMap,
     doorbell: OwnedFd,
     bell: OwnedFd,
 }
 
-impl Player {
-    fn join(compute: &mut ComputeHandle, id: WorkerId, vm: VmKey) -> Self {
+impl FakeWorker {
+    fn start(compute: &mut ComputeHandle, id: WorkerId, vm: VmKey) -> Self {
         let file = GatePage::create().unwrap();
         let ((button, doorbell), bell) = (doorbell().unwrap(), eventfd().unwrap());
         let ours = bell.try_clone().unwrap();
@@ -54,22 +54,22 @@ impl Player {
         self.set(|gpu| &gpu.held, 1);
     }
 
-    /// As `play`, without the bell.
-    fn play_silently(&self) {
+    /// The same as `run`, without ringing the bell.
+    fn run_silently(&self) {
         let open = self.mode().is_open();
         self.set(|gpu| &gpu.active, open.into());
         gate::bump(&self.page.gpus[0].finished, 1);
         self.page.worker.beat.store(gate::now(), Ordering::Relaxed);
     }
 
-    /// Wants the GPU.
+    /// Holds work for the GPU and rings the bell.
     fn hold(&self) {
         self.set(|gpu| &gpu.held, 1);
         self.ring();
     }
 
-    /// Does what a worker does that always has work; whether it ran just now.
-    fn play(&self) -> bool {
+    /// Behaves as a worker that always has work. Returns whether its gate is open.
+    fn run(&self) -> bool {
         let open = self.mode().is_open();
         if open {
             self.set(|gpu| &gpu.active, 1);
@@ -85,10 +85,10 @@ impl Player {
     }
 }
 
-fn until(what: &str, mut so: impl FnMut() -> bool) {
+fn until(condition: &str, mut is_met: impl FnMut() -> bool) {
     let start = Instant::now();
-    while !so() {
-        assert!(start.elapsed().as_secs() < 30, "never: {what}");
+    while !is_met() {
+        assert!(start.elapsed().as_secs() < 30, "timed out: {condition}");
         std::thread::yield_now();
     }
 }
@@ -98,32 +98,32 @@ fn share(weight: u32) -> Vec<(GpuKey, Share)> {
 }
 
 #[test]
-fn who_copies_beside_another_is_charged_and_waits_once_it_is_ahead() {
+fn copies_beside_another_vms_window_are_charged_and_stop_beyond_the_share() {
     let mut compute = ComputeHandle::start().unwrap();
     let [a, b] = [VmKey(1), VmKey(2)];
     compute.set_vm(a, share(100));
     compute.set_vm(b, share(10));
-    let one = Player::join(&mut compute, 1, a);
-    let two = Player::join(&mut compute, 2, b);
+    let one = FakeWorker::start(&mut compute, 1, a);
+    let two = FakeWorker::start(&mut compute, 2, b);
     let copies = || two.page.gpus[0].copies.load(Ordering::SeqCst);
-    until("it may copy", || copies() > 0);
+    until("the second VM may copy", || copies() > 0);
     one.hold();
-    until("the other has the GPU", || one.play());
+    until("the first VM has the GPU", || one.run());
     let start = Instant::now();
     two.set(|gpu| &gpu.copying, 1);
     two.ring();
-    until("it is ahead", || {
-        one.play();
+    until("the second VM is beyond its share", || {
+        one.run();
         two.set(|gpu| &gpu.copied_ns, start.elapsed().as_nanos() as u64);
         two.page.worker.beat.store(gate::now(), Ordering::Relaxed);
         copies() == 0
     });
-    assert_eq!(two.mode(), Mode::Closed, "it has asked for no window");
+    assert_eq!(two.mode(), Mode::Closed, "the second VM holds no work");
     two.set(|gpu| &gpu.copying, 0);
     two.hold();
-    until("the other has caught up", || {
-        one.play();
-        two.play();
+    until("the first VM has caught up", || {
+        one.run();
+        two.run();
         copies() > 0
     });
     let stats = compute.stats_of(b, GPU).unwrap();
@@ -131,20 +131,20 @@ fn who_copies_beside_another_is_charged_and_waits_once_it_is_ahead() {
 }
 
 #[test]
-fn who_is_alone_has_no_bound_and_two_take_turns() {
+fn a_vm_alone_is_unlimited_and_two_take_turns() {
     let mut compute = ComputeHandle::start().unwrap();
     let [a, b] = [VmKey(1), VmKey(2)];
     compute.set_vm(a, share(100));
     compute.set_vm(b, share(100));
-    let (one, two) = (Player::join(&mut compute, 1, a), Player::join(&mut compute, 2, b));
+    let (one, two) = (FakeWorker::start(&mut compute, 1, a), FakeWorker::start(&mut compute, 2, b));
     assert_eq!((one.mode(), two.mode()), (Mode::Closed, Mode::Closed));
     one.hold();
-    until("alone", || one.play() && one.mode() == Mode::Unlimited);
+    until("the VM is unlimited", || one.run() && one.mode() == Mode::Unlimited);
     two.hold();
     let mut turns = 0;
     let mut had = false;
     until("ten turns", || {
-        let (first, second) = (one.play(), two.play());
+        let (first, second) = (one.run(), two.run());
         if second != had {
             turns += 1;
             had = second;
@@ -156,32 +156,32 @@ fn who_is_alone_has_no_bound_and_two_take_turns() {
         let stats = compute.stats_of(vm, GPU).unwrap();
         assert!(stats.windows > 0, "{stats:?}");
     }
-    // Who goes leaves all of it to the other.
+    // After one VM is removed, the other is alone again.
     compute.remove_worker(2);
     compute.remove_vm(b);
-    until("alone again", || one.play() && one.mode() == Mode::Unlimited);
+    until("the VM is unlimited again", || one.run() && one.mode() == Mode::Unlimited);
 }
 
 #[test]
-fn vms_under_mps_have_their_windows_together_and_an_exclusive_one_apart() {
+fn vms_under_mps_share_windows_and_an_exclusive_vm_has_its_own() {
     let mut compute = ComputeHandle::start().unwrap();
     let (mut together, exclusive) = (MpsGroups::default(), VmKey(3));
     let keys = [VmId(1), VmId(2)].map(|vm| {
-        let party = together.set(vm, &[GpuId(0)], Share::default());
-        compute.set_vm(party.key, vec![(GPU, party.share.unwrap())]);
-        party.key
+        let group = together.set(vm, &[GpuId(0)], Share::default());
+        compute.set_vm(group.key, vec![(GPU, group.share.unwrap())]);
+        group.key
     });
     compute.set_vm(exclusive, share(100));
-    let one = Player::join(&mut compute, 1, keys[0]);
-    let two = Player::join(&mut compute, 2, keys[1]);
-    let apart = Player::join(&mut compute, 3, exclusive);
-    for player in [&one, &two, &apart] {
-        player.hold();
+    let one = FakeWorker::start(&mut compute, 1, keys[0]);
+    let two = FakeWorker::start(&mut compute, 2, keys[1]);
+    let apart = FakeWorker::start(&mut compute, 3, exclusive);
+    for worker in [&one, &two, &apart] {
+        worker.hold();
     }
-    // Two parties that drained before the other's turn would never be seen open at once.
+    // If the two VMs of the group had separate windows, both would never be open at once.
     let (mut both, mut alone, mut last) = (0, 0, None);
-    until("ten turns of both, and ten of the third", || {
-        let open = (one.play(), two.play(), apart.play());
+    until("ten windows of the group and ten of the exclusive VM", || {
+        let open = (one.run(), two.run(), apart.run());
         if last.replace(open) != Some(open) {
             both += u32::from(open == (true, true, false));
             alone += u32::from(open == (false, false, true));
@@ -193,21 +193,21 @@ fn vms_under_mps_have_their_windows_together_and_an_exclusive_one_apart() {
 }
 
 #[test]
-fn a_worker_whose_heart_stops_loses_its_window_and_is_reported() {
+fn a_worker_without_heartbeat_loses_its_window_and_is_reported() {
     let mut compute = ComputeHandle::start().unwrap();
     let [a, b] = [VmKey(1), VmKey(2)];
     compute.set_vm(a, share(100));
     compute.set_vm(b, share(100));
-    let (one, two) = (Player::join(&mut compute, 7, a), Player::join(&mut compute, 8, b));
+    let (one, two) = (FakeWorker::start(&mut compute, 7, a), FakeWorker::start(&mut compute, 8, b));
     one.hold();
-    until("it runs", || one.play());
-    // From now on nothing is heard of it, with work in flight.
+    until("the first worker runs", || one.run());
+    // From now on the first worker's heartbeat stops, with work in flight.
     one.set(|gpu| &gpu.active, 1);
     two.hold();
-    until("the window is passed on", || two.play());
+    until("the window passes to the other VM", || two.run());
     let mut events = Vec::new();
-    until("it is reported", || {
-        two.play();
+    until("the loss is reported", || {
+        two.run();
         events.extend(compute.events());
         !events.is_empty()
     });
@@ -215,19 +215,19 @@ fn a_worker_whose_heart_stops_loses_its_window_and_is_reported() {
 }
 
 #[test]
-fn a_worker_whose_heart_stops_between_two_calls_is_reported_too() {
+fn a_heartbeat_that_stops_between_two_calls_is_reported_too() {
     let mut compute = ComputeHandle::start().unwrap();
     compute.set_vm(VmKey(1), share(100));
-    let one = Player::join(&mut compute, 7, VmKey(1));
+    let one = FakeWorker::start(&mut compute, 7, VmKey(1));
     one.page.worker.beating.store(1, Ordering::SeqCst);
     one.hold();
-    until("it runs", || one.play());
-    // All of it has ended, and no more comes.
+    until("the first worker runs", || one.run());
+    // All its work has finished, and it submits no more.
     one.set(|gpu| &gpu.active, 0);
     one.set(|gpu| &gpu.held, 0);
     one.ring();
     let mut events = Vec::new();
-    until("it is reported", || {
+    until("the loss is reported", || {
         events.extend(compute.events());
         !events.is_empty()
     });
@@ -235,16 +235,16 @@ fn a_worker_whose_heart_stops_between_two_calls_is_reported_too() {
 }
 
 #[test]
-fn what_a_worker_had_counted_stays_counted_when_its_heart_stops() {
+fn counters_of_a_worker_without_heartbeat_are_kept() {
     let (_handle, events) = ComputeHandle::new().unwrap();
     let mut core = Core::new(&Registry::default(), events, 0);
     let vm = VmKey(1);
     core.set_vm(vm, &share(100), 0);
     let page = Arc::new(GateMap::map(GatePage::create().unwrap()).unwrap());
     let bell = || Arc::new(eventfd().unwrap());
-    let parts =
+    let ends =
         WorkerEnds { vm, gpus: [GPU].into(), page: page.clone(), doorbell: bell(), bell: bell() };
-    core.add_worker(7, parts, 0);
+    core.add_worker(7, ends, 0);
     let gate = &page.gpus[0];
     gate.held.store(1, Ordering::SeqCst);
     let counters = [&gate.finished, &gate.busy_ns, &gate.begun_ns, &gate.copied_ns];
@@ -252,7 +252,7 @@ fn what_a_worker_had_counted_stays_counted_when_its_heart_stops() {
         counter.store(value, Ordering::SeqCst);
     }
     let counted = |core: &Core, now| {
-        let report = core.join(vm, GPU, now).unwrap();
+        let report = core.combined_report(vm, GPU, now).unwrap();
         [report.finished, report.busy_ns, report.begun_ns, report.copied_ns]
     };
     for now in (0..SEC).step_by(10_000_000) {
@@ -265,32 +265,33 @@ fn what_a_worker_had_counted_stays_counted_when_its_heart_stops() {
 }
 
 #[test]
-fn a_kernel_that_runs_too_long_ends_its_session_alone() {
+fn a_kernel_timeout_ends_only_the_session_of_that_kernel() {
     let mut compute = ComputeHandle::start().unwrap();
     let vm = VmKey(1);
     let timeout = Share { kernel_timeout: Some(500_000_000), ..Share::default() };
     compute.set_vm(vm, vec![(GPU, timeout)]);
-    let (long, short) = (Player::join(&mut compute, 1, vm), Player::join(&mut compute, 2, vm));
+    let (long, short) =
+        (FakeWorker::start(&mut compute, 1, vm), FakeWorker::start(&mut compute, 2, vm));
     long.hold();
     short.hold();
-    until("open", || long.play() && short.play());
-    assert_ne!(long.mode(), Mode::Unlimited, "time is kept");
+    until("the gate is open", || long.run() && short.run());
+    assert_ne!(long.mode(), Mode::Unlimited, "work is measured");
     long.set(|gpu| &gpu.oldest, gate::now());
-    let verdict = |player: &Player| player.page.worker.verdict.load(Ordering::SeqCst);
-    until("its session is told", || {
-        long.play();
+    let verdict = |worker: &FakeWorker| worker.page.worker.verdict.load(Ordering::SeqCst);
+    until("the session gets the error", || {
+        long.run();
         short.set(|gpu| &gpu.oldest, gate::now());
-        short.play();
+        short.run();
         verdict(&long) != 0
     });
-    // The guest may be gone a moment later: by then it has been counted.
+    // The event was sent before the guest got the error.
     assert_eq!(compute.events(), [ComputeEvent::KernelTimeout(1, GPU)]);
     assert_eq!((verdict(&long), verdict(&short)), (702, 0));
     let mut events = Vec::new();
-    until("its worker is to be ended", || {
+    until("the event that asks to kill the worker", || {
         short.set(|gpu| &gpu.oldest, gate::now());
-        short.play();
-        long.play();
+        short.run();
+        long.run();
         events.extend(compute.events());
         !events.is_empty()
     });
@@ -298,126 +299,131 @@ fn a_kernel_that_runs_too_long_ends_its_session_alone() {
 }
 
 #[test]
-fn a_kernel_timeout_holds_from_when_it_is_set_though_the_vm_is_alone() {
+fn a_new_kernel_timeout_applies_at_once_to_a_vm_that_is_alone() {
     let mut compute = ComputeHandle::start().unwrap();
     let vm = VmKey(1);
     compute.set_vm(vm, share(100));
-    let player = Player::join(&mut compute, 1, vm);
-    player.hold();
-    until("it is alone", || player.play() && player.mode() == Mode::Unlimited);
+    let worker = FakeWorker::start(&mut compute, 1, vm);
+    worker.hold();
+    until("the VM is unlimited", || worker.run() && worker.mode() == Mode::Unlimited);
     let timed = Share { kernel_timeout: Some(500_000_000), ..Share::default() };
     compute.set_vm(vm, vec![(GPU, timed)]);
-    until("its time is kept", || player.play() && player.mode() == Mode::Shared);
-    player.set(|gpu| &gpu.oldest, gate::now());
-    until("its session is told", || {
-        player.play();
-        player.page.worker.verdict.load(Ordering::SeqCst) == 702
+    until("work is measured", || worker.run() && worker.mode() == Mode::Shared);
+    worker.set(|gpu| &gpu.oldest, gate::now());
+    until("the session gets the error", || {
+        worker.run();
+        worker.page.worker.verdict.load(Ordering::SeqCst) == 702
     });
     compute.set_vm(vm, share(100));
-    until("it is free again", || player.play() && player.mode() == Mode::Unlimited);
+    until("the VM is unlimited again", || worker.run() && worker.mode() == Mode::Unlimited);
 }
 
 #[test]
-fn a_thread_that_fails_closes_all_gates_and_is_started_anew() {
+fn a_panic_closes_all_gates_and_restarts_the_thread() {
     let mut compute = ComputeHandle::start().unwrap();
     let vm = VmKey(1);
     compute.set_vm(vm, share(100));
-    let player = Player::join(&mut compute, 1, vm);
-    player.hold();
-    until("open", || player.play());
-    let epoch = player.page.gpus[0].grant().epoch;
+    let worker = FakeWorker::start(&mut compute, 1, vm);
+    worker.hold();
+    until("the gate is open", || worker.run());
+    let epoch = worker.page.gpus[0].grant().epoch;
     compute.inject_panic();
-    until("started anew", || compute.restarts() == 1);
+    until("the thread restarts", || compute.restarts() == 1);
     assert!(compute.events().contains(&ComputeEvent::Restarted));
-    until("open again", || player.play() && player.page.gpus[0].grant().epoch > epoch);
+    until("the gate is open again", || worker.run() && worker.page.gpus[0].grant().epoch > epoch);
 }
 
 #[test]
-fn a_thread_with_nothing_to_do_is_alive_and_one_that_stands_still_is_not() {
+fn an_idle_thread_is_alive_and_a_stuck_one_is_not() {
     let mut compute = ComputeHandle::start().unwrap();
-    until("it lives", || compute.is_alive());
-    until("it lives, though nothing happens", || compute.is_alive());
+    until("the thread is alive", || compute.is_alive());
+    until("the idle thread is alive", || compute.is_alive());
     let held = compute.inject_stall();
-    until("it stands still", || {
+    until("the thread is stuck", || {
         std::thread::sleep(Duration::from_millis(20));
         !compute.is_alive()
     });
-    assert!(!compute.is_alive(), "it does not come back by being asked");
+    assert!(!compute.is_alive(), "a second query does not make a stuck thread alive");
     drop(held);
-    until("it lives again", || compute.is_alive());
-    assert!(ComputeHandle::off().unwrap().is_alive(), "nothing to watch");
+    until("the thread is alive again", || compute.is_alive());
+    assert!(
+        ComputeHandle::off().unwrap().is_alive(),
+        "without a scheduler there is no thread to be stuck"
+    );
 }
 
 #[test]
-fn a_bell_that_never_stops_does_not_stop_the_others() {
+fn a_bell_that_always_rings_does_not_starve_other_workers() {
     let mut compute = ComputeHandle::start().unwrap();
     let [a, b] = [VmKey(1), VmKey(2)];
     compute.set_vm(a, share(100));
     compute.set_vm(b, share(100));
-    let (loud, quiet) = (Player::join(&mut compute, 1, a), Player::join(&mut compute, 2, b));
+    let (loud, quiet) =
+        (FakeWorker::start(&mut compute, 1, a), FakeWorker::start(&mut compute, 2, b));
     loud.hold();
     quiet.hold();
     let mut turns = 0;
-    until("the other's turns", || {
-        loud.play();
+    until("turns of the other worker", || {
+        loud.run();
         loud.ring();
-        turns += u32::from(quiet.play());
+        turns += u32::from(quiet.run());
         turns > 100
     });
 }
 
-/// Another end of what a worker holds, without O_NONBLOCK.
+/// A worker's descriptor of a shared file description, which the worker has made blocking.
 fn blocking(fd: &OwnedFd) -> std::fs::File {
-    // SAFETY: integers only.
+    // SAFETY: F_SETFL takes an integer.
     assert_eq!(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, 0) }, 0);
     fd.try_clone().unwrap().into()
 }
 
 #[test]
-fn a_worker_that_was_taken_over_cannot_stop_the_thread_by_what_it_holds() {
+fn a_hostile_worker_cannot_block_the_thread_through_its_descriptors() {
     let mut compute = ComputeHandle::start().unwrap();
     let [a, b] = [VmKey(1), VmKey(2)];
     compute.set_vm(a, share(100));
     compute.set_vm(b, share(100));
-    let (bad, good) = (Player::join(&mut compute, 1, a), Player::join(&mut compute, 2, b));
-    // A doorbell that takes no more, were it an eventfd.
+    let (bad, good) =
+        (FakeWorker::start(&mut compute, 1, a), FakeWorker::start(&mut compute, 2, b));
+    // If the doorbell were an eventfd, this write would make the next ring block.
     let _ = blocking(&bad.doorbell).write(&(u64::MAX - 1).to_ne_bytes());
     bad.hold_silently();
     good.hold();
     let mut turns = 0;
-    until("the other's turns", || {
+    until("turns of the other worker", || {
         bad.hold_silently();
-        bad.play_silently();
-        turns += u32::from(good.play());
+        bad.run_silently();
+        turns += u32::from(good.run());
         turns > 1000
     });
-    until("the thread lives", || compute.is_alive());
+    until("the thread is alive", || compute.is_alive());
 }
 
 #[test]
-fn a_bell_that_its_worker_has_emptied_makes_nobody_wait() {
+fn a_bell_that_its_worker_has_reset_does_not_block_the_thread() {
     let vm = VmKey(1);
     let page = Arc::new(GateMap::map(GatePage::create().unwrap()).unwrap());
     let (button, _chime) = doorbell().unwrap();
     let bell = eventfd().unwrap();
-    // It was rung, the thread was told so, and by now there is nothing in it to read.
+    // The bell rang and woke the thread, but by now its counter is zero again.
     let _its_end = blocking(&bell);
     let (doorbell, bell) = (Arc::new(button), Arc::new(bell));
-    let parts = WorkerEnds { vm, gpus: [GPU].into(), page, doorbell, bell };
-    let (done, told) = mpsc::channel();
-    std::thread::spawn(move || done.send(Worker::new(parts, 0).rang(0)));
-    assert_eq!(told.recv_timeout(Duration::from_secs(20)), Ok(true));
+    let ends = WorkerEnds { vm, gpus: [GPU].into(), page, doorbell, bell };
+    let (done, result) = mpsc::channel();
+    std::thread::spawn(move || done.send(Worker::new(ends, 0).count_ring(0)));
+    assert_eq!(result.recv_timeout(Duration::from_secs(20)), Ok(true));
 }
 
 #[test]
-fn a_worker_that_closes_its_ends_keeps_nobody_busy() {
+fn a_worker_that_closes_its_descriptors_causes_no_busy_loop() {
     let mut compute = ComputeHandle::start().unwrap();
     let vm = VmKey(1);
     compute.set_vm(vm, share(100));
-    let player = Player::join(&mut compute, 1, vm);
-    player.hold();
-    until("open", || player.play());
-    let Player { page, doorbell, bell } = player;
+    let worker = FakeWorker::start(&mut compute, 1, vm);
+    worker.hold();
+    until("the gate is open", || worker.run());
+    let FakeWorker { page, doorbell, bell } = worker;
     page.gpus[0].held.store(0, Ordering::SeqCst);
     page.gpus[0].active.store(0, Ordering::SeqCst);
     notify(&bell);
@@ -426,18 +432,18 @@ fn a_worker_that_closes_its_ends_keeps_nobody_busy() {
     let before = compute.shared.rounds.load(Ordering::Relaxed);
     std::thread::sleep(Duration::from_millis(300));
     let rounds = compute.shared.rounds.load(Ordering::Relaxed) - before;
-    assert!(rounds < 1000, "{rounds} rounds for nothing");
-    // Rings at it do no harm either.
+    assert!(rounds < 1000, "{rounds} rounds without work");
+    // Ringing that worker's doorbell is harmless too.
     page.gpus[0].held.store(1, Ordering::SeqCst);
     compute.set_vm(vm, share(50));
-    until("the thread lives", || compute.is_alive());
+    until("the thread is alive", || compute.is_alive());
 }
 
 #[test]
 fn without_a_scheduler_all_gates_are_open() {
     let mut compute = ComputeHandle::off().unwrap();
     compute.set_vm(VmKey(1), share(100));
-    let player = Player::join(&mut compute, 1, VmKey(1));
-    assert_eq!(player.mode(), Mode::Unlimited);
+    let worker = FakeWorker::start(&mut compute, 1, VmKey(1));
+    assert_eq!(worker.mode(), Mode::Unlimited);
     assert_eq!(compute.stats_of(VmKey(1), GPU), None);
 }

@@ -1,5 +1,5 @@
-//! The thread's loop: it sleeps until a bell, a command or a deadline, and polls the pages for a
-//! moment while a GPU drains.
+//! The thread's loop. It sleeps until a bell, a command, or a deadline, and polls the pages for a
+//! short time while a GPU drains.
 
 use std::collections::HashMap;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -19,14 +19,14 @@ use host_ipc::eventfd::drain;
 use host_ipc::gate::{self, Grant};
 use host_ipc::messages::WorkerId;
 
-/// How long the thread polls while a GPU drains, since a bell takes longer to arrive.
+/// How long the thread polls while a GPU drains. Polling notices the end sooner than a bell does.
 const SPIN: Nanos = 200 * US;
-/// The same on a host with few processors, where a worker may need this one.
+/// The same on a host with few processors, where polling may keep a worker from running.
 const SHORT_SPIN: Nanos = 20 * US;
 const FEW_PROCESSORS: usize = 4;
 /// The pause before the thread is restarted after a failure.
 const PAUSE: Duration = Duration::from_millis(10);
-/// Bells taken at once.
+/// Maximum number of bells that one wait returns.
 const BELLS: usize = 64;
 /// The epoll data of the commands' eventfd. Workers use their ids.
 const COMMANDS: u64 = u64::MAX;
@@ -61,22 +61,22 @@ pub(super) fn supervise(commands: &mpsc::Receiver<Command>, events: &EventSender
 
 /// Raises the thread's priority where that is allowed, since handovers wait for it.
 fn prefer_this_thread() {
-    // SAFETY: no pointers. Refusals cost nothing but time.
+    // SAFETY: neither call takes a pointer. If they are refused, handovers are only slower.
     unsafe {
         libc::setpriority(libc::PRIO_PROCESS, 0, -15);
         libc::prctl(libc::PR_SET_TIMERSLACK, 1000);
     }
 }
 
-/// Bells, by an epoll descriptor.
+/// The watched bells, in an epoll instance.
 struct Bells {
     epoll: OwnedFd,
-    heard: HashMap<WorkerId, RawFd>,
+    watched_bells: HashMap<WorkerId, RawFd>,
 }
 
 impl Bells {
     fn new(commands: RawFd) -> io::Result<Self> {
-        // SAFETY: the descriptor is new, and nobody else's.
+        // SAFETY: the descriptor is new, so nothing else owns it.
         let epoll = unsafe {
             let fd = libc::epoll_create1(libc::EPOLL_CLOEXEC);
             if fd < 0 {
@@ -84,34 +84,34 @@ impl Bells {
             }
             OwnedFd::from_raw_fd(fd)
         };
-        let mut bells = Self { epoll, heard: HashMap::new() };
+        let mut bells = Self { epoll, watched_bells: HashMap::new() };
         bells.control(libc::EPOLL_CTL_ADD, libc::EPOLLIN, commands, COMMANDS)?;
         Ok(bells)
     }
 
-    fn control(&mut self, what: i32, events: i32, fd: RawFd, name: u64) -> io::Result<()> {
+    fn control(&mut self, operation: i32, events: i32, fd: RawFd, name: u64) -> io::Result<()> {
         let mut event = libc::epoll_event { events: events as u32, u64: name };
-        // SAFETY: the pointer is that of a local.
-        if unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), what, fd, &mut event) } < 0 {
+        // SAFETY: `event` lives until the call returns.
+        if unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), operation, fd, &mut event) } < 0 {
             return Err(io::Error::last_os_error());
         }
         Ok(())
     }
 
     /// Watches a bell, edge-triggered. The bell is never read, since a worker could block the read.
-    fn hear(&mut self, worker: WorkerId, fd: RawFd) {
+    fn watch(&mut self, worker: WorkerId, fd: RawFd) {
         if self.control(libc::EPOLL_CTL_ADD, libc::EPOLLIN | libc::EPOLLET, fd, worker).is_ok() {
-            self.heard.insert(worker, fd);
+            self.watched_bells.insert(worker, fd);
         }
     }
 
-    fn ignore(&mut self, worker: WorkerId) {
-        if let Some(fd) = self.heard.remove(&worker) {
+    fn unwatch(&mut self, worker: WorkerId) {
+        if let Some(fd) = self.watched_bells.remove(&worker) {
             let _ = self.control(libc::EPOLL_CTL_DEL, 0, fd, worker);
         }
     }
 
-    /// Waits for bells. Returns those that rang.
+    /// Waits for bells. Returns the names of those that rang.
     fn wait(&self, timeout: Option<Nanos>) -> Vec<u64> {
         let mut fds = libc::pollfd { fd: self.epoll.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         let timeout = timeout.map(|ns| libc::timespec {
@@ -120,8 +120,8 @@ impl Bells {
         });
         let timeout = timeout.as_ref().map_or(ptr::null(), ptr::from_ref);
         let mut ready = [libc::epoll_event { events: 0, u64: 0 }; BELLS];
-        // SAFETY: all pointers are those of locals, with as much room as is said. An error counts
-        // as silence.
+        // SAFETY: the pointers are to locals: one pollfd, the timeout or null, and `BELLS` events.
+        // An error is treated as no events.
         let count = unsafe {
             libc::ppoll(&mut fds, 1, timeout, ptr::null());
             libc::epoll_wait(self.epoll.as_raw_fd(), ready.as_mut_ptr(), BELLS as i32, 0)
@@ -142,7 +142,7 @@ fn run(commands: &mpsc::Receiver<Command>, events: &EventSender) -> io::Result<(
         Core::new(&registry, events.clone(), gate::now())
     };
     for (id, worker) in &core.workers {
-        bells.hear(*id, worker.bell());
+        bells.watch(*id, worker.bell());
     }
     core.settle(gate::now());
     let mut spins_until = 0;
@@ -159,17 +159,17 @@ fn run(commands: &mpsc::Receiver<Command>, events: &EventSender) -> io::Result<(
         let now = gate::now();
         for name in rung {
             if name != COMMANDS {
-                let listen = core.workers.get_mut(&name).is_none_or(|worker| worker.rang(now));
-                if !listen {
-                    bells.ignore(name);
+                let keep = core.workers.get_mut(&name).is_none_or(|worker| worker.count_ring(now));
+                if !keep {
+                    bells.unwatch(name);
                 }
-                core.worker_rang(name, now);
+                core.handle_ring(name, now);
                 continue;
             }
             drain(&shared.commands_fd);
             loop {
                 match commands.try_recv() {
-                    Ok(command) => obey(&mut core, &mut bells, command),
+                    Ok(command) => handle_command(&mut core, &mut bells, command),
                     Err(mpsc::TryRecvError::Empty) => break,
                     Err(mpsc::TryRecvError::Disconnected) => return Ok(()),
                 }
@@ -179,33 +179,33 @@ fn run(commands: &mpsc::Receiver<Command>, events: &EventSender) -> io::Result<(
         for (id, worker) in &mut core.workers {
             if worker.muted.is_some_and(|until| until <= now) {
                 worker.muted = None;
-                bells.hear(*id, worker.bell());
+                bells.watch(*id, worker.bell());
             }
         }
         let drained_before = drains;
-        drains = core.look_at_drains(now);
+        drains = core.poll_drains(now);
         if drains && !drained_before {
             spins_until = now + most;
         }
     }
 }
 
-fn obey(core: &mut Core, bells: &mut Bells, command: Command) {
+fn handle_command(core: &mut Core, bells: &mut Bells, command: Command) {
     let now = gate::now();
     match command {
         Command::SetVm(vm, gpus) => core.set_vm(vm, &gpus, now),
         Command::RemoveVm(vm) => core.remove_vm(vm, now),
-        Command::AddWorker(id, parts) => {
+        Command::AddWorker(id, ends) => {
             if core.workers.contains_key(&id) {
                 return;
             }
-            core.add_worker(id, parts, now);
+            core.add_worker(id, ends, now);
             if let Some(worker) = core.workers.get(&id) {
-                bells.hear(id, worker.bell());
+                bells.watch(id, worker.bell());
             }
         }
         Command::RemoveWorker(id) => {
-            bells.ignore(id);
+            bells.unwatch(id);
             core.remove_worker(id, now);
         }
         Command::Stats(answer) => drop(answer.send(core.stats(now))),
