@@ -78,8 +78,8 @@ impl Audit {
         self.monitor.as_ref().map(NvmlMonitor::take).unwrap_or_default()
     }
 
-    /// The bytes that the selected workers use on a GPU, from the latest sample. `None` if NVML lists
-    /// none of them.
+    /// The bytes that the selected workers use on a GPU, from the latest sample. `None` if NVML
+    /// lists none of them.
     pub(crate) fn held(
         &self,
         workers: &Workers,

@@ -45,9 +45,9 @@ pub(crate) enum Finding {
 /// Compares successive samples of one GPU with the ledger.
 #[derive(Debug, Default)]
 pub(crate) struct Comparison {
-    /// Workers above the slack in the latest sample. An excess is reported only in the second sample
-    /// in a row: a process that frees memory between the sample and the read of the ledger seems to
-    /// use too much once.
+    /// Workers above the slack in the latest sample. An excess is reported only in the second
+    /// sample in a row: a process that frees memory between the sample and the read of the ledger
+    /// seems to use too much once.
     suspects: HashSet<WorkerId>,
     /// The latest reported excess of each worker, in bytes above its account.
     reported: HashMap<WorkerId, u64>,
@@ -58,8 +58,8 @@ pub(crate) struct Comparison {
 }
 
 impl Comparison {
-    /// Compares a sample with the accounts. Returns the changes since the previous sample. `slack` is
-    /// in bytes, for each worker.
+    /// Compares a sample with the accounts. Returns the changes since the previous sample. `slack`
+    /// is in bytes, for each worker.
     pub(crate) fn compare(
         &mut self,
         sample: &MemorySample,
@@ -80,7 +80,8 @@ impl Comparison {
             let excess = seen.saturating_sub(bytes);
             if excess > slack {
                 suspects.insert(worker);
-                // Report it again only if it has grown by more than the slack since the last report.
+                // Report it again only if it has grown by more than the slack since the last
+                // report.
                 let last = self.reported.get(&worker);
                 let grown = last.is_none_or(|last| excess > last + slack.max(1));
                 if self.suspects.contains(&worker) && grown {

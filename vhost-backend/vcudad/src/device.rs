@@ -1,4 +1,4 @@
-//! A VM's device process: started again when it ends, unless it ends too often.
+//! A VM's device process. It is restarted when it ends, unless it ends too often.
 
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
@@ -11,7 +11,7 @@ use crate::config::Vm;
 use host_ipc::messages::{BrokerToDevice, DeviceSetup, DeviceToBroker};
 use memory_ledger::GpuId;
 
-/// A device process that ends more often than this within a minute is not started again.
+/// Maximum number of starts within a minute. After that, the device process is not restarted.
 const MAX_RESTARTS: usize = 5;
 
 /// Descriptors to watch for a device process.
@@ -32,12 +32,12 @@ pub(crate) enum DeviceEffect {
 
 /// A VM's vhost-user socket, and the process that serves it.
 pub(crate) struct Device {
-    /// `None`: the VM isn't served, or no longer.
+    /// `None` if the VM isn't served.
     listener: Option<VmSocket>,
     process: Option<ChildProcess>,
     /// The starts within the last minute.
     starts: Vec<Instant>,
-    /// Why the process isn't started again.
+    /// Why the process isn't restarted.
     failure: Option<String>,
     restarts: u64,
 }
@@ -66,12 +66,12 @@ impl Device {
         self.failure.as_deref()
     }
 
-    /// How often the process was started again.
+    /// How often the process was restarted.
     pub(crate) fn restarts(&self) -> u64 {
         self.restarts
     }
 
-    /// Starts the process, if the VM is served. The error says why it can't be started.
+    /// Starts the process, if the VM is served. The error is a message for operators.
     pub(crate) fn start(
         &mut self,
         launcher: &Launcher,
@@ -110,13 +110,13 @@ impl Device {
         Ok(Some(fds))
     }
 
-    /// Counts that the process is started again.
+    /// Counts a restart of the process.
     pub(crate) fn count_restart(&mut self) {
         self.restarts += 1;
     }
 
-    /// Gives the device up until the broker is started again. Its socket is closed, so that front
-    /// ends get an error and don't wait.
+    /// Stops serving the VM until the broker is restarted. This closes the socket, so that front
+    /// ends get an error instead of waiting.
     pub(crate) fn set_failure(&mut self, reason: String) {
         self.listener = None;
         self.failure = Some(reason);
@@ -137,14 +137,14 @@ impl Device {
         }
     }
 
-    /// If the process has ended: reaps it and says how it ended. The descriptors must be unwatched
-    /// before the process is dropped.
+    /// Reaps the process if it has ended. Returns it with a description of how it ended. The caller
+    /// must stop watching the descriptors before it drops the process.
     pub(crate) fn reap(&mut self) -> Option<(ChildProcess, String)> {
         let status = self.process.as_mut().and_then(ChildProcess::reap)?;
         Some((self.process.take()?, describe(status)))
     }
 
-    /// Sends a message to the process, if there is one. A process that doesn't take it is killed.
+    /// Sends a message to the process, if there is one. If sending fails, the process is killed.
     pub(crate) fn send(&mut self, vm: &str, message: &BrokerToDevice, fds: &[RawFd]) {
         let Some(process) = &mut self.process else { return };
         if let Err(error) = process.send(message, fds) {

@@ -8,10 +8,10 @@ use super::launcher::Programs;
 use crate::config::{Config, DriverLibrary};
 use host_ipc::gpu::{GpuFacts, Probed};
 
-/// Names softgpu's library if it isn't next to the programs.
+/// The environment variable with the path of softgpu's library, if it isn't next to the programs.
 const SOFTGPU_ENV: &str = "VIRTIO_CUDA_SOFTGPU";
 
-/// Finds the library and tries it in a separate process, since loading it runs its code.
+/// Finds the library and probes it in a separate process, since loading it runs its code.
 pub(crate) fn choose(config: &Config, programs: &Programs) -> Result<Probed, BrokerError> {
     let (library, driver, why) = match &config.driver_library {
         DriverLibrary::Path(path) => {
@@ -45,12 +45,12 @@ pub(crate) fn choose(config: &Config, programs: &Programs) -> Result<Probed, Bro
 
 /// NVIDIA's library, if it finds a device.
 fn nvidia(programs: &Programs) -> Result<PathBuf, String> {
-    // Without one of these NVIDIA's driver isn't running, and a libcuda.so.1 that the loader finds
-    // is another library.
+    // If neither exists, NVIDIA's driver isn't running, and any libcuda.so.1 that the loader finds
+    // isn't NVIDIA's.
     if !["/dev/nvidiactl", "/dev/dxg"].iter().any(|node| Path::new(node).exists()) {
         return Err("/dev/nvidiactl does not exist".into());
     }
-    // Pageable memory access is checked once the library is chosen.
+    // The probe after the choice checks pageable memory access.
     probe(programs, Path::new("libcuda.so.1"), true).map(|probed| probed.library)
 }
 
@@ -73,8 +73,8 @@ fn softgpu(programs: &Programs) -> Result<PathBuf, BrokerError> {
     })
 }
 
-/// Probes MIG slices that VMs ask for by name: a process sees one slice at a time, and only if it is
-/// named. Missing slices are left out, with a line in the log.
+/// Probes the MIG slices that VMs request by UUID. A process sees only one slice at a time, and
+/// only if CUDA_VISIBLE_DEVICES names it. Missing slices are logged and left out.
 pub(crate) fn probe_slices(
     config: &Config,
     programs: &Programs,
@@ -82,7 +82,7 @@ pub(crate) fn probe_slices(
     uuids: Vec<String>,
 ) -> Vec<(String, GpuFacts)> {
     let allow = config.allow_pageable_memory_access;
-    let look = |uuid: String| match probe_as(programs, &probed.library, allow, Some(&uuid)) {
+    let probe_slice = |uuid: String| match probe_as(programs, &probed.library, allow, Some(&uuid)) {
         Ok(Probed { mut gpus, .. }) if gpus.len() == 1 => gpus.pop().map(|facts| (uuid, facts)),
         Ok(_) => {
             tracing::warn!("MIG slice {uuid} does not exist");
@@ -93,7 +93,7 @@ pub(crate) fn probe_slices(
             None
         }
     };
-    uuids.into_iter().filter_map(look).collect()
+    uuids.into_iter().filter_map(probe_slice).collect()
 }
 
 /// Loads a library and initializes it in a child process.
@@ -107,7 +107,7 @@ fn probe_as(
     allow: bool,
     visible: Option<&str>,
 ) -> Result<Probed, String> {
-    // CUDA_VISIBLE_DEVICES of the operator's shell doesn't count, as it doesn't for workers.
+    // The operator's CUDA_VISIBLE_DEVICES isn't passed on, just as it isn't to workers.
     let mut command = programs.worker_command();
     let output = command
         .envs(visible.map(|uuid| ("CUDA_VISIBLE_DEVICES", uuid)))

@@ -1,4 +1,4 @@
-//! The reasons for which the broker ends.
+//! Errors that end the broker.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,10 +8,10 @@ use crate::config::ConfigError;
 use control_server::ControlError;
 use host_ipc::program::ProgramError;
 
-/// Why the broker can't start, or ends.
+/// An error that ends the broker or prevents its start.
 #[derive(Debug, thiserror::Error)]
 pub enum BrokerError {
-    /// The configuration is wrong.
+    /// The configuration is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// A socket can't be bound.

@@ -2,11 +2,12 @@
 
 use gpu_scheduler::{Share, WHOLE};
 
-/// The part of each VM, 0.0 to 1.0: in proportion to the weights, but at least its guarantee and at
-/// most its cap.
+/// The part of each VM, 0.0 to 1.0. Parts are proportional to the weights, within each VM's
+/// guarantee and cap.
 pub(crate) fn fair_shares(shares: &[Share]) -> Vec<f64> {
     let whole = f64::from(WHOLE);
-    // With overcommit the guarantees can exceed the whole: then all are cut in proportion.
+    // With overcommit, the guarantees can exceed the GPU's time. Then all are reduced in
+    // proportion.
     let guaranteed: f64 = shares.iter().map(|share| f64::from(share.min)).sum();
     let cut = guaranteed.max(whole);
     let at = |level: f64| {
@@ -16,8 +17,8 @@ pub(crate) fn fair_shares(shares: &[Share]) -> Vec<f64> {
         };
         shares.iter().map(part).collect::<Vec<f64>>()
     };
-    // The sum grows with the part for each unit of weight. Search, from 0 to the whole, the part for
-    // which the sum is the whole.
+    // The sum of all parts grows with the part per unit of weight. Search for the part per unit
+    // that makes the sum 1.0.
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..64 {
         let level = f64::midpoint(low, high);
@@ -44,20 +45,20 @@ mod tests {
     }
 
     #[test]
-    fn weights_divide_what_guarantees_and_caps_leave() {
+    fn weights_divide_the_time_within_guarantees_and_caps() {
         assert_eq!(of(&[(30, 0, 100), (70, 0, 100)]), [30.0, 70.0]);
-        // A guarantee counts only where the weight promises less.
+        // A guarantee matters only if it exceeds the part that the weight gives.
         assert_eq!(of(&[(1, 80, 100), (100, 0, 100)]), [80.0, 20.0]);
         assert_eq!(of(&[(300, 20, 100), (100, 0, 100)]), [75.0, 25.0]);
         assert_eq!(of(&[(1, 50, 100), (1, 30, 100), (10_000, 0, 100)]), [50.0, 30.0, 20.0]);
-        // Other VMs get the time that a cap leaves.
+        // Other VMs get the time beyond a VM's cap.
         assert_eq!(of(&[(100, 0, 10), (100, 0, 100), (200, 0, 100)]), [10.0, 30.0, 60.0]);
         assert_eq!(of(&[(1, 0, 25)]), [25.0]);
         assert_eq!(of(&[(1, 0, 25), (10_000, 0, 50)]), [25.0, 50.0]);
     }
 
     #[test]
-    fn guarantees_beyond_the_whole_are_cut_in_proportion() {
+    fn overcommitted_guarantees_are_reduced_in_proportion() {
         assert_eq!(of(&[(1, 80, 100), (1, 80, 100)]), [50.0, 50.0]);
         assert!(of(&[]).is_empty());
     }

@@ -1,5 +1,5 @@
-//! Classifies GPU faults: caused by a program, by the GPU, or the loss of the GPU. A program's fault
-//! leaves the GPU usable.
+//! Classifies GPU faults: caused by a program, by the GPU, or the loss of the GPU. A program's
+//! fault leaves the GPU usable.
 
 use super::nvml::FaultKind;
 

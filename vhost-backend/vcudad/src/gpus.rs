@@ -134,8 +134,8 @@ impl Gpus {
         }
     }
 
-    /// Records a fault with its GPU, unless a program caused the fault or the GPU isn't in this list.
-    /// Returns the GPU and the verdict on it.
+    /// Records a fault with its GPU, unless a program caused the fault or the GPU isn't in this
+    /// list. Returns the GPU and the verdict on it.
     pub(crate) fn record_fault(&mut self, fault: &Fault) -> (Option<GpuId>, Verdict) {
         let verdict = judge(fault.kind);
         let gpu = fault.uuid.as_deref().and_then(|uuid| self.by_uuid(uuid));

@@ -1,5 +1,5 @@
-//! The facts about its GPUs that a VM's guest may query: the ledger's numbers, and what the probe
-//! found.
+//! The facts about its GPUs that a VM's guest may query. They come from the ledger and the driver's
+//! probe.
 
 use host_ipc::gpu::Probed;
 use host_ipc::messages::{
@@ -30,7 +30,7 @@ pub(crate) fn collect(
         .map(|(gpu, facts)| {
             let (max, used) =
                 ledger.account(vm, gpu).map_or((0, 0), |account| (account.quota.max, account.used));
-            // The same number as from cuDeviceTotalMem.
+            // cuDeviceTotalMem in the guest returns the same number.
             let total = max.min(facts.memory);
             VmGpu { facts: facts.clone(), total, used, utilization: utilization(gpu) }
         })
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vm_learns_its_own_quota_and_use_and_nothing_of_others() {
+    fn a_vm_gets_its_own_quota_and_usage_but_no_other_vms() {
         let (mut ledger, gpus) = (Ledger::default(), [GpuId(1), GpuId(0)]);
         for (vm, max) in [(VmId(1), 100), (VmId(2), 1000)] {
             for gpu in gpus {

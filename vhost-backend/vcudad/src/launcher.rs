@@ -1,4 +1,4 @@
-//! Starting our other programs: their command lines, environments and users.
+//! Starts device processes and workers, with their command lines, environments, and users.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::process::ChildProcess;
 use crate::config::Vm;
 use host_ipc::program;
 
-/// The paths of our other programs.
+/// The paths of the device process's and the worker's programs.
 #[derive(Clone)]
 pub(crate) struct Programs {
     pub(crate) folder: PathBuf,
@@ -19,7 +19,7 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// Finds them next to this program.
+    /// Finds both programs in the folder of this program.
     pub(crate) fn find() -> Result<Self, BrokerError> {
         Ok(Self {
             device: program::find("vhost-device-cuda")?,
@@ -53,7 +53,7 @@ pub(crate) struct Launcher {
     programs: Programs,
     /// The driver library that workers load.
     library: PathBuf,
-    /// Each VM's processes run as its own user.
+    /// Whether each VM's processes run as the VM's user.
     change_users: bool,
 }
 
@@ -62,12 +62,12 @@ impl Launcher {
         Self { programs, library, change_users }
     }
 
-    /// The user and the group that a VM's processes change to, if they can.
+    /// The user and the group that a VM's processes switch to. `None` if they keep the broker's.
     pub(crate) fn ids(&self, vm: &Vm) -> (Option<u32>, Option<u32>) {
         (vm.uid.filter(|_| self.change_users), vm.gid.filter(|_| self.change_users))
     }
 
-    /// Starts a device process. It gets its settings on its socket.
+    /// Starts a device process. The caller must send it the settings on its socket.
     pub(crate) fn start_device(&self) -> io::Result<ChildProcess> {
         let mut command = Command::new(&self.programs.device);
         command.arg("--serve");
@@ -84,7 +84,7 @@ impl Launcher {
         command.arg("--driver-library").arg(&self.library);
         command.env("CUDA_VISIBLE_DEVICES", visible);
         command.env("CUDA_MPS_PIPE_DIRECTORY", NO_DAEMON);
-        // VMs would share the driver's cache of compiled kernels.
+        // Disable the driver's cache of compiled kernels, because all VMs would share it.
         command.env("CUDA_CACHE_DISABLE", "1").env("HOME", "/nonexistent");
         command.envs(env.iter().map(|(name, value)| (name, value)));
         ChildProcess::start(command)

@@ -1,10 +1,10 @@
-//! MPS for the VMs that ask for it (`sharing = "mps"`): one of NVIDIA's control daemons for each set
-//! of GPUs, with its own folders, while a VM on these GPUs uses MPS.
+//! MPS for the VMs that ask for it (`sharing = "mps"`): one of NVIDIA's control daemons for each
+//! set of GPUs, with its own folders, while a VM on these GPUs uses MPS.
 //!
-//! MPS weakens isolation: the workers of all those VMs are clients of one server process, which runs
-//! as the broker's user and does their work on the GPU. A compromised worker can send it any input,
-//! and a fault that one client causes on the GPU can end the others. Address spaces stay separate.
-//! So MPS is for VMs that trust one another, and docs/quotas.md says so.
+//! MPS weakens isolation: the workers of all those VMs are clients of one server process, which
+//! runs as the broker's user and does their work on the GPU. A compromised worker can send it any
+//! input, and a fault that one client causes on the GPU can end the others. Address spaces stay
+//! separate. So MPS is for VMs that trust one another, and docs/quotas.md says so.
 
 use std::collections::BTreeMap;
 use std::fs::DirBuilder;
@@ -26,13 +26,13 @@ const DAEMON: &str = "nvidia-cuda-mps-control";
 /// How long a daemon may take until clients can connect. A client that connects earlier would
 /// silently run without MPS.
 const READY: Duration = Duration::from_secs(5);
-/// How long a daemon may take to end after a signal.
+/// How long a daemon may take to exit after a signal.
 const END: Duration = Duration::from_secs(3);
-/// The pipe directory of workers without MPS. At the default place the host may run its own daemon,
-/// whose server VMs would then share.
+/// The pipe directory of workers without MPS. In the default directory, the host may run an MPS
+/// daemon of its own, and all VMs would share its server.
 pub(crate) const NO_DAEMON: &str = "/nonexistent";
 
-/// Why a VM can't use MPS.
+/// An error that keeps a VM from using MPS.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MpsError {
     /// softgpu has no MPS.
@@ -41,22 +41,22 @@ pub(crate) enum MpsError {
     /// The daemon can't be started.
     #[error("cannot start {DAEMON}: {0}; it is part of NVIDIA's driver")]
     Start(io::Error),
-    /// A daemon's folder can't be made.
+    /// A daemon's folder can't be created.
     #[error("cannot create {path}: {source}")]
     Folder {
-        /// The folder.
+        /// The folder that can't be created.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// The daemon ended, or isn't ready in time.
+    /// The daemon exited, or wasn't ready in time.
     #[error("{DAEMON} {0}; see its log in {1}")]
     NotReady(&'static str, PathBuf),
 }
 
 /// The running daemons.
 pub(crate) struct MpsDaemons {
-    /// Contains each daemon's folder.
+    /// The folder that contains the daemons' folders.
     folder: PathBuf,
     daemon: PathBuf,
     running: BTreeMap<Vec<GpuId>, Daemon>,
@@ -69,7 +69,7 @@ struct Daemon {
     folder: PathBuf,
 }
 
-/// Whether a VM can have the sharing that it asks for on its GPUs.
+/// Checks whether a VM's GPUs support the sharing mode that it requests.
 pub(crate) fn check_sharing(spec: &VmSpec, gpus: &[GpuId], all: &Gpus) -> Result<(), ApiError> {
     let is_software = |id: &GpuId| all.get(*id).is_some_and(|gpu| gpu.is_software());
     if spec.sharing == Sharing::Mps && gpus.iter().any(is_software) {
@@ -79,8 +79,8 @@ pub(crate) fn check_sharing(spec: &VmSpec, gpus: &[GpuId], all: &Gpus) -> Result
     Ok(())
 }
 
-/// The limits of each session. The VMs of a group share their windows, so a VM's cap can only limit
-/// its part of the multiprocessors. Without a scheduler there are no caps.
+/// The MPS limits of each session. The VMs of a group share their windows, so compute.max can only
+/// limit the part of the multiprocessors. Without a scheduler, compute.max has no effect.
 fn limits(spec: &VmSpec, scheduler: bool) -> MpsSpec {
     let cap = Some(spec.compute.max).filter(|max| scheduler && *max < Percent::ALL);
     let asked = spec.mps.active_thread_percentage;
@@ -98,13 +98,13 @@ impl MpsDaemons {
         Self::new(run.join(format!("virtio-cuda-mps-{}", std::process::id())))
     }
 
-    /// No daemons yet. `folder` is made when the first one starts.
+    /// No daemons yet. `folder` is created when the first daemon starts.
     fn new(folder: PathBuf) -> Self {
         Self { folder, daemon: DAEMON.into(), running: BTreeMap::new(), next: 0 }
     }
 
-    /// The environment that a VM's sharing adds to its sessions' workers: for MPS, what makes them
-    /// clients of the daemon, with their limits.
+    /// The environment that a VM's sharing mode adds to its workers. For MPS, it makes them clients
+    /// of the daemon and sets their limits.
     pub(crate) fn session_env(
         &mut self,
         spec: &VmSpec,
@@ -118,9 +118,9 @@ impl MpsDaemons {
         }
     }
 
-    /// The environment that makes a worker a client, with its limits. Starts the daemon of these GPUs
-    /// if it isn't running, and waits until it is ready: some 10 ms, or [`READY`] at most. `visible`
-    /// is CUDA_VISIBLE_DEVICES for them.
+    /// The environment that makes a worker a client of the daemon for `gpus` and sets its limits.
+    /// If the daemon isn't running, this starts it and waits until it is ready: about 10 ms, at
+    /// most [`READY`]. `visible` is CUDA_VISIBLE_DEVICES for these GPUs.
     fn env(
         &mut self,
         gpus: &[GpuId],
@@ -142,12 +142,12 @@ impl MpsDaemons {
         Ok(env)
     }
 
-    /// Ends the daemons of all other sets of GPUs.
+    /// Ends the daemons of all sets of GPUs that are not in `wanted`.
     pub(crate) fn retain(&mut self, wanted: &[Vec<GpuId>]) {
         let gone: Vec<_> =
             self.running.keys().filter(|set| !wanted.contains(set)).cloned().collect();
         for daemon in gone.iter().filter_map(|set| self.running.remove(set)) {
-            // Ending a daemon takes up to seconds, which would block the event loop.
+            // Ending a daemon can take seconds, so do it on a thread instead of the event loop.
             std::thread::spawn(move || drop(daemon));
         }
     }
@@ -174,12 +174,14 @@ impl MpsDaemons {
         command.arg("-f").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command.env("CUDA_VISIBLE_DEVICES", visible);
         command.env("CUDA_MPS_PIPE_DIRECTORY", &pipe).env("CUDA_MPS_LOG_DIRECTORY", &log);
-        // The daemon and its servers form a process group, which can be ended as one.
+        // Put the daemon and its servers into a process group, so that one signal ends them all.
         command.process_group(0);
-        // SAFETY: prctl with integers may be called between fork and exec.
+        // SAFETY: the closure only calls sigemptyset, sigprocmask and prctl, which are safe between
+        // fork and exec, on memory of its own.
         unsafe {
             command.pre_exec(|| {
-                // The signal mask is the broker's, whose signals are blocked.
+                // The child inherits the broker's signal mask, which blocks the signals that end
+                // it.
                 let mut none = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
                 libc::sigemptyset(none.as_mut_ptr());
                 libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut());
@@ -208,7 +210,7 @@ impl Daemon {
         let end = Instant::now() + READY;
         while !control.exists() {
             if !matches!(self.child.try_wait(), Ok(None)) {
-                // The log stays, since it says why.
+                // The log is kept, since it contains the reason.
                 return Err(MpsError::NotReady("exited at startup", log));
             }
             if Instant::now() > end {
@@ -221,7 +223,8 @@ impl Daemon {
 
     /// Sends the process group a signal and waits for the daemon's end. Returns whether it ended.
     fn end(&mut self, signal: libc::c_int) -> bool {
-        // SAFETY: killpg takes integers. The daemon isn't reaped yet, so the group is still its own.
+        // SAFETY: killpg takes integers. The daemon isn't reaped yet, so the group is still its
+        // own.
         unsafe { libc::killpg(self.child.id() as libc::pid_t, signal) };
         let end = Instant::now() + END;
         while Instant::now() < end {
@@ -240,7 +243,7 @@ impl Drop for Daemon {
         if !ended {
             self.end(libc::SIGKILL);
         }
-        // The pipes are useless without the daemon, but the log may be useful.
+        // Remove the pipes, but keep the log.
         let _ = std::fs::remove_dir_all(self.pipe());
     }
 }
@@ -260,7 +263,7 @@ mod tests {
     use super::*;
     use vmm_sys_util::tempdir::TempDir;
 
-    /// A script in the daemon's place.
+    /// Daemons whose program is a shell script.
     fn mps(folder: &Path, script: &str) -> MpsDaemons {
         let daemon = folder.join("daemon");
         std::fs::write(&daemon, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -275,7 +278,7 @@ mod tests {
         while :; do sleep 0.01; done";
 
     #[test]
-    fn a_daemon_serves_its_gpus_until_it_is_not_wanted() {
+    fn a_daemon_serves_its_gpus_until_no_vm_uses_it() {
         let folder = TempDir::new().unwrap();
         let mut mps = mps(folder.as_path(), SERVES);
         let both = [GpuId(0), GpuId(1)];
@@ -292,7 +295,7 @@ mod tests {
         let visible = std::fs::read_to_string(folder.as_path().join("mps/0/log/visible")).unwrap();
         assert_eq!(visible, "GPU-a,GPU-b\n");
 
-        // The second session has the same daemon. Other GPUs have another one, without limits.
+        // A second session on the same GPUs uses the same daemon. Other GPUs have another daemon.
         assert_eq!(mps.env(&both, "GPU-a,GPU-b", &spec).unwrap()[0], env[0]);
         let other = mps.env(&[GpuId(1)], "GPU-b", &MpsSpec::default()).unwrap();
         assert_eq!(other.len(), 1);
@@ -302,7 +305,7 @@ mod tests {
         assert_eq!(mps.running.len(), 1);
         let end = Instant::now() + Duration::from_secs(20);
         while pipe.exists() {
-            assert!(Instant::now() < end, "its pipes are still there");
+            assert!(Instant::now() < end, "the daemon's pipes were not removed");
             std::thread::sleep(Duration::from_millis(5));
         }
         drop(mps);
@@ -310,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cap_limits_the_threads() {
+    fn compute_max_limits_the_thread_percentage() {
         let percent = |percent: u32| Some(Percent::from_basis_points(100 * percent));
         let mut spec = VmSpec::new("a", 1);
         spec.sharing = Sharing::Mps;
@@ -318,7 +321,7 @@ mod tests {
         assert_eq!(of(&spec, true), None);
         spec.compute.max = Percent::from_basis_points(2500);
         assert_eq!((of(&spec, true), of(&spec, false)), (percent(25), None));
-        // The smaller of the two.
+        // The smaller limit applies.
         spec.mps.active_thread_percentage = percent(10);
         assert_eq!((of(&spec, true), of(&spec, false)), (percent(10), percent(10)));
         spec.mps.active_thread_percentage = percent(50);
@@ -326,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_daemon_that_ended_is_started_again() {
+    fn a_daemon_that_exited_is_restarted() {
         let folder = TempDir::new().unwrap();
         let mut mps = mps(folder.as_path(), SERVES);
         let first = mps.env(&[GpuId(0)], "GPU-a", &MpsSpec::default()).unwrap();
@@ -336,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_daemon_that_does_not_run_is_an_error_that_names_it() {
+    fn a_daemon_that_cannot_run_is_an_error_that_names_it() {
         let folder = TempDir::new().unwrap();
         let error = mps(folder.as_path(), "exit 1").env(&[], "", &MpsSpec::default()).unwrap_err();
         assert!(error.to_string().contains("nvidia-cuda-mps-control exited at startup"), "{error}");

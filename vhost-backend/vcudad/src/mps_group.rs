@@ -1,21 +1,21 @@
-//! Groups of VMs under MPS on the same GPUs. The scheduler sees a group as one VM, which has the sum
-//! of their shares; within the group's windows MPS divides the multiprocessors. (FaST-GShare, ICPP
-//! 2023, calls the two the temporal and the spatial part of a share.)
+//! Groups of VMs that use MPS on the same GPUs. To the scheduler, a group is one VM whose share is
+//! the sum of its members' shares. Within the group's windows, MPS divides the multiprocessors.
+//! (FaST-GShare, ICPP 2023, calls these the temporal and the spatial part of a share.)
 
 use std::collections::BTreeMap;
 
 use gpu_scheduler::{Class, Share, VmKey, WHOLE};
 use memory_ledger::{GpuId, VmId};
 
-/// Marks the keys of groups; those of single VMs count from 1.
+/// The bit that marks a group's key. The keys of single VMs count from 1.
 const GROUP: u64 = 1 << 63;
 
 /// All groups.
 #[derive(Default)]
 pub(crate) struct MpsGroups {
-    /// By GPUs, in the guest's order. The VMs of a group use one MPS daemon.
+    /// The groups, by their GPUs in the guest's order. The VMs of a group use one MPS daemon.
     groups: BTreeMap<Vec<GpuId>, Group>,
-    /// The number in the latest key. Keys are never used again.
+    /// The number in the latest key. Keys are never reused.
     last: u64,
 }
 
@@ -24,12 +24,12 @@ struct Group {
     members: BTreeMap<VmId, Share>,
 }
 
-/// What the scheduler must know about a group.
+/// A group's key, GPUs, and share, for the scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GroupShare {
     pub(crate) key: VmKey,
     pub(crate) gpus: Vec<GpuId>,
-    /// The share of its VMs groups. `None`: the group has no VMs any more.
+    /// The share of all its VMs together. `None` if the group has no VMs any more.
     pub(crate) share: Option<Share>,
 }
 
@@ -45,7 +45,7 @@ impl MpsGroups {
         GroupShare { key: group.key, gpus: gpus.to_vec(), share: combined(group.members.values()) }
     }
 
-    /// Removes a VM. `None`: it was in no group.
+    /// Removes a VM. Returns the group's new share, or `None` if the VM wasn't in a group.
     pub(crate) fn remove(&mut self, id: VmId) -> Option<GroupShare> {
         let has = |(_, group): &(&Vec<GpuId>, &mut Group)| group.members.contains_key(&id);
         let (gpus, group) = self.groups.iter_mut().find(has)?;
@@ -61,7 +61,7 @@ impl MpsGroups {
         Some(removed)
     }
 
-    /// The scheduler's key for a VM: its group's, if it is in one.
+    /// The scheduler's key for a VM. This is the group's key if the VM is in a group.
     pub(crate) fn key_of(&self, id: VmId) -> VmKey {
         let group = self.groups.values().find(|group| group.members.contains_key(&id));
         group.map_or(VmKey(id.0), |group| group.key)
@@ -75,8 +75,8 @@ impl MpsGroups {
 }
 
 /// The share of several VMs together. A VM's cap limits its part of the multiprocessors, not the
-/// group's time, so the sum has no cap. The longest kernel_timeout counts, since the scheduler
-/// can't tell which VM a kernel belongs to.
+/// group's time, so the sum has no cap. The longest kernel_timeout applies, since the scheduler
+/// doesn't know which VM a kernel belongs to.
 fn combined<'a>(shares: impl IntoIterator<Item = &'a Share>) -> Option<Share> {
     let uncapped = shares.into_iter().map(|share| Share { max: WHOLE, ..*share });
     let sum = uncapped.reduce(|a, b| Share {
@@ -98,7 +98,7 @@ mod tests {
     const C: VmId = VmId(3);
 
     #[test]
-    fn a_group_has_the_sum_and_no_more_than_all() {
+    fn a_groups_share_is_the_sum_limited_to_the_maximum() {
         let one = Share { weight: 300, max: 4000, min: 3000, ..Share::default() };
         let two = Share { class: Class::Latency, kernel_timeout: Some(5), ..one };
         let both = combined(&[one, two]).unwrap();
@@ -120,12 +120,12 @@ mod tests {
         let second = groups.set(B, &gpu, Share { weight: 50, ..Share::default() });
         assert_eq!((second.key, second.share.unwrap().weight), (first.key, 150));
         assert_eq!((groups.key_of(A), groups.key_of(B)), (first.key, first.key));
-        // With other GPUs it has another daemon; without MPS a key of its own.
+        // A VM on other GPUs is in another group. A VM without MPS has its own key.
         let other = groups.set(C, &both, Share::default());
         assert_ne!(other.key, first.key);
         assert_eq!(groups.key_of(VmId(7)), VmKey(7));
 
-        // A changed weight changes the group's.
+        // A VM's new weight changes the group's weight.
         let changed = groups.set(A, &gpu, Share { weight: 1, ..Share::default() });
         assert_eq!(changed.share.unwrap().weight, 51);
         assert_eq!(groups.share_of(first.key), changed.share);

@@ -1,5 +1,5 @@
-//! vcudad for one VM, configured by arguments. vhost-device-cuda executes this when no broker
-//! started it.
+//! vcudad for one VM, configured by arguments. vhost-device-cuda executes it if no broker started
+//! vhost-device-cuda itself.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Child processes: each with a seqpacket socket to the broker, and a pidfd to reap it by.
+//! Child processes. Each has a seqpacket socket to the broker and a pidfd that reports its end.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -10,9 +10,9 @@ use host_ipc::{process, seqpacket};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Whether this process is root, and so can give its children their own users.
+/// Whether this process is root and can therefore run its children as other users.
 pub fn is_root() -> bool {
-    // SAFETY: no arguments.
+    // SAFETY: geteuid takes no arguments.
     unsafe { libc::geteuid() == 0 }
 }
 
@@ -21,7 +21,8 @@ pub(crate) struct ChildProcess {
     child: Child,
     /// Readable once the child has ended.
     pidfd: OwnedFd,
-    /// Our end of the child's socket: non-blocking, and it refuses messages with descriptors.
+    /// The broker's end of the child's socket. It is non-blocking and refuses messages with
+    /// descriptors.
     socket: Apart,
 }
 
@@ -39,7 +40,8 @@ impl ChildProcess {
         }
         command.arg("--broker-fd").arg(theirs.as_raw_fd().to_string()).stdin(Stdio::null());
         let mut child = command.spawn()?;
-        // SAFETY: pidfd_open takes integers. The child isn't reaped yet, so the id is still its own.
+        // SAFETY: pidfd_open takes integers. The child isn't reaped yet, so the id is still its
+        // own.
         let pidfd = unsafe { libc::syscall(libc::SYS_pidfd_open, child.id() as libc::pid_t, 0) };
         if pidfd < 0 {
             let error = io::Error::last_os_error();
@@ -67,7 +69,7 @@ impl ChildProcess {
         seqpacket::send(&self.socket, message, fds)
     }
 
-    /// Receives a message from the child. `None`: it has closed its socket.
+    /// Receives a message from the child. `None` if the child has closed its socket.
     pub(crate) fn receive<T: DeserializeOwned>(&self) -> io::Result<Option<T>> {
         seqpacket::receive_plain(&self.socket)
     }
@@ -82,7 +84,7 @@ impl ChildProcess {
         let _ = self.child.kill();
     }
 
-    /// The exit status, if the child has ended. It is reaped then.
+    /// Reaps the child if it has ended, and returns its exit status.
     pub(crate) fn reap(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }
@@ -94,7 +96,7 @@ impl ChildProcess {
     }
 }
 
-/// How a process ended, in words.
+/// Describes how a process ended.
 pub(crate) fn describe(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exited with code {code}"),

@@ -1,8 +1,8 @@
-//! Rate limits: a guest, a worker or a device process can cause only so much work and logging.
+//! Rate limits on the work and the log lines that a guest, a worker, or a device process can cause.
 
 use std::time::{Duration, Instant};
 
-/// A token bucket: a burst at once, and a number each second in the long run.
+/// A token bucket. It allows a burst at once, and a fixed number per second in the long run.
 #[derive(Clone, Debug)]
 pub(crate) struct TokenBucket {
     burst: f64,
@@ -43,7 +43,8 @@ impl RateLimited {
         Self { interval, last: None, suppressed: 0 }
     }
 
-    /// Whether one may pass now: the number that were suppressed since the last one.
+    /// Whether a line may pass now. If so, returns the number of lines suppressed since the last
+    /// one.
     pub(crate) fn allow(&mut self, now: Instant) -> Option<u64> {
         let soon = |last: Instant| now.saturating_duration_since(last) < self.interval;
         if self.last.is_some_and(soon) {
@@ -55,8 +56,8 @@ impl RateLimited {
     }
 }
 
-/// Text of another process for a log line or an event: escaped, and shortened to a few hundred
-/// characters.
+/// Makes another process's text safe for a log line or an event: escapes it, and shortens it to a
+/// few hundred characters.
 pub(crate) fn printable(text: &str) -> String {
     const MAX: usize = 300;
     let mut line: String = text.chars().take(MAX).flat_map(char::escape_debug).collect();
@@ -93,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_stay_lines() {
+    fn line_breaks_are_escaped() {
         assert_eq!(printable("a\nERROR b\x1b[31m"), "a\\nERROR b\\u{1b}[31m");
         assert!(printable(&"x".repeat(1000)).chars().count() < 310);
     }

@@ -1,4 +1,4 @@
-//! The reports for operators: VMs, sessions, GPUs and statistics.
+//! The reports for operators about VMs, sessions, GPUs, and statistics.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use control_server::handle::now_ms;
 use host_ipc::messages::Charge;
 use memory_ledger::{GpuId, Ledger, VmId};
 
-/// The promised shares that are computed already, by GPU.
+/// The promised shares computed so far, by GPU.
 type Promised = BTreeMap<GpuId, PromisedShares>;
 
 /// A view of the broker's state, from which reports are made.
@@ -36,7 +36,7 @@ pub(crate) struct Reports<'a> {
 }
 
 impl Reports<'_> {
-    /// What each GPU can promise and has promised, without the promises to `except`.
+    /// Each GPU's capacity and promises, without the promises to `except`.
     pub(crate) fn capacities(&self, except: Option<VmId>) -> Vec<Capacity> {
         let reserve = |gpu| self.workers.warm_bytes(self.gpus.context_bytes(gpu));
         self.vms.capacities(self.gpus, self.policy, reserve, except)
@@ -147,7 +147,7 @@ impl Reports<'_> {
                 .filter_map(|(vm, _)| self.ledger.account(vm, id))
                 .map(|account| account.used)
                 .sum();
-            // Warm workers have no VM, and hold a context on the first of their GPUs.
+            // A warm worker has no VM, and a context on its first GPU.
             let warm = |w: &Worker| w.session().is_none() && w.gpus().first() == Some(&id);
             let booked = used + self.workers.count(warm) as u64 * self.gpus.context_bytes(id);
             let ours = self.audit.held(self.workers, id, |_| true);

@@ -1,5 +1,5 @@
-//! The VMs that operators configured: those of the configuration file, and what was added, changed
-//! and removed at run time. Run-time changes are saved before they take effect.
+//! The VMs that operators configured: those of the configuration file, with the additions, changes,
+//! and removals made at run time. Run-time changes are saved before they take effect.
 
 use std::path::Path;
 
@@ -8,25 +8,25 @@ use control_api::{ApiError, ErrorCode, VmOrigin, VmPatch, VmSpec};
 use super::state::{SavedState, StateDir, StateError};
 use crate::config::ConfigError;
 
-/// The run-time changes, and the folder that they are saved in.
+/// The run-time changes, and the folder in which they are saved.
 pub(crate) struct Roster {
-    /// `None`: changes are lost when the broker ends.
+    /// `None` if changes are not saved and are lost when the broker ends.
     dir: Option<StateDir>,
     saved: SavedState,
-    /// Entries were dropped since the last write.
+    /// Whether entries were dropped since the last write.
     pruned: bool,
 }
 
 impl Roster {
-    /// Locks the folder, if one is configured, and reads what was saved there.
+    /// Locks the folder, if one is configured, and reads the saved changes.
     pub(crate) fn open(dir: Option<&Path>) -> Result<Self, StateError> {
         let dir = dir.map(StateDir::open).transpose()?;
         let saved = dir.as_ref().map(StateDir::read).transpose()?.unwrap_or_default();
         Ok(Self { dir, saved, pruned: false })
     }
 
-    /// The VMs to serve: the file's, with the saved changes and without the removed ones, and then
-    /// the VMs that were added at run time. Saved entries for VMs that the file no longer names are
+    /// The VMs to serve: those of the file, with the saved changes and without the removed ones,
+    /// then those added at run time. Saved entries for VMs that are no longer in the file are
     /// dropped.
     pub(crate) fn vms(
         &mut self,
@@ -67,7 +67,7 @@ impl Roster {
         Ok(all)
     }
 
-    /// Saves what [`Self::vms`] dropped.
+    /// Saves the state if [`Self::vms`] dropped entries.
     pub(crate) fn save_pruned(&mut self) -> Result<(), StateError> {
         if let Some(dir) = self.dir.as_ref().filter(|_| self.pruned) {
             dir.write(&self.saved)?;
@@ -76,7 +76,7 @@ impl Roster {
         Ok(())
     }
 
-    /// Whether the saved state has a part in this VM's settings.
+    /// Whether some of this VM's settings come from the saved state.
     pub(crate) fn has_saved(&self, name: &str, origin: VmOrigin) -> bool {
         origin == VmOrigin::Api || self.saved.changed.contains_key(name)
     }
@@ -88,7 +88,7 @@ impl Roster {
         self.write(next)
     }
 
-    /// Saves a change: `patch`, after which the VM's settings are `after`.
+    /// Saves a change. `after` is the VM's settings with `patch` applied.
     pub(crate) fn change(
         &mut self,
         origin: VmOrigin,
@@ -122,7 +122,7 @@ impl Roster {
         self.write(next)
     }
 
-    /// Writes the next state, which is the current one only if that succeeds.
+    /// Writes `next`, and makes it the current state if that succeeds.
     fn write(&mut self, next: SavedState) -> Result<(), ApiError> {
         if let Some(dir) = &self.dir {
             dir.write(&next).map_err(|error| {
@@ -138,8 +138,8 @@ impl Roster {
     }
 }
 
-/// Two changes, one after the other, as one. A setting that the first removed stays removed unless
-/// the second sets it.
+/// Combines two successive changes. A setting that the first one removed stays removed unless the
+/// second one sets it.
 fn merged(before: &VmPatch, after: &VmPatch) -> VmPatch {
     use serde_json::Value;
 
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn run_time_changes_go_before_the_file() {
+    fn run_time_changes_take_precedence_over_the_file() {
         let file = || ["a", "b"].map(|name| VmSpec::new(name, 1 << 30)).to_vec();
         let mut saved = SavedState::default();
         saved.vms.push(VmSpec::new("c", 1 << 20));
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(names(&all), [("a", VmOrigin::File), ("c", VmOrigin::Api)]);
         assert_eq!((all[0].0.compute.weight, all[0].0.memory.max), (7, 1 << 30));
         assert!(!roster.pruned);
-        // The file's b was removed, so another one may be added.
+        // The VM b of the file was removed, so another VM named b may be added.
         roster.add(VmSpec::new("b", 1 << 20)).unwrap();
         let all = roster.vms(file()).unwrap();
         assert_eq!(names(&all)[2], ("b", VmOrigin::Api));
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_add_up() {
+    fn successive_changes_are_combined() {
         let patch = |text: &str| serde_json::from_str::<VmPatch>(text).unwrap();
         let first =
             patch(r#"{"compute": {"weight": 3, "kernel_timeout": "2s"}, "memory": {"max": 9}}"#);
@@ -223,7 +223,7 @@ mod tests {
         let mut spec = VmSpec::new("a", 1);
         let one_by_one = second.applied(&first.applied(&spec));
         assert_eq!(sum.applied(&spec), one_by_one);
-        // The same holds where the file has set a timeout since.
+        // This also applies if the file has set a timeout since then.
         spec.compute.kernel_timeout = Some(control_api::Timespan::from_nanos(7));
         assert_eq!(sum.applied(&spec).compute.kernel_timeout, None);
     }

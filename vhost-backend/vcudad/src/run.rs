@@ -1,4 +1,4 @@
-//! The broker from its start to its end.
+//! Runs the broker.
 
 use event_manager::{EventManager, SubscriberOps};
 
@@ -12,8 +12,8 @@ use control_server::{ServerConfig, handle};
 /// Serves the VMs of a configuration until a signal ends it.
 pub fn run(config: Config) -> Result<(), BrokerError> {
     host_ipc::process::raise_descriptor_limit();
-    // Signals come first, so that none leaves a socket behind. Threads that start later inherit the
-    // signal mask.
+    // Block signals first, so that a signal can't end the process before it removes its sockets.
+    // Threads that start later inherit the signal mask.
     let signals = Signals::catch().map_err(BrokerError::os("cannot catch signals"))?;
     let programs = Programs::find()?;
     let (handle, inbox) =

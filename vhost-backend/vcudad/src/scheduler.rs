@@ -1,5 +1,5 @@
-//! The scheduler as the service sees it: VMs, workers and statistics by the broker's ids. VMs under
-//! MPS on the same GPUs are one VM to the scheduler.
+//! The interface between the coordinator and the scheduler's thread. It translates the broker's ids
+//! into the scheduler's keys. VMs that use MPS on the same GPUs have one key.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -36,7 +36,7 @@ fn share(vm: &Vm) -> Share {
     }
 }
 
-/// The scheduler's thread, and the groups of VMs that are one VM to it.
+/// The scheduler's thread, and the groups of VMs that share a key.
 pub(crate) struct Scheduler {
     compute: ComputeHandle,
     groups: MpsGroups,
@@ -64,17 +64,17 @@ impl Scheduler {
         self.compute.is_alive()
     }
 
-    /// Readable when there are events.
+    /// An eventfd that is readable while there are events.
     pub(crate) fn events_fd(&self) -> RawFd {
         self.compute.events_fd()
     }
 
-    /// The events since the last call.
+    /// Takes the events since the last call.
     pub(crate) fn events(&mut self) -> Vec<ComputeEvent> {
         self.compute.events()
     }
 
-    /// Adds a VM, or sets its share, which counts from the next window on.
+    /// Adds a VM, or sets its share, which applies from the next window on.
     pub(crate) fn set_vm(&mut self, id: VmId, gpus: &[GpuId], vm: &Vm) {
         let share = share(vm);
         let group = match vm.spec.sharing {
@@ -122,8 +122,8 @@ impl Scheduler {
         self.compute.remove_worker(worker);
     }
 
-    /// A VM's part of a GPU's time over the last second, in 0.01%. `None` if nothing is scheduled,
-    /// or if the VM is in a group: its guest must not learn about the other VMs.
+    /// A VM's part of a GPU's time over the last second, in 0.01%. `None` if the scheduler is
+    /// off, or if the VM is in a group, because a guest must not learn about other VMs.
     pub(crate) fn utilization(&self, id: VmId, gpu: GpuId) -> Option<u32> {
         let key = self.groups.key_of(id);
         if key != VmKey(id.0) {

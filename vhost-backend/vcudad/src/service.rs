@@ -1,6 +1,6 @@
 //! The coordinator: it composes the broker's parts and dispatches the event loop's events to them.
-//! It runs on one thread and never blocks: sockets are non-blocking, and a process that doesn't read
-//! its messages is killed.
+//! It runs on one thread and never blocks: sockets are non-blocking, and a process that doesn't
+//! read its messages is killed.
 
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;

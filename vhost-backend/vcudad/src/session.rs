@@ -1,10 +1,10 @@
-//! Sessions, and those that wait for a worker.
+//! A session, and the queue of sessions that wait for a worker.
 
 use std::collections::VecDeque;
 
 use memory_ledger::VmId;
 
-/// Sessions of one VM that may wait, in multiples of sessions.max.
+/// Maximum number of waiting sessions of a VM, in multiples of sessions.max.
 const MAX_WAITING: usize = 2;
 
 /// A session that wants, or has, a worker.
@@ -28,8 +28,8 @@ impl Session {
     }
 }
 
-/// Sessions that wait until a killed worker of their VM has been reaped, or whose VM starts too many
-/// at once.
+/// The queue of sessions that can't start yet: their VM is at sessions.max and a killed worker
+/// hasn't been reaped, or their VM starts sessions too quickly.
 #[derive(Default)]
 pub(crate) struct StartQueue(VecDeque<Session>);
 
@@ -44,18 +44,18 @@ impl StartQueue {
         waiting < MAX_WAITING * sessions_max
     }
 
-    /// Lets a session wait. Returns whether it is the only one.
+    /// Adds a session. Returns whether the queue was empty.
     pub(crate) fn push(&mut self, session: Session) -> bool {
         self.0.push_back(session);
         self.0.len() == 1
     }
 
-    /// Takes all sessions, in their order.
+    /// Takes all sessions, in the order in which they were added.
     pub(crate) fn take_all(&mut self) -> VecDeque<Session> {
         std::mem::take(&mut self.0)
     }
 
-    /// Drops a device process's session. Returns whether it was waiting.
+    /// Drops the session of this request. Returns whether it was waiting.
     pub(crate) fn remove(&mut self, vm: VmId, request: u64) -> bool {
         let same = |session: &Session| (session.vm, session.request) == (vm, request);
         let place = self.0.iter().position(same);

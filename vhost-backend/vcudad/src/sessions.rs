@@ -406,8 +406,8 @@ impl Sessions {
         }
     }
 
-    /// Reaps a worker that has ended, frees its account, and reports the end of its session. Returns
-    /// whether the worker has been reaped.
+    /// Reaps a worker that has ended, frees its account, and reports the end of its session.
+    /// Returns whether the worker has been reaped.
     pub(crate) fn reap(&mut self, id: WorkerId, vms: &mut Vms) -> bool {
         // Handle the scheduler's events about this worker while its session is known.
         self.handle_scheduler_events(vms);

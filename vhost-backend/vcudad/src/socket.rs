@@ -1,4 +1,5 @@
-//! The VMs' vhost-user sockets: bound here, passed to the device processes, removed at the end.
+//! The VMs' vhost-user sockets. The broker binds them, passes them to the device processes, and
+//! removes them at the end.
 
 use std::path::Path;
 
@@ -11,8 +12,8 @@ use host_ipc::listener::Listener;
 /// A listening socket. Its file is removed on drop.
 pub(crate) type VmSocket = Listener;
 
-/// Binds a VM's socket. A stale one, without a listener, is replaced. The default folder of sockets is
-/// made if it is missing; any other folder must exist.
+/// Binds a VM's socket. Replaces a socket file without a listener. The default folder of sockets is
+/// created if it is missing; any other folder must exist.
 pub(crate) fn bind(vm: &Vm) -> Result<VmSocket, BrokerError> {
     let fail = |reason| BrokerError::Socket { path: vm.socket.clone(), reason };
     if vm.socket.parent() == Some(Path::new(SOCKETS)) {
@@ -23,13 +24,14 @@ pub(crate) fn bind(vm: &Vm) -> Result<VmSocket, BrokerError> {
     Listener::bind(&vm.socket, vm.socket_mode, group).map_err(fail)
 }
 
-/// The operator's error for a VM whose socket can't be bound.
+/// Converts the error of [`bind`] for the control API.
 pub(crate) fn api_error(vm: &Vm, error: BrokerError) -> ApiError {
     let message = match error {
         BrokerError::Socket { path, reason } => format!("{}: {reason}", path.display()),
         other => other.to_string(),
     };
-    // It is a conflict with another process only if the folder exists.
+    // If the folder exists, the path conflicts with another process or file. Otherwise it is
+    // invalid.
     let folder = vm.socket.parent();
     let code = match folder.is_some_and(Path::is_dir) {
         true => ErrorCode::Conflict,

@@ -16,7 +16,7 @@ use crate::config::{ConfigError, Vm, VmSet, choose_uids, of_vm};
 pub(crate) struct Candidate {
     pub(crate) vm: Vm,
     pub(crate) origin: VmOrigin,
-    /// Its socket, or why it can't be served.
+    /// The VM's socket, or the reason why the VM can't be served.
     pub(crate) socket: Result<VmSocket, ApiError>,
 }
 
@@ -81,7 +81,8 @@ pub(crate) fn candidates(
     for (spec, origin) in all {
         let (vm, failure) = match set.add(&spec) {
             Ok(vm) => (vm, None),
-            // A VM with a wrong name could not be removed by its name.
+            // A VM with an invalid name is an error, because an operator couldn't remove it by its
+            // name.
             Err(error) if origin == VmOrigin::Api && error.field.as_deref() != Some("name") => {
                 let message = format!("{} (from state.json in state_dir)", error.message);
                 (Vm::unchecked(spec), Some(ApiError { message, ..error }))

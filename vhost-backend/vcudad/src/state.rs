@@ -1,7 +1,8 @@
 //! The saved state: VMs added at run time, and changes to VMs of the configuration file.
 //!
-//! It is one JSON file, which is replaced as a whole: written to a second file, synced, renamed, and
-//! the folder synced. A change that can't be saved is refused. The broker locks the folder.
+//! The state is one JSON file, which is replaced as a whole: the new state is written to a second
+//! file, which is synced and renamed, and then the folder is synced. A change that can't be saved
+//! is refused. The broker locks the folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 use control_api::{VmPatch, VmSpec};
 use serde::{Deserialize, Serialize};
 
-/// The version of the format that is written, and the newest that can be read.
+/// The version of the file format that this program writes, and the newest that it can read.
 const VERSION: u32 = 1;
 const FILE: &str = "state.json";
 const NEXT: &str = "state.json.next";
@@ -40,7 +41,7 @@ pub enum StateError {
     /// Another broker uses the folder.
     #[error("state_dir {0} is in use by another vcudad: stop it, or choose another folder")]
     InUse(PathBuf),
-    /// The file is a later program's.
+    /// A newer program wrote the file.
     #[error(
         "{path} has version {version}, but this vcudad supports up to {VERSION}: install a newer \
          vcudad, or move the file away"
@@ -48,25 +49,25 @@ pub enum StateError {
     Newer {
         /// The file.
         path: PathBuf,
-        /// Its version.
+        /// The file's version.
         version: u32,
     },
-    /// The file makes no sense.
+    /// The file can't be parsed.
     #[error("{path} is damaged ({reason}): repair it, or move it away and lose its settings")]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The parser's message.
         reason: String,
     },
-    /// The operating system refused something.
+    /// A file operation failed.
     #[error("cannot {what} {path}: {source}")]
     Os {
-        /// What was to be done.
+        /// The operation, as a verb.
         what: &'static str,
-        /// With what.
+        /// The file or folder.
         path: PathBuf,
-        /// Why not.
+        /// The operating system's error.
         source: io::Error,
     },
 }
@@ -98,7 +99,7 @@ impl StateDir {
         }
     }
 
-    /// Reads the state that was saved last. It is empty if none was saved.
+    /// Reads the last saved state, or an empty state if none was saved.
     pub(crate) fn read(&self) -> Result<SavedState, StateError> {
         #[derive(Deserialize)]
         struct Version {
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_by_the_next_broker() {
+    fn the_next_broker_reads_the_saved_state() {
         let path = folder("next").join("deep");
         let first = StateDir::open(&path).unwrap();
         assert_eq!(first.read().unwrap(), SavedState::default());
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_leaves_what_was_there() {
+    fn a_full_disk_leaves_the_old_state_unchanged() {
         let path = folder("full");
         let dir = StateDir::open(&path).unwrap();
         dir.write(&with("a")).unwrap();
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_or_newer_file_is_refused_and_left_alone() {
+    fn a_damaged_or_newer_file_is_refused_and_not_modified() {
         let path = folder("damaged");
         let dir = StateDir::open(&path).unwrap();
         for (text, says) in [

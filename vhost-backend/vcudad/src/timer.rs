@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use host_ipc::eventfd::drain;
 
-/// A timerfd on the monotonic clock, which becomes readable when its time is over.
+/// A timerfd on the monotonic clock. It becomes readable when it expires.
 pub(crate) struct Timer(OwnedFd);
 
 impl Timer {
-    /// Makes a timer that isn't running yet.
+    /// Creates a timer that isn't running yet.
     pub(crate) fn new() -> io::Result<Self> {
         let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
         // SAFETY: timerfd_create takes integers only.
@@ -36,7 +36,7 @@ impl Timer {
         }
     }
 
-    /// Reads the expiry, so that the descriptor isn't readable any more.
+    /// Reads the expiration count, so that the descriptor isn't readable any more.
     pub(crate) fn acknowledge(&self) {
         drain(&self.0);
     }

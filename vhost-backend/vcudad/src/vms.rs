@@ -1,4 +1,4 @@
-//! The VMs: their settings, GPUs and device processes, and what is counted for each.
+//! The VMs, with their settings, GPUs, device processes, and counters.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -15,34 +15,34 @@ use crate::config::{Policy, Vm};
 use control_server::handle::Answer;
 use memory_ledger::{GpuId, VmId};
 
-/// Session starts of one VM: at once, and per second in the long run. Each costs the host the start
-/// of a process, and of a driver.
+/// The rate limit on session starts of one VM: a burst, and a rate per second in the long run. Each
+/// start costs the host a new process and a driver initialization.
 const STARTS_AT_ONCE: u32 = 128;
 const STARTS_PER_SECOND: u32 = 32;
-/// How often refused sessions of a VM are logged.
+/// Minimum time between two log lines about refused sessions of a VM.
 const REFUSAL_INTERVAL: Duration = Duration::from_secs(10);
-/// How often refused allocations of a VM on one GPU are reported.
+/// Minimum time between two events about refused allocations of a VM on one GPU.
 const MEMORY_REFUSAL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Sets of GPUs for which workers are kept ready.
+/// Maximum number of sets of GPUs for which workers are kept ready.
 const MAX_WARM_SETS: usize = 4;
 
 /// One VM.
 pub(crate) struct VmState {
     pub(crate) vm: Vm,
     pub(crate) origin: VmOrigin,
-    /// By the guest's ordinal. Empty if the VM could not be placed and isn't served.
+    /// The VM's GPUs, by the guest's ordinal. Empty if the VM could not be placed and isn't served.
     pub(crate) gpus: Vec<GpuId>,
     pub(crate) device: Device,
     cgroup: Option<VmCgroup>,
     sessions_total: u64,
     kernel_timeouts: BTreeMap<GpuId, u64>,
-    /// The work of the sessions that have ended.
+    /// The counters of the sessions that have ended.
     past: Activity,
     session_starts: TokenBucket,
     refusals: RateLimited,
     memory_refusals: BTreeMap<GpuId, RateLimited>,
-    /// The requests to remove the VM, which are answered once it is gone.
+    /// The requests to remove the VM, which are answered once the VM has been removed.
     removal: Option<Vec<Answer>>,
 }
 
@@ -76,8 +76,8 @@ impl VmState {
         Ok(Vm { socket, uid: self.vm.uid, gid: self.vm.gid, ..vm })
     }
 
-    /// Whether the VM's GPUs can promise what `after` asks for. Less than before always fits, even
-    /// where more is promised by now than the GPU has.
+    /// Checks whether the VM's GPUs have room for its settings `after` a change. Reducing a setting
+    /// is always allowed, even if the GPU has promised more than it has.
     pub(crate) fn check_increase(
         &self,
         after: &Vm,
@@ -109,12 +109,14 @@ impl VmState {
         self.session_starts.take(Instant::now())
     }
 
-    /// Whether a refused session may be logged now: the number that were not.
+    /// Applies the rate limit to the log of refused sessions. Returns `None` if this one must not
+    /// be logged, else the number of refusals that were not logged since the last line.
     pub(crate) fn report_refusal(&mut self) -> Option<u64> {
         self.refusals.allow(Instant::now())
     }
 
-    /// Whether a refused allocation may be reported now: the number that were not.
+    /// Applies the rate limit to reports of refused allocations. Returns `None` if this one must
+    /// not be reported, else the number of refusals since the last report that were not.
     pub(crate) fn report_memory_refusal(&mut self, gpu: GpuId) -> Option<u64> {
         let limited = self.memory_refusals.entry(gpu);
         let limited = limited.or_insert_with(|| RateLimited::new(MEMORY_REFUSAL_INTERVAL));
@@ -137,12 +139,12 @@ impl VmState {
         self.kernel_timeouts.get(&gpu).copied().unwrap_or(0)
     }
 
-    /// Adds the work of a session that has ended.
+    /// Adds the counters of a session that has ended.
     pub(crate) fn add_activity(&mut self, activity: &Activity) {
         add(&mut self.past, activity);
     }
 
-    /// The work of the sessions that have ended.
+    /// The counters of the sessions that have ended.
     pub(crate) fn past_activity(&self) -> Activity {
         self.past
     }
@@ -152,7 +154,7 @@ impl VmState {
         self.removal.is_some()
     }
 
-    /// Adds a request to remove the VM to those that are answered once it is gone.
+    /// Adds a request to remove the VM, which is answered once the VM has been removed.
     pub(crate) fn add_removal(&mut self, answer: Answer) {
         self.removal.get_or_insert_default().push(answer);
     }
@@ -211,7 +213,7 @@ impl Vms {
         self.iter().find(|(_, state)| state.vm.name == name).map(|(id, _)| id)
     }
 
-    /// Like [`Self::named`], with an error for the operator.
+    /// The same as [`Self::named`], with an error for the operator.
     pub(crate) fn find(&self, name: &str) -> Result<VmId, ApiError> {
         self.named(name).ok_or_else(|| ApiError::no_vm(name))
     }
@@ -247,7 +249,8 @@ impl Vms {
         Ok(())
     }
 
-    /// The sets of GPUs for which workers are kept ready, in the order of the VMs; the first few.
+    /// The sets of GPUs for which workers are kept ready: those of the first VMs, up to
+    /// [`MAX_WARM_SETS`].
     pub(crate) fn warm_sets(&self, gpus: &Gpus) -> Vec<Vec<GpuId>> {
         let mut sets: Vec<Vec<GpuId>> = Vec::new();
         for (_, state) in self.iter() {
@@ -256,7 +259,8 @@ impl Vms {
                 && !state.gpus.is_empty()
                 && !state.is_leaving()
                 && state.device.failure().is_none();
-            // With MPS a session's limits are read when its driver starts.
+            // With MPS, a warm worker can't be used, because the driver reads a session's limits
+            // when it starts.
             let warm = state.vm.spec.sharing == Sharing::Exclusive;
             if served && warm && sets.len() < MAX_WARM_SETS && !sets.contains(&state.gpus) {
                 sets.push(state.gpus.clone());
@@ -276,7 +280,7 @@ impl Vms {
         self.get(id).map_or("", |state| &state.vm.name)
     }
 
-    /// What each GPU can promise and has promised, without the promises to `except`.
+    /// Each GPU's capacity and promises, without the promises to `except`.
     pub(crate) fn capacities(
         &self,
         gpus: &Gpus,
@@ -306,7 +310,7 @@ impl Vms {
     }
 }
 
-/// Places a new VM. A memory.max that is only the default is reduced to fit.
+/// Places a new VM. If memory.max is only the default, it is reduced to fit.
 pub(crate) fn place_vm(
     capacities: &[Capacity],
     vm: &mut Vm,

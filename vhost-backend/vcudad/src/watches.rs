@@ -8,7 +8,7 @@ use event_manager::{EventOps, EventSet, Events};
 use host_ipc::messages::WorkerId;
 use memory_ledger::VmId;
 
-/// What a watched descriptor belongs to.
+/// The owner of a watched descriptor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Source {
     Signals,
@@ -22,12 +22,12 @@ pub(crate) enum Source {
     WorkerPid(WorkerId),
 }
 
-/// The watched descriptors and what each belongs to.
+/// The watched descriptors and their owners.
 #[derive(Default)]
 pub(crate) struct Watches(HashMap<RawFd, Source>);
 
 impl Watches {
-    /// Watches a descriptor until it becomes readable, again and again.
+    /// Watches a descriptor. The event loop is called whenever it is readable.
     pub(crate) fn add(&mut self, ops: &mut EventOps, fd: RawFd, source: Source) {
         match ops.add(Events::new_raw(fd, EventSet::IN)) {
             Ok(()) => drop(self.0.insert(fd, source)),
@@ -44,7 +44,7 @@ impl Watches {
         }
     }
 
-    /// What a descriptor belongs to, if it is still watched.
+    /// The owner of a descriptor, if it is still watched.
     pub(crate) fn source(&self, fd: RawFd) -> Option<Source> {
         self.0.get(&fd).copied()
     }

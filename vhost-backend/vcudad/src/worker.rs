@@ -1,4 +1,4 @@
-//! Workers: warm ones that belong to nobody, and those of sessions. No worker serves two sessions.
+//! Workers: warm ones without a VM, and those of sessions. A worker never serves a second session.
 
 use std::collections::HashMap;
 use std::io;
@@ -20,10 +20,10 @@ use host_ipc::messages::{Assignment, Charge, ToBroker, ToWorker, WorkerId};
 use host_ipc::seqpacket;
 use memory_ledger::{GpuId, Ledger, VmId};
 
-/// Warm workers that may fail in a row before the broker stops starting them.
+/// After this many failures of warm workers in a row, the broker stops starting them.
 const MAX_FAILURES: u32 = 3;
 
-/// How far a worker is.
+/// A worker's phase of life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// Loading the driver library.
@@ -38,7 +38,7 @@ pub(crate) enum Phase {
     Ending,
 }
 
-/// The ends that the device process gets once the session is served.
+/// The device process's ends of the channels to a worker. It gets them once the session is served.
 pub(crate) struct DeviceEnds {
     /// The stream to the worker, which has the other end already.
     stream: Apart,
@@ -53,7 +53,7 @@ impl DeviceEnds {
     }
 }
 
-/// The ends that the scheduler gets of a worker with a session.
+/// The scheduler's ends of the channels to a worker with a session.
 pub(crate) struct SchedulerEnds {
     pub(crate) page: GateMap,
     pub(crate) doorbell: OwnedFd,
@@ -72,11 +72,11 @@ pub(crate) enum WorkerEffect {
     MemoryRefused { device: u32, kind: Charge, reason: String },
     /// The worker closed its socket.
     Closed,
-    /// The worker can't go on, and has said why.
+    /// The worker failed and has reported the reason.
     Failed,
     /// The worker violated the protocol: kill it.
     Misbehaved(String),
-    /// Its message can't be decoded: kill it, and read nothing more.
+    /// The worker's message can't be decoded: kill it, and stop reading from it.
     Undecodable(String),
 }
 
@@ -86,13 +86,13 @@ pub(crate) struct Worker {
     phase: Phase,
     /// The GPUs that the worker sees, by its device ordinal.
     gpus: Vec<GpuId>,
-    /// The device process knows this worker.
+    /// Whether the device process knows this worker.
     announced: bool,
-    /// Started for one session, with its environment.
+    /// Whether it was started for one session, with that session's environment.
     cold: bool,
     session: Option<Session>,
     device_ends: Option<DeviceEnds>,
-    /// Why the worker ended, where its exit status doesn't say.
+    /// Why the worker ended, if there is a better reason than its exit status.
     failure: Option<String>,
     /// The page that the worker shares with the scheduler, once it has a session.
     gate: Option<GateMap>,
@@ -184,12 +184,13 @@ impl Worker {
         self.process.kill_and_wait();
     }
 
-    /// The worker's exit status, if it has ended. It is reaped then.
+    /// Reaps the worker if it has ended, and returns its exit status.
     pub(crate) fn reap(&mut self) -> Option<ExitStatus> {
         self.process.reap()
     }
 
-    /// Reads one message, acts on it as far as it concerns the worker and its account, and answers.
+    /// Reads one message, updates the worker and its account, and answers. The coordinator must
+    /// handle the returned effect.
     pub(crate) fn handle_message(&mut self, id: WorkerId, ledger: &mut Ledger) -> WorkerEffect {
         let message = match self.process.receive() {
             Ok(Some(message)) => message,
@@ -245,14 +246,14 @@ impl Worker {
         }
     }
 
-    /// Answers a worker's request. The error says how the worker misbehaves.
+    /// Answers a worker's request. The error describes how the worker misbehaves.
     pub(crate) fn answer(&self, answer: &ToWorker) -> Result<(), String> {
         let sent = self.process.send(answer, &[]);
         sent.map_err(|error| format!("cannot send it an answer: {error}"))
     }
 
     /// Sends a warm worker its assignment, with its ends of all channels. The device process's ends
-    /// wait in the worker until it serves.
+    /// are kept here until the worker serves its session.
     pub(crate) fn assign(&mut self, assignment: Assignment) -> io::Result<SchedulerEnds> {
         let (theirs, stream) = seqpacket::stream_pair()?;
         seqpacket::refuse_descriptors(&stream)?;
@@ -272,7 +273,7 @@ impl Worker {
         Ok(SchedulerEnds { page: scheduled, doorbell: ring, bell })
     }
 
-    /// Notes that the worker serves its session. Returns the ends for the device process.
+    /// Records that the worker serves its session. Returns the ends for the device process.
     pub(crate) fn begin_serving(&mut self) -> Option<DeviceEnds> {
         self.phase = Phase::Serving;
         self.announced = true;
@@ -284,7 +285,7 @@ impl Worker {
     }
 }
 
-/// A worker that was killed for what it did.
+/// A worker that the broker killed because of an error.
 pub(crate) struct KilledWorker {
     pub(crate) pid: u32,
     /// Its VM and the number of its session, if it had one.
@@ -294,13 +295,13 @@ pub(crate) struct KilledWorker {
 /// All workers, warm and not.
 pub(crate) struct Workers {
     all: HashMap<WorkerId, Worker>,
-    /// The latest worker's id, which is also how many were started.
+    /// The latest worker's id, which is also the number of workers started.
     last: WorkerId,
     /// Workers kept ready for each set of GPUs.
     warm_target: usize,
-    /// Warm workers that failed in a row.
+    /// The number of warm workers that have failed in a row.
     failures: u32,
-    /// Workers that were killed for what they did.
+    /// Workers that the broker killed because of an error.
     killed: u64,
 }
 
@@ -353,7 +354,7 @@ impl Workers {
         all.iter_mut().for_each(Worker::kill_and_wait);
     }
 
-    /// Kills a worker for what it did, and counts it. `None` if it is ending already.
+    /// Kills a worker because of an error, and counts it. `None` if the worker is already ending.
     pub(crate) fn kill(&mut self, id: WorkerId, why: &str) -> Option<KilledWorker> {
         let worker = self.all.get_mut(&id).filter(|worker| !worker.is_ending())?;
         worker.set_failure(why);
@@ -363,23 +364,23 @@ impl Workers {
         Some(KilledWorker { pid: worker.pid(), session })
     }
 
-    /// How many workers were killed for what they did.
+    /// How many workers the broker killed because of an error.
     pub(crate) fn killed(&self) -> u64 {
         self.killed
     }
 
-    /// How many workers were started since the broker was.
+    /// How many workers this broker has started.
     pub(crate) fn started(&self) -> u64 {
         self.last
     }
 
-    /// Notes that a worker got ready, so the next failure is the first of its row.
+    /// Records that a worker became ready, which resets the count of failures in a row.
     pub(crate) fn reset_failures(&mut self) {
         self.failures = 0;
     }
 
-    /// Notes that a worker could not be started, or ended before it had a session. Returns whether
-    /// workers are from now on started for sessions only.
+    /// Counts a worker that could not be started or ended without a session. Returns whether this
+    /// failure is the one after which no more warm workers are started.
     pub(crate) fn count_failure(&mut self) -> bool {
         self.failures += 1;
         self.failures == MAX_FAILURES
@@ -390,18 +391,19 @@ impl Workers {
         self.free(gpus) < self.warm_target && self.failures < MAX_FAILURES
     }
 
-    /// Memory that warm workers take of a GPU where a context takes `context_bytes`. It belongs to
-    /// no VM.
+    /// The memory that warm workers use on a GPU if a context uses `context_bytes`. It is charged
+    /// to no VM.
     pub(crate) fn warm_bytes(&self, context_bytes: u64) -> u64 {
         context_bytes.saturating_mul(self.warm_target.max(1) as u64)
     }
 
-    /// A VM's workers, including those that aren't reaped yet: all count against sessions.max.
+    /// The number of a VM's workers. Workers that haven't been reaped yet count against
+    /// sessions.max too.
     pub(crate) fn count_of_vm(&self, vm: VmId) -> usize {
         self.all.values().filter(|worker| worker.is_of(vm)).count()
     }
 
-    /// Whether a worker of this VM has been killed and not reaped yet.
+    /// Whether a worker of this VM has been killed but not reaped yet.
     pub(crate) fn is_vm_ending(&self, vm: VmId) -> bool {
         self.all.values().any(|worker| worker.is_ending() && worker.is_of(vm))
     }
@@ -438,19 +440,19 @@ impl Workers {
         self.all.values().filter(|worker| is(worker)).count()
     }
 
-    /// Workers with these GPUs and without a session, ready or starting.
+    /// The number of workers with these GPUs and without a session, whether ready or starting.
     pub(crate) fn free(&self, gpus: &[GpuId]) -> usize {
         self.count(|worker| worker.is_free() && worker.gpus == gpus)
     }
 
-    /// Kills the workers without a session that have none of these sets of GPUs.
+    /// Kills the workers without a session whose set of GPUs isn't one of these.
     pub(crate) fn end_free_outside(&mut self, sets: &[Vec<GpuId>]) {
         let outside = |worker: &&mut Worker| worker.is_free() && !sets.contains(&worker.gpus);
         self.all.values_mut().filter(outside).for_each(Worker::end);
     }
 
-    /// Gives a session to the best free worker: the oldest warm one, else the oldest that starts.
-    /// Gives the session back if there is none.
+    /// Gives a session to the oldest warm worker or, if none is warm, to the oldest that is
+    /// starting. Returns the session as an error if there is no free worker.
     pub(crate) fn give(&mut self, gpus: &[GpuId], session: Session) -> Result<WorkerId, Session> {
         let free = self.all.iter_mut().filter(|(_, w)| w.is_free() && w.gpus == gpus);
         match free.min_by_key(|(id, worker)| (worker.phase != Phase::Warm, **id)) {

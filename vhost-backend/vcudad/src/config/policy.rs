@@ -4,7 +4,8 @@ use serde::Deserialize;
 
 use super::ratio::Ratio;
 
-/// The reaction to an excess: the driver reports more memory for a VM than the ledger plus the slack.
+/// The reaction to an excess: the driver reports more memory for a VM than the ledger plus the
+/// slack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnExcess {
@@ -20,8 +21,8 @@ pub enum OnExcess {
 pub struct Policy {
     /// Ratio of a GPU's promised memory to its memory.
     pub memory_overcommit: Ratio,
-    /// Memory that the driver may use beyond the ledger's account, for each VM and GPU, before it is
-    /// an excess. In bytes.
+    /// Memory that the driver may use beyond the ledger's account, for each VM and GPU, before it
+    /// is an excess. In bytes.
     pub memory_slack: u64,
     /// The reaction to an excess.
     pub on_excess: OnExcess,
