@@ -6,7 +6,10 @@
 //! its length; from then on every index is checked.
 
 use crate::error::{CuError, CuResult};
-use crate::sys::{CUkernelNodeAttrID, CUstreamCaptureMode};
+use crate::sys::{
+    CUdevice_P2PAttribute, CUdevice_attribute, CUfunction_attribute, CUlaunchAttributeID, CUlimit,
+    CUmemAllocationHandleType, CUmemPool_attribute, CUpointer_attribute, CUstreamCaptureMode,
+};
 use std::ffi::{CStr, c_char};
 
 /// A type of argument, converted from the type that the prototype has in C.
@@ -36,7 +39,17 @@ macro_rules! passed_as_they_are {
     })* };
 }
 passed_as_they_are!(i8, u8, i16, u16, i32, u32, i64, u64, isize, usize, f32, f64);
-passed_as_they_are!(CUstreamCaptureMode, CUkernelNodeAttrID);
+passed_as_they_are!(
+    CUdevice_P2PAttribute,
+    CUdevice_attribute,
+    CUfunction_attribute,
+    CUlaunchAttributeID,
+    CUlimit,
+    CUmemAllocationHandleType,
+    CUmemPool_attribute,
+    CUpointer_attribute,
+    CUstreamCaptureMode
+);
 
 impl<T> Arg for *mut T {
     type C = Self;

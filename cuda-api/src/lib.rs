@@ -4,6 +4,7 @@
 //!   `cuGetProcAddress` does.
 //! * [`sys`] has the driver API's types, [`prototypes`] its functions' types, [`error`] its errors,
 //!   and [`description`] all of that as data for code generators.
+//! * [`entries`] declares the functions of a library.
 //! * [`exports`] exports the functions that a library registers, and a stub for every other symbol;
 //!   [`signature`] compares each function with its prototype, at compile time.
 //! * [`devices`] formats UUIDs and selects devices.
@@ -18,6 +19,7 @@
 pub mod args;
 pub mod description;
 pub mod devices;
+pub mod entries;
 pub mod error;
 pub mod error_text;
 pub mod exports;

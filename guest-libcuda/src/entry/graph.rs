@@ -4,6 +4,7 @@ use super::copy2d::Memcpy3D;
 use super::host_func::{self, Callback};
 use super::image;
 use super::launch;
+use super::macros::{EntryPoint, LEGACY, PER_THREAD};
 use super::stream::stream_id;
 use crate::capture;
 use crate::context;
@@ -92,7 +93,7 @@ fn encode(driver: &Driver, steps: &[Step<Op>]) -> CuResult<(Writer, Tokens)> {
 
 /// The meaning of a null stream.
 fn null_of(per_thread: bool) -> usize {
-    if per_thread { super::macros::PER_THREAD } else { super::macros::LEGACY }
+    if per_thread { PER_THREAD } else { LEGACY }
 }
 
 impl Library for Guest {
@@ -111,7 +112,7 @@ impl Library for Guest {
 
     #[inline(always)]
     fn run(name: &'static str, body: impl FnOnce() -> CuResult) -> CUresult {
-        super::macros::run(name, body)
+        <EntryPoint as cuda_api::entries::EntryPoint>::run(name, body)
     }
 
     fn initialized() -> CuResult {

@@ -1,9 +1,9 @@
 //! Stream capture, for the other entry points.
 
+use cuda_api::error::CuResult;
 use cuda_api::graph::capture::{self, Key};
 use cuda_api::graph::capturing;
 
-use super::{Answer, CUresult};
 pub(crate) use crate::state::graph::GRAPHS;
 use crate::state::graph::{Op, Software};
 use crate::state::stream::Stream;
@@ -26,27 +26,26 @@ impl From<&Stream> for capture::Stream {
 
 /// Whether a stream is being captured. If so, [`push`] adds its work to a graph.
 #[inline]
-pub(crate) fn captured(stream: &Stream) -> Result<bool, CUresult> {
-    Ok(GRAPHS.captures_stream(|| Ok(stream.into()))?)
+pub(crate) fn captured(stream: &Stream) -> CuResult<bool> {
+    GRAPHS.captures_stream(|| Ok(stream.into()))
 }
 
 /// Adds a node to the graph that a stream is being captured to.
-pub(crate) fn push(stream: &Stream, op: Op) -> Answer {
-    GRAPHS.push(&stream.into(), op)?;
-    Ok(())
+pub(crate) fn push(stream: &Stream, op: Op) -> CuResult {
+    GRAPHS.push(&stream.into(), op).map(drop)
 }
 
 /// Fails if a capture forbids calls that CUDA considers potentially unsafe.
-pub(crate) fn forbid_unsafe() -> Answer {
-    Ok(capturing::forbid_unsafe::<Software>()?)
+pub(crate) fn forbid_unsafe() -> CuResult {
+    capturing::forbid_unsafe::<Software>()
 }
 
 /// Fails if a stream is being captured, for a call that can be captured natively but not here.
-pub(crate) fn unsupported_on(stream: &Stream, name: &str) -> Answer {
+pub(crate) fn unsupported_on(stream: &Stream, name: &str) -> CuResult {
     if captured(stream)? {
         // The capture would lack the call, so it becomes invalid.
         let _ = GRAPHS.forbid_on(&stream.into());
-        return Err(super::unsupported(name));
+        return Err(super::entry::unsupported(name).into());
     }
     Ok(())
 }

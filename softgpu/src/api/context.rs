@@ -4,9 +4,13 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
-use cuda_api::sys::{CUcontext, CUctx_flags, CUevent};
+use cuda_api::args::{In, Out};
+use cuda_api::error::{CuError, CuResult};
+use cuda_api::sys::{
+    CUcontext, CUctx_flags, CUctxCreateParams, CUevent, CUfunc_cache, CUlimit, CUsharedconfig,
+};
 
-use super::{Answer, CUresult, cuda, get, put, put_if};
+use super::entry::entries;
 use crate::state::context::{CONTEXTS, Context, by_handle, current, current_if_any, with_stack};
 use crate::state::device::driver;
 use crate::state::stream::Stream;
@@ -14,36 +18,38 @@ use crate::state::{primary, teardown};
 
 /// The flags that a context can be created with.
 const FLAGS: u32 = CUctx_flags::CU_CTX_FLAGS_MASK.0;
+const SCHEDULING: u32 = CUctx_flags::CU_CTX_SCHED_MASK.0;
+const BLOCKING_SYNC: u32 = CUctx_flags::CU_CTX_SCHED_BLOCKING_SYNC.0;
 
 fn handle(context: &Arc<Context>) -> CUcontext {
     context.handle as CUcontext
 }
 
-fn create(to: *mut CUcontext, flags: c_uint, device: c_int) -> Answer {
+fn create(to: Out<CUcontext>, flags: c_uint, device: c_int) -> CuResult {
     driver()?.device(device)?;
-    if flags & !FLAGS != 0 || flags & 7 > 4 {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    if flags & !FLAGS != 0 || flags & SCHEDULING > BLOCKING_SYNC {
+        return Err(CuError::INVALID_VALUE);
     }
     let context = Context::new(device, flags, false);
     let made = handle(&context);
     with_stack(|stack| stack.push(context));
-    put(to, made)
+    to.set(made)
 }
 
 /// The context of a handle, or the thread's current context for null.
-fn named(context: CUcontext) -> Result<Arc<Context>, CUresult> {
+fn named(context: CUcontext) -> CuResult<Arc<Context>> {
     if context.is_null() { current() } else { by_handle(context as usize) }
 }
 
-fn set_flags(context: &Context, flags: c_uint) -> Answer {
-    if flags & !FLAGS != 0 || flags & 7 > 4 {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+fn set_flags(context: &Context, flags: c_uint) -> CuResult {
+    if flags & !FLAGS != 0 || flags & SCHEDULING > BLOCKING_SYNC {
+        return Err(CuError::INVALID_VALUE);
     }
     context.flags.store(flags, Ordering::Relaxed);
     Ok(())
 }
 
-fn reset(device: c_int) -> Answer {
+fn reset(device: c_int) -> CuResult {
     let primary = primary::of(device)?;
     let mut retained = primary.retained.lock().unwrap_or_else(PoisonError::into_inner);
     *retained = 0;
@@ -53,35 +59,35 @@ fn reset(device: c_int) -> Answer {
     Ok(())
 }
 
-fn release(device: c_int) -> Answer {
+fn release(device: c_int) -> CuResult {
     let primary = primary::of(device)?;
     let mut retained = primary.retained.lock().unwrap_or_else(PoisonError::into_inner);
-    *retained = retained.checked_sub(1).ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?;
+    *retained = retained.checked_sub(1).ok_or(CuError::INVALID_CONTEXT)?;
     if *retained == 0 && primary.context.active.swap(false, Ordering::AcqRel) {
         teardown::clear(&primary.context);
     }
     Ok(())
 }
 
-fn push(context: CUcontext) -> Answer {
+fn push(context: CUcontext) -> CuResult {
     driver()?;
     let context = by_handle(context as usize)?;
     with_stack(|stack| stack.push(context));
     Ok(())
 }
 
-fn pop(to: *mut CUcontext) -> Answer {
+fn pop(to: Out<CUcontext>) -> CuResult {
     driver()?;
-    let context = with_stack(Vec::pop).ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?;
-    put_if(to, handle(&context));
+    let context = with_stack(Vec::pop).ok_or(CuError::INVALID_CONTEXT)?;
+    to.set_if_wanted(handle(&context));
     Ok(())
 }
 
-fn destroy(context: CUcontext) -> Answer {
+fn destroy(context: CUcontext) -> CuResult {
     driver()?;
     let context = by_handle(context as usize)?;
     if context.primary {
-        return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
+        return Err(CuError::INVALID_CONTEXT);
     }
     CONTEXTS.remove(context.handle);
     context.active.store(false, Ordering::Release);
@@ -94,13 +100,13 @@ fn destroy(context: CUcontext) -> Answer {
     Ok(())
 }
 
-cuda! {
-    fn cuDevicePrimaryCtxRetain(to: *mut CUcontext, device: c_int) {
+entries! {
+    fn cuDevicePrimaryCtxRetain(to: Out<CUcontext>, device: c_int) {
         let primary = primary::of(device)?;
         let mut retained = primary.retained.lock().unwrap_or_else(PoisonError::into_inner);
         *retained += 1;
         primary.context.active.store(true, Ordering::Release);
-        put(to, handle(&primary.context))
+        to.set(handle(&primary.context))
     }
 
     fn cuDevicePrimaryCtxRelease(device: c_int) {
@@ -127,37 +133,43 @@ cuda! {
         set_flags(&primary::of(device)?.context, flags)
     }
 
-    fn cuDevicePrimaryCtxGetState(device: c_int, flags: *mut c_uint, active: *mut c_int) {
+    fn cuDevicePrimaryCtxGetState(device: c_int, flags: Out<c_uint>, active: Out<c_int>) {
         let primary = &primary::of(device)?.context;
-        put(flags, primary.flags.load(Ordering::Relaxed))?;
-        put(active, c_int::from(primary.active.load(Ordering::Acquire)))
+        flags.set(primary.flags.load(Ordering::Relaxed))?;
+        active.set(c_int::from(primary.active.load(Ordering::Acquire)))
     }
 
-    fn cuCtxCreate(to: *mut CUcontext, flags: c_uint, device: c_int) {
+    fn cuCtxCreate(to: Out<CUcontext>, flags: c_uint, device: c_int) {
         create(to, flags, device)
     }
 
-    fn cuCtxCreate_v2(to: *mut CUcontext, flags: c_uint, device: c_int) {
+    fn cuCtxCreate_v2(to: Out<CUcontext>, flags: c_uint, device: c_int) {
         create(to, flags, device)
     }
 
     fn cuCtxCreate_v3(
-        to: *mut CUcontext,
+        to: Out<CUcontext>,
         _affinity: *const c_void,
         count: c_int,
         flags: c_uint,
         device: c_int,
     ) {
         if count != 0 {
-            return Err(CUresult::CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
+            return Err(CuError::UNSUPPORTED_EXEC_AFFINITY);
         }
         create(to, flags, device)
     }
 
-    fn cuCtxCreate_v4(to: *mut CUcontext, params: *const [*const c_void; 3], flags: c_uint, device: c_int) {
-        // Execution affinity and CIG are two pointers and a count.
-        if !params.is_null() && get(params)?.iter().any(|p| !p.is_null()) {
-            return Err(CUresult::CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
+    fn cuCtxCreate_v4(
+        to: Out<CUcontext>, params: In<CUctxCreateParams>, flags: c_uint, device: c_int,
+    ) {
+        let asks_for_more = |params: CUctxCreateParams| {
+            !params.execAffinityParams.is_null()
+                || params.numExecAffinityParams != 0
+                || !params.cigParams.is_null()
+        };
+        if params.optional().is_some_and(asks_for_more) {
+            return Err(CuError::UNSUPPORTED_EXEC_AFFINITY);
         }
         create(to, flags, device)
     }
@@ -178,11 +190,11 @@ cuda! {
         push(context)
     }
 
-    fn cuCtxPopCurrent(to: *mut CUcontext) {
+    fn cuCtxPopCurrent(to: Out<CUcontext>) {
         pop(to)
     }
 
-    fn cuCtxPopCurrent_v2(to: *mut CUcontext) {
+    fn cuCtxPopCurrent_v2(to: Out<CUcontext>) {
         pop(to)
     }
 
@@ -202,44 +214,44 @@ cuda! {
         Ok(())
     }
 
-    fn cuCtxGetCurrent(to: *mut CUcontext) {
+    fn cuCtxGetCurrent(to: Out<CUcontext>) {
         driver()?;
-        put(to, current_if_any().map_or(std::ptr::null_mut(), |c| handle(&c)))
+        to.set(current_if_any().map_or(std::ptr::null_mut(), |c| handle(&c)))
     }
 
-    fn cuCtxGetDevice(to: *mut c_int) {
+    fn cuCtxGetDevice(to: Out<c_int>) {
         driver()?;
-        let context = current_if_any().ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?;
-        put(to, context.ordinal)
+        let context = current_if_any().ok_or(CuError::INVALID_CONTEXT)?;
+        to.set(context.ordinal)
     }
 
-    fn cuCtxGetDevice_v2(to: *mut c_int, context: CUcontext) {
+    fn cuCtxGetDevice_v2(to: Out<c_int>, context: CUcontext) {
         driver()?;
         let context = if context.is_null() {
-            current_if_any().ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?
+            current_if_any().ok_or(CuError::INVALID_CONTEXT)?
         } else {
             by_handle(context as usize)?
         };
-        put(to, context.ordinal)
+        to.set(context.ordinal)
     }
 
-    fn cuCtxGetFlags(to: *mut c_uint) {
-        put(to, current()?.flags.load(Ordering::Relaxed))
+    fn cuCtxGetFlags(to: Out<c_uint>) {
+        to.set(current()?.flags.load(Ordering::Relaxed))
     }
 
     fn cuCtxSetFlags(flags: c_uint) {
         set_flags(&*current()?, flags)
     }
 
-    fn cuCtxGetId(context: CUcontext, id: *mut u64) {
+    fn cuCtxGetId(context: CUcontext, id: Out<u64>) {
         driver()?;
-        put(id, named(context)?.id)
+        id.set(named(context)?.id)
     }
 
-    fn cuCtxGetApiVersion(context: CUcontext, version: *mut c_uint) {
+    fn cuCtxGetApiVersion(context: CUcontext, version: Out<c_uint>) {
         driver()?;
         named(context)?;
-        put(version, 3020)
+        version.set(3020)
     }
 
     fn cuCtxSynchronize() {
@@ -257,33 +269,33 @@ cuda! {
         context.healthy()
     }
 
-    fn cuCtxGetLimit(value: *mut usize, which: c_uint) {
+    fn cuCtxGetLimit(value: Out<usize>, which: CUlimit) {
         let context = current()?;
-        let limit = context.limits.get(which as usize);
-        let limit = limit.ok_or(CUresult::CUDA_ERROR_UNSUPPORTED_LIMIT)?;
-        put(value, limit.load(Ordering::Relaxed) as usize)
+        let limit = context.limits.get(which.0 as usize);
+        let limit = limit.ok_or(CuError::UNSUPPORTED_LIMIT)?;
+        value.set(limit.load(Ordering::Relaxed) as usize)
     }
 
-    fn cuCtxSetLimit(which: c_uint, value: usize) {
+    fn cuCtxSetLimit(which: CUlimit, value: usize) {
         let context = current()?;
-        let limit = context.limits.get(which as usize);
-        let limit = limit.ok_or(CUresult::CUDA_ERROR_UNSUPPORTED_LIMIT)?;
+        let limit = context.limits.get(which.0 as usize);
+        let limit = limit.ok_or(CuError::UNSUPPORTED_LIMIT)?;
         limit.store(value as u64, Ordering::Relaxed);
         Ok(())
     }
 
-    fn cuCtxGetCacheConfig(to: *mut c_uint) {
+    fn cuCtxGetCacheConfig(to: Out<CUfunc_cache>) {
         current()?;
-        put(to, 0)
+        to.set(CUfunc_cache::CU_FUNC_CACHE_PREFER_NONE)
     }
 
     fn cuCtxSetCacheConfig(_config: c_uint) {
         current().map(drop)
     }
 
-    fn cuCtxGetSharedMemConfig(to: *mut c_uint) {
+    fn cuCtxGetSharedMemConfig(to: Out<CUsharedconfig>) {
         current()?;
-        put(to, 1)
+        to.set(CUsharedconfig::CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE)
     }
 
     fn cuCtxSetSharedMemConfig(_config: c_uint) {
@@ -294,10 +306,10 @@ cuda! {
         current().map(drop)
     }
 
-    fn cuCtxGetStreamPriorityRange(least: *mut c_int, greatest: *mut c_int) {
+    fn cuCtxGetStreamPriorityRange(least: Out<c_int>, greatest: Out<c_int>) {
         current()?;
-        put_if(least, 0);
-        put_if(greatest, -5);
+        least.set_if_wanted(0);
+        greatest.set_if_wanted(-5);
         Ok(())
     }
 
@@ -305,7 +317,7 @@ cuda! {
         let context = current()?;
         let peer = by_handle(peer as usize)?;
         if flags != 0 || peer.ordinal == context.ordinal {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+            return Err(CuError::INVALID_VALUE);
         }
         // Kernels can access the memory of every device anyway.
         Ok(())
@@ -328,8 +340,8 @@ cuda! {
         super::event::wait_on(&stream, event, 0)
     }
 
-    fn cuCtxAttach(to: *mut CUcontext, _flags: c_uint) {
-        put(to, handle(&current()?))
+    fn cuCtxAttach(to: Out<CUcontext>, _flags: c_uint) {
+        to.set(handle(&current()?))
     }
 
     fn cuCtxDetach(context: CUcontext) {
@@ -338,15 +350,15 @@ cuda! {
 
     fn cuCtxGetExecAffinity(_affinity: *mut c_void, _kind: c_uint) {
         current()?;
-        Err(CUresult::CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY)
+        Err(CuError::UNSUPPORTED_EXEC_AFFINITY)
     }
 
     fn cuFlushGPUDirectRDMAWrites(_target: c_uint, _scope: c_uint) {
         current()?;
-        Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
+        Err(CuError::NOT_SUPPORTED)
     }
 
-    fn cuCoredumpGetAttribute(_which: c_uint, _value: *mut c_void, _size: *mut usize) {
-        Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
+    fn cuCoredumpGetAttribute(_which: c_uint, _value: *mut c_void, _size: Out<usize>) {
+        Err(CuError::NOT_SUPPORTED)
     }
 }

@@ -2,13 +2,16 @@
 
 use std::ffi::{c_uint, c_void};
 
-use cuda_api::sys::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUcontext, CUdeviceptr, CUmemorytype};
+use cuda_api::args::In;
+use cuda_api::error::{CuError, CuResult};
+use cuda_api::sys::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUcontext, CUdeviceptr, CUmemorytype, CUstream};
 
-use super::{Answer, CUresult, capture, cuda_on_default, cuda_on_stream, get};
+use super::capture;
+use super::entry::entries;
 use crate::state::errors::Errors;
 use crate::state::graph::Op;
 use crate::state::memory;
-use crate::state::stream::Stream;
+use crate::state::stream::{Stream, default_stream, lookup};
 
 /// Pageable memory up to this size is copied to a temporary buffer, so that the caller need not wait.
 const STAGED: usize = 1 << 20;
@@ -50,7 +53,7 @@ impl Copy {
         }
     }
 
-    fn check(&self, to: Side, from: Side) -> Answer {
+    fn check(&self, to: Side, from: Side) -> CuResult {
         for (rows, side) in [(self.to, to), (self.from, from)] {
             let span = Self::span(rows, self.width, self.height);
             let known = memory::known(rows.address, span);
@@ -61,7 +64,7 @@ impl Copy {
                 Side::Host => false,
             };
             if bad || (rows.address == 0 && span > 0) {
-                return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+                return Err(CuError::INVALID_VALUE);
             }
         }
         Ok(())
@@ -83,7 +86,7 @@ impl Copy {
     }
 
     /// Waits for the stream, then copies before returning.
-    fn wait(self, stream: &Stream) -> Answer {
+    fn wait(self, stream: &Stream) -> CuResult {
         capture::GRAPHS.forbid_on(&stream.into())?;
         super::stream::synchronize(stream)?;
         self.run();
@@ -92,7 +95,7 @@ impl Copy {
 
     /// Queues the copy. The caller may use pageable memory as soon as this returns, so such memory is
     /// copied to a temporary buffer, or the copy is awaited.
-    fn queue(self, stream: &Stream) -> Answer {
+    fn queue(self, stream: &Stream) -> CuResult {
         if capture::captured(stream)? {
             return capture::push(stream, Op::Copy(self, None));
         }
@@ -127,7 +130,7 @@ impl Copy {
     }
 }
 
-fn copy(stream: &Stream, to: (u64, Side), from: (u64, Side), len: usize, wait: bool) -> Answer {
+fn copy(stream: &Stream, to: (u64, Side), from: (u64, Side), len: usize, wait: bool) -> CuResult {
     if len == 0 {
         return Ok(());
     }
@@ -137,26 +140,26 @@ fn copy(stream: &Stream, to: (u64, Side), from: (u64, Side), len: usize, wait: b
 }
 
 /// Copies within devices. The host does not wait, even if the call has no stream.
-fn on_device(stream: &Stream, to: u64, from: u64, len: usize) -> Answer {
+fn on_device(stream: &Stream, to: u64, from: u64, len: usize) -> CuResult {
     copy(stream, (to, Side::Device), (from, Side::Device), len, false)
 }
 
 /// The address of one side of a copy, and the kind of memory that it must have.
-fn side(kind: CUmemorytype, host: u64, device: u64) -> Result<(u64, Side), CUresult> {
+fn side(kind: CUmemorytype, host: u64, device: u64) -> CuResult<(u64, Side)> {
     match kind {
         CUmemorytype::CU_MEMORYTYPE_HOST => Ok((host, Side::Host)),
         CUmemorytype::CU_MEMORYTYPE_DEVICE => Ok((device, Side::Device)),
         CUmemorytype::CU_MEMORYTYPE_UNIFIED => Ok((device, Side::Any)),
-        CUmemorytype::CU_MEMORYTYPE_ARRAY => Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
-        _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+        CUmemorytype::CU_MEMORYTYPE_ARRAY => Err(CuError::NOT_SUPPORTED),
+        _ => Err(CuError::INVALID_VALUE),
     }
 }
 
 impl Copy {
     /// The copy of a graph node. Boxes of several slices are not supported.
-    pub(crate) fn of_node(p: &CUDA_MEMCPY3D) -> Result<Self, CUresult> {
+    pub(crate) fn of_node(p: &CUDA_MEMCPY3D) -> CuResult<Self> {
         if p.Depth > 1 || p.srcZ != 0 || p.dstZ != 0 {
-            return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+            return Err(CuError::NOT_SUPPORTED);
         }
         let height = if p.Depth == 0 { 0 } else { p.Height };
         let (from, from_side) = side(p.srcMemoryType, p.srcHost as u64, p.srcDevice)?;
@@ -197,20 +200,20 @@ fn rows(
     address: u64,
     (x, y, pitch): (usize, usize, usize),
     (width, height): (usize, usize),
-) -> Result<Rows, CUresult> {
+) -> CuResult<Rows> {
     let pitch = if pitch == 0 { width } else { pitch };
     if height > 1 && pitch < width {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        return Err(CuError::INVALID_VALUE);
     }
     let skip = y.checked_mul(pitch).and_then(|n| n.checked_add(x));
     let address = skip.and_then(|n| address.checked_add(n as u64));
-    let address = address.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
-    pitch.checked_mul(height).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+    let address = address.ok_or(CuError::INVALID_VALUE)?;
+    pitch.checked_mul(height).ok_or(CuError::INVALID_VALUE)?;
     Ok(Rows { address, pitch: pitch as u64 })
 }
 
-fn rectangle(stream: &Stream, params: *const CUDA_MEMCPY2D, wait: bool) -> Answer {
-    let p = get(params)?;
+fn rectangle(stream: &Stream, params: In<CUDA_MEMCPY2D>, wait: bool) -> CuResult {
+    let p = params.get()?;
     let (from, from_side) = side(p.srcMemoryType, p.srcHost as u64, p.srcDevice)?;
     let (to, to_side) = side(p.dstMemoryType, p.dstHost as u64, p.dstDevice)?;
     if p.WidthInBytes == 0 || p.Height == 0 {
@@ -236,7 +239,7 @@ fn fill(
     value: u32,
     size: usize,
     (width, height): (usize, usize),
-) -> Answer {
+) -> CuResult {
     if width == 0 || height == 0 {
         return Ok(());
     }
@@ -268,9 +271,9 @@ pub(crate) struct Fill {
 
 impl Fill {
     /// Checks that the rectangle can be filled.
-    pub(crate) fn check(&self) -> Answer {
+    pub(crate) fn check(&self) -> CuResult {
         let Self { to, pitch, size, width, height, .. } = *self;
-        let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
+        let invalid = CuError::INVALID_VALUE;
         let bytes = width.checked_mul(size).ok_or(invalid)?;
         if !matches!(size, 1 | 2 | 4)
             || bytes == 0
@@ -307,131 +310,155 @@ impl Fill {
     }
 }
 
-cuda_on_default! {
-    fn cuMemcpy, fn cuMemcpy_ptds(to: CUdeviceptr, from: CUdeviceptr, len: usize; stream) {
+entries! {
+    fn cuMemcpy, fn cuMemcpy_ptds(to: CUdeviceptr, from: CUdeviceptr, len: usize) |per_thread| {
         let known = memory::known(to, len as u64) && memory::known(from, len as u64);
-        copy(&stream, (to, Side::Any), (from, Side::Any), len, !known)
+        copy(&*default_stream(per_thread)?, (to, Side::Any), (from, Side::Any), len, !known)
     }
 
-    fn cuMemcpyHtoD_v2, fn cuMemcpyHtoD_v2_ptds(to: CUdeviceptr, from: *const c_void, len: usize; stream) {
-        copy(&stream, (to, Side::Device), (from as u64, Side::Host), len, true)
+    fn cuMemcpyHtoD_v2, fn cuMemcpyHtoD_v2_ptds(
+        to: CUdeviceptr, from: *const c_void, len: usize,
+    ) |per_thread| {
+        let (to, from) = ((to, Side::Device), (from as u64, Side::Host));
+        copy(&*default_stream(per_thread)?, to, from, len, true)
     }
 
-    fn cuMemcpyDtoH_v2, fn cuMemcpyDtoH_v2_ptds(to: *mut c_void, from: CUdeviceptr, len: usize; stream) {
-        copy(&stream, (to as u64, Side::Host), (from, Side::Device), len, true)
+    fn cuMemcpyDtoH_v2, fn cuMemcpyDtoH_v2_ptds(
+        to: *mut c_void, from: CUdeviceptr, len: usize,
+    ) |per_thread| {
+        let (to, from) = ((to as u64, Side::Host), (from, Side::Device));
+        copy(&*default_stream(per_thread)?, to, from, len, true)
     }
 
-    fn cuMemcpyDtoD_v2, fn cuMemcpyDtoD_v2_ptds(to: CUdeviceptr, from: CUdeviceptr, len: usize; stream) {
-        on_device(&stream, to, from, len)
+    fn cuMemcpyDtoD_v2, fn cuMemcpyDtoD_v2_ptds(
+        to: CUdeviceptr, from: CUdeviceptr, len: usize,
+    ) |per_thread| {
+        on_device(&*default_stream(per_thread)?, to, from, len)
     }
 
     fn cuMemcpyPeer, fn cuMemcpyPeer_ptds(
-        to: CUdeviceptr, _to_context: CUcontext, from: CUdeviceptr, _from_context: CUcontext, len: usize;
-        stream
-    ) {
-        copy(&stream, (to, Side::Device), (from, Side::Device), len, true)
+        to: CUdeviceptr, _to_context: CUcontext, from: CUdeviceptr, _from_context: CUcontext,
+        len: usize,
+    ) |per_thread| {
+        copy(&*default_stream(per_thread)?, (to, Side::Device), (from, Side::Device), len, true)
     }
 
-    fn cuMemcpy2D_v2, fn cuMemcpy2D_v2_ptds(params: *const CUDA_MEMCPY2D; stream) {
-        rectangle(&stream, params, true)
+    fn cuMemcpy2D_v2, fn cuMemcpy2D_v2_ptds(params: In<CUDA_MEMCPY2D>) |per_thread| {
+        rectangle(&*default_stream(per_thread)?, params, true)
     }
 
-    fn cuMemcpy2DUnaligned_v2, fn cuMemcpy2DUnaligned_v2_ptds(params: *const CUDA_MEMCPY2D; stream) {
-        rectangle(&stream, params, true)
+    fn cuMemcpy2DUnaligned_v2, fn cuMemcpy2DUnaligned_v2_ptds(
+        params: In<CUDA_MEMCPY2D>,
+    ) |per_thread| {
+        rectangle(&*default_stream(per_thread)?, params, true)
     }
 
-    fn cuMemsetD8_v2, fn cuMemsetD8_v2_ptds(to: CUdeviceptr, value: u8, count: usize; stream) {
-        fill(&stream, to, 0, value.into(), 1, (count, 1))
+    fn cuMemsetD8_v2, fn cuMemsetD8_v2_ptds(to: CUdeviceptr, value: u8, count: usize) |per_thread| {
+        fill(&*default_stream(per_thread)?, to, 0, value.into(), 1, (count, 1))
     }
 
-    fn cuMemsetD16_v2, fn cuMemsetD16_v2_ptds(to: CUdeviceptr, value: u16, count: usize; stream) {
-        fill(&stream, to, 0, value.into(), 2, (count, 1))
+    fn cuMemsetD16_v2, fn cuMemsetD16_v2_ptds(
+        to: CUdeviceptr, value: u16, count: usize,
+    ) |per_thread| {
+        fill(&*default_stream(per_thread)?, to, 0, value.into(), 2, (count, 1))
     }
 
-    fn cuMemsetD32_v2, fn cuMemsetD32_v2_ptds(to: CUdeviceptr, value: c_uint, count: usize; stream) {
-        fill(&stream, to, 0, value, 4, (count, 1))
+    fn cuMemsetD32_v2, fn cuMemsetD32_v2_ptds(
+        to: CUdeviceptr, value: c_uint, count: usize,
+    ) |per_thread| {
+        fill(&*default_stream(per_thread)?, to, 0, value, 4, (count, 1))
     }
 
     fn cuMemsetD2D8_v2, fn cuMemsetD2D8_v2_ptds(
-        to: CUdeviceptr, pitch: usize, value: u8, width: usize, height: usize; stream
-    ) {
-        fill(&stream, to, pitch, value.into(), 1, (width, height))
+        to: CUdeviceptr, pitch: usize, value: u8, width: usize, height: usize,
+    ) |per_thread| {
+        fill(&*default_stream(per_thread)?, to, pitch, value.into(), 1, (width, height))
     }
 
     fn cuMemsetD2D16_v2, fn cuMemsetD2D16_v2_ptds(
-        to: CUdeviceptr, pitch: usize, value: u16, width: usize, height: usize; stream
-    ) {
-        fill(&stream, to, pitch, value.into(), 2, (width, height))
+        to: CUdeviceptr, pitch: usize, value: u16, width: usize, height: usize,
+    ) |per_thread| {
+        fill(&*default_stream(per_thread)?, to, pitch, value.into(), 2, (width, height))
     }
 
     fn cuMemsetD2D32_v2, fn cuMemsetD2D32_v2_ptds(
-        to: CUdeviceptr, pitch: usize, value: c_uint, width: usize, height: usize; stream
-    ) {
-        fill(&stream, to, pitch, value, 4, (width, height))
+        to: CUdeviceptr, pitch: usize, value: c_uint, width: usize, height: usize,
+    ) |per_thread| {
+        fill(&*default_stream(per_thread)?, to, pitch, value, 4, (width, height))
     }
-}
 
-cuda_on_stream! {
-    fn cuMemcpyAsync, fn cuMemcpyAsync_ptsz(to: CUdeviceptr, from: CUdeviceptr, len: usize; stream) {
-        copy(&stream, (to, Side::Any), (from, Side::Any), len, false)
+    fn cuMemcpyAsync, fn cuMemcpyAsync_ptsz(
+        to: CUdeviceptr, from: CUdeviceptr, len: usize, stream: CUstream,
+    ) |per_thread| {
+        copy(&*lookup(stream, per_thread)?, (to, Side::Any), (from, Side::Any), len, false)
     }
 
     fn cuMemcpyHtoDAsync_v2, fn cuMemcpyHtoDAsync_v2_ptsz(
-        to: CUdeviceptr, from: *const c_void, len: usize; stream
-    ) {
-        copy(&stream, (to, Side::Device), (from as u64, Side::Host), len, false)
+        to: CUdeviceptr, from: *const c_void, len: usize, stream: CUstream,
+    ) |per_thread| {
+        let (to, from) = ((to, Side::Device), (from as u64, Side::Host));
+        copy(&*lookup(stream, per_thread)?, to, from, len, false)
     }
 
     fn cuMemcpyDtoHAsync_v2, fn cuMemcpyDtoHAsync_v2_ptsz(
-        to: *mut c_void, from: CUdeviceptr, len: usize; stream
-    ) {
-        copy(&stream, (to as u64, Side::Host), (from, Side::Device), len, false)
+        to: *mut c_void, from: CUdeviceptr, len: usize, stream: CUstream,
+    ) |per_thread| {
+        let (to, from) = ((to as u64, Side::Host), (from, Side::Device));
+        copy(&*lookup(stream, per_thread)?, to, from, len, false)
     }
 
     fn cuMemcpyDtoDAsync_v2, fn cuMemcpyDtoDAsync_v2_ptsz(
-        to: CUdeviceptr, from: CUdeviceptr, len: usize; stream
-    ) {
-        on_device(&stream, to, from, len)
+        to: CUdeviceptr, from: CUdeviceptr, len: usize, stream: CUstream,
+    ) |per_thread| {
+        on_device(&*lookup(stream, per_thread)?, to, from, len)
     }
 
     fn cuMemcpyPeerAsync, fn cuMemcpyPeerAsync_ptsz(
-        to: CUdeviceptr, _to_context: CUcontext, from: CUdeviceptr, _from_context: CUcontext, len: usize;
-        stream
-    ) {
-        on_device(&stream, to, from, len)
+        to: CUdeviceptr, _to_context: CUcontext, from: CUdeviceptr, _from_context: CUcontext,
+        len: usize, stream: CUstream,
+    ) |per_thread| {
+        on_device(&*lookup(stream, per_thread)?, to, from, len)
     }
 
-    fn cuMemcpy2DAsync_v2, fn cuMemcpy2DAsync_v2_ptsz(params: *const CUDA_MEMCPY2D; stream) {
-        rectangle(&stream, params, false)
+    fn cuMemcpy2DAsync_v2, fn cuMemcpy2DAsync_v2_ptsz(
+        params: In<CUDA_MEMCPY2D>, stream: CUstream,
+    ) |per_thread| {
+        rectangle(&*lookup(stream, per_thread)?, params, false)
     }
 
-    fn cuMemsetD8Async, fn cuMemsetD8Async_ptsz(to: CUdeviceptr, value: u8, count: usize; stream) {
-        fill(&stream, to, 0, value.into(), 1, (count, 1))
+    fn cuMemsetD8Async, fn cuMemsetD8Async_ptsz(
+        to: CUdeviceptr, value: u8, count: usize, stream: CUstream,
+    ) |per_thread| {
+        fill(&*lookup(stream, per_thread)?, to, 0, value.into(), 1, (count, 1))
     }
 
-    fn cuMemsetD16Async, fn cuMemsetD16Async_ptsz(to: CUdeviceptr, value: u16, count: usize; stream) {
-        fill(&stream, to, 0, value.into(), 2, (count, 1))
+    fn cuMemsetD16Async, fn cuMemsetD16Async_ptsz(
+        to: CUdeviceptr, value: u16, count: usize, stream: CUstream,
+    ) |per_thread| {
+        fill(&*lookup(stream, per_thread)?, to, 0, value.into(), 2, (count, 1))
     }
 
-    fn cuMemsetD32Async, fn cuMemsetD32Async_ptsz(to: CUdeviceptr, value: c_uint, count: usize; stream) {
-        fill(&stream, to, 0, value, 4, (count, 1))
+    fn cuMemsetD32Async, fn cuMemsetD32Async_ptsz(
+        to: CUdeviceptr, value: c_uint, count: usize, stream: CUstream,
+    ) |per_thread| {
+        fill(&*lookup(stream, per_thread)?, to, 0, value, 4, (count, 1))
     }
 
     fn cuMemsetD2D8Async, fn cuMemsetD2D8Async_ptsz(
-        to: CUdeviceptr, pitch: usize, value: u8, width: usize, height: usize; stream
-    ) {
-        fill(&stream, to, pitch, value.into(), 1, (width, height))
+        to: CUdeviceptr, pitch: usize, value: u8, width: usize, height: usize, stream: CUstream,
+    ) |per_thread| {
+        fill(&*lookup(stream, per_thread)?, to, pitch, value.into(), 1, (width, height))
     }
 
     fn cuMemsetD2D16Async, fn cuMemsetD2D16Async_ptsz(
-        to: CUdeviceptr, pitch: usize, value: u16, width: usize, height: usize; stream
-    ) {
-        fill(&stream, to, pitch, value.into(), 2, (width, height))
+        to: CUdeviceptr, pitch: usize, value: u16, width: usize, height: usize, stream: CUstream,
+    ) |per_thread| {
+        fill(&*lookup(stream, per_thread)?, to, pitch, value.into(), 2, (width, height))
     }
 
     fn cuMemsetD2D32Async, fn cuMemsetD2D32Async_ptsz(
-        to: CUdeviceptr, pitch: usize, value: c_uint, width: usize, height: usize; stream
-    ) {
-        fill(&stream, to, pitch, value, 4, (width, height))
+        to: CUdeviceptr, pitch: usize, value: c_uint, width: usize, height: usize, stream: CUstream,
+    ) |per_thread| {
+        fill(&*lookup(stream, per_thread)?, to, pitch, value, 4, (width, height))
     }
 }

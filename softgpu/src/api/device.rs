@@ -2,9 +2,11 @@
 
 use std::ffi::{c_char, c_int, c_uint};
 
-use cuda_api::sys::{CUdevice_attribute as A, CUuuid};
+use cuda_api::args::{Out, Text};
+use cuda_api::error::CuError;
+use cuda_api::sys::{CUdevice_P2PAttribute as P, CUdevice_attribute as A, CUuuid};
 
-use super::{CUresult, cuda, put, put_text, text};
+use super::entry::entries;
 use crate::state::device::{Device, driver};
 
 /// The PCI bus that a device reports.
@@ -17,7 +19,7 @@ fn pci_name(device: &Device) -> String {
 }
 
 /// An attribute of this device, which supports less than a GPU of its compute capability.
-fn attribute(device: &Device, which: u32) -> Option<i32> {
+fn attribute(device: &Device, which: A) -> Option<i32> {
     // The attributes that are not 0.
     const VALUES: &[(A, i32)] = &[
         (A::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024),
@@ -74,115 +76,118 @@ fn attribute(device: &Device, which: u32) -> Option<i32> {
         (A::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, 0),
         (A::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, 0),
     ];
-    if which == A::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT.0 {
+    if which == A::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT {
         return Some(device.processors as i32);
     }
-    if which == A::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID.0 {
+    if which == A::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID {
         return Some(pci_bus(device));
     }
-    if let Some((_, value)) = VALUES.iter().find(|(a, _)| a.0 == which) {
+    if let Some((_, value)) = VALUES.iter().find(|(attribute, _)| *attribute == which) {
         return Some(*value);
     }
     // The device lacks every other feature of CUDA 13.
-    (1..A::CU_DEVICE_ATTRIBUTE_MAX.0).contains(&which).then_some(0)
+    (1..A::CU_DEVICE_ATTRIBUTE_MAX.0).contains(&which.0).then_some(0)
 }
 
-cuda! {
-    fn cuDeviceGet(device: *mut c_int, ordinal: c_int) {
+entries! {
+    fn cuDeviceGet(device: Out<c_int>, ordinal: c_int) {
         driver()?.device(ordinal)?;
-        put(device, ordinal)
+        device.set(ordinal)
     }
 
-    fn cuDeviceGetCount(count: *mut c_int) {
-        put(count, driver()?.devices.len() as c_int)
+    fn cuDeviceGetCount(count: Out<c_int>) {
+        count.set(driver()?.devices.len() as c_int)
     }
 
-    fn cuDeviceGetName(name: *mut c_char, len: c_int, device: c_int) {
+    fn cuDeviceGetName(name: Out<c_char>, len: c_int, device: c_int) {
         driver()?.device(device)?;
-        put_text(name, usize::try_from(len).unwrap_or(0), "softgpu")
+        // SAFETY: the program passes a buffer of `len` bytes.
+        unsafe { name.array(usize::try_from(len).unwrap_or(0)) }.set_text(b"softgpu")
     }
 
-    fn cuDeviceGetUuid(uuid: *mut CUuuid, device: c_int) {
+    fn cuDeviceGetUuid(uuid: Out<CUuuid>, device: c_int) {
         let bytes = driver()?.device(device)?.uuid.map(|b| b as c_char);
-        put(uuid, CUuuid { bytes })
+        uuid.set(CUuuid { bytes })
     }
 
-    fn cuDeviceGetUuid_v2(uuid: *mut CUuuid, device: c_int) {
+    fn cuDeviceGetUuid_v2(uuid: Out<CUuuid>, device: c_int) {
         let bytes = driver()?.device(device)?.uuid.map(|b| b as c_char);
-        put(uuid, CUuuid { bytes })
+        uuid.set(CUuuid { bytes })
     }
 
-    fn cuDeviceGetLuid(_luid: *mut c_char, _mask: *mut c_uint, device: c_int) {
-        // Only Windows has them.
+    fn cuDeviceGetLuid(_luid: Out<c_char>, _mask: Out<c_uint>, device: c_int) {
+        // Only devices on Windows have a LUID.
         driver()?.device(device)?;
-        Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
+        Err(CuError::NOT_SUPPORTED)
     }
 
-    fn cuDeviceTotalMem(bytes: *mut c_uint, device: c_int) {
+    fn cuDeviceTotalMem(bytes: Out<c_uint>, device: c_int) {
         let total = driver()?.device(device)?.memory;
-        put(bytes, u32::try_from(total).unwrap_or(u32::MAX))
+        bytes.set(u32::try_from(total).unwrap_or(u32::MAX))
     }
 
-    fn cuDeviceTotalMem_v2(bytes: *mut usize, device: c_int) {
-        put(bytes, driver()?.device(device)?.memory as usize)
+    fn cuDeviceTotalMem_v2(bytes: Out<usize>, device: c_int) {
+        bytes.set(driver()?.device(device)?.memory as usize)
     }
 
-    fn cuDeviceGetAttribute(value: *mut c_int, which: c_uint, device: c_int) {
+    fn cuDeviceGetAttribute(value: Out<c_int>, which: A, device: c_int) {
         let device = driver()?.device(device)?;
-        put(value, attribute(device, which).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?)
+        value.set(attribute(device, which).ok_or(CuError::INVALID_VALUE)?)
     }
 
-    fn cuDeviceComputeCapability(major: *mut c_int, minor: *mut c_int, device: c_int) {
+    fn cuDeviceComputeCapability(major: Out<c_int>, minor: Out<c_int>, device: c_int) {
         driver()?.device(device)?;
-        put(major, 9)?;
-        put(minor, 0)
+        major.set(9)?;
+        minor.set(0)
     }
 
-    fn cuDeviceGetPCIBusId(name: *mut c_char, len: c_int, device: c_int) {
+    fn cuDeviceGetPCIBusId(name: Out<c_char>, len: c_int, device: c_int) {
         let device = driver()?.device(device)?;
-        put_text(name, usize::try_from(len).unwrap_or(0), &pci_name(device))
+        // SAFETY: the program passes a buffer of `len` bytes.
+        let name = unsafe { name.array(usize::try_from(len).unwrap_or(0)) };
+        name.set_text(pci_name(device).as_bytes())
     }
 
-    fn cuDeviceGetByPCIBusId(device: *mut c_int, name: *const c_char) {
-        let wanted = text(name)?.to_ascii_uppercase();
+    fn cuDeviceGetByPCIBusId(device: Out<c_int>, name: Text) {
+        let wanted = name.name()?.to_ascii_uppercase();
         let found = driver()?.devices.iter().find(|d| {
             let full = pci_name(d);
             wanted == full || wanted == full[5..] || wanted == full[5..10]
         });
-        put(device, found.ok_or(CUresult::CUDA_ERROR_INVALID_DEVICE)?.ordinal)
+        device.set(found.ok_or(CuError::INVALID_DEVICE)?.ordinal)
     }
 
-    fn cuDeviceCanAccessPeer(can: *mut c_int, device: c_int, peer: c_int) {
+    fn cuDeviceCanAccessPeer(can: Out<c_int>, device: c_int, peer: c_int) {
         driver()?.device(device)?;
         driver()?.device(peer)?;
         // The memory of all devices lies in the process's address space.
-        put(can, c_int::from(device != peer))
+        can.set(c_int::from(device != peer))
     }
 
-    fn cuDeviceGetP2PAttribute(value: *mut c_int, which: c_uint, a: c_int, b: c_int) {
+    fn cuDeviceGetP2PAttribute(value: Out<c_int>, which: P, a: c_int, b: c_int) {
         driver()?.device(a)?;
         driver()?.device(b)?;
         match which {
-            // Performance rank, and CUDA arrays.
-            1 | 4 => put(value, 0),
-            // Access, and native atomics.
-            2 | 3 => put(value, 1),
-            _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+            P::CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK
+            | P::CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED => value.set(0),
+            P::CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED
+            | P::CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED => value.set(1),
+            _ => Err(CuError::INVALID_VALUE),
         }
     }
 
-    fn cuDeviceGetExecAffinitySupport(value: *mut c_int, _kind: c_uint, device: c_int) {
+    fn cuDeviceGetExecAffinitySupport(value: Out<c_int>, _kind: c_uint, device: c_int) {
         driver()?.device(device)?;
-        put(value, 0)
+        value.set(0)
     }
 
     fn cuDeviceGetTexture1DLinearMaxWidth(
-        _max: *mut usize,
+        _max: Out<usize>,
         _format: c_uint,
         _channels: c_uint,
         device: c_int,
     ) {
         driver()?.device(device)?;
-        Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
+        Err(CuError::NOT_SUPPORTED)
     }
 }

@@ -3,9 +3,12 @@
 use std::ffi::{c_float, c_uint};
 use std::sync::Arc;
 
+use cuda_api::args::Out;
+use cuda_api::error::{CuError, CuResult};
 use cuda_api::sys::{CUevent, CUevent_flags, CUevent_record_flags, CUevent_wait_flags, CUstream};
 
-use super::{Answer, CUresult, capture, cuda, put};
+use super::capture;
+use super::entry::entries;
 use crate::state::context::current;
 use crate::state::event::{EVENTS, Event};
 use crate::state::graph::Op;
@@ -17,18 +20,18 @@ const FLAGS: u32 = CUevent_flags::CU_EVENT_BLOCKING_SYNC.0 | DISABLE_TIMING | IN
 const RECORD_EXTERNAL: u32 = CUevent_record_flags::CU_EVENT_RECORD_EXTERNAL.0;
 const WAIT_EXTERNAL: u32 = CUevent_wait_flags::CU_EVENT_WAIT_EXTERNAL.0;
 
-pub(crate) fn named(event: CUevent) -> Result<Arc<Event>, CUresult> {
+pub(crate) fn named(event: CUevent) -> CuResult<Arc<Event>> {
     crate::state::device::driver()?;
-    EVENTS.get(event as usize).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
+    EVENTS.get(event as usize).ok_or(CuError::INVALID_HANDLE)
 }
 
 /// Records an event in a stream. In a captured stream the event only marks a place, unless it is
 /// external: then every run of the graph records it.
-pub(crate) fn record(event: CUevent, stream: &Stream, flags: c_uint) -> Answer {
+pub(crate) fn record(event: CUevent, stream: &Stream, flags: c_uint) -> CuResult {
     let handle = event as usize;
     let event = named(event)?;
     if event.context.id != stream.context.id {
-        return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
+        return Err(CuError::INVALID_HANDLE);
     }
     if flags & RECORD_EXTERNAL != 0 && capture::captured(stream)? {
         return capture::push(stream, Op::Record(event, handle));
@@ -40,7 +43,7 @@ pub(crate) fn record(event: CUevent, stream: &Stream, flags: c_uint) -> Answer {
 }
 
 /// Makes a stream wait for an event.
-pub(crate) fn wait_on(stream: &Stream, event: CUevent, flags: c_uint) -> Answer {
+pub(crate) fn wait_on(stream: &Stream, event: CUevent, flags: c_uint) -> CuResult {
     let handle = event as usize;
     if flags & WAIT_EXTERNAL != 0 && capture::captured(stream)? {
         return capture::push(stream, Op::Wait(named(event)?, handle));
@@ -55,30 +58,30 @@ pub(crate) fn wait_on(stream: &Stream, event: CUevent, flags: c_uint) -> Answer 
     Ok(())
 }
 
-fn elapsed(to: *mut c_float, start: CUevent, end: CUevent) -> Answer {
+fn elapsed(to: Out<c_float>, start: CUevent, end: CUevent) -> CuResult {
     for event in [start, end] {
         capture::GRAPHS.forbid_captured_event(event as u64)?;
     }
     let (start, end) = (named(start)?, named(end)?);
-    put(to, end.since(&start)?)
+    to.set(end.since(&start)?)
 }
 
-fn destroy(event: CUevent) -> Answer {
+fn destroy(event: CUevent) -> CuResult {
     crate::state::device::driver()?;
     capture::GRAPHS.forget_event(event as u64);
-    EVENTS.remove(event as usize).map(drop).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
+    EVENTS.remove(event as usize).map(drop).ok_or(CuError::INVALID_HANDLE)
 }
 
-cuda! {
-    fn cuEventCreate(to: *mut CUevent, flags: c_uint) {
+entries! {
+    fn cuEventCreate(to: Out<CUevent>, flags: c_uint) {
         let context = current()?;
         if flags & !FLAGS != 0 {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+            return Err(CuError::INVALID_VALUE);
         }
         if flags & INTERPROCESS != 0 {
-            return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+            return Err(CuError::NOT_SUPPORTED);
         }
-        put(to, EVENTS.insert(Event::new(context, flags & DISABLE_TIMING == 0)) as CUevent)
+        to.set(EVENTS.insert(Event::new(context, flags & DISABLE_TIMING == 0)) as CUevent)
     }
 
     fn cuEventDestroy(event: CUevent) {
@@ -95,7 +98,7 @@ cuda! {
         let event = named(event)?;
         event.context.healthy()?;
         if event.pending().is_some() {
-            return Err(CUresult::CUDA_ERROR_NOT_READY);
+            return Err(CuError::NOT_READY);
         }
         Ok(())
     }
@@ -109,33 +112,24 @@ cuda! {
         event.context.healthy()
     }
 
-    fn cuEventElapsedTime(to: *mut c_float, start: CUevent, end: CUevent) {
+    fn cuEventElapsedTime(to: Out<c_float>, start: CUevent, end: CUevent) {
         elapsed(to, start, end)
     }
 
-    fn cuEventElapsedTime_v2(to: *mut c_float, start: CUevent, end: CUevent) {
+    fn cuEventElapsedTime_v2(to: Out<c_float>, start: CUevent, end: CUevent) {
         elapsed(to, start, end)
     }
 
-    fn cuEventRecord(event: CUevent, stream: CUstream) {
-        record(event, &*lookup(stream, false)?, 0)
+    fn cuEventRecord, fn cuEventRecord_ptsz(event: CUevent, stream: CUstream) |per_thread| {
+        record(event, &*lookup(stream, per_thread)?, 0)
     }
 
-    fn cuEventRecord_ptsz(event: CUevent, stream: CUstream) {
-        record(event, &*lookup(stream, true)?, 0)
-    }
-
-    fn cuEventRecordWithFlags(event: CUevent, stream: CUstream, flags: c_uint) {
+    fn cuEventRecordWithFlags, fn cuEventRecordWithFlags_ptsz(
+        event: CUevent, stream: CUstream, flags: c_uint,
+    ) |per_thread| {
         if flags & !RECORD_EXTERNAL != 0 {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+            return Err(CuError::INVALID_VALUE);
         }
-        record(event, &*lookup(stream, false)?, flags)
-    }
-
-    fn cuEventRecordWithFlags_ptsz(event: CUevent, stream: CUstream, flags: c_uint) {
-        if flags & !RECORD_EXTERNAL != 0 {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-        }
-        record(event, &*lookup(stream, true)?, flags)
+        record(event, &*lookup(stream, per_thread)?, flags)
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use cuda_api::entries::EntryPoint as _;
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::graph::library::KernelParams;
 use cuda_api::graph::table::{Difference, Step};
@@ -10,6 +11,7 @@ use cuda_api::graph::{Graphs, Library, capture};
 use cuda_api::sys::CUlaunchAttributeID;
 
 use super::copy::{Copy, Fill};
+use super::entry::{EntryPoint, unsupported};
 use super::launch::{Kernel, Shape};
 use crate::state::context::current;
 use crate::state::device::driver;
@@ -37,8 +39,8 @@ impl Library for Software {
     }
 
     fn run(name: &'static str, body: impl FnOnce() -> CuResult) -> CUresult {
-        match super::answer(|| Ok(body()?)) {
-            CUresult::CUDA_ERROR_NOT_SUPPORTED => super::unsupported(name),
+        match EntryPoint::run(name, body) {
+            CUresult::CUDA_ERROR_NOT_SUPPORTED => unsupported(name),
             result => result,
         }
     }
@@ -70,8 +72,12 @@ impl Library for Software {
             shared: p.sharedMemBytes,
             cooperative: like.is_some_and(|kernel| kernel.shape.cooperative),
         };
-        let (params, extra) = (p.kernelParams.cast_const().cast(), p.extra.cast_const());
-        Ok(Kernel::new(handle, shape, &current()?, params, extra)?)
+        // SAFETY: the pointers are valid as `cuLaunchKernel` requires, as the caller promises.
+        unsafe {
+            let params = In::from_c(p.kernelParams.cast_const().cast());
+            let extra = In::from_c(p.extra.cast_const());
+            Kernel::new(handle, shape, &current()?, params, extra)
+        }
     }
 
     fn kernel_params(kernel: &Kernel) -> KernelParams {
@@ -119,7 +125,7 @@ impl Library for Software {
     }
 
     fn copy(params: &CUDA_MEMCPY3D) -> CuResult<Copy> {
-        Ok(Copy::of_node(params)?)
+        Copy::of_node(params)
     }
 
     fn copy_params(copy: &Copy) -> CUDA_MEMCPY3D {
@@ -141,7 +147,7 @@ impl Library for Software {
     }
 
     fn event(event: CUevent) -> CuResult<Arc<Event>> {
-        Ok(super::event::named(event)?)
+        super::event::named(event)
     }
 
     fn instantiate(_flags: u64, _steps: &[Step<Op>]) -> CuResult<(Loaded, ())> {
@@ -231,7 +237,7 @@ fn run(op: &Op, errors: &Errors) {
     match op {
         Op::Kernel(kernel) => match kernel.prepare() {
             Ok(launch) => kernel.run(launch, errors),
-            Err(_) => errors.fail(CUresult::CUDA_ERROR_OUT_OF_MEMORY),
+            Err(_) => errors.fail(CuError::OUT_OF_MEMORY),
         },
         Op::Copy(copy, _) => copy.run(),
         Op::Memset(fill) => fill.run(),

@@ -1,48 +1,45 @@
-//! Initialisation, entry points and errors.
+//! Initialization, versions, private tables, and the names of errors.
 
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
+use cuda_api::args::{In, Out};
+use cuda_api::error::{CuError, CuResult};
 use cuda_api::{error_text, export_tables};
 
-use super::{CUresult, cuda, put};
+use super::entry::entries;
 use crate::state::device::DRIVER_VERSION;
 use crate::state::primary;
 
-cuda! {
+/// Returns a text about an error to the program. An unknown error has no text: the program gets
+/// null, and the call fails.
+fn give_text(text: Option<&'static CStr>, to: Out<*const c_char>) -> CuResult {
+    to.set(text.map_or(std::ptr::null(), CStr::as_ptr))?;
+    text.map(drop).ok_or(CuError::INVALID_VALUE)
+}
+
+entries! {
     fn cuInit(flags: c_uint) {
         if flags != 0 {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+            return Err(CuError::INVALID_VALUE);
         }
         primary::init()
     }
 
-    fn cuDriverGetVersion(version: *mut c_int) {
-        put(version, DRIVER_VERSION)
+    fn cuDriverGetVersion(version: Out<c_int>) {
+        version.set(DRIVER_VERSION)
     }
 
-    fn cuGetExportTable(table: *mut *const c_void, id: *const [u8; 16]) {
-        let found = export_tables::get(&super::get(id)?, &super::tables::TABLES);
-        put(table, found.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?)
+    fn cuGetExportTable(table: Out<*const c_void>, id: In<[u8; 16]>) {
+        let found = export_tables::get(&id.get()?, &super::tables::TABLES);
+        table.set(found.ok_or(CuError::INVALID_VALUE)?)
     }
 
-    fn cuGetErrorName(error: c_uint, name: *mut *const c_char) {
-        match error_text::name(error) {
-            Some(found) => put(name, found.as_ptr()),
-            None => {
-                put(name, std::ptr::null())?;
-                Err(CUresult::CUDA_ERROR_INVALID_VALUE)
-            }
-        }
+    fn cuGetErrorName(error: c_uint, name: Out<*const c_char>) {
+        give_text(error_text::name(error), name)
     }
 
-    fn cuGetErrorString(error: c_uint, string: *mut *const c_char) {
-        match error_text::description(error) {
-            Some(found) => put(string, found.as_ptr()),
-            None => {
-                put(string, std::ptr::null())?;
-                Err(CUresult::CUDA_ERROR_INVALID_VALUE)
-            }
-        }
+    fn cuGetErrorString(error: c_uint, string: Out<*const c_char>) {
+        give_text(error_text::description(error), string)
     }
 
     fn cuProfilerStart() {

@@ -3,12 +3,16 @@
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 
+use cuda_api::args::{Arg, In, Out};
+use cuda_api::error::{CuError, CuResult};
 use cuda_api::sys::{
-    CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT, CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT, CUevent, CUfunction,
-    CUlaunchAttributeID as L, CUstream,
+    CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT, CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT,
+    CU_LAUNCH_PARAM_END_AS_INT, CUevent, CUfunction, CUlaunchAttribute, CUlaunchAttributeID as L,
+    CUlaunchConfig, CUoccupancy_flags, CUstream,
 };
 
-use super::{Answer, CUresult, capture, cuda, get, put};
+use super::capture;
+use super::entry::entries;
 use crate::exec::grid;
 use crate::exec::launch::Launch;
 use crate::log;
@@ -21,12 +25,17 @@ use crate::state::memory::{self, Memory};
 use crate::state::module::Function;
 use crate::state::stream::{Stream, lookup};
 
+/// The flags of the occupancy functions.
+const OCCUPANCY_FLAGS: u32 = CUoccupancy_flags::CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE.0;
 /// Maximum blocks of a cooperative launch per multiprocessor.
 const COOPERATIVE_BLOCKS: u64 = 32;
 /// Size of a cooperative grid's workspace in bytes.
 const WORKSPACE: u64 = 4096;
 
-/// The keys in `extra`.
+/// Maximum number of pairs in `extra` that are read.
+const EXTRA_PAIRS_MAX: usize = 8;
+/// The keys in `extra`, and its end.
+const EXTRA_END: usize = CU_LAUNCH_PARAM_END_AS_INT as usize;
 const EXTRA_POINTER: usize = CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT as usize;
 const EXTRA_SIZE: usize = CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT as usize;
 
@@ -50,23 +59,30 @@ pub(crate) struct Kernel {
 }
 
 /// Copies the parameters from the program's memory.
-fn parameters(
+///
+/// # Safety
+///
+/// If not null, `params` has the address of each of the function's parameters, and `extra` has
+/// pairs that describe a buffer, as `cuLaunchKernel` requires.
+unsafe fn parameters(
     function: &Function,
-    params: *const *const c_void,
-    extra: *const *mut c_void,
-) -> Result<Vec<u8>, CUresult> {
+    params: In<*const c_void>,
+    extra: In<*mut c_void>,
+) -> CuResult<Vec<u8>> {
     let kernel = &function.kernel;
     let mut bytes = vec![0u8; kernel.param_bytes()];
     if !params.is_null() {
         if !extra.is_null() {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+            return Err(CuError::INVALID_VALUE);
         }
-        for (i, param) in kernel.params.iter().enumerate() {
-            let from: *const c_void = get(params.wrapping_add(i))?;
+        // SAFETY: an address for each of the function's parameters, as the caller promises.
+        let params = unsafe { params.array(kernel.params.len()) };
+        for (index, param) in kernel.params.iter().enumerate() {
+            let from = params.get(index)?;
             if from.is_null() {
-                return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+                return Err(CuError::INVALID_VALUE);
             }
-            // SAFETY: the program passes a pointer to each parameter's value.
+            // SAFETY: the address of this parameter's value, as the caller promises.
             unsafe {
                 let to = bytes[param.offset..].as_mut_ptr();
                 std::ptr::copy_nonoverlapping(from.cast(), to, param.size);
@@ -74,30 +90,33 @@ fn parameters(
         }
     } else if !extra.is_null() {
         let (mut buffer, mut size) = (std::ptr::null(), 0usize);
-        for pair in 0..8 {
-            let key = get(extra.wrapping_add(2 * pair))? as usize;
-            if key == 0 {
+        for pair in 0..EXTRA_PAIRS_MAX {
+            // SAFETY: the pairs continue until the end, which has not been read yet.
+            let key = unsafe { extra.element(2 * pair) }? as usize;
+            if key == EXTRA_END {
                 break;
             }
-            let value = get(extra.wrapping_add(2 * pair + 1))?;
+            // SAFETY: a pair's second half.
+            let value = unsafe { extra.element(2 * pair + 1) }?;
             match key {
                 EXTRA_POINTER => buffer = value.cast::<u8>().cast_const(),
-                EXTRA_SIZE => size = get(value.cast::<usize>())?,
-                _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+                // SAFETY: this key's value is the address of the buffer's size.
+                EXTRA_SIZE => size = unsafe { In::from_address(value as usize) }.get()?,
+                _ => return Err(CuError::INVALID_VALUE),
             }
         }
         if size < bytes.len() || (buffer.is_null() && !bytes.is_empty()) {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+            return Err(CuError::INVALID_VALUE);
         }
-        // SAFETY: the program passes a buffer of that size.
+        // SAFETY: the buffer has at least that size, as the caller promises.
         unsafe { std::ptr::copy_nonoverlapping(buffer, bytes.as_mut_ptr(), bytes.len()) };
     } else if !bytes.is_empty() {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        return Err(CuError::INVALID_VALUE);
     }
     Ok(bytes)
 }
 
-fn check(function: &Function, shape: &Shape, processors: u32) -> Answer {
+fn check(function: &Function, shape: &Shape, processors: u32) -> CuResult {
     let threads: u64 = shape.block.iter().map(|n| u64::from(*n)).product();
     let [gx, gy, gz] = shape.grid;
     if shape.grid.contains(&0)
@@ -108,44 +127,49 @@ fn check(function: &Function, shape: &Shape, processors: u32) -> Answer {
         || threads > 1024
         || shape.block[2] > 64
     {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        return Err(CuError::INVALID_VALUE);
     }
     let kernel = &function.kernel;
     if kernel.max_threads.is_some_and(|most| threads > most.into())
         || kernel.required.is_some_and(|required| required != shape.block)
     {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        return Err(CuError::INVALID_VALUE);
     }
     if shape.shared > function.dynamic_limit() || kernel.shared + shape.shared > 227 << 10 {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        return Err(CuError::INVALID_VALUE);
     }
     let blocks = u64::from(gx) * u64::from(gy) * u64::from(gz);
     if shape.cooperative && blocks > COOPERATIVE_BLOCKS * u64::from(processors) {
-        return Err(CUresult::CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+        return Err(CuError::COOPERATIVE_LAUNCH_TOO_LARGE);
     }
     Ok(())
 }
 
 impl Kernel {
     /// Checks a launch and copies its parameters.
-    pub(crate) fn new(
+    ///
+    /// # Safety
+    ///
+    /// `params` and `extra` are valid for the function, as `cuLaunchKernel` requires.
+    pub(crate) unsafe fn new(
         handle: usize,
         shape: Shape,
         context: &Arc<Context>,
-        params: *const *const c_void,
-        extra: *const *mut c_void,
-    ) -> Result<Self, CUresult> {
+        params: In<*const c_void>,
+        extra: In<*mut c_void>,
+    ) -> CuResult<Self> {
         let function = crate::state::module::function_of(handle, || Ok(context.clone()))?;
         if function.context().id != context.id {
-            return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
+            return Err(CuError::INVALID_HANDLE);
         }
         check(&function, &shape, context.device()?.processors)?;
-        let params = parameters(&function, params, extra)?.into();
+        // SAFETY: the caller promises what this requires.
+        let params = unsafe { parameters(&function, params, extra) }?.into();
         Ok(Self { handle, function, shape, params })
     }
 
     /// Prepares one launch, with a workspace if it needs one.
-    pub(crate) fn prepare(&self) -> Result<Launch, CUresult> {
+    pub(crate) fn prepare(&self) -> CuResult<Launch> {
         let (function, shape) = (&self.function, &self.shape);
         let context = function.context();
         let workspace = match shape.cooperative {
@@ -187,15 +211,21 @@ impl Kernel {
     }
 }
 
-fn launch(
+/// Queues a launch, or adds it to the graph that the stream is being captured to.
+///
+/// # Safety
+///
+/// As for [`Kernel::new`].
+unsafe fn launch(
     handle: CUfunction,
     shape: Shape,
     stream: &Stream,
-    params: *const *const c_void,
-    extra: *const *mut c_void,
-) -> Answer {
+    params: In<*const c_void>,
+    extra: In<*mut c_void>,
+) -> CuResult {
     let captured = capture::captured(stream)?;
-    let kernel = Kernel::new(handle as usize, shape, &stream.context, params, extra)?;
+    // SAFETY: the caller promises what this requires.
+    let kernel = unsafe { Kernel::new(handle as usize, shape, &stream.context, params, extra) }?;
     if captured {
         return capture::push(stream, Op::Kernel(kernel));
     }
@@ -204,130 +234,69 @@ fn launch(
     Ok(())
 }
 
-/// `CUlaunchConfig`, with its enumerations as integers.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct LaunchConfig {
-    grid: [c_uint; 3],
-    block: [c_uint; 3],
-    shared: c_uint,
-    stream: CUstream,
-    attributes: *const LaunchAttribute,
-    count: c_uint,
-}
-
-/// `CUlaunchAttribute`: an identifier and 64 bytes of value.
-#[repr(C, align(8))]
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct LaunchAttribute {
-    id: c_uint,
-    _pad: c_uint,
-    value: [u32; 16],
-}
-
-const ATTRIBUTE_COOPERATIVE: u32 = L::CU_LAUNCH_ATTRIBUTE_COOPERATIVE.0;
-const ATTRIBUTE_CLUSTER: u32 = L::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION.0;
-const ATTRIBUTE_EVENT: u32 = L::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT.0;
-const ATTRIBUTE_COMPLETION_EVENT: u32 = L::CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT.0;
-
-fn launch_ex(
-    config: *const LaunchConfig,
+/// Launches with a configuration's attributes.
+///
+/// # Safety
+///
+/// If not null, the configuration has an array of `numAttrs` attributes. `params` and `extra` are
+/// valid as for [`Kernel::new`].
+unsafe fn launch_ex(
+    config: In<CUlaunchConfig>,
     handle: CUfunction,
-    params: *const *const c_void,
-    extra: *const *mut c_void,
+    params: In<*const c_void>,
+    extra: In<*mut c_void>,
     per_thread: bool,
-) -> Answer {
-    let config = get(config)?;
-    let stream = lookup(config.stream, per_thread)?;
-    let mut shape =
-        Shape { grid: config.grid, block: config.block, shared: config.shared, cooperative: false };
+) -> CuResult {
+    let config = config.get()?;
+    let stream = lookup(config.hStream, per_thread)?;
+    let mut shape = Shape {
+        grid: [config.gridDimX, config.gridDimY, config.gridDimZ],
+        block: [config.blockDimX, config.blockDimY, config.blockDimZ],
+        shared: config.sharedMemBytes,
+        cooperative: false,
+    };
+    let count = config.numAttrs as usize;
+    // SAFETY: an array of `numAttrs` attributes, as the caller promises.
+    let attributes = unsafe { In::from_c(config.attrs.cast_const()).array(count) };
     let mut event: Option<CUevent> = None;
-    for i in 0..config.count as usize {
-        let attribute = get(config.attributes.wrapping_add(i))?;
-        let value = attribute.value;
-        match attribute.id {
-            ATTRIBUTE_COOPERATIVE => shape.cooperative = value[0] != 0,
-            ATTRIBUTE_CLUSTER if value[0] * value[1] * value[2] != 1 => {
-                return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+    for index in 0..count {
+        let CUlaunchAttribute { id, value, .. } = attributes.get(index)?;
+        match id {
+            L::CU_LAUNCH_ATTRIBUTE_COOPERATIVE => {
+                // SAFETY: the attribute's value is an integer.
+                shape.cooperative = unsafe { value.cooperative } != 0;
             }
-            ATTRIBUTE_EVENT | ATTRIBUTE_COMPLETION_EVENT => {
-                let low = u64::from(value[0]);
-                event = Some((low | u64::from(value[1]) << 32) as usize as CUevent);
+            L::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
+                // SAFETY: the attribute's value consists of integers.
+                let cluster = unsafe { value.clusterDim };
+                if [cluster.x, cluster.y, cluster.z] != [1; 3] {
+                    return Err(CuError::NOT_SUPPORTED);
+                }
+            }
+            L::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT => {
+                // SAFETY: the attribute's value begins with a handle, which nothing follows.
+                event = Some(unsafe { value.programmaticEvent }.event);
+            }
+            L::CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT => {
+                // SAFETY: as above.
+                event = Some(unsafe { value.launchCompletionEvent }.event);
             }
             // Other attributes (access windows, priorities, early starts) affect only timing.
             _ => {}
         }
     }
-    launch(handle, shape, &stream, params, extra)?;
+    // SAFETY: the caller promises what this requires.
+    unsafe { launch(handle, shape, &stream, params, extra) }?;
     match event {
         Some(event) => super::event::record(event, &stream, 0),
         None => Ok(()),
     }
 }
 
-macro_rules! launches {
-    ($(fn $name:ident($extra:ident, $cooperative:expr, $per_thread:expr);)*) => {$(
-        launches!(@one $name, $extra, $cooperative, $per_thread);
-    )*
-        /// The functions above, for the library's table of exports.
-        pub(crate) const LAUNCHES: &[cuda_api::exports::Entry] = &[$(cuda_api::entry!($name)),*];
-    };
-    (@one $name:ident, with_extra, $cooperative:expr, $per_thread:expr) => {
-        cuda_api::check_signature! { $name(
-            CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream,
-            *const *const c_void, *const *mut c_void
-        ) }
-        #[allow(clippy::too_many_arguments)]
-        #[allow(non_snake_case)]
-        unsafe extern "C" fn $name(
-            function: CUfunction,
-            gx: c_uint, gy: c_uint, gz: c_uint, bx: c_uint, by: c_uint, bz: c_uint,
-            shared: c_uint,
-            stream: CUstream,
-            params: *const *const c_void,
-            extra: *const *mut c_void,
-        ) -> CUresult {
-            super::answer(|| {
-                let stream = super::stream::lookup(stream, $per_thread)?;
-                let shape = Shape { grid: [gx, gy, gz], block: [bx, by, bz], shared, cooperative: $cooperative };
-                launch(function, shape, &stream, params, extra)
-            })
-        }
-    };
-    (@one $name:ident, without_extra, $cooperative:expr, $per_thread:expr) => {
-        cuda_api::check_signature! { $name(
-            CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream,
-            *const *const c_void
-        ) }
-        #[allow(clippy::too_many_arguments)]
-        #[allow(non_snake_case)]
-        unsafe extern "C" fn $name(
-            function: CUfunction,
-            gx: c_uint, gy: c_uint, gz: c_uint, bx: c_uint, by: c_uint, bz: c_uint,
-            shared: c_uint,
-            stream: CUstream,
-            params: *const *const c_void,
-        ) -> CUresult {
-            super::answer(|| {
-                let stream = super::stream::lookup(stream, $per_thread)?;
-                let shape = Shape { grid: [gx, gy, gz], block: [bx, by, bz], shared, cooperative: $cooperative };
-                launch(function, shape, &stream, params, std::ptr::null())
-            })
-        }
-    };
-}
-
-launches! {
-    fn cuLaunchKernel(with_extra, false, false);
-    fn cuLaunchKernel_ptsz(with_extra, false, true);
-    fn cuLaunchCooperativeKernel(without_extra, true, false);
-    fn cuLaunchCooperativeKernel_ptsz(without_extra, true, true);
-}
-
 /// Maximum resident blocks of a kernel per multiprocessor.
-fn occupancy(function: &Function, threads: c_int, shared: usize) -> Result<u32, CUresult> {
+fn occupancy(function: &Function, threads: c_int, shared: usize) -> CuResult<u32> {
     let threads = u32::try_from(threads).ok().filter(|n| *n > 0);
-    let threads = threads.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+    let threads = threads.ok_or(CuError::INVALID_VALUE)?;
     if threads > function.kernel.max_threads.unwrap_or(1024).min(1024) {
         return Ok(0);
     }
@@ -340,18 +309,18 @@ fn occupancy(function: &Function, threads: c_int, shared: usize) -> Result<u32, 
     Ok(by_threads.min(by_shared as u32).min(32))
 }
 
-fn named(handle: CUfunction) -> Result<Arc<Function>, CUresult> {
+fn named(handle: CUfunction) -> CuResult<Arc<Function>> {
     super::module::function(handle.cast())
 }
 
 fn potential(
-    grid: *mut c_int,
-    block: *mut c_int,
+    grid: Out<c_int>,
+    block: Out<c_int>,
     handle: CUfunction,
     shared_of: Option<unsafe extern "C" fn(c_int) -> usize>,
     shared: usize,
     limit: c_int,
-) -> Answer {
+) -> CuResult {
     let function = named(handle)?;
     let mut most = function.kernel.max_threads.unwrap_or(1024).min(1024) as c_int;
     if limit > 0 {
@@ -370,54 +339,66 @@ fn potential(
         threads -= 32;
     }
     let processors = function.context().device()?.processors as c_int;
-    put(grid, best.0 * processors)?;
-    put(block, best.1)
+    grid.set(best.0 * processors)?;
+    block.set(best.1)
 }
 
-cuda! {
-    fn cuLaunchKernelEx(
-        config: *const LaunchConfig,
-        function: CUfunction,
-        params: *const *const c_void,
-        extra: *const *mut c_void,
-    ) {
-        launch_ex(config, function, params, extra, false)
+entries! {
+    fn cuLaunchKernel, fn cuLaunchKernel_ptsz(
+        function: CUfunction, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
+        block_x: c_uint, block_y: c_uint, block_z: c_uint, shared: c_uint,
+        stream: CUstream, params: In<*const c_void>, extra: In<*mut c_void>,
+    ) |per_thread| {
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        let shape = Shape { grid, block, shared, cooperative: false };
+        // SAFETY: the program passes arguments as the API requires for this function.
+        unsafe { launch(function, shape, &*lookup(stream, per_thread)?, params, extra) }
     }
 
-    fn cuLaunchKernelEx_ptsz(
-        config: *const LaunchConfig,
-        function: CUfunction,
-        params: *const *const c_void,
-        extra: *const *mut c_void,
-    ) {
-        launch_ex(config, function, params, extra, true)
+    fn cuLaunchCooperativeKernel, fn cuLaunchCooperativeKernel_ptsz(
+        function: CUfunction, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
+        block_x: c_uint, block_y: c_uint, block_z: c_uint, shared: c_uint,
+        stream: CUstream, params: In<*const c_void>,
+    ) |per_thread| {
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        let shape = Shape { grid, block, shared, cooperative: true };
+        // SAFETY: the program passes arguments as the API requires for this function.
+        unsafe { launch(function, shape, &*lookup(stream, per_thread)?, params, In::null()) }
+    }
+
+    fn cuLaunchKernelEx, fn cuLaunchKernelEx_ptsz(
+        config: In<CUlaunchConfig>, function: CUfunction,
+        params: In<*const c_void>, extra: In<*mut c_void>,
+    ) |per_thread| {
+        // SAFETY: the program passes arguments as the API requires for this function.
+        unsafe { launch_ex(config, function, params, extra, per_thread) }
     }
 
     fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
-        to: *mut c_int,
+        to: Out<c_int>,
         function: CUfunction,
         threads: c_int,
         shared: usize,
     ) {
-        put(to, occupancy(&*named(function)?, threads, shared)? as c_int)
+        to.set(occupancy(&*named(function)?, threads, shared)? as c_int)
     }
 
     fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-        to: *mut c_int,
+        to: Out<c_int>,
         function: CUfunction,
         threads: c_int,
         shared: usize,
         flags: c_uint,
     ) {
-        if flags > 1 {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        if flags > OCCUPANCY_FLAGS {
+            return Err(CuError::INVALID_VALUE);
         }
-        put(to, occupancy(&*named(function)?, threads, shared)? as c_int)
+        to.set(occupancy(&*named(function)?, threads, shared)? as c_int)
     }
 
     fn cuOccupancyMaxPotentialBlockSize(
-        grid: *mut c_int,
-        block: *mut c_int,
+        grid: Out<c_int>,
+        block: Out<c_int>,
         function: CUfunction,
         shared_of: Option<unsafe extern "C" fn(c_int) -> usize>,
         shared: usize,
@@ -427,52 +408,52 @@ cuda! {
     }
 
     fn cuOccupancyMaxPotentialBlockSizeWithFlags(
-        grid: *mut c_int,
-        block: *mut c_int,
+        grid: Out<c_int>,
+        block: Out<c_int>,
         function: CUfunction,
         shared_of: Option<unsafe extern "C" fn(c_int) -> usize>,
         shared: usize,
         limit: c_int,
         flags: c_uint,
     ) {
-        if flags > 1 {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        if flags > OCCUPANCY_FLAGS {
+            return Err(CuError::INVALID_VALUE);
         }
         potential(grid, block, function, shared_of, shared, limit)
     }
 
     fn cuOccupancyAvailableDynamicSMemPerBlock(
-        to: *mut usize,
+        to: Out<usize>,
         function: CUfunction,
         blocks: c_int,
         threads: c_int,
     ) {
         let function = named(function)?;
         if blocks <= 0 || threads <= 0 {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+            return Err(CuError::INVALID_VALUE);
         }
         let each = (228usize << 10) / blocks as usize;
         let used = 1024 + function.kernel.shared as usize;
-        put(to, each.saturating_sub(used).min(227 << 10))
+        to.set(each.saturating_sub(used).min(227 << 10))
     }
 
     fn cuOccupancyMaxActiveClusters(
-        to: *mut c_int,
+        to: Out<c_int>,
         function: CUfunction,
-        _config: *const LaunchConfig,
+        _config: In<CUlaunchConfig>,
     ) {
         // There are no clusters of more than one block.
         let function = named(function)?;
         let processors = function.context().device()?.processors;
-        put(to, occupancy(&function, 1024, 0)?.max(1) as c_int * processors as c_int)
+        to.set(occupancy(&function, 1024, 0)?.max(1) as c_int * processors as c_int)
     }
 
     fn cuOccupancyMaxPotentialClusterSize(
-        to: *mut c_int,
+        to: Out<c_int>,
         function: CUfunction,
-        _config: *const LaunchConfig,
+        _config: In<CUlaunchConfig>,
     ) {
         named(function)?;
-        put(to, 1)
+        to.set(1)
     }
 }

@@ -3,10 +3,15 @@
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cuda_api::sys::{CUdeviceptr, CUfunction, CUkernel, CUlibrary, CUmodule};
+use cuda_api::args::{In, Out, Text};
+use cuda_api::error::{CuError, CuResult};
+use cuda_api::sys::{
+    CUdeviceptr, CUfunction, CUfunction_attribute, CUjit_option, CUkernel, CUlibrary,
+    CUlibraryOption, CUmodule,
+};
 
+use super::entry::entries;
 use super::module::{Logs, attribute, image, parameter, set_attribute};
-use super::{Answer, CUresult, cuda, put, put_if, text};
 use crate::state::context::{Context, current};
 use crate::state::device::driver;
 use crate::state::module::{
@@ -14,154 +19,159 @@ use crate::state::module::{
 };
 use crate::state::primary;
 
-fn library(handle: CUlibrary) -> Result<Arc<Library>, CUresult> {
+fn library(handle: CUlibrary) -> CuResult<Arc<Library>> {
     driver()?;
-    LIBRARIES.get(handle as usize).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
+    LIBRARIES.get(handle as usize).ok_or(CuError::INVALID_HANDLE)
 }
 
-fn kernel(handle: CUkernel) -> Result<Arc<LibraryKernel>, CUresult> {
+fn kernel(handle: CUkernel) -> CuResult<Arc<LibraryKernel>> {
     driver()?;
-    KERNELS.get(handle as usize).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
+    KERNELS.get(handle as usize).ok_or(CuError::INVALID_HANDLE)
 }
 
 /// A device's primary context, for calls that name a device.
-fn primary(device: c_int) -> Result<Arc<Context>, CUresult> {
+fn primary(device: c_int) -> CuResult<Arc<Context>> {
     Ok(primary::of(device)?.context.clone())
 }
 
 /// The kernel's name as a C string. It is never freed, since programs keep the pointer.
-fn kept_name(name: &str) -> Result<*const c_char, CUresult> {
+fn kept_name(name: &str) -> CuResult<*const c_char> {
     static NAMES: Mutex<Vec<&'static CString>> = Mutex::new(Vec::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(found) = names.iter().find(|n| n.as_bytes() == name.as_bytes()) {
         return Ok(found.as_ptr());
     }
-    let name = CString::new(name).map_err(|_| CUresult::CUDA_ERROR_UNKNOWN)?;
+    let name = CString::new(name).map_err(|_| CuError::UNKNOWN)?;
     let name: &'static CString = Box::leak(Box::new(name));
     names.push(name);
     Ok(name.as_ptr())
 }
 
-fn variable(
-    to: *mut CUdeviceptr,
-    size: *mut usize,
-    handle: CUlibrary,
-    name: *const c_char,
-) -> Answer {
+fn variable(to: Out<CUdeviceptr>, size: Out<usize>, handle: CUlibrary, name: Text) -> CuResult {
     let context = current()?;
-    let found = library(handle)?.module(&context)?.variable(&text(name)?);
-    let (address, bytes) = found.ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
-    put_if(to, address);
-    put_if(size, bytes as usize);
+    let found = library(handle)?.module(&context)?.variable(name.name()?);
+    let (address, bytes) = found.ok_or(CuError::NOT_FOUND)?;
+    to.set_if_wanted(address);
+    size.set_if_wanted(bytes as usize);
     Ok(())
 }
 
-cuda! {
+entries! {
     fn cuLibraryLoadData(
-        to: *mut CUlibrary,
+        to: Out<CUlibrary>,
         at: *const c_void,
-        jit_options: *const c_uint,
-        jit_values: *mut *mut c_void,
+        jit_options: In<CUjit_option>,
+        jit_values: In<usize>,
         jit_count: c_uint,
-        _options: *const c_uint,
-        _values: *mut *mut c_void,
+        _options: In<CUlibraryOption>,
+        _values: In<usize>,
         _count: c_uint,
     ) {
         driver()?;
-        let logs = Logs::new(jit_count, jit_options, jit_values);
-        put(to, logs.tell(image(at).and_then(Library::load))? as CUlibrary)
+        // SAFETY: the program passes arrays of `jit_count` elements that describe its buffers.
+        let logs = unsafe { Logs::new(jit_count, jit_options, jit_values) };
+        // SAFETY: the program passes the address of an image.
+        let source = unsafe { image(at) };
+        to.set(logs.report(source.and_then(Library::load))? as CUlibrary)
     }
 
     fn cuLibraryLoadFromFile(
-        to: *mut CUlibrary,
-        path: *const c_char,
-        jit_options: *const c_uint,
-        jit_values: *mut *mut c_void,
+        to: Out<CUlibrary>,
+        path: Text,
+        jit_options: In<CUjit_option>,
+        jit_values: In<usize>,
         jit_count: c_uint,
-        _options: *const c_uint,
-        _values: *mut *mut c_void,
+        _options: In<CUlibraryOption>,
+        _values: In<usize>,
         _count: c_uint,
     ) {
         driver()?;
-        let logs = Logs::new(jit_count, jit_options, jit_values);
-        let bytes = std::fs::read(text(path)?).map_err(|_| CUresult::CUDA_ERROR_FILE_NOT_FOUND)?;
-        put(to, logs.tell(parse(&bytes).and_then(Library::load))? as CUlibrary)
+        // SAFETY: the program passes arrays of `jit_count` elements that describe its buffers.
+        let logs = unsafe { Logs::new(jit_count, jit_options, jit_values) };
+        let bytes = std::fs::read(path.name()?).map_err(|_| CuError::FILE_NOT_FOUND)?;
+        to.set(logs.report(parse(&bytes).and_then(Library::load))? as CUlibrary)
     }
 
     fn cuLibraryUnload(handle: CUlibrary) {
         driver()?;
-        unload_library(handle as usize).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
+        unload_library(handle as usize).ok_or(CuError::INVALID_HANDLE)
     }
 
-    fn cuLibraryGetKernel(to: *mut CUkernel, handle: CUlibrary, name: *const c_char) {
-        let found = library(handle)?.kernel(&text(name)?);
-        put(to, found.ok_or(CUresult::CUDA_ERROR_NOT_FOUND)? as CUkernel)
+    fn cuLibraryGetKernel(to: Out<CUkernel>, handle: CUlibrary, name: Text) {
+        let found = library(handle)?.kernel(name.name()?);
+        to.set(found.ok_or(CuError::NOT_FOUND)? as CUkernel)
     }
 
-    fn cuLibraryGetKernelCount(to: *mut c_uint, handle: CUlibrary) {
-        put(to, library(handle)?.kernel_names().len() as c_uint)
+    fn cuLibraryGetKernelCount(to: Out<c_uint>, handle: CUlibrary) {
+        to.set(library(handle)?.kernel_names().len() as c_uint)
     }
 
-    fn cuLibraryEnumerateKernels(to: *mut CUkernel, count: c_uint, handle: CUlibrary) {
+    fn cuLibraryEnumerateKernels(to: Out<CUkernel>, count: c_uint, handle: CUlibrary) {
         let library = library(handle)?;
-        for (i, name) in library.kernel_names().iter().take(count as usize).enumerate() {
-            let found = library.kernel(name).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
-            put(to.wrapping_add(i), found as CUkernel)?;
+        // SAFETY: the program passes an array of `count` elements.
+        let to = unsafe { to.array(count as usize) };
+        for (index, name) in library.kernel_names().iter().take(count as usize).enumerate() {
+            let found = library.kernel(name).ok_or(CuError::NOT_FOUND)?;
+            to.set(index, found as CUkernel)?;
         }
         Ok(())
     }
 
-    fn cuLibraryGetModule(to: *mut CUmodule, handle: CUlibrary) {
+    fn cuLibraryGetModule(to: Out<CUmodule>, handle: CUlibrary) {
         let context = current()?;
-        put(to, library(handle)?.module(&context)?.handle as CUmodule)
+        to.set(library(handle)?.module(&context)?.handle as CUmodule)
     }
 
-    fn cuLibraryGetGlobal(to: *mut CUdeviceptr, size: *mut usize, handle: CUlibrary, name: *const c_char) {
+    fn cuLibraryGetGlobal(to: Out<CUdeviceptr>, size: Out<usize>, handle: CUlibrary, name: Text) {
         variable(to, size, handle, name)
     }
 
     fn cuLibraryGetManaged(
-        _to: *mut CUdeviceptr,
-        _size: *mut usize,
+        _to: Out<CUdeviceptr>,
+        _size: Out<usize>,
         handle: CUlibrary,
-        _name: *const c_char,
+        _name: Text,
     ) {
         // Modules with managed variables are refused.
         library(handle)?;
-        Err(CUresult::CUDA_ERROR_NOT_FOUND)
+        Err(CuError::NOT_FOUND)
     }
 
-    fn cuLibraryGetUnifiedFunction(_to: *mut *mut c_void, handle: CUlibrary, _symbol: *const c_char) {
+    fn cuLibraryGetUnifiedFunction(_to: Out<*mut c_void>, handle: CUlibrary, _symbol: Text) {
         library(handle)?;
-        Err(CUresult::CUDA_ERROR_NOT_FOUND)
+        Err(CuError::NOT_FOUND)
     }
 
-    fn cuKernelGetFunction(to: *mut CUfunction, handle: CUkernel) {
+    fn cuKernelGetFunction(to: Out<CUfunction>, handle: CUkernel) {
         let kernel = kernel(handle)?;
         let context = current()?;
         let module = LIBRARIES
             .get(kernel.library)
-            .ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?
+            .ok_or(CuError::INVALID_HANDLE)?
             .module(&context)?;
-        let found = module.function(&kernel.name).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
-        put(to, found as CUfunction)
+        let found = module.function(&kernel.name).ok_or(CuError::NOT_FOUND)?;
+        to.set(found as CUfunction)
     }
 
-    fn cuKernelGetLibrary(to: *mut CUlibrary, handle: CUkernel) {
-        put(to, kernel(handle)?.library as CUlibrary)
+    fn cuKernelGetLibrary(to: Out<CUlibrary>, handle: CUkernel) {
+        to.set(kernel(handle)?.library as CUlibrary)
     }
 
-    fn cuKernelGetName(to: *mut *const c_char, handle: CUkernel) {
-        put(to, kept_name(&kernel(handle)?.name)?)
+    fn cuKernelGetName(to: Out<*const c_char>, handle: CUkernel) {
+        to.set(kept_name(&kernel(handle)?.name)?)
     }
 
-    fn cuKernelGetAttribute(to: *mut c_int, which: c_uint, handle: CUkernel, device: c_int) {
+    fn cuKernelGetAttribute(
+        to: Out<c_int>, which: CUfunction_attribute, handle: CUkernel, device: c_int,
+    ) {
         kernel(handle)?;
         let function = function_of(handle as usize, || primary(device))?;
-        put(to, attribute(&function, which)?)
+        to.set(attribute(&function, which)?)
     }
 
-    fn cuKernelSetAttribute(which: c_uint, value: c_int, handle: CUkernel, device: c_int) {
+    fn cuKernelSetAttribute(
+        which: CUfunction_attribute, value: c_int, handle: CUkernel, device: c_int,
+    ) {
         kernel(handle)?;
         set_attribute(&*function_of(handle as usize, || primary(device))?, which, value)
     }
@@ -171,7 +181,7 @@ cuda! {
         kernel(handle).map(drop)
     }
 
-    fn cuKernelGetParamInfo(handle: CUkernel, n: usize, to: *mut usize, size: *mut usize) {
+    fn cuKernelGetParamInfo(handle: CUkernel, n: usize, to: Out<usize>, size: Out<usize>) {
         kernel(handle)?;
         // The layout is the same in every context. A context is needed only to load the code.
         let function = function_of(handle as usize, || current().or_else(|_| primary(0)))?;

@@ -1,43 +1,59 @@
 //! Device memory, and host memory that kernels may use.
 
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::{c_uint, c_void};
 
-use cuda_api::sys::{CUcontext, CUdeviceptr, CUpointer_attribute as P};
+use cuda_api::args::{In, Out};
+use cuda_api::error::{CuError, CuResult};
+use cuda_api::sys::{
+    CU_DEVICE_INVALID, CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE,
+    CU_MEMHOSTALLOC_WRITECOMBINED, CU_MEMHOSTREGISTER_DEVICEMAP, CU_MEMHOSTREGISTER_IOMEMORY,
+    CU_MEMHOSTREGISTER_PORTABLE, CU_MEMHOSTREGISTER_READ_ONLY,
+    CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS as Access, CUdeviceptr, CUmemorytype,
+    CUpointer_attribute as P,
+};
 
-use super::{Answer, CUresult, capture, cuda, get, put, put_if};
+use super::capture;
+use super::entry::entries;
 use crate::state::context::{by_handle, current};
 use crate::state::memory::{self, Allocation, Memory};
 
 /// The alignment of rows in a pitched allocation.
 const PITCH: usize = 512;
-const HOST_FLAGS: u32 = 7;
-const REGISTER_FLAGS: u32 = 15;
+/// The flags of `cuMemHostAlloc`.
+const HOST_FLAGS: u32 =
+    CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
+/// The flags of `cuMemHostRegister`.
+const REGISTER_FLAGS: u32 = CU_MEMHOSTREGISTER_PORTABLE
+    | CU_MEMHOSTREGISTER_DEVICEMAP
+    | CU_MEMHOSTREGISTER_IOMEMORY
+    | CU_MEMHOSTREGISTER_READ_ONLY;
+const READ_WRITE: u32 = Access::CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE.0;
 const PAGE: u64 = 4096;
 
-fn free(address: CUdeviceptr) -> Answer {
+fn free(address: CUdeviceptr) -> CuResult {
     let context = current()?;
     if address == 0 {
         return Ok(());
     }
-    let found = memory::at(address).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+    let found = memory::at(address).ok_or(CuError::INVALID_VALUE)?;
     if !matches!(found.memory, Memory::Device | Memory::Pool(_)) {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        return Err(CuError::INVALID_VALUE);
     }
     // Running kernels may still use it.
     match by_handle(found.context_handle) {
         Ok(owner) => owner.synchronize(),
         Err(_) => context.synchronize(),
     }
-    memory::forget(address).map(drop).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
+    memory::forget(address).map(drop).ok_or(CuError::INVALID_VALUE)
 }
 
-fn host_allocate(to: *mut *mut c_void, size: usize, flags: c_uint) -> Answer {
+fn host_allocate(to: Out<*mut c_void>, size: usize, flags: c_uint) -> CuResult {
     capture::forbid_unsafe()?;
     let context = current()?;
     if size == 0 || flags & !HOST_FLAGS != 0 {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        return Err(CuError::INVALID_VALUE);
     }
-    put(to, memory::allocate_as(&context, size as u64, Memory::Host(flags))? as *mut c_void)
+    to.set(memory::allocate_as(&context, size as u64, Memory::Host(flags))? as *mut c_void)
 }
 
 /// Whether all pages of an interval are mapped.
@@ -58,82 +74,120 @@ fn mapped(start: u64, size: u64) -> bool {
     true
 }
 
-fn register(address: *mut c_void, size: usize, flags: c_uint) -> Answer {
+fn register(address: *mut c_void, size: usize, flags: c_uint) -> CuResult {
     capture::forbid_unsafe()?;
     let context = current()?;
     let (start, size) = (address as u64, size as u64);
     if start == 0 || size == 0 || flags & !REGISTER_FLAGS != 0 {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        return Err(CuError::INVALID_VALUE);
     }
     if memory::overlaps(start, size) {
-        return Err(CUresult::CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+        return Err(CuError::HOST_MEMORY_ALREADY_REGISTERED);
     }
     if !mapped(start, size) {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        return Err(CuError::INVALID_VALUE);
     }
     memory::add(&context, start, size, 0, Memory::Registered(flags));
     Ok(())
 }
 
-fn attribute(which: c_uint, data: *mut c_void, found: Option<&Allocation>, address: u64) -> Answer {
-    let Some(a) = found else {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-    };
-    let is = |attribute: P| attribute.0 == which;
-    if is(P::CU_POINTER_ATTRIBUTE_CONTEXT) {
-        put(data.cast(), a.context_handle as CUcontext)
-    } else if is(P::CU_POINTER_ATTRIBUTE_MEMORY_TYPE) {
-        put(data.cast(), if a.on_host() { 1u32 } else { 2u32 })
-    } else if is(P::CU_POINTER_ATTRIBUTE_DEVICE_POINTER) {
-        put(data.cast(), address)
-    } else if is(P::CU_POINTER_ATTRIBUTE_HOST_POINTER) {
-        if !a.on_host() {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+/// The value of an attribute. The attribute decides which type it has.
+enum Value {
+    Byte(u8),
+    Int(u32),
+    Long(u64),
+}
+
+impl Value {
+    /// Stores the value. Null is an error.
+    ///
+    /// # Safety
+    ///
+    /// If not null, the pointer is valid for writing the attribute's type.
+    unsafe fn store(self, to: Out<c_void>) -> CuResult {
+        match self {
+            // SAFETY: the attribute's type has one byte.
+            Self::Byte(value) => unsafe { to.cast() }.set(value),
+            // SAFETY: the attribute's type is an integer of four bytes.
+            Self::Int(value) => unsafe { to.cast() }.set(value),
+            // SAFETY: the attribute's type has eight bytes.
+            Self::Long(value) => unsafe { to.cast() }.set(value),
         }
-        put(data.cast(), address)
-    } else if is(P::CU_POINTER_ATTRIBUTE_BUFFER_ID) {
-        put(data.cast(), a.id)
-    } else if is(P::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) {
-        put(data.cast(), a.ordinal)
-    } else if is(P::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR) {
-        put(data.cast(), a.start)
-    } else if is(P::CU_POINTER_ATTRIBUTE_RANGE_SIZE) {
-        put(data.cast(), a.size as usize)
-    } else if is(P::CU_POINTER_ATTRIBUTE_MAPPED) {
-        put(data.cast(), 1u8)
-    } else if is(P::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) || is(P::CU_POINTER_ATTRIBUTE_IS_MANAGED) {
-        // Booleans, but cudart reads four bytes.
-        put(data.cast(), 0u32)
-    } else if is(P::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE)
-        || is(P::CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE)
-        || is(P::CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE)
-    {
-        put(data.cast(), 0u8)
-    } else if is(P::CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES)
-        || is(P::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE)
-        || is(P::CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID)
-    {
-        put(data.cast(), 0u64)
-    } else if is(P::CU_POINTER_ATTRIBUTE_MAPPING_SIZE) {
-        put(data.cast(), a.size as usize)
-    } else if is(P::CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR) {
-        put(data.cast(), a.start)
-    } else if is(P::CU_POINTER_ATTRIBUTE_ACCESS_FLAGS) {
-        put(data.cast(), 3u32)
-    } else {
-        Err(CUresult::CUDA_ERROR_INVALID_VALUE)
     }
 }
 
-cuda! {
-    fn cuMemAlloc_v2(to: *mut CUdeviceptr, size: usize) {
+/// An attribute of an address in an allocation.
+fn value(attribute: P, address: u64, found: &Allocation) -> CuResult<Value> {
+    Ok(match attribute {
+        P::CU_POINTER_ATTRIBUTE_CONTEXT => Value::Long(found.context_handle as u64),
+        P::CU_POINTER_ATTRIBUTE_MEMORY_TYPE if found.on_host() => {
+            Value::Int(CUmemorytype::CU_MEMORYTYPE_HOST.0)
+        }
+        P::CU_POINTER_ATTRIBUTE_MEMORY_TYPE => Value::Int(CUmemorytype::CU_MEMORYTYPE_DEVICE.0),
+        P::CU_POINTER_ATTRIBUTE_HOST_POINTER if !found.on_host() => {
+            return Err(CuError::INVALID_VALUE);
+        }
+        P::CU_POINTER_ATTRIBUTE_DEVICE_POINTER | P::CU_POINTER_ATTRIBUTE_HOST_POINTER => {
+            Value::Long(address)
+        }
+        P::CU_POINTER_ATTRIBUTE_BUFFER_ID => Value::Long(found.id),
+        P::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => Value::Int(found.ordinal as u32),
+        P::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR | P::CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR => {
+            Value::Long(found.start)
+        }
+        P::CU_POINTER_ATTRIBUTE_RANGE_SIZE | P::CU_POINTER_ATTRIBUTE_MAPPING_SIZE => {
+            Value::Long(found.size)
+        }
+        P::CU_POINTER_ATTRIBUTE_MAPPED => Value::Byte(1),
+        // Booleans, but cudart reads four bytes.
+        P::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS | P::CU_POINTER_ATTRIBUTE_IS_MANAGED => Value::Int(0),
+        P::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
+        | P::CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE
+        | P::CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => Value::Byte(0),
+        P::CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES
+        | P::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE
+        | P::CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID => Value::Long(0),
+        P::CU_POINTER_ATTRIBUTE_ACCESS_FLAGS => Value::Int(READ_WRITE),
+        _ => return Err(CuError::INVALID_VALUE),
+    })
+}
+
+/// The value that `cuPointerGetAttributes` returns for an attribute that the memory does not have.
+fn value_without(attribute: P) -> CuResult<Value> {
+    Ok(match attribute {
+        P::CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+        | P::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
+        | P::CU_POINTER_ATTRIBUTE_IS_MANAGED
+        | P::CU_POINTER_ATTRIBUTE_ACCESS_FLAGS => Value::Int(0),
+        P::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => Value::Int(CU_DEVICE_INVALID as u32),
+        P::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
+        | P::CU_POINTER_ATTRIBUTE_MAPPED
+        | P::CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE
+        | P::CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => Value::Byte(0),
+        P::CU_POINTER_ATTRIBUTE_CONTEXT
+        | P::CU_POINTER_ATTRIBUTE_DEVICE_POINTER
+        | P::CU_POINTER_ATTRIBUTE_HOST_POINTER
+        | P::CU_POINTER_ATTRIBUTE_BUFFER_ID
+        | P::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR
+        | P::CU_POINTER_ATTRIBUTE_RANGE_SIZE
+        | P::CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES
+        | P::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE
+        | P::CU_POINTER_ATTRIBUTE_MAPPING_SIZE
+        | P::CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR
+        | P::CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID => Value::Long(0),
+        _ => return Err(CuError::INVALID_VALUE),
+    })
+}
+
+entries! {
+    fn cuMemAlloc_v2(to: Out<CUdeviceptr>, size: usize) {
         capture::forbid_unsafe()?;
-        put(to, memory::allocate(&current()?, size as u64)?)
+        to.set(memory::allocate(&current()?, size as u64)?)
     }
 
     fn cuMemAllocPitch_v2(
-        to: *mut CUdeviceptr,
-        pitch: *mut usize,
+        to: Out<CUdeviceptr>,
+        pitch: Out<usize>,
         width: usize,
         height: usize,
         element: c_uint,
@@ -141,13 +195,13 @@ cuda! {
         capture::forbid_unsafe()?;
         let context = current()?;
         if !matches!(element, 4 | 8 | 16) {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+            return Err(CuError::INVALID_VALUE);
         }
         let row = width.checked_next_multiple_of(PITCH);
-        let row = row.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
-        let size = row.checked_mul(height).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
-        put(to, memory::allocate(&context, size as u64)?)?;
-        put(pitch, row)
+        let row = row.ok_or(CuError::INVALID_VALUE)?;
+        let size = row.checked_mul(height).ok_or(CuError::INVALID_VALUE)?;
+        to.set(memory::allocate(&context, size as u64)?)?;
+        pitch.set(row)
     }
 
     fn cuMemFree_v2(address: CUdeviceptr) {
@@ -155,40 +209,40 @@ cuda! {
         free(address)
     }
 
-    fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) {
+    fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) {
         let context = current()?;
         let device = context.device()?;
         let used = device.used.load(std::sync::atomic::Ordering::Relaxed);
-        put(free, device.memory.saturating_sub(used) as usize)?;
-        put(total, device.memory as usize)
+        free.set(device.memory.saturating_sub(used) as usize)?;
+        total.set(device.memory as usize)
     }
 
-    fn cuMemGetAddressRange_v2(start: *mut CUdeviceptr, size: *mut usize, address: CUdeviceptr) {
+    fn cuMemGetAddressRange_v2(start: Out<CUdeviceptr>, size: Out<usize>, address: CUdeviceptr) {
         current()?;
-        let found = memory::find(address).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
-        put_if(start, found.start);
-        put_if(size, found.size as usize);
+        let found = memory::find(address).ok_or(CuError::NOT_FOUND)?;
+        start.set_if_wanted(found.start);
+        size.set_if_wanted(found.size as usize);
         Ok(())
     }
 
-    fn cuMemAllocHost(to: *mut *mut c_void, size: c_uint) {
+    fn cuMemAllocHost(to: Out<*mut c_void>, size: c_uint) {
         host_allocate(to, size as usize, 0)
     }
 
-    fn cuMemAllocHost_v2(to: *mut *mut c_void, size: usize) {
+    fn cuMemAllocHost_v2(to: Out<*mut c_void>, size: usize) {
         host_allocate(to, size, 0)
     }
 
-    fn cuMemHostAlloc(to: *mut *mut c_void, size: usize, flags: c_uint) {
+    fn cuMemHostAlloc(to: Out<*mut c_void>, size: usize, flags: c_uint) {
         host_allocate(to, size, flags)
     }
 
     fn cuMemFreeHost(address: *mut c_void) {
         capture::forbid_unsafe()?;
         let context = current()?;
-        let found = memory::at(address as u64).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        let found = memory::at(address as u64).ok_or(CuError::INVALID_VALUE)?;
         if !matches!(found.memory, Memory::Host(_)) {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+            return Err(CuError::INVALID_VALUE);
         }
         context.synchronize();
         memory::forget(found.start);
@@ -208,67 +262,69 @@ cuda! {
         let context = current()?;
         let found = memory::at(address as u64)
             .filter(|a| matches!(a.memory, Memory::Registered(_)))
-            .ok_or(CUresult::CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED)?;
+            .ok_or(CuError::HOST_MEMORY_NOT_REGISTERED)?;
         context.synchronize();
         memory::forget(found.start);
         Ok(())
     }
 
-    fn cuMemHostGetDevicePointer_v2(to: *mut CUdeviceptr, address: *mut c_void, flags: c_uint) {
+    fn cuMemHostGetDevicePointer_v2(to: Out<CUdeviceptr>, address: *mut c_void, flags: c_uint) {
         current()?;
         if flags != 0 {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+            return Err(CuError::INVALID_VALUE);
         }
         let found = memory::find(address as u64).filter(Allocation::on_host);
-        found.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
-        put(to, address as u64)
+        found.ok_or(CuError::INVALID_VALUE)?;
+        to.set(address as u64)
     }
 
-    fn cuMemHostGetFlags(to: *mut c_uint, address: *mut c_void) {
+    fn cuMemHostGetFlags(to: Out<c_uint>, address: *mut c_void) {
         current()?;
         match memory::find(address as u64).map(|a| a.memory) {
             // All host memory is portable and mapped, whatever the flags.
-            Some(Memory::Host(flags)) => put(to, flags | 3),
-            _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+            Some(Memory::Host(flags)) => {
+                to.set(flags | CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP)
+            }
+            _ => Err(CuError::INVALID_VALUE),
         }
     }
 
-    fn cuPointerGetAttribute(data: *mut c_void, which: c_uint, address: CUdeviceptr) {
+    fn cuPointerGetAttribute(data: Out<c_void>, attribute: P, address: CUdeviceptr) {
         current()?;
-        attribute(which, data, memory::find(address).as_ref(), address)
+        let found = memory::find(address).ok_or(CuError::INVALID_VALUE)?;
+        // SAFETY: the program passes a pointer to the attribute's type.
+        unsafe { value(attribute, address, &found)?.store(data) }
     }
 
     fn cuPointerGetAttributes(
-        count: c_uint,
-        which: *const c_uint,
-        data: *const *mut c_void,
-        address: CUdeviceptr,
+        count: c_uint, attributes: In<P>, data: In<Out<c_void>>, address: CUdeviceptr,
     ) {
         current()?;
         let found = memory::find(address);
-        for i in 0..count as usize {
-            let (which, data) = (get(which.wrapping_add(i))?, get(data.wrapping_add(i))?);
-            if attribute(which, data, found.as_ref(), address).is_err() {
-                // Attributes that the memory does not have are 0, in the attribute's own width.
-                match which {
-                    2 | 6 | 8 | 16 => put_if(data.cast(), 0u32),
-                    9 => put_if(data.cast(), -2 as c_int),
-                    10 | 13 | 15 | 21 => put_if(data.cast(), 0u8),
-                    1 | 3 | 4 | 7 | 11 | 12 | 14 | 17..=20 => put_if(data.cast(), 0u64),
-                    _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
-                }
+        let count = count as usize;
+        // SAFETY: the program passes two arrays of `count` elements.
+        let (attributes, data) = unsafe { (attributes.array(count), data.array(count)) };
+        for index in 0..count {
+            let (attribute, data) = (attributes.get(index)?, data.get(index)?);
+            let value = match found.as_ref().map(|found| value(attribute, address, found)) {
+                Some(Ok(value)) => value,
+                _ => value_without(attribute)?,
+            };
+            if data.is_wanted() {
+                // SAFETY: the program passes a pointer to the attribute's type.
+                unsafe { value.store(data) }?;
             }
         }
         Ok(())
     }
 
-    fn cuPointerSetAttribute(_value: *const c_void, which: c_uint, address: CUdeviceptr) {
+    fn cuPointerSetAttribute(_value: *const c_void, attribute: P, address: CUdeviceptr) {
         current()?;
-        memory::find(address).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        memory::find(address).ok_or(CuError::INVALID_VALUE)?;
         // Only CU_POINTER_ATTRIBUTE_SYNC_MEMOPS can be set, and copies already behave that way.
-        if which == P::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS.0 {
+        if attribute == P::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS {
             return Ok(());
         }
-        Err(CUresult::CUDA_ERROR_INVALID_VALUE)
+        Err(CuError::INVALID_VALUE)
     }
 }

@@ -4,77 +4,102 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use cuda_api::args::{In, Out, OutArray, Text};
+use cuda_api::error::{CuError, CuResult};
 use cuda_api::fatbin;
 use cuda_api::sys::{
     CUdeviceptr, CUfunction, CUfunction_attribute as F, CUjit_option as J, CUmodule,
+    CUmoduleLoadingMode,
 };
 
-use super::{Answer, CUresult, cuda, get, put, put_if, text};
+use super::entry::entries;
 use crate::ptx::source::Source;
 use crate::state::context::{Context, current};
 use crate::state::module::{Function, LoadError, MODULES, Module, function_of, parse, unload};
 
 /// The program's buffers for the compiler's log.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Logs {
-    error: Option<(*mut c_char, usize)>,
-    sizes: Vec<*mut *mut c_void>,
+    error: Option<LogBuffer>,
+}
+
+/// The buffer for the error log.
+struct LogBuffer {
+    text: OutArray<c_char>,
+    size: usize,
+    /// The values of the options that receive the log's length.
+    sizes: Vec<Out<usize>>,
 }
 
 impl Logs {
     /// Reads the options of a loading call.
-    pub(crate) fn new(count: c_uint, options: *const c_uint, values: *mut *mut c_void) -> Self {
-        let mut logs = Self::default();
-        if options.is_null() || values.is_null() {
-            return logs;
-        }
-        let (mut buffer, mut size): (*mut c_char, usize) = (std::ptr::null_mut(), 0);
-        for i in 0..count as usize {
-            let place = values.wrapping_add(i);
-            let (Ok(option), Ok(value)) = (get(options.wrapping_add(i)), get(place)) else { break };
-            if option == J::CU_JIT_ERROR_LOG_BUFFER.0 {
-                buffer = value.cast();
-            } else if option == J::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES.0 {
-                size = value as u32 as usize;
-                logs.sizes.push(place);
-            } else if option == J::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES.0 {
-                // There is no information log.
-                put_if(place, std::ptr::null_mut());
+    ///
+    /// # Safety
+    ///
+    /// If not null, the arrays have `count` elements. A log's buffer has the size that its option
+    /// says. That buffer and the array of values are valid for as long as the result is used.
+    pub(crate) unsafe fn new(count: c_uint, options: In<J>, values: In<usize>) -> Self {
+        let (mut buffer, mut size, mut sizes) = (Out::null(), 0, Vec::new());
+        let count = count as usize;
+        // SAFETY: the arrays have `count` elements, as the caller promises.
+        let (ids, settings) = unsafe { (options.array(count), values.array(count)) };
+        for index in 0..count {
+            let (Ok(option), Ok(value)) = (ids.get(index), settings.get(index)) else { break };
+            let place = values.address() + index * size_of::<usize>();
+            match option {
+                J::CU_JIT_ERROR_LOG_BUFFER => {
+                    // SAFETY: this option's value is a buffer, as the caller promises.
+                    buffer = unsafe { Out::from_address(value) };
+                }
+                J::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES => {
+                    size = value as u32 as usize;
+                    // SAFETY: an element of the array, to which the call writes the length.
+                    sizes.push(unsafe { Out::from_address(place) });
+                }
+                J::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES => {
+                    // There is no information log.
+                    // SAFETY: an element of the array, to which the call writes the length.
+                    unsafe { Out::from_address(place) }.set_if_wanted(0usize);
+                }
+                _ => {}
             }
         }
-        if !buffer.is_null() && size > 0 {
-            logs.error = Some((buffer, size));
+        if !buffer.is_wanted() || size == 0 {
+            return Self::default();
         }
-        logs
+        // SAFETY: the buffer has the size that the option says, as the caller promises.
+        Self { error: Some(LogBuffer { text: unsafe { buffer.array(size) }, size, sizes }) }
     }
 
-    /// Returns a result, and writes an error's text to the program's buffer.
-    pub(crate) fn tell<T>(&self, result: Result<T, LoadError>) -> Result<T, CUresult> {
-        let words = result.as_ref().err().map_or("", |e| e.text.as_str());
-        if let Some((buffer, size)) = self.error {
-            let _ = super::put_text(buffer, size, words);
-            for place in &self.sizes {
-                put_if(*place, words.len().min(size - 1) as *mut c_void);
+    /// Returns the result of a load after writing the text of its error, if any, to the program's
+    /// buffer.
+    pub(crate) fn report<T>(&self, result: Result<T, LoadError>) -> CuResult<T> {
+        let text = result.as_ref().err().map_or("", |error| error.text.as_str());
+        if let Some(log) = &self.error {
+            let _ = log.text.set_text(text.as_bytes());
+            for size in &log.sizes {
+                size.set_if_wanted(text.len().min(log.size - 1));
             }
         }
-        result.map_err(|e| e.code)
+        result.map_err(|error| error.code)
     }
 }
 
 /// Parses the image at an address.
-pub(crate) fn image(at: *const c_void) -> Result<Source, LoadError> {
-    let invalid = |text: String| LoadError { code: CUresult::CUDA_ERROR_INVALID_IMAGE, text };
+///
+/// # Safety
+///
+/// If not null, the address is that of an image in a form that the module loaders take.
+pub(crate) unsafe fn image(at: *const c_void) -> Result<Source, LoadError> {
+    let invalid = |text: String| LoadError { code: CuError::INVALID_IMAGE, text };
     if at.is_null() {
-        return Err(LoadError {
-            code: CUresult::CUDA_ERROR_INVALID_VALUE,
-            text: "no image".into(),
-        });
+        return Err(LoadError { code: CuError::INVALID_VALUE, text: "no image".into() });
     }
-    // SAFETY: the program passes the address of an image.
+    // SAFETY: the address is that of an image, as the caller promises.
     let spans = unsafe { fatbin::span(at) }.map_err(|e| invalid(e.to_string()))?;
     let mut result = Err(invalid("the image is empty".into()));
     for span in spans {
-        // SAFETY: as above, until the call returns.
+        // SAFETY: the image stays until the call returns.
         result = parse(unsafe { span.bytes() });
         if result.is_ok() {
             break;
@@ -83,26 +108,33 @@ pub(crate) fn image(at: *const c_void) -> Result<Source, LoadError> {
     result
 }
 
-fn load(to: *mut CUmodule, at: *const c_void, logs: &Logs) -> Answer {
+/// Loads the image at an address into the current context.
+///
+/// # Safety
+///
+/// As for [`image`].
+unsafe fn load(to: Out<CUmodule>, at: *const c_void, logs: &Logs) -> CuResult {
     let context = current()?;
-    let module = logs.tell(image(at).and_then(|source| Module::load(&context, &source)))?;
-    put(to, module.handle as CUmodule)
+    // SAFETY: the caller promises what `image` requires.
+    let source = unsafe { image(at) };
+    let module = logs.report(source.and_then(|source| Module::load(&context, &source)))?;
+    to.set(module.handle as CUmodule)
 }
 
-pub(crate) fn module(handle: CUmodule) -> Result<Arc<Module>, CUresult> {
+pub(crate) fn module(handle: CUmodule) -> CuResult<Arc<Module>> {
     crate::state::device::driver()?;
-    MODULES.get(handle as usize).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
+    MODULES.get(handle as usize).ok_or(CuError::INVALID_HANDLE)
 }
 
 /// The function of a function handle, or of a kernel handle in the current context.
-pub(crate) fn function(handle: *mut c_void) -> Result<Arc<Function>, CUresult> {
+pub(crate) fn function(handle: *mut c_void) -> CuResult<Arc<Function>> {
     crate::state::device::driver()?;
     function_of(handle as usize, current)
 }
 
 /// An attribute of a function or kernel.
-pub(crate) fn attribute(function: &Function, which: c_uint) -> Result<c_int, CUresult> {
-    let is = |attribute: F| attribute.0 == which;
+pub(crate) fn attribute(function: &Function, which: F) -> CuResult<c_int> {
+    let is = |attribute: F| attribute == which;
     let kernel = &function.kernel;
     let code = &function.loaded.program.functions[kernel.function as usize];
     Ok(if is(F::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK) {
@@ -122,122 +154,133 @@ pub(crate) fn attribute(function: &Function, which: c_uint) -> Result<c_int, CUr
         function.dynamic_limit() as c_int
     } else if is(F::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) {
         function.attributes.carveout.load(Ordering::Relaxed)
-    } else if which < F::CU_FUNC_ATTRIBUTE_MAX.0 {
+    } else if which.0 < F::CU_FUNC_ATTRIBUTE_MAX.0 {
         0
     } else {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        return Err(CuError::INVALID_VALUE);
     })
 }
 
 /// Sets an attribute.
-pub(crate) fn set_attribute(function: &Function, which: c_uint, value: c_int) -> Answer {
-    if which == F::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES.0 {
+pub(crate) fn set_attribute(function: &Function, which: F, value: c_int) -> CuResult {
+    if which == F::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES {
         let most = (227 << 10) - function.kernel.shared as c_int;
         if value < 0 || value > most {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+            return Err(CuError::INVALID_VALUE);
         }
         function.attributes.max_dynamic_shared.store(value, Ordering::Relaxed);
         Ok(())
-    } else if which == F::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT.0 {
+    } else if which == F::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT {
         if !(-1..=100).contains(&value) {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+            return Err(CuError::INVALID_VALUE);
         }
         function.attributes.carveout.store(value, Ordering::Relaxed);
         Ok(())
     } else {
-        Err(CUresult::CUDA_ERROR_INVALID_VALUE)
+        Err(CuError::INVALID_VALUE)
     }
 }
 
 /// Offset and size of a parameter.
-pub(crate) fn parameter(function: &Function, n: usize, to: *mut usize, size: *mut usize) -> Answer {
-    let param = function.kernel.params.get(n).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
-    put(to, param.offset)?;
-    put_if(size, param.size);
+pub(crate) fn parameter(
+    function: &Function,
+    n: usize,
+    to: Out<usize>,
+    size: Out<usize>,
+) -> CuResult {
+    let param = function.kernel.params.get(n).ok_or(CuError::INVALID_VALUE)?;
+    to.set(param.offset)?;
+    size.set_if_wanted(param.size);
     Ok(())
 }
 
-fn unload_module(handle: CUmodule) -> Answer {
+fn unload_module(handle: CUmodule) -> CuResult {
     let module = module(handle)?;
     let context: &Context = &module.loaded.context;
     context.synchronize();
-    unload(handle as usize).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
+    unload(handle as usize).ok_or(CuError::INVALID_HANDLE)
 }
 
-cuda! {
-    fn cuModuleLoadData(to: *mut CUmodule, at: *const c_void) {
-        load(to, at, &Logs::default())
+entries! {
+    fn cuModuleLoadData(to: Out<CUmodule>, at: *const c_void) {
+        // SAFETY: the program passes the address of an image.
+        unsafe { load(to, at, &Logs::default()) }
     }
 
     fn cuModuleLoadDataEx(
-        to: *mut CUmodule,
+        to: Out<CUmodule>,
         at: *const c_void,
         count: c_uint,
-        options: *const c_uint,
-        values: *mut *mut c_void,
+        options: In<J>,
+        values: In<usize>,
     ) {
-        load(to, at, &Logs::new(count, options, values))
+        // SAFETY: the program passes the address of an image, and arrays of `count` elements that
+        // describe its buffers.
+        unsafe { load(to, at, &Logs::new(count, options, values)) }
     }
 
-    fn cuModuleLoadFatBinary(to: *mut CUmodule, at: *const c_void) {
-        load(to, at, &Logs::default())
+    fn cuModuleLoadFatBinary(to: Out<CUmodule>, at: *const c_void) {
+        // SAFETY: the program passes the address of an image.
+        unsafe { load(to, at, &Logs::default()) }
     }
 
-    fn cuModuleLoad(to: *mut CUmodule, path: *const c_char) {
+    fn cuModuleLoad(to: Out<CUmodule>, path: Text) {
         let context = current()?;
-        let bytes = std::fs::read(text(path)?).map_err(|_| CUresult::CUDA_ERROR_FILE_NOT_FOUND)?;
+        let bytes = std::fs::read(path.name()?).map_err(|_| CuError::FILE_NOT_FOUND)?;
         let source = parse(&bytes).map_err(|e| e.code)?;
         let module = Module::load(&context, &source).map_err(|e| e.code)?;
-        put(to, module.handle as CUmodule)
+        to.set(module.handle as CUmodule)
     }
 
     fn cuModuleUnload(handle: CUmodule) {
         unload_module(handle)
     }
 
-    fn cuModuleGetLoadingMode(to: *mut c_uint) {
-        // Eager.
-        put(to, 1)
+    fn cuModuleGetLoadingMode(to: Out<CUmoduleLoadingMode>) {
+        to.set(CUmoduleLoadingMode::CU_MODULE_EAGER_LOADING)
     }
 
-    fn cuModuleGetFunction(to: *mut CUfunction, handle: CUmodule, name: *const c_char) {
+    fn cuModuleGetFunction(to: Out<CUfunction>, handle: CUmodule, name: Text) {
         current()?;
-        let found = module(handle)?.function(&text(name)?);
-        put(to, found.ok_or(CUresult::CUDA_ERROR_NOT_FOUND)? as CUfunction)
+        let found = module(handle)?.function(name.name()?);
+        to.set(found.ok_or(CuError::NOT_FOUND)? as CUfunction)
     }
 
-    fn cuModuleGetFunctionCount(to: *mut c_uint, handle: CUmodule) {
-        put(to, module(handle)?.loaded.program.kernels.len() as c_uint)
+    fn cuModuleGetFunctionCount(to: Out<c_uint>, handle: CUmodule) {
+        to.set(module(handle)?.loaded.program.kernels.len() as c_uint)
     }
 
-    fn cuModuleEnumerateFunctions(to: *mut CUfunction, count: c_uint, handle: CUmodule) {
+    fn cuModuleEnumerateFunctions(to: Out<CUfunction>, count: c_uint, handle: CUmodule) {
         let module = module(handle)?;
-        for (i, (name, _)) in module.loaded.program.kernels.iter().take(count as usize).enumerate() {
-            let found = module.function(name).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
-            put(to.wrapping_add(i), found as CUfunction)?;
+        // SAFETY: the program passes an array of `count` elements.
+        let to = unsafe { to.array(count as usize) };
+        let kernels = module.loaded.program.kernels.iter().take(count as usize);
+        for (index, (name, _)) in kernels.enumerate() {
+            let found = module.function(name).ok_or(CuError::NOT_FOUND)?;
+            to.set(index, found as CUfunction)?;
         }
         Ok(())
     }
 
     fn cuModuleGetGlobal_v2(
-        to: *mut CUdeviceptr,
-        size: *mut usize,
+        to: Out<CUdeviceptr>,
+        size: Out<usize>,
         handle: CUmodule,
-        name: *const c_char,
+        name: Text,
     ) {
         current()?;
-        let found = module(handle)?.variable(&text(name)?);
-        let (address, bytes) = found.ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
-        put_if(to, address);
-        put_if(size, bytes as usize);
+        let found = module(handle)?.variable(name.name()?);
+        let (address, bytes) = found.ok_or(CuError::NOT_FOUND)?;
+        to.set_if_wanted(address);
+        size.set_if_wanted(bytes as usize);
         Ok(())
     }
 
-    fn cuFuncGetAttribute(to: *mut c_int, which: c_uint, handle: CUfunction) {
-        put(to, attribute(&*function(handle.cast())?, which)?)
+    fn cuFuncGetAttribute(to: Out<c_int>, which: F, handle: CUfunction) {
+        to.set(attribute(&*function(handle.cast())?, which)?)
     }
 
-    fn cuFuncSetAttribute(handle: CUfunction, which: c_uint, value: c_int) {
+    fn cuFuncSetAttribute(handle: CUfunction, which: F, value: c_int) {
         set_attribute(&*function(handle.cast())?, which, value)
     }
 
@@ -249,22 +292,22 @@ cuda! {
         function(handle.cast()).map(drop)
     }
 
-    fn cuFuncGetModule(to: *mut CUmodule, handle: CUfunction) {
-        put(to, function(handle.cast())?.module as CUmodule)
+    fn cuFuncGetModule(to: Out<CUmodule>, handle: CUfunction) {
+        to.set(function(handle.cast())?.module as CUmodule)
     }
 
-    fn cuFuncGetName(to: *mut *const c_char, handle: CUfunction) {
+    fn cuFuncGetName(to: Out<*const c_char>, handle: CUfunction) {
         // The name lives as long as the function's entry in the tables.
-        put(to, function(handle.cast())?.name.as_ptr())
+        to.set(function(handle.cast())?.name.as_ptr())
     }
 
-    fn cuFuncGetParamInfo(handle: CUfunction, n: usize, to: *mut usize, size: *mut usize) {
+    fn cuFuncGetParamInfo(handle: CUfunction, n: usize, to: Out<usize>, size: Out<usize>) {
         parameter(&*function(handle.cast())?, n, to, size)
     }
 
-    fn cuFuncIsLoaded(to: *mut c_uint, handle: CUfunction) {
+    fn cuFuncIsLoaded(to: Out<c_uint>, handle: CUfunction) {
         function(handle.cast())?;
-        put(to, 1)
+        to.set(1)
     }
 
     fn cuFuncLoad(handle: CUfunction) {

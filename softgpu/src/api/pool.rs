@@ -1,22 +1,39 @@
-//! Memory pools and stream-ordered allocation. Memory is allocated at once, and freed when the stream
-//! reaches the free.
+//! Memory pools and stream-ordered allocation. Memory is allocated at once, and freed when the
+//! stream reaches the free.
 
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use cuda_api::sys::{CUdeviceptr, CUmemPoolProps, CUmemoryPool};
+use cuda_api::args::{In, Out};
+use cuda_api::error::{CuError, CuResult};
+use cuda_api::sys::{
+    CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationHandleType,
+    CUmemAllocationType, CUmemLocation, CUmemLocationType, CUmemPool_attribute as A,
+    CUmemPoolProps, CUmemoryPool, CUstream,
+};
 
-use super::{Answer, CUresult, capture, cuda, cuda_on_stream, get, put};
+use super::capture;
+use super::entry::entries;
 use crate::state::device::driver;
 use crate::state::handles::{Kind, Table};
 use crate::state::memory::{self, Memory};
-use crate::state::stream::Stream;
+use crate::state::stream::{Stream, lookup};
+
+const REUSE_EVENTS: A = A::CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES;
+const REUSE_OPPORTUNISTIC: A = A::CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC;
+const REUSE_INTERNAL: A = A::CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES;
+const RELEASE_THRESHOLD: A = A::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+const RESERVED_CURRENT: A = A::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT;
+const RESERVED_HIGH: A = A::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH;
+const USED_CURRENT: A = A::CU_MEMPOOL_ATTR_USED_MEM_CURRENT;
+const USED_HIGH: A = A::CU_MEMPOOL_ATTR_USED_MEM_HIGH;
 
 struct Pool {
     ordinal: i32,
-    /// Can be set and read, but has no effect: freed memory is not kept.
-    attributes: [AtomicU64; 9],
+    /// The values that the program set, by attribute. They have no effect, since a pool keeps no
+    /// free memory.
+    attributes: [AtomicU64; A::CU_MEMPOOL_ATTR_USED_MEM_HIGH.0 as usize + 1],
     default: bool,
 }
 
@@ -27,11 +44,15 @@ static DEFAULTS: Mutex<Vec<(i32, usize)>> = Mutex::new(Vec::new());
 static CURRENT: Mutex<Vec<(i32, usize)>> = Mutex::new(Vec::new());
 
 fn new_pool(ordinal: i32, default: bool) -> usize {
-    let attributes = std::array::from_fn(|i| AtomicU64::new(u64::from((1..4).contains(&i))));
+    let attributes = std::array::from_fn(|attribute| {
+        let reuse =
+            matches!(A(attribute as u32), REUSE_EVENTS | REUSE_OPPORTUNISTIC | REUSE_INTERNAL);
+        AtomicU64::new(reuse.into())
+    });
     POOLS.insert(Pool { ordinal, attributes, default })
 }
 
-fn default_pool(ordinal: i32) -> Result<usize, CUresult> {
+fn default_pool(ordinal: i32) -> CuResult<usize> {
     driver()?.device(ordinal)?;
     let mut defaults = DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, pool)) = defaults.iter().find(|(o, _)| *o == ordinal) {
@@ -42,7 +63,7 @@ fn default_pool(ordinal: i32) -> Result<usize, CUresult> {
     Ok(pool)
 }
 
-fn current_pool(ordinal: i32) -> Result<usize, CUresult> {
+fn current_pool(ordinal: i32) -> CuResult<usize> {
     let current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
     match current.iter().find(|(o, pool)| *o == ordinal && POOLS.get(*pool).is_some()) {
         Some((_, pool)) => Ok(*pool),
@@ -50,33 +71,37 @@ fn current_pool(ordinal: i32) -> Result<usize, CUresult> {
     }
 }
 
-fn allocate(to: *mut CUdeviceptr, size: usize, pool: usize, stream: &Stream) -> Answer {
+fn allocate(to: Out<CUdeviceptr>, size: usize, pool: usize, stream: &Stream) -> CuResult {
     if size == 0 {
-        return put(to, 0);
+        return to.set(0);
     }
     capture::unsupported_on(stream, "cuMemAllocAsync")?;
-    POOLS.get(pool).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
-    put(to, memory::allocate_as(&stream.context, size as u64, Memory::Pool(pool as u64))?)
+    POOLS.get(pool).ok_or(CuError::INVALID_HANDLE)?;
+    to.set(memory::allocate_as(&stream.context, size as u64, Memory::Pool(pool as u64))?)
 }
 
-cuda_on_stream! {
-    fn cuMemAllocAsync, fn cuMemAllocAsync_ptsz(to: *mut CUdeviceptr, size: usize; stream) {
+entries! {
+    fn cuMemAllocAsync, fn cuMemAllocAsync_ptsz(
+        to: Out<CUdeviceptr>, size: usize, stream: CUstream,
+    ) |per_thread| {
+        let stream = lookup(stream, per_thread)?;
         allocate(to, size, current_pool(stream.context.ordinal)?, &stream)
     }
 
     fn cuMemAllocFromPoolAsync, fn cuMemAllocFromPoolAsync_ptsz(
-        to: *mut CUdeviceptr, size: usize, pool: CUmemoryPool; stream
-    ) {
-        allocate(to, size, pool as usize, &stream)
+        to: Out<CUdeviceptr>, size: usize, pool: CUmemoryPool, stream: CUstream,
+    ) |per_thread| {
+        allocate(to, size, pool as usize, &*lookup(stream, per_thread)?)
     }
 
-    fn cuMemFreeAsync, fn cuMemFreeAsync_ptsz(address: CUdeviceptr; stream) {
+    fn cuMemFreeAsync, fn cuMemFreeAsync_ptsz(address: CUdeviceptr, stream: CUstream) |per_thread| {
+        let stream = lookup(stream, per_thread)?;
         if address == 0 {
             return Ok(());
         }
-        let found = memory::at(address).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        let found = memory::at(address).ok_or(CuError::INVALID_VALUE)?;
         if !matches!(found.memory, Memory::Device | Memory::Pool(_)) {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+            return Err(CuError::INVALID_VALUE);
         }
         capture::unsupported_on(&stream, "cuMemFreeAsync")?;
         stream.now_or_submit(move |_| {
@@ -84,23 +109,21 @@ cuda_on_stream! {
         });
         Ok(())
     }
-}
 
-cuda! {
-    fn cuDeviceGetDefaultMemPool(to: *mut CUmemoryPool, device: c_int) {
-        put(to, default_pool(device)? as CUmemoryPool)
+    fn cuDeviceGetDefaultMemPool(to: Out<CUmemoryPool>, device: c_int) {
+        to.set(default_pool(device)? as CUmemoryPool)
     }
 
-    fn cuDeviceGetMemPool(to: *mut CUmemoryPool, device: c_int) {
+    fn cuDeviceGetMemPool(to: Out<CUmemoryPool>, device: c_int) {
         driver()?.device(device)?;
-        put(to, current_pool(device)? as CUmemoryPool)
+        to.set(current_pool(device)? as CUmemoryPool)
     }
 
     fn cuDeviceSetMemPool(device: c_int, pool: CUmemoryPool) {
         driver()?.device(device)?;
-        let found = POOLS.get(pool as usize).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
+        let found = POOLS.get(pool as usize).ok_or(CuError::INVALID_HANDLE)?;
         if found.ordinal != device {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+            return Err(CuError::INVALID_VALUE);
         }
         let mut current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
         current.retain(|(ordinal, _)| *ordinal != device);
@@ -108,24 +131,25 @@ cuda! {
         Ok(())
     }
 
-    fn cuMemPoolCreate(to: *mut CUmemoryPool, properties: *const CUmemPoolProps) {
-        let properties = get(properties)?;
-        let (kind, handles) = (properties.allocType.0, properties.handleTypes.0);
-        let (place, ordinal) = (properties.location.type_.0, properties.location.id);
-        if kind != 1 {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    fn cuMemPoolCreate(to: Out<CUmemoryPool>, properties: In<CUmemPoolProps>) {
+        let properties = properties.get()?;
+        let CUmemLocation { type_: place, id: ordinal } = properties.location;
+        if properties.allocType != CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED {
+            return Err(CuError::INVALID_VALUE);
         }
-        if handles != 0 || place != 1 {
-            return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+        if properties.handleTypes != CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE
+            || place != CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE
+        {
+            return Err(CuError::NOT_SUPPORTED);
         }
         driver()?.device(ordinal)?;
-        put(to, new_pool(ordinal, false) as CUmemoryPool)
+        to.set(new_pool(ordinal, false) as CUmemoryPool)
     }
 
     fn cuMemPoolDestroy(pool: CUmemoryPool) {
-        let found = POOLS.get(pool as usize).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
+        let found = POOLS.get(pool as usize).ok_or(CuError::INVALID_HANDLE)?;
         if found.default {
-            return Err(CUresult::CUDA_ERROR_NOT_PERMITTED);
+            return Err(CuError::NOT_PERMITTED);
         }
         POOLS.remove(pool as usize);
         Ok(())
@@ -133,40 +157,58 @@ cuda! {
 
     fn cuMemPoolTrimTo(pool: CUmemoryPool, _keep: usize) {
         // A pool keeps no free memory.
-        POOLS.get(pool as usize).map(drop).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
+        POOLS.get(pool as usize).map(drop).ok_or(CuError::INVALID_HANDLE)
     }
 
-    fn cuMemPoolSetAttribute(pool: CUmemoryPool, which: c_uint, value: *const c_void) {
-        let pool = POOLS.get(pool as usize).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
-        let value = match which {
-            1..=3 => u64::from(get(value.cast::<u32>())?),
-            4 | 6 | 8 => get(value.cast::<u64>())?,
-            _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+    fn cuMemPoolSetAttribute(pool: CUmemoryPool, attribute: A, value: Out<c_void>) {
+        let pool = POOLS.get(pool as usize).ok_or(CuError::INVALID_HANDLE)?;
+        let value = match attribute {
+            REUSE_EVENTS | REUSE_OPPORTUNISTIC | REUSE_INTERNAL => {
+                // SAFETY: the program passes a pointer to the attribute's type, an int.
+                u64::from(unsafe { value.cast::<u32>() }.read()?)
+            }
+            RELEASE_THRESHOLD | RESERVED_HIGH | USED_HIGH => {
+                // SAFETY: the program passes a pointer to the attribute's type, a cuuint64_t.
+                unsafe { value.cast::<u64>() }.read()?
+            }
+            _ => return Err(CuError::INVALID_VALUE),
         };
-        if matches!(which, 6 | 8) && value != 0 {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        if matches!(attribute, RESERVED_HIGH | USED_HIGH) && value != 0 {
+            return Err(CuError::INVALID_VALUE);
         }
-        pool.attributes[which as usize].store(value, Ordering::Relaxed);
+        pool.attributes[attribute.0 as usize].store(value, Ordering::Relaxed);
         Ok(())
     }
 
-    fn cuMemPoolGetAttribute(pool: CUmemoryPool, which: c_uint, value: *mut c_void) {
-        let found = POOLS.get(pool as usize).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
-        match which {
-            1..=3 => put(value.cast(), found.attributes[which as usize].load(Ordering::Relaxed) as u32),
-            4 => put(value.cast(), found.attributes[4].load(Ordering::Relaxed)),
-            5..=8 => put(value.cast(), memory::in_pool(pool as u64)),
-            _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+    fn cuMemPoolGetAttribute(pool: CUmemoryPool, attribute: A, value: Out<c_void>) {
+        let found = POOLS.get(pool as usize).ok_or(CuError::INVALID_HANDLE)?;
+        let value_set = || found.attributes[attribute.0 as usize].load(Ordering::Relaxed);
+        match attribute {
+            REUSE_EVENTS | REUSE_OPPORTUNISTIC | REUSE_INTERNAL => {
+                // SAFETY: the program passes a pointer to the attribute's type, an int.
+                unsafe { value.cast::<u32>() }.set(value_set() as u32)
+            }
+            RELEASE_THRESHOLD => {
+                // SAFETY: the program passes a pointer to the attribute's type, a cuuint64_t.
+                unsafe { value.cast::<u64>() }.set(value_set())
+            }
+            RESERVED_CURRENT | RESERVED_HIGH | USED_CURRENT | USED_HIGH => {
+                // SAFETY: as above.
+                unsafe { value.cast::<u64>() }.set(memory::in_pool(pool as u64))
+            }
+            _ => Err(CuError::INVALID_VALUE),
         }
     }
 
-    fn cuMemPoolSetAccess(pool: CUmemoryPool, _map: *const c_void, _count: usize) {
+    fn cuMemPoolSetAccess(pool: CUmemoryPool, _map: In<CUmemAccessDesc>, _count: usize) {
         // Every device can access it.
-        POOLS.get(pool as usize).map(drop).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
+        POOLS.get(pool as usize).map(drop).ok_or(CuError::INVALID_HANDLE)
     }
 
-    fn cuMemPoolGetAccess(flags: *mut c_uint, pool: CUmemoryPool, _location: *const c_void) {
-        POOLS.get(pool as usize).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
-        put(flags, 3)
+    fn cuMemPoolGetAccess(
+        flags: Out<CUmemAccess_flags>, pool: CUmemoryPool, _location: In<CUmemLocation>,
+    ) {
+        POOLS.get(pool as usize).ok_or(CuError::INVALID_HANDLE)?;
+        flags.set(CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
     }
 }

@@ -5,12 +5,12 @@ use std::ffi::c_char;
 use cuda_api::export_tables::{DeviceIdentity, Driver};
 use cuda_api::sys::{CUcontext, CUdevice, CUfunction, CUmodule, CUstream};
 
-use super::CUresult;
 use crate::state::context::{by_handle, current_if_any};
 use crate::state::device::{DRIVER_VERSION, driver};
 use crate::state::module::{FUNCTIONS, MODULES};
 use crate::state::primary;
 use crate::state::stream::lookup;
+use cuda_api::sys::CUresult;
 
 /// The implementation that `cuGetExportTable` passes to the tables.
 pub(crate) static TABLES: Tables = Tables;
@@ -67,6 +67,6 @@ impl Driver for Tables {
     }
 
     fn unsupported(&self, what: &str) -> CUresult {
-        super::unsupported(what)
+        super::entry::unsupported(what)
     }
 }

@@ -5,9 +5,15 @@ use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cuda_api::sys::{CUdeviceptr, CUmemAccessDesc, CUmemAllocationProp};
+use cuda_api::args::{In, Out};
+use cuda_api::error::{CuError, CuResult};
+use cuda_api::sys::{
+    CUdeviceptr, CUmemAccess_flags as Access, CUmemAccessDesc,
+    CUmemAllocationHandleType as Handles, CUmemAllocationProp, CUmemAllocationType, CUmemLocation,
+    CUmemLocationType as Place,
+};
 
-use super::{CUresult, cuda, get, put};
+use super::entry::entries;
 use crate::exec::memory::Range;
 use crate::state::context::{CONTEXTS, current_if_any};
 use crate::state::device::{RANGES, driver};
@@ -17,6 +23,7 @@ use crate::state::primary;
 
 /// Addresses and sizes are multiples of this.
 const GRANULARITY: u64 = 2 << 20;
+const HANDLE_FILE: Handles = Handles::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 
 /// Memory without an address.
 struct Physical {
@@ -45,7 +52,7 @@ struct Mapping {
     size: u64,
     physical: Arc<Physical>,
     handle: usize,
-    access: u32,
+    access: Access,
 }
 
 #[derive(Default)]
@@ -90,8 +97,8 @@ impl Space {
 }
 
 /// Maps inaccessible memory at an address, or anywhere if it is 0.
-fn reserve(address: u64, size: u64, fixed: i32) -> Result<u64, CUresult> {
-    let len = usize::try_from(size).map_err(|_| CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+fn reserve(address: u64, size: u64, fixed: i32) -> CuResult<u64> {
+    let len = usize::try_from(size).map_err(|_| CuError::OUT_OF_MEMORY)?;
     // SAFETY: with MAP_FIXED the range is a mapping of this module; otherwise existing mappings stay.
     let found = unsafe {
         libc::mmap(
@@ -104,7 +111,7 @@ fn reserve(address: u64, size: u64, fixed: i32) -> Result<u64, CUresult> {
         )
     };
     if found == libc::MAP_FAILED {
-        return Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+        return Err(CuError::OUT_OF_MEMORY);
     }
     Ok(found as u64)
 }
@@ -118,59 +125,34 @@ fn aligned(value: u64) -> bool {
     value.is_multiple_of(GRANULARITY)
 }
 
-/// `CUmemAllocationProp` with its enumerations as integers, since programs may pass anything.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Properties {
-    kind: c_int,
-    handles: c_int,
-    place: Place,
-    metadata: usize,
-    flags: u64,
-}
+/// A program's description of memory.
+#[derive(Clone, Copy)]
+struct Properties(CUmemAllocationProp);
 
-/// `CUmemLocation`.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Place {
-    kind: c_int,
-    id: c_int,
-}
+// SAFETY: nothing follows the pointer in the description.
+unsafe impl Send for Properties {}
+// SAFETY: as above.
+unsafe impl Sync for Properties {}
 
-/// `CUmemAccessDesc`.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Access {
-    place: Place,
-    flags: c_uint,
-}
-
-const _: () = assert!(size_of::<Properties>() == size_of::<CUmemAllocationProp>());
-const _: () = assert!(size_of::<Access>() == size_of::<CUmemAccessDesc>());
-
-const KIND_PINNED: c_int = 1;
-const PLACE_DEVICE: c_int = 1;
-const HANDLE_NONE: c_int = 0;
-const HANDLE_FILE: c_int = 1;
-
-fn check_properties(properties: &Properties) -> Result<i32, CUresult> {
-    if properties.kind != KIND_PINNED {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+/// Checks that memory can be created as described, and returns its device.
+fn check_properties(properties: &CUmemAllocationProp) -> CuResult<i32> {
+    if properties.type_ != CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED {
+        return Err(CuError::INVALID_VALUE);
     }
-    if properties.place.kind != PLACE_DEVICE {
+    if properties.location.type_ != Place::CU_MEM_LOCATION_TYPE_DEVICE {
         // Memory of the host's NUMA nodes.
-        return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+        return Err(CuError::NOT_SUPPORTED);
     }
-    if !matches!(properties.handles, HANDLE_NONE | HANDLE_FILE) {
-        return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+    if !matches!(properties.requestedHandleTypes, Handles::CU_MEM_HANDLE_TYPE_NONE | HANDLE_FILE) {
+        return Err(CuError::NOT_SUPPORTED);
     }
-    driver()?.device(properties.place.id)?;
-    Ok(properties.place.id)
+    driver()?.device(properties.location.id)?;
+    Ok(properties.location.id)
 }
 
-fn named(handle: c_ulonglong) -> Result<Arc<Physical>, CUresult> {
+fn named(handle: c_ulonglong) -> CuResult<Arc<Physical>> {
     driver()?;
-    PHYSICAL.get(handle as usize).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
+    PHYSICAL.get(handle as usize).ok_or(CuError::INVALID_VALUE)
 }
 
 /// Waits for kernels that may use memory that is about to be unmapped.
@@ -187,18 +169,18 @@ fn wait_for_kernels() {
     }
 }
 
-cuda! {
+entries! {
     fn cuMemGetAllocationGranularity(
-        to: *mut usize,
-        properties: *const Properties,
+        to: Out<usize>,
+        properties: In<CUmemAllocationProp>,
         _option: c_uint,
     ) {
-        check_properties(&get(properties)?)?;
-        put(to, GRANULARITY as usize)
+        check_properties(&properties.get()?)?;
+        to.set(GRANULARITY as usize)
     }
 
     fn cuMemAddressReserve(
-        to: *mut CUdeviceptr,
+        to: Out<CUdeviceptr>,
         size: usize,
         alignment: usize,
         address: CUdeviceptr,
@@ -207,7 +189,7 @@ cuda! {
         driver()?;
         let (size, alignment) = (size as u64, (alignment as u64).max(GRANULARITY));
         if size == 0 || !aligned(size) || flags != 0 || !alignment.is_power_of_two() {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+            return Err(CuError::INVALID_VALUE);
         }
         let mut start = 0;
         if address != 0 && address.is_multiple_of(alignment) {
@@ -219,7 +201,7 @@ cuda! {
         }
         if start == 0 {
             // Larger than requested, so that an aligned part can be kept.
-            let room = size.checked_add(alignment).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+            let room = size.checked_add(alignment).ok_or(CuError::OUT_OF_MEMORY)?;
             let wide = reserve(0, room, 0)?;
             start = wide.next_multiple_of(alignment);
             if start > wide {
@@ -228,7 +210,7 @@ cuda! {
             release_addresses(start + size, wide + room - start - size);
         }
         lock().reserved.insert(start, size);
-        put(to, start)
+        to.set(start)
     }
 
     fn cuMemAddressFree(address: CUdeviceptr, size: usize) {
@@ -236,10 +218,10 @@ cuda! {
         let mut space = lock();
         let size = size as u64;
         if space.reserved.get(&address) != Some(&size) {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+            return Err(CuError::INVALID_VALUE);
         }
         if space.mapped.range(address..address + size).next().is_some() {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+            return Err(CuError::INVALID_VALUE);
         }
         space.reserved.remove(&address);
         release_addresses(address, size);
@@ -247,16 +229,16 @@ cuda! {
     }
 
     fn cuMemCreate(
-        to: *mut c_ulonglong,
+        to: Out<c_ulonglong>,
         size: usize,
-        properties: *const Properties,
+        properties: In<CUmemAllocationProp>,
         flags: c_ulonglong,
     ) {
-        let properties = get(properties)?;
+        let properties = properties.get()?;
         let ordinal = check_properties(&properties)?;
         let size = size as u64;
         if size == 0 || !aligned(size) || flags != 0 {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+            return Err(CuError::INVALID_VALUE);
         }
         let device = driver()?.device(ordinal)?;
         device.charge(size)?;
@@ -274,11 +256,12 @@ cuda! {
         };
         let Some(file) = make() else {
             device.uncharge(size);
-            return Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+            return Err(CuError::OUT_OF_MEMORY);
         };
         let references = Mutex::new(1);
+        let properties = Properties(properties);
         let physical = Physical { file, size, ordinal, properties, references, charged: true };
-        put(to, PHYSICAL.insert(physical) as c_ulonglong)
+        to.set(PHYSICAL.insert(physical) as c_ulonglong)
     }
 
     fn cuMemRelease(handle: c_ulonglong) {
@@ -308,7 +291,7 @@ cuda! {
         if size == 0 || !aligned(size) || !aligned(address) || flags != 0 || offset != 0
             || size > physical.size || !space.reserves(address, size) || !free
         {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+            return Err(CuError::INVALID_VALUE);
         }
         // SAFETY: the interval is reserved, and nothing is mapped in it.
         let found = unsafe {
@@ -322,9 +305,11 @@ cuda! {
             )
         };
         if found == libc::MAP_FAILED {
-            return Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+            return Err(CuError::OUT_OF_MEMORY);
         }
-        space.mapped.insert(address, Mapping { size, physical, handle: handle as usize, access: 0 });
+        let access = Access::CU_MEM_ACCESS_FLAGS_PROT_NONE;
+        let mapping = Mapping { size, physical, handle: handle as usize, access };
+        space.mapped.insert(address, mapping);
         Ok(())
     }
 
@@ -333,7 +318,7 @@ cuda! {
         wait_for_kernels();
         let mut space = lock();
         let starts = space.cover(address, size as u64);
-        let starts = starts.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        let starts = starts.ok_or(CuError::INVALID_VALUE)?;
         RANGES.remove(address, address + size as u64);
         for start in starts {
             if let Some(mapping) = space.mapped.remove(&start) {
@@ -347,25 +332,28 @@ cuda! {
     fn cuMemSetAccess(
         address: CUdeviceptr,
         size: usize,
-        descriptions: *const Access,
+        descriptions: In<CUmemAccessDesc>,
         count: usize,
     ) {
         driver()?;
+        // SAFETY: the program passes an array of `count` elements.
+        let descriptions = unsafe { descriptions.array(count) };
         let mut access = None;
-        for i in 0..count {
-            let description = get(descriptions.wrapping_add(i))?;
-            driver()?.device(description.place.id)?;
+        for index in 0..count {
+            let description = descriptions.get(index)?;
+            driver()?.device(description.location.id)?;
             access = Some(description.flags);
         }
-        let (access, protection) = match access.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)? {
-            0 => (0, libc::PROT_NONE),
-            1 => (1, libc::PROT_READ),
-            3 => (3, libc::PROT_READ | libc::PROT_WRITE),
-            _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+        let access = access.ok_or(CuError::INVALID_VALUE)?;
+        let protection = match access {
+            Access::CU_MEM_ACCESS_FLAGS_PROT_NONE => libc::PROT_NONE,
+            Access::CU_MEM_ACCESS_FLAGS_PROT_READ => libc::PROT_READ,
+            Access::CU_MEM_ACCESS_FLAGS_PROT_READWRITE => libc::PROT_READ | libc::PROT_WRITE,
+            _ => return Err(CuError::INVALID_VALUE),
         };
         let mut space = lock();
         let starts = space.cover(address, size as u64);
-        let starts = starts.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        let starts = starts.ok_or(CuError::INVALID_VALUE)?;
         for start in starts {
             let Some(mapping) = space.mapped.get_mut(&start) else { continue };
             mapping.access = access;
@@ -373,10 +361,10 @@ cuda! {
             let set =
                 unsafe { libc::mprotect(start as *mut c_void, mapping.size as usize, protection) };
             if set != 0 {
-                return Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+                return Err(CuError::OUT_OF_MEMORY);
             }
             memory::forget(start);
-            if access != 0 {
+            if access != Access::CU_MEM_ACCESS_FLAGS_PROT_NONE {
                 let ordinal = mapping.physical.ordinal;
                 // Memory of this kind outlives contexts; the pointer's context is the current one.
                 let context = current_if_any();
@@ -386,88 +374,93 @@ cuda! {
                 };
                 debug_assert!(CONTEXTS.get(context.handle).is_some());
                 memory::add(context, start, mapping.size, 0, Memory::Mapped);
-                RANGES.insert(Range { start, end: start + mapping.size, writable: access == 3 });
+                let writable = access == Access::CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+                RANGES.insert(Range { start, end: start + mapping.size, writable });
             }
         }
         Ok(())
     }
 
     fn cuMemGetAccess(
-        flags: *mut c_ulonglong,
-        location: *const Place,
+        flags: Out<c_ulonglong>,
+        location: In<CUmemLocation>,
         address: CUdeviceptr,
     ) {
-        driver()?.device(get(location)?.id)?;
+        driver()?.device(location.get()?.id)?;
         let space = lock();
-        let (_, mapping) = space.mapping_at(address).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
-        put(flags, mapping.access.into())
+        let (_, mapping) = space.mapping_at(address).ok_or(CuError::INVALID_VALUE)?;
+        flags.set(mapping.access.0.into())
     }
 
-    fn cuMemRetainAllocationHandle(to: *mut c_ulonglong, address: *mut c_void) {
+    fn cuMemRetainAllocationHandle(to: Out<c_ulonglong>, address: *mut c_void) {
         driver()?;
         let mut space = lock();
         let found = space.mapping_at(address as u64);
-        let start = found.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?.0;
-        let mapping = space.mapped.get_mut(&start).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        let start = found.ok_or(CuError::INVALID_VALUE)?.0;
+        let mapping = space.mapped.get_mut(&start).ok_or(CuError::INVALID_VALUE)?;
         let physical = mapping.physical.clone();
         if !PHYSICAL.get(mapping.handle).is_some_and(|p| Arc::ptr_eq(&p, &physical)) {
             // All handles were released, so the memory gets a new one.
             mapping.handle = PHYSICAL.insert_shared(|_| physical.clone()).0;
         }
         *physical.references.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        put(to, mapping.handle as c_ulonglong)
+        to.set(mapping.handle as c_ulonglong)
     }
 
     fn cuMemGetAllocationPropertiesFromHandle(
-        to: *mut Properties,
+        to: Out<CUmemAllocationProp>,
         handle: c_ulonglong,
     ) {
-        put(to, named(handle)?.properties)
+        to.set(named(handle)?.properties.0)
     }
 
     fn cuMemExportToShareableHandle(
-        to: *mut c_void,
+        to: Out<c_void>,
         handle: c_ulonglong,
-        kind: c_uint,
+        kind: Handles,
         flags: c_ulonglong,
     ) {
         let physical = named(handle)?;
-        if kind != 1 || flags != 0 {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        if kind != HANDLE_FILE || flags != 0 {
+            return Err(CuError::INVALID_VALUE);
         }
-        let copy = physical.file.try_clone().map_err(|_| CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
-        put(to.cast::<c_int>(), copy.into_raw_fd())
+        let copy = physical.file.try_clone().map_err(|_| CuError::OUT_OF_MEMORY)?;
+        // SAFETY: the program passes a pointer to a handle of this kind, a file descriptor.
+        unsafe { to.cast::<c_int>() }.set(copy.into_raw_fd())
     }
 
     fn cuMemImportFromShareableHandle(
-        to: *mut c_ulonglong,
+        to: Out<c_ulonglong>,
         handle: *mut c_void,
-        kind: c_uint,
+        kind: Handles,
     ) {
         driver()?;
-        if kind != 1 {
-            return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+        if kind != HANDLE_FILE {
+            return Err(CuError::NOT_SUPPORTED);
         }
         // SAFETY: the call only queries a number that may be a descriptor.
         let copy = unsafe { libc::fcntl(handle as usize as c_int, libc::F_DUPFD_CLOEXEC, 0) };
         if copy < 0 {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+            return Err(CuError::INVALID_VALUE);
         }
         // SAFETY: the descriptor is new.
         let file = unsafe { OwnedFd::from_raw_fd(copy) };
-        let size = std::fs::File::from(file.try_clone().map_err(|_| CUresult::CUDA_ERROR_OUT_OF_MEMORY)?)
+        let size = std::fs::File::from(file.try_clone().map_err(|_| CuError::OUT_OF_MEMORY)?)
             .metadata()
-            .map_err(|_| CUresult::CUDA_ERROR_INVALID_VALUE)?
+            .map_err(|_| CuError::INVALID_VALUE)?
             .len();
         if size == 0 || !aligned(size) {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+            return Err(CuError::INVALID_VALUE);
         }
-        let place = Place { kind: PLACE_DEVICE, id: 0 };
-        let properties =
-            Properties { kind: KIND_PINNED, handles: HANDLE_FILE, place, ..Properties::default() };
+        let properties = Properties(CUmemAllocationProp {
+            type_: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
+            requestedHandleTypes: HANDLE_FILE,
+            location: CUmemLocation { type_: Place::CU_MEM_LOCATION_TYPE_DEVICE, id: 0 },
+            ..CUmemAllocationProp::default()
+        });
         let references = Mutex::new(1);
         let physical =
             Physical { file, size, ordinal: 0, properties, references, charged: false };
-        put(to, PHYSICAL.insert(physical) as c_ulonglong)
+        to.set(PHYSICAL.insert(physical) as c_ulonglong)
     }
 }

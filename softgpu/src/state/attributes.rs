@@ -1,8 +1,9 @@
 //! Attributes of streams that a program can set. softgpu executes work the same way with all values.
 
+use cuda_api::error::{CuError, CuResult};
 use cuda_api::sys::{
-    CUlaunchAttributeID as A, CUlaunchMemSyncDomain, CUlaunchMemSyncDomainMap, CUresult,
-    CUstreamAttrValue, CUsynchronizationPolicy,
+    CUlaunchAttributeID as A, CUlaunchMemSyncDomain, CUlaunchMemSyncDomainMap, CUstreamAttrValue,
+    CUsynchronizationPolicy,
 };
 
 /// The number of memory synchronization domains, as on compute capability 9.0.
@@ -28,19 +29,19 @@ impl Default for Attributes {
 
 impl Attributes {
     /// The value of an attribute; bytes that it doesn't use are 0.
-    pub(crate) fn get(&self, attribute: A) -> Result<CUstreamAttrValue, CUresult> {
+    pub(crate) fn get(&self, attribute: A) -> CuResult<CUstreamAttrValue> {
         let mut value = CUstreamAttrValue { pad: [0; 64] };
         match attribute {
             A::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY => value.syncPolicy = self.policy,
             A::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN => value.memSyncDomain = self.domain,
             A::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP => value.memSyncDomainMap = self.domain_map,
-            _ => return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
+            _ => return Err(CuError::NOT_SUPPORTED),
         }
         Ok(value)
     }
 
     /// Sets an attribute.
-    pub(crate) fn set(&mut self, attribute: A, value: CUstreamAttrValue) -> Result<(), CUresult> {
+    pub(crate) fn set(&mut self, attribute: A, value: CUstreamAttrValue) -> CuResult {
         // SAFETY: these members consist of integers, for which every bit pattern is valid.
         let (policy, domain, map) =
             unsafe { (value.syncPolicy, value.memSyncDomain, value.memSyncDomainMap) };
@@ -48,10 +49,10 @@ impl Attributes {
             A::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY => (1..=4).contains(&policy.0),
             A::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN => domain.0 <= 1,
             A::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP => map.default_.max(map.remote) < DOMAINS,
-            _ => return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
+            _ => return Err(CuError::NOT_SUPPORTED),
         };
         if !valid {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+            return Err(CuError::INVALID_VALUE);
         }
         match attribute {
             A::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY => self.policy = policy,

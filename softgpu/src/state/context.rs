@@ -5,19 +5,19 @@ use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use cuda_api::sys::CUresult;
-
 use super::device::{Device, driver};
 use super::errors::Errors;
 use super::handles::{Kind, Table, unique_id};
 use super::queue::Queue;
 use crate::exec::heap::Heap;
 use crate::exec::printf::Printf;
+use cuda_api::error::{CuError, CuResult};
+use cuda_api::sys::CUlimit;
 
 /// All contexts.
 pub(crate) static CONTEXTS: Table<Context> = Table::new(Kind::Context);
 
-/// Limits and their initial values.
+/// The initial value of each limit, by the number of its CUlimit.
 const LIMITS: [u64; 7] = [1024, 1 << 20, 8 << 20, 2, 2048, 128, 0];
 
 /// A context.
@@ -57,7 +57,9 @@ impl Context {
             blocking: RwLock::new(Vec::new()),
             others: RwLock::new(Vec::new()),
             limits: LIMITS.map(AtomicU64::new),
-            printf: Arc::new(Printf::new(LIMITS[1] as usize)),
+            printf: Arc::new(Printf::new(
+                LIMITS[CUlimit::CU_LIMIT_PRINTF_FIFO_SIZE.0 as usize] as usize,
+            )),
             heap: Mutex::new(None),
             launches: AtomicU64::new(1),
         });
@@ -65,7 +67,7 @@ impl Context {
     }
 
     /// The device that the context was created on.
-    pub(crate) fn device(&self) -> Result<&'static Device, CUresult> {
+    pub(crate) fn device(&self) -> CuResult<&'static Device> {
         driver()?.device(self.ordinal)
     }
 
@@ -75,7 +77,7 @@ impl Context {
     }
 
     /// The context's sticky error, if any.
-    pub(crate) fn healthy(&self) -> Result<(), CUresult> {
+    pub(crate) fn healthy(&self) -> CuResult {
         self.errors.healthy()
     }
 
@@ -124,15 +126,13 @@ impl Context {
     }
 
     /// The heap of kernels' `malloc`. The first call allocates its memory with `allocate`.
-    pub(crate) fn heap(
-        &self,
-        allocate: impl FnOnce(u64) -> Result<u64, CUresult>,
-    ) -> Result<Arc<Heap>, CUresult> {
+    pub(crate) fn heap(&self, allocate: impl FnOnce(u64) -> CuResult<u64>) -> CuResult<Arc<Heap>> {
         let mut heap = self.heap.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(heap) = &*heap {
             return Ok(heap.clone());
         }
-        let size = self.limits[2].load(Ordering::Relaxed);
+        let size =
+            self.limits[CUlimit::CU_LIMIT_MALLOC_HEAP_SIZE.0 as usize].load(Ordering::Relaxed);
         let start = allocate(size)?;
         Ok(heap.insert(Arc::new(Heap::new(start, size))).clone())
     }
@@ -163,11 +163,11 @@ pub(crate) fn current_if_any() -> Option<Arc<Context>> {
 }
 
 /// The calling thread's context.
-pub(crate) fn current() -> Result<Arc<Context>, CUresult> {
+pub(crate) fn current() -> CuResult<Arc<Context>> {
     driver()?;
-    let context = current_if_any().ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?;
+    let context = current_if_any().ok_or(CuError::INVALID_CONTEXT)?;
     if !context.active.load(Ordering::Acquire) {
-        return Err(CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED);
+        return Err(CuError::CONTEXT_IS_DESTROYED);
     }
     context.healthy()?;
     Ok(context)
@@ -179,6 +179,6 @@ pub(crate) fn with_stack<R>(f: impl FnOnce(&mut Vec<Arc<Context>>) -> R) -> R {
 }
 
 /// The context of a handle.
-pub(crate) fn by_handle(handle: usize) -> Result<Arc<Context>, CUresult> {
-    CONTEXTS.get(handle).ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)
+pub(crate) fn by_handle(handle: usize) -> CuResult<Arc<Context>> {
+    CONTEXTS.get(handle).ok_or(CuError::INVALID_CONTEXT)
 }

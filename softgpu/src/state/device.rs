@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{LazyLock, OnceLock};
 
 use cuda_api::devices::visible;
-use cuda_api::sys::CUresult;
+use cuda_api::error::{CuError, CuResult};
 
 use crate::exec::memory::Ranges;
 
@@ -33,13 +33,13 @@ pub(crate) struct Device {
 
 impl Device {
     /// Charges memory if that much is free.
-    pub(crate) fn charge(&self, bytes: u64) -> Result<(), CUresult> {
+    pub(crate) fn charge(&self, bytes: u64) -> CuResult {
         let mut used = self.used.load(Ordering::Relaxed);
         loop {
             let next = used
                 .checked_add(bytes)
                 .filter(|next| *next <= self.memory)
-                .ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+                .ok_or(CuError::OUT_OF_MEMORY)?;
             match self.used.compare_exchange_weak(used, next, Ordering::Relaxed, Ordering::Relaxed)
             {
                 Ok(_) => return Ok(()),
@@ -61,11 +61,11 @@ pub(crate) struct Driver {
 
 impl Driver {
     /// The device with an index in this process.
-    pub(crate) fn device(&self, ordinal: i32) -> Result<&Device, CUresult> {
+    pub(crate) fn device(&self, ordinal: i32) -> CuResult<&Device> {
         usize::try_from(ordinal)
             .ok()
             .and_then(|i| self.devices.get(i))
-            .ok_or(CUresult::CUDA_ERROR_INVALID_DEVICE)
+            .ok_or(CuError::INVALID_DEVICE)
     }
 }
 
@@ -78,19 +78,19 @@ extern "C" fn forked() {
 }
 
 /// The state, after `cuInit`.
-pub(crate) fn driver() -> Result<&'static Driver, CUresult> {
+pub(crate) fn driver() -> CuResult<&'static Driver> {
     if PHASE.load(Ordering::Acquire) == 1
         && let Some(driver) = DRIVER.get()
     {
         return Ok(driver);
     }
-    Err(CUresult::CUDA_ERROR_NOT_INITIALIZED)
+    Err(CuError::NOT_INITIALIZED)
 }
 
 /// Finds the devices.
-pub(crate) fn init() -> Result<&'static Driver, CUresult> {
+pub(crate) fn init() -> CuResult<&'static Driver> {
     if PHASE.load(Ordering::Acquire) == 2 {
-        return Err(CUresult::CUDA_ERROR_NOT_INITIALIZED);
+        return Err(CuError::NOT_INITIALIZED);
     }
     let driver = DRIVER.get_or_init(|| {
         // SAFETY: the handler only stores to an atomic.
@@ -112,7 +112,7 @@ pub(crate) fn init() -> Result<&'static Driver, CUresult> {
         Driver { devices: devices.collect() }
     });
     if driver.devices.is_empty() {
-        return Err(CUresult::CUDA_ERROR_NO_DEVICE);
+        return Err(CuError::NO_DEVICE);
     }
     PHASE.store(1, Ordering::Release);
     Ok(driver)

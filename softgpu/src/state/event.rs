@@ -4,12 +4,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use cuda_api::sys::CUresult;
-
 use super::context::Context;
 use super::handles::{Kind, Table};
 use super::queue::Mark;
 use super::stream::Stream;
+use cuda_api::error::{CuError, CuResult};
 
 /// All events.
 pub(crate) static EVENTS: Table<Event> = Table::new(Kind::Event);
@@ -73,15 +72,15 @@ impl Event {
     }
 
     /// Milliseconds between two events.
-    pub(crate) fn since(&self, start: &Event) -> Result<f32, CUresult> {
+    pub(crate) fn since(&self, start: &Event) -> CuResult<f32> {
         if !self.timing || !start.timing {
-            return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
+            return Err(CuError::INVALID_HANDLE);
         }
         let (Some(a), Some(b)) = (start.current(), self.current()) else {
-            return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
+            return Err(CuError::INVALID_HANDLE);
         };
         if !a.mark.reached() || !b.mark.reached() {
-            return Err(CUresult::CUDA_ERROR_NOT_READY);
+            return Err(CuError::NOT_READY);
         }
         let (a, b) = (a.nanoseconds.load(Ordering::Acquire), b.nanoseconds.load(Ordering::Acquire));
         Ok((b as f64 - a as f64) as f32 / 1e6)

@@ -5,12 +5,11 @@ use std::ops::Bound;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cuda_api::sys::CUresult;
-
 use super::context::Context;
 use super::device::{RANGES, driver};
 use super::handles::unique_id;
 use crate::exec::memory::Range;
+use cuda_api::error::{CuError, CuResult};
 
 /// Granularity of device memory accounting.
 const GRANULE: u64 = 4096;
@@ -75,9 +74,9 @@ const PLACE: u64 = 0x2c00_0000_0000;
 const PLACE_END: u64 = 0x3000_0000_0000;
 
 /// Maps zeroed memory.
-fn map(bytes: u64) -> Result<u64, CUresult> {
+fn map(bytes: u64) -> CuResult<u64> {
     static NEXT: AtomicU64 = AtomicU64::new(PLACE);
-    let len = usize::try_from(bytes).map_err(|_| CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+    let len = usize::try_from(bytes).map_err(|_| CuError::OUT_OF_MEMORY)?;
     let step = bytes.next_multiple_of(1 << 21);
     let mut place = NEXT.fetch_add(step, Ordering::Relaxed);
     if place.saturating_add(step) > PLACE_END {
@@ -97,7 +96,7 @@ fn map(bytes: u64) -> Result<u64, CUresult> {
         )
     };
     if address == libc::MAP_FAILED {
-        return Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+        return Err(CuError::OUT_OF_MEMORY);
     }
     Ok(address as u64)
 }
@@ -107,12 +106,11 @@ fn unmap(start: u64, bytes: u64) {
     unsafe { libc::munmap(start as *mut libc::c_void, bytes as usize) };
 }
 
-fn take(context: &Context, size: u64, memory: Memory) -> Result<u64, CUresult> {
+fn take(context: &Context, size: u64, memory: Memory) -> CuResult<u64> {
     if size == 0 {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        return Err(CuError::INVALID_VALUE);
     }
-    let mapped =
-        size.checked_next_multiple_of(GRANULE).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+    let mapped = size.checked_next_multiple_of(GRANULE).ok_or(CuError::OUT_OF_MEMORY)?;
     let device = context.device()?;
     let on_host = matches!(memory, Memory::Host(_));
     if !on_host {
@@ -144,12 +142,12 @@ pub(crate) fn add(context: &Context, start: u64, size: u64, mapped: u64, memory:
 }
 
 /// `cuMemAlloc`.
-pub(crate) fn allocate(context: &Arc<Context>, size: u64) -> Result<u64, CUresult> {
+pub(crate) fn allocate(context: &Arc<Context>, size: u64) -> CuResult<u64> {
     take(context, size, Memory::Device)
 }
 
 /// Allocates device memory of any kind.
-pub(crate) fn allocate_as(context: &Context, size: u64, memory: Memory) -> Result<u64, CUresult> {
+pub(crate) fn allocate_as(context: &Context, size: u64, memory: Memory) -> CuResult<u64> {
     take(context, size, memory)
 }
 

@@ -5,8 +5,8 @@ use std::ffi::CString;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use cuda_api::error::{CuError, CuResult};
 use cuda_api::fatbin::{self, Fatbin, Image};
-use cuda_api::sys::CUresult;
 
 use super::context::Context;
 use super::handles::{Kind, Table};
@@ -32,12 +32,12 @@ const MAX_TEXT: usize = 256 << 20;
 /// The reason why an image was not loaded: an error code and text for the log.
 #[derive(Debug)]
 pub(crate) struct LoadError {
-    pub(crate) code: CUresult,
+    pub(crate) code: CuError,
     pub(crate) text: String,
 }
 
 impl LoadError {
-    fn new(code: CUresult, text: impl Into<String>) -> Self {
+    fn new(code: CuError, text: impl Into<String>) -> Self {
         let error = Self { code, text: text.into() };
         log::line(&format!("module not loaded: {}", error.text));
         error
@@ -47,9 +47,9 @@ impl LoadError {
 impl From<PtxError> for LoadError {
     fn from(error: PtxError) -> Self {
         let code = match &error {
-            PtxError::Invalid { .. } => CUresult::CUDA_ERROR_INVALID_PTX,
-            PtxError::Unsupported { .. } => CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
-            PtxError::Unresolved(_) => CUresult::CUDA_ERROR_INVALID_PTX,
+            PtxError::Invalid { .. } => CuError::INVALID_PTX,
+            PtxError::Unsupported { .. } => CuError::UNSUPPORTED_PTX_VERSION,
+            PtxError::Unresolved(_) => CuError::INVALID_PTX,
         };
         Self::new(code, error.to_string())
     }
@@ -216,7 +216,7 @@ impl Library {
     }
 
     /// The library's module in a context.
-    pub(crate) fn module(&self, context: &Arc<Context>) -> Result<Arc<Module>, CUresult> {
+    pub(crate) fn module(&self, context: &Arc<Context>) -> CuResult<Arc<Module>> {
         let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(module) = modules.get(&context.id).and_then(|handle| MODULES.get(*handle)) {
             return Ok(module);
@@ -268,16 +268,16 @@ pub(crate) fn forget_context(context: u64) {
 /// The function in a context for a function handle or a library kernel's handle.
 pub(crate) fn function_of(
     handle: usize,
-    context: impl FnOnce() -> Result<Arc<Context>, CUresult>,
-) -> Result<Arc<Function>, CUresult> {
+    context: impl FnOnce() -> CuResult<Arc<Context>>,
+) -> CuResult<Arc<Function>> {
     if let Some(function) = FUNCTIONS.get(handle) {
         return Ok(function);
     }
-    let kernel = KERNELS.get(handle).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
-    let library = LIBRARIES.get(kernel.library).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
+    let kernel = KERNELS.get(handle).ok_or(CuError::INVALID_HANDLE)?;
+    let library = LIBRARIES.get(kernel.library).ok_or(CuError::INVALID_HANDLE)?;
     let module = library.module(&context()?)?;
-    let function = module.function(&kernel.name).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
-    FUNCTIONS.get(function).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
+    let function = module.function(&kernel.name).ok_or(CuError::NOT_FOUND)?;
+    FUNCTIONS.get(function).ok_or(CuError::INVALID_HANDLE)
 }
 
 impl Function {
@@ -297,27 +297,25 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Source, LoadError> {
     let text = match bytes {
         [0x7f, b'E', b'L', b'F', ..] => {
             return Err(LoadError::new(
-                CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU,
+                CuError::NO_BINARY_FOR_GPU,
                 "the image is machine code for a GPU; softgpu executes only PTX",
             ));
         }
         _ if bytes.starts_with(&fatbin::FATBIN_MAGIC.to_le_bytes()) => from_fatbin(bytes)?,
         _ => String::from_utf8(bytes.split(|b| *b == 0).next().unwrap_or_default().to_vec())
-            .map_err(|_| {
-                LoadError::new(CUresult::CUDA_ERROR_INVALID_IMAGE, "the image is not PTX text")
-            })?,
+            .map_err(|_| LoadError::new(CuError::INVALID_IMAGE, "the image is not PTX text"))?,
     };
     let source = source::parse(&text)?;
     if source.ptx_version > PTX_VERSION {
         let (major, minor) = (source.ptx_version / 10, source.ptx_version % 10);
         return Err(LoadError::new(
-            CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
+            CuError::UNSUPPORTED_PTX_VERSION,
             format!("PTX {major}.{minor} is newer than the 9.0 of CUDA 13.0"),
         ));
     }
     if source.target > ARCHITECTURE as i32 {
         return Err(LoadError::new(
-            CUresult::CUDA_ERROR_INVALID_PTX,
+            CuError::INVALID_PTX,
             format!("sm_{} is newer than the device's sm_90", source.target),
         ));
     }
@@ -325,8 +323,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Source, LoadError> {
 }
 
 fn from_fatbin(bytes: &[u8]) -> Result<String, LoadError> {
-    let damaged =
-        |e: fatbin::FatbinError| LoadError::new(CUresult::CUDA_ERROR_INVALID_IMAGE, e.to_string());
+    let damaged = |e: fatbin::FatbinError| LoadError::new(CuError::INVALID_IMAGE, e.to_string());
     let fatbin = Fatbin::parse(bytes).map_err(damaged)?;
     let mut best = None;
     for entry in fatbin.entries() {
@@ -338,12 +335,12 @@ fn from_fatbin(bytes: &[u8]) -> Result<String, LoadError> {
     }
     let Some(entry) = best else {
         return Err(LoadError::new(
-            CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU,
+            CuError::NO_BINARY_FOR_GPU,
             "the fatbin has no PTX for sm_90 or older; softgpu executes only PTX",
         ));
     };
     match entry.image(MAX_TEXT).map_err(damaged)? {
         Some(Image::Ptx(text)) => Ok(text),
-        _ => Err(LoadError::new(CUresult::CUDA_ERROR_INVALID_IMAGE, "the fatbin's PTX is invalid")),
+        _ => Err(LoadError::new(CuError::INVALID_IMAGE, "the fatbin's PTX is invalid")),
     }
 }

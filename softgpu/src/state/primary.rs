@@ -2,10 +2,9 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
-use cuda_api::sys::CUresult;
-
 use super::context::Context;
 use super::device;
+use cuda_api::error::CuResult;
 
 /// A device's primary context.
 pub(crate) struct Primary {
@@ -18,7 +17,7 @@ pub(crate) struct Primary {
 static PRIMARIES: OnceLock<Vec<Primary>> = OnceLock::new();
 
 /// `cuInit`.
-pub(crate) fn init() -> Result<(), CUresult> {
+pub(crate) fn init() -> CuResult {
     all(device::init()?);
     Ok(())
 }
@@ -34,7 +33,7 @@ fn all(driver: &device::Driver) -> &'static [Primary] {
 }
 
 /// The primary context of a device.
-pub(crate) fn of(ordinal: i32) -> Result<&'static Primary, CUresult> {
+pub(crate) fn of(ordinal: i32) -> CuResult<&'static Primary> {
     let driver = device::driver()?;
     let device = driver.device(ordinal)?;
     Ok(&all(driver)[device.ordinal as usize])

@@ -5,10 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use cuda_api::sys::CUresult;
-
 use super::attributes::Attributes;
 use super::errors::Errors;
+use cuda_api::error::CuError;
 
 /// How long an idle stream's thread polls for work before it sleeps, and a waiting thread before
 /// it does.
@@ -196,7 +195,7 @@ impl Queue {
             let work = item.work;
             let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(errors)));
             if result.is_err() {
-                errors.fail(CUresult::CUDA_ERROR_UNKNOWN);
+                errors.fail(CuError::UNKNOWN);
             }
             self.complete(item.sequence);
         }

@@ -6,7 +6,8 @@ use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use cuda_api::sys::{CUresult, CUstream};
+use cuda_api::error::{CuError, CuResult};
+use cuda_api::sys::CUstream;
 
 use super::context::{Context, current};
 use super::device::driver;
@@ -181,15 +182,20 @@ impl Deref for Target {
     }
 }
 
+/// The default stream of a call that has no stream argument.
+pub(crate) fn default_stream(per_thread: bool) -> CuResult<Target> {
+    lookup(std::ptr::null_mut(), per_thread)
+}
+
 /// The stream of a handle. Fails if its context has failed. A null stream means the legacy default
 /// stream, or with `per_thread` the calling thread's.
-pub(crate) fn lookup(handle: CUstream, per_thread: bool) -> Result<Target, CUresult> {
+pub(crate) fn lookup(handle: CUstream, per_thread: bool) -> CuResult<Target> {
     match (handle as usize, per_thread) {
         (0, false) | (1, _) => Ok(Target::Default(Stream::legacy(&current()?))),
         (0, true) | (2, _) => Ok(Target::Default(Stream::of_thread(&current()?))),
         (handle, _) => {
             driver()?;
-            let stream = STREAMS.get(handle).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
+            let stream = STREAMS.get(handle).ok_or(CuError::INVALID_HANDLE)?;
             stream.context.healthy()?;
             Ok(Target::Created(stream))
         }

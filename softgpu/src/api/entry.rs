@@ -1,0 +1,43 @@
+//! The macro that declares this library's entry points.
+
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
+
+use cuda_api::error::{CuError, CuResult, code};
+use cuda_api::sys::CUresult;
+
+/// Declares entry points; see [`cuda_api::entries!`].
+macro_rules! entries {
+    ($($all:tt)*) => {
+        cuda_api::entries! { $crate::api::entry::EntryPoint; $($all)* }
+    };
+}
+pub(crate) use entries;
+
+/// Runs this library's entry points.
+pub(crate) struct EntryPoint;
+
+impl cuda_api::entries::EntryPoint for EntryPoint {
+    /// Whether a null stream is the calling thread's default stream.
+    type NullStream = bool;
+
+    const LEGACY: bool = false;
+    const PER_THREAD: bool = true;
+
+    /// A panic becomes CUDA_ERROR_UNKNOWN, since it can't unwind into the program.
+    fn run(_name: &'static str, body: impl FnOnce() -> CuResult) -> CUresult {
+        code(catch_unwind(AssertUnwindSafe(body)).unwrap_or(Err(CuError::UNKNOWN)))
+    }
+}
+
+/// Logs the name of an unsupported function the first time, and returns its result.
+pub(crate) fn unsupported(name: &str) -> CUresult {
+    static SEEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    if crate::log::enabled()
+        && SEEN.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned())
+    {
+        crate::log::line(&format!("{name} is not supported"));
+    }
+    CUresult::CUDA_ERROR_NOT_SUPPORTED
+}
