@@ -114,7 +114,7 @@ fn main() {
         }
     }
 
-    // What is left to the callers of `resolve`, for information.
+    // Cases that `resolve` leaves to its callers. They are printed for information only.
     for (base, version, flags) in [
         ("cuNoSuchFunction", 12000, 0),
         ("cuMemAlloc_v2", 12000, 0),

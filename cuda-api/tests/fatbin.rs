@@ -109,7 +109,7 @@ fn spans_reach_as_far_as_the_image() {
         magic: fatbin::WRAPPER_MAGIC,
         version: 1,
         data: LZ4.as_ptr(),
-        // In version 1 a file name; must not be looked at.
+        // In version 1 this is a file name, and must not be read.
         parts: c"name".as_ptr().cast(),
     };
     assert_eq!(spans(&one), [fatbin(LZ4)]);
@@ -148,7 +148,7 @@ proptest! {
         let found = fatbin::images(&rubbish, LIMIT);
         let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
         if rubbish.first().is_some_and(is_text) {
-            // It may be PTX, as far as can be seen here.
+            // This parser can't rule out that it is PTX.
             let is_ptx = matches!(found.as_deref(), Ok([(0, Image::Ptx(_))]));
             prop_assert!(is_ptx || found == Err(FatbinError::NotText { at: 0 }), "{:?}", found);
         } else {

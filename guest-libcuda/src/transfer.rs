@@ -202,7 +202,7 @@ unsafe fn download_inline(driver: &Driver, copy: Copy) -> CuResult {
 ///
 /// # Safety
 ///
-/// As for [`download`].
+/// The requirements of [`download`] apply.
 unsafe fn store_inline(bytes: &crate::session::Bytes, copy: Copy) -> CuResult {
     let answer = VcudaCopyOutAnswer::decode(bytes.as_bytes()).map_err(|_| CuError::UNKNOWN)?;
     if answer.data.len() != copy.len {
@@ -217,7 +217,7 @@ unsafe fn store_inline(bytes: &crate::session::Bytes, copy: Copy) -> CuResult {
 ///
 /// # Safety
 ///
-/// As for [`download`].
+/// The requirements of [`download`] apply.
 unsafe fn download_staged(driver: &Driver, copy: Copy) -> CuResult {
     let session = &driver.session;
     let piece = piece_of(copy.len);

@@ -331,7 +331,7 @@ fn test_names_and_entry_points() {
     let (mut found, mut status) = (std::ptr::null(), 9);
     ok!(cuGetProcAddress_v2(c"cuMemAlloc".as_ptr(), &mut found, 12000, 0, &mut status));
     assert_eq!((found, status), (cuMemAlloc_v2 as *const c_void, 0));
-    // It exists natively, so it is found, and it reports that it isn't supported when called.
+    // The real driver has this function, so it is found, and it returns an error when called.
     ok!(cuGetProcAddress_v2(c"cuGraphCreate".as_ptr(), &mut found, 12000, 0, &mut status));
     assert!(!found.is_null());
     ok!(cuGetProcAddress_v2(c"cuNothing".as_ptr(), &mut found, 12000, 0, &mut status));

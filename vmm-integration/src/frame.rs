@@ -22,7 +22,7 @@ pub enum Frame {
     FileStart(u32),
     /// The next bytes of that file.
     FileData(Vec<u8>),
-    /// That file is complete.
+    /// The current file is complete.
     FileEnd,
     /// The command ended with this exit code; nothing follows.
     Exit(i32),
@@ -33,7 +33,7 @@ pub enum Frame {
 /// The received bytes aren't a frame.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// It doesn't begin with the two letters of a frame.
+    /// The frame doesn't begin with its two magic letters.
     #[error("a frame begins with {0:02x?} instead of \"vf\"")]
     Magic([u8; 2]),
     /// An unknown kind, or a length that is wrong for the kind.

@@ -1,4 +1,5 @@
-//! Files for a guest that can't see the host's: the command, what it needs, this program.
+//! Files for a guest that can't see the host's files: the command, the libraries that it needs, and
+//! this program.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -24,7 +24,7 @@ pub const CONFIG_SIZE: u32 = 64;
 /// QEMU's message when KVM fails. The process keeps running, but the guest is stopped.
 pub const KVM_LOST: &str = "KVM internal error";
 
-/// What the guest boots.
+/// The system that the guest boots.
 #[derive(Clone, Debug)]
 pub enum Boot {
     /// A kernel and the initramfs that holds the job.
@@ -56,7 +56,7 @@ pub struct Qemu {
     pub cpus: u32,
     /// The device's socket and virtio id.
     pub device: Option<(PathBuf, u32)>,
-    /// What the guest boots.
+    /// The system that the guest boots.
     pub boot: Boot,
     /// Text to append to the kernel command line.
     pub append: Option<String>,

@@ -17,7 +17,7 @@ const POWER_OFF_WAIT: Duration = Duration::from_secs(10);
 /// How often to check for signals and the VM's end while nothing arrives.
 const TICK: Duration = Duration::from_millis(100);
 
-/// What to start, and where its output goes.
+/// The VM to start, and the destinations of its output.
 #[derive(Debug)]
 pub struct Launch {
     /// The kind of VM, for messages.

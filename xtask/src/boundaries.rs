@@ -5,7 +5,7 @@ use std::process::Command;
 
 /// CUDA's types and its driver.
 const CUDA: &[&str] = &["cuda-api", "cudarc"];
-/// What maps or parses guest memory.
+/// Crates that map or parse guest memory.
 const GUEST_MEMORY: &[&str] =
     &["vhost", "vhost-user-backend", "virtio-queue", "virtio-bindings", "vm-memory"];
 /// System calls, event loops, logs and time.

@@ -41,7 +41,7 @@ impl<const WORDS: usize> Table<WORDS> {
         Self(words)
     }
 
-    /// What `cuGetExportTable` returns.
+    /// The address that `cuGetExportTable` returns.
     pub const fn address(&'static self) -> *const c_void {
         self.0.as_ptr().cast()
     }

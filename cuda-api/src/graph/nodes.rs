@@ -77,7 +77,7 @@ pub fn event<L: Library>(event: CUevent, record: bool) -> CuResult<Op<L>> {
 ///
 /// # Safety
 ///
-/// As for [`structure::add`].
+/// The requirements of [`structure::add`] apply.
 pub unsafe fn add<L: Library>(
     to: Out<CUgraphNode>,
     graph: CUgraph,

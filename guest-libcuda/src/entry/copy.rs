@@ -26,7 +26,7 @@ unsafe fn blocking(dst: u64, src: u64, len: usize, null: usize) -> CuResult {
 ///
 /// # Safety
 ///
-/// As for [`blocking`].
+/// The requirements of [`blocking`] apply.
 unsafe fn queued(dst: u64, src: u64, len: usize, stream: Handle, null: usize) -> CuResult {
     let driver = context::driver()?;
     if len > 0 && capture::captured(driver, stream, null)? {

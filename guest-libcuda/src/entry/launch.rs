@@ -169,7 +169,7 @@ pub unsafe fn with_parameters<R>(
 ///
 /// # Safety
 ///
-/// As for [`with_parameters`].
+/// The requirements of [`with_parameters`] apply.
 unsafe fn launch(
     handle: Handle,
     shape: Shape,
@@ -214,7 +214,7 @@ unsafe fn launch(
 ///
 /// # Safety
 ///
-/// As for [`with_parameters`].
+/// The requirements of [`with_parameters`] apply.
 unsafe fn launch_cooperative(
     function: Handle,
     shape: Shape,
@@ -310,7 +310,7 @@ unsafe fn read_config(config: In<Config>) -> CuResult<(Shape, Handle, Vec<Launch
 ///
 /// # Safety
 ///
-/// As for [`read_config`] and [`with_parameters`].
+/// The requirements of [`read_config`] and [`with_parameters`] apply.
 unsafe fn launch_ex(
     config: In<Config>,
     function: Handle,

@@ -122,7 +122,7 @@ struct Asked {
     answer: oneshot::Sender<Reply>,
 }
 
-/// Where to send the answer. It's dropped if the asker is gone.
+/// The channel for an answer. The answer is dropped if the client is gone.
 #[derive(Debug)]
 pub struct Answer(oneshot::Sender<Reply>);
 

@@ -17,7 +17,7 @@ pub const DEFAULT_GROUP: &str = "virtio-cuda";
 /// Only the socket's owner and group may connect. There is no other access control.
 const MODE: u32 = 0o660;
 
-/// Where the control API listens.
+/// The addresses on which the control API listens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerConfig {
     /// The Unix socket.

@@ -23,7 +23,7 @@ pub struct Member {
     pub seen_at: Nanos,
     /// When the VM last had work.
     pub worked_at: Option<Nanos>,
-    /// Since when none of its work has been running.
+    /// The time since which none of its work has been running.
     pub idle_since: Option<Nanos>,
     /// Some work has run since the gate was opened.
     pub started: bool,

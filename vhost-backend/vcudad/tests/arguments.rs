@@ -1,4 +1,4 @@
-//! Bad files and arguments: one line, exit code 2, nothing left behind.
+//! A bad file or argument gives one line and exit code 2, and leaves nothing behind.
 
 use host_test_support::refusal::{check, folder};
 
@@ -20,7 +20,7 @@ fn bad_files_of_the_broker_are_refused() {
         (format!("driver_library = \"/none\"\n{vm}"), "missing"),
     ] {
         std::fs::write(&file, text).unwrap();
-        // Another vcudad of this machine may use the folders that are the default.
+        // Don't use the default folders: another vcudad on this machine may use them.
         let (state, control) = (folder.join("state"), folder.join("control"));
         let mut arguments = vec!["--config", &name];
         if says != "no [[vm]]" {
@@ -31,7 +31,8 @@ fn bad_files_of_the_broker_are_refused() {
         assert!(!std::path::Path::new(&socket).exists());
     }
     check(BROKER, &["--config", "/none"], "/none");
-    // Nowhere, as in the file: what is refused then is something else.
+    // Turn the state and the control socket off with arguments, so that only the missing VMs are
+    // wrong.
     std::fs::write(&file, "").unwrap();
     let nowhere = ["--config", &name, "--state-dir", "", "--control-socket", ""];
     check(BROKER, &nowhere, "no [[vm]]");

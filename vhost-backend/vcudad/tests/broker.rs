@@ -1,4 +1,4 @@
-//! VMs that are made, changed and removed while the broker runs, and what is left of that after it.
+//! VMs that are added, changed and removed while the broker runs, and the state that this leaves.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -11,7 +11,7 @@ use host_test_support::{program, softgpu, wait_for};
 const BROKER: &str = env!("CARGO_BIN_EXE_vcudad");
 const GIB: u64 = 1 << 30;
 
-/// A broker of two GPUs with 8 GiB each.
+/// A broker with two GPUs of 8 GiB each.
 struct Broker {
     child: Child,
     folder: PathBuf,
@@ -52,7 +52,7 @@ impl Broker {
         command
     }
 
-    /// Starts one, and waits until its API answers.
+    /// Starts a broker and waits until its API answers.
     fn start(folder: &Path, vms: &str) -> Self {
         Self::started(folder, Self::command(folder, vms))
     }
@@ -74,7 +74,7 @@ impl Broker {
         std::fs::read_to_string(self.folder.join("log")).unwrap()
     }
 
-    /// Asks the control API: the HTTP status and the body.
+    /// Sends a request to the control API. Returns the HTTP status and the body.
     fn ask(&self, method: &str, path: &str, body: &str) -> (u16, serde_json::Value) {
         let mut stream = UnixStream::connect(self.folder.join("control")).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -98,7 +98,7 @@ impl Broker {
         self.ask("POST", "/v1/vms", &body)
     }
 
-    /// Name, weight and memory.max of each VM, by name.
+    /// The name, weight and memory.max of each VM, sorted by name.
     fn vms(&self) -> Vec<(String, u64, u64)> {
         let (status, vms) = self.ask("GET", "/v1/vms", "");
         assert_eq!(status, 200);
@@ -133,7 +133,7 @@ fn row(name: &str, weight: u64, memory: u64) -> (String, u64, u64) {
 }
 
 #[test]
-fn what_is_done_at_run_time_survives_the_broker() {
+fn changes_at_run_time_survive_a_restart() {
     let folder = Broker::folder("survives");
     let broker = Broker::start(&folder, TWO);
     let (status, vm) = broker.add("c", r#""memory": {"max": 1073741824}"#);
@@ -151,7 +151,7 @@ fn what_is_done_at_run_time_survives_the_broker() {
     assert_eq!(broker.vms(), expected);
     assert_eq!(broker.ask("DELETE", "/v1/vms/c", "").0, 204);
     broker.end();
-    // The file names b no more: the next one of that name is a new one.
+    // The file no longer has VM b, so a VM added with that name later is a new one.
     let one = TWO.split_at(TWO.rfind("[[vm]]").unwrap()).0;
     Broker::start(&folder, one).end();
     let broker = Broker::start(&folder, TWO);
@@ -161,7 +161,7 @@ fn what_is_done_at_run_time_survives_the_broker() {
 }
 
 #[test]
-fn what_is_refused_changes_nothing() {
+fn refused_requests_change_nothing() {
     let folder = Broker::folder("refused");
     let broker = Broker::start(&folder, TWO);
     let before = broker.vms();
@@ -195,7 +195,7 @@ fn what_is_refused_changes_nothing() {
         let (status, error) = broker.ask("PATCH", "/v1/vms/a", patch);
         assert!((400..600).contains(&status) && error["field"] == field, "{patch}: {error}");
     }
-    // A disk that is full.
+    // The disk is full.
     std::os::unix::fs::symlink("/dev/full", folder.join("state/state.json.next")).unwrap();
     let (status, error) = broker.add("c", r#""memory": {"max": 1}"#);
     assert!(
@@ -211,7 +211,7 @@ fn what_is_refused_changes_nothing() {
 }
 
 #[test]
-fn a_vm_that_has_failed_says_why_and_takes_no_connections() {
+fn a_failed_vm_reports_its_reason_and_refuses_connections() {
     let folder = Broker::folder("failed");
     let broker = Broker::start(&folder, TWO);
     let since = Instant::now();
@@ -225,7 +225,8 @@ fn a_vm_that_has_failed_says_why_and_takes_no_connections() {
         match vm["device_pid"].as_u64() {
             Some(pid) if pid != last => {
                 last = pid;
-                // SAFETY: integers only; the broker has not reaped it, so the id is its own.
+                // SAFETY: kill takes only integers. The broker has not reaped the process, so the
+                // id is its own.
                 unsafe { libc::kill(pid as i32, libc::SIGKILL) };
             }
             _ => std::thread::sleep(Duration::from_millis(5)),
@@ -240,10 +241,10 @@ fn a_vm_that_has_failed_says_why_and_takes_no_connections() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// One of the API whose socket or settings are wrong by now: the others are served, and it can be
-/// mended or removed.
+/// The socket or the settings of a VM that was added through the API may be invalid at a later
+/// start. The other VMs are served, and this one can be repaired or removed.
 #[test]
-fn one_vm_that_can_not_be_served_holds_up_no_other() {
+fn a_vm_that_cannot_be_served_does_not_affect_others() {
     let folder = Broker::folder("wrong");
     let broker = Broker::start(&folder, TWO);
     let memory = r#""memory": {"max": 4096}"#;
@@ -296,7 +297,7 @@ fn one_vm_that_can_not_be_served_holds_up_no_other() {
     let broker = Broker::start(&folder, TWO);
     assert_eq!(broker.ask("GET", "/v1/vms/odd", "").1["state"], "running");
     broker.end();
-    // What was changed of one of the file's is named by where it stands.
+    // The error for a saved change to a VM of the file names the state file.
     let changed = r#"{"version": 1, "changed": {"a": {"compute": {"weight": 0}}}}"#;
     std::fs::write(&file, changed).unwrap();
     let output = Broker::command(&folder, TWO).output().unwrap();
@@ -316,7 +317,7 @@ fn guarantees_and_memory_are_promised_once() {
     assert_eq!((gpu(&first), gpu(&second)), (Some(0), Some(1)));
     let (status, error) = broker.add("c", half);
     assert_eq!((status, &error["code"]), (507, &"no_room".into()));
-    // Less memory of one makes room.
+    // Reducing one VM's memory makes room for another.
     assert_eq!(broker.ask("PATCH", "/v1/vms/b", r#"{"memory": {"max": 3000000000}}"#).0, 200);
     let (_, error) = broker.add("c", half);
     let says = error["message"].as_str().unwrap();
@@ -328,7 +329,7 @@ fn guarantees_and_memory_are_promised_once() {
 }
 
 #[test]
-fn one_state_has_one_broker() {
+fn only_one_broker_can_use_a_state_folder() {
     let folder = Broker::folder("locked");
     let broker = Broker::start(&folder, TWO);
     let said = |folder: &Path, vms: &str| {
@@ -352,7 +353,7 @@ fn one_state_has_one_broker() {
 }
 
 #[test]
-fn a_file_that_promises_more_than_there_is_is_refused() {
+fn a_file_that_promises_too_much_is_refused() {
     let folder = Broker::folder("promises");
     let output = Broker::command(&folder, &TWO.replace("1G", "9G")).output().unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
@@ -362,7 +363,7 @@ fn a_file_that_promises_more_than_there_is_is_refused() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// The broker's programs in a folder, with another program in the worker's place.
+/// Copies the broker's programs to a folder, with another program in place of the worker.
 fn with_worker(folder: &Path, worker: &str) -> PathBuf {
     for name in ["vcudad", "vhost-device-cuda"] {
         std::fs::copy(program(name), folder.join(name)).unwrap();
@@ -373,7 +374,7 @@ fn with_worker(folder: &Path, worker: &str) -> PathBuf {
 }
 
 #[test]
-fn a_workers_descriptors_do_not_hold_up_the_broker() {
+fn a_workers_descriptors_do_not_block_the_broker() {
     let folder = Broker::folder("linger");
     let program = with_worker(&folder, "lingering-worker");
     let broker = Broker::started(&folder, Broker::command_of(&program, 1, &folder, TWO));

@@ -22,7 +22,7 @@ pub(super) struct Chain {
     pub(super) queue: usize,
     /// The index of its first descriptor.
     pub(super) head: u16,
-    /// Where the answer goes.
+    /// The buffers for the answer.
     writable: Vec<(GuestAddress, u32)>,
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::source::{Crate, ModuleId};
 
-/// What a path can name within the crate.
+/// The item that a path names within the crate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     Module(ModuleId),
@@ -21,7 +21,7 @@ pub fn resolve(krate: &Crate, from: ModuleId, path: &[String]) -> Vec<Target> {
     resolve_path(krate, from, path, &mut Pending::new()).unwrap_or_default()
 }
 
-/// As [`resolve`]; `None` where the first segment is not a name of this crate.
+/// Like [`resolve`]; returns `None` if the first segment is not a name of this crate.
 fn resolve_path(
     krate: &Crate,
     from: ModuleId,

@@ -44,7 +44,7 @@ pub struct Use {
     pub line: usize,
 }
 
-/// Where a module's own modules lie.
+/// The folder of a module's own modules.
 #[derive(Clone)]
 struct Folders {
     /// The folder that a `#[path]` is relative to.

@@ -28,7 +28,7 @@ pub(crate) enum Reg {
     Pred(Pred),
 }
 
-/// What a name in a function refers to.
+/// The meaning of a name in a function.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Var {
     Shared(u32),

@@ -87,7 +87,7 @@ fn parse(text: &str) -> Page {
         page.samples.push((name.to_owned(), labels.to_owned(), value));
     }
     let series: HashSet<_> = page.samples.iter().map(|(name, labels, _)| (name, labels)).collect();
-    assert_eq!(series.len(), page.samples.len(), "a series stands there twice");
+    assert_eq!(series.len(), page.samples.len(), "a series occurs twice");
     page
 }
 

@@ -47,7 +47,7 @@ pub struct Worker {
     pub copied: Nanos,
     /// Total time of finished copies.
     pub moved: Nanos,
-    /// Since when the first batch is at the head.
+    /// The time since which the first batch is at the head.
     pub head_since: Nanos,
     /// Work done.
     pub done: f64,

@@ -1,4 +1,4 @@
-//! Who is placed where, and who is refused.
+//! Tests of placement: which GPUs are chosen, and which VMs are refused.
 
 use proptest::prelude::*;
 
@@ -38,7 +38,7 @@ fn any_takes_an_idle_gpu_first_and_then_the_tightest_fit() {
 }
 
 #[test]
-fn named_gpus_keep_their_place_and_any_leaves_them_alone() {
+fn named_gpus_keep_their_position_and_any_avoids_them() {
     let capacities = [room(0, GIB, 0, 0), room(1, GIB, 0, 0), room(2, GIB, 0, 50)];
     let requests = [GpuRequest::Any, GpuRequest::Uuid("gpu-1".into()), GpuRequest::Index(0)];
     let placed = place(&capacities, &requests, &demand(GIB, 0)).unwrap();
@@ -46,7 +46,7 @@ fn named_gpus_keep_their_place_and_any_leaves_them_alone() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_with_the_numbers() {
+fn a_vm_that_does_not_fit_is_refused_with_the_numbers() {
     let capacities = [room(0, 10 * GIB, 8 * GIB, 0)];
     let refused =
         |requests: &[GpuRequest], wants| place(&capacities, requests, &wants).unwrap_err();
@@ -56,7 +56,7 @@ fn what_does_not_fit_is_refused_with_the_numbers() {
         error.to_string(),
         "3G does not fit: GPU 0 has 2G left to promise. Lower memory.max, or raise memory.overcommit"
     );
-    // Sizes that look equal in three digits are printed exactly.
+    // Sizes that are equal when rounded to three digits are printed exactly.
     let rooms = [room(0, 3 * GIB - 1, 0, 0)];
     let says = place(&rooms, &any(1), &demand(3 * GIB + 2, 0)).unwrap_err().to_string();
     assert!(says.contains("3221225474 bytes") && says.contains("3221225471 bytes"), "{says}");
@@ -73,7 +73,7 @@ fn what_does_not_fit_is_refused_with_the_numbers() {
 }
 
 #[test]
-fn guarantees_are_kept_to_the_whole() {
+fn guarantees_add_up_to_at_most_the_whole_gpu() {
     let mut capacities = [room(0, GIB, 0, 0)];
     capacities[0].time_promised = 7_000;
     assert!(place(&capacities, &any(1), &demand(1, 3_000)).is_ok());
@@ -81,7 +81,7 @@ fn guarantees_are_kept_to_the_whole() {
     assert_eq!((error.field(), error.is_full()), ("compute.min", true));
     let says = error.to_string();
     assert!(says.contains("30.01% does not fit: GPU 0 has 30% left to guarantee"), "{says}");
-    // Without a guarantee a GPU takes any number of VMs, also one that promises too much.
+    // A GPU takes any number of VMs without a guarantee, even if it has promised too much time.
     capacities[0].time_promised = 12_000;
     assert!(place(&capacities, &any(1), &demand(1, 0)).is_ok());
 }
@@ -106,8 +106,8 @@ fn a_room() -> impl Strategy<Value = Capacity> {
 }
 
 proptest! {
-    /// Whoever is placed has so many different healthy GPUs, each with room; who asks for any GPU
-    /// and is refused would have fitted nowhere.
+    /// A placed VM gets the requested number of different healthy GPUs, each with room. A VM that
+    /// requests any GPU is refused only if too few GPUs have room.
     #[test]
     fn placement_keeps_its_promises(
         capacities in prop::collection::vec(a_room(), 1..8),
