@@ -72,7 +72,7 @@ impl Device {
     fn send(&self, message: &WorkerToDevice, body: &[u8]) {
         let stream = self.stream.lock().unwrap_or_else(|error| error.into_inner());
         if let Err(error) = frames::send(&*stream, message, body, &[]) {
-            super::end::end(&format!("the device process is gone: {error}"));
+            super::end::end(&format!("cannot send to the device process: {error}"));
         }
     }
 }
@@ -94,7 +94,7 @@ pub(super) fn start(stream: OwnedFd, waker: Waker) -> io::Result<(Device, mpsc::
                 Ok(true) => {}
                 Ok(false) => super::end::leave(),
                 Err(error) => {
-                    super::end::end(&format!("the device process's stream broke: {error}"))
+                    super::end::end(&format!("cannot read from the device process: {error}"))
                 }
             }
             if let Err(error) = control.take(&waker) {

@@ -7,7 +7,7 @@ pub enum WorkerError {
     #[error("the worker could not start: {0}")]
     Start(std::io::Error),
     /// The pinned window's addresses are already in use.
-    #[error("the window for pinned memory is not free: {0}")]
+    #[error("the addresses of the pinned memory window are in use: {0}")]
     Window(String),
     /// The socket to the broker failed.
     #[error("cannot communicate with the broker: {0}")]

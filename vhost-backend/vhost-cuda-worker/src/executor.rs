@@ -123,7 +123,7 @@ pub enum EngineError {
         result: u32,
     },
     /// An entry point that the worker depends on is missing.
-    #[error("the driver library {path} has no {symbol}")]
+    #[error("the driver library {path} lacks {symbol}")]
     Missing {
         /// The library's path.
         path: String,
@@ -132,16 +132,18 @@ pub enum EngineError {
     },
     /// Kernels could read and write all memory of this process.
     #[error(
-        "with the driver library {path} kernels reach all memory of their process (HMM): they could \
-         read what is the host's; allow_pageable_memory_access in the configuration, or \
-         --allow-pageable-memory-access, serves guests all the same"
+        "kernels of the driver library {path} can access all memory of their process (HMM), including \
+         the host's data in it. To serve guests anyway, set allow_pageable_memory_access in the \
+         configuration or pass --allow-pageable-memory-access"
     )]
     ReachesHostMemory {
         /// The library's path.
         path: String,
     },
     /// The addresses of the device memory window are in use.
-    #[error("the driver library {path} reserves addresses at {at:#x} instead of the window's")]
+    #[error(
+        "the addresses of the device memory window are in use: the driver library {path} reserved {at:#x}"
+    )]
     Window {
         /// The library's path.
         path: String,
@@ -149,7 +151,7 @@ pub enum EngineError {
         at: u64,
     },
     /// The context doesn't fit into the VM's memory.max.
-    #[error("memory.max has no room for the session's context of {bytes} bytes")]
+    #[error("the session's context ({bytes} bytes) does not fit into memory.max")]
     NoRoom {
         /// The memory that the context takes.
         bytes: u64,

@@ -35,7 +35,7 @@ pub fn run(broker: OwnedFd, library: &Path) -> Result<(), WorkerError> {
     let Assignment { label, pid, uid, gid, env, spin_us, context_bytes, context_charged } =
         assignment;
     if let Err(error) = process::become_user(uid, gid) {
-        return Err(fail(&broker, format!("cannot take the VM's identity: {error}")));
+        return Err(fail(&broker, format!("cannot switch to the VM's user: {error}")));
     }
     process::die_with_parent(parent).map_err(WorkerError::Start)?;
     // Programs that the driver library needs (nvidia-modprobe) ran while the library was loaded.

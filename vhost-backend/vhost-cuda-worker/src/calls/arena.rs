@@ -1,4 +1,4 @@
-//! The arena: staging in guest memory.
+//! The arena: the part of guest memory that stages copies.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -8,13 +8,14 @@ use super::shared::Shared;
 use crate::driver::{CuError, CuResult};
 use crate::region::Region;
 
-/// The arena: staging in guest memory.
+/// The arena: the part of guest memory that stages copies.
 pub(super) struct Arena {
     shared: Arc<Shared>,
     region: Arc<Region>,
-    /// Where it starts in the region.
+    /// The offset of the arena in the region.
     start: usize,
-    /// `Shared::generation` when it was registered with the GPU: that ends with the context.
+    /// The `Shared::generation` in which it was registered with the GPU. The registration ends with
+    /// the context.
     registered: Option<u64>,
 }
 
@@ -23,8 +24,8 @@ impl Arena {
         Self { shared: shared.clone(), region, start, registered: None }
     }
 
-    /// Where `len` bytes of the arena are in this process, if it has them; registered with the
-    /// GPU, so that copies run without the CPU.
+    /// The address of `len` bytes of the arena in this process. Registers the arena with the GPU,
+    /// so that copies don't go through the CPU. Fails beyond the arena's end.
     pub(super) fn at(&mut self, offset: u64, len: usize) -> CuResult<*mut u8> {
         let room = self.region.len().saturating_sub(self.start);
         let offset = usize::try_from(offset).map_err(|_| CuError::INVALID_VALUE)?;
@@ -35,7 +36,7 @@ impl Arena {
         Ok(self.region.base().wrapping_add(self.start + offset))
     }
 
-    /// What must be unregistered before the pages go.
+    /// The registration that must be undone before the pages are unmapped.
     pub(super) fn registration(&self) -> Option<Registration> {
         self.registered.map(|_| Registration::of_all(&self.region))
     }
@@ -45,7 +46,7 @@ impl Arena {
         if self.registered == Some(generation) {
             return;
         }
-        // SAFETY: the region's pages stay mapped until they are unregistered: `Calls::detach`.
+        // SAFETY: `Calls::detach` unregisters the region's pages before they are unmapped.
         let done = unsafe {
             let base = self.region.base().cast();
             self.shared.driver.cuMemHostRegister(base, self.region.len(), REGISTER_FLAGS)
@@ -55,7 +56,7 @@ impl Arena {
         {
             tracing::warn!(
                 session = self.shared.session.label,
-                "the arena cannot be pinned, copies will be slow: {error}"
+                "cannot pin the arena; copies will be slow: {error}"
             );
         }
         self.registered = Some(generation);

@@ -1,4 +1,4 @@
-//! Images that come piece by piece, before the call that loads them.
+//! Blobs: images that arrive in pieces, before the call that loads them.
 
 use std::collections::HashMap;
 
@@ -12,16 +12,16 @@ struct Blob {
     bytes: Vec<u8>,
 }
 
-/// Images on their way, by id.
+/// The blobs that no call has used yet, by id.
 #[derive(Default)]
 pub(super) struct Blobs {
     blobs: HashMap<BlobId, Blob>,
-    /// The sum of all totals.
+    /// The sum of the total sizes of all blobs.
     announced: u64,
 }
 
 impl Blobs {
-    /// Adds a piece; pieces come in order. One that does not fit ends the blob.
+    /// Adds a piece. Pieces must arrive in order; a piece that does not fit discards the blob.
     pub(super) fn put(&mut self, id: BlobId, total: u64, offset: u64, data: &[u8]) -> CuResult {
         if offset == 0 {
             self.forget(id);
@@ -33,7 +33,7 @@ impl Blobs {
                 return Err(CuError::OUT_OF_MEMORY);
             }
             self.announced += total;
-            // Memory is taken as the pieces come, not as they were announced.
+            // Memory is allocated when pieces arrive, not for the announced size.
             self.blobs.insert(id, Blob { total, bytes: Vec::new() });
         }
         let blob = self.blobs.get_mut(&id).ok_or(CuError::INVALID_VALUE)?;
@@ -48,7 +48,7 @@ impl Blobs {
         Ok(())
     }
 
-    /// Takes a blob that is complete.
+    /// Removes a complete blob and returns its bytes.
     pub(super) fn take(&mut self, id: BlobId) -> CuResult<Vec<u8>> {
         let complete = self.blobs.get(&id).is_some_and(|b| b.bytes.len() as u64 == b.total);
         if !complete {
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_out_of_order_or_past_the_end_ends_the_blob() {
+    fn a_piece_out_of_order_or_past_the_end_discards_the_blob() {
         for (total, offset, data) in
             [(6, 4, &b"d"[..]), (6, 3, b"defg"), (7, 3, b"def"), (6, u64::MAX, b"d")]
         {

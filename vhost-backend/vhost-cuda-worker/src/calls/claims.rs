@@ -1,8 +1,9 @@
-//! Ids that one call has for itself.
+//! Exclusive claims on ids.
 //!
-//! What a guest mints may be anything at any time, and the same on several threads at once. So an
-//! id is claimed before anything is loaded or charged under it, and stays claimed while what had it
-//! is taken back: whoever else asks for it meanwhile is told that it is in use.
+//! A guest can choose any id at any time, even the same one on several threads at once. So an id is
+//! claimed before anything is loaded or charged under it, and stays claimed while its object is
+//! being destroyed. Meanwhile, other calls that try to claim the id are refused, because it is in
+//! use.
 
 use std::sync::Mutex;
 
@@ -17,7 +18,7 @@ use super::id_map::Id;
 use super::lock;
 use crate::driver::CuResult;
 
-/// One of the tables.
+/// Selects one of the tables.
 pub(super) type Which<K, T> = fn(&mut Tables) -> &mut Table<K, T>;
 
 pub(super) const CONTEXTS: Which<ContextId, Context> = |tables| &mut tables.contexts;
@@ -28,7 +29,7 @@ pub(super) const LIBRARIES: Which<LibraryId, Library> = |tables| &mut tables.lib
 pub(super) const FUNCTIONS: Which<FuncId, Function> = |tables| &mut tables.functions;
 pub(super) const GRAPHS: Which<GraphExecId, GraphExec> = |tables| &mut tables.graphs;
 
-/// A claimed id. It is vacant again when this is dropped, which locks the tables.
+/// A claimed id. Dropping the claim makes the id vacant again, and takes the tables' lock.
 pub(super) struct Claim<'a, K: Id, T> {
     tables: &'a Mutex<Tables>,
     which: Which<K, T>,
@@ -57,20 +58,21 @@ impl<'a, K: Id, T> Claim<'a, K, T> {
         Ok((value, Self { tables, which, id }))
     }
 
-    /// Lists the handle that was made.
+    /// Lists the new object under the id.
     pub(super) fn list(self, value: T) {
         (self.which)(&mut lock(self.tables)).list(self.id, value);
-        // From here on the id is what is listed there.
+        // The listed object keeps the id from here on.
         std::mem::forget(self);
     }
 
-    /// The driver has not let go of what had the id: it stays charged, and the id taken.
+    /// Keeps the id in use, because the driver has not destroyed its object. The object stays
+    /// charged.
     fn keep(self) {
         std::mem::forget(self);
     }
 
-    /// After the driver was asked to take back what had the id, and `give_back` what is charged
-    /// for it once it has.
+    /// Ends the claim after an attempt to destroy the object. If that succeeded, calls `give_back`
+    /// to release the charge, and makes the id vacant.
     pub(super) fn end(self, taken_back: CuResult, give_back: impl FnOnce()) -> CuResult {
         match taken_back {
             Ok(()) => give_back(),
@@ -92,8 +94,8 @@ impl<'a> Cx<'a> {
         Claim::new(&self.shared.tables, which, id)
     }
 
-    /// Takes a handle out that the driver is to take back now, and `with_it` what ends with it, or
-    /// an error for one that may not be.
+    /// Removes a listed object that is about to be destroyed. `with_it` removes everything that
+    /// ends with the object, or refuses.
     pub(super) fn claim_listed<K: Id, T: Clone>(
         &self,
         which: Which<K, T>,
@@ -123,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_is_being_made_or_ended_is_neither_vacant_nor_of_use() {
+    fn a_claimed_id_is_neither_vacant_nor_usable() {
         let tables = Mutex::new(Tables::default());
         let made = claim(&tables).unwrap();
         assert_eq!(claim(&tables).err(), IN_USE);
@@ -136,14 +138,14 @@ mod tests {
         let (_, ending) = end(&tables, Ok(())).unwrap();
         assert_eq!(claim(&tables).err(), IN_USE);
         assert_eq!(end(&tables, Ok(())).err(), Some(CuError::INVALID_HANDLE));
-        // Its id is vacant once what was charged is given back.
+        // The id becomes vacant only after the charge was released.
         let given_back = || assert_eq!(claim(&tables).err(), IN_USE);
         assert_eq!(ending.end(Ok(()), given_back), Ok(()));
         assert!(claim(&tables).is_ok());
     }
 
     #[test]
-    fn what_was_not_made_leaves_its_id_and_what_did_not_end_keeps_it() {
+    fn a_failed_creation_frees_the_id_and_a_failed_destruction_keeps_it() {
         let tables = Mutex::new(Tables::default());
         drop(claim(&tables).unwrap());
         let failed = claim(&tables).unwrap().end(Err(CuError::UNKNOWN), || unreachable!());

@@ -1,5 +1,5 @@
-//! Copies and memsets. Every address is checked against what the session has; a pointer of the
-//! worker's own can't be named.
+//! Copies and memsets. Every address is checked against the memory of the session, so a call can't
+//! access the worker's own memory.
 
 use cuda_api::sys::{CUDA_MEMCPY2D, CUmemorytype, CUstream};
 use protocol::calls as api;
@@ -14,7 +14,7 @@ use super::waits::Completion;
 use super::{Calls, ReplyTo};
 use crate::driver::{CuError, CuResult};
 
-/// Bytes from a start to the end of `height` rows.
+/// The number of bytes from the first byte to the end of `height` rows.
 fn extent(width: usize, pitch: usize, height: usize) -> CuResult<u64> {
     if width == 0 || height == 0 {
         return Ok(0);
@@ -35,8 +35,8 @@ impl Cx<'_> {
         if call.data.len() > INLINE_COPY_MAX {
             return Err(CuError::INVALID_VALUE);
         }
-        // SAFETY: the source is pageable memory of ours: the driver has copied it when it
-        // returns. The destination was checked.
+        // SAFETY: the source is pageable memory of this process, which the driver has copied when
+        // it returns. The destination was checked.
         unsafe {
             self.driver().cuMemcpyHtoDAsync(
                 pass,
@@ -89,7 +89,7 @@ impl Cx<'_> {
             WidthInBytes: call.width,
             Height: call.height,
         };
-        // SAFETY: both extents were checked; pitches below the width are the driver's to refuse.
+        // SAFETY: both extents were checked. The driver refuses a pitch below the width.
         unsafe { self.driver().cuMemcpy2DAsync(pass, &copy, stream) }
     }
 
@@ -135,8 +135,8 @@ impl Calls {
     ) {
         let queued = self.staged(cx, call.dst, call.arena, call.len, call.h_stream).and_then(
             |(at, stream, ctx)| {
-                // SAFETY: both ranges were checked; the arena stays mapped while the session
-                // has its region, and the region is not unmapped before it is unregistered.
+                // SAFETY: both ranges were checked. The arena stays mapped while the session has
+                // its region, and the region is unregistered before it is unmapped.
                 unsafe {
                     cx.driver().cuMemcpyHtoDAsync(pass, call.dst, at.cast(), call.len, stream)?;
                 }
@@ -228,9 +228,9 @@ impl Calls {
         if let Some(arena) = &mut self.arena {
             arena.register();
         }
-        // The answer as the codec has it: a length, then the bytes, which the GPU writes there.
+        // The answer in encoded form: a length, then the bytes, which the GPU writes.
         let head = (call.len as u64).to_le_bytes();
-        // SAFETY: the place has room for the head and the bytes; it is mapped while `reply`
+        // SAFETY: the place has room for the length and the bytes. It stays mapped while `reply`
         // lives, and `reply` waits for the copy. The source was checked.
         let queued = unsafe {
             std::ptr::copy_nonoverlapping(head.as_ptr(), place, 8);
@@ -240,7 +240,8 @@ impl Calls {
         self.wait_queued(cx, queued, Completion::InPlace(reply, answer));
     }
 
-    /// The plain way has no place in guest memory: a copy that waits, on another thread.
+    /// Copies for a SUBMIT request, whose answer has no place in guest memory. Waits for the copy
+    /// on another thread.
     fn copy_out_plain(
         &mut self,
         cx: &Cx<'_>,
@@ -255,8 +256,8 @@ impl Calls {
             answer[..8].copy_from_slice(&(call.len as u64).to_le_bytes());
             let stream = { stream }.0;
             let copied = cx.enter().and_then(|_| {
-                // SAFETY: the source was checked, the destination has room; after the second
-                // call nothing writes there any more.
+                // SAFETY: the source was checked, and the destination has room. After the second
+                // call, nothing writes to it any more.
                 unsafe {
                     let to = answer[8..].as_mut_ptr().cast();
                     cx.driver().cuMemcpyDtoHAsync(&pass, to, call.src, call.len, stream)?;

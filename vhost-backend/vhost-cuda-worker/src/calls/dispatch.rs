@@ -1,4 +1,4 @@
-//! What the generated dispatch is made of.
+//! Types and functions that the generated dispatch uses.
 
 use std::cell::RefCell;
 
@@ -13,14 +13,14 @@ use crate::driver::{CuError, CuResult};
 /// A body: decodes its arguments, makes the call, encodes the answer.
 type Body = fn(&Cx<'_>, &[u8], &mut Writer) -> CuResult;
 
-/// As [`Body`], of a gated call.
+/// Like [`Body`], for a gated call.
 type GatedBody = fn(&Cx<'_>, &[u8], &Pass, &mut Writer) -> CuResult;
 
 thread_local! {
     static ANSWER: RefCell<Writer> = const { RefCell::new(Writer::new()) };
 }
 
-/// Arguments that are not those of the call are an invalid value.
+/// Decodes the arguments of a call. Malformed arguments are an invalid value.
 pub(super) fn decode<'a, C: Call<'a>>(args: &'a [u8]) -> CuResult<C> {
     C::decode(args).map_err(|_| CuError::INVALID_VALUE)
 }
@@ -33,13 +33,13 @@ fn answer(reply: ReplyTo, body: impl FnOnce(&mut Writer) -> CuResult) {
     });
 }
 
-/// Runs a body here and now.
+/// Runs a body on this thread.
 pub(super) fn inline(calls: &mut Calls, command: &Command<'_>, reply: ReplyTo, body: Body) {
     let cx = Cx { shared: &calls.shared, thread: command.thread, ctx: command.ctx };
     answer(reply, |out| body(&cx, command.args, out));
 }
 
-/// As [`inline`], for a call that needs the gate's pass.
+/// Like [`inline`], for a call that needs the gate's pass.
 pub(super) fn gated(
     calls: &mut Calls,
     command: &Command<'_>,
@@ -51,7 +51,7 @@ pub(super) fn gated(
     answer(reply, |out| body(&cx, command.args, pass, out));
 }
 
-/// Runs a body on the thread that mirrors the guest's.
+/// Runs a body on the thread that mirrors the guest thread.
 pub(super) fn blocking(calls: &mut Calls, command: &Command<'_>, reply: ReplyTo, body: Body) {
     let args = command.args.to_vec();
     calls.on_mirror(command.thread, command.ctx, reply, move |cx, reply| {
@@ -75,9 +75,9 @@ pub(super) fn pending<'a, C: Call<'a>>(
     }
 }
 
-/// A number that the API table does not have, or not any more.
+/// Answers a call whose number isn't in the API table.
 #[cold]
 pub(super) fn unknown(command: &Command<'_>, reply: ReplyTo) {
-    tracing::debug!("no call has number {}", command.opcode);
+    tracing::debug!("unknown call number {}", command.opcode);
     reply.finish(CuError::NOT_SUPPORTED.0, &[]);
 }

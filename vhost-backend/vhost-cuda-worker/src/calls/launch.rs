@@ -1,4 +1,4 @@
-//! Launches: the way that must cost next to nothing.
+//! Launches. Their cost must be minimal.
 
 use std::ffi::{c_char, c_void};
 
@@ -18,7 +18,7 @@ use super::gate::pass::Pass;
 use super::lock;
 use crate::driver::{CuError, CuResult};
 
-/// Parameters whose addresses fit on the stack.
+/// Up to this many parameters, the array of their addresses is on the stack.
 const FEW: usize = 32;
 /// `CU_LAUNCH_PARAM_END`, `_BUFFER_POINTER`, `_BUFFER_SIZE`.
 const PARAM_END: *mut c_void = std::ptr::null_mut();
@@ -31,7 +31,7 @@ struct Shape {
 }
 
 impl Shape {
-    /// The configuration of a launch. It points to the attributes.
+    /// The configuration of a launch. It contains a pointer to the attributes.
     fn with(&self, stream: CUstream, attributes: &mut [CUlaunchAttribute]) -> CUlaunchConfig {
         let [gx, gy, gz, bx, by, bz] = self.dims;
         CUlaunchConfig {
@@ -69,7 +69,7 @@ pub(super) fn attributes(
                 return Err(CuError::NOT_SUPPORTED);
             }
             if id == ACCESS_POLICY_WINDOW {
-                // Address and length of what is to stay in the cache; 0 bytes for nothing.
+                // The address and length of the data to keep in the cache; the length may be 0.
                 check(value[0], value[1])?;
             }
             Ok(attribute(id, value))
@@ -77,8 +77,8 @@ pub(super) fn attributes(
         .collect()
 }
 
-/// Calls `then` with the function and the addresses of its parameters in `params`, or with the
-/// parameter buffer as a whole where the layout is not known.
+/// Calls `then` with the function and the addresses of its parameters in `params`. If the layout
+/// isn't known, it passes the whole parameter buffer instead.
 pub(super) fn with_parameters(
     cx: &Cx<'_>,
     id: FuncId,
@@ -153,7 +153,7 @@ impl Cx<'_> {
         reservation: Reservation<kind::Local>,
     ) -> CuResult<Settled<kind::Local>> {
         self.enter()?;
-        // A library's kernel is loaded into the context of the stream that it is launched in.
+        // A library's kernel is loaded into the context of the launch's stream.
         let (stream, ctx) = self.queue(call.h_stream, 0)?;
         let cx = self.within(ctx);
         self.tally(|words| &words.launches, 1);
@@ -167,8 +167,8 @@ impl Cx<'_> {
         let mut attributes = attributes(call.attributes, |addr, len| self.check(addr, len))?;
         let config = shape.with(stream, &mut attributes);
         with_parameters(&cx, call.f, call.params, reservation, |function, params, extra| {
-            // SAFETY: live handles; the parameters are as long as the layout says (or the driver
-            // is told their length); the attributes hold no pointers.
+            // SAFETY: the handles are live. The parameters are as long as the layout says, or the
+            // driver gets their length. The attributes contain no pointers.
             unsafe { self.driver().cuLaunchKernelEx(pass, &config, function, params, extra) }
         })
     }
@@ -187,8 +187,8 @@ impl Cx<'_> {
         };
         let config = shape.with(std::ptr::null_mut(), &mut attributes);
         let mut clusters = 0;
-        // SAFETY: a live function; the pointers are those of locals; the attributes hold no
-        // pointers.
+        // SAFETY: the function is live, the pointers are to local variables, and the attributes
+        // contain no pointers.
         unsafe {
             match call.question {
                 clusters::MAX_ACTIVE => {
@@ -273,7 +273,7 @@ impl Cx<'_> {
 mod tests {
     use super::*;
 
-    /// The ids and values that the driver gets.
+    /// Returns the ids and values that the driver would get.
     fn parse(id: u32) -> CuResult<Vec<(u32, [c_char; 64])>> {
         let list = [wire::LaunchAttribute { id, value: [7; 8] }];
         let list = attributes(list.as_slice().into(), |_, _| Err(CuError::ILLEGAL_ADDRESS))?;

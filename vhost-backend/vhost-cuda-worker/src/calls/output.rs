@@ -1,8 +1,9 @@
-//! What kernels print.
+//! The output of kernels.
 //!
-//! The driver writes it to this process's standard output when a context synchronises (a query of
-//! a stream or an event does not do it). Here that is a file in memory, whose content the guest takes. What is taken is given back to the kernel,
-//! and what nobody takes is dropped from the start, past a bound.
+//! The driver writes it to this process's standard output when a context synchronizes. (A query of
+//! a stream or an event doesn't cause that.) In the worker, standard output is a memfd, from which
+//! the guest fetches the text. The memory of fetched text is freed. If the guest doesn't fetch the
+//! text, the oldest of it is dropped beyond a limit.
 
 use std::ffi::c_int;
 use std::fs::File;
@@ -19,36 +20,35 @@ use protocol::limits::OUTPUT_MAX;
 use super::driver_handle::DriverHandle;
 use super::id_map::IdMap;
 
-/// Bytes that are kept for the guest.
+/// The maximum number of bytes that are kept for the guest.
 const MAX_KEPT: u64 = 16 << 20;
 
 /// The file behind the standard output.
 pub(super) struct Output {
     file: Option<File>,
-    /// Bytes from its start that were taken or dropped.
+    /// The number of bytes from the file's start that were fetched or dropped.
     taken: u64,
-    /// Bytes that were dropped and not yet spoken of.
+    /// The number of dropped bytes that the guest has not been informed of.
     dropped: u64,
 }
 
 impl Output {
-    /// Puts a file in memory behind the standard output; from now on nothing of this process
-    /// appears there. To be called before a driver library is loaded.
+    /// Replaces the standard output by a memfd. Must be called before a driver library is loaded.
     pub(super) fn capture() -> Self {
         let file = memory_file().and_then(|file| {
-            // SAFETY: both descriptors are open; 1 becomes a copy of the file's.
+            // SAFETY: both descriptors are open; 1 becomes a duplicate of the file's descriptor.
             if unsafe { libc::dup2(file.as_raw_fd(), 1) } < 0 {
                 return Err(io::Error::last_os_error());
             }
             Ok(file)
         });
         if let Err(error) = &file {
-            tracing::warn!("what kernels print is lost: {error}");
+            tracing::warn!("cannot capture the output of kernels: {error}");
         }
         Self { file: file.ok(), taken: 0, dropped: 0 }
     }
 
-    /// Bytes that wait to be taken. What is too much is dropped.
+    /// The number of bytes that can be fetched. Drops the oldest text beyond the limit.
     pub(super) fn waiting(&mut self) -> u64 {
         let Some(file) = &self.file else { return 0 };
         let len = file.metadata().map_or(self.taken, |data| data.len());
@@ -62,7 +62,7 @@ impl Output {
         waiting.min(MAX_KEPT)
     }
 
-    /// The next bytes.
+    /// Returns the next part of the text.
     pub(super) fn take(&mut self) -> Vec<u8> {
         let waiting = self.waiting();
         let Some(file) = &self.file else { return vec![] };
@@ -80,9 +80,9 @@ impl Output {
     }
 }
 
-/// A file in memory that is only ever written at its end.
+/// Creates a memfd to which every write appends.
 fn memory_file() -> io::Result<File> {
-    // SAFETY: a C string; the descriptor is new and becomes the file's.
+    // SAFETY: the name is a C string. The descriptor is new, and the file takes ownership of it.
     let file = unsafe {
         let fd = libc::memfd_create(c"kernels' output".as_ptr(), libc::MFD_CLOEXEC);
         if fd < 0 {
@@ -90,29 +90,30 @@ fn memory_file() -> io::Result<File> {
         }
         File::from_raw_fd(fd)
     };
-    // SAFETY: no pointers.
+    // SAFETY: the call takes no pointers.
     if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, libc::O_APPEND) } < 0 {
         return Err(io::Error::last_os_error());
     }
     Ok(file)
 }
 
-/// Frees the memory behind `len` bytes; the file keeps its length. Only whole pages are freed, so
-/// the range is taken from its page's start.
+/// Frees the memory of `len` bytes; the file keeps its length. Only whole pages are freed, so the
+/// range starts at the beginning of its first page.
 fn give_back(file: &File, from: u64, len: u64) {
     let start = from & !4095;
     let mode: c_int = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-    // SAFETY: no pointers. A refusal costs memory, up to the bound of the worker's cgroup.
+    // SAFETY: the call takes no pointers. If it fails, the memory stays in use, within the limit of
+    // the worker's cgroup.
     unsafe {
         libc::fallocate(file.as_raw_fd(), mode, start as i64, (from + len - start) as i64);
     }
 }
 
-/// Since when the guest is told of output, and how the driver is made to write it.
+/// State for noticing output, and for making the driver write it.
 #[derive(Default)]
 pub(super) struct Watch {
-    /// By context: a stream with nothing in it. To wait for it makes the driver write what kernels
-    /// have printed, and takes no time.
+    /// An empty stream for each context. Waiting for it takes no time, and makes the driver write
+    /// the kernels' output.
     pub(super) streams: IdMap<ContextId, DriverHandle<CUstream>>,
     pub(super) last: Option<Instant>,
 }
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_is_dropped_and_that_is_said() {
+    fn the_oldest_text_is_dropped_with_a_notice() {
         let mut file = memory_file().unwrap();
         let mut output = Output { file: Some(file.try_clone().unwrap()), taken: 0, dropped: 0 };
         file.write_all(b"oldest").unwrap();

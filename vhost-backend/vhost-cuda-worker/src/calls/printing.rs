@@ -1,4 +1,4 @@
-//! Telling the guest what kernels print.
+//! Reporting kernels' output to the guest.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -12,11 +12,11 @@ use super::stream::STREAM_NON_BLOCKING;
 use super::{Calls, ReplyTo, Shared, lock};
 use crate::driver::CuResult;
 
-/// How often output is looked for that nobody expects.
+/// The interval of checks for output of kernels that aren't known to print.
 const UNEXPECTED: Duration = Duration::from_millis(10);
 
 impl Calls {
-    /// A wait for the GPU has ended: an answer that tells of what kernels have printed.
+    /// Marks the answer of a wait for the GPU, if kernels have printed.
     pub(super) fn with_output(&mut self, cx: &Cx<'_>, reply: ReplyTo) -> ReplyTo {
         if !self.shared.prints.load(Ordering::Relaxed) {
             return reply;
@@ -25,7 +25,7 @@ impl Calls {
         self.shared.tell_output(reply)
     }
 
-    /// Looks for output that nobody expects, now and then.
+    /// Checks from time to time for output of kernels that aren't known to print.
     pub(super) fn look_for_output(&mut self, cx: &Cx<'_>) {
         let now = Instant::now();
         let due = self.watch.last.is_none_or(|last| now.duration_since(last) > UNEXPECTED);
@@ -37,7 +37,7 @@ impl Calls {
         }
     }
 
-    /// The context's stream ends with it.
+    /// Forgets the stream of a context that has ended.
     pub(super) fn forget_watch(&mut self, ctx: ContextId) {
         self.watch.streams.remove(&ctx);
     }
@@ -48,7 +48,7 @@ impl Calls {
             Some(stream) => stream.0,
             None => {
                 let mut stream = std::ptr::null_mut();
-                // SAFETY: the pointer is that of a local.
+                // SAFETY: the pointer is to a local variable.
                 unsafe {
                     cx.driver().cuStreamCreateWithPriority(&mut stream, STREAM_NON_BLOCKING, 0)?;
                 }
@@ -56,7 +56,7 @@ impl Calls {
                 stream
             }
         };
-        // SAFETY: a live stream, in which nothing is ever queued.
+        // SAFETY: the stream is live, and nothing is ever queued in it.
         unsafe {
             cx.driver().cuStreamSynchronize(stream)?;
             libc::fflush(std::ptr::null_mut());
@@ -66,7 +66,7 @@ impl Calls {
 }
 
 impl Shared {
-    /// An answer that tells of what kernels have printed, if the driver has written any.
+    /// Marks the answer if the driver has written output of kernels.
     pub(super) fn tell_output(&self, reply: ReplyTo) -> ReplyTo {
         if lock(&self.output).waiting() > 0 { reply.with_output() } else { reply }
     }

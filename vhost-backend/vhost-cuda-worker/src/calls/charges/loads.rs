@@ -30,7 +30,10 @@ impl Cx<'_> {
         let devices = charges.devices(self.driver(), self.shared.devices);
         let capabilities: Vec<u32> = devices.iter().map(|device| device.capability).collect();
         let mut footprint = footprint::footprint(image, &capabilities).map_err(|error| {
-            tracing::warn!(session = self.shared.session.label, "not loaded: {error}");
+            tracing::warn!(
+                session = self.shared.session.label,
+                "refusing to load an image: {error}"
+            );
             CuError::NOT_SUPPORTED
         })?;
         if !self.loads_lazily() {

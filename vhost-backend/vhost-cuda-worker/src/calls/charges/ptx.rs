@@ -5,7 +5,7 @@
 /// The error for a declaration whose size isn't a plain number. No compiler writes one. The load is
 /// refused, since its memory can't be determined beforehand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a variable of a PTX text has a size that is not a plain number")]
+#[error("a variable in the PTX has a size that is not a plain number")]
 pub(super) struct SizeUnknown;
 
 /// The variables that a text defines.

@@ -117,7 +117,7 @@ impl Cx<'_> {
             Ok(()) => self.shared.session.ledger.release(device, len, Charge::Memory),
             Err(error) => tracing::warn!(
                 session = self.shared.session.label,
-                "{len} bytes of device memory could not be given back: {error}"
+                "{len} bytes of device memory could not be freed: {error}"
             ),
         }
         done.is_ok()
