@@ -1,13 +1,15 @@
-# virtio-cuda: `make demo` demonstrates it, `make test` runs all checks. Both install dependencies.
+# virtio-cuda. `make demo` shows it at work, and `make test` runs all checks. Both install missing
+# dependencies.
 #
 #   make build    builds everything, staged in target/dist
 #   make check    formatting, lints, generated code, import cycles, trust boundaries, licenses, unit tests
 #   make audit    security advisories for the dependencies
 #   make test     every check; README.md lists them
-#   make demo     runs CUDA programs in VMs, in half a minute
+#   make demo     runs CUDA programs in VMs (takes half a minute)
 #   make bench    measures the cost of calls
-#   make package  builds the guest's and the host's package
-#   make try-package  runs lintian on both; installs, uses and purges the host's under systemd
+#   make package  builds the guest and host packages
+#   make try-package  runs lintian on both packages; installs, tests and purges the host package in
+#                 a chroot and under systemd
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -24,11 +26,11 @@ UML_MODULE := target/kmod/uml
 all: build
 
 deps:
-	$(SAY) 'what building needs'
+	$(SAY) 'build dependencies'
 	@scripts/install-deps.sh
 
 programs: deps
-	$(SAY) "CUDA programs, with NVIDIA's own compiler"
+	$(SAY) "CUDA programs, built with NVIDIA's compiler"
 	@$(MAKE) --no-print-directory -s -C tests/programs -j2
 
 images: deps
@@ -36,9 +38,9 @@ images: deps
 	@images/uml-kernel.sh
 
 build: programs images
-	$(SAY) "host's programs, guest's library, softgpu"
+	$(SAY) "host programs, guest libraries, softgpu"
 	@cargo build --release --locked --workspace --bins --lib --quiet
-	$(SAY) "guest's driver"
+	$(SAY) "guest driver"
 	@images/kmod-build.sh uml guest-driver $(UML_MODULE)
 	@scripts/stage.sh $(DIST)
 
@@ -46,9 +48,9 @@ package: deps
 	@images/guest-package.sh
 	@images/host-package.sh
 
-# Takes two minutes after `make build`. The second test boots a container, which needs root.
+# Takes two minutes after `make build`. It needs root: --try uses a chroot, --boot a container.
 try-package: build
-	$(SAY) 'the packages, by lintian, in a chroot and under a running systemd'
+	$(SAY) 'packages: lintian, a chroot, a container with systemd'
 	@images/guest-package.sh --libcuda target/release/libguest_libcuda.so \
 		--libnvidia-ml target/release/libguest_libnvidia_ml.so
 	@images/host-package.sh --bin target/release --try --boot
@@ -63,14 +65,14 @@ check: deps
 	@cargo xtask cycles
 	$(SAY) 'dependencies between trust domains'
 	@cargo xtask boundaries
-	$(SAY) 'licenses and sources of dependencies'
+	$(SAY) 'dependency licenses and sources'
 	@scripts/cargo-deny.sh --locked --log-level error check licenses bans sources
 	$(SAY) 'lints'
 	@cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 	$(SAY) 'unit tests'
 	@$(MAKE) --no-print-directory unit
 
-# Fetches the advisory database from GitHub, which not every machine can reach.
+# Not part of `make check`, because it needs access to GitHub for the advisory database.
 audit: deps
 	@scripts/cargo-deny.sh --locked check advisories
 
@@ -80,22 +82,22 @@ unit: deps programs
 	@RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom \
 		cargo test --locked --quiet --release -p virtio-cuda-protocol --test loom_ring
 
-# Runs the CUDA programs on every path that needs no GPU. The disk has the guest package installed.
+# Runs the CUDA programs on every path that works without a GPU. In QEMU, they run on a Debian disk
+# with the guest package installed.
 matrix: build
 	$(SAY) 'QEMU, and a Debian disk with the guest package'
 	@images/qemu.sh
 	@images/disk.sh --print >target/disk.path
-	$(SAY) 'CUDA programs: softgpu alone, vhost-user, user-mode Linux, QEMU under TCG'
+	$(SAY) 'CUDA programs on softgpu alone, vhost-user, user-mode Linux, QEMU under TCG'
 	@tests/matrix.sh --dist $(DIST) --disk "$$(cat target/disk.path)" --table target/matrix.md \
 		softgpu vhost-user uml qemu
 
-# Sudden ends, isolation, quotas, hostile guests.
 proofs: build
-	$(SAY) 'sudden ends, isolation, quotas, hostile guests'
+	$(SAY) 'killed processes, isolation, quotas, hostile guests'
 	@VIRTIO_CUDA_DIST=$(abspath $(DIST)) cargo test --locked --release --quiet -p virtio-cuda-tests -- --test-threads=1
 
 driver: deps
-	$(SAY) "guest's driver on every kernel"
+	$(SAY) "guest driver on every kernel"
 	@guest-driver/check.sh
 
 # Stages everything that tests/gpu/run.sh needs on a machine with a GPU and no network: copy

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
 #
-# Builds the driver with warnings as errors for every tested kernel, and runs sparse (for the
-# kernels it supports) and checkpatch from the newest kernel's source.
+# Builds the driver with warnings as errors for every tested kernel, runs sparse for the kernels
+# that support it, and runs checkpatch from the newest kernel's source.
 #
-#   guest-driver/check.sh [OUT]      OUT: build folder, by default target/guest-driver
+#   guest-driver/check.sh [OUT]      OUT: build directory, by default target/guest-driver
 #
-# Prints a line for each check; exits with status 1 if one failed.
+# Prints one line per check; exits with status 1 if any check failed.
 set -euo pipefail
 
 here="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)"
@@ -29,7 +29,7 @@ check() {
     fi
 }
 
-# Copy only make's inputs, so that no build folder gets another kernel's objects.
+# Copy only the sources, so that no build directory contains objects built for another kernel.
 src="$out/source/guest-driver"
 rm -rf "$out/source"
 mkdir -p "$src" "$out/source/protocol/include/uapi"
@@ -43,8 +43,8 @@ build() {
         KBUILD_MODPOST_WARN=1 "$@"
 }
 
-# make succeeds even if sparse reports problems, so check its output. Debian's 7.2 headers lack the
-# script through which the kernel runs sparse.
+# make succeeds even if sparse reports problems, so check the output. Kernel 7.2 isn't checked:
+# Debian's headers for it lack the script that runs sparse.
 sparse() {
     build "$1" C=2 CHECK=sparse 2>&1 | tee "$out/sparse.out" &&
         ! grep -qE '(warning|error):|not available' "$out/sparse.out"
@@ -58,8 +58,8 @@ for series in 6.1 6.12; do
     check "sparse for $series" sparse "$series"
 done
 
-# Ignored: an out-of-tree module must check the kernel version (in compat.h only), and a uAPI header
-# has no BIT().
+# Ignore LINUX_VERSION_CODE, because an out-of-tree module must check the kernel version (allowed in
+# compat.h only), and BIT_MACRO, because uAPI headers can't use BIT().
 checkpatch="$("$images/uml-kernel.sh" --print)/build/scripts/checkpatch.pl"
 [ -z "$(grep -l LINUX_VERSION_CODE "$here"/*.[ch] | grep -v '/compat\.h$')" ] ||
     { echo "FAILED  version checks outside compat.h"; failed=1; }

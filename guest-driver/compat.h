@@ -22,13 +22,12 @@
 #endif
 
 /*
- * User-mode Linux has no option that selects MMU_NOTIFIER. There a session
- * ends with the last mapping of its ring instead. That works for every session
- * that has a ring.
+ * User-mode Linux can't enable MMU_NOTIFIER. There, a session that has a ring
+ * ends when the last mapping of the ring is closed.
  */
 #define VCUDA_HAVE_MMU_NOTIFIER IS_ENABLED(CONFIG_MMU_NOTIFIER)
 
-/* Up to 6.3 MAX_ORDER was the largest order plus one; renamed in 6.8. */
+/* Up to 6.3, MAX_ORDER was the largest order plus one. It was renamed in 6.8. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
 #define VCUDA_MAX_ORDER MAX_PAGE_ORDER
 #elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
@@ -42,7 +41,7 @@
 #define kzalloc_obj(obj, gfp) kzalloc(sizeof(obj), gfp)
 #endif
 
-/* Since 6.3 a function changes a mapping's flags. */
+/* Since 6.3, VMA flags must be changed through a function. */
 static inline void vcuda_vm_flags_set(struct vm_area_struct *vma,
 				      unsigned long flags)
 {
@@ -53,7 +52,7 @@ static inline void vcuda_vm_flags_set(struct vm_area_struct *vma,
 #endif
 }
 
-/* Since 6.11 an array of structures describes the queues. */
+/* Since 6.11, virtio_find_vqs() takes an array of structures. */
 static inline int vcuda_find_vqs(struct virtio_device *vdev, unsigned int nr,
 				 struct virtqueue **vqs,
 				 vq_callback_t *const callbacks[],

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
- * virtio-cuda: declarations that the driver's files share.
+ * virtio-cuda: declarations shared by the driver's source files.
  *
- * An open file is a session once START has succeeded. The driver handles
- * sessions, regions of pages and chains of buffers. It passes the commands in
- * them on without reading them.
+ * An open file becomes a session when START succeeds. The driver manages
+ * sessions, memory regions and buffer chains. It forwards commands without
+ * reading them.
  *
  * Lock order, outermost first:
  *   vcuda_session.lock, mmap_lock, vcuda_device.sessions (its xa_lock),
@@ -32,43 +32,43 @@
 
 #include "compat.h"
 
-/* An mmap offset is a region's id, and below this bit an offset in the region. */
+/* An mmap offset is the region id, shifted by this, plus the offset within the region. */
 #define VCUDA_MMAP_SHIFT 40
 /* The largest region id whose mmap offset fits into loff_t. */
 #define VCUDA_REGION_ID_MAX ((1U << (62 - VCUDA_MMAP_SHIFT)) - 1)
 
 /* Number of buffers in the event queue. */
 #define VCUDA_EVENTS 64
-/* Maximum number of SUBMIT commands of one session in flight. */
+/* Maximum number of in-flight SUBMIT commands per session. */
 #define VCUDA_SUBMITS 8
 
-/* How long to wait for answers when the wait can't be interrupted. */
+/* Timeouts for waits that can't be interrupted. */
 #define VCUDA_HELLO_TIMEOUT (30 * HZ)
 #define VCUDA_GOODBYE_TIMEOUT (10 * HZ)
-/* How long to wait for an answer to SESSION_DESTROY before warning. */
+/* Time without a response to SESSION_DESTROY after which a warning is logged. */
 #define VCUDA_DESTROY_WARN (30 * HZ)
-/* How long close() waits for the session's end, which continues without it. */
+/* How long close() waits for the session to end; after that, a work item ends it. */
 #define VCUDA_CLOSE_WAIT (1 * HZ)
 
 struct vcuda_device;
 struct vcuda_session;
 
 /**
- * struct vcuda_chain - a chain of buffers: a request and room for its answer
- * @kref: one for the waiter, one for the queue while the device has the chain,
- *	so the buffers outlive a killed waiter
- * @done: completed when the device has answered or is gone
+ * struct vcuda_chain - a buffer chain: a request and space for its response
+ * @kref: held by the waiter, and by the queue while the device has the chain,
+ *	so that the buffers outlive a killed waiter
+ * @done: completed when the device has responded or is gone
  * @free: frees the chain if the last reference is dropped in atomic context
- * @session: the session whose doorbell this is; NULL for every other chain
- * @out: read by the device; kvmalloc()ed, except for a doorbell
+ * @session: for a doorbell, its session; otherwise NULL
+ * @out: read by the device; allocated by kvmalloc(), except for a doorbell
  * @in: written by the device; begins with a struct virtio_cuda_resp
  * @sg: entries for @out, then for @in
- * @out_len: bytes of @out
- * @in_len: bytes of @in
+ * @out_len: size of @out in bytes
+ * @in_len: size of @in in bytes
  * @nr_out: number of entries in @sg for @out
  * @nr_in: number of entries in @sg for @in
- * @used: bytes that the device wrote, at most @in_len
- * @error: 0, or -ENODEV if the device went away without an answer
+ * @used: number of bytes that the device wrote, at most @in_len
+ * @error: 0, or -ENODEV if the device went away without responding
  */
 struct vcuda_chain {
 	struct kref kref;
@@ -91,9 +91,10 @@ struct vcuda_chain {
  * @vq: NULL while the queues are stopped
  * @lock: protects @vq, @open, @watchers and the doorbells' state; also taken
  *	in interrupt context
- * @open: new chains are accepted; false from the last HELLO on
- * @watchers: number of chains with a waiter; if there is none, the command
- *	queue's interrupt stays off
+ * @open: new chains are accepted; false once the driver begins to release the
+ *	device
+ * @watchers: number of chains whose return something waits for; while it's 0,
+ *	the command queue's interrupt stays off
  * @space: woken when descriptors become free or the queue closes
  */
 struct vcuda_queue {
@@ -107,11 +108,12 @@ struct vcuda_queue {
 
 /**
  * struct vcuda_device - a virtio device to which this driver is bound
- * @kref: one for the binding, one for each open file and each region
- * @vdev: referenced; its driver data points to this structure while bound
+ * @kref: held by the binding and by each session
+ * @vdev: the virtio device, on which this structure holds a reference; while
+ *	bound, its driver data points to this structure
  * @misc: /dev/virtio-cudaN
  * @name: backs misc.name
- * @index: the N in the name
+ * @index: the N in @name
  * @config: the config space as the device wrote it, little-endian
  * @capabilities: from @config, in CPU byte order
  * @max_regions: from @config, in CPU byte order
@@ -120,15 +122,16 @@ struct vcuda_queue {
  * @pinned_max: from @config, in CPU byte order
  * @queues: indexed by VIRTIO_CUDA_QUEUE_*
  * @events: the buffers of the event queue
- * @sessions: by id, the sessions that the device may know; its lock is also
+ * @sessions: sessions that may exist on the device, by id; its lock is also
  *	taken in interrupt context
- * @next_session: where to search for the next free id; under @sessions' lock
- * @pinned: total bytes of all regions
- * @era: incremented when all earlier sessions are known to be gone from the
- *	device; a session of an earlier era holds nothing there
- * @down: the queues are closed and no more answers will come
+ * @next_session: where the search for a free id starts; protected by the lock
+ *	of @sessions
+ * @pinned: total size of all regions in bytes
+ * @era: incremented when the device is known to have dropped all earlier
+ *	sessions, so a session from an earlier era holds nothing on the device
+ * @down: the queues are closed and no more responses will arrive
  * @state_wait: woken when @era or @down changes
- * @reboot: sends the last HELLO before another kernel takes over
+ * @reboot: sends the final HELLO before another kernel takes over
  */
 struct vcuda_device {
 	struct kref kref;
@@ -167,35 +170,36 @@ enum vcuda_state {
 
 /**
  * struct vcuda_session - an open file
- * @kref: one for the open file, one for each region, one for @end_work while
- *	it is queued
- * @dev: referenced
- * @mm: the address space of the process that opened the file; grabbed, so that
- *	the pointer can't be reused for another process
- * @notifier: called at the end of @mm, if the kernel supports it
+ * @kref: held by the open file, by each region, and by @end_work while it's
+ *	queued
+ * @dev: the device; the session holds a reference to it
+ * @mm: the address space of the process that opened the file; the session
+ *	holds a reference (mmgrab), so that the pointer can't be reused for
+ *	another process
+ * @notifier: called when @mm is torn down, if the kernel has MMU notifiers
  * @notified: @notifier is registered
  * @id: the session's id on the device; 0 before START
  * @era: the device's era at START
  * @state: enum vcuda_state; written under @lock or by vcuda_session_end(),
- *	read without
+ *	read without a lock
  * @reason: VIRTIO_CUDA_ENDED_* from the device, or 0
  * @lock: serializes START, ALLOC, PIN, RELEASE and QUERY
- * @regions: by id; has its own lock
- * @next_region: where to search for the next free id; under @lock
- * @nr_regions: number of @regions; under @lock
- * @pinned: total bytes of all regions, including regions that are released but
- *	still mapped
- * @ring_maps: number of mappings of the RING region; the session ends with the
- *	last one
+ * @regions: the session's regions, by id; has its own lock
+ * @next_region: where the search for a free id starts; protected by @lock
+ * @nr_regions: number of entries in @regions; protected by @lock
+ * @pinned: total size of all regions in bytes, including regions that have been
+ *	released but are still mapped
+ * @ring_maps: number of mappings of the RING region; when the last one is
+ *	closed, the session ends
  * @wakes: number of WAKE events so far
- * @wait: for WAIT, and for SUBMIT when @submits is 0
+ * @wait: WAIT sleeps on it, and SUBMIT does while @submits is 0
  * @submits: number of SUBMIT commands that may still be sent
  * @bell: the doorbell's chain
  * @bell_hdr: the contents of @bell
- * @bell_sg: the entry for @bell_hdr
- * @bell_out: the device has @bell; under the command queue's lock
- * @bell_again: send @bell again when it comes back; under the same lock
- * @bell_closed: @bell is no longer sent; under the same lock
+ * @bell_sg: the scatterlist entry for @bell_hdr
+ * @bell_out: the device has @bell; protected by the command queue's lock
+ * @bell_again: send @bell again when the device returns it; same lock
+ * @bell_closed: don't send @bell any more; same lock
  * @ending: bit 0 is set by the first caller of vcuda_session_end()
  * @end_work: ends the session on the device and frees the regions
  * @ended: completed at the end of @end_work
@@ -245,18 +249,19 @@ struct vcuda_run {
 
 /**
  * struct vcuda_region - pages that the device may read and write
- * @kref: one for the session, one for each mapping; the last one frees the pages
- * @session: referenced
+ * @kref: held by the session and by each mapping; dropping the last reference
+ *	frees the pages
+ * @session: the session; the region holds a reference to it
  * @id: the region's id on the device
  * @kind: VIRTIO_CUDA_REGION_*
- * @vaddr: its address in the process; 0 for a RING
+ * @vaddr: the region's address in the process; 0 for a RING
  * @nr_pages: total number of pages in @runs
  * @runs: the pages, in order
  * @nr_runs: number of used entries in @runs
  * @room_runs: number of allocated entries in @runs
- * @charged: bytes charged to the limits until the pages are freed
- * @ready: attached, so it may be mapped and released; under the lock of the
- *	session's @regions
+ * @charged: bytes charged against the limits until the pages are freed
+ * @ready: the region is attached, so it may be mapped and released; protected
+ *	by the lock of the session's xarray of regions
  * @lost: the device may still use the pages, so they are never freed
  */
 struct vcuda_region {
@@ -279,7 +284,7 @@ extern struct workqueue_struct *vcuda_workqueue;
 void vcuda_device_get(struct vcuda_device *dev);
 void vcuda_device_put(struct vcuda_device *dev);
 
-/* virtio_cuda_chain.c: chains of buffers */
+/* virtio_cuda_chain.c: buffer chains */
 struct vcuda_chain *vcuda_chain_alloc(size_t out_len, size_t in_len);
 void vcuda_chain_put(struct vcuda_chain *chain);
 void vcuda_chain_put_atomic(struct vcuda_chain *chain);

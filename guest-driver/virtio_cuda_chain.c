@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
 /*
- * virtio-cuda: chains of buffers, each with a request and room for its answer.
+ * virtio-cuda: buffer chains, each with a request and space for its response.
  */
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -38,7 +38,9 @@ void vcuda_chain_put(struct vcuda_chain *chain)
 	kref_put(&chain->kref, vcuda_chain_release);
 }
 
-/* For atomic context; a killed waiter leaves the last reference to it. */
+/*
+ * For atomic context. If the waiter was killed, this drops the last reference.
+ */
 void vcuda_chain_put_atomic(struct vcuda_chain *chain)
 {
 	kref_put(&chain->kref, vcuda_chain_release_atomic);
@@ -78,10 +80,11 @@ static unsigned int vcuda_sg_fill(struct scatterlist *sg, const void *buf,
 
 /**
  * vcuda_chain_alloc() - allocate a chain
- * @out_len: bytes that the device reads
- * @in_len: bytes that it writes, at least a struct virtio_cuda_resp
+ * @out_len: size of the part that the device reads, in bytes
+ * @in_len: size of the part that the device writes, in bytes; at least that of
+ *	struct virtio_cuda_resp
  *
- * Both parts are zeroed. Returns NULL if there is no memory.
+ * Both parts are zeroed. Returns NULL if memory can't be allocated.
  */
 struct vcuda_chain *vcuda_chain_alloc(size_t out_len, size_t in_len)
 {
@@ -110,7 +113,7 @@ struct vcuda_chain *vcuda_chain_alloc(size_t out_len, size_t in_len)
 	chain->nr_out = vcuda_sg_fill(chain->sg, chain->out, out_len);
 	chain->nr_in = vcuda_sg_fill(chain->sg + chain->nr_out, chain->in,
 				     in_len);
-	/* Each part is a list with its own end. */
+	/* The two parts are separate lists, so mark the end of each. */
 	sg_mark_end(&chain->sg[chain->nr_out - 1]);
 	sg_mark_end(&chain->sg[chain->nr_out + chain->nr_in - 1]);
 	return chain;

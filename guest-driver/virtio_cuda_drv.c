@@ -2,9 +2,10 @@
 /*
  * virtio-cuda: binding and unbinding devices.
  *
- * The driver leaves a device with a last HELLO, whose answer means that the
- * device no longer holds any page of the guest. A reset alone doesn't mean
- * that, because some VMMs only stop a vhost-user backend's queues.
+ * Before the driver releases a device, it sends a final HELLO. The response
+ * confirms that the device no longer holds any guest pages. A reset alone
+ * doesn't guarantee that, because some VMMs only stop the queues of a
+ * vhost-user back end.
  */
 #include <linux/dma-mapping.h>
 #include <linux/fs.h>
@@ -16,7 +17,7 @@
 
 #include "virtio_cuda.h"
 
-/* Device ids of virtio-cuda; the magic number confirms it. */
+/* Device ids that virtio-cuda uses; vcuda_read_config() checks the magic number. */
 #define VCUDA_ID_QEMU 38
 #define VCUDA_ID_OWN 63
 
@@ -92,7 +93,7 @@ fail:
 	return NULL;
 }
 
-/* Checks that this is a virtio-cuda device of a supported version. */
+/* Checks that this is a virtio-cuda device with a supported protocol version. */
 static int vcuda_read_config(struct virtio_device *vdev,
 			     struct virtio_cuda_config *config)
 {
@@ -104,7 +105,7 @@ static int vcuda_read_config(struct virtio_device *vdev,
 	}
 	if (le16_to_cpu(config->version_major) != VIRTIO_CUDA_VERSION_MAJOR) {
 		dev_err(&vdev->dev,
-			"the device has protocol version %u.%u, this driver %u.%u: update the older one\n",
+			"the device has protocol version %u.%u, but this driver has %u.%u: update the older one\n",
 			le16_to_cpu(config->version_major),
 			le16_to_cpu(config->version_minor),
 			VIRTIO_CUDA_VERSION_MAJOR, VIRTIO_CUDA_VERSION_MINOR);
@@ -114,8 +115,8 @@ static int vcuda_read_config(struct virtio_device *vdev,
 }
 
 /*
- * The device gets guest-physical addresses of pages. It can't use them behind
- * an IOMMU or with encrypted memory.
+ * The driver sends guest-physical page addresses to the device. The device
+ * can't use them behind an IOMMU or with encrypted memory.
  */
 static int vcuda_check_dma(struct virtio_device *vdev)
 {
@@ -163,7 +164,7 @@ static int vcuda_validate(struct virtio_device *vdev)
 	return vcuda_check_dma(vdev);
 }
 
-/* Ends all sessions and makes the device drop the guest's pages. */
+/* Ends all sessions and makes the device release the guest's pages. */
 static void vcuda_leave(struct vcuda_device *dev)
 {
 	bool broken;
@@ -174,7 +175,7 @@ static void vcuda_leave(struct vcuda_device *dev)
 	err = broken ? -ENODEV : vcuda_hello(dev, true);
 	vcuda_queues_stop(dev);
 	if (broken)
-		/* The device is gone, and with it all of its sessions. */
+		/* The device is gone, and so are its sessions. */
 		WRITE_ONCE(dev->era, dev->era + 1);
 	else if (err)
 		dev_warn(&dev->vdev->dev,
@@ -242,11 +243,11 @@ static void vcuda_remove(struct virtio_device *vdev)
 	struct vcuda_device *dev = vdev->priv;
 
 	unregister_reboot_notifier(&dev->reboot);
-	/* Open files keep the structure and get -ENODEV from now on. */
+	/* Open files keep a reference to dev; their ioctls now fail with -ENODEV. */
 	misc_deregister(&dev->misc);
 	if (!dev->down)
 		vcuda_leave(dev);
-	/* The next bound device may reuse the name. */
+	/* The next device to be bound may reuse the name. */
 	ida_free(&vcuda_ida, dev->index);
 	vcuda_device_put(dev);
 }
@@ -306,7 +307,7 @@ module_init(vcuda_init);
 static void __exit vcuda_exit(void)
 {
 	unregister_virtio_driver(&vcuda_driver);
-	/* Completes the work that ends sessions. */
+	/* Waits for the work items that end sessions. */
 	destroy_workqueue(vcuda_workqueue);
 	ida_destroy(&vcuda_ida);
 }

@@ -25,7 +25,7 @@ static int vcuda_ioctl_info(struct vcuda_session *s, void __user *arg)
 	return copy_to_user(arg, &info, sizeof(info)) ? -EFAULT : 0;
 }
 
-/* Checks the sizes of ring and arena; both may be 0. */
+/* Checks the sizes of the ring and the arena; both may be 0. */
 static bool vcuda_start_valid(const struct virtio_cuda_ioc_start *p)
 {
 	if (p->reserved || p->env_len > VIRTIO_CUDA_ENV_MAX)
@@ -74,7 +74,7 @@ static int vcuda_ioctl_start(struct vcuda_session *s, void __user *arg)
 	return 0;
 }
 
-/* Attaches a new region; detaches it if its id can't be copied to @arg. */
+/* Attaches a new region; detaches it again if its id can't be copied to @arg. */
 static int vcuda_attach_new(struct vcuda_session *s, struct vcuda_region *r,
 			    void __user *arg, void *p, size_t size, u32 *id,
 			    u64 *offset)
@@ -139,7 +139,7 @@ static int vcuda_ioctl_release(struct vcuda_session *s, void __user *arg)
 	return vcuda_region_detach(s, p.region);
 }
 
-/* Whether WAIT can return: after a wake or the session's end. */
+/* WAIT can return after a wake, or when the session has ended. */
 static bool vcuda_woken(struct vcuda_session *s, u32 seen)
 {
 	return (s32)((u32)atomic_read(&s->wakes) - seen) > 0 ||
@@ -185,7 +185,7 @@ static int vcuda_ioctl_submit(struct vcuda_session *s, void __user *arg)
 
 	if (copy_from_user(&p, arg, sizeof(p)))
 		return -EFAULT;
-	/* The worker checks the command itself. */
+	/* Check only the lengths; the worker validates the command. */
 	if (p.cmd_len < sizeof(struct virtio_cuda_cmd) || p.cmd_len % 8 ||
 	    p.cmd_len > s->dev->max_plain ||
 	    p.reply_len < sizeof(struct virtio_cuda_reply) ||
@@ -243,7 +243,7 @@ static int vcuda_ioctl_query(struct vcuda_session *s, void __user *arg)
 		return -ENOMEM;
 	req = chain->out;
 	req->hdr.type = cpu_to_le32(VIRTIO_CUDA_CTRL_QUERY);
-	/* One request per open file, so that it can't fill the queue. */
+	/* Send one request at a time, so that one file can't fill the queue. */
 	err = -EINTR;
 	if (mutex_lock_killable(&s->lock))
 		goto out;
@@ -264,7 +264,7 @@ out:
 	return err;
 }
 
-/* The ioctls that change a session's regions, one at a time. */
+/* Handles the ioctls that change a session's regions, one at a time. */
 static int vcuda_ioctl_locked(struct vcuda_session *s, unsigned int cmd,
 			      void __user *arg)
 {
@@ -272,7 +272,7 @@ static int vcuda_ioctl_locked(struct vcuda_session *s, unsigned int cmd,
 
 	if (mutex_lock_killable(&s->lock))
 		return -EINTR;
-	/* Check under the lock, see vcuda_session_end_work(). */
+	/* Check under the lock; see vcuda_session_end_work(). */
 	err = vcuda_session_check(s);
 	if (!err) {
 		if (cmd == VIRTIO_CUDA_IOC_ALLOC)
@@ -292,7 +292,7 @@ long vcuda_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	void __user *p = (void __user *)arg;
 	int err;
 
-	/* A child or another process with the file can't use the session. */
+	/* Another process that has the file, such as a child, can't use the session. */
 	if (current->mm != s->mm)
 		return -EPERM;
 	switch (cmd) {

@@ -2,21 +2,22 @@
 /*
  * virtio-cuda: mappings of a session's RING and PINNED regions.
  *
- * An offset names a region of the mapped file, so no process can map another
- * process's region. A mapping keeps the region's pages, even after RELEASE and
- * after the session's end. A child inherits no mapping.
+ * An mmap offset selects one of the regions that belong to the open file, so a
+ * process can't map another process's regions. A mapping keeps the region's
+ * pages allocated, even after RELEASE or after the session has ended. Children
+ * don't inherit mappings.
  */
 #include <linux/fs.h>
 #include <linux/slab.h>
 
 #include "virtio_cuda.h"
 
-/* Number of pages mapped at once: a page full of pointers. */
+/* Number of pages mapped at once: as many as there are pointers in a page. */
 #define VCUDA_MAP_BATCH (PAGE_SIZE / sizeof(struct page *))
 
 /*
- * Counts the ring's mappings in the process that owns the session. When the
- * last one is closed, the session ends.
+ * Counts the mappings of the ring in the process that owns the session. When
+ * the last one is closed, the session ends.
  */
 static void vcuda_vm_open(struct vm_area_struct *vma)
 {
@@ -50,7 +51,7 @@ static struct page *vcuda_region_page(const struct vcuda_region *r,
 	return NULL;
 }
 
-/* Faults occur only on pages that the process has dropped (MADV_DONTNEED). */
+/* Faults occur only on pages that the process dropped with MADV_DONTNEED. */
 static vm_fault_t vcuda_vm_fault(struct vm_fault *vmf)
 {
 	struct vcuda_region *r = vmf->vma->vm_private_data;
@@ -68,7 +69,7 @@ static const struct vm_operations_struct vcuda_vm_ops = {
 	.fault = vcuda_vm_fault,
 };
 
-/* Maps all of @vma now, because a fault per page would cost far more. */
+/* Maps all of @vma at once, because a fault per page would cost far more. */
 static int vcuda_map_pages(struct vm_area_struct *vma, struct vcuda_region *r,
 			   unsigned long skip)
 {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
 /*
- * virtio-cuda: regions, the pages that a session shares with the device.
+ * virtio-cuda: regions, which are sets of pages that a session shares with the
+ * device.
  *
- * A region's pages are freed with its last reference. The session drops its
- * reference only after the device has confirmed that it no longer accesses the
- * pages.
+ * A region's pages are freed when the last reference to the region is dropped.
+ * The session drops its reference only after the device has confirmed that it
+ * no longer accesses the pages.
  */
 #include <linux/module.h>
 #include <linux/overflow.h>
@@ -17,9 +18,9 @@
 static ulong pinned_max;
 module_param(pinned_max, ulong, 0644);
 MODULE_PARM_DESC(pinned_max,
-		 "MiB that all programs together may share with one device (0: no limit)");
+		 "Maximum MiB that all programs together may share with one device (0 for no limit)");
 
-/* Number of pages pinned at once: a page full of pointers. */
+/* Number of pages pinned at once: as many as there are pointers in a page. */
 #define VCUDA_PIN_BATCH (PAGE_SIZE / sizeof(struct page *))
 
 /* ---- Limits ------------------------------------------------------------ */
@@ -73,7 +74,7 @@ static void vcuda_run_free(const struct vcuda_region *r,
 	unsigned long i;
 
 	if (r->kind == VIRTIO_CUDA_REGION_USER) {
-		/* The device may have written any of them. */
+		/* The device may have written to any page. */
 		unpin_user_page_range_dirty_lock(pfn_to_page(run->pfn),
 						 run->nr, true);
 		return;
@@ -92,7 +93,7 @@ static void vcuda_region_free(struct kref *kref)
 	size_t i;
 
 	if (r->lost) {
-		/* Leak them: another owner's data could be read or overwritten. */
+		/* Leak the pages, because the device could access a new owner's data. */
 		dev_warn(&s->dev->vdev->dev,
 			 "leaking %lu pages of session %u: the device did not confirm that it no longer uses them\n",
 			 r->nr_pages, s->id);
@@ -127,7 +128,7 @@ static struct vcuda_region *vcuda_region_new(struct vcuda_session *s, u32 kind,
 	    check_add_overflow(vaddr, len, &end) ||
 	    len > 1ULL << VCUDA_MMAP_SHIFT)
 		return ERR_PTR(-EINVAL);
-	/* Fail early instead of exhausting memory for an impossible request. */
+	/* Fail early instead of exhausting memory on an impossible request. */
 	if (len >> PAGE_SHIFT > totalram_pages())
 		return ERR_PTR(-ENOMEM);
 
@@ -147,7 +148,7 @@ static struct vcuda_region *vcuda_region_new(struct vcuda_session *s, u32 kind,
 	return r;
 }
 
-/* Adds @nr pages starting at @pfn; on failure the caller keeps them. */
+/* Adds @nr pages starting at @pfn; on failure, the caller still owns the pages. */
 static int vcuda_region_add(struct vcuda_region *r, unsigned long pfn,
 			    unsigned long nr)
 {
@@ -184,11 +185,11 @@ static int vcuda_region_add(struct vcuda_region *r, unsigned long pfn,
  * vcuda_region_alloc() - create a region of new, zeroed pages
  * @s: the session
  * @kind: VIRTIO_CUDA_REGION_RING or _PINNED
- * @vaddr: the address at which the process will map it
- * @len: bytes
+ * @vaddr: the address at which the process will map the region
+ * @len: size in bytes
  *
- * Allocates the largest contiguous pieces available, because the device maps
- * each piece and large pieces make the GPU's address translation faster.
+ * Allocates the largest contiguous pieces available. The device maps each piece
+ * separately, and large pieces make the GPU's address translation faster.
  */
 struct vcuda_region *vcuda_region_alloc(struct vcuda_session *s, u32 kind,
 					u64 vaddr, u64 len)
@@ -215,7 +216,7 @@ struct vcuda_region *vcuda_region_alloc(struct vcuda_session *s, u32 kind,
 		err = -ENOMEM;
 		if (!page)
 			goto fail;
-		/* Lets each page be mapped and freed separately. */
+		/* Split the pages, so that each can be mapped and freed separately. */
 		if (order)
 			split_page(page, order);
 		err = vcuda_region_add(r, page_to_pfn(page), 1UL << order);
@@ -242,8 +243,8 @@ fail:
 /**
  * vcuda_region_pin() - create a region from the caller's pages
  * @s: the session
- * @vaddr: their address
- * @len: bytes
+ * @vaddr: address of the pages
+ * @len: size in bytes
  */
 struct vcuda_region *vcuda_region_pin(struct vcuda_session *s, u64 vaddr,
 				      u64 len)
@@ -271,7 +272,7 @@ struct vcuda_region *vcuda_region_pin(struct vcuda_session *s, u64 vaddr,
 		}
 		for (i = 0; i < got && !err; i++)
 			err = vcuda_region_add(r, page_to_pfn(pages[i]), 1);
-		/* The page that failed, and those after it. */
+		/* Unpin the page that couldn't be added, and those after it. */
 		if (err)
 			unpin_user_pages(pages + i - 1, got - i + 1);
 		else if (fatal_signal_pending(current))
@@ -319,12 +320,12 @@ static struct vcuda_chain *vcuda_attach_chain(const struct vcuda_region *r,
 }
 
 /**
- * vcuda_region_attach() - assign an id to the region and attach it
+ * vcuda_region_attach() - assign an id to a region and attach it to the device
  * @r: the region
- * @ring_bytes: the ring's size for a RING, otherwise 0
+ * @ring_bytes: for a RING, the size of the ring; otherwise 0
  *
- * vcuda_session.lock is held. If it is unknown whether the device has mapped
- * the pages, the session keeps the region until it ends.
+ * The caller holds vcuda_session.lock. If it's unknown whether the device has
+ * mapped the pages, the region stays allocated until the session ends.
  */
 int vcuda_region_attach(struct vcuda_region *r, u32 ring_bytes)
 {
@@ -364,7 +365,7 @@ int vcuda_region_attach(struct vcuda_region *r, u32 ring_bytes)
 
 /**
  * vcuda_region_detach() - detach a region from the device and drop it
- * @s: the session, whose lock is held
+ * @s: the session; the caller holds its lock
  * @id: the region's id
  */
 int vcuda_region_detach(struct vcuda_session *s, u32 id)
@@ -398,8 +399,8 @@ int vcuda_region_detach(struct vcuda_session *s, u32 id)
 
 /**
  * vcuda_regions_free() - drop all regions of a session that has ended
- * @s: the session, whose lock is held
- * @lost: the device may still access the pages
+ * @s: the session; the caller holds its lock
+ * @lost: the device may still access the pages, so leak them
  */
 void vcuda_regions_free(struct vcuda_session *s, bool lost)
 {

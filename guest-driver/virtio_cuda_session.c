@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
 /*
- * virtio-cuda: sessions, from open() to the last reference.
+ * virtio-cuda: session lifetime, from open() to the last reference.
  *
- * A session ends once, by whichever comes first: its file is closed, its
- * process's memory is freed (so a child that inherited the file can't keep the
- * session alive), the device ends it, or the device goes away. A work item then
- * ends it on the device and waits, without a time limit, until the device no
- * longer uses its pages.
+ * A session ends once, when the first of these happens: its file is closed, the
+ * address space of its process is torn down (so a child that inherited the file
+ * can't keep the session alive), the device ends the session, or the device
+ * goes away. A work item then ends the session on the device and waits, without
+ * a time limit, until the device no longer uses the session's pages.
  */
 #include <linux/delay.h>
 #include <linux/fs.h>
@@ -34,7 +34,10 @@ void vcuda_session_put(struct vcuda_session *s)
 
 /* ---- Ending a session -------------------------------------------------- */
 
-/* Returns whether the device has certainly dropped everything of the session. */
+/*
+ * Ends the session on the device. Returns true only if the device is known to
+ * have dropped all of the session's resources.
+ */
 static bool vcuda_session_destroy(struct vcuda_session *s)
 {
 	struct vcuda_device *dev = s->dev;
@@ -77,7 +80,7 @@ again:
 		msleep(100);
 		goto again;
 	case -ENODEV:
-		/* The device is going away: wait for its last HELLO. */
+		/* The device is going away, so wait for the final HELLO. */
 		wait_event(dev->state_wait, READ_ONCE(dev->era) != s->era ||
 			   READ_ONCE(dev->down));
 		break;
@@ -97,7 +100,7 @@ static void vcuda_session_end_work(struct work_struct *work)
 	bool quiet = vcuda_session_destroy(s);
 
 	vcuda_doorbell_close(s);
-	/* The state is ENDED, so no region can be added under this lock. */
+	/* The state is ENDED, so nothing else can add a region. */
 	mutex_lock(&s->lock);
 	vcuda_regions_free(s, !quiet);
 	if (s->id)
@@ -108,9 +111,9 @@ static void vcuda_session_end_work(struct work_struct *work)
 }
 
 /**
- * vcuda_session_end() - end a session; may be called repeatedly, in any context
+ * vcuda_session_end() - end a session; may be called repeatedly and in any context
  * @s: the session
- * @reason: VIRTIO_CUDA_ENDED_* that the device gave, or 0
+ * @reason: VIRTIO_CUDA_ENDED_* from the device, or 0
  */
 void vcuda_session_end(struct vcuda_session *s, u32 reason)
 {
@@ -139,7 +142,7 @@ void vcuda_sessions_end(struct vcuda_device *dev)
 }
 
 /**
- * vcuda_event() - handle an event from the device; in interrupt context
+ * vcuda_event() - handle an event from the device, in interrupt context
  * @dev: the device
  * @ev: a copy of the event
  */
@@ -202,7 +205,7 @@ static void vcuda_session_unwatch(struct vcuda_session *s)
 		mmu_notifier_unregister(&s->notifier, s->mm);
 }
 #else
-/* The ring's mappings end the session instead, see virtio_cuda_mmap.c. */
+/* Unmapping the ring ends the session instead; see virtio_cuda_mmap.c. */
 static int vcuda_session_watch(struct vcuda_session *s)
 {
 	return 0;
@@ -275,15 +278,16 @@ static int vcuda_session_ring(struct vcuda_session *s, u32 ring_bytes,
 
 /**
  * vcuda_session_start() - create the session on the device
- * @s: the session; vcuda_session.lock is held
- * @env: the environment, in kernel memory
- * @env_len: its length in bytes
- * @ring_bytes: size of the ring, or 0 for a session without one
+ * @s: the session; the caller holds its lock
+ * @env: environment variables, in kernel memory
+ * @env_len: size of @env in bytes
+ * @ring_bytes: size of the ring, or 0 for a session without a ring
  * @arena_bytes: size of the arena
- * @region: set to the RING region's id, if there is one
+ * @region: set to the id of the RING region, if the session has one
  *
- * Returns 0 or -errno. If the device answered that it created no session, START
- * may be retried; after any other failure the session has ended.
+ * Returns 0 or -errno. If the device refused to create a session, START may be
+ * retried. After any later failure, or if there was no response, the session
+ * has ended.
  */
 int vcuda_session_start(struct vcuda_session *s, const void *env, u32 env_len,
 			u32 ring_bytes, u64 arena_bytes, u32 *region)
@@ -324,7 +328,7 @@ int vcuda_session_start(struct vcuda_session *s, const void *env, u32 env_len,
 		if (err)
 			goto end;
 	}
-	/* The device may have ended it in the meantime. */
+	/* The device may have ended the session in the meantime. */
 	if (cmpxchg(&s->state, VCUDA_NEW, VCUDA_LIVE) != VCUDA_NEW)
 		return vcuda_session_check(s);
 	return 0;
@@ -368,9 +372,9 @@ int vcuda_release(struct inode *inode, struct file *file)
 
 	vcuda_session_end(s, 0);
 	/*
-	 * Usually the device has dropped the session before close() returns, or
-	 * before the parent of a killed process is notified. Otherwise the work
-	 * item continues on its own.
+	 * Usually, the device drops the session before close() returns, or
+	 * before the parent of a killed process is notified. If it takes longer,
+	 * the work item continues in the background.
 	 */
 	wait_for_completion_timeout(&s->ended, VCUDA_CLOSE_WAIT);
 	vcuda_session_unwatch(s);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
 /*
- * virtio-cuda: the three virtqueues: requests, doorbells, events.
+ * virtio-cuda: the three virtqueues, for requests, doorbells, and events.
  */
 #include <linux/random.h>
 #include <linux/sched/signal.h>
@@ -20,7 +20,10 @@ static int vcuda_add(struct vcuda_queue *q, struct vcuda_chain *chain)
 				 GFP_ATOMIC);
 }
 
-/* Completes @chain after the device has returned it, or with @error never will. */
+/*
+ * Completes @chain, which the device has returned; if @error is set, the device
+ * will never return it.
+ */
 static void vcuda_chain_done(struct vcuda_queue *q, struct vcuda_chain *chain,
 			     u32 len, int error)
 {
@@ -47,7 +50,7 @@ static void vcuda_chain_done(struct vcuda_queue *q, struct vcuda_chain *chain,
 	vcuda_chain_put_atomic(chain);
 }
 
-/* Completes used chains; keeps interrupts enabled if there are watchers. */
+/* Completes used chains; leaves the interrupt enabled if there are watchers. */
 static void vcuda_reap(struct vcuda_queue *q)
 {
 	struct vcuda_chain *chain;
@@ -80,7 +83,7 @@ static void vcuda_used(struct virtqueue *vq)
 	spin_unlock_irqrestore(&q->lock, flags);
 }
 
-/* Enables interrupts until the next chain completes, to wait for its space. */
+/* Enables the interrupt until the next chain completes and frees descriptors. */
 static void vcuda_watch_space(struct vcuda_queue *q)
 {
 	lockdep_assert_held(&q->lock);
@@ -100,7 +103,7 @@ static bool vcuda_has_space(struct vcuda_queue *q)
 	return space;
 }
 
-/* The timeout covers a lack of memory, whose end wakes nobody. */
+/* The timeout is for -ENOMEM: nothing wakes the queue when memory is available. */
 static int vcuda_wait_space(struct vcuda_queue *q)
 {
 	long left = wait_event_killable_timeout(q->space, vcuda_has_space(q),
@@ -156,10 +159,11 @@ static int vcuda_send(struct vcuda_queue *q, struct vcuda_chain *chain)
  * vcuda_chain_send() - hand a chain to the device
  * @dev: the device
  * @index: the queue's index
- * @chain: the chain; the queue takes its own reference
+ * @chain: the chain; the queue takes a reference to it
  *
  * Waits for free descriptors. Returns 0, -EINTR after a fatal signal (nothing
- * was sent), -ENODEV if the device is gone, or -E2BIG.
+ * was sent), -ENODEV if the device is gone, or -E2BIG if the chain has more
+ * entries than the queue.
  */
 int vcuda_chain_send(struct vcuda_device *dev, unsigned int index,
 		     struct vcuda_chain *chain)
@@ -168,11 +172,11 @@ int vcuda_chain_send(struct vcuda_device *dev, unsigned int index,
 }
 
 /**
- * vcuda_status_errno() - translate an answer's status
+ * vcuda_status_errno() - translate the status of a response
  * @dev: the device
  * @chain: a completed chain
  *
- * Returns 0 or -errno; never -EINTR or -ENODEV if there was an answer.
+ * Returns 0 or -errno. If the device responded, this is never -EINTR or -ENODEV.
  */
 int vcuda_status_errno(struct vcuda_device *dev,
 		       const struct vcuda_chain *chain)
@@ -183,7 +187,7 @@ int vcuda_status_errno(struct vcuda_device *dev,
 		return chain->error;
 	if (chain->used < sizeof(*resp)) {
 		dev_warn_ratelimited(&dev->vdev->dev,
-				     "the device's answer is too short: %u bytes\n",
+				     "the device's response is too short: %u bytes\n",
 				     chain->used);
 		return -EPROTO;
 	}
@@ -211,7 +215,7 @@ int vcuda_status_errno(struct vcuda_device *dev,
 	}
 }
 
-/* Sends and waits in task state @state, which a fatal signal interrupts. */
+/* Sends @chain and waits for the response in task state @state. */
 static int vcuda_call(struct vcuda_device *dev, unsigned int index,
 		      struct vcuda_chain *chain, unsigned int state)
 {
@@ -226,21 +230,21 @@ static int vcuda_call(struct vcuda_device *dev, unsigned int index,
 }
 
 /**
- * vcuda_control() - send a control request and wait for its answer
+ * vcuda_control() - send a control request and wait for the response
  * @dev: the device
  * @chain: the request
  *
- * Returns 0 or the device's answer as -errno. After -EINTR and -ENODEV it is
- * unknown whether the device has processed or will process the request.
+ * Returns 0 or the status of the response as -errno. After -EINTR or -ENODEV,
+ * it's unknown whether the device has processed or will process the request.
  */
 int vcuda_control(struct vcuda_device *dev, struct vcuda_chain *chain)
 {
-	/* Not freezable, because the caller may hold the session's lock. */
+	/* Not TASK_FREEZABLE, because the caller may hold the session's lock. */
 	return vcuda_call(dev, VIRTIO_CUDA_QUEUE_CONTROL, chain, TASK_KILLABLE);
 }
 
 /**
- * vcuda_submit() - send a command over the command queue and wait for its answer
+ * vcuda_submit() - send a command over the command queue and wait for the response
  * @s: the session
  * @chain: the command
  *
@@ -248,11 +252,11 @@ int vcuda_control(struct vcuda_device *dev, struct vcuda_chain *chain)
  */
 int vcuda_submit(struct vcuda_session *s, struct vcuda_chain *chain)
 {
-	/* A command may run for long, and a suspend must not wait for it. */
+	/* Freezable: a command may run for long, and a suspend must not wait for it. */
 	unsigned int state = TASK_KILLABLE | TASK_FREEZABLE;
 	int err;
 
-	/* Limit each session, so that it can't fill the queue. */
+	/* Limit the submits per session, so that one session can't fill the queue. */
 	if (wait_event_state(s->wait,
 			     atomic_dec_if_positive(&s->submits) >= 0, state))
 		return -EINTR;
@@ -265,9 +269,9 @@ int vcuda_submit(struct vcuda_session *s, struct vcuda_chain *chain)
 /**
  * vcuda_hello() - start a new epoch, which ends all earlier sessions
  * @dev: the device
- * @goodbye: this is the last request; send it even though the queue is closed
+ * @goodbye: this is the final request; send it even though the queue is closed
  *
- * Returns 0 if the device has confirmed it.
+ * Returns 0 if the device has confirmed the new epoch.
  */
 int vcuda_hello(struct vcuda_device *dev, bool goodbye)
 {
@@ -289,7 +293,7 @@ int vcuda_hello(struct vcuda_device *dev, bool goodbye)
 	hello->version_major = cpu_to_le16(VIRTIO_CUDA_VERSION_MAJOR);
 	hello->version_minor = cpu_to_le16(VIRTIO_CUDA_VERSION_MINOR);
 
-	/* Poll for space, because a closed queue wakes no waiters. */
+	/* Poll for space, because a closed queue doesn't wake waiters. */
 	while ((err = vcuda_try_send(q, chain, goodbye)) == -ENOSPC &&
 	       time_before(jiffies, deadline))
 		schedule_timeout_uninterruptible(HZ / 100 + 1);
@@ -317,8 +321,8 @@ void vcuda_doorbell_init(struct vcuda_session *s)
 }
 
 /*
- * While the device has the doorbell it may already have checked the ring, so
- * send another one when it comes back.
+ * If the device has the doorbell, it may have checked the ring already. Send
+ * the doorbell again when the device returns it.
  */
 static int vcuda_try_doorbell(struct vcuda_session *s)
 {
@@ -353,7 +357,7 @@ static int vcuda_try_doorbell(struct vcuda_session *s)
 }
 
 /**
- * vcuda_doorbell() - notify the device of work in the session's ring
+ * vcuda_doorbell() - notify the device that the session's ring contains work
  * @s: the session
  */
 int vcuda_doorbell(struct vcuda_session *s)
@@ -382,7 +386,7 @@ static bool vcuda_doorbell_quiet(struct vcuda_session *s)
 
 /**
  * vcuda_doorbell_close() - stop sending doorbells, and wait for the last one
- * @s: the session; the device reads its memory while it has the doorbell
+ * @s: the session, which contains the doorbell that the device reads
  */
 void vcuda_doorbell_close(struct vcuda_session *s)
 {
@@ -424,7 +428,7 @@ static void vcuda_events_used(struct virtqueue *vq)
 	spin_lock_irqsave(&q->lock, flags);
 	while (q->vq && (ev = virtqueue_get_buf(vq, &len))) {
 		copy = *ev;
-		/* Return the buffer first, so that the next WAKE needn't wait. */
+		/* Return the buffer first, so that the next event needn't wait for it. */
 		if (!vcuda_event_supply(vq, ev))
 			virtqueue_kick(vq);
 		spin_unlock_irqrestore(&q->lock, flags);
@@ -451,7 +455,7 @@ static void vcuda_events_fill(struct vcuda_device *dev)
 /* ---- Starting and stopping the queues ---------------------------------- */
 
 /**
- * vcuda_queues_start() - set up the queues, start the device and send HELLO
+ * vcuda_queues_start() - set up the queues, start the device, and send HELLO
  * @dev: the device, which has been reset
  */
 int vcuda_queues_start(struct vcuda_device *dev)
@@ -511,7 +515,7 @@ void vcuda_queues_close(struct vcuda_device *dev)
 }
 
 /**
- * vcuda_queues_broken() - whether the device is known to be gone
+ * vcuda_queues_broken() - check whether the device is known to be gone
  * @dev: the device
  */
 bool vcuda_queues_broken(struct vcuda_device *dev)
@@ -529,7 +533,7 @@ bool vcuda_queues_broken(struct vcuda_device *dev)
  * vcuda_queues_stop() - reset the device and delete the queues
  * @dev: the device
  *
- * Callers that still wait for an answer get -ENODEV.
+ * Callers that are still waiting for a response get -ENODEV.
  */
 void vcuda_queues_stop(struct vcuda_device *dev)
 {

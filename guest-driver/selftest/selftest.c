@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
 /*
- * virtio-cuda: tests the driver's interface. Run as root in a guest that has a
- * device. Prints a line for each check, and "selftest: PASS".
+ * virtio-cuda: tests the driver's interface. Run it as root in a guest that has
+ * a device. Prints one line per check, and "selftest: PASS" at the end.
  *
- *   selftest [DEVICE]          all tests that leave the device bound
- *   selftest unbind [DEVICE]   unbinds and rebinds it while sessions are live
+ *   selftest [DEVICE]          runs all tests that leave the device bound
+ *   selftest unbind [DEVICE]   unbinds and rebinds it while a session is live
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -54,7 +54,7 @@ static bool check(bool good, const char *format, ...)
 	return good;
 }
 
-/* Checks that an ioctl fails with @error. */
+/* Checks that an ioctl fails and sets errno to @error. */
 static void refused(int fd, unsigned long cmd, void *arg, int error,
 		    const char *what)
 {
@@ -138,7 +138,7 @@ static int alloc(int fd, uint64_t vaddr, uint64_t len,
 	return ioctl(fd, VIRTIO_CUDA_IOC_ALLOC, out);
 }
 
-/* Retries ALLOC for a second. */
+/* Retries ALLOC for up to a second. */
 static bool alloc_within(int fd, uint64_t vaddr, uint64_t len,
 			 struct virtio_cuda_ioc_alloc *out)
 {
@@ -271,8 +271,8 @@ static void test_map(void)
 
 	if (fd1 < 0 || fd2 < 0)
 		return;
-	check(p1.session != p2.session, "two files have two session ids");
-	/* Only the arena's end: the worker writes to the rest. */
+	check(p1.session != p2.session, "two files have different session ids");
+	/* Check only the end of the arena, because the worker may write to the rest. */
 	check(zero(ring1 + RING_REGION - 4096, 4096), "new pages are zeroed");
 	memset(ring1 + RING_REGION - 4096, 0x5a, 4096);
 	check(zero(ring2 + RING_REGION - 4096, 4096),
@@ -299,7 +299,7 @@ static void test_map(void)
 	check(release(fd2, a.region) == -1 && errno == EINVAL,
 	      "another file can't release the region");
 
-	/* Drop a page of the ring's mapping and touch it again. */
+	/* Drop a mapped page of the ring and touch it again. */
 	madvise(ring1 + RING_REGION - 4096, 4096, MADV_DONTNEED);
 	check(ring1[RING_REGION - 1] == 0x5a,
 	      "a dropped page keeps its contents");
@@ -343,11 +343,11 @@ static void test_alloc(void)
 		return;
 	map = mmap((void *)PINNED_WINDOW, 8 * MIB, PROT_READ | PROT_WRITE,
 		   MAP_SHARED | MAP_FIXED_NOREPLACE, fd, a.mmap_offset);
-	if (!check(map == (void *)PINNED_WINDOW, "map it at its address"))
+	if (!check(map == (void *)PINNED_WINDOW, "map the region at its address"))
 		return;
-	check(zero(map, 8 * MIB), "its pages are zeroed");
+	check(zero(map, 8 * MIB), "the region's pages are zeroed");
 	memset(map, 0xc3, 8 * MIB);
-	check(!release(fd, a.region), "RELEASE while it is mapped");
+	check(!release(fd, a.region), "RELEASE while the region is mapped");
 	check((unsigned char)map[8 * MIB - 1] == 0xc3,
 	      "the mapping keeps the pages");
 	munmap(map, 8 * MIB);
@@ -398,7 +398,7 @@ static void test_pin(void)
 		check(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd,
 			   start.mmap_offset * p.region) == MAP_FAILED,
 		      "a USER region can't be mapped");
-		check(!release(fd, p.region), "RELEASE it");
+		check(!release(fd, p.region), "RELEASE the USER region");
 	}
 	check(release(fd, start.mmap_offset >> 40) == -1 && errno == EINVAL,
 	      "RELEASE of the ring fails");
@@ -461,10 +461,10 @@ static void test_submit(void)
 #undef BAD
 	p = good;
 	if (check(!ioctl(fd, VIRTIO_CUDA_IOC_SUBMIT, &p),
-		  "SUBMIT of an unknown command gets an answer"))
+		  "SUBMIT of an unknown command gets a reply"))
 		check(p.reply_len >= sizeof(*reply) && reply->state == 1 &&
 		      reply->result == 801,
-		      "the answer is CUDA_ERROR_NOT_SUPPORTED (%u)", reply->result);
+		      "the result is CUDA_ERROR_NOT_SUPPORTED (%u)", reply->result);
 	close(fd);
 }
 
@@ -483,7 +483,7 @@ static int query(int fd, void *answer, __u32 *len)
 	return ret;
 }
 
-/* Whether an answer is valid and describes a GPU. */
+/* Returns whether a response to QUERY is valid and describes at least one GPU. */
 static bool makes_sense(const void *answer, __u32 len)
 {
 	const struct virtio_cuda_facts *facts = answer;
@@ -561,7 +561,7 @@ static void test_query(void)
 	check(good == 4000, "4000 queries from 8 threads (%ld answered)", good);
 	close(fd);
 	fd = open_session(NULL, NULL);
-	check(fd >= 0, "a session starts after them");
+	check(fd >= 0, "a session starts after the queries");
 	len = sizeof(room);
 	check(!query(fd, room, &len) && makes_sense(room, len),
 	      "QUERY on a file with a session");
@@ -614,8 +614,9 @@ static void test_fork(void)
 }
 
 /*
- * Runs in its own process: starts a session with 6 MiB. @how: 'c' closes it,
- * 'k' waits to be killed, 'f' leaves a child that holds the file.
+ * Forks a process that starts a session with 6 MiB and writes a byte to @tell.
+ * For @how == 'c' the process closes the session, for 'k' it waits to be killed,
+ * and for 'f' it also leaves a child that holds the file open.
  */
 static pid_t hold(char how, int tell)
 {
@@ -627,7 +628,7 @@ static pid_t hold(char how, int tell)
 
 	if (pid)
 		return pid;
-	/* A process group, so that the child can be killed as well. */
+	/* Create a process group, so that the child can be killed as well. */
 	setpgid(0, 0);
 	fd = open_session(&ring, NULL);
 	if (fd < 0 || alloc(fd, PINNED_WINDOW, 6 * MIB, &a))
@@ -658,7 +659,7 @@ static void test_limit(void)
 	static const struct { char how; const char *what; } ends[] = {
 		{ 'c', "closing the file frees its memory" },
 		{ 'k', "SIGKILL frees its memory" },
-		{ 'f', "SIGKILL frees it while a child holds the file" },
+		{ 'f', "SIGKILL frees its memory while a child holds the file" },
 	};
 	struct virtio_cuda_ioc_alloc a, b;
 	int fd = open_session(NULL, NULL);
@@ -676,7 +677,7 @@ static void test_limit(void)
 	check(alloc(fd, PINNED_WINDOW + 16 * MIB, 6 * MIB, &b) == -1 &&
 	      errno == EDQUOT, "the limit applies to the sum");
 	check(!release(fd, a.region), "RELEASE");
-	check(!alloc(fd, PINNED_WINDOW, 6 * MIB, &a), "RELEASE frees its share of the limit");
+	check(!alloc(fd, PINNED_WINDOW, 6 * MIB, &a), "memory can be allocated again after RELEASE");
 	check(!release(fd, a.region), "RELEASE again");
 
 	for (i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
@@ -734,7 +735,7 @@ static void test_rubbish(void)
 		ret = ioctl(other, VIRTIO_CUDA_IOC_WAIT, &w);
 	} while (!ret);
 	check(errno == ETIMEDOUT, "another session is unaffected");
-	check(ring->tail == 4096, "the ended session's mapping stays");
+	check(ring->tail == 4096, "the ring stays mapped after the session has ended");
 	munmap(ring, RING_REGION);
 	close(fd);
 	close(other);
@@ -796,7 +797,7 @@ static void *waiter(void *arg)
 	return (void *)(intptr_t)errno;
 }
 
-/* The name of the device under DRIVER, such as "virtio0". */
+/* Finds the name of the device under DRIVER, such as "virtio0". */
 static bool bound_name(char *name, size_t size)
 {
 	FILE *list = popen("basename -a " DRIVER "/virtio*", "r");
@@ -837,10 +838,10 @@ static void test_unbind(void)
 	refused(fd, VIRTIO_CUDA_IOC_INFO, &info, ENODEV, "INFO");
 	check(map[0] == 7, "mapped memory stays accessible");
 	check(access(device, F_OK), "the device node is gone");
-	check(write_file(DRIVER "/bind", name), "bind it again");
+	check(write_file(DRIVER "/bind", name), "bind the device again");
 	nap(100);
 	refused(fd, VIRTIO_CUDA_IOC_KICK, NULL, ENODEV,
-		"the old session remains ended");
+		"KICK on the old session still fails");
 	munmap(map, 2 * MIB);
 	close(fd);
 	fd = open_session(NULL, NULL);
