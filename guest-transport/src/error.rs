@@ -1,4 +1,4 @@
-//! Why an operation on the device failed.
+//! The error type for device operations.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ pub enum TransportError {
         "cannot open {path}: {source}; check that the virtio_cuda driver is loaded and that you may open the device"
     )]
     Open { path: PathBuf, source: io::Error },
-    #[error("cannot connect to {path}: {source}; check that the device process listens there")]
+    #[error("cannot connect to {path}: {source}; check that the device process is listening there")]
     Connect { path: PathBuf, source: io::Error },
     #[error("vhost-user: {what}: {source}")]
     VhostUser { what: &'static str, source: vhost::Error },
@@ -33,7 +33,7 @@ pub enum TransportError {
 }
 
 impl TransportError {
-    /// The last system call's error; `what` names the operation.
+    /// An error for the last system call (errno); `what` names the operation.
     pub(crate) fn last(what: &'static str) -> Self {
         TransportError::System { what, source: io::Error::last_os_error() }
     }

@@ -15,7 +15,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// An open file of the driver, which is one session.
+/// An open device file, which is one session of the driver.
 pub struct Kernel {
     file: File,
     config: Config,
@@ -37,7 +37,7 @@ impl Kernel {
     }
 }
 
-/// An ioctl that takes a structure; repeated after a signal and while the device is busy.
+/// Calls an ioctl that takes a structure. Retries after a signal and while the device is busy.
 fn ioctl<T: Plain>(
     file: &File,
     number: u64,
@@ -46,7 +46,7 @@ fn ioctl<T: Plain>(
 ) -> Result<(), TransportError> {
     let mut tries = 0;
     loop {
-        // SAFETY: `argument` is this request's structure and lives through the call.
+        // SAFETY: `argument` has the type that this request expects and outlives the call.
         let result = unsafe {
             libc::ioctl(file.as_raw_fd(), number as libc::Ioctl, std::ptr::from_mut(argument))
         };
@@ -56,7 +56,7 @@ fn ioctl<T: Plain>(
         let source = std::io::Error::last_os_error();
         match source.raw_os_error() {
             Some(libc::EINTR) => continue,
-            // Too many requests of this session are in flight (VIRTIO_CUDA_ERR_BUSY).
+            // This session has too many requests in flight (VIRTIO_CUDA_ERR_BUSY).
             Some(libc::EAGAIN) if tries < BUSY_TRIES => {
                 tries += 1;
                 std::thread::sleep(Duration::from_millis(1));
@@ -68,7 +68,7 @@ fn ioctl<T: Plain>(
             Some(libc::ENODEV | libc::EPIPE | libc::ESHUTDOWN) => {
                 return Err(TransportError::Ended { why: "the device or its worker is gone" });
             }
-            // An older driver returns ENOTTY for this request.
+            // An older driver returns ENOTTY for requests that it doesn't know.
             Some(libc::EOPNOTSUPP | libc::ENOTTY) => {
                 return Err(TransportError::Unsupported { what });
             }

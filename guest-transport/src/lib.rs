@@ -1,5 +1,5 @@
-//! Code that the guest's libraries share: access to the device (through the kernel driver or as a
-//! vhost-user front end), and logging.
+//! Code shared by the guest libraries: access to the device, through the kernel driver or as a
+//! vhost-user front end, and logging.
 
 mod error;
 mod kernel;

@@ -1,4 +1,4 @@
-//! Log messages on stderr, enabled by `VIRTIO_CUDA_LOG`: error, warn, info or trace.
+//! Log messages on stderr. `VIRTIO_CUDA_LOG` selects the level: error, warn, info, or trace.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -32,7 +32,7 @@ fn read_level() -> u8 {
     level as u8
 }
 
-/// Whether messages of a level are enabled.
+/// Returns whether messages at this level are logged.
 #[inline]
 pub fn enabled(level: Level) -> bool {
     let now = match LEVEL.load(Ordering::Relaxed) {
@@ -42,7 +42,7 @@ pub fn enabled(level: Level) -> bool {
     level as u8 <= now
 }
 
-/// Writes one line. Use [`say!`] instead.
+/// Writes one log line. Callers use [`say!`] instead.
 pub fn write(level: Level, message: std::fmt::Arguments<'_>) {
     let name = match level {
         Level::Error => "error",
@@ -54,7 +54,7 @@ pub fn write(level: Level, message: std::fmt::Arguments<'_>) {
     let _ = writeln!(std::io::stderr(), "virtio-cuda[{}] {name}: {message}", std::process::id());
 }
 
-/// Logs an unsupported entry point, once.
+/// Logs that an entry point is unsupported, once per name.
 #[cold]
 pub fn unsupported(name: &str) {
     if enabled(Level::Warn) && UNSUPPORTED.lock().insert(name.to_owned()) {

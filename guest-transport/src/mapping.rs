@@ -1,16 +1,16 @@
-//! Memory mappings that unmap themselves.
+//! Memory mappings that are unmapped when dropped.
 
 use crate::error::TransportError;
 use std::os::fd::RawFd;
 use std::ptr::NonNull;
 
-/// An owned mapping in this process.
+/// A memory mapping that this value owns.
 pub struct Mapping {
     base: NonNull<u8>,
     len: usize,
 }
 
-// SAFETY: a mapping isn't tied to a thread; its users synchronize their accesses.
+// SAFETY: a mapping isn't tied to a thread, and users must synchronize their accesses.
 unsafe impl Send for Mapping {}
 // SAFETY: as above.
 unsafe impl Sync for Mapping {}
@@ -19,7 +19,7 @@ impl Mapping {
     /// Maps `len` bytes of a file, shared and writable, at an address that the kernel chooses. A
     /// forked child doesn't inherit the mapping.
     pub fn shared(fd: RawFd, offset: u64, len: usize) -> Result<Self, TransportError> {
-        // SAFETY: a new mapping at an address that the kernel chooses overlaps no other.
+        // SAFETY: without MAP_FIXED, the new mapping can't overlap an existing one.
         let base = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -36,17 +36,18 @@ impl Mapping {
         let Some(base) = NonNull::new(base.cast::<u8>()) else {
             return Err(TransportError::last("mmap returned address 0"));
         };
-        // SAFETY: the range is the mapping just made. (The driver already sets this flag.)
+        // The driver sets this flag itself; a vhost-user mapping needs it here.
+        // SAFETY: the range is the mapping created above.
         unsafe { libc::madvise(base.as_ptr().cast(), len, libc::MADV_DONTFORK) };
         Ok(Self { base, len })
     }
 
-    /// The mapping's first byte.
+    /// Returns a pointer to the first byte.
     pub fn as_ptr(&self) -> *mut u8 {
         self.base.as_ptr()
     }
 
-    /// Its length in bytes.
+    /// Returns the length in bytes.
     #[expect(clippy::len_without_is_empty, reason = "no mapping is empty")]
     pub fn len(&self) -> usize {
         self.len
@@ -55,7 +56,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: this value owns the mapping, and nothing uses it afterwards.
+        // SAFETY: this value owns the mapping and is being dropped.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
     }
 }
@@ -84,7 +85,7 @@ pub unsafe fn map_fixed(
     if at == libc::MAP_FAILED {
         return Err(TransportError::last("mmap at a fixed address"));
     }
-    // SAFETY: the range is the mapping just made.
+    // SAFETY: the range is the mapping created above.
     unsafe { libc::madvise(at, len, libc::MADV_DONTFORK) };
     Ok(())
 }
@@ -92,7 +93,7 @@ pub unsafe fn map_fixed(
 /// Replaces pages with an inaccessible reservation.
 ///
 /// # Safety
-/// As for [`map_fixed`].
+/// The same as for [`map_fixed`].
 pub unsafe fn reserve_fixed(vaddr: usize, len: usize) -> Result<(), TransportError> {
     // SAFETY: the caller owns the range.
     let at = unsafe {

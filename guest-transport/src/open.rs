@@ -1,16 +1,16 @@
-//! Choosing the transport.
+//! Chooses the transport.
 
 use crate::error::TransportError;
 use crate::kernel::Kernel;
 use crate::transport::Transport;
 use crate::vhost_user::VhostUser;
 
-/// The driver's device file.
+/// The device file of the kernel driver.
 const DEVICE: &str = "/dev/virtio-cuda0";
-/// The environment variable with the socket of a device process, for use without a VM.
+/// The environment variable that holds the path of a device process's socket, for use without a VM.
 const SOCKET_VARIABLE: &str = "VIRTIO_CUDA_SOCKET";
 
-/// Connects to the socket that the environment names; otherwise opens the driver's device.
+/// Connects to the socket in `VIRTIO_CUDA_SOCKET`; if it isn't set, opens the driver's device file.
 pub fn open() -> Result<Box<dyn Transport>, TransportError> {
     match std::env::var_os(SOCKET_VARIABLE) {
         Some(path) if !path.is_empty() => Ok(Box::new(VhostUser::connect(path.into())?)),

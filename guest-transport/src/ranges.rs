@@ -1,13 +1,13 @@
-//! A first-fit allocator of ranges: pages, addresses, arena bytes.
+//! A first-fit range allocator, used for pages, addresses, and arena bytes.
 
 use std::collections::BTreeMap;
 
-/// Free ranges by start; adjacent ranges are always merged.
+/// Free ranges: start to length. Adjacent ranges are always merged.
 #[derive(Default)]
 pub struct FreeRanges(BTreeMap<u64, u64>);
 
 impl FreeRanges {
-    /// Takes `len` from the first range that is large enough.
+    /// Allocates `len` from the first range that is large enough; returns its start.
     pub fn take(&mut self, len: u64) -> Option<u64> {
         let (&at, &room) = self.0.iter().find(|&(_, &room)| room >= len)?;
         self.0.remove(&at);
@@ -17,7 +17,7 @@ impl FreeRanges {
         Some(at)
     }
 
-    /// Returns a range.
+    /// Frees a range.
     pub fn give(&mut self, mut at: u64, mut len: u64) {
         if let Some((&before, &room)) = self.0.range(..at).next_back()
             && before + room == at

@@ -1,4 +1,4 @@
-//! The transport's interface: a device, a session on it, and their errors.
+//! The interface of a transport, which gives access to a device and to one session on it.
 
 use crate::error::TransportError;
 use crate::mapping::Mapping;
@@ -6,32 +6,32 @@ use protocol::uapi::Config;
 use std::ops::Range;
 use std::time::Duration;
 
-/// The address range for pinned host memory, the same in the program and in its worker.
+/// The address range for pinned host memory, which is the same in the program and in its worker.
 pub const PINNED_WINDOW: Range<usize> =
     protocol::windows::PINNED.start as usize..protocol::windows::PINNED.end as usize;
 
-/// Whether an address is in the window for pinned memory.
+/// Returns whether an address is in the pinned window.
 pub fn is_pinned(address: usize) -> bool {
     PINNED_WINDOW.contains(&address)
 }
 
-/// How often to retry while the device is busy, a millisecond apart.
+/// Maximum number of retries while the device is busy, one per millisecond.
 pub(crate) const BUSY_TRIES: u32 = 2000;
 
-/// The mapped header page, ring and arena of a new session.
+/// A session that has been started, with its mapped RING region.
 pub struct Started {
-    /// Header page, then `ring_bytes` of ring, then the arena.
+    /// The header page, then `ring_bytes` bytes of ring, then the arena.
     pub region: Mapping,
     /// The session's id on the device, for logs.
     pub session: u32,
 }
 
-/// A device and, once started, one session on it.
+/// Access to a device and, after [`start`](Self::start), to one session on it.
 pub trait Transport: Send + Sync {
-    /// The device's config space.
+    /// Returns the device's config space.
     fn config(&self) -> Config;
 
-    /// Creates the session and its RING region. Called once.
+    /// Creates the session and its RING region. May be called only once.
     fn start(
         &self,
         env: &[u8],
@@ -39,39 +39,41 @@ pub trait Transport: Send + Sync {
         arena_bytes: u64,
     ) -> Result<Started, TransportError>;
 
-    /// Allocates pages, attaches them as a PINNED region and maps them at `vaddr`, which must be
-    /// reserved by the caller.
+    /// Allocates pages, attaches them as a PINNED region, and maps them at `vaddr`, which the
+    /// caller must have reserved. Returns the region's id.
     fn alloc_pinned(&self, vaddr: usize, len: usize) -> Result<u32, TransportError>;
 
-    /// Attaches the caller's pages as a USER region.
+    /// Attaches the caller's pages as a USER region. Returns the region's id.
     fn pin_user(&self, vaddr: usize, len: usize) -> Result<u32, TransportError>;
 
-    /// Detaches a region; when this returns, the worker can no longer access its pages. The pages
-    /// of a PINNED region are unmapped from `vaddr` and replaced by a reservation.
+    /// Detaches a region. When this returns, the worker can no longer access the region's pages. A
+    /// PINNED region is unmapped from `vaddr`, which becomes reserved address space again.
     fn release(&self, region: u32, vaddr: usize, len: usize) -> Result<(), TransportError>;
 
-    /// Notifies the worker of work in the ring.
+    /// Notifies the worker that the ring contains work.
     fn kick(&self) -> Result<(), TransportError>;
 
     /// Sleeps until the session has been woken more than `seen` times or `timeout` has passed, and
     /// returns the number of wakes so far.
     fn wait(&self, seen: u32, timeout: Option<Duration>) -> Result<u32, TransportError>;
 
-    /// Sends one command over the command queue instead of the ring; returns the answer's length.
+    /// Sends one command over the command queue instead of the ring. Returns the length of the
+    /// reply.
     fn submit(&self, command: &[u8], reply: &mut [u8]) -> Result<usize, TransportError>;
 
-    /// Queries the VM's GPUs: `answer` gets `uapi::Facts` and the data after it. Needs no session.
-    /// Returns the answer's length.
+    /// Queries the VM's GPUs, which doesn't need a session. Fills `answer` with `uapi::Facts` and
+    /// the data that follows, and returns the length.
     fn query(&self, answer: &mut [u8]) -> Result<usize, TransportError>;
 
-    /// The maximum length of a [`submit`](Self::submit) answer, including its header.
+    /// Returns the maximum length of a reply to [`submit`](Self::submit), including its header.
     fn max_reply(&self) -> usize;
 
-    /// Descriptors that a forked child must close, so that the session ends with its process.
+    /// Returns the descriptors that a forked child must close, so that the session ends when the
+    /// process that owns it exits.
     fn descriptors(&self) -> Vec<i32>;
 }
 
-/// Checks that the device is a virtio-cuda device of a supported version.
+/// Checks that this is a virtio-cuda device with a supported protocol version.
 pub(crate) fn check_config(
     path: &std::path::Path,
     config: Config,

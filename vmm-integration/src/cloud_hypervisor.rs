@@ -1,8 +1,8 @@
-//! cloud-hypervisor's command line and REST request. They are only printed: vcuda-run does not
-//! start cloud-hypervisor.
+//! The command line and the REST request for cloud-hypervisor. vcuda-run only prints them; it
+//! doesn't start cloud-hypervisor.
 //!
-//! They follow docs/generic-vhost-user.md, `GenericVhostUserConfig` and the OpenAPI description
-//! of cloud-hypervisor 53; in version 52 `device_type` is called `virtio_id`.
+//! They follow docs/generic-vhost-user.md, `GenericVhostUserConfig`, and the OpenAPI description
+//! in cloud-hypervisor 53. In version 52, `device_type` is called `virtio_id`.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use crate::qemu;
 /// Size of each queue; a power of two.
 pub const QUEUE_SIZE: u16 = 256;
 
-/// The VMM's REST socket.
+/// The socket of cloud-hypervisor's REST API.
 const API_SOCKET: &str = "/run/cloud-hypervisor.sock";
 /// The REST endpoint that attaches a device.
 const ADD: &str = "http://localhost/api/v1/vm.add-generic-vhost-user";
@@ -34,7 +34,7 @@ pub struct GenericVhostUser {
 }
 
 impl GenericVhostUser {
-    /// Our device on `socket`.
+    /// Describes the virtio-cuda device on `socket`.
     pub fn new(socket: &str, device_type: u32) -> GenericVhostUser {
         GenericVhostUser {
             socket: socket.into(),
@@ -44,10 +44,10 @@ impl GenericVhostUser {
         }
     }
 
-    /// The value of `--generic-vhost-user`; `type_key` is the name of the device type's key, which
-    /// depends on the version.
+    /// Returns the value for `--generic-vhost-user`. `type_key` is the key for the device type,
+    /// which depends on the cloud-hypervisor version.
     pub fn argument(&self, type_key: &str) -> String {
-        // A quoted path may contain commas; quotes in it are doubled.
+        // Quote a path that contains special characters, and double the quotes in it.
         let socket = match self.socket.contains([',', '"', '[', ']']) {
             true => format!("\"{}\"", self.socket.replace('"', "\"\"")),
             false => self.socket.clone(),
@@ -59,13 +59,13 @@ impl GenericVhostUser {
         )
     }
 
-    /// The REST body.
+    /// Returns the REST body.
     pub fn body(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 }
 
-/// The complete command line.
+/// Returns the complete command line.
 pub fn arguments(options: &Options, device: &GenericVhostUser, type_key: &str) -> Vec<String> {
     let show = |path: &Option<std::path::PathBuf>, other: &str| {
         path.as_ref().map_or(other.to_string(), |path| path.display().to_string())
@@ -101,7 +101,7 @@ pub fn arguments(options: &Options, device: &GenericVhostUser, type_key: &str) -
     words
 }
 
-/// The output of `--vmm cloud-hypervisor --print`.
+/// Returns the output of `--vmm cloud-hypervisor --print`.
 pub fn describe(options: &Options) -> Result<String, RunError> {
     let Some(socket) = &options.socket else {
         return Err(RunError::Usage("--vmm cloud-hypervisor needs --socket PATH".into()));
@@ -122,7 +122,7 @@ pub fn describe(options: &Options) -> Result<String, RunError> {
     };
     Ok(format!(
         "# cloud-hypervisor 53 or newer\n{}\n\n# cloud-hypervisor 52\n{}\n\n\
-         # attach the device to a running VM (with shared=on) by REST; 52: virtio_id instead of device_type\n\
+         # attach the device to a running VM (with shared=on) over REST; for version 52, replace device_type with virtio_id\n\
          curl --unix-socket {API_SOCKET} -i -X PUT {ADD} -H 'Content-Type: application/json' -d {}\n",
         line("device_type"),
         line("virtio_id"),
@@ -139,7 +139,7 @@ mod tests {
         Options::parse_line(line.split(' ').map(OsString::from)).unwrap()
     }
 
-    /// The keys and values that version 53 documents.
+    /// The list contains the keys documented for versions 52 and 53.
     #[test]
     fn test_the_option_has_only_documented_keys() {
         let value = GenericVhostUser::new("/run/vm0.sock", 38).argument("device_type");
@@ -167,8 +167,8 @@ mod tests {
         assert!(value.starts_with("socket=\"/a,\"\"b\",device_type=38,"));
     }
 
-    /// `GenericVhostUserConfig` of the OpenAPI description: queue_sizes, socket and
-    /// device_type are required, queue_sizes is an array of uint16.
+    /// In the OpenAPI description, `GenericVhostUserConfig` requires queue_sizes (an array of
+    /// uint16), socket, and device_type.
     #[test]
     fn test_the_body_has_what_the_api_requires() {
         let body = GenericVhostUser::new("/run/vm0.sock", 38).body();

@@ -1,10 +1,10 @@
-//! Writes cpio archives of the "newc" format, which Linux unpacks as its initramfs.
+//! Writes cpio archives in the "newc" format, which Linux unpacks as its initramfs.
 
 const FILE: u32 = 0o100_000;
 const FOLDER: u32 = 0o040_000;
 const LINK: u32 = 0o120_000;
 
-/// An archive being built.
+/// Builds an archive.
 #[derive(Debug, Default)]
 pub struct Cpio {
     bytes: Vec<u8>,
@@ -12,7 +12,7 @@ pub struct Cpio {
 }
 
 impl Cpio {
-    /// Adds a folder, after its parents.
+    /// Adds a directory. Its parents must have been added before.
     pub fn folder(&mut self, name: &str, mode: u32) {
         self.entry(name, FOLDER | mode, &[]);
     }
@@ -30,7 +30,7 @@ impl Cpio {
     /// Completes the archive and returns its bytes.
     pub fn finish(mut self) -> Vec<u8> {
         self.entry("TRAILER!!!", 0, &[]);
-        // Padded, because another archive may follow.
+        // Pad the archive, because another one may follow.
         self.bytes.resize(self.bytes.len().next_multiple_of(512), 0);
         self.bytes
     }

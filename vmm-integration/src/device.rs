@@ -1,4 +1,4 @@
-//! A device process just for this VM, for hosts without a running `vcudad`.
+//! A device process for this VM only, for hosts where `vcudad` isn't running.
 
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -8,15 +8,16 @@ use std::time::{Duration, Instant};
 use crate::error::RunError;
 use crate::process::Owned;
 
-/// The device program, searched for next to this program, then in PATH.
+/// The device program, looked up next to this program, then in PATH.
 pub const PROGRAM: &str = "vhost-device-cuda";
-/// A cold start loads the driver and creates contexts.
+/// How long the device may take to create its socket. A cold start loads the driver and creates
+/// contexts.
 const READY_WAIT: Duration = Duration::from_secs(60);
-/// After SIGTERM the device ends its workers.
+/// How long the device may take to stop its workers after SIGTERM.
 const END_WAIT: Duration = Duration::from_secs(5);
 
-/// Starts `program --socket-path SOCKET ARGUMENTS…` and waits for its socket.
-/// It logs to `log`, or to our standard error.
+/// Starts `program --socket-path SOCKET ARGUMENTS…` and waits for its socket. The program logs to
+/// `log` if given, otherwise to vcuda-run's standard error.
 pub fn start(
     program: &Path,
     socket: &Path,
@@ -30,7 +31,7 @@ pub fn start(
             .map_err(RunError::host(format!("cannot write the log '{}'", log.display())))?;
         command.stderr(file);
     }
-    // Our standard output is for the command's output only.
+    // vcuda-run's standard output is reserved for the command's output.
     command.stdin(Stdio::null()).stdout(Stdio::null());
     let mut owned = Owned::spawn(&mut command, None, Some(END_WAIT))
         .map_err(|e| RunError::Device(format!("cannot start '{}': {e}", program.display())))?;
@@ -40,7 +41,7 @@ pub fn start(
             return Ok(owned);
         }
         if let Some(status) = owned.ended() {
-            return Err(RunError::Device(format!("{PROGRAM} ended with {status}")));
+            return Err(RunError::Device(format!("{PROGRAM} exited early ({status})")));
         }
         if let Some(signal) = crate::process::signalled() {
             return Err(RunError::Signal(signal));
@@ -52,7 +53,8 @@ pub fn start(
     }
 }
 
-/// The device program next to this one, or its bare name.
+/// Returns the device program next to this program if it exists; otherwise its name, to be found in
+/// PATH.
 pub fn default_program() -> PathBuf {
     std::env::current_exe()
         .ok()

@@ -1,13 +1,13 @@
-//! Errors of a run and their exit codes.
+//! Errors, and the exit codes for them.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Exit code for wrong arguments.
+/// Exit code for invalid arguments.
 pub const EXIT_USAGE: i32 = 2;
-/// Exit code when `--timeout` expired (the same as timeout(1)).
+/// Exit code when `--timeout` expired, as for timeout(1).
 pub const EXIT_TIMEOUT: i32 = 124;
-/// Exit code when the VM failed, rather than the command in it.
+/// Exit code when the VM itself failed, not the command in it.
 pub const EXIT_VM: i32 = 125;
 /// Exit code when the guest cannot execute the command.
 pub const EXIT_NOT_EXECUTABLE: i32 = 126;
@@ -29,21 +29,21 @@ pub enum RunError {
         #[source]
         source: io::Error,
     },
-    /// The VM ended before it reported the command's exit code.
+    /// The VM ended before the guest reported the command's exit code.
     #[error("the {vmm} guest ended before its command did ({how}){console}")]
     Ended {
         /// The kind of VM.
         vmm: &'static str,
-        /// The VMM's exit status.
+        /// The VMM's exit status, or how the VM failed.
         how: String,
-        /// The last lines of its console, each on its own line.
+        /// The last lines of the guest's console.
         console: String,
     },
     /// The guest could not run the command.
     #[error("the guest reported an error: {0}")]
     Guest(String),
-    /// The guest sent bytes that aren't frames.
-    #[error("the guest's output is damaged: {0}")]
+    /// The guest sent bytes that aren't valid frames.
+    #[error("the guest's output is corrupted: {0}")]
     Frames(#[from] crate::frame::FrameError),
     /// The device process did not start.
     #[error("the device did not start: {0}")]
@@ -57,13 +57,13 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// A host error for the operation `what`.
+    /// Returns a function that wraps an I/O error of the operation `what`.
     pub fn host(what: impl Into<String>) -> impl FnOnce(io::Error) -> RunError {
         let what = what.into();
         move |source| RunError::Host { what, source }
     }
 
-    /// The exit code for this error.
+    /// Returns the exit code for this error.
     pub fn exit_code(&self) -> i32 {
         match self {
             RunError::Usage(_) => EXIT_USAGE,
@@ -74,7 +74,7 @@ impl RunError {
     }
 }
 
-/// Makes `path` absolute if the file exists; the error names `option`.
+/// Returns the absolute path of an existing file; otherwise an error that names `option`.
 pub fn existing(option: &str, path: &Path) -> Result<PathBuf, RunError> {
     std::path::absolute(path)
         .ok()

@@ -1,10 +1,10 @@
-//! Files that the options name, or that the scripts in images/ built.
+//! Finds files given by options or built by the scripts in images/.
 
 use std::path::PathBuf;
 
 use crate::error::{RunError, existing};
 
-/// The folder where the scripts in images/ cache what they build.
+/// Returns the directory in which the scripts in images/ cache their results.
 pub fn cache() -> PathBuf {
     let var = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     var("VIRTIO_CUDA_CACHE").unwrap_or_else(|| {
@@ -14,7 +14,8 @@ pub fn cache() -> PathBuf {
     })
 }
 
-/// The `given` file, or `default` if that exists; `hint` says how to get one.
+/// Returns the `given` file, or `default` if that exists. Otherwise, the error includes `hint`,
+/// which says how to get the file.
 pub fn given_or(
     option: &str,
     given: &Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! The run's temporary folder. If the run is killed, the next run removes it.
+//! The temporary directory of a run. If vcuda-run is killed, the next run removes the directory.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use tempfile::TempDir;
 use crate::error::RunError;
 
 const PREFIX: &str = "vcuda-run.";
-/// Locked while the run is alive; the lock of a killed run is free.
+/// The lock file. It's locked while the run is alive; if the run is killed, the kernel unlocks it.
 const LOCK: &str = "lock";
 
-/// A folder in the host's temporary folder.
+/// A run's directory inside the host's temporary directory.
 #[derive(Debug)]
 pub struct RunFolder {
     folder: TempDir,
@@ -19,8 +19,9 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// Creates one where the guest sees it too (not where the guest mounts a file system), under
-    /// a path that is valid in a VMM's arguments. Removes the folders of killed runs.
+    /// Creates the directory, and removes those of killed runs. The path is valid in a VMM's
+    /// arguments, and is outside /dev, /proc, and /sys, where a guest on hostfs mounts its own file
+    /// systems.
     pub fn new() -> Result<RunFolder, RunError> {
         let own = ["/dev", "/proc", "/sys"];
         let mut base = std::env::temp_dir();
@@ -33,10 +34,10 @@ impl RunFolder {
 
     fn new_in(base: &Path) -> Result<RunFolder, RunError> {
         for stale in stale(base) {
-            // This fails if another user owns it or another run removes it at the same time.
+            // This fails if another user owns the directory, or if another run is removing it.
             let _ = fs::remove_dir_all(stale);
         }
-        let what = format!("cannot make a folder in {}", base.display());
+        let what = format!("cannot create a directory in {}", base.display());
         let make = || {
             let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(base)?;
             let lock = File::create(folder.path().join(LOCK))?;
@@ -46,18 +47,18 @@ impl RunFolder {
         make().map_err(RunError::host(what))
     }
 
-    /// The folder's path.
+    /// Returns the directory's path.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Removes it.
+    /// Removes the directory.
     pub fn close(self) -> std::io::Result<()> {
         self.folder.close()
     }
 }
 
-/// Folders whose lock is free, so their run has ended.
+/// Returns the directories whose lock is free, which means that their run has ended.
 fn stale(base: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(base).map(|entries| entries.flatten().collect()).unwrap_or(vec![]);
     entries

@@ -1,10 +1,10 @@
 //! Messages from the guest to the host over a serial line.
 //!
-//! A frame is the letters `vf`, its kind (1 byte), a zero byte, its length (le32), and that
-//! many bytes of payload. The line carries nothing else, so a wrong letter means that bytes
-//! were lost; that is an error, and the decoder doesn't try to resynchronize.
+//! A frame consists of the letters `vf`, the kind (1 byte), a zero byte, the payload length (le32),
+//! and the payload. The line carries nothing but frames, so wrong letters mean that bytes were
+//! lost. That is an error: the decoder doesn't try to resynchronize.
 
-/// Maximum payload of a frame, in bytes.
+/// Maximum payload length of a frame, in bytes.
 pub const MAX_PAYLOAD: usize = 64 * 1024;
 const MAGIC: [u8; 2] = *b"vf";
 const HEADER: usize = 8;
@@ -12,37 +12,37 @@ const HEADER: usize = 8;
 /// One message from the guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame {
-    /// The guest is up; milliseconds since its boot.
+    /// The guest is up. Contains the milliseconds since it booted.
     Up(u32),
-    /// The command wrote this to its standard output.
+    /// Bytes that the command wrote to standard output.
     Stdout(Vec<u8>),
-    /// The command wrote this to its standard error.
+    /// Bytes that the command wrote to standard error.
     Stderr(Vec<u8>),
-    /// The following [`Frame::FileData`] belongs to the file with this index in `Job::fetch`.
+    /// A file follows, in [`Frame::FileData`] frames. Contains the file's index in `Job::fetch`.
     FileStart(u32),
-    /// The next bytes of that file.
+    /// The next bytes of the current file.
     FileData(Vec<u8>),
     /// The current file is complete.
     FileEnd,
-    /// The command ended with this exit code; nothing follows.
+    /// The command exited with this code. This is the last frame.
     Exit(i32),
-    /// The guest could not run the command, for this reason; nothing follows.
+    /// The guest couldn't run the command, for this reason. This is the last frame.
     Failed(String),
 }
 
-/// The received bytes aren't a frame.
+/// The received bytes aren't a valid frame.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// The frame doesn't begin with its two magic letters.
+    /// The bytes don't begin with `vf`.
     #[error("a frame begins with {0:02x?} instead of \"vf\"")]
     Magic([u8; 2]),
-    /// An unknown kind, or a length that is wrong for the kind.
+    /// The kind is unknown, or the length is wrong for the kind.
     #[error("invalid frame of kind {0} with {1} bytes")]
     Kind(u8, usize),
 }
 
 impl Frame {
-    /// The frame's bytes on the line.
+    /// Encodes the frame.
     pub fn encode(&self) -> Vec<u8> {
         let (kind, payload): (u8, &[u8]) = match self {
             Frame::Up(ms) => (1, &ms.to_le_bytes()),
@@ -80,7 +80,7 @@ impl Frame {
     }
 }
 
-/// Decodes frames from bytes as they arrive.
+/// Decodes frames from a stream of bytes.
 #[derive(Debug, Default)]
 pub struct Decoder {
     bytes: Vec<u8>,
@@ -97,7 +97,7 @@ impl Decoder {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next complete frame, if there is one.
+    /// Returns the next frame if it's complete.
     pub fn next_frame(&mut self) -> Result<Option<Frame>, FrameError> {
         let rest = &self.bytes[self.start..];
         if rest.len() < HEADER {
@@ -108,7 +108,7 @@ impl Decoder {
         }
         let (kind, zero) = (rest[2], rest[3]);
         let len = u32::from_le_bytes([rest[4], rest[5], rest[6], rest[7]]) as usize;
-        // A guest must not make us buffer gigabytes.
+        // Limit the length, so that a guest can't make the host buffer gigabytes.
         if zero != 0 || len > MAX_PAYLOAD {
             return Err(FrameError::Kind(kind, len));
         }

@@ -1,5 +1,5 @@
-//! The guest side: `vcuda-run guest-init JOB` as the guest's first process, or
-//! `vcuda-run guest-agent JOB` as a helper in a guest with its own init.
+//! The guest side: runs as `vcuda-run guest-init JOB`, which is the guest's first process, or as
+//! `vcuda-run guest-agent JOB`, which the guest's own init starts.
 
 use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
@@ -16,14 +16,15 @@ use crate::error::{EXIT_NOT_EXECUTABLE, EXIT_NOT_FOUND};
 use crate::frame::{Frame, MAX_PAYLOAD};
 use crate::job::Job;
 
-/// How long a driver may take to create its device node.
+/// How long a driver may take to create the device node.
 const DEVICE_WAIT: Duration = Duration::from_secs(10);
-/// How long to wait for output after the command has ended, from children it left running.
+/// After the command has exited, how long to wait for output from children that it left running.
 const DRAIN_WAIT: Duration = Duration::from_secs(2);
 
 type Channel = Arc<Mutex<File>>;
 
-/// Runs as the first process: mounts file systems, runs the job, powers off. Never returns.
+/// Runs as the guest's first process: mounts file systems, runs the job, and powers off. Never
+/// returns.
 pub fn init(job: &Path) -> ! {
     if std::process::id() != 1 {
         eprintln!("vcuda-run: guest-init must be the first process of a guest");
@@ -32,10 +33,10 @@ pub fn init(job: &Path) -> ! {
     mount_all();
     loopback_up();
     if let Err(why) = read_job(job).and_then(|job| work(&job)) {
-        // There is no line to the host, but the console shows this.
+        // The line to the host may not be open, so write to the console.
         eprintln!("vcuda-run: {why}");
     }
-    // SAFETY: plain system calls without pointers.
+    // SAFETY: these system calls take no pointers.
     unsafe {
         libc::sync();
         libc::reboot(libc::RB_POWER_OFF);
@@ -43,7 +44,7 @@ pub fn init(job: &Path) -> ! {
     }
 }
 
-/// Runs as a helper of the guest's own init: runs the job; the caller powers off.
+/// Runs the job in a guest that has its own init. The caller powers off.
 pub fn agent(job: &Path) -> i32 {
     match read_job(job).and_then(|job| work(&job)) {
         Ok(()) => 0,
@@ -59,7 +60,7 @@ fn read_job(path: &Path) -> Result<Job, String> {
     serde_json::from_slice(&text).map_err(|e| format!("{} is not a valid job: {e}", path.display()))
 }
 
-/// Mounts the file systems that programs expect, unless they are already mounted.
+/// Mounts the file systems that programs expect, unless they're already mounted.
 fn mount_all() {
     for (kind, target, options) in [
         ("proc", "/proc", ""),
@@ -68,8 +69,8 @@ fn mount_all() {
         ("devpts", "/dev/pts", "mode=0620,ptmxmode=0666"),
         ("tmpfs", "/dev/shm", "mode=1777"),
     ] {
-        // Until devtmpfs covers it, /dev may be the host's (through hostfs), so create folders
-        // only inside the mounted devtmpfs.
+        // With hostfs, /dev is the host's until devtmpfs is mounted on it. Create directories only
+        // after that (devtmpfs comes first in this list).
         if target.starts_with("/dev/") {
             let _ = fs::create_dir(target);
         }
@@ -91,17 +92,17 @@ fn mount_all() {
 
 fn mount(kind: &str, target: &str, options: &str) -> io::Result<()> {
     let [kind, target, options] = [kind, target, options].map(|text| CString::new(text).unwrap());
-    // SAFETY: zero-terminated strings that outlive the call.
+    // SAFETY: the pointers are to zero-terminated strings that outlive the call.
     let result = unsafe {
         libc::mount(kind.as_ptr(), target.as_ptr(), kind.as_ptr(), 0, options.as_ptr().cast())
     };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Brings the loopback interface up; programs use it to talk to themselves.
+/// Brings up the loopback interface.
 fn loopback_up() {
-    // SAFETY: `ifreq` is plain data for which zeroes are valid; the name "lo" fits and stays
-    // zero-terminated; the socket is closed again.
+    // SAFETY: all-zero bytes are a valid `ifreq`, and `request` outlives the ioctl. The name "lo"
+    // fits and stays zero-terminated.
     unsafe {
         let mut request: libc::ifreq = std::mem::zeroed();
         request.ifr_name[0] = b'l' as libc::c_char;
@@ -119,7 +120,8 @@ fn loopback_up() {
 fn open_channel(path: &Path) -> io::Result<File> {
     wait_until_there(path);
     let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOCTTY).open(path)?;
-    // SAFETY: termios is plain data, filled by tcgetattr before it is used.
+    // SAFETY: all-zero bytes are a valid termios, tcgetattr fills it before it's used, and the
+    // descriptor is open.
     unsafe {
         let mut termios: libc::termios = std::mem::zeroed();
         if libc::tcgetattr(file.as_raw_fd(), &mut termios) == 0 {
@@ -141,7 +143,7 @@ fn send(channel: &Channel, frame: &Frame) -> Result<(), String> {
 
 /// Runs the job and reports the result to the host.
 fn work(job: &Job) -> Result<(), String> {
-    // Load the modules first: one of them may provide the line.
+    // Load the modules first, because one of them may provide the line to the host.
     let prepared = prepare(job);
     let file = open_channel(&job.channel)
         .map_err(|e| format!("cannot open the line to the host, {}: {e}", job.channel.display()))?;
@@ -181,7 +183,7 @@ fn prepare(job: &Job) -> Result<(), String> {
     }
     match &job.device {
         Some(device) if !wait_until_there(device) => Err(format!(
-            "{} did not appear within {} s: check that the driver is loaded and the device answers (--log FILE saves the guest's console)",
+            "{} did not appear within {} s: check that the driver is loaded and the device process is running (--log FILE saves the guest's console)",
             device.display(),
             DEVICE_WAIT.as_secs()
         )),
@@ -203,7 +205,7 @@ fn wait_until_there(node: &Path) -> bool {
 
 fn load(module: &Path) -> io::Result<()> {
     let file = File::open(module)?;
-    // SAFETY: finit_module(fd, "", 0) with a descriptor that outlives the call.
+    // SAFETY: finit_module takes an open descriptor, a zero-terminated string, and flags.
     let result =
         unsafe { libc::syscall(libc::SYS_finit_module, file.as_raw_fd(), c"".as_ptr(), 0) };
     let error = io::Error::last_os_error();
@@ -233,7 +235,7 @@ fn run(job: &Job, channel: &Channel) -> Result<i32, String> {
             let text = if job.cwd.is_dir() {
                 format!("vcuda-run: cannot run '{program}' in the guest: {error}\n")
             } else {
-                format!("vcuda-run: the guest has no folder '{cwd}'\n")
+                format!("vcuda-run: the guest has no directory '{cwd}'\n")
             };
             send(channel, &Frame::Stderr(text.into_bytes()))?;
             return Ok(code);
@@ -245,7 +247,7 @@ fn run(job: &Job, channel: &Channel) -> Result<i32, String> {
     relay(stdout, Frame::Stdout, channel, done.clone());
     relay(stderr, Frame::Stderr, channel, done);
     let status = wait_for(child.id() as libc::pid_t)?;
-    // A pipe reaches its end when the last process that holds it has ended.
+    // A pipe reaches end of file when the last process that holds it open exits.
     let deadline = Instant::now() + DRAIN_WAIT;
     for _ in 0..2 {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -257,7 +259,7 @@ fn run(job: &Job, channel: &Channel) -> Result<i32, String> {
     })
 }
 
-/// Starts a thread that copies a pipe to the host.
+/// Starts a thread that sends the output from a pipe to the host.
 fn relay(
     mut pipe: impl Read + Send + 'static,
     frame: fn(Vec<u8>) -> Frame,
@@ -276,7 +278,7 @@ fn relay(
     });
 }
 
-/// Waits for the command; the first process also reaps orphans meanwhile.
+/// Waits for the command. If this is the guest's first process, it also reaps orphans.
 fn wait_for(child: libc::pid_t) -> Result<ExitStatus, String> {
     let which = if std::process::id() == 1 { -1 } else { child };
     loop {
@@ -295,7 +297,7 @@ fn wait_for(child: libc::pid_t) -> Result<ExitStatus, String> {
     }
 }
 
-/// Sends a file if it exists; otherwise the host reports that it's missing.
+/// Sends a file if it exists. If not, the host reports that the file is missing.
 fn send_file(channel: &Channel, index: u32, path: &Path) -> Result<(), String> {
     let Ok(mut file) = File::open(path) else { return Ok(()) };
     send(channel, &Frame::FileStart(index))?;

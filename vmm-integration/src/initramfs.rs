@@ -1,4 +1,4 @@
-//! Builds an initramfs with one command, everything it needs, and this program as init.
+//! Builds an initramfs that contains a command, everything it needs, and this program as init.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,12 +10,12 @@ use crate::job::Job;
 pub use crate::payload::{Brought, LIBRARIES};
 use crate::payload::{Guest, Payload};
 
-/// Path of the first process in the guest.
+/// Path of init in the guest.
 pub const INIT: &str = "/virtio-cuda/init";
-/// Path of its job file.
+/// Path of the job file in the guest.
 pub const JOB: &str = "/virtio-cuda/job.json";
 
-/// Builds the initramfs. It is appended to `base`, if given, and may replace its files.
+/// Builds the initramfs. If `base` is given, appends to it; files may replace those in `base`.
 pub fn build(job: &mut Job, brought: &Brought, base: Option<&Path>) -> Result<Vec<u8>, RunError> {
     let guest = if base.is_some() { Guest::Initramfs } else { Guest::Bare };
     let mut payload = Payload::gather(job, brought, guest)?;
@@ -33,7 +33,7 @@ pub fn build(job: &mut Job, brought: &Brought, base: Option<&Path>) -> Result<Ve
         }
         None => Vec::new(),
     };
-    // The kernel expects the next archive at a multiple of four.
+    // The kernel expects the next archive at a multiple of four bytes.
     bytes.resize(bytes.len().next_multiple_of(4), 0);
     bytes.extend(pack(&payload, &job.cwd));
     Ok(bytes)

@@ -1,8 +1,8 @@
-//! Whether KVM can run a guest on this host.
+//! Checks whether KVM can run a guest on this host.
 //!
-//! On some hosts /dev/kvm opens and answers every query, yet an ordinary kernel dies under it.
-//! The queries come first because they are quick; then a trial guest decides. The result is
-//! cached until the host reboots.
+//! On some hosts, /dev/kvm can be opened and responds to every query, but an ordinary kernel
+//! crashes under it. After the queries, which are quick, the check therefore boots a trial guest.
+//! The result is cached until the host reboots.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,10 +20,10 @@ use crate::{initramfs, qemu};
 
 /// KVM's API version, unchanged since Linux 2.6.22.
 const API_VERSION: i32 = 12;
-/// A guest under KVM normally boots in a second or two.
+/// Time limit for the trial guest. A guest under KVM normally boots in a second or two.
 const BOOT_LIMIT: Duration = Duration::from_secs(15);
 
-/// Ok if a guest boots with KVM; otherwise the reason why not.
+/// Returns Ok if a guest boots under KVM, otherwise the reason why it doesn't.
 pub fn usable(options: &Options) -> Result<(), String> {
     static ANSWER: OnceLock<Result<(), String>> = OnceLock::new();
     ANSWER
@@ -44,7 +44,7 @@ pub fn usable(options: &Options) -> Result<(), String> {
         .clone()
 }
 
-/// Checks everything that can be checked without a guest.
+/// Checks everything that can be checked without booting a guest.
 pub fn query() -> Result<(), String> {
     let kvm = Kvm::new().map_err(|e| format!("/dev/kvm cannot be opened: {e}"))?;
     match kvm.get_api_version() {
@@ -56,7 +56,7 @@ pub fn query() -> Result<(), String> {
     Ok(())
 }
 
-/// The file that caches the result for this boot of the host.
+/// Returns the path of the file that caches the result until the host reboots.
 fn cache_file() -> Option<PathBuf> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(cache().join("kvm").join(boot.trim()))
@@ -109,12 +109,12 @@ fn boot(options: &Options) -> Result<(), String> {
     let mut nothing = std::io::sink();
     match vm::run(launch, &mut nothing, &mut std::io::sink()) {
         Ok(outcome) if outcome.code == 0 => Ok(()),
-        Ok(outcome) => Err(format!("the command of a trial guest ended with {}", outcome.code)),
+        Ok(outcome) => Err(format!("the trial guest's command exited with code {}", outcome.code)),
         Err(error) => Err(reason(&error.to_string())),
     }
 }
 
-/// The relevant line of an error, which may contain console lines.
+/// Shortens an error, which may contain console lines, to its relevant line.
 fn reason(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     let line = line.find(qemu::KVM_LOST).map_or(line, |at| line[at..].trim_end_matches(')'));

@@ -1,20 +1,21 @@
 //! Starts virtual machines with the device attached.
 //!
-//! `vcuda-run` starts a VM with one of three VMMs, runs one command in it, and exits with that
-//! command's exit code. The same binary runs on the host and in the guest, where it is the
-//! first process (or a helper that the guest's own init starts). The guest reports to the host
-//! in [`frame`]s over a serial line.
+//! `vcuda-run` starts a VM, runs one command in it, and exits with that command's exit code. It
+//! supports QEMU and user-mode Linux; for cloud-hypervisor, it prints the command line. The same
+//! binary runs on the host and in the guest, where it's the first process or is started by the
+//! guest's own init. The guest side reports to the host over a serial line, in [`frame`]s.
 //!
 //! | module | purpose |
 //! |---|---|
-//! | [`options`] | the command line |
-//! | [`plan`] | which kind of VM, with which files |
+//! | [`options`] | command-line options |
+//! | [`plan`] | chooses the kind of VM and prepares its files |
 //! | [`uml`], [`qemu`], [`cloud_hypervisor`] | command lines of the three VMMs |
-//! | [`files`] | where images/ caches what it builds |
-//! | [`kvm`] | whether KVM can run a guest here |
-//! | [`payload`], [`initramfs`], [`cpio`], [`tar`] | files copied to a guest that can't see the host's |
-//! | [`vm`] | a running VM: its output and how it ends |
-//! | [`folder`] | the run's temporary folder |
+//! | [`files`] | finds files given by options or cached by images/ |
+//! | [`kvm`] | checks whether KVM can run a guest on this host |
+//! | [`payload`], [`initramfs`], [`cpio`], [`tar`] | files for a guest that can't see the host's file system |
+//! | [`vm`] | runs a VM and relays its output |
+//! | [`process`] | child processes and signals |
+//! | [`folder`] | the run's temporary directory |
 //! | [`device`] | a device process started for the VM |
 //! | [`job`], [`guest`] | the guest side |
 

@@ -1,4 +1,4 @@
-//! `vcuda-run`: see the library's documentation.
+//! `vcuda-run`; see the library's documentation.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use vmm_integration::{RunError, cloud_hypervisor, guest, kvm, plan, process, vm}
 
 fn main() {
     let arguments: Vec<_> = std::env::args_os().collect();
-    // The guest side. A kernel may append its own words after the job's path.
+    // The guest side. The kernel may append words after the job's path.
     match (arguments.get(1).and_then(|word| word.to_str()), arguments.get(2)) {
         (Some("guest-init"), Some(job)) => guest::init(Path::new(job)),
         (Some("guest-agent"), Some(job)) => std::process::exit(guest::agent(Path::new(job))),

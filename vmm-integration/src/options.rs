@@ -1,4 +1,4 @@
-//! The command line of `vcuda-run`.
+//! Command-line options of `vcuda-run`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,16 +10,16 @@ use crate::error::RunError;
 /// Start a virtual machine with the CUDA device attached, run COMMAND in it, and exit with
 /// COMMAND's exit code.
 ///
-/// Other exit codes: 2 for wrong arguments, 124 if --timeout expired, 125 if the VM failed,
-/// 126 if the guest can't execute COMMAND, 127 if it can't find it.
+/// Other exit codes: 2 for invalid arguments, 124 if --timeout expired, 125 if the VM failed,
+/// 126 if the guest can't execute COMMAND, 127 if the guest can't find COMMAND.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "vcuda-run", version, args_override_self = true)]
 pub struct Options {
-    /// Which VMM to use. auto picks QEMU if KVM works here, otherwise user-mode Linux, otherwise
+    /// VMM to use. auto picks QEMU if KVM works on this host, otherwise user-mode Linux, otherwise
     /// QEMU without KVM.
     #[arg(long, value_enum, default_value = "auto")]
     pub vmm: Vmm,
-    /// vhost-user socket of a running device.
+    /// vhost-user socket of a running device process.
     #[arg(long, value_name = "PATH")]
     pub socket: Option<PathBuf>,
     /// Start a device process for this VM and stop it afterwards.
@@ -34,19 +34,19 @@ pub struct Options {
     /// Write the device's log to FILE [default: standard error].
     #[arg(long, value_name = "FILE", requires = "start_device")]
     pub device_log: Option<PathBuf>,
-    /// The VM's device memory quota, passed to the device program.
+    /// Device memory quota of the VM, passed to the device program.
     #[arg(long, value_name = "SIZE", requires = "start_device")]
     pub memory_max: Option<String>,
     /// Start the VM without the device.
     #[arg(long, conflicts_with_all = ["socket", "start_device"])]
     pub no_device: bool,
-    /// Virtio device id.
+    /// Virtio device id of the CUDA device.
     #[arg(long, value_name = "ID", default_value_t = 38)]
     pub device_id: u32,
     /// Kernel module to load. Prefix it with uml= or qemu= to load it only in that kind of VM.
     #[arg(long, value_name = "[VMM=]PATH")]
     pub module: Vec<String>,
-    /// libcuda.so.1 for the guest; its folder comes first in LD_LIBRARY_PATH.
+    /// libcuda.so.1 for the guest; its directory is put first in LD_LIBRARY_PATH.
     #[arg(long, value_name = "PATH")]
     pub libcuda: Option<PathBuf>,
     /// User-mode Linux kernel [default: the one that images/uml-kernel.sh built].
@@ -58,28 +58,30 @@ pub struct Options {
     /// Kernel for QEMU to boot [default: the one that images/kernel-debs.sh downloaded].
     #[arg(long, value_name = "PATH")]
     pub kernel: Option<PathBuf>,
-    /// Initramfs to boot; COMMAND, its libraries and the modules are added on top.
+    /// Initramfs to boot. COMMAND, its libraries, and the modules are added to it.
     #[arg(long, value_name = "PATH")]
     pub initrd: Option<PathBuf>,
-    /// Disk image to boot instead, built by images/disk.sh; it is not written to.
+    /// Disk image to boot, built by images/disk.sh. The image isn't modified.
     #[arg(long, value_name = "IMAGE", conflicts_with = "initrd")]
     pub disk: Option<PathBuf>,
     /// Text to append to the kernel command line of a QEMU guest.
     #[arg(long, value_name = "TEXT")]
     pub append: Option<String>,
-    /// How QEMU executes guest code. auto uses KVM if it works and TCG otherwise.
+    /// How QEMU executes guest code. auto uses KVM if it works on this host, otherwise TCG.
     #[arg(long, value_enum, default_value = "auto")]
     pub accel: Accel,
-    /// File or folder to copy to a guest that can't see the host's files; COMMAND is always copied.
+    /// File or directory to copy to a guest that can't see the host's files. COMMAND is always
+    /// copied.
     #[arg(long, value_name = "SRC[:DEST]")]
     pub file: Vec<String>,
-    /// File to copy from the guest after COMMAND has ended.
+    /// File to copy from the guest after COMMAND has exited.
     #[arg(long, value_name = "GUEST[:HOST]")]
     pub fetch: Vec<String>,
-    /// Environment variable for COMMAND; NAME alone passes its value on the host.
+    /// Environment variable for COMMAND. NAME alone passes on the host's value.
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub env: Vec<String>,
-    /// Working directory of COMMAND [default: the current one in user-mode Linux, otherwise /root].
+    /// Working directory of COMMAND [default: in user-mode Linux the current directory, otherwise
+    /// /root].
     #[arg(long, value_name = "PATH")]
     pub cwd: Option<PathBuf>,
     /// Stop the VM after this many seconds; 0 means never.
@@ -94,14 +96,14 @@ pub struct Options {
     /// Write the guest's console to FILE [default: its last lines are shown if the VM fails].
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
-    /// Print the kind of VM, how long it took, and the exit code.
+    /// Print the kind of VM, the boot time, the total time, and the exit code.
     #[arg(long, short)]
     pub verbose: bool,
-    /// Print the VMM's command line (for cloud-hypervisor also the REST request) without starting
-    /// it.
+    /// Print the VMM's command line, and for cloud-hypervisor the REST request, without starting
+    /// the VMM.
     #[arg(long)]
     pub print: bool,
-    /// Check whether KVM can run a guest here; exit code 0 if it can.
+    /// Check whether KVM can run a guest on this host; the exit code is 0 if it can.
     #[arg(long)]
     pub probe_kvm: bool,
     /// Command to run in the guest.
@@ -109,10 +111,10 @@ pub struct Options {
     pub command: Vec<String>,
 }
 
-/// Which VMM to use.
+/// The VMM to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Vmm {
-    /// The fastest that this host can run.
+    /// The fastest VMM that this host can run.
     Auto,
     /// QEMU 10.2 or newer.
     Qemu,
@@ -125,7 +127,7 @@ pub enum Vmm {
 /// How QEMU executes guest code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Accel {
-    /// KVM if a trial guest boots with it, otherwise TCG.
+    /// KVM if a trial guest boots under it, otherwise TCG.
     Auto,
     /// Hardware virtualization.
     Kvm,
@@ -134,7 +136,7 @@ pub enum Accel {
 }
 
 impl Options {
-    /// Parses a command line; an error message is a single line.
+    /// Parses a command line. Error messages are a single line.
     pub fn parse_line(line: impl IntoIterator<Item = OsString>) -> Result<Options, RunError> {
         match Options::try_parse_from(line) {
             Ok(options) => Ok(options),
@@ -144,7 +146,7 @@ impl Options {
     }
 }
 
-/// The first paragraph of clap's message, on one line.
+/// Returns the first paragraph of clap's message, on one line.
 fn one_line(text: &str) -> String {
     let words = text.lines().take_while(|line| !line.trim().is_empty()).map(str::trim);
     let line = words.collect::<Vec<_>>().join(" ");

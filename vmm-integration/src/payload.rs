@@ -1,5 +1,4 @@
-//! Files for a guest that can't see the host's files: the command, the libraries that it needs, and
-//! this program.
+//! Collects files for a guest that can't see the host's file system: the command and what it needs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,18 +10,18 @@ use std::process::Command;
 use crate::error::{RunError, existing};
 use crate::job::Job;
 
-/// Our folder in the guest.
+/// The directory for vcuda-run's files in the guest.
 pub const FOLDER: &str = "/virtio-cuda";
-/// The folder for libcuda.so.1 in the guest.
+/// The directory for libcuda.so.1 in the guest.
 pub const LIBRARIES: &str = "/virtio-cuda/lib";
 const LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
-/// Parts of glibc before 2.34 that programs may still ask for by name.
+/// Libraries that were separate before glibc 2.34. Older programs still link to them by name.
 const OLD_GLIBC: [&str; 3] = ["libpthread.so.0", "libdl.so.2", "librt.so.1"];
 
-/// The files that the options name.
+/// Files given by options, to be copied to the guest.
 #[derive(Clone, Copy, Debug)]
 pub struct Brought<'a> {
-    /// `SRC[:DEST]` each.
+    /// Files and directories, each as `SRC[:DEST]`.
     pub files: &'a [String],
     /// The guest's libcuda.so.1.
     pub libcuda: Option<&'a Path>,
@@ -30,35 +29,35 @@ pub struct Brought<'a> {
     pub modules: &'a [PathBuf],
 }
 
-/// How much of a system the guest already has.
+/// What the guest already contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guest {
-    /// Nothing: commands and all libraries come from the host.
+    /// Nothing. Programs and libraries come from the host.
     Bare,
-    /// Its own commands, but not our libraries.
+    /// Programs, but not the host's libraries.
     Initramfs,
-    /// A complete system with its own libraries.
+    /// A complete system with programs and libraries.
     System,
 }
 
 /// One file in the guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its bytes.
+    /// The file's contents.
     pub bytes: Vec<u8>,
-    /// Its permissions.
+    /// The file's permissions.
     pub mode: u32,
 }
 
-/// Files by their path in the guest, without the leading slash.
+/// The files to copy to a guest.
 #[derive(Clone, Debug, Default)]
 pub struct Payload {
-    /// The files.
+    /// Files by their path in the guest, without the leading slash.
     pub files: BTreeMap<PathBuf, Entry>,
 }
 
 impl Payload {
-    /// Collects all files and makes `job` refer to their paths in the guest.
+    /// Collects all files, and changes the paths in `job` to those in the guest.
     pub fn gather(job: &mut Job, brought: &Brought, guest: Guest) -> Result<Payload, RunError> {
         let mut payload = Payload::default();
         let library_path = job
@@ -130,7 +129,7 @@ impl Payload {
         Ok(())
     }
 
-    /// Adds the shared libraries that a program or library of the host needs.
+    /// Adds the shared libraries that a host program or library needs.
     pub fn add_libraries(
         &mut self,
         file: &Path,
@@ -148,7 +147,7 @@ impl Payload {
     }
 }
 
-/// The path inside a guest where /lib, /bin and so on are links into /usr.
+/// Converts a path for a guest in which /lib, /lib64, /bin, and /sbin are links into /usr.
 fn guest_path(path: &Path) -> PathBuf {
     let relative: PathBuf =
         path.components().filter(|c| matches!(c, std::path::Component::Normal(_))).collect();
@@ -158,20 +157,20 @@ fn guest_path(path: &Path) -> PathBuf {
     }
 }
 
-/// The host's file for the command's program, if it must be copied.
+/// Returns the path of the command's program on the host, if it must be copied.
 fn host_program(program: &str, guest: Guest) -> Option<PathBuf> {
     if program.contains('/') {
         let path = std::path::absolute(program).ok().filter(|path| path.is_file())?;
-        // A complete system must keep its own programs.
+        // Don't replace programs in a complete system.
         let own = guest == Guest::System && guest_path(&path).starts_with("usr");
         return (!own).then_some(path);
     }
-    // A guest with its own programs resolves bare names itself.
+    // A guest that has programs looks up bare names in its own PATH.
     let folders = (guest == Guest::Bare).then(|| std::env::var_os("PATH")).flatten()?;
     std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())
 }
 
-/// A file, or all files below a folder, each with its path relative to `source`.
+/// Returns a file, or all files below a directory, each with its path relative to `source`.
 fn walk(source: &Path) -> Result<Vec<(PathBuf, PathBuf)>, RunError> {
     let mut files = Vec::new();
     let mut left = vec![source.to_path_buf()];
@@ -182,13 +181,14 @@ fn walk(source: &Path) -> Result<Vec<(PathBuf, PathBuf)>, RunError> {
             continue;
         }
         let entries = fs::read_dir(&path)
-            .map_err(RunError::host(format!("cannot read the folder {}", path.display())))?;
+            .map_err(RunError::host(format!("cannot read the directory {}", path.display())))?;
         left.extend(entries.flatten().map(|entry| entry.path()));
     }
     Ok(files)
 }
 
-/// The libraries that the dynamic loader would load for `file`; none if it isn't dynamic.
+/// Returns the libraries that the dynamic loader would load for `file`; empty if `file` isn't
+/// dynamically linked.
 fn libraries(file: &Path, library_path: &str) -> Vec<PathBuf> {
     let is_elf = fs::File::open(file).is_ok_and(|mut file| {
         let mut magic = [0; 4];
@@ -203,7 +203,7 @@ fn libraries(file: &Path, library_path: &str) -> Vec<PathBuf> {
     parse_list(&String::from_utf8_lossy(&text))
 }
 
-/// The paths in the output of `ld.so --list`.
+/// Parses the paths in the output of `ld.so --list`.
 fn parse_list(text: &str) -> Vec<PathBuf> {
     text.lines()
         .filter_map(|line| {
@@ -250,7 +250,7 @@ mod tests {
         assert!(job.command[0].ends_with("/cat") && job.command[0].starts_with('/'));
         assert!(has("cat") && has("libc.so.6") && has("ld-linux-x86-64.so.2"));
         assert!(payload.files.keys().all(|path| path.is_relative() && !path.starts_with("lib")));
-        // A complete system already has both the command and its libraries.
+        // A complete system already contains both the command and its libraries.
         job.command[0] = "cat".into();
         let payload = Payload::gather(&mut job, &brought, Guest::System).unwrap();
         assert!(payload.files.is_empty() && job.command[0] == "cat");

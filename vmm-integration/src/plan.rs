@@ -1,4 +1,4 @@
-//! Turns the options into one VM: the kind of VM, its files, and the job for the guest.
+//! Plans a run from the options: the kind of VM, its files, and the job for the guest.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -22,13 +22,13 @@ pub struct Plan {
     pub launch: Launch,
     /// The kind of VM, such as "qemu-tcg".
     pub name: &'static str,
-    /// The device process, if we started one; drop it before the folder.
+    /// The device process, if one was started. Drop it before `folder`, which contains its socket.
     pub device: Option<Owned>,
-    /// The run's temporary folder.
+    /// The run's temporary directory.
     pub folder: RunFolder,
 }
 
-/// The modules for this kind of VM ("uml" or "qemu").
+/// Returns the modules for this kind of VM ("uml" or "qemu").
 fn modules(options: &Options, vmm: &str) -> Result<Vec<PathBuf>, RunError> {
     let mut paths = Vec::new();
     for text in &options.module {
@@ -43,8 +43,8 @@ fn modules(options: &Options, vmm: &str) -> Result<Vec<PathBuf>, RunError> {
     Ok(paths)
 }
 
-/// Whether a module given without `uml=` or `qemu=` is for this VM: it belongs to the kind of VM
-/// whose kernel is given.
+/// Returns whether a module given without `uml=` or `qemu=` is for this kind of VM. If the options
+/// name a kernel for one kind of VM only, it's for that kind; otherwise, it's for both.
 fn is_for(options: &Options, vmm: &str) -> bool {
     let qemu = options.kernel.is_some() || options.initrd.is_some() || options.disk.is_some();
     let uml = options.uml_kernel.is_some();
@@ -63,7 +63,7 @@ pub fn choose(options: &Options) -> Result<Vmm, RunError> {
     let driver = |vmm| !wants_device(options) || modules(options, vmm).is_ok_and(|m| !m.is_empty());
     let boots = options.disk.is_some() || (driver("qemu") && qemu::kernel(options).is_ok());
     let qemu = boots && qemu::binary(options).is_ok();
-    // Options for a QEMU guest mean that the user wants QEMU.
+    // If options for a QEMU guest are given, the user wants QEMU.
     let other = options.kernel.is_some() || options.initrd.is_some() || options.disk.is_some();
     let uml =
         driver("uml") && uml_kernel(options).is_ok() && (!other || options.uml_kernel.is_some());
@@ -78,7 +78,7 @@ pub fn choose(options: &Options) -> Result<Vmm, RunError> {
     }
 }
 
-/// The user-mode Linux kernel to boot.
+/// Returns the user-mode Linux kernel to boot.
 pub fn uml_kernel(options: &Options) -> Result<PathBuf, RunError> {
     given_or(
         "--uml-kernel",
@@ -88,7 +88,7 @@ pub fn uml_kernel(options: &Options) -> Result<PathBuf, RunError> {
     )
 }
 
-/// The command's environment: minimal, like on a freshly booted machine.
+/// Returns the command's environment: a minimal one, plus the variables in --env.
 fn environment(
     options: &Options,
     libraries: Option<&str>,
@@ -123,13 +123,13 @@ fn environment(
     Ok(env)
 }
 
-/// Whether this socket path is valid in a VMM's arguments.
+/// Returns whether a socket path is short enough for a Unix socket and valid in a VMM's arguments.
 fn short_and_plain(socket: &Path) -> bool {
     let text = socket.to_string_lossy();
     text.len() < 108 && !text.contains([' ', ':', ',', '"'])
 }
 
-/// Splits each `GUEST[:HOST]` of --fetch.
+/// Splits the `GUEST[:HOST]` values of --fetch into guest paths and host paths.
 fn fetches(options: &Options) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let pair = |text: &String| match text.split_once(':') {
         Some((guest, host)) => (PathBuf::from(guest), PathBuf::from(host)),
@@ -142,7 +142,7 @@ fn fetches(options: &Options) -> (Vec<PathBuf>, Vec<PathBuf>) {
     options.fetch.iter().map(pair).unzip()
 }
 
-/// Prepares everything for the VM: files, job, device process.
+/// Prepares everything for the VM: files, job, and device process.
 pub fn plan(options: &Options) -> Result<Plan, RunError> {
     if options.command.is_empty() {
         return Err(RunError::Usage("COMMAND is missing (see --help)".into()));
@@ -177,7 +177,7 @@ pub fn plan(options: &Options) -> Result<Plan, RunError> {
         launch.log = log.clone();
     }
     launch.timeout = (options.timeout > 0).then(|| Duration::from_secs(options.timeout));
-    // Started last, so that nothing else can fail while it runs.
+    // Start the device last, so that nothing else can fail while it's running.
     let device = match options.start_device && !options.print {
         true => Some(start_device(options, &socket)?),
         false => None,
@@ -220,7 +220,7 @@ fn plan_uml(
     let mut libraries = None;
     if let Some(libcuda) = &options.libcuda {
         let lib = folder.join("lib");
-        fs::create_dir(&lib).map_err(RunError::host("cannot create a folder for libcuda"))?;
+        fs::create_dir(&lib).map_err(RunError::host("cannot create a directory for libcuda"))?;
         link(&existing("--libcuda", libcuda)?, "lib/libcuda.so.1")?;
         libraries = Some(lib.display().to_string());
     }

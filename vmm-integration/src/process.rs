@@ -1,4 +1,4 @@
-//! Child processes that end when we do, and signals that end us cleanly.
+//! Child processes that don't outlive vcuda-run, and signals that make it exit cleanly.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -7,7 +7,7 @@ use std::process::{Child, Command};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
-/// The VMM's file descriptor for its line to us.
+/// The VMM's file descriptor for the line between the guest and vcuda-run.
 pub const CHANNEL_FD: i32 = 3;
 
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
@@ -16,11 +16,12 @@ extern "C" fn note_signal(signal: libc::c_int) {
     SIGNAL.store(signal, Ordering::SeqCst);
 }
 
-/// Records SIGINT, SIGTERM and SIGHUP instead of dying, so that we can clean up.
+/// Makes SIGINT, SIGTERM, and SIGHUP set a flag instead of killing the process, so that it can
+/// clean up.
 pub fn catch_signals() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        // SAFETY: the handler only stores to an atomic; sigaction is plain data, and zeroes
-        // mean no flags and an empty mask.
+        // SAFETY: the handler only stores to an atomic. An all-zero sigaction is valid and means no
+        // flags and an empty mask.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = note_signal as extern "C" fn(libc::c_int) as libc::sighandler_t;
@@ -29,7 +30,7 @@ pub fn catch_signals() {
     }
 }
 
-/// The last signal received, if any.
+/// Returns the last signal received, if any.
 pub fn signalled() -> Option<i32> {
     match SIGNAL.load(Ordering::SeqCst) {
         0 => None,
@@ -37,17 +38,17 @@ pub fn signalled() -> Option<i32> {
     }
 }
 
-/// A child process that is killed when this value is dropped or this thread dies.
+/// A child process that is killed when this value is dropped or the thread that started it exits.
 #[derive(Debug)]
 pub struct Owned {
     child: Child,
-    /// How long to wait after SIGTERM before SIGKILL; `None` sends only SIGKILL.
+    /// How long to wait between SIGTERM and SIGKILL; `None` sends only SIGKILL.
     gentle: Option<Duration>,
 }
 
 impl Owned {
-    /// Starts `command` with `channel` as descriptor [`CHANNEL_FD`]. With `gentle` it first gets
-    /// SIGTERM, and SIGKILL only after that time.
+    /// Starts `command`, with `channel` as its descriptor [`CHANNEL_FD`]. When it must end, it gets
+    /// SIGKILL; if `gentle` is given, it gets SIGTERM first, and SIGKILL only after that time.
     pub fn spawn(
         command: &mut Command,
         channel: Option<OwnedFd>,
@@ -56,7 +57,7 @@ impl Owned {
         let parent = std::process::id();
         let fd = channel.as_ref().map(AsRawFd::as_raw_fd);
         let death = if gentle.is_some() { libc::SIGTERM } else { libc::SIGKILL };
-        // SAFETY: between fork and exec the closure makes only async-signal-safe system calls.
+        // SAFETY: between fork and exec, the closure makes only async-signal-safe system calls.
         unsafe {
             command.pre_exec(move || {
                 if libc::prctl(libc::PR_SET_PDEATHSIG, death) != 0 {
@@ -77,23 +78,23 @@ impl Owned {
                 }
             });
         }
-        // A terminal's Ctrl-C must reach only us; we end the child.
+        // Ctrl-C in a terminal must reach only vcuda-run, which then ends the child.
         command.process_group(0);
         let child = command.spawn()?;
         Ok(Owned { child, gentle })
     }
 
-    /// The process id.
+    /// Returns the process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Its exit status, if it has ended.
+    /// Returns the exit status if the process has exited.
     pub fn ended(&mut self) -> Option<std::process::ExitStatus> {
         self.child.try_wait().ok().flatten()
     }
 
-    /// Waits until it ends, for at most `limit`.
+    /// Waits for at most `limit` until the process exits.
     pub fn wait(&mut self, limit: Duration) -> Option<std::process::ExitStatus> {
         let deadline = Instant::now() + limit;
         loop {
@@ -111,19 +112,20 @@ impl Owned {
 impl Drop for Owned {
     fn drop(&mut self) {
         if let (Some(limit), None) = (self.gentle, self.ended()) {
-            // SAFETY: kill takes no pointers; the child isn't reaped, so the pid is still its own.
+            // SAFETY: kill takes no pointers. The child hasn't been reaped, so its pid is valid.
             unsafe { libc::kill(self.child.id() as libc::pid_t, libc::SIGTERM) };
             self.wait(limit);
         }
         if self.ended().is_none() {
-            // SAFETY: kill takes no pointers; the leader isn't reaped, so the group is still its own.
+            // SAFETY: kill takes no pointers. The group leader hasn't been reaped, so the group id
+            // is valid.
             unsafe { libc::kill(-(self.child.id() as libc::pid_t), libc::SIGKILL) };
             let _ = self.child.wait();
         }
     }
 }
 
-/// Formats a command for a shell.
+/// Formats a command as a shell would accept it.
 pub fn shell_line(command: &Command) -> String {
     std::iter::once(command.get_program())
         .chain(command.get_args())
@@ -132,7 +134,7 @@ pub fn shell_line(command: &Command) -> String {
         .join(" ")
 }
 
-/// One word, quoted if a shell would interpret it.
+/// Quotes a word if a shell would interpret it.
 pub fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:=+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

@@ -1,4 +1,4 @@
-//! QEMU: its command line.
+//! QEMU's command line.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -9,10 +9,10 @@ use crate::initramfs;
 use crate::options::Options;
 use crate::process::CHANNEL_FD;
 
-/// The guest's device for the line to the host: the first port of a virtio console, a hundred
-/// times as fast as an emulated serial port.
+/// The guest's device for the line to the host: the first port of a virtio console, which is a
+/// hundred times as fast as an emulated serial port.
 pub const CHANNEL: &str = "/dev/vport0p1";
-/// QEMU's device model for any vhost-user device; users can create it since QEMU 10.2.
+/// QEMU's generic vhost-user device model. Users can create it since QEMU 10.2.
 pub const DEVICE: &str = "vhost-user-test-device-pci";
 /// Number of virtqueues.
 pub const QUEUES: u32 = 3;
@@ -21,24 +21,24 @@ pub const QUEUE_SIZE: u32 = 1024;
 /// Size of the device's config space in bytes.
 pub const CONFIG_SIZE: u32 = 64;
 
-/// QEMU's message when KVM fails. The process keeps running, but the guest is stopped.
+/// QEMU's message when KVM fails. The guest is then stopped, but QEMU keeps running.
 pub const KVM_LOST: &str = "KVM internal error";
 
 /// The system that the guest boots.
 #[derive(Clone, Debug)]
 pub enum Boot {
-    /// A kernel and the initramfs that holds the job.
+    /// A kernel, and an initramfs that contains the job.
     Kernel {
         /// A bzImage.
         kernel: PathBuf,
-        /// See [`initramfs::build`].
+        /// An initramfs from [`initramfs::build`].
         initrd: PathBuf,
     },
-    /// A disk as images/disk.sh builds them.
+    /// A disk built by images/disk.sh.
     Disk {
-        /// A qcow2 image; nothing is written to it.
+        /// A qcow2 image, which isn't modified.
         image: PathBuf,
-        /// See [`crate::tar::archive`].
+        /// An archive from [`crate::tar::archive`].
         archive: PathBuf,
     },
 }
@@ -52,7 +52,7 @@ pub struct Qemu {
     pub kvm: bool,
     /// Guest memory in bytes.
     pub memory: u64,
-    /// CPUs of the guest.
+    /// Number of guest CPUs.
     pub cpus: u32,
     /// The device's socket and virtio id.
     pub device: Option<(PathBuf, u32)>,
@@ -63,7 +63,7 @@ pub struct Qemu {
 }
 
 impl Qemu {
-    /// The arguments.
+    /// Returns QEMU's arguments.
     pub fn arguments(&self) -> Vec<String> {
         let memory = self.memory >> 20;
         let mut words: Vec<String> = Vec::new();
@@ -77,7 +77,7 @@ impl Qemu {
             true => "-accel kvm -cpu host",
             false => "-accel tcg,thread=multi -cpu max",
         });
-        // QEMU's standard output, which carries the guest's console, goes to the log.
+        // The guest's console goes to QEMU's standard output, which is redirected to the log.
         add("-chardev stdio,id=console,signal=off -serial chardev:console");
         add(&format!("-chardev socket,id=line,fd={CHANNEL_FD} -device virtio-serial-pci"));
         add("-device virtserialport,chardev=line,nr=1,name=vcuda-run");
@@ -105,7 +105,7 @@ impl Qemu {
             }
             Boot::Disk { image, archive } => {
                 let drive = |id: &str, format: &str, rest: &str, path: &PathBuf| {
-                    // In QEMU's options a literal comma is doubled.
+                    // In QEMU's options, a literal comma must be doubled.
                     let path = path.display().to_string().replace(',', ",,");
                     [
                         "-drive".to_string(),
@@ -121,7 +121,7 @@ impl Qemu {
         words
     }
 
-    /// The process to start.
+    /// Returns the command that starts QEMU.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.binary);
         command.args(self.arguments());
@@ -129,7 +129,8 @@ impl Qemu {
     }
 }
 
-/// The arguments that attach the device; they fit any QEMU command line with shared memory.
+/// Returns the arguments that attach the device. They can be added to any QEMU command line with
+/// shared memory.
 pub fn device_arguments(socket: &str, id: u32) -> String {
     let socket = socket.replace(',', ",,");
     format!(
@@ -137,7 +138,7 @@ pub fn device_arguments(socket: &str, id: u32) -> String {
     )
 }
 
-/// QEMU's binary: from `--qemu`, the cache, or PATH.
+/// Finds the QEMU binary: from `--qemu`, in the cache, or in PATH.
 pub fn binary(options: &Options) -> Result<PathBuf, RunError> {
     if let Some(path) = &options.qemu {
         return existing("--qemu", path);
@@ -155,7 +156,7 @@ pub fn binary(options: &Options) -> Result<PathBuf, RunError> {
         })
 }
 
-/// The kernel that QEMU boots directly.
+/// Finds the kernel that QEMU boots directly.
 pub fn kernel(options: &Options) -> Result<PathBuf, RunError> {
     given_or(
         "--kernel",

@@ -1,5 +1,6 @@
-//! The archive that a guest booted from a disk image gets as its second disk: the archive's
-//! script `run` copies the payload into the (temporary) root file system and runs the job.
+//! Builds the archive that is attached as the second disk of a guest that boots from a disk image.
+//! The script `run` in the archive copies the payload to the guest's root file system (changes to
+//! it are discarded later) and runs the job.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +9,8 @@ use crate::job::Job;
 use crate::payload::{Brought, Guest, Payload};
 
 const BLOCK: usize = 512;
-/// Runs this program with the host's libraries, because the guest's may be older.
+/// The archive's `run` script. It runs vcuda-run with the host's libraries, because the guest's
+/// libraries may be older.
 const RUN: &str = "#!/bin/sh
 # Copies the files to where the job expects them, then runs it.
 tar -cf - -C files . | tar -xf - -C / --no-overwrite-dir || exit 126
@@ -43,7 +45,7 @@ pub fn archive(job: &mut Job, brought: &Brought) -> Result<Vec<u8>, RunError> {
     Ok(tar.finish())
 }
 
-/// A "ustar" archive being built.
+/// Builds a "ustar" archive.
 #[derive(Debug, Default)]
 struct Tar {
     bytes: Vec<u8>,
@@ -67,7 +69,7 @@ impl Tar {
         let mut put = |at: usize, text: &[u8]| header[at..at + text.len()].copy_from_slice(text);
         put(0, name.as_bytes());
         put(100, format!("{mode:07o}\0{:07o}\0{:07o}\0{size:011o}\0{:011o}\0", 0, 0, 0).as_bytes());
-        // The checksum is computed with its own field as blanks.
+        // While the checksum is computed, its field contains blanks.
         put(148, b"        ");
         put(156, &[kind]);
         put(257, b"ustar\x0000");
@@ -79,7 +81,7 @@ impl Tar {
 
     fn finish(mut self) -> Vec<u8> {
         self.bytes.resize(self.bytes.len() + 2 * BLOCK, 0);
-        // QEMU needs a disk whose size is a multiple of this.
+        // The size of a QEMU disk must be a multiple of this.
         self.pad(64 * 1024);
         self.bytes
     }
@@ -89,8 +91,8 @@ impl Tar {
     }
 }
 
-/// Splits a path as ustar stores it: a prefix of at most 155 bytes, a slash, a name of at most
-/// 100 bytes.
+/// Splits a path at a slash into the two fields of a ustar header: a prefix of at most 155 bytes
+/// and a name of at most 100 bytes.
 fn split(path: &Path) -> Result<(String, String), RunError> {
     let text = path.to_string_lossy().into_owned();
     if text.len() <= 100 {

@@ -14,31 +14,31 @@ pub const CHANNEL: &str = "/dev/ttyS0";
 /// One guest under user-mode Linux.
 #[derive(Clone, Debug)]
 pub struct Uml {
-    /// The kernel, an executable.
+    /// The kernel, which is an executable.
     pub kernel: PathBuf,
     /// Guest memory in bytes.
     pub memory: u64,
-    /// CPUs of the guest.
+    /// Number of guest CPUs.
     pub cpus: u32,
-    /// The device's socket and virtio id; the path must not contain blanks or colons.
+    /// The device's socket and virtio id. The path must not contain blanks or colons.
     pub device: Option<(PathBuf, u32)>,
-    /// The first process; its path must not contain blanks.
+    /// The init program. The path must not contain blanks.
     pub init: PathBuf,
-    /// Its job file; the path must not contain blanks.
+    /// The job file for init. The path must not contain blanks.
     pub job: PathBuf,
-    /// A folder for the kernel's run-time files.
+    /// A directory for the kernel's run-time files.
     pub run_dir: PathBuf,
-    /// The folder for guest memory: see [`memory_folder`].
+    /// The directory for guest memory; see [`memory_folder`].
     pub memory_dir: PathBuf,
 }
 
 impl Uml {
-    /// The arguments, which are also the guest's kernel command line.
+    /// Returns the arguments, which are also the guest's kernel command line.
     pub fn arguments(&self) -> Vec<String> {
         let mut arguments = vec![
             format!("mem={}M", self.memory >> 20),
             format!("ncpus={}", self.cpus),
-            // Uses seccomp if kernel and host support it, otherwise the older ptrace.
+            // Use seccomp if the kernel and the host support it, otherwise ptrace.
             "seccomp=auto".into(),
             "root=/dev/root".into(),
             "rootfstype=hostfs".into(),
@@ -46,7 +46,8 @@ impl Uml {
             "rw".into(),
             format!("uml_dir={}", self.run_dir.display()),
             "umid=vcuda-run".into(),
-            // Kernel messages go to standard output; no terminal is started.
+            // Kernel messages go to standard output. Other consoles are off, so that the kernel
+            // doesn't open terminal windows.
             "con=null".into(),
             "con0=null,fd:1".into(),
             "ssl=null".into(),
@@ -63,7 +64,7 @@ impl Uml {
         arguments
     }
 
-    /// The process to start.
+    /// Returns the command that starts the kernel.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.kernel);
         command.args(self.arguments()).env_clear().env("TMPDIR", &self.memory_dir);
@@ -71,8 +72,8 @@ impl Uml {
     }
 }
 
-/// The folder for guest memory: /dev/shm if it has enough space and allows execution,
-/// otherwise the temporary folder.
+/// Returns the directory for guest memory: /dev/shm if it has enough space and isn't mounted
+/// noexec, otherwise the temporary directory.
 pub fn memory_folder(bytes: u64) -> Result<PathBuf, RunError> {
     let shm = Path::new("/dev/shm");
     if free_space(shm).is_some_and(|(free, noexec)| free > bytes && !noexec) {
@@ -89,10 +90,10 @@ pub fn memory_folder(bytes: u64) -> Result<PathBuf, RunError> {
     }
 }
 
-/// Free bytes, and whether the file system is mounted noexec.
+/// Returns the number of free bytes, and whether the file system is mounted noexec.
 fn free_space(folder: &Path) -> Option<(u64, bool)> {
     let path = CString::new(folder.as_os_str().as_bytes()).ok()?;
-    // SAFETY: statvfs is plain data; the path is zero-terminated.
+    // SAFETY: all-zero bytes are a valid statvfs, and the path is zero-terminated.
     let stat = unsafe {
         let mut stat: libc::statvfs = std::mem::zeroed();
         (libc::statvfs(path.as_ptr(), &mut stat) == 0).then_some(stat)?

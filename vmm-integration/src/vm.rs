@@ -1,4 +1,4 @@
-//! A running VM: relays its command's output and reports how it ended.
+//! Runs a VM: relays the command's output and reports how the VM ended.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -12,25 +12,25 @@ use crate::error::RunError;
 use crate::frame::{Decoder, Frame};
 use crate::process::{self, Owned};
 
-/// How long a guest may take to power off once its command has ended.
+/// How long a guest may take to power off after its command has exited.
 const POWER_OFF_WAIT: Duration = Duration::from_secs(10);
-/// How often to check for signals and the VM's end while nothing arrives.
+/// While the guest sends nothing, how often to check for signals and whether the VM has ended.
 const TICK: Duration = Duration::from_millis(100);
 
-/// The VM to start, and the destinations of its output.
+/// The VMM to start, and where its output goes.
 #[derive(Debug)]
 pub struct Launch {
     /// The kind of VM, for messages.
     pub vmm: &'static str,
-    /// The VMM with its arguments; its line to us is descriptor [`process::CHANNEL_FD`].
+    /// The VMM and its arguments. The line to the guest is its descriptor [`process::CHANNEL_FD`].
     pub command: Command,
     /// The log file for the guest's console.
     pub log: PathBuf,
-    /// When to stop the VM.
+    /// How long the VM may run.
     pub timeout: Option<Duration>,
-    /// Target paths of the files that the guest sends, by index.
+    /// Paths on the host for the files that the guest sends, by index.
     pub fetch: Vec<PathBuf>,
-    /// Text in the log that means that the VM has failed although its process keeps running.
+    /// If this text appears in the log, the VM has failed, although its process keeps running.
     pub fatal: Option<&'static str>,
 }
 
@@ -41,11 +41,11 @@ pub struct Outcome {
     pub code: i32,
     /// Time from the start of the VMM until the guest was up.
     pub boot: Duration,
-    /// Time from the start of the VMM until it had ended.
+    /// Time from the start of the VMM until it exited.
     pub total: Duration,
 }
 
-/// Runs the VM to its end, and writes the command's output to `stdout` and `stderr`.
+/// Runs the VM until it ends, and writes the command's output to `stdout` and `stderr`.
 pub fn run(
     launch: Launch,
     stdout: &mut dyn Write,
@@ -55,7 +55,8 @@ pub fn run(
     let console = File::create(&log)
         .map_err(RunError::host(format!("cannot write the log '{}'", log.display())))?;
     let console_too = console.try_clone().map_err(RunError::host("cannot share the log"))?;
-    let (ours, theirs) = UnixStream::pair().map_err(RunError::host("cannot make a socket pair"))?;
+    let (ours, theirs) =
+        UnixStream::pair().map_err(RunError::host("cannot create a socket pair"))?;
     command.stdin(Stdio::null()).stdout(console).stderr(console_too);
     let start = Instant::now();
     let program = command.get_program().to_owned();
@@ -86,7 +87,7 @@ struct Vm {
     decoder: Decoder,
     deadline: Option<(Instant, Duration)>,
     log: PathBuf,
-    /// Taken out when the file arrives.
+    /// Host paths of the files still to come; `None` once a file has started to arrive.
     fetch: Vec<Option<PathBuf>>,
     fatal: Option<&'static str>,
     file: Option<File>,
@@ -107,7 +108,7 @@ impl Vm {
             {
                 return Err(RunError::Timeout(timeout.as_secs()));
             }
-            // Checked before the line, so that data sent just before the end is still read.
+            // Check this before reading, so that data sent just before the VM ended is still read.
             let ended = self.child.ended();
             if !self.readable()? {
                 if let Some(status) = ended {
@@ -144,7 +145,7 @@ impl Vm {
         stdout: &mut dyn Write,
         stderr: &mut dyn Write,
     ) -> Result<Option<i32>, RunError> {
-        // Ignore write errors: the command should finish even if nobody reads its output.
+        // Ignore write errors, because the command should finish even if nobody reads its output.
         match frame {
             Frame::Up(_) => self.boot = self.start.elapsed(),
             Frame::Stdout(bytes) => drop(stdout.write_all(&bytes).and_then(|()| stdout.flush())),
@@ -183,7 +184,7 @@ impl Vm {
 
     fn readable(&self) -> Result<bool, RunError> {
         let mut poll = libc::pollfd { fd: self.line.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: one valid pollfd.
+        // SAFETY: the pointer is to one valid pollfd.
         let count = unsafe { libc::poll(&mut poll, 1, TICK.as_millis() as i32) };
         if count < 0 {
             let error = io::Error::last_os_error();
@@ -194,7 +195,7 @@ impl Vm {
         Ok(count > 0)
     }
 
-    /// The log line that contains the `fatal` text.
+    /// Returns the log line that contains the `fatal` text, if there is one.
     fn lost(&self) -> Option<String> {
         let fatal = self.fatal?;
         let log = fs::read(&self.log).unwrap_or_default();
@@ -207,8 +208,7 @@ impl Vm {
     }
 }
 
-/// The last lines of a console log, each after a line break and indented; empty if there are
-/// none.
+/// Returns the last lines of a console log, each indented and preceded by a line break.
 pub fn console_tail(log: &std::path::Path) -> String {
     const LINES: usize = 12;
     let bytes = fs::read(log).unwrap_or_default();
@@ -216,7 +216,7 @@ pub fn console_tail(log: &std::path::Path) -> String {
     let lines: Vec<&str> =
         text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     let tail = &lines[lines.len().saturating_sub(LINES)..];
-    // A guest must not send control sequences to our terminal.
+    // A guest must not send control sequences to the user's terminal.
     let plain = |line: &str| line.replace(|c: char| c.is_control(), "");
     tail.iter().map(|line| format!("\n    {}", plain(line))).collect()
 }

@@ -1,12 +1,12 @@
-//! The vhost-user backend descriptor (the schema is in QEMU's docs/interop/vhost-user.json) and
-//! the program that it names.
+//! Tests the vhost-user backend descriptor, whose schema is QEMU's docs/interop/vhost-user.json,
+//! and the program that it names.
 
 use std::path::Path;
 use std::process::Command;
 
 use serde::Deserialize;
 
-/// `VhostUserBackend` of that schema: three members and an optional list of tags.
+/// `VhostUserBackend` in the schema: three members and an optional list of tags.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Descriptor {
@@ -32,7 +32,8 @@ fn test_the_descriptor_has_what_the_schema_requires() {
     assert!(descriptor.tags.is_empty(), "tags are for debugging");
 }
 
-/// With --print-capabilities the program ignores all other options; the type must match.
+/// With --print-capabilities, the program ignores all other options. The printed type must match
+/// the descriptor's.
 #[test]
 fn test_the_program_prints_the_capabilities_of_its_descriptor() {
     let exe = std::env::current_exe().unwrap();

@@ -211,7 +211,7 @@ fn test_a_device_that_does_not_start_is_reported() {
     assert_eq!(output.status.code(), Some(125));
     assert_eq!(
         text(&output.stderr),
-        "vcuda-run: the device did not start: vhost-device-cuda ended with exit status: 1\n"
+        "vcuda-run: the device did not start: vhost-device-cuda exited early (exit status: 1)\n"
     );
 }
 

@@ -1,4 +1,5 @@
-//! The event queue. Threads that wait for the worker wait here; the library needs no own thread.
+//! The event queue. Threads that wait for the worker read it themselves, so the library doesn't
+//! need a thread for it.
 
 use super::queue::SplitQueue;
 use super::requests::Signals;
@@ -15,7 +16,7 @@ struct EventState {
     waiting: bool,
 }
 
-/// The queue on which the device reports wakes and the session's end.
+/// The queue on which the device reports wakes and the end of the session.
 pub struct Events {
     state: Mutex<EventState>,
     changed: Condvar,
@@ -28,12 +29,12 @@ impl Events {
         Self { state: Mutex::new(state), changed: Condvar::new(), signals }
     }
 
-    /// Calls `use_it` with the queue and its descriptors, to set up the back end.
+    /// Calls `use_it` with the queue and its file descriptors, to set up the back end.
     pub fn with_queue<R>(&self, use_it: impl FnOnce(&SplitQueue, &Signals) -> R) -> R {
         use_it(&self.state.lock().queue, &self.signals)
     }
 
-    /// Gives the device its buffers.
+    /// Supplies the device with event buffers.
     pub fn fill(&self) {
         let mut state = self.state.lock();
         for slot in 0..state.queue.slots() {
@@ -52,7 +53,7 @@ impl Events {
             if let Some(why) = state.ended {
                 return Err(TransportError::Ended { why });
             }
-            // The counter wraps around: a difference below half its range means "more".
+            // The counter wraps around, so a difference below half its range means "later".
             if state.wakes != seen && state.wakes.wrapping_sub(seen) < 1 << 31 {
                 return Ok(state.wakes);
             }

@@ -1,5 +1,5 @@
-//! A vhost-user front end in the program's own process: the device without a VM, similar to
-//! DPDK's virtio-user. The process acts as guest, guest driver and VMM.
+//! A vhost-user front end in the program's own process, to use the device without a VM (similar to
+//! DPDK's virtio-user). The process acts as guest, guest driver, and VMM.
 
 use super::events::Events;
 use super::memory::GuestMemory;
@@ -32,16 +32,16 @@ use vhost::vhost_user::{Frontend, VhostUserFrontend};
 use vhost::{VhostBackend, VhostUserMemoryRegionInfo, VringConfigData};
 
 const VIRTIO_F_VERSION_1: u64 = 1 << 32;
-/// Base of the user addresses sent to the back end; only the queues' addresses are translated.
+/// Base of the user addresses sent to the back end, which uses them only for the queues.
 const USER_BASE: u64 = 0x4000_0000_0000;
-/// The id of the connection's only session.
+/// The session id; a connection has only one session.
 const SESSION: u32 = 1;
-/// The longest command sent over the command queue; the library creates no longer ones.
+/// Maximum length of a command sent over the command queue; the library's commands aren't longer.
 const PLAIN_COMMAND: u32 = 1 << 20;
-/// Buffer size for the answer of a command sent over the command queue.
+/// Buffer size for the reply to a command sent over the command queue.
 const PLAIN_REPLY: usize = 256 << 10;
 
-/// The pages of a region.
+/// A region's pages, by their offset in guest memory.
 struct Region {
     offset: u64,
     len: usize,
@@ -66,7 +66,7 @@ fn failed(what: &'static str) -> impl Fn(vhost::Error) -> TransportError {
     move |source| TransportError::VhostUser { what, source }
 }
 
-/// The size of guest memory: all of the machine's, since unused memory costs nothing.
+/// Returns the size of guest memory: that of the machine's memory, since unused pages cost nothing.
 fn memory_size() -> u64 {
     // SAFETY: sysconf has no preconditions.
     let (pages, page) =
@@ -128,7 +128,7 @@ impl VhostUser {
 
     fn hello(&self) -> Result<(), TransportError> {
         let mut epoch = [0; 8];
-        // SAFETY: the buffer has `epoch.len()` bytes.
+        // SAFETY: the buffer is `epoch.len()` bytes long.
         unsafe { libc::getrandom(epoch.as_mut_ptr().cast(), epoch.len(), 0) };
         let hello = Hello {
             hdr: Hdr { kind: CTRL_HELLO, session: 0 },
@@ -275,7 +275,8 @@ impl Transport for VhostUser {
         user_pages::check_anonymous(vaddr, len)?;
         let pages = self.memory.allocate(len)?;
         let region = self.attach(REGION_USER, vaddr, pages.offset, pages.len, 0)?;
-        // SAFETY: the range is anonymous memory of the program, which asked for it to be pinned.
+        // SAFETY: the range is the program's anonymous memory, and the program requested that it
+        // be pinned.
         let exchanged =
             unsafe { user_pages::exchange_for(vaddr, self.memory.fd(), pages.offset, len) };
         pages.keep();

@@ -1,14 +1,14 @@
-//! The "guest memory" of a front end without a VM: a sealed memfd with a page allocator.
+//! "Guest memory" for a front end without a VM: a sealed memfd with a page allocator.
 
 use crate::error::TransportError;
 use crate::ranges::FreeRanges;
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd};
 
-/// The size of guest-physical pages, which is the device's page size.
+/// The size of guest-physical pages, which is also the device's page size.
 pub const PAGE: usize = protocol::windows::PAGE_BYTES as usize;
 
-/// A sparse memfd of fixed size; its offsets are the guest-physical addresses.
+/// A sparse memfd with a fixed size. Offsets in it are guest-physical addresses.
 pub struct GuestMemory {
     file: File,
     len: u64,
@@ -16,9 +16,9 @@ pub struct GuestMemory {
 }
 
 impl GuestMemory {
-    /// Creates `len` bytes of free memory; pages are allocated when they are first used.
+    /// Creates `len` bytes of free memory. Pages are allocated on first use.
     pub fn new(len: u64) -> Result<Self, TransportError> {
-        // SAFETY: the name is a C string, and the only pointer argument.
+        // SAFETY: the only pointer argument is a C string.
         let fd = unsafe {
             libc::memfd_create(c"virtio-cuda".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING)
         };
@@ -39,12 +39,12 @@ impl GuestMemory {
         Ok(Self { file, len, free: parking_lot::Mutex::new(free) })
     }
 
-    /// The memory's size.
+    /// Returns the size in bytes.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// The memfd.
+    /// Returns the memfd's descriptor.
     pub fn fd(&self) -> i32 {
         self.file.as_raw_fd()
     }
@@ -57,13 +57,13 @@ impl GuestMemory {
         Ok(Pages { memory: self, offset, len })
     }
 
-    /// Frees pages after [`Pages::keep`]. Nothing may use them any longer.
+    /// Frees pages that [`Pages::keep`] kept. Nothing may use them any more.
     pub fn free(&self, offset: u64, len: usize) {
         let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
         // SAFETY: fallocate on our own descriptor with integer arguments.
         let punched =
             unsafe { libc::fallocate(self.fd(), mode, offset as libc::off_t, len as libc::off_t) };
-        // Don't reuse pages that can't be cleared: they would expose their old contents.
+        // If the pages can't be cleared, don't reuse them: they would expose old contents.
         if punched == 0 {
             self.free.lock().give(offset, len as u64);
         }
@@ -73,9 +73,9 @@ impl GuestMemory {
 /// Pages that are freed when dropped.
 pub struct Pages<'a> {
     memory: &'a GuestMemory,
-    /// Their guest-physical address, which is their offset in the memfd.
+    /// Guest-physical address of the pages, which is their offset in the memfd.
     pub offset: u64,
-    /// Their length, a multiple of the page size.
+    /// Length in bytes, a multiple of the page size.
     pub len: usize,
 }
 

@@ -1,8 +1,8 @@
 //! A split virtqueue (virtio 1.3, 2.7), driven from user space.
 //!
-//! Descriptors are used in pairs. Slot `i` owns descriptor `2i` (read by the device) and descriptor
-//! `2i + 1` (written by it), and a buffer for each, for the lifetime of the queue. A request costs
-//! two copies and no allocation, and the device never sees the program's memory.
+//! Descriptors are used in pairs. For the lifetime of the queue, slot `i` owns descriptor `2i`,
+//! which the device reads, descriptor `2i + 1`, which the device writes, and a buffer for each. A
+//! request takes two copies and no allocation, and the device never sees the program's memory.
 
 use super::memory::{GuestMemory, PAGE};
 use crate::error::TransportError;
@@ -13,7 +13,7 @@ const DESC_F_NEXT: u16 = 1;
 const DESC_F_WRITE: u16 = 2;
 const USED_F_NO_NOTIFY: u16 = 1;
 
-/// A descriptor in virtio's layout.
+/// A virtqueue descriptor, as defined by virtio.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Descriptor {
@@ -31,7 +31,7 @@ struct UsedElement {
     len: u32,
 }
 
-/// Offsets of the queue's parts in its memory.
+/// Offsets of the queue's parts in its memory, and the buffer sizes per slot.
 struct Layout {
     size: u16,
     avail: usize,
@@ -74,7 +74,7 @@ impl Layout {
     }
 }
 
-/// The driver's side of a queue. Its owner must lock it.
+/// The driver's side of a queue. It isn't synchronized; the owner must lock it.
 pub struct SplitQueue {
     memory: Mapping,
     guest_address: u64,
@@ -83,7 +83,7 @@ pub struct SplitQueue {
     seen: u16,
 }
 
-/// Addresses for VHOST_USER_SET_VRING_ADDR, relative to the chosen base.
+/// Addresses for VHOST_USER_SET_VRING_ADDR.
 pub struct RingAddresses {
     pub descriptors: u64,
     pub available: u64,
@@ -91,7 +91,7 @@ pub struct RingAddresses {
 }
 
 impl SplitQueue {
-    /// Creates a queue of `size` descriptors (a power of two) with buffers of the given sizes.
+    /// Creates a queue with `size` descriptors (a power of two) and buffers of the given sizes.
     pub fn new(
         guest: &GuestMemory,
         size: u16,
@@ -105,17 +105,17 @@ impl SplitQueue {
         Ok(Self { memory, guest_address, layout, available: 0, seen: 0 })
     }
 
-    /// Number of descriptors.
+    /// Returns the number of descriptors.
     pub fn size(&self) -> u16 {
         self.layout.size
     }
 
-    /// Number of requests that may be in flight.
+    /// Returns the maximum number of requests in flight.
     pub fn slots(&self) -> u16 {
         self.layout.slots()
     }
 
-    /// The queue's addresses if guest memory begins at `base`.
+    /// Returns the queue's addresses, given the address at which guest memory begins.
     pub fn addresses(&self, base: u64) -> RingAddresses {
         let at = base + self.guest_address;
         RingAddresses {
@@ -131,26 +131,26 @@ impl SplitQueue {
     }
 
     fn index(&self, offset: usize) -> &AtomicU16 {
-        // SAFETY: the offsets of the rings' indexes are even and inside the mapping; both sides
-        // access them only atomically.
+        // SAFETY: callers pass offsets of 16-bit ring fields, which are even and inside the
+        // mapping. Both sides access these fields only atomically.
         unsafe { AtomicU16::from_ptr(self.at(offset)) }
     }
 
     fn describe(&self, number: u16, descriptor: Descriptor) {
-        // SAFETY: the table has `size` entries and the device only reads it. The slot is free, so
-        // the device doesn't read this entry now.
+        // SAFETY: the table has `size` entries and the device never writes to it. The slot is free,
+        // so the device isn't reading this entry.
         unsafe { self.at::<Descriptor>(16 * usize::from(number)).write_volatile(descriptor) };
     }
 
-    /// Makes a slot's chain available, with `parts` to read and `writable` bytes to write.
-    /// Returns whether the device wants a notification. The slot must be free.
+    /// Makes a slot's chain available: the device reads `parts` and may write `writable` bytes.
+    /// Returns whether the device must be notified. The slot must be free.
     pub fn push(&mut self, slot: u16, parts: &[&[u8]], writable: usize) -> bool {
         let mut filled = 0;
         for part in parts {
             let room = self.layout.readable - filled;
             let part = &part[..part.len().min(room)];
             let to = self.at::<u8>(self.layout.readable_at(slot) + filled);
-            // SAFETY: `part` fits into the rest of the slot's buffer and doesn't overlap it.
+            // SAFETY: `part` fits into the space left in the slot's buffer and doesn't overlap it.
             unsafe { std::ptr::copy_nonoverlapping(part.as_ptr(), to, part.len()) };
             filled += part.len();
         }
@@ -179,19 +179,21 @@ impl SplitQueue {
         self.index(entry).store(head, Ordering::Relaxed);
         self.available = self.available.wrapping_add(1);
         self.index(self.layout.avail + 2).store(self.available, Ordering::Release);
-        // The device sets NO_NOTIFY and then checks for chains; this does the reverse.
+        // The device changes NO_NOTIFY and then checks for chains. This side makes a chain
+        // available and then checks the flag, so at least one side sees the other's write.
         fence(Ordering::SeqCst);
         self.index(self.layout.used).load(Ordering::Relaxed) & USED_F_NO_NOTIFY == 0
     }
 
-    /// The next chain that the device has used: its slot, and the number of bytes written.
+    /// Returns the next chain that the device has used: its slot, and how many bytes the device
+    /// wrote.
     pub fn pop(&mut self) -> Option<(u16, usize)> {
         let used = self.index(self.layout.used + 2).load(Ordering::Acquire);
         if used == self.seen {
             return None;
         }
         let entry = self.layout.used + 4 + 8 * usize::from(self.seen % self.layout.size);
-        // SAFETY: the entry is in the used ring; the device wrote it before the index.
+        // SAFETY: the entry is inside the used ring, and the device wrote it before the index.
         let element = unsafe { self.at::<UsedElement>(entry).read_volatile() };
         self.seen = self.seen.wrapping_add(1);
         let slot = (element.id as u16 / 2) % self.slots();
@@ -202,16 +204,16 @@ impl SplitQueue {
     pub fn read(&self, slot: u16, offset: usize, to: &mut [u8]) {
         let len = to.len().min(self.layout.writable.saturating_sub(offset));
         let from = self.at::<u8>(self.layout.writable_at(slot) + offset);
-        // SAFETY: `offset + len` is at most the size of the slot's buffer.
+        // SAFETY: `offset + len` doesn't exceed the size of the slot's buffer.
         unsafe { std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), len) };
     }
 
-    /// Maximum number of bytes that the device may write into a slot.
+    /// Returns the maximum number of bytes that the device may write to a slot.
     pub fn writable(&self) -> usize {
         self.layout.writable
     }
 
-    /// Maximum size of a request in bytes.
+    /// Returns the maximum size of a request in bytes.
     pub fn readable(&self) -> usize {
         self.layout.readable
     }
@@ -221,13 +223,13 @@ impl SplitQueue {
 mod tests {
     use super::*;
 
-    /// A device that answers each chain with its request's bytes, reversed.
+    /// Acts as the device: responds to each chain with the bytes of its request, reversed.
     fn serve(queue: &SplitQueue, from: &mut u16) {
         let size = queue.layout.size;
         while *from != queue.index(queue.layout.avail + 2).load(Ordering::Acquire) {
             let entry = queue.layout.avail + 4 + 2 * usize::from(*from % size);
             let head = queue.index(entry).load(Ordering::Relaxed);
-            // SAFETY: test code reads descriptors that `push` wrote in this mapping.
+            // SAFETY: `push` wrote this descriptor to the mapping.
             let first = unsafe { queue.at::<Descriptor>(16 * usize::from(head)).read() };
             assert_eq!(first.flags, DESC_F_NEXT);
             // SAFETY: as above.
@@ -235,7 +237,7 @@ mod tests {
             assert_eq!(second.flags, DESC_F_WRITE);
             let local = |addr: u64| queue.at::<u8>((addr - queue.guest_address) as usize);
             for i in 0..first.len as usize {
-                // SAFETY: both buffers lie in the mapping and hold `first.len` bytes.
+                // SAFETY: both buffers are inside the mapping and have at least `first.len` bytes.
                 unsafe {
                     let byte = local(first.addr).add(first.len as usize - 1 - i).read();
                     local(second.addr).add(i).write(byte);
@@ -243,7 +245,7 @@ mod tests {
             }
             let used = queue.layout.used + 4 + 8 * usize::from(*from % size);
             let element = UsedElement { id: head.into(), len: first.len };
-            // SAFETY: the entry lies in the used ring.
+            // SAFETY: the entry is inside the used ring.
             unsafe { queue.at::<UsedElement>(used).write(element) };
             *from = from.wrapping_add(1);
             queue.index(queue.layout.used + 2).store(*from, Ordering::Release);
@@ -273,7 +275,7 @@ mod tests {
         let guest = GuestMemory::new(1 << 20).unwrap();
         let mut queue = SplitQueue::new(&guest, 8, 64, 64).unwrap();
         let element = UsedElement { id: u32::MAX, len: u32::MAX };
-        // SAFETY: the first entry of the used ring.
+        // SAFETY: this is the first entry of the used ring.
         unsafe { queue.at::<UsedElement>(queue.layout.used + 4).write(element) };
         queue.index(queue.layout.used + 2).store(1, Ordering::Release);
         let (slot, len) = queue.pop().unwrap();

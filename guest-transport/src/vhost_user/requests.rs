@@ -1,4 +1,4 @@
-//! Requests and answers over one virtqueue, from any number of threads.
+//! Requests and responses over one virtqueue, from any number of threads.
 
 use super::queue::SplitQueue;
 use crate::error::TransportError;
@@ -10,16 +10,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use vmm_sys_util::eventfd::{EFD_CLOEXEC, EFD_NONBLOCK, EventFd};
 
-/// The descriptors for notifications in both directions.
+/// The file descriptors for notifications in both directions.
 pub struct Signals {
     pub kick: EventFd,
     pub call: EventFd,
-    /// The vhost-user socket, which hangs up when the device process is gone.
+    /// The vhost-user socket, which hangs up when the device process exits.
     pub socket: i32,
 }
 
 impl Signals {
-    /// Creates the descriptors for one queue.
+    /// Creates the file descriptors for one queue.
     pub fn new(socket: i32) -> Result<Self, TransportError> {
         let new = || {
             EventFd::new(EFD_NONBLOCK | EFD_CLOEXEC)
@@ -28,7 +28,7 @@ impl Signals {
         Ok(Self { kick: new()?, call: new()?, socket })
     }
 
-    /// Waits for the call descriptor for at most `timeout`. Fails if the device is gone.
+    /// Waits for the call eventfd for at most `timeout`. Fails if the device is gone.
     pub fn wait(&self, timeout: Option<Duration>) -> Result<(), TransportError> {
         let deadline = timeout.map(|t| Instant::now() + t);
         let mut fds = [
@@ -38,7 +38,7 @@ impl Signals {
         loop {
             let left = deadline.map(|d| d.saturating_duration_since(Instant::now()));
             let ms = left.map_or(-1, |d| d.as_millis().clamp(1, i32::MAX as u128) as i32);
-            // SAFETY: `fds` has two entries and lives through the call.
+            // SAFETY: `fds` has two entries and outlives the call.
             let ready = unsafe { libc::poll(fds.as_mut_ptr(), 2, ms) };
             if ready < 0 {
                 let source = std::io::Error::last_os_error();
@@ -51,7 +51,7 @@ impl Signals {
                 return Ok(());
             }
             if fds[0].revents & libc::POLLIN != 0 {
-                // If another thread has already read it, that thread checks the queue.
+                // If another thread has already read the eventfd, that thread checks the queue.
                 let _ = self.call.read();
                 return Ok(());
             }
@@ -68,11 +68,11 @@ impl Signals {
 struct RequestState {
     queue: SplitQueue,
     free: Vec<u16>,
-    /// For each slot: bytes written, once the device has used its chain.
+    /// Per slot: how many bytes the device wrote, once it has used the slot's chain.
     done: Vec<Option<usize>>,
-    /// Slots without a waiter, which are free once used.
+    /// Per slot: nothing waits for the chain, so the slot is free once the device has used it.
     unattended: Vec<bool>,
-    /// One thread waits for the call descriptor on behalf of all.
+    /// A thread is waiting for the call eventfd on behalf of all threads.
     waiting: bool,
 }
 
@@ -89,7 +89,7 @@ impl RequestState {
     }
 }
 
-/// A queue for requests.
+/// A virtqueue for requests.
 pub struct Requests {
     state: Mutex<RequestState>,
     changed: Condvar,
@@ -115,13 +115,13 @@ impl Requests {
         }
     }
 
-    /// Calls `use_it` with the queue and its descriptors, to set up the back end.
+    /// Calls `use_it` with the queue and its file descriptors, to set up the back end.
     pub fn with_queue<R>(&self, use_it: impl FnOnce(&SplitQueue, &Signals) -> R) -> R {
         use_it(&self.state.lock().queue, &self.signals)
     }
 
-    /// Sends a request and waits for its answer. Returns the number of bytes after `Resp` that
-    /// were copied to `answer`.
+    /// Sends a request and waits for its response. Copies the bytes after `Resp` to `answer` and
+    /// returns their number.
     pub fn ask(
         &self,
         what: &'static str,
@@ -160,12 +160,12 @@ impl Requests {
                 Err(TransportError::Refused { what, status: resp.status })
             }
             _ => Err(TransportError::Ended {
-                why: "the device returned a request without an answer",
+                why: "the device returned a request without a response",
             }),
         }
     }
 
-    /// Sends a message that has no answer.
+    /// Sends a message that has no response.
     pub fn tell(&self, message: &[u8]) -> Result<(), TransportError> {
         let mut state = self.state.lock();
         let slot = self.take_slot(&mut state)?;
@@ -192,13 +192,13 @@ impl Requests {
     fn notify(&self) -> Result<(), TransportError> {
         match self.signals.kick.write(1) {
             Ok(()) => Ok(()),
-            // If the counter is full, the device hasn't read an earlier kick yet.
+            // The counter is full, so the device still has an unread kick.
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(()),
             Err(source) => Err(TransportError::System { what: "kicking the device", source }),
         }
     }
 
-    /// Releases the lock until something may have changed. One thread waits for the descriptor;
+    /// Releases the lock until the state may have changed. One thread waits for the call eventfd;
     /// the others wait for that thread.
     fn sleep(
         &self,

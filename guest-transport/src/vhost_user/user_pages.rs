@@ -1,14 +1,14 @@
-//! Attaches the program's own memory as a USER region, without a driver that could pin pages.
+//! Attaches the program's own memory as a USER region when there is no driver to pin the pages.
 //!
-//! The pages of the range are replaced by pages of guest memory with the same contents. Other
-//! threads don't notice, except that bytes which they write during the copy may be lost. This works
-//! only for anonymous private memory; a forked child doesn't inherit the range.
-//! child does not have the range.
+//! The pages in the range are replaced by guest memory pages with the same contents. Other threads
+//! don't notice, except that bytes they write during the copy may be lost. This works only for
+//! anonymous private memory. A forked child doesn't inherit the range.
 
 use crate::error::TransportError;
 use crate::mapping::Mapping;
 
-/// Whether the whole range is anonymous private memory according to `maps` (/proc/self/maps).
+/// Returns whether the whole range is anonymous private memory, according to `maps`, which is the
+/// text of /proc/self/maps.
 fn is_anonymous(maps: &str, vaddr: usize, len: usize) -> bool {
     let end = vaddr + len;
     let mut reached = vaddr;
@@ -74,10 +74,10 @@ unsafe fn move_to(from: *mut u8, vaddr: usize, len: usize) -> Result<(), Transpo
     Ok(())
 }
 
-/// Replaces the pages of a range with pages of a file, keeping their contents.
+/// Replaces the pages in a range with pages from a file, keeping the contents.
 ///
 /// # Safety
-/// The range must be anonymous private memory of the program.
+/// The range must be the program's anonymous private memory.
 pub unsafe fn exchange_for(
     vaddr: usize,
     fd: i32,
@@ -90,17 +90,17 @@ pub unsafe fn exchange_for(
         std::ptr::copy_nonoverlapping(vaddr as *const u8, pages.as_ptr(), len);
         move_to(pages.as_ptr(), vaddr, len)?;
     }
-    // The mapping now exists at its new address.
+    // The mapping has moved to `vaddr`, so it must not be unmapped at its old address.
     std::mem::forget(pages);
     Ok(())
 }
 
-/// Replaces the pages with anonymous private memory with the same contents.
+/// Replaces the pages with anonymous private memory that has the same contents.
 ///
 /// # Safety
 /// The range must hold pages that [`exchange_for`] put there.
 pub unsafe fn restore_anonymous(vaddr: usize, len: usize) -> Result<(), TransportError> {
-    // SAFETY: a new mapping at an address that the kernel chooses overlaps no other.
+    // SAFETY: without MAP_FIXED, the new mapping can't overlap an existing one.
     let fresh = unsafe {
         libc::mmap(
             std::ptr::null_mut(),
@@ -135,12 +135,12 @@ mod tests {
         area[skip..skip + 2 * PAGE].fill(42);
         check_anonymous(at, 2 * PAGE).unwrap();
         let (offset, _) = memory.allocate(2 * PAGE).unwrap().keep();
-        // SAFETY: the range lies in `area`.
+        // SAFETY: the range is inside `area`.
         unsafe { exchange_for(at, memory.fd(), offset, 2 * PAGE).unwrap() };
         assert!(area[skip..skip + 2 * PAGE].iter().all(|&byte| byte == 42));
         assert!(check_anonymous(at, 2 * PAGE).is_err());
         area[skip] = 7;
-        // SAFETY: the range was exchanged just now.
+        // SAFETY: `exchange_for` replaced this range above.
         unsafe { restore_anonymous(at, 2 * PAGE).unwrap() };
         assert_eq!((area[skip], area[skip + 1]), (7, 42));
         check_anonymous(at, 2 * PAGE).unwrap();
