@@ -14,8 +14,8 @@ use super::waker::Waker;
 use host_ipc::frames::{self, Incoming};
 use host_ipc::messages::{DeviceToWorker, WorkerToDevice};
 
-/// The largest body of a SUBMIT. The device's max_plain bounds it further; this limit only contains
-/// mistakes.
+/// The largest body of a SUBMIT message. The device already enforces the smaller limit max_plain;
+/// this one only guards against bugs.
 const MAX_BODY: usize = 1 << 30;
 
 /// A task for the ring reader.
@@ -31,12 +31,12 @@ pub(super) enum Task {
     },
     /// Unmap a region.
     Detach { request: u64, region: u32 },
-    /// Execute a command that was sent without the ring, with SUBMIT.
+    /// Execute a command that was sent in a SUBMIT request instead of the ring.
     Submit { request: u64, room: usize, cmd: Cmd, args: Vec<u8> },
 }
 
 impl Task {
-    /// Maps the pieces of an Attach.
+    /// Maps the pieces of the region that is being attached.
     pub(super) fn map(
         regions: &Regions,
         region: u32,
@@ -59,7 +59,7 @@ pub(super) struct Device {
 }
 
 impl Device {
-    /// Answers an Attach or a Detach.
+    /// Replies to an attach or detach request.
     pub(super) fn done(&self, request: u64, status: u32) {
         self.send(&WorkerToDevice::Done { request, status }, &[]);
     }
@@ -83,7 +83,7 @@ impl PlainAnswers for Device {
     }
 }
 
-/// Starts the thread that reads the device's messages.
+/// Starts the thread that reads messages from the device process.
 pub(super) fn start(stream: OwnedFd, waker: Waker) -> io::Result<(Device, mpsc::Receiver<Task>)> {
     let device = Device { stream: Arc::new(Mutex::new(stream.try_clone()?)) };
     let (tasks, mailbox) = mpsc::channel();
@@ -107,7 +107,7 @@ pub(super) fn start(stream: OwnedFd, waker: Waker) -> io::Result<(Device, mpsc::
 
 struct Control {
     incoming: Incoming,
-    /// Files with guest memory, by slot.
+    /// The files that hold guest memory, by memory slot.
     files: HashMap<u32, Arc<OwnedFd>>,
     tasks: mpsc::Sender<Task>,
 }

@@ -1,6 +1,7 @@
-//! Ending the process.
+//! Functions that end the process.
 
-/// Ends the worker at once, without the driver library's exit handlers, which may wait for the GPU.
+/// Ends the worker immediately, without running the driver library's exit handlers, which may wait
+/// for the GPU.
 pub(super) fn end(reason: &str) -> ! {
     tracing::error!("{reason}; the session ends");
     // SAFETY: _exit takes no pointers, and the process ends here.

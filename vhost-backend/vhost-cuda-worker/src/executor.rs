@@ -1,6 +1,6 @@
 //! The interface between the worker's transport and CUDA.
 //!
-//! The transport (this folder) receives commands from the ring and from SUBMIT requests, copies
+//! The transport (this directory) receives commands from the ring and from SUBMIT requests, copies
 //! each command out of guest memory, checks it against the protocol, and passes it to an
 //! [`Executor`] together with a [`ReplyTo`]. The executor (`calls/`, over `driver/`) decodes the
 //! arguments and calls the driver API.
@@ -12,7 +12,7 @@
 //! - Every command's [`ReplyTo`] is finished exactly once, from any thread. Dropping it answers
 //!   CUDA_ERROR_UNKNOWN, so that no guest waits forever. For a posted command, finishing records the
 //!   error, if any, and writes no reply.
-//! - A bad opcode, handle or argument is answered with a CUresult. Nothing in the arguments of a
+//! - The reply to an invalid opcode, handle or argument is a CUresult. Nothing in the arguments of a
 //!   guest's command may end the worker.
 //! - Guest memory is accessed only through [`Regions`]. Code that uses a region's pages holds the
 //!   region's `Arc`: the pages stay mapped until the last one is dropped.
@@ -29,7 +29,7 @@ use super::region::{Region, Regions};
 use super::reply::ReplyTo;
 use super::waker::Waker;
 
-/// One command, copied out of guest memory.
+/// A command that was copied out of guest memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Command<'a> {
     /// The call's number in the API table.
@@ -55,53 +55,53 @@ pub enum Pending {
 
 /// Executes the commands of one session.
 pub trait Executor {
-    /// Executes one command, or hands it to another thread or a list; see the rules above.
+    /// Executes a command, or starts executing it, by the rules above.
     fn execute(&mut self, command: &Command<'_>, reply: ReplyTo);
 
-    /// Checks all outstanding work. The reader calls it between commands, after a [`Waker::wake`],
-    /// and when the last returned [`Pending`] says so.
+    /// Checks all outstanding work. The reader calls this between commands, after [`Waker::wake`],
+    /// and at the time given by the last returned [`Pending`].
     fn poll(&mut self) -> Pending {
         Pending::Nothing
     }
 
-    /// The token of the next host function that the guest must run. Not called while the guest runs
-    /// one.
+    /// Returns the token of the next host function for the guest to run. The reader doesn't call
+    /// this while the guest is running one.
     fn next_host_func(&mut self) -> Option<u64> {
         None
     }
 
-    /// Called when the guest has run the host function from the last `next_host_func`.
+    /// Called when the guest has finished the host function that `next_host_func` returned last.
     fn host_func_ended(&mut self) {}
 
-    /// Whether so many commands are held that the reader must stop taking more.
+    /// Returns whether so many commands are held that the reader must stop taking more.
     fn is_full(&self) -> bool {
         false
     }
 
-    /// The CUresult for every call from now on, if the session has been ended, or else 0.
+    /// Returns the error for all further calls if the scheduler has ended the session, or else 0.
     fn verdict(&self) -> u32 {
         0
     }
 
-    /// Called when the guest's driver has attached a region, which is in [`Session::regions`]
-    /// already. `arena` is the offset of the arena in a RING region.
+    /// Called when the guest's driver has attached a region, which is already in
+    /// [`Session::regions`]. For a RING region, `arena` is the offset of the arena in the region.
     fn region_attached(&mut self, _region: &Arc<Region>, _arena: usize) {}
 
     /// Called when the guest's driver wants a region's pages back; the region is no longer in
-    /// [`Session::regions`]. When the last `Arc` is dropped, the pages are unmapped and the guest
-    /// gets its answer. The executor must first unregister the pages from the GPU and wait for
-    /// everything that still uses them.
+    /// [`Session::regions`]. When the last `Arc` is dropped, the pages are unmapped, and the
+    /// guest's request completes. The executor must first unregister the pages from the GPU and
+    /// wait for everything that still uses them.
     fn region_detaching(&mut self, _region: Arc<Region>) {}
 }
 
-/// A driver library that is loaded and initialized and has its primary context, in a warm worker.
+/// The driver library in a warm worker: loaded, initialized, and with a primary context.
 pub trait Engine: Send {
-    /// Gives the library to a session. Called once, after the worker has taken the VM's user
-    /// identity.
+    /// Starts a session with the library. Called once, after the worker has switched to the VM's
+    /// user.
     fn begin(self: Box<Self>, session: Session) -> Result<Box<dyn Executor>, EngineError>;
 }
 
-/// The error with which making a driver library ready failed.
+/// An error in preparing a driver library.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// dlopen failed.
@@ -147,34 +147,35 @@ pub enum EngineError {
     Window {
         /// The library's path.
         path: String,
-        /// The address that the driver reserved instead.
+        /// The address of the range that the driver reserved instead.
         at: u64,
     },
     /// The context doesn't fit into the VM's memory.max.
     #[error("the session's context ({bytes} bytes) does not fit into memory.max")]
     NoRoom {
-        /// The memory that the context takes.
+        /// The size of the context in bytes.
         bytes: u64,
     },
 }
 
-/// Everything that an executor works with. It is `Send`, and clones can be moved into jobs.
+/// The resources of a session, for its executor. Clones can be moved into jobs on other threads.
 #[derive(Clone)]
 pub struct Session {
-    /// The VM and the session, for log lines.
+    /// The names of the VM and the session, for log messages.
     pub label: String,
-    /// The process id in the guest, for log lines.
+    /// The id of the guest process, for log messages.
     pub pid: u32,
-    /// The environment variables of the guest process that the host allows.
+    /// The guest process's environment variables that the host allows.
     pub env: Vec<(String, String)>,
     /// The VM's account of device memory.
     pub ledger: Ledger,
-    /// The bytes that a context takes, by device. Unknown for devices past the end.
+    /// The size of a context in bytes, indexed by device. It is unknown for devices past the end of
+    /// the list.
     pub context_bytes: Arc<[u64]>,
-    /// Whether the context that the worker made while it was warm is charged. If not, there was no
-    /// room for it, and it must be destroyed.
+    /// Whether the context that the worker created before it was assigned is charged to the VM. If
+    /// not, the VM's quota has no room for it, and it must be destroyed.
     pub context_charged: bool,
-    /// The guest memory that the session has attached.
+    /// The guest memory attached to the session.
     pub regions: Regions,
     /// Threads for calls that block.
     pub mirrors: Mirrors,
@@ -185,7 +186,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// The bytes that a context takes on a device, or 0 if unknown.
+    /// Returns the size of a context on a device in bytes, or 0 if unknown.
     pub fn context_bytes(&self, device: i32) -> u64 {
         self.context_bytes.get(device as usize).copied().unwrap_or(0)
     }

@@ -1,9 +1,10 @@
 //! The system call filter of a worker that serves a session. It prevents the worker from leaving
 //! processes behind.
 //!
-//! The broker counts and ends workers by their process ids. A descendant of a worker would outlive
-//! its session, its VM and the broker, and nobody would account for its use of the GPU. All other
-//! calls stay allowed: NVIDIA's driver needs many, and may change which.
+//! The broker knows workers by their process ids. A child process of a worker could outlive its
+//! session, its VM and the broker, and its use of the GPU would be charged to nobody. All other
+//! system calls stay allowed, because NVIDIA's driver needs many of them, and the set may change
+//! with its version.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,7 @@ const REFUSED: [libc::c_long; 12] = [
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
-    // The numbers of the last five calls in the x32 ABI.
+    // In the x32 ABI, the last five calls have these numbers.
     520,
     521,
     539,
@@ -30,8 +31,8 @@ const REFUSED: [libc::c_long; 12] = [
     545,
 ];
 
-/// The bit that marks a call of the x32 ABI (x86-64 with short pointers), which a filter sees as
-/// x86-64. A kernel may or may not support that ABI.
+/// The bit that marks a system call of the x32 ABI (x86-64 with 32-bit pointers), which a filter
+/// sees as x86-64. The kernel may or may not support that ABI.
 const X32: libc::c_long = 0x4000_0000;
 
 /// Installs the filter on all threads of this process, permanently. The process can still start
@@ -46,40 +47,41 @@ pub(super) fn refuse_descendants() {
 }
 
 fn install() -> Result<(), Error> {
-    // A filter refuses all its calls with one error, so there are two filters. The second does no
-    // harm by itself.
+    // All calls that a filter refuses get the same error, so two errors need two filters. If only
+    // one of the filters is installed, programs still work.
     for filter in [refused()?, unknown()?] {
         seccompiler::apply_filter_all_threads(&filter)?;
     }
     Ok(())
 }
 
-/// The filter that refuses calls with EPERM.
+/// Returns the filter that refuses calls with EPERM.
 fn refused() -> Result<BpfProgram, BackendError> {
     let mut rules: Vec<_> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
-    // Starting a thread is allowed: threads end with their process.
+    // Starting a thread is allowed, because threads end with their process.
     let no_thread = SeccompCmpOp::MaskedEq(libc::CLONE_THREAD as u64);
     rules.push((libc::SYS_clone, vec![first_argument(no_thread, 0)?]));
-    // The broker's death kills the worker. The worker must not be able to disable that.
+    // The worker is killed when the broker dies, and must not be able to disable that.
     let parents_end = libc::PR_SET_PDEATHSIG as u64;
     rules.push((libc::SYS_prctl, vec![first_argument(SeccompCmpOp::Eq, parents_end)?]));
     program(rules, libc::EPERM)
 }
 
-/// The filter that refuses clone3 with ENOSYS, because its flags are in memory, where a filter
-/// can't read them. The C library then falls back to clone.
+/// Returns the filter that refuses clone3 with ENOSYS, because its flags are in memory, where a
+/// filter can't read them. The C library then falls back to clone.
 fn unknown() -> Result<BpfProgram, BackendError> {
     program(vec![(libc::SYS_clone3, Vec::new())], libc::ENOSYS)
 }
 
-/// A rule for the first argument. It compares 32 bits, as the kernel does for these arguments.
+/// Returns a rule for the first argument. It compares 32 bits, as the kernel does for these
+/// arguments.
 fn first_argument(is: SeccompCmpOp, value: u64) -> Result<SeccompRule, BackendError> {
     SeccompRule::new(vec![SeccompCondition::new(0, SeccompCmpArgLen::Dword, is, value)?])
 }
 
-/// Builds the filter that fails these calls with `errno` and allows all others. A call of the
-/// 32-bit ABI, whose numbers mean other calls, kills the process: seccompiler checks that before
-/// the rules.
+/// Builds the filter that fails these calls with `errno` and allows all others. A system call of
+/// the 32-bit ABI, in which the same numbers mean other calls, kills the process: seccompiler
+/// checks that before the rules.
 fn program(
     rules: Vec<(libc::c_long, Vec<SeccompRule>)>,
     errno: libc::c_int,
@@ -102,8 +104,8 @@ mod tests {
 
     const MARK: &str = "VIRTIO_CUDA_TEST_FILTERED";
 
-    /// Runs a test of this module again in a separate process, which keeps the filter. Returns
-    /// `None` in that process.
+    /// Runs a test of this module again in a separate process, because the filter can't be removed
+    /// from a process. Returns `None` in that process.
     fn in_its_own_process(test: &str) -> Option<Output> {
         if std::env::var_os(MARK).is_some() {
             return None;

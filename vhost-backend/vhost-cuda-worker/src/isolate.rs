@@ -2,7 +2,7 @@
 
 /// Leaves the host's network, IPC, host name and mount namespaces, before anything is loaded. If
 /// the host doesn't allow that (an unprivileged broker, a container), this logs a warning and the
-/// worker continues: its own user, its limits and no_new_privs still protect the host.
+/// worker continues: its separate user, its limits and no_new_privs still protect the host.
 pub(super) fn leave_namespaces() {
     let spaces = [
         (libc::CLONE_NEWNET, "network"),
@@ -21,7 +21,7 @@ pub(super) fn leave_namespaces() {
     }
 }
 
-/// Makes mounts and unmounts in this namespace invisible outside.
+/// Makes this process's mounts and unmounts invisible in other mount namespaces.
 fn keep_mounts_to_myself() {
     let flags = libc::MS_REC | libc::MS_PRIVATE;
     // SAFETY: the target is a C string, and the other pointers may be null when only the

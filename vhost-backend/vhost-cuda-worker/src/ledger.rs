@@ -23,15 +23,15 @@ pub struct Usage {
     pub max: u64,
 }
 
-/// The VM's account of device memory, for each of its GPUs. GPUs are named by the worker's
+/// The VM's accounts of device memory, one per GPU. GPUs are identified by the worker's device
 /// ordinals.
 ///
-/// Reserve memory before taking it from the driver, and release it after giving it back. Both count
-/// the bytes that are really taken, after rounding. When a worker dies, the broker releases its
+/// Reserve memory before the driver allocates it, and release it after the driver has freed it.
+/// Both calls take the size after rounding. When a worker dies, the broker releases its
 /// reservations once it has reaped the process.
 #[derive(Clone)]
 pub struct Ledger {
-    /// The lock makes sure that each request is answered before the next is sent.
+    /// The lock ensures that each request is answered before the next one is sent.
     socket: Arc<Mutex<OwnedFd>>,
 }
 
@@ -48,13 +48,13 @@ impl Ledger {
         }
     }
 
-    /// Releases `bytes` that this worker has reserved for the same device and kind. The broker ends
-    /// a worker that releases more than it has reserved.
+    /// Releases `bytes` that this worker has reserved on the same device and for the same kind. The
+    /// broker ends a worker that releases more than it has reserved.
     pub fn release(&self, device: i32, bytes: u64, kind: Charge) {
         self.ask(&ToBroker::Release { device: device as u32, bytes, kind });
     }
 
-    /// The current state of the account, for cuMemGetInfo and cuDeviceTotalMem.
+    /// Returns the current state of the account, for cuMemGetInfo and cuDeviceTotalMem.
     pub fn usage(&self, device: i32) -> Usage {
         match self.ask(&ToBroker::Query { device: device as u32 }) {
             ToWorker::Usage { used, max } => Usage { used, max },
@@ -62,8 +62,8 @@ impl Ledger {
         }
     }
 
-    /// Sends a request and waits for its answer. If the broker is gone or the answer is invalid,
-    /// nobody keeps the account, so the worker ends.
+    /// Sends a request and waits for its answer. If the broker is gone or its reply is invalid,
+    /// memory can't be accounted for any more, so the worker ends.
     fn ask(&self, question: &ToBroker) -> ToWorker {
         let socket = self.socket.lock().unwrap_or_else(|error| error.into_inner());
         let answer = seqpacket::send(&*socket, question, &[])

@@ -1,4 +1,4 @@
-//! The worker: one process that executes one session and is never reused.
+//! The worker: a process that executes one session and is never reused.
 //!
 //! | module | contents |
 //! |---|---|

@@ -1,7 +1,7 @@
-//! Threads for calls that block: one for each guest thread that makes such calls.
+//! Threads for blocking calls. Each guest thread that makes such calls has its own.
 //!
-//! All calls of a guest thread run on the same thread here, in order. State that CUDA keeps for
-//! each thread, such as the capture mode, is therefore separate for each guest thread too.
+//! All blocking calls from a guest thread run in order on one thread of the worker, its *mirror*.
+//! CUDA's per-thread state, such as the capture mode, is therefore also kept per guest thread.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,13 +11,13 @@ use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 pub const MAX_MIRRORS: usize = 128;
 
 /// The largest number of jobs for guests' calls that may wait at once. A guest thread that waits
-/// for its answer has only one. Only a guest that doesn't wait can have so many, and each may hold
-/// a whole command.
+/// for its replies has only one. Only a guest that doesn't wait can have this many, and each job
+/// may hold a command of maximum size.
 pub const MAX_JOBS: usize = 512;
 
-/// Keys of the two mirrors that belong to no guest thread: one for the worker's own tasks, and one
-/// for jobs that don't fit on the guest threads' mirrors. Jobs of the first may wait for jobs of
-/// the second, but not the reverse.
+/// The keys of two mirrors that belong to no guest thread. The first is for the worker's own tasks,
+/// the second for jobs that don't fit on the guest threads' mirrors. Jobs on the first may wait for
+/// jobs on the second, but not the reverse.
 const OWN: u64 = 1 << 32;
 const SPILLED: u64 = OWN + 1;
 
@@ -31,7 +31,7 @@ pub struct Mirrors {
 
 struct Mirror {
     jobs: mpsc::Sender<Job>,
-    /// The number of jobs that were sent and have not ended.
+    /// The number of jobs that were sent and haven't finished.
     pending: Arc<AtomicUsize>,
 }
 
@@ -86,7 +86,7 @@ fn send(threads: &mut HashMap<u64, Mirror>, key: u64, job: Job) -> Result<(), Jo
     }
     let mirror = &threads[&key];
     mirror.pending.fetch_add(1, Ordering::AcqRel);
-    // The receiver exists, since a mirror's thread ends only when the sender is dropped.
+    // The receiver still exists, because the mirror's thread ends only when the sender is dropped.
     mirror.jobs.send(job).map_err(|refused| refused.0)
 }
 

@@ -1,4 +1,4 @@
-//! Tests a driver library before any VM depends on it, and lists its GPUs.
+//! Probes a driver library before any VM depends on it, and lists its GPUs.
 
 use std::ffi::{CStr, c_void};
 use std::path::{Path, PathBuf};
@@ -89,8 +89,8 @@ fn look(driver: &Driver, device: i32) -> CuResult<GpuFacts> {
     })
 }
 
-/// Whether kernels of a device can access all memory of their process. A driver that doesn't know
-/// the attribute is too old to support that.
+/// Returns whether kernels of a device can access all memory of their process. A driver that
+/// doesn't know this attribute is too old to support such access.
 fn reaches_host(driver: &Driver, device: i32) -> bool {
     let mut value = 0;
     // SAFETY: the pointer is to a local variable.
@@ -98,7 +98,7 @@ fn reaches_host(driver: &Driver, device: i32) -> bool {
     known.is_ok() && value != 0
 }
 
-/// The path of the library that contains a symbol.
+/// Returns the path of the library that contains a symbol.
 fn loaded_from(symbol: *mut c_void) -> Option<String> {
     let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
     // SAFETY: `info` is writable; on success its file name is a C string that lives as long as the

@@ -1,4 +1,4 @@
-//! The ring reader: the only thread that takes commands. It never blocks in one.
+//! The ring reader, the thread that reads all commands. It never blocks in a command.
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
@@ -27,15 +27,15 @@ pub(super) struct Reader {
     device: Device,
     mailbox: mpsc::Receiver<Task>,
     wake: Arc<OwnedFd>,
-    /// The ring's consumer, and the region that keeps its pages mapped.
+    /// The consumer side of the ring, and the region that keeps the ring's pages mapped.
     ring: Option<(HostRing, Arc<RingRegion>)>,
     had_ring: bool,
     posted: Arc<PostedError>,
-    /// The longest time to spin, and the time that currently seems worthwhile.
+    /// The maximum time to spin. `spin` is the adapted current value.
     max_spin: Duration,
     spin: Duration,
     args: Vec<u8>,
-    /// Whether the guest has been informed that the session ends.
+    /// Whether the error that ends the session has been reported to the guest.
     condemned: bool,
 }
 
@@ -64,8 +64,7 @@ impl Reader {
         }
     }
 
-    /// Serves the session until the process is ended from outside or the guest violates the
-    /// protocol.
+    /// Serves the session until the process is killed or the guest violates the protocol.
     pub(super) fn run(mut self) -> Result<(), WorkerError> {
         let mut idle_since: Option<Instant> = None;
         loop {
@@ -81,7 +80,7 @@ impl Reader {
             let pending = self.executor.poll();
             if !self.condemned && self.executor.verdict() != 0 {
                 self.condemned = true;
-                // Informs a guest that waits for no call.
+                // A guest that isn't waiting for a call sees the error in the ring's header.
                 self.posted.end_with(self.executor.verdict());
             }
             if worked {
@@ -105,7 +104,7 @@ impl Reader {
                 }
                 Pending::Within(timeout) => Some(timeout),
             };
-            // Nothing came while spinning, so spin less next time.
+            // No command arrived while spinning, so spin less next time.
             self.spin = (self.spin / 2).max(MIN_SPIN.min(self.max_spin));
             if self.sleep(timeout) {
                 idle_since = None;
@@ -117,8 +116,8 @@ impl Reader {
     /// arrived at the last moment.
     fn sleep(&mut self, timeout: Option<Duration>) -> bool {
         if let Some((ring, _)) = &self.ring {
-            // While too much is held, the reader takes nothing from the ring, so the guest needn't
-            // ring for it.
+            // While too many commands are held, the reader takes no commands from the ring, so the
+            // guest needn't ring the doorbell for new ones.
             let sleeps = match self.executor.is_full() {
                 true => ring.begin_full_sleep(),
                 false => ring.begin_sleep(),
@@ -260,7 +259,7 @@ impl Reader {
     }
 }
 
-/// Ends the worker, and with it the session, after the guest process violated the protocol.
+/// Reports that the guest process violated the protocol, and ends the worker and its session.
 fn break_off(device: &Device, reason: String) -> ! {
     device.broken(reason.clone());
     super::end::end(&format!("the guest process violated the protocol: {reason}"))

@@ -1,5 +1,5 @@
-//! Guest memory in the worker. Only the segments of attached regions are mapped, each region
-//! contiguously.
+//! Maps guest memory into the worker. Only the segments of attached regions are mapped, and each
+//! region is contiguous.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,7 +21,7 @@ pub enum RegionKind {
 }
 
 impl RegionKind {
-    /// Converts the uAPI's number.
+    /// Converts a region kind from the uAPI's number.
     pub fn from_wire(kind: u32) -> Option<Self> {
         match kind {
             REGION_RING => Some(Self::Ring),
@@ -43,7 +43,7 @@ pub struct Piece<'a> {
     pub len: u64,
 }
 
-/// The error with which mapping a region failed.
+/// An error in mapping a region.
 #[derive(Debug, thiserror::Error)]
 pub enum MapError {
     /// A length or an address is not a multiple of a page, is empty, or overflows.
@@ -79,14 +79,14 @@ pub struct Region {
     vaddr: u64,
     base: *mut u8,
     len: usize,
-    /// Whether the addresses become a PROT_NONE reservation again instead of being freed.
+    /// Whether unmapping turns the addresses back into a PROT_NONE reservation.
     reserved: bool,
     /// Called when the pages have been unmapped.
     unmapped: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
 // SAFETY: `base` is the address of a mapping that belongs only to this object, and any thread may
-// use or unmap it. Accesses to the pages themselves are raw and have their own `SAFETY` comments.
+// use or unmap it. Code that accesses the pages has its own `SAFETY` comments.
 unsafe impl Send for Region {}
 // SAFETY: as above; all methods take `&self` and only read fields or take locks.
 unsafe impl Sync for Region {}
@@ -121,7 +121,7 @@ impl Region {
             },
             RegionKind::Ring => (reserve(0, len)?, false),
         };
-        // From here on, dropping the region unmaps what has been mapped so far.
+        // From here on, dropping the region unmaps all pieces mapped so far.
         let region =
             Self { id, kind, vaddr, base, len: len as usize, reserved, unmapped: Mutex::new(None) };
         let mut place = base;
@@ -147,28 +147,28 @@ impl Region {
         Ok(region)
     }
 
-    /// The id that the guest's driver has given to the region.
+    /// Returns the id that the guest's driver has given to the region.
     pub fn id(&self) -> u32 {
         self.id
     }
 
-    /// The kind of the region's pages.
+    /// Returns the kind of the region's pages.
     pub fn kind(&self) -> RegionKind {
         self.kind
     }
 
-    /// The region's address in the guest process, or 0 for a RING.
+    /// Returns the region's address in the guest process, or 0 for a RING.
     pub fn vaddr(&self) -> u64 {
         self.vaddr
     }
 
-    /// The region's address in this process. The guest may write there at any time, so use raw
-    /// copies and atomics, never references.
+    /// Returns the region's address in this process. The guest may write there at any time, so use
+    /// raw copies and atomics, never references.
     pub fn base(&self) -> *mut u8 {
         self.base
     }
 
-    /// The length in bytes.
+    /// Returns the length in bytes.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -178,8 +178,8 @@ impl Region {
         self.len == 0
     }
 
-    /// The address in this process of `len` bytes at the guest's address `vaddr`, if all of them
-    /// are in this region.
+    /// Returns the address in this process of `len` bytes at the guest's address `vaddr`, if all of
+    /// them are in this region.
     pub fn at(&self, vaddr: u64, len: usize) -> Option<*mut u8> {
         let offset = usize::try_from(vaddr.checked_sub(self.vaddr)?).ok()?;
         (offset.checked_add(len)? <= self.len).then(|| self.base.wrapping_add(offset))
@@ -214,7 +214,7 @@ impl Drop for Region {
     }
 }
 
-/// Joins adjacent pieces, to save mappings: a process may have only 65,530.
+/// Joins adjacent pieces, because a process may have only 65,530 mappings.
 fn joined<'a>(pieces: &'a [Piece<'a>]) -> Vec<Piece<'a>> {
     let mut joined: Vec<Piece<'a>> = Vec::with_capacity(pieces.len());
     for piece in pieces {
@@ -250,7 +250,7 @@ fn reserve(vaddr: u64, len: u64) -> Result<*mut u8, MapError> {
     Ok(at.cast())
 }
 
-/// Reserves the PINNED window, so that no other mapping of this process is placed in it. Must be
+/// Reserves the PINNED window, so that no other mapping in this process is placed there. Must be
 /// called when the worker starts, before a driver library is loaded.
 pub fn reserve_pinned_window() -> Result<(), MapError> {
     reserve(PINNED.start, PINNED.end - PINNED.start).map(|_| ())
@@ -267,20 +267,20 @@ struct Table {
     by_id: BTreeMap<u32, Arc<Region>>,
     /// PINNED and USER regions by their address in the guest process.
     by_vaddr: BTreeMap<u64, Arc<Region>>,
-    /// The parts of the window that are mapped, from start to end. They stay listed until the
-    /// region's pages are unmapped, even after the region has left the maps above.
+    /// The mapped parts of the window: start and end address. A part stays listed until its
+    /// region's pages are unmapped, even after the region was removed from the maps above.
     window: Arc<Mutex<BTreeMap<u64, u64>>>,
 }
 
 impl Regions {
-    /// The region that holds `len` bytes at the guest's address `vaddr`.
+    /// Returns the region that holds `len` bytes at the guest's address `vaddr`.
     pub fn find(&self, vaddr: u64, len: usize) -> Option<Arc<Region>> {
         let table = self.table.read().unwrap_or_else(|error| error.into_inner());
         let (_, region) = table.by_vaddr.range(..=vaddr).next_back()?;
         region.at(vaddr, len).is_some().then(|| region.clone())
     }
 
-    /// The region with this id.
+    /// Returns the region with this id.
     pub fn get(&self, id: u32) -> Option<Arc<Region>> {
         let table = self.table.read().unwrap_or_else(|error| error.into_inner());
         table.by_id.get(&id).cloned()

@@ -1,4 +1,4 @@
-//! Where answers go: to the arena, to a SUBMIT request, or nowhere.
+//! Delivers replies: to the arena, to a SUBMIT request, or nowhere.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use protocol::uapi::{Cmd, Reply};
 use super::region::Region;
 use host_ipc::eventfd::notify;
 
-/// CUDA_ERROR_UNKNOWN, the answer to a command whose [`ReplyTo`] was dropped.
+/// CUDA_ERROR_UNKNOWN, the result of a command whose [`ReplyTo`] was dropped.
 const CUDA_ERROR_UNKNOWN: u32 = 999;
-/// CUDA_ERROR_INVALID_VALUE, the answer to a command whose reply has too little room.
+/// CUDA_ERROR_INVALID_VALUE, the result of a command whose reply slot is too small.
 const CUDA_ERROR_INVALID_VALUE: u32 = 1;
 const REPLY_BYTES: usize = size_of::<Reply>();
 
-/// Takes the answer to one command, exactly once, from any thread.
+/// Takes the reply to one command, exactly once, from any thread.
 pub struct ReplyTo {
     target: Option<Target>,
     posted: Arc<PostedError>,
@@ -28,20 +28,20 @@ pub struct ReplyTo {
 enum Target {
     /// A slot in the arena of a RING region. `slot` is its offset from the arena's start.
     Arena { ring: Arc<RingRegion>, slot: usize, bytes: usize },
-    /// The answer to a SUBMIT request.
+    /// The reply to a SUBMIT request.
     Plain { out: Arc<dyn PlainAnswers>, request: u64, bytes: usize },
     /// A posted command, which gets no reply.
     Posted,
 }
 
-/// Sends the answers of SUBMIT requests to the device process.
+/// Sends the replies to SUBMIT requests to the device process.
 pub(super) trait PlainAnswers: Send + Sync {
-    /// Sends one answer, which starts with a [`Reply`].
+    /// Sends one reply: a [`Reply`] header and the encoded outputs.
     fn send(&self, request: u64, answer: &[u8]);
 }
 
 impl ReplyTo {
-    /// Creates the token for a command of the ring. Returns `None` if its reply is outside the
+    /// Creates the token for a command from the ring. Returns `None` if its reply is outside the
     /// arena, which violates the protocol.
     pub(super) fn ring(
         ring: &Arc<RingRegion>,
@@ -61,7 +61,7 @@ impl ReplyTo {
         Some(Self { target: Some(target), posted: posted.clone(), state: uapi::REPLY_DONE })
     }
 
-    /// Creates the token for a SUBMIT request with room for `bytes` of answer.
+    /// Creates the token for a SUBMIT request whose reply may take `bytes`.
     pub(super) fn plain(
         out: Arc<dyn PlainAnswers>,
         request: u64,
@@ -72,13 +72,13 @@ impl ReplyTo {
         Self { target, posted: posted.clone(), state: uapi::REPLY_DONE }
     }
 
-    /// Marks the answer to say that kernels have printed.
+    /// Sets the flag in the reply that says that kernels have printed.
     pub fn with_output(mut self) -> Self {
         self.state |= uapi::REPLY_OUTPUT;
         self
     }
 
-    /// The number of bytes that fit into the answer after the reply's header.
+    /// Returns the number of bytes that fit into the reply after its header.
     pub fn room(&self) -> usize {
         match &self.target {
             Some(Target::Arena { bytes, .. } | Target::Plain { bytes, .. }) => {
@@ -88,8 +88,9 @@ impl ReplyTo {
         }
     }
 
-    /// The address and length of the answer's place in guest memory, if it has one. The driver can
-    /// write a large answer there directly, before [`ReplyTo::finish_in_place`].
+    /// Returns the address and length of the guest memory for the outputs, if the reply goes to the
+    /// arena. The driver can write large outputs there directly, before
+    /// [`ReplyTo::finish_in_place`].
     ///
     /// The guest may write there at any time, so don't make references to it. The pointer is valid
     /// until this token is finished or dropped.
@@ -102,13 +103,13 @@ impl ReplyTo {
         }
     }
 
-    /// Answers with a CUresult and the encoded outputs. If they don't fit, the answer is
+    /// Sends the CUresult and the encoded outputs. If they don't fit, sends
     /// CUDA_ERROR_INVALID_VALUE without outputs.
     pub fn finish(mut self, result: u32, answer: &[u8]) {
         self.send(result, Some(answer), answer.len());
     }
 
-    /// Like [`ReplyTo::finish`], after `len` bytes of answer have been written to
+    /// Like [`ReplyTo::finish`], for `len` bytes of outputs that have been written to
     /// [`ReplyTo::place`].
     pub fn finish_in_place(mut self, result: u32, len: usize) {
         self.send(result, None, len);
@@ -226,7 +227,7 @@ impl RingRegion {
     }
 }
 
-/// The first error of a posted command that the guest has not received yet.
+/// The first error of a posted command that the guest hasn't received yet.
 #[derive(Default)]
 pub(super) struct PostedError {
     error: AtomicU32,

@@ -1,4 +1,4 @@
-//! The life of a worker: it becomes warm, is assigned to a session, and serves it.
+//! Runs a worker: prepares the driver library, waits for a session, and serves it.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -11,8 +11,8 @@ use host_ipc::{process, seqpacket};
 use super::error::WorkerError;
 use super::{calls, control, executor, filter, isolate, ledger, mirror, reader, region, waker};
 
-/// Becomes warm, waits for an assignment and serves it. Returns only with an error, or when the
-/// broker closes the pool.
+/// Prepares the driver library, waits for an assignment, and serves the session. Returns only on an
+/// error, or when the broker closes its pool of warm workers.
 pub fn run(broker: OwnedFd, library: &Path) -> Result<(), WorkerError> {
     process::unblock_signals();
     let parent = process::parent();
@@ -25,7 +25,7 @@ pub fn run(broker: OwnedFd, library: &Path) -> Result<(), WorkerError> {
     };
     seqpacket::send(&broker, &ToBroker::Ready, &[]).map_err(WorkerError::Broker)?;
     let Some((message, fds)) = seqpacket::receive(&broker).map_err(WorkerError::Broker)? else {
-        // The broker has closed the socket, because it empties its pool of warm workers.
+        // The broker has closed the socket, because it is emptying its pool of warm workers.
         return Ok(());
     };
     let ToWorker::Assign(assignment) = message else { return Err(WorkerError::NoAssignment) };
@@ -71,7 +71,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|error| error.into_inner())
 }
 
-/// Sends the broker the reason why this worker can't serve.
+/// Reports to the broker why this worker can't serve.
 fn fail(broker: &OwnedFd, reason: String) -> WorkerError {
     let _ = seqpacket::send(broker, &ToBroker::Failed { reason: reason.clone() }, &[]);
     WorkerError::Useless(reason)

@@ -1,4 +1,5 @@
-//! Waking the ring reader: by the doorbell, by the control thread, or when a job ends.
+//! Wakes the ring reader: when the doorbell rings, when the control thread has a message, or when a
+//! job ends.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -16,9 +17,9 @@ pub struct Waker {
 }
 
 struct Inner {
-    /// Something needs the reader's attention.
+    /// Whether something needs the reader's attention.
     attention: AtomicBool,
-    /// The reader sleeps, or is about to.
+    /// Whether the reader sleeps or is about to.
     sleeping: AtomicBool,
     /// The device process and the scheduler ring this to wake the reader.
     doorbell: OwnedFd,
@@ -99,7 +100,7 @@ mod tests {
             }
             thread.join().unwrap();
         }
-        // At most one wake can be left over.
+        // At most one wake can still be pending.
         waker.sleep(Some(Duration::from_millis(1)));
         let mut fds = [&waker.inner.doorbell, &waker.inner.own].map(|fd| libc::pollfd {
             fd: fd.as_raw_fd(),

@@ -14,8 +14,8 @@ pub(super) struct Arena {
     region: Arc<Region>,
     /// The offset of the arena in the region.
     start: usize,
-    /// The `Shared::generation` in which it was registered with the GPU. The registration ends with
-    /// the context.
+    /// The value of `Shared::generation` when the arena was registered with the GPU. The
+    /// registration ends with its context.
     registered: Option<u64>,
 }
 

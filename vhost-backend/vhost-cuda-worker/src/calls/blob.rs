@@ -1,4 +1,4 @@
-//! Blobs: images that arrive in pieces, before the call that loads them.
+//! Blobs: images and graphs that arrive in pieces before the call that uses them.
 
 use std::collections::HashMap;
 

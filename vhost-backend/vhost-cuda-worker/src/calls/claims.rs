@@ -18,7 +18,7 @@ use super::id_map::Id;
 use super::lock;
 use crate::driver::CuResult;
 
-/// Selects one of the tables.
+/// A function that selects one of the tables.
 pub(super) type Which<K, T> = fn(&mut Tables) -> &mut Table<K, T>;
 
 pub(super) const CONTEXTS: Which<ContextId, Context> = |tables| &mut tables.contexts;
@@ -29,7 +29,7 @@ pub(super) const LIBRARIES: Which<LibraryId, Library> = |tables| &mut tables.lib
 pub(super) const FUNCTIONS: Which<FuncId, Function> = |tables| &mut tables.functions;
 pub(super) const GRAPHS: Which<GraphExecId, GraphExec> = |tables| &mut tables.graphs;
 
-/// A claimed id. Dropping the claim makes the id vacant again, and takes the tables' lock.
+/// A claimed id. Dropping the claim makes the id vacant again; this locks the tables.
 pub(super) struct Claim<'a, K: Id, T> {
     tables: &'a Mutex<Tables>,
     which: Which<K, T>,
@@ -94,8 +94,8 @@ impl<'a> Cx<'a> {
         Claim::new(&self.shared.tables, which, id)
     }
 
-    /// Removes a listed object that is about to be destroyed. `with_it` removes everything that
-    /// ends with the object, or refuses.
+    /// Removes an object that is about to be destroyed from its table, and claims its id. `with_it`
+    /// also removes everything that depends on the object, or fails.
     pub(super) fn claim_listed<K: Id, T: Clone>(
         &self,
         which: Which<K, T>,

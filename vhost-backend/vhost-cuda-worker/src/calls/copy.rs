@@ -1,5 +1,5 @@
-//! Copies and memsets. Every address is checked against the memory of the session, so a call can't
-//! access the worker's own memory.
+//! Calls for copies and memsets. Every address is checked against the memory of the session, so a
+//! call can't access the worker's own memory.
 
 use cuda_api::sys::{CUDA_MEMCPY2D, CUmemorytype, CUstream};
 use protocol::calls as api;
@@ -14,7 +14,7 @@ use super::waits::Completion;
 use super::{Calls, ReplyTo};
 use crate::driver::{CuError, CuResult};
 
-/// The number of bytes from the first byte to the end of `height` rows.
+/// Returns the number of bytes from the first byte to the end of `height` rows.
 fn extent(width: usize, pitch: usize, height: usize) -> CuResult<u64> {
     if width == 0 || height == 0 {
         return Ok(0);
@@ -228,7 +228,7 @@ impl Calls {
         if let Some(arena) = &mut self.arena {
             arena.register();
         }
-        // The answer in encoded form: a length, then the bytes, which the GPU writes.
+        // The encoded outputs are a length, written here, and the bytes, which the GPU writes.
         let head = (call.len as u64).to_le_bytes();
         // SAFETY: the place has room for the length and the bytes. It stays mapped while `reply`
         // lives, and `reply` waits for the copy. The source was checked.
@@ -240,8 +240,8 @@ impl Calls {
         self.wait_queued(cx, queued, Completion::InPlace(reply, answer));
     }
 
-    /// Copies for a SUBMIT request, whose answer has no place in guest memory. Waits for the copy
-    /// on another thread.
+    /// Handles a copy that arrived in a SUBMIT request, whose reply isn't written to guest memory.
+    /// Waits for the copy on another thread.
     fn copy_out_plain(
         &mut self,
         cx: &Cx<'_>,

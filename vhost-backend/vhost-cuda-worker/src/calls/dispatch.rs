@@ -20,7 +20,7 @@ thread_local! {
     static ANSWER: RefCell<Writer> = const { RefCell::new(Writer::new()) };
 }
 
-/// Decodes the arguments of a call. Malformed arguments are an invalid value.
+/// Decodes the arguments of a call. Malformed arguments result in CUDA_ERROR_INVALID_VALUE.
 pub(super) fn decode<'a, C: Call<'a>>(args: &'a [u8]) -> CuResult<C> {
     C::decode(args).map_err(|_| CuError::INVALID_VALUE)
 }
@@ -75,7 +75,7 @@ pub(super) fn pending<'a, C: Call<'a>>(
     }
 }
 
-/// Answers a call whose number isn't in the API table.
+/// Replies to a call whose number isn't in the API table.
 #[cold]
 pub(super) fn unknown(command: &Command<'_>, reply: ReplyTo) {
     tracing::debug!("unknown call number {}", command.opcode);

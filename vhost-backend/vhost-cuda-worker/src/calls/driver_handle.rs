@@ -1,6 +1,6 @@
-//! The type of the driver's handles.
+//! A type for handles from the driver.
 
-/// A handle of the driver. The driver API may be called with it from any thread.
+/// A handle from the driver, which may be used on any thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DriverHandle<H>(pub H);
 

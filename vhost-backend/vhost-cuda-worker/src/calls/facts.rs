@@ -1,7 +1,7 @@
-//! The device properties that a guest reads.
+//! Calls that return facts about devices.
 //!
-//! These are the attributes that the driver reports. The guest's library itself masks those that it
-//! doesn't support (docs/differences.md).
+//! The worker returns the attributes that the driver reports. The guest's library overrides those
+//! of features that it doesn't support (docs/differences.md).
 
 use std::ffi::CStr;
 

@@ -1,5 +1,5 @@
-//! Graphs. The guest's library captures streams and builds graphs itself. The worker gets a
-//! complete graph to instantiate, and then its launches.
+//! Calls for graphs. The guest's library captures streams and builds graphs itself. The worker only
+//! instantiates, updates and launches complete graphs.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use super::hostfunc::GraphStops;
 use super::lock;
 use crate::driver::{CuError, CuResult};
 
-/// The error with which building a graph failed.
+/// An error in building a graph.
 pub(super) struct BuildError(pub CuError);
 
 impl From<DecodeError> for BuildError {
@@ -144,7 +144,7 @@ impl Cx<'_> {
         if ctx != exec.ctx {
             return Err(CuError::INVALID_VALUE);
         }
-        // The guest may have set the stack limit since the last launch, which releases local
+        // The guest may have set the stack limit since the last launch, which releases the local
         // memory.
         let settled = match self.shared.charges.has_room_for(exec.need, reservation) {
             Ok(has_room) => has_room,

@@ -1,4 +1,4 @@
-//! Graphs that the worker has created in the driver.
+//! Types for graphs in the driver.
 
 use std::sync::Arc;
 
@@ -8,16 +8,16 @@ use protocol::ids::ContextId;
 use super::driver_handle::DriverHandle;
 use super::hostfunc::GraphStops;
 
-/// This many nodes count as one command of a channel.
+/// The number of graph nodes that count as one command in a channel.
 const NODES_PER_COMMAND: usize = 32;
-/// This many bytes count as one command; see `Flight`.
+/// The number of staging bytes that count as one command; see `Flight`.
 const BYTES_PER_COMMAND: usize = 4096;
 
-/// A graph of the driver, with its nodes in the guest's order.
+/// A graph in the driver, with its nodes in the guest's order.
 pub(super) struct Graph {
     pub real: DriverHandle<CUgraph>,
     pub nodes: Vec<(DriverHandle<CUgraphNode>, u32)>,
-    /// The largest need of its kernels, as launches compare it.
+    /// The largest local memory need among its kernels.
     pub need: u64,
 }
 
@@ -25,15 +25,15 @@ pub(super) struct Graph {
 #[derive(Clone)]
 pub(super) struct GraphExec {
     pub real: DriverHandle<CUgraphExec>,
-    /// The graph that it was made from. The handles of its nodes are valid for the executable
-    /// graph, too.
+    /// The graph from which it was instantiated. The handles of that graph's nodes also identify
+    /// the nodes of the executable graph.
     pub graph: Arc<Graph>,
     pub ctx: ContextId,
-    /// The host functions at which the current version of the graph stops.
+    /// The host functions in the current version of the graph.
     pub stops: GraphStops,
     /// The number of nodes.
     pub size: usize,
-    /// The largest need of its kernels.
+    /// The largest local memory need among its kernels.
     pub need: u64,
 }
 

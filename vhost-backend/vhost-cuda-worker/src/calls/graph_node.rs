@@ -1,5 +1,5 @@
-//! Nodes of graphs: turns each node that the guest describes into one of the driver's, after
-//! checking all addresses in it.
+//! Creates the driver's graph nodes from the guest's descriptions, after checking all addresses in
+//! them.
 
 use cuda_api::sys::{
     CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS,
@@ -15,7 +15,7 @@ use super::launch::{attributes, with_parameters};
 use super::lock;
 use crate::driver::{CuError, CuResult};
 
-/// Adds and changes the nodes of one graph.
+/// Adds nodes to a graph, and changes nodes of an executable graph.
 pub(super) struct Builder<'a> {
     cx: &'a Cx<'a>,
     graph: CUgraph,
@@ -23,7 +23,7 @@ pub(super) struct Builder<'a> {
     context: CUcontext,
 }
 
-/// The number of bytes from a side's first byte to the end of its last row.
+/// Returns the number of bytes from a side's first byte to the end of its last row.
 fn span(side: &CopySide, copy: &CopyStep) -> CuResult<u64> {
     let last = |count: u64, step: u64| (count - 1).checked_mul(step);
     let slice = side.pitch.checked_mul(side.height);
@@ -145,7 +145,7 @@ impl<'a> Builder<'a> {
         Ok(reservation.not_a_kernel())
     }
 
-    /// The driver's parameters for a host function node.
+    /// Returns the parameters of a host function node for the driver.
     fn stop(&self, stops: &GraphStops, place: u32, token: u64) -> CuResult<CUDA_HOST_NODE_PARAMS> {
         let shared = self.cx.shared;
         stops.put(&shared.host_funcs, &shared.session.waker, place, token)

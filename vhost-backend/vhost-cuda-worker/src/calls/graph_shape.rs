@@ -3,11 +3,12 @@
 /// The limit for this search, in nodes and edges visited.
 const BUDGET: usize = 1 << 22;
 
-/// The predecessors of each node. Nodes are in topological order: predecessors come first.
+/// The dependencies between the nodes of a graph. Nodes are in topological order. `before` lists
+/// the predecessors of all nodes.
 #[derive(Default)]
 pub(super) struct Shape {
     before: Vec<u32>,
-    /// The end of each node's range in `before`.
+    /// The end of each node's predecessors in `before`.
     ends: Vec<usize>,
 }
 
@@ -23,8 +24,8 @@ impl Shape {
         &self.before[from..self.ends[node]]
     }
 
-    /// Selects those of the given nodes that never run at the same time as another node: all others
-    /// come before or after them. Nodes beyond the search limit are left out.
+    /// Selects the nodes that never run at the same time as another node, because every other node
+    /// comes before or after them. Nodes beyond the search limit are not selected.
     pub(super) fn alone<'a>(&'a self, nodes: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
         let each = self.ends.len() + self.before.len();
         nodes.iter().copied().take(BUDGET / each.max(1)).filter(|node| self.is_alone(*node))
@@ -66,10 +67,10 @@ mod tests {
         assert_eq!(alone(&[&[], &[]]), [0; 0]);
         // A fork and a join: the first and the last node are alone.
         assert_eq!(alone(&[&[], &[0], &[0], &[1, 2]]), [0, 3]);
-        // A second root beside a line, and then a second end.
+        // Two roots, and then two ends.
         assert_eq!(alone(&[&[], &[0], &[], &[1]]), [0; 0]);
         assert_eq!(alone(&[&[], &[0], &[1], &[1]]), [0, 1]);
-        // A branch that bypasses a node runs at the same time as that node.
+        // A branch around a node can run at the same time as the node.
         assert_eq!(alone(&[&[], &[0], &[0], &[2], &[1, 3]]), [0, 4]);
         assert_eq!(alone(&[&[], &[0], &[0, 1]]), [0, 1, 2]);
     }

@@ -1,4 +1,4 @@
-//! Host memory that a session registers with the GPU.
+//! Calls that register host memory with the GPU.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,7 +14,7 @@ use super::{Calls, lock};
 use crate::driver::{CuError, CuResult};
 use crate::region::Region;
 
-/// The driver still uses the pages: kernels may still access them.
+/// The error of the driver if it can't unregister pages, which kernels may still access.
 struct Refused(CuError);
 
 /// Errors from `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` on don't report a fault.
@@ -90,7 +90,7 @@ impl Cx<'_> {
 
     /// Waits for all work that may use the pages, then unregisters them from the GPU. Any working
     /// context can do that. Without a working context, no kernel can access the pages. The inner
-    /// result is the answer to the guest.
+    /// result is the result for the guest.
     fn unregister(&self, registration: &Registration) -> Result<CuResult, Refused> {
         let mut contexts: Vec<ContextId> =
             lock(&self.shared.tables).contexts.iter().map(|(id, _)| id).collect();
@@ -117,9 +117,9 @@ impl Cx<'_> {
         }
         match refused {
             Some(error) => Err(Refused(error)),
-            // Kernels of a context may run until the context has ended.
+            // A context is being destroyed, and its kernels may run until then.
             None if self.contexts_end() => Err(Refused(CuError::INVALID_CONTEXT)),
-            // The registration has ended together with its context.
+            // The registration was removed together with its context.
             None => Ok(failed.map_or(Ok(()), Err)),
         }
     }
@@ -128,8 +128,8 @@ impl Cx<'_> {
         self.shared.ending.load(Ordering::Acquire) > 0
     }
 
-    /// Unregisters pages that the guest's driver wants back. Retries until the GPU can't access
-    /// them any more, or ends the worker.
+    /// Unregisters pages that the guest's driver wants back. Retries while contexts are being
+    /// destroyed. If the driver can't unregister the pages, ends the worker.
     fn let_go(&self, gone: Vec<Registration>) {
         for registration in gone {
             while let Err(Refused(error)) = self.unregister(&registration) {
@@ -144,8 +144,8 @@ impl Cx<'_> {
 }
 
 impl Calls {
-    /// Handles a region that the guest's driver takes back: its pages are unregistered from the GPU
-    /// first. `arena` is the worker's own registration of the region's arena, if any.
+    /// Detaches a region that the guest's driver wants back, after unregistering its pages from the
+    /// GPU. `arena` is the worker's registration of the arena, if the region has one.
     pub(super) fn detach(&mut self, region: Arc<Region>, arena: Option<Registration>) {
         let mut gone: Vec<Registration> = {
             let mut registered = lock(&self.shared.registered);

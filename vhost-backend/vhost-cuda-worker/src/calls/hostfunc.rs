@@ -1,8 +1,8 @@
-//! Host functions of the guest, for which a stream stops.
+//! Host functions: functions in the guest that a stream calls and waits for.
 //!
-//! The stream runs a function of the worker that returns only after the guest has run its own
-//! function. The ring reader sends the guest one token at a time, in the order in which streams
-//! have reached the functions.
+//! In place of the guest's function, the stream runs a callback in the worker, which returns only
+//! after the guest has run its function. The ring reader sends the guest one token at a time, in
+//! the order in which streams have reached their functions.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ffi::c_void;
@@ -19,7 +19,7 @@ use crate::waker::Waker;
 /// The largest number of host functions that may be queued at once.
 const MAX_QUEUED: usize = 1 << 16;
 
-/// All host functions that are queued or running.
+/// All host functions that are queued or running in the session.
 #[derive(Default)]
 pub(super) struct HostFuncs {
     state: Mutex<State>,
@@ -33,24 +33,24 @@ struct State {
     streams: HashMap<Key, Queue>,
     /// The number of the function that was queued last.
     last: u64,
-    /// Functions that a stream or graph has reached, with their tokens, in the order in which they
-    /// were reached. The guest may be running the first one. The place is `None` if other nodes of
-    /// the function's graph may run meanwhile.
+    /// The host functions that streams have reached, in that order, with their tokens. The guest
+    /// may be running the first one. The place is `None` for a function in a graph in which other
+    /// nodes may run at the same time.
     standing: VecDeque<(Option<Place>, u64)>,
-    /// The number of functions that have run in total.
+    /// The total number of functions that have finished.
     ended: u64,
 }
 
-/// Functions in one stream.
+/// The functions queued in one stream.
 #[derive(Default)]
 struct Queue {
     count: usize,
-    /// Functions up to this number belong to a destroyed stream whose handle the driver may have
-    /// given to this one.
+    /// Functions up to this number belong to a destroyed stream, whose handle the driver may have
+    /// reused for this stream.
     gone: u64,
 }
 
-/// The stream that a function was queued in, and the function's number.
+/// A queued function: its stream and its number.
 #[derive(Clone, Copy, Default)]
 struct Place {
     stream: Key,
@@ -75,33 +75,32 @@ impl State {
         }
     }
 
-    /// Whether the stream in which a function was queued still exists.
+    /// Returns whether the stream in which a function was queued still exists.
     fn is_there(&self, place: Place) -> bool {
         self.streams.get(&place.stream).is_some_and(|queue| place.number > queue.gone)
     }
 }
 
-/// The argument of the callback that the driver runs.
+/// The argument of the callback that a stream runs.
 struct Stop {
     funcs: Arc<HostFuncs>,
     waker: Waker,
     token: u64,
 }
 
-/// The callback for a host function in a stream. Runs on a thread of the driver when the stream
-/// reaches it.
+/// The callback that a stream runs for a host function, on one of the driver's threads.
 ///
 /// # Safety
 ///
 /// `stop` must be a `(Stop, Place)` from `Box::into_raw` that nobody else frees.
 unsafe extern "C" fn reached(stop: *mut c_void) {
-    // SAFETY: the caller guarantees this: `HostFuncs::queue` made the box for this one call.
+    // SAFETY: `HostFuncs::queue` created the box for this one call, as the caller promises.
     let (stop, place) = *unsafe { Box::from_raw(stop.cast::<(Stop, Place)>()) };
     stop.stand(place, true);
 }
 
 impl Stop {
-    /// Waits until the guest has run its function. With `alone`, the stream does nothing else
+    /// Waits until the guest has run its function. `alone` says that the stream does nothing else
     /// meanwhile.
     fn stand(&self, place: Place, alone: bool) {
         let mut state = lock(&self.funcs.state);
@@ -116,15 +115,14 @@ impl Stop {
 }
 
 impl HostFuncs {
-    /// Streams that wait for a host function that the guest hasn't finished, and that do nothing
-    /// else.
+    /// Returns the streams that are waiting for a host function in the guest and do nothing else.
     pub(super) fn standing(&self) -> Standing {
         let state = lock(&self.state);
         let places = state.standing.iter().filter_map(|(place, _)| *place);
         places.filter(|place| state.is_there(*place)).map(|place| place.stream).collect()
     }
 
-    /// Forgets a stream that is being destroyed. Functions queued in it don't count for a later
+    /// Forgets a stream that is being destroyed, so that its functions don't count for a later
     /// stream with the same handle.
     pub(super) fn forget(&self, stream: Key) {
         let mut state = lock(&self.state);
@@ -170,7 +168,7 @@ impl HostFuncs {
         lock(&self.state).standing.front().map(|(_, token)| *token)
     }
 
-    /// Records that the guest has run that function, so that its stream continues.
+    /// Records that the guest has finished that function, so that its stream continues.
     pub(super) fn end(&self) {
         let mut state = lock(&self.state);
         if state.standing.pop_front().is_some() {
@@ -180,12 +178,12 @@ impl HostFuncs {
     }
 }
 
-/// All host nodes of graphs, by number. The driver gets only the number: a launch in progress may
-/// reach the node after its graph has been destroyed.
+/// All host function nodes of graphs, by number. The driver's callback gets only the number,
+/// because a launch in progress may reach a node after its graph has been destroyed.
 static GRAPH_STOPS: Mutex<Option<HashMap<usize, Arc<GraphStop>>>> = Mutex::new(None);
 static LAST_STOP: AtomicUsize = AtomicUsize::new(0);
 
-/// A host node of a graph.
+/// A host function node of a graph.
 struct GraphStop {
     number: usize,
     stop: Stop,
@@ -197,9 +195,9 @@ struct GraphStop {
 
 #[derive(Default)]
 struct Life {
-    /// Launches that have not reached the node yet, in order.
+    /// The launches that haven't reached the node yet, in order.
     expected: VecDeque<Place>,
-    /// No further launches will reach the node.
+    /// Whether no further launches will reach the node.
     retired: bool,
 }
 
@@ -219,13 +217,12 @@ impl GraphStop {
     }
 }
 
-/// The callback for a host node. Runs on a thread of the driver when a launch of the graph reaches
-/// the node.
+/// The callback that a graph launch runs for a host function node, on one of the driver's threads.
 unsafe extern "C" fn reached_in_graph(number: *mut c_void) {
     let found = lock(&GRAPH_STOPS).as_ref().and_then(|s| s.get(&number.addr()).cloned());
     if let Some(node) = found {
-        // The first expected launch is the one that got here, because launches of one graph run one
-        // after another.
+        // Launches of a graph run one after another, so the first expected launch is the one that
+        // has reached the node.
         let place = lock(&node.life).expected.front().copied();
         let place = place.unwrap_or_else(|| lock(&node.stop.funcs.state).begin(Key::default()));
         node.stop.stand(place, node.is_alone());
@@ -235,7 +232,8 @@ unsafe extern "C" fn reached_in_graph(number: *mut c_void) {
     }
 }
 
-/// The host nodes of a graph, by their numbers. They are retired when the last clone is dropped.
+/// The host function nodes of a graph, by index in the graph. They are retired when the last clone
+/// is dropped.
 #[derive(Clone, Default)]
 pub(super) struct GraphStops(Arc<Stops>);
 
@@ -252,7 +250,7 @@ impl Drop for Stops {
 }
 
 impl GraphStops {
-    /// The driver's parameters for a host node. Replaces the node's previous host function, if any.
+    /// Sets the host function of a node, and returns the node's parameters for the driver.
     pub(super) fn put(
         &self,
         funcs: &Arc<HostFuncs>,
@@ -290,7 +288,7 @@ impl GraphStops {
         }
     }
 
-    /// Counts a launch of the graph, before the launch.
+    /// Records a launch of the graph, before the launch.
     pub(super) fn expect(&self, stream: Key) {
         for node in lock(&self.0.0).values() {
             let place = lock(&node.stop.funcs.state).begin(stream);
@@ -298,7 +296,7 @@ impl GraphStops {
         }
     }
 
-    /// Takes the last `expect` back, after the launch has failed.
+    /// Undoes the last `expect`, after the launch has failed.
     pub(super) fn unexpect(&self) {
         for node in lock(&self.0.0).values() {
             let mut place = None;

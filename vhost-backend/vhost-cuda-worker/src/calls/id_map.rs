@@ -1,10 +1,10 @@
-//! Maps by the guest's ids.
+//! Maps whose keys are ids from the guest.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
-/// A hash for ids. The guest counts them up from small numbers, so they don't need a strong hash. A
-/// guest that makes them collide only slows its own worker.
+/// A cheap hash function for ids. A guest normally uses ascending small numbers, which need no
+/// strong hash. If a guest chooses ids that collide, it only slows its own worker.
 #[derive(Default)]
 pub(super) struct IdHasher(u64);
 

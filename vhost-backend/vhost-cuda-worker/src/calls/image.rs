@@ -1,4 +1,4 @@
-//! Images of code, and the options of the JIT.
+//! Code images, and options for the JIT.
 //!
 //! An image's header contains its length. The worker compares that length with the number of bytes
 //! that the guest sent before the driver gets the image. If the driver still reads past the end, it
@@ -16,7 +16,8 @@ use crate::driver::{CuError, CuResult};
 
 const FATBIN_MAGIC: u32 = 0xba55_ed50;
 const ELF_MAGIC: u32 = 0x464c_457f;
-/// Zeros after an image: they terminate a text, and leave some room for a parser's look-ahead.
+/// The number of zero bytes after an image. They terminate PTX text, and leave some room for a
+/// parser's lookahead.
 const TAIL: usize = 64;
 
 /// A private, aligned copy of an image, with zeros after it.
@@ -56,13 +57,13 @@ impl Image {
     }
 }
 
-/// Images up to this size are searched for printf, including compressed ones.
+/// Images up to this size are searched for printf, even if they are compressed.
 const MAX_SEARCHED: usize = 4 << 20;
-/// The largest total size that they may have when decompressed for the search.
+/// The limit for decompressed data in that search.
 const MAX_DECOMPRESSED: usize = 32 << 20;
 
-/// Whether kernels of an image may print. Larger images are not searched: output of their kernels
-/// is noticed a little later.
+/// Returns whether kernels of an image may print. Larger images are not searched: output from their
+/// kernels is noticed a little later.
 fn may_print(bytes: &[u8]) -> bool {
     let calls_printf = |bytes: &[u8]| bytes.windows(7).any(|name| name == b"vprintf");
     if bytes.len() > MAX_SEARCHED {
@@ -79,8 +80,8 @@ fn may_print(bytes: &[u8]) -> bool {
     }
 }
 
-/// Whether the image is at least as long as its header says. A PTX text has no header: it ends with
-/// its last byte.
+/// Returns whether the image is at least as long as its header says. PTX text has no header, so its
+/// length is always right.
 fn tells_its_length(bytes: &[u8]) -> bool {
     let field = |at: usize, len: usize| {
         let mut value = [0; 8];

@@ -1,4 +1,4 @@
-//! Launches. Their cost must be minimal.
+//! Calls that launch kernels. They are performance-critical.
 
 use std::ffi::{c_char, c_void};
 
@@ -31,7 +31,7 @@ struct Shape {
 }
 
 impl Shape {
-    /// The configuration of a launch. It contains a pointer to the attributes.
+    /// Returns the configuration of a launch. It contains a pointer to the attributes.
     fn with(&self, stream: CUstream, attributes: &mut [CUlaunchAttribute]) -> CUlaunchConfig {
         let [gx, gy, gz, bx, by, bz] = self.dims;
         CUlaunchConfig {
@@ -49,7 +49,7 @@ impl Shape {
     }
 }
 
-/// An attribute whose value is these 64 bytes.
+/// Returns an attribute whose value is these 64 bytes.
 fn attribute(id: u32, words: [u64; 8]) -> CUlaunchAttribute {
     let mut bytes: [c_char; 64] = [0; 64];
     for (to, from) in bytes.chunks_exact_mut(8).zip(words) {

@@ -1,4 +1,4 @@
-//! Locking.
+//! A function for locking mutexes.
 
 use std::sync::{Mutex, MutexGuard};
 

@@ -1,4 +1,4 @@
-//! The body of each call.
+//! The implementation (body) of each call in the API table.
 //!
 //! | module | contents |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Modules and libraries, and the functions, kernels and variables in them.
+//! Calls for modules and libraries, and for the functions, kernels and variables in them.
 
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
@@ -43,7 +43,7 @@ fn layout(ask: impl Fn(usize, &mut usize, &mut usize) -> CuResult) -> CuResult<L
     Err(CuError::INVALID_IMAGE)
 }
 
-/// The parameters' places as the guest receives them.
+/// Converts a parameter layout to the form that the guest receives.
 fn places(layout: &Layout) -> Vec<ParameterPlace> {
     let parameters = layout.as_deref().unwrap_or_default().iter();
     let place = |(offset, size): &(u32, u32)| ParameterPlace {
@@ -58,7 +58,8 @@ impl Cx<'_> {
         lock(&self.shared.blobs).put(call.blob, call.total, call.offset, call.data)
     }
 
-    /// Reads the image of a load: either inline in the call, or from the blob that the call names.
+    /// Returns the image to load: either the bytes in the call, or those of the blob that the call
+    /// names.
     fn image(&self, blob: BlobId, inline: &[u8]) -> CuResult<Image> {
         if blob == BlobId::INLINE {
             return Image::new(inline);
@@ -89,8 +90,8 @@ impl Cx<'_> {
         lock(&self.shared.tables).modules.get(id).cloned()
     }
 
-    /// A library's handle together with its load. Both are read under one lock, so that everything
-    /// used of the library is charged to that load.
+    /// Returns a library's handle and its load. Both are read under one lock, so that any use of
+    /// the library is charged to the right load.
     fn library_and_load(&self, id: LibraryId) -> CuResult<(CUlibrary, Load)> {
         let library = lock(&self.shared.tables).libraries.get(id)?.clone();
         Ok((library.real.0, library.load))
@@ -155,7 +156,7 @@ impl Cx<'_> {
         }
     }
 
-    /// Removes the variables of a context's modules, since they end with the context.
+    /// Removes the variables of all modules in a context that has been destroyed.
     pub(super) fn forget_globals_of_context(&self, ended: ContextId) {
         self.forget_globals(
             |global| matches!(global, Foreign::Global { ctx, .. } if *ctx == ended),
@@ -207,7 +208,7 @@ impl Cx<'_> {
         Ok(api::VcudaModuleGetGlobalAnswer { dptr, bytes })
     }
 
-    /// Lists a variable, so that the session may name its address from now on.
+    /// Records the address range of a variable, so that calls of the session may use it.
     fn list_global(
         &self,
         dptr: u64,
@@ -219,7 +220,7 @@ impl Cx<'_> {
         let mut foreign = lock(&self.shared.memory.foreign);
         match foreign.get(dptr) {
             Some((len, _)) if *len == bytes as u64 => return Ok(()),
-            // The variable that was listed at this address has been unloaded with its context.
+            // The variable recorded at this address was unloaded with its context.
             Some((_, Foreign::Global { .. })) => drop(foreign.remove(dptr)),
             _ => {}
         }
@@ -232,8 +233,8 @@ impl Cx<'_> {
     ) -> (CuResult, api::VcudaLibraryLoadAnswer) {
         let mut answer = api::VcudaLibraryLoadAnswer::default();
         let result = self.enter_any().and_then(|()| {
-            // The library's own options are not forwarded: they say how the guest keeps the image,
-            // or hold pointers.
+            // The library options aren't passed on: they describe how the guest stores the image,
+            // or contain pointers.
             let image = self.image(call.blob, call.image)?;
             let mut jit = Jit::new(call.options, call.log_max)?;
             let id = self.claim(LIBRARIES, call.library)?;

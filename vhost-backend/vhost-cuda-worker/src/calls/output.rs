@@ -1,4 +1,4 @@
-//! The output of kernels.
+//! Captures the output of kernels' `printf`.
 //!
 //! The driver writes it to this process's standard output when a context synchronizes. (A query of
 //! a stream or an event doesn't cause that.) In the worker, standard output is a memfd, from which
@@ -109,11 +109,11 @@ fn give_back(file: &File, from: u64, len: u64) {
     }
 }
 
-/// State for noticing output, and for making the driver write it.
+/// State for detecting kernel output, and for making the driver write it.
 #[derive(Default)]
 pub(super) struct Watch {
-    /// An empty stream for each context. Waiting for it takes no time, and makes the driver write
-    /// the kernels' output.
+    /// A stream per context in which nothing is ever queued. Waiting for it takes no time, and
+    /// makes the driver write the kernels' output.
     pub(super) streams: IdMap<ContextId, DriverHandle<CUstream>>,
     pub(super) last: Option<Instant>,
 }

@@ -1,4 +1,4 @@
-//! Reporting kernels' output to the guest.
+//! Reports kernel output to the guest.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -12,11 +12,12 @@ use super::stream::STREAM_NON_BLOCKING;
 use super::{Calls, ReplyTo, Shared, lock};
 use crate::driver::CuResult;
 
-/// The interval of checks for output of kernels that aren't known to print.
+/// The interval between checks for output of kernels that aren't known to print.
 const UNEXPECTED: Duration = Duration::from_millis(10);
 
 impl Calls {
-    /// Marks the answer of a wait for the GPU, if kernels have printed.
+    /// Sets the output flag in the reply to a call that waited for the GPU, if kernels have
+    /// printed.
     pub(super) fn with_output(&mut self, cx: &Cx<'_>, reply: ReplyTo) -> ReplyTo {
         if !self.shared.prints.load(Ordering::Relaxed) {
             return reply;
@@ -66,7 +67,7 @@ impl Calls {
 }
 
 impl Shared {
-    /// Marks the answer if the driver has written output of kernels.
+    /// Sets the output flag in a reply, if the driver has written output of kernels.
     pub(super) fn tell_output(&self, reply: ReplyTo) -> ReplyTo {
         if lock(&self.output).waiting() > 0 { reply.with_output() } else { reply }
     }

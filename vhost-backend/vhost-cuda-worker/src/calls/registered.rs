@@ -1,4 +1,4 @@
-//! Registrations of host memory with the GPU.
+//! Host memory registered with the GPU.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,23 +10,25 @@ use crate::region::Region;
 /// `CU_MEMHOSTREGISTER_PORTABLE` and `CU_MEMHOSTREGISTER_DEVICEMAP`.
 pub(super) const REGISTER_FLAGS: u32 = 1 | 2;
 
-/// One registration.
+/// A registered range of host memory.
 pub(super) struct Registration {
     pub(super) region: Arc<Region>,
     pub(super) at: u64,
     pub(super) dptr: u64,
-    /// The context in which it was made. The registration ends with that context.
+    /// The context in which the memory was registered. The registration ends with the context.
     pub(super) ctx: ContextId,
 }
 
 impl Registration {
-    /// The registration of a whole region by the worker itself. The guest can't name it.
+    /// Returns the registration of a whole region, which the worker makes itself. The guest can't
+    /// use it in calls.
     pub(super) fn of_all(region: &Arc<Region>) -> Self {
         Self { region: region.clone(), at: region.base() as u64, dptr: 0, ctx: ContextId::NONE }
     }
 }
 
-/// Registered memory, by its address in the guest process. A registration keeps its pages mapped.
+/// All registered host memory, by its address in the guest process. A registration keeps its pages
+/// mapped.
 #[derive(Default)]
 pub(super) struct Registered {
     pub(super) by_vaddr: HashMap<u64, Registration>,

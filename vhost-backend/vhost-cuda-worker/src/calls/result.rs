@@ -1,8 +1,8 @@
-//! Results in the form in which they are answered.
+//! The encoding of results in replies.
 
 use crate::driver::CuResult;
 
-/// A result as CUDA's number.
+/// Converts a result to the value of `CUresult`.
 pub(super) fn number(result: CuResult) -> u32 {
     result.err().map_or(0, |error| error.0)
 }

@@ -288,12 +288,12 @@ impl Bench {
         }
     }
 
-    /// The reply slot of the calling guest thread. Each thread has its own.
+    /// Returns the reply slot of the calling guest thread. Each thread has its own.
     fn slot(&self) -> usize {
         SLOT.0 + (self.thread - THREAD) as usize * SLOT.1
     }
 
-    /// The slot's state word.
+    /// Returns the slot's state word.
     fn state(&self) -> &AtomicU32 {
         // SAFETY: the slot lies in the arena, which is mapped while `ring` lives.
         unsafe { &*self.arena.wrapping_add(self.slot()).cast::<AtomicU32>() }
@@ -309,7 +309,7 @@ impl Bench {
         self.thread = THREAD;
     }
 
-    /// The result of the call that `begin` started on this thread.
+    /// Returns the result of the call that `begin` started on this thread.
     fn ended(&mut self, thread: u32) -> u32 {
         self.thread = thread;
         let (result, ..) = self.answer("in the background");
@@ -396,7 +396,7 @@ impl Bench {
         self.executor.host_func_ended();
     }
 
-    /// The first error of the posted commands.
+    /// Returns the first error of the posted commands.
     fn posted_error(&mut self) -> u32 {
         self.full(&VcudaPing {}).1
     }
@@ -409,7 +409,7 @@ impl Bench {
         self.account.lock().unwrap().used
     }
 
-    /// The bytes that are charged for a kind.
+    /// Returns the bytes that are charged for a kind.
     fn charged(&self, kind: &str) -> u64 {
         self.account.lock().unwrap().kinds.get(kind).copied().unwrap_or(0)
     }

@@ -1,8 +1,8 @@
-//! Counts the calls in progress in each context, so that no context is destroyed under them.
+//! Counts the calls in progress per context, so that no context is destroyed during a call.
 //!
-//! The bytes that a call has reserved are released when its context ends. If the call continued in
-//! the driver after that, it could create something, uncharged, in a primary context that the guest
-//! has retained again.
+//! Destroying a context releases everything that calls have reserved in it. If a call were still in
+//! the driver then, it could create an uncharged object in the same primary context after the guest
+//! has retained it again.
 
 use std::sync::{Condvar, Mutex};
 
@@ -11,7 +11,7 @@ use protocol::ids::ContextId;
 use super::id_map::IdMap;
 use super::lock;
 
-/// The number of calls in progress in each context.
+/// The number of calls in progress per context.
 #[derive(Default)]
 pub(super) struct ActiveCalls {
     counts: Mutex<IdMap<ContextId, usize>>,
@@ -25,14 +25,15 @@ pub(super) struct ActiveCall<'a> {
 }
 
 impl ActiveCalls {
-    /// Counts a call, before it checks whether its context may be used.
+    /// Counts a call as in progress. Must be called before checking whether the context may be
+    /// used.
     pub(super) fn begin(&self, ctx: ContextId) -> ActiveCall<'_> {
         *lock(&self.counts).entry(ctx).or_default() += 1;
         ActiveCall { uses: self, ctx }
     }
 
-    /// Waits until no calls are in progress in a context that is about to end. New calls are
-    /// refused, because its end has begun.
+    /// Waits until no calls are in progress in a context that is about to be destroyed. New calls
+    /// in it are already refused.
     pub(super) fn wait_for_none(&self, ctx: ContextId) {
         let mut counts = lock(&self.counts);
         while counts.contains_key(&ctx) {

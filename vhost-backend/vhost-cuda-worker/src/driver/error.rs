@@ -1,3 +1,3 @@
-//! Errors of the driver API.
+//! Errors that the driver API returns.
 
 pub use cuda_api::error::{CuError, CuResult};

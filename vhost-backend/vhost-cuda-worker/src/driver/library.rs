@@ -14,12 +14,12 @@ use super::error::{CuError, CuResult};
 use super::stubs;
 use crate::executor::EngineError;
 
-/// The address that marks a function that the library doesn't have.
+/// Returns the address that marks a function that the library doesn't have.
 fn missing() -> *mut c_void {
     std::ptr::dangling_mut::<u8>().cast()
 }
 
-/// A loaded `libcuda.so.1`. It is never unloaded.
+/// A loaded `libcuda.so.1`, which is never unloaded.
 pub struct Library {
     path: String,
     handle: *mut c_void,
@@ -57,12 +57,12 @@ impl Library {
         Ok(Self { path: name, handle })
     }
 
-    /// The path that the library was loaded from.
+    /// Returns the path from which the library was loaded.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// An entry point, if the library has it.
+    /// Returns an entry point, if the library has it.
     pub fn symbol(&self, name: &CStr) -> Option<*mut c_void> {
         // SAFETY: the handle is from dlopen and is never closed, and `name` is a C string.
         let symbol = unsafe { libc::dlsym(self.handle, name.as_ptr()) };

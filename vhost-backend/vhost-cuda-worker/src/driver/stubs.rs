@@ -8,13 +8,14 @@ use std::time::Duration;
 
 /// The addresses of the library's own functions, by name.
 static REAL: LazyLock<Mutex<HashMap<String, usize>>> = LazyLock::new(Mutex::default);
-/// The calls that the next caller must wait in.
+/// The functions whose next call must wait.
 static STOPS: LazyLock<Mutex<HashMap<&str, Stop>>> = LazyLock::new(Mutex::default);
 
-/// The call signals that it was reached, and waits for permission to continue.
+/// The channels of a waiting call: one signals that the call was reached, the other lets it
+/// continue.
 type Stop = (Sender<()>, Receiver<()>);
 
-/// The next call of a function, which waits before it does anything until this is dropped.
+/// A guard for the next call of a function. The call waits until the guard is dropped.
 pub struct Stopped {
     came: Receiver<()>,
     _goes: Sender<()>,
@@ -26,7 +27,7 @@ impl Stopped {
         self.came.recv_timeout(Duration::from_secs(60)).expect("the driver was not called");
     }
 
-    /// Whether the call is reached soon, though it should not be.
+    /// Returns whether the call is reached soon, though it should not be.
     pub fn comes(&self) -> bool {
         self.came.recv_timeout(Duration::from_secs(1)).is_ok()
     }
@@ -40,7 +41,7 @@ pub fn stop_next(name: &'static str) -> Stopped {
     Stopped { came, _goes: goes }
 }
 
-/// The stub to use instead of a function of the library.
+/// Returns the stub to use instead of a function of the library.
 pub fn instead_of(name: &CStr, real: *mut c_void) -> *mut c_void {
     let name = name.to_str().unwrap();
     REAL.lock().unwrap().insert(name.to_owned(), real.expose_provenance());
@@ -50,7 +51,7 @@ pub fn instead_of(name: &CStr, real: *mut c_void) -> *mut c_void {
 fn pass(name: &str) -> *mut c_void {
     let stop = STOPS.lock().unwrap().remove(name);
     if let Some((comes, go)) = stop {
-        // The test may have dropped its end already.
+        // The test may already have dropped its end.
         let _ = comes.send(());
         let _ = go.recv();
     }

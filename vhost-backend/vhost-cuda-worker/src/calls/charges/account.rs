@@ -1,5 +1,5 @@
-//! The amounts that a context holds besides its allocations, and the device memory that they take.
-//! Pure arithmetic.
+//! Tracks the resources that a context uses besides its allocations (code, heap, stacks, streams,
+//! graphs), and computes the device memory that they take.
 //!
 //! The constants were measured on NVIDIA's driver (docs/memory.md). The driver doesn't report this
 //! memory, and returns some of it only when the context is destroyed.
@@ -9,48 +9,49 @@ use host_ipc::messages::Charge;
 const MIB: u64 = 1 << 20;
 /// The driver takes device memory in units of this size.
 pub(super) const GRANULE: u64 = 2 * MIB;
-/// The CU_LIMIT_STACK_SIZE of a new context, in bytes for each thread. This much is part of the
-/// context's own charge.
+/// The CU_LIMIT_STACK_SIZE of a new context, in bytes per thread. A stack of this size is included
+/// in the charge for the context itself.
 const DEFAULT_STACK: u64 = 1024;
 /// The CU_LIMIT_MALLOC_HEAP_SIZE of a new context, in bytes.
 pub(super) const DEFAULT_HEAP: u64 = 8 * MIB;
-/// Up to this many bytes of code and variables fit into the context's own memory.
+/// A context comes with room for this many bytes of code and variables.
 const SMALL_MODULES: u64 = 256 << 10;
-/// Bytes that the heap takes in addition to its limit, once a module uses it: 138 MiB at the load,
-/// 2 MiB at the first launch.
+/// Bytes that the malloc heap takes beyond its limit once a loaded module uses it: 138 MiB when the
+/// module is loaded, and 2 MiB at the first launch.
 const HEAP_EXTRA: u64 = 140 * MIB;
-/// Bytes for each stream, counted for the largest number that existed at the same time.
+/// Bytes per stream. The charge covers the largest number of streams that have existed at the same
+/// time.
 const STREAM: u64 = 560 << 10;
-/// This many streams fit into the context's own memory.
+/// A context comes with room for this many streams.
 const FEW_STREAMS: u64 = 4;
-/// Bytes for each node of an instantiated graph, counted for the largest number that existed at the
-/// same time.
+/// Bytes per node of an instantiated graph. The charge covers the largest number of nodes that have
+/// existed at the same time.
 const GRAPH_NODE: u64 = 2304;
-/// This many nodes fit into the context's own memory.
+/// A context comes with room for this many graph nodes.
 const FEW_NODES: u64 = 100;
 
-/// The amounts that a context holds.
+/// The resources that a context uses besides its allocations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Terms {
     /// Bytes of code and variables.
     pub modules: u64,
     /// CU_LIMIT_MALLOC_HEAP_SIZE, in bytes.
     pub heap: u64,
-    /// Loads that use the heap: all that were made so far, including unloaded ones because the heap
-    /// stays, and those in progress.
+    /// The number of loads that use the malloc heap, including loads in progress and modules that
+    /// have been unloaded, because the driver never frees the heap.
     pub heap_users: u64,
-    /// CU_LIMIT_STACK_SIZE, in bytes for each thread.
+    /// CU_LIMIT_STACK_SIZE, in bytes per thread.
     pub stack: u64,
     /// The largest local memory of the kernels launched since the stack limit was last set, in
-    /// bytes for each thread.
+    /// bytes per thread.
     pub local: u64,
-    /// Streams that exist now.
+    /// The current number of streams.
     pub streams: u64,
-    /// The largest number of streams that existed at the same time.
+    /// The largest number of streams that have existed at the same time.
     pub most_streams: u64,
-    /// Nodes of the instantiated graphs that exist now.
+    /// The current number of nodes in instantiated graphs.
     pub nodes: u64,
-    /// The largest number of such nodes that existed at the same time.
+    /// The largest number of nodes in instantiated graphs that have existed at the same time.
     pub most_nodes: u64,
 }
 
@@ -70,7 +71,7 @@ impl Default for Terms {
     }
 }
 
-/// The kinds of charge that depend on [`Terms`].
+/// The kinds of charge computed from [`Terms`].
 pub(super) const KINDS: [Charge; 5] =
     [Charge::Module, Charge::Heap, Charge::Local, Charge::Stream, Charge::Graph];
 
@@ -93,7 +94,7 @@ impl Terms {
         }
     }
 
-    /// Bytes of stack and local memory for each thread.
+    /// Bytes of stack and local memory per thread.
     pub(super) fn per_thread(&self) -> u64 {
         self.stack.max(self.local).max(DEFAULT_STACK)
     }
@@ -147,7 +148,7 @@ mod tests {
         for (local, mib) in [(512, 0), (4096, 792), (262_144, 67_320)] {
             due(Charge::Local, mib, |terms| terms.local = local);
         }
-        // The larger of the two is charged.
+        // The charge follows the larger value.
         due(Charge::Local, 1848, |terms| (terms.stack, terms.local) = (2048, 8192));
     }
 

@@ -6,17 +6,17 @@ use object::read::elf::{FileHeader, SectionHeader};
 
 use super::taken::{Footprint, name_hash};
 
-/// An image with at most this many kernels has their code counted one by one, when each is used.
-/// With more, all code is counted at the load.
+/// For an image with at most this many kernels, each kernel's code is charged when the kernel is
+/// first used. With more kernels, all code is charged when the image is loaded.
 const MAX_KERNELS: usize = 1 << 16;
 
-/// Sections whose memory belongs to a block, a thread, or a launch, and not to the module.
+/// Sections that the driver allocates per block, thread, or launch instead of with the module.
 const OF_LAUNCHES: [&[u8]; 3] = [b".nv.shared", b".nv.local", b".nv.constant0."];
 
-/// The symbol that the driver links in if kernels allocate memory.
+/// The symbol in a cubin whose kernels call malloc.
 const MALLOC: &[u8] = b"\0malloc\0";
 
-/// Computes what the cubin takes, or returns `None` if its headers are damaged.
+/// Computes the device memory that the cubin takes. Returns `None` if its headers are damaged.
 pub(super) fn footprint(bytes: &[u8]) -> Option<Footprint> {
     let header = FileHeader64::<LittleEndian>::parse(bytes).ok()?;
     let endian = header.endian().ok()?;
@@ -27,7 +27,7 @@ pub(super) fn footprint(bytes: &[u8]) -> Option<Footprint> {
         let flags = section.sh_flags(endian);
         let size = section.sh_size(endian).checked_next_multiple_of(128)?;
         let name = sections.section_name(endian, section).ok()?;
-        // Only kernels have this section, which holds their parameters.
+        // Every kernel has this section for its parameters, and nothing else has one.
         if let Some(kernel) = name.strip_prefix(b".nv.constant0.") {
             kernels.push(name_hash(kernel));
         }

@@ -1,8 +1,8 @@
-//! An upper bound for the device memory that a load takes, computed before the load.
+//! Computes an upper bound for the device memory that an image takes, before the image is loaded.
 //!
-//! An image is a cubin, a PTX text, or a fatbin with several of both. The driver picks one entry of
-//! a fatbin that suits the device. The worker can't know which one, so it counts the largest of
-//! those that suit.
+//! An image is a cubin, PTX text, or a fatbin that contains several of either. From a fatbin, the
+//! driver picks one entry that suits the device. The worker can't know which one, so it uses the
+//! largest suitable entry.
 
 use cuda_api::fatbin::{ELF_MAGIC, FATBIN_MAGIC, Fatbin, Image, Kind};
 
@@ -13,12 +13,13 @@ use super::taken::Footprint;
 /// The largest size that one image of a fatbin may have when it is decompressed.
 const MAX_IMAGE: usize = 512 << 20;
 
-/// Bounds the memory of an image on devices with these compute capabilities (90 for 9.0). An image
-/// that can't be parsed is counted by its file size: the driver most likely can't load it either.
+/// Returns an upper bound for the memory that an image takes on devices with these compute
+/// capabilities (90 for 9.0). If an image can't be parsed, the bound is its file size: the driver
+/// most likely can't load it either.
 ///
 /// # Errors
 ///
-/// Fails for a PTX text with a variable whose size can't be determined.
+/// Fails if the size of a variable in PTX text can't be determined.
 pub(super) fn footprint(bytes: &[u8], capabilities: &[u32]) -> Result<Footprint, ptx::SizeUnknown> {
     if !bytes.starts_with(&FATBIN_MAGIC.to_le_bytes()) {
         return if bytes.starts_with(&ELF_MAGIC) { Ok(of_cubin(bytes)) } else { of_ptx(bytes) };
@@ -56,8 +57,9 @@ fn of_cubin(elf: &[u8]) -> Footprint {
     cubin::footprint(elf).unwrap_or_else(unreadable)
 }
 
-/// Bounds the memory of a PTX text. The size of the code that the JIT makes isn't known yet, so the
-/// length of the text is used instead: for compilers' output the text is longer than the code.
+/// Returns an upper bound for the memory that PTX text takes. The size of the compiled code isn't
+/// known yet, so the length of the text is used instead: PTX from compilers is longer than the code
+/// it compiles to.
 fn of_ptx(text: &[u8]) -> Result<Footprint, ptx::SizeUnknown> {
     let ptx::Variables { bytes: data, uses_heap } = ptx::variables(text)?;
     Ok(Footprint { data, code: text.len() as u64, kernels: vec![], uses_heap })

@@ -1,4 +1,4 @@
-//! Charges of a context's limits.
+//! Charges for the limits of a context, such as the stack size.
 
 use cuda_api::sys::CUlimit;
 use protocol::calls as api;
@@ -9,18 +9,19 @@ use crate::calls::cx::Cx;
 use crate::driver::{CuError, CuResult};
 use host_ipc::messages::Charge;
 
-/// The number of limits, from `CU_LIMIT_STACK_SIZE` to `CU_LIMIT_PERSISTING_L2_CACHE_SIZE`.
+/// The number of `CU_LIMIT_*` values, from `CU_LIMIT_STACK_SIZE` to
+/// `CU_LIMIT_PERSISTING_L2_CACHE_SIZE`.
 const LIMITS: u32 = 7;
 const STACK_SIZE: u32 = 0;
 const PRINTF_FIFO_SIZE: u32 = 1;
 const MALLOC_HEAP_SIZE: u32 = 2;
 const DEV_RUNTIME_PENDING_LAUNCH_COUNT: u32 = 4;
-/// The largest printf buffer. The worker can't keep more output than this until the guest fetches
-/// it. The buffer itself is host memory.
+/// The largest printf buffer that a guest can set. The buffer is host memory, and the worker must
+/// be able to keep its contents until the guest fetches them.
 const MAX_PRINTF_FIFO: usize = 64 << 20;
 /// The largest number of pending launches from kernels: eight times the default of a context. CUDA
-/// doesn't say how much memory each takes, and they aren't charged. The parameters of this many
-/// launches (4 KiB each) take a quarter of the slack.
+/// doesn't document how much memory a pending launch takes, so they aren't charged to the VM. The
+/// parameters of this many launches (4 KiB each) take a quarter of `memory.slack`.
 const MAX_PENDING_LAUNCHES: usize = 16 << 10;
 
 impl Cx<'_> {
@@ -40,7 +41,8 @@ impl Cx<'_> {
                 self.set_limit(call, Charge::Heap, reservation, |terms| terms.heap = value)
             }
             PRINTF_FIFO_SIZE if call.value > MAX_PRINTF_FIFO => Err(CuError::INVALID_VALUE),
-            // The same error that the driver returns when it has no room for them.
+            // This is the error that the driver returns if it can't allocate memory for the
+            // launches.
             DEV_RUNTIME_PENDING_LAUNCH_COUNT if call.value > MAX_PENDING_LAUNCHES => {
                 Err(CuError::OUT_OF_MEMORY)
             }
@@ -54,9 +56,9 @@ impl Cx<'_> {
     }
 
     /// Sets a limit that takes memory. Growth is reserved before the driver is called, and a
-    /// decrease is given back after it. Limits are set on the ring reader's thread, one at a time,
-    /// but other threads may load modules and build graphs meanwhile. That's why a limit that grows
-    /// is on the account first, whether or not anything uses it yet.
+    /// decrease is given back after it. Limits are set one at a time, on the ring reader's thread,
+    /// but other threads may load modules and build graphs meanwhile. Therefore a larger limit is
+    /// charged before it is set, even if nothing uses it yet.
     fn set_limit(
         &self,
         call: api::CuCtxSetLimit,

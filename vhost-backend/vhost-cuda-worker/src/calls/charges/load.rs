@@ -1,17 +1,18 @@
-//! Loaded modules and libraries, as they are charged.
+//! Types that describe loaded modules and libraries for charging.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
 use super::taken::{Footprint, name_hash};
 
-/// The need of a kernel that hasn't been checked yet.
+/// The local memory need of a kernel that hasn't been checked yet.
 pub(in super::super) const UNKNOWN_NEED: u64 = u64::MAX;
 
-/// A part of the memory that a load takes in a context, with the number of the load.
+/// One part of the memory that a loaded image takes in a context. The first field is the number of
+/// the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Part {
-    /// Variables, and the code that is loaded with the image.
+    /// Variables, and code that is loaded together with the image.
     Image(u64),
     /// The code of one kernel, by the hash of its name.
     Kernel(u64, u64),
@@ -25,8 +26,8 @@ impl Part {
     }
 }
 
-/// An image that is loaded, or about to be. It is charged under a number that the worker chooses,
-/// since the guest can reuse its own id for another load at any time.
+/// A loaded image, or one about to be loaded. Charges use a number that the worker assigns, because
+/// the guest can reuse its own id for another load at any time.
 #[derive(Clone)]
 pub(in super::super) struct Load {
     pub(super) number: u64,
@@ -50,16 +51,16 @@ impl Load {
     }
 }
 
-/// A kernel's code, as it is charged.
+/// The size of a kernel's code, for charging.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in super::super) struct Code {
     /// The hash of the kernel's name.
     pub(super) name: u64,
-    /// Bytes, or 0 if the code is loaded with the image.
+    /// The size in bytes, or 0 if the code is loaded together with the image.
     pub(super) bytes: u64,
 }
 
-/// State that all loads share.
+/// State shared by all loads.
 #[derive(Default)]
 pub(super) struct Loads {
     /// The number of the latest load.
@@ -67,7 +68,8 @@ pub(super) struct Loads {
     pub(super) lazy: OnceLock<bool>,
 }
 
-/// Encodes bytes of local memory as the need that launches compare. The result is never 0.
+/// Converts a kernel's local memory in bytes to the value that launches compare (its *need*). The
+/// result is never 0.
 pub(super) fn need(local: u64) -> u64 {
     local.saturating_add(1)
 }

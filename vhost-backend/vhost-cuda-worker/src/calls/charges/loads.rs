@@ -1,8 +1,8 @@
-//! Charges of modules and libraries, and of the kernels that are launched.
+//! Charges for modules, libraries, and launched kernels.
 //!
-//! A module takes memory for its variables when it is loaded. A library does so in each context,
-//! when something of it is first used there. Code is loaded at the same time or, with lazy loading,
-//! kernel by kernel.
+//! A module takes memory for its variables when it is loaded. A library takes that memory in each
+//! context in which any part of it is used, at the first use. Code is loaded at the same time or,
+//! with lazy loading, kernel by kernel.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -24,7 +24,7 @@ const LOCAL_SIZE_BYTES: CUfunction_attribute =
     CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES;
 
 impl Cx<'_> {
-    /// Computes an upper bound for the memory of an image, before the driver gets it.
+    /// Computes an upper bound for the memory of an image, before the driver gets the image.
     fn bound(&self, image: &[u8]) -> CuResult<Footprint> {
         let charges = &self.shared.charges;
         let devices = charges.devices(self.driver(), self.shared.devices);
@@ -72,8 +72,8 @@ impl Cx<'_> {
         }))
     }
 
-    /// Charges the current context for a library's variables and always-loaded code, before
-    /// something of the library is used there. The charge ends with the library or the context.
+    /// Charges the current context for a library's variables and always-loaded code, before any
+    /// part of the library is used there. The charge ends with the library or the context.
     pub(in super::super) fn reserve_load(
         &self,
         reservation: Reservation<kind::Module>,
@@ -93,8 +93,8 @@ impl Cx<'_> {
         })
     }
 
-    /// Gives a module's charge back after the driver has refused to load it. The heap's part is
-    /// only reduced by one user: other modules may use the heap by now.
+    /// Gives a module's charge back after the driver has refused to load it. The heap stays charged
+    /// if other modules have started to use it.
     fn give_back_failed(&self, load: &Load) {
         self.give_back_module(self.ctx, load);
         if load.takes.uses_heap {
@@ -110,8 +110,8 @@ impl Cx<'_> {
 
     /// Gives a module's charge back, after it was unloaded from a context.
     pub(in super::super) fn give_back_module(&self, ctx: ContextId, load: &Load) {
-        // This fails only if the context has ended meanwhile. In that case all its charges are
-        // gone.
+        // This fails only if the context has been destroyed meanwhile, which released all its
+        // charges.
         let _ = self.remove_parts(ctx, load.number);
     }
 
@@ -124,8 +124,8 @@ impl Cx<'_> {
     }
 
     /// Charges for a library's variables and a kernel's code, before the kernel is used in the
-    /// current context. Functions don't need this: both were charged before the function was
-    /// created.
+    /// current context. Functions obtained from a module don't need this: their variables and code
+    /// were charged before the function was created.
     pub(in super::super) fn reserve_code(
         &self,
         reservation: Reservation<kind::Module>,
@@ -170,10 +170,10 @@ impl Cx<'_> {
         })
     }
 
-    /// Checks and charges a launch that may take memory: the first launch of a kernel, a launch
-    /// that needs more local memory than its context has, and every launch while there are several
-    /// contexts. Returns the function to launch, because the guest may have given its id to another
-    /// function meanwhile.
+    /// Checks and charges a launch that may take device memory. This is called for the first launch
+    /// of a kernel, for a launch that needs more local memory than its context has, and for every
+    /// launch while the session has several contexts. Returns the function to launch, because the
+    /// guest may have reused its id meanwhile.
     #[cold]
     pub(in super::super) fn admit_kernel(
         &self,
@@ -191,7 +191,8 @@ impl Cx<'_> {
         function.need = need(local.max(0) as u64);
         let settled = self.reserve_need(reservation, function.need)?;
         let mut tables = lock(&self.shared.tables);
-        // If a context was created meanwhile, the kernel must be admitted for that one too.
+        // If another context was created meanwhile, don't record the need: the kernel hasn't been
+        // admitted for that context.
         if self.shared.charges.begun.load(Ordering::Acquire) == begun
             && let Ok(listed) = tables.functions.get_mut(id)
             && listed.is(&function)

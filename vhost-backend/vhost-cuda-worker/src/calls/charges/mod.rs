@@ -1,5 +1,5 @@
-//! Charges of a session besides the memory that it allocates: contexts, code and variables, stacks
-//! and local memory, the heap for malloc in kernels, streams, graphs.
+//! Charges for device memory that a session takes without allocating it: contexts, code and
+//! variables, stacks and local memory, the heap for malloc in kernels, streams, graphs.
 //!
 //! | module | contents |
 //! |---|---|

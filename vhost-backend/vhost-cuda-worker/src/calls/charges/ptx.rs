@@ -1,24 +1,24 @@
-//! The device memory that the variables of a PTX text take, found without parsing the rest.
+//! Computes the device memory that the variables in PTX text take, without parsing the rest of the
+//! text.
 //!
-//! The text comes from a guest. It is read in one pass, and nothing of it is kept.
+//! The text comes from a guest. It is read in one pass, and no part of it is kept.
 
-/// The error for a declaration whose size isn't a plain number. No compiler writes one. The load is
-/// refused, since its memory can't be determined beforehand.
+/// The error for a declaration whose size isn't a plain number, which no compiler generates. The
+/// image isn't loaded, because the memory that it needs can't be determined beforehand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a variable in the PTX has a size that is not a plain number")]
 pub(super) struct SizeUnknown;
 
-/// The variables that a text defines.
+/// The variables defined in PTX text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Variables {
-    /// Bytes of all `.global` and `.const` variables that the text defines, including their
-    /// alignment.
+    /// The total size of the defined `.global` and `.const` variables, including their alignment.
     pub bytes: u64,
-    /// Whether the text names `malloc`.
+    /// Whether the text contains the name `malloc`.
     pub uses_heap: bool,
 }
 
-/// Finds the variables of a text.
+/// Finds the variables that are defined in PTX text.
 pub(super) fn variables(text: &[u8]) -> Result<Variables, SizeUnknown> {
     let mut tokens = Tokens { text, at: 0 };
     let mut found = Variables::default();
@@ -43,7 +43,8 @@ pub(super) fn variables(text: &[u8]) -> Result<Variables, SizeUnknown> {
     Ok(found)
 }
 
-/// Reads the rest of a declaration, including its semicolon, and returns its bytes.
+/// Reads the rest of a declaration, including its semicolon. Returns the size of the variables in
+/// bytes.
 fn declaration(tokens: &mut Tokens<'_>) -> Result<u64, SizeUnknown> {
     let (mut element, mut lanes, mut align, mut total) = (16u64, 1u64, 1u64, 0u64);
     let mut token = tokens.next();
@@ -60,13 +61,13 @@ fn declaration(tokens: &mut Tokens<'_>) -> Result<u64, SizeUnknown> {
         }
         token = tokens.next();
     }
-    // The names, each with its dimensions and value, if any.
+    // Read the names, each with optional dimensions and an optional value.
     while token.is_some_and(|token| token != b";") {
         let (mut count, mut open) = (1u64, false);
         token = tokens.next();
         while token == Some(b"[") {
             match tokens.next() {
-                // The value determines the number of elements.
+                // The array has no size, so its value determines the number of elements.
                 Some(b"]") => open = true,
                 dimension => {
                     let dimension = dimension.and_then(number).ok_or(SizeUnknown)?;
@@ -120,7 +121,7 @@ fn size_of_type(word: &[u8]) -> Option<u64> {
         b".b32" | b".u32" | b".s32" | b".f32" | b".f16x2" | b".bf16x2" => 4,
         b".b64" | b".u64" | b".s64" | b".f64" => 8,
         b".b128" => 16,
-        // The largest size of such a descriptor.
+        // The size of the largest descriptor.
         b".texref" | b".samplerref" | b".surfref" => 64,
         _ => return None,
     })
@@ -150,7 +151,7 @@ impl<'a> Tokens<'a> {
         loop {
             let rest = &self.text[self.at..];
             let len = match rest {
-                // The driver also stops at a zero byte.
+                // Stop at a zero byte, as the driver does.
                 [] | [0, ..] => return None,
                 [b'/', b'/', ..] => {
                     self.at += until(rest, b"\n");
@@ -193,7 +194,8 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.' | b'%')
 }
 
-/// The number of bytes up to and including the mark, or of all bytes without a mark.
+/// Returns the number of bytes up to and including the mark, or the length of the text if it has no
+/// mark.
 fn until(text: &[u8], mark: &[u8]) -> usize {
     text.windows(mark.len()).position(|at| at == mark).map_or(text.len(), |at| at + mark.len())
 }

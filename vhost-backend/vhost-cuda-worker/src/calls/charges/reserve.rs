@@ -1,4 +1,4 @@
-//! Reserving the bytes of each kind of charge, and giving them back.
+//! Reserves memory for each kind of charge, and releases it.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -65,7 +65,7 @@ impl Cx<'_> {
         Ok(is_new)
     }
 
-    /// Takes all parts of a load off a context's charges, after they were unloaded from it.
+    /// Releases a context's charges for all parts of a load, after they were unloaded from it.
     pub(super) fn remove_parts(&self, ctx: ContextId, load: u64) -> CuResult {
         let charges = &self.shared.charges;
         let devices = charges.devices(self.driver(), self.shared.devices);
@@ -96,7 +96,8 @@ impl Cx<'_> {
         }))
     }
 
-    /// Reserves a context's own bytes, before the driver creates it on a device.
+    /// Reserves the memory that a context itself takes, before the driver creates the context on a
+    /// device.
     pub(in crate::calls) fn reserve_context(
         &self,
         reservation: Reservation<kind::Context>,
@@ -113,8 +114,8 @@ impl Cx<'_> {
         }))
     }
 
-    /// Gives a context's own bytes back, after the driver has destroyed the context or failed to
-    /// create it.
+    /// Releases the memory that a context itself takes, after the driver has destroyed the context
+    /// or failed to create it.
     pub(in crate::calls) fn give_back_context(&self, device: i32) {
         let bytes = self.shared.session.context_bytes(device);
         if bytes != 0 {
@@ -122,7 +123,8 @@ impl Cx<'_> {
         }
     }
 
-    /// Starts the charges of a new context, whose own bytes are already reserved.
+    /// Opens the account for a new context. The memory that the context itself takes is already
+    /// reserved.
     pub(in crate::calls) fn begin_charges(&self, ctx: ContextId, device: i32) {
         let new = OfContext {
             device,
@@ -134,8 +136,8 @@ impl Cx<'_> {
         contexts.insert(ctx, new);
         self.shared.charges.set_floor(&contexts);
         drop(contexts);
-        // Kernels were admitted only for the contexts that existed before. Reset their needs, so
-        // that their next launch is checked against the new context too.
+        // Kernels were admitted only for the existing contexts. Reset their needs, so that their
+        // next launch is also checked against the new context.
         let mut tables = lock(&self.shared.tables);
         self.shared.charges.begun.fetch_add(1, Ordering::AcqRel);
         for function in tables.functions.values_mut() {
@@ -143,7 +145,7 @@ impl Cx<'_> {
         }
     }
 
-    /// Ends the charges of a context that the driver has destroyed, with everything it held.
+    /// Releases all charges of a context that the driver has destroyed.
     pub(in crate::calls) fn end_charges(&self, ctx: ContextId) {
         let mut contexts = lock(&self.shared.charges.contexts);
         let Some(ended) = contexts.remove(&ctx) else { return };
@@ -155,7 +157,7 @@ impl Cx<'_> {
         }
     }
 
-    /// Reserves a stream, before it is created in the current context.
+    /// Reserves memory for a stream, before the stream is created in the current context.
     pub(in crate::calls) fn reserve_stream(
         &self,
         reservation: Reservation<kind::Stream>,
@@ -167,7 +169,8 @@ impl Cx<'_> {
         }))
     }
 
-    /// Reserves a graph of `nodes` nodes, before it is instantiated in the current context.
+    /// Reserves memory for a graph with `nodes` nodes, before the graph is instantiated in the
+    /// current context.
     pub(in crate::calls) fn reserve_graph(
         &self,
         reservation: Reservation<kind::Graph>,
@@ -180,16 +183,18 @@ impl Cx<'_> {
         }))
     }
 
-    /// Takes a graph's nodes off the current count, after the graph was destroyed or could not be
-    /// created. The charge stays: the driver keeps that memory for the next graph.
+    /// Subtracts a graph's nodes from the current number, after the graph was destroyed or could
+    /// not be created. The charge doesn't shrink, because the driver keeps the memory for the next
+    /// graph.
     pub(in crate::calls) fn forget_graph(&self, ctx: ContextId, nodes: usize) {
         let _ = self.change(ctx, Charge::Graph, |terms| {
             terms.nodes = terms.nodes.saturating_sub(nodes as u64);
         });
     }
 
-    /// Takes one stream off the current count, after it was destroyed or could not be created. The
-    /// charge stays: the driver keeps that memory for the next stream.
+    /// Subtracts one from the current number of streams, after a stream was destroyed or could not
+    /// be created. The charge doesn't shrink, because the driver keeps the memory for the next
+    /// stream.
     pub(in crate::calls) fn forget_stream(&self, ctx: ContextId) {
         let _ = self.change(ctx, Charge::Stream, |terms| {
             terms.streams = terms.streams.saturating_sub(1);

@@ -26,12 +26,12 @@ const MINOR: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUT
 pub(in crate::calls) struct Charges {
     pub(super) contexts: Mutex<HashMap<ContextId, OfContext>>,
     pub(super) loads: Loads,
-    /// Kernels with at most this need may be launched without a further check; see
-    /// `Cx::admit_kernel`.
+    /// Kernels whose local memory need is at most this can be launched without a further check.
+    /// `Cx::admit_kernel` performs that check.
     floor: AtomicU64,
     /// The number of contexts that have been created so far.
     pub(super) begun: AtomicU64,
-    /// Properties of each device, by ordinal. Queried at the first use.
+    /// The properties of all devices, indexed by ordinal. They are queried when first used.
     devices: OnceLock<Vec<Device>>,
 }
 
@@ -47,9 +47,10 @@ pub(super) struct Device {
 pub(super) struct OfContext {
     pub(super) device: i32,
     pub(super) terms: Terms,
-    /// Bytes reserved for each kind, in the order of [`KINDS`].
+    /// The number of bytes reserved per kind, in the order of [`KINDS`].
     pub(super) charged: [u64; KINDS.len()],
-    /// The bytes of each part of the loads in this context. Their sum is `terms.modules`.
+    /// The size in bytes of each loaded part in this context. The sum of all sizes is
+    /// `terms.modules`.
     pub(super) parts: HashMap<Part, u64>,
 }
 
@@ -58,8 +59,8 @@ fn place(kind: Charge) -> usize {
 }
 
 impl Charges {
-    /// The fast check of a launch: settles its charge if every context has the local memory that
-    /// the kernel needs.
+    /// Settles the local memory charge for a launch if every context already has as much local
+    /// memory as the kernel needs. Otherwise returns the reservation.
     #[inline]
     pub(in crate::calls) fn has_room_for(
         &self,
@@ -92,8 +93,8 @@ impl Charges {
         })
     }
 
-    /// Changes the amounts that a context holds. Reserves the additional bytes that they take, or
-    /// gives back the difference. Without room nothing changes.
+    /// Changes the resources that a context uses. If they take more memory than before, reserves
+    /// the difference; if they take less, releases it. If the quota has no room, nothing changes.
     pub(super) fn change(
         &self,
         (ledger, devices): (&Ledger, &[Device]),
@@ -124,7 +125,7 @@ impl Charges {
     }
 
     pub(super) fn set_floor(&self, contexts: &HashMap<ContextId, OfContext>) {
-        // With several contexts, each launch must check the context that it is for.
+        // With several contexts, every launch must be checked against its own context.
         let floor = match contexts.len() {
             1 => contexts.values().map(|context| load::need(context.terms.per_thread())).sum(),
             _ => 0,

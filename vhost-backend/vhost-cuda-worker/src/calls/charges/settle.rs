@@ -1,8 +1,8 @@
-//! Reservations, and the proof that a call has settled its charge.
+//! Types that prove that a call has accounted for the memory that it takes.
 //!
 //! A call whose line in the API table has `charges=` gets a [`Reservation`] of that kind from the
-//! generated dispatch, and can answer success only with a [`Settled`] of the same kind. All types
-//! here are free at run time.
+//! generated dispatch, and can return success only with a [`Settled`] of the same kind. These types
+//! have no run-time cost.
 
 use std::marker::PhantomData;
 
@@ -11,27 +11,28 @@ use crate::reply::ReplyTo;
 
 /// The values of `charges=` in the API table.
 pub(in crate::calls) mod kind {
-    /// The memory of a context itself.
+    /// The memory that a context itself takes.
     pub enum Context {}
-    /// The memory of an allocation.
+    /// An allocation of device memory.
     pub enum Memory {}
-    /// The memory behind a limit of a context.
+    /// Memory that a limit of a context reserves, such as the malloc heap.
     pub enum Limit {}
-    /// The memory of a stream.
+    /// Memory that a stream takes.
     pub enum Stream {}
     /// Code and variables of a module or library.
     pub enum Module {}
-    /// Local memory of kernels.
+    /// Local memory for kernels.
     pub enum Local {}
-    /// Nodes of an instantiated graph.
+    /// Memory for the nodes of an instantiated graph.
     pub enum Graph {}
 }
 
-/// A call's duty to account for the memory that it takes. Nothing is reserved yet.
+/// The obligation of a call to account for the memory that it takes. Nothing is reserved yet.
 #[must_use]
 pub(in crate::calls) struct Reservation<K>(PhantomData<K>);
 
-/// Bytes that are reserved while the driver is asked to take them. Dropping it gives them back.
+/// Memory reserved in the account while the driver tries to take it. Dropping this value releases
+/// the reservation.
 #[must_use]
 pub(in crate::calls) struct Reserved<K, F: FnOnce() -> CuResult> {
     give_back: Option<F>,
@@ -43,14 +44,14 @@ pub(in crate::calls) struct Reserved<K, F: FnOnce() -> CuResult> {
 pub(in crate::calls) struct Settled<K>(PhantomData<K>);
 
 impl<K> Reservation<K> {
-    /// Creates the reservation for a guest's call. Only the generated dispatch and [`ChargedReply`]
-    /// use it.
+    /// Creates the reservation for a call from the guest. Only the generated dispatch and
+    /// [`ChargedReply`] use it.
     pub(in crate::calls) fn of_call() -> Self {
         Self(PhantomData)
     }
 
-    /// Creates the reservation for a context or stream that the worker itself needs to serve calls,
-    /// and keeps.
+    /// Creates the reservation for a context or stream that the worker creates for its own use and
+    /// never destroys.
     pub(in crate::calls) fn of_worker() -> Self {
         Self(PhantomData)
     }
@@ -68,35 +69,37 @@ impl<K> Reservation<K> {
 }
 
 impl Reservation<kind::Context> {
-    /// Settles a primary context that the worker had retained, and charged, before.
+    /// Settles the charge for a primary context that was already charged when the worker first
+    /// retained it.
     pub(in crate::calls) fn retained_before(self) -> Settled<kind::Context> {
         Settled(PhantomData)
     }
 }
 
 impl Reservation<kind::Memory> {
-    /// Settles an allocation that is part of a slab. The slab was charged as a whole when it was
+    /// Settles the charge for an allocation inside a slab. The whole slab was charged when it was
     /// mapped.
     pub(in crate::calls) fn part_of_slab(self) -> Settled<kind::Memory> {
         Settled(PhantomData)
     }
 
-    /// Settles an allocation that reuses memory whose free was still waiting, so that it is still
-    /// charged.
+    /// Settles the charge for an allocation that reuses memory with a pending free. That memory is
+    /// still charged.
     pub(in crate::calls) fn still_charged(self) -> Settled<kind::Memory> {
         Settled(PhantomData)
     }
 }
 
 impl Reservation<kind::Limit> {
-    /// Settles a limit whose memory isn't charged.
+    /// Settles the charge for a limit that takes no charged memory.
     pub(super) fn takes_none(self) -> Settled<kind::Limit> {
         Settled(PhantomData)
     }
 }
 
 impl Reservation<kind::Module> {
-    /// Settles a function whose code was charged when the function was created.
+    /// Settles the charge for the code of a function. The code was charged when the function was
+    /// created.
     pub(in crate::calls) fn charged_with_function(self) -> Settled<kind::Module> {
         Settled(PhantomData)
     }
@@ -113,17 +116,17 @@ impl Reservation<kind::Local> {
         Self(PhantomData)
     }
 
-    /// Settles a kernel for which the context already has enough local memory.
+    /// Settles the charge for a kernel whose context already has enough local memory.
     pub(super) fn has_room(self) -> Settled<kind::Local> {
         Settled(PhantomData)
     }
 
-    /// Settles a node that isn't a kernel, and so has no local memory.
+    /// Settles the charge for a graph node that isn't a kernel and so needs no local memory.
     pub(in crate::calls) fn not_a_kernel(self) -> Settled<kind::Local> {
         Settled(PhantomData)
     }
 
-    /// Settles a graph whose kernel nodes were each settled separately.
+    /// Settles the charge for a graph. Each of its kernel nodes has settled its own charge.
     pub(in crate::calls) fn settled_by_nodes(self) -> Settled<kind::Local> {
         Settled(PhantomData)
     }
@@ -137,13 +140,13 @@ impl Reservation<kind::Graph> {
 }
 
 impl<K, F: FnOnce() -> CuResult> Reserved<K, F> {
-    /// Settles the charge: the driver has taken the bytes, and they stay on the account.
+    /// Settles the charge after the driver has taken the memory. The memory stays charged.
     pub(in crate::calls) fn settle(mut self) -> Settled<K> {
         self.give_back = None;
         Settled(PhantomData)
     }
 
-    /// Gives the bytes back now, and returns whether that worked.
+    /// Releases the reservation now. Fails if the account no longer exists.
     pub(in crate::calls) fn undo(mut self) -> CuResult {
         self.give_back.take().map_or(Ok(()), |give_back| give_back())
     }
@@ -152,21 +155,20 @@ impl<K, F: FnOnce() -> CuResult> Reserved<K, F> {
 impl<K, F: FnOnce() -> CuResult> Drop for Reserved<K, F> {
     fn drop(&mut self) {
         if let Some(give_back) = self.give_back.take() {
-            // This fails only if the context has ended. In that case its account was closed with
-            // it.
+            // This fails only if the context has been destroyed, which closed its account.
             let _ = give_back();
         }
     }
 }
 
 impl<K> Settled<K> {
-    /// Turns the settled charge into a successful result.
+    /// Converts the settled charge to a successful result.
     pub(in crate::calls) fn done(self) -> CuResult {
         Ok(())
     }
 }
 
-/// The reply of a call that charges, for bodies that answer later. It accepts success only with a
+/// The reply channel of a charged call whose body replies later. Reporting success requires a
 /// settled charge.
 pub(in crate::calls) struct ChargedReply<K> {
     reply: ReplyTo,
@@ -174,7 +176,7 @@ pub(in crate::calls) struct ChargedReply<K> {
 }
 
 impl<K> ChargedReply<K> {
-    /// Wraps the reply of a guest's call. Only the generated dispatch uses it.
+    /// Wraps the reply channel of a call from the guest. Only the generated dispatch uses it.
     pub(in crate::calls) fn new(reply: ReplyTo) -> Self {
         Self { reply, kind: PhantomData }
     }
@@ -184,12 +186,12 @@ impl<K> ChargedReply<K> {
         Reservation::of_call()
     }
 
-    /// Answers success.
+    /// Replies with success.
     pub(in crate::calls) fn succeed(self, _: Settled<K>, answer: &[u8]) {
         self.reply.finish(0, answer);
     }
 
-    /// Answers with an error.
+    /// Replies with an error.
     pub(in crate::calls) fn fail(self, error: CuError) {
         self.reply.finish(error.0, &[]);
     }

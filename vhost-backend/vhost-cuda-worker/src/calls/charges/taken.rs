@@ -2,14 +2,14 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// The bytes that a load takes, by what they are for.
+/// The memory that a load takes, divided by purpose.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Footprint {
-    /// Bytes of variables and constants, taken at the load.
+    /// Bytes of variables and constants, which are allocated when the image is loaded.
     pub data: u64,
-    /// Bytes of code that is loaded together with any kernel.
+    /// Bytes of code that belongs to no single kernel.
     pub code: u64,
-    /// The hash of each kernel's name and the bytes of its code, sorted.
+    /// A hash of each kernel's name, with the size of the kernel's code in bytes. Sorted.
     pub kernels: Vec<(u64, u64)>,
     /// Whether kernels may call malloc.
     pub uses_heap: bool,
@@ -32,8 +32,8 @@ impl Footprint {
     }
 }
 
-/// Hashes a kernel's name. Names are compared by hash only: a guest that makes the names of its own
-/// kernels collide only makes its own account slightly wrong.
+/// Hashes a kernel's name. Only hashes are compared. If a guest makes the names of its kernels
+/// collide, only its own account becomes slightly wrong.
 pub(super) fn name_hash(name: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     name.hash(&mut hasher);

@@ -1,4 +1,4 @@
-//! Allocating and freeing device memory.
+//! Allocates and frees device memory.
 
 use cuda_api::sys::{CUmemAccess_flags, CUmemAccessDesc};
 use host_ipc::messages::Charge;
@@ -49,8 +49,8 @@ impl Cx<'_> {
         }
     }
 
-    /// Fails if a kernel has failed in the context. Such a context allocates nothing more, and this
-    /// check is needed where the worker wouldn't ask the driver.
+    /// Fails if a kernel has failed in the context. The driver refuses allocations in such a
+    /// context, so the worker must also refuse those that it could serve without the driver.
     fn refuse_after_fault(&self) -> CuResult {
         /// Errors from `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` on don't report a fault.
         const CAPTURE: u32 = 900;
@@ -75,7 +75,7 @@ impl Cx<'_> {
         let mut handle = 0;
         // SAFETY: the pointers are to local variables.
         unsafe { driver.cuMemCreate(&mut handle, len as usize, &properties, 0)? };
-        // From here on the memory stays charged until the driver has released the handle.
+        // From here on, the memory stays charged until the driver has released the handle.
         let settled = reserved.settle();
         let access = CUmemAccessDesc {
             location: properties.location,
@@ -97,8 +97,8 @@ impl Cx<'_> {
         Ok((mapping, settled))
     }
 
-    /// Unmaps and releases a mapping's memory, and takes it off the account. Nothing may use the
-    /// memory any more.
+    /// Unmaps a mapping, releases its memory, and releases its charge. Nothing may use the memory
+    /// any more.
     fn unmap(&self, mapping: Mapping) -> bool {
         let Mapping { addr, len, handle, .. } = mapping;
         // SAFETY: the mapping was made by `map` and is unmapped once.
@@ -110,7 +110,8 @@ impl Cx<'_> {
         self.released(done, mapping)
     }
 
-    /// Takes a mapping off the account, but only if the driver has released its memory.
+    /// Releases the charge for a mapping if the driver has released its memory. Otherwise logs the
+    /// error.
     fn released(&self, done: CuResult, mapping: Mapping) -> bool {
         let Mapping { len, device, .. } = mapping;
         match done {
@@ -123,8 +124,8 @@ impl Cx<'_> {
         done.is_ok()
     }
 
-    /// Marks bytes as unused, once nothing uses them any more. Returns the mapping that must be
-    /// unmapped, if any: unmapping may block.
+    /// Marks freed memory as unused. Returns the mapping that the caller must unmap, if any.
+    /// Unmapping isn't done here because it may block.
     pub(in crate::calls) fn freed(&self, freeing: Freeing) -> Option<Mapping> {
         lock(&self.shared.memory.plan).ended(freeing)
     }

@@ -1,8 +1,8 @@
 //! Stream-ordered allocation and freeing.
 //!
-//! Memory that is freed on a stream becomes free when the stream reaches that point. Until then, an
-//! allocation of the same size on the same stream may reuse it at once, since it comes later in the
-//! stream's order.
+//! A stream-ordered free takes effect when the stream reaches it. Before that, an allocation of the
+//! same size on the same stream can reuse the memory immediately, because the stream executes it
+//! after the free.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ use crate::calls::{Calls, ReplyTo, lock};
 use crate::driver::{CuError, CuResult};
 use crate::executor::Pending;
 
-/// How long the reader may sleep while only frees are outstanding.
+/// How long the reader may sleep while frees are the only outstanding work.
 const UNHURRIED: std::time::Duration = std::time::Duration::from_millis(1);
 
 impl Calls {
@@ -78,7 +78,7 @@ impl Calls {
         cx.allocate(reservation, len)
     }
 
-    /// Frees the memory of all frees that their streams have reached.
+    /// Completes the frees that their streams have reached.
     pub(in super::super) fn poll_async_frees(&mut self) -> Pending {
         if self.async_frees.list.is_empty() {
             return Pending::Nothing;
@@ -101,8 +101,8 @@ impl Calls {
         Pending::Nothing
     }
 
-    /// Removes the waiting frees of a context that is about to end. The caller frees them once it
-    /// has ended.
+    /// Removes the pending frees of a context that is about to be destroyed. The caller completes
+    /// them after the context was destroyed.
     pub(in super::super) fn end_async_frees_of(&mut self, ctx: ContextId) -> Vec<Freeing> {
         let (gone, kept) = std::mem::take(&mut self.async_frees.list)
             .into_iter()

@@ -1,11 +1,12 @@
-//! Free stretches of an address range: first fit, with neighbours joined.
+//! Tracks the free parts of an address range. Allocation is first fit, and adjacent free parts are
+//! merged.
 
 use std::collections::BTreeMap;
 
-/// The free parts of a range of addresses (or of offsets).
+/// The free parts of a range of addresses or offsets.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Extents {
-    /// Start and length of each free stretch. No two of them touch.
+    /// The start and length of each free part. Adjacent parts are merged.
     free: BTreeMap<u64, u64>,
 }
 
@@ -15,8 +16,8 @@ impl Extents {
         Self { free: BTreeMap::from([(start, len)]) }
     }
 
-    /// Takes `len` bytes from the first stretch that is long enough. If all lengths are multiples
-    /// of one number, so are all the offsets that it returns.
+    /// Takes `len` bytes from the first free part that is long enough. If all lengths are multiples
+    /// of some number, the returned starts are at multiples of it from the start of the range.
     pub(super) fn take(&mut self, len: u64) -> Option<u64> {
         let (&start, &room) = self.free.iter().find(|(_, room)| **room >= len)?;
         self.free.remove(&start);
@@ -26,7 +27,7 @@ impl Extents {
         Some(start)
     }
 
-    /// Gives back a stretch that `take` returned.
+    /// Gives back bytes that `take` returned.
     pub(super) fn give(&mut self, mut start: u64, mut len: u64) {
         if let Some((&before, &room)) = self.free.range(..start).next_back()
             && before + room == start

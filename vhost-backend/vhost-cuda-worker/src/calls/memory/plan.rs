@@ -1,7 +1,8 @@
-//! Bookkeeping of the window: what each of its addresses holds. No driver calls.
+//! Keeps track of the allocations in the device memory window. Makes no driver calls.
 //!
-//! Requests of up to half a granule are cut from slabs of one granule; larger ones get their own
-//! mapping. A slab belongs to one context, and is unmapped as soon as nothing in it is in use.
+//! Requests of up to half a granule are cut from slabs that are one granule long. Larger requests
+//! get their own mapping. A slab belongs to one context, and is unmapped as soon as nothing in it
+//! is in use.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,8 @@ use super::spans::Spans;
 pub(in super::super) use protocol::windows::DEVICE as WINDOW;
 /// The alignment of CUDA's own allocator, as observed on all devices.
 const ALIGN: u64 = 512;
-/// The largest number of allocations of one session: each costs the worker some memory of its own.
+/// The largest number of allocations in one session. It is limited because each allocation also
+/// takes some of the worker's own memory.
 const MAX_ALLOCATIONS: usize = 1 << 21;
 
 /// Physical memory that is mapped.
@@ -42,7 +44,7 @@ pub(in super::super) struct Live {
     place: Place,
 }
 
-/// An allocation that the guest has freed, and whose bytes may still be in use.
+/// An allocation that the guest has freed, but whose memory may still be in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(in super::super) struct Freeing {
@@ -111,8 +113,8 @@ impl Plan {
         self.live.len() < MAX_ALLOCATIONS
     }
 
-    /// Takes addresses for a mapping. They are followed by an unmapped granule, so that access past
-    /// the end faults.
+    /// Takes addresses for a mapping, followed by a granule that stays unmapped, so that an access
+    /// past the end faults.
     pub(in super::super) fn addresses(&mut self, physical: u64) -> Option<u64> {
         self.window.take(physical.checked_add(self.granule)?)
     }
@@ -122,8 +124,8 @@ impl Plan {
         self.window.give(addr, physical + self.granule);
     }
 
-    /// Lists a request of `len` bytes together with its new mapping. For a small request the
-    /// mapping becomes a slab, and the request a piece of it.
+    /// Adds a new mapping for a request of `len` bytes. For a small request, the mapping becomes a
+    /// slab, and the request gets a piece of it.
     pub(in super::super) fn mapped(&mut self, ctx: ContextId, len: u64, mapping: Mapping) -> u64 {
         if self.is_small(len) {
             let free = Extents::new(mapping.addr, mapping.len);
@@ -134,21 +136,20 @@ impl Plan {
         mapping.addr
     }
 
-    /// Removes an allocation that the guest frees: from now on no call may name these bytes.
+    /// Removes an allocation that the guest frees. From now on, calls that use its addresses fail.
     pub(in super::super) fn take(&mut self, addr: u64) -> Option<Freeing> {
         let (len, live) = self.live.remove(addr)?;
         Some(Freeing { addr, len, live })
     }
 
-    /// Gives the guest bytes again that it had freed on the same stream, before anything else used
-    /// them.
+    /// Reuses freed memory for a new allocation on the same stream, before anything else used it.
     pub(in super::super) fn untake(&mut self, freeing: Freeing) -> u64 {
         self.live.insert(freeing.addr, freeing.len, freeing.live);
         freeing.addr
     }
 
-    /// Marks freed bytes as unused. Returns the mapping to unmap, if these were the last bytes in
-    /// use in it.
+    /// Marks freed memory as unused. If it was the last used memory in its mapping, returns the
+    /// mapping, which must be unmapped.
     pub(in super::super) fn ended(&mut self, freeing: Freeing) -> Option<Mapping> {
         match freeing.live.place {
             Place::Own(mapping) => Some(mapping),

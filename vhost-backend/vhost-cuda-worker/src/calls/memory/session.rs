@@ -1,4 +1,4 @@
-//! The device memory that a session may name.
+//! The device memory that calls of a session may use.
 
 use std::sync::Mutex;
 
@@ -14,7 +14,7 @@ use crate::calls::lock;
 use crate::driver::{CuError, CuResult, Driver};
 use crate::executor::EngineError;
 
-/// Memory outside the window that a session may name.
+/// The kind of memory outside the window that calls of a session may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::calls) enum Foreign {
     /// Registered host memory.
@@ -83,8 +83,8 @@ impl Memory {
         Ok(Self { plan, foreign: Mutex::default() })
     }
 
-    /// Refuses addresses at which this session has no memory. A session never has the worker's own
-    /// memory.
+    /// Fails if the session has no memory at these addresses. The worker's own memory never counts
+    /// as the session's.
     pub(in crate::calls) fn check(&self, addr: u64, len: u64) -> CuResult {
         let named = if WINDOW.contains(&addr) {
             lock(&self.plan).covers(addr, len)

@@ -1,4 +1,4 @@
-//! Address ranges that a session may name, each with a value.
+//! A set of address ranges, each with a value.
 
 use std::collections::BTreeMap;
 

@@ -25,7 +25,7 @@ impl Calls {
     ) {
         let taken = lock(&cx.shared.memory.plan).take(call.dptr);
         match taken {
-            // As with the real driver, the call waits until the context's work is done.
+            // This call waits for all work in the context, as NVIDIA's driver does.
             Some(freeing) => {
                 let then = Completion::Free(freeing, cx.thread, Some(reply));
                 self.wait_context(&cx.within(freeing.ctx()), then);
@@ -44,8 +44,8 @@ impl Calls {
         self.answer_allocation(cx, allocated, call.bytesize, reply);
     }
 
-    /// Answers an allocation, unless it failed for lack of memory and memory that is being freed
-    /// may make room for it.
+    /// Replies to an allocation call. If the allocation failed for lack of memory, it is retried
+    /// first when memory that is being freed may make room for it.
     pub(super) fn answer_allocation(
         &mut self,
         cx: &Cx<'_>,
@@ -55,12 +55,12 @@ impl Calls {
     ) {
         match allocated {
             Ok((dptr, settled)) => reply.succeed(settled, &dptr.to_le_bytes()),
-            // The list is short: a guest thread waits for one allocation at a time.
+            // Each guest thread waits for at most one allocation.
             Err(CuError::OUT_OF_MEMORY) if self.retries.list.len() < MAX_RETRIES => {
                 self.poll_async_frees();
                 let (thread, ctx) = (cx.thread, cx.ctx);
                 self.retries.list.push_back(Retry { bytes, thread, ctx, reply });
-                // If nothing is being freed any more, this retries at once.
+                // If no memory is being freed, this retries immediately.
                 self.poll_retries();
             }
             Err(error) => reply.fail(error),
@@ -71,7 +71,7 @@ impl Calls {
         self.shared.giving_back.load(Ordering::Acquire) > 0
     }
 
-    /// Unmaps memory on the worker's thread for that guest thread, then calls `done`.
+    /// Unmaps memory on the thread that mirrors a guest thread, then calls `done`.
     pub(in super::super) fn give_back_later(
         &self,
         thread: u32,
@@ -88,7 +88,7 @@ impl Calls {
         });
     }
 
-    /// Retries waiting allocations, as soon as no memory is being freed.
+    /// Retries the waiting allocations if no memory is being freed any more.
     pub(in super::super) fn poll_retries(&mut self) {
         if self.retries.list.is_empty() || self.jobs_giving_back() {
             return;

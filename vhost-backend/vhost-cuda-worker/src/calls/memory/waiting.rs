@@ -1,4 +1,4 @@
-//! Frees and allocations that wait.
+//! Pending frees, and allocations that wait for memory.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use super::plan::Freeing;
 use crate::calls::charges::{ChargedReply, kind};
 use crate::calls::driver_handle::DriverHandle;
 
-/// A free that its stream has not reached yet.
+/// A free that its stream hasn't reached yet.
 pub(super) struct AsyncFree {
     pub(super) freeing: Freeing,
     pub(super) stream: StreamId,
@@ -19,7 +19,7 @@ pub(super) struct AsyncFree {
     pub(super) ctx: ContextId,
 }
 
-/// An allocation that found no room while other memory was being freed.
+/// An allocation that failed for lack of memory while other memory was being freed.
 pub(super) struct Retry {
     pub(super) bytes: usize,
     pub(super) thread: u32,
@@ -27,13 +27,13 @@ pub(super) struct Retry {
     pub(super) reply: ChargedReply<kind::Memory>,
 }
 
-/// Allocations that will be retried once.
+/// Allocations waiting to be retried once.
 #[derive(Default)]
 pub(in super::super) struct Retries {
     pub(super) list: VecDeque<Retry>,
 }
 
-/// Frees that their streams have not reached yet, oldest first.
+/// Frees that their streams haven't reached yet, oldest first.
 #[derive(Default)]
 pub(in super::super) struct AsyncFrees {
     pub(super) list: VecDeque<AsyncFree>,

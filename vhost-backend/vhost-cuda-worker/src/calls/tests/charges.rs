@@ -16,7 +16,7 @@ pub(super) const LARGE: &str = r"
 .visible .global .align 4 .b8 large[104857600];
 .visible .entry empty() { ret; }
 ";
-/// A kernel with this many bytes of local memory for each thread.
+/// Returns a kernel with this many bytes of local memory for each thread.
 fn with_local(bytes: usize) -> String {
     format!(
         r"
@@ -105,7 +105,8 @@ impl Bench {
     }
 }
 
-/// The bytes that `each` bytes take for all threads of softgpu's device, beyond the default.
+/// Returns the bytes that `each` bytes take for all threads of softgpu's device, beyond the
+/// default.
 fn for_all_threads(each: u64) -> u64 {
     let processors = std::thread::available_parallelism().unwrap().get() as u64;
     ((each - 1024) * processors * 2048).next_multiple_of(2 * MIB)

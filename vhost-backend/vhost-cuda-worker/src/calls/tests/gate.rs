@@ -55,7 +55,7 @@ impl Bench {
         self.gpu().active.load(Ordering::Relaxed) == 1
     }
 
-    /// The number of times that the bell was rung.
+    /// Returns the number of times that the bell was rung.
     fn rings(&self) -> u64 {
         let mut count = 0u64;
         let bell = self.session.gate.bell.as_ref().unwrap();

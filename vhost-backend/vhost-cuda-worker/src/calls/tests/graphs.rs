@@ -8,7 +8,7 @@ use protocol::structs::EventRecordStep;
 use protocol::structs::EventWaitStep;
 use protocol::structs::HostFuncStep;
 
-/// A graph of steps in a line.
+/// Returns a graph of steps in a line.
 fn chain(steps: &[Step<'_>]) -> Writer {
     let mut writer = Writer::new();
     writer.word(steps.len() as u64);
@@ -29,7 +29,7 @@ fn copy(dst: u64, src: u64, len: u64) -> Step<'static> {
     Step::Copy(graph::CopyStep { dst: side(dst), src: side(src), width, height, depth })
 }
 
-/// A step that adds 4 floats: c = a + b.
+/// Returns a step that adds 4 floats: c = a + b.
 fn add(f: u64, params: &[u8]) -> Step<'_> {
     Step::Kernel(KernelStep {
         f: FuncId(f),
