@@ -47,7 +47,7 @@ impl Writer {
         self.bytes.clear();
     }
 
-    /// The encoded bytes. Their number is a multiple of 8.
+    /// Returns the encoded bytes. Their number is a multiple of 8.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -227,7 +227,7 @@ enum Source<'a, T> {
 }
 
 impl<'a, T: Element> Array<'a, T> {
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         match self.source {
             Source::Elements(values) => values.len(),
@@ -235,12 +235,12 @@ impl<'a, T: Element> Array<'a, T> {
         }
     }
 
-    /// Whether the array is empty.
+    /// Returns whether the array is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The element at an index.
+    /// Returns the element at an index.
     pub fn get(&self, index: usize) -> Option<T> {
         match self.source {
             Source::Elements(values) => values.get(index).copied(),
@@ -251,7 +251,7 @@ impl<'a, T: Element> Array<'a, T> {
         }
     }
 
-    /// All elements in order.
+    /// Returns all elements in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = T> + use<'a, T> {
         let array = *self;
         (0..self.len()).map(move |index| array.get(index).unwrap_or(T::ZERO))
@@ -294,14 +294,14 @@ impl Names {
         self.bytes.extend_from_slice(name.to_bytes_with_nul());
     }
 
-    /// The names in order.
+    /// Returns the names in order.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.bytes
             .split_inclusive(|byte| *byte == 0)
             .filter_map(|name| core::str::from_utf8(name.strip_suffix(&[0])?).ok())
     }
 
-    /// The encoded names.
+    /// Returns the encoded names.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }

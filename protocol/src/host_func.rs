@@ -27,7 +27,7 @@ impl Callee {
         Self { shared, ended: 0 }
     }
 
-    /// The token of the function to run, if there is one.
+    /// Returns the token of the function to run, if there is one.
     pub fn next(&self) -> Option<u64> {
         let begun = self.shared.host_funcs_begun.load(Ordering::Acquire);
         (begun == self.ended + 1).then(|| self.shared.host_func.load(Ordering::Relaxed))
@@ -59,7 +59,7 @@ impl Caller {
         Self { shared, begun: 0, running: false }
     }
 
-    /// Whether the guest has a function to run.
+    /// Returns whether the guest has a function to run.
     pub fn is_running(&self) -> bool {
         self.running
     }
@@ -74,8 +74,8 @@ impl Caller {
         self.shared.host_funcs_begun.store(self.begun, Ordering::Release);
     }
 
-    /// Whether the guest's function has run and its end was not taken yet. If the guest writes a
-    /// wrong count, the function counts as still running.
+    /// Returns whether the guest's function has run and its end was not taken yet. If the guest
+    /// writes a wrong count, the function counts as still running.
     pub fn has_ended(&self) -> bool {
         self.running && self.shared.host_funcs_ended.load(Ordering::Acquire) == self.begun
     }

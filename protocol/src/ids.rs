@@ -14,8 +14,8 @@ impl StreamId {
     /// `CU_STREAM_PER_THREAD`.
     pub const PER_THREAD: Self = Self(2);
 
-    /// Whether this is one of CUDA's own streams, which exist in every context without being
-    /// created.
+    /// Returns whether this is one of CUDA's own streams, which exist in every context without
+    /// being created.
     pub const fn is_cudas(self) -> bool {
         self.0 <= Self::PER_THREAD.0
     }

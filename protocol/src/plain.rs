@@ -8,7 +8,7 @@ use core::mem::{MaybeUninit, size_of};
 ///
 /// The type must be `#[repr(C)]` and have no padding, and every bit pattern must be a valid value.
 pub unsafe trait Plain: Copy + 'static {
-    /// The structure's bytes.
+    /// Returns the structure's bytes.
     fn as_bytes(&self) -> &[u8] {
         // SAFETY: `Plain` types have no padding, so all bytes are initialized. The borrow of `self`
         // keeps them alive and unchanged.

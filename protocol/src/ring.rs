@@ -33,22 +33,22 @@ impl GuestRing {
         Self { shared, tail: 0, head: 0 }
     }
 
-    /// The shared words of the ring.
+    /// Returns the shared words of the ring.
     pub fn shared(&self) -> &Shared {
         &self.shared
     }
 
-    /// The maximum length of a command.
+    /// Returns the maximum length of a command.
     pub fn max_command(&self) -> usize {
         CMD_MAX_BYTES.min(self.shared.bytes() as usize)
     }
 
-    /// Whether the worker has read everything.
+    /// Returns whether the worker has read everything.
     pub fn is_drained(&self) -> bool {
         self.shared.head.load(Ordering::Acquire) == self.tail
     }
 
-    /// Whether `len` bytes fit now.
+    /// Returns whether `len` bytes fit now.
     pub fn fits(&mut self, len: usize) -> bool {
         let fits = |head: u64, tail: u64, bytes: u64| {
             // A misbehaving worker may write any head. With an invalid one the ring counts as full.
@@ -141,7 +141,7 @@ impl HostRing {
         Self { shared, head: 0, host_funcs: Caller::new(shared) }
     }
 
-    /// The shared words of the ring.
+    /// Returns the shared words of the ring.
     pub fn shared(&self) -> &Shared {
         &self.shared
     }
@@ -190,7 +190,7 @@ impl HostRing {
         self.shared.tail.load(Ordering::Relaxed).wrapping_sub(self.head)
     }
 
-    /// Whether the guest has announced bytes that were not read yet.
+    /// Returns whether the guest has announced bytes that were not read yet.
     pub fn has_work(&self) -> bool {
         self.shared.tail.load(Ordering::Acquire) != self.head
     }

@@ -44,7 +44,7 @@ impl std::error::Error for BadRing {}
 
 #[cfg(not(loom))]
 impl Shared {
-    /// The ring in a mapped RING region.
+    /// Returns the ring in a mapped RING region.
     ///
     /// # Safety
     /// `base` is page-aligned and the start of `RING_HEADER_BYTES + ring_bytes` mapped, writable
@@ -95,8 +95,8 @@ impl Shared {
         fence(Ordering::SeqCst);
     }
 
-    /// Whether a guest thread sleeps and must be woken. The worker calls this after every write that
-    /// a guest may be waiting for (a reply, the head).
+    /// Returns whether a guest thread sleeps and must be woken. The worker calls this after every
+    /// write that a guest may be waiting for (a reply, the head).
     pub fn must_wake_guest(&self) -> bool {
         fence(Ordering::SeqCst);
         self.guest_sleeps.load(Ordering::Relaxed) != 0

@@ -67,7 +67,7 @@ pub struct Entry {
     pub charges: Charges,
 }
 
-/// The entry with this number.
+/// Returns the entry with this number.
 pub fn entry(number: u32) -> Option<&'static Entry> {
     ENTRIES.binary_search_by_key(&number, |entry| entry.number).ok().map(|i| &ENTRIES[i])
 }

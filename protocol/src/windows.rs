@@ -18,7 +18,7 @@ pub const PINNED: Range<u64> = 0x3000_0000_0000..0x3400_0000_0000;
 /// The end of a guest process's address space. USER regions lie below it.
 pub const USER_END: u64 = 1 << 47;
 
-/// The length of a window in bytes.
+/// Returns the length of a window in bytes.
 pub const fn len(window: &Range<u64>) -> u64 {
     window.end - window.start
 }
