@@ -143,8 +143,8 @@ impl<T> Out<T> {
         }
     }
 
-    /// The current value, for an argument that is both read and written. A null pointer is an
-    /// error.
+    /// Returns the current value, for an argument that is both read and written. A null pointer is
+    /// an error.
     pub fn read(self) -> CuResult<T>
     where
         T: Copy,
@@ -155,7 +155,7 @@ impl<T> Out<T> {
         Ok(unsafe { self.0.read_unaligned() })
     }
 
-    /// Whether the caller wants the result.
+    /// Returns whether the caller wants the result.
     pub fn is_wanted(self) -> bool {
         !self.0.is_null()
     }
@@ -250,12 +250,12 @@ impl<T> In<T> {
         Self(address as *const T)
     }
 
-    /// Whether the argument is missing.
+    /// Returns whether the argument is missing.
     pub fn is_null(self) -> bool {
         self.0.is_null()
     }
 
-    /// The pointer as an integer.
+    /// Returns the pointer as an integer.
     pub fn address(self) -> usize {
         self.0 as usize
     }
@@ -358,7 +358,7 @@ impl Arg for Text {
 }
 
 impl Text {
-    /// The string. A null pointer is an error.
+    /// Returns the string. A null pointer is an error.
     pub fn get(&self) -> CuResult<&CStr> {
         if self.0.is_null() {
             return Err(CuError::INVALID_VALUE);
@@ -368,7 +368,7 @@ impl Text {
         Ok(unsafe { CStr::from_ptr(self.0) })
     }
 
-    /// The string as UTF-8, which names must be.
+    /// Returns the string as UTF-8, which names must be.
     pub fn name(&self) -> CuResult<&str> {
         self.get()?.to_str().map_err(|_| CuError::INVALID_VALUE)
     }

@@ -31,19 +31,19 @@ pub struct Enumeration {
     pub members: &'static [(&'static str, i64)],
 }
 
-/// The prototype of an exported function.
+/// Returns the prototype of an exported function.
 pub fn prototype(name: &str) -> Option<&'static Prototype> {
     let index = PROTOTYPES.binary_search_by_key(&name, |prototype| prototype.name).ok()?;
     Some(&PROTOTYPES[index])
 }
 
-/// A structure or union, by its name in `sys`.
+/// Returns a structure or union, by its name in `sys`.
 pub fn structure(name: &str) -> Option<&'static Structure> {
     let index = STRUCTURES.binary_search_by_key(&name, |structure| structure.name).ok()?;
     Some(&STRUCTURES[index])
 }
 
-/// An enumeration, by its name in `sys`.
+/// Returns an enumeration, by its name in `sys`.
 pub fn enumeration(name: &str) -> Option<&'static Enumeration> {
     let index = ENUMERATIONS.binary_search_by_key(&name, |enumeration| enumeration.name).ok()?;
     Some(&ENUMERATIONS[index])

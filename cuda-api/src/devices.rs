@@ -33,7 +33,7 @@ pub fn visible(wanted: Option<&str>, uuids: &[[u8; 16]]) -> Vec<usize> {
     places
 }
 
-/// The only device whose UUID begins with `prefix`.
+/// Returns the only device whose UUID begins with `prefix`.
 fn of_uuid(prefix: &str, uuids: &[[u8; 16]]) -> Option<usize> {
     let named = |place: &usize| uuid_text(&uuids[*place])["GPU-".len()..].starts_with(prefix);
     let mut matching = (0..uuids.len()).filter(named);

@@ -16,13 +16,13 @@ impl CuError {
         if result == CUresult::CUDA_SUCCESS { Ok(()) } else { Err(result.into()) }
     }
 
-    /// The error's name in cuda.h.
+    /// Returns the error's name in cuda.h.
     pub fn name(self) -> Option<&'static str> {
         crate::error_text::name(self.0)?.to_str().ok()
     }
 }
 
-/// The `CUresult` that an entry point returns.
+/// Returns the `CUresult` that an entry point returns.
 pub fn code(result: CuResult) -> CUresult {
     result.map_or_else(CUresult::from, |()| CUresult::CUDA_SUCCESS)
 }

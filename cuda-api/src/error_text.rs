@@ -3,13 +3,13 @@
 use crate::generated::results;
 use core::ffi::CStr;
 
-/// The name of a `CUresult`, such as `CUDA_ERROR_INVALID_VALUE`. Unknown values have no name:
-/// `cuGetErrorName` returns CUDA_ERROR_INVALID_VALUE for them.
+/// Returns the name of a `CUresult`, such as `CUDA_ERROR_INVALID_VALUE`. Unknown values have no
+/// name: `cuGetErrorName` returns CUDA_ERROR_INVALID_VALUE for them.
 pub fn name(result: u32) -> Option<&'static CStr> {
     lookup(results::ALL, result)
 }
 
-/// The driver's description of a `CUresult`, or `None` for an unknown value.
+/// Returns the driver's description of a `CUresult`, or `None` for an unknown value.
 pub fn description(result: u32) -> Option<&'static CStr> {
     lookup(DESCRIPTIONS, result)
 }

@@ -43,13 +43,13 @@ impl<const N: usize> Table<N> {
         Self(addresses)
     }
 
-    /// The address of the symbol at `index`.
+    /// Returns the address of the symbol at `index`.
     pub fn address(&self, index: usize) -> Option<*const core::ffi::c_void> {
         self.0.get(index).map(|address| address.cast())
     }
 }
 
-/// The registered function of each symbol, if any.
+/// Returns the registered function of each symbol, if any.
 pub const fn registered<const N: usize>(lists: &[&[Entry]]) -> [Option<*const ()>; N] {
     let mut found = [None; N];
     let mut list = 0;
@@ -118,13 +118,13 @@ macro_rules! exports_of {
         static EXPORTED: $crate::exports::Table<{ symbols::COUNT }> =
             $crate::exports::Table::new(for_each_symbol! { ($crate::exports_exported) }, &[]);
 
-        /// The address of an exported symbol, implemented or not.
+        /// Returns the address of an exported symbol, implemented or not.
         #[allow(dead_code)]
         pub fn address(name: &str) -> Option<*const ::core::ffi::c_void> {
             EXPORTED.address(symbols::index_of(name)?)
         }
 
-        /// The names of the symbols that are implemented.
+        /// Returns the names of the symbols that are implemented.
         #[allow(dead_code)]
         pub fn implemented() -> impl Iterator<Item = &'static str> {
             let registered = const { $crate::exports::registered::<{ symbols::COUNT }>($lists) };

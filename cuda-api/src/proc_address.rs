@@ -21,7 +21,7 @@ pub enum Lookup {
 }
 
 impl Lookup {
-    /// The value of `CUdriverProcAddressQueryResult`.
+    /// Returns the value of `CUdriverProcAddressQueryResult`.
     pub fn status(self) -> u32 {
         match self {
             Lookup::Found(_) => 0,
@@ -30,7 +30,7 @@ impl Lookup {
         }
     }
 
-    /// The exported name, if there is one.
+    /// Returns the exported name, if there is one.
     pub fn name(self) -> Option<&'static str> {
         match self {
             Lookup::Found(name) => Some(name),

@@ -87,7 +87,7 @@ functions! {
     A B C D E F G H I; A B C D E F G H I J; A B C D E F G H I J K; A B C D E F G H I J K L;
 }
 
-/// Whether two function types agree.
+/// Returns whether two function types agree.
 pub const fn agree<A: Signature, B: Signature>() -> bool {
     let (a, b) = (A::SHAPES, B::SHAPES);
     if a.len() != b.len() {

@@ -18,26 +18,26 @@ pub struct Symbol {
 /// The number of symbols.
 pub const COUNT: usize = ALL.len();
 
-/// The exported name of the symbol at `index` of [`ALL`].
+/// Returns the exported name of the symbol at `index` of [`ALL`].
 pub const fn name(index: usize) -> &'static str {
     ALL[index].name
 }
 
-/// All variants of a base name, oldest first, or an empty list.
+/// Returns all variants of a base name, oldest first, or an empty list.
 pub fn variants(base: &str) -> &'static [Symbol] {
     let start = ALL.partition_point(|symbol| symbol.base < base);
     let end = start + ALL[start..].partition_point(|symbol| symbol.base == base);
     &ALL[start..end]
 }
 
-/// The symbol with this exported name.
+/// Returns the symbol with this exported name.
 pub fn by_name(name: &str) -> Option<&'static Symbol> {
     let base = strip_version(strip_per_thread(name));
     // A base name could itself end like a version (none does today), so try both.
     [base, name].iter().find_map(|base| variants(base).iter().find(|symbol| symbol.name == name))
 }
 
-/// The index in [`ALL`] of the symbol with this exported name.
+/// Returns the index in [`ALL`] of the symbol with this exported name.
 pub fn index_of(name: &str) -> Option<usize> {
     let symbol = by_name(name)?;
     let start = ALL.partition_point(|other| other.base < symbol.base);

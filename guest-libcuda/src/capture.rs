@@ -33,12 +33,12 @@ pub fn describe(driver: &Driver, stream: Handle, null: usize) -> CuResult<captur
     Ok(capture::Stream { key: Key { id: ctx, of }, ctx, blocking: true, legacy })
 }
 
-/// The key of a stream that the program created.
+/// Returns the key of a stream that the program created.
 pub fn key(stream: &Stream) -> Key {
     Key { id: stream.id.0, of: 0 }
 }
 
-/// Whether a stream is being captured. If so, [`push`] adds its work to a graph.
+/// Returns whether a stream is being captured. If so, [`push`] adds its work to a graph.
 #[inline]
 pub fn captured(driver: &Driver, stream: Handle, null: usize) -> CuResult<bool> {
     if !GRAPHS.any_capture() {

@@ -5,7 +5,7 @@ use crate::error::{CuError, CuResult};
 use crate::objects::Context;
 use crate::thread;
 
-/// The current context.
+/// Returns the current context.
 #[inline]
 pub fn current() -> CuResult<&'static Context> {
     match thread::current() {
@@ -15,7 +15,7 @@ pub fn current() -> CuResult<&'static Context> {
     }
 }
 
-/// The driver, if the calling thread has a current context.
+/// Returns the driver, if the calling thread has a current context.
 #[inline]
 pub fn driver() -> CuResult<&'static Driver> {
     let driver = crate::driver::driver()?;

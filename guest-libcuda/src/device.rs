@@ -89,27 +89,27 @@ impl Device {
         Ok(self.facts.attributes[index])
     }
 
-    /// The device memory that the program may allocate.
+    /// Returns the device memory that the program may allocate.
     pub fn total_memory(&self) -> u64 {
         self.facts.total_memory
     }
 
-    /// The UUID.
+    /// Returns the UUID.
     pub fn uuid(&self) -> [u8; 16] {
         self.facts.uuid
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn name(&self) -> &[u8] {
         until_zero(&self.facts.name)
     }
 
-    /// The PCI address.
+    /// Returns the PCI address.
     pub fn pci_bus_id(&self) -> &[u8] {
         until_zero(&self.facts.pci_bus_id)
     }
 
-    /// The limits of a launch on this device.
+    /// Returns the limits of a launch on this device.
     pub fn launch_limits(&self) -> LaunchLimits {
         let limit = |attribute: A| self.facts.attributes[attribute.0 as usize].max(1) as u32;
         LaunchLimits {

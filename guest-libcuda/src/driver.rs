@@ -31,7 +31,7 @@ static FORKED: AtomicBool = AtomicBool::new(false);
 /// Descriptors that a forked child must close.
 static DESCRIPTORS: [AtomicI32; 4] = [const { AtomicI32::new(-1) }; 4];
 
-/// The driver, if it is initialized.
+/// Returns the driver, if it is initialized.
 #[inline]
 pub fn driver() -> CuResult<&'static Driver> {
     if FORKED.load(Ordering::Relaxed) {
@@ -104,7 +104,7 @@ extern "C" fn in_child() {
 }
 
 impl Driver {
-    /// The device with an ordinal.
+    /// Returns the device with an ordinal.
     pub fn device(&self, number: i32) -> CuResult<&Device> {
         usize::try_from(number)
             .ok()

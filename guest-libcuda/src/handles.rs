@@ -36,7 +36,7 @@ pub enum Object {
 
 /// A type of object that can be looked up by handle.
 pub trait Named: Sized {
-    /// The object, if it has this type.
+    /// Returns the object, if it has this type.
     fn of(object: &Object) -> Option<Self>;
 }
 
@@ -118,7 +118,7 @@ impl Handles {
         Ok(WINDOW.start + (occupant.0 * SLOTS + index) * STEP)
     }
 
-    /// The object of a handle, if it has the requested type.
+    /// Returns the object of a handle, if it has the requested type.
     #[inline]
     pub fn get<T: Named>(&self, handle: Handle) -> CuResult<T> {
         let (_, generation, slot) = self.find(handle).ok_or(CuError::INVALID_HANDLE)?;

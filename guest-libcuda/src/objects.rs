@@ -42,13 +42,13 @@ impl Context {
         }))
     }
 
-    /// The context's id in the session.
+    /// Returns the context's id in the session.
     #[inline]
     pub fn id(&self) -> ContextId {
         ContextId(self.id.load(Ordering::Relaxed))
     }
 
-    /// The context's handle in the program.
+    /// Returns the context's handle in the program.
     pub fn handle(&self) -> usize {
         self.handle.load(Ordering::Relaxed)
     }
@@ -58,7 +58,7 @@ impl Context {
         self.handle.store(handle, Ordering::Relaxed);
     }
 
-    /// The flags of `cuCtxCreate` or `cuCtxSetFlags`.
+    /// Returns the flags of `cuCtxCreate` or `cuCtxSetFlags`.
     pub fn flags(&self) -> u32 {
         self.flags.load(Ordering::Relaxed)
     }
@@ -68,7 +68,7 @@ impl Context {
         self.flags.store(flags, Ordering::Relaxed);
     }
 
-    /// Whether the context exists in the worker.
+    /// Returns whether the context exists in the worker.
     pub fn is_alive(&self) -> bool {
         self.alive.load(Ordering::Relaxed)
     }
@@ -184,7 +184,7 @@ impl Function {
         })
     }
 
-    /// The parameters of the worker's layout, and the bytes of their buffer.
+    /// Returns the parameters of the worker's layout, and the bytes of their buffer.
     fn parse_layout(places: &[ParameterPlace]) -> Option<(Vec<Parameter>, usize)> {
         let mut end = 0;
         let mut parameters = Vec::with_capacity(places.len());

@@ -34,7 +34,7 @@ pub unsafe fn copy_within(from: usize, to: usize, len: usize) {
     unsafe { std::ptr::copy(from as *const u8, to as *mut u8, len) };
 }
 
-/// Bytes in the program's memory.
+/// Returns bytes in the program's memory.
 ///
 /// # Safety
 ///

@@ -19,7 +19,7 @@ thread_local! {
         const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
-/// The kernel's id of this thread, and the id of its current context (0: none).
+/// Returns the kernel's id of this thread, and the id of its current context (0: none).
 #[inline]
 pub fn origin() -> (u32, ContextId) {
     let context = current().filter(|context| context.is_alive());
@@ -39,7 +39,7 @@ fn number() -> u32 {
     }
 }
 
-/// The current context.
+/// Returns the current context.
 #[inline]
 pub fn current() -> Option<Ctx> {
     CURRENT.get()

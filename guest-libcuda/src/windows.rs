@@ -77,7 +77,7 @@ pub fn keep(base: u64, len: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// The parts of a range that are not in any of the taken ranges.
+/// Returns the parts of a range that are not in any of the taken ranges.
 fn gaps(taken: &BTreeMap<usize, usize>, range: Range<usize>) -> Vec<Range<usize>> {
     let mut gaps = Vec::new();
     let mut from = range.start;

@@ -89,7 +89,7 @@ pub fn delete(context: CUcontext, key: *mut c_void) -> bool {
     write().remove(&(context.addr(), key.addr())).is_some()
 }
 
-/// The stored value.
+/// Returns the stored value.
 pub fn get(context: CUcontext, key: *mut c_void) -> Option<*mut c_void> {
     let key = (context.addr(), key.addr());
     REMEMBERED.with(|slots| {

@@ -6,9 +6,9 @@ use std::sync::OnceLock;
 
 /// The functions that the tables need from the library that returns them.
 pub trait Driver: Sync {
-    /// The handle that a device's primary context has or will have. The context is not retained and
-    /// need not exist yet. cudart asks for the handle of every device when it starts, while
-    /// `cuDevicePrimaryCtxGetState` must still report inactive contexts, and later calls
+    /// Returns the handle that a device's primary context has or will have. The context is not
+    /// retained and need not exist yet. cudart asks for the handle of every device when it starts,
+    /// while `cuDevicePrimaryCtxGetState` must still report inactive contexts, and later calls
     /// `cuDevicePrimaryCtxRetain` for the device that it uses.
     fn primary_context(&self, device: CUdevice) -> Result<CUcontext, CUresult>;
 
@@ -18,10 +18,10 @@ pub trait Driver: Sync {
     /// `cuCtxGetId`, for a context that is not null.
     fn context_id(&self, context: CUcontext) -> Result<u64, CUresult>;
 
-    /// The exact result of `cuDriverGetVersion`.
+    /// Returns the exact result of `cuDriverGetVersion`.
     fn driver_version(&self) -> i32;
 
-    /// The devices that the process sees, by ordinal.
+    /// Returns the devices that the process sees, by ordinal.
     fn device_identities(&self) -> Result<Vec<DeviceIdentity>, CUresult>;
 
     /// `cuStreamGetId`, for handles of streams, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD.
@@ -59,7 +59,8 @@ pub fn set(driver: &'static dyn Driver) {
     DRIVER.get_or_init(|| driver);
 }
 
-/// The driver that serves the tables. Only the tables' functions call this, so there is one.
+/// Returns the driver that serves the tables. Only the tables' functions call this, so there is
+/// one.
 pub fn driver() -> &'static dyn Driver {
     *DRIVER.get().expect("a function of an export table was called before the table was returned")
 }

@@ -23,7 +23,7 @@ pub struct Question<'a> {
     pub devices: &'a [DeviceIdentity],
 }
 
-/// The answer, for the calling process and thread.
+/// Returns the answer, for the calling process and thread.
 pub fn answer(question: &Question<'_>) -> [u64; 2] {
     match question.cudart_version % 10 {
         0 => [0x3341181C_03CB675C, 0x8ED383AA_1F4CD1E8],
@@ -38,7 +38,7 @@ pub fn answer(question: &Question<'_>) -> [u64; 2] {
     }
 }
 
-/// The input of the HMAC: words of 4 and 8 bytes as in memory, without gaps.
+/// Returns the input of the HMAC: words of 4 and 8 bytes as in memory, without gaps.
 fn message(question: &Question<'_>, process: u32, thread: u32) -> Vec<u8> {
     let mut message = Vec::with_capacity(48 + 28 * question.devices.len());
     message.extend(question.driver_version.to_ne_bytes());

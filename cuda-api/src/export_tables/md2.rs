@@ -24,7 +24,7 @@ const S: [u8; 256] = [
     49, 68, 80, 180, 143, 237, 31, 26, 219, 153, 141, 51, 159, 17, 131, 20,
 ];
 
-/// The digest of a message.
+/// Returns the digest of a message.
 pub fn digest(message: &[u8]) -> [u8; BLOCK] {
     let padding = BLOCK - message.len() % BLOCK;
     let mut padded = message.to_vec();

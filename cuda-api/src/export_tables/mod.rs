@@ -21,8 +21,8 @@ mod tables;
 use core::ffi::c_void;
 pub use driver::{DeviceIdentity, Driver};
 
-/// The table with a UUID, or `None` if the request must be refused. The driver of the first call
-/// serves all tables from then on.
+/// Returns the table with a UUID, or `None` if the request must be refused. The driver of the first
+/// call serves all tables from then on.
 pub fn get(uuid: &[u8; 16], driver: &'static dyn Driver) -> Option<*const c_void> {
     driver::set(driver);
     tables::find(uuid)

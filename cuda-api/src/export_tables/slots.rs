@@ -41,12 +41,12 @@ impl<const WORDS: usize> Table<WORDS> {
         Self(words)
     }
 
-    /// The address that `cuGetExportTable` returns.
+    /// Returns the address that `cuGetExportTable` returns.
     pub const fn address(&'static self) -> *const c_void {
         self.0.as_ptr().cast()
     }
 
-    /// The address of the function in a slot.
+    /// Returns the address of the function in a slot.
     pub fn slot(&self, index: usize) -> *const c_void {
         self.0[index]
     }

@@ -54,12 +54,12 @@ static CONTEXT: Table<93> = Table::sized::<TOOLS_CONTEXT>(&[
 /// cuFFT calls one of its functions.
 static MODULE: Table<99> = Table::sized::<TOOLS_MODULE>(&[(7, module_functions as *const c_void)]);
 
-/// The bytes of a UUID, from its written form.
+/// Returns the bytes of a UUID, from its written form.
 const fn uuid(written: u128) -> [u8; 16] {
     written.to_be_bytes()
 }
 
-/// The table with this UUID, or `None` if the request must be refused.
+/// Returns the table with this UUID, or `None` if the request must be refused.
 pub fn find(wanted: &[u8; 16]) -> Option<*const c_void> {
     let tables = [
         (uuid(0x6BD5FB6C_5BF4_E74A_8987_D93912FD9DF9), CUDART.address()),

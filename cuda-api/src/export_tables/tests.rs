@@ -55,7 +55,7 @@ fn table(written: u128) -> *const usize {
     get(&written.to_be_bytes(), &FAKE).expect("the table is known").cast()
 }
 
-/// The word at an index.
+/// Returns the word at an index.
 fn word(table: *const usize, index: usize) -> usize {
     // SAFETY: the tests don't go beyond the size in the table's first word.
     unsafe { table.add(index).read() }

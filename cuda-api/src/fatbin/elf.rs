@@ -3,8 +3,9 @@
 /// Reads an unsigned field of up to 8 bytes at an offset. Returns `None` beyond the end.
 pub type Read<'a> = &'a dyn Fn(u64, usize) -> Option<u64>;
 
-/// The length of a 64-bit ELF file according to its headers: the end of its header tables and of
-/// everything that they describe. `None` if a field is beyond the end or has an impossible value.
+/// Returns the length of a 64-bit ELF file according to its headers: the end of its header tables
+/// and of everything that they describe. `None` if a field is beyond the end or has an impossible
+/// value.
 pub fn len(read: Read<'_>) -> Option<u64> {
     const CLASS_64: u64 = 2;
     if read(4, 1)? != CLASS_64 {

@@ -66,12 +66,12 @@ impl<'a> Fatbin<'a> {
         }
     }
 
-    /// The bytes of the whole fatbin, including headers.
+    /// Returns the bytes of the whole fatbin, including headers.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// The entries in their order. After an error there are no more.
+    /// Returns the entries in their order. After an error there are no more.
     pub fn entries(&self) -> impl Iterator<Item = Result<Entry<'a>, FatbinError>> + use<'a> {
         let bytes = self.bytes;
         let mut at = self.header_len;
@@ -86,7 +86,7 @@ impl<'a> Fatbin<'a> {
     }
 }
 
-/// The lengths of a fatbin's header and of all of it.
+/// Returns the lengths of a fatbin's header and of all of it.
 fn header(reader: &Reader<'_>) -> Result<(usize, usize), FatbinError> {
     let magic = reader.u32("the fatbin's magic", 0)?;
     if magic != FATBIN_MAGIC {
@@ -163,7 +163,7 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// The payload, decompressed if necessary, of at most `limit` bytes.
+    /// Returns the payload, decompressed if necessary, of at most `limit` bytes.
     pub fn payload(&self, limit: usize) -> Result<Vec<u8>, FatbinError> {
         let payload = if self.flags & FLAG_ZSTD != 0 {
             decompress::zstd(self.payload, self.decompressed_len, limit)
@@ -177,7 +177,7 @@ impl<'a> Entry<'a> {
         payload.map_err(|error| error.at(self.payload_at, limit))
     }
 
-    /// The payload as an image, or `None` for payloads of other kinds.
+    /// Returns the payload as an image, or `None` for payloads of other kinds.
     pub fn image(&self, limit: usize) -> Result<Option<Image>, FatbinError> {
         Ok(match self.kind {
             Kind::Ptx => Some(Image::Ptx(text(self.payload(limit)?, self.payload_at)?)),
@@ -187,7 +187,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// The images in a fatbin, an ELF file or PTX text, each of at most `limit` bytes, with its
+/// Returns the images in a fatbin, an ELF file or PTX text, each of at most `limit` bytes, with its
 /// architecture (0 if only the image itself contains it). Entries of other kinds are left out.
 pub fn images(bytes: &[u8], limit: usize) -> Result<Vec<(u32, Image)>, FatbinError> {
     if bytes.starts_with(&FATBIN_MAGIC.to_le_bytes()) {
@@ -210,12 +210,12 @@ pub fn images(bytes: &[u8], limit: usize) -> Result<Vec<(u32, Image)>, FatbinErr
     }
 }
 
-/// Whether an image may be PTX: it begins with a printable character or white space.
+/// Returns whether an image may be PTX: it begins with a printable character or white space.
 fn looks_like_text(bytes: &[u8]) -> bool {
     bytes.first().is_some_and(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
 }
 
-/// The PTX text up to its first zero byte. The driver ends it there too.
+/// Returns the PTX text up to its first zero byte. The driver ends it there too.
 fn text(mut bytes: Vec<u8>, at: usize) -> Result<String, FatbinError> {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     bytes.truncate(end);

@@ -40,8 +40,8 @@ const WRAPPER_ONE: u32 = 1;
 /// null-terminated array of its inputs, from which PTX can be linked again.
 const WRAPPER_LINKED: u32 = 2;
 
-/// The pieces that make up an image: the fatbins that a wrapper points to, or the one fatbin, ELF
-/// file or PTX text at the address itself. The image need not be aligned.
+/// Returns the pieces that make up an image: the fatbins that a wrapper points to, or the one
+/// fatbin, ELF file or PTX text at the address itself. The image need not be aligned.
 ///
 /// # Safety
 /// `image` is null or points to what a program may give to `cuModuleLoadData` or
@@ -60,9 +60,9 @@ pub unsafe fn span(image: *const c_void) -> Result<Vec<Span>, FatbinError> {
     Ok(vec![unsafe { single(start)? }])
 }
 
-/// The image at the start of a file's bytes: a fatbin, an ELF file, or PTX text with its final
-/// zero. Nothing beyond the bytes is read. It fails for an image that is longer than the bytes, and
-/// for a wrapper, whose addresses mean nothing in a file.
+/// Returns the image at the start of a file's bytes: a fatbin, an ELF file, or PTX text with its
+/// final zero. Nothing beyond the bytes is read. It fails for an image that is longer than the
+/// bytes, and for a wrapper, whose addresses mean nothing in a file.
 pub fn prefix(bytes: &[u8]) -> Result<&[u8], FatbinError> {
     let truncated = |what| FatbinError::Truncated { what, at: 0, len: bytes.len() };
     if bytes.starts_with(&FATBIN_MAGIC.to_le_bytes()) {

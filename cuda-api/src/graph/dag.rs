@@ -41,18 +41,18 @@ impl<Op> Default for Graph<Op> {
 }
 
 impl<Op> Graph<Op> {
-    /// The node with this id.
+    /// Returns the node with this id.
     pub fn node(&self, id: NodeId) -> CuResult<&Node<Op>> {
         self.nodes.get(&id).ok_or(CuError::INVALID_VALUE)
     }
 
-    /// The nodes without dependencies.
+    /// Returns the nodes without dependencies.
     pub fn roots(&self) -> Vec<NodeId> {
         let roots = self.nodes.iter().filter(|(_, node)| node.after.is_empty());
         roots.map(|(id, _)| *id).collect()
     }
 
-    /// All pairs of a node and one that depends on it.
+    /// Returns all pairs of a node and one that depends on it.
     pub fn edges(&self) -> Vec<(NodeId, NodeId)> {
         let edges = self.nodes.iter().flat_map(|(to, node)| node.after.iter().map(|f| (*f, *to)));
         edges.collect()
@@ -64,7 +64,7 @@ impl<Op> Graph<Op> {
         nodes.map(|(id, _)| *id).collect()
     }
 
-    /// The nodes that no other node depends on.
+    /// Returns the nodes that no other node depends on.
     pub fn leaves(&self) -> BTreeSet<NodeId> {
         let mut leaves: BTreeSet<NodeId> = self.nodes.keys().copied().collect();
         for node in self.nodes.values() {
@@ -105,7 +105,7 @@ impl<Op> Graph<Op> {
         Ok(())
     }
 
-    /// The nodes in an order in which each comes after its dependencies. Keeps the order of
+    /// Returns the nodes in an order in which each comes after its dependencies. Keeps the order of
     /// creation where possible.
     pub fn order(&self) -> CuResult<Vec<NodeId>> {
         let mut waiting: HashMap<NodeId, usize> = HashMap::with_capacity(self.nodes.len());

@@ -63,8 +63,8 @@ impl Captures {
         }
     }
 
-    /// The capture that a stream is in, if any. Work in the legacy stream invalidates captures of
-    /// streams that wait for it, and fails.
+    /// Returns the capture that a stream is in, if any. Work in the legacy stream invalidates
+    /// captures of streams that wait for it, and fails.
     fn member(&mut self, stream: &Stream) -> CuResult<Option<&mut Member>> {
         if stream.legacy {
             let ctx = stream.ctx;
@@ -110,8 +110,8 @@ impl<Op: Operation> Graphs<Op> {
         }
     }
 
-    /// Whether any capture is in progress or any event belongs to one. If not, calls need no
-    /// further checks.
+    /// Returns whether any capture is in progress or any event belongs to one. If not, calls need
+    /// no further checks.
     #[inline]
     pub fn any_capture(&self) -> bool {
         self.capturing.load(Ordering::Relaxed) != 0
@@ -199,7 +199,7 @@ impl<Op: Operation> Graphs<Op> {
         })
     }
 
-    /// The state of a stream's capture, if it is in one.
+    /// Returns the state of a stream's capture, if it is in one.
     pub fn info(&self, stream: &Stream) -> CuResult<Option<Info>> {
         if !self.any_capture() {
             return Ok(None);
@@ -221,8 +221,8 @@ impl<Op: Operation> Graphs<Op> {
         })
     }
 
-    /// Whether work for a stream must go to a graph instead, with [`Graphs::push`]. Call this
-    /// before queueing anything in a stream.
+    /// Returns whether work for a stream must go to a graph instead, with [`Graphs::push`]. Call
+    /// this before queueing anything in a stream.
     #[inline]
     pub fn captures_stream(&self, stream: impl FnOnce() -> CuResult<Stream>) -> CuResult<bool> {
         if !self.any_capture() {

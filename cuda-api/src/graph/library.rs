@@ -27,7 +27,7 @@ pub trait Library: Copy + 'static {
     /// The library's data for an instantiated graph that changes with the graph's nodes.
     type Bound;
 
-    /// All graphs and captures of the process.
+    /// Returns all graphs and captures of the process.
     fn graphs() -> &'static Graphs<Op<Self>>;
 
     /// Runs the body of an entry point and reports its result. `name` is the entry point's.
@@ -39,7 +39,7 @@ pub trait Library: Copy + 'static {
     /// Fails unless there is a usable current context.
     fn ready() -> CuResult;
 
-    /// The number of the calling thread.
+    /// Returns the number of the calling thread.
     fn thread() -> u64;
 
     /// Describes a stream. A null handle is the thread's default stream if `per_thread` is set.
@@ -55,10 +55,10 @@ pub trait Library: Copy + 'static {
         like: Option<&Self::Kernel>,
     ) -> CuResult<Self::Kernel>;
 
-    /// The parameters of a launch.
+    /// Returns the parameters of a launch.
     fn kernel_params(kernel: &Self::Kernel) -> KernelParams;
 
-    /// An attribute of a launch.
+    /// Returns an attribute of a launch.
     fn attribute(kernel: &Self::Kernel, which: u32) -> CuResult<[u8; 64]>;
 
     /// Sets an attribute of a launch.
@@ -70,16 +70,16 @@ pub trait Library: Copy + 'static {
     /// Makes the copy of a copy node.
     fn copy(params: &CUDA_MEMCPY3D) -> CuResult<Self::Copy>;
 
-    /// The parameters that describe a captured copy.
+    /// Returns the parameters that describe a captured copy.
     fn copy_params(copy: &Self::Copy) -> CUDA_MEMCPY3D;
 
     /// Makes the memset of a memset node.
     fn memset(params: &CUDA_MEMSET_NODE_PARAMS) -> CuResult<Self::Memset>;
 
-    /// The parameters of a memset.
+    /// Returns the parameters of a memset.
     fn memset_params(memset: &Self::Memset) -> CUDA_MEMSET_NODE_PARAMS;
 
-    /// The event with this handle.
+    /// Returns the event with this handle.
     fn event(event: CUevent) -> CuResult<Self::Event>;
 
     /// Prepares a graph for launching.
@@ -88,7 +88,7 @@ pub trait Library: Copy + 'static {
     /// Creates a handle for an instantiated graph.
     fn insert(exec: Exec<Self>) -> CuResult<CUgraphExec>;
 
-    /// The instantiated graph with this handle.
+    /// Returns the instantiated graph with this handle.
     fn exec(exec: CUgraphExec) -> CuResult<Arc<Exec<Self>>>;
 
     /// Destroys an instantiated graph.
@@ -150,7 +150,7 @@ impl HostCall {
         Self { function, data }
     }
 
-    /// The node parameters that describe the call.
+    /// Returns the node parameters that describe the call.
     pub fn params(&self) -> CUDA_HOST_NODE_PARAMS {
         CUDA_HOST_NODE_PARAMS { fn_: Some(self.function), userData: self.data }
     }
@@ -236,12 +236,12 @@ impl<L: Library> Exec<L> {
         Ok(Self { loaded, flags, state: Mutex::new(state) })
     }
 
-    /// The flags of the instantiation.
+    /// Returns the flags of the instantiation.
     pub fn flags(&self) -> u64 {
         self.flags
     }
 
-    /// The work of the next launch. It doesn't change while the guard is held.
+    /// Returns the work of the next launch. It doesn't change while the guard is held.
     pub fn lock(&self) -> MutexGuard<'_, ExecState<L>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 const INVALID: CuError = CuError::INVALID_VALUE;
 
-/// The work of a new kernel node.
+/// Returns the work of a new kernel node.
 ///
 /// # Safety
 ///
@@ -28,8 +28,8 @@ pub unsafe fn kernel<L: Library>(params: In<CUDA_KERNEL_NODE_PARAMS>) -> CuResul
     unsafe { L::kernel(&params, None) }.map(Op::Kernel)
 }
 
-/// The work of a kernel node with new parameters. It keeps its attributes, which are not among the
-/// parameters.
+/// Returns the work of a kernel node with new parameters. It keeps its attributes, which are not
+/// among the parameters.
 ///
 /// # Safety
 ///
@@ -44,18 +44,18 @@ pub unsafe fn other_kernel<L: Library>(
     unsafe { L::kernel(&params, Some(&present)) }.map(Op::Kernel)
 }
 
-/// The work of a copy node.
+/// Returns the work of a copy node.
 pub fn copy<L: Library>(params: In<CUDA_MEMCPY3D>) -> CuResult<Op<L>> {
     let params = params.get()?;
     Ok(Op::Copy(L::copy(&params)?, Some(CopyParams::new(params))))
 }
 
-/// The work of a memset node.
+/// Returns the work of a memset node.
 pub fn memset<L: Library>(params: In<CUDA_MEMSET_NODE_PARAMS>) -> CuResult<Op<L>> {
     L::memset(&params.get()?).map(Op::Memset)
 }
 
-/// The work of a host node.
+/// Returns the work of a host node.
 ///
 /// # Safety
 ///
@@ -67,7 +67,7 @@ pub unsafe fn host<L: Library>(params: In<CUDA_HOST_NODE_PARAMS>) -> CuResult<Op
     Ok(Op::Host(unsafe { HostCall::new(function, params.userData) }))
 }
 
-/// The work of an event node.
+/// Returns the work of an event node.
 pub fn event<L: Library>(event: CUevent, record: bool) -> CuResult<Op<L>> {
     let (named, handle) = (L::event(event)?, event as usize);
     Ok(if record { Op::Record(named, handle) } else { Op::Wait(named, handle) })

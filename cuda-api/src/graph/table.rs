@@ -78,22 +78,22 @@ impl<Op: Operation> Table<Op> {
         id
     }
 
-    /// The graph with this handle.
+    /// Returns the graph with this handle.
     pub fn graph(&self, id: GraphId) -> CuResult<&Graph<Op>> {
         self.graphs.get(&id).ok_or(CuError::INVALID_VALUE)
     }
 
-    /// The graph of a node.
+    /// Returns the graph of a node.
     pub fn graph_of(&self, node: NodeId) -> CuResult<GraphId> {
         self.nodes.get(&node).copied().ok_or(CuError::INVALID_VALUE)
     }
 
-    /// The node with this handle.
+    /// Returns the node with this handle.
     pub fn node(&self, id: NodeId) -> CuResult<&Node<Op>> {
         self.graph(self.graph_of(id)?)?.node(id)
     }
 
-    /// The operation of a node. Fails for a node that has none.
+    /// Returns the operation of a node. Fails for a node that has none.
     pub fn op(&self, id: NodeId) -> CuResult<&Op> {
         match &self.node(id)?.work {
             Work::Op(op) => Ok(op),
@@ -159,7 +159,7 @@ impl<Op: Operation> Table<Op> {
         node
     }
 
-    /// The graph that a node contains.
+    /// Returns the graph that a node contains.
     pub fn child(&self, node: NodeId) -> CuResult<GraphId> {
         match self.node(node)?.work {
             Work::Child(child) => Ok(child),
@@ -250,7 +250,7 @@ impl<Op: Operation> Table<Op> {
         }
     }
 
-    /// The graph's current steps, in an order in which they can run.
+    /// Returns the graph's current steps, in an order in which they can run.
     pub fn steps(&self, id: GraphId) -> CuResult<Vec<Step<Op>>> {
         let mut steps = Vec::new();
         self.steps_within(id, &[], &mut steps, 0)?;

@@ -16,7 +16,7 @@ use protocol::calls::{
 
 const FLAGS: u32 = CUctx_flags::CU_CTX_FLAGS_MASK.0;
 
-/// The context of a handle, or the current one for 0.
+/// Returns the context of a handle, or the current one for 0.
 fn context_of(driver: &Driver, handle: Handle) -> CuResult<&'static Context> {
     if handle == 0 {
         return current();

@@ -254,7 +254,7 @@ impl Memcpy3D {
         }))
     }
 
-    /// The parameters that describe a graph node's copy.
+    /// Returns the parameters that describe a graph node's copy.
     pub fn params(copy: &node::CopyStep) -> CUDA_MEMCPY3D {
         let kind = CUmemorytype::CU_MEMORYTYPE_UNIFIED;
         CUDA_MEMCPY3D {
@@ -273,7 +273,7 @@ impl Memcpy3D {
         }
     }
 
-    /// The copy as a graph node. The GPU must be able to access both sides.
+    /// Returns the copy as a graph node. The GPU must be able to access both sides.
     pub fn node(&self, driver: &Driver) -> CuResult<node::CopyStep> {
         let shape = Shape { width: self.width, height: self.height, depth: self.depth };
         if shape.width == 0 || shape.height == 0 || shape.depth == 0 {

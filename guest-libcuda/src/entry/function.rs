@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 const ATTRIBUTES: u32 = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX.0;
 
-/// An attribute, cached until an attribute is set.
+/// Returns an attribute, cached until an attribute is set.
 pub fn attribute(driver: &Driver, function: &Function, attribute: u32) -> CuResult<i32> {
     if attribute >= ATTRIBUTES {
         return Err(CuError::INVALID_VALUE);

@@ -91,7 +91,7 @@ fn encode(driver: &Driver, steps: &[Step<Op>]) -> CuResult<(Writer, Tokens)> {
     Ok((writer, tokens))
 }
 
-/// The meaning of a null stream.
+/// Returns the meaning of a null stream.
 fn null_of(per_thread: bool) -> usize {
     if per_thread { PER_THREAD } else { LEGACY }
 }

@@ -95,7 +95,7 @@ pub fn let_go(tokens: &[(usize, u64)]) {
     }
 }
 
-/// The callback with this token.
+/// Returns the callback with this token.
 fn take(token: u64) -> Option<Callback> {
     let mut waiting = WAITING.lock();
     let waiting = waiting.as_mut()?;

@@ -27,7 +27,7 @@ pub struct Sent<'a> {
     pub inline: &'a [u8],
 }
 
-/// The bytes of an image at an address of the program.
+/// Returns the bytes of an image at an address of the program.
 ///
 /// # Safety
 ///
@@ -52,7 +52,7 @@ pub fn read_file(path: Text) -> CuResult<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The image in a file's bytes. A truncated image is refused.
+/// Returns the image in a file's bytes. A truncated image is refused.
 pub fn in_file(bytes: &[u8]) -> CuResult<&[u8]> {
     cuda_api::fatbin::prefix(bytes).map_err(unreadable)
 }
@@ -134,13 +134,13 @@ impl JitOptions {
         Ok(jit)
     }
 
-    /// The maximum size of each log in bytes.
+    /// Returns the maximum size of each log in bytes.
     pub fn log_max(&self) -> u32 {
         let wanted = self.info.size.max(self.error.size);
         wanted.min(JIT_LOG_MAX) as u32
     }
 
-    /// The size of an answer with both logs.
+    /// Returns the size of an answer with both logs.
     pub fn answer_room(&self) -> usize {
         2 * (self.log_max() as usize + 16)
     }

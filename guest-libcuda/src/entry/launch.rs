@@ -252,7 +252,7 @@ unsafe fn launch_cooperative(
     unsafe { with_parameters(&function, parameters, In::null(), post) }
 }
 
-/// The value of an attribute as launches encode it, or zeros if it is not set.
+/// Returns the value of an attribute as launches encode it, or zeros if it is not set.
 pub fn attribute_of(attributes: &[LaunchAttribute], which: u32) -> CuResult<[u64; 8]> {
     if !LAUNCH_ATTRIBUTES.contains(&which) {
         return Err(CuError::NOT_SUPPORTED);
@@ -277,7 +277,7 @@ pub fn set_attribute(
     Ok(())
 }
 
-/// A configuration's shape, its stream, and its encoded attributes.
+/// Returns a configuration's shape, its stream, and its encoded attributes.
 ///
 /// # Safety
 ///

@@ -53,7 +53,7 @@ fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
     out.set(driver.handles.insert(Object::Library(Arc::new(library)))?)
 }
 
-/// The handle of the kernel with a name in a library.
+/// Returns the handle of the kernel with a name in a library.
 fn kernel(driver: &Driver, handle: Handle, name: &str) -> CuResult<Handle> {
     let library: Arc<Library> = driver.handles.get(handle)?;
     let mut known = library.kernels.lock();
@@ -69,7 +69,7 @@ fn kernel(driver: &Driver, handle: Handle, name: &str) -> CuResult<Handle> {
     Ok(kernel)
 }
 
-/// The handle of a library's module in the current context.
+/// Returns the handle of a library's module in the current context.
 pub fn module_of(driver: &Driver, handle: Handle) -> CuResult<Handle> {
     let library: Arc<Library> = driver.handles.get(handle)?;
     let context = current()?;
@@ -95,7 +95,7 @@ fn kernel_count(driver: &Driver, handle: Handle) -> CuResult<u32> {
     Ok(driver.session.call(&CuLibraryGetKernelCount { lib: library.id })?.count)
 }
 
-/// The handles of the first `count` kernels of a library.
+/// Returns the handles of the first `count` kernels of a library.
 pub fn kernels(driver: &Driver, handle: Handle, count: usize) -> CuResult<Vec<Handle>> {
     let library: Arc<Library> = driver.handles.get(handle)?;
     let call = VcudaLibraryKernelNames { lib: library.id };

@@ -62,7 +62,7 @@ unsafe fn load_at(out: Out<Handle>, image: *const c_void, jit: &JitOptions) -> C
     load(out, unsafe { bytes_of(image) }?, jit)
 }
 
-/// The handle of the function with a name in a module.
+/// Returns the handle of the function with a name in a module.
 fn function(driver: &Driver, handle: Handle, name: &str) -> CuResult<Handle> {
     let module: Arc<Module> = driver.handles.get(handle)?;
     let mut known = module.functions.lock();

@@ -36,7 +36,7 @@ impl Value {
     }
 }
 
-/// An attribute of an address in `found`.
+/// Returns an attribute of an address in `found`.
 fn value(attribute: u32, address: u64, found: &Allocation) -> CuResult<Value> {
     let device = found.kind.is_device();
     let offset = match found.base <= address && address - found.base < found.len.max(1) {
@@ -72,7 +72,7 @@ fn value(attribute: u32, address: u64, found: &Allocation) -> CuResult<Value> {
     }
 }
 
-/// The value that `cuPointerGetAttributes` returns for memory that is not in the map.
+/// Returns the value that `cuPointerGetAttributes` returns for memory that is not in the map.
 fn value_of_unknown(attribute: u32) -> CuResult<Value> {
     match A(attribute) {
         A::CU_POINTER_ATTRIBUTE_CONTEXT

@@ -19,7 +19,7 @@ use std::sync::Arc;
 const NON_BLOCKING: u32 = CUstream_flags::CU_STREAM_NON_BLOCKING.0;
 const EXTERNAL: u32 = CUevent_wait_flags::CU_EVENT_WAIT_EXTERNAL.0;
 
-/// The id of a stream. `null` is the meaning of a null stream.
+/// Returns the id of a stream. `null` is the meaning of a null stream.
 #[inline]
 pub fn stream_id(driver: &Driver, handle: Handle, null: usize) -> CuResult<StreamId> {
     match handle {
@@ -36,7 +36,7 @@ pub fn public_id(driver: &Driver, stream: Handle, null: usize) -> CuResult<u64> 
     Ok(if id.is_cudas() { current()?.unique << 32 | id.0.max(1) } else { id.0 })
 }
 
-/// A stream that the program created, or `None` for a default stream.
+/// Returns a stream that the program created, or `None` for a default stream.
 fn own_stream(driver: &Driver, handle: Handle) -> CuResult<Option<Arc<Stream>>> {
     if handle <= 2 { Ok(None) } else { driver.handles.get(handle).map(Some) }
 }

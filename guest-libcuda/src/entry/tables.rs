@@ -39,7 +39,7 @@ fn result(error: CuError) -> CUresult {
     }
 }
 
-/// The kernels of a library's module. The worker has no list for other modules.
+/// Returns the kernels of a library's module. The worker has no list for other modules.
 fn functions(module: Handle) -> CuResult<Vec<(CUfunction, *const c_char)>> {
     let driver = driver()?;
     let module: Arc<Module> = driver.handles.get(module)?;

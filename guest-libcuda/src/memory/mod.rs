@@ -24,7 +24,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether it is device memory.
+    /// Returns whether it is device memory.
     pub fn is_device(self) -> bool {
         matches!(self, Kind::Device | Kind::Global)
     }
@@ -78,7 +78,7 @@ impl Memory {
         self.map.write().insert(allocation.base, allocation);
     }
 
-    /// The allocation that contains an address.
+    /// Returns the allocation that contains an address.
     pub fn find(&self, address: u64) -> Option<Allocation> {
         let map = self.map.read();
         let (_, allocation) = map.range(..=address).next_back()?;
@@ -119,7 +119,7 @@ impl Memory {
         self.map.write().retain(|_, a| a.context != context || !a.kind.is_device());
     }
 
-    /// Whether a range overlaps memory that is registered already.
+    /// Returns whether a range overlaps memory that is registered already.
     pub fn overlaps_host(&self, base: u64, len: u64) -> bool {
         let map = self.map.read();
         map.range(..base.saturating_add(len))
@@ -127,7 +127,7 @@ impl Memory {
             .is_some_and(|(_, a)| a.base + a.len > base && !a.kind.is_device())
     }
 
-    /// The memory that a copy of `len` bytes finds at an address.
+    /// Returns the memory that a copy of `len` bytes finds at an address.
     pub fn place(&self, address: u64, len: u64) -> CuResult<Place> {
         if let Some(found) = self.find(address) {
             let offset = address - found.base;

@@ -48,7 +48,7 @@ impl Arena {
         Self { base, state, freed: Condvar::new(), largest: (len - small) / 2 }
     }
 
-    /// The maximum length of a part.
+    /// Returns the maximum length of a part.
     pub fn largest(&self) -> usize {
         self.largest
     }
@@ -91,7 +91,7 @@ impl Arena {
         }
     }
 
-    /// A part's address in this process.
+    /// Returns a part's address in this process.
     pub fn ptr(&self, part: Part) -> *mut u8 {
         self.base.wrapping_add(part.offset)
     }

@@ -98,12 +98,12 @@ impl Session {
         })
     }
 
-    /// The connection to the device.
+    /// Returns the connection to the device.
     pub fn transport(&self) -> &dyn Transport {
         &*self.transport
     }
 
-    /// The longest byte string that fits in one command.
+    /// Returns the longest byte string that fits in one command.
     pub fn longest_bytes(&self) -> usize {
         let longest = match self.config.plain {
             true => self.transport.config().max_plain as usize,
@@ -185,7 +185,7 @@ impl Session {
         Ok(Pending::InArena(part, C::NAME))
     }
 
-    /// Whether the reply has arrived, so that [`finish`](Self::finish) returns at once.
+    /// Returns whether the reply has arrived, so that [`finish`](Self::finish) returns at once.
     pub fn is_answered(&self, pending: &Pending) -> bool {
         match pending {
             Pending::InArena(part, _) => self.reply_state(*part).is_some(),
@@ -235,7 +235,7 @@ impl Session {
         self.errors.take_posted()
     }
 
-    /// Whether kernels have printed since the last call of this method.
+    /// Returns whether kernels have printed since the last call of this method.
     pub fn take_has_output(&self) -> bool {
         self.output.load(Ordering::Relaxed) && self.output.swap(false, Ordering::Relaxed)
     }
@@ -287,8 +287,8 @@ impl Session {
         Ok(())
     }
 
-    /// The error of every call after the session has ended. If a kernel exceeded the VM's time
-    /// limit, it is the one that the real driver returns.
+    /// Returns the error of every call after the session has ended. If a kernel exceeded the VM's
+    /// time limit, it is the one that the real driver returns.
     fn final_error(&self) -> CuError {
         let timeout = CuError::LAUNCH_TIMEOUT;
         let timed_out = self.errors.check_sticky() == Err(timeout)

@@ -12,7 +12,7 @@ pub struct Errors {
     sticky: AtomicU32,
 }
 
-/// Whether a context returns this error from every later call.
+/// Returns whether a context returns this error from every later call.
 fn is_sticky(code: u32) -> bool {
     matches!(
         CuError(code),

@@ -25,7 +25,7 @@ pub enum Bytes {
 }
 
 impl Bytes {
-    /// The bytes.
+    /// Returns the bytes.
     pub fn as_bytes(&self) -> &[u8] {
         match self {
             Bytes::Short(bytes, len) => &bytes[..*len],
@@ -72,12 +72,12 @@ impl Replied {
         Self { head, bytes: Bytes::Long(rest[..len].to_vec()) }
     }
 
-    /// The header.
+    /// Returns the header.
     pub fn head(&self) -> &Reply {
         &self.head
     }
 
-    /// The bytes, even if the call failed.
+    /// Returns the bytes, even if the call failed.
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.as_bytes()
     }
@@ -90,7 +90,7 @@ impl Replied {
         }
     }
 
-    /// The bytes, if the call succeeded.
+    /// Returns the bytes, if the call succeeded.
     pub fn into_result(self) -> CuResult<Bytes> {
         self.result().map(|()| self.bytes)
     }
