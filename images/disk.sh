@@ -1,28 +1,28 @@
 #!/usr/bin/env bash
-# Builds a bootable Debian 13 disk image. The guest package is installed with apt, and DKMS
-# builds its driver.
+# Builds a bootable Debian 13 disk image, on which apt installs the guest package and DKMS builds
+# the driver.
 #
 #   images/disk.sh [--deb FILE] [--print] [--try]
 #
 #   --deb FILE   the guest package (default: images/guest-package.sh builds it)
 #   --print      print the disk's path
-#   --try        boot it in QEMU under TCG, with its own boot loader, and show the driver
+#   --try        boot the disk in QEMU under TCG, with its own boot loader, and show the driver
 #
 # Result, under $VIRTIO_CUDA_CACHE/disk/ (links current.qcow2, current.vmlinuz,
 # current.initrd): a qcow2 of one ext4 partition that boots with BIOS and GRUB, or directly:
 #   -kernel current.vmlinuz -initrd current.initrd -append "console=ttyS0 root=LABEL=vcuda-root quiet TERM=dumb"
-# Root is logged in on the serial console. To run a program in it, attach a tar archive that
+# Root is logged in on the serial console. To run a program in the guest, attach a tar archive that
 # contains an executable "run" as a second disk:
 #   -drive if=none,id=run,format=raw,readonly=on,file=run.tar -device virtio-blk-pci,drive=run,serial=vcuda-run
 # The guest prints the program's output and "virtio-cuda-exit: STATUS" on the serial console and
 # powers off. Boot with -snapshot or a qcow2 overlay to leave the image unchanged.
 #
-# The base system is cached separately, so a new package downloads nothing.
+# The base system is cached separately, so rebuilding the disk with a new package downloads nothing.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 SUITE=trixie
-# Minimum version of the guest's kernel: Debian 13's.
+# Minimum version of the guest's kernel, which is Debian 13's.
 LEAST=6.12
 PACKAGES=(systemd-sysv udev dbus kmod procps iproute2 e2fsprogs login linux-image-cloud-amd64
     linux-headers-cloud-amd64 dkms initramfs-tools zstd grub-pc-bin grub2-common)
@@ -35,7 +35,7 @@ while [ "$#" -gt 0 ]; do
         --deb) deb="${2:?--deb needs a file}" && shift 2 ;;
         --print) print=1 && shift ;;
         --try) try=1 && shift ;;
-        *) die "unknown argument '$1': see the head of $0" ;;
+        *) die "unknown argument '$1': see the comment at the top of $0" ;;
     esac
 done
 mkdir -p "$DISK"
@@ -82,13 +82,13 @@ if [ ! -s "$DISK/$name.qcow2" ]; then
     as_root mkdir -p "$root"
     as_root tar -xpf "$base" -C "$root" --numeric-owner
 
-    # Install the package like from any archive: apt finds it in an index.
+    # Put the package into a local archive, so that apt installs it as it would from any other.
     log "installing $(basename -- "$deb") with apt (builds the driver)"
     as_root install -d "$root/srv/virtio-cuda"
     as_root cp "$deb" "$root/srv/virtio-cuda/"
     (cd "$root/srv/virtio-cuda" && dpkg-scanpackages -m . 2>/dev/null | as_root tee Packages >/dev/null)
     echo 'deb [trusted=yes] file:/srv/virtio-cuda ./' | as_root tee "$root/etc/apt/sources.list.d/virtio-cuda.list" >/dev/null
-    # apt reads only the local archive: the package's dependencies are in the base system.
+    # apt needs only the local archive, because the base system contains the package's dependencies.
     progress 40 "$DISK/install.log" enter_root "$root" -- sh -euc '
         local="-o Dir::Etc::SourceList=/etc/apt/sources.list.d/virtio-cuda.list -o Dir::Etc::SourceParts=/nonexistent"
         apt-get $local -o APT::Sandbox::User=root update
@@ -123,8 +123,8 @@ CFG'
 
     log "writing the disk"
     size_mb=$(($(as_root du -sm "$root" | cut -f1) + 1024))
-    # One partition, from 1 MiB on. GRUB's boot sector and core go in front of it, as
-    # grub-install would do, but without a loop device.
+    # Create one partition, which starts at 1 MiB. Write GRUB's boot sector and core image in front
+    # of it, as grub-install would, but without a loop device.
     rm -f "$DISK/$name.raw"
     truncate -s "$((size_mb + 1))M" "$DISK/$name.raw"
     echo 'start=1MiB, type=83, bootable' | sfdisk -q "$DISK/$name.raw"
@@ -133,7 +133,7 @@ CFG'
     as_root dd if="$root/boot/grub/core.img" of="$DISK/$name.raw" bs=512 seek=1 conv=notrunc status=none
     "$qemu_img" convert -f raw -O qcow2 "$DISK/$name.raw" "$DISK/$name.qcow2.new"
     mv "$DISK/$name.qcow2.new" "$DISK/$name.qcow2"
-    # Remove disks with earlier packages.
+    # Remove disks that have earlier packages.
     for old in "$DISK/$SUITE"-* "$DISK/base-$SUITE"-*; do
         case "$old" in "$DISK/$name".* | "$base") ;; *) rm -f "$old" ;; esac
     done

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Builds the guest's Debian package, virtio-cuda-guest: driver (for DKMS), libcuda.so.1,
-# libnvidia-ml.so.1, udev rule, CDI specification. Its parts are in images/guest-package/.
+# Builds the guest's Debian package, virtio-cuda-guest. It contains the driver's source for DKMS,
+# libcuda.so.1, libnvidia-ml.so.1, a udev rule, and a CDI specification. The files from which it's
+# built are in images/guest-package/.
 #
-#   images/guest-package.sh [--libcuda FILE] [--libnvidia-ml FILE] [--out FOLDER]
+#   images/guest-package.sh [--libcuda FILE] [--libnvidia-ml FILE] [--out DIR]
 #
-# The FILEs default to release builds of guest-libcuda and guest-libnvidia-ml, FOLDER to
-# target/guest-package. Prints the package's path. The build is reproducible bit for bit.
+# By default, builds both libraries in release mode and writes the package to target/guest-package.
+# Prints the package's path. The build is reproducible bit for bit.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -14,8 +15,8 @@ while [ "$#" -gt 0 ]; do
     case "$1" in
         --libcuda) libcuda="${2:?--libcuda needs a file}" && shift 2 ;;
         --libnvidia-ml) nvml="${2:?--libnvidia-ml needs a file}" && shift 2 ;;
-        --out) out="${2:?--out needs a folder}" && shift 2 ;;
-        *) die "unknown argument '$1': see the head of $0" ;;
+        --out) out="${2:?--out needs a directory}" && shift 2 ;;
+        *) die "unknown argument '$1': see the comment at the top of $0" ;;
     esac
 done
 
@@ -47,7 +48,7 @@ check_library() {
 check_library "$libcuda" libcuda.so.1
 check_library "$nvml" libnvidia-ml.so.1
 
-# File times in the package are the time of the last commit that touched its sources.
+# All file times in the package are the time of the last commit that changed its sources.
 SOURCE_DATE_EPOCH="$(git -C "$REPO_DIR" log -1 --format=%ct -- guest-driver guest-libcuda guest-libnvidia-ml guest-transport cuda-api \
     protocol images/guest-package 2>/dev/null || true)"
 SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-0}"
@@ -67,7 +68,7 @@ strip --strip-unneeded -o "$stage/usr/lib/x86_64-linux-gnu/libcuda.so.1" "$libcu
 chmod 644 "$stage/usr/lib/x86_64-linux-gnu/libcuda.so.1"
 strip --strip-unneeded -o "$stage/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1" "$nvml"
 chmod 644 "$stage/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"
-# For linking with -lcuda.
+# The linker needs this link for -lcuda.
 ln -s libcuda.so.1 "$stage/usr/lib/x86_64-linux-gnu/libcuda.so"
 
 install -D -m 644 "$parts/60-virtio-cuda.rules" "$stage/usr/lib/udev/rules.d/60-virtio-cuda.rules"
@@ -79,7 +80,7 @@ sed -e "s/@VERSION@/$version/" -e "s/@DATE@/$(date -u -R -d "@$SOURCE_DATE_EPOCH
     "$parts/changelog.in" | gzip -9n >"$doc/changelog.gz"
 install -D -m 644 "$parts/lintian-overrides" "$stage/usr/share/lintian/overrides/virtio-cuda-guest"
 
-# The minimum C library is the newest symbol version that the libraries use.
+# The minimum glibc version is the newest symbol version that the libraries use.
 libc="$(objdump -T "$libcuda" "$nvml" | grep -oE 'GLIBC_[0-9.]+' | sort -uV | tail -n 1)" || true
 [ -n "$libc" ] || die "found no glibc symbol versions in the libraries"
 install -d "$stage/DEBIAN"

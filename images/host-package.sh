@@ -1,33 +1,36 @@
 #!/usr/bin/env bash
-# Builds the host's Debian package, virtio-cuda-host: vcudad with its systemd unit, device
-# process, worker, vcudactl with man pages and completions, softgpu, the group that owns the
-# sockets, and the vhost-user descriptor. Its parts are in images/host-package/.
+# Builds the host's Debian package, virtio-cuda-host. It contains vcudad with its systemd unit, the
+# device process, the worker, vcudactl with man pages and completions, softgpu, and the vhost-user
+# descriptor, and it creates the group that owns the sockets. The files from which it's built are in
+# images/host-package/.
 #
-#   images/host-package.sh [--bin FOLDER] [--out FOLDER] [--try] [--boot]
+#   images/host-package.sh [--bin DIR] [--out DIR] [--try] [--boot]
 #
-# --bin is the folder of the release builds (target/release, built first if not given), --out the
-# folder for the package (target/host-package). Prints the package's path. The build is
-# reproducible bit for bit. --try installs, tests and purges it in a Debian 13 without a running
-# system. --boot does the same in one with a running systemd and tests the service; it needs the
-# output of `make build` in target/dist.
+#   --bin DIR   the release builds (default: builds them in target/release)
+#   --out DIR   where to write the package (default: target/host-package)
+#   --try       installs, tests and purges the package in a Debian 13 chroot
+#   --boot      does the same in a Debian 13 container with systemd running, and tests the service;
+#               needs the output of `make build` in target/dist
+#
+# Prints the package's path. The build is reproducible bit for bit.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 bin='' out="$REPO_DIR/target/host-package" try='' boot=''
 while [ "$#" -gt 0 ]; do
     case "$1" in
-        --bin) bin="${2:?--bin needs a folder}" && shift 2 ;;
-        --out) out="${2:?--out needs a folder}" && shift 2 ;;
+        --bin) bin="${2:?--bin needs a directory}" && shift 2 ;;
+        --out) out="${2:?--out needs a directory}" && shift 2 ;;
         --try) try=1 && shift ;;
         --boot) boot=1 && shift ;;
-        *) die "unknown argument '$1': see the head of $0" ;;
+        *) die "unknown argument '$1': see the comment at the top of $0" ;;
     esac
 done
 parts="$IMAGES_DIR/host-package"
 programs=(vcudad vhost-device-cuda vhost-cuda-worker)
 version="$(sed -n '/^\[workspace\.package\]/,/^\[/ s/^version = "\(.*\)"$/\1/p' "$REPO_DIR/Cargo.toml")"
 if [ -z "$bin" ]; then
-    log "building the host's programs"
+    log "building the host programs"
     (cd "$REPO_DIR" && cargo build --quiet --release --locked -p vcudad -p vhost-device-cuda \
         -p vhost-cuda-worker -p vcudactl -p softgpu >&2)
     bin="${CARGO_TARGET_DIR:-$REPO_DIR/target}/release"
@@ -36,7 +39,7 @@ for file in "${programs[@]}" vcudactl libsoftgpu.so; do
     [ -s "$bin/$file" ] || die "$bin/$file does not exist: run make build"
 done
 
-# File times in the package are the time of the last commit that touched its sources.
+# All file times in the package are the time of the last commit that changed its sources.
 SOURCE_DATE_EPOCH="$(git -C "$REPO_DIR" log -1 --format=%ct -- vhost-backend vcudactl control-api \
     softgpu protocol vmm-integration images/host-package docs \
     2>/dev/null || true)"
@@ -48,7 +51,8 @@ cleanup() { as_root rm -rf "$stage"; }
 trap cleanup EXIT
 chmod 755 "$stage"
 
-# The programs find each other in one folder; those that people start are linked into the path.
+# The programs find each other because they're in the same directory. Those that users start have
+# links in PATH.
 lib="$stage/usr/lib/virtio-cuda"
 install -d "$lib/softgpu" "$stage/usr/bin" "$stage/usr/sbin"
 for program in "${programs[@]}"; do
@@ -91,7 +95,7 @@ completions bash usr/share/bash-completion/completions/vcudactl
 completions zsh usr/share/zsh/vendor-completions/_vcudactl
 completions fish usr/share/fish/vendor_completions.d/vcudactl.fish
 
-# The minimum C library is the newest symbol version that the programs use.
+# The minimum glibc version is the newest symbol version that the programs use.
 libc="$(objdump -T "$bin"/{vcudad,vhost-device-cuda,vhost-cuda-worker,vcudactl,libsoftgpu.so} |
     grep -oE 'GLIBC_[0-9.]+' | sort -uV | tail -n 1)" || true
 [ -n "$libc" ] || die "found no glibc symbol versions in the programs in $bin"

@@ -4,18 +4,18 @@
 #   images/initramfs.sh -o OUT [-k SERIES] [-m MODULE.ko]... [-f SRC[:DEST]]... [-c COMMAND] [-t]
 #
 #   -o OUT          output file: .cpio (boots fastest), .cpio.gz or .cpio.zst
-#   -k SERIES       the kernel it is for, 6.12 or 7.2 (default 7.2)
+#   -k SERIES       the kernel to boot with it, 6.12 or 7.2 (default 7.2)
 #   -m MODULE.ko    kernel modules to load at boot, in this order (see images/kmod-build.sh)
-#   -f SRC[:DEST]   file or folder to include; DEST defaults to the same path if SRC is
-#                   absolute, otherwise to /SRC. Libraries of included programs are added.
+#   -f SRC[:DEST]   file or directory to include; DEST defaults to the same path if SRC is
+#                   absolute, otherwise to /SRC. Libraries that included programs need are added.
 #                   To put libcuda.so.1 in the linker's path: -f …/libcuda.so.1:/usr/lib/
-#   -c COMMAND      shell command to run after boot (default: the one from the kernel
+#   -c COMMAND      shell command to run after boot (default: the one on the kernel
 #                   command line, otherwise a shell)
-#   -t              test it: boot it in QEMU under TCG with COMMAND, and print its output
+#   -t              test the initramfs: boot it in QEMU under TCG, and print COMMAND's output
 #
-# The kernel command line can give another command, in base64 without line breaks:
+# The kernel command line can override the command, in base64 without line breaks:
 #   virtio_cuda.run=ZWNobyBoaQ==
-# Afterwards the guest prints "virtio-cuda-exit: STATUS" on its console and powers off.
+# After the command, the guest prints "virtio-cuda-exit: STATUS" on its console and powers off.
 # The kernel to boot is $VIRTIO_CUDA_CACHE/kernels/SERIES/vmlinuz.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -30,7 +30,7 @@ while getopts 'o:k:m:f:c:t' option; do
         f) files+=("$OPTARG") ;;
         c) command="$OPTARG" ;;
         t) try=1 ;;
-        *) die "unknown option: see the head of $0" ;;
+        *) die "unknown option: see the comment at the top of $0" ;;
     esac
 done
 [ -n "$out" ] || die "-o OUT is missing"
@@ -56,7 +56,7 @@ done
 echo 'root:x:0:0:root:/root:/bin/sh' >"$root/etc/passwd"
 printf 'root:x:0:\nvideo:x:44:\n' >"$root/etc/group"
 
-# include SRC DEST: copies a file or folder into the root.
+# include SRC DEST: copies a file or directory into the root.
 include() {
     local src="$1" dest="$2"
     case "$dest" in */) dest="$dest$(basename -- "$src")" ;; esac
@@ -86,8 +86,8 @@ for file in "${files[@]}"; do
     include "$src" "$dest"
 done
 
-# Add the host's libraries for every included program, at their host paths, except libraries that
-# were included explicitly (libcuda.so.1).
+# Add the host libraries that included programs need, at their host paths. Skip libraries that were
+# included explicitly, such as libcuda.so.1.
 find "$root" -type f ! -name busybox ! -path "$root/modules/*" -print0 |
     while IFS= read -r -d '' file; do
         [ "$(head -c 4 "$file" | tr -d '\0')" = $'\177ELF' ] || continue
@@ -100,7 +100,7 @@ find "$root" -type f ! -name busybox ! -path "$root/modules/*" -print0 |
         cp -L "$lib" "$root$lib"
     fi
 done
-# Former parts of glibc that programs built elsewhere may still need.
+# Add libraries that are now part of glibc, because programs built elsewhere may still need them.
 for name in libpthread.so.0 libdl.so.2 librt.so.1 libm.so.6 libgcc_s.so.1; do
     lib="/lib/x86_64-linux-gnu/$name"
     if [ -f "$lib" ] && [ ! -e "$root/usr/lib/x86_64-linux-gnu/$name" ]; then
@@ -111,7 +111,7 @@ done
 printf '%s\n' "$command" >"$root/etc/virtio-cuda-run"
 cat >"$root/init" <<'INIT'
 #!/bin/sh
-# The test guest's init: mounts file systems, loads modules, runs one command.
+# The test guest's init: mounts file systems, loads modules, and runs one command.
 export PATH=/usr/bin:/usr/sbin HOME=/root LD_LIBRARY_PATH=/usr/lib
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Downloads the Debian kernels that the driver is built and tested with: headers and compilers for
 # 6.1 (bookworm), 6.12 (trixie, cloud) and 7.2 (trixie-backports, cloud), and the kernel images of
-# the latter two. Nothing is installed on the host. The packages are unpacked into a chroot in the
-# cache, which images/kmod-build.sh enters to compile, because kernel headers require a specific
-# compiler (gcc-12, gcc-14) and their tools need trixie's C library.
+# the last two. Nothing is installed on the host. Kernel headers require a specific compiler
+# (gcc-12, gcc-14), and their tools require trixie's C library, so the packages are unpacked into a
+# chroot in the cache, in which images/kmod-build.sh compiles.
 #
 #   images/kernel-debs.sh            download and unpack
-#   images/kernel-debs.sh --print    … and print its folder
+#   images/kernel-debs.sh --print    … and print the directory of the kernels
 #
 # Result, under $VIRTIO_CUDA_CACHE/kernels/:
 #   root/                     the chroot, with /lib/modules/RELEASE/build
@@ -42,7 +42,7 @@ apt_setup bookworm trixie trixie-backports
 apt_archives "$KERNELS/archives"
 apt_refresh
 
-# newest REGEX: prints the package with the highest version whose whole name matches.
+# newest REGEX: of the packages whose whole name matches, prints the one with the highest version.
 newest() { apt-cache pkgnames linux-headers- | grep -xE "$1" | sort -V | tail -n 1; }
 declare -A HEADERS=(
     [6.1]="$(newest 'linux-headers-6\.1\.0-[0-9]+-amd64')"
@@ -73,7 +73,8 @@ rm -rf "$root" "$root.new"
 mkdir -p "$root.new"
 log "unpacking"
 unpack() { dpkg-deb --fsys-tarfile "$1" | tar -x -C "$root.new" --keep-directory-symlink; }
-# base-files first: it creates the links /bin, /lib, … into /usr, which the others must follow.
+# Unpack base-files first, because it creates the links /bin, /lib, … into /usr, which the other
+# packages must follow.
 unpack "$(ls "$APT_ARCHIVES"/base-files_*.deb)"
 for deb in "$APT_ARCHIVES"/*.deb; do
     unpack "$deb"

@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
 # Builds an out-of-tree kernel module for one of the kernels that the tests use.
 #
-#   images/kmod-build.sh SERIES FOLDER OUT [make arguments]
+#   images/kmod-build.sh SERIES DIR OUT [make arguments]
 #
-# SERIES is 6.1, 6.12, 7.2 (Debian's) or uml. FOLDER must have a Kbuild or Makefile with obj-m; it
-# is copied to OUT and built there. OUT keeps the objects, so a second run compiles only what
-# changed. Add the make arguments C=2 CHECK=sparse to check it with sparse.
+# SERIES is 6.1, 6.12 or 7.2 (Debian kernels), or uml. DIR must contain a Kbuild or Makefile that
+# sets obj-m; it's copied to OUT and built there. OUT keeps the objects, so a second run compiles
+# only changed files. To check the module with sparse, add the make arguments C=2 CHECK=sparse.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
-[ "$#" -ge 3 ] || die "usage: kmod-build.sh 6.1|6.12|7.2|uml FOLDER OUT [make arguments]"
+[ "$#" -ge 3 ] || die "usage: kmod-build.sh 6.1|6.12|7.2|uml DIR OUT [make arguments]"
 series="$1" folder="$2" out="$3"
 shift 3
 [ -f "$folder/Kbuild" ] || [ -f "$folder/Makefile" ] || die "'$folder' has neither Kbuild nor Makefile"
 mkdir -p "$out"
 out="$(readlink -f "$out")"
-# Preserve times, so that make sees what changed.
+# Preserve file times, so that make recognizes changed files.
 cp -rp "$folder/." "$out/"
-# The driver's uAPI header is in protocol/; in the package it is next to the sources.
+# The driver's uAPI header is in protocol/. Copy it next to the sources, where the package has it.
 if [ -d "$folder/../protocol/include/uapi" ]; then
     cp -rp "$folder/../protocol/include/uapi" "$out/"
 fi

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# Shared by the scripts in images/ and scripts/: the cache, the log, and Debian packages from a
-# newer suite than the host's, fetched without touching the host's apt configuration.
-# Source it from bash; don't run it.
+# Functions that the scripts in images/ and scripts/ share: the cache, log messages, and downloads
+# of Debian packages from newer suites than the host's, without changing the host's apt state.
+# Scripts source this file; it can't be run by itself.
 
 VIRTIO_CUDA_CACHE="${VIRTIO_CUDA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/virtio-cuda}"
 CACHE="$VIRTIO_CUDA_CACHE"
@@ -9,14 +9,14 @@ IMAGES_DIR="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)"
 REPO_DIR="$(dirname -- "$IMAGES_DIR")"
 mkdir -p "$CACHE"
 
-# Messages go to stderr, because callers read the results from stdout.
+# Messages go to stderr, because callers read results from stdout.
 log() { printf '[%s +%ss] %s\n' "$(basename -- "${0%.sh}")" "$SECONDS" "$*" >&2; }
 die() {
     printf '%s: error: %s\n' "$(basename -- "$0")" "$*" >&2
     exit 1
 }
 
-# A script that fails reports the line.
+# If a command fails, report the script's line.
 trap 'printf "%s: error: line %s failed: %s\n" "$(basename -- "$0")" "$LINENO" "$BASH_COMMAND" >&2' ERR
 
 # as_root CMD...: runs CMD as root, with sudo if needed.
@@ -30,7 +30,7 @@ as_root() {
     fi
 }
 
-# ensure_packages PKG...: installs missing packages from the host's own apt sources.
+# ensure_packages PKG...: installs missing packages from the host's apt sources.
 ensure_packages() {
     local missing=() pkg
     for pkg in "$@"; do
@@ -43,7 +43,8 @@ ensure_packages() {
     fi
     log "installing with apt: ${missing[*]}"
     (
-        # One script at a time: apt waits for its own lock, but fails if dpkg was interrupted.
+        # Let only one script install packages at a time. apt waits for its own lock, but fails if
+        # dpkg was interrupted.
         flock 9
         as_root apt-get update -qq
         as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
@@ -52,7 +53,7 @@ ensure_packages() {
     ) 9>"$CACHE/apt-install.lock"
 }
 
-# record NAME VERSION ORIGIN: writes the version of NAME in use to $CACHE/versions.txt.
+# record NAME VERSION ORIGIN: records in $CACHE/versions.txt which version of NAME is in use.
 record() {
     (
         flock 9
@@ -77,8 +78,8 @@ debian_mirror() {
         [ -f "$file" ] || continue
         case "$file" in
             *.sources)
-                # deb822: stanzas separated by empty lines. Use the first URI of an enabled
-                # stanza with our suite and "main".
+                # deb822 format: stanzas separated by empty lines. Use the first URI of an enabled
+                # stanza that has this host's suite and "main".
                 uri="$(awk -v want="$codename" '
                     function flush() {
                         if (suite && comp && on && types ~ /(^| )deb( |$)/ && uri != "") { print uri; exit }
@@ -98,7 +99,7 @@ debian_mirror() {
                     END { flush() }' "$file" | head -n 1)"
                 ;;
             *)
-                # One line each: deb [options] URI SUITE COMPONENTS
+                # One-line format: deb [options] URI SUITE COMPONENTS
                 uri="$(sed -E 's/#.*//; s/\[[^]]*\]//' "$file" |
                     awk -v want="$codename" '$1 == "deb" && $3 == want {
                         for (i = 4; i <= NF; i++) if ($i == "main") { print $2; exit } }')"
@@ -114,10 +115,10 @@ debian_mirror() {
 
 DEBIAN_KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
 
-# apt_setup SUITE...: creates a private apt state for these suites and points APT_CONFIG at it.
-# It has its own sources, lists, archives and an empty package database, so dependencies
-# resolve as on an empty machine. The host's apt is neither read nor changed, except that its
-# proxy settings are copied.
+# apt_setup SUITE...: creates a private apt state for these suites and points APT_CONFIG at it. It
+# has its own sources, lists and archives, and an empty package database, so that dependencies
+# resolve as if no package was installed. From the host's apt configuration, it copies only the
+# mirror's address and the Acquire settings, such as proxies.
 apt_setup() {
     local name root mirror suite
     [ -f "$DEBIAN_KEYRING" ] || ensure_packages debian-archive-keyring
@@ -157,7 +158,7 @@ apt_setup() {
     APT_ARCHIVES="$root/archives"
 }
 
-# apt_archives DIR: downloads packages of this apt state to DIR from now on.
+# apt_archives DIR: makes apt_setup's apt state download packages to DIR.
 apt_archives() {
     APT_ARCHIVES="$1"
     mkdir -p "$1/partial"
@@ -165,10 +166,10 @@ apt_archives() {
     export APT_CONFIG="$1/apt.conf"
 }
 
-# apt_refresh: downloads the package lists of apt_setup's suites, at most once per run.
+# apt_refresh: downloads the package lists for apt_setup's suites, at most once per run.
 apt_refresh() {
     [ "${APT_REFRESHED:-}" != "$APT_ROOT" ] || return 0
-    log "downloading the package lists of $(basename -- "$APT_ROOT")"
+    log "downloading the package lists for $(basename -- "$APT_ROOT")"
     apt-get update -qq >&2
     APT_REFRESHED="$APT_ROOT"
 }
@@ -179,11 +180,11 @@ apt_version() { apt-cache policy "$1" | sed -n 's/^  Candidate: //p'; }
 # require_version NAME VERSION LEAST: fails unless VERSION is LEAST or newer.
 require_version() {
     if [ -z "$2" ] || ! dpkg --compare-versions "$2" ge "$3"; then
-        die "found $1 version '${2:-none}', but $3 or newer is required; use a mirror in /etc/apt that has it"
+        die "found $1 version '${2:-none}', but $3 or newer is required; check the sources in /etc/apt"
     fi
 }
 
-# fetch_deb PKG: downloads one package from the suites of apt_setup; prints its path.
+# fetch_deb PKG: downloads one package from apt_setup's suites; prints the path of the file.
 fetch_deb() {
     local version file
     version="$(apt_version "$1")"
@@ -198,7 +199,7 @@ fetch_deb() {
     compgen -G "${file}_*.deb"
 }
 
-# quietly LOG CMD...: runs CMD and appends its output to LOG; shows LOG's end on failure.
+# quietly LOG CMD...: runs CMD and appends its output to LOG; if CMD fails, prints the end of LOG.
 quietly() {
     local file="$1"
     shift
@@ -208,12 +209,12 @@ quietly() {
     }
 }
 
-# enter_root ROOT [SRC:DEST]... -- CMD...: runs CMD in the chroot ROOT with /proc, /sys, /dev,
-# empty /run and /tmp, and the folders SRC mounted at DEST, in a separate mount namespace.
+# enter_root ROOT [SRC:DEST]... -- CMD...: runs CMD in the chroot ROOT, in a separate mount
+# namespace that has /proc, /sys, /dev, an empty /run and /tmp, and each directory SRC at DEST.
 enter_root() {
     local propagation=private
-    # Inside a chroot "/" isn't a mount point and can't be made private. Then the mounts may be
-    # visible outside, so the script always unmounts them.
+    # If this script itself runs in a chroot, "/" isn't a mount point and can't be made private. The
+    # mounts may then be visible outside, so always unmount them.
     as_root unshare --mount true 2>/dev/null || propagation=unchanged
     as_root unshare --mount --pid --fork --propagation "$propagation" sh -euc '
         root="$1"
@@ -249,13 +250,13 @@ enter_root() {
 # jobs_n: prints the number of parallel jobs for a build.
 jobs_n() { nproc; }
 
-# progress EVERY LOG CMD...: runs CMD with its output in LOG and prints its progress every
-# EVERY lines; prints the log's end on failure.
+# progress EVERY LOG CMD...: runs CMD, writes its output to LOG, and prints one line of progress for
+# every EVERY lines of output. If CMD fails, prints the end of LOG.
 progress() {
     local every="$1" file="$2"
     shift 2
     log "full log: $file"
-    # Bash instead of awk, because mawk buffers 4 KiB of lines.
+    # Use bash instead of awk, because mawk buffers 4 KiB of input.
     if ! "$@" 2>&1 | tee "$file" | (
         start="$SECONDS" lines=0
         while IFS= read -r line; do

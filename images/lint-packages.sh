@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs Debian's lintian on packages; errors and warnings fail.
+# Runs Debian's lintian on packages; fails if it reports errors or warnings.
 # usage: images/lint-packages.sh FILE…
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"

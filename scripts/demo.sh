@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Demonstrates VMs with a GPU: starts the broker, boots a VM and runs CUDA programs in it, then boots
-# two VMs that share the GPU at 30/70.
+# Demonstrates VMs with a GPU: starts the broker, boots a VM and runs CUDA programs in it, and then
+# boots two VMs that share the GPU at 30/70.
 # usage: scripts/demo.sh DIST [START]    (called by `make demo`)
 #
-# The VM is QEMU if the processor supports virtualization and KVM can boot a guest, otherwise
-# user-mode Linux. VIRTIO_CUDA_DEMO_VMM=qemu or uml forces one; QEMU then runs without KVM if needed.
+# The first VM runs in QEMU if the processor supports virtualization and KVM can boot a guest,
+# otherwise in user-mode Linux. VIRTIO_CUDA_DEMO_VMM=qemu or uml forces one of them; if KVM doesn't
+# work, QEMU then runs without it. The other two VMs always run in user-mode Linux.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 dist=$(cd "${1:?usage: demo.sh DIST [START]}" && pwd)
@@ -15,7 +16,7 @@ mkdir -p "$out"
 rm -f "$out"/*
 
 step_at=$(date +%s%N)
-# Prints how long the last step took, and announces the next.
+# Prints how long the last step took, and the name of the next step.
 step() {
     local now
     now=$(date +%s%N)
@@ -56,13 +57,13 @@ TOML
 broker=$!
 for _ in $(seq 300); do
     [ -S "$work/demo.sock" ] && [ -S "$work/vm30.sock" ] && [ -S "$work/vm70.sock" ] && break
-    kill -0 "$broker" 2>/dev/null || fail "vcudad ended"
+    kill -0 "$broker" 2>/dev/null || fail "vcudad exited"
     sleep 0.1
 done
 [ -S "$work/vm70.sock" ] || fail "vcudad did not create its sockets"
 driver=$(sed -n 's/.*driver=\([a-z]*\).*/\1/p' "$out/vcudad.log" | head -n 1)
 
-# The guest's script, run in the folder of the programs.
+# The script that runs in the guest, in the directory of the programs.
 cat >"$work/guest.sh" <<'SH'
 set -e
 echo '--- uname'; uname -srm
@@ -107,7 +108,7 @@ step 'booting a VM and running CUDA programs in it'
 vmm=$(sed -n 's/.*vmm=\([a-z0-9-]*\).*/\1/p' "$out/vcuda-run.log" | head -n 1)
 
 step 'booting two more VMs, which compete for the GPU for three seconds'
-# Calibrates the load while it runs alone; both VMs use this rate.
+# Calibrate the load while nothing else uses the GPU. Both VMs use this rate.
 shape=()
 [ "$driver" != softgpu ] || shape=(--blocks 1 --threads 32)
 share_rate=$(LD_LIBRARY_PATH=$dist/guest VIRTIO_CUDA_SOCKET=$work/demo.sock \
@@ -117,7 +118,7 @@ show_shares
 step 'checking the results'
 grep -q 'vectoradd: PASS' "$out/guest.txt" || fail 'vectoradd did not pass'
 grep -q 'mandelbrot: PASS' "$out/guest.txt" || fail 'mandelbrot did not pass'
-grep -q 'total memory: 1024 MiB' "$out/guest.txt" || fail "the guest does not see its quota"
+grep -q 'total memory: 1024 MiB' "$out/guest.txt" || fail "the guest's total memory is not its quota"
 grep -q 'refused (cudaErrorMemoryAllocation)' "$out/guest.txt" || fail 'the memory quota did not hold'
 "$here/target/release/xtask" png "$out/mandelbrot.ppm" "$out/mandelbrot.png"
 rm -f "$out/mandelbrot.ppm"

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# Adds the extra files for tests/gpu/run.sh to the output of scripts/stage.sh: the test programs as
-# executables, and a QEMU with a guest kernel. usage: scripts/stage-gpu.sh FOLDER
+# Adds the files that tests/gpu/run.sh needs to the output of scripts/stage.sh: the Rust tests as
+# executables, and QEMU with a guest kernel.
+# usage: scripts/stage-gpu.sh DIR
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../images/lib.sh"
-[ "$#" -eq 1 ] || die "usage: stage-gpu.sh FOLDER"
+[ "$#" -eq 1 ] || die "usage: stage-gpu.sh DIR"
 mkdir -p "$1/qemu"
 dist="$(readlink -f "$1")"
 cd "$REPO_DIR"
 
 for test in sudden_ends isolation quota; do
-    # Cargo's name for the executable is the test's name and a hash.
+    # Cargo names the executable after the test, followed by a hash.
     program="$(cargo test --locked --release --quiet --no-run -p virtio-cuda-tests --test "$test" \
         --message-format=json | grep -o "\"executable\":\"[^\"]*/$test-[^\"]*\"" | cut -d '"' -f 4)"
     install -s "$program" "$dist/tests/$test"

@@ -1,12 +1,16 @@
 #!/usr/bin/env bash
-# Copies the build's output into the layout in which it is installed, or copied to another machine:
-#   bin/ the host's programs, bin/softgpu/libcuda.so.1; guest/ libraries and driver; uml/ the
-#   kernel; programs/ the CUDA programs; tests/ the scripts that run them.
-# The files are stripped; target/release has those with symbols.
-# usage: scripts/stage.sh FOLDER
+# Copies the build's output to a directory that the tests use, and that can be copied to another
+# machine:
+#   bin/        host programs, and bin/softgpu/libcuda.so.1
+#   guest/      guest libraries and driver
+#   uml/        the user-mode Linux kernel
+#   programs/   CUDA programs
+#   tests/      scripts that run the CUDA programs
+# The binaries are stripped; those in target/release have symbols.
+# usage: scripts/stage.sh DIR
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../images/lib.sh"
-[ "$#" -eq 1 ] || die "usage: stage.sh FOLDER"
+[ "$#" -eq 1 ] || die "usage: stage.sh DIR"
 dist="$1"
 built="$REPO_DIR/target/release"
 mkdir -p "$dist"/{bin/softgpu,guest,uml,tests}

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Writes docs/tested.md from recorded test runs: target/matrix.md from `make matrix`, and from
-# tests/gpu/run.sh the matrix.md in its --out folder and its output. Both matrices compare with
-# softgpu.
+# Writes docs/tested.md from the results of test runs:
+#   LOCAL.md         target/matrix.md from `make matrix`
+#   GPU.md           matrix.md in the --out directory of tests/gpu/run.sh
+#   GPU-OUTPUT.txt   the output of tests/gpu/run.sh
+# In both matrices, outputs are compared with softgpu's.
 # usage: scripts/tested.sh LOCAL.md GPU.md GPU-OUTPUT.txt
 set -euo pipefail
 [ $# -eq 3 ] || { echo "usage: tested.sh LOCAL.md GPU.md GPU-OUTPUT.txt" >&2; exit 2; }
