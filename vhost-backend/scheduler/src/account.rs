@@ -12,14 +12,14 @@ const FREE_PART: Nanos = 8;
 #[derive(Debug)]
 pub struct Account {
     /// Recent wall time that the counters haven't accounted for yet: a worker may report it late.
-    unsaid: Nanos,
+    unreported: Nanos,
     /// `busy_ns`, `begun_ns` and `copied_ns` that were reported but not charged yet.
     busy: Nanos,
     begun: Nanos,
     copied: Nanos,
     /// The time up to which time was charged, and since when the VM was idle then.
     booked_at: Nanos,
-    idle_then: Option<Nanos>,
+    idle_when_booked: Option<Nanos>,
     /// The VM hasn't been seen working since its window began.
     fresh: bool,
     /// How much unused time at a window's start isn't charged. It's limited to a part of earlier
@@ -29,8 +29,8 @@ pub struct Account {
     unbooked: Nanos,
     /// How far the worker's count is ahead of what was charged since then.
     ahead: i64,
-    /// Charged time with an open gate that hasn't been returned by `told` yet.
-    untold: Nanos,
+    /// Charged time with an open gate that hasn't been returned by `take_window_time` yet.
+    window_time: Nanos,
 }
 
 /// The time of a window since it was last charged.
@@ -45,35 +45,35 @@ pub struct Passed {
 impl Account {
     pub fn new(now: Nanos) -> Self {
         Account {
-            unsaid: 0,
+            unreported: 0,
             busy: 0,
             begun: 0,
             copied: 0,
             booked_at: now,
-            idle_then: Some(now),
+            idle_when_booked: Some(now),
             fresh: true,
             free: 0,
             unbooked: 0,
             ahead: 0,
-            untold: 0,
+            window_time: 0,
         }
     }
 
     /// Starts a window.
     pub fn open(&mut self, now: Nanos) {
-        (self.booked_at, self.idle_then) = (now, Some(now));
-        (self.fresh, self.unbooked, self.ahead, self.untold) = (true, 0, 0, 0);
+        (self.booked_at, self.idle_when_booked) = (now, Some(now));
+        (self.fresh, self.unbooked, self.ahead, self.window_time) = (true, 0, 0, 0);
     }
 
     /// Takes in the time counted since the last report, `passed` ago. No more than the wall time
     /// counts, in case the clock doesn't advance or the worker lies. A worker in a driver call reports
     /// afterwards, so wall time accumulates, but only up to `late`.
     pub fn take(&mut self, before: &Report, report: &Report, passed: Nanos, late: Nanos) {
-        self.unsaid = self.unsaid.saturating_add(passed).min(passed.max(late));
+        self.unreported = self.unreported.saturating_add(passed).min(passed.max(late));
         let mut count = |sum: &mut Nanos, before: u64, counted: u64| {
-            let told = counted.saturating_sub(before).min(self.unsaid);
-            self.unsaid -= told;
-            *sum = sum.saturating_add(told);
+            let reported = counted.saturating_sub(before).min(self.unreported);
+            self.unreported -= reported;
+            *sum = sum.saturating_add(reported);
         };
         count(&mut self.busy, before.busy_ns, report.busy_ns);
         count(&mut self.copied, before.copied_ns, report.copied_ns);
@@ -95,21 +95,21 @@ impl Account {
         let passed = now.saturating_sub(from);
         let busy = std::mem::take(&mut self.busy);
         let worked = busy.saturating_add(std::mem::take(&mut self.begun));
-        let used = match self.idle_then {
+        let used = match self.idle_when_booked {
             Some(since) => {
                 let idle = since.saturating_add(grace).saturating_sub(from).min(passed);
                 let used = if idle_since == Some(since) {
                     idle
                 } else {
-                    let told = idle.saturating_add(worked).min(passed);
+                    let reported = idle.saturating_add(worked).min(passed);
                     let fresh = std::mem::take(&mut self.fresh);
                     if free.is_some() {
-                        let used = passed - self.spare(passed - told, fresh);
+                        let used = passed - self.spare(passed - reported, fresh);
                         // Time charged already must not be charged again when the worker counts it.
-                        self.be_ahead(worked, used);
+                        self.add_lead(worked, used);
                         used
                     } else {
-                        told
+                        reported
                     }
                 };
                 self.unbooked = passed - used;
@@ -117,15 +117,15 @@ impl Account {
             }
             // The worker's count may show only now that it started earlier than reported.
             None => {
-                self.be_ahead(worked, passed);
+                self.add_lead(worked, passed);
                 let late = self.ahead.max(0).unsigned_abs().min(self.unbooked);
                 self.ahead = self.ahead.saturating_sub_unsigned(late);
                 self.unbooked -= late;
                 passed + late
             }
         };
-        (self.booked_at, self.idle_then) = (now.max(from), idle_since);
-        self.untold += passed;
+        (self.booked_at, self.idle_when_booked) = (now.max(from), idle_since);
+        self.window_time += passed;
         if let Some(most) = free {
             self.free = (self.free + used / FREE_PART).min(most);
         }
@@ -133,7 +133,7 @@ impl Account {
     }
 
     /// Notes how much work was reported and how much was charged.
-    fn be_ahead(&mut self, worked: Nanos, booked: Nanos) {
+    fn add_lead(&mut self, worked: Nanos, booked: Nanos) {
         self.ahead = self.ahead.saturating_add_unsigned(worked).saturating_sub_unsigned(booked);
     }
 
@@ -145,13 +145,13 @@ impl Account {
     }
 
     /// The time of the window since the last call.
-    pub fn told(&mut self) -> Nanos {
-        std::mem::take(&mut self.untold)
+    pub fn take_window_time(&mut self) -> Nanos {
+        std::mem::take(&mut self.window_time)
     }
 
     /// Takes the reported busy time, to charge it.
     pub fn book_busy(&mut self, idle_since: Option<Nanos>, now: Nanos) -> Nanos {
-        (self.booked_at, self.idle_then) = (now.max(self.booked_at), idle_since);
+        (self.booked_at, self.idle_when_booked) = (now.max(self.booked_at), idle_since);
         self.begun = 0;
         std::mem::take(&mut self.busy)
     }
@@ -172,9 +172,9 @@ mod tests {
     fn window(account: &mut Account, report: &mut Report, from: Nanos, start: Nanos) -> Nanos {
         let (grace, free) = (50 * US, Some(200 * US));
         account.open(from);
-        let mut booked = |told: Nanos, now: Nanos| {
+        let mut booked = |reported: Nanos, now: Nanos| {
             let before = *report;
-            report.busy_ns += told;
+            report.busy_ns += reported;
             account.take(&before, report, MS, 20 * MS);
             account.book_window(grace, None, free, now).used
         };

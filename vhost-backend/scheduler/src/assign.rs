@@ -167,7 +167,7 @@ impl Scheduler {
         member.gate = Gate::Open;
         member.started = false;
         member.drained = false;
-        member.still = 0;
+        member.unfinished_for = 0;
         // The VM can't use the time of the context switch and of its worker's first launch, so at most
         // the grace is charged for it.
         member.idle_since = Some(now);

@@ -14,7 +14,7 @@ pub struct Gpu {
     pub running: Vec<VmKey>,
     /// The VM of several GPUs that gets this one as soon as it has the others.
     pub reserved: Option<VmKey>,
-    /// The VM that was told to prepare.
+    /// The VM that was asked to prepare.
     pub prepared: Option<VmKey>,
     /// Whether the GPU is in shared mode, since when, and the time up to which sharing VMs were
     /// charged.
@@ -24,8 +24,8 @@ pub struct Gpu {
     /// How long VMs share until their demand is measured, when that is due, and since when it has been
     /// measured.
     pub share_for: Nanos,
-    pub look_at: Nanos,
-    pub looks_since: Option<Nanos>,
+    pub measure_at: Nanos,
+    pub measuring_since: Option<Nanos>,
     /// How long VMs stay in windows until sharing is tried again, and until when.
     pub apart_for: Nanos,
     pub apart_until: Nanos,

@@ -38,7 +38,7 @@ impl Load {
 
     /// Restarts the measurement. Earlier data is kept with the weight of `counts`, because a short
     /// window, which the VM may have left at once, carries little information.
-    pub fn look(&mut self, least: Nanos, counts: Nanos) {
+    pub fn restart(&mut self, least: Nanos, counts: Nanos) {
         self.known = self.demand(least, true).is_some();
         let keep = (counts as f64 / self.open.max(1.0)).min(1.0);
         (self.open, self.idle, self.fresh) = (self.open * keep, self.idle * keep, 0.0);
@@ -135,7 +135,7 @@ mod tests {
         for _ in 0..20 {
             load.add(MS, (MS / 2) as i64, 40 * MS);
         }
-        load.look(10 * MS, 2 * MS);
+        load.restart(10 * MS, 2 * MS);
         assert_eq!(load.demand(10 * MS, true), None);
         load.add(MS / 10, 0, 40 * MS);
         assert_eq!(load.demand(10 * MS, false), None);

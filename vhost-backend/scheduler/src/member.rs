@@ -54,7 +54,7 @@ pub struct Member {
     /// The longest time without a finished call while the VM ran unhindered; decays.
     pub longest: Nanos,
     /// For how long no call has finished, as far as it was watched.
-    pub still: Nanos,
+    pub unfinished_for: Nanos,
     /// When a drain was last opened again. Cleared when a call finishes.
     pub reopened_at: Option<Nanos>,
     pub waiting_since: Option<Nanos>,
@@ -88,7 +88,7 @@ impl Member {
             over: false,
             timed_out: false,
             longest: 0,
-            still: 0,
+            unfinished_for: 0,
             reopened_at: None,
             waiting_since: None,
             ring: Ring::new(now),
@@ -119,13 +119,13 @@ impl Member {
         let finished = report.finished != self.last.finished;
         if finished {
             let freed = self.reopened_at.take().is_some_and(|at| now.saturating_sub(at) < watch);
-            let still = if freed { 0 } else { self.still };
-            self.longest = still.max(self.longest - self.longest / 16);
-            self.still = 0;
+            let unfinished_for = if freed { 0 } else { self.unfinished_for };
+            self.longest = unfinished_for.max(self.longest - self.longest / 16);
+            self.unfinished_for = 0;
         } else if self.last.active && passed <= watch {
-            self.still = self.still.saturating_add(passed);
+            self.unfinished_for = self.unfinished_for.saturating_add(passed);
         } else {
-            self.still = 0;
+            self.unfinished_for = 0;
         }
         let runs = report.active && !report.stalled;
         if runs {
@@ -177,9 +177,9 @@ impl Member {
         // This also runs for other VMs' reports, which may close the gate before this VM's own
         // report is read.
         if self.gate == Gate::Open && self.seen_at == now {
-            let told = self.account.told();
-            let idle = self.idle(told, busy);
-            self.load.add(told, idle, settings.load_horizon);
+            let window_time = self.account.take_window_time();
+            let idle = self.idle(window_time, busy);
+            self.load.add(window_time, idle, settings.load_horizon);
         }
     }
 

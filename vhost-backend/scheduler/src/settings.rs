@@ -80,17 +80,17 @@ pub struct Settings {
     /// gaps that windows would leave it.
     pub part_free: f64,
     /// How long VMs share until their demand is measured again. It doubles, up to `share_most`, each
-    /// time that they continue to share within `look_limit`.
+    /// time that they continue to share within `measure_limit`.
     pub share_for: Nanos,
     /// The upper limit of `share_for`.
     pub share_most: Nanos,
     /// If a measurement took longer than this, `share_for` starts over.
-    pub look_limit: Nanos,
+    pub measure_limit: Nanos,
     /// The shortest time after failed sharing until it's tried again.
     pub apart_least: Nanos,
     /// The longest time after repeatedly failed sharing until it's tried again.
     pub apart_most: Nanos,
-    /// How long before a window's end the next VM is told to prepare.
+    /// How long before a window's end the next VM is asked to prepare.
     pub lead: Nanos,
     /// A VM that is ahead of its share by more than this may not copy during others' windows.
     pub copies_ahead: Nanos,
@@ -134,7 +134,7 @@ impl Default for Settings {
             share_round: 20 * MS,
             share_for: 100 * MS,
             share_most: 5 * SEC,
-            look_limit: SEC / 2,
+            measure_limit: SEC / 2,
             apart_least: 200 * MS,
             apart_most: 5 * SEC,
             lead: 500 * US,

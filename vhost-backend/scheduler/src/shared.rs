@@ -24,13 +24,13 @@ impl Scheduler {
             self.split(gpu, now);
         }
         let sharers = self.gpus.get(&gpu).map(|gpu| gpu.running.clone()).unwrap_or_default();
-        let failed = self.must_part(gpu, &sharers);
-        if failed || self.must_look(gpu, now) {
+        let failed = self.must_separate(gpu, &sharers);
+        if failed || self.must_measure(gpu, now) {
             self.split(gpu, now);
             if failed {
-                self.part(gpu, now);
+                self.separate(gpu, now);
             } else {
-                self.look(gpu, &sharers, now);
+                self.measure(gpu, &sharers, now);
             }
             for vm in sharers {
                 if self.turn(vm).is_some_and(|turn| turn.phase == Phase::Open) {
@@ -107,14 +107,14 @@ impl Scheduler {
 
     /// Whether demand must be measured in windows: because it's time to, or because a waiting VM's
     /// demand is unknown or it can't share.
-    fn must_look(&self, gpu: GpuKey, now: Nanos) -> bool {
-        self.gpus.get(&gpu).is_some_and(|gpu| now >= gpu.look_at)
+    fn must_measure(&self, gpu: GpuKey, now: Nanos) -> bool {
+        self.gpus.get(&gpu).is_some_and(|gpu| now >= gpu.measure_at)
             || self.latency_awake(gpu, VmKey(u64::MAX), now)
             || self.waiting(gpu, now).any(|vm| self.gaps(vm, gpu).is_none())
     }
 
     /// Whether sharing has failed, so the VMs must go back to windows.
-    fn must_part(&self, gpu: GpuKey, sharers: &[VmKey]) -> bool {
+    fn must_separate(&self, gpu: GpuKey, sharers: &[VmKey]) -> bool {
         let settings = &self.settings;
         let members = || sharers.iter().filter_map(|vm| Some((*vm, self.member(*vm, gpu)?)));
         // The VMs get slices in turn. With more of them it takes longer to see some of each, and even
@@ -144,13 +144,13 @@ impl Scheduler {
         let settings = self.settings;
         let Some(state) = self.gpus.get_mut(&gpu) else { return };
         (state.shared, state.split_at) = (true, now);
-        let looked = state.looks_since.take();
-        if looked.is_some_and(|since| now.saturating_sub(since) < settings.look_limit) {
+        let measuring_since = state.measuring_since.take();
+        if measuring_since.is_some_and(|since| now.saturating_sub(since) < settings.measure_limit) {
             state.share_for = (2 * state.share_for).min(settings.share_most);
         } else {
             (state.share_for, state.shared_since) = (settings.share_for, now);
         }
-        state.look_at = now.saturating_add(state.share_for);
+        state.measure_at = now.saturating_add(state.share_for);
         for vm in state.running.clone() {
             if let Some(member) = self.member_mut(vm, gpu) {
                 member.begin_shared(now);
@@ -190,7 +190,7 @@ impl Scheduler {
     }
 
     /// Puts the VMs back into windows for a while, longer each time that sharing didn't last.
-    fn part(&mut self, gpu: GpuKey, now: Nanos) {
+    fn separate(&mut self, gpu: GpuKey, now: Nanos) {
         let (least, most) = (self.settings.apart_least, self.settings.apart_most);
         let Some(state) = self.gpus.get_mut(&gpu) else { return };
         state.shared = false;
@@ -201,14 +201,14 @@ impl Scheduler {
 
     /// Puts the VMs back into windows until the demand of each is measured again. It can't be
     /// measured in shared mode, where work launched during another VM's slice closes the gaps.
-    fn look(&mut self, gpu: GpuKey, sharers: &[VmKey], now: Nanos) {
+    fn measure(&mut self, gpu: GpuKey, sharers: &[VmKey], now: Nanos) {
         let (least, counts) = (self.settings.load_least, self.settings.min_window);
         if let Some(state) = self.gpus.get_mut(&gpu) {
-            (state.shared, state.looks_since) = (false, Some(now));
+            (state.shared, state.measuring_since) = (false, Some(now));
         }
         for vm in sharers {
             if let Some(member) = self.member_mut(*vm, gpu) {
-                member.load.look(least, counts);
+                member.load.restart(least, counts);
             }
         }
     }

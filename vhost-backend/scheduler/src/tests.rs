@@ -38,11 +38,11 @@ impl Bench {
         Bench { scheduler, now: 0, out: Vec::new() }
     }
 
-    fn says(&mut self, vm: VmKey, report: Report) -> Vec<Action> {
-        self.says_on(vm, GPU, report)
+    fn report(&mut self, vm: VmKey, report: Report) -> Vec<Action> {
+        self.report_on(vm, GPU, report)
     }
 
-    fn says_on(&mut self, vm: VmKey, gpu: GpuKey, report: Report) -> Vec<Action> {
+    fn report_on(&mut self, vm: VmKey, gpu: GpuKey, report: Report) -> Vec<Action> {
         self.scheduler.report(vm, gpu, report, self.now, &mut self.out);
         std::mem::take(&mut self.out)
     }
@@ -58,9 +58,9 @@ impl Bench {
     fn until_open(&mut self, busy: VmKey) -> (Nanos, VmKey) {
         for _ in 0..10_000 {
             let mut actions = self.tick(self.now + SEC);
-            actions.extend(self.says(busy, BUSY));
+            actions.extend(self.report(busy, BUSY));
             if actions.iter().any(|action| matches!(action, Action::Close { .. })) {
-                let actions = self.says(busy, HELD);
+                let actions = self.report(busy, HELD);
                 return (self.now, opened(&actions).expect("no other gate opens").0);
             }
         }
@@ -89,7 +89,7 @@ fn share(weight: u32) -> Share {
 #[test]
 fn a_vm_alone_and_uncapped_is_unlimited() {
     let mut bench = Bench::new(&[(A, share(100))]);
-    assert_eq!(opened(&bench.says(A, HELD)), Some((A, OpenMode::Unlimited)));
+    assert_eq!(opened(&bench.report(A, HELD)), Some((A, OpenMode::Unlimited)));
     assert!(bench.scheduler.wake_at() >= Some(10 * MS), "and is rarely sampled");
 }
 
@@ -97,12 +97,12 @@ fn a_vm_alone_and_uncapped_is_unlimited() {
 fn a_vm_alone_keeps_its_queue_short_beside_an_idle_latency_vm() {
     let latency = Share { class: Class::Latency, ..share(100) };
     let mut bench = Bench::new(&[(A, share(100)), (B, latency)]);
-    assert_eq!(opened(&bench.says(A, HELD)), Some((A, OpenMode::Window)));
+    assert_eq!(opened(&bench.report(A, HELD)), Some((A, OpenMode::Window)));
     bench.scheduler.set_share(B, GPU, share(100), bench.now);
     let mut actions = Vec::new();
     for _ in 0..100 {
         actions.extend(bench.tick(SEC));
-        actions.extend(bench.says(A, BUSY));
+        actions.extend(bench.report(A, BUSY));
     }
     assert_eq!(opened(&actions), Some((A, OpenMode::Unlimited)), "once it is of class batch");
 }
@@ -110,24 +110,24 @@ fn a_vm_alone_keeps_its_queue_short_beside_an_idle_latency_vm() {
 #[test]
 fn a_second_vm_gets_a_window_once_the_first_has_drained() {
     let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
-    bench.says(A, HELD);
+    bench.report(A, HELD);
     bench.now = SEC;
-    assert_eq!(closed(&bench.says(B, HELD)), Some(A));
-    assert_eq!(opened(&bench.says(A, BUSY)), None, "A has work in flight");
+    assert_eq!(closed(&bench.report(B, HELD)), Some(A));
+    assert_eq!(opened(&bench.report(A, BUSY)), None, "A has work in flight");
     bench.now += MS / 2;
-    let actions = bench.says(A, HELD);
+    let actions = bench.report(A, HELD);
     assert_eq!(opened(&actions), Some((B, OpenMode::Window)));
 }
 
 #[test]
 fn a_kernel_that_never_ends_does_not_keep_others_out() {
     let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
-    bench.says(A, HELD);
-    bench.says(A, Report { held: false, ..BUSY });
+    bench.report(A, HELD);
+    bench.report(A, Report { held: false, ..BUSY });
     bench.now = SEC;
-    let mut actions = bench.says(B, HELD);
+    let mut actions = bench.report(B, HELD);
     while bench.now < 2 * SEC && opened(&actions).is_none() {
-        bench.says(A, Report { held: false, ..BUSY });
+        bench.report(A, Report { held: false, ..BUSY });
         actions = bench.tick(2 * SEC);
     }
     assert_eq!(opened(&actions).map(|open| open.0), Some(B));
@@ -136,21 +136,21 @@ fn a_kernel_that_never_ends_does_not_keep_others_out() {
 #[test]
 fn an_idle_vm_loses_its_gate_at_once() {
     let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
-    bench.says(A, HELD);
-    bench.says(A, IDLE);
+    bench.report(A, HELD);
+    bench.report(A, IDLE);
     bench.now = SEC;
-    assert_eq!(closed(&bench.says(B, HELD)), Some(A));
-    assert_eq!(opened(&bench.says(A, IDLE)).map(|open| open.0), Some(B));
+    assert_eq!(closed(&bench.report(B, HELD)), Some(A));
+    assert_eq!(opened(&bench.report(A, IDLE)).map(|open| open.0), Some(B));
 }
 
 #[test]
 fn a_window_ends_early_when_nothing_is_left_to_run() {
     let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
-    bench.says(A, HELD);
-    bench.says(B, HELD);
-    bench.says(A, HELD);
+    bench.report(A, HELD);
+    bench.report(B, HELD);
+    bench.report(A, HELD);
     bench.now += 2 * MS;
-    bench.says(B, Report { finished: 1, ..IDLE });
+    bench.report(B, Report { finished: 1, ..IDLE });
     let mut actions = bench.tick(SEC);
     actions.extend(bench.tick(SEC));
     assert_eq!(closed(&actions), Some(B));
@@ -160,10 +160,10 @@ fn a_window_ends_early_when_nothing_is_left_to_run() {
 #[test]
 fn gpu_time_is_proportional_to_weights() {
     let mut bench = Bench::new(&[(A, share(30)), (B, share(70))]);
-    bench.says(A, HELD);
-    bench.says(B, HELD);
+    bench.report(A, HELD);
+    bench.report(B, HELD);
     let (_, mut runs) = (0, B);
-    bench.says(A, HELD);
+    bench.report(A, HELD);
     for _ in 0..400 {
         runs = bench.until_open(runs).1;
     }
@@ -177,16 +177,16 @@ fn gpu_time_is_proportional_to_weights() {
 fn a_cap_holds_even_if_nobody_else_wants_the_gpu() {
     let capped = Share { max: 2500, ..share(100) };
     let mut bench = Bench::new(&[(A, capped)]);
-    assert_eq!(opened(&bench.says(A, HELD)), Some((A, OpenMode::Window)));
+    assert_eq!(opened(&bench.report(A, HELD)), Some((A, OpenMode::Window)));
     let mut open = 0;
     while bench.now < 10 * SEC {
         let before = bench.now;
         let runs = bench.scheduler.turn(A).is_some();
         let actions = bench.tick(10 * SEC);
         open += if runs { bench.now - before } else { 0 };
-        bench.says(A, if closed(&actions).is_some() { HELD } else { BUSY });
+        bench.report(A, if closed(&actions).is_some() { HELD } else { BUSY });
         if bench.scheduler.turn(A).is_none() {
-            bench.says(A, HELD);
+            bench.report(A, HELD);
         }
     }
     let part = open as f64 / (10 * SEC) as f64;
@@ -197,23 +197,23 @@ fn a_cap_holds_even_if_nobody_else_wants_the_gpu() {
 fn a_latency_vm_takes_the_gpu_at_the_next_boundary() {
     let latency = Share { class: Class::Latency, ..share(100) };
     let mut bench = Bench::new(&[(B, latency), (C, share(100))]);
-    bench.says(C, HELD);
+    bench.report(C, HELD);
     assert!(bench.scheduler.turn(C).is_some());
     bench.now += 100 * US;
-    assert_eq!(closed(&bench.says(B, HELD)), Some(C), "before its window's end");
+    assert_eq!(closed(&bench.report(B, HELD)), Some(C), "before its window's end");
     bench.now += 50 * US;
-    assert_eq!(opened(&bench.says(C, HELD)).map(|open| open.0), Some(B));
+    assert_eq!(opened(&bench.report(C, HELD)).map(|open| open.0), Some(B));
 }
 
 #[test]
 fn batch_work_is_kept_shallow_while_a_latency_vm_is_awake() {
     let latency = Share { class: Class::Latency, ..share(100) };
     let mut bench = Bench::new(&[(A, share(100)), (B, latency)]);
-    bench.says(B, HELD);
-    bench.says(B, Report { finished: 1, ..IDLE });
+    bench.report(B, HELD);
+    bench.report(B, Report { finished: 1, ..IDLE });
     bench.now += 20 * MS;
-    bench.says(A, HELD);
-    let actions = bench.says(B, Report { finished: 1, ..IDLE });
+    bench.report(A, HELD);
+    let actions = bench.report(B, Report { finished: 1, ..IDLE });
     let depth = actions.iter().find_map(|action| match action {
         Action::Open { vm: A, depth, mode: OpenMode::Window, .. } => Some(*depth),
         _ => None,
@@ -228,18 +228,18 @@ fn several_gpus_open_together_and_in_order() {
     for vm in [A, B] {
         bench.scheduler.set_vm(vm, &gpus, 0);
     }
-    bench.says_on(A, GPU1, HELD);
-    bench.says_on(A, GPU, HELD);
-    bench.says_on(A, GPU, BUSY);
-    bench.says_on(A, GPU1, BUSY);
+    bench.report_on(A, GPU1, HELD);
+    bench.report_on(A, GPU, HELD);
+    bench.report_on(A, GPU, BUSY);
+    bench.report_on(A, GPU1, BUSY);
     bench.now += MS;
-    let mut actions = bench.says_on(B, GPU1, HELD);
-    actions.extend(bench.says_on(B, GPU, HELD));
+    let mut actions = bench.report_on(B, GPU1, HELD);
+    actions.extend(bench.report_on(B, GPU, HELD));
     let closes: Vec<_> =
         actions.iter().filter(|action| matches!(action, Action::Close { .. })).collect();
     assert_eq!(closes, [&Action::Close { vm: A, gpu: GPU }, &Action::Close { vm: A, gpu: GPU1 }]);
-    assert_eq!(opened(&bench.says_on(A, GPU1, HELD)), None, "A has work on the other");
-    let actions = bench.says_on(A, GPU, HELD);
+    assert_eq!(opened(&bench.report_on(A, GPU1, HELD)), None, "A has work on the other");
+    let actions = bench.report_on(A, GPU, HELD);
     let opens: Vec<_> = actions
         .iter()
         .filter_map(|action| match action {
@@ -253,10 +253,10 @@ fn several_gpus_open_together_and_in_order() {
 #[test]
 fn a_stuck_drain_is_opened_again() {
     let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
-    bench.says(A, HELD);
-    bench.says(A, BUSY);
-    assert_eq!(closed(&bench.says(B, HELD)), Some(A));
-    bench.says(A, BUSY);
+    bench.report(A, HELD);
+    bench.report(A, BUSY);
+    assert_eq!(closed(&bench.report(B, HELD)), Some(A));
+    bench.report(A, BUSY);
     let actions = bench.tick(SEC);
     assert_eq!(opened(&actions).map(|open| open.0), Some(A));
     assert_eq!(bench.now, MS);
@@ -267,31 +267,31 @@ fn a_stuck_drain_is_opened_again() {
 #[test]
 fn a_long_call_with_nothing_behind_it_just_drains() {
     let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
-    bench.says(A, HELD);
+    bench.report(A, HELD);
     let alone = Report { held: false, ..BUSY };
-    bench.says(A, alone);
-    bench.says(B, HELD);
+    bench.report(A, alone);
+    bench.report(B, HELD);
     for _ in 0..100 {
         assert_eq!(opened(&bench.tick(bench.now + MS)), None);
-        assert_eq!(opened(&bench.says(A, alone)), None);
+        assert_eq!(opened(&bench.report(A, alone)), None);
     }
-    assert_eq!(opened(&bench.says(A, IDLE)).map(|open| open.0), Some(B));
+    assert_eq!(opened(&bench.report(A, IDLE)).map(|open| open.0), Some(B));
 }
 
 #[test]
 fn streams_that_wait_for_the_host_count_as_drained() {
     let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
-    bench.says(A, HELD);
-    bench.says(A, BUSY);
-    bench.says(B, HELD);
+    bench.report(A, HELD);
+    bench.report(A, BUSY);
+    bench.report(B, HELD);
     bench.now += 100 * US;
-    let actions = bench.says(A, Report { stalled: true, ..BUSY });
+    let actions = bench.report(A, Report { stalled: true, ..BUSY });
     assert_eq!(opened(&actions).map(|open| open.0), Some(B));
 }
 
-/// How long A's gate is open within 2 s beside B, which saturates, if A reports `says` while it's
+/// How long A's gate is open within 2 s beside B, which saturates, if A sends `report` while it's
 /// open, with a growing count of finished calls.
-fn open_for(says: Report) -> Nanos {
+fn open_for(report: Report) -> Nanos {
     let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
     let (mut open, mut b_open, mut sum, mut finished) = (false, false, 0, 0);
     while bench.now < 2 * SEC {
@@ -301,8 +301,8 @@ fn open_for(says: Report) -> Nanos {
         bench.now = at.clamp(before, before + MS) + 300 * US;
         sum += if open { bench.now - before } else { 0 };
         finished += 1;
-        let mut actions = bench.says(A, Report { finished, ..if open { says } else { HELD } });
-        actions.extend(bench.says(B, if b_open { BUSY } else { HELD }));
+        let mut actions = bench.report(A, Report { finished, ..if open { report } else { HELD } });
+        actions.extend(bench.report(B, if b_open { BUSY } else { HELD }));
         actions.extend(bench.tick(bench.now));
         for action in actions {
             match action {
@@ -319,9 +319,9 @@ fn open_for(says: Report) -> Nanos {
 
 #[test]
 fn a_vm_that_reports_finished_calls_but_no_busy_time_pays_for_its_window() {
-    for says in [HELD, Report { stalled: true, ..BUSY }] {
-        let open = open_for(says);
-        assert!(open <= 1_200 * MS, "{says:?}: open for {} of 2000 ms", open / MS);
+    for report in [HELD, Report { stalled: true, ..BUSY }] {
+        let open = open_for(report);
+        assert!(open <= 1_200 * MS, "{report:?}: open for {} of 2000 ms", open / MS);
     }
 }
 
@@ -329,14 +329,14 @@ fn a_vm_that_reports_finished_calls_but_no_busy_time_pays_for_its_window() {
 fn a_drain_without_reports_is_given_up_even_with_a_kernel_timeout() {
     let timed = Share { kernel_timeout: Some(SEC), ..share(100) };
     let mut bench = Bench::new(&[(A, timed), (B, share(100))]);
-    bench.says(A, HELD);
+    bench.report(A, HELD);
     let runs = Report { held: false, ..BUSY };
-    bench.says(A, runs);
-    bench.says(B, HELD);
+    bench.report(A, runs);
+    bench.report(B, HELD);
     let end = 2 * SEC;
     while bench.now < end {
         let mut actions = bench.tick(end);
-        actions.extend(bench.says(A, runs));
+        actions.extend(bench.report(A, runs));
         if opened(&actions).is_some_and(|open| open.0 == B) {
             assert!(bench.now >= SEC, "it waits for the kernel timeout");
             return;
@@ -353,8 +353,8 @@ fn a_vm_that_waits_for_the_host_and_can_start_nothing_leaves_the_gpu_to_others()
     let (mut opened, mut b_open) = (0, 0);
     while bench.now < SEC {
         let before = bench.now;
-        let mut actions = bench.says(A, a);
-        actions.extend(bench.says(B, b));
+        let mut actions = bench.report(A, a);
+        actions.extend(bench.report(B, b));
         actions.extend(bench.tick(before + MS));
         // A closed gate is reported at once and repeatedly.
         while let Some(action) = (!actions.is_empty()).then(|| actions.remove(0)) {
@@ -363,9 +363,9 @@ fn a_vm_that_waits_for_the_host_and_can_start_nothing_leaves_the_gpu_to_others()
                 Action::Open { vm: B, .. } => b = BUSY,
                 Action::Close { vm: B, .. } => {
                     b = HELD;
-                    actions.extend(bench.says(B, b));
+                    actions.extend(bench.report(B, b));
                 }
-                Action::Close { vm: A, .. } => actions.extend(bench.says(A, a)),
+                Action::Close { vm: A, .. } => actions.extend(bench.report(A, a)),
                 _ => {}
             }
             assert!(opened < 200, "A was opened {opened} times by {}", bench.now);
@@ -378,7 +378,7 @@ fn a_vm_that_waits_for_the_host_and_can_start_nothing_leaves_the_gpu_to_others()
     assert!(b_open > SEC * 8 / 10, "B had {b_open} ns");
     // Once the host function has ended, A gets its share.
     a = HELD;
-    bench.says(A, a);
+    bench.report(A, a);
     let (at, vm) = bench.until_open(B);
     assert!(vm == A && at < SEC + 50 * MS, "{vm:?} at {at}");
 }
@@ -387,24 +387,24 @@ fn a_vm_that_waits_for_the_host_and_can_start_nothing_leaves_the_gpu_to_others()
 fn a_call_that_runs_too_long_is_reported_once() {
     let share = Share { kernel_timeout: Some(2 * SEC), ..share(100) };
     let mut bench = Bench::new(&[(A, share)]);
-    bench.says(A, HELD);
-    bench.says(A, BUSY);
+    bench.report(A, HELD);
+    bench.report(A, BUSY);
     bench.now = 3 * SEC;
     let long = Report { oldest_for: 2 * SEC + 1, ..BUSY };
-    assert_eq!(bench.says(A, long), [Action::Timeout { vm: A, gpu: GPU }]);
-    assert_eq!(bench.says(A, long), []);
+    assert_eq!(bench.report(A, long), [Action::Timeout { vm: A, gpu: GPU }]);
+    assert_eq!(bench.report(A, long), []);
 }
 
 #[test]
 fn a_removed_vms_window_goes_to_the_next() {
     let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
-    bench.says(A, HELD);
-    bench.says(A, BUSY);
-    bench.says(B, HELD);
+    bench.report(A, HELD);
+    bench.report(A, BUSY);
+    bench.report(B, HELD);
     let mut out = Vec::new();
     bench.scheduler.remove_vm(A, bench.now, &mut out);
     assert_eq!(opened(&out).map(|open| open.0), Some(B));
-    bench.says(A, BUSY);
+    bench.report(A, BUSY);
     assert!(bench.scheduler.stats(A, GPU, 0).is_none());
 }
 
@@ -452,7 +452,7 @@ mod hostile {
             for (vm, gpu, report, passes) in steps {
                 bench.now += passes;
                 bench.scheduler.tick(bench.now, &mut bench.out);
-                let actions = bench.says_on(VmKey(vm), GpuKey(gpu), report);
+                let actions = bench.report_on(VmKey(vm), GpuKey(gpu), report);
                 for action in actions {
                     match action {
                         Action::Open { vm, gpu, .. } => {
@@ -495,7 +495,7 @@ struct Teller {
     greedy: bool,
     shared: Nanos,
     ran: Nanos,
-    told: Nanos,
+    reported: Nanos,
     looks: u64,
 }
 
@@ -503,8 +503,8 @@ impl Teller {
     fn report(&mut self, held: bool) -> Report {
         self.looks += 1;
         let late = if self.looks.is_multiple_of(2) { 200 * US } else { 0 };
-        self.told = self.told.max(self.ran.saturating_sub(late));
-        let busy_ns = self.told;
+        self.reported = self.reported.max(self.ran.saturating_sub(late));
+        let busy_ns = self.reported;
         let held = held || !self.open || self.shares && self.greedy;
         let active = self.open;
         Report { held, active, busy_ns, finished: self.looks, ..IDLE }
@@ -535,7 +535,7 @@ fn play(
         for round in 0..3 {
             for (at, vm) in [A, B].into_iter().enumerate() {
                 let report = tellers[at].report(held);
-                actions.extend(bench.says(vm, report));
+                actions.extend(bench.report(vm, report));
             }
             if round == 0 {
                 actions.extend(bench.tick(bench.now));
@@ -616,9 +616,9 @@ fn a_vm_is_not_owed_the_share_that_it_did_not_want_while_sharing() {
 }
 
 /// The fraction of the GPU that a VM with a cap of 25% gets if its worker is busy launching for the
-/// first 200 us of each window. With `told`, the worker reports that time as busy later; otherwise
+/// first 200 us of each window. If `reported`, the worker reports that time as busy later; otherwise
 /// only as time since work began.
-fn capped(told: bool) -> f64 {
+fn capped(reported: bool) -> f64 {
     let mut bench = Bench::new(&[(A, Share { max: 2500, ..share(100) })]);
     let (mut open, mut active) = (false, false);
     let (mut ran, mut busy, mut begun, mut launching): (Nanos, Nanos, Nanos, Nanos) = (0, 0, 0, 0);
@@ -629,7 +629,7 @@ fn capped(told: bool) -> f64 {
         let now = bench.now;
         let report =
             |active, busy_ns, begun_ns| Report { held: true, active, busy_ns, begun_ns, ..IDLE };
-        let mut actions = bench.says(A, report(active, busy, begun));
+        let mut actions = bench.report(A, report(active, busy, begun));
         actions.extend(bench.tick(now));
         while !actions.is_empty() {
             for action in actions.drain(..) {
@@ -640,10 +640,10 @@ fn capped(told: bool) -> f64 {
                 };
             }
             if !open {
-                busy += if told { ran - busy } else { 0 };
+                busy += if reported { ran - busy } else { 0 };
                 (active, launching) = (false, 0);
             }
-            actions = bench.says(A, report(active, busy, begun));
+            actions = bench.report(A, report(active, busy, begun));
         }
         let wake = bench.scheduler.wake_at().unwrap_or(now);
         bench.now = wake.clamp(now + 10 * US, now + MS);
@@ -654,7 +654,7 @@ fn capped(told: bool) -> f64 {
             launching += launches;
             ran += passed;
             busy += passed - launches;
-            begun += if told { 0 } else { launches };
+            begun += if reported { 0 } else { launches };
         }
     }
     (ran - before) as f64 / (bench.now - SEC) as f64
@@ -662,8 +662,8 @@ fn capped(told: bool) -> f64 {
 
 #[test]
 fn a_cap_holds_despite_late_reports() {
-    for told in [true, false] {
-        let part = capped(told);
+    for reported in [true, false] {
+        let part = capped(reported);
         assert!((0.245..0.2525).contains(&part), "{part}");
     }
 }
