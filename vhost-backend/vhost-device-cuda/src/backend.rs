@@ -167,7 +167,7 @@ impl Backend {
                 self.drop_worker(state, request);
                 self.link.send(&DeviceToBroker::End { request }, &self.mailbox);
             }
-            Effect::Tell { request, message, body } => {
+            Effect::Send { request, message, body } => {
                 let State { workers, slots, .. } = &mut *state;
                 let Some(worker) = workers.get_mut(&request) else { return };
                 let told = worker.send(&message, &body, slots);

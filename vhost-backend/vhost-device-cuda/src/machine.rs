@@ -58,7 +58,7 @@ pub enum Effect {
         request: RequestId,
     },
     /// Send a message to a worker.
-    Tell {
+    Send {
         /// The worker.
         request: RequestId,
         /// The message.
@@ -330,7 +330,7 @@ impl Machine {
             pieces,
         };
         let request = session.request;
-        self.effects.push(Effect::Tell { request, message, body: Vec::new() });
+        self.effects.push(Effect::Send { request, message, body: Vec::new() });
     }
 
     fn detach(&mut self, chain: ChainId, id: u32, region: u32) {
@@ -345,7 +345,7 @@ impl Machine {
         session.in_flight.insert(number, InFlight::Detach { region, chain });
         let request = session.request;
         let message = DeviceToWorker::Detach { request: number, region };
-        self.effects.push(Effect::Tell { request, message, body: Vec::new() });
+        self.effects.push(Effect::Send { request, message, body: Vec::new() });
     }
 
     fn number(&mut self) -> u64 {
@@ -392,7 +392,7 @@ impl Machine {
                 let request = session.request;
                 let message = DeviceToWorker::Submit { request: number, room };
                 let body = command.to_vec();
-                self.effects.push(Effect::Tell { request, message, body });
+                self.effects.push(Effect::Send { request, message, body });
             }
         }
     }

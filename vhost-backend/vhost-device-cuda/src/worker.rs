@@ -64,7 +64,7 @@ impl WorkerLink {
         self.flush()
     }
 
-    /// Tells the worker to drop the file of a slot that left the memory table.
+    /// Sends a request to drop the file of a slot that left the memory table.
     pub(super) fn forget(&mut self, slot: u32) -> io::Result<()> {
         if self.slots.remove(&slot) {
             self.outgoing.push(frame(&DeviceToWorker::Forget { slot }, &[])?, None);

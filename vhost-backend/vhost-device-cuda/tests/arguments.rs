@@ -11,8 +11,8 @@ fn bad_arguments_of_the_device_are_refused() {
     let path = |name: &str| folder.join(name).display().to_string();
     let (socket, file) = (path("socket"), path("file"));
     std::fs::write(&file, "not a library").unwrap();
-    let with = |more: &[&str], says| {
-        check(DEVICE, &[&["--socket-path", &socket], more].concat(), says);
+    let with = |more: &[&str], expected| {
+        check(DEVICE, &[&["--socket-path", &socket], more].concat(), expected);
         assert!(!folder.join("socket").exists());
     };
     with(&["--memory-max", "5Q"], "5Q");

@@ -185,7 +185,7 @@ fn a_destroy_is_answered_and_frees_the_id_once_the_worker_is_reaped() {
     machine.worker_started(2, &FirstMiB);
     let effects = machine.take_effects();
     assert_eq!(effects[0], answer(4, uapi::OK));
-    assert!(matches!(effects[1], Effect::Tell { request: 2, .. }), "{effects:?}");
+    assert!(matches!(effects[1], Effect::Send { request: 2, .. }), "{effects:?}");
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn regions_are_attached_once_and_only_from_guest_memory() {
     let mut machine = with_session();
     assert_eq!(ask(&mut machine, 3, &attach(5, 1, 1 << 20)), [answer(3, uapi::ERR_MEMORY)]);
     let effects = ask(&mut machine, 4, &attach(5, 1, 0x2000));
-    let [Effect::Tell { message: DeviceToWorker::Attach { request, pieces, .. }, .. }] =
+    let [Effect::Send { message: DeviceToWorker::Attach { request, pieces, .. }, .. }] =
         effects.as_slice()
     else {
         panic!("{effects:?}")
@@ -288,7 +288,7 @@ fn submitted_commands_are_answered_once_and_bounded() {
     };
     machine.command(3, &submit(8), 24);
     let effects = machine.take_effects();
-    let [Effect::Tell { message: DeviceToWorker::Submit { request, room: 16 }, body, .. }] =
+    let [Effect::Send { message: DeviceToWorker::Submit { request, room: 16 }, body, .. }] =
         effects.as_slice()
     else {
         panic!("{effects:?}")
@@ -304,7 +304,7 @@ fn submitted_commands_are_answered_once_and_bounded() {
     assert!(tell(&mut machine, 16).is_err());
     for chain in 4..6 {
         machine.command(chain, &submit(4000), 24);
-        assert!(matches!(machine.take_effects()[..], [Effect::Tell { .. }]));
+        assert!(matches!(machine.take_effects()[..], [Effect::Send { .. }]));
     }
     machine.command(6, &submit(4000), 24);
     assert_eq!(machine.take_effects(), [answer(6, uapi::ERR_BUSY)]);
@@ -317,7 +317,7 @@ fn reply_room_is_capped_at_a_worker_messages_size() {
     let bytes = [hdr(uapi::CMD_SUBMIT, 5).as_bytes(), cmd.as_bytes()].concat();
     machine.command(3, &bytes, 2 << 30);
     let effects = machine.take_effects();
-    let [Effect::Tell { message: DeviceToWorker::Submit { room, .. }, .. }] = effects.as_slice()
+    let [Effect::Send { message: DeviceToWorker::Submit { room, .. }, .. }] = effects.as_slice()
     else {
         panic!("{effects:?}")
     };
@@ -331,7 +331,7 @@ fn an_answer_longer_than_its_room_is_an_error() {
     let bytes = [hdr(uapi::CMD_SUBMIT, 5).as_bytes(), cmd.as_bytes()].concat();
     machine.command(3, &bytes, 24);
     let effects = machine.take_effects();
-    let [Effect::Tell { message: DeviceToWorker::Submit { request, .. }, .. }] = effects.as_slice()
+    let [Effect::Send { message: DeviceToWorker::Submit { request, .. }, .. }] = effects.as_slice()
     else {
         panic!("{effects:?}")
     };
