@@ -48,8 +48,8 @@ impl ComputeSpec {
         range("compute.max", self.max, one, Percent::ALL)?;
         range("compute.min", self.min, Percent::NONE, Percent::ALL)?;
         if self.min > self.max {
-            let says = format!("{} is above compute.max, which is {}", self.min, self.max);
-            return Err(ApiError::invalid("compute.min", says));
+            let message = format!("{} is above compute.max, which is {}", self.min, self.max);
+            return Err(ApiError::invalid("compute.min", message));
         }
         let timeout = self.kernel_timeout.unwrap_or(MAX_TIMEOUT);
         range("compute.kernel_timeout", timeout, MIN_TIMEOUT, MAX_TIMEOUT)
@@ -59,8 +59,8 @@ impl ComputeSpec {
 impl MpsSpec {
     fn check(&self, sharing: Sharing) -> Checked {
         if sharing != Sharing::Mps && !self.is_empty() {
-            let says = "these settings need sharing = \"mps\"";
-            return Err(ApiError::invalid("mps", says));
+            let message = "these settings need sharing = \"mps\"";
+            return Err(ApiError::invalid("mps", message));
         }
         if let Some(percentage) = self.active_thread_percentage {
             let one = Percent::from_basis_points(100);
@@ -107,8 +107,9 @@ impl VmSpec {
         if let Some(socket) = &self.socket {
             let length = socket.as_os_str().len();
             if length > 107 {
-                let says = format!("the path has {length} bytes; a socket's path has at most 107");
-                return Err(ApiError::invalid("socket", says));
+                let message =
+                    format!("the path has {length} bytes; a socket's path has at most 107");
+                return Err(ApiError::invalid("socket", message));
             }
             if !socket.is_absolute() {
                 return Err(ApiError::invalid("socket", "must be an absolute path"));
@@ -118,8 +119,8 @@ impl VmSpec {
             let octal = u32::from_str_radix(text, 8).is_ok_and(|mode| mode <= 0o777);
             if !octal || text.starts_with('+') {
                 let must = expected("socket_mode").unwrap_or_default();
-                let says = format!("'{}' is not a mode: it must be {must}", text.escape_debug());
-                return Err(ApiError::invalid("socket_mode", says));
+                let message = format!("'{}' is not a mode: it must be {must}", text.escape_debug());
+                return Err(ApiError::invalid("socket_mode", message));
             }
         }
         Ok(())
@@ -143,11 +144,11 @@ impl VmSpec {
         let letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         for name in names {
             if name.is_empty() || name.len() > 128 || !name.bytes().all(letter) {
-                let says = format!(
+                let message = format!(
                     "'{}' is not a variable's name: write 1 to 128 letters, digits and '_'",
                     name.escape_debug()
                 );
-                return Err(ApiError::invalid("env.allow", says));
+                return Err(ApiError::invalid("env.allow", message));
             }
         }
         Ok(())
@@ -179,8 +180,8 @@ fn check_cpu_max(text: &str) -> Checked {
         return Ok(());
     }
     let must = expected("cpu.max").unwrap_or_default();
-    let says = format!("'{}' is out of range: it must be {must}", text.escape_debug());
-    Err(ApiError::invalid("cpu.max", says))
+    let message = format!("'{}' is out of range: it must be {must}", text.escape_debug());
+    Err(ApiError::invalid("cpu.max", message))
 }
 
 #[cfg(test)]
@@ -202,7 +203,7 @@ mod tests {
 
     #[test]
     fn an_error_names_the_field_and_its_range() {
-        for (more, field, says) in [
+        for (more, field, expected) in [
             (r#""compute": {"weight": 0}"#, "compute.weight", "from 1 to 10000"),
             (r#""compute": {"weight": 10001}"#, "compute.weight", "10001"),
             (r#""compute": {"max": "0.99%"}"#, "compute.max", "from 1% to 100%"),
@@ -235,7 +236,7 @@ mod tests {
         ] {
             let (named, message) = refused(more);
             assert_eq!(named, field, "{more}");
-            assert!(message.contains(says), "{more}: {message}");
+            assert!(message.contains(expected), "{more}: {message}");
         }
     }
 

@@ -296,13 +296,13 @@ impl MpsSpec {
 }
 
 macro_rules! limits {
-    ($($(#[$doc:meta])* $name:ident: $type:ty, $says:literal;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident: $type:ty, $summary:literal;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
         #[serde(deny_unknown_fields, default)]
         pub struct $name {
-            #[doc = $says]
+            #[doc = $summary]
             #[serde(skip_serializing_if = "Option::is_none")]
             pub max: Option<$type>,
         }

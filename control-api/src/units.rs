@@ -197,8 +197,8 @@ mod schema {
 
     impl PartialSchema for Percent {
         fn schema() -> RefOr<Schema> {
-            let says = "A percentage, in steps of 0.01%.";
-            text(says, r"^[0-9]{1,6}(\.[0-9]{1,2})?%$", "12.5%")
+            let description = "A percentage, in steps of 0.01%.";
+            text(description, r"^[0-9]{1,6}(\.[0-9]{1,2})?%$", "12.5%")
         }
     }
 
@@ -206,8 +206,8 @@ mod schema {
 
     impl PartialSchema for Timespan {
         fn schema() -> RefOr<Schema> {
-            let says = "A length of time, with its unit.";
-            text(says, "^[0-9]+(ns|us|ms|s|m|h)$", "500ms")
+            let description = "A length of time, with its unit.";
+            text(description, "^[0-9]+(ns|us|ms|s|m|h)$", "500ms")
         }
     }
 

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use support::{Server, pty, vcudactl};
 
-fn refused(says: &str) -> (u16, String) {
-    (422, json!({"code": "invalid", "field": "compute.min", "message": says}).to_string())
+fn refused(message: &str) -> (u16, String) {
+    (422, json!({"code": "invalid", "field": "compute.min", "message": message}).to_string())
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_space_separates_names_and_values() {
 #[test]
 fn mistakes_are_one_line_and_code_2() {
     let server = Server::start(|_, _, _| panic!("no request is expected"));
-    for (words, says) in [
+    for (words, expected) in [
         (&["vm", "add", "web"][..], "--memory-max"),
         (&["vm", "add", "web", "--memory-max", "5Q"], "5Q"),
         (&["vm", "add", "web", "--memory-max", "0"], "memory.max"),
@@ -121,7 +121,7 @@ fn mistakes_are_one_line_and_code_2() {
     ] {
         let (code, out, err) = vcudactl(&server.socket, words);
         assert_eq!((code, out.as_str()), (2, ""), "{words:?}: {err}");
-        assert!(err.starts_with("vcudactl: ") && err.contains(says), "{words:?}: {err}");
+        assert!(err.starts_with("vcudactl: ") && err.contains(expected), "{words:?}: {err}");
         assert_eq!(err.lines().count(), 1, "{err}");
     }
     let (code, _, err) = vcudactl(&server.socket, &["vm"]);
@@ -218,11 +218,12 @@ fn a_broken_event_stream_was_ended_by_vcudad() {
 #[test]
 fn completions_and_manual_pages_need_no_vcudad() {
     let server = Server::start(|_, _, _| panic!("no request is expected"));
-    for (shell, says) in [("bash", "_vcudactl"), ("zsh", "#compdef vcudactl"), ("fish", "complete")]
+    for (shell, expected) in
+        [("bash", "_vcudactl"), ("zsh", "#compdef vcudactl"), ("fish", "complete")]
     {
         let (code, out, _) = vcudactl(&server.socket, &["completions", shell]);
         assert_eq!(code, 0);
-        assert!(out.contains(says), "{shell}");
+        assert!(out.contains(expected), "{shell}");
     }
     let pages = server.folder.join("man");
     let (code, _, err) = vcudactl(&server.socket, &["man", &pages.display().to_string()]);

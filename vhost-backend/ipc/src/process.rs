@@ -86,9 +86,9 @@ pub fn become_user(uid: Option<u32>, gid: Option<u32>) -> io::Result<()> {
 }
 
 /// Reads the real, effective and saved IDs from the kernel.
-fn ids_now(tell: impl Fn(&mut u32, &mut u32, &mut u32) -> libc::c_int) -> io::Result<[u32; 3]> {
+fn ids_now(get_ids: impl Fn(&mut u32, &mut u32, &mut u32) -> libc::c_int) -> io::Result<[u32; 3]> {
     let [mut real, mut now, mut saved] = [0; 3];
-    if tell(&mut real, &mut now, &mut saved) < 0 {
+    if get_ids(&mut real, &mut now, &mut saved) < 0 {
         return Err(io::Error::last_os_error());
     }
     Ok([real, now, saved])

@@ -13,13 +13,13 @@ pub fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// Asserts that a program refuses these arguments with a one-line message that contains `says`.
-pub fn check(program: &str, arguments: &[&str], says: &str) {
+/// Asserts that a program refuses these arguments with a one-line message that contains `expected`.
+pub fn check(program: &str, arguments: &[&str], expected: &str) {
     let (code, said) = refused(program, arguments);
     assert_eq!(code, Some(2), "{arguments:?}: {said}");
     // Log lines may precede the message.
     let last = said.lines().last().unwrap_or_default();
-    assert!(last.contains(says), "{arguments:?}: {said}");
+    assert!(last.contains(expected), "{arguments:?}: {said}");
     assert_eq!(said.lines().filter(|line| line.starts_with("v")).count(), 1, "{said}");
 }
 

@@ -4,7 +4,7 @@
 //! MPS weakens isolation: the workers of all those VMs are clients of one server process, which
 //! runs as the broker's user and does their work on the GPU. A compromised worker can send it any
 //! input, and a fault that one client causes on the GPU can end the others. Address spaces stay
-//! separate. So MPS is for VMs that trust one another, and docs/quotas.md says so.
+//! separate. So MPS is only for VMs that trust one another, as docs/quotas.md explains.
 
 use std::collections::BTreeMap;
 use std::fs::DirBuilder;

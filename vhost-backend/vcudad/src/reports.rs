@@ -194,7 +194,7 @@ impl Reports<'_> {
                 killed_total: self.workers.killed(),
             },
             scheduler: SchedulerInfo {
-                on: self.scheduler.is_on(),
+                on: self.scheduler.is_enabled(),
                 restarts: self.scheduler.restarts(),
             },
         }

@@ -40,18 +40,18 @@ fn share(vm: &Vm) -> Share {
 pub(crate) struct Scheduler {
     compute: ComputeHandle,
     groups: MpsGroups,
-    on: bool,
+    enabled: bool,
 }
 
 impl Scheduler {
     /// Starts the thread, if the scheduler is on.
-    pub(crate) fn start(on: bool) -> io::Result<Self> {
-        let compute = if on { ComputeHandle::start() } else { ComputeHandle::off() };
-        Ok(Self { compute: compute?, groups: MpsGroups::default(), on })
+    pub(crate) fn start(enabled: bool) -> io::Result<Self> {
+        let compute = if enabled { ComputeHandle::start() } else { ComputeHandle::off() };
+        Ok(Self { compute: compute?, groups: MpsGroups::default(), enabled })
     }
 
-    pub(crate) fn is_on(&self) -> bool {
-        self.on
+    pub(crate) fn is_enabled(&self) -> bool {
+        self.enabled
     }
 
     /// How often the thread was restarted.
@@ -86,7 +86,7 @@ impl Scheduler {
         self.set_group(&group);
     }
 
-    /// Removes a VM whose workers are gone.
+    /// Removes a VM whose workers have been removed.
     pub(crate) fn remove_vm(&mut self, id: VmId) {
         match self.groups.remove(id) {
             Some(group) => self.set_group(&group),

@@ -176,7 +176,7 @@ impl Sessions {
             return self.send_ended(id, request, Ending::Limit);
         }
         let (spec, set) = (&state.vm.spec, state.gpus.clone());
-        match self.mps.session_env(spec, &set, gpus, self.scheduler.is_on()) {
+        match self.mps.session_env(spec, &set, gpus, self.scheduler.is_enabled()) {
             // Later variables win, so that a session can't override the limits.
             Ok(env) => session.env.extend(env),
             Err(error) => {

@@ -84,8 +84,8 @@ fn handle(vms: &mut BTreeMap<String, VmSpec>, request: Request, events: &Events)
     match request {
         Request::AddVm(spec) => {
             if vms.contains_key(&spec.name) {
-                let says = format!("there is a VM named '{}' already", spec.name);
-                return Err(ApiError::new(ErrorCode::Conflict, says).of("name"));
+                let message = format!("there is a VM named '{}' already", spec.name);
+                return Err(ApiError::new(ErrorCode::Conflict, message).of("name"));
             }
             let about = About { vm: Some(&spec.name), ..About::default() };
             events.publish(EventKind::VmAdded, about, "added");

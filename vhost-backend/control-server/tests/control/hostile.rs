@@ -27,7 +27,7 @@ fn still_answers(socket: &Path) {
 #[test]
 fn bad_input_is_refused_with_field_and_range() {
     let fake = Fake::start();
-    for (body, status, field, says) in [
+    for (body, status, field, message) in [
         (
             r#"{"name": "a", "memory": {"max": 1}, "compute": {"weight": 0}}"#,
             422,
@@ -54,7 +54,7 @@ fn bad_input_is_refused_with_field_and_range() {
         let refused = ask(&fake.socket, "POST", "/v1/vms", body);
         assert_eq!(refused.status, status, "{body}: {refused:?}");
         assert_eq!(refused.json()["field"], json!(field), "{body}: {refused:?}");
-        assert!(refused.json()["message"].as_str().unwrap().contains(says), "{refused:?}");
+        assert!(refused.json()["message"].as_str().unwrap().contains(message), "{refused:?}");
     }
     let deep = "[".repeat(10_000);
     assert_eq!(ask(&fake.socket, "POST", "/v1/vms", &deep).status, 400);
@@ -118,7 +118,7 @@ fn a_request_cut_off_in_the_middle_changes_nothing() {
     assert_eq!(ask(&fake.socket, "GET", "/v1/vms", "").json(), json!([]));
 }
 
-/// As `nc -N` does it: the client shuts down its sending side and waits for the response.
+/// The client shuts down its sending side and waits for the response, as `nc -N` does.
 #[test]
 fn a_half_closed_client_is_answered() {
     let fake = Fake::start();
@@ -175,7 +175,7 @@ fn slow_and_vanished_event_readers_do_not_block_others() {
     let mut bytes = [0u8; 1 << 16];
     while !text.contains(r#""kind":"missed""#) {
         let count = silent.read(&mut bytes).unwrap();
-        assert!(count > 0, "it ended without a word");
+        assert!(count > 0, "the stream ended without an event");
         text.push_str(&String::from_utf8_lossy(&bytes[..count]));
     }
     assert!(text.contains("events before the next one"));
@@ -208,5 +208,5 @@ fn readers_of_events_are_bounded() {
         std::thread::sleep(std::time::Duration::from_millis(100));
         answered(b"HTTP/1.1 200")
     });
-    assert!(free, "places of readers that are gone stay taken");
+    assert!(free, "places of disconnected readers stay taken");
 }

@@ -62,7 +62,7 @@ fn a_partly_invalid_patch_changes_nothing() {
 #[test]
 fn missing_objects_and_paths_are_not_found() {
     let fake = Fake::start();
-    for (method, path, says) in [
+    for (method, path, message) in [
         ("GET", "/v1/vms/none", "none"),
         ("PATCH", "/v1/vms/none", "none"),
         ("DELETE", "/v1/vms/none", "none"),
@@ -76,7 +76,7 @@ fn missing_objects_and_paths_are_not_found() {
         let answer = ask(&fake.socket, method, path, "{}");
         assert_eq!(answer.status, 404, "{method} {path}: {answer:?}");
         assert_eq!(answer.json()["code"], json!("not_found"));
-        assert!(answer.json()["message"].as_str().unwrap().contains(says), "{answer:?}");
+        assert!(answer.json()["message"].as_str().unwrap().contains(message), "{answer:?}");
     }
     let answer = ask(&fake.socket, "PUT", "/v1/vms", "{}");
     assert_eq!((answer.status, &answer.json()["code"]), (405, &json!("method_not_allowed")));

@@ -92,7 +92,7 @@ impl Config {
         let driver_library = file.driver_library.as_deref().unwrap_or("auto");
         let mut vms = Vec::new();
         for Entry { name, socket, settings } in file.vm {
-            let of_vm_at = |says| ConfigError::Value(format!("vm '{name}': {says}"));
+            let of_vm_at = |message| ConfigError::Value(format!("vm '{name}': {message}"));
             let settings = Value::Table(settings);
             let lists = settings.clone();
             let settings: Settings =
@@ -137,17 +137,17 @@ impl Config {
 
 /// An error about a key, and its allowed values. Unlike the API, the file allows sizes as text.
 fn said(field: &str, error: &toml::de::Error, takes: Option<&str>) -> String {
-    let mut says = error.message().trim().replace('\n', ", ");
+    let mut message = error.message().trim().replace('\n', ", ");
     // An error about an unknown key already lists the known ones.
-    let takes = takes.filter(|_| !says.starts_with("unknown"));
+    let takes = takes.filter(|_| !message.starts_with("unknown"));
     if field != "." {
-        says = format!("{field}: {says}");
+        message = format!("{field}: {message}");
     }
     if let Some(takes) = takes {
         let takes = takes.replace("a whole number of bytes", "a size");
-        says = format!("{says}; it must be {takes}");
+        message = format!("{message}; it must be {takes}");
     }
-    says
+    message
 }
 
 /// Allowed values of the top-level keys and of [defaults].

@@ -28,8 +28,9 @@ impl VmSet {
     /// added.
     pub fn add(&mut self, spec: &VmSpec) -> Result<Vm, ApiError> {
         let vm = Vm::new(spec.clone())?;
-        let conflict =
-            |field: &str, says: String| Err(ApiError::new(ErrorCode::Conflict, says).of(field));
+        let conflict = |field: &str, message: String| {
+            Err(ApiError::new(ErrorCode::Conflict, message).of(field))
+        };
         if self.names.contains(&vm.name) {
             return conflict("name", "two VMs have the same name".into());
         }
@@ -40,8 +41,8 @@ impl VmSet {
             );
         }
         if let Some(uid) = vm.uid.filter(|uid| self.users.contains(uid)) {
-            let says = format!("another VM already uses {uid}; each VM needs its own");
-            return conflict("uid", says);
+            let message = format!("another VM already uses {uid}; each VM needs its own");
+            return conflict("uid", message);
         }
         self.names.insert(vm.name.clone());
         self.sockets.insert(vm.socket.clone());
