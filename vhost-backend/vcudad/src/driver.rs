@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use control_api::GpuRequest;
+
 use super::error::BrokerError;
+use super::gpus::{Gpus, slices_named};
 use super::launcher::Programs;
 use crate::config::{Config, DriverLibrary};
 use host_ipc::gpu::{GpuFacts, Probed};
@@ -75,7 +78,7 @@ fn softgpu(programs: &Programs) -> Result<PathBuf, BrokerError> {
 
 /// Probes the MIG slices that VMs request by UUID. A process sees only one slice at a time, and
 /// only if CUDA_VISIBLE_DEVICES names it. Missing slices are logged and left out.
-pub(crate) fn probe_slices(
+fn probe_slices(
     config: &Config,
     programs: &Programs,
     probed: &Probed,
@@ -94,6 +97,19 @@ pub(crate) fn probe_slices(
         }
     };
     uuids.into_iter().filter_map(probe_slice).collect()
+}
+
+/// Probes the MIG slices that VMs request, and adds them to the driver's GPUs.
+pub(crate) fn add_slices<'a>(
+    config: &Config,
+    programs: &Programs,
+    probed: &mut Probed,
+    requests: impl IntoIterator<Item = &'a GpuRequest>,
+) -> Gpus {
+    let slices = probe_slices(config, programs, probed, slices_named(requests));
+    let gpus = Gpus::new(probed, slices);
+    probed.gpus = gpus.iter().map(|(_, gpu)| gpu.facts().clone()).collect();
+    gpus
 }
 
 /// Loads a library and initializes it in a child process.

@@ -14,7 +14,7 @@ use super::device::DeviceEffect;
 use super::driver;
 use super::error::BrokerError;
 use super::event::BrokerEvent;
-use super::gpus::{Gpus, slices_named};
+use super::gpus::Gpus;
 use super::launcher::{Launcher, Programs};
 use super::placement::Capacity;
 use super::process::is_root;
@@ -76,10 +76,8 @@ impl Service {
         let mut roster = Roster::open(config.state_dir.as_deref())?;
         let vms = start::candidates(roster.vms(config.vms.clone())?, &roster)?;
         let mut probed = driver::choose(&config, &programs)?;
-        let slices = slices_named(vms.iter().flat_map(|candidate| &candidate.vm.spec.gpus));
-        let slices = driver::probe_slices(&config, &programs, &probed, slices);
-        let gpus = Gpus::new(&probed, slices);
-        probed.gpus = gpus.iter().map(|(_, gpu)| gpu.facts().clone()).collect();
+        let requests = vms.iter().flat_map(|candidate| &candidate.vm.spec.gpus);
+        let gpus = driver::add_slices(&config, &programs, &mut probed, requests);
         let change_users = is_root();
         if !change_users {
             tracing::warn!("not running as root: all VMs' processes run as this user");
@@ -126,15 +124,10 @@ impl Service {
             state.set_cgroup(cgroup);
         }
         let id = self.vms.add(state);
-        self.set_quotas(id);
-        id
-    }
-
-    /// Sets a VM's limits of GPU memory and GPU time.
-    fn set_quotas(&mut self, id: VmId) {
         if let Some(state) = self.vms.get(id) {
             self.sessions.set_quotas(id, state);
         }
+        id
     }
 
     /// Whether a signal has ended the broker.
@@ -265,8 +258,8 @@ impl Service {
         let max = after.limits.max_sessions;
         let Some(state) = self.vms.get_mut(id) else { return Err(ApiError::no_vm(name)) };
         state.vm = after;
+        self.sessions.set_quotas(id, state);
         self.send_to_device(id, &BrokerToDevice::SessionsMax { max }, &[]);
-        self.set_quotas(id);
         // There may be room for waiting sessions now.
         self.sessions.start_waiting(&mut self.vms, &self.gpus);
         let message = serde_json::to_string(patch).unwrap_or_default();
