@@ -68,8 +68,8 @@ pub(super) async fn serve<A: Accept>(listener: A, router: Router) {
         };
         let Ok(place) = places.clone().try_acquire_owned() else {
             // Don't wait for a full socket: drop the rest of the response.
-            let told = stream.write_all(FULL);
-            let _ = tokio::time::timeout(Duration::ZERO, told).await;
+            let write = stream.write_all(FULL);
+            let _ = tokio::time::timeout(Duration::ZERO, write).await;
             continue;
         };
         let router = router.clone();

@@ -170,8 +170,8 @@ impl Backend {
             Effect::Send { request, message, body } => {
                 let State { workers, slots, .. } = &mut *state;
                 let Some(worker) = workers.get_mut(&request) else { return };
-                let told = worker.send(&message, &body, slots);
-                self.after_write(state, request, told);
+                let sent = worker.send(&message, &body, slots);
+                self.after_write(state, request, sent);
             }
             Effect::Ring { request } => {
                 if let Some(worker) = state.workers.get(&request) {
@@ -442,8 +442,8 @@ impl VhostUserBackend for Backend {
         for request in requests {
             for slot in &gone {
                 let Some(worker) = state.workers.get_mut(&request) else { break };
-                let told = worker.forget(*slot);
-                self.after_write(&mut state, request, told);
+                let sent = worker.forget(*slot);
+                self.after_write(&mut state, request, sent);
             }
         }
         self.carry_out(&mut state);

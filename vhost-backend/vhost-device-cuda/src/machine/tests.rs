@@ -106,8 +106,8 @@ fn a_query_needs_a_hello_but_no_session() {
     assert_eq!(ask(&mut machine, 2, &hello(7)), [answer(2, uapi::OK)]);
     assert_eq!(ask(&mut machine, 3, &query()), [Effect::Query { request: 1 }]);
     machine.facts(1, vec![9; 80]);
-    let told = Effect::Answer { chain: 3, status: uapi::OK, body: vec![9; 80] };
-    assert_eq!(machine.take_effects(), [told]);
+    let expected = Effect::Answer { chain: 3, status: uapi::OK, body: vec![9; 80] };
+    assert_eq!(machine.take_effects(), [expected]);
     machine.facts(1, vec![]);
     assert_eq!(machine.take_effects(), []);
 }
@@ -225,8 +225,8 @@ fn a_dead_worker_is_reported_once_and_acknowledged_by_a_destroy() {
     let mut machine = with_session();
     ask(&mut machine, 3, &attach(5, 1, 0));
     machine.worker_ended(1, &died(), &FirstMiB);
-    let told = Effect::Ended { session: 5, request: 1, value: uapi::ENDED_WORKER };
-    assert_eq!(machine.take_effects(), [answer(3, uapi::ERR_NO_SESSION), told]);
+    let expected = Effect::Ended { session: 5, request: 1, value: uapi::ENDED_WORKER };
+    assert_eq!(machine.take_effects(), [answer(3, uapi::ERR_NO_SESSION), expected]);
     assert_eq!(ask(&mut machine, 4, &detach(5, 1)), [answer(4, uapi::ERR_NO_SESSION)]);
     assert_eq!(ask(&mut machine, 5, &create(5)), [answer(5, uapi::ERR_EXISTS)]);
     assert_eq!(ask(&mut machine, 6, &destroy(5)), [answer(6, uapi::OK)]);
@@ -242,8 +242,8 @@ fn a_protocol_violation_ends_the_session_once_its_worker_is_reaped() {
     // The worker may use the session's pages until it's reaped, so the detach waits.
     assert_eq!(ask(&mut machine, 3, &detach(5, 1)), []);
     machine.worker_ended(1, &died(), &FirstMiB);
-    let told = Effect::Ended { session: 5, request: 1, value: uapi::ENDED_PROTOCOL };
-    assert_eq!(machine.take_effects(), [told, answer(3, uapi::ERR_NO_SESSION)]);
+    let expected = Effect::Ended { session: 5, request: 1, value: uapi::ENDED_PROTOCOL };
+    assert_eq!(machine.take_effects(), [expected, answer(3, uapi::ERR_NO_SESSION)]);
 }
 
 #[test]
@@ -299,8 +299,8 @@ fn submitted_commands_are_answered_once_and_bounded() {
         machine.worker_spoke(1, WorkerToDevice::Answer { request: number }, vec![1; len])
     };
     tell(&mut machine, 16).unwrap();
-    let told = Effect::Answer { chain: 3, status: uapi::OK, body: vec![1; 16] };
-    assert_eq!(machine.take_effects(), [told]);
+    let expected = Effect::Answer { chain: 3, status: uapi::OK, body: vec![1; 16] };
+    assert_eq!(machine.take_effects(), [expected]);
     assert!(tell(&mut machine, 16).is_err());
     for chain in 4..6 {
         machine.command(chain, &submit(4000), 24);
