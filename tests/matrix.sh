@@ -31,6 +31,7 @@ while [ $# -gt 0 ]; do
     esac
 done
 [ ${#paths[@]} -gt 0 ] || { echo "matrix.sh: name a path: softgpu native vhost-user uml qemu" >&2; exit 2; }
+[ "${paths[0]}" != qemu ] || { echo "matrix.sh: name another path before qemu, to compare it with" >&2; exit 2; }
 dist=$(cd "$dist" && pwd)
 mapfile -t programs <"$dist/programs/list"
 
