@@ -1,4 +1,4 @@
-//! Encodes and decodes a command's arguments and its answer.
+//! Encodes and decodes the arguments and the reply of a command.
 //!
 //! Every encoding is a multiple of 8 bytes. A scalar or handle takes 8 bytes. A byte string is its
 //! length and then its padded bytes; an array is its length in bytes and then its padded elements
@@ -189,9 +189,9 @@ impl<'a> Reader<'a> {
 pub trait Element: Copy + 'static {
     /// The number of encoded bytes.
     const BYTES: usize;
-    /// A valid value to initialize memory with.
+    /// A valid value, with which arrays are initialized.
     const ZERO: Self;
-    /// Appends the value, which takes [`Element::BYTES`].
+    /// Appends the value as [`Element::BYTES`] bytes.
     fn put(&self, writer: &mut Writer);
     /// Decodes a value from exactly [`Element::BYTES`] bytes.
     fn get(bytes: &[u8]) -> Result<Self, DecodeError>;
@@ -213,7 +213,8 @@ macro_rules! packed {
 }
 packed! { u8 u32 i32 u64 }
 
-/// An array of a call: either elements to encode, or received bytes that were checked.
+/// An array in the arguments or the reply of a call: either elements to encode, or received bytes
+/// that have been checked.
 #[derive(Clone, Copy, Debug)]
 pub struct Array<'a, T> {
     source: Source<'a, T>,
@@ -222,7 +223,8 @@ pub struct Array<'a, T> {
 #[derive(Clone, Copy, Debug)]
 enum Source<'a, T> {
     Elements(&'a [T]),
-    /// A multiple of [`Element::BYTES`] bytes. Every element of it decodes.
+    /// Received bytes. Their number is a multiple of [`Element::BYTES`], and all elements are known
+    /// to decode.
     Bytes(&'a [u8], PhantomData<T>),
 }
 
@@ -355,11 +357,11 @@ pub trait Call<'a>: Sized {
     const OPCODE: u32;
     /// The name of the entry point.
     const NAME: &'static str;
-    /// Whether the caller waits for an answer.
+    /// Whether the caller waits for a reply.
     const WAITED: bool;
     /// Whether the worker runs the call on the thread that mirrors the guest thread.
     const BLOCKING: bool;
-    /// The type of the answer; `()` if only a CUresult is returned.
+    /// The type of the reply; `()` if the call returns only a CUresult.
     type Answer: Answer;
 
     /// Appends the arguments.
@@ -368,11 +370,11 @@ pub trait Call<'a>: Sized {
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError>;
 }
 
-/// The answer of a waited call, besides its CUresult.
+/// The reply to a waited call, without the CUresult.
 pub trait Answer: Sized {
-    /// Appends the answer.
+    /// Appends the reply.
     fn encode(&self, writer: &mut Writer);
-    /// Decodes an answer.
+    /// Decodes a reply.
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError>;
 }
 

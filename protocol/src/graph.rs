@@ -1,8 +1,9 @@
-//! The encoding of graphs that are sent to be instantiated.
+//! The encoding of graphs that the guest sends to be instantiated.
 //!
-//! First the number of nodes, then each node. A node is an array of the numbers (le32) of the nodes
-//! that it depends on, all of which come earlier, followed by its step: the number of its kind,
-//! then its members (`choice Step` in `api.table`). All of it uses [`codec`](crate::codec).
+//! The number of nodes comes first, then each node. A node is an array of the numbers (le32) of the
+//! nodes that it depends on, all of which come earlier, followed by its step: the number of its
+//! kind, then its members (`choice Step` in `api.table`). Numbers and arrays are encoded as in
+//! [`codec`](crate::codec).
 
 use crate::codec::{DecodeError, Reader, Writer};
 use crate::limits::GRAPH_NODES_MAX;

@@ -3,9 +3,9 @@
 //! function's end.
 //!
 //! The worker hands out one function at a time. It writes the function's token, then the number of
-//! functions handed out so far. The guest runs the function, then writes the number of functions that
-//! have run. The counts are equal when no function is running. Neither side derives its own count from
-//! the other's.
+//! functions handed out so far. The guest runs the function, then writes the number of functions
+//! that have run. The counts are equal when no function is running. Neither side derives its own
+//! count from the other's.
 
 use crate::shared::Shared;
 
@@ -49,7 +49,8 @@ impl Callee {
 pub struct Caller {
     shared: Shared,
     begun: u64,
-    /// Whether a function was handed out whose end was not taken yet.
+    /// Whether a function has been handed out and [`Caller::take_end`] hasn't returned true for it
+    /// yet.
     running: bool,
 }
 
@@ -74,14 +75,14 @@ impl Caller {
         self.shared.host_funcs_begun.store(self.begun, Ordering::Release);
     }
 
-    /// Returns whether the guest's function has run and its end was not taken yet. If the guest
-    /// writes a wrong count, the function counts as still running.
+    /// Returns whether the function that was handed out has run, before [`Caller::take_end`] is
+    /// called. If the guest writes a wrong count, the function counts as still running.
     pub fn has_ended(&self) -> bool {
         self.running && self.shared.host_funcs_ended.load(Ordering::Acquire) == self.begun
     }
 
-    /// Like [`Caller::has_ended`], and also takes the end, so that the next function can be handed
-    /// out.
+    /// Like [`Caller::has_ended`], but if the function has run, the next one can be handed out
+    /// afterwards.
     pub fn take_end(&mut self) -> bool {
         let ended = self.has_ended();
         self.running &= !ended;

@@ -27,13 +27,13 @@ impl ContextId {
 }
 
 impl BlobId {
-    /// The id that means that the bytes are inline.
+    /// The id that a call carries if its bytes are inline, not in a blob.
     pub const INLINE: Self = Self(0);
 }
 
 impl FuncId {
     /// Converts to a kernel's id, for calls that take only kernels. The worker checks that the id
-    /// names one.
+    /// belongs to a kernel.
     pub const fn as_kernel(self) -> KernelId {
         KernelId(self.0)
     }

@@ -1,4 +1,4 @@
-//! The boundary between guest and host: uAPI, ring, API table, codecs.
+//! The interface between guest and host: uAPI, ring, API table and codecs.
 //!
 //! `docs/device.md` is the specification. This crate depends on no other crate of the workspace.
 //! The guest's library and the host's programs both use it, which keeps them consistent.

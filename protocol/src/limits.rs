@@ -13,19 +13,19 @@ pub const INLINE_IMAGE_MAX: usize = 128 << 10;
 /// Largest piece of a blob in one `vcudaBlobPut`, in bytes.
 pub const BLOB_PIECE_MAX: usize = 256 << 10;
 
-/// Largest total size of a session's blobs that no call has used yet, in bytes.
+/// Maximum total size in bytes of the blobs in a session that no call has used yet.
 pub const BLOB_BYTES_MAX: u64 = 1 << 30;
 
-/// Maximum number of a session's blobs that no call has used yet.
+/// Maximum number of blobs in a session that no call has used yet.
 pub const BLOBS_MAX: usize = 1024;
 
-/// Largest output of kernels that one `vcudaTakeOutput` returns, in bytes.
+/// Maximum size of the kernel output (`printf`) that one `vcudaTakeOutput` returns, in bytes.
 pub const OUTPUT_MAX: usize = 64 << 10;
 
-/// Maximum length of each log of the JIT, in bytes.
+/// Maximum length of each of the two logs of the JIT compiler, in bytes.
 pub const JIT_LOG_MAX: usize = 64 << 10;
 
-/// Maximum number of JIT options in one load.
+/// Maximum number of JIT options in one call.
 pub const JIT_OPTIONS_MAX: usize = 64;
 
 /// Maximum number of attributes of one launch or kernel node.
@@ -40,7 +40,7 @@ pub const PARAMETER_BYTES_MAX: usize = 32 << 10;
 /// Maximum number of kernel names that `vcudaLibraryKernelNames` returns.
 pub const KERNEL_NAMES_MAX: usize = 1 << 16;
 
-/// Maximum total length of these names, in bytes.
+/// Maximum total length in bytes of the kernel names that `vcudaLibraryKernelNames` returns.
 pub const KERNEL_NAME_BYTES_MAX: usize = 2 << 20;
 
 /// Maximum number of nodes of one graph.

@@ -1,8 +1,8 @@
-//! The option numbers that a guest may send in option lists: those whose value means the same in
-//! the worker. The values of all others are pointers or handles of the guest process.
+//! The numbers of the options and attributes that a guest may send. The values of all others are
+//! pointers or handles in the guest process, which mean nothing in the worker.
 
-/// The `CUlaunchAttributeID`s that a launch may have. Only [`ACCESS_POLICY_WINDOW`] holds an
-/// address, which the worker checks like any other.
+/// The attributes (`CUlaunchAttributeID`) that a launch may have. Only [`ACCESS_POLICY_WINDOW`]
+/// contains an address, which the worker checks like any other address.
 ///
 /// In order, they are ACCESS_POLICY_WINDOW, COOPERATIVE, SYNCHRONIZATION_POLICY, CLUSTER_DIMENSION,
 /// CLUSTER_SCHEDULING_POLICY_PREFERENCE, PROGRAMMATIC_STREAM_SERIALIZATION, PRIORITY,
@@ -14,7 +14,7 @@ pub const LAUNCH_ATTRIBUTES: &[u32] = &[ACCESS_POLICY_WINDOW, 2, 3, 4, 5, 6, 8, 
 pub const ACCESS_POLICY_WINDOW: u32 = 1;
 
 /// The `CUlaunchAttributeID`s of streams that a guest may send: SYNCHRONIZATION_POLICY,
-/// MEM_SYNC_DOMAIN_MAP and MEM_SYNC_DOMAIN. ACCESS_POLICY_WINDOW is missing because it holds an
+/// MEM_SYNC_DOMAIN_MAP and MEM_SYNC_DOMAIN. ACCESS_POLICY_WINDOW is missing because it contains an
 /// address, and PRIORITY because the guest library keeps a stream's priority itself.
 pub const STREAM_ATTRIBUTES: &[u32] = &[3, 9, 10];
 
@@ -31,7 +31,7 @@ pub const JIT_OPTIONS: &[u32] =
 /// Uploading is a separate call, and launches from the device are not supported.
 pub const GRAPH_INSTANTIATE_FLAGS: u64 = 1 | 8;
 
-/// The questions that `vcudaOccupancyClusters` can answer.
+/// The values that `vcudaOccupancyClusters` can compute.
 pub mod clusters {
     /// `cuOccupancyMaxActiveClusters`.
     pub const MAX_ACTIVE: u32 = 0;

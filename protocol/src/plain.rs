@@ -2,7 +2,7 @@
 
 use core::mem::{MaybeUninit, size_of};
 
-/// A structure that can be copied byte by byte from and to a peer.
+/// A structure that can be sent to the other side, and received from it, byte by byte.
 ///
 /// # Safety
 ///

@@ -1,8 +1,8 @@
 //! The stream ring: commands from a guest process to its worker, in shared pages.
 //!
 //! Each side treats the other side's data as hostile: it reads the data once, checks it, and uses
-//! only the copy. The ring's bytes are accessed as 8-byte atomics. If a peer writes while this side
-//! reads, the result may be a wrong value, but never undefined behavior.
+//! only the copy. The ring's bytes are accessed as 8-byte atomics. If the other side writes while
+//! this side reads, the result may be a wrong value, but never undefined behavior.
 
 use crate::host_func::Caller;
 use crate::plain::Plain;
@@ -14,7 +14,7 @@ use core::sync::atomic::{Ordering, fence};
 #[cfg(loom)]
 use loom::sync::atomic::{Ordering, fence};
 
-/// The error for a command that doesn't fit into the ring now.
+/// The error if a command doesn't fit into the ring at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
@@ -23,7 +23,8 @@ pub struct Full;
 pub struct GuestRing {
     shared: Shared,
     tail: u64,
-    /// The last known head. It is read again only when there seems to be too little room.
+    /// The head that the worker had written when it was last read. It is read again only if there
+    /// seems to be too little room.
     head: u64,
 }
 
@@ -130,8 +131,8 @@ impl std::error::Error for RingError {}
 pub struct HostRing {
     shared: Shared,
     head: u64,
-    /// The host functions, which are handed out beside the ring. Their ends wake the worker as
-    /// commands do.
+    /// The host functions. They don't use the ring, but the guest's report that one has run wakes
+    /// the worker, as a command does.
     pub host_funcs: Caller,
 }
 
@@ -146,8 +147,8 @@ impl HostRing {
         &self.shared
     }
 
-    /// Copies the next command: returns its header and replaces `args` with its arguments. Returns
-    /// `None` if the ring is empty.
+    /// Copies the next command out of the ring: returns its header and replaces the contents of
+    /// `args` with its arguments. Returns `None` if the ring is empty.
     pub fn pop(&mut self, args: &mut Vec<u8>) -> Result<Option<Cmd>, RingError> {
         let tail = self.shared.tail.load(Ordering::Acquire);
         let announced = tail.wrapping_sub(self.head);
@@ -185,18 +186,18 @@ impl HostRing {
         }
     }
 
-    /// Number of bytes that the guest has announced and that were not read yet.
+    /// Returns the number of bytes that the guest has announced and the worker hasn't read yet.
     pub fn depth(&self) -> u64 {
         self.shared.tail.load(Ordering::Relaxed).wrapping_sub(self.head)
     }
 
-    /// Returns whether the guest has announced bytes that were not read yet.
+    /// Returns whether the guest has announced bytes that the worker hasn't read yet.
     pub fn has_work(&self) -> bool {
         self.shared.tail.load(Ordering::Acquire) != self.head
     }
 
-    /// Announces that the worker is about to sleep and checks once more for work. Returns whether the
-    /// worker may sleep.
+    /// Announces that the worker is about to sleep and checks once more for work. Returns whether
+    /// the worker may sleep.
     pub fn begin_sleep(&self) -> bool {
         self.sleep_for(SLEEPS_ALL)
     }
@@ -207,8 +208,8 @@ impl HostRing {
     }
 
     fn sleep_for(&self, what: u32) -> bool {
-        // A read-modify-write, as on the guest's side, so that both sides agree on the order of
-        // changes of the flag.
+        // A read-modify-write, as on the guest's side, so that both sides see the changes to the
+        // flag in the same order.
         self.shared.host_sleeps.swap(what, Ordering::AcqRel);
         // Protocol: write host_sleeps before reading the tail and the count of ended functions.
         fence(Ordering::SeqCst);
@@ -219,7 +220,8 @@ impl HostRing {
         true
     }
 
-    /// Ends the announcement. Call this after sleeping, whatever ended the sleep.
+    /// Withdraws the announcement that the worker sleeps. The worker calls this after every sleep,
+    /// whatever woke it.
     pub fn end_sleep(&self) {
         self.shared.host_sleeps.store(0, Ordering::Relaxed);
     }

@@ -7,18 +7,19 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 #[cfg(loom)]
 use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
-/// The words of the ring's header page, and its data.
+/// The words in the ring's header page, and the ring's data.
 #[derive(Clone, Copy, Debug)]
 pub struct Shared {
     /// Number of bytes written so far. Written by the guest.
     pub tail: &'static AtomicU64,
-    /// Whether the guest wants to be woken. Set by the guest, cleared by the worker.
+    /// Whether a guest thread sleeps and must be woken. Set by the guest, cleared by the worker.
     pub guest_sleeps: &'static AtomicU32,
     /// Number of bytes read so far. Written by the worker.
     pub head: &'static AtomicU64,
     /// The events for which the worker wants a doorbell. Set by the worker, cleared by the guest.
     pub host_sleeps: &'static AtomicU32,
-    /// The first CUresult of a posted call that was not reported yet. Written by the worker.
+    /// The first error of a posted call that the guest program hasn't been given yet, as a
+    /// CUresult. Written by the worker.
     pub posted_error: &'static AtomicU32,
     /// Token of the host function that the guest must run. Written by the worker.
     pub host_func: &'static AtomicU64,
@@ -26,7 +27,7 @@ pub struct Shared {
     pub host_funcs_begun: &'static AtomicU64,
     /// Number of host functions that have run. Written by the guest.
     pub host_funcs_ended: &'static AtomicU64,
-    /// The ring's bytes, as words.
+    /// The ring's data, as words.
     pub data: &'static [AtomicU64],
 }
 
@@ -78,12 +79,12 @@ impl Shared {
 }
 
 impl Shared {
-    /// Size of the ring in bytes.
+    /// Returns the size of the ring in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.data.len() as u64 * 8
     }
 
-    /// The word at a position in the stream of bytes.
+    /// Returns the word at a position, which counts the bytes since the ring was created.
     pub(crate) fn word(&self, position: u64) -> &AtomicU64 {
         &self.data[(position / 8) as usize & (self.data.len() - 1)]
     }

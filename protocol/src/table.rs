@@ -2,30 +2,33 @@
 
 pub use crate::calls::ENTRIES;
 
-/// The held commands that a call must not overtake; the head of api.table describes the orders.
+/// The held commands that a call must not overtake. The comments at the start of api.table describe
+/// the orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// The call is never held.
     None,
-    /// It runs after everything held for its stream and its event.
+    /// The call runs after everything held for its stream and its event.
     Stream,
-    /// Like `Stream`, if memory must be freed there first.
+    /// Like `Stream`, but only while a held command frees memory. Otherwise the call is not held.
     Pool,
-    /// It answers NOT_READY while its stream or event is held.
+    /// The call returns NOT_READY while anything is held for its stream or event.
     Query,
-    /// It runs after everything held for its stream or event, but doesn't hold later calls back.
+    /// The call runs after everything held for its stream or event, but doesn't hold later calls
+    /// back.
     Wait,
-    /// It runs after held launches of its function.
+    /// The call runs after all held launches of its function.
     Function,
-    /// It runs after everything held for the context of its allocation.
+    /// The call runs after everything held for the context that its allocation belongs to.
     Allocation,
-    /// It runs after everything held for its context.
+    /// The call runs after everything held for its context.
     Context,
-    /// It runs after everything that is held.
+    /// The call runs after everything that is held.
     Session,
 }
 
-/// The kind of device memory that a call may take. All of it is reserved in the VM's account first.
+/// The kind of device memory that a call may take. The worker first reserves all of it in the VM's
+/// account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Charges {
     /// Nothing.
@@ -36,34 +39,34 @@ pub enum Charges {
     Context,
     /// Code and variables.
     Module,
-    /// Stacks, local memory or the heap of kernels.
+    /// The stacks, local memory or heap that kernels use.
     Limit,
-    /// Local memory of kernels.
+    /// The local memory that kernels use.
     Local,
-    /// A stream. The driver keeps its memory for the next one.
+    /// A stream. After a stream is destroyed, the driver keeps its memory for the next stream.
     Stream,
-    /// Memory and code of graphs.
+    /// The memory and code that graphs need.
     Graph,
 }
 
 /// One entry of the API table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The number that a command carries.
+    /// The call's number, which its commands contain.
     pub number: u32,
     /// CUDA's name, or the name of a project-specific call, which starts with `vcuda`.
     pub name: &'static str,
-    /// Whether the guest waits for an answer.
+    /// Whether the guest waits for a reply.
     pub waited: bool,
     /// Whether the call runs on the thread that mirrors the guest thread.
     pub blocking: bool,
-    /// Whether the answer waits for the GPU.
+    /// Whether the reply has to wait for the GPU.
     pub pending: bool,
-    /// Whether the call makes the GPU work, and so waits for the VM's window.
+    /// Whether the call submits GPU work, and so has to wait for the VM's window.
     pub gated: bool,
-    /// The held commands that it must not overtake.
+    /// The held commands that the call must not overtake.
     pub order: Order,
-    /// The kind of device memory that it may take.
+    /// The kind of device memory that the call may take.
     pub charges: Charges,
 }
 

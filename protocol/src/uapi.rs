@@ -1,7 +1,7 @@
-//! The Rust mirror of `include/uapi/virtio_cuda.h`; `tests/header.rs` compares the two.
+//! The definitions of `include/uapi/virtio_cuda.h` in Rust; `tests/header.rs` compares the two.
 //!
-//! Names are the header's without the prefix `VIRTIO_CUDA_`. All fields are little-endian, like all
-//! supported hosts.
+//! The names are those in the header without the prefix `VIRTIO_CUDA_`. All fields are
+//! little-endian, as on all supported hosts.
 
 use crate::plain::Plain;
 
@@ -10,7 +10,7 @@ compile_error!("virtio-cuda supports little-endian machines only");
 
 /// First word of the config space: the letters "CUDA".
 pub const MAGIC: u32 = 0x4144_5543;
-/// Major version of the protocol; a driver refuses a device with another one.
+/// Major version of the protocol. A driver refuses a device with a different major version.
 pub const VERSION_MAJOR: u16 = 2;
 /// Minor version of the protocol.
 pub const VERSION_MINOR: u16 = 0;
@@ -22,7 +22,7 @@ pub const QUEUE_EVENT: u32 = 1;
 pub const QUEUE_COMMAND: u32 = 2;
 /// Number of queues.
 pub const NUM_QUEUES: usize = 3;
-/// Capability: stream rings (the fast way).
+/// Capability: stream rings, through which commands are sent without a descriptor chain.
 pub const CAP_RING: u32 = 1 << 0;
 /// Capability: regions of kind [`REGION_PINNED`].
 pub const CAP_PINNED: u32 = 1 << 1;
@@ -42,15 +42,15 @@ pub struct Config {
     pub version_minor: u16,
     /// Bits of `CAP_*`.
     pub capabilities: u32,
-    /// Maximum concurrent sessions.
+    /// Maximum number of concurrent sessions.
     pub max_sessions: u32,
-    /// Maximum regions of a session.
+    /// Maximum number of regions per session.
     pub max_regions: u32,
-    /// Maximum segments of a region.
+    /// Maximum number of segments per region.
     pub max_segments: u32,
-    /// Maximum bytes of all regions of a session.
+    /// Maximum total size in bytes of all regions in a session.
     pub pinned_max: u64,
-    /// Maximum bytes of a command in a descriptor chain.
+    /// Maximum size in bytes of a command in a descriptor chain.
     pub max_plain: u32,
     /// Must be 0.
     pub reserved: [u32; 7],
@@ -82,7 +82,7 @@ pub const ERR_EXISTS: u32 = 3;
 pub const ERR_LIMIT: u32 = 4;
 /// Status: the host could not start a worker.
 pub const ERR_NO_WORKER: u32 = 5;
-/// Status: not one of the capabilities.
+/// Status: the device doesn't have the capability that the message needs.
 pub const ERR_UNSUPPORTED: u32 = 6;
 /// Status: the host could not map the pages.
 pub const ERR_MEMORY: u32 = 7;
@@ -100,13 +100,13 @@ pub struct Hdr {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for Hdr {}
 
-/// Begins every answer.
+/// Begins every reply.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resp {
     /// [`OK`] or one of `ERR_*`.
     pub status: u32,
-    /// Bytes of answer after this structure.
+    /// Number of reply bytes after this structure.
     pub len: u32,
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
@@ -130,7 +130,7 @@ pub struct Hello {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for Hello {}
 
-/// Maximum bytes of a session's environment.
+/// Maximum size in bytes of the environment in [`SessionCreate`].
 pub const ENV_MAX: usize = 4096;
 /// Creates a session. The driver chooses the session's id, which is not 0 and not in use.
 #[repr(C)]
@@ -140,13 +140,13 @@ pub struct SessionCreate {
     pub hdr: Hdr,
     /// The process id in the guest, for the host's logs only.
     pub pid: u32,
-    /// Bytes of "NAME=value\0" strings that follow.
+    /// Number of bytes of the "NAME=value\0" strings that follow.
     pub env_len: u32,
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for SessionCreate {}
 
-/// Destroys a session. Answered when the worker is gone.
+/// Destroys a session. The device replies when the worker has exited.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionDestroy {
@@ -186,7 +186,7 @@ pub struct RegionAttach {
     pub kind: u32,
     /// Address in the guest process; 0 for a RING.
     pub vaddr: u64,
-    /// The sum of the segment lengths.
+    /// The region's length: the sum of the segment lengths.
     pub len: u64,
     /// RING: size of the ring, a power of two; otherwise 0.
     pub ring_bytes: u32,
@@ -196,7 +196,7 @@ pub struct RegionAttach {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for RegionAttach {}
 
-/// Detaches a region. Answered when the worker has unmapped the pages.
+/// Detaches a region. The device replies when the worker has unmapped the pages.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegionDetach {
@@ -222,19 +222,19 @@ pub struct Query {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for Query {}
 
-/// The longest answer to a query, in bytes.
+/// The maximum length of the reply to a query, in bytes.
 pub const QUERY_MAX: usize = 65536;
-/// Begins the answer to a query.
+/// Begins the reply to a query.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// Number of [`Gpu`]s that follow.
     pub gpus: u32,
-    /// Bytes of each; ignore bytes beyond the known length.
+    /// Size of each [`Gpu`] in bytes. If it is larger than the structure, the rest must be ignored.
     pub gpu_bytes: u32,
-    /// Number of [`Process`]es after them.
+    /// Number of [`Process`]es that follow the GPUs.
     pub processes: u32,
-    /// Bytes of each.
+    /// Size of each [`Process`] in bytes.
     pub process_bytes: u32,
     /// The result of cuDriverGetVersion, for example 13000.
     pub cuda_version: u32,
@@ -250,21 +250,21 @@ unsafe impl Plain for Facts {}
 pub const GPU_ECC: u32 = 1 << 0;
 /// A [`Gpu::utilization`] that is unknown.
 pub const UTILIZATION_NONE: u32 = 0xffff_ffff;
-/// A GPU of the VM.
+/// A GPU that the VM can use.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gpu {
     /// The GPU's UUID.
     pub uuid: [u8; 16],
-    /// Ended by a zero byte.
+    /// The GPU's name, ended by a zero byte.
     pub name: [u8; 96],
-    /// Ended by a zero byte.
+    /// The GPU's PCI address, ended by a zero byte.
     pub pci_bus_id: [u8; 32],
-    /// Bytes that the VM may use.
+    /// Number of bytes of device memory that the VM may use.
     pub memory_total: u64,
-    /// Bytes that the VM uses.
+    /// Number of bytes of device memory that the VM uses.
     pub memory_used: u64,
-    /// The VM's share of the last second, in 0.01%.
+    /// The part of the last second in which the VM used the GPU, in units of 0.01%.
     pub utilization: u32,
     /// Bits of `GPU_*`.
     pub flags: u32,
@@ -290,7 +290,7 @@ pub struct Gpu {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for Gpu {}
 
-/// A process of the VM on one of its GPUs.
+/// A guest process that uses one of the GPUs.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Process {
@@ -298,11 +298,11 @@ pub struct Process {
     pub pid: u32,
     /// The session's id.
     pub session: u32,
-    /// The GPU's index among the GPUs.
+    /// The index of the GPU in the list of [`Gpu`]s.
     pub gpu: u32,
     /// Must be 0.
     pub reserved: u32,
-    /// Bytes that the process uses.
+    /// Number of bytes of device memory that the process uses.
     pub memory_used: u64,
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
@@ -312,13 +312,13 @@ unsafe impl Plain for Process {}
 pub const EVENT_WAKE: u32 = 1;
 /// Event: the session has ended.
 pub const EVENT_ENDED: u32 = 2;
-/// Reason: destroyed on request.
+/// Reason: the driver destroyed the session.
 pub const ENDED_DESTROYED: u32 = 1;
-/// Reason: the guest broke the protocol.
+/// Reason: the guest violated the protocol.
 pub const ENDED_PROTOCOL: u32 = 2;
 /// Reason: the worker died.
 pub const ENDED_WORKER: u32 = 3;
-/// Reason: the host ended it for another reason.
+/// Reason: the host ended the session for another reason.
 pub const ENDED_HOST: u32 = 4;
 /// An event.
 #[repr(C)]
@@ -340,47 +340,49 @@ unsafe impl Plain for Event {}
 pub const CMD_DOORBELL: u32 = 1;
 /// Message type: one command follows in the descriptor chain.
 pub const CMD_SUBMIT: u32 = 2;
-/// Bytes of the header page of a RING region.
+/// Size of the header page of a RING region, in bytes.
 pub const RING_HEADER_BYTES: usize = 4096;
-/// Minimum size of a ring.
+/// Minimum size of a ring, in bytes.
 pub const RING_MIN_BYTES: usize = 4096;
-/// Maximum size of a ring.
+/// Maximum size of a ring, in bytes.
 pub const RING_MAX_BYTES: usize = 16 << 20;
-/// Wake the worker for commands and for the ends of host functions.
+/// The worker wants a doorbell when there is a command or a host function has run.
 pub const SLEEPS_ALL: u32 = 1;
-/// Wake the worker only for the ends of host functions.
+/// The worker wants a doorbell only when a host function has run.
 pub const SLEEPS_FULL: u32 = 2;
-/// First page of a RING region. Each writer has its own cache lines.
+/// First page of a RING region. The guest and the worker write to separate cache lines.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ring {
-    /// Bytes written so far. Written by the guest.
+    /// Number of bytes written so far. Written by the guest.
     pub tail: u64,
     /// Padding.
     pub pad0: [u64; 7],
-    /// 1: wake me. Set by the guest; the worker sets it back to 0.
+    /// 1 if a guest thread sleeps and must be woken. Set by the guest; the worker sets it back to
+    /// 0.
     pub guest_sleeps: u32,
     /// Padding.
     pub pad1: [u32; 15],
-    /// Bytes read so far. Written by the worker.
+    /// Number of bytes read so far. Written by the worker.
     pub head: u64,
     /// Padding.
     pub pad2: [u64; 7],
-    /// One of `SLEEPS_*`. Set by the worker; the guest sets it back to 0.
+    /// One of `SLEEPS_*` while the worker sleeps. Set by the worker; the guest sets it back to 0.
     pub host_sleeps: u32,
     /// Padding.
     pub pad3: [u32; 15],
-    /// First CUresult of a posted call that was not taken yet. Written by the worker.
+    /// The first error of a posted call that the guest hasn't been given yet. Written by the
+    /// worker.
     pub posted_error: u32,
     /// Padding.
     pub pad4: [u32; 15],
     /// Token of the host function that the guest must run. Written by the worker.
     pub host_func: u64,
-    /// Host functions handed out so far. Written by the worker.
+    /// Number of host functions handed out so far. Written by the worker.
     pub host_funcs_begun: u64,
     /// Padding.
     pub pad5: [u64; 6],
-    /// Host functions that have run. Written by the guest.
+    /// Number of host functions that have run. Written by the guest.
     pub host_funcs_ended: u64,
     /// Padding.
     pub pad6: [u64; 7],
@@ -390,31 +392,31 @@ unsafe impl Plain for Ring {}
 
 /// Maximum length of a command, in the ring or in a descriptor chain.
 pub const CMD_MAX_BYTES: usize = 1 << 20;
-/// Command flag: the worker writes an answer.
+/// Command flag: the worker writes a reply.
 pub const CMD_WAITED: u32 = 1 << 0;
 /// The header of a command.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cmd {
-    /// Bytes, including this header; a multiple of 8.
+    /// Length in bytes, including this header; a multiple of 8.
     pub len: u32,
-    /// Number in the API table.
+    /// The number of the call in the API table.
     pub opcode: u32,
     /// Bits of `CMD_*`, such as [`CMD_WAITED`].
     pub flags: u32,
-    /// The number of the guest thread.
+    /// The number that the guest library gave the calling thread.
     pub thread: u32,
     /// The thread's current context, 0 for none.
     pub ctx: u64,
-    /// Offset in the arena, a multiple of 8.
+    /// The offset in the arena where the reply is written; a multiple of 8.
     pub reply: u32,
-    /// Bytes at that offset, including [`Reply`].
+    /// The number of bytes available for the reply at that offset, including [`Reply`].
     pub reply_len: u32,
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for Cmd {}
 
-/// Reply state: the answer is complete.
+/// Reply state: the reply is complete.
 pub const REPLY_DONE: u32 = 1 << 0;
 /// Reply state: kernels have printed, and `vcudaTakeOutput` returns the text.
 pub const REPLY_OUTPUT: u32 = 1 << 1;
@@ -427,9 +429,9 @@ pub struct Reply {
     pub state: u32,
     /// The CUresult.
     pub result: u32,
-    /// Bytes of answer after this structure.
+    /// Number of reply bytes after this structure.
     pub len: u32,
-    /// The posted error, taken from the ring's header.
+    /// The value of [`Ring::posted_error`], which is 0 again afterwards.
     pub posted_error: u32,
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
@@ -445,19 +447,19 @@ pub struct IocInfo {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for IocInfo {}
 
-/// Creates the session of this open file and its ring (both sizes 0: no ring).
+/// Creates the session for this open file, with a ring unless both sizes are 0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IocStart {
-    /// In: address of env_len bytes.
+    /// In: the address of the environment.
     pub env: u64,
-    /// In: bytes of environment.
+    /// In: the length of the environment in bytes.
     pub env_len: u32,
-    /// In: size of the ring.
+    /// In: the size of the ring.
     pub ring_bytes: u32,
-    /// In: a multiple of 4096.
+    /// In: the size of the arena, a multiple of 4096.
     pub arena_bytes: u64,
-    /// Out: offset of header page, ring and arena.
+    /// Out: the offset for mmap, to map header page, ring and arena.
     pub mmap_offset: u64,
     /// Out: the session's id.
     pub session: u32,
@@ -471,11 +473,11 @@ unsafe impl Plain for IocStart {}
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IocAlloc {
-    /// In: where the caller will map them, page-aligned.
+    /// In: the address where the caller will map the pages, page-aligned.
     pub vaddr: u64,
-    /// In: a multiple of 4096.
+    /// In: the length, a multiple of 4096.
     pub len: u64,
-    /// Out: offset for mmap.
+    /// Out: the offset for mmap.
     pub mmap_offset: u64,
     /// Out: the region's id.
     pub region: u32,
@@ -489,9 +491,9 @@ unsafe impl Plain for IocAlloc {}
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IocPin {
-    /// In: page-aligned.
+    /// In: the address of the pages.
     pub vaddr: u64,
-    /// In: a multiple of 4096.
+    /// In: the length, a multiple of 4096.
     pub len: u64,
     /// Out: the region's id.
     pub region: u32,
@@ -513,29 +515,29 @@ pub struct IocRelease {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for IocRelease {}
 
-/// Sleeps until the session has been woken more than @seen times.
+/// Sleeps until the session has been woken more than `seen` times.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IocWait {
-    /// In: known number of wakes; out: wakes so far.
+    /// In: the number of wakes that the caller has seen. Out: the number of wakes so far.
     pub seen: u32,
-    /// In: 0 for none; then ETIMEDOUT.
+    /// In: the time limit, after which the ioctl fails with ETIMEDOUT; 0 for no limit.
     pub timeout_ms: u32,
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for IocWait {}
 
-/// Sends a command as a descriptor chain and waits for the answer.
+/// Sends a command as a descriptor chain and waits for the reply.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IocSubmit {
-    /// In: address of struct virtio_cuda_cmd.
+    /// In: the address of the command, which begins with [`Cmd`].
     pub cmd: u64,
-    /// In: address of room for struct virtio_cuda_reply.
+    /// In: the address of the buffer for the reply, which begins with [`Reply`].
     pub reply: u64,
-    /// In: bytes of the command.
+    /// In: the length of the command.
     pub cmd_len: u32,
-    /// In: bytes of room; out: bytes written.
+    /// In: the size of the buffer. Out: the number of bytes written to it.
     pub reply_len: u32,
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
@@ -545,9 +547,9 @@ unsafe impl Plain for IocSubmit {}
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IocQuery {
-    /// In: address of room for the answer.
+    /// In: the address of the buffer for the reply.
     pub answer: u64,
-    /// In: bytes of room, at most [`QUERY_MAX`]; out: bytes written.
+    /// In: the size of the buffer, at most [`QUERY_MAX`]. Out: the number of bytes written to it.
     pub answer_len: u32,
     /// In: 0.
     pub reserved: u32,

@@ -5,7 +5,8 @@
 
 use core::ops::Range;
 
-/// The unit in which guest memory is shared: segments and regions are multiples of it.
+/// The unit in which guest memory is shared: the lengths of segments and regions are multiples of
+/// this size.
 pub const PAGE_BYTES: u64 = 4096;
 
 /// The window for device memory. The worker reserves it for the GPU, and the guest keeps its own

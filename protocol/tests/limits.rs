@@ -4,7 +4,7 @@ use virtio_cuda_protocol::{limits, options, windows};
 
 const PAGE: &str = include_str!("../../docs/device.md");
 
-/// The cells of all rows of the table whose header begins with `head`.
+/// Returns the cells of all rows of the table whose header begins with `head`.
 fn rows(head: &str) -> Vec<Vec<&'static str>> {
     let lines = PAGE.lines().skip_while(|line| !line.starts_with(&format!("| {head} |")));
     lines
@@ -53,7 +53,7 @@ fn every_limit_is_compared() {
     assert_eq!(defined + 1, rows("limit").len());
 }
 
-/// The numbers in a text, where "7 to 16" means all of that range.
+/// Returns the numbers in a text, where "7 to 16" means all of that range.
 fn numbers(text: &str) -> Vec<u32> {
     let mut all: Vec<u32> = Vec::new();
     let words = text.split([' ', ',']).filter(|word| !word.is_empty());

@@ -72,10 +72,10 @@ struct virtio_cuda_hdr {
 	__le32 session; /* 0 for HELLO and QUERY */
 };
 
-/* Begins every answer. */
+/* Begins every reply. */
 struct virtio_cuda_resp {
 	__le32 status; /* VIRTIO_CUDA_OK or VIRTIO_CUDA_ERR_* */
-	__le32 len; /* bytes of answer after this structure */
+	__le32 len; /* bytes of reply after this structure */
 };
 
 /* HELLO ends all sessions of earlier epochs. */
@@ -133,7 +133,7 @@ struct virtio_cuda_region_detach {
 
 /*
  * Queries the VM's GPUs and its use of them, without a session. The
- * answer is struct virtio_cuda_facts, then its GPUs, then its processes, at
+ * reply is struct virtio_cuda_facts, then its GPUs, then its processes, at
  * most VIRTIO_CUDA_QUERY_MAX bytes.
  */
 struct virtio_cuda_query {
@@ -240,7 +240,7 @@ struct virtio_cuda_ring {
 
 /* A command, in the ring or in a descriptor chain; multiples of 8 bytes. */
 #define VIRTIO_CUDA_CMD_MAX_BYTES (1 << 20)
-#define VIRTIO_CUDA_CMD_WAITED (1U << 0) /* an answer is written */
+#define VIRTIO_CUDA_CMD_WAITED (1U << 0) /* a reply is written */
 
 struct virtio_cuda_cmd {
 	__le32 len; /* bytes, this header included */
@@ -253,13 +253,13 @@ struct virtio_cuda_cmd {
 };
 
 /* A reply's state: 0 until the worker writes these bits, last of all. */
-#define VIRTIO_CUDA_REPLY_DONE (1U << 0) /* the answer is complete */
+#define VIRTIO_CUDA_REPLY_DONE (1U << 0) /* the reply is complete */
 #define VIRTIO_CUDA_REPLY_OUTPUT (1U << 1) /* kernels have printed */
 
 struct virtio_cuda_reply {
 	__le32 state; /* VIRTIO_CUDA_REPLY_* */
 	__le32 result; /* CUresult */
-	__le32 len; /* bytes of answer after this structure */
+	__le32 len; /* bytes of reply after this structure */
 	__le32 posted_error; /* taken from the ring's header */
 };
 
@@ -282,7 +282,7 @@ struct virtio_cuda_reply {
  *   ENOMEM     not enough memory, or too fragmented for the device
  *   EINTR      a signal; SIGKILL only, for all but WAIT
  *   EAGAIN     too many requests in flight: try again later
- *   EPROTO     the device's answer is invalid
+ *   EPROTO     the device's reply is invalid
  * START also returns EBUSY if the session has started, and EREMOTEIO if the
  * host could not start a worker. It may be tried again after EDQUOT, EREMOTEIO,
  * EAGAIN and EINVAL. PIN also returns EFAULT for pages that are missing or
@@ -342,7 +342,7 @@ struct virtio_cuda_ioc_wait {
 };
 
 /*
- * Sends a command as a descriptor chain and waits for the answer. Command and room
+ * Sends a command as a descriptor chain and waits for the reply. Command and room
  * are at most max_plain bytes each; the command's length is a multiple of 8.
  */
 struct virtio_cuda_ioc_submit {
@@ -354,7 +354,7 @@ struct virtio_cuda_ioc_submit {
 
 /*
  * Queries the VM's GPUs: virtio_cuda_facts and the structures after it. EDQUOT
- * if the answer is longer than the room.
+ * if the reply is longer than the room.
  */
 struct virtio_cuda_ioc_query {
 	__u64 answer; /* in: address of room */
