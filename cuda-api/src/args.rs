@@ -21,10 +21,10 @@ pub trait Arg {
     ///
     /// # Safety
     ///
-    /// The value is what a caller of the driver API passed for this parameter. A pointer is null,
-    /// or is valid for as long as the result or a copy of it is used: for reads of an initialized
-    /// value in an [`In`], for reads and writes in an [`Out`], and for reads up to a zero byte in a
-    /// [`Text`]. It need not be aligned.
+    /// The value must be what a caller of the driver API passed for this parameter. A pointer must
+    /// be null, or valid for as long as the result or a copy of it is used: for reads of an
+    /// initialized value in an [`In`], for reads and writes in an [`Out`], and for reads up to a
+    /// zero byte in a [`Text`]. A pointer need not be aligned.
     unsafe fn from_c(c: Self::C) -> Self;
 }
 
@@ -85,7 +85,7 @@ callbacks!(A);
 callbacks!(A, B);
 callbacks!(A, B, C);
 
-/// A pointer to the place for a result.
+/// A pointer through which a result is returned.
 #[repr(transparent)]
 pub struct Out<T>(*mut T);
 
@@ -106,7 +106,7 @@ impl<T> Arg for Out<T> {
 }
 
 impl<T> Out<T> {
-    /// A null pointer: the caller doesn't want the result.
+    /// Returns a null pointer, which means that the caller doesn't want the result.
     pub fn null() -> Self {
         Self(std::ptr::null_mut())
     }
@@ -236,7 +236,7 @@ impl<T> Arg for In<T> {
 }
 
 impl<T> In<T> {
-    /// A null pointer: the argument is missing.
+    /// Returns a null pointer, which means that the argument is missing.
     pub fn null() -> Self {
         Self(std::ptr::null())
     }

@@ -21,9 +21,9 @@ pub trait EntryPoint {
 /// Defines the exported functions of a module, and `ENTRIES`, a list of them for
 /// [`exports!`](crate::exports). The first argument is the library's [`EntryPoint`].
 ///
-/// A function is written with the types of [`args`](crate::args). The macro derives the C types from
-/// them, compares these with the prototype in cuda.h, and converts the arguments before it runs the
-/// body, which returns a [`CuResult`].
+/// A function is written with the types of [`args`](crate::args). The macro derives the C types
+/// from them, compares these with the prototype in cuda.h, and converts the arguments before it
+/// runs the body, which returns a [`CuResult`].
 ///
 /// A function that has a variant for the per-thread default stream is written once, as
 /// `fn name, fn name_ptsz(arguments) |null| { … }`. In the body, `null` is the meaning of a null
@@ -31,7 +31,7 @@ pub trait EntryPoint {
 #[macro_export]
 macro_rules! entries {
     (@each $library:ty; [$($done:ident)*]) => {
-        /// The functions above, for the library's table of exports.
+        /// The functions declared by this macro call, for the library's table of exports.
         pub(crate) const ENTRIES: &[$crate::exports::Entry] = &[$($crate::entry!($done)),*];
     };
     (@each $library:ty; [$($done:ident)*]

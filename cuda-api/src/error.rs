@@ -1,4 +1,4 @@
-//! Errors of the driver API.
+//! The driver API's errors.
 
 use crate::sys::CUresult;
 
@@ -7,7 +7,7 @@ use crate::sys::CUresult;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct CuError(pub u32);
 
-/// The result of a call of the driver API.
+/// The result of a driver API call.
 pub type CuResult<T = ()> = Result<T, CuError>;
 
 impl CuError {

@@ -14,7 +14,8 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The function at `address`, for the symbol at `index` in the library's list of symbols.
+    /// Creates an entry: the function at `address` implements the symbol at `index` in the
+    /// library's list of symbols.
     pub const fn new(index: usize, address: *const ()) -> Self {
         Self { index, address }
     }
@@ -134,21 +135,21 @@ macro_rules! exports_of {
     };
 }
 
-/// The stubs of [`exports!`].
+/// Defines the stubs for [`exports!`].
 #[doc(hidden)]
 #[macro_export]
 macro_rules! exports_stubs {
     ($($name:ident $index:literal)*) => { [$(stub::<$index> as *const ()),*] };
 }
 
-/// The addresses of the functions of [`exports!`].
+/// Lists the addresses of the functions that [`exports!`] exports.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! exports_exported {
     ($($name:ident $index:literal)*) => { [$(trampolines::$name as *const ()),*] };
 }
 
-/// The exported functions of [`exports!`].
+/// Defines the functions that [`exports!`] exports.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! exports_trampolines {

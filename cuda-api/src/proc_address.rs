@@ -39,13 +39,13 @@ impl Lookup {
     }
 }
 
-/// The reason why a lookup returns CUDA_ERROR_INVALID_VALUE.
+/// The reasons for which a lookup returns CUDA_ERROR_INVALID_VALUE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LookupError {
     /// There are flags other than the two above.
     Flags(u64),
-    /// The program requests a CUDA version newer than the table. It must not get an older variant,
-    /// since the newer one may have other parameters.
+    /// The program requests a CUDA version that this library doesn't know yet. It must not get an
+    /// older variant, since the newer one may have other parameters.
     Version(i32),
 }
 

@@ -33,7 +33,8 @@ pub fn variants(base: &str) -> &'static [Symbol] {
 /// Returns the symbol with this exported name.
 pub fn by_name(name: &str) -> Option<&'static Symbol> {
     let base = strip_version(strip_per_thread(name));
-    // A base name could itself end like a version (none does today), so try both.
+    // A base name might itself end in a version suffix such as `_v2` (none does today), so try
+    // both.
     [base, name].iter().find_map(|base| variants(base).iter().find(|symbol| symbol.name == name))
 }
 
@@ -44,7 +45,7 @@ pub fn index_of(name: &str) -> Option<usize> {
     ALL[start..].iter().position(|other| other.name == name).map(|at| start + at)
 }
 
-/// The index of each symbol in [`ALL`], as a constant with the symbol's name.
+/// For each symbol, a constant with the symbol's name: its index in [`ALL`].
 #[allow(non_upper_case_globals, missing_docs)]
 pub mod index {
     macro_rules! indices {

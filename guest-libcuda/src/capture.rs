@@ -17,7 +17,7 @@ use std::sync::Arc;
 const NON_BLOCKING: u32 = CUstream_flags::CU_STREAM_NON_BLOCKING.0;
 const PER_THREAD: usize = StreamId::PER_THREAD.0 as usize;
 
-/// Describes a stream to the captures. `null` is the meaning of a null stream.
+/// Returns a stream's properties that captures depend on. `null` is the meaning of a null stream.
 pub fn describe(driver: &Driver, stream: Handle, null: usize) -> CuResult<capture::Stream> {
     let named = if stream == 0 { null } else { stream };
     if named > PER_THREAD {
@@ -28,7 +28,8 @@ pub fn describe(driver: &Driver, stream: Handle, null: usize) -> CuResult<captur
     }
     let ctx = current()?.id().0;
     let legacy = named != PER_THREAD;
-    // Contexts and created streams share one series of ids, so this can't be a created stream's key.
+    // Contexts and created streams share one series of ids, so this can't be a created stream's
+    // key.
     let of = if legacy { 1 } else { 2 + u64::from(thread::origin().0) };
     Ok(capture::Stream { key: Key { id: ctx, of }, ctx, blocking: true, legacy })
 }
@@ -53,7 +54,7 @@ pub fn push(driver: &Driver, stream: Handle, null: usize, op: Op) -> CuResult {
     GRAPHS.push(&describe(driver, stream, null)?, op).map(drop)
 }
 
-/// Fails if a stream is being captured, since it can't take this call then.
+/// Fails if a stream is being captured, for a call that is not allowed then.
 #[inline]
 pub fn forbid_on(driver: &Driver, stream: Handle, null: usize) -> CuResult {
     if !GRAPHS.any_capture() {

@@ -17,7 +17,7 @@ const OVERRIDES: &[(A, i32)] = &[
     (A::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, 0),
     (A::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, 0),
     (A::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, 0),
-    // The worker may have to use an alias.
+    // The memory may have a different address in the worker.
     (A::CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, 0),
     (A::CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS_V1, 0),
     (A::CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS_V1, 0),
@@ -54,17 +54,18 @@ const OVERRIDES: &[(A, i32)] = &[
 
 /// A device's primary context.
 pub struct Primary {
-    /// How often it is retained.
+    /// The number of retains that haven't been released yet.
     pub count: u32,
 }
 
-/// A device that the program sees.
+/// A device that is visible to the program.
 pub struct Device {
-    /// Its ordinal in the worker.
+    /// The device's ordinal in the worker.
     pub number: i32,
     facts: DeviceFacts,
     pub primary: Mutex<Primary>,
-    /// The same object, with the same handle, for the life of the process.
+    /// The device's primary context. It is the same object, with the same handle, as long as the
+    /// process runs.
     pub primary_context: &'static Context,
 }
 
@@ -132,7 +133,7 @@ fn until_zero(bytes: &[u8]) -> &[u8] {
     bytes.split(|&byte| byte == 0).next().unwrap_or_default()
 }
 
-/// Asks the worker for its devices and returns those that the program sees.
+/// Queries the worker's devices and returns those that are visible to the program.
 pub fn fetch(session: &Session) -> CuResult<Vec<Device>> {
     let answer =
         session.call_with_room(&VcudaFacts {}, DEVICES_MAX * size_of::<DeviceFacts>() + 64)?;

@@ -15,18 +15,18 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 /// The state of a process after `cuInit` has succeeded.
 pub struct Driver {
     pub session: Session,
-    /// The devices that the program sees, by ordinal.
+    /// The devices that are visible to the program, by ordinal.
     pub devices: Vec<Device>,
     pub handles: Handles,
     pub memory: Memory,
 }
 
-/// Address ranges that must not contain anything else.
+/// Address ranges in which the program must not map memory.
 const WINDOWS: [Range<usize>; 3] = [windows::DEVICE, windows::PINNED, handles::WINDOW];
 
 static DRIVER: OnceLock<Driver> = OnceLock::new();
 static INITIALIZING: Mutex<()> = Mutex::new(());
-/// Whether this process is a forked child of the one that called `cuInit`.
+/// Whether this process is a forked child of the process that called `cuInit`.
 static FORKED: AtomicBool = AtomicBool::new(false);
 /// Descriptors that a forked child must close.
 static DESCRIPTORS: [AtomicI32; 4] = [const { AtomicI32::new(-1) }; 4];
@@ -97,14 +97,14 @@ extern "C" fn in_child() {
     for slot in &DESCRIPTORS {
         let fd = slot.swap(-1, Ordering::Relaxed);
         if fd >= 0 {
-            // SAFETY: the child's copy of a descriptor, which nothing in the child uses.
+            // SAFETY: this is the child's copy of the descriptor, and no code in the child uses it.
             unsafe { libc::close(fd) };
         }
     }
 }
 
 impl Driver {
-    /// Returns the device with an ordinal.
+    /// Returns the device with this ordinal.
     pub fn device(&self, number: i32) -> CuResult<&Device> {
         usize::try_from(number)
             .ok()

@@ -33,7 +33,7 @@ fn look_up(
         if matches!(lookup, Lookup::Found(_)) {
             tell(NOT_FOUND);
         }
-        // The second version reports this by its status. The first can only fail.
+        // `cuGetProcAddress_v2` reports this in its status; `cuGetProcAddress` can only fail.
         return Err(CuError::NOT_FOUND);
     }
     debug_assert_eq!(lookup.status(), FOUND);

@@ -9,7 +9,7 @@ use cuda_api::graph::Graphs;
 use protocol::structs::LaunchAttribute;
 use std::sync::{Arc, LazyLock};
 
-/// This library, for the implementation of graphs.
+/// This library, as the implementation of graphs in cuda-api uses it.
 #[derive(Clone, Copy)]
 pub struct Guest;
 
@@ -22,7 +22,7 @@ pub type Exec = cuda_api::graph::Exec<Guest>;
 /// All graphs and captures of the process.
 pub static GRAPHS: LazyLock<Graphs<Op>> = LazyLock::new(Graphs::new);
 
-/// A launch's geometry.
+/// The grid and block dimensions of a launch, and its shared memory.
 #[derive(Clone, Copy)]
 pub struct Shape {
     pub grid: [u32; 3],
@@ -33,11 +33,11 @@ pub struct Shape {
 /// A launch, with its parameters at the time of capture.
 #[derive(Clone)]
 pub struct Kernel {
-    /// The program's handle of the function.
+    /// The program's handle for the function.
     pub handle: usize,
     pub function: Arc<Function>,
     pub shape: Shape,
     pub params: Arc<[u8]>,
-    /// Encoded as in a launch command.
+    /// The attributes, encoded as in a launch command.
     pub attributes: Vec<LaunchAttribute>,
 }

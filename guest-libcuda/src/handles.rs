@@ -1,7 +1,7 @@
 //! The handles that programs hold: pointers to reserved addresses that are never mapped.
 //!
-//! A handle's offset in the range encodes a slot and one of the slot's successive occupants. So forged
-//! and stale handles are recognized without dereferencing them.
+//! A handle's offset in the range encodes a slot, and a count of how many objects have used the
+//! slot before. So forged and stale handles are recognized without dereferencing them.
 
 use crate::error::{CuError, CuResult};
 use crate::graph::Exec;
@@ -17,12 +17,12 @@ pub type Handle = usize;
 const STEP: usize = 16;
 const SLOT_BITS: u32 = 22;
 const SLOTS: usize = 1 << SLOT_BITS;
-/// 4 TiB hold 4 million slots with 65,536 occupants each.
+/// The 4 TiB are enough for 4 million slots, each of which can be used for 65,536 objects in turn.
 pub const WINDOW: Range<usize> = 0x2800_0000_0000..0x2c00_0000_0000;
 const GENERATIONS: usize = (WINDOW.end - WINDOW.start) / STEP / SLOTS;
 const CHUNK: usize = 1024;
 
-/// The object of a handle. Kernels and functions are both [`Function`]s.
+/// The object that a handle refers to. Kernels and functions are both [`Function`]s.
 #[derive(Clone)]
 pub enum Object {
     Context(&'static Context),
@@ -118,7 +118,7 @@ impl Handles {
         Ok(WINDOW.start + (occupant.0 * SLOTS + index) * STEP)
     }
 
-    /// Returns the object of a handle, if it has the requested type.
+    /// Returns the object that a handle refers to, if it has the requested type.
     #[inline]
     pub fn get<T: Named>(&self, handle: Handle) -> CuResult<T> {
         let (_, generation, slot) = self.find(handle).ok_or(CuError::INVALID_HANDLE)?;

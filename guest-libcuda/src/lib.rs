@@ -2,7 +2,7 @@
 //!
 //! * [`transport`], a separate crate, connects to the device through the kernel's driver, or through
 //!   vhost-user without a VM.
-//! * [`session`] puts commands into the ring and waits for answers.
+//! * [`session`] writes commands to the ring and waits for replies.
 //! * [`driver`] is the library's state: the session, the devices, [`handles`], and the map of the
 //!   program's [`memory`].
 //! * [`graph`] and [`capture`] keep graphs and the state of captured streams in the guest.

@@ -1,5 +1,5 @@
 //! The guest's record of contexts, streams, events, modules and kernels. Queries about properties
-//! that can't change are answered from it.
+//! that can't change need no call to the worker.
 
 use crate::error::{CuError, CuResult};
 use crate::log::say;
@@ -12,16 +12,16 @@ use std::ffi::CString;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-/// A context. Threads refer to contexts for as long as they live and there are few, so a context's
-/// memory is never freed. A destroyed context is no longer alive.
+/// A context. A program creates few contexts, and threads keep references to them, so the memory of
+/// this structure is never freed.
 pub struct Context {
-    /// Its id in the session. A primary context gets a new one whenever it becomes active.
+    /// The context's id in the session. A primary context gets a new id whenever it becomes active.
     id: AtomicU64,
     /// The result of `cuCtxGetId`, unique in the process. The runtime's tables use it too.
     pub unique: u64,
-    /// Ordinal of its device in the program.
+    /// The ordinal, in the program, of the context's device.
     pub device: i32,
-    /// Whether it is its device's primary context.
+    /// Whether this is the primary context of the device.
     pub primary: bool,
     flags: AtomicU32,
     handle: AtomicUsize,
@@ -112,9 +112,11 @@ pub type ByName = Mutex<HashMap<Vec<u8>, usize>>;
 pub struct Module {
     pub id: ModuleId,
     pub functions: ByName,
-    /// Handle of the library that it belongs to; the program can't unload such a module.
+    /// Handle of the library that the module belongs to, if any. The program can't unload the
+    /// module of a library.
     pub library: Option<usize>,
-    /// Addresses of the globals that the program asked for, to forget them with the module.
+    /// Addresses of the globals that the program has queried. They are removed from the map of
+    /// memory when the module is unloaded.
     pub globals: Mutex<Vec<u64>>,
 }
 
@@ -122,18 +124,19 @@ pub struct Module {
 pub struct Library {
     pub id: LibraryId,
     pub kernels: ByName,
-    /// Handles of its modules, by context id.
+    /// Handles of the library's modules, by context id.
     pub modules: Mutex<HashMap<ContextId, usize>>,
-    /// Addresses of the globals that the program asked for, to forget them with the library.
+    /// Addresses of the globals that the program has queried. They are removed from the map of
+    /// memory when the library is unloaded.
     pub globals: Mutex<Vec<u64>>,
 }
 
 /// The object that a function belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// Handle of its module.
+    /// Handle of the function's module.
     Module(usize),
-    /// Handle of its library; the function is a kernel.
+    /// Handle of the library, for a kernel.
     Library(usize),
 }
 
@@ -161,7 +164,7 @@ pub struct Function {
 }
 
 impl Function {
-    /// A function from the worker's description of its parameters.
+    /// Creates a function from the worker's description of its parameters.
     pub fn new(
         id: FuncId,
         name: &str,
@@ -184,7 +187,7 @@ impl Function {
         })
     }
 
-    /// Returns the parameters of the worker's layout, and the bytes of their buffer.
+    /// Returns the parameters that the worker described, and the size of their buffer in bytes.
     fn parse_layout(places: &[ParameterPlace]) -> Option<(Vec<Parameter>, usize)> {
         let mut end = 0;
         let mut parameters = Vec::with_capacity(places.len());

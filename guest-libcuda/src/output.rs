@@ -1,5 +1,5 @@
 //! The text that kernels print. The worker buffers it and sets a flag in its replies. This process
-//! writes it to its own stdout where CUDA does: in the call that synchronizes.
+//! writes it to its own stdout at the same times as CUDA does: in calls that synchronize.
 
 use crate::log::say;
 use crate::session::Session;
@@ -37,8 +37,8 @@ unsafe extern "C" {
     static stdout: *mut libc::FILE;
 }
 
-/// Writes to descriptor 1. Flushes the program's stdio first, so that lines appear in the same order
-/// as in a native program.
+/// Writes to descriptor 1. Flushes the program's stdio first, so that lines appear in the same
+/// order as with NVIDIA's driver.
 fn write(mut text: &[u8]) {
     if text.is_empty() {
         return;
@@ -46,7 +46,7 @@ fn write(mut text: &[u8]) {
     // SAFETY: the C library's stream lives as long as the process.
     unsafe { libc::fflush(stdout) };
     while !text.is_empty() {
-        // SAFETY: pointer and length are those of a slice.
+        // SAFETY: the pointer and the length belong to a slice.
         let written = unsafe { libc::write(1, text.as_ptr().cast(), text.len()) };
         match usize::try_from(written) {
             Ok(written) => text = &text[written.min(text.len())..],

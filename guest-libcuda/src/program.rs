@@ -4,7 +4,7 @@
 ///
 /// # Safety
 ///
-/// `address` is valid for reading `to.len()` bytes.
+/// `address` must be valid for reading `to.len()` bytes.
 pub unsafe fn copy_from(address: usize, to: &mut [u8]) {
     if !to.is_empty() {
         // SAFETY: the caller promises that the source is valid; the destination is a slice.
@@ -16,7 +16,7 @@ pub unsafe fn copy_from(address: usize, to: &mut [u8]) {
 ///
 /// # Safety
 ///
-/// `address` is valid for writing `from.len()` bytes.
+/// `address` must be valid for writing `from.len()` bytes.
 pub unsafe fn copy_to(address: usize, from: &[u8]) {
     if !from.is_empty() {
         // SAFETY: the caller promises that the destination is valid; the source is a slice.
@@ -28,7 +28,7 @@ pub unsafe fn copy_to(address: usize, from: &[u8]) {
 ///
 /// # Safety
 ///
-/// `from` is valid for reading `len` bytes, and `to` for writing them.
+/// `from` must be valid for reading `len` bytes, and `to` for writing `len` bytes.
 pub unsafe fn copy_within(from: usize, to: usize, len: usize) {
     // SAFETY: the caller promises that both addresses are valid.
     unsafe { std::ptr::copy(from as *const u8, to as *mut u8, len) };
@@ -38,7 +38,8 @@ pub unsafe fn copy_within(from: usize, to: usize, len: usize) {
 ///
 /// # Safety
 ///
-/// `address` is valid for reading `len` bytes, which don't change as long as the result is used.
+/// `address` must be valid for reading `len` bytes, which must not change as long as the result is
+/// used.
 pub unsafe fn bytes_at<'a>(address: usize, len: usize) -> &'a [u8] {
     if len == 0 {
         return &[];

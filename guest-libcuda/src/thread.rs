@@ -1,14 +1,14 @@
 //! Per-thread state: the thread's number and its stack of contexts.
 //!
-//! Nothing here has a destructor. CUDA's libraries call this library from their destructors, when the
-//! thread's variables may already be gone.
+//! No variable here has a destructor. CUDA's libraries call this library from their destructors,
+//! when the thread's variables may already be gone.
 
 use crate::objects::Context;
 use protocol::ids::ContextId;
 use std::cell::{Cell, RefCell};
 use std::mem::ManuallyDrop;
 
-/// A context lives as long as the process, see [`Context`].
+/// A reference to a context. Contexts are never freed, see [`Context`].
 type Ctx = &'static Context;
 
 thread_local! {
@@ -19,7 +19,7 @@ thread_local! {
         const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
-/// Returns the kernel's id of this thread, and the id of its current context (0: none).
+/// Returns this thread's id in the kernel, and the id of its current context (0: none).
 #[inline]
 pub fn origin() -> (u32, ContextId) {
     let context = current().filter(|context| context.is_alive());

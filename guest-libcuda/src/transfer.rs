@@ -27,9 +27,9 @@ pub struct Copy {
     pub dst: u64,
     pub src: u64,
     pub len: usize,
-    /// Id of the stream.
+    /// The id of the stream.
     pub stream: StreamId,
-    /// Return only when the program may use its memory again.
+    /// Whether to return only when the program may use its memory again.
     pub blocking: bool,
 }
 
@@ -37,8 +37,8 @@ fn piece_of(len: usize) -> usize {
     (len / 4).next_multiple_of(SMALLEST_PIECE).clamp(SMALLEST_PIECE, PIECE)
 }
 
-/// Takes a part of the arena for a piece. If none is free, `finish_own` finishes one of the caller's
-/// own pieces.
+/// Takes a part of the arena for a piece of a copy. While none is free, calls `finish_own`, which
+/// must finish one of the caller's own pieces.
 fn take_part(
     driver: &Driver,
     len: usize,
@@ -60,7 +60,7 @@ fn take_part(
 ///
 /// # Safety
 ///
-/// A side in pageable memory is valid for `copy.len` bytes.
+/// A side in pageable memory must be valid for `copy.len` bytes.
 pub unsafe fn copy(driver: &Driver, copy: Copy) -> CuResult {
     if copy.len == 0 {
         return Ok(());
@@ -74,7 +74,7 @@ pub unsafe fn copy(driver: &Driver, copy: Copy) -> CuResult {
         ) => {
             let wire = VcudaCopy { dst, src, len: copy.len, h_stream: copy.stream };
             driver.session.post(&wire)?;
-            // Copies within the GPU never wait.
+            // A copy between two places in GPU memory never waits.
             if copy.blocking && (dst_host || src_host) {
                 synchronize(driver, copy.stream)?;
             }
@@ -97,7 +97,7 @@ pub unsafe fn copy(driver: &Driver, copy: Copy) -> CuResult {
     }
 }
 
-/// Waits for all work of a stream.
+/// Waits for all work in a stream.
 pub fn synchronize(driver: &Driver, stream: StreamId) -> CuResult {
     let result = driver.session.synchronize(&CuStreamSynchronize { h_stream: stream });
     driver.flush_output();
@@ -108,7 +108,7 @@ pub fn synchronize(driver: &Driver, stream: StreamId) -> CuResult {
 ///
 /// # Safety
 ///
-/// The source is valid for reading `copy.len` bytes.
+/// The source must be valid for reading `copy.len` bytes.
 unsafe fn upload(driver: &Driver, copy: Copy) -> CuResult {
     let session = &driver.session;
     if copy.len <= INLINE_COPY_MAX {
@@ -172,7 +172,7 @@ unsafe fn upload(driver: &Driver, copy: Copy) -> CuResult {
 ///
 /// # Safety
 ///
-/// The destination is valid for writing `copy.len` bytes.
+/// The destination must be valid for writing `copy.len` bytes.
 unsafe fn download(driver: &Driver, copy: Copy) -> CuResult {
     let result = match copy.len <= INLINE_COPY_MAX {
         // SAFETY: the destination is valid, as the caller promises.
@@ -239,7 +239,8 @@ unsafe fn download_staged(driver: &Driver, copy: Copy) -> CuResult {
     };
     while asked < copy.len && result.is_ok() {
         let len = piece.min(copy.len - asked);
-        // A few pieces in flight keep both sides busy and leave room in the arena for other threads.
+        // A few pieces in flight keep both sides busy and leave room in the arena for other
+        // threads.
         while own.len() >= 6 && result.is_ok() {
             result = finish_first(&mut own).map(drop);
         }
@@ -279,7 +280,7 @@ unsafe fn download_staged(driver: &Driver, copy: Copy) -> CuResult {
 ///
 /// # Safety
 ///
-/// The destination of every row is valid for writing the row's bytes.
+/// The destination of every row must be valid for writing the row's bytes.
 pub unsafe fn download_rows(driver: &Driver, rows: impl Iterator<Item = Copy>) -> CuResult {
     let session = &driver.session;
     let mut own: VecDeque<(Pending, Copy)> = VecDeque::new();

@@ -1,8 +1,8 @@
 //! Address ranges that this process and its worker use in the same way.
 //!
-//! Device memory lies in one window and pinned host memory in another, at the same addresses on both
-//! sides. Both are reserved here, so that the program can't map anything there: the value of a pointer
-//! determines its kind.
+//! Device memory lies in one window and pinned host memory in another, at the same addresses on
+//! both sides. Both are reserved here, so that the program can't map anything there: the value of a
+//! pointer determines its kind.
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -51,12 +51,12 @@ pub fn release(range: Range<usize>) {
 
 const PAGE: usize = protocol::windows::PAGE_BYTES as usize;
 
-/// Ranges of GPU memory outside the windows, by start address. They stay reserved, so that the
-/// program's own memory is never mistaken for GPU memory.
+/// Address ranges of GPU memory outside the windows, by start address. They stay reserved, so that
+/// the program's own memory is never mistaken for GPU memory.
 static FOREIGN: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
 
-/// Reserves the addresses of GPU memory outside the windows. Fails if the program already has memory
-/// there.
+/// Reserves the addresses of GPU memory outside the windows. Fails if the program already has
+/// memory there.
 pub fn keep(base: u64, len: usize) -> io::Result<()> {
     let start = base as usize & !(PAGE - 1);
     let end = (base as usize).saturating_add(len).next_multiple_of(PAGE);

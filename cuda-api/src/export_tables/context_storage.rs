@@ -3,7 +3,7 @@
 //!
 //! cudart looks its state up here on almost every call, so a lookup must be very cheap. Each thread
 //! remembers the values that it found last, until any thread stores or deletes a value. That
-//! happens only when a context is first used or ends.
+//! happens only when a context is first used or destroyed.
 
 use crate::sys::CUcontext;
 use core::cell::Cell;
@@ -12,7 +12,7 @@ use std::collections::{HashMap, hash_map};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LazyLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// Called with (context, key, value) when a context ends.
+/// Called with (context, key, value) when a context is destroyed.
 pub type Destructor = unsafe extern "C" fn(CUcontext, *mut c_void, *mut c_void);
 
 #[derive(Clone, Copy)]
@@ -111,8 +111,8 @@ pub fn get(context: CUcontext, key: *mut c_void) -> Option<*mut c_void> {
     })
 }
 
-/// Removes all values of a context that ends, and calls their destructors. Call this in
-/// `cuCtxDestroy`, `cuDevicePrimaryCtxReset` and the last `cuDevicePrimaryCtxRelease`, while the
+/// Removes all values of a context that is being destroyed, and calls their destructors. Call this
+/// in `cuCtxDestroy`, `cuDevicePrimaryCtxReset` and the last `cuDevicePrimaryCtxRelease`, while the
 /// context's handle is still valid.
 #[expect(clippy::not_unsafe_ptr_arg_deref, reason = "the handle is only passed on")]
 pub fn context_ended(context: CUcontext) {

@@ -1,4 +1,4 @@
-//! The library behind the tables.
+//! Access to the library that returns the tables.
 
 use crate::sys::{CUcontext, CUdevice, CUfunction, CUmodule, CUresult, CUstream};
 use core::ffi::c_char;
@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 /// The functions that the tables need from the library that returns them.
 pub trait Driver: Sync {
     /// Returns the handle that a device's primary context has or will have. The context is not
-    /// retained and need not exist yet. cudart asks for the handle of every device when it starts,
+    /// retained and need not exist yet. cudart requests the handle for every device when it starts,
     /// while `cuDevicePrimaryCtxGetState` must still report inactive contexts, and later calls
     /// `cuDevicePrimaryCtxRetain` for the device that it uses.
     fn primary_context(&self, device: CUdevice) -> Result<CUcontext, CUresult>;
@@ -21,7 +21,7 @@ pub trait Driver: Sync {
     /// Returns the exact result of `cuDriverGetVersion`.
     fn driver_version(&self) -> i32;
 
-    /// Returns the devices that the process sees, by ordinal.
+    /// Returns the devices that are visible to the process, by ordinal.
     fn device_identities(&self) -> Result<Vec<DeviceIdentity>, CUresult>;
 
     /// `cuStreamGetId`, for handles of streams, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD.

@@ -1,4 +1,4 @@
-//! The answer to INTEGRITY_CHECK.
+//! Computes the answer to INTEGRITY_CHECK.
 //!
 //! cudart sends three checks when it starts, with versions that differ in their last digit. For the
 //! digits 0 and 1 the answer is a constant. Otherwise it is an HMAC-MD2 over values that the driver
@@ -12,7 +12,7 @@ use core::ffi::c_void;
 
 const KEY: [u8; 16] = 0x146ADDAE_53A9A752_AA084136_0BF55A9F_u128.to_be_bytes();
 
-/// The values that an answer covers.
+/// The values from which an answer is computed.
 pub struct Question<'a> {
     pub driver_version: i32,
     pub cudart_version: u32,

@@ -68,7 +68,7 @@ fn compress(state: &mut [u8; BLOCK], block: &[u8]) {
     state.copy_from_slice(&x[..BLOCK]);
 }
 
-/// HMAC with a key of one block, which is the only length needed.
+/// Returns the HMAC of a message with a key of one block, which is the only length needed.
 pub fn hmac(key: &[u8; BLOCK], message: &[u8]) -> [u8; BLOCK] {
     let padded_key = |pad: u8| key.map(|byte| byte ^ pad);
     let inner = digest(&[&padded_key(0x36), message].concat());

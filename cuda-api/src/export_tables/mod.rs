@@ -1,14 +1,14 @@
 //! The private tables that `cuGetExportTable` returns to NVIDIA's own libraries.
 //!
-//! cudart does not start without some of them. cuBLAS, cuFFT and others, each with its own cudart,
-//! ask for more. They are undocumented; their contents here were found by running those libraries. A
-//! table is an array of function pointers. In most tables the first word is the table's size in bytes
-//! (sizes here are those of driver 580). Slots of unknown meaning hold a function that calls
-//! [`Driver::unsupported`] with its name and returns the result.
+//! cudart does not start without some of them. cuBLAS, cuFFT and other libraries, each with its own
+//! cudart, request more. The tables are undocumented; their contents were found by running those
+//! libraries. A table is an array of function pointers. In most tables the first word is the
+//! table's size in bytes (sizes here are those of driver 580). Slots whose meaning is unknown
+//! contain a function that calls [`Driver::unsupported`] with its name and returns the result.
 //!
-//! Other tables must be refused with CUDA_ERROR_INVALID_VALUE, which the libraries handle. They don't
-//! handle tables that they can't use: an empty table for DA9151D3-3AE6-CC41-A5C0-4F26D533E328 broke
-//! NVRTC and nvJitLink.
+//! Other tables must be refused with CUDA_ERROR_INVALID_VALUE, which the libraries handle. They
+//! don't handle tables that they can't use: an empty table for DA9151D3-3AE6-CC41-A5C0-4F26D533E328
+//! broke NVRTC and nvJitLink.
 
 pub mod context_storage;
 mod driver;

@@ -16,7 +16,7 @@ pub struct Table<const WORDS: usize>([*const c_void; WORDS]);
 unsafe impl<const WORDS: usize> Sync for Table<WORDS> {}
 
 impl<const WORDS: usize> Table<WORDS> {
-    /// A table whose first word is its size in bytes. `NAME` is the index of its name in
+    /// Creates a table whose first word is its size in bytes. `NAME` is the index of its name in
     /// [`NAMES`].
     pub const fn sized<const NAME: usize>(known: &[(usize, *const c_void)]) -> Self {
         let mut table = Self::unsized_::<NAME>(known);
@@ -24,7 +24,7 @@ impl<const WORDS: usize> Table<WORDS> {
         table
     }
 
-    /// A table that contains only functions.
+    /// Creates a table that contains only functions.
     pub const fn unsized_<const NAME: usize>(known: &[(usize, *const c_void)]) -> Self {
         let unknown = unknown_slots::<NAME>();
         let mut words = [core::ptr::null(); WORDS];

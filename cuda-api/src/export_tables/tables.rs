@@ -77,7 +77,7 @@ pub fn find(wanted: &[u8; 16]) -> Option<*const c_void> {
 /// Stores through a pointer that a library gave, if it is not null.
 ///
 /// # Safety
-/// `out` is null or may be written.
+/// `out` must be null or writable.
 unsafe fn store<T>(out: *mut T, result: Result<T, CUresult>) -> CUresult {
     match result {
         Err(error) => error,
@@ -98,7 +98,7 @@ fn or_current(given: CUcontext) -> Result<CUcontext, CUresult> {
 
 /// CUDART_INTERFACE[2]: returns the handle of a device's primary context without retaining it.
 unsafe extern "C" fn primary_context(out: *mut CUcontext, device: CUdevice) -> CUresult {
-    // SAFETY: the caller's pointer, as this function's contract has it.
+    // SAFETY: a library passes a pointer that is null or may be written.
     unsafe { store(out, driver().primary_context(device)) }
 }
 
@@ -118,7 +118,7 @@ unsafe impl<const WORDS: usize> Sync for Flags<WORDS> {}
 
 impl<const WORDS: usize> Flags<WORDS> {
     /// # Safety
-    /// Each pointer is null or may be written.
+    /// Each pointer must be null or writable.
     unsafe fn give(&self, flags: *mut *mut c_void, count: *mut usize) {
         if !flags.is_null() {
             // SAFETY: the pointer is not null, and the caller promises the rest.
@@ -136,25 +136,25 @@ static RESOURCE_FLAGS: Flags<14> = Flags(UnsafeCell::new([0; 14]));
 
 /// TOOLS_RUNTIME_CALLBACK_HOOKS[2]: returns an array with one word for each runtime function.
 unsafe extern "C" fn api_callback_flags(flags: *mut *mut c_void, count: *mut usize) {
-    // SAFETY: the caller's pointers, as this function's contract has them.
+    // SAFETY: a library passes pointers that are null or may be written.
     unsafe { API_FLAGS.give(flags, count) };
 }
 
 /// TOOLS_RUNTIME_CALLBACK_HOOKS[6]: returns a second array of this kind, which has 14 words in
 /// NVIDIA's driver.
 unsafe extern "C" fn resource_callback_flags(flags: *mut *mut c_void, count: *mut usize) {
-    // SAFETY: the caller's pointers, as this function's contract has them.
+    // SAFETY: a library passes pointers that are null or may be written.
     unsafe { RESOURCE_FLAGS.give(flags, count) };
 }
 
 /// TOOLS_TLS[2]: returns the calling thread's context.
 unsafe extern "C" fn current_context(out: *mut CUcontext) -> CUresult {
-    // SAFETY: the caller's pointer, as this function's contract has it.
+    // SAFETY: a library passes a pointer that is null or may be written.
     unsafe { store(out, Ok(driver().current_context())) }
 }
 
 /// CONTEXT_LOCAL_STORAGE[0]: stores a value for a context (null: the current one) and a key that
-/// has no value yet. The destructor is called when the context ends.
+/// has no value yet. The destructor is called when the context is destroyed.
 extern "C" fn storage_put(
     context: CUcontext,
     key: *mut c_void,
@@ -190,7 +190,7 @@ unsafe extern "C" fn storage_get(
     let value = or_current(context).and_then(|context| {
         context_storage::get(context, key).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
     });
-    // SAFETY: the caller's pointer, as this function's contract has it.
+    // SAFETY: a library passes a pointer that is null or may be written.
     unsafe { store(out, value) }
 }
 
@@ -211,7 +211,7 @@ unsafe extern "C" fn integrity_check(
             devices: &devices,
         })
     };
-    // SAFETY: the caller's pointer, as this function's contract has it.
+    // SAFETY: a library passes a pointer that is null or may be written.
     unsafe { store(out, driver().device_identities().map(answer)) }
 }
 
@@ -221,7 +221,7 @@ unsafe extern "C" fn context_check(
     bits: *mut u32,
     _detail: *mut *const c_void,
 ) -> CUresult {
-    // SAFETY: the caller's pointer, as this function's contract has it.
+    // SAFETY: a library passes a pointer that is null or may be written.
     unsafe { store(bits, Ok(0)) }
 }
 
@@ -233,7 +233,7 @@ extern "C" fn context_check_3() -> u32 {
 /// ToolsContext[4]: returns the id of a context, as `cuCtxGetId` does, or 0 for null.
 unsafe extern "C" fn context_id(context: CUcontext, out: *mut u64) -> CUresult {
     let id = if context.is_null() { Ok(0) } else { driver().context_id(context) };
-    // SAFETY: the caller's pointer, as this function's contract has it.
+    // SAFETY: a library passes a pointer that is null or may be written.
     unsafe { store(out, id) }
 }
 
@@ -247,7 +247,7 @@ unsafe extern "C" fn stream_object(
     const CU_STREAM_LEGACY: usize = 1;
     let object =
         if stream.is_null() { core::ptr::without_provenance_mut(CU_STREAM_LEGACY) } else { stream };
-    // SAFETY: the caller's pointer, as this function's contract has it.
+    // SAFETY: a library passes a pointer that is null or may be written.
     unsafe { store(out, Ok(object)) }
 }
 
@@ -263,7 +263,7 @@ unsafe extern "C" fn stream_object_id(
     } else {
         driver().stream_id(object)
     };
-    // SAFETY: the caller's pointer, as this function's contract has it.
+    // SAFETY: a library passes a pointer that is null or may be written.
     unsafe { store(out, id) }
 }
 

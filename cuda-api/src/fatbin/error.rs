@@ -1,4 +1,4 @@
-//! Errors of images.
+//! Errors in reading images.
 
 /// The reason why an image can't be read. `at` is an offset from the image's start.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -9,7 +9,7 @@ pub enum FatbinError {
     /// A field has a value that no known toolkit writes.
     #[error("{what} at byte {at} is {value:#x}, which no known CUDA toolkit writes")]
     Invalid { what: &'static str, at: usize, value: u64 },
-    /// None of the known formats.
+    /// The image has none of the known formats.
     #[error("the image is neither a fatbin, nor an ELF cubin, nor PTX text")]
     UnknownFormat,
     /// A payload does not decompress.

@@ -1,10 +1,10 @@
 //! The images that programs pass to the module loaders: fatbins, ELF cubins and PTX text.
 //!
-//! A fatbin is a header and a sequence of entries. An entry is a header and a payload: PTX or a cubin
-//! for one architecture, usually compressed. [`Fatbin`] parses a fatbin without trusting any of it:
-//! every length is checked, and decompression stops at a limit. [`span`](span()) finds
-//! the end of an image of which a program gave only the address, and [`prefix`] that of an image in
-//! a file.
+//! A fatbin is a header and a sequence of entries. An entry is a header and a payload: PTX or a
+//! cubin for one architecture, usually compressed. [`Fatbin`] parses a fatbin without trusting any
+//! of it: every length is checked, and decompression stops at a limit. [`span`](span()) finds the
+//! end of an image of which a program gave only the address, and [`prefix`] that of an image in a
+//! file.
 
 mod decompress;
 mod elf;
@@ -86,7 +86,7 @@ impl<'a> Fatbin<'a> {
     }
 }
 
-/// Returns the lengths of a fatbin's header and of all of it.
+/// Returns the length of a fatbin's header, and of the whole fatbin.
 fn header(reader: &Reader<'_>) -> Result<(usize, usize), FatbinError> {
     let magic = reader.u32("the fatbin's magic", 0)?;
     if magic != FATBIN_MAGIC {
@@ -187,8 +187,9 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Returns the images in a fatbin, an ELF file or PTX text, each of at most `limit` bytes, with its
-/// architecture (0 if only the image itself contains it). Entries of other kinds are left out.
+/// Returns the images in a fatbin, an ELF file or PTX text, each with its architecture (0 if only
+/// the image itself contains it). An image must not be longer than `limit` bytes. Entries of other
+/// kinds are left out.
 pub fn images(bytes: &[u8], limit: usize) -> Result<Vec<(u32, Image)>, FatbinError> {
     if bytes.starts_with(&FATBIN_MAGIC.to_le_bytes()) {
         let mut images = Vec::new();
@@ -226,7 +227,7 @@ fn invalid(what: &'static str, at: usize, value: impl Into<u64>) -> FatbinError 
     FatbinError::Invalid { what, at, value: value.into() }
 }
 
-/// Little-endian fields of a slice.
+/// Reads little-endian fields from a slice.
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {

@@ -27,7 +27,7 @@ pub struct Span {
 
 impl Span {
     /// # Safety
-    /// The image is still there, unchanged, for as long as the result is used.
+    /// The image must stay in memory, unchanged, for as long as the result is used.
     pub unsafe fn bytes<'a>(&self) -> &'a [u8] {
         // SAFETY: `span` found an image of this length, and the caller keeps it unchanged.
         unsafe { core::slice::from_raw_parts(self.start, self.len) }
@@ -44,8 +44,8 @@ const WRAPPER_LINKED: u32 = 2;
 /// fatbin, ELF file or PTX text at the address itself. The image need not be aligned.
 ///
 /// # Safety
-/// `image` is null or points to what a program may give to `cuModuleLoadData` or
-/// `cuLibraryLoadData`, all of it readable.
+/// `image` must be null or a pointer that `cuModuleLoadData` or `cuLibraryLoadData` accepts, and the
+/// whole image must be readable.
 pub unsafe fn span(image: *const c_void) -> Result<Vec<Span>, FatbinError> {
     let start: *const u8 = image.cast();
     if start.is_null() {
@@ -84,7 +84,7 @@ pub fn prefix(bytes: &[u8]) -> Result<&[u8], FatbinError> {
 }
 
 /// # Safety
-/// An image is at `start`, which is not null.
+/// There must be an image at `start`, which must not be null.
 unsafe fn single(start: *const u8) -> Result<Span, FatbinError> {
     // SAFETY: the caller promises that there is an image. The magic numbers are compared byte by
     // byte, so that nothing beyond a short text is read.
@@ -124,7 +124,7 @@ unsafe fn single(start: *const u8) -> Result<Span, FatbinError> {
 }
 
 /// # Safety
-/// A wrapper is at `start`.
+/// There must be a wrapper at `start`.
 unsafe fn wrapper(start: *const u8) -> Result<Vec<Span>, FatbinError> {
     // SAFETY: a wrapper has these four fields.
     let (version, linked, parts) = unsafe {
@@ -157,7 +157,7 @@ unsafe fn wrapper(start: *const u8) -> Result<Vec<Span>, FatbinError> {
 }
 
 /// # Safety
-/// The bytes at `start` can be read up to the first that differs from `magic`.
+/// The bytes at `start` must be readable up to the first that differs from `magic`.
 unsafe fn begins_with(start: *const u8, magic: &[u8]) -> bool {
     // SAFETY: the caller promises that these bytes are readable; the comparison stops at the first
     // difference.

@@ -31,8 +31,8 @@ impl Mode {
     }
 }
 
-/// A stream's identity. An id is not enough, because each thread or context has its own default
-/// stream.
+/// Identifies a stream. The stream's id alone is not enough, because each thread or context has its
+/// own default stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     /// The library's number for the stream.
@@ -44,9 +44,9 @@ pub struct Key {
 /// A stream, with the properties that captures depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct Stream {
-    /// The stream's identity.
+    /// Identifies the stream.
     pub key: Key,
-    /// Its context.
+    /// The id of the stream's context.
     pub ctx: u64,
     /// Whether the stream and the legacy stream wait for each other.
     pub blocking: bool,

@@ -64,7 +64,7 @@ pub fn begin_new<L: Library>(stream: StreamArg, mode: CUstreamCaptureMode) -> Cu
 ///
 /// # Safety
 ///
-/// If not null, the arrays have `count` elements.
+/// If not null, the arrays must have `count` elements.
 pub unsafe fn begin_into<L: Library>(
     stream: StreamArg,
     graph: CUgraph,
@@ -155,7 +155,7 @@ pub fn info<L: Library>(stream: StreamArg, to: InfoTo) -> CuResult {
 ///
 /// # Safety
 ///
-/// If not null, the arrays have `count` elements.
+/// If not null, the arrays must have `count` elements.
 pub unsafe fn update<L: Library>(
     (stream, per_thread): StreamArg,
     (nodes, edges, count): (In<CUgraphNode>, In<CUgraphEdgeData>, usize),

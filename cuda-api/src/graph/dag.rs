@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 pub enum Work<Op> {
     /// An operation.
     Op(Op),
-    /// Nothing: the node only joins the nodes that it depends on.
+    /// No work: the node only joins the nodes that it depends on.
     Empty,
-    /// All work of another graph, which belongs to the node.
+    /// All work in another graph, which belongs to the node.
     Child(GraphId),
 }
 
@@ -20,7 +20,7 @@ pub enum Work<Op> {
 pub struct Node<Op> {
     /// The node's work.
     pub work: Work<Op>,
-    /// The nodes that it depends on.
+    /// The nodes that this node depends on.
     pub after: BTreeSet<NodeId>,
 }
 
@@ -52,7 +52,7 @@ impl<Op> Graph<Op> {
         roots.map(|(id, _)| *id).collect()
     }
 
-    /// Returns all pairs of a node and one that depends on it.
+    /// Returns all pairs of a node and a node that depends on it.
     pub fn edges(&self) -> Vec<(NodeId, NodeId)> {
         let edges = self.nodes.iter().flat_map(|(to, node)| node.after.iter().map(|f| (*f, *to)));
         edges.collect()
@@ -140,7 +140,7 @@ impl<Op> Graph<Op> {
         }
     }
 
-    /// These nodes and all nodes that they depend on, directly or indirectly.
+    /// Returns these nodes and all nodes that they depend on, directly or indirectly.
     pub fn ancestors(&self, of: &BTreeSet<NodeId>) -> BTreeSet<NodeId> {
         let mut found = BTreeSet::new();
         let mut look: Vec<NodeId> = of.iter().copied().collect();

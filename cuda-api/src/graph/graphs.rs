@@ -14,7 +14,7 @@ struct Capture {
     thread: u64,
     mode: Mode,
     graph: GraphId,
-    /// Whether the capture created the graph, and so must destroy it on failure.
+    /// Whether the capture created the graph. If so, the graph is destroyed when the capture fails.
     own: bool,
     invalid: bool,
 }
@@ -32,7 +32,8 @@ struct Captures {
     last: u64,
     captures: HashMap<u64, Capture>,
     streams: HashMap<Key, Member>,
-    /// Events that were last recorded in a capture, with the capture and the nodes that they mark.
+    /// For each event that was last recorded in a capture: the capture, and the nodes that the
+    /// event marks.
     events: HashMap<u64, (u64, BTreeSet<NodeId>)>,
 }
 
@@ -84,8 +85,8 @@ impl Captures {
 /// All graphs of a process, and the captures in progress.
 pub struct Graphs<Op> {
     state: Mutex<State<Op>>,
-    /// The number of captures in progress, plus the events that were last recorded in one. Usually
-    /// 0.
+    /// The number of captures in progress, plus the number of events that were last recorded in a
+    /// capture. Usually 0.
     capturing: AtomicUsize,
 }
 
@@ -248,8 +249,8 @@ impl<Op: Operation> Graphs<Op> {
         })
     }
 
-    /// Fails and invalidates the capture if the stream is captured, for a call that captures can't
-    /// contain.
+    /// Checks a call that captures can't contain: if the stream is captured, invalidates the
+    /// capture and fails.
     pub fn forbid_on(&self, stream: &Stream) -> CuResult {
         if !self.any_capture() {
             return Ok(());
@@ -262,7 +263,8 @@ impl<Op: Operation> Graphs<Op> {
         })
     }
 
-    /// Fails and invalidates captures in a context, for a call that waits for the whole context.
+    /// Checks a call that waits for a whole context: if streams in the context are captured,
+    /// invalidates the captures and fails.
     pub fn forbid_in_context(&self, ctx: u64) -> CuResult {
         if !self.any_capture() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The part of graphs and captures that each library implements itself.
+//! The part of graphs and captures that each libcuda implements itself.
 
 use super::capture::Stream;
 use super::graphs::Graphs;
@@ -12,7 +12,7 @@ use crate::sys::{
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A libcuda, as the implementation of graphs and captures uses it.
+/// The functions and types that a libcuda provides to the implementation of graphs and captures.
 pub trait Library: Copy + 'static {
     /// A checked launch, with the parameters that it had when it was captured or added.
     type Kernel: Clone;
@@ -24,7 +24,7 @@ pub trait Library: Copy + 'static {
     type Event: Clone;
     /// The library's data for an instantiated graph.
     type Loaded;
-    /// The library's data for an instantiated graph that changes with the graph's nodes.
+    /// The library's data for an instantiated graph, as far as it depends on the work of the nodes.
     type Bound;
 
     /// Returns all graphs and captures of the process.
@@ -42,10 +42,11 @@ pub trait Library: Copy + 'static {
     /// Returns the number of the calling thread.
     fn thread() -> u64;
 
-    /// Describes a stream. A null handle is the thread's default stream if `per_thread` is set.
+    /// Returns a stream's properties that captures depend on. A null handle is the thread's default
+    /// stream if `per_thread` is set.
     fn stream(stream: CUstream, per_thread: bool) -> CuResult<Stream>;
 
-    /// Makes the launch of a kernel node, with the attributes of `like`, if given.
+    /// Creates the launch for a kernel node, with the attributes of `like`, if given.
     ///
     /// # Safety
     ///
@@ -67,13 +68,13 @@ pub trait Library: Copy + 'static {
     /// Copies all attributes of a launch to another.
     fn copy_attributes(to: &mut Self::Kernel, from: &Self::Kernel);
 
-    /// Makes the copy of a copy node.
+    /// Creates the copy for a copy node.
     fn copy(params: &CUDA_MEMCPY3D) -> CuResult<Self::Copy>;
 
     /// Returns the parameters that describe a captured copy.
     fn copy_params(copy: &Self::Copy) -> CUDA_MEMCPY3D;
 
-    /// Makes the memset of a memset node.
+    /// Creates the memset for a memset node.
     fn memset(params: &CUDA_MEMSET_NODE_PARAMS) -> CuResult<Self::Memset>;
 
     /// Returns the parameters of a memset.
@@ -94,8 +95,8 @@ pub trait Library: Copy + 'static {
     /// Destroys an instantiated graph.
     fn destroy(exec: CUgraphExec) -> CuResult;
 
-    /// Replaces the steps of an instantiated graph, unless the library finds a difference that
-    /// prevents it. The caller has compared the shapes of the graphs.
+    /// Replaces the steps of an instantiated graph, unless the library finds a difference that CUDA
+    /// doesn't allow. The caller has compared the shapes of the graphs.
     fn update(
         loaded: &Self::Loaded,
         bound: &mut Self::Bound,
@@ -110,10 +111,10 @@ pub trait Library: Copy + 'static {
         op: &Op<Self>,
     ) -> CuResult;
 
-    /// Prepares the next launch, in a stream that is not captured.
+    /// Uploads the graph for its next launch, in a stream that is not captured.
     fn upload(exec: &Exec<Self>, stream: CUstream, per_thread: bool) -> CuResult;
 
-    /// Launches in a stream that is not captured.
+    /// Launches the graph in a stream that is not captured.
     fn launch(exec: &Exec<Self>, stream: CUstream, per_thread: bool) -> CuResult;
 }
 
@@ -145,7 +146,7 @@ impl HostCall {
     ///
     /// # Safety
     ///
-    /// The function may be called with this argument from any thread.
+    /// It must be safe to call the function with this argument from any thread.
     pub unsafe fn new(function: unsafe extern "C" fn(*mut c_void), data: *mut c_void) -> Self {
         Self { function, data }
     }
@@ -219,7 +220,7 @@ pub struct Exec<L: Library> {
     state: Mutex<ExecState<L>>,
 }
 
-/// The work of the next launch of an instantiated graph.
+/// The work that the next launch of an instantiated graph will run.
 pub struct ExecState<L: Library> {
     /// The steps, in an order in which they can run. Their handles are those of the graph that was
     /// instantiated.
@@ -241,7 +242,7 @@ impl<L: Library> Exec<L> {
         self.flags
     }
 
-    /// Returns the work of the next launch. It doesn't change while the guard is held.
+    /// Returns the work that the next launch will run. It doesn't change while the guard is held.
     pub fn lock(&self) -> MutexGuard<'_, ExecState<L>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

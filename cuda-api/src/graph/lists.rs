@@ -5,7 +5,7 @@ use crate::args::{In, Out};
 use crate::error::{CuError, CuResult};
 use crate::sys::{CUgraphEdgeData, CUgraphNode};
 
-/// Pairs of a node and one that depends on it.
+/// Pairs of a node and a node that depends on it.
 pub type Edges = Vec<(NodeId, NodeId)>;
 
 /// Reads nodes that a program passes by address and count.

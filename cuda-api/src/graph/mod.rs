@@ -17,8 +17,8 @@
 //! | [`structure`], [`nodes`], [`exec`], [`capturing`] | the entry points, by family |
 //! | [`entries`] | the exports |
 //!
-//! Handles count up and are never used again, so a stale one is an error. They are numbers in a
-//! range that no program's memory has, and are never followed.
+//! Handles are assigned in ascending order and never reused, so a stale handle is recognized. They
+//! are not addresses: they lie in a range that no program can map.
 
 pub mod capture;
 pub mod capturing;

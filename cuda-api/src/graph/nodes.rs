@@ -59,7 +59,7 @@ pub fn memset<L: Library>(params: In<CUDA_MEMSET_NODE_PARAMS>) -> CuResult<Op<L>
 ///
 /// # Safety
 ///
-/// As for [`HostCall::new`], if there is a function.
+/// The requirements of [`HostCall::new`] apply, if there is a function.
 pub unsafe fn host<L: Library>(params: In<CUDA_HOST_NODE_PARAMS>) -> CuResult<Op<L>> {
     let params = params.get()?;
     let function = params.fn_.ok_or(INVALID)?;
@@ -196,7 +196,7 @@ pub fn host_params<L: Library>(node: CUgraphNode, to: Out<CUDA_HOST_NODE_PARAMS>
     to.set(call.params())
 }
 
-/// The event of a node that records events, or of one that waits for them.
+/// `cuGraphEventRecordNodeGetEvent`, or without `record` `cuGraphEventWaitNodeGetEvent`.
 pub fn event_of<L: Library>(node: CUgraphNode, record: bool, to: Out<CUevent>) -> CuResult {
     match work::<L>(node)? {
         Op::Record(_, handle) if record => to.set(handle as CUevent),

@@ -90,7 +90,7 @@ pub unsafe fn nodes<L: Library>(
 ///
 /// # Safety
 ///
-/// If not null, each array has as many elements as `count` says.
+/// If not null, each array must have as many elements as `count` says.
 pub unsafe fn edges<L: Library>(
     graph: CUgraph,
     arrays: (Out<CUgraphNode>, Out<CUgraphNode>),
@@ -106,7 +106,7 @@ pub unsafe fn edges<L: Library>(
 ///
 /// # Safety
 ///
-/// If not null, each array has as many elements as `count` says.
+/// If not null, each array must have as many elements as `count` says.
 pub unsafe fn neighbors<L: Library>(
     node: CUgraphNode,
     dependents: bool,
@@ -127,7 +127,7 @@ pub unsafe fn neighbors<L: Library>(
 ///
 /// # Safety
 ///
-/// If not null, each array has `count` elements.
+/// If not null, each array must have `count` elements.
 pub unsafe fn change_edges<L: Library>(
     graph: CUgraph,
     (from, to): (In<CUgraphNode>, In<CUgraphNode>),

@@ -16,7 +16,7 @@ pub struct Table<Op> {
     next: usize,
     graphs: HashMap<GraphId, Graph<Op>>,
     nodes: HashMap<NodeId, GraphId>,
-    /// The original of each node of a cloned graph.
+    /// The original of each node in a cloned graph.
     clones: HashMap<NodeId, NodeId>,
 }
 
@@ -36,9 +36,9 @@ impl<Op> Default for Table<Op> {
 pub struct Step<Op> {
     /// The node's handle.
     pub id: NodeId,
-    /// Its operation, or `None` if it only joins other nodes.
+    /// The node's operation, or `None` if the node only joins other nodes.
     pub op: Option<Op>,
-    /// The indices of the steps that it depends on, all of which come earlier in the list.
+    /// The indices of the steps that this one depends on, all of which come earlier in the list.
     pub after: Vec<usize>,
 }
 
@@ -93,7 +93,7 @@ impl<Op: Operation> Table<Op> {
         self.graph(self.graph_of(id)?)?.node(id)
     }
 
-    /// Returns the operation of a node. Fails for a node that has none.
+    /// Returns the operation of a node. Fails for a node without one.
     pub fn op(&self, id: NodeId) -> CuResult<&Op> {
         match &self.node(id)?.work {
             Work::Op(op) => Ok(op),
@@ -101,7 +101,7 @@ impl<Op: Operation> Table<Op> {
         }
     }
 
-    /// Like [`Table::op`], for changing it.
+    /// Like [`Table::op`], but the operation can be changed.
     pub fn op_mut(&mut self, id: NodeId) -> CuResult<&mut Op> {
         let graph = self.graph_of(id)?;
         let node = self.graphs.get_mut(&graph).and_then(|graph| graph.nodes.get_mut(&id));

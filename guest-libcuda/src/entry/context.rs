@@ -1,4 +1,5 @@
-//! Contexts: primary contexts, contexts that the program creates, and each thread's stack.
+//! Entry points for contexts: primary contexts, contexts that the program creates, and each
+//! thread's context stack.
 
 use crate::context::current;
 use crate::device::Device;
@@ -16,7 +17,7 @@ use protocol::calls::{
 
 const FLAGS: u32 = CUctx_flags::CU_CTX_FLAGS_MASK.0;
 
-/// Returns the context of a handle, or the current one for 0.
+/// Returns the context with this handle, or the current context for 0.
 fn context_of(driver: &Driver, handle: Handle) -> CuResult<&'static Context> {
     if handle == 0 {
         return current();

@@ -1,4 +1,4 @@
-//! Copies of contiguous bytes.
+//! Entry points that copy contiguous bytes.
 
 use super::copy2d::{self, Memcpy3D};
 use super::stream::stream_id;
@@ -13,7 +13,7 @@ use protocol::ids::StreamId;
 ///
 /// # Safety
 ///
-/// An address in pageable memory is valid for `len` bytes.
+/// An address in pageable memory must be valid for `len` bytes.
 unsafe fn blocking(dst: u64, src: u64, len: usize, null: usize) -> CuResult {
     let driver = context::driver()?;
     capture::forbid_on(driver, 0, null)?;

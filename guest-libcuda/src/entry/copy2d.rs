@@ -1,4 +1,4 @@
-//! Copies of rectangles and boxes, without arrays.
+//! Copies of rectangles and boxes. CUDA arrays are not supported.
 
 use super::stream::stream_id;
 use crate::capture;
@@ -16,7 +16,7 @@ use protocol::graph as node;
 use protocol::ids::StreamId;
 use protocol::limits::INLINE_COPY_MAX;
 
-/// `CUDA_MEMCPY2D` in C.
+/// The structure that is `CUDA_MEMCPY2D` in C.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Memcpy2D {
@@ -38,7 +38,7 @@ struct Side2D {
     pitch: usize,
 }
 
-/// `CUDA_MEMCPY3D` in C.
+/// The structure that is `CUDA_MEMCPY3D` in C.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Memcpy3D {
@@ -125,7 +125,7 @@ impl Side3D {
 ///
 /// # Safety
 ///
-/// A side in pageable memory is valid for all rows.
+/// A side in pageable memory must be valid for all rows.
 unsafe fn rectangle(
     driver: &Driver,
     (dst, src): (Side, Side),
@@ -241,7 +241,7 @@ impl From<&CUDA_MEMCPY3D> for Memcpy3D {
 }
 
 impl Memcpy3D {
-    /// A copy of contiguous bytes.
+    /// Returns a copy of contiguous bytes.
     pub fn linear(dst: u64, src: u64, len: usize) -> Self {
         let side = |address| node::CopySide { address, pitch: len as u64, height: 1 };
         let (width, height, depth) = (len as u64, 1, 1);
@@ -321,7 +321,7 @@ pub fn push_copy(driver: &Driver, (stream, null): (Handle, usize), copy: Memcpy3
 ///
 /// # Safety
 ///
-/// A side in pageable memory is valid for all rows.
+/// A side in pageable memory must be valid for all rows.
 unsafe fn copy_2d(copy: Memcpy2D, stream: Handle, null: usize, blocking: bool) -> CuResult {
     let driver = context::driver()?;
     if blocking {
@@ -343,7 +343,7 @@ unsafe fn copy_2d(copy: Memcpy2D, stream: Handle, null: usize, blocking: bool) -
 ///
 /// # Safety
 ///
-/// A side in pageable memory is valid for all rows.
+/// A side in pageable memory must be valid for all rows.
 unsafe fn copy_3d(copy: Memcpy3D, stream: Handle, null: usize, blocking: bool) -> CuResult {
     let driver = context::driver()?;
     let some = copy.width > 0 && copy.height > 0 && copy.depth > 0;
@@ -369,27 +369,27 @@ unsafe fn copy_3d(copy: Memcpy3D, stream: Handle, null: usize, blocking: bool) -
 
 entries! {
     fn cuMemcpy2D_v2, fn cuMemcpy2D_v2_ptds(copy: In<Memcpy2D>) |null| {
-        // SAFETY: the program passes a description of valid memory.
+        // SAFETY: the memory that the program describes is valid.
         unsafe { copy_2d(copy.get()?, 0, null, true) }
     }
     fn cuMemcpy2DUnaligned_v2, fn cuMemcpy2DUnaligned_v2_ptds(copy: In<Memcpy2D>) |null| {
-        // SAFETY: the program passes a description of valid memory.
+        // SAFETY: the memory that the program describes is valid.
         unsafe { copy_2d(copy.get()?, 0, null, true) }
     }
     fn cuMemcpy2DAsync_v2, fn cuMemcpy2DAsync_v2_ptsz(
         copy: In<Memcpy2D>, stream: Handle,
     ) |null| {
-        // SAFETY: the program passes a description of valid memory.
+        // SAFETY: the memory that the program describes is valid.
         unsafe { copy_2d(copy.get()?, stream, null, false) }
     }
     fn cuMemcpy3D_v2, fn cuMemcpy3D_v2_ptds(copy: In<Memcpy3D>) |null| {
-        // SAFETY: the program passes a description of valid memory.
+        // SAFETY: the memory that the program describes is valid.
         unsafe { copy_3d(copy.get()?, 0, null, true) }
     }
     fn cuMemcpy3DAsync_v2, fn cuMemcpy3DAsync_v2_ptsz(
         copy: In<Memcpy3D>, stream: Handle,
     ) |null| {
-        // SAFETY: the program passes a description of valid memory.
+        // SAFETY: the memory that the program describes is valid.
         unsafe { copy_3d(copy.get()?, stream, null, false) }
     }
 }

@@ -1,4 +1,5 @@
-//! Devices, answered from the worker's description of them.
+//! Entry points that query devices. The results come from the device descriptions that the worker
+//! sent at `cuInit`.
 
 use crate::driver::driver;
 use crate::error::CuError;
@@ -9,7 +10,7 @@ use std::ffi::c_char;
 fn same_bus_id(ours: &[u8], theirs: &str) -> bool {
     let ours = String::from_utf8_lossy(ours).to_ascii_lowercase();
     let theirs = theirs.trim().to_ascii_lowercase();
-    // domain:bus:device.function; domain and function may be left out.
+    // The format is domain:bus:device.function. Domain and function may be left out.
     let theirs = if theirs.contains('.') { theirs } else { theirs + ".0" };
     ours == theirs || (theirs.matches(':').count() == 1 && ours.ends_with(&format!(":{theirs}")))
 }

@@ -1,4 +1,4 @@
-//! Events.
+//! Entry points for events.
 
 use super::stream::stream_id;
 use crate::capture;

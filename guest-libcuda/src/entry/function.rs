@@ -1,5 +1,6 @@
-//! Functions of modules and kernels of libraries. Every call that takes a function also takes a
-//! kernel, so both are the same here and `cuKernelGetFunction` returns its argument.
+//! Entry points for functions (in modules) and kernels (in libraries). Every call that takes a
+//! function also takes a kernel, so both are the same here and `cuKernelGetFunction` returns its
+//! argument.
 
 use super::library::module_of;
 use crate::context;

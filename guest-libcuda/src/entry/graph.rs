@@ -1,4 +1,5 @@
-//! Graphs and captures. The entry points are in cuda-api; this is the guest's part of them.
+//! Graphs and captures. cuda-api has the entry points; this module implements the guest library's
+//! part.
 
 use super::copy2d::Memcpy3D;
 use super::host_func::{self, Callback};
@@ -38,8 +39,8 @@ fn dim3([x, y, z]: [u32; 3]) -> wire::Dim3 {
     wire::Dim3 { x, y, z }
 }
 
-/// Encodes a node's operation. A host function gets a token, which the worker sends to have it
-/// called.
+/// Encodes a node's operation. Each host function gets a token, which the worker sends to request a
+/// call of the function.
 fn with_step<R>(
     driver: &Driver,
     op: Option<&Op>,
@@ -260,7 +261,7 @@ impl Library for Guest {
         Ok(driver()?.handles.insert(Object::GraphExec(Arc::new(exec)))? as CUgraphExec)
     }
 
-    /// CUDA reports an invalid value for an invalid handle here.
+    /// For an invalid handle, CUDA reports an invalid value here.
     fn exec(exec: CUgraphExec) -> CuResult<Arc<Exec>> {
         driver()?.handles.get(exec as Handle).map_err(|_| CuError::INVALID_VALUE)
     }

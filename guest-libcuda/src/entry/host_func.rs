@@ -1,7 +1,7 @@
 //! Host functions: functions of the program that a stream calls.
 //!
-//! The worker pauses the stream at a host function. A thread of this process waits for such requests,
-//! calls the function, and lets the stream continue.
+//! The worker pauses the stream at a host function. A thread of this process waits for such
+//! requests, calls the function, and lets the stream continue.
 
 use super::stream::stream_id;
 use crate::capture;
@@ -29,12 +29,12 @@ pub enum Callback {
     OfStream(StreamCallback, Handle, usize),
 }
 
-/// A callback that streams may still request.
+/// A callback that streams may still have to call.
 struct Waiting {
     callback: Callback,
-    /// The number of times that streams will still request it.
+    /// The number of calls that are still expected.
     left: usize,
-    /// Whether an instantiated graph contains it.
+    /// Whether an instantiated graph contains the callback.
     kept: bool,
 }
 
@@ -54,7 +54,8 @@ fn enqueue(driver: &Driver, stream: StreamId, callback: Callback) -> CuResult {
     Ok(())
 }
 
-/// Registers a graph's callback. Returns its token, which the worker sends to have it called.
+/// Registers a graph's callback. Returns the callback's token, which the worker sends to request a
+/// call.
 pub fn keep(driver: &Driver, callback: Callback) -> u64 {
     let token = driver.session.mint();
     let waiting = Waiting { callback, left: 0, kept: true };
@@ -77,7 +78,7 @@ pub fn expect(tokens: &[(usize, u64)], change: isize) {
     }
 }
 
-/// Releases the callbacks of a graph that won't be launched again. Launches in progress may still
+/// Releases the callbacks in a graph that won't be launched again. Launches in progress may still
 /// request them.
 pub fn let_go(tokens: &[(usize, u64)]) {
     if tokens.is_empty() {
@@ -95,7 +96,7 @@ pub fn let_go(tokens: &[(usize, u64)]) {
     }
 }
 
-/// Returns the callback with this token.
+/// Returns the callback with this token, for one call.
 fn take(token: u64) -> Option<Callback> {
     let mut waiting = WAITING.lock();
     let waiting = waiting.as_mut()?;
@@ -123,7 +124,8 @@ fn start_runner() {
 /// Blocks signals, so that the program's handlers run on its own threads.
 fn with_signals_blocked(body: fn()) -> impl FnOnce() + Send + 'static {
     move || {
-        // SAFETY: the set is filled before it is used; only this thread's mask changes.
+        // SAFETY: the signal set is filled before it is used, and only this thread's signal mask
+        // changes.
         unsafe {
             let mut set = std::mem::zeroed();
             libc::sigfillset(&mut set);

@@ -1,4 +1,5 @@
-//! Pinned host memory: allocated in the pinned window, or registered memory of the program.
+//! Pinned host memory: memory that is allocated in the window for pinned memory, and registered
+//! memory.
 
 use super::memory::keep_address;
 use crate::context::{self, current};
@@ -22,7 +23,7 @@ const ALLOC_FLAGS: u32 =
 const REGISTER_FLAGS: u32 = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
 const UNSUPPORTED_REGISTER_FLAGS: u32 = CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
 
-/// Converts a transport's error to CUDA's.
+/// Converts an error from the transport to a CUDA error.
 fn refused(error: TransportError) -> CuError {
     say!(Warn, "can't pin memory: {error}");
     match error {
@@ -123,8 +124,8 @@ fn register(at: usize, bytes: usize, flags: u32) -> CuResult {
     };
     let context = current()?;
     if device_page != page as u64 {
-        // The worker mapped the memory at another address. If the program has memory there, copies
-        // still work with the program's own address.
+        // In the worker, the memory has this address. Reserving it fails if the program has memory
+        // there; copies still work then, with the program's own address.
         let _ = keep_address(device_page, pages);
     }
     driver.memory.insert(Allocation {

@@ -19,30 +19,31 @@ const INFO_LOG_SIZE: u32 = CUjit_option::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES.0;
 const ERROR_LOG_BUFFER: u32 = CUjit_option::CU_JIT_ERROR_LOG_BUFFER.0;
 const ERROR_LOG_SIZE: u32 = CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES.0;
 
-/// How an image reaches the worker.
+/// An image as a call passes it to the worker.
 pub struct Sent<'a> {
-    /// The blob that holds it, unless it is sent in the call.
+    /// The blob that contains the image, unless the call itself contains it.
     pub blob: BlobId,
-    /// The image if it is sent in the call itself, otherwise empty.
+    /// The image, if the call itself contains it; otherwise empty.
     pub inline: &'a [u8],
 }
 
-/// Returns the bytes of an image at an address of the program.
+/// Returns the bytes of the image at an address in the program's memory.
 ///
 /// # Safety
 ///
-/// The address is that of an image in a form that the module loaders take, which stays unchanged as
-/// long as the result is used.
+/// There must be an image at the address, in a format that the module loaders accept. It must stay
+/// unchanged as long as the result is used.
 pub unsafe fn bytes_of<'a>(image: *const c_void) -> CuResult<&'a [u8]> {
-    // SAFETY: the address is that of an image, as the caller promises.
+    // SAFETY: there is an image at the address, as the caller promises.
     let spans = unsafe { cuda_api::fatbin::span(image) }.map_err(unreadable)?;
     // With relocatable device code, the first is the linked image and the others are its inputs.
     let span = spans.first().ok_or(CuError::INVALID_IMAGE)?;
-    // SAFETY: the image stays, as the caller promises.
+    // SAFETY: the image stays in memory unchanged, as the caller promises.
     Ok(unsafe { span.bytes() })
 }
 
-/// Reads a file as `cuModuleLoad` does. PTX text gets the zero byte that must end it.
+/// Reads a file as `cuModuleLoad` does. A zero byte is appended to PTX text, as the loaders
+/// require.
 pub fn read_file(path: Text) -> CuResult<Vec<u8>> {
     let path = OsStr::from_bytes(path.get()?.to_bytes());
     let mut bytes = std::fs::read(path).map_err(|_| CuError::FILE_NOT_FOUND)?;
@@ -62,7 +63,7 @@ fn unreadable(error: FatbinError) -> CuError {
     CuError::INVALID_IMAGE
 }
 
-/// Sends a large image ahead of the call that uses it.
+/// Prepares an image for a call. A large image is sent to the worker now, as a blob.
 pub fn send<'a>(driver: &Driver, image: &'a [u8]) -> CuResult<Sent<'a>> {
     let piece = BLOB_PIECE_MAX.min(driver.session.longest_bytes());
     if image.len() <= INLINE_IMAGE_MAX.min(piece) {
@@ -86,22 +87,23 @@ pub struct JitOptions {
     error: Log,
 }
 
-/// The program's buffer for one of the JIT's logs.
+/// The program's buffer for one of the two logs of the JIT compiler.
 #[derive(Default)]
 struct Log {
     buffer: Option<Out<c_char>>,
     size: usize,
-    /// The option's value, which receives the log's length.
+    /// The address of the option's value, where the log's length is returned.
     size_at: Option<Out<usize>>,
 }
 
 impl JitOptions {
-    /// Reads the two arrays.
+    /// Reads the options and their values.
     ///
     /// # Safety
     ///
-    /// If not null, the arrays have `count` elements. A log's buffer has the size that its option
-    /// says, and both that buffer and the array of values are valid as long as the result is used.
+    /// If not null, the arrays must have `count` elements. A log buffer must have the size that its
+    /// option says. The log buffers and the array of values must be valid as long as the result is
+    /// used.
     pub unsafe fn read(count: u32, options: In<u32>, values: In<usize>) -> CuResult<Self> {
         let mut jit = Self::default();
         let count = count as usize;
@@ -122,7 +124,8 @@ impl JitOptions {
                 INFO_LOG_SIZE | ERROR_LOG_SIZE => {
                     let address = values.address() + index * size_of::<usize>();
                     log.size = value as u32 as usize;
-                    // SAFETY: an element of the array, to which the API writes the length.
+                    // SAFETY: this is the address of an element of the array, to which the API
+                    // writes the length.
                     log.size_at = Some(unsafe { Out::from_address(address) });
                 }
                 option if JIT_OPTIONS.contains(&option) => {
@@ -140,7 +143,7 @@ impl JitOptions {
         wanted.min(JIT_LOG_MAX) as u32
     }
 
-    /// Returns the size of an answer with both logs.
+    /// Returns the maximum size of a reply that contains both logs.
     pub fn answer_room(&self) -> usize {
         2 * (self.log_max() as usize + 16)
     }

@@ -1,4 +1,4 @@
-//! Initialization, versions and errors.
+//! Entry points for initialization, versions and errors.
 
 use crate::driver;
 use crate::error::{CuError, CuResult};

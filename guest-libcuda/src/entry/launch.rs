@@ -28,14 +28,15 @@ const MAX_THREADS_PER_BLOCK: u32 = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_T
 const SHARED_SIZE: u32 = CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES.0;
 const MAX_DYNAMIC_SHARED: u32 =
     CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES.0;
-/// Shared memory that every kernel may use, static and dynamic together, unless it raises its limit.
+/// The shared memory that a kernel may use, static and dynamic together, unless the program raises
+/// the kernel's limit.
 const SHARED_DEFAULT: u32 = 48 << 10;
 
 const END: usize = CU_LAUNCH_PARAM_END_AS_INT as usize;
 const BUFFER_POINTER: usize = CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT as usize;
 const BUFFER_SIZE: usize = CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT as usize;
 
-/// `CUlaunchAttribute` in C.
+/// The structure that is `CUlaunchAttribute` in C.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Attribute {
@@ -46,7 +47,7 @@ struct Attribute {
 
 const COOPERATIVE: u32 = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE.0;
 
-/// `CUlaunchConfig` in C.
+/// The structure that is `CUlaunchConfig` in C.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Config {
@@ -96,8 +97,8 @@ pub fn check(driver: &Driver, function: &Function, shape: &Shape) -> CuResult {
 ///
 /// # Safety
 ///
-/// If not null, `parameters` has the address of each of the function's parameters, and `extra` has
-/// pairs that describe a buffer, as `cuLaunchKernel` requires.
+/// If not null, `parameters` must contain the address of each of the function's parameters, and
+/// `extra` must contain pairs that describe a buffer, as `cuLaunchKernel` requires.
 pub unsafe fn with_parameters<R>(
     function: &Function,
     parameters: In<usize>,
@@ -105,7 +106,8 @@ pub unsafe fn with_parameters<R>(
     then: impl FnOnce(&[u8]) -> CuResult<R>,
 ) -> CuResult<R> {
     if !parameters.is_null() {
-        // SAFETY: not null, so it has at least an end.
+        // SAFETY: the pointer is not null, so the array has at least the element that marks its
+        // end.
         if !extra.is_null() && unsafe { extra.element(0) }? != END {
             return Err(CuError::INVALID_VALUE);
         }
@@ -119,11 +121,12 @@ pub unsafe fn with_parameters<R>(
                 &mut long[..]
             }
         };
-        // SAFETY: an address for each of the function's parameters, as the caller promises.
+        // SAFETY: the array has an address for each of the function's parameters, as the caller
+        // promises.
         let parameters = unsafe { parameters.array(function.parameters.len()) };
         for (index, parameter) in function.parameters.iter().enumerate() {
             let to = &mut buffer[parameter.offset..parameter.offset + parameter.size];
-            // SAFETY: an address of this parameter, as the caller promises.
+            // SAFETY: the element is the address of this parameter, as the caller promises.
             unsafe { copy_from(parameters.get(index)?, to) };
         }
         return then(buffer);
@@ -132,19 +135,20 @@ pub unsafe fn with_parameters<R>(
         let (mut buffer, mut size) = (0, 0);
         let mut index = 0;
         loop {
-            // SAFETY: the pairs continue until the end, which has not been read yet.
+            // SAFETY: the pairs continue until the end mark, which has not been read yet.
             match unsafe { extra.element(index) }? {
                 END => break,
-                // SAFETY: a pair's second half.
+                // SAFETY: this is the second element of a pair.
                 BUFFER_POINTER => buffer = unsafe { extra.element(index + 1) }?,
                 BUFFER_SIZE => {
-                    // SAFETY: a pair's second half.
+                    // SAFETY: this is the second element of a pair.
                     let at = unsafe { extra.element(index + 1) }?;
                     let mut bytes = [0; size_of::<usize>()];
                     if at == 0 {
                         return Err(CuError::INVALID_VALUE);
                     }
-                    // SAFETY: not null, so the address of the size, as the caller promises.
+                    // SAFETY: the pointer is not null, so it is the address of the size, as the
+                    // caller promises.
                     unsafe { copy_from(at, &mut bytes) };
                     size = usize::from_le_bytes(bytes);
                 }
@@ -223,7 +227,7 @@ unsafe fn launch_cooperative(
 ) -> CuResult {
     let driver = context::driver()?;
     if capture::captured(driver, stream, null)? {
-        // In a graph, being cooperative is an attribute.
+        // In a graph, a cooperative launch is a launch with an attribute.
         let mut attributes = Vec::new();
         let one = [1, 0, 0, 0, 0, 0, 0, 0];
         set_attribute(&mut attributes, COOPERATIVE, one)?;
@@ -281,14 +285,14 @@ pub fn set_attribute(
 ///
 /// # Safety
 ///
-/// The configuration's array has as many attributes as it says.
+/// The configuration's array must have as many attributes as the configuration says.
 unsafe fn read_config(config: In<Config>) -> CuResult<(Shape, Handle, Vec<LaunchAttribute>)> {
     let config = config.get()?;
     if config.attribute_count as usize > LAUNCH_ATTRIBUTES_MAX {
         return Err(CuError::INVALID_VALUE);
     }
     let count = config.attribute_count as usize;
-    // SAFETY: the configuration's array has as many attributes as it says, as the caller promises.
+    // SAFETY: the array has as many attributes as the configuration says, as the caller promises.
     let attributes = unsafe { In::<Attribute>::from_address(config.attributes).array(count) };
     let mut wire = Vec::new();
     for index in 0..count {
@@ -323,7 +327,7 @@ unsafe fn launch_ex(
     unsafe { launch(function, shape, (stream, null), arguments, &attributes) }
 }
 
-/// Queries how many clusters of a launch fit the device, or how large one may be.
+/// Queries how many clusters of a launch can run at once, or how large a cluster may be.
 fn clusters(question: u32, out: Out<i32>, function: Handle, config: In<Config>) -> CuResult {
     out.check()?;
     let driver = context::driver()?;
@@ -405,7 +409,7 @@ mod tests {
         let function = Function::new(FuncId(1), "f", Origin::Module(0), &layout).unwrap();
         let (a, b, c) = (0x1122_3344_5566_7788u64, 7u32, 9u64);
         let pointers = [&raw const a as usize, &raw const b as usize, &raw const c as usize];
-        // SAFETY: an array of an address for each parameter.
+        // SAFETY: the array has an address for each parameter.
         let parameters = unsafe { In::from_c(pointers.as_ptr()) };
         let check = |bytes: &[u8]| {
             assert_eq!(bytes.len(), 24);
@@ -419,7 +423,7 @@ mod tests {
         let buffer = [a, u64::from(b), c];
         let size = size_of_val(&buffer);
         let extra = [1, buffer.as_ptr() as usize, 2, &raw const size as usize, 0];
-        // SAFETY: pairs that describe a buffer, with their end.
+        // SAFETY: the pairs describe a buffer, and the end mark follows them.
         let extra = unsafe { In::from_c(extra.as_ptr()) };
         // SAFETY: as above.
         unsafe { with_parameters(&function, In::null(), extra, check) }.unwrap();

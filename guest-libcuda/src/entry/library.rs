@@ -1,4 +1,4 @@
-//! Libraries and their kernels.
+//! Entry points for libraries and their kernels.
 
 use super::image::{JitOptions, bytes_of, in_file, read_file, send};
 use super::memory::note;
@@ -25,8 +25,8 @@ fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
     let driver = driver()?;
     let sent = send(driver, image)?;
     let id = driver.session.mint();
-    // Library options are not sent. They hold pointers into this process (tables of host
-    // functions) or promise that the image stays in place, which mean nothing to the worker.
+    // Library options are not sent, because they mean nothing in the worker: they are pointers in
+    // this process (tables of host functions), or say that the image stays in memory.
     let call = VcudaLibraryLoad {
         library: id,
         blob: sent.blob,
@@ -53,7 +53,7 @@ fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
     out.set(driver.handles.insert(Object::Library(Arc::new(library)))?)
 }
 
-/// Returns the handle of the kernel with a name in a library.
+/// Returns the handle of a library's kernel with this name.
 fn kernel(driver: &Driver, handle: Handle, name: &str) -> CuResult<Handle> {
     let library: Arc<Library> = driver.handles.get(handle)?;
     let mut known = library.kernels.lock();
@@ -114,9 +114,10 @@ entries! {
         if code.is_null() {
             return Err(CuError::INVALID_VALUE);
         }
-        // SAFETY: the program passes arrays of `jit_count` options, with buffers as they say.
+        // SAFETY: the program passes arrays of `jit_count` options, and the buffers that the
+        // options describe.
         let jit = unsafe { JitOptions::read(jit_count, jit_options, jit_values) }?;
-        // SAFETY: the program passes an image.
+        // SAFETY: the program passes a pointer to an image.
         load(out, unsafe { bytes_of(code) }?, &jit)
     }
 
@@ -127,7 +128,8 @@ entries! {
     ) {
         out.check()?;
         driver()?;
-        // SAFETY: the program passes arrays of `jit_count` options, with buffers as they say.
+        // SAFETY: the program passes arrays of `jit_count` options, and the buffers that the
+        // options describe.
         let jit = unsafe { JitOptions::read(jit_count, jit_options, jit_values) }?;
         load(out, in_file(&read_file(path)?)?, &jit)
     }

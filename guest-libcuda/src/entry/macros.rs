@@ -25,7 +25,7 @@ impl cuda_api::entries::EntryPoint for EntryPoint {
     const LEGACY: usize = LEGACY;
     const PER_THREAD: usize = PER_THREAD;
 
-    /// A panic ends the process, since it can't unwind through an `extern "C"` function.
+    /// Returns a panic ends the process, since it can't unwind through an `extern "C"` function.
     #[inline(always)]
     fn run(name: &'static str, body: impl FnOnce() -> CuResult) -> CUresult {
         let result = crate::error::code(body());

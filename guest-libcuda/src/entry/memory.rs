@@ -1,4 +1,4 @@
-//! Device memory.
+//! Entry points for device memory.
 
 use super::stream::stream_id;
 use crate::capture;

@@ -1,4 +1,4 @@
-//! Setting device memory.
+//! Entry points that set device memory.
 
 use super::stream::stream_id;
 use crate::capture;

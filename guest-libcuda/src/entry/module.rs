@@ -1,4 +1,4 @@
-//! Modules.
+//! Entry points for modules.
 
 use super::image::{JitOptions, bytes_of, in_file, read_file, send};
 use super::memory::note;
@@ -20,7 +20,7 @@ use protocol::limits::PARAMETERS_MAX;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-/// Room that the layout of a kernel's parameters needs.
+/// The maximum size of a reply with the layout of a kernel's parameters, in bytes.
 pub const LAYOUT_ROOM: usize = PARAMETERS_MAX * 16 + 16;
 
 fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
@@ -58,11 +58,11 @@ unsafe fn load_at(out: Out<Handle>, image: *const c_void, jit: &JitOptions) -> C
     if image.is_null() {
         return Err(CuError::INVALID_VALUE);
     }
-    // SAFETY: not null, so an image, as the caller promises.
+    // SAFETY: the pointer is not null, so it points to an image, as the caller promises.
     load(out, unsafe { bytes_of(image) }?, jit)
 }
 
-/// Returns the handle of the function with a name in a module.
+/// Returns the handle of a module's function with this name.
 fn function(driver: &Driver, handle: Handle, name: &str) -> CuResult<Handle> {
     let module: Arc<Module> = driver.handles.get(handle)?;
     let mut known = module.functions.lock();
@@ -96,21 +96,22 @@ entries! {
     }
 
     fn cuModuleLoadData(out: Out<Handle>, image: *const c_void) {
-        // SAFETY: the program passes an image or null.
+        // SAFETY: the program passes null or a pointer to an image.
         unsafe { load_at(out, image, &JitOptions::default()) }
     }
 
     fn cuModuleLoadDataEx(
         out: Out<Handle>, image: *const c_void, count: u32, options: In<u32>, values: In<usize>,
     ) {
-        // SAFETY: the program passes arrays of `count` options, with buffers as they say.
+        // SAFETY: the program passes arrays of `count` options, and the buffers that the options
+        // describe.
         let jit = unsafe { JitOptions::read(count, options, values) }?;
-        // SAFETY: the program passes an image or null.
+        // SAFETY: the program passes null or a pointer to an image.
         unsafe { load_at(out, image, &jit) }
     }
 
     fn cuModuleLoadFatBinary(out: Out<Handle>, image: *const c_void) {
-        // SAFETY: the program passes an image or null.
+        // SAFETY: the program passes null or a pointer to an image.
         unsafe { load_at(out, image, &JitOptions::default()) }
     }
 

@@ -1,4 +1,4 @@
-//! Occupancy. The worker is asked once for each combination of arguments.
+//! Entry points for occupancy. The worker is queried once per combination of arguments.
 
 use super::function::attribute;
 use crate::context::{self, current};

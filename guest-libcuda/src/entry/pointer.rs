@@ -1,4 +1,4 @@
-//! Attributes of pointers, answered from the map of the program's memory.
+//! Entry points for pointer attributes, which are determined from the map of the program's memory.
 
 use crate::driver::{Driver, driver};
 use crate::error::{CuError, CuResult};
@@ -25,7 +25,7 @@ impl Value {
     ///
     /// # Safety
     ///
-    /// If not null, the pointer is valid for writing the attribute's type.
+    /// If not null, the pointer must be valid for writing the attribute's type.
     unsafe fn store(self, out: Out<c_void>) -> CuResult {
         match self {
             // SAFETY: the attribute's type is an integer of four bytes.
@@ -36,7 +36,7 @@ impl Value {
     }
 }
 
-/// Returns an attribute of an address in `found`.
+/// Returns an attribute of an address that lies in the allocation `found`.
 fn value(attribute: u32, address: u64, found: &Allocation) -> CuResult<Value> {
     let device = found.kind.is_device();
     let offset = match found.base <= address && address - found.base < found.len.max(1) {

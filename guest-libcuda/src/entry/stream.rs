@@ -1,4 +1,4 @@
-//! Streams.
+//! Entry points for streams.
 
 use crate::capture;
 use crate::context::{self, current};
@@ -41,7 +41,7 @@ fn own_stream(driver: &Driver, handle: Handle) -> CuResult<Option<Arc<Stream>>> 
     if handle <= 2 { Ok(None) } else { driver.handles.get(handle).map(Some) }
 }
 
-/// Waits until all work of a stream is done.
+/// Waits until all work in a stream is done.
 pub fn synchronize(driver: &Driver, id: StreamId) -> CuResult {
     let result = driver.session.synchronize(&CuStreamSynchronize { h_stream: id });
     driver.flush_output();

@@ -1,4 +1,4 @@
-//! The private function tables that NVIDIA's libraries ask for.
+//! The private function tables that NVIDIA's libraries request.
 
 use super::init::VERSION;
 use super::library::kernels;
@@ -23,10 +23,10 @@ const PCI_BUS_ID: u32 = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID.0;
 const PCI_DEVICE_ID: u32 = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID.0;
 const PCI_DOMAIN_ID: u32 = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID.0;
 
-/// The tables' view of this library.
+/// This library, as the code of the tables in cuda-api uses it.
 struct Tables;
 
-/// Converts an error to one that the tables can report; others become unknown.
+/// Converts an error to one that the tables can report. Any other error becomes CUDA_ERROR_UNKNOWN.
 fn result(error: CuError) -> CUresult {
     match error {
         CuError::NOT_INITIALIZED

@@ -13,18 +13,19 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// The kind of memory, by the call that created it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// `cuMemAlloc` and the like.
+    /// Memory from `cuMemAlloc` and similar functions.
     Device,
-    /// A global of a module.
+    /// A global variable in a module.
     Global,
-    /// `cuMemHostAlloc`.
+    /// Memory from `cuMemHostAlloc`.
     Pinned { region: u32 },
-    /// `cuMemHostRegister`: pages from `page` on, `pages` bytes of them.
+    /// Memory that was registered with `cuMemHostRegister`. Its pages begin at `page` and are
+    /// `pages` bytes long.
     Registered { region: u32, page: usize, pages: usize },
 }
 
 impl Kind {
-    /// Returns whether it is device memory.
+    /// Returns whether this kind is device memory.
     pub fn is_device(self) -> bool {
         matches!(self, Kind::Device | Kind::Global)
     }
@@ -33,28 +34,28 @@ impl Kind {
 /// One piece of memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Allocation {
-    /// Its address for the program.
+    /// The memory's address for the program.
     pub base: u64,
     pub len: u64,
     pub kind: Kind,
-    /// Its address for the GPU.
+    /// The memory's address for the GPU.
     pub device_address: u64,
     /// The flags of `cuMemHostAlloc` or `cuMemHostRegister`.
     pub flags: u32,
-    /// Handle of the context that it was allocated in.
+    /// Handle of the context that the memory was allocated in.
     pub context: usize,
-    /// Ordinal of its device.
+    /// Ordinal of the memory's device.
     pub device: i32,
     /// CU_POINTER_ATTRIBUTE_BUFFER_ID.
     pub id: u64,
 }
 
-/// The memory that a copy finds at an address.
+/// The kind of memory at an address, as copies need it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// The GPU can access it, at this address.
+    /// Memory that the GPU can access, at this address.
     Visible { address: u64, host: bool },
-    /// Memory of the program that the GPU can't access directly.
+    /// The program's own memory, which the GPU can't access directly.
     Pageable,
 }
 
@@ -63,7 +64,7 @@ pub enum Place {
 pub struct Memory {
     map: RwLock<BTreeMap<u64, Allocation>>,
     next_id: AtomicU64,
-    /// Whether there has ever been memory with a different address on the GPU.
+    /// Whether any memory has ever had a different address for the GPU than for the program.
     aliases: AtomicBool,
     pub pinned: PinnedAddresses,
 }
@@ -114,7 +115,7 @@ impl Memory {
         map.remove(&base)
     }
 
-    /// Removes the device memory of a destroyed context.
+    /// Removes the device memory that was allocated in a destroyed context.
     pub fn forget_context(&self, context: usize) {
         self.map.write().retain(|_, a| a.context != context || !a.kind.is_device());
     }
@@ -127,7 +128,7 @@ impl Memory {
             .is_some_and(|(_, a)| a.base + a.len > base && !a.kind.is_device())
     }
 
-    /// Returns the memory that a copy of `len` bytes finds at an address.
+    /// Returns the kind of memory at an address, for a copy of `len` bytes.
     pub fn place(&self, address: u64, len: u64) -> CuResult<Place> {
         if let Some(found) = self.find(address) {
             let offset = address - found.base;

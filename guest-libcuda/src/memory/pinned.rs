@@ -16,12 +16,12 @@ impl Default for PinnedAddresses {
 }
 
 impl PinnedAddresses {
-    /// Takes `len` bytes of addresses, a multiple of the page size.
+    /// Takes a free range of `len` bytes, a multiple of the page size.
     pub fn take(&self, len: usize) -> Option<usize> {
         self.0.lock().take(len as u64).map(|at| at as usize)
     }
 
-    /// Gives addresses back. They must be reserved again.
+    /// Returns a range to the free ranges. The caller must have reserved its addresses again.
     pub fn give(&self, at: usize, len: usize) {
         self.0.lock().give(at as u64, len as u64);
     }

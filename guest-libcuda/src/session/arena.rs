@@ -22,15 +22,15 @@ pub struct Arena {
     largest: usize,
 }
 
-// SAFETY: the arena is shared memory, not tied to a thread, and each part has one owner.
+// SAFETY: the arena is shared memory that any thread may use, and each part has one owner.
 unsafe impl Send for Arena {}
 // SAFETY: as above.
 unsafe impl Sync for Arena {}
 
-/// A part of the arena, for exclusive use until it is given back.
+/// A part of the arena, which one call uses until it gives the part back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
-    /// From the start of the arena.
+    /// The offset from the start of the arena.
     pub offset: usize,
     /// Bytes.
     pub len: usize,
@@ -38,7 +38,7 @@ pub struct Part {
 
 impl Arena {
     /// # Safety
-    /// `base` begins `len` mapped bytes that stay mapped while the arena is used.
+    /// `base` must be the start of `len` mapped bytes that stay mapped while the arena is used.
     pub unsafe fn new(base: *mut u8, len: usize) -> Self {
         let small = (SLOT * SLOTS).min(len / 2).next_multiple_of(GRANULE);
         let mut ranges = FreeRanges::default();

@@ -1,5 +1,5 @@
-//! Limits how long a thread spins. Reading the clock can cost a system call (it does under user-mode
-//! Linux), so the processor's counter is used where there is one.
+//! Limits how long a thread spins. Reading the clock can cost a system call (it does under
+//! user-mode Linux), so the processor's counter is used where there is one.
 
 use std::time::{Duration, Instant};
 
@@ -9,14 +9,16 @@ fn ticks() -> u64 {
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
-/// Measures how fast the counter runs, between [`Calibration::begin`] and [`Calibration::end`].
+/// Measures how fast the processor's counter runs, between [`Calibration::begin`] and
+/// [`Calibration::end`].
 pub struct Calibration {
     began: Instant,
     #[cfg(target_arch = "x86_64")]
     ticks: u64,
 }
 
-/// A few microseconds, after which most replies have arrived.
+/// The number of polls before a waiting thread first yields. They take a few microseconds, in which
+/// most replies arrive.
 const ROUNDS_BEFORE_YIELD: u32 = 16;
 
 /// How long a thread polls for a reply before it sleeps.
@@ -73,7 +75,7 @@ impl SpinBudget {
             if spent {
                 return None;
             }
-            // The worker may be waiting for this processor.
+            // Let the worker run, which may be waiting for this processor.
             rounds += 1;
             if rounds.is_multiple_of(ROUNDS_BEFORE_YIELD) {
                 std::thread::yield_now();

@@ -48,7 +48,7 @@ pub struct Session {
     wakes: AtomicU32,
     ended: AtomicBool,
     errors: Errors,
-    /// Kernels have printed text that has not been fetched yet.
+    /// Whether kernels have printed text that hasn't been fetched yet.
     output: AtomicBool,
     next_id: AtomicU64,
     uploads: Uploads,
@@ -128,18 +128,19 @@ impl Session {
         self.write(call, None)
     }
 
-    /// Sends a call and waits for its answer, which must be short.
+    /// Sends a call and waits for its reply, which must be short.
     pub fn call<'a, C: Call<'a>>(&self, call: &C) -> CuResult<C::Answer> {
         self.call_with_room(call, arena::SLOT - size_of::<Reply>())
     }
 
-    /// Sends a call and waits for its answer of at most `room` bytes.
+    /// Sends a call and waits for its reply of at most `room` bytes.
     pub fn call_with_room<'a, C: Call<'a>>(&self, call: &C, room: usize) -> CuResult<C::Answer> {
         self.errors.check_sticky()?;
         self.call_always(call, room)
     }
 
-    /// Like [`call_with_room`](Self::call_with_room), but works even after a context has failed.
+    /// Like [`call_with_room`](Self::call_with_room), but sends the call even after a context has
+    /// failed.
     pub fn call_always<'a, C: Call<'a>>(&self, call: &C, room: usize) -> CuResult<C::Answer> {
         let pending = self.begin(call, room)?;
         let bytes = self.finish(pending)?.into_result()?;
@@ -156,7 +157,7 @@ impl Session {
         Ok(answer)
     }
 
-    /// Sends a call whose answer has at most `room` bytes. [`finish`](Self::finish) waits for it.
+    /// Sends a call whose reply has at most `room` bytes. [`finish`](Self::finish) waits for it.
     pub fn begin<'a, C: Call<'a>>(&self, call: &C, room: usize) -> CuResult<Pending> {
         let len = size_of::<Reply>() + room.next_multiple_of(8);
         if self.config.plain {
@@ -176,7 +177,7 @@ impl Session {
             }
         };
         let reply = Part { offset: part.offset, len };
-        // SAFETY: the part is this call's own, and aligned for the state.
+        // SAFETY: the part belongs to this call and is aligned for the reply's state.
         unsafe { AtomicU32::from_ptr(self.arena.ptr(part).cast()).store(0, Ordering::Relaxed) };
         if let Err(error) = self.write(call, Some(reply)) {
             self.arena.give(part);
@@ -214,7 +215,7 @@ impl Session {
         Some(state.load(Ordering::Acquire)).filter(|&state| state != 0)
     }
 
-    /// Remembers the errors and the flags that come with every reply.
+    /// Remembers the errors and flags in a reply.
     fn note(&self, name: &'static str, state: u32, head: &Reply) {
         if head.posted_error != 0 {
             say!(
@@ -240,18 +241,18 @@ impl Session {
         self.output.load(Ordering::Relaxed) && self.output.swap(false, Ordering::Relaxed)
     }
 
-    /// Forgets the errors of a context that is gone.
+    /// Forgets the errors of a destroyed context.
     pub fn forget_errors(&self) {
         self.errors.clear();
     }
 
-    /// Keeps the parts of an upload that is still in progress when its call returns.
+    /// Keeps the parts of the arena that an upload still needs when its call returns.
     pub fn leave_uploads(&self, pieces: VecDeque<(Part, Pending)>) {
         self.uploads.add(pieces);
     }
 
-    /// Frees the parts of finished uploads. With `wait`, waits for the oldest one. Returns whether
-    /// there was any.
+    /// Frees the arena parts of finished uploads. With `wait`, waits for the oldest upload. Returns
+    /// whether there was any upload.
     pub fn reap_uploads(&self, wait: bool) -> bool {
         let is_answered = |pending: &Pending| self.is_answered(pending);
         self.uploads.reap(wait, is_answered, |part, pending| {
@@ -262,8 +263,8 @@ impl Session {
         })
     }
 
-    /// Runs host functions by their token, one after another, until the session ends. Only one
-    /// thread of a session may call this.
+    /// Runs the host functions that the worker requests, one after another, until the session ends.
+    /// `run` is called with a function's token. Only one thread of a session may call this.
     ///
     /// The requests aren't sent through the ring, which may be full of commands that wait for a
     /// host function to return.
@@ -287,8 +288,9 @@ impl Session {
         Ok(())
     }
 
-    /// Returns the error of every call after the session has ended. If a kernel exceeded the VM's
-    /// time limit, it is the one that the real driver returns.
+    /// Returns the error that every call returns after the session has ended. If a kernel exceeded
+    /// the VM's time limit, this is the error that the real driver returns for a kernel that runs
+    /// too long.
     fn final_error(&self) -> CuError {
         let timeout = CuError::LAUNCH_TIMEOUT;
         let timed_out = self.errors.check_sticky() == Err(timeout)
@@ -359,7 +361,7 @@ impl Session {
             match self.transport.wait(seen, Some(RECHECK)) {
                 Ok(wakes) => self.wakes.store(wakes, Ordering::Relaxed),
                 Err(error) => {
-                    // A reply that arrived before the end is valid.
+                    // A reply that arrived before the session ended is valid.
                     return ready().ok_or_else(|| {
                         say!(Info, "{name} had not finished when the session ended");
                         self.end(&error)

@@ -24,15 +24,15 @@ const SPIN_US: u64 = 50;
 /// The session's settings.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// `NAME=value\0` strings for the worker.
+    /// The worker's environment: `NAME=value\0` strings.
     pub env: Vec<u8>,
-    /// Bytes of the ring.
+    /// Size of the ring in bytes.
     pub ring_bytes: u32,
-    /// Bytes of the arena.
+    /// Size of the arena in bytes.
     pub arena_bytes: u64,
-    /// How long to spin before sleeping (`VIRTIO_CUDA_SPIN_US`).
+    /// The time for which a thread spins before it sleeps (`VIRTIO_CUDA_SPIN_US`).
     pub spin: Duration,
-    /// Whether every call waits (`VIRTIO_CUDA_SYNC=1`).
+    /// Whether every call waits for its completion (`VIRTIO_CUDA_SYNC=1`).
     pub sync: bool,
     /// Whether every call is sent as a descriptor chain (`VIRTIO_CUDA_PLAIN=1`).
     pub plain: bool,

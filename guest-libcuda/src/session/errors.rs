@@ -1,4 +1,4 @@
-//! Errors that replies report beyond their own call's result.
+//! Errors that outlive the call whose reply reported them.
 
 use crate::error::{CuError, CuResult};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub struct Errors {
     /// The first error of a posted call that has not been reported to the program yet.
     posted: AtomicU32,
-    /// An error that a context does not recover from; every later call returns it.
+    /// An error that a context can't recover from. Every later call returns it.
     sticky: AtomicU32,
 }
 
-/// Returns whether a context returns this error from every later call.
+/// Returns whether this is an error that a context can't recover from.
 fn is_sticky(code: u32) -> bool {
     matches!(
         CuError(code),
@@ -31,7 +31,8 @@ fn is_sticky(code: u32) -> bool {
 }
 
 impl Errors {
-    /// Remembers the result of a call, and the error of posted calls that came with it (0: none).
+    /// Remembers the result of a call, and the error of earlier posted calls in the same reply (0:
+    /// none).
     pub fn note(&self, result: u32, posted: u32) {
         if posted != 0 {
             let _ = self.posted.compare_exchange(0, posted, Ordering::Relaxed, Ordering::Relaxed);
@@ -62,7 +63,7 @@ impl Errors {
         }
     }
 
-    /// Forgets all errors, since the context that failed is gone.
+    /// Forgets all errors. Called when the context that failed has been destroyed.
     pub fn clear(&self) {
         self.sticky.store(0, Ordering::Relaxed);
         self.posted.store(0, Ordering::Relaxed);

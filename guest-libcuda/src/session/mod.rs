@@ -1,16 +1,16 @@
-//! The session: this process's connection to its worker. Commands are sent through the ring, replies
-//! through the arena.
+//! The session: this process's connection to its worker. Commands are sent through the ring,
+//! replies through the arena.
 //!
 //! [`Session`] sends commands in these ways:
 //!
 //! | method | waits | use it for |
 //! |---|---|---|
 //! | [`post`](Session::post) | no | calls whose only result is a status, which a later reply reports |
-//! | [`call`](Session::call) | yes | calls with a short answer |
-//! | [`call_with_room`](Session::call_with_room) | yes | calls with a longer answer |
+//! | [`call`](Session::call) | yes | calls with a short reply |
+//! | [`call_with_room`](Session::call_with_room) | yes | calls with a longer reply |
 //! | [`call_always`](Session::call_always) | yes | calls that work even after a context has failed |
 //! | [`synchronize`](Session::synchronize) | yes | calls at which CUDA reports earlier asynchronous errors |
-//! | [`begin`](Session::begin), then [`finish`](Session::finish) | in `finish` | several calls in flight, and answers that matter even on failure |
+//! | [`begin`](Session::begin), then [`finish`](Session::finish) | in `finish` | several calls in flight, and replies that are needed even on failure |
 
 pub mod arena;
 mod clock;

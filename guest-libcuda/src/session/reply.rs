@@ -13,11 +13,11 @@ const SHORT: usize = SLOT - HEAD;
 pub enum Pending {
     /// The reply will be written to this part.
     InArena(Part, &'static str),
-    /// It was sent as a descriptor chain, and the reply has arrived.
+    /// The call was sent as a descriptor chain, and this is the reply.
     Answered(Box<Replied>),
 }
 
-/// The bytes of a reply.
+/// The bytes of a reply after its header.
 #[allow(clippy::large_enum_variant)] // so that short replies need no allocation
 pub enum Bytes {
     Short([u8; SHORT], usize),
@@ -34,7 +34,7 @@ impl Bytes {
     }
 }
 
-/// A reply: its header and its bytes.
+/// A reply: its header, and the bytes after it.
 pub struct Replied {
     head: Reply,
     bytes: Bytes,
@@ -44,14 +44,14 @@ impl Replied {
     /// Copies a reply from its `room` bytes.
     ///
     /// # Safety
-    /// `at` begins `room` mapped bytes, at least a head; the worker has written them.
+    /// `at` must be the start of `room` mapped bytes that the worker has written, with room for at least the header.
     pub unsafe fn read(at: *const u8, room: usize) -> Self {
-        // SAFETY: a head fits, whatever its bytes.
+        // SAFETY: there is room for a header, and every bit pattern is a valid header.
         let head = unsafe { at.cast::<Reply>().read_volatile() };
         let len = (head.len as usize).min(room - HEAD);
         let bytes = if len <= SHORT {
             let mut bytes = [0; SHORT];
-            // SAFETY: `len` bytes follow the head and fit in `bytes`.
+            // SAFETY: `len` bytes follow the header and fit in `bytes`.
             unsafe { std::ptr::copy_nonoverlapping(at.add(HEAD), bytes.as_mut_ptr(), len) };
             Bytes::Short(bytes, len)
         } else {
@@ -63,7 +63,7 @@ impl Replied {
         Self { head, bytes }
     }
 
-    /// Parses a reply to a descriptor chain.
+    /// Parses a reply that was received through a descriptor chain.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         let head = Reply::from_bytes(bytes)
             .unwrap_or(Reply { result: CuError::UNKNOWN.0, ..Reply::zeroed() });

@@ -1,5 +1,5 @@
-//! Uploads that are still in progress after their call returned. Their parts of the arena are freed
-//! when other calls need room.
+//! Uploads that are still in progress after their call has returned. Their parts of the arena are
+//! freed when other calls need arena memory.
 
 use super::arena::Part;
 use super::reply::Pending;
@@ -16,8 +16,9 @@ impl Uploads {
         self.0.lock().append(&mut pieces);
     }
 
-    /// Passes every upload that has been answered to `finish`, oldest first. With `wait`, passes
-    /// at least the oldest one, answered or not. Returns whether there was any.
+    /// Passes every upload whose reply has arrived to `finish`, oldest first. With `wait`, passes
+    /// at least the oldest upload, even if its reply hasn't arrived. Returns whether there was any
+    /// upload.
     pub fn reap(
         &self,
         wait: bool,

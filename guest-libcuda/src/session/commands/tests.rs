@@ -19,7 +19,7 @@ use std::time::Instant;
 const RING: u32 = 64 << 10;
 const ARENA: u64 = 8 << 20;
 
-/// State that both sides share besides the region.
+/// The state that the test and its worker share, besides the region.
 #[derive(Default)]
 struct Link {
     wakes: Mutex<u32>,
@@ -86,7 +86,8 @@ impl Transport for FakeTransport {
     }
 }
 
-/// The worker's reaction to a command: result, answer, and the error of a posted call.
+/// Handles a command as the worker does. Returns the result, the reply's bytes, and the error of a
+/// posted call.
 type Serve = Box<dyn FnMut(u32, &[u8]) -> (u32, Vec<u8>, u32) + Send>;
 
 struct Fixture {
@@ -144,7 +145,7 @@ fn work(region: &Mapping, link: &Link, serve: &mut Serve, spin: Duration) {
                 if cmd.flags & CMD_WAITED != 0 {
                     assert!(cmd.reply_len as usize >= 16 + answer.len());
                     let at = arena.wrapping_add(cmd.reply as usize);
-                    // SAFETY: the reply lies in the arena, as the session made it.
+                    // SAFETY: the session placed the reply in the arena.
                     unsafe {
                         std::ptr::copy_nonoverlapping(answer.as_ptr(), at.add(16), answer.len());
                         at.cast::<u32>().add(1).write(result);
