@@ -1,4 +1,5 @@
-//! A vhost-user front end that sends arbitrary messages, for guests that break the rules.
+//! A vhost-user front end that can send arbitrary messages, to act as a guest that violates the
+//! protocol.
 
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd};
@@ -15,10 +16,10 @@ use vmm_sys_util::eventfd::EventFd;
 
 /// Size of guest memory, which starts at guest-physical address 0.
 pub const MEMORY: u64 = 64 << 20;
-/// Start of the area for a test's own data; queues and requests are below.
+/// Guest-physical start of the memory that a test may use. Queues and requests are below it.
 pub const FREE: u64 = 16 << 20;
 const QUEUE_SIZE: u16 = 64;
-/// The user address at which the front end claims to have mapped the memory.
+/// The user address at which the front end claims to have mapped guest memory.
 const USER_BASE: u64 = 0x10_0000_0000;
 const NEXT: u16 = 1;
 const WRITE: u16 = 2;
@@ -56,11 +57,12 @@ impl FrontEnd {
         // SAFETY: the descriptor is new, and nothing else owns it.
         let file = unsafe { File::from_raw_fd(fd) };
         file.set_len(MEMORY).unwrap();
-        // The device accepts memory that could shrink only from the single front end on its socket.
-        // SAFETY: fcntl gets an open descriptor and integers.
+        // Seal the memory. The device accepts memory that could shrink only if no other front end
+        // is connected to its socket.
+        // SAFETY: the descriptor is open, and fcntl takes no pointers here.
         let sealed = unsafe { libc::fcntl(fd, libc::F_ADD_SEALS, libc::F_SEAL_SHRINK) };
         assert_eq!(sealed, 0);
-        // SAFETY: a new mapping, as long as the file.
+        // SAFETY: this creates a new mapping, which is as long as the file.
         let memory = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -118,7 +120,7 @@ impl FrontEnd {
         Self { front_end, memory, kicks, _calls: calls, avail: [0; 3], used: [0; 3] }
     }
 
-    /// Sends HELLO with an epoch.
+    /// Sends HELLO with an epoch. Returns the status.
     pub fn hello(&mut self, epoch: u64) -> u32 {
         let hello = uapi::Hello {
             hdr: Hdr { kind: uapi::CTRL_HELLO, session: 0 },
@@ -130,13 +132,13 @@ impl FrontEnd {
         self.status(hello.as_bytes())
     }
 
-    /// Creates a session without an environment.
+    /// Creates a session without environment variables. Returns the status.
     pub fn create(&mut self, session: u32) -> u32 {
         let hdr = Hdr { kind: uapi::CTRL_SESSION_CREATE, session };
         self.status(uapi::SessionCreate { hdr, pid: 1, env_len: 0 }.as_bytes())
     }
 
-    /// Attaches guest memory as a region.
+    /// Attaches guest memory as a region. Returns the status.
     pub fn attach(&mut self, request: uapi::RegionAttach, segments: &[(u64, u64)]) -> u32 {
         let mut bytes = request.as_bytes().to_vec();
         for (addr, len) in segments {
@@ -145,14 +147,14 @@ impl FrontEnd {
         self.status(&bytes)
     }
 
-    /// Sends a request on the control queue and returns its status, or `u32::MAX` if there is no
-    /// answer within ten seconds.
+    /// Sends a request on the control queue and returns the status, or `u32::MAX` if there is no
+    /// response within ten seconds.
     pub fn status(&mut self, request: &[u8]) -> u32 {
         let answer = self.ask(0, request, size_of::<Resp>());
         answer.and_then(|bytes| Resp::from_bytes(&bytes)).map_or(u32::MAX, |resp| resp.status)
     }
 
-    /// Sends bytes with room for an answer, and waits for at most ten seconds.
+    /// Sends bytes with a buffer for the response, and waits for at most ten seconds.
     pub fn ask(&mut self, queue: usize, request: &[u8], room: usize) -> Option<Vec<u8>> {
         let at = Self::queue_at(queue) + 0x10_000;
         let answer_at = at + (request.len() as u64).next_multiple_of(16);
@@ -197,7 +199,7 @@ impl FrontEnd {
         self.kicks[queue].write(1).unwrap();
     }
 
-    /// Waits for a used buffer; returns the length that the device reports.
+    /// Waits for a used buffer. Returns the number of bytes that the device reports as written.
     pub fn pop(&mut self, queue: usize, limit: Duration) -> Option<u32> {
         let base = Self::queue_at(queue) + 0x2000;
         let end = Instant::now() + limit;
@@ -213,7 +215,7 @@ impl FrontEnd {
         Some(u32::from_le_bytes(len.try_into().expect("four bytes")))
     }
 
-    /// Provides a buffer for an event, and returns the next event.
+    /// Supplies a buffer for an event, and returns the next event.
     pub fn event(&mut self) -> Option<uapi::Event> {
         let at = Self::queue_at(1) + 0x10_000;
         self.push(1, &[Descriptor { addr: at, len: 16, flags: WRITE, next: 0 }]);
@@ -224,8 +226,8 @@ impl FrontEnd {
     /// Writes guest memory.
     pub fn write(&self, at: u64, bytes: &[u8]) {
         assert!(at + bytes.len() as u64 <= MEMORY);
-        // SAFETY: inside the mapping, which lives as long as `self`; only the device process, in
-        // its own address space, uses it at the same time.
+        // SAFETY: the range is inside the mapping, which lives as long as `self`. Only the device
+        // process accesses it at the same time, through its own mapping.
         unsafe {
             std::ptr::copy_nonoverlapping(
                 bytes.as_ptr(),
@@ -239,20 +241,21 @@ impl FrontEnd {
     pub fn read(&self, at: u64, len: usize) -> Vec<u8> {
         assert!(at + len as u64 <= MEMORY);
         let mut bytes = vec![0; len];
-        // SAFETY: as in `write`.
+        // SAFETY: the same as in `write`.
         unsafe {
             std::ptr::copy_nonoverlapping(self.memory.add(at as usize), bytes.as_mut_ptr(), len);
         }
         bytes
     }
 
-    /// The vhost-user connection itself.
+    /// Returns the vhost-user connection.
     pub fn connection(&mut self) -> &mut Frontend {
         &mut self.front_end
     }
 
     fn index(&self, at: u64) -> &AtomicU16 {
-        // SAFETY: an even address inside the mapping; atomics allow the device to write too.
+        // SAFETY: the address is even and inside the mapping. The device may write to it, but both
+        // sides use atomics.
         unsafe { &*self.memory.add(at as usize).cast() }
     }
 
@@ -263,7 +266,7 @@ impl FrontEnd {
 
 impl Drop for FrontEnd {
     fn drop(&mut self) {
-        // SAFETY: `connect` created the mapping, and nothing refers to it any longer.
+        // SAFETY: `connect` created the mapping, and nothing refers to it any more.
         unsafe { libc::munmap(self.memory.cast(), MEMORY as usize) };
     }
 }

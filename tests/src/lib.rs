@@ -1,8 +1,8 @@
-//! A host with VMs for end-to-end tests: runs the staged `vcudad`, and programs as guests of its
-//! VMs, over vhost-user or in user-mode Linux.
+//! A host with VMs for end-to-end tests. It runs the staged `vcudad`, and runs programs as guest
+//! programs of its VMs, directly over vhost-user or in user-mode Linux.
 //!
-//! `VIRTIO_CUDA_DIST` is the folder of staged files (`make build` creates `target/dist`), and
-//! `VIRTIO_CUDA_DRIVER` the workers' driver library (default: softgpu).
+//! `VIRTIO_CUDA_DIST` is the directory of staged files (default: `target/dist`, which `make build`
+//! creates). `VIRTIO_CUDA_DRIVER` is the workers' driver library (default: softgpu).
 
 pub mod front_end;
 pub mod nvml;
@@ -14,41 +14,41 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// The folder of staged files.
+/// Returns the directory of staged files.
 pub fn dist() -> PathBuf {
     std::env::var_os("VIRTIO_CUDA_DIST")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/dist"), PathBuf::from)
 }
 
-/// A VM on the test's host.
+/// A VM on the test host.
 #[derive(Clone, Copy, Debug)]
 pub struct Vm {
     /// The VM's name.
     pub name: &'static str,
-    /// `memory.max`.
+    /// The VM's `memory.max`.
     pub memory_max: &'static str,
-    /// The uid of its processes.
+    /// The uid of the VM's processes on the host.
     pub uid: u32,
 }
 
 /// The first of the two VMs that most tests use.
 pub const A: Vm = Vm { name: "a", memory_max: "2G", uid: 61_301 };
-/// The second.
+/// The second of the two VMs.
 pub const B: Vm = Vm { name: "b", memory_max: "3G", uid: 61_302 };
 
-/// The driver library under test.
+/// Returns the workers' driver library.
 fn driver() -> String {
     std::env::var("VIRTIO_CUDA_DRIVER").unwrap_or_else(|_| "softgpu".into())
 }
 
-/// The VM with memory for several sessions, and its quota in MiB. A context takes half a GiB on a
-/// GPU and nothing on softgpu.
+/// Returns the VM with enough memory for several sessions, and its quota in MiB. A context takes
+/// half a GiB on a GPU, and nothing on softgpu.
 pub fn roomy(vm: Vm) -> (Vm, u64) {
     let (memory_max, mib) = if driver() == "softgpu" { ("2G", 2048) } else { ("8G", 8192) };
     (Vm { memory_max, ..vm }, mib)
 }
 
-/// A running `vcudad` with its VMs; stopped when dropped.
+/// A running `vcudad` with its VMs. Dropping it stops `vcudad`.
 pub struct Host {
     broker: Child,
     dir: PathBuf,
@@ -56,25 +56,25 @@ pub struct Host {
 }
 
 impl Host {
-    /// Starts VMs and waits for their sockets.
+    /// Starts `vcudad` with these VMs and waits for their sockets.
     pub fn start(vms: &[Vm]) -> Self {
         Self::start_with(&vms.iter().map(|vm| (*vm, "")).collect::<Vec<_>>())
     }
 
-    /// Like `start`, with further configuration lines for each VM.
+    /// Like `start`, with additional configuration lines per VM.
     pub fn start_with(vms: &[(Vm, &str)]) -> Self {
         Self::start_in(&[], vms)
     }
 
-    /// Like `start_with`, with variables in `vcudad`'s environment.
+    /// Like `start_with`, with additional environment variables for `vcudad`.
     pub fn start_in(env: &[(&str, &str)], vms: &[(Vm, &str)]) -> Self {
         static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let dir = std::env::temp_dir().join(format!("vcuda-test-{}-{count}", std::process::id()));
-        // A killed run may have left a folder of this name, with sockets that nothing serves.
+        // A killed run may have left a directory with this name that contains stale sockets.
         let _ = std::fs::remove_dir_all(&dir);
         std::fs::create_dir_all(&dir).unwrap();
-        // The devices run as other users, and must be able to enter the sockets' folder.
+        // The device processes run as other users, which must be able to reach the sockets.
         std::fs::set_permissions(&dir, std::os::unix::fs::PermissionsExt::from_mode(0o755))
             .unwrap();
         let driver = driver();
@@ -104,7 +104,7 @@ impl Host {
         host
     }
 
-    /// Restarts the broker, and waits for these VMs' sockets.
+    /// Restarts the broker and waits for the sockets of these VMs.
     pub fn restart(&mut self, vms: &[Vm]) {
         self.end();
         self.broker = launch(&self.dir, &self.env);
@@ -113,60 +113,61 @@ impl Host {
 
     fn wait_until_ready(&mut self, vms: &[Vm]) {
         let ready = eventually(Duration::from_secs(60), || {
-            assert!(self.broker.try_wait().unwrap().is_none(), "vcudad ended:\n{}", self.log());
+            assert!(self.broker.try_wait().unwrap().is_none(), "vcudad exited:\n{}", self.log());
             self.control().exists() && vms.iter().all(|vm| self.socket(*vm).exists())
         });
         assert!(ready, "the sockets did not appear:\n{}", self.log());
     }
 
     fn end(&mut self) {
-        // SAFETY: kill takes no pointers; the child isn't reaped, so the pid is still its own.
+        // SAFETY: kill takes no pointers. The child hasn't been reaped, so its pid is valid.
         unsafe { libc::kill(self.broker.id() as i32, libc::SIGTERM) };
         let _ = self.broker.wait();
     }
 
-    /// The broker's control socket.
+    /// Returns the path of the broker's control socket.
     pub fn control(&self) -> PathBuf {
         self.dir.join("control.sock")
     }
 
-    /// A vcudactl command for this host.
+    /// Returns a vcudactl command for this host.
     pub fn vcudactl(&self, words: &[&str]) -> Command {
         let mut command = Command::new(dist().join("bin/vcudactl"));
         command.arg("--socket").arg(self.control()).args(words).stdin(Stdio::null());
         command
     }
 
-    /// Runs vcudactl, which must succeed, and parses its output.
+    /// Runs vcudactl, which must succeed, and parses its JSON output.
     pub fn ask(&self, words: &[&str]) -> Value {
         let output = self.vcudactl(&[&["--json"], words].concat()).output().unwrap();
         assert!(output.status.success(), "{words:?}: {output:?}\n{}", self.log());
         serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{words:?}: {error}"))
     }
 
-    /// Runs vcudactl, which must fail; returns its exit code and message.
+    /// Runs vcudactl, which must fail, and returns its exit code and message.
     pub fn refused(&self, words: &[&str]) -> (Option<i32>, String) {
         let output = self.vcudactl(words).output().unwrap();
         assert!(!output.status.success(), "{words:?}: {output:?}");
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     }
 
-    /// The log of the host's programs.
+    /// Returns the log of the host programs.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.dir.join("log")).unwrap_or_default()
     }
 
-    /// The VM's vhost-user socket.
+    /// Returns the path of the VM's vhost-user socket.
     pub fn socket(&self, vm: Vm) -> PathBuf {
         self.dir.join(vm.name)
     }
 
-    /// A program as the VM's guest, without a VM: the library speaks vhost-user itself.
+    /// Returns a command that runs a program as a guest program of the VM. There is no real VM: the
+    /// guest library connects to the socket itself.
     pub fn command(&self, vm: Vm, program: &str, args: &[&str]) -> Command {
         self.command_in("static", vm, program, args)
     }
 
-    /// Like `command`, from another folder of programs.
+    /// Like `command`, for a program in another directory.
     pub fn command_in(&self, folder: &str, vm: Vm, program: &str, args: &[&str]) -> Command {
         let mut command = Command::new(dist().join("programs").join(folder).join(program));
         command
@@ -177,12 +178,12 @@ impl Host {
         command
     }
 
-    /// Runs such a program to completion.
+    /// Runs a program as in `command` until it exits.
     pub fn run(&self, vm: Vm, program: &str, args: &[&str]) -> Output {
         self.command(vm, program, args).output().unwrap()
     }
 
-    /// Starts such a program, and waits for its first line, which it returns as well.
+    /// Starts a program as in `command`. Waits for the first line of output and returns it too.
     pub fn spawn(&self, vm: Vm, program: &str, args: &[&str]) -> (Child, String) {
         let mut command = self.command(vm, program, args);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -196,8 +197,8 @@ impl Host {
         (child, String::from_utf8(line).unwrap())
     }
 
-    /// Like `memory`, once the size of a context is known: NVML reports that of the first ready
-    /// worker within a second or two.
+    /// Like `memory`, but waits until the size of a context is known. The broker learns it from
+    /// NVML within a second or two after the first worker is ready.
     pub fn settled_memory(&self, vm: Vm) -> (u64, u64) {
         let mut last = self.memory(vm);
         if driver() == "softgpu" {
@@ -213,12 +214,12 @@ impl Host {
         last
     }
 
-    /// Free and total device memory in MiB, as seen by a guest of the VM.
+    /// Returns the free and total device memory in MiB, as reported to a program in the VM.
     pub fn memory(&self, vm: Vm) -> (u64, u64) {
         self.look(vm).unwrap_or_else(|output| panic!("{output:?}\n{}", self.log()))
     }
 
-    /// Like `memory`; returns the program's output if it can't open the device.
+    /// Like `memory`, but returns the program's output if it can't open the device.
     pub fn look(&self, vm: Vm) -> Result<(u64, u64), Output> {
         let output = self.run(vm, "deviceinfo", &[]);
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -230,12 +231,12 @@ impl Host {
         Ok((numbers[0], numbers[1]))
     }
 
-    /// The processes of workers that execute sessions of the VM.
+    /// Returns the process ids of the workers that execute the VM's sessions.
     pub fn workers(&self, vm: Vm) -> Vec<i32> {
         self.workers_of(vm.uid)
     }
 
-    /// The processes of idle workers, which don't have a VM's uid yet.
+    /// Returns the process ids of idle workers, which don't have a VM's uid yet.
     pub fn warm_workers(&self) -> Vec<i32> {
         self.workers_of(0)
     }
@@ -247,7 +248,7 @@ impl Host {
                 let path = format!("/proc/{pid}/status");
                 let status = std::fs::read_to_string(path).unwrap_or_default();
                 let is_worker = status.starts_with("Name:\tvhost-cuda-work");
-                // Other tests running at the same time use the same uids.
+                // Tests that run at the same time use the same uids, so check the parent too.
                 let ours = status.contains(&format!("PPid:\t{}\n", self.broker.id()));
                 ours && is_worker && status.contains(&format!("Uid:\t{uid}\t"))
             })
@@ -274,10 +275,10 @@ fn launch(dir: &Path, env: &[(String, String)]) -> Child {
         .stdout(log.try_clone().unwrap())
         .stderr(log)
         .spawn()
-        .expect("vcudad starts: has `make build` been run?")
+        .expect("cannot start vcudad; run `make build` first")
 }
 
-/// All processes.
+/// Returns the ids of all processes.
 pub fn processes() -> Vec<i32> {
     std::fs::read_dir("/proc")
         .unwrap()
@@ -291,7 +292,7 @@ pub fn kill_9(pid: i32) {
     assert_eq!(unsafe { libc::kill(pid, libc::SIGKILL) }, 0, "kill -9 {pid}");
 }
 
-/// Polls a condition until it holds or the time is over; returns whether it holds.
+/// Polls a condition until it holds or `limit` has passed. Returns whether it holds.
 pub fn eventually(limit: Duration, mut is_so: impl FnMut() -> bool) -> bool {
     let end = Instant::now() + limit;
     loop {

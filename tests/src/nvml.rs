@@ -1,5 +1,5 @@
-//! A fake NVML for the host, which `vcudad` loads like NVIDIA's. It reports what a test specifies:
-//! processes on the GPUs, and faults (`tests/nvml/nvml.c`).
+//! A fake NVML for the host, which `vcudad` loads instead of NVIDIA's. It reports the GPUs,
+//! processes, and faults that a test specifies (see `tests/nvml/nvml.c`).
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -7,14 +7,14 @@ use std::process::Command;
 
 use super::{Host, Vm};
 
-/// The fake NVML of a host.
+/// The fake NVML on a host.
 pub struct Nvml {
     file: PathBuf,
     lines: String,
 }
 
 impl Nvml {
-    /// Restarts a host's `vcudad` with a fake NVML that has the host's GPUs.
+    /// Restarts a host's `vcudad` with a fake NVML that reports the host's GPUs.
     pub fn install(host: &mut Host, vms: &[Vm]) -> Self {
         let library = host.dir.join("libnvidia-ml.so.1");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("nvml/nvml.c");
@@ -36,14 +36,14 @@ impl Nvml {
         nvml
     }
 
-    /// Adds a line to the file; `nvml.c` documents the lines.
+    /// Adds a line to the file that the fake NVML reads; `nvml.c` documents the lines.
     pub fn say(&mut self, line: &str) {
         writeln!(self.lines, "{line}").unwrap();
         self.write();
     }
 
     fn write(&self) {
-        // Readers see either all old or all new lines.
+        // Replace the file atomically, so that readers see either all old or all new lines.
         let new = self.file.with_extension("new");
         std::fs::write(&new, &self.lines).unwrap();
         std::fs::rename(new, &self.file).unwrap();

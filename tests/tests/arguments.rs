@@ -1,4 +1,5 @@
-//! Bad arguments and files give one clear line and exit code 2, and leave nothing behind.
+//! Invalid arguments and configuration files result in a clear message and exit code 2, and leave
+//! nothing behind.
 
 use std::path::Path;
 use std::process::Command;
@@ -15,7 +16,7 @@ fn with_config(config: &str, says: &str) {
     let dir = std::env::temp_dir().join(format!("vcuda-arguments-{}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();
     let file = dir.join("bad.toml");
-    // Another vcudad of this machine may use the folders that are the default.
+    // Another vcudad on this machine may use the default directories.
     let text = if config.contains("state_dir") {
         config.to_owned()
     } else {
@@ -25,7 +26,7 @@ fn with_config(config: &str, says: &str) {
     refused("vcudad", &["--config", file.to_str().unwrap()], says);
     assert!(!Path::new(&dir.join("s")).exists(), "a socket was left behind");
     let left = processes().into_iter().find(|pid| {
-        // The broker's processes have its folder in their arguments, as a socket's or a file's.
+        // The arguments of the broker's processes contain paths in this directory.
         let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         line.contains(dir.to_str().unwrap())
     });

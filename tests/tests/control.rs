@@ -1,4 +1,4 @@
-//! Adding, changing, watching and removing VMs with vcudactl while vcudad serves them.
+//! Adds, changes, watches, and removes VMs with vcudactl while vcudad is running.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use virtio_cuda_tests::{A, Host, Vm, eventually};
 
-/// A VM that is not in the configuration.
+/// A VM that isn't in the configuration file.
 const C: Vm = Vm { name: "c", memory_max: "1G", uid: 61_303 };
 
 fn add(host: &Host, vm: Vm, more: &[&str]) -> Value {
@@ -37,7 +37,7 @@ fn a_vm_is_added_used_changed_while_it_runs_and_removed() {
     assert_eq!(host.memory(C).1, 1024);
 
     let (mut program, _) = host.spawn(C, "spin", &["hold=512", "loop"]);
-    // The session that queried the memory may take a moment to end.
+    // The session of the memory query above may take a moment to end.
     let shown = eventually(Duration::from_secs(60), || {
         let stats = &host.ask(&["vm", "show", "c"])["stats"];
         let used = stats["gpus"][0]["memory_used"].as_u64().unwrap();
@@ -45,11 +45,11 @@ fn a_vm_is_added_used_changed_while_it_runs_and_removed() {
     });
     assert!(shown, "{}", host.ask(&["vm", "show", "c"]));
 
-    // Below the current usage: accepted, but further allocations fail.
+    // A limit below the current usage is accepted, but further allocations fail.
     host.ask(&["vm", "set", "c", "--memory-max", "256M"]);
     assert_eq!(host.memory(C), (0, 256));
     assert!(allocation(&host, C, "2M").contains("refused"));
-    // Above the usage again.
+    // Raise the limit above the usage again.
     host.ask(&["vm", "set", "c", "--memory-max", "2G", "--class", "latency"]);
     assert!(allocation(&host, C, "1G").contains("granted"));
     let settings = &host.ask(&["vm", "show", "c"])["settings"];
@@ -61,7 +61,7 @@ fn a_vm_is_added_used_changed_while_it_runs_and_removed() {
 
     host.ask(&["vm", "rm", "c"]);
     assert!(!host.socket(C).exists());
-    assert!(!program.wait().unwrap().success(), "its device is gone");
+    assert!(!program.wait().unwrap().success(), "the program's device is gone");
     assert_eq!(names(&host), ["a"]);
     // The other VM is unaffected.
     assert!(allocation(&host, A, "1G").contains("granted"));
@@ -142,8 +142,8 @@ fn events_report_vms_and_sessions() {
                 told.send((event["kind"].as_str().unwrap().to_owned(), event["session"].as_u64()));
         }
     });
-    // The first events may come before the watcher is connected, so add and remove a VM until
-    // it receives one.
+    // The watcher may miss events until it's connected, so add and remove a VM until it receives
+    // one.
     let first = (0..100).find_map(|_| {
         add(&host, C, &[]);
         let event = heard.recv_timeout(Duration::from_millis(200)).ok();
@@ -152,7 +152,8 @@ fn events_report_vms_and_sessions() {
     });
     assert!(first.is_some(), "no event:\n{}", host.log());
     add(&host, C, &[]);
-    // Each query is a session of a new front end, which numbers its sessions from 1.
+    // Each query starts a session on a new front end, and each front end numbers its sessions
+    // starting at 1.
     host.memory(C);
     host.memory(C);
     host.ask(&["vm", "set", "c", "--compute-weight", "5"]);
@@ -171,7 +172,7 @@ fn events_report_vms_and_sessions() {
     }
     assert_eq!(started.len(), 2, "{started:?}");
     assert_ne!(started[0], started[1]);
-    assert_eq!(ended, started, "the end has the same session id as the start");
+    assert_eq!(ended, started, "start and end events must have the same session ids");
     watcher.kill().unwrap();
     watcher.wait().unwrap();
     reader.join().unwrap();
@@ -225,14 +226,14 @@ fn sessions_max_changes_while_sessions_run() {
     let ids: Vec<Value> = ids.collect();
     assert_eq!(ids.len(), 2, "{sessions}");
 
-    // Below the number of open sessions: they continue.
+    // If the limit is below the number of open sessions, they continue.
     host.ask(&["vm", "set", "a", "--sessions-max", "1"]);
     for id in &ids {
         let before = launches(id).unwrap();
         let goes_on = || launches(id).is_some_and(|now| now > before);
         assert!(eventually(Duration::from_secs(60), goes_on), "session {id}\n{}", host.log());
     }
-    // A new session is refused, and also after one of the two has ended: the limit is one.
+    // A new session is refused, even after one of the two has ended, because the limit is one.
     let refused = || {
         let output = host.run(A, "vectoradd", &[]);
         let says = String::from_utf8_lossy(&output.stderr).into_owned();

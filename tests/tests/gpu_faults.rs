@@ -1,4 +1,4 @@
-//! GPU faults reported by NVML: events, placement of VMs, and the sessions that end.
+//! GPU faults reported by NVML: their effect on events, VM placement, and sessions.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use virtio_cuda_tests::nvml::Nvml;
 use virtio_cuda_tests::{A, B, Host, Vm, eventually};
 
-/// Far longer than any step takes; a test that reaches it fails.
+/// A limit far longer than any step takes. A test that reaches it fails.
 const NEVER: Duration = Duration::from_secs(60);
 
-/// The host's events, once the watcher is certainly connected.
+/// The host's events, received by a watcher that is connected.
 struct Events {
     watcher: Child,
     heard: Receiver<Value>,
@@ -30,7 +30,7 @@ impl Events {
                 let _ = told.send(serde_json::from_str(&line).unwrap());
             }
         });
-        // Connecting may take a moment: cause events until it receives one.
+        // Connecting may take a moment, so cause events until the watcher receives one.
         let connected = (1..1000).any(|weight| {
             host.ask(&["vm", "set", B.name, "--compute-weight", &weight.to_string()]);
             heard.recv_timeout(Duration::from_millis(100)).is_ok()
@@ -39,7 +39,7 @@ impl Events {
         Self { watcher, heard }
     }
 
-    /// The next event of a kind.
+    /// Returns the next event of a kind.
     fn next(&self, kind: &str, host: &Host) -> Value {
         loop {
             let event = self.heard.recv_timeout(NEVER);
@@ -58,7 +58,7 @@ impl Drop for Events {
     }
 }
 
-/// The number of a GPU's faults in the Prometheus metrics.
+/// Returns the number of faults that the Prometheus metrics report for a GPU.
 fn counted(host: &Host, gpu: u32) -> u64 {
     let mut stream = UnixStream::connect(host.control()).unwrap();
     stream
@@ -77,14 +77,14 @@ fn state(host: &Host, gpu: usize) -> Value {
     host.ask(&["gpu", "ls"])[gpu]["state"].clone()
 }
 
-/// Whether a VM's program still launches kernels that complete.
+/// Returns whether a VM's program is still launching kernels.
 fn goes_on(host: &Host, vm: Vm) -> bool {
     let launches = || host.ask(&["vm", "show", vm.name])["stats"]["activity"]["launches"].as_u64();
     let before = launches();
     eventually(NEVER, || launches() > before)
 }
 
-/// A third VM.
+/// Adds a third VM.
 fn add_c(host: &Host, more: &[&str]) {
     let socket = host.control().with_file_name("c").display().to_string();
     let words =
@@ -97,7 +97,7 @@ fn end(mut program: Child) {
     program.wait().unwrap();
 }
 
-/// Two GPUs; A is on GPU 1, B on GPU 0.
+/// Starts a host with two GPUs. VM A is on GPU 1, and VM B on GPU 0.
 fn host() -> (Host, Nvml) {
     let vms = [(A, "gpus = [1]"), (B, "gpus = [0]")];
     let mut host = Host::start_in(&[("SOFTGPU_DEVICES", "2")], &vms);
@@ -136,7 +136,7 @@ fn a_gpu_that_falls_off_the_bus_ends_its_sessions_and_gets_no_more_vms() {
     assert_eq!(host.ask(&["vm", "show", "c"])["stats"]["gpus"][0]["gpu"], json!(0));
     assert!(goes_on(&host, B), "{}", host.log());
 
-    // Faults of the other GPU are still reported, and the lost one isn't reported again.
+    // Faults on the other GPU are still reported, and the lost GPU isn't reported again.
     nvml.say("ecc 0");
     let event = events.next("gpu_fault", &host);
     assert_eq!(event["gpu"], json!(0), "{event}");
@@ -166,7 +166,7 @@ fn faults_caused_by_programs_are_reported_without_affecting_the_gpu() {
     let event = events.next("program_fault", &host);
     assert_eq!((&event["gpu"], &event["vm"]), (&json!(1), &Value::Null));
     assert_eq!(event["message"], json!("Xid 13, caused by a program"));
-    // At most one event per second; the next one has the number of skipped ones.
+    // There's at most one event per second. The next event says how many were skipped.
     let told = eventually(NEVER, || {
         nvml.say("xid 1 31");
         let soon = events.heard.recv_timeout(Duration::from_millis(100));

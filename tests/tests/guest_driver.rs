@@ -1,5 +1,5 @@
-//! Runs the guest driver's own selftest in user-mode Linux (bad ioctls, forked children, other
-//! sessions' regions, limits, unbinding while sessions are live).
+//! Runs the guest driver's selftest in user-mode Linux. It covers invalid ioctls, forked children,
+//! other sessions' regions, limits, and unbinding while sessions are live.
 
 use std::path::Path;
 use std::process::Command;

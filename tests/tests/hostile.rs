@@ -1,5 +1,5 @@
-//! Guests that break the rules: their own session ends with an error that the log names, and no
-//! other is affected.
+//! Guests that violate the protocol. Their requests are refused or their session ends, and no other
+//! session is affected.
 
 use protocol::codec::{Call, Writer};
 use protocol::plain::Plain;
@@ -11,7 +11,7 @@ use virtio_cuda_tests::{A, B, Host};
 const RING: u64 = 64 << 10;
 const REGION: u64 = 4096 + RING + (256 << 10);
 
-/// xorshift: the same garbage in every run.
+/// A xorshift generator, which produces the same garbage in every run.
 struct Rubbish(u64);
 
 impl Rubbish {
@@ -27,7 +27,7 @@ impl Rubbish {
     }
 }
 
-/// Checks that other programs still work, in this VM and in another.
+/// Checks that programs in this VM and in another VM still work.
 fn others_are_well(host: &Host) {
     for vm in [A, B] {
         let output = host.run(vm, "vectoradd", &[]);
@@ -103,7 +103,7 @@ fn the_device_survives_invalid_chains() {
             vec![d(FREE, 16, 4, 0)],
             vec![d(FREE, 16, 2, 0)],
         ] {
-            // The device may answer or stop that queue, but must not die.
+            // The device may respond or stop the queue, but must not crash.
             let mut guest = FrontEnd::connect(&host.socket(A));
             guest.push(queue, &chain);
             guest.pop(queue, Duration::from_millis(50));
@@ -126,12 +126,12 @@ fn regions_are_checked() {
     refused(&mut guest, good, &[(MEMORY - 4096, REGION)], "past the end of guest memory");
     refused(&mut guest, good, &[(u64::MAX - 4095, REGION)], "around the end of addresses");
     refused(&mut guest, good, &[(FREE + 1, REGION)], "not page-aligned");
-    refused(&mut guest, good, &[(FREE, REGION - 4096)], "shorter than it says");
+    refused(&mut guest, good, &[(FREE, REGION - 4096)], "shorter than its stated length");
     refused(&mut guest, good, &[], "no segment");
     let many = RegionAttach { nr_segments: u32::MAX, ..good };
     refused(&mut guest, many, &[(FREE, REGION)], "more segments than there are");
     let odd = RegionAttach { ring_bytes: 12_345, ..good };
-    refused(&mut guest, odd, &[(FREE, REGION)], "a ring that is no power of two");
+    refused(&mut guest, odd, &[(FREE, REGION)], "a ring size that isn't a power of two");
     let foreign = RegionAttach { hdr: Hdr { session: 2, ..good.hdr }, ..good };
     assert_eq!(guest.attach(foreign, &[(FREE, REGION)]), uapi::ERR_NO_SESSION);
     let pinned = RegionAttach { region: 9, kind: uapi::REGION_PINNED, ring_bytes: 0, ..good };
@@ -216,7 +216,7 @@ fn rubbish_commands_are_answered_with_errors() {
                 }
             }
             let result = send(&mut guest, entry.number, &args);
-            assert!(result.is_some(), "{} {args:?}: no answer\n{}", entry.name, host.log());
+            assert!(result.is_some(), "{} {args:?}: no reply\n{}", entry.name, host.log());
         }
     }
     assert_eq!(send(&mut guest, 4_000_000, &[]), Some(801), "an unknown number");
@@ -249,13 +249,13 @@ fn floods_are_bounded() {
     let output = host.run(B, "vectoradd", &[]);
     assert!(output.status.success(), "{output:?}\n{}", host.log());
     drop(guest);
-    // VM a can start sessions again once the flood's workers are gone.
+    // VM A can start sessions again once the workers of the flood are gone.
     let gone = virtio_cuda_tests::eventually(Duration::from_secs(60), || host.look(A).is_ok());
     assert!(gone, "{}", host.log());
     others_are_well(&host);
 }
 
-/// A QUERY with an arbitrary header.
+/// Returns a QUERY request with this session id and reserved field.
 fn question(session: u32, reserved: u64) -> Vec<u8> {
     let hdr = Hdr { kind: uapi::CTRL_QUERY, session };
     uapi::Query { hdr, reserved }.as_bytes().to_vec()
@@ -267,7 +267,7 @@ fn gpu_queries_are_checked_and_bounded() {
     let mut guest = FrontEnd::connect(&host.socket(A));
     assert_eq!(guest.status(&question(0, 0)), uapi::ERR_INVALID, "before HELLO");
     assert_eq!(guest.hello(1), uapi::OK);
-    assert_eq!(guest.status(&question(1, 0)), uapi::ERR_INVALID, "of a session");
+    assert_eq!(guest.status(&question(1, 0)), uapi::ERR_INVALID, "with a session id");
     assert_eq!(guest.status(&question(0, 1)), uapi::ERR_INVALID, "with reserved bytes");
     assert_eq!(guest.status(&question(0, 0)[..12]), uapi::ERR_INVALID, "cut off");
     let long = [question(0, 0), vec![0; 8]].concat();
@@ -285,7 +285,7 @@ fn gpu_queries_are_checked_and_bounded() {
         let facts = uapi::Facts::from_bytes(&answer[8..]).unwrap();
         assert_eq!((facts.gpus, facts.processes), (1, 0));
     }
-    // Many at once without waiting for answers: at most eight are in flight.
+    // Send many at once without waiting for responses. The device executes at most eight at a time.
     let at = FREE + (1 << 20);
     guest.write(at, &question(0, 0));
     let d = |addr, len, flags, next| Descriptor { addr, len, flags, next };
@@ -294,9 +294,9 @@ fn gpu_queries_are_checked_and_bounded() {
     }
     for answer in 0..30 {
         let written = guest.pop(0, Duration::from_secs(60));
-        assert!(written.is_some(), "answer {answer} did not come\n{}", host.log());
+        assert!(written.is_some(), "response {answer} did not arrive\n{}", host.log());
     }
-    assert_eq!(host.workers(A).len(), 0, "no query takes a worker");
+    assert_eq!(host.workers(A).len(), 0, "queries don't need a worker");
     others_are_well(&host);
 }
 

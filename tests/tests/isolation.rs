@@ -1,4 +1,4 @@
-//! Memory of one guest process that another must not see.
+//! A guest process must not be able to read another guest process's memory.
 
 use std::io::Write;
 use virtio_cuda_tests::{A, B, Host, Vm};
@@ -7,7 +7,8 @@ fn stdout(output: &std::process::Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// A kernel of `reader`'s process reads the address of `holder`'s pinned memory.
+/// A process in `holder` pins memory, and a kernel in `reader` tries to read it. Checks that the
+/// kernel fails.
 fn peek(host: &Host, holder: Vm, reader: Vm) {
     let (mut hold, address) = host.spawn(holder, "pinnedpeek", &["hold"]);
     let output = host.run(reader, "pinnedpeek", &["read", address.trim()]);
@@ -31,7 +32,7 @@ fn a_kernel_cannot_read_another_processs_pinned_memory() {
 #[test]
 fn a_kernel_cannot_read_memory_that_was_never_attached() {
     let host = Host::start(&[A]);
-    // The program's own stack and code, an unmapped page, the kernel's half.
+    // The program's stack and code, an unmapped page, and the kernel's half of the address space.
     for address in ["0x7ffffffde000", "0x400000", "0x300000000000", "0xffff888000000000"] {
         let output = host.run(A, "pinnedpeek", &["read", address]);
         assert!(stdout(&output).contains("cudaErrorIllegalAddress"), "{address}: {output:?}");

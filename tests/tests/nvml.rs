@@ -1,19 +1,19 @@
-//! The guest's NVML: like CUDA, it reports the VM's quota as the GPU's memory, and the VM's usage.
-//! It needs no worker, and reports values that it doesn't have as unsupported.
+//! The guest's NVML. Like CUDA, it reports the VM's quota as the GPU's memory, and the VM's usage.
+//! It doesn't need a worker, and returns "not supported" for values that it doesn't have.
 
 use std::process::Command;
 use std::time::Duration;
 
 use virtio_cuda_tests::{A, B, Host, Vm, dist, eventually};
 
-/// The output of `memoryseen list`, which makes no CUDA call.
+/// Returns the output of `memoryseen list`, which makes no CUDA calls.
 fn list(host: &Host, vm: Vm) -> String {
     let output = host.run(vm, "memoryseen", &["list"]);
     assert!(output.status.success(), "{output:?}\n{}", host.log());
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The number after a word.
+/// Returns the number after a word in `text`.
 fn number(text: &str, word: &str) -> u64 {
     let mut words = text.split_whitespace().skip_while(|w| *w != word).skip(1);
     let number = words.next().unwrap_or_else(|| panic!("no {word} in {text}"));
@@ -36,7 +36,7 @@ fn nvml_answers_when_memory_is_used_up_and_takes_none() {
     let host = Host::start(&[A, B]);
     let before = list(&host, A);
     assert_eq!(number(&before, "used"), 0, "{before}");
-    assert_eq!(host.workers(A).len(), 0, "NVML needs no worker");
+    assert_eq!(host.workers(A).len(), 0, "NVML doesn't need a worker");
     let (mut full, line) = host.spawn(A, "memoryseen", &["full"]);
     assert_eq!(line, "memoryseen: full", "{}", host.log());
     let text = list(&host, A);
@@ -44,7 +44,7 @@ fn nvml_answers_when_memory_is_used_up_and_takes_none() {
     assert!(used <= total && used + (4 << 20) > total, "{text}");
     assert_eq!(number(&text, "process"), u64::from(full.id()), "{text}");
     assert_eq!(host.workers(A).len(), 1);
-    // Another VM doesn't see it.
+    // The process isn't visible in another VM.
     assert!(!list(&host, B).contains("process"));
     drop(full.stdin.take());
     assert!(full.wait().unwrap().success());

@@ -1,4 +1,4 @@
-//! memory.max: what a guest sees, and that the limit holds.
+//! memory.max: the guest sees the quota as the device's memory, and the quota holds.
 
 use std::time::Duration;
 
@@ -61,7 +61,7 @@ fn a_context_that_does_not_fit_is_refused_and_nothing_stays_charged() {
     const SMALL: Vm = Vm { memory_max: "48M", ..A };
     let mut host = Host::start(&[SMALL, B]);
     let mut nvml = Nvml::install(&mut host, &[SMALL, B]);
-    // A context's size is what NVML reports for a ready worker.
+    // The broker takes the size of a context from what NVML reports for a ready worker.
     let ready = || host.warm_workers();
     assert!(eventually(Duration::from_secs(60), || !ready().is_empty()), "{}", host.log());
     nvml.say(&format!("process 0 {} {CONTEXT}", ready()[0]));
@@ -82,7 +82,7 @@ fn a_context_that_does_not_fit_is_refused_and_nothing_stays_charged() {
     let free = eventually(Duration::from_secs(60), || nothing(account(SMALL)));
     assert!(free, "{}\n{}", account(SMALL), host.log());
 
-    // Another VM's context is charged, and freed when its program ends.
+    // Another VM's context is charged, and the charge is released when the program exits.
     let (mut program, _) = host.spawn(B, "spin", &["loop"]);
     assert_eq!(account(B)["memory_by_kind"]["context"], json!(CONTEXT), "{}", account(B));
     program.kill().unwrap();
@@ -90,7 +90,7 @@ fn a_context_that_does_not_fit_is_refused_and_nothing_stays_charged() {
     let free = eventually(Duration::from_secs(60), || nothing(account(B)));
     assert!(free, "{}\n{}", account(B), host.log());
 
-    // With memory for one context the same program works.
+    // With enough memory for one context, the same program works.
     host.ask(&["vm", "set", SMALL.name, "--memory-max", "256M"]);
     let output = host.run(SMALL, "vectoradd", &[]);
     assert!(output.status.success(), "{output:?}\n{}", host.log());

@@ -1,5 +1,5 @@
-//! A worker that stops during its window, or never yields the GPU: its session ends, and the other
-//! VM continues.
+//! If a worker stops during its window or never yields the GPU, its session ends, and the other VM
+//! continues.
 
 use std::process::{Child, Stdio};
 use std::time::Duration;
@@ -7,10 +7,10 @@ use std::time::Duration;
 use serde_json::Value;
 use virtio_cuda_tests::{A, B, Host, Vm, eventually};
 
-/// Far longer than any step takes; a test that reaches it fails.
+/// A limit far longer than any step takes. A test that reaches it fails.
 const NEVER: Duration = Duration::from_secs(60);
 
-/// A VM's statistics.
+/// Returns a VM's statistics.
 fn stats(host: &Host, vm: Vm) -> Value {
     host.ask(&["vm", "show", vm.name])["stats"].clone()
 }
@@ -20,7 +20,7 @@ fn number(stats: &Value, pointer: &str) -> u64 {
     value.unwrap_or_else(|| panic!("no {pointer} in {stats}"))
 }
 
-/// Whether a VM's program launches more kernels from now on.
+/// Returns whether a VM's program is still launching kernels.
 fn goes_on(host: &Host, vm: Vm) -> bool {
     let launches = || number(&stats(host, vm), "/activity/launches");
     let before = launches();
@@ -29,20 +29,20 @@ fn goes_on(host: &Host, vm: Vm) -> bool {
 
 /// Sends a signal to a worker.
 fn signal(pid: i32, signal: i32) {
-    // SAFETY: kill takes no pointers; the worker belongs to the test's host.
+    // SAFETY: kill takes no pointers, and the worker belongs to this test's host.
     assert_eq!(unsafe { libc::kill(pid, signal) }, 0, "signal {signal} to {pid}");
 }
 
 /// Ends a program that must still be running.
 fn end_running(host: &Host, mut child: Child) {
     let status = child.try_wait().unwrap();
-    assert!(status.is_none(), "it has ended: {status:?}\n{}", host.log());
+    assert!(status.is_none(), "the program has exited: {status:?}\n{}", host.log());
     child.kill().unwrap();
     child.wait().unwrap();
 }
 
 #[test]
-fn a_worker_that_stops_loses_the_gpu_and_its_session_and_the_other_vm_goes_on() {
+fn a_worker_that_stops_loses_the_gpu_and_its_session_and_the_other_vm_continues() {
     let host = Host::start(&[A, B]);
     let (mut stopped, _) = host.spawn(A, "spin", &["hold=512", "loop"]);
     let (other, _) = host.spawn(B, "spin", &["hold=64", "loop"]);
@@ -54,19 +54,19 @@ fn a_worker_that_stops_loses_the_gpu_and_its_session_and_the_other_vm_goes_on() 
         status = stopped.try_wait().unwrap();
         status.is_some()
     });
-    assert!(ended, "its guest was not told\n{}", host.log());
+    assert!(ended, "the guest program did not exit\n{}", host.log());
     assert_eq!(status.map(|status| status.success()), Some(false));
     assert!(host.log().contains("its heartbeat stopped"), "{}", host.log());
     assert!(goes_on(&host, B), "{}", host.log());
     end_running(&host, other);
-    // The worker's memory is free, and the VM can work again.
+    // The worker's memory has been freed, and the VM can start programs again.
     let again = host.run(A, "vectoradd", &[]);
     assert!(again.status.success(), "{again:?}\n{}", host.log());
     assert!(eventually(NEVER, || host.workers(A).is_empty()), "{}", host.log());
 }
 
 #[test]
-fn a_kernel_above_its_timeout_ends_its_session_with_702_and_the_other_vm_goes_on() {
+fn a_kernel_above_its_timeout_ends_its_session_with_702_and_the_other_vm_continues() {
     let host = Host::start_with(&[(A, "compute.kernel_timeout = \"500ms\""), (B, "")]);
     let (other, _) = host.spawn(B, "spin", &["hold=64", "loop"]);
     let mut command = host.command(A, "spin", &["hold=64", "forever"]);
@@ -75,14 +75,14 @@ fn a_kernel_above_its_timeout_ends_its_session_with_702_and_the_other_vm_goes_on
     let says = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success(), "{output:?}\n{}", host.log());
     assert!(says.contains("cudaErrorLaunchTimeout"), "{says}\n{}", host.log());
-    // Even though the program ended at once.
+    // The timeout is counted even though the program exited immediately.
     let timeouts = |vm| number(&stats(&host, vm), "/gpus/0/kernel_timeouts");
     assert_eq!((timeouts(A), timeouts(B)), (1, 0), "{}", host.log());
     // The kernel is gone with its worker.
     assert!(eventually(NEVER, || host.workers(A).is_empty()), "{}", host.log());
     assert!(goes_on(&host, B), "{}", host.log());
     end_running(&host, other);
-    // A kernel that ends in time may still run.
+    // Kernels that don't exceed the timeout still run.
     let again = host.run(A, "vectoradd", &[]);
     assert!(again.status.success(), "{again:?}\n{}", host.log());
 }

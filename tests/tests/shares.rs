@@ -1,7 +1,7 @@
-//! compute.weight and compute.max, and memory beside others. The kernels sleep on softgpu, so
-//! that they take the same time on a busy machine, and every rate is compared with one from the
-//! same moment. The bounds are still wide: launching takes the processor. tests/gpu/quotas.sh has
-//! the narrow ones, on a GPU.
+//! compute.weight and compute.max, and memory accounting under load. On softgpu, the kernels sleep,
+//! so that they take the same time on a busy machine, and every rate is compared with a reference
+//! measured at the same time. The bounds are still wide, because launches take CPU time.
+//! tests/gpu/quotas.sh checks narrow bounds on a GPU.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Output, Stdio};
@@ -9,10 +9,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use virtio_cuda_tests::{A, B, Host, Vm};
 
-/// The time from the start signal until work counts.
+/// The time from the start signal until work is counted.
 const LEAD: Duration = Duration::from_secs(2);
 
-/// A program that keeps the GPU of a VM saturated for some seconds after it gets a start time.
+/// A program that saturates a VM's GPU for some seconds, beginning at a start time that it reads
+/// from standard input.
 struct Load<'h> {
     host: &'h Host,
     child: Child,
@@ -20,7 +21,7 @@ struct Load<'h> {
 }
 
 impl<'h> Load<'h> {
-    /// Kernels of a millisecond.
+    /// Prepares a load of kernels that take a millisecond each.
     fn kernels(host: &'h Host, vm: Vm, seconds: &str) -> Self {
         Self::prepare(host, vm, seconds, &["--asleep", "1", "--kernel-us", "1000"])
     }
@@ -29,7 +30,7 @@ impl<'h> Load<'h> {
         Self::prepare(host, vm, seconds, &["--mode", "copies", "--rate", "1"])
     }
 
-    /// Starts the program and waits until it is ready.
+    /// Starts the program and waits until it's ready.
     fn prepare(host: &'h Host, vm: Vm, seconds: &str, args: &[&str]) -> Self {
         let size = ["--blocks", "1", "--threads", "32", "--wait", "poll"];
         let when = ["--start-at", "stdin", "--seconds", seconds];
@@ -41,12 +42,12 @@ impl<'h> Load<'h> {
         stdout.read_line(&mut line).unwrap();
         let load = Self { host, child, stdout };
         if line != "ready\n" {
-            panic!("not ready but {line:?}: {}", load.finish());
+            panic!("expected \"ready\", got {line:?}: {}", load.finish());
         }
         load
     }
 
-    /// Its report, once it has succeeded.
+    /// Waits until the program has succeeded and returns its report.
     fn finish(mut self) -> String {
         let mut text = String::new();
         self.stdout.read_to_string(&mut text).unwrap();
@@ -55,7 +56,7 @@ impl<'h> Load<'h> {
     }
 }
 
-/// Makes loads begin to count together. Returns when they do.
+/// Makes loads start to count work at the same time. Returns that time.
 fn start(loads: &mut [&mut Load<'_>]) -> SystemTime {
     let at = SystemTime::now() + LEAD;
     let nanoseconds = at.duration_since(UNIX_EPOCH).unwrap().as_nanos();
@@ -65,7 +66,7 @@ fn start(loads: &mut [&mut Load<'_>]) -> SystemTime {
     at
 }
 
-/// Waits until a program has succeeded. Returns its output.
+/// Waits for a program, which must succeed, and returns its output.
 fn succeeded(host: &Host, child: Child) -> String {
     let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
     let errors = String::from_utf8_lossy(&stderr);
@@ -73,20 +74,20 @@ fn succeeded(host: &Host, child: Child) -> String {
     String::from_utf8(stdout).unwrap()
 }
 
-/// A number in a report.
+/// Returns a number from a report.
 fn number(text: &str, name: &str) -> f64 {
     let at = text.find(&format!("\"{name}\":")).unwrap_or_else(|| panic!("no {name} in {text}"));
     let value = text[at + name.len() + 3..].split([',', '}']).next().unwrap_or_default();
     value.parse().unwrap()
 }
 
-/// The work in each 100 ms of a report.
+/// Returns the work per 100 ms from a report.
 fn bins(text: &str) -> Vec<f64> {
     let list = text.split("\"per_100ms\":[").nth(1).unwrap().split(']').next().unwrap();
     list.split(',').map(|value| value.parse().unwrap()).collect()
 }
 
-/// The first's part of the sum, in percent.
+/// Returns `a` in percent of `a + b`.
 fn share(a: f64, b: f64) -> f64 {
     assert!(a + b > 0.0, "no work was done");
     100.0 * a / (a + b)
@@ -104,7 +105,7 @@ fn two_vms_that_saturate_share_the_gpu_by_weight() {
 
 #[test]
 fn a_vm_gets_no_more_than_its_cap_though_the_gpu_is_idle() {
-    // The reference is an uncapped VM of another host, at the same time.
+    // The reference is an uncapped VM under another vcudad, measured at the same time.
     let (host, other) = (Host::start_with(&[(A, "compute.max = \"25%\"")]), Host::start(&[B]));
     let (mut capped, mut free) = (Load::kernels(&host, A, "3"), Load::kernels(&other, B, "3"));
     start(&mut [&mut capped, &mut free]);
@@ -118,7 +119,7 @@ fn a_changed_weight_is_followed_while_both_run() {
     let host = Host::start(&[A, B]);
     let (mut a, mut b) = (Load::kernels(&host, A, "8"), Load::kernels(&host, B, "8"));
     let at = start(&mut [&mut a, &mut b]);
-    // The index of the current 100 ms.
+    // The index of the current 100 ms bin.
     let now = || at.elapsed().unwrap_or_default().as_millis() as usize / 100;
     std::thread::sleep(LEAD + Duration::from_secs(3));
     let changed_after = now();
@@ -128,7 +129,7 @@ fn a_changed_weight_is_followed_while_both_run() {
     let (a, b) = (bins(&a.finish()), bins(&b.finish()));
     assert!(
         changed_before + 10 <= a.len(),
-        "the change took until {changed_before} of {}",
+        "the change took effect too late: in bin {changed_before} of {}",
         a.len()
     );
     let of = |from: usize, to: usize| share(a[from..to].iter().sum(), b[from..to].iter().sum());
@@ -146,7 +147,7 @@ fn a_changed_weight_is_followed_while_both_run() {
 }
 
 #[test]
-fn copies_go_on_while_another_vm_has_the_gpu() {
+fn copies_continue_while_another_vm_has_the_gpu() {
     let host = Host::start(&[A, B]);
     let (mut kernels, mut copies) = (Load::kernels(&host, A, "3"), Load::copies(&host, B, "3"));
     start(&mut [&mut kernels, &mut copies]);
@@ -155,7 +156,7 @@ fn copies_go_on_while_another_vm_has_the_gpu() {
     }
     let stats = host.ask(&["vm", "show", B.name])["stats"]["gpus"][0].clone();
     let of = |name: &str| stats[name].as_u64().unwrap() as f64;
-    // Some copies use windows that are open because the other VM has no work at the moment.
+    // Copies usually run outside of windows. Some run in windows, when the other VM has no work.
     let (copied, all) = (of("copied_ns"), of("gpu_ns"));
     assert!(copied > all / 4.0 && all >= copied, "{stats}\n{}", host.log());
 }

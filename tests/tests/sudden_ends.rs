@@ -1,5 +1,5 @@
-//! kill -9 of a guest process, of a worker and of a VM: the others continue, and the memory is free
-//! within a second.
+//! After a kill -9 of a guest process, a worker, or a VM, other sessions continue, and the memory
+//! is freed within a second.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -9,13 +9,13 @@ fn host() -> Host {
     Host::start(&[A, B].map(|vm| roomy(vm).0))
 }
 
-/// The free and total memory without any session but the querying one.
+/// Returns the free memory in VM A and VM B when no other session exists.
 fn idle_memory(host: &Host) -> (u64, u64) {
     (host.settled_memory(A).0, host.memory(B).0)
 }
 
-/// Whether a condition becomes true within a second. A check that begins in time counts, however long
-/// it takes: it may start a program, which is slow on a busy machine.
+/// Returns whether a condition becomes true within a second. The last check must begin within that
+/// time, but may take longer: it may start a program, which is slow on a busy machine.
 fn within_a_second(mut is_so: impl FnMut() -> bool) -> bool {
     let start = Instant::now();
     loop {
@@ -30,9 +30,10 @@ fn within_a_second(mut is_so: impl FnMut() -> bool) -> bool {
     }
 }
 
-/// Waits until VM a's memory is back at `idle`.
+/// Checks that VM A's free memory is back at `idle` MiB within a second.
 fn freed_within_a_second(host: &Host, idle: u64) {
-    // A VM's memory may shrink, so its device accepts no other front end until it is gone.
+    // Retry if the device can't be opened: a VM's memory isn't sealed, so the device accepts no
+    // other front end until the VM is gone.
     let freed = within_a_second(|| host.look(A).is_ok_and(|(free, _)| free == idle));
     assert!(freed, "{} of {idle} MiB are free", host.memory(A).0);
 }
@@ -54,7 +55,7 @@ fn kill_9_of_a_guest_process_frees_its_memory_and_leaves_the_others_alone() {
         assert!(held + 512 + 64 <= idle.0);
         kill_9(victim.id() as i32);
         end(victim);
-        // The neighbour still holds its own.
+        // The neighbor still holds its own memory.
         let freed = within_a_second(|| host.memory(A).0 >= held + 512);
         assert!(freed, "{mode}: not free after a second");
         assert!(neighbour.wait().unwrap().success());
@@ -129,8 +130,8 @@ fn kill_9_of_a_vm_frees_its_processes_memory() {
         .collect();
     assert!(!kernels.is_empty());
     for pid in kernels {
-        // Some may have ended with the first one.
-        // SAFETY: kill takes no pointers; this test started the VM's processes.
+        // Killing the first process may have ended others, so ignore errors.
+        // SAFETY: kill takes no pointers, and this test started the VM's processes.
         unsafe { libc::kill(pid, libc::SIGKILL) };
     }
     freed_within_a_second(&host, idle.0);

@@ -1,6 +1,6 @@
-//! Replays the vhost-user messages that cloud-hypervisor 53 sends to a generic device, in the
-//! same order and with the library that it uses, to vhost-device-cuda with softgpu: feature
-//! negotiation, config space reads, added memory, pause, resume and reset.
+//! Sends the vhost-user messages that cloud-hypervisor 53 sends to a generic device to
+//! vhost-device-cuda with softgpu, in the same order and with the same library: feature
+//! negotiation, config space reads, added memory, pause, resume, and reset.
 
 use std::fs::File;
 use std::io::Write;
@@ -21,8 +21,8 @@ use vhost::vhost_user::{Frontend, VhostUserFrontend};
 use vhost::{VhostBackend, VhostUserMemoryRegionInfo, VringConfigData};
 use vmm_sys_util::eventfd::EventFd;
 
-/// The feature bits that cloud-hypervisor passes on: INDIRECT_DESC, EVENT_IDX, VERSION_1,
-/// IN_ORDER, ORDER_PLATFORM, NOTIFICATION_DATA, LOG_ALL, and vhost-user's own. It masks 0 to 23.
+/// The feature bits that cloud-hypervisor passes on: INDIRECT_DESC, EVENT_IDX, VERSION_1, IN_ORDER,
+/// ORDER_PLATFORM, NOTIFICATION_DATA, LOG_ALL, and PROTOCOL_FEATURES. It masks bits 0 to 23.
 const FEATURES: u64 = 1 << 28 | 1 << 29 | 1 << 32 | 1 << 35 | 1 << 36 | 1 << 38 | 1 << 26 | 1 << 30;
 const QUEUES: usize = 3;
 const QUEUE_SIZE: u16 = 256;
@@ -30,7 +30,8 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// Size of each memory region in bytes.
 const REGION: u64 = 32 << 20;
-/// Guest-physical start addresses: below the device gap, and above it as for hot-plugged memory.
+/// Guest-physical start addresses of the regions: one below the device gap, and one above it, where
+/// hot-plugged memory is.
 const STARTS: [u64; 2] = [0, 4 << 30];
 
 /// `vhost-device-cuda` with softgpu, from the same build as this test.
@@ -82,11 +83,12 @@ impl Device {
     fn gone(&self, count: usize) {
         let disconnected = || self.log().matches("front end disconnected").count();
         self.until("end of a connection", || disconnected() == count);
-        // The device can accept the next one when its threads have ended, shortly after that line.
+        // The device can accept the next front end when its threads have ended, which happens
+        // shortly after it logs that line.
         std::thread::sleep(Duration::from_millis(300));
     }
 
-    /// Sessions whose worker the broker has reaped.
+    /// Returns the number of sessions whose worker has been reaped.
     fn reaped(&self) -> usize {
         self.log().matches("worker reaped").count()
     }
@@ -94,13 +96,13 @@ impl Device {
 
 impl Drop for Device {
     fn drop(&mut self) {
-        // SAFETY: kill takes no pointers; the child isn't reaped, so the pid is still its own.
+        // SAFETY: kill takes no pointers. The child hasn't been reaped, so its pid is valid.
         unsafe { libc::kill(self.child.id() as i32, libc::SIGTERM) };
         let _ = self.child.wait();
     }
 }
 
-/// The folder of cargo's programs; this test is in its subfolder "deps".
+/// Returns the directory of the built programs. This test is in its subdirectory `deps`.
 fn built() -> PathBuf {
     let exe = std::env::current_exe().unwrap();
     let folder = exe.ancestors().nth(2).unwrap().to_path_buf();
@@ -123,10 +125,10 @@ impl Memory {
         // SAFETY: the name is a zero-terminated constant.
         let fd = unsafe { libc::memfd_create(c"ch".as_ptr(), libc::MFD_CLOEXEC) };
         assert!(fd >= 0);
-        // SAFETY: a new descriptor that nothing else owns.
+        // SAFETY: the descriptor is new, and nothing else owns it.
         let file = unsafe { File::from_raw_fd(fd) };
         file.set_len(REGION).unwrap();
-        // SAFETY: a new mapping, as long as the file.
+        // SAFETY: this creates a new mapping, which is as long as the file.
         let base = unsafe {
             let access = libc::PROT_READ | libc::PROT_WRITE;
             let none = std::ptr::null_mut();
@@ -148,36 +150,37 @@ impl Memory {
 
     fn bytes(&self, at: u64, len: usize) -> *mut u8 {
         assert!(at + len as u64 <= REGION);
-        // SAFETY: inside the mapping.
+        // SAFETY: the range is inside the mapping.
         unsafe { self.base.add(at as usize) }
     }
 
     fn write(&self, at: u64, bytes: &[u8]) {
-        // SAFETY: `bytes` has checked the range; the other side is another process.
+        // SAFETY: `self.bytes` has checked the range. Only another process accesses it at the same
+        // time.
         unsafe { std::ptr::copy(bytes.as_ptr(), self.bytes(at, bytes.len()), bytes.len()) }
     }
 
     fn read(&self, at: u64, len: usize) -> Vec<u8> {
         let mut bytes = vec![0; len];
-        // SAFETY: as in `write`.
+        // SAFETY: the same as in `write`.
         unsafe { std::ptr::copy(self.bytes(at, len), bytes.as_mut_ptr(), len) };
         bytes
     }
 
     fn index(&self, at: u64) -> &AtomicU16 {
-        // SAFETY: inside the mapping, at an even address, and shared only by atomic access.
+        // SAFETY: the address is even and inside the mapping, and both sides access it atomically.
         unsafe { AtomicU16::from_ptr(self.bytes(at, 2).cast()) }
     }
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: the mapping that `new` made, which nothing uses any more.
+        // SAFETY: `new` created the mapping, and nothing uses it any more.
         unsafe { libc::munmap(self.base.cast(), REGION as usize) };
     }
 }
 
-/// cloud-hypervisor's side, including a guest driver.
+/// Acts as cloud-hypervisor and as the driver in its guest.
 struct Vmm {
     front_end: Frontend,
     acked: u64,
@@ -190,9 +193,9 @@ struct Vmm {
 }
 
 impl Vmm {
-    /// `GenericVhostUser::new`: before the guest runs.
+    /// Does what `GenericVhostUser::new` in cloud-hypervisor does before the guest runs.
     fn connect(socket: &Path) -> Vmm {
-        // cloud-hypervisor retries for a minute if the connection is lost at once.
+        // cloud-hypervisor retries for a minute if the connection is lost immediately.
         let start = Instant::now();
         let (mut front_end, offered) = loop {
             let front_end = Frontend::connect(socket, QUEUES as u64).unwrap();
@@ -233,7 +236,7 @@ impl Vmm {
         }
     }
 
-    /// `setup_vhost_user`: the guest's driver has set DRIVER_OK.
+    /// Does what `setup_vhost_user` does when the guest's driver has set DRIVER_OK.
     fn activate(&mut self) {
         self.front_end.set_features(self.acked).unwrap();
         let regions: Vec<_> = self.memory.iter().map(Memory::info).collect();
@@ -253,7 +256,7 @@ impl Vmm {
                 log_addr: None,
             };
             self.front_end.set_vring_addr(queue, &config).unwrap();
-            // cloud-hypervisor reads the avail index out of the guest's memory.
+            // cloud-hypervisor reads the avail index from guest memory.
             self.front_end.set_vring_base(queue, self.avail[queue]).unwrap();
             self.front_end.set_vring_call(queue, &self.calls[queue]).unwrap();
             self.front_end.set_vring_kick(queue, &self.kicks[queue]).unwrap();
@@ -267,21 +270,21 @@ impl Vmm {
         }
     }
 
-    /// `reset_vhost_user`: the guest's driver has written 0 to the status.
+    /// Does what `reset_vhost_user` does when the guest's driver has written 0 to the status.
     fn reset(&mut self) {
         for queue in 0..QUEUES {
             self.front_end.set_vring_enable(queue, false).unwrap();
             let base = self.front_end.get_vring_base(queue).unwrap();
             assert_eq!(base, u32::from(self.avail[queue]), "queue {queue} has consumed everything");
         }
-        // A driver that starts again sets up new rings.
+        // When the driver starts again, it sets up new rings.
         self.avail = [0; QUEUES];
         self.used = [0; QUEUES];
         let rings = vec![0; Self::queue_at(QUEUES) as usize];
         self.memory[0].write(0, &rings);
     }
 
-    /// `read_config`; cloud-hypervisor exits if it fails.
+    /// Does what `read_config` does. cloud-hypervisor exits if it fails.
     fn config(&mut self, offset: u32, len: usize) -> Vec<u8> {
         let buffer = vec![0; len];
         let flags = VhostUserConfigFlags::empty();
@@ -293,7 +296,7 @@ impl Vmm {
         queue as u64 * 0x10_000
     }
 
-    /// Puts a request and a buffer for its answer on a queue, and kicks.
+    /// Puts a request and a buffer for its response on a queue, and kicks the queue.
     fn push(&mut self, queue: usize, request: &[u8]) {
         let ring = Self::queue_at(queue);
         let (at, answer) = (ring + 0x4000, ring + 0x8000);
@@ -315,7 +318,7 @@ impl Vmm {
         self.kicks[queue].write(1).unwrap();
     }
 
-    /// Waits for the answer to the last request and returns its status.
+    /// Waits for the response to the last request and returns its status.
     fn pop(&mut self, queue: usize, limit: Duration) -> Option<u32> {
         let ring = Self::queue_at(queue);
         let start = Instant::now();
@@ -332,7 +335,7 @@ impl Vmm {
 
     fn ask(&mut self, request: &[u8]) -> u32 {
         self.push(0, request);
-        self.pop(0, LIMIT).expect("an answer")
+        self.pop(0, LIMIT).expect("a response")
     }
 
     fn hello(&mut self, epoch: u64) -> u32 {
@@ -382,7 +385,7 @@ fn create(session: u32) -> uapi::SessionCreate {
 fn test_the_masked_feature_bits_are_enough() {
     let device = Device::start();
     let mut vmm = Vmm::connect(&device.socket());
-    // The bits that the device needs survive the mask, and it offers none below bit 24.
+    // The mask keeps the bits that the device needs, and the device offers no bit below 24.
     assert_ne!(vmm.acked & (1 << 32), 0, "VERSION_1");
     let offered = vmm.front_end.get_features().unwrap();
     assert_eq!(offered & 0xff_ffff, 0, "device feature bits are masked by some VMMs");
@@ -404,7 +407,7 @@ fn test_every_config_access_is_answered() {
     let config = uapi::Config::from_bytes(&whole).unwrap();
     assert_eq!((config.magic, config.version_major), (uapi::MAGIC, uapi::VERSION_MAJOR));
     assert_eq!(config.max_sessions, 4);
-    // A guest reads bytes, words, or anything else, before and after the queues run.
+    // A guest may read any number of bytes, before and after the queues are started.
     for activate in [false, true] {
         if activate {
             vmm.activate();
@@ -415,7 +418,8 @@ fn test_every_config_access_is_answered() {
                 assert_eq!(got, whole[offset..offset + len], "{offset}+{len}");
             }
         }
-        // Beyond the device's own config space it reads as zeros. An error would end cloud-hypervisor.
+        // Bytes beyond the device's config space read as zeros. An error would end
+        // cloud-hypervisor.
         assert_eq!(vmm.config(uapi_config_size() as u32, 4), [0; 4]);
         assert_eq!(vmm.config(252, 4), [0; 4]);
     }
@@ -438,7 +442,8 @@ fn test_memory_added_later_can_be_attached() {
     assert_eq!(vmm.create(1), uapi::OK);
     let addr = STARTS[1] + (8 << 20);
     assert_eq!(vmm.attach(1, addr), uapi::ERR_MEMORY, "there is no memory yet");
-    // `add_memory_region`: one more region where slots are offered, else the whole table.
+    // `add_memory_region` adds one region if the device offers slots; otherwise, it sends the whole
+    // table.
     vmm.memory.push(Memory::new(STARTS[1]));
     if vmm.protocol.contains(VhostUserProtocolFeatures::CONFIGURE_MEM_SLOTS) {
         vmm.front_end.add_mem_region(&vmm.memory[1].info()).unwrap();
@@ -471,20 +476,20 @@ fn test_pause_stops_the_queues_and_ends_no_session() {
         assert_eq!(
             vmm.pop(0, Duration::from_millis(300)),
             None,
-            "a stopped queue serves no request"
+            "a stopped queue must not serve requests"
         );
         let after = vmm.memory[0].read(0, Vmm::queue_at(QUEUES) as usize);
-        assert!(before != pushed && pushed == after, "a stopped queue writes nothing");
+        assert!(before != pushed && pushed == after, "a stopped queue must not write to memory");
         vmm.enable(true);
         assert_eq!(
             vmm.pop(0, LIMIT),
             Some(uapi::OK),
-            "the waiting request is served; log:\n{}",
+            "the waiting request was not served; log:\n{}",
             device.log()
         );
         assert_eq!(vmm.destroy(10 + round), uapi::OK);
     }
-    assert_eq!(vmm.create(1), uapi::ERR_EXISTS, "the session lives on");
+    assert_eq!(vmm.create(1), uapi::ERR_EXISTS, "the session still exists");
     assert_eq!(vmm.destroy(1), uapi::OK);
 }
 
@@ -528,8 +533,9 @@ fn test_device_state_is_not_offered_and_refused() {
     vmm.front_end.set_device_state_fd(save, stopped, fd).unwrap_err();
     assert_eq!(vmm.create(1), uapi::OK, "the device still works");
 
-    // A front end that sends it anyway gets an error or is disconnected, and the next one is
-    // served. (A VMM whose memory isn't sealed has the device to itself, so drop the first one.)
+    // A front end that sends it anyway gets an error or is disconnected, and the device serves the
+    // next one. Drop the first one before, because a VMM whose memory isn't sealed has exclusive
+    // use of the device.
     assert_eq!(vmm.destroy(1), uapi::OK);
     drop(vmm);
     device.gone(1);
@@ -545,7 +551,7 @@ fn test_device_state_is_not_offered_and_refused() {
     match std::io::Read::read(&mut rude, &mut answer) {
         Ok(0) | Err(_) => {}
         Ok(len) => {
-            assert!(len >= 20, "an answer of {len} bytes");
+            assert!(len >= 20, "the reply has only {len} bytes");
             assert_ne!(answer[12..20], [0; 8], "SET_DEVICE_STATE_FD was reported as successful");
         }
     }

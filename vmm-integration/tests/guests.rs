@@ -1,5 +1,5 @@
-//! Real guests: user-mode Linux, and QEMU without KVM. The scripts in images/ provide the
-//! kernels and QEMU, and cache them.
+//! Tests with real guests, in user-mode Linux and in QEMU without KVM. The scripts in images/
+//! provide and cache the kernels and QEMU.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// The output of a script in images/ with --print.
+/// Runs a script in images/ with --print and returns its output, a path.
 fn image(script: &str) -> PathBuf {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../images").join(script);
     let output = Command::new(&script).arg("--print").stderr(Stdio::inherit()).output().unwrap();
@@ -40,7 +40,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Number of runs' folders that still exist.
+/// Returns the number of entries, such as directories of runs, left in a directory.
 fn left_behind(base: &Path) -> usize {
     std::fs::read_dir(base).unwrap().count()
 }
@@ -120,7 +120,8 @@ fn test_timeout_ends_the_vm() {
     assert_eq!(left_behind(base.path()), 0);
 }
 
-/// Number of this run's processes; the name of its folder is in every command line.
+/// Returns the number of processes that belong to a run. Their command lines contain the path of
+/// its directory.
 fn processes(base: &Path) -> usize {
     let name = base.to_str().unwrap().as_bytes();
     std::fs::read_dir("/proc")
@@ -147,7 +148,7 @@ fn running_vm(base: &Path) -> std::process::Child {
 fn gone_soon(base: &Path) {
     let start = Instant::now();
     while processes(base) > 0 {
-        assert!(start.elapsed() < Duration::from_secs(60), "the VM lives on");
+        assert!(start.elapsed() < Duration::from_secs(60), "the VM is still running");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -169,7 +170,7 @@ fn test_the_vm_dies_with_a_killed_vcuda_run() {
     child.kill().unwrap();
     child.wait().unwrap();
     gone_soon(base.path());
-    // A killed run can't remove its folder; the next run does.
+    // A killed run can't remove its directory; the next run does.
     assert_eq!(left_behind(base.path()), 1);
     let mut command = uml();
     command.env("TMPDIR", base.path());

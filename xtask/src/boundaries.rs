@@ -1,14 +1,14 @@
-//! Checks that no host crate depends on a crate that its trust domain must not touch.
+//! Checks that no host crate depends on crates that its trust domain must not use.
 
 use std::error::Error;
 use std::process::Command;
 
-/// CUDA's types and its driver.
+/// Crates with CUDA types or access to the CUDA driver.
 const CUDA: &[&str] = &["cuda-api", "cudarc"];
 /// Crates that map or parse guest memory.
 const GUEST_MEMORY: &[&str] =
     &["vhost", "vhost-user-backend", "virtio-queue", "virtio-bindings", "vm-memory"];
-/// System calls, event loops, logs and time.
+/// Crates for I/O: system calls, event loops, and logging.
 const IO: &[&str] = &[
     "event-manager",
     "libc",
@@ -20,10 +20,10 @@ const IO: &[&str] = &[
     "tracing",
     "vmm-sys-util",
 ];
-/// The host's three programs. They start each other but must not link each other.
+/// The three host programs. They may start each other but must not link each other.
 const PROGRAMS: &[&str] = &["vcudad", "vhost-device-cuda", "vhost-cuda-worker"];
 
-/// A crate must not depend on any of these.
+/// Crates on which a package must not depend.
 struct Boundary {
     package: &'static str,
     forbidden: &'static [&'static [&'static str]],
@@ -34,41 +34,41 @@ const BOUNDARIES: &[Boundary] = &[
     Boundary {
         package: "host-ipc",
         forbidden: &[CUDA, GUEST_MEMORY, PROGRAMS],
-        reason: "every process of the host links the messages",
+        reason: "all host processes link it",
     },
     Boundary {
         package: "gpu-scheduler",
         forbidden: &[CUDA, GUEST_MEMORY, IO, PROGRAMS],
-        reason: "the scheduler does no I/O",
+        reason: "the scheduler must not do I/O",
     },
     Boundary {
         package: "memory-ledger",
         forbidden: &[CUDA, GUEST_MEMORY, IO, PROGRAMS],
-        reason: "the ledger does no I/O",
+        reason: "the ledger must not do I/O",
     },
     Boundary {
         package: "control-server",
         forbidden: &[CUDA, GUEST_MEMORY, PROGRAMS],
-        reason: "the control API reaches the broker through its handle only",
+        reason: "the control API must reach the broker only through its handle",
     },
     Boundary {
         package: "vcudad",
         forbidden: &[CUDA, GUEST_MEMORY, &["vhost-device-cuda", "vhost-cuda-worker"]],
-        reason: "the broker touches no guest memory, links no CUDA and starts the other programs",
+        reason: "the broker must not access guest memory or link CUDA or another host program",
     },
     Boundary {
         package: "vhost-device-cuda",
         forbidden: &[CUDA, &["vcudad", "vhost-cuda-worker"]],
-        reason: "the device process links no CUDA, and no other program",
+        reason: "the device process must not link CUDA or another host program",
     },
     Boundary {
         package: "vhost-cuda-worker",
         forbidden: &[GUEST_MEMORY, &["vcudad", "vhost-device-cuda"]],
-        reason: "the worker sees only the regions of its session, and links no other program",
+        reason: "the worker must not access guest memory itself or link another host program",
     },
 ];
 
-/// Checks every crate of the table.
+/// Checks every crate in the table.
 pub fn run() -> Result<(), Box<dyn Error>> {
     let mut problems = Vec::new();
     for boundary in BOUNDARIES {
@@ -91,10 +91,10 @@ fn violations<'a>(
     forbidden.filter(|name| dependencies.iter().any(|dependency| dependency == name))
 }
 
-/// The names of all crates that a package links, excluding itself.
+/// Returns the names of all crates that a package links, excluding its own.
 fn dependencies(package: &str) -> Result<Vec<String>, Box<dyn Error>> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    // `cargo tree` resolves features for this package alone, as a build of it does.
+    // `cargo tree` resolves features for this package alone, as a build of the package does.
     let output = Command::new(cargo)
         .args(["tree", "--locked", "--edges", "normal", "--prefix", "none", "--format", "{p}"])
         .args(["--package", package])
@@ -108,7 +108,7 @@ fn dependencies(package: &str) -> Result<Vec<String>, Box<dyn Error>> {
     Ok(names(&lines).filter(|name| *name != package).map(str::to_owned).collect())
 }
 
-/// Parses `cargo tree` output: the first word of each line is a crate's name.
+/// Parses the output of `cargo tree`: the first word of each line is the name of a crate.
 fn names(lines: &str) -> impl Iterator<Item = &str> {
     lines.lines().filter_map(|line| line.split_whitespace().next())
 }

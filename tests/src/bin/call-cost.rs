@@ -1,13 +1,14 @@
-//! Measures the cost of driver API calls for the calling program: posted calls, in bursts that fit
-//! the ring, and waited calls. Runs on any `libcuda.so.1` that the loader finds.
+//! Measures how long driver API calls take in the calling program: posted calls, in bursts that fit
+//! into the ring, and waited calls. Uses the `libcuda.so.1` that the loader finds.
 //!
-//! Prints medians in nanoseconds; `call-cost MAX_POSTED MAX_WAITED` fails if one is higher.
+//! Prints the medians in nanoseconds. `call-cost MAX_POSTED MAX_WAITED` fails if a median exceeds
+//! its maximum.
 
 use std::ffi::{CStr, c_int, c_uint, c_void};
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// Calls per burst; together far smaller than the smallest ring, 64 KiB.
+/// Posted calls per burst. A burst is far smaller than the smallest ring, which has 64 KiB.
 const BURST: u32 = 1000;
 const BURSTS: usize = 200;
 const WAITED: usize = 20_000;
@@ -22,7 +23,8 @@ struct Cuda {
 
 impl Cuda {
     fn open() -> Result<Self, String> {
-        // SAFETY: a C string; the library's initialisers are what the caller asked to measure.
+        // SAFETY: the name is a C string. The user of this program chose the library, whose
+        // initializers run now.
         let library = unsafe { libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_NOW) };
         if library.is_null() {
             Err("cannot load libcuda.so.1".into())
@@ -32,7 +34,7 @@ impl Cuda {
     }
 
     fn symbol(&self, name: &CStr) -> Result<*mut c_void, String> {
-        // SAFETY: the handle is of dlopen, the name a C string.
+        // SAFETY: the handle comes from dlopen, and the name is a C string.
         let symbol = unsafe { libc::dlsym(self.library, name.as_ptr()) };
         if symbol.is_null() { Err(format!("libcuda.so.1 has no {name:?}")) } else { Ok(symbol) }
     }
@@ -50,12 +52,12 @@ fn median(mut values: Vec<f64>) -> f64 {
 macro_rules! function {
     ($cuda:expr, $name:literal, ($($arg:ty),*)) => {{
         let symbol = $cuda.symbol($name)?;
-        // SAFETY: the driver API's function of that name has this signature.
+        // SAFETY: the driver API function with this name has this signature.
         unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($arg),*) -> c_uint>(symbol) }
     }};
 }
 
-/// The medians of a posted and of a waited call, in nanoseconds.
+/// Returns the median times of posted calls and of waited calls, in nanoseconds.
 fn measure() -> Result<(f64, f64), String> {
     let cuda = Cuda::open()?;
     let init = function!(cuda, c"cuInit", (c_uint));
@@ -68,8 +70,9 @@ fn measure() -> Result<(f64, f64), String> {
     let query = function!(cuda, c"cuStreamQuery", (Handle));
     let (mut ctx, mut event, mut stream) =
         (std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut());
-    // SAFETY: the calls' out pointers are of local variables; 0 is the first device; flag 2 is
-    // CU_EVENT_DISABLE_TIMING, flag 1 CU_STREAM_NON_BLOCKING.
+    // Device 0 is the first one. Flag 2 is CU_EVENT_DISABLE_TIMING, and flag 1 is
+    // CU_STREAM_NON_BLOCKING.
+    // SAFETY: the output pointers point to local variables.
     unsafe {
         check("cuInit", init(0))?;
         check("cuDevicePrimaryCtxRetain", retain(&mut ctx, 0))?;
@@ -89,7 +92,7 @@ fn measure() -> Result<(f64, f64), String> {
         check("cuStreamSynchronize", unsafe { synchronize(stream) })?;
     }
     let mut waited = Vec::new();
-    // In user-mode Linux reading the clock is a system call, so don't read it for every call.
+    // In user-mode Linux, reading the clock is a system call, so don't read it for every call.
     for _ in 0..WAITED / GROUP {
         let start = Instant::now();
         for _ in 0..GROUP {

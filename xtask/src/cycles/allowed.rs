@@ -1,9 +1,9 @@
-//! How many modules of each crate may still be part of a cycle. The numbers may only shrink.
+//! The number of modules per crate that may still be part of a cycle. The numbers may only shrink.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The allowed number of modules by crate, from a file of lines `CRATE NUMBER`.
+/// Reads the allowed number of modules per crate from a file with lines `CRATE NUMBER`.
 pub fn read(file: &Path) -> Result<BTreeMap<String, usize>, String> {
     let text = std::fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
     let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));

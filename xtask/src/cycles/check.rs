@@ -1,4 +1,4 @@
-//! `cargo xtask cycles`: checks every crate of the workspace and prints the cycles.
+//! `cargo xtask cycles`: checks every crate in the workspace for cycles and prints them.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -11,8 +11,8 @@ use super::dependencies::{self, Dependencies};
 use super::source::Crate;
 use super::{allowed, graph};
 
-/// Prints the cycles of every crate, with `edges` also each dependency inside of them. Fails when
-/// a crate has more modules in cycles than `cycles.allow` grants it.
+/// Prints the cycles in every crate and, if `edges` is set, each dependency within them. Fails if a
+/// crate has more modules in cycles than `cycles.allow` allows.
 pub fn run(edges: bool) -> Result<(), Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in the workspace");
     let allowed = allowed::read(&root.join("xtask/cycles.allow"))?;
@@ -26,7 +26,9 @@ pub fn run(edges: bool) -> Result<(), Box<dyn Error>> {
     for (package, number) in in_cycles {
         let limit = allowed.get(&package).copied().unwrap_or(0);
         if number > limit {
-            too_many.push(format!("{package} has {number} modules in cycles, {limit} are allowed"));
+            too_many.push(format!(
+                "{package} has {number} modules in cycles, but only {limit} are allowed"
+            ));
         } else if number < limit {
             println!("{package}: lower its number in xtask/cycles.allow to {number}");
         }
@@ -34,7 +36,7 @@ pub fn run(edges: bool) -> Result<(), Box<dyn Error>> {
     if too_many.is_empty() { Ok(()) } else { Err(too_many.join("; ").into()) }
 }
 
-/// The packages of the workspace, each with the root file of a library or program.
+/// Returns the libraries and programs in the workspace: the package and the root file of each.
 fn targets(root: &Path) -> Result<Vec<(String, PathBuf)>, Box<dyn Error>> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
@@ -60,7 +62,7 @@ fn targets(root: &Path) -> Result<Vec<(String, PathBuf)>, Box<dyn Error>> {
     Ok(found)
 }
 
-/// Prints a target's cycles. Returns how many modules they have.
+/// Prints the cycles in a library or program. Returns the number of modules in them.
 fn report(package: &str, root: &Path, krate: &Crate, edges: bool) -> usize {
     let dependencies = dependencies::find(krate);
     let successors: Vec<Vec<usize>> =
@@ -89,7 +91,8 @@ fn report(package: &str, root: &Path, krate: &Crate, edges: bool) -> usize {
     number
 }
 
-/// One dependency: the importing module, what it names and where, and the module that defines it.
+/// Formats a dependency: the dependent module, the module that it depends on, and one place where
+/// it names an item of that module.
 fn edge(root: &Path, krate: &Crate, found: &Dependencies, from: usize, to: usize) -> String {
     let example = &found[from][&to];
     let file = &krate.modules[from].file;

@@ -1,18 +1,18 @@
-//! The dependencies between a crate's modules.
+//! Finds the dependencies between the modules of a crate.
 
 use std::collections::BTreeMap;
 
 use super::names::{self, Target};
 use super::source::{Crate, ModuleId};
 
-/// The first place where one module names an item of another.
+/// The first place where a module names an item of another module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Example {
     pub path: String,
     pub line: usize,
 }
 
-/// For each module, the modules that it depends on.
+/// Per module: the modules that it depends on.
 pub type Dependencies = Vec<BTreeMap<ModuleId, Example>>;
 
 pub fn find(krate: &Crate) -> Dependencies {
@@ -25,13 +25,13 @@ fn of_module(krate: &Crate, id: ModuleId) -> BTreeMap<ModuleId, Example> {
     if module.generated {
         return found;
     }
-    // A re-export counts only where the module uses the name itself, which is then a mention.
+    // Skip re-exports. If the module also uses the name, that use is a mention.
     let imports = module.uses.iter().filter(|import| !import.exported);
     let imports = imports.map(|import| (&import.path, import.line));
     let mentions = module.mentions.iter().map(|mention| (&mention.path, mention.line));
     for (path, line) in imports.chain(mentions) {
         for target in names::resolve(krate, id, path) {
-            // Importing a module is not a use of its items: the paths through it are.
+            // Importing a module doesn't use its items; only paths through the module do.
             if let Target::ItemOf(other) = target
                 && other != id
             {
@@ -47,7 +47,8 @@ fn of_module(krate: &Crate, id: ModuleId) -> BTreeMap<ModuleId, Example> {
 mod tests {
     use super::*;
 
-    /// The dependencies in a crate's source, each as `FROM TO` without the leading `crate::`.
+    /// Returns the dependencies in a crate's source, each as `FROM TO` without the leading
+    /// `crate::`.
     fn dependencies(source: &str) -> Vec<String> {
         let krate = Crate::parse(source).expect("the source parses");
         let short = |id: ModuleId| {

@@ -1,8 +1,8 @@
-//! Cycles in a directed graph, given as the successors of each node.
+//! Finds cycles in a directed graph, which is given as a list of successors per node.
 
 use std::collections::{BTreeSet, VecDeque};
 
-/// The strongly connected components of two nodes or more, each in ascending order.
+/// Returns the strongly connected components with two or more nodes, each sorted.
 pub fn cycles(successors: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let reached: Vec<BTreeSet<usize>> =
         (0..successors.len()).map(|start| reachable(successors, start)).collect();
@@ -20,7 +20,7 @@ pub fn cycles(successors: &[Vec<usize>]) -> Vec<Vec<usize>> {
     found
 }
 
-/// The nodes of a shortest cycle within a component.
+/// Returns the nodes of one of the shortest cycles in a component.
 pub fn shortest_cycle(successors: &[Vec<usize>], component: &[usize]) -> Vec<usize> {
     let cycles = component.iter().map(|&start| shortest_cycle_through(successors, start));
     cycles.filter(|cycle| !cycle.is_empty()).min_by_key(Vec::len).unwrap_or_default()
@@ -48,7 +48,7 @@ fn shortest_cycle_through(successors: &[Vec<usize>], start: usize) -> Vec<usize>
     Vec::new()
 }
 
-/// The nodes that a path of one step or more from `start` leads to.
+/// Returns the nodes that can be reached from `start` in one or more steps.
 fn reachable(successors: &[Vec<usize>], start: usize) -> BTreeSet<usize> {
     let mut reached = BTreeSet::new();
     let mut pending = vec![start];
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn finds_each_component_once() {
-        // 0 and 1 import each other; 2, 3 and 4 form a ring; 5 imports both and itself.
+        // 0 and 1 import each other. 2, 3 and 4 form a cycle. 5 imports both groups and itself.
         let successors =
             [vec![1], vec![0, 2], vec![3], vec![4], vec![2], vec![0, 2, 5]].map(Vec::from);
         assert_eq!(cycles(&successors), [vec![0, 1], vec![2, 3, 4]]);

@@ -1,9 +1,9 @@
-//! The check that no two modules of a crate import each other.
+//! Checks that no modules of a crate import each other, directly or in a longer cycle.
 //!
-//! A module depends on another when its own code names an item that the other defines. Re-exports
-//! are followed to the definition, so a parent that only declares and re-exports its children
-//! depends on nothing. Tests and generated code are left out. Two kinds of use stay invisible:
-//! calls of methods, and names that a macro puts together.
+//! A module depends on another module if its code names an item that the other module defines.
+//! Re-exports are followed to the definition, so a parent that only declares and re-exports its
+//! children depends on nothing. Tests and generated code are skipped. Method calls and names that a
+//! macro constructs aren't detected.
 
 mod allowed;
 mod check;

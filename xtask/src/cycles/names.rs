@@ -1,10 +1,10 @@
-//! Resolves a path in a module to the module that defines the named item.
+//! Resolves a path in a module to the module that defines the item.
 
 use std::collections::HashSet;
 
 use super::source::{Crate, ModuleId};
 
-/// The item that a path names within the crate.
+/// The target of a path: a module or an item in the crate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     Module(ModuleId),
@@ -12,7 +12,7 @@ pub enum Target {
     ItemOf(ModuleId),
 }
 
-/// The names that are being resolved, so that circular re-exports end.
+/// The names that are being resolved, to stop at circular re-exports.
 type Pending = HashSet<(ModuleId, String)>;
 
 /// Resolves `path` in module `from`. The result is empty if the target is outside the crate. A name
@@ -21,7 +21,7 @@ pub fn resolve(krate: &Crate, from: ModuleId, path: &[String]) -> Vec<Target> {
     resolve_path(krate, from, path, &mut Pending::new()).unwrap_or_default()
 }
 
-/// Like [`resolve`]; returns `None` if the first segment is not a name of this crate.
+/// Like [`resolve`], but returns `None` if the first segment isn't a name in this crate.
 fn resolve_path(
     krate: &Crate,
     from: ModuleId,
@@ -45,12 +45,12 @@ fn resolve_path(
 /// Resolves `name` inside `target`.
 fn step(krate: &Crate, target: Target, name: &str, pending: &mut Pending) -> Vec<Target> {
     match target {
-        // A variant, or an associated item.
+        // The name is a variant or an associated item.
         Target::ItemOf(_) => vec![target],
         Target::Module(module) if name == "super" => {
             krate.modules[module].parent.map(Target::Module).into_iter().collect()
         }
-        // A name that is not found comes from a macro.
+        // If the name isn't found, a macro defines it.
         Target::Module(module) => resolve_name(krate, module, name, pending)
             .unwrap_or_else(|| vec![Target::ItemOf(module)]),
     }
@@ -73,7 +73,7 @@ fn resolve_name(
     found
 }
 
-/// The modules, items and single imports of that name.
+/// Resolves `name` among the module's children, items, and imports other than globs.
 fn resolve_declared(
     krate: &Crate,
     module: ModuleId,

@@ -1,4 +1,4 @@
-//! The modules of a crate, read from its source files.
+//! Reads the modules of a crate from its source files.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use syn::{Attribute, Expr, Item, ItemMod, Lit, Meta, UseTree};
 
 use super::tokens::{self, Mention, name_of};
 
-/// A module's place in [`Crate::modules`].
+/// A module's index in [`Crate::modules`].
 pub type ModuleId = usize;
 
-/// All modules of a target. The first is the root.
+/// All modules of a library or program. The first is the root.
 #[derive(Debug, Default)]
 pub struct Crate {
     pub modules: Vec<Module>,
@@ -24,12 +24,12 @@ pub struct Module {
     pub file: PathBuf,
     pub parent: Option<ModuleId>,
     pub children: Vec<(String, ModuleId)>,
-    /// The names of the items that the module defines.
+    /// Names of the items that the module defines.
     pub items: Vec<String>,
     pub uses: Vec<Use>,
-    /// The paths and names in the module's code outside its `use` declarations.
+    /// Paths and names in the module's code, except those in `use` declarations.
     pub mentions: Vec<Mention>,
-    /// Whether a generator wrote the module: other modules may use it, its own uses don't count.
+    /// Whether the module is generated. Its dependencies don't count, but dependencies on it do.
     pub generated: bool,
 }
 
@@ -37,24 +37,24 @@ pub struct Module {
 #[derive(Debug)]
 pub struct Use {
     pub path: Vec<String>,
-    /// The name in scope, or `None` for a glob.
+    /// The name brought into scope, or `None` for a glob.
     pub name: Option<String>,
     /// Whether other modules may import the name from here.
     pub exported: bool,
     pub line: usize,
 }
 
-/// The folder of a module's own modules.
+/// The directories in which a module's submodules are looked up.
 #[derive(Clone)]
 struct Folders {
-    /// The folder that a `#[path]` is relative to.
+    /// The directory for submodules with a `#[path]`, which is relative to it.
     of_file: PathBuf,
-    /// The folder of submodules without a `#[path]`.
+    /// The directory for submodules without a `#[path]`.
     of_children: PathBuf,
 }
 
 impl Crate {
-    /// Reads the target whose root file is `root`.
+    /// Reads the library or program whose root file is `root`.
     pub fn read(root: &Path) -> Result<Self, Box<dyn Error>> {
         let mut read = Self::default();
         let folder = root.parent().unwrap_or(Path::new("")).to_owned();
@@ -63,7 +63,7 @@ impl Crate {
         Ok(read)
     }
 
-    /// Reads a target whose modules are all inline.
+    /// Reads a crate in which all modules are inline.
     #[cfg(test)]
     pub fn parse(source: &str) -> Result<Self, Box<dyn Error>> {
         let mut read = Self::default();
@@ -120,7 +120,7 @@ impl Crate {
                 let module = &mut self.modules[id];
                 let exported = !matches!(declared.vis, syn::Visibility::Inherited);
                 let line = declared.use_token.span.start().line;
-                // A leading `::` names another crate.
+                // A path with a leading `::` names another crate.
                 if declared.leading_colon.is_none() {
                     add_uses(&mut module.uses, &mut Vec::new(), &declared.tree, exported, line);
                 }
@@ -214,7 +214,7 @@ fn add_use(
     uses.push(Use { path, name: Some(name), exported, line });
 }
 
-/// The file that a `#[path = "…"]` names.
+/// Returns the file named by a `#[path = "…"]` attribute.
 fn path_attribute(attributes: &[Attribute]) -> Option<String> {
     attributes.iter().find_map(|attribute| match &attribute.meta {
         Meta::NameValue(pair) if pair.path.is_ident("path") => match &pair.value {

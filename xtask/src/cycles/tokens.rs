@@ -1,23 +1,23 @@
-//! The names that an item defines, and the paths that its code mentions.
+//! Collects the names that an item defines, and the paths that its code mentions.
 
 use proc_macro2::{Delimiter, Ident, Spacing, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{ForeignItem, Item};
 
-/// A path in a module's code; a name by itself is a path of one segment.
+/// A path mentioned in a module's code. A plain name is a path with one segment.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Mention {
     pub path: Vec<String>,
     pub line: usize,
 }
 
-/// An identifier without the `r#` of a raw one.
+/// Returns an identifier as text, without the `r#` of a raw identifier.
 pub fn name_of(ident: &Ident) -> String {
     let name = ident.to_string();
     name.strip_prefix("r#").unwrap_or(&name).to_owned()
 }
 
-/// Whether only a test build has the item.
+/// Returns whether the item exists only in test builds.
 pub fn is_for_tests(item: &Item) -> bool {
     let tokens: Vec<TokenTree> = item.to_token_stream().into_iter().collect();
     let mut at = 0;
@@ -30,7 +30,7 @@ pub fn is_for_tests(item: &Item) -> bool {
     false
 }
 
-/// The names by which other modules can use the item.
+/// Returns the names by which other modules can use the item.
 pub fn defined_names(item: &Item) -> Vec<String> {
     let one = |ident: &Ident| vec![name_of(ident)];
     match item {
@@ -53,7 +53,7 @@ pub fn defined_names(item: &Item) -> Vec<String> {
                 _ => None,
             })
             .collect(),
-        // A macro at the place of items may define some.
+        // A macro call in item position may define items.
         Item::Macro(item) if item.ident.is_none() => {
             let mut names = Vec::new();
             collect_definitions(item.mac.tokens.clone(), &mut names);
@@ -63,7 +63,7 @@ pub fn defined_names(item: &Item) -> Vec<String> {
     }
 }
 
-/// Adds the names that follow a keyword of a definition, at any depth.
+/// Adds the names that follow a keyword such as `fn` or `struct`, at any depth.
 fn collect_definitions(stream: TokenStream, names: &mut Vec<String>) {
     const KEYWORDS: [&str; 8] =
         ["const", "enum", "fn", "static", "struct", "trait", "type", "union"];
@@ -84,7 +84,7 @@ fn collect_definitions(stream: TokenStream, names: &mut Vec<String>) {
     }
 }
 
-/// Adds the paths in an item, including those in the arguments of macros.
+/// Adds the paths in an item, including those in macro arguments.
 pub fn collect_mentions(item: &Item, mentions: &mut Vec<Mention>) {
     collect(item.to_token_stream(), mentions);
 }
@@ -110,7 +110,7 @@ fn collect(stream: TokenStream, mentions: &mut Vec<Mention>) {
     }
 }
 
-/// Adds the path, or tree of paths, whose first segment is `tokens[at]`. Returns its end.
+/// Adds the path or tree of paths that starts at `tokens[at]`. Returns the index after it.
 fn collect_path(
     tokens: &[TokenTree],
     mut at: usize,
@@ -118,7 +118,7 @@ fn collect_path(
     mentions: &mut Vec<Mention>,
 ) -> usize {
     let line = tokens[at].span().start().line;
-    // A path that begins with `::` names another crate; after `>` it names an associated item.
+    // A path that begins with `::` names another crate or, after `>`, an associated item.
     let is_continuation = path.is_empty() && is_separator(tokens, at.wrapping_sub(2));
     let mut branches = false;
     while let Some(token) = tokens.get(at) {
@@ -148,7 +148,7 @@ fn collect_path(
     at
 }
 
-/// Adds the paths of a braced part of a `use` declaration inside a function.
+/// Adds the paths in the braces of a `use` declaration inside a function.
 fn collect_branches(stream: TokenStream, prefix: &[String], mentions: &mut Vec<Mention>) {
     let tokens: Vec<TokenTree> = stream.into_iter().collect();
     let mut at = 0;
@@ -161,7 +161,7 @@ fn collect_branches(stream: TokenStream, prefix: &[String], mentions: &mut Vec<M
     }
 }
 
-/// Whether `tokens[at]` and the token after it are `::`.
+/// Returns whether `tokens[at]` and the next token form `::`.
 fn is_separator(tokens: &[TokenTree], at: usize) -> bool {
     let is_colon = |token: Option<&TokenTree>| matches!(token, Some(TokenTree::Punct(mark)) if mark.as_char() == ':');
     let joined =
@@ -169,7 +169,7 @@ fn is_separator(tokens: &[TokenTree], at: usize) -> bool {
     joined && is_colon(tokens.get(at)) && is_colon(tokens.get(at.wrapping_add(1)))
 }
 
-/// Whether the path that ends before `tokens[at]` is the name of a macro.
+/// Returns whether the path that ends before `tokens[at]` is the name of a macro.
 fn is_macro_name(tokens: &[TokenTree], at: usize) -> bool {
     matches!(
         tokens.get(at),
@@ -177,7 +177,8 @@ fn is_macro_name(tokens: &[TokenTree], at: usize) -> bool {
     )
 }
 
-/// Whether the identifier at `at` is a field or method: it follows a dot that is no range's.
+/// Returns whether the identifier at `at` is a field or method, which means that it follows a dot
+/// that isn't part of a range operator.
 fn follows_member_dot(tokens: &[TokenTree], at: usize) -> bool {
     let is_dot = |index: Option<usize>| {
         matches!(
@@ -188,7 +189,8 @@ fn follows_member_dot(tokens: &[TokenTree], at: usize) -> bool {
     is_dot(at.checked_sub(1)) && !is_dot(at.checked_sub(2))
 }
 
-/// The attribute at `at`: whether it leaves what follows to test builds, and where it ends.
+/// Parses the attribute at `at`, if there is one. Returns whether it limits what follows to test
+/// builds, and the index after it.
 fn attribute(tokens: &[TokenTree], at: usize) -> Option<(bool, usize)> {
     match tokens.get(at)? {
         TokenTree::Punct(mark) if mark.as_char() == '#' => {}
@@ -210,7 +212,8 @@ fn attribute(tokens: &[TokenTree], at: usize) -> Option<(bool, usize)> {
     Some((only_tests, at + 1))
 }
 
-/// Whether the condition of a `cfg` is or contains `test`, outside `not` and `any`.
+/// Returns whether the condition of a `cfg` requires `test`: it contains `test` outside `not` and
+/// `any`.
 fn requires_test(condition: TokenStream) -> bool {
     let mut inside_all = false;
     for token in condition {
@@ -224,7 +227,7 @@ fn requires_test(condition: TokenStream) -> bool {
     false
 }
 
-/// The end of the item, statement or field that the attributes before `at` belong to.
+/// Returns the index after the item, statement or field that the attributes before `at` belong to.
 fn end_of_annotated(tokens: &[TokenTree], mut at: usize) -> usize {
     while let Some((_, next)) = attribute(tokens, at) {
         at = next;
