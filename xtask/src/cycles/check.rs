@@ -1,6 +1,6 @@
 //! `cargo xtask cycles`: checks every crate in the workspace for cycles and prints them.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,32 +8,30 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::dependencies::{self, Dependencies};
+use super::graph;
 use super::source::Crate;
-use super::{allowed, graph};
 
-/// Prints the cycles in every crate and, if `edges` is set, each dependency within them. Fails if a
-/// crate has more modules in cycles than `cycles.allow` allows.
+/// Prints the cycles of every crate and, with `edges`, every import inside a cycle. Fails if there
+/// is a cycle.
 pub fn run(edges: bool) -> Result<(), Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in the workspace");
-    let allowed = allowed::read(&root.join("xtask/cycles.allow"))?;
-    let mut in_cycles = BTreeMap::new();
+    let mut cyclic = BTreeSet::new();
     for (package, file) in targets(root)? {
         let krate = Crate::read(&file)?;
-        let number = report(&package, root, &krate, edges);
-        *in_cycles.entry(package).or_insert(0) += number;
-    }
-    let mut too_many = Vec::new();
-    for (package, number) in in_cycles {
-        let limit = allowed.get(&package).copied().unwrap_or(0);
-        if number > limit {
-            too_many.push(format!(
-                "{package} has {number} modules in cycles, but only {limit} are allowed"
-            ));
-        } else if number < limit {
-            println!("{package}: lower its number in xtask/cycles.allow to {number}");
+        if report(&package, root, &krate, edges) {
+            cyclic.insert(package);
         }
     }
-    if too_many.is_empty() { Ok(()) } else { Err(too_many.join("; ").into()) }
+    if cyclic.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> = cyclic.into_iter().collect();
+    Err(format!(
+        "modules import each other in {}. Move shared items to a module of their own; \
+         `cargo xtask cycles --edges` lists every import inside a cycle",
+        names.join(", ")
+    )
+    .into())
 }
 
 /// Returns the libraries and programs in the workspace: the package and the root file of each.
@@ -62,17 +60,16 @@ fn targets(root: &Path) -> Result<Vec<(String, PathBuf)>, Box<dyn Error>> {
     Ok(found)
 }
 
-/// Prints the cycles in a library or program. Returns the number of modules in them.
-fn report(package: &str, root: &Path, krate: &Crate, edges: bool) -> usize {
+/// Prints a target's cycles. Returns whether there are any.
+fn report(package: &str, root: &Path, krate: &Crate, edges: bool) -> bool {
     let dependencies = dependencies::find(krate);
     let successors: Vec<Vec<usize>> =
         dependencies.iter().map(|found| found.keys().copied().collect()).collect();
-    let mut number = 0;
-    for component in graph::cycles(&successors) {
-        number += component.len();
+    let cycles = graph::cycles(&successors);
+    for component in &cycles {
         let modules: Vec<&str> =
             component.iter().map(|&module| krate.modules[module].path.as_str()).collect();
-        let cycle = graph::shortest_cycle(&successors, &component);
+        let cycle = graph::shortest_cycle(&successors, component);
         let next = cycle.iter().skip(1).chain(cycle.first());
         let example: Vec<String> = cycle
             .iter()
@@ -81,14 +78,14 @@ fn report(package: &str, root: &Path, krate: &Crate, edges: bool) -> usize {
             .collect();
         println!("{package}: {}: {}", modules.join(" "), example.join(", "));
         if edges {
-            for &from in &component {
+            for &from in component {
                 for to in successors[from].iter().filter(|to| component.contains(to)) {
                     println!("    {}", edge(root, krate, &dependencies, from, *to));
                 }
             }
         }
     }
-    number
+    !cycles.is_empty()
 }
 
 /// Formats a dependency: the dependent module, the module that it depends on, and one place where

@@ -5,7 +5,6 @@
 //! children depends on nothing. Tests and generated code are skipped. Method calls and names that a
 //! macro constructs aren't detected.
 
-mod allowed;
 mod check;
 mod dependencies;
 mod graph;
