@@ -77,7 +77,7 @@ audit: deps
 	@scripts/cargo-deny.sh --locked check advisories
 
 unit: deps programs
-	@cargo build --locked --workspace --bins --lib --quiet
+	@cargo build --locked --workspace --bins --lib --examples --quiet
 	@cargo test --locked --workspace --exclude virtio-cuda-tests --quiet
 	@RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom \
 		cargo test --locked --quiet --release -p virtio-cuda-protocol --test loom_ring

@@ -43,5 +43,6 @@ if [ ! -d "$dir" ]; then
     [ -d "$dir" ] || fetch
     exec 9>&-
 fi
-cd "$here"
-LIBCLANG_PATH=$dir/lib exec cargo run --quiet --locked --package cuda-api-generate -- "$dir/include" "$@"
+# Without --package, cargo selects the same features as in a build of the workspace.
+cd "$here/../.."
+LIBCLANG_PATH=$dir/lib exec cargo run --quiet --locked --bin cuda-api-generate -- "$dir/include" "$@"

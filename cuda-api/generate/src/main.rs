@@ -42,13 +42,16 @@ fn run(include: &Path, check: bool) -> Result<(), Box<dyn Error>> {
     for (name, code) in files {
         let path: PathBuf = root.join(name);
         let code = output::format(&code)?;
-        if !check {
-            std::fs::write(&path, code)?;
-        } else if std::fs::read_to_string(&path).unwrap_or_default() != code {
+        // A file that has not changed keeps its time, so that cargo compiles nothing again.
+        if std::fs::read_to_string(&path).unwrap_or_default() == code {
+            continue;
+        }
+        if check {
             return Err(
-                format!("{} is out of date: run cargo xtask codegen", path.display()).into()
+                format!("{} is out of date: run `cargo xtask codegen`", path.display()).into()
             );
         }
+        std::fs::write(&path, code)?;
     }
     Ok(())
 }

@@ -1,18 +1,15 @@
 //! `docs/coverage.md`: the driver API's implemented entry points, and the gate and charges of each
 //! call between guest and host.
 
+use super::implemented::Implemented;
 use super::model::Entry;
 use cuda_api::symbols::{ALL, CUDA_VERSION};
-use std::collections::{BTreeMap, BTreeSet};
-use std::error::Error;
+use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::Path;
-use std::process::Command;
 
 /// Generates the page from what the two libraries register and from the API table.
-pub fn generate(root: &Path, entries: &[Entry]) -> Result<String, Box<dyn Error>> {
-    let guest = implemented(root, "guest-libcuda")?;
-    let softgpu = implemented(root, "softgpu")?;
+pub fn generate(implemented: &Implemented, entries: &[Entry]) -> String {
+    let Implemented { guest, softgpu } = implemented;
     let (in_guest, in_softgpu) = (guest.len(), softgpu.len());
     let mut page = format!(
         "# Coverage of the driver API\n\n\
@@ -29,7 +26,7 @@ pub fn generate(root: &Path, entries: &[Entry]) -> Result<String, Box<dyn Error>
     let mut rows: BTreeMap<&str, [(usize, usize); 2]> = BTreeMap::new();
     for symbol in ALL {
         let row = rows.entry(symbol.base).or_default();
-        for (cell, exports) in row.iter_mut().zip([&guest, &softgpu]) {
+        for (cell, exports) in row.iter_mut().zip([guest, softgpu]) {
             cell.0 += usize::from(exports.contains(symbol.name));
             cell.1 += 1;
         }
@@ -43,20 +40,7 @@ pub fn generate(root: &Path, entries: &[Entry]) -> Result<String, Box<dyn Error>
         let _ = writeln!(page, "| {base} | {guest} | {softgpu} |");
     }
     page.push_str(&calls(entries));
-    Ok(page)
-}
-
-/// The symbols that a library implements, as its example lists them. The libraries export the same
-/// names, so they can't be linked into this program.
-fn implemented(root: &Path, library: &str) -> Result<BTreeSet<String>, Box<dyn Error>> {
-    let arguments =
-        ["run", "--quiet", "--locked", "--package", library, "--example", "implemented"];
-    let output = Command::new(env!("CARGO")).current_dir(root).args(arguments).output()?;
-    if !output.status.success() {
-        let error = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("cannot list what {library} implements: {error}").into());
-    }
-    Ok(String::from_utf8(output.stdout)?.lines().map(str::to_owned).collect())
+    page
 }
 
 /// Describes each call of the API table: whether it waits for its VM's window, and its charges.

@@ -8,12 +8,14 @@
 //! | `ids`, `structs`, `protocol` | generate ids, structures and calls, for both sides |
 //! | `guest`, `worker` | generate the guest's entry points and the worker's dispatch |
 //! | `driver` | generates the driver's functions, as the worker calls them |
+//! | `implemented` | asks the libraries which symbols they implement |
 //! | `coverage` | generates the report |
 
 mod coverage;
 mod driver;
 mod guest;
 mod ids;
+mod implemented;
 mod model;
 mod parse;
 mod protocol;
@@ -24,7 +26,7 @@ mod worker;
 
 use std::error::Error;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Writes the generated files, or with `check` compares them with the existing ones.
@@ -45,19 +47,24 @@ pub fn run(check: bool) -> Result<(), Box<dyn Error>> {
         ),
         ("vhost-backend/vhost-cuda-worker/src/driver/generated.rs", driver::generate(&table)),
     ];
-    let mut files: Vec<(PathBuf, String)> =
-        vec![(root.join("docs/coverage.md"), coverage::generate(root, &table.entries)?)];
     for (path, code) in outputs {
-        files.push((root.join(path), format(&code)?));
+        write_or_compare(&root.join(path), &format(&code)?, check)?;
     }
-    for (path, code) in files {
-        if !check {
-            std::fs::write(&path, code)?;
-        } else if std::fs::read_to_string(&path).unwrap_or_default() != code {
-            return Err(format!("{} is out of date: cargo xtask codegen", path.display()).into());
-        }
+    // The libraries are built from the files above.
+    let report = coverage::generate(&implemented::list(root)?, &table.entries);
+    write_or_compare(&root.join("docs/coverage.md"), &report, check)
+}
+
+/// Writes a generated file, or with `check` compares it with the existing one.
+fn write_or_compare(path: &Path, contents: &str, check: bool) -> Result<(), Box<dyn Error>> {
+    // A file that has not changed keeps its time, so that cargo compiles nothing again.
+    if std::fs::read_to_string(path).unwrap_or_default() == contents {
+        return Ok(());
     }
-    Ok(())
+    if check {
+        return Err(format!("{} is out of date: run `cargo xtask codegen`", path.display()).into());
+    }
+    Ok(std::fs::write(path, contents)?)
 }
 
 /// Generates cuda-api's description of CUDA from NVIDIA's headers.
