@@ -1,30 +1,30 @@
 //! NVML's results.
 
+use crate::generated::sys::nvmlReturn_t;
 use guest_transport::TransportError;
 use std::ffi::CStr;
 use std::io::ErrorKind;
 
-/// `nvmlReturn_t`.
-pub type NvmlReturn = u32;
 /// The result of an entry point's body.
 pub type NvmlResult<T = ()> = Result<T, NvmlError>;
 
 /// An `nvmlReturn_t` that is not NVML_SUCCESS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NvmlError(pub NvmlReturn);
+pub struct NvmlError(pub nvmlReturn_t);
 
 impl NvmlError {
-    pub const UNINITIALIZED: Self = Self(1);
-    pub const INVALID_ARGUMENT: Self = Self(2);
-    pub const NOT_SUPPORTED: Self = Self(3);
-    pub const NO_PERMISSION: Self = Self(4);
-    pub const NOT_FOUND: Self = Self(6);
-    pub const INSUFFICIENT_SIZE: Self = Self(7);
-    pub const DRIVER_NOT_LOADED: Self = Self(9);
-    pub const TIMEOUT: Self = Self(10);
-    pub const GPU_IS_LOST: Self = Self(15);
-    pub const ARGUMENT_VERSION_MISMATCH: Self = Self(25);
-    pub const UNKNOWN: Self = Self(999);
+    pub const UNINITIALIZED: Self = Self(nvmlReturn_t::NVML_ERROR_UNINITIALIZED);
+    pub const INVALID_ARGUMENT: Self = Self(nvmlReturn_t::NVML_ERROR_INVALID_ARGUMENT);
+    pub const NOT_SUPPORTED: Self = Self(nvmlReturn_t::NVML_ERROR_NOT_SUPPORTED);
+    pub const NO_PERMISSION: Self = Self(nvmlReturn_t::NVML_ERROR_NO_PERMISSION);
+    pub const NOT_FOUND: Self = Self(nvmlReturn_t::NVML_ERROR_NOT_FOUND);
+    pub const INSUFFICIENT_SIZE: Self = Self(nvmlReturn_t::NVML_ERROR_INSUFFICIENT_SIZE);
+    pub const DRIVER_NOT_LOADED: Self = Self(nvmlReturn_t::NVML_ERROR_DRIVER_NOT_LOADED);
+    pub const TIMEOUT: Self = Self(nvmlReturn_t::NVML_ERROR_TIMEOUT);
+    pub const GPU_IS_LOST: Self = Self(nvmlReturn_t::NVML_ERROR_GPU_IS_LOST);
+    pub const ARGUMENT_VERSION_MISMATCH: Self =
+        Self(nvmlReturn_t::NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+    pub const UNKNOWN: Self = Self(nvmlReturn_t::NVML_ERROR_UNKNOWN);
 }
 
 impl From<TransportError> for NvmlError {
@@ -45,8 +45,8 @@ impl From<TransportError> for NvmlError {
 }
 
 /// The text that `nvmlErrorString` returns.
-pub fn text(result: NvmlReturn) -> &'static CStr {
-    match result {
+pub fn text(result: nvmlReturn_t) -> &'static CStr {
+    match result.0 {
         0 => c"Success",
         1 => c"Uninitialized",
         2 => c"Invalid Argument",

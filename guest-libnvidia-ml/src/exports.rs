@@ -15,5 +15,5 @@ const LISTS: &[&[cuda_api::exports::Entry]] = &[
 
 cuda_api::exports_of! {
     symbols = crate::symbols, for_each = crate::symbols::for_each_symbol,
-    result = crate::error::NvmlReturn, lists = LISTS, unsupported = crate::unsupported
+    result = crate::generated::sys::nvmlReturn_t, lists = LISTS, unsupported = crate::unsupported
 }

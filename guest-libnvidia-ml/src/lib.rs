@@ -2,22 +2,23 @@
 //!
 //! * [`facts`] decodes the device's answer; [`state`] holds the connection between init and
 //!   shutdown.
-//! * [`entry`] implements functions. All other NVML functions are exported too, and return
-//!   NVML_ERROR_NOT_SUPPORTED.
+//! * [`entry`] implements functions, whose parameters are checked against the prototypes in
+//!   [`generated`]. All other NVML functions are exported too, and return NVML_ERROR_NOT_SUPPORTED.
 //!
 //! As with libcuda, a guest sees its quota as the GPU's memory, and its own usage as the memory in
 //! use. Facts about the physical GPU, such as its temperature, are not supported.
 
+mod args;
 mod entry;
 mod error;
 mod exports;
 mod facts;
+mod generated;
 mod state;
 mod symbols;
-mod types;
 
 /// The result of a function that is not implemented.
-pub(crate) fn unsupported(name: &'static str) -> error::NvmlReturn {
+pub(crate) fn unsupported(name: &'static str) -> generated::sys::nvmlReturn_t {
     entry::run(name, || {
         state::check()?;
         Err(error::NvmlError::NOT_SUPPORTED)

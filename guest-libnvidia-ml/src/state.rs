@@ -1,8 +1,10 @@
 //! The library's state between init and shutdown: the connection to the device, and its first
 //! answer.
 
+use crate::args::Arg;
 use crate::error::{NvmlError, NvmlResult};
 use crate::facts::Snapshot;
+use crate::generated::sys::nvmlDevice_t;
 use guest_transport::Transport;
 use guest_transport::log::say;
 use parking_lot::Mutex;
@@ -51,14 +53,22 @@ extern "C" fn in_child() {
 /// The first GPU's handle. Handles must be unique and not null.
 const HANDLE: usize = 0x6e76_6d6c_0000;
 
-/// A GPU's handle, `nvmlDevice_t`.
-#[repr(transparent)]
+/// A GPU's handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handle(usize);
 
+impl Arg for Handle {
+    type C = nvmlDevice_t;
+
+    unsafe fn from_c(c: nvmlDevice_t) -> Self {
+        Self(c as usize)
+    }
+}
+
 impl Handle {
-    pub fn of(index: usize) -> Self {
-        Self(HANDLE + index)
+    /// The handle of the GPU with this index, as programs get it.
+    pub fn of(index: usize) -> nvmlDevice_t {
+        (HANDLE + index) as nvmlDevice_t
     }
 
     /// The GPU's index, which may be out of range.

@@ -1,21 +1,20 @@
 //! The names that a libnvidia-ml.so.1 exports.
 
-#[path = "generated/symbols.rs"]
-mod generated;
+use crate::generated::symbols::ALL;
 
-pub(crate) use generated::for_each_symbol;
+pub(crate) use crate::generated::symbols::for_each_symbol;
 
 /// The number of symbols.
-pub(crate) const COUNT: usize = generated::ALL.len();
+pub(crate) const COUNT: usize = ALL.len();
 
 /// The exported name of the symbol at `index`.
 pub(crate) const fn name(index: usize) -> &'static str {
-    generated::ALL[index]
+    ALL[index]
 }
 
 /// The index of the symbol with that exported name.
 pub(crate) fn index_of(name: &str) -> Option<usize> {
-    generated::ALL.binary_search(&name).ok()
+    ALL.binary_search(&name).ok()
 }
 
 /// The index of each symbol, under its name.

@@ -17,8 +17,8 @@ const TYPEDEFS: [&str; 5] = [
     "cudaProfilerTypedefs.h",
 ];
 
-/// The types and constants of all headers, as bindgen writes them.
-pub fn parse(include: &Path) -> Result<syn::File, Box<dyn Error>> {
+/// The driver API's types and constants, as bindgen writes them.
+pub fn cuda(include: &Path) -> Result<syn::File, Box<dyn Error>> {
     // cudaVDPAU.h does not include what it needs.
     let names = ["vdpau/vdpau.h"].iter().chain(&HEADERS).chain(&TYPEDEFS);
     let includes: String = names.map(|name| format!("#include <{name}>\n")).collect();
@@ -32,7 +32,20 @@ pub fn parse(include: &Path) -> Result<syn::File, Box<dyn Error>> {
     Ok(syn::parse_file(&bindings.to_string())?)
 }
 
-/// What all of our bindings have in common.
+/// NVML's types, constants and functions, as bindgen writes them.
+pub fn nvml(include: &Path) -> Result<syn::File, Box<dyn Error>> {
+    let bindings = builder(include)?
+        .header_contents("all.h", "#include <nvml.h>\n")
+        // Declares the older versions of functions, too, instead of mapping their names to newer ones.
+        .clang_arg("-DNVML_NO_UNVERSIONED_FUNC_DEFS")
+        .allowlist_type("nvml.*")
+        .allowlist_var("NVML_.*")
+        .allowlist_function("nvml.*")
+        .generate()?;
+    Ok(syn::parse_file(&bindings.to_string())?)
+}
+
+/// The options that all bindings share.
 fn builder(include: &Path) -> Result<bindgen::Builder, Box<dyn Error>> {
     // libclang's wheel lacks the compiler's own headers, such as stddef.h.
     let output = Command::new("gcc").arg("-print-file-name=include").output()?;

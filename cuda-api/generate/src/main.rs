@@ -38,7 +38,7 @@ fn main() -> ExitCode {
 fn run(include: &Path, check: bool) -> Result<(), Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files = cuda(include)?;
-    files.push(("guest-libnvidia-ml/src/generated/symbols.rs", nvml::symbols(include)?));
+    files.extend(nvml::files(include)?);
     for (name, code) in files {
         let path: PathBuf = root.join(name);
         let code = output::format(&code)?;
@@ -58,7 +58,7 @@ fn run(include: &Path, check: bool) -> Result<(), Box<dyn Error>> {
 
 /// The files that describe the driver API.
 fn cuda(include: &Path) -> Result<Vec<(&'static str, String)>, Box<dyn Error>> {
-    let mut file = headers::parse(include)?;
+    let mut file = headers::cuda(include)?;
     rename::canonical(&mut file);
     let functions = prototypes::take(&mut file);
     let symbols = symbols::symbols(functions.keys())?;

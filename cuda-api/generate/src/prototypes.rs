@@ -47,6 +47,7 @@ fn function(ty: &Type) -> Option<&TypeBareFn> {
     }
 }
 
+/// The names and types of a function type's parameters.
 fn parameters(function: &TypeBareFn) -> Parameters {
     let inputs = function.inputs.iter().enumerate();
     inputs

@@ -1,13 +1,14 @@
 //! Finding GPUs.
 
 use super::entries;
+use crate::args::{Out, Text};
 use crate::error::{NvmlError, NvmlResult};
 use crate::facts::{self, Bus, Snapshot};
+use crate::generated::sys::nvmlDevice_t;
 use crate::state::{self, Handle};
-use crate::types::{Out, Text};
 use cuda_api::devices::uuid_text;
 
-fn by_index(index: u32, device: Out<Handle>) -> NvmlResult {
+fn by_index(index: u32, device: Out<nvmlDevice_t>) -> NvmlResult {
     let count = state::first(|facts| Ok(facts.gpus.len()))?;
     match index as usize {
         index if index < count => device.set(Handle::of(index)),
@@ -15,12 +16,15 @@ fn by_index(index: u32, device: Out<Handle>) -> NvmlResult {
     }
 }
 
-fn find(device: Out<Handle>, position: impl FnOnce(&Snapshot) -> Option<usize>) -> NvmlResult {
+fn find(
+    device: Out<nvmlDevice_t>,
+    position: impl FnOnce(&Snapshot) -> Option<usize>,
+) -> NvmlResult {
     let index = state::first(|facts| position(facts).ok_or(NvmlError::NOT_FOUND))?;
     device.set(Handle::of(index))
 }
 
-fn by_bus(text: Text, device: Out<Handle>) -> NvmlResult {
+fn by_bus(text: Text, device: Out<nvmlDevice_t>) -> NvmlResult {
     state::check()?;
     let bus = Bus::read(text.get()?).ok_or(NvmlError::INVALID_ARGUMENT)?;
     let at = |gpu: &protocol::uapi::Gpu| Bus::read(&facts::text(&gpu.pci_bus_id)) == Some(bus);
@@ -34,22 +38,22 @@ entries! {
     fn nvmlDeviceGetCount_v2(count: Out<u32>) {
         state::first(|facts| count.set(facts.gpus.len() as u32))
     }
-    fn nvmlDeviceGetHandleByIndex(index: u32, device: Out<Handle>) {
+    fn nvmlDeviceGetHandleByIndex(index: u32, device: Out<nvmlDevice_t>) {
         by_index(index, device)
     }
-    fn nvmlDeviceGetHandleByIndex_v2(index: u32, device: Out<Handle>) {
+    fn nvmlDeviceGetHandleByIndex_v2(index: u32, device: Out<nvmlDevice_t>) {
         by_index(index, device)
     }
-    fn nvmlDeviceGetHandleByUUID(uuid: Text, device: Out<Handle>) {
+    fn nvmlDeviceGetHandleByUUID(uuid: Text, device: Out<nvmlDevice_t>) {
         state::check()?;
         let wanted = uuid.get()?;
         let same = |gpu: &protocol::uapi::Gpu| uuid_text(&gpu.uuid).eq_ignore_ascii_case(wanted);
         find(device, |facts| facts.gpus.iter().position(same))
     }
-    fn nvmlDeviceGetHandleByPciBusId(bus: Text, device: Out<Handle>) {
+    fn nvmlDeviceGetHandleByPciBusId(bus: Text, device: Out<nvmlDevice_t>) {
         by_bus(bus, device)
     }
-    fn nvmlDeviceGetHandleByPciBusId_v2(bus: Text, device: Out<Handle>) {
+    fn nvmlDeviceGetHandleByPciBusId_v2(bus: Text, device: Out<nvmlDevice_t>) {
         by_bus(bus, device)
     }
     /// Always false: a guest sees a MIG instance as a whole GPU.

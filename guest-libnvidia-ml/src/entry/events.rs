@@ -2,18 +2,19 @@
 //! none.
 
 use super::entries;
+use crate::args::Out;
 use crate::error::{NvmlError, NvmlResult};
+use crate::generated::sys::{nvmlEventData_t, nvmlEventSet_t};
 use crate::state::{self, Handle};
-use crate::types::Out;
 use std::time::Duration;
 
 /// The handle of every set. All sets are empty, so they can share it.
 const SET: usize = 0x6e76_6d6d_0000;
 
 /// Sleeps until the timeout, because no event ever arrives.
-fn wait(set: usize, timeout_ms: u32) -> NvmlResult {
+fn wait(set: nvmlEventSet_t, timeout_ms: u32) -> NvmlResult {
     state::check()?;
-    if set != SET {
+    if set as usize != SET {
         return Err(NvmlError::INVALID_ARGUMENT);
     }
     std::thread::sleep(Duration::from_millis(timeout_ms.into()));
@@ -21,18 +22,18 @@ fn wait(set: usize, timeout_ms: u32) -> NvmlResult {
 }
 
 entries! {
-    fn nvmlEventSetCreate(set: Out<usize>) {
+    fn nvmlEventSetCreate(set: Out<nvmlEventSet_t>) {
         state::check()?;
-        set.set(SET)
+        set.set(SET as nvmlEventSet_t)
     }
-    fn nvmlEventSetFree(set: usize) {
+    fn nvmlEventSetFree(set: nvmlEventSet_t) {
         state::check()?;
-        if set == SET { Ok(()) } else { Err(NvmlError::INVALID_ARGUMENT) }
+        if set as usize == SET { Ok(()) } else { Err(NvmlError::INVALID_ARGUMENT) }
     }
-    fn nvmlEventSetWait(set: usize, _data: usize, timeout_ms: u32) {
+    fn nvmlEventSetWait(set: nvmlEventSet_t, _data: *mut nvmlEventData_t, timeout_ms: u32) {
         wait(set, timeout_ms)
     }
-    fn nvmlEventSetWait_v2(set: usize, _data: usize, timeout_ms: u32) {
+    fn nvmlEventSetWait_v2(set: nvmlEventSet_t, _data: *mut nvmlEventData_t, timeout_ms: u32) {
         wait(set, timeout_ms)
     }
     fn nvmlDeviceGetSupportedEventTypes(device: Handle, types: Out<u64>) {

@@ -1,90 +1,100 @@
 //! Properties of a GPU that don't change.
 
 use super::entries;
+use crate::args::{Buffer, Out, padded, version};
 use crate::error::{NvmlError, NvmlResult};
 use crate::facts::{self, Bus};
+use crate::generated::sys::*;
 use crate::state::{self, Handle};
-use crate::types::{Out, PciInfo, PciInfoExt, PciInfoV2, Room, version};
 use cuda_api::devices::uuid_text;
 use protocol::uapi::{GPU_ECC, Gpu};
+use std::mem::offset_of;
 
 /// `NVML_DEVICE_ARCH_*` by compute capability.
-fn architecture(gpu: &Gpu) -> u32 {
+fn architecture(gpu: &Gpu) -> nvmlDeviceArchitecture_t {
     match (gpu.compute_major, gpu.compute_minor) {
-        (3, _) => 2,
-        (5, _) => 3,
-        (6, _) => 4,
-        (7, 5) => 6,
-        (7, _) => 5,
-        (8, 9) => 8,
-        (8, _) => 7,
-        (9, _) => 9,
-        (10..=12, _) => 10,
-        _ => u32::MAX,
+        (3, _) => NVML_DEVICE_ARCH_KEPLER,
+        (5, _) => NVML_DEVICE_ARCH_MAXWELL,
+        (6, _) => NVML_DEVICE_ARCH_PASCAL,
+        (7, 5) => NVML_DEVICE_ARCH_TURING,
+        (7, _) => NVML_DEVICE_ARCH_VOLTA,
+        (8, 9) => NVML_DEVICE_ARCH_ADA,
+        (8, _) => NVML_DEVICE_ARCH_AMPERE,
+        (9, _) => NVML_DEVICE_ARCH_HOPPER,
+        (10..=12, _) => NVML_DEVICE_ARCH_BLACKWELL,
+        _ => NVML_DEVICE_ARCH_UNKNOWN,
     }
 }
 
-/// `NVML_BRAND_*` by the product family in the GPU's name. A name without a family has the NVIDIA
+/// `NVML_BRAND_*` by the product family in the GPU's name. A name without a family has an unknown
 /// brand.
-fn brand(name: &str) -> u32 {
-    const FAMILIES: [(&str, u32); 7] = [
-        ("GeForce RTX", 15),
-        ("GeForce", 5),
-        ("Quadro RTX", 12),
-        ("Quadro", 1),
-        ("TITAN", 6),
-        ("Tesla", 2),
-        ("NVIDIA", 14),
+fn brand(name: &str) -> nvmlBrandType_t {
+    const FAMILIES: [(&str, nvmlBrandType_t); 7] = [
+        ("GeForce RTX", nvmlBrandType_t::NVML_BRAND_GEFORCE_RTX),
+        ("GeForce", nvmlBrandType_t::NVML_BRAND_GEFORCE),
+        ("Quadro RTX", nvmlBrandType_t::NVML_BRAND_QUADRO_RTX),
+        ("Quadro", nvmlBrandType_t::NVML_BRAND_QUADRO),
+        ("TITAN", nvmlBrandType_t::NVML_BRAND_TITAN),
+        ("Tesla", nvmlBrandType_t::NVML_BRAND_TESLA),
+        ("NVIDIA", nvmlBrandType_t::NVML_BRAND_NVIDIA),
     ];
-    FAMILIES.iter().find(|(family, _)| name.contains(family)).map_or(0, |(_, brand)| *brand)
+    FAMILIES
+        .iter()
+        .find(|(family, _)| name.contains(family))
+        .map_or(nvmlBrandType_t::NVML_BRAND_UNKNOWN, |(_, brand)| *brand)
 }
 
 fn bus(gpu: &Gpu) -> NvmlResult<Bus> {
     Bus::read(&facts::text(&gpu.pci_bus_id)).ok_or(NvmlError::UNKNOWN)
 }
 
-fn padded<const N: usize>(text: &str) -> [u8; N] {
-    let mut bytes = [0; N];
-    let len = text.len().min(N - 1);
-    bytes[..len].copy_from_slice(&text.as_bytes()[..len]);
-    bytes
+fn pci(device: Handle) -> NvmlResult<nvmlPciInfo_t> {
+    let gpu = state::gpu(device)?;
+    let address = bus(&gpu)?;
+    Ok(nvmlPciInfo_t {
+        busIdLegacy: padded(&address.legacy()),
+        domain: address.domain,
+        bus: address.bus,
+        device: address.device,
+        pciDeviceId: gpu.pci_device,
+        pciSubSystemId: gpu.pci_subsystem,
+        busId: padded(&address.text()),
+    })
 }
 
-fn pci(device: Handle) -> NvmlResult<PciInfo> {
-    let gpu = state::gpu(device)?;
-    let place = bus(&gpu)?;
-    let short = PciInfoV2 {
-        bus_id_legacy: padded(&place.legacy()),
-        domain: place.domain,
-        bus: place.bus,
-        device: place.device,
-        pci_device: gpu.pci_device,
-        pci_subsystem: gpu.pci_subsystem,
-    };
-    Ok(PciInfo { short, bus_id: padded(&place.text()) })
+/// Stores the first `N` bytes of the structure, which is all that its older versions have.
+///
+/// # Safety
+///
+/// If `info` is not null, it is valid for `N` bytes.
+unsafe fn set_pci_prefix<const N: usize>(device: Handle, info: Out<nvmlPciInfo_t>) -> NvmlResult {
+    const { assert!(N <= size_of::<nvmlPciInfo_t>()) };
+    let full = pci(device)?;
+    // SAFETY: the structure is at least N bytes long and has no padding.
+    let prefix: [u8; N] = unsafe { (&raw const full).cast::<[u8; N]>().read() };
+    // SAFETY: the caller has this many bytes.
+    unsafe { info.cast() }.set(prefix)
 }
 
 /// A clock's maximum in MHz, if the host reports it.
-fn highest_clock(gpu: &Gpu, kind: u32) -> NvmlResult<u32> {
-    const GRAPHICS: u32 = 0;
-    const SM: u32 = 1;
-    const MEMORY: u32 = 2;
-    const VIDEO: u32 = 3;
+fn highest_clock(gpu: &Gpu, kind: nvmlClockType_t) -> NvmlResult<u32> {
     let khz = match kind {
-        GRAPHICS | SM => gpu.clock_khz,
-        MEMORY => gpu.memory_clock_khz,
-        VIDEO => 0,
+        nvmlClockType_t::NVML_CLOCK_GRAPHICS | nvmlClockType_t::NVML_CLOCK_SM => gpu.clock_khz,
+        nvmlClockType_t::NVML_CLOCK_MEM => gpu.memory_clock_khz,
+        nvmlClockType_t::NVML_CLOCK_VIDEO => 0,
         _ => return Err(NvmlError::INVALID_ARGUMENT),
     };
     if khz == 0 { Err(NvmlError::NOT_SUPPORTED) } else { Ok(khz / 1000) }
 }
 
 entries! {
-    fn nvmlDeviceGetName(device: Handle, name: Room, length: u32) {
-        name.set(length, &facts::text(&state::gpu(device)?.name))
+    fn nvmlDeviceGetName(device: Handle, name: Buffer, length: u32) {
+        // SAFETY: `name` has `length` bytes.
+        unsafe { name.set(length, &facts::text(&state::gpu(device)?.name)) }
     }
-    fn nvmlDeviceGetUUID(device: Handle, uuid: Room, length: u32) {
-        uuid.set(length, &uuid_text(&state::gpu(device)?.uuid))
+    fn nvmlDeviceGetUUID(device: Handle, uuid: Buffer, length: u32) {
+        // SAFETY: `uuid` has `length` bytes.
+        unsafe { uuid.set(length, &uuid_text(&state::gpu(device)?.uuid)) }
     }
     fn nvmlDeviceGetIndex(device: Handle, index: Out<u32>) {
         state::gpu(device)?;
@@ -94,41 +104,37 @@ entries! {
         state::gpu(device)?;
         minor.set(device.index()? as u32)
     }
-    /// The oldest version of the struct has only the first five fields.
-    fn nvmlDeviceGetPciInfo(device: Handle, info: Out<[u8; 32]>) {
-        let short = pci(device)?.short;
-        let mut bytes = [0; 32];
-        bytes[..16].copy_from_slice(&short.bus_id_legacy);
-        for (place, field) in
-            [short.domain, short.bus, short.device, short.pci_device].into_iter().enumerate()
-        {
-            bytes[16 + 4 * place..][..4].copy_from_slice(&field.to_ne_bytes());
-        }
-        info.set(bytes)
+    /// The oldest version of the structure ends after `pciDeviceId`.
+    fn nvmlDeviceGetPciInfo(device: Handle, info: Out<nvmlPciInfo_t>) {
+        // SAFETY: the caller's structure has this length.
+        unsafe { set_pci_prefix::<{ offset_of!(nvmlPciInfo_t, pciSubSystemId) }>(device, info) }
     }
-    fn nvmlDeviceGetPciInfo_v2(device: Handle, info: Out<PciInfoV2>) {
-        info.set(pci(device)?.short)
+    /// The second version of the structure ends before `busId`.
+    fn nvmlDeviceGetPciInfo_v2(device: Handle, info: Out<nvmlPciInfo_t>) {
+        // SAFETY: the caller's structure has this length.
+        unsafe { set_pci_prefix::<{ offset_of!(nvmlPciInfo_t, busId) }>(device, info) }
     }
-    fn nvmlDeviceGetPciInfo_v3(device: Handle, info: Out<PciInfo>) {
+    fn nvmlDeviceGetPciInfo_v3(device: Handle, info: Out<nvmlPciInfo_t>) {
         info.set(pci(device)?)
     }
-    fn nvmlDeviceGetPciInfoExt(device: Handle, info: Out<PciInfoExt>) {
-        let PciInfo { short, bus_id } = pci(device)?;
-        if info.get()?.version != version::<PciInfoExt>(1) {
+    fn nvmlDeviceGetPciInfoExt(device: Handle, info: Out<nvmlPciInfoExt_t>) {
+        let pci = pci(device)?;
+        let version = version::<nvmlPciInfoExt_t>(1);
+        if info.get()?.version != version {
             return Err(NvmlError::ARGUMENT_VERSION_MISMATCH);
         }
         /// PCI class and subclass of a 3D controller, a GPU without a display.
         const DISPLAY_CLASS: (u32, u32) = (3, 2);
-        info.set(PciInfoExt {
-            version: version::<PciInfoExt>(1),
-            domain: short.domain,
-            bus: short.bus,
-            device: short.device,
-            pci_device: short.pci_device,
-            pci_subsystem: short.pci_subsystem,
-            base_class: DISPLAY_CLASS.0,
-            sub_class: DISPLAY_CLASS.1,
-            bus_id,
+        info.set(nvmlPciInfoExt_t {
+            version,
+            domain: pci.domain,
+            bus: pci.bus,
+            device: pci.device,
+            pciDeviceId: pci.pciDeviceId,
+            pciSubSystemId: pci.pciSubSystemId,
+            baseClass: DISPLAY_CLASS.0,
+            subClass: DISPLAY_CLASS.1,
+            busId: pci.busId,
         })
     }
     fn nvmlDeviceGetCudaComputeCapability(device: Handle, major: Out<i32>, minor: Out<i32>) {
@@ -136,13 +142,13 @@ entries! {
         major.set(gpu.compute_major as i32)?;
         minor.set(gpu.compute_minor as i32)
     }
-    fn nvmlDeviceGetArchitecture(device: Handle, arch: Out<u32>) {
+    fn nvmlDeviceGetArchitecture(device: Handle, arch: Out<nvmlDeviceArchitecture_t>) {
         arch.set(architecture(&state::gpu(device)?))
     }
-    fn nvmlDeviceGetBrand(device: Handle, kind: Out<u32>) {
+    fn nvmlDeviceGetBrand(device: Handle, kind: Out<nvmlBrandType_t>) {
         kind.set(brand(&facts::text(&state::gpu(device)?.name)))
     }
-    fn nvmlDeviceGetMaxClockInfo(device: Handle, kind: u32, clock: Out<u32>) {
+    fn nvmlDeviceGetMaxClockInfo(device: Handle, kind: nvmlClockType_t, clock: Out<u32>) {
         clock.set(highest_clock(&state::gpu(device)?, kind)?)
     }
     fn nvmlDeviceGetMemoryBusWidth(device: Handle, width: Out<u32>) {
@@ -152,24 +158,28 @@ entries! {
         state::gpu(device)?;
         is_multi.set(0)
     }
-    fn nvmlDeviceGetEccMode(device: Handle, current: Out<u32>, pending: Out<u32>) {
-        let on = u32::from(state::gpu(device)?.flags & GPU_ECC != 0);
+    fn nvmlDeviceGetEccMode(
+        device: Handle,
+        current: Out<nvmlEnableState_t>,
+        pending: Out<nvmlEnableState_t>,
+    ) {
+        let on = nvmlEnableState_t(u32::from(state::gpu(device)?.flags & GPU_ECC != 0));
         current.set(on)?;
         pending.set(on)
     }
-    /// NVML_COMPUTEMODE_DEFAULT: any number of processes may use the GPU.
-    fn nvmlDeviceGetComputeMode(device: Handle, mode: Out<u32>) {
+    /// Any number of processes may use the GPU.
+    fn nvmlDeviceGetComputeMode(device: Handle, mode: Out<nvmlComputeMode_t>) {
         state::gpu(device)?;
-        mode.set(0)
+        mode.set(nvmlComputeMode_t::NVML_COMPUTEMODE_DEFAULT)
     }
     /// A guest's GPU never has a display.
-    fn nvmlDeviceGetDisplayActive(device: Handle, active: Out<u32>) {
+    fn nvmlDeviceGetDisplayActive(device: Handle, active: Out<nvmlEnableState_t>) {
         state::gpu(device)?;
-        active.set(0)
+        active.set(nvmlEnableState_t::NVML_FEATURE_DISABLED)
     }
-    fn nvmlDeviceGetDisplayMode(device: Handle, mode: Out<u32>) {
+    fn nvmlDeviceGetDisplayMode(device: Handle, mode: Out<nvmlEnableState_t>) {
         state::gpu(device)?;
-        mode.set(0)
+        mode.set(nvmlEnableState_t::NVML_FEATURE_DISABLED)
     }
 }
 
@@ -188,15 +198,18 @@ mod tests {
             [5, 6, 7, 8, 9, 10]
         );
         assert_eq!(of(99, 0), u32::MAX);
-        assert_eq!([brand("NVIDIA H200"), brand("NVIDIA GeForce RTX 5090")], [14, 15]);
-        assert_eq!(brand("softgpu"), 0);
+        assert_eq!([brand("NVIDIA H200").0, brand("NVIDIA GeForce RTX 5090").0], [14, 15]);
+        assert_eq!(brand("softgpu").0, 0);
     }
 
     #[test]
     fn an_unknown_clock_is_not_supported() {
         let gpu = Gpu { clock_khz: 1_980_000, ..Gpu::zeroed() };
-        assert_eq!(highest_clock(&gpu, 1), Ok(1980));
-        assert_eq!(highest_clock(&gpu, 2), Err(NvmlError::NOT_SUPPORTED));
-        assert_eq!(highest_clock(&gpu, 9), Err(NvmlError::INVALID_ARGUMENT));
+        assert_eq!(highest_clock(&gpu, nvmlClockType_t::NVML_CLOCK_SM), Ok(1980));
+        assert_eq!(
+            highest_clock(&gpu, nvmlClockType_t::NVML_CLOCK_MEM),
+            Err(NvmlError::NOT_SUPPORTED)
+        );
+        assert_eq!(highest_clock(&gpu, nvmlClockType_t(9)), Err(NvmlError::INVALID_ARGUMENT));
     }
 }

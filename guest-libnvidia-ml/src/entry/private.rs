@@ -5,13 +5,16 @@
 //! table here holds only the three functions that list processes (observed with 535.309 and
 //! 550.163).
 
-use super::processes::{name, new, none, of, tell};
+use super::processes::{name, new, none, of, store};
 use super::{entries, run};
-use crate::error::{NvmlError, NvmlReturn};
+use crate::args::{Arg, Out, padded};
+use crate::error::NvmlError;
+use crate::generated::sys::{nvmlDevice_t, nvmlProcessInfo_t, nvmlReturn_t};
 use crate::state::{self, Handle};
-use crate::types::{Out, ProcessInfo};
+use cuda_api::args::In;
 use guest_transport::log::say;
 use protocol::uapi::Process;
+use std::ffi::{c_char, c_void};
 
 /// The table's UUID.
 const NVIDIA_SMI: [u8; 16] = *b"\xc4\xfe\x3e\x6c\xc9\x8f\x6c\x4e\xa3\x27\xee\x69\x6e\x12\xf7\xc4";
@@ -25,11 +28,11 @@ const WORDS: usize = MPS + 1;
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct LongProcess {
-    info: ProcessInfo,
+    info: nvmlProcessInfo_t,
     /// Memory protected by confidential computing. Always 0.
     protected: u64,
     /// Zero-terminated. nvidia-smi doesn't show a process whose name is empty.
-    name: [u8; 4096],
+    name: [c_char; 4096],
 }
 
 const _: () = assert!(size_of::<LongProcess>() == 4128);
@@ -39,7 +42,7 @@ const _: () = assert!(size_of::<LongProcess>() == 4128);
 #[allow(dead_code, reason = "read by nvidia-smi alone")]
 pub union Word {
     number: usize,
-    list: extern "C" fn(Handle, Out<u32>, Out<LongProcess>) -> NvmlReturn,
+    list: unsafe extern "C" fn(nvmlDevice_t, *mut u32, *mut LongProcess) -> nvmlReturn_t,
 }
 
 static TABLE: [Word; WORDS] = {
@@ -51,33 +54,46 @@ static TABLE: [Word; WORDS] = {
     table
 };
 
-extern "C" fn compute(device: Handle, count: Out<u32>, infos: Out<LongProcess>) -> NvmlReturn {
+unsafe extern "C" fn compute(
+    device: nvmlDevice_t,
+    count: *mut u32,
+    infos: *mut LongProcess,
+) -> nvmlReturn_t {
     let long = |process: &Process| {
         // The process is in another container, or has just ended.
         let text = name(process.pid).unwrap_or_else(|| "-".into());
-        let mut name = [0; 4096];
-        let len = text.len().min(name.len() - 1);
-        name[..len].copy_from_slice(&text.as_bytes()[..len]);
-        LongProcess { info: new(process), protected: 0, name }
+        LongProcess { info: new(process), protected: 0, name: padded(&text) }
     };
-    run("the private list of processes", || tell(of(device)?, count, infos, long))
+    // SAFETY: nvidia-smi passes these arguments as it does to NVML's functions, and `infos` has
+    // `count` elements.
+    run("the private list of processes", || unsafe {
+        let found = of(Handle::from_c(device))?;
+        store(found, Out::from_c(count), Out::from_c(infos), long)
+    })
 }
 
-extern "C" fn others(device: Handle, count: Out<u32>, _infos: Out<LongProcess>) -> NvmlReturn {
-    run("the private list of other processes", || none(device, count))
+unsafe extern "C" fn others(
+    device: nvmlDevice_t,
+    count: *mut u32,
+    _infos: *mut LongProcess,
+) -> nvmlReturn_t {
+    // SAFETY: as in `compute`.
+    run("the private list of other processes", || unsafe {
+        none(Handle::from_c(device), Out::from_c(count))
+    })
 }
 
 entries! {
     /// Returns a private table of functions by its UUID, as libcuda's cuGetExportTable does.
-    fn nvmlInternalGetExportTable(table: Out<*const Word>, id: Out<[u8; 16]>) {
+    fn nvmlInternalGetExportTable(table: Out<*const c_void>, id: In<[u8; 16]>) {
         state::check()?;
-        let id = id.get()?;
+        let id = id.get().map_err(|_| NvmlError::INVALID_ARGUMENT)?;
         if id != NVIDIA_SMI {
             say!(Warn, "NVML: private table {id:02x?} is not supported");
             table.set(std::ptr::null())?;
             return Err(NvmlError::NOT_FOUND);
         }
-        table.set(TABLE.as_ptr())
+        table.set(TABLE.as_ptr().cast())
     }
 }
 

@@ -1,9 +1,10 @@
 //! The VM's processes on a GPU.
 
 use super::entries;
+use crate::args::Out;
 use crate::error::{NvmlError, NvmlResult};
+use crate::generated::sys::{nvmlProcessInfo_t, nvmlProcessInfo_v1_t};
 use crate::state::{self, Handle};
-use crate::types::{Out, ProcessInfo, ProcessInfoV1};
 use protocol::uapi::Process;
 
 /// No MIG instance.
@@ -37,7 +38,11 @@ pub(super) fn name(pid: u32) -> Option<String> {
 }
 
 /// Stores a list, or only its length if it does not fit.
-pub(super) fn tell<T: Copy>(
+///
+/// # Safety
+///
+/// If `infos` is not null, it is valid for as many elements as `count` says.
+pub(super) unsafe fn store<T: Copy>(
     found: Vec<Process>,
     count: Out<u32>,
     infos: Out<T>,
@@ -48,22 +53,24 @@ pub(super) fn tell<T: Copy>(
     if found.len() > room {
         return Err(NvmlError::INSUFFICIENT_SIZE);
     }
+    // SAFETY: the caller's array has this length.
+    let infos = unsafe { infos.array(room) };
     for (index, process) in found.iter().enumerate() {
-        infos.set_at(index, info(process))?;
+        infos.set(index, info(process))?;
     }
     Ok(())
 }
 
-fn old(process: &Process) -> ProcessInfoV1 {
-    ProcessInfoV1 { pid: process.pid, used: process.memory_used }
+fn old(process: &Process) -> nvmlProcessInfo_v1_t {
+    nvmlProcessInfo_v1_t { pid: process.pid, usedGpuMemory: process.memory_used }
 }
 
-pub(super) fn new(process: &Process) -> ProcessInfo {
-    ProcessInfo {
+pub(super) fn new(process: &Process) -> nvmlProcessInfo_t {
+    nvmlProcessInfo_t {
         pid: process.pid,
-        used: process.memory_used,
-        gpu_instance: NO_INSTANCE,
-        compute_instance: NO_INSTANCE,
+        usedGpuMemory: process.memory_used,
+        gpuInstanceId: NO_INSTANCE,
+        computeInstanceId: NO_INSTANCE,
     }
 }
 
@@ -77,63 +84,66 @@ entries! {
     fn nvmlDeviceGetComputeRunningProcesses(
         device: Handle,
         count: Out<u32>,
-        infos: Out<ProcessInfoV1>,
+        infos: Out<nvmlProcessInfo_v1_t>,
     ) {
-        tell(of(device)?, count, infos, old)
+        // SAFETY: `infos` has `count` elements.
+        unsafe { store(of(device)?, count, infos, old) }
     }
     fn nvmlDeviceGetComputeRunningProcesses_v2(
         device: Handle,
         count: Out<u32>,
-        infos: Out<ProcessInfo>,
+        infos: Out<nvmlProcessInfo_t>,
     ) {
-        tell(of(device)?, count, infos, new)
+        // SAFETY: `infos` has `count` elements.
+        unsafe { store(of(device)?, count, infos, new) }
     }
     fn nvmlDeviceGetComputeRunningProcesses_v3(
         device: Handle,
         count: Out<u32>,
-        infos: Out<ProcessInfo>,
+        infos: Out<nvmlProcessInfo_t>,
     ) {
-        tell(of(device)?, count, infos, new)
+        // SAFETY: `infos` has `count` elements.
+        unsafe { store(of(device)?, count, infos, new) }
     }
     fn nvmlDeviceGetGraphicsRunningProcesses(
         device: Handle,
         count: Out<u32>,
-        _infos: Out<ProcessInfoV1>,
+        _infos: Out<nvmlProcessInfo_v1_t>,
     ) {
         none(device, count)
     }
     fn nvmlDeviceGetGraphicsRunningProcesses_v2(
         device: Handle,
         count: Out<u32>,
-        _infos: Out<ProcessInfo>,
+        _infos: Out<nvmlProcessInfo_t>,
     ) {
         none(device, count)
     }
     fn nvmlDeviceGetGraphicsRunningProcesses_v3(
         device: Handle,
         count: Out<u32>,
-        _infos: Out<ProcessInfo>,
+        _infos: Out<nvmlProcessInfo_t>,
     ) {
         none(device, count)
     }
     fn nvmlDeviceGetMPSComputeRunningProcesses(
         device: Handle,
         count: Out<u32>,
-        _infos: Out<ProcessInfoV1>,
+        _infos: Out<nvmlProcessInfo_v1_t>,
     ) {
         none(device, count)
     }
     fn nvmlDeviceGetMPSComputeRunningProcesses_v2(
         device: Handle,
         count: Out<u32>,
-        _infos: Out<ProcessInfo>,
+        _infos: Out<nvmlProcessInfo_t>,
     ) {
         none(device, count)
     }
     fn nvmlDeviceGetMPSComputeRunningProcesses_v3(
         device: Handle,
         count: Out<u32>,
-        _infos: Out<ProcessInfo>,
+        _infos: Out<nvmlProcessInfo_t>,
     ) {
         none(device, count)
     }

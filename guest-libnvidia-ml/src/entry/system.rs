@@ -1,9 +1,10 @@
 //! Init, shutdown, versions, names.
 
 use super::{entries, processes};
-use crate::error::{self, NvmlError, NvmlReturn};
+use crate::args::{Buffer, Out};
+use crate::error::{self, NvmlError};
+use crate::generated::{prototypes, sys::nvmlReturn_t};
 use crate::state;
-use crate::types::{Out, Room};
 use std::ffi::c_char;
 
 entries! {
@@ -20,13 +21,15 @@ entries! {
     fn nvmlShutdown() {
         state::shutdown()
     }
-    fn nvmlSystemGetDriverVersion(version: Room, length: u32) {
-        state::first(|facts| version.set(length, &facts.driver))
+    fn nvmlSystemGetDriverVersion(version: Buffer, length: u32) {
+        // SAFETY: `version` has `length` bytes.
+        state::first(|facts| unsafe { version.set(length, &facts.driver) })
     }
     /// The CUDA major version and the driver version, in the format of NVIDIA's library.
-    fn nvmlSystemGetNVMLVersion(version: Room, length: u32) {
+    fn nvmlSystemGetNVMLVersion(version: Buffer, length: u32) {
         let text = state::first(|facts| Ok(format!("{}.{}", facts.cuda_version / 1000, facts.driver)))?;
-        version.set(length, &text)
+        // SAFETY: `version` has `length` bytes.
+        unsafe { version.set(length, &text) }
     }
     fn nvmlSystemGetCudaDriverVersion(version: Out<i32>) {
         state::first(|facts| version.set(facts.cuda_version as i32))
@@ -35,11 +38,12 @@ entries! {
         state::first(|facts| version.set(facts.cuda_version as i32))
     }
     /// The name is truncated to fit.
-    fn nvmlSystemGetProcessName(pid: u32, name: Room, length: u32) {
+    fn nvmlSystemGetProcessName(pid: u32, name: Buffer, length: u32) {
         state::check()?;
         let mut text = processes::name(pid).ok_or(NvmlError::NOT_FOUND)?;
         while text.len() >= length as usize && text.pop().is_some() {}
-        name.set(length, &text)
+        // SAFETY: `name` has `length` bytes.
+        unsafe { name.set(length, &text) }
     }
     /// Always 0. A unit is a chassis of several GPUs, which a guest never sees.
     fn nvmlUnitGetCount(count: Out<u32>) {
@@ -54,9 +58,11 @@ entries! {
 
 /// Works without init. It returns a string, so the macro can't declare it.
 #[allow(non_snake_case)]
-extern "C" fn nvmlErrorString(result: NvmlReturn) -> *const c_char {
+extern "C" fn nvmlErrorString(result: nvmlReturn_t) -> *const c_char {
     error::text(result).as_ptr()
 }
+
+const _: prototypes::nvmlErrorString = nvmlErrorString;
 
 /// The function above, for the library's table of exports.
 pub(crate) const TEXT: &[cuda_api::exports::Entry] = &[cuda_api::exports::Entry::new(

@@ -1,0 +1,208 @@
+//! Arguments of NVML's functions, as types that safe code can use.
+//!
+//! A caller passes addresses. [`Arg::from_c`] turns such an address into a typed argument, and is
+//! the unsafe step: its caller promises that the address is valid by NVML's rules. After that,
+//! single values can be read and written safely. Arrays and buffers need one more unsafe step,
+//! which gives their length.
+
+use crate::error::{NvmlError, NvmlResult};
+use crate::generated::sys::nvmlClockType_t;
+use std::ffi::{CStr, c_char};
+
+pub use cuda_api::args::Arg;
+
+impl Arg for nvmlClockType_t {
+    type C = Self;
+
+    unsafe fn from_c(c: Self) -> Self {
+        c
+    }
+}
+
+/// A pointer to a result, or to a value that is read and replaced.
+pub struct Out<T>(*mut T);
+
+impl<T> Arg for Out<T> {
+    type C = *mut T;
+
+    unsafe fn from_c(c: *mut T) -> Self {
+        Self(c)
+    }
+}
+
+impl<T: Copy> Out<T> {
+    /// Stores a result. Null is an error.
+    pub fn set(&self, value: T) -> NvmlResult {
+        self.check()?;
+        // SAFETY: the pointer is not null, so it is valid for writing a `T`, as promised to
+        // `from_c`. It may be unaligned.
+        unsafe { self.0.write_unaligned(value) };
+        Ok(())
+    }
+
+    /// The current value. Null is an error.
+    pub fn get(&self) -> NvmlResult<T> {
+        self.check()?;
+        // SAFETY: the pointer is not null, so it is valid for reading a `T`, as promised to
+        // `from_c`. It may be unaligned.
+        Ok(unsafe { self.0.read_unaligned() })
+    }
+
+    /// The same pointer, as an array.
+    ///
+    /// # Safety
+    ///
+    /// If the pointer is not null, it is valid for reads and writes of `len` elements.
+    pub unsafe fn array(self, len: usize) -> OutArray<T> {
+        OutArray { first: self.0, len }
+    }
+
+    /// The same pointer, to another type.
+    ///
+    /// # Safety
+    ///
+    /// If the pointer is not null, it is valid for reads and writes of a `U`.
+    pub unsafe fn cast<U>(self) -> Out<U> {
+        Out(self.0.cast())
+    }
+
+    fn check(&self) -> NvmlResult {
+        if self.0.is_null() { Err(NvmlError::INVALID_ARGUMENT) } else { Ok(()) }
+    }
+}
+
+/// An array of results, or of values that are read and replaced.
+pub struct OutArray<T> {
+    first: *mut T,
+    len: usize,
+}
+
+impl<T: Copy> OutArray<T> {
+    /// Stores an element. Null, and an index past the end, are errors.
+    pub fn set(&self, index: usize, value: T) -> NvmlResult {
+        let element = self.element(index)?;
+        // SAFETY: the element is within the array, so it is valid for writing, as promised to
+        // `array`. It may be unaligned.
+        unsafe { element.write_unaligned(value) };
+        Ok(())
+    }
+
+    /// An element's current value. Null, and an index past the end, are errors.
+    pub fn get(&self, index: usize) -> NvmlResult<T> {
+        let element = self.element(index)?;
+        // SAFETY: the element is within the array, so it is valid for reading, as promised to
+        // `array`. It may be unaligned.
+        Ok(unsafe { element.read_unaligned() })
+    }
+
+    fn element(&self, index: usize) -> NvmlResult<*mut T> {
+        match !self.first.is_null() && index < self.len {
+            // SAFETY: the array has this element, as promised to `array`.
+            true => Ok(unsafe { self.first.add(index) }),
+            false => Err(NvmlError::INVALID_ARGUMENT),
+        }
+    }
+}
+
+/// A C string from the caller.
+pub struct Text(*const c_char);
+
+impl Arg for Text {
+    type C = *const c_char;
+
+    unsafe fn from_c(c: *const c_char) -> Self {
+        Self(c)
+    }
+}
+
+impl Text {
+    /// The string. Null, and text that isn't UTF-8, are errors.
+    pub fn get(&self) -> NvmlResult<&str> {
+        if self.0.is_null() {
+            return Err(NvmlError::INVALID_ARGUMENT);
+        }
+        // SAFETY: the pointer is not null, so it is a string that lives as long as the argument, as
+        // promised to `from_c`.
+        let text = unsafe { CStr::from_ptr(self.0) };
+        text.to_str().map_err(|_| NvmlError::INVALID_ARGUMENT)
+    }
+}
+
+/// A buffer for a C string. Another argument gives its length.
+pub struct Buffer(*mut c_char);
+
+impl Arg for Buffer {
+    type C = *mut c_char;
+
+    unsafe fn from_c(c: *mut c_char) -> Self {
+        Self(c)
+    }
+}
+
+impl Buffer {
+    /// Stores a string and its terminating zero. Null, and a string that doesn't fit, are errors.
+    ///
+    /// # Safety
+    ///
+    /// If the pointer is not null, it is valid for writes of `length` bytes.
+    pub unsafe fn set(&self, length: u32, text: &str) -> NvmlResult {
+        if self.0.is_null() {
+            return Err(NvmlError::INVALID_ARGUMENT);
+        }
+        if text.len() >= length as usize {
+            return Err(NvmlError::INSUFFICIENT_SIZE);
+        }
+        // SAFETY: the buffer is longer than the text, as the caller promises.
+        unsafe {
+            std::ptr::copy_nonoverlapping(text.as_ptr().cast(), self.0, text.len());
+            self.0.add(text.len()).write(0);
+        }
+        Ok(())
+    }
+}
+
+/// The version field of a structure: its size, and its version above bit 24. This is nvml.h's
+/// NVML_STRUCT_VERSION.
+pub const fn version<T>(number: u32) -> u32 {
+    size_of::<T>() as u32 | number << 24
+}
+
+/// Copies text into an array of a structure. Text that is too long is cut; the rest is zero.
+pub fn padded<const N: usize>(text: &str) -> [c_char; N] {
+    let mut chars = [0; N];
+    for (to, from) in chars.iter_mut().take(N - 1).zip(text.bytes()) {
+        *to = from as c_char;
+    }
+    chars
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn null_and_what_lies_past_the_end_are_refused() {
+        let invalid = Err(NvmlError::INVALID_ARGUMENT);
+        // SAFETY: null is a valid argument.
+        let null = unsafe { Out::<u32>::from_c(std::ptr::null_mut()) };
+        assert_eq!((null.set(1), null.get().map(drop)), (invalid, invalid));
+        let mut values = [1u32, 2, 3];
+        // SAFETY: the array has three elements.
+        let array = unsafe { Out::from_c(values.as_mut_ptr()).array(2) };
+        assert_eq!((array.set(1, 7), array.set(2, 7)), (Ok(()), invalid));
+        assert_eq!((array.get(1), array.get(2).map(drop)), (Ok(7), invalid));
+        assert_eq!(values, [1, 7, 3]);
+    }
+
+    #[test]
+    fn a_string_must_fit_with_its_zero() {
+        let mut bytes = [1 as c_char; 4];
+        // SAFETY: the buffer stays where it is.
+        let buffer = unsafe { Buffer::from_c(bytes.as_mut_ptr()) };
+        // SAFETY: the buffer has four bytes.
+        let set = |length, text| unsafe { buffer.set(length, text) };
+        assert_eq!(set(3, "abc"), Err(NvmlError::INSUFFICIENT_SIZE));
+        assert_eq!((set(3, "ab"), bytes), (Ok(()), [97, 98, 0, 1]));
+        assert_eq!(padded::<3>("abc"), [97, 98, 0]);
+    }
+}
