@@ -1,6 +1,6 @@
 //! The driver API's functions and types as data, for code generators.
 
-pub use crate::generated::description::{ENUMERATIONS, PROTOTYPES, STRUCTURES};
+pub use crate::generated::description::{ALIASES, ENUMERATIONS, PROTOTYPES, STRUCTURES};
 
 /// An exported function. All functions return CUresult.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,14 +37,25 @@ pub fn prototype(name: &str) -> Option<&'static Prototype> {
     Some(&PROTOTYPES[index])
 }
 
-/// Returns a structure or union, by its name in `sys`.
+/// Returns the name by which the description lists a type, which replaces an alias by its type.
+pub fn canonical(name: &str) -> &str {
+    let mut name = name;
+    while let Ok(index) = ALIASES.binary_search_by_key(&name, |(alias, _)| alias) {
+        name = ALIASES[index].1;
+    }
+    name
+}
+
+/// Returns a structure or union, by its name in `sys` or by an alias.
 pub fn structure(name: &str) -> Option<&'static Structure> {
+    let name = canonical(name);
     let index = STRUCTURES.binary_search_by_key(&name, |structure| structure.name).ok()?;
     Some(&STRUCTURES[index])
 }
 
-/// Returns an enumeration, by its name in `sys`.
+/// Returns an enumeration, by its name in `sys` or by an alias.
 pub fn enumeration(name: &str) -> Option<&'static Enumeration> {
+    let name = canonical(name);
     let index = ENUMERATIONS.binary_search_by_key(&name, |enumeration| enumeration.name).ok()?;
     Some(&ENUMERATIONS[index])
 }
@@ -59,6 +70,15 @@ mod tests {
             assert!(prototype(symbol.name).is_some(), "{}", symbol.name);
         }
         assert_eq!(PROTOTYPES.len(), crate::symbols::ALL.len());
+    }
+
+    #[test]
+    fn an_alias_is_found_as_its_type() {
+        assert_eq!(enumeration("CUstreamAttrID"), enumeration("CUlaunchAttributeID"));
+        assert_eq!(enumeration("CUstreamAttrID").unwrap().name, "CUlaunchAttributeID");
+        assert_eq!(structure("CUDA_MEMCPY2D_v2").unwrap().name, "CUDA_MEMCPY2D");
+        assert_eq!(canonical("CUdeviceptr_v2"), "u64");
+        assert_eq!(canonical("CUcontext"), "CUcontext");
     }
 
     #[test]

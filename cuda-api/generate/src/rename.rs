@@ -16,7 +16,7 @@ pub fn canonical(file: &mut File) {
         let best = best(group);
         names.extend(group.iter().map(|name| (name.clone(), best.clone())));
     }
-    // An alias between two names of a group says nothing once both are the same.
+    // Once all names of a group are the same, an alias between two of them is redundant.
     file.items.retain(|item| {
         alias(item).is_none_or(|(name, of)| {
             names.get(&name).is_none_or(|best| names.get(&of) != Some(best))
@@ -35,7 +35,7 @@ pub fn canonical(file: &mut File) {
     }
 }
 
-/// Sets of names that mean the same type, other than those of one.
+/// The sets of two or more names for the same type.
 fn groups(file: &File) -> Vec<BTreeSet<String>> {
     let defined: BTreeSet<String> = file.items.iter().filter_map(name).collect();
     let mut groups: Vec<BTreeSet<String>> = Vec::new();
@@ -57,7 +57,7 @@ fn groups(file: &File) -> Vec<BTreeSet<String>> {
     groups
 }
 
-/// The name that an item defines a type by.
+/// The name of the type that an item defines.
 fn name(item: &Item) -> Option<String> {
     match item {
         Item::Struct(item) => Some(item.ident.to_string()),
@@ -67,8 +67,8 @@ fn name(item: &Item) -> Option<String> {
     }
 }
 
-/// If an item only gives a type another name: that name, and the type's.
-fn alias(item: &Item) -> Option<(String, String)> {
+/// The alias and its target, if an item only gives a type another name.
+pub fn alias(item: &Item) -> Option<(String, String)> {
     match item {
         Item::Type(item) => match &*item.ty {
             Type::Path(path) => Some((item.ident.to_string(), path.path.get_ident()?.to_string())),
@@ -85,7 +85,7 @@ fn alias(item: &Item) -> Option<(String, String)> {
     }
 }
 
-/// The name that programs use: without the marks of a tag or version if there is one.
+/// The name that programs use, which has no tag or version if the group has such a name.
 fn best(group: &BTreeSet<String>) -> String {
     let marks = |name: &str| {
         let tag = ["_st", "_enum", "_union"].iter().any(|tag| name.ends_with(tag));
@@ -96,7 +96,7 @@ fn best(group: &BTreeSet<String>) -> String {
     group.iter().min_by_key(|name| marks(name)).expect("no group is empty").clone()
 }
 
-/// An identifier by its text.
+/// An identifier with this text.
 pub fn ident(name: &str) -> Ident {
     Ident::new(name, Span::call_site())
 }
@@ -163,7 +163,7 @@ impl Renamer<'_> {
     }
 }
 
-/// The Rust name of cuda.h's own integers.
+/// The Rust name of an integer type that cuda.h defines.
 fn size(c: &str) -> Option<&'static str> {
     match c {
         "cuuint32_t" => Some("u32"),
@@ -172,7 +172,7 @@ fn size(c: &str) -> Option<&'static str> {
     }
 }
 
-/// The Rust name of a C type on Linux, where it isn't the machine's choice.
+/// The Rust name of a C type on 64-bit Linux.
 fn rust_name(c: &str) -> Option<&'static str> {
     Some(match c {
         "c_char" => "c_char",

@@ -1,13 +1,15 @@
 //! The types and constants, and their description as data.
 
 use crate::output::{HEAD, type_text};
+use crate::rename;
 use quote::ToTokens;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Write;
 use syn::{Fields, File, ImplItem, Item};
 
-/// The Rust types and constants; `constants` has the name, type and value of what bindgen leaves out.
+/// The Rust types and constants; `constants` has the name, type and value of each
+/// constant that bindgen skips.
 pub fn code(file: &File, constants: &[[String; 3]]) -> Result<String, Box<dyn Error>> {
     let mut out = format!(
         "{HEAD}#![allow(non_camel_case_types, non_snake_case, non_upper_case_globals)]\n\
@@ -78,7 +80,6 @@ pub fn errors(file: &File) -> Result<String, Box<dyn Error>> {
     let mut out = format!("{HEAD}use crate::error::CuError;\n\nimpl CuError {{\n");
     for (value, name) in result_values(file)? {
         if let Some(short) = name.strip_prefix("CUDA_ERROR_") {
-            // A constant's name can't begin with a digit.
             writeln!(out, "    /// {name}.\n    pub const {short}: Self = Self({value});")?;
         }
     }
@@ -118,7 +119,7 @@ pub fn data(file: &File) -> String {
                 (name, type_text(&field.ty))
             })
             .collect();
-        // Handles point to structures without a definition.
+        // A handle points to a structure that has no definition.
         if fields.first().is_none_or(|(name, _)| name != "_unused") {
             structures.insert(name.to_string(), (union, fields));
         }
@@ -147,6 +148,15 @@ pub fn data(file: &File) -> String {
             "    Enumeration {{ name: {name:?}, members: &[{}] }},",
             members.join(", ")
         );
+    }
+    out.push_str(
+        "];\n\n/// Every other name of a type, and the type, by name.\n\
+         #[rustfmt::skip]\n\
+         pub static ALIASES: &[(&str, &str)] = &[\n",
+    );
+    let aliases: BTreeMap<String, String> = file.items.iter().filter_map(rename::alias).collect();
+    for alias in &aliases {
+        let _ = writeln!(out, "    {alias:?},");
     }
     out.push_str("];\n");
     out

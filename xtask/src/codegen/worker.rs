@@ -129,14 +129,10 @@ fn charge(entry: &Entry) -> Option<String> {
     (entry.charges != "none").then(|| format!("kind::{}{rest}", first.to_uppercase()))
 }
 
-/// The enumeration that a parameter is, or points to.
-fn enumeration(param: &Param) -> Option<&str> {
-    let name = match param.c_type.trim_start_matches("*mut ") {
-        // cuda.h's other name for it.
-        "CUstreamAttrID" => "CUlaunchAttributeID",
-        name => name,
-    };
-    description::enumeration(name).map(|_| name)
+/// The name of the enumeration that a parameter is, or points to.
+fn enumeration(param: &Param) -> Option<&'static str> {
+    let name = param.c_type.trim_start_matches("*mut ");
+    description::enumeration(name).map(|enumeration| enumeration.name)
 }
 
 /// The driver's function of the same name, with the arguments in the table's order.
