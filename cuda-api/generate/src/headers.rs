@@ -19,7 +19,7 @@ const TYPEDEFS: [&str; 5] = [
 
 /// The driver API's types and constants, as bindgen writes them.
 pub fn cuda(include: &Path) -> Result<syn::File, Box<dyn Error>> {
-    // cudaVDPAU.h does not include what it needs.
+    // cudaVDPAU.h doesn't include the header that it needs.
     let names = ["vdpau/vdpau.h"].iter().chain(&HEADERS).chain(&TYPEDEFS);
     let includes: String = names.map(|name| format!("#include <{name}>\n")).collect();
     let bindings = builder(include)?
@@ -55,7 +55,7 @@ fn builder(include: &Path) -> Result<bindgen::Builder, Box<dyn Error>> {
         .clang_args(["-isystem", compiler.trim(), "-isystem", "/usr/include/x86_64-linux-gnu"])
         .clang_arg(format!("-I{}", include.display()))
         .clang_arg(concat!("-I", env!("CARGO_MANIFEST_DIR"), "/stand-ins"))
-        // A guest may pass any number, which a Rust enum could not hold.
+        // A guest may pass any number, and a Rust enum can't hold a number without a variant.
         .default_enum_style(EnumVariation::NewType { is_bitfield: false, is_global: false })
         .prepend_enum_name(false)
         .generate_comments(false)
@@ -67,7 +67,7 @@ fn builder(include: &Path) -> Result<bindgen::Builder, Box<dyn Error>> {
         .use_core())
 }
 
-/// The text of a header without comments, its continued lines joined.
+/// The text of a header, without comments and with continued lines joined.
 pub fn text(include: &Path, name: &str) -> Result<String, Box<dyn Error>> {
     let path = include.join(name);
     let bytes = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -89,7 +89,7 @@ pub fn cuda_version(include: &Path) -> Result<u32, Box<dyn Error>> {
     Ok(found.ok_or("cuda.h defines no CUDA_VERSION")?[1].parse()?)
 }
 
-/// Macros that stand for a number cast to a type, which bindgen leaves out: name, type, value.
+/// The name, type and value of each macro that casts a number to a type. bindgen skips these.
 pub fn cast_constants(include: &Path) -> Result<Vec<[String; 3]>, Box<dyn Error>> {
     let text = text(include, "cuda.h")?;
     let pattern = Regex::new(r"#define[ \t]+(CU_\w+)[ \t]+\(\((CU\w+)\)(-?\w+)\)")?;

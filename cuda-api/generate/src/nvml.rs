@@ -26,7 +26,7 @@ pub fn files(include: &Path) -> Result<Vec<(&'static str, String)>, Box<dyn Erro
     ])
 }
 
-/// The parameters and result of each function by its name; takes the functions out of the file.
+/// The parameters and result of each function by its name; removes the functions from the file.
 fn take(file: &mut File) -> BTreeMap<String, String> {
     let (name, signature) = UNDOCUMENTED;
     let mut found = BTreeMap::from([(name.to_owned(), signature.to_owned())]);

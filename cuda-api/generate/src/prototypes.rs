@@ -10,8 +10,8 @@ use syn::{File, GenericArgument, Item, PathArguments, Type, TypeBareFn};
 /// A function's parameters: names and types.
 pub type Parameters = Vec<(String, String)>;
 
-/// The functions by the name of their pointer type, such as `PFN_cuInit_v2000`; takes these types
-/// out of the file.
+/// The functions by the name of their pointer type, such as `PFN_cuInit_v2000`. Removes these types
+/// from the file.
 pub fn take(file: &mut File) -> BTreeMap<String, Parameters> {
     let mut found = BTreeMap::new();
     file.items.retain(|item| {
@@ -25,7 +25,7 @@ pub fn take(file: &mut File) -> BTreeMap<String, Parameters> {
         }
         false
     });
-    // cuda.h declares it nowhere; NVIDIA's own libraries call it.
+    // No header declares this function, but NVIDIA's own libraries call it.
     let undocumented =
         [("ppExportTable", "*mut *const c_void"), ("pExportTableId", "*const CUuuid")];
     found.insert(

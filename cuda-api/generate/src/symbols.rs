@@ -4,7 +4,7 @@
 //! `PFN_<base>_v<CUDA version>[_ptds|_ptsz]`. The exported name follows from them: the k-th version
 //! of a base is `<base>_v<k>` (the first has no suffix), and a per-thread variant adds its suffix to
 //! the name of the version that it varies. The declarations and macros of cuda.h and its companions
-//! check the result: each name that they mention must come out of the rule.
+//! check the result: the rule must yield every name that they mention.
 
 use crate::headers;
 use crate::output::HEAD;
@@ -14,7 +14,7 @@ use std::error::Error;
 use std::fmt::Write;
 use std::path::Path;
 
-/// In the typedef headers for all systems, yet exported only on Windows or Tegra.
+/// The typedef headers declare these on every system, but only Windows or Tegra exports them.
 const ELSEWHERE: [&str; 2] = ["cuWGLGetDevice", "cuEventCreateFromEGLSync"];
 
 /// An exported function.
@@ -32,7 +32,7 @@ pub struct Symbol {
     pub typedef: String,
 }
 
-/// The symbols that function pointer types of these names mean, sorted.
+/// Derives the symbols from the names of the function pointer types, and sorts them.
 pub fn symbols<'a>(
     typedefs: impl Iterator<Item = &'a String>,
 ) -> Result<Vec<Symbol>, Box<dyn Error>> {
@@ -55,7 +55,11 @@ pub fn symbols<'a>(
             for &since in versions {
                 let nth = plain.iter().filter(|&&version| version <= since).count();
                 let version = match nth {
-                    0 => return Err(format!("{base}{suffix} varies no version").into()),
+                    0 => return Err(format!(
+                        "{base}_v{since}{suffix}: the headers have no version that this variant \
+                         could belong to"
+                    )
+                    .into()),
                     1 => String::new(),
                     _ => format!("_v{nth}"),
                 };
@@ -78,7 +82,7 @@ pub fn check(include: &Path, symbols: &[Symbol]) -> Result<(), Box<dyn Error>> {
     let declared = Regex::new(r"CUresult\s+CUDAAPI\s+(cu[A-Z]\w*)\s*\(")?;
     let mapped =
         Regex::new(r"#\s*define\s+cu[A-Z]\w*[ \t]+(?:__CUDA_API_(PTDS|PTSZ)\()?(cu[A-Z]\w*)")?;
-    // Helpers that live in the header itself are not exported.
+    // Inline functions in the headers are not exported.
     let inline = Regex::new(r"static\s+inline\s+CUresult\s+(?:CUDAAPI\s+)?(cu[A-Z]\w*)")?;
     let (mut names, mut helpers) = (BTreeSet::new(), BTreeSet::new());
     for text in headers::declarations(include)? {
@@ -97,7 +101,7 @@ pub fn check(include: &Path, symbols: &[Symbol]) -> Result<(), Box<dyn Error>> {
     names.retain(|name| !helpers.contains(name) && !ELSEWHERE.contains(&name.as_str()));
     match names.is_empty() {
         true => Ok(()),
-        false => Err(format!("the headers mention functions without a type: {names:?}").into()),
+        false => Err(format!("the typedef headers have no type for {names:?}").into()),
     }
 }
 
@@ -120,7 +124,7 @@ pub fn code(symbols: &[Symbol], version: u32) -> String {
     out
 }
 
-/// A macro that lists the symbols, for code that is written once for each.
+/// A macro that passes all symbols to another macro.
 pub fn list(symbols: &[Symbol]) -> String {
     let mut out = format!(
         "{HEAD}/// Calls a macro with each exported symbol and its index in [`ALL`](crate::symbols::ALL).\n\

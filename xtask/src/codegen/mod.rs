@@ -34,7 +34,7 @@ pub fn run(check: bool) -> Result<(), Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in the workspace");
     describe_cuda(root, check)?;
     let path = root.join("protocol/api.table");
-    let text = std::fs::read_to_string(&path)?;
+    let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
     let table = parse::parse(&text).map_err(|e| format!("{}: {e}", path.display()))?;
     let outputs: [(&str, String); 6] = [
         ("protocol/src/generated/ids.rs", ids::generate()),
@@ -73,7 +73,7 @@ fn describe_cuda(root: &Path, check: bool) -> Result<(), Box<dyn Error>> {
     let status = Command::new(&script).args(check.then_some("--check")).status()?;
     match status.success() {
         true => Ok(()),
-        false => Err(format!("{} failed", script.display()).into()),
+        false => Err(format!("{} failed: {status}", script.display()).into()),
     }
 }
 
@@ -88,7 +88,7 @@ fn format(code: &str) -> Result<String, Box<dyn Error>> {
     child.stdin.take().expect("stdin is piped").write_all(code.as_bytes())?;
     let output = child.wait_with_output()?;
     if !output.status.success() {
-        return Err("rustfmt refused the generated code".into());
+        return Err("rustfmt failed: the generated code is not valid Rust".into());
     }
     Ok(String::from_utf8(output.stdout)?)
 }

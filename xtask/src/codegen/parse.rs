@@ -71,11 +71,16 @@ fn type_name(table: &Table, name: &str) -> Result<String, String> {
             other.name == name || other.variants.iter().any(|(_, variant)| variant.name == name)
         });
     if taken {
-        return Err(format!("the name {name} is taken"));
+        return Err(format!("the name {name} is already in use"));
     }
     let good = name.starts_with(|c: char| c.is_ascii_uppercase())
         && name.chars().all(|c| c.is_ascii_alphanumeric());
-    if good { Ok(name.to_owned()) } else { Err(format!("{name} can't name a structure")) }
+    match good {
+        true => Ok(name.to_owned()),
+        false => Err(format!(
+            "{name} is not a structure name: use ASCII letters and digits, starting with a capital"
+        )),
+    }
 }
 
 /// `NAME(TYPE name, …)`.
@@ -91,11 +96,12 @@ fn structure(table: &Table, text: &str, doc: Vec<String>) -> Result<Struct, Stri
 }
 
 fn variant(table: &mut Table, number: &str, rest: &str, doc: Vec<String>) -> Result<(), String> {
-    let number = number.parse().map_err(|_| format!("{number} is not a number"))?;
+    let number =
+        number.parse().map_err(|_| format!("expected the number of a variant, found {number}"))?;
     let structure = structure(table, rest, doc)?;
-    let choice = table.choices.last_mut().ok_or("stands under no choice")?;
+    let choice = table.choices.last_mut().ok_or("an indented line must follow a `choice` line")?;
     if choice.variants.last().is_some_and(|(last, _)| *last >= number) {
-        return Err("numbers must grow".into());
+        return Err("numbers must increase from line to line".into());
     }
     choice.variants.push((number, structure));
     Ok(())
@@ -113,15 +119,18 @@ fn driver_function(table: &Table, text: &str) -> Result<DriverFunction, String> 
                 prototype::known(symbol)?;
                 function.symbols.push(symbol.to_owned());
             }
-            other => return Err(format!("unknown word {other}")),
+            other => return Err(format!("unknown word {other}: expected `or` or `gated`")),
         }
     }
-    let first = function.symbols.first().ok_or("names no symbol")?;
+    let first = function.symbols.first().ok_or("expected a symbol after `driver`")?;
     if let Some(other) = table.driver.iter().find(|other| other.method() == function.method()) {
-        return Err(format!("{first} is listed already, as {}", other.symbols[0]));
+        return Err(format!("{first} is already listed, as {}", other.symbols[0]));
     }
     if function.symbols.iter().any(|other| !prototype::same_types(first, other)) {
-        return Err(format!("{} have different parameters", function.symbols.join(" and ")));
+        return Err(format!(
+            "{} have different parameters, so they can't be one function",
+            function.symbols.join(" and ")
+        ));
     }
     Ok(function)
 }
@@ -132,14 +141,16 @@ fn entry(table: &Table, line: &str, doc: Vec<String>) -> Result<Entry, String> {
         None => (line, Vec::new()),
     };
     let mut words = head.split_whitespace();
-    let number: u32 =
-        words.next().and_then(|word| word.parse().ok()).ok_or("begins with no number")?;
+    let number: u32 = words
+        .next()
+        .and_then(|word| word.parse().ok())
+        .ok_or("a call's line must begin with its number")?;
     let mut flags: Vec<String> = words.map(str::to_owned).collect();
-    let name = flags.pop().ok_or("no name")?;
+    let name = flags.pop().ok_or("the call's name is missing")?;
     let order = take_word(&mut flags, "order=", ORDERS)?;
     let charges = take_word(&mut flags, "charges=", CHARGES)?;
     if let Some(flag) = flags.iter().find(|flag| !FLAGS.contains(&flag.as_str())) {
-        return Err(format!("unknown flag {flag}"));
+        return Err(format!("unknown flag {flag}: expected one of {}", FLAGS.join(", ")));
     }
     let params = if name.starts_with("vcuda") {
         list.into_iter().map(|text| own_param(table, text)).collect::<Result<Vec<_>, _>>()?
@@ -149,58 +160,65 @@ fn entry(table: &Table, line: &str, doc: Vec<String>) -> Result<Entry, String> {
     let entry = Entry { number, flags, order, charges, name, params, doc };
     check(&entry)?;
     if table.entries.last().is_some_and(|last| last.number >= number) || number == 0 {
-        return Err("numbers must grow".into());
+        return Err("numbers must increase from line to line".into());
     }
     if table.entries.iter().any(|other| other.name == entry.name) {
-        return Err(format!("{} is listed already", entry.name));
+        return Err(format!("{} is already listed", entry.name));
     }
     Ok(entry)
 }
 
 fn check(entry: &Entry) -> Result<(), String> {
     let one_of = |a: &str, b: &str| match entry.has(a) == entry.has(b) {
-        true => Err(format!("needs one of {a} and {b}")),
+        true => Err(format!("needs exactly one of the flags {a} and {b}")),
         false => Ok(()),
     };
     one_of("posted", "waited")?;
     one_of("gated", "free")?;
     if entry.has("gated") && entry.order != "stream" {
-        return Err("a gated call has order=stream".into());
+        return Err("a gated call must have order=stream".into());
     }
-    let named = match entry.order.as_str() {
-        "stream" | "query" | "wait" => entry.takes(&["stream", "event"]),
-        "pool" => entry.takes(&["stream"]),
-        "function" => entry.takes(&["function", "kernel", "func"]),
-        _ => true,
+    let kinds: &[&str] = match entry.order.as_str() {
+        "stream" | "query" | "wait" => &["stream", "event"],
+        "pool" => &["stream"],
+        "function" => &["function", "kernel", "func"],
+        _ => &[],
     };
-    if !named {
-        return Err("names nothing that such an order could be about".into());
+    if !kinds.is_empty() && !entry.takes(kinds) {
+        let kinds = kinds.join(" or ");
+        return Err(format!("order={} needs a parameter of type {kinds}", entry.order));
     }
     if entry.has("posted") && !entry.outputs().is_empty() {
-        return Err("a posted call brings nothing back".into());
+        return Err(
+            "a posted call can't have results: make it waited, or remove its out parameters".into(),
+        );
     }
     if entry.has("always") && entry.outputs().is_empty() {
-        return Err("always is for a call that brings something back".into());
+        return Err("`always` is only for calls with results".into());
     }
     if entry.has("worker") && (entry.has("pending") || entry.has("reader")) {
-        return Err("a generated body takes no reply".into());
+        return Err(
+            "`worker` excludes `pending` and `reader`: a generated body can't take the reply"
+                .into(),
+        );
     }
     if (entry.has("worker") || entry.has("guest")) && entry.name.starts_with("vcuda") {
-        return Err("only CUDA's own calls can be generated".into());
+        return Err("`guest` and `worker` are only for calls with the name of a CUDA symbol".into());
     }
     Ok(())
 }
 
 /// Splits `name(a, b)` into the name and the comma-separated parts.
 fn call_like(text: &str) -> Result<(&str, impl Iterator<Item = &str>), String> {
-    let (name, rest) = text.split_once('(').ok_or("no parameter list")?;
-    let list = rest.trim_end().strip_suffix(')').ok_or("no closing parenthesis")?;
+    let (name, rest) = text.split_once('(').ok_or("expected a parameter list in parentheses")?;
+    let list =
+        rest.trim_end().strip_suffix(')').ok_or("the parameter list has no closing parenthesis")?;
     Ok((name, list.split(',').map(str::trim).filter(|text| !text.is_empty())))
 }
 
 fn words<const N: usize>(text: &str) -> Result<[&str; N], String> {
     let words: Vec<&str> = text.split_whitespace().collect();
-    words.try_into().map_err(|_| format!("{text} does not have {N} words"))
+    words.try_into().map_err(|_| format!("expected {N} words, found `{text}`"))
 }
 
 fn param(direction: Direction, ty: Type, name: &str) -> Param {
@@ -208,11 +226,12 @@ fn param(direction: Direction, ty: Type, name: &str) -> Param {
     Param { direction, ty, name, c_type, optional: false, allowed: None }
 }
 
-/// A parameter of one of our own calls: `DIRECTION TYPE name`.
+/// A parameter of one of the project's own calls: `DIRECTION TYPE name`.
 fn own_param(table: &Table, text: &str) -> Result<Param, String> {
     let [direction, ty, name] = words(text)?;
-    let direction =
-        prototype::direction(direction).ok_or_else(|| format!("unknown direction {direction}"))?;
+    let word = direction;
+    let direction = prototype::direction(direction)
+        .ok_or_else(|| format!("unknown direction {direction}: expected in, out, new, or del"))?;
     let param = param(direction, parse_type(table, ty)?, name);
     let handle = matches!(param.ty, Type::Handle(_));
     let good = match direction {
@@ -220,7 +239,11 @@ fn own_param(table: &Table, text: &str) -> Result<Param, String> {
         Direction::Out => !handle && !matches!(param.ty, Type::Choice(_)),
         Direction::New | Direction::Del => handle,
     };
-    if good { Ok(param) } else { Err(format!("{ty} can't be a parameter of that direction")) }
+    if good {
+        Ok(param)
+    } else {
+        Err(format!("a parameter of type {ty} can't have the direction {word}"))
+    }
 }
 
 /// A type of the table.
@@ -228,7 +251,7 @@ fn parse_type(table: &Table, text: &str) -> Result<Type, String> {
     if let Some((element, length)) = text.strip_suffix(']').and_then(|text| text.split_once('[')) {
         let element = parse_type(table, element)?;
         if table.element_bytes(&element).is_none() {
-            return Err(format!("{text}: such elements have no fixed size"));
+            return Err(format!("{text}: the elements of an array must have a fixed size"));
         }
         return Ok(match length.parse() {
             Ok(count) => Type::Fixed(Box::new(element), count),
@@ -253,23 +276,28 @@ fn parse_type(table: &Table, text: &str) -> Result<Type, String> {
         }
         _ => {
             let kinds: Vec<&str> = HANDLES.iter().map(|handle| handle.kind).collect();
-            Err(format!("{text} is not a type; kinds of handles are {}", kinds.join(", ")))
+            Err(format!(
+                "{text} is not a type: expected {}, dev, bytes, str, names, a structure, a choice, or a \
+                 kind of handle ({})",
+                SCALARS.join(", "),
+                kinds.join(", ")
+            ))
         }
     }
 }
 
-/// Removes the flag that begins with `key` from the list, and returns its value, which must be one of
-/// the known ones.
+/// Removes the flag that begins with `key` from the list. Returns its value, which must be a known
+/// one.
 fn take_word(flags: &mut Vec<String>, key: &str, known: &[&str]) -> Result<String, String> {
     let found: Vec<usize> = (0..flags.len()).filter(|i| flags[*i].starts_with(key)).collect();
     let [index] = found[..] else {
-        return Err(format!("needs one {key} of {}", known.join(", ")));
+        return Err(format!("needs exactly one {key}, with one of {}", known.join(", ")));
     };
     let word = flags.remove(index).split_off(key.len());
     if known.contains(&word.as_str()) {
         Ok(word)
     } else {
-        Err(format!("{key}{word} is none of {}", known.join(", ")))
+        Err(format!("unknown {key}{word}: expected one of {}", known.join(", ")))
     }
 }
 
@@ -282,25 +310,28 @@ mod tests {
     #[test]
     fn mistakes_are_named_with_their_line() {
         for (text, message) in [
-            ("1 posted free order=none charges=none vcudaF(out u32 x)", "brings nothing back"),
+            ("1 posted free order=none charges=none vcudaF(out u32 x)", "can't have results"),
             ("1 free order=none charges=none vcudaF()", "posted and waited"),
             (
                 "2 posted free order=none charges=none vcudaF()\n\
                  2 posted free order=none charges=none vcudaG()",
-                "line 2: numbers must grow",
+                "line 2: numbers must increase",
             ),
             ("1 waited free order=none charges=none vcudaF(in int x)", "int is not a type"),
             ("1 waited odd free order=none charges=none vcudaF()", "unknown flag odd"),
             ("1 waited order=none charges=none vcudaF()", "gated and free"),
-            ("1 waited free charges=none vcudaF()", "needs one order="),
-            ("1 waited free order=none vcudaF()", "needs one charges="),
-            ("1 waited free order=none charges=much vcudaF()", "charges=much is none of"),
-            ("1 waited gated order=none charges=none vcudaF()", "gated call has order=stream"),
-            ("1 waited gated order=stream charges=none vcudaF()", "names nothing"),
-            ("struct S(u32 a)\nstruct S(u32 a)", "line 2: the name S is taken"),
-            ("struct S(bytes[4] a)", "no fixed size"),
-            ("driver cuNoSuchFunction", "CUDA has no cuNoSuchFunction"),
-            ("driver cuInit\ndriver cuInit", "line 2: cuInit is listed already"),
+            ("1 waited free charges=none vcudaF()", "needs exactly one order="),
+            ("1 waited free order=none vcudaF()", "needs exactly one charges="),
+            ("1 waited free order=none charges=much vcudaF()", "unknown charges=much"),
+            (
+                "1 waited gated order=none charges=none vcudaF()",
+                "gated call must have order=stream",
+            ),
+            ("1 waited gated order=stream charges=none vcudaF()", "stream or event"),
+            ("struct S(u32 a)\nstruct S(u32 a)", "line 2: the name S is already in use"),
+            ("struct S(bytes[4] a)", "must have a fixed size"),
+            ("driver cuNoSuchFunction", "cuNoSuchFunction is not a symbol"),
+            ("driver cuInit\ndriver cuInit", "line 2: cuInit is already listed"),
             ("driver cuInit or cuMemAlloc_v2", "different parameters"),
         ] {
             let error = parse(text).unwrap_err();
@@ -322,14 +353,14 @@ mod tests {
     #[test]
     fn an_annotation_must_fit_the_prototype() {
         for (call, message) in [
-            ("cuNoSuchFunction", "CUDA has no cuNoSuchFunction"),
+            ("cuNoSuchFunction", "cuNoSuchFunction is not a symbol"),
             ("cuMemAlloc", "line 1"),
             ("cuMemAlloc_v2(dptr: u64, size: usize)", "no parameter size"),
             ("cuDeviceGetLuid", "luid: *mut c_char needs an annotation"),
             ("cuMemcpy2D_v2", "pCopy: *const CUDA_MEMCPY2D needs an annotation"),
             ("cuMemAlloc_v2(dptr: nonsense)", "nonsense is not a type"),
-            ("cuCtxSetLimit(limit: of)", "of needs a list"),
-            ("cuCtxSetLimit(value: of LIST)", "only a u32 that goes in"),
+            ("cuCtxSetLimit(limit: of)", "must be followed by the name of a list"),
+            ("cuCtxSetLimit(value: of LIST)", "only for a u32"),
         ] {
             let result = parse(&format!("{PLAIN} {call}"));
             if call != "cuMemAlloc" {

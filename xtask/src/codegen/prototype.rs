@@ -5,7 +5,7 @@ use cuda_api::description::{Prototype, enumeration, prototype};
 
 /// A symbol's prototype.
 pub fn known(symbol: &str) -> Result<&'static Prototype, String> {
-    prototype(symbol).ok_or_else(|| format!("CUDA has no {symbol}"))
+    prototype(symbol).ok_or_else(|| format!("{symbol} is not a symbol of CUDA's driver API"))
 }
 
 /// Whether two symbols take the same parameters.
@@ -37,7 +37,8 @@ pub fn params(
     let mut rest = annotations
         .iter()
         .map(|text| {
-            let (name, words) = text.split_once(':').ok_or(format!("{text} has no colon"))?;
+            let (name, words) =
+                text.split_once(':').ok_or(format!("expected NAME: ANNOTATION, found `{text}`"))?;
             Ok((name.trim(), words.split_whitespace().collect::<Vec<_>>()))
         })
         .collect::<Result<Vec<_>, String>>()?;
@@ -69,7 +70,9 @@ fn param(
         if *word == "optional" {
             optional = true;
         } else if *word == "of" {
-            let list = words.next().ok_or_else(|| format!("{name}: of needs a list"))?;
+            let list = words
+                .next()
+                .ok_or_else(|| format!("{name}: `of` must be followed by the name of a list"))?;
             allowed = Some((*list).to_owned());
         } else if let Some(direction) = direction(word) {
             said_direction = Some(direction);
@@ -89,13 +92,13 @@ fn param(
     let derived_type = if c_type == "*const c_char" { Some(Type::Str) } else { derived_type };
     let ty = said_type
         .or(derived_type)
-        .ok_or_else(|| format!("{name}: {c_type} needs an annotation"))?;
+        .ok_or_else(|| format!("{name}: {c_type} needs an annotation with its type"))?;
     let direction = said_direction.unwrap_or(derived_direction);
     if optional && direction != Direction::Out {
-        return Err(format!("{name}: only a result can be optional"));
+        return Err(format!("{name}: only a result can be `optional`"));
     }
     if allowed.is_some() && (direction, &ty) != (Direction::In, &Type::Scalar("u32")) {
-        return Err(format!("{name}: only a u32 that goes in can be of a list"));
+        return Err(format!("{name}: `of` is only for a u32 that the guest sends"));
     }
     let (name, c_type) = (name.to_owned(), c_type.to_owned());
     Ok(Param { direction, ty, name, c_type, optional, allowed })

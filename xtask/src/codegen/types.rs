@@ -36,7 +36,8 @@ pub fn owned(table: &Table, ty: &Type) -> String {
     }
 }
 
-/// A statement that appends a value to `writer`. `place` is a place of the owned or borrowed type.
+/// A statement that encodes a value to `writer`. `place` is an expression of the owned or borrowed
+/// type.
 pub fn encode(ty: &Type, place: &str) -> String {
     match ty {
         Type::Scalar(_) | Type::Dev | Type::Handle(_) => format!("writer.word({place}.to_word());"),
@@ -49,7 +50,7 @@ pub fn encode(ty: &Type, place: &str) -> String {
     }
 }
 
-/// An expression that takes a value from `reader`.
+/// An expression that decodes a value from `reader`.
 pub fn decode(table: &Table, ty: &Type) -> String {
     let rust = borrowed(table, ty);
     let plain = rust.trim_end_matches("<'a>");
@@ -86,7 +87,7 @@ pub fn doc(param: &Param) -> String {
     use super::model::Direction::{Del, New};
     match (param.direction, &param.ty) {
         (New, Type::Handle(handle)) => format!("Id of the new {}.", bare(handle.noun)),
-        (Del, Type::Handle(handle)) => format!("The {} that ends.", bare(handle.noun)),
+        (Del, Type::Handle(handle)) => format!("The {} that the call destroys.", bare(handle.noun)),
         (_, Type::Handle(handle)) => format!("Id of {}.", handle.noun),
         (_, Type::Dev) => format!("`{}`, an address of device-visible memory.", param.name),
         _ => format!("`{}`.", param.name),
