@@ -91,7 +91,7 @@ fn main() {
                 let ours = proc_address::resolve(base, version, flags).expect("valid arguments");
                 let expected = ours.name().map_or(0, |name| library.symbol(name).addr());
                 let theirs = ask(get_proc_address, base, version, flags);
-                if theirs != (0, ours.status(), expected) {
+                if theirs != (0, ours.status().0, expected) {
                     let named = symbols::variants(base)
                         .iter()
                         .find(|symbol| library.symbol(symbol.name).addr() == theirs.2);

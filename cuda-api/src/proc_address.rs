@@ -2,12 +2,14 @@
 //! program's CUDA version and default stream.
 
 use crate::symbols::{CUDA_VERSION, variants};
+use crate::sys::{CUdriverProcAddress_flags as Flags, CUdriverProcAddressQueryResult as Status};
 
 /// `CU_GET_PROC_ADDRESS_LEGACY_STREAM`. A driver treats it like no flag. (In programs that are
 /// compiled for per-thread default streams, the headers replace "no flag" by the per-thread flag.)
-pub const LEGACY_STREAM: u64 = 1;
+pub const LEGACY_STREAM: u64 = Flags::CU_GET_PROC_ADDRESS_LEGACY_STREAM.0 as u64;
 /// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`.
-pub const PER_THREAD_DEFAULT_STREAM: u64 = 2;
+pub const PER_THREAD_DEFAULT_STREAM: u64 =
+    Flags::CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM.0 as u64;
 
 /// The result of a lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,12 +23,12 @@ pub enum Lookup {
 }
 
 impl Lookup {
-    /// Returns the value of `CUdriverProcAddressQueryResult`.
-    pub fn status(self) -> u32 {
+    /// Returns the status that `cuGetProcAddress_v2` reports.
+    pub fn status(self) -> Status {
         match self {
-            Lookup::Found(_) => 0,
-            Lookup::SymbolNotFound => 1,
-            Lookup::VersionNotSufficient => 2,
+            Lookup::Found(_) => Status::CU_GET_PROC_ADDRESS_SUCCESS,
+            Lookup::SymbolNotFound => Status::CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND,
+            Lookup::VersionNotSufficient => Status::CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT,
         }
     }
 

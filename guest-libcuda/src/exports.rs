@@ -6,49 +6,48 @@ use crate::error::{CuError, CuResult};
 use crate::log::say;
 use cuda_api::args::{Out, Text};
 use cuda_api::proc_address::{Lookup, resolve};
+use cuda_api::sys::CUdriverProcAddressQueryResult;
 use std::ffi::c_void;
 
-const FOUND: u32 = 0;
-const NOT_FOUND: u32 = 1;
-
+/// Looks a name up. The program gets null and a failure if no function has that name.
 fn look_up(
     name: Text,
     out: Out<*const c_void>,
     version: i32,
     flags: u64,
-    status: Option<Out<u32>>,
+    status: Out<CUdriverProcAddressQueryResult>,
 ) -> CuResult {
     out.check()?;
     let name = name.name()?;
-    let tell = |value| status.iter().for_each(|status| status.set_if_wanted(value));
     let lookup = resolve(name, version, flags).map_err(|error| {
         say!(Warn, "{error} ({name})");
         CuError::INVALID_VALUE
     })?;
-    tell(lookup.status());
     let address = lookup.name().and_then(address);
+    let found = if address.is_none() && matches!(lookup, Lookup::Found(_)) {
+        Lookup::SymbolNotFound
+    } else {
+        lookup
+    };
+    status.set_if_wanted(found.status());
     out.set(address.unwrap_or(std::ptr::null()))?;
     if address.is_none() {
         say!(Info, "cuGetProcAddress: no {name} for CUDA {version}");
-        if matches!(lookup, Lookup::Found(_)) {
-            tell(NOT_FOUND);
-        }
-        // `cuGetProcAddress_v2` reports this in its status; `cuGetProcAddress` can only fail.
         return Err(CuError::NOT_FOUND);
     }
-    debug_assert_eq!(lookup.status(), FOUND);
     Ok(())
 }
 
 entries! {
     fn cuGetProcAddress(name: Text, out: Out<*const c_void>, version: i32, flags: u64) {
-        look_up(name, out, version, flags, None)
+        look_up(name, out, version, flags, Out::null())
     }
 
     fn cuGetProcAddress_v2(
-        name: Text, out: Out<*const c_void>, version: i32, flags: u64, status: Out<u32>,
+        name: Text, out: Out<*const c_void>, version: i32, flags: u64,
+        status: Out<CUdriverProcAddressQueryResult>,
     ) {
-        look_up(name, out, version, flags, Some(status))
+        look_up(name, out, version, flags, status)
     }
 }
 

@@ -1,11 +1,12 @@
 //! The library's exports and their lookup by name: the functions of [`api`](crate::api), and stubs
 //! for all other symbols.
 
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::{c_int, c_void};
 
 use cuda_api::args::{Out, Text};
 use cuda_api::error::CuError;
 use cuda_api::proc_address;
+use cuda_api::sys::CUdriverProcAddressQueryResult;
 
 use crate::api;
 use crate::api::entry::entries;
@@ -28,7 +29,7 @@ entries! {
         function: Out<*mut c_void>,
         version: c_int,
         flags: u64,
-        status: Out<c_uint>,
+        status: Out<CUdriverProcAddressQueryResult>,
     ) {
         let found = proc_address::resolve(symbol.name()?, version, flags)
             .map_err(|_| CuError::INVALID_VALUE)?;

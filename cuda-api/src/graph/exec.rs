@@ -7,18 +7,16 @@ use crate::args::Out;
 use crate::error::{CuError, CuResult};
 use crate::sys::{
     CUDA_GRAPH_INSTANTIATE_PARAMS, CUgraph, CUgraphExec, CUgraphExecUpdateResult,
-    CUgraphExecUpdateResultInfo, CUgraphInstantiateResult, CUgraphNode, CUstream,
+    CUgraphExecUpdateResultInfo, CUgraphInstantiate_flags as Flags, CUgraphInstantiateResult,
+    CUgraphNode, CUstream,
 };
 use std::ptr::null_mut;
 
-/// CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD and _DEVICE_LAUNCH.
-const UPLOAD: u64 = 2;
-const DEVICE_LAUNCH: u64 = 4;
-const ALL_FLAGS: u64 = 15;
-/// CUDA_GRAPH_INSTANTIATE_SUCCESS, _ERROR and _INVALID_STRUCTURE.
-const SUCCESS: u32 = 0;
-const INSTANTIATE_ERROR: u32 = 1;
-const INVALID_STRUCTURE: u32 = 2;
+const AUTO_FREE: u64 = Flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH.0 as u64;
+const UPLOAD: u64 = Flags::CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD.0 as u64;
+const DEVICE_LAUNCH: u64 = Flags::CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH.0 as u64;
+const NODE_PRIORITY: u64 = Flags::CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY.0 as u64;
+const ALL_FLAGS: u64 = AUTO_FREE | UPLOAD | DEVICE_LAUNCH | NODE_PRIORITY;
 
 /// `cuGraphInstantiateWithFlags`.
 pub fn instantiate<L: Library>(to: Out<CUgraphExec>, graph: CUgraph, flags: u64) -> CuResult {
@@ -48,11 +46,11 @@ pub fn instantiate_with<L: Library>(
         made = upload::<L>(to.read()?, given.hUploadStream, per_thread);
     }
     given.hErrNode_out = null_mut();
-    given.result_out = CUgraphInstantiateResult(match made {
-        Ok(()) => SUCCESS,
-        Err(_) if circle => INVALID_STRUCTURE,
-        Err(_) => INSTANTIATE_ERROR,
-    });
+    given.result_out = match made {
+        Ok(()) => CUgraphInstantiateResult::CUDA_GRAPH_INSTANTIATE_SUCCESS,
+        Err(_) if circle => CUgraphInstantiateResult::CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE,
+        Err(_) => CUgraphInstantiateResult::CUDA_GRAPH_INSTANTIATE_ERROR,
+    };
     params.set(given)?;
     made
 }
@@ -92,9 +90,10 @@ pub fn update<L: Library>(
     let exec = L::exec(exec)?;
     let steps = L::graphs().with(|table| table.steps(graph as GraphId))?;
     let updated = exec.update(steps)?;
-    let (result, node): Difference = updated.err().unwrap_or((0, None));
+    let (result, node): Difference =
+        updated.err().unwrap_or((CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_SUCCESS, None));
     to.set(CUgraphExecUpdateResultInfo {
-        result: CUgraphExecUpdateResult(result),
+        result,
         errorNode: node.unwrap_or(0) as CUgraphNode,
         errorFromNode: null_mut(),
     })?;

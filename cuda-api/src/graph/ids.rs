@@ -1,5 +1,7 @@
 //! Handles of graphs and nodes.
 
+use crate::sys::CUgraphNodeType;
+
 /// A graph's handle.
 pub type GraphId = usize;
 /// A node's handle. Nodes created later have larger handles.
@@ -12,6 +14,6 @@ pub(super) const STEP: usize = 16;
 
 /// The operation of a node.
 pub trait Operation: Clone {
-    /// `CUgraphNodeType`.
-    fn kind(&self) -> u32;
+    /// The type of the node.
+    fn kind(&self) -> CUgraphNodeType;
 }

@@ -7,7 +7,7 @@ use super::table::{Difference, Step, compare};
 use crate::error::{CuError, CuResult};
 use crate::sys::{
     CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS,
-    CUevent, CUgraphExec, CUresult, CUstream,
+    CUevent, CUgraphExec, CUgraphNodeType, CUresult, CUstream,
 };
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -69,7 +69,11 @@ pub trait Library: Copy + 'static {
     fn copy_attributes(to: &mut Self::Kernel, from: &Self::Kernel);
 
     /// Creates the copy for a copy node.
-    fn copy(params: &CUDA_MEMCPY3D) -> CuResult<Self::Copy>;
+    ///
+    /// # Safety
+    ///
+    /// Addresses of host memory must be valid whenever the node runs.
+    unsafe fn copy(params: &CUDA_MEMCPY3D) -> CuResult<Self::Copy>;
 
     /// Returns the parameters that describe a captured copy.
     fn copy_params(copy: &Self::Copy) -> CUDA_MEMCPY3D;
@@ -200,14 +204,14 @@ pub enum Op<L: Library> {
 }
 
 impl<L: Library> Operation for Op<L> {
-    fn kind(&self) -> u32 {
+    fn kind(&self) -> CUgraphNodeType {
         match self {
-            Self::Kernel(_) => 0,
-            Self::Copy(..) => 1,
-            Self::Memset(_) => 2,
-            Self::Host(_) => 3,
-            Self::Wait(..) => 6,
-            Self::Record(..) => 7,
+            Self::Kernel(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL,
+            Self::Copy(..) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMCPY,
+            Self::Memset(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMSET,
+            Self::Host(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_HOST,
+            Self::Wait(..) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_WAIT_EVENT,
+            Self::Record(..) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_EVENT_RECORD,
         }
     }
 }

@@ -45,9 +45,15 @@ pub unsafe fn other_kernel<L: Library>(
 }
 
 /// Returns the work of a copy node.
-pub fn copy<L: Library>(params: In<CUDA_MEMCPY3D>) -> CuResult<Op<L>> {
+///
+/// # Safety
+///
+/// Addresses of host memory in the parameters are valid whenever the node runs.
+pub unsafe fn copy<L: Library>(params: In<CUDA_MEMCPY3D>) -> CuResult<Op<L>> {
     let params = params.get()?;
-    Ok(Op::Copy(L::copy(&params)?, Some(CopyParams::new(params))))
+    // SAFETY: the caller promises the same.
+    let copy = unsafe { L::copy(&params) }?;
+    Ok(Op::Copy(copy, Some(CopyParams::new(params))))
 }
 
 /// Returns the work of a memset node.

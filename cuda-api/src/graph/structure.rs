@@ -36,7 +36,7 @@ pub fn find_in_clone<L: Library>(
 
 /// `cuGraphNodeGetType`.
 pub fn kind<L: Library>(node: CUgraphNode, to: Out<CUgraphNodeType>) -> CuResult {
-    to.set(CUgraphNodeType(L::graphs().with(|table| table.kind(node as NodeId))?))
+    to.set(L::graphs().with(|table| table.kind(node as NodeId))?)
 }
 
 /// `cuGraphDestroyNode`.

@@ -3,11 +3,15 @@
 use super::dag::{Graph, Node, Work};
 use super::ids::{FIRST_HANDLE, GraphId, NodeId, Operation, STEP};
 use crate::error::{CuError, CuResult};
+use crate::sys::{CUgraphExecUpdateResult, CUgraphNodeType};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// `CU_GRAPH_NODE_TYPE_GRAPH` and `_EMPTY`.
-const KIND_GRAPH: u32 = 4;
-const KIND_EMPTY: u32 = 5;
+const KIND_GRAPH: CUgraphNodeType = CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH;
+const KIND_EMPTY: CUgraphNodeType = CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY;
+const TOPOLOGY_CHANGED: CUgraphExecUpdateResult =
+    CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+const NODE_TYPE_CHANGED: CUgraphExecUpdateResult =
+    CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
 /// The maximum nesting depth of child graphs.
 const MAX_DEPTH: usize = 32;
 
@@ -42,14 +46,12 @@ pub struct Step<Op> {
     pub after: Vec<usize>,
 }
 
-/// The reason why a graph can't replace an executable one: a `CUgraphExecUpdateResult`, and the
-/// node of the new graph that differs, if there is one.
-pub type Difference = (u32, Option<NodeId>);
+/// The reason why a graph can't replace an executable one, and the node of the new graph that
+/// differs, if there is one.
+pub type Difference = (CUgraphExecUpdateResult, Option<NodeId>);
 
 /// Fails if two graphs differ in more than the operations of their nodes.
 pub fn compare<Op: Operation>(old: &[Step<Op>], new: &[Step<Op>]) -> Result<(), Difference> {
-    const TOPOLOGY_CHANGED: u32 = 2;
-    const NODE_TYPE_CHANGED: u32 = 3;
     if old.len() != new.len() {
         return Err((TOPOLOGY_CHANGED, None));
     }
@@ -112,7 +114,7 @@ impl<Op: Operation> Table<Op> {
     }
 
     /// `cuGraphNodeGetType`.
-    pub fn kind(&self, id: NodeId) -> CuResult<u32> {
+    pub fn kind(&self, id: NodeId) -> CuResult<CUgraphNodeType> {
         Ok(match &self.node(id)?.work {
             Work::Op(op) => op.kind(),
             Work::Empty => KIND_EMPTY,
@@ -299,8 +301,8 @@ mod tests {
     use super::*;
 
     impl Operation for u32 {
-        fn kind(&self) -> u32 {
-            0
+        fn kind(&self) -> CUgraphNodeType {
+            CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL
         }
     }
 
@@ -359,10 +361,10 @@ mod tests {
         let old = make(&[Work::Op(1), Work::Op(2)], true);
         assert_eq!(compare(&old, &make(&[Work::Op(3), Work::Op(4)], true)), Ok(()));
         let apart = make(&[Work::Op(3), Work::Op(4)], false);
-        assert_eq!(compare(&old, &apart), Err((2, Some(apart[1].id))));
+        assert_eq!(compare(&old, &apart), Err((TOPOLOGY_CHANGED, Some(apart[1].id))));
         let other = make(&[Work::Op(3), Work::Empty], true);
-        assert_eq!(compare(&old, &other), Err((3, Some(other[1].id))));
-        assert_eq!(compare(&old, &old[..1]), Err((2, None)));
+        assert_eq!(compare(&old, &other), Err((NODE_TYPE_CHANGED, Some(other[1].id))));
+        assert_eq!(compare(&old, &old[..1]), Err((TOPOLOGY_CHANGED, None)));
     }
 
     #[test]

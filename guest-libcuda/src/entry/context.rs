@@ -9,7 +9,7 @@ use crate::handles::{Handle, Object};
 use crate::objects::Context;
 use crate::thread;
 use cuda_api::args::{In, Out};
-use cuda_api::sys::CUctx_flags;
+use cuda_api::sys::{CUctx_flags, CUctxCreateParams};
 use protocol::calls::{
     CuCtxSynchronize, VcudaCtxCreate, VcudaCtxDestroy, VcudaPrimaryCtxRelease,
     VcudaPrimaryCtxRetain, VcudaPrimaryCtxSetFlags,
@@ -173,9 +173,14 @@ entries! {
         create(out, flags, device)
     }
 
-    /// `parameters` are execution affinities, their number, and a graphics context to share with.
-    fn cuCtxCreate_v4(out: Out<Handle>, parameters: In<[usize; 3]>, flags: u32, device: i32) {
-        if parameters.optional().is_some_and(|p| p[0] != 0 || p[2] != 0) {
+    /// The parameters are execution affinities, and a graphics context to share with.
+    fn cuCtxCreate_v4(
+        out: Out<Handle>, parameters: In<CUctxCreateParams>, flags: u32, device: i32,
+    ) {
+        let asks_for_more = |parameters: CUctxCreateParams| {
+            !parameters.execAffinityParams.is_null() || !parameters.cigParams.is_null()
+        };
+        if parameters.optional().is_some_and(asks_for_more) {
             return Err(CuError::NOT_SUPPORTED);
         }
         create(out, flags, device)

@@ -1,6 +1,6 @@
 //! Entry points that copy contiguous bytes.
 
-use super::copy2d::{self, Memcpy3D};
+use super::copy2d::{self, BoxCopy};
 use super::stream::stream_id;
 use crate::capture;
 use crate::context;
@@ -30,7 +30,7 @@ unsafe fn blocking(dst: u64, src: u64, len: usize, null: usize) -> CuResult {
 unsafe fn queued(dst: u64, src: u64, len: usize, stream: Handle, null: usize) -> CuResult {
     let driver = context::driver()?;
     if len > 0 && capture::captured(driver, stream, null)? {
-        return copy2d::push_copy(driver, (stream, null), Memcpy3D::linear(dst, src, len));
+        return copy2d::push_copy(driver, (stream, null), BoxCopy::linear(dst, src, len));
     }
     let stream = stream_id(driver, stream, null)?;
     // SAFETY: pageable memory is valid, as the caller promises.

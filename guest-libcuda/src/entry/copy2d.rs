@@ -10,59 +10,33 @@ use crate::handles::Handle;
 use crate::memory::Place;
 use crate::transfer::{self, Copy};
 use cuda_api::args::In;
-use cuda_api::sys::{CUDA_MEMCPY3D, CUmemorytype};
+use cuda_api::sys::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUmemorytype};
 use protocol::calls::VcudaCopy2D;
 use protocol::graph as node;
 use protocol::ids::StreamId;
 use protocol::limits::INLINE_COPY_MAX;
 
-/// The structure that is `CUDA_MEMCPY2D` in C.
-#[repr(C)]
+/// One side of a copy, as the program describes it.
 #[derive(Clone, Copy)]
-pub struct Memcpy2D {
-    src: Side2D,
-    dst: Side2D,
-    width: usize,
-    height: usize,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Side2D {
-    x: usize,
-    y: usize,
-    kind: u32,
-    host: usize,
+struct Area {
+    kind: CUmemorytype,
+    host: u64,
     device: u64,
-    array: usize,
-    pitch: usize,
-}
-
-/// The structure that is `CUDA_MEMCPY3D` in C.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct Memcpy3D {
-    src: Side3D,
-    dst: Side3D,
-    width: usize,
-    height: usize,
-    depth: usize,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Side3D {
     x: usize,
     y: usize,
     z: usize,
-    lod: usize,
-    kind: u32,
-    host: usize,
-    device: u64,
-    array: usize,
-    reserved: usize,
     pitch: usize,
     height: usize,
+}
+
+/// A copy of a box, as the program describes it. A rectangle has a depth of 1.
+#[derive(Clone, Copy)]
+pub struct BoxCopy {
+    src: Area,
+    dst: Area,
+    width: usize,
+    height: usize,
+    depth: usize,
 }
 
 /// One side of a copy: the address of its first byte and the distances between rows and slices.
@@ -79,15 +53,6 @@ struct Shape {
     depth: usize,
 }
 
-fn base(kind: u32, host: usize, device: u64) -> CuResult<u64> {
-    match CUmemorytype(kind) {
-        CUmemorytype::CU_MEMORYTYPE_HOST => Ok(host as u64),
-        CUmemorytype::CU_MEMORYTYPE_DEVICE | CUmemorytype::CU_MEMORYTYPE_UNIFIED => Ok(device),
-        CUmemorytype::CU_MEMORYTYPE_ARRAY => Err(CuError::NOT_SUPPORTED),
-        _ => Err(CuError::INVALID_VALUE),
-    }
-}
-
 fn offset(parts: &[(usize, usize)]) -> CuResult<u64> {
     parts.iter().try_fold(0u64, |sum, &(count, step)| {
         let part = (count as u64).checked_mul(step as u64).ok_or(CuError::INVALID_VALUE)?;
@@ -95,28 +60,38 @@ fn offset(parts: &[(usize, usize)]) -> CuResult<u64> {
     })
 }
 
-impl Side2D {
-    fn side(&self, width: usize, height: usize) -> CuResult<Side> {
+impl Area {
+    /// The address at which the memory begins.
+    fn start(&self) -> CuResult<u64> {
+        match self.kind {
+            CUmemorytype::CU_MEMORYTYPE_HOST => Ok(self.host),
+            CUmemorytype::CU_MEMORYTYPE_DEVICE | CUmemorytype::CU_MEMORYTYPE_UNIFIED => {
+                Ok(self.device)
+            }
+            CUmemorytype::CU_MEMORYTYPE_ARRAY => Err(CuError::NOT_SUPPORTED),
+            _ => Err(CuError::INVALID_VALUE),
+        }
+    }
+
+    /// The side of a copy of a rectangle.
+    fn rectangle(&self, width: usize, height: usize) -> CuResult<Side> {
         let pitch = if self.pitch == 0 { self.x + width } else { self.pitch };
         if pitch < width && height > 1 {
             return Err(CuError::INVALID_VALUE);
         }
-        let start = base(self.kind, self.host, self.device)?;
-        let address = start + offset(&[(self.x, 1), (self.y, pitch)])?;
+        let address = self.start()? + offset(&[(self.x, 1), (self.y, pitch)])?;
         Ok(Side { address, pitch, slice: 0 })
     }
-}
 
-impl Side3D {
-    fn side(&self, shape: &Shape) -> CuResult<Side> {
+    /// The side of a copy of a box.
+    fn cuboid(&self, shape: &Shape) -> CuResult<Side> {
         let pitch = if self.pitch == 0 { self.x + shape.width } else { self.pitch };
         let height = if self.height == 0 { self.y + shape.height } else { self.height };
         if pitch < shape.width || height < shape.height {
             return Err(CuError::INVALID_VALUE);
         }
         let slice = pitch.checked_mul(height).ok_or(CuError::INVALID_VALUE)?;
-        let start = base(self.kind, self.host, self.device)?;
-        let address = start + offset(&[(self.x, 1), (self.y, pitch), (self.z, slice)])?;
+        let address = self.start()? + offset(&[(self.x, 1), (self.y, pitch), (self.z, slice)])?;
         Ok(Side { address, pitch, slice })
     }
 }
@@ -188,51 +163,51 @@ unsafe fn rectangle(
     }
 }
 
-impl From<Memcpy2D> for Memcpy3D {
-    fn from(copy: Memcpy2D) -> Self {
-        let side = |side: Side2D| Side3D {
-            x: side.x,
-            y: side.y,
+impl From<&CUDA_MEMCPY2D> for BoxCopy {
+    fn from(copy: &CUDA_MEMCPY2D) -> Self {
+        let src = Area {
+            kind: copy.srcMemoryType,
+            host: copy.srcHost as u64,
+            device: copy.srcDevice,
+            x: copy.srcXInBytes,
+            y: copy.srcY,
             z: 0,
-            lod: 0,
-            kind: side.kind,
-            host: side.host,
-            device: side.device,
-            array: side.array,
-            reserved: 0,
-            pitch: side.pitch,
+            pitch: copy.srcPitch,
             height: 0,
         };
-        let (width, height) = (copy.width, copy.height);
-        Self { src: side(copy.src), dst: side(copy.dst), width, height, depth: 1 }
+        let dst = Area {
+            kind: copy.dstMemoryType,
+            host: copy.dstHost as u64,
+            device: copy.dstDevice,
+            x: copy.dstXInBytes,
+            y: copy.dstY,
+            z: 0,
+            pitch: copy.dstPitch,
+            height: 0,
+        };
+        Self { src, dst, width: copy.WidthInBytes, height: copy.Height, depth: 1 }
     }
 }
 
-impl From<&CUDA_MEMCPY3D> for Memcpy3D {
+impl From<&CUDA_MEMCPY3D> for BoxCopy {
     fn from(copy: &CUDA_MEMCPY3D) -> Self {
-        let src = Side3D {
+        let src = Area {
+            kind: copy.srcMemoryType,
+            host: copy.srcHost as u64,
+            device: copy.srcDevice,
             x: copy.srcXInBytes,
             y: copy.srcY,
             z: copy.srcZ,
-            lod: copy.srcLOD,
-            kind: copy.srcMemoryType.0,
-            host: copy.srcHost as usize,
-            device: copy.srcDevice,
-            array: copy.srcArray as usize,
-            reserved: copy.reserved0 as usize,
             pitch: copy.srcPitch,
             height: copy.srcHeight,
         };
-        let dst = Side3D {
+        let dst = Area {
+            kind: copy.dstMemoryType,
+            host: copy.dstHost as u64,
+            device: copy.dstDevice,
             x: copy.dstXInBytes,
             y: copy.dstY,
             z: copy.dstZ,
-            lod: copy.dstLOD,
-            kind: copy.dstMemoryType.0,
-            host: copy.dstHost as usize,
-            device: copy.dstDevice,
-            array: copy.dstArray as usize,
-            reserved: copy.reserved1 as usize,
             pitch: copy.dstPitch,
             height: copy.dstHeight,
         };
@@ -240,7 +215,7 @@ impl From<&CUDA_MEMCPY3D> for Memcpy3D {
     }
 }
 
-impl Memcpy3D {
+impl BoxCopy {
     /// Returns a copy of contiguous bytes.
     pub fn linear(dst: u64, src: u64, len: usize) -> Self {
         let side = |address| node::CopySide { address, pitch: len as u64, height: 1 };
@@ -279,8 +254,8 @@ impl Memcpy3D {
         if shape.width == 0 || shape.height == 0 || shape.depth == 0 {
             return Err(CuError::INVALID_VALUE);
         }
-        let side = |side: &Side3D| {
-            let side = side.side(&shape)?;
+        let side = |area: &Area| {
+            let side = area.cuboid(&shape)?;
             let rows = [(shape.height - 1, side.pitch), (shape.width, 1)];
             let span = offset(&[(shape.depth - 1, side.slice)])? + offset(&rows)?;
             match driver.memory.place(side.address, span)? {
@@ -306,7 +281,7 @@ impl Memcpy3D {
 }
 
 /// Adds a copy to the graph that a stream is being captured to.
-pub fn push_copy(driver: &Driver, (stream, null): (Handle, usize), copy: Memcpy3D) -> CuResult {
+pub fn push_copy(driver: &Driver, (stream, null): (Handle, usize), copy: BoxCopy) -> CuResult {
     match copy.node(driver) {
         Ok(node) => capture::push(driver, stream, null, Op::Copy(node, None)),
         Err(error) => {
@@ -322,19 +297,19 @@ pub fn push_copy(driver: &Driver, (stream, null): (Handle, usize), copy: Memcpy3
 /// # Safety
 ///
 /// A side in pageable memory must be valid for all rows.
-unsafe fn copy_2d(copy: Memcpy2D, stream: Handle, null: usize, blocking: bool) -> CuResult {
+unsafe fn copy_2d(copy: BoxCopy, stream: Handle, null: usize, blocking: bool) -> CuResult {
     let driver = context::driver()?;
     if blocking {
         capture::forbid_on(driver, stream, null)?;
     } else if copy.width > 0 && copy.height > 0 && capture::captured(driver, stream, null)? {
-        return push_copy(driver, (stream, null), copy.into());
+        return push_copy(driver, (stream, null), copy);
     }
     let stream = stream_id(driver, stream, null)?;
     let (width, height) = (copy.width, copy.height);
     if width == 0 || height == 0 {
         return Ok(());
     }
-    let sides = (copy.dst.side(width, height)?, copy.src.side(width, height)?);
+    let sides = (copy.dst.rectangle(width, height)?, copy.src.rectangle(width, height)?);
     // SAFETY: pageable memory is valid for all rows, as the caller promises.
     unsafe { rectangle(driver, sides, (width, height), stream, blocking) }
 }
@@ -344,7 +319,7 @@ unsafe fn copy_2d(copy: Memcpy2D, stream: Handle, null: usize, blocking: bool) -
 /// # Safety
 ///
 /// A side in pageable memory must be valid for all rows.
-unsafe fn copy_3d(copy: Memcpy3D, stream: Handle, null: usize, blocking: bool) -> CuResult {
+unsafe fn copy_3d(copy: BoxCopy, stream: Handle, null: usize, blocking: bool) -> CuResult {
     let driver = context::driver()?;
     let some = copy.width > 0 && copy.height > 0 && copy.depth > 0;
     if blocking {
@@ -357,7 +332,7 @@ unsafe fn copy_3d(copy: Memcpy3D, stream: Handle, null: usize, blocking: bool) -
     if shape.width == 0 || shape.height == 0 || shape.depth == 0 {
         return Ok(());
     }
-    let (dst, src) = (copy.dst.side(&shape)?, copy.src.side(&shape)?);
+    let (dst, src) = (copy.dst.cuboid(&shape)?, copy.src.cuboid(&shape)?);
     let size = (shape.width, shape.height);
     for slice in 0..shape.depth {
         let at = |side: Side| Side { address: side.address + (slice * side.slice) as u64, ..side };
@@ -368,39 +343,28 @@ unsafe fn copy_3d(copy: Memcpy3D, stream: Handle, null: usize, blocking: bool) -
 }
 
 entries! {
-    fn cuMemcpy2D_v2, fn cuMemcpy2D_v2_ptds(copy: In<Memcpy2D>) |null| {
+    fn cuMemcpy2D_v2, fn cuMemcpy2D_v2_ptds(copy: In<CUDA_MEMCPY2D>) |null| {
         // SAFETY: the memory that the program describes is valid.
-        unsafe { copy_2d(copy.get()?, 0, null, true) }
+        unsafe { copy_2d((&copy.get()?).into(), 0, null, true) }
     }
-    fn cuMemcpy2DUnaligned_v2, fn cuMemcpy2DUnaligned_v2_ptds(copy: In<Memcpy2D>) |null| {
+    fn cuMemcpy2DUnaligned_v2, fn cuMemcpy2DUnaligned_v2_ptds(copy: In<CUDA_MEMCPY2D>) |null| {
         // SAFETY: the memory that the program describes is valid.
-        unsafe { copy_2d(copy.get()?, 0, null, true) }
+        unsafe { copy_2d((&copy.get()?).into(), 0, null, true) }
     }
     fn cuMemcpy2DAsync_v2, fn cuMemcpy2DAsync_v2_ptsz(
-        copy: In<Memcpy2D>, stream: Handle,
+        copy: In<CUDA_MEMCPY2D>, stream: Handle,
     ) |null| {
         // SAFETY: the memory that the program describes is valid.
-        unsafe { copy_2d(copy.get()?, stream, null, false) }
+        unsafe { copy_2d((&copy.get()?).into(), stream, null, false) }
     }
-    fn cuMemcpy3D_v2, fn cuMemcpy3D_v2_ptds(copy: In<Memcpy3D>) |null| {
+    fn cuMemcpy3D_v2, fn cuMemcpy3D_v2_ptds(copy: In<CUDA_MEMCPY3D>) |null| {
         // SAFETY: the memory that the program describes is valid.
-        unsafe { copy_3d(copy.get()?, 0, null, true) }
+        unsafe { copy_3d((&copy.get()?).into(), 0, null, true) }
     }
     fn cuMemcpy3DAsync_v2, fn cuMemcpy3DAsync_v2_ptsz(
-        copy: In<Memcpy3D>, stream: Handle,
+        copy: In<CUDA_MEMCPY3D>, stream: Handle,
     ) |null| {
         // SAFETY: the memory that the program describes is valid.
-        unsafe { copy_3d(copy.get()?, stream, null, false) }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn structures_have_the_same_size_as_in_c() {
-        assert_eq!(size_of::<Memcpy2D>(), 128);
-        assert_eq!(size_of::<Memcpy3D>(), 200);
+        unsafe { copy_3d((&copy.get()?).into(), stream, null, false) }
     }
 }

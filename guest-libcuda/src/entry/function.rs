@@ -9,7 +9,7 @@ use crate::error::{CuError, CuResult};
 use crate::handles::Handle;
 use crate::objects::{Function, Origin};
 use cuda_api::args::Out;
-use cuda_api::sys::CUfunction_attribute;
+use cuda_api::sys::{CUfunction_attribute, CUsharedconfig};
 use protocol::calls::{
     CuFuncGetAttribute, CuFuncIsLoaded, CuFuncLoad, CuFuncSetAttribute, CuFuncSetCacheConfig,
     CuKernelGetAttribute, CuKernelSetAttribute, CuKernelSetCacheConfig,
@@ -17,6 +17,7 @@ use protocol::calls::{
 use std::ffi::c_char;
 use std::sync::Arc;
 
+const LARGEST_BANKS: u32 = CUsharedconfig::CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE.0;
 const ATTRIBUTES: u32 = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX.0;
 
 /// Returns an attribute, cached until an attribute is set.
@@ -150,7 +151,7 @@ entries! {
     /// This setting has no effect on current GPUs.
     fn cuFuncSetSharedMemConfig(function: Handle, config: u32) {
         let _: Arc<Function> = driver()?.handles.get(function)?;
-        if config > 2 { Err(CuError::INVALID_VALUE) } else { Ok(()) }
+        if config > LARGEST_BANKS { Err(CuError::INVALID_VALUE) } else { Ok(()) }
     }
 
     fn cuFuncLoad(function: Handle) {

@@ -1,7 +1,7 @@
 //! Graphs and captures. cuda-api has the entry points; this module implements the guest library's
 //! part.
 
-use super::copy2d::Memcpy3D;
+use super::copy2d::BoxCopy;
 use super::host_func::{self, Callback};
 use super::image;
 use super::launch;
@@ -19,6 +19,7 @@ use crate::thread;
 use cuda_api::graph::library::KernelParams;
 use cuda_api::graph::table::{Difference, Step};
 use cuda_api::graph::{Graphs, Library, capture as captures};
+use cuda_api::sys::CUgraphExecUpdateResult;
 use protocol::calls::{
     CuGraphExecDestroy, CuGraphLaunch, CuGraphUpload, VcudaGraphExecNodeSet, VcudaGraphExecUpdate,
     VcudaGraphInstantiate,
@@ -31,6 +32,8 @@ use protocol::options::GRAPH_INSTANTIATE_FLAGS;
 use std::sync::Arc;
 
 cuda_api::graph_entries!(Guest);
+
+const UPDATED: u32 = CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_SUCCESS.0;
 
 /// The tokens of a graph's host functions, each with the index of its step.
 type Tokens = Vec<(usize, u64)>;
@@ -190,12 +193,12 @@ impl Library for Guest {
         to.attributes.clone_from(&from.attributes);
     }
 
-    fn copy(params: &CUDA_MEMCPY3D) -> CuResult<wire::CopyStep> {
-        Memcpy3D::from(params).node(driver()?)
+    unsafe fn copy(params: &CUDA_MEMCPY3D) -> CuResult<wire::CopyStep> {
+        BoxCopy::from(params).node(driver()?)
     }
 
     fn copy_params(copy: &wire::CopyStep) -> CUDA_MEMCPY3D {
-        Memcpy3D::params(copy)
+        BoxCopy::params(copy)
     }
 
     fn memset(p: &CUDA_MEMSET_NODE_PARAMS) -> CuResult<wire::MemsetStep> {
@@ -286,14 +289,14 @@ impl Library for Guest {
             driver.session.call(&VcudaGraphExecUpdate { exec: *exec, blob, graph })
         });
         match updated {
-            Ok(answer) if answer.result == 0 => {
+            Ok(answer) if answer.result == UPDATED => {
                 host_func::let_go(&std::mem::replace(bound, tokens));
                 Ok(Ok(()))
             }
             Ok(answer) => {
                 host_func::let_go(&tokens);
                 let node = steps.get(answer.node as usize).map(|step| step.id);
-                Ok(Err((answer.result, node)))
+                Ok(Err((CUgraphExecUpdateResult(answer.result), node)))
             }
             Err(error) => {
                 host_func::let_go(&tokens);

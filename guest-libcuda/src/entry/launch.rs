@@ -13,10 +13,11 @@ use crate::handles::Handle;
 use crate::log::say;
 use crate::objects::Function;
 use crate::program::{bytes_at, copy_from};
-use cuda_api::args::{In, Out};
+use cuda_api::args::{Arg, In, Out};
 use cuda_api::sys::{
     CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT, CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT,
-    CU_LAUNCH_PARAM_END_AS_INT, CUfunction_attribute, CUlaunchAttributeID,
+    CU_LAUNCH_PARAM_END_AS_INT, CUfunction_attribute, CUlaunchAttribute, CUlaunchAttributeID,
+    CUlaunchConfig, CUstreamAttrValue,
 };
 use protocol::calls::{VcudaLaunch, VcudaLaunchCooperative, VcudaOccupancyClusters};
 use protocol::limits::{LAUNCH_ATTRIBUTES_MAX, PARAMETER_BYTES_MAX};
@@ -36,28 +37,7 @@ const END: usize = CU_LAUNCH_PARAM_END_AS_INT as usize;
 const BUFFER_POINTER: usize = CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT as usize;
 const BUFFER_SIZE: usize = CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT as usize;
 
-/// The structure that is `CUlaunchAttribute` in C.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Attribute {
-    id: u32,
-    pad: u32,
-    value: [u64; 8],
-}
-
 const COOPERATIVE: u32 = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE.0;
-
-/// The structure that is `CUlaunchConfig` in C.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct Config {
-    grid: [u32; 3],
-    block: [u32; 3],
-    shared: u32,
-    stream: Handle,
-    attributes: usize,
-    attribute_count: u32,
-}
 
 /// Refuses a launch that exceeds the limits of the device or of the function.
 pub fn check(driver: &Driver, function: &Function, shape: &Shape) -> CuResult {
@@ -286,28 +266,37 @@ pub fn set_attribute(
 /// # Safety
 ///
 /// The configuration's array must have as many attributes as the configuration says.
-unsafe fn read_config(config: In<Config>) -> CuResult<(Shape, Handle, Vec<LaunchAttribute>)> {
+unsafe fn read_config(
+    config: In<CUlaunchConfig>,
+) -> CuResult<(Shape, Handle, Vec<LaunchAttribute>)> {
     let config = config.get()?;
-    if config.attribute_count as usize > LAUNCH_ATTRIBUTES_MAX {
+    let count = config.numAttrs as usize;
+    if count > LAUNCH_ATTRIBUTES_MAX {
         return Err(CuError::INVALID_VALUE);
     }
-    let count = config.attribute_count as usize;
     // SAFETY: the array has as many attributes as the configuration says, as the caller promises.
-    let attributes = unsafe { In::<Attribute>::from_address(config.attributes).array(count) };
+    let attributes = unsafe { In::from_c(config.attrs.cast_const()).array(count) };
     let mut wire = Vec::new();
     for index in 0..count {
-        let attribute = attributes.get(index)?;
-        if attribute.id == 0 {
+        let CUlaunchAttribute { id, value, .. } = attributes.get(index)?;
+        if id == CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_IGNORE {
             continue;
         }
-        if !LAUNCH_ATTRIBUTES.contains(&attribute.id) {
-            say!(Warn, "launch attribute {} is not supported", attribute.id);
+        let id = id.0;
+        if !LAUNCH_ATTRIBUTES.contains(&id) {
+            say!(Warn, "launch attribute {id} is not supported");
             return Err(CuError::NOT_SUPPORTED);
         }
-        wire.push(LaunchAttribute { id: attribute.id, value: attribute.value });
+        // SAFETY: both types have 64 bytes, and integers may have any value.
+        let value = unsafe { std::mem::transmute::<CUstreamAttrValue, [u64; 8]>(value) };
+        wire.push(LaunchAttribute { id, value });
     }
-    let shape = Shape { grid: config.grid, block: config.block, shared: config.shared };
-    Ok((shape, config.stream, wire))
+    let shape = Shape {
+        grid: [config.gridDimX, config.gridDimY, config.gridDimZ],
+        block: [config.blockDimX, config.blockDimY, config.blockDimZ],
+        shared: config.sharedMemBytes,
+    };
+    Ok((shape, config.hStream as Handle, wire))
 }
 
 /// Queues a launch that a configuration describes.
@@ -316,7 +305,7 @@ unsafe fn read_config(config: In<Config>) -> CuResult<(Shape, Handle, Vec<Launch
 ///
 /// The requirements of [`read_config`] and [`with_parameters`] apply.
 unsafe fn launch_ex(
-    config: In<Config>,
+    config: In<CUlaunchConfig>,
     function: Handle,
     arguments: (In<usize>, In<usize>),
     null: usize,
@@ -328,11 +317,20 @@ unsafe fn launch_ex(
 }
 
 /// Queries how many clusters of a launch can run at once, or how large a cluster may be.
-fn clusters(question: u32, out: Out<i32>, function: Handle, config: In<Config>) -> CuResult {
+///
+/// # Safety
+///
+/// As for [`read_config`].
+unsafe fn clusters(
+    question: u32,
+    out: Out<i32>,
+    function: Handle,
+    config: In<CUlaunchConfig>,
+) -> CuResult {
     out.check()?;
     let driver = context::driver()?;
     let function: Arc<Function> = driver.handles.get(function)?;
-    // SAFETY: the program passes a configuration as for a launch.
+    // SAFETY: the caller promises what this requires.
     let (shape, _, attributes) = unsafe { read_config(config) }?;
     let answer = driver.session.call(&VcudaOccupancyClusters {
         question,
@@ -373,18 +371,24 @@ entries! {
     }
 
     fn cuLaunchKernelEx, fn cuLaunchKernelEx_ptsz(
-        config: In<Config>, function: Handle, parameters: In<usize>, extra: In<usize>,
+        config: In<CUlaunchConfig>, function: Handle, parameters: In<usize>, extra: In<usize>,
     ) |null| {
         // SAFETY: the program passes arguments as the API requires for this function.
         unsafe { launch_ex(config, function, (parameters, extra), null) }
     }
 
-    fn cuOccupancyMaxActiveClusters(out: Out<i32>, function: Handle, config: In<Config>) {
-        clusters(question::MAX_ACTIVE, out, function, config)
+    fn cuOccupancyMaxActiveClusters(
+        out: Out<i32>, function: Handle, config: In<CUlaunchConfig>,
+    ) {
+        // SAFETY: the program passes a configuration as for a launch.
+        unsafe { clusters(question::MAX_ACTIVE, out, function, config) }
     }
 
-    fn cuOccupancyMaxPotentialClusterSize(out: Out<i32>, function: Handle, config: In<Config>) {
-        clusters(question::MAX_POTENTIAL_SIZE, out, function, config)
+    fn cuOccupancyMaxPotentialClusterSize(
+        out: Out<i32>, function: Handle, config: In<CUlaunchConfig>,
+    ) {
+        // SAFETY: the program passes a configuration as for a launch.
+        unsafe { clusters(question::MAX_POTENTIAL_SIZE, out, function, config) }
     }
 }
 
@@ -392,15 +396,8 @@ entries! {
 mod tests {
     use super::*;
     use crate::objects::Origin;
-    use cuda_api::args::Arg;
     use protocol::ids::FuncId;
     use protocol::structs::ParameterPlace;
-
-    #[test]
-    fn structures_have_the_same_size_as_in_c() {
-        assert_eq!(size_of::<Attribute>(), 72);
-        assert_eq!(size_of::<Config>(), 56);
-    }
 
     #[test]
     fn parameters_are_packed_according_to_the_layout() {

@@ -121,11 +121,10 @@ entries! {
         for index in 0..count as usize {
             let attribute = attributes.get(index)?;
             let out = outs.get(index)?;
+            let host_pointer = A(attribute) == A::CU_POINTER_ATTRIBUTE_HOST_POINTER;
             let value = match &found {
                 // A device pointer has no host pointer, which is not an error here.
-                Some(found) if A(attribute) == A::CU_POINTER_ATTRIBUTE_HOST_POINTER && found.kind.is_device() => {
-                    Value::Long(0)
-                }
+                Some(found) if host_pointer && found.kind.is_device() => Value::Long(0),
                 Some(found) => value(attribute, address, found)?,
                 None => value_of_unknown(attribute)?,
             };

@@ -22,9 +22,9 @@ const EXTERNAL: u32 = CUevent_wait_flags::CU_EVENT_WAIT_EXTERNAL.0;
 /// Returns the id of a stream. `null` is the meaning of a null stream.
 #[inline]
 pub fn stream_id(driver: &Driver, handle: Handle, null: usize) -> CuResult<StreamId> {
-    match handle {
-        0 => Ok(StreamId(null as u64)),
-        1 | 2 => Ok(StreamId(handle as u64)),
+    match StreamId(handle as u64) {
+        StreamId::DEFAULT => Ok(StreamId(null as u64)),
+        id @ (StreamId::LEGACY | StreamId::PER_THREAD) => Ok(id),
         _ => Ok(driver.handles.get::<Arc<Stream>>(handle)?.id),
     }
 }
@@ -38,7 +38,10 @@ pub fn public_id(driver: &Driver, stream: Handle, null: usize) -> CuResult<u64> 
 
 /// Returns a stream that the program created, or `None` for a default stream.
 fn own_stream(driver: &Driver, handle: Handle) -> CuResult<Option<Arc<Stream>>> {
-    if handle <= 2 { Ok(None) } else { driver.handles.get(handle).map(Some) }
+    if StreamId(handle as u64).is_cudas() {
+        return Ok(None);
+    }
+    driver.handles.get(handle).map(Some)
 }
 
 /// Waits until all work in a stream is done.

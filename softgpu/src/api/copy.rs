@@ -13,7 +13,8 @@ use crate::state::graph::Op;
 use crate::state::memory;
 use crate::state::stream::{Stream, default_stream, lookup};
 
-/// Pageable memory up to this size is copied to a temporary buffer, so that the caller need not wait.
+/// Maximum bytes of pageable memory that are copied to a temporary buffer, so that the caller need
+/// not wait.
 const STAGED: usize = 1 << 20;
 
 /// The rows of a copy: the address of the first, and the distance between two.
@@ -23,7 +24,8 @@ struct Rows {
     pitch: u64,
 }
 
-/// A copy of rows.
+/// A copy of rows. Host memory of the program is valid whenever the copy runs, as those who create
+/// the copy promise.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Copy {
     to: Rows,
@@ -41,7 +43,12 @@ enum Side {
 }
 
 impl Copy {
-    pub(crate) fn linear(to: u64, from: u64, len: usize) -> Self {
+    /// A copy of contiguous bytes.
+    ///
+    /// # Safety
+    ///
+    /// Addresses of host memory are valid for `len` bytes whenever the copy runs.
+    unsafe fn linear(to: u64, from: u64, len: usize) -> Self {
         let rows = |address| Rows { address, pitch: len as u64 };
         Self { to: rows(to), from: rows(from), width: len, height: 1 }
     }
@@ -70,13 +77,13 @@ impl Copy {
         Ok(())
     }
 
-    /// Copies. The memory must stay valid until this returns.
+    /// Copies.
     pub(crate) fn run(&self) {
         for row in 0..self.height as u64 {
             let from = (self.from.address + row * self.from.pitch) as *const u8;
             let to = (self.to.address + row * self.to.pitch) as *mut u8;
-            // SAFETY: device memory was checked, and the program passed the rest; the two may
-            // overlap.
+            // SAFETY: device memory was checked, and host memory is valid, as promised for every
+            // copy; the two may overlap.
             unsafe { std::ptr::copy(from, to, self.width) };
         }
     }
@@ -93,8 +100,8 @@ impl Copy {
         Ok(())
     }
 
-    /// Queues the copy. The caller may use pageable memory as soon as this returns, so such memory is
-    /// copied to a temporary buffer, or the copy is awaited.
+    /// Queues the copy. The program may change pageable memory as soon as this returns, so such
+    /// memory is copied to a temporary buffer first, or this waits for the copy.
     fn queue(self, stream: &Stream) -> CuResult {
         if capture::captured(stream)? {
             return capture::push(stream, Op::Copy(self, None));
@@ -130,18 +137,31 @@ impl Copy {
     }
 }
 
-fn copy(stream: &Stream, to: (u64, Side), from: (u64, Side), len: usize, wait: bool) -> CuResult {
+/// Copies contiguous bytes, and waits for the copy if `wait` is set.
+///
+/// # Safety
+///
+/// Addresses of host memory are valid for `len` bytes, for as long as `cuMemcpyAsync` requires.
+unsafe fn copy(
+    stream: &Stream,
+    to: (u64, Side),
+    from: (u64, Side),
+    len: usize,
+    wait: bool,
+) -> CuResult {
     if len == 0 {
         return Ok(());
     }
-    let copy = Copy::linear(to.0, from.0, len);
+    // SAFETY: the caller promises that the memory is valid until the copy has run.
+    let copy = unsafe { Copy::linear(to.0, from.0, len) };
     copy.check(to.1, from.1)?;
     if wait { copy.wait(stream) } else { copy.queue(stream) }
 }
 
 /// Copies within devices. The host does not wait, even if the call has no stream.
 fn on_device(stream: &Stream, to: u64, from: u64, len: usize) -> CuResult {
-    copy(stream, (to, Side::Device), (from, Side::Device), len, false)
+    // SAFETY: both sides must be device memory.
+    unsafe { copy(stream, (to, Side::Device), (from, Side::Device), len, false) }
 }
 
 /// The address of one side of a copy, and the kind of memory that it must have.
@@ -157,7 +177,11 @@ fn side(kind: CUmemorytype, host: u64, device: u64) -> CuResult<(u64, Side)> {
 
 impl Copy {
     /// The copy of a graph node. Boxes of several slices are not supported.
-    pub(crate) fn of_node(p: &CUDA_MEMCPY3D) -> CuResult<Self> {
+    ///
+    /// # Safety
+    ///
+    /// Addresses of host memory are valid whenever the copy runs.
+    pub(crate) unsafe fn of_node(p: &CUDA_MEMCPY3D) -> CuResult<Self> {
         if p.Depth > 1 || p.srcZ != 0 || p.dstZ != 0 {
             return Err(CuError::NOT_SUPPORTED);
         }
@@ -212,7 +236,12 @@ fn rows(
     Ok(Rows { address, pitch: pitch as u64 })
 }
 
-fn rectangle(stream: &Stream, params: In<CUDA_MEMCPY2D>, wait: bool) -> CuResult {
+/// Copies a rectangle, and waits for the copy if `wait` is set and one side is host memory.
+///
+/// # Safety
+///
+/// Addresses of host memory are valid for all rows, for as long as `cuMemcpy2DAsync` requires.
+unsafe fn rectangle(stream: &Stream, params: In<CUDA_MEMCPY2D>, wait: bool) -> CuResult {
     let p = params.get()?;
     let (from, from_side) = side(p.srcMemoryType, p.srcHost as u64, p.srcDevice)?;
     let (to, to_side) = side(p.dstMemoryType, p.dstHost as u64, p.dstDevice)?;
@@ -313,21 +342,26 @@ impl Fill {
 entries! {
     fn cuMemcpy, fn cuMemcpy_ptds(to: CUdeviceptr, from: CUdeviceptr, len: usize) |per_thread| {
         let known = memory::known(to, len as u64) && memory::known(from, len as u64);
-        copy(&*default_stream(per_thread)?, (to, Side::Any), (from, Side::Any), len, !known)
+        // SAFETY: the program passes addresses that are valid for `len` bytes.
+        unsafe {
+            copy(&*default_stream(per_thread)?, (to, Side::Any), (from, Side::Any), len, !known)
+        }
     }
 
     fn cuMemcpyHtoD_v2, fn cuMemcpyHtoD_v2_ptds(
         to: CUdeviceptr, from: *const c_void, len: usize,
     ) |per_thread| {
         let (to, from) = ((to, Side::Device), (from as u64, Side::Host));
-        copy(&*default_stream(per_thread)?, to, from, len, true)
+        // SAFETY: the program passes addresses that are valid for `len` bytes.
+        unsafe { copy(&*default_stream(per_thread)?, to, from, len, true) }
     }
 
     fn cuMemcpyDtoH_v2, fn cuMemcpyDtoH_v2_ptds(
         to: *mut c_void, from: CUdeviceptr, len: usize,
     ) |per_thread| {
         let (to, from) = ((to as u64, Side::Host), (from, Side::Device));
-        copy(&*default_stream(per_thread)?, to, from, len, true)
+        // SAFETY: the program passes addresses that are valid for `len` bytes.
+        unsafe { copy(&*default_stream(per_thread)?, to, from, len, true) }
     }
 
     fn cuMemcpyDtoD_v2, fn cuMemcpyDtoD_v2_ptds(
@@ -340,17 +374,21 @@ entries! {
         to: CUdeviceptr, _to_context: CUcontext, from: CUdeviceptr, _from_context: CUcontext,
         len: usize,
     ) |per_thread| {
-        copy(&*default_stream(per_thread)?, (to, Side::Device), (from, Side::Device), len, true)
+        let (to, from) = ((to, Side::Device), (from, Side::Device));
+        // SAFETY: both sides must be device memory.
+        unsafe { copy(&*default_stream(per_thread)?, to, from, len, true) }
     }
 
     fn cuMemcpy2D_v2, fn cuMemcpy2D_v2_ptds(params: In<CUDA_MEMCPY2D>) |per_thread| {
-        rectangle(&*default_stream(per_thread)?, params, true)
+        // SAFETY: the program passes a description of valid memory.
+        unsafe { rectangle(&*default_stream(per_thread)?, params, true) }
     }
 
     fn cuMemcpy2DUnaligned_v2, fn cuMemcpy2DUnaligned_v2_ptds(
         params: In<CUDA_MEMCPY2D>,
     ) |per_thread| {
-        rectangle(&*default_stream(per_thread)?, params, true)
+        // SAFETY: the program passes a description of valid memory.
+        unsafe { rectangle(&*default_stream(per_thread)?, params, true) }
     }
 
     fn cuMemsetD8_v2, fn cuMemsetD8_v2_ptds(to: CUdeviceptr, value: u8, count: usize) |per_thread| {
@@ -390,21 +428,26 @@ entries! {
     fn cuMemcpyAsync, fn cuMemcpyAsync_ptsz(
         to: CUdeviceptr, from: CUdeviceptr, len: usize, stream: CUstream,
     ) |per_thread| {
-        copy(&*lookup(stream, per_thread)?, (to, Side::Any), (from, Side::Any), len, false)
+        // SAFETY: the program passes addresses that are valid for `len` bytes.
+        unsafe {
+            copy(&*lookup(stream, per_thread)?, (to, Side::Any), (from, Side::Any), len, false)
+        }
     }
 
     fn cuMemcpyHtoDAsync_v2, fn cuMemcpyHtoDAsync_v2_ptsz(
         to: CUdeviceptr, from: *const c_void, len: usize, stream: CUstream,
     ) |per_thread| {
         let (to, from) = ((to, Side::Device), (from as u64, Side::Host));
-        copy(&*lookup(stream, per_thread)?, to, from, len, false)
+        // SAFETY: the program passes addresses that are valid for `len` bytes.
+        unsafe { copy(&*lookup(stream, per_thread)?, to, from, len, false) }
     }
 
     fn cuMemcpyDtoHAsync_v2, fn cuMemcpyDtoHAsync_v2_ptsz(
         to: *mut c_void, from: CUdeviceptr, len: usize, stream: CUstream,
     ) |per_thread| {
         let (to, from) = ((to as u64, Side::Host), (from, Side::Device));
-        copy(&*lookup(stream, per_thread)?, to, from, len, false)
+        // SAFETY: the program passes addresses that are valid for `len` bytes.
+        unsafe { copy(&*lookup(stream, per_thread)?, to, from, len, false) }
     }
 
     fn cuMemcpyDtoDAsync_v2, fn cuMemcpyDtoDAsync_v2_ptsz(
@@ -423,7 +466,8 @@ entries! {
     fn cuMemcpy2DAsync_v2, fn cuMemcpy2DAsync_v2_ptsz(
         params: In<CUDA_MEMCPY2D>, stream: CUstream,
     ) |per_thread| {
-        rectangle(&*lookup(stream, per_thread)?, params, false)
+        // SAFETY: the program passes a description of valid memory.
+        unsafe { rectangle(&*lookup(stream, per_thread)?, params, false) }
     }
 
     fn cuMemsetD8Async, fn cuMemsetD8Async_ptsz(

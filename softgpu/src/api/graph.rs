@@ -124,8 +124,9 @@ impl Library for Software {
         to.shape.cooperative = from.shape.cooperative;
     }
 
-    fn copy(params: &CUDA_MEMCPY3D) -> CuResult<Copy> {
-        Copy::of_node(params)
+    unsafe fn copy(params: &CUDA_MEMCPY3D) -> CuResult<Copy> {
+        // SAFETY: the caller promises the same.
+        unsafe { Copy::of_node(params) }
     }
 
     fn copy_params(copy: &Copy) -> CUDA_MEMCPY3D {

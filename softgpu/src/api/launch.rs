@@ -313,7 +313,12 @@ fn named(handle: CUfunction) -> CuResult<Arc<Function>> {
     super::module::function(handle.cast())
 }
 
-fn potential(
+/// Finds the block size with the most resident threads, and the grid that fills the device.
+///
+/// # Safety
+///
+/// `shared_of` may be called with any block size.
+unsafe fn potential(
     grid: Out<c_int>,
     block: Out<c_int>,
     handle: CUfunction,
@@ -330,7 +335,7 @@ fn potential(
     let mut threads = (most + 31) / 32 * 32;
     while threads > 0 {
         let size = threads.min(most);
-        // SAFETY: the program passed the function to be called with block sizes.
+        // SAFETY: the function may be called with block sizes, as the caller promises.
         let bytes = shared_of.map_or(shared, |f| unsafe { f(size) });
         let blocks = occupancy(&function, size, bytes)? as c_int;
         if blocks * size > best.0 * best.1 {
@@ -404,7 +409,8 @@ entries! {
         shared: usize,
         limit: c_int,
     ) {
-        potential(grid, block, function, shared_of, shared, limit)
+        // SAFETY: the program passes the function to be called with block sizes.
+        unsafe { potential(grid, block, function, shared_of, shared, limit) }
     }
 
     fn cuOccupancyMaxPotentialBlockSizeWithFlags(
@@ -419,7 +425,8 @@ entries! {
         if flags > OCCUPANCY_FLAGS {
             return Err(CuError::INVALID_VALUE);
         }
-        potential(grid, block, function, shared_of, shared, limit)
+        // SAFETY: the program passes the function to be called with block sizes.
+        unsafe { potential(grid, block, function, shared_of, shared, limit) }
     }
 
     fn cuOccupancyAvailableDynamicSMemPerBlock(
