@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# Functions that the test scripts share. Source this file.
+# Functions shared by the test scripts, which source this file.
 
-# The process id of the device, while it runs.
+# The process id of the device while it's running.
 device=
 
-# start_device DIST SOCKET LOG ARGUMENT...: starts a device on its own socket and waits until it's
-# ready. If it doesn't start, prints the end of its log and returns 1.
+# start_device DIST SOCKET LOG ARGUMENT...: starts a device process that listens on SOCKET, and
+# waits until it's ready. If it doesn't start, prints the end of its log and returns 1.
 start_device() {
     local dist=$1 socket=$2 log=$3
     shift 3
@@ -21,7 +21,7 @@ start_device() {
     return 1
 }
 
-# Stops the device, if it runs, and with it the processes that it started.
+# Stops the device and the processes that it started, if it's running.
 stop_device() {
     [ -n "$device" ] || return 0
     kill "$device" 2>/dev/null || true

@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# Runs every CUDA program on several paths, compares the outputs, and prints a table.
+# Runs every CUDA program on several paths, compares the outputs, and prints a table of run times.
 #
 #   tests/matrix.sh [--dist DIR] [--driver LIBRARY] [--table FILE] PATH...
 #
 # PATH is one of
-#   softgpu     softgpu's libcuda.so.1 in the program's own process, no device
+#   softgpu     softgpu's libcuda.so.1 in the program's own process, without a device
 #   native      the libcuda.so.1 that the loader finds
-#   vhost-user  the guest's library against the device, no VM
-#   uml         the same in a user-mode Linux guest, through the kernel driver
-#   qemu        QEMU under TCG, booted from the disk of --disk (images/disk.sh), on which the guest
-#               package was installed with apt
-# The other paths are compared with the first. --driver selects the device's driver library (auto,
-# softgpu or a path; default softgpu). --table also writes the table to a file, as Markdown. --logs
-# keeps the logs of the device and the VM in a folder.
-# The exit code is 0 if every program passed and printed the same on all paths.
+#   vhost-user  the guest library and a device process, without a VM
+#   uml         the guest library in a user-mode Linux guest, through the kernel driver
+#   qemu        QEMU under TCG, booted from the disk image that --disk names (images/disk.sh), on
+#               which apt has installed the guest package
+# The outputs on the first path are the reference for the others. --driver selects the device's
+# driver library (auto, softgpu or a path; default softgpu). --table also writes the table to a
+# file, as Markdown. --logs is a directory for the logs of the device and the VM.
+# The exit status is 0 if every program passed and printed the same output on all paths.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -21,16 +21,16 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 dist=$here/../target/dist driver=softgpu table= logs= disk= paths=()
 while [ $# -gt 0 ]; do
     case $1 in
-        --dist) dist=${2:?--dist needs a folder}; shift 2 ;;
+        --dist) dist=${2:?--dist needs a directory}; shift 2 ;;
         --driver) driver=${2:?--driver needs a library}; shift 2 ;;
         --table) table=${2:?--table needs a file}; shift 2 ;;
         --disk) disk=${2:?--disk needs an image}; shift 2 ;;
-        --logs) logs=${2:?--logs needs a folder}; shift 2 ;;
+        --logs) logs=${2:?--logs needs a directory}; shift 2 ;;
         softgpu | native | vhost-user | uml | qemu) paths+=("$1"); shift ;;
         *) echo "matrix.sh: unknown argument $1; see the comment at the top of the script" >&2; exit 2 ;;
     esac
 done
-[ ${#paths[@]} -gt 0 ] || { echo "matrix.sh: name a path: softgpu native vhost-user uml qemu" >&2; exit 2; }
+[ ${#paths[@]} -gt 0 ] || { echo "matrix.sh: name one or more paths: softgpu native vhost-user uml qemu" >&2; exit 2; }
 [ "${paths[0]}" != qemu ] || { echo "matrix.sh: name another path before qemu, to compare it with" >&2; exit 2; }
 dist=$(cd "$dist" && pwd)
 mapfile -t programs <"$dist/programs/list"
@@ -84,7 +84,7 @@ for path in "${paths[@]}"; do
     stop_device
 done
 
-# One row per program and variant, one column per path.
+# Prints the table: one row per program and variant, one column per path.
 make_table() {
     local path name variant line
     printf '| program | cudart |'

@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# Prints the last lines of `make test`.   usage: summary.sh TABLE
+# Prints the last line of `make test`, which counts the results in TABLE. Fails if TABLE contains
+# failures.
+# usage: summary.sh TABLE
 set -euo pipefail
 table=${1:?usage: summary.sh TABLE}
 passed=$(grep -o ' [0-9]* ms ' "$table" | wc -l)

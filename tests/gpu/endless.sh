@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Kills (-9) a process that runs an endless kernel and holds 100 GiB (or most of the memory), and
-# measures how long it takes until NVML reports the memory as free, natively and through the device.
+# measures how long it takes until NVML reports the memory as free, both directly on the GPU and
+# through the device.
 # usage: endless.sh DIST OUT
 set -uo pipefail
 dist=$1 out=$2
@@ -10,7 +11,7 @@ total=$(nvidia-smi --query-gpu=memory.total --format=csv,noheader,nounits | head
 hold=$((total * 10 / 14 < 102400 ? total * 10 / 14 : 102400))
 program=$dist/programs/static/spin
 
-# Starts the program, kills it, and prints the milliseconds until NVML shows the memory as free.
+# Starts the program, kills it, and prints the milliseconds until NVML reports the memory as free.
 measure() {
     local before at pid watcher when free=
     before=$(used)
@@ -21,7 +22,8 @@ measure() {
         echo "endless.sh: the program does not hold its memory: $(cat "$out/spin.txt")" >&2
         return 1
     fi
-    # A single process polls every 5 ms. Starting nvidia-smi each time would take ten times as long.
+    # Let one nvidia-smi process poll every 5 ms. Starting it for each poll would take ten times as
+    # long.
     nvidia-smi --query-gpu=timestamp,memory.used --format=csv,noheader,nounits -i 0 -lms 5 \
         >"$out/watch.txt" &
     watcher=$!
@@ -44,12 +46,12 @@ chmod 755 "$work"
 trap 'stop_device; rm -rf "$work"' EXIT
 start_device "$dist" "$work/socket" "$out/endless-device.log" --memory-max "$((total - 2048))M" \
     --warm-workers 0 || exit 1
-# Alternates, five runs of each, because the driver's own time varies.
+# Alternate, with five runs of each, because the driver's own time varies.
 native=() through=()
 for _ in 1 2 3 4 5; do
     native+=("$(measure env)") || exit 1
     through+=("$(measure env LD_LIBRARY_PATH="$dist/guest" VIRTIO_CUDA_SOCKET="$work/socket")") || exit 1
 done
-echo "kill -9 with $hold MiB held and an endless kernel, milliseconds until it is free:"
-echo "  natively            ${native[*]}"
+echo "kill -9 with $hold MiB held and an endless kernel, milliseconds until the memory is free:"
+echo "  without the device  ${native[*]}"
 echo "  through the device  ${through[*]}"

@@ -1,22 +1,22 @@
 # shellcheck shell=bash
-# Shared by quotas.sh and mps.sh: starts a broker with VMs, runs loads in them or natively, and
-# prints results. Source it with $dist, $out, $driver, $row, $work, $programs, $seconds, $lead and
-# $settle set.
+# Functions shared by quotas.sh and mps.sh. They start a broker with VMs, run loads in the VMs or
+# directly on the GPU, and print results. The scripts source this file after setting $dist, $out,
+# $driver, $row, $work, $programs, $seconds, $lead and $settle.
 
-# The processes that produce load, and their names.
+# The process ids and names of the running loads.
 load_pids=() load_names=()
 brokers=()
 
 say() { echo "$*" >&2; }
 
-# Starts a broker with a configuration (standard input; @W@ in it is the folder of the sockets),
-# and waits for the sockets of all its VMs.
+# Stops running brokers, starts a broker with the configuration from standard input, in which @W@ is
+# replaced by the directory for sockets, and waits for the sockets of all its VMs.
 start_broker() {
     stop_broker
     another_broker
 }
 
-# Like start_broker, but starts another broker. Its control socket is the first one's plus a number.
+# Like start_broker, but starts an additional broker, whose control socket has a number in its name.
 another_broker() {
     local number=${#brokers[@]} config socket broker
     [ "$number" -gt 0 ] || number=
@@ -42,7 +42,7 @@ another_broker() {
         tail -n 10 "$out/$row-vcudad.log" >&2
         return 1
     fi
-    # Wait until warm workers have created their contexts, so that this isn't measured.
+    # Wait until warm workers have created their contexts, so that this time isn't measured.
     sleep "$settle"
 }
 
@@ -54,8 +54,8 @@ stop_broker() {
     brokers=()
 }
 
-# vm NAME [LINE...]: prints a VM for the configuration. Unless a line says otherwise, it's on the
-# first GPU, so that all VMs compete there.
+# vm NAME [LINE...]: prints the configuration of a VM. Unless a line sets `gpus`, the VM is on the
+# first GPU, so that all VMs compete for it.
 vm() {
     printf '[[vm]]\nname = "%s"\nsocket = "@W@/%s.sock"\n' "$1" "$1"
     shift
@@ -63,7 +63,8 @@ vm() {
     printf '%s\n' "${@:-}"
 }
 
-# in_vm VM COMMAND...: runs a command with that VM's device. `native` means the GPU itself.
+# in_vm VM COMMAND...: runs a command with that VM's device. If VM is `native`, runs it directly on
+# the GPU.
 in_vm() {
     local vm=$1
     shift
@@ -76,10 +77,11 @@ in_vm() {
     fi
 }
 
-# Sets the time at which the next loads begin to count, so that they begin together.
+# meet_in SECONDS: sets the time at which the next loads start to count work, so that they start
+# together.
 meet_in() { at=$(($(date +%s%N) + $1 * 1000000000)); }
 
-# load NAME VM PROGRAM ARGUMENT...: starts a load. Its output is $out/$row-NAME.json.
+# load NAME VM PROGRAM ARGUMENT...: starts a load, which writes its output to $out/$row-NAME.json.
 load() {
     local name=$1 vm=$2 program=$3
     shift 3
@@ -88,7 +90,7 @@ load() {
     load_pids+=($!) load_names+=("$name")
 }
 
-# Waits for all loads. If one failed, prints which and why, and returns 1.
+# Waits for all loads. If any failed, prints their names and errors, and returns 1.
 wait_loads() {
     local i failed=0
     for i in "${!load_pids[@]}"; do
@@ -101,21 +103,22 @@ wait_loads() {
     return $failed
 }
 
-# alone NAME VM PROGRAM ARGUMENT...: runs a single load to its end.
+# alone NAME VM PROGRAM ARGUMENT...: runs a single load until it exits.
 alone() {
     meet_in "$lead"
     load "$@" || return 1
     wait_loads
 }
 
-# field NAME KEY: prints a number from a load's output.
+# field NAME KEY: prints the number KEY from the output of load NAME.
 field() { sed -n "s/.*\"$2\":\([0-9.]*\).*/\1/p" "$out/$row-$1.json"; }
 
-# calc EXPRESSION: prints the value with two decimals.
+# calc EXPRESSION: prints the value of an expression with two decimals.
 calc() { awk "BEGIN { printf \"%.2f\", ($1) }"; }
 holds() { awk "BEGIN { exit !($1) }"; }
 
-# result CASE MEASURED BAR CONDITION: prints and saves one line of the table.
+# result CASE MEASURED BAR CONDITION: prints and saves a row of the table. It passes if CONDITION
+# holds.
 result() {
     local verdict=FAIL
     if holds "$4"; then verdict=pass; else failures=$((failures + 1)); fi
@@ -123,7 +126,7 @@ result() {
     printf '| %s | %s | %s | %s | %s |\n' "$row" "$1" "$2" "$3" "$verdict" >>"$out/table.md"
 }
 
-# note CASE MEASURED: a reference without a bar.
+# note CASE MEASURED: prints and saves a row without a bar, for reference.
 note() {
     printf '%s | %s | %s | |\n' "$row" "$1" "$2"
     printf '| %s | %s | %s | | |\n' "$row" "$1" "$2" >>"$out/table.md"

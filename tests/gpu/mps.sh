@@ -1,24 +1,24 @@
 #!/usr/bin/env bash
-# Checks sharing = "mps" on a Linux host with an NVIDIA GPU. VMs that use MPS must run at the same
-# time and within their limits, even while the scheduler gives windows to others. Other VMs must
-# stay out of MPS and get their share by weight. Nothing may be left behind. Needs root.
+# Checks sharing = "mps" on a Linux host with an NVIDIA GPU. VMs that use MPS must run concurrently
+# and within their limits, even while the scheduler gives windows to other VMs. Other VMs must not
+# use MPS, and must get their share by weight. Nothing may be left behind. Needs root.
 #
 #   tests/gpu/mps.sh [--dist DIR] [--out DIR] [--seconds S]
 #
-# Prints `row | case | measured | bar | pass` for each case. The exit code is 0 if all bars were
-# reached, and 77 if the driver has no MPS.
+# Prints `row | case | measured | bar | pass` for each case. The exit status is 0 if all bars were
+# met, and 77 if MPS isn't installed.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 dist=$here/../../target/dist out='' seconds=5 driver=auto
 while [ $# -gt 0 ]; do
     case $1 in
-        --dist) dist=${2:?--dist needs a folder}; shift 2 ;;
-        --out) out=${2:?--out needs a folder}; shift 2 ;;
+        --dist) dist=${2:?--dist needs a directory}; shift 2 ;;
+        --out) out=${2:?--out needs a directory}; shift 2 ;;
         --seconds) seconds=${2:?--seconds needs a number}; shift 2 ;;
         *) echo "mps.sh: unknown argument $1; see the comment at the top of the script" >&2; exit 2 ;;
     esac
 done
-command -v nvidia-cuda-mps-control >/dev/null || { echo "mps.sh: no nvidia-cuda-mps-control" >&2; exit 77; }
+command -v nvidia-cuda-mps-control >/dev/null || { echo "mps.sh: nvidia-cuda-mps-control is not installed" >&2; exit 77; }
 dist=$(cd "$dist" && pwd)
 programs=$dist/programs/quota
 out=${out:-$(mktemp -d)}
@@ -31,18 +31,19 @@ row=without at=0 failures=0 lead=4 settle=2
 trap 'kill "${load_pids[@]}" 2>/dev/null; stop_broker; rm -rf "$work"' EXIT
 printf '| row | case | measured | bar | |\n|---|---|---|---|---|\n' >"$out/table.md"
 
-# Counts running MPS servers and daemons. The kernel cuts off the name nvidia-cuda-mps-server.
+# Prints the number of running MPS servers and daemons. The kernel truncates their names.
 mps_processes() { pgrep -c '^nvidia-cuda-mps' || true; }
 sms() { in_vm "$1" "$dist/programs/static/deviceinfo" | sed -n 's/.*multiprocessors: //p'; }
 before=$(mps_processes)
 total=$(sms native)
-# One block per multiprocessor leaves room for another process's block.
+# Use one block per multiprocessor, which leaves room for a block of another process.
 shape=(--blocks "$total" --threads 256)
 rate=$(in_vm native "$programs/saturate" --calibrate 1 "${shape[@]}") || exit 2
 saturate() { load "$1" "$2" saturate "${shape[@]}" --rate "$rate" --kernel-us 400 --seconds "$seconds"; }
 
 mps=('memory.max = "6G"' 'sharing = "mps"')
-# First without windows: MPS divides the GPU among its clients, and the driver slices its time.
+# First without the scheduler: MPS divides the GPU among its clients, and the driver time-slices
+# between MPS and other processes.
 start_broker < <(printf 'warm_workers = 1\nscheduler = "off"\n'
     vm a "${mps[@]}" 'mps.active_thread_percentage = "50%"'
     vm b "${mps[@]}" 'mps.active_thread_percentage = "50%"' 'mps.pinned_memory_limit = "2G"'
@@ -65,7 +66,7 @@ result 'a VM without MPS beside one with MPS gets half' "$beside%" '45 to 60%' "
 limit=$(in_vm b "$dist/programs/static/deviceinfo" alloc 3G | grep -o 'allocation.*')
 result 'an allocation past mps.pinned_memory_limit' "$limit" 'refused' "$([[ $limit == *refused* ]] && echo 1 || echo 0)"
 
-# Reported without a bar, because MPS promises nothing here.
+# Report this without a bar, because MPS makes no guarantee in this case.
 meet_in "$lead"; saturate beside-fault a
 sleep "$lead"
 in_vm b "$dist/programs/static/illegaladdress" >"$out/fault.txt" 2>&1
@@ -75,14 +76,14 @@ note "after an illegal access in one (its own program: exit code $faulted), a cl
 in_vm a "$dist/programs/static/vectoradd" >"$out/after.txt" 2>&1
 result 'a session after that' "$(tail -n 1 "$out/after.txt")" 'passes' "$([ "$(tail -n 1 "$out/after.txt")" = 'vectoradd: PASS' ] && echo 1 || echo 0)"
 
-# With windows: the two VMs under MPS share theirs.
+# With the scheduler: the two VMs under MPS share their windows.
 row=windows
 start_broker < <(printf 'warm_workers = 1\n'
     vm a "${mps[@]}" 'compute.weight = 100' 'mps.active_thread_percentage = "50%"'
     vm b "${mps[@]}" 'compute.weight = 100' 'compute.max = "50%"'
     vm apart 'memory.max = "6G"' 'compute.weight = 100') || exit 1
 
-# done_of NAME REFERENCE: the work of a run in percent of a reference run.
+# done_of NAME REFERENCE: prints the rate of a load in percent of a reference load's.
 done_of() { calc "100 * $(field "$1" per_second) / $(field "$2" per_second)"; }
 
 capped=$(sms b)
@@ -108,7 +109,7 @@ result 'the VM without MPS after its weight was changed to 600' "$third%" '75 ±
 
 stop_broker
 for _ in $(seq 50); do [ "$(mps_processes)" -gt "$before" ] || break; sleep 0.2; done
-result 'after vcudad has exited' "$(mps_processes) processes, $(find /run/virtio-cuda -name 'virtio-cuda-mps-*' 2>/dev/null | wc -l) folders" \
+result 'after vcudad has exited' "$(mps_processes) processes, $(find /run/virtio-cuda -name 'virtio-cuda-mps-*' 2>/dev/null | wc -l) directories" \
     'as before' "$(mps_processes) == $before && $(find /run/virtio-cuda -name 'virtio-cuda-mps-*' 2>/dev/null | wc -l) == 0"
 echo
 cat "$out/table.md"

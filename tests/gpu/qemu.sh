@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs vector add and mandelbrot in QEMU under TCG on a host with a GPU. scripts/stage-gpu.sh must
-# have staged the kernel, initramfs and QEMU. Prints a line for each.   usage: qemu.sh DIST OUT
+# Runs vectoradd and mandelbrot in QEMU under TCG on a host with a GPU. scripts/stage-gpu.sh must
+# have staged the kernel, the initramfs, and QEMU. Prints one line per program.
+# usage: qemu.sh DIST OUT
 set -uo pipefail
 dist=$1 out=$2
 . "$dist/tests/lib.sh"
@@ -21,7 +22,7 @@ for name in vectoradd mandelbrot; do
         --module "qemu=$dist/qemu/virtio_cuda.ko" --libcuda "$dist/guest/libcuda.so.1" \
         --socket "$work/socket" --mem 1G --timeout 200 --log "$out/qemu-$name.log" -- \
         "$dist/programs/static/$name" >"$work/guest" 2>"$out/qemu-$name.err" || verdict=FAIL
-    cmp -s "$work/native" "$work/guest" || verdict='FAIL: prints other than natively'
+    cmp -s "$work/native" "$work/guest" || verdict='FAIL: the output differs from that without the device'
     [ "$verdict" = PASS ] || failed=1
     printf '%-15s qemu-tcg %6d ms  %s\n' "$name" $((($(date +%s%N) - start) / 1000000)) "$verdict"
 done

@@ -1,44 +1,46 @@
 #!/usr/bin/env bash
-# Measures how well quotas hold, with programs that don't know about quotas, on a Linux host with an
-# NVIDIA GPU. Needs root but no network. Each row's reference, alone through the device or natively,
-# is measured in the same run.
+# Measures how precisely quotas are enforced on programs that don't know about quotas, on a Linux
+# host with an NVIDIA GPU. Needs root but no network. The reference for each row (a single program,
+# through the device or directly on the GPU) is measured in the same run.
 #
 #   tests/gpu/quotas.sh [--dist DIR] [--out DIR] [--seconds S] [--driver auto|softgpu|PATH] [ROW...]
 #
 # ROW is one or more of
-#   shares       two saturating VMs at 30/70: short and long kernels, graphs, a mix, small and large
+#   shares       two saturating VMs at 30/70, with short kernels, long kernels, graphs, a mix of
+#                kernels and copies, and small kernels against large ones
 #   ten          ten VMs at 10% each
-#   extremes     1/99
+#   extremes     two saturating VMs at 1/99
 #   cap          a cap of 25% with the GPU otherwise idle
-#   unsaturated  two VMs that leave gaps, compared with the driver's own slicing
-#   loop         a VM that leaves gaps beside one that saturates
-#   throughput   two saturating VMs together, compared with one
-#   copies       a VM that copies beside one that saturates
-#   alone        one VM, compared with no scheduler at all
-#   latency      a latency VM beside a batch VM
+#   unsaturated  two VMs that don't saturate the GPU, compared with the driver's time-slicing
+#   loop         a VM that doesn't saturate the GPU beside one that does
+#   throughput   the total work of two saturating VMs, compared with one
+#   copies       a VM that copies beside one that saturates the GPU
+#   alone        a single VM with the scheduler on, compared with the scheduler off
+#   latency      a VM with class = "latency" beside a batch VM
 #   memory       10,000 random sequences of allocations, compared with NVML
 #   noise        a noisy neighbor
 #   weight       a weight changed under load
 #   gang         two VMs on the same two GPUs, with interdependent kernels (60 s; two GPUs)
-#   torch        PyTorch natively and through the device, where it is installed
-# By default, the script runs every row for which the machine has enough GPUs. --seconds (10) is the
-# time for which loads are counted. With softgpu, kernels have a single block, so the numbers only
-# test the script. Prints `row | case | measured | bar | pass` for each case, and at the end a
-# Markdown table, which is also in $out/table.md. The exit code is 0 if all bars were reached.
+#   torch        PyTorch with and without the device, if it's installed
+# By default, the script runs every row for which the machine has enough GPUs. --seconds (default
+# 10) is the time during which work is counted. With softgpu, kernels have a single block, so the
+# numbers only test the script. Prints `row | case | measured | bar | pass` for each case, and
+# finally a Markdown table, which is also in table.md in the --out directory. The exit status is 0 if
+# all bars were met.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 dist=$here/../../target/dist out='' seconds=10 driver=auto rows=()
 while [ $# -gt 0 ]; do
     case $1 in
-        --dist) dist=${2:?--dist needs a folder}; shift 2 ;;
-        --out) out=${2:?--out needs a folder}; shift 2 ;;
+        --dist) dist=${2:?--dist needs a directory}; shift 2 ;;
+        --out) out=${2:?--out needs a directory}; shift 2 ;;
         --seconds) seconds=${2:?--seconds needs a number}; shift 2 ;;
         --driver) driver=${2:?--driver needs a library}; shift 2 ;;
         -*) echo "quotas.sh: unknown argument $1; see the comment at the top of the script" >&2; exit 2 ;;
         *) rows+=("$1"); shift ;;
     esac
 done
-[ -x "$dist/bin/vcudad" ] || { echo "quotas.sh: nothing staged in $dist: make stage-gpu" >&2; exit 2; }
+[ -x "$dist/bin/vcudad" ] || { echo "quotas.sh: $dist contains no staged files: run make stage-gpu" >&2; exit 2; }
 dist=$(cd "$dist" && pwd)
 programs=$dist/programs/quota
 out=${out:-$(mktemp -d)}
@@ -48,7 +50,8 @@ rm -f "$out"/table.md
 work=$(mktemp -d)
 chmod 755 "$work"
 row=quotas at=0 failures=0
-# Seconds from the start of a load until it counts, and until a broker has settled.
+# Seconds from the start of a load until its work is counted, and from the start of a broker until
+# its warm workers are ready.
 lead=3 settle=2
 . "$here/load.sh"
 trap 'kill "${load_pids[@]}" 2>/dev/null; stop_broker; rm -rf "$work"' EXIT
@@ -66,14 +69,14 @@ fi
 alone_seconds=$(awk "BEGIN { s = $seconds / 2; print (s > 5 ? 5 : s) }")
 memory='memory.max = "6G"'
 
-# Calibrates the iterations per microsecond for both shapes, natively and with no other load, so that
+# Calibrates the iterations per microsecond for both grid shapes, directly on the idle GPU, so that
 # kernels have the same length in all processes.
 calibrated() {
     rate=$(in_vm native "$programs/saturate" --calibrate 1 "${shape[@]}") &&
         small_rate=$(in_vm native "$programs/saturate" --calibrate 1 "${small[@]}")
 }
 
-# saturate NAME VM KIND [ARGUMENT...]
+# saturate NAME VM KIND [ARGUMENT...]: starts a load of this kind.
 saturate() {
     local name=$1 vm=$2 kind=$3
     shift 3
@@ -93,17 +96,18 @@ saturate() {
     fi
 }
 
-# saturate_alone NAME VM KIND: measures the rate without other loads.
+# saturate_alone NAME VM KIND: runs a load of this kind without other loads, as a reference.
 saturate_alone() {
     meet_in "$lead"
     saturate "$@" --seconds "$alone_seconds"
     wait_loads
 }
 
-# of_alone NAME REFERENCE: prints a load's work in percent of its rate alone.
+# of_alone NAME REFERENCE: prints a load's rate in percent of REFERENCE, which ran alone.
 of_alone() { calc "100 * $(field "$1" per_second) / $(field "$2" per_second)"; }
 
-# pair CASE KIND_A KIND_B SHARE_A: runs both at once and compares their shares of the work.
+# pair CASE KIND_A KIND_B SHARE_A: runs loads of both kinds at once in VMs a and b, and checks that
+# a's share of the work is SHARE_A.
 pair() {
     local what=$1 a=$2 b=$3 promised=$4 fa fb share
     saturate_alone "alone-$a" b "$a" || return 1
@@ -131,7 +135,7 @@ row_ten() {
     local i least=1000 most=0 sum=0 f
     start_broker < <(echo 'warm_workers = 10'; for i in 0 1 2 3 4 5 6 7 8 9; do vm "t$i" "$memory"; done) || return 1
     saturate_alone alone t0 20us --wait poll || return 1
-    # Ten VMs start at once.
+    # Ten VMs start at once, so allow more time.
     meet_in $((2 * lead))
     for i in 0 1 2 3 4 5 6 7 8 9; do saturate "$i" "t$i" 20us --wait poll --seconds "$seconds"; done
     wait_loads || return 1
@@ -170,14 +174,14 @@ row_cap() {
     done
 }
 
-# chain NAME VM [ARGUMENT...]
+# chain NAME VM [ARGUMENT...]: starts a load of kernel chains.
 chain() {
     local name=$1 vm=$2
     shift 2
     load "$name" "$vm" chain "${chain_shape[@]}" --rate "$chain_rate" "$@"
 }
 
-# A small network's kernels don't fill the GPU. Their length is calibrated for their own shape.
+# The kernels of a small network don't fill the GPU, so use the small shape and its calibration.
 chain_calibrated() {
     chain_shape=("${small[@]}") chain_rate=$small_rate
 }
@@ -208,7 +212,7 @@ row_unsaturated() {
         'each at least 0.95' "$a >= 0.95 && $b >= 0.95"
 }
 
-# Copies of 1 MiB from pinned memory while another VM runs kernels.
+# One VM copies 1 MiB blocks from pinned memory while another runs kernels.
 row_copies() {
     local fa fb of_kernels weight
     for weight in 50 30; do
@@ -234,7 +238,7 @@ row_copies() {
     done
 }
 
-# Requests one after the other, beside a VM that always has work.
+# One VM sends requests one after another, beside a VM that always has work.
 row_loop() {
     local fa fb
     chain_calibrated
@@ -272,13 +276,14 @@ row_throughput() {
     note "the driver's own slicing, kernels of 20 us, two native processes relative to one" "$(calc "$fa + $fb")% ($fa + $fb)"
 }
 
-# Alternates between the two several times, so that changes of the machine's clock affect both.
+# Alternates several times between the scheduler on and off, so that changes in clock speed affect
+# both.
 row_alone() {
     local turn mode kind on off ratio sums
     chain_calibrated
     declare -A sums
     for turn in 1 2 3 4; do
-        # On, off, off, on: drift affects both.
+        # The order is on, off, off, on, so that drift affects both.
         case $turn in 1 | 4) mode=on ;; *) mode=off ;; esac
         start_broker < <(echo 'warm_workers = 1'; echo "scheduler = \"$mode\""; vm a "$memory") || return 1
         for kind in 20us chain; do
@@ -299,10 +304,10 @@ row_alone() {
     launches_alone
 }
 
-# The launch rate of a processor varies by a third from one tenth of a second to the next, depending
-# on its neighbors. So two brokers run, each of which has the GPU in every other half second, and each
-# slot is compared with the other broker's slots before and after it. The remaining noise is printed,
-# too.
+# A CPU's launch rate can vary by a third from one tenth of a second to the next, depending on the
+# load of other CPUs. Two brokers therefore run at the same time and use the GPU in alternating half
+# seconds, and each slot is compared with the other broker's slots before and after it. The result
+# includes the remaining noise.
 launches_alone() {
     local mode slot=0 slots ratio error
     slots=$((6 * ${seconds%.*}))
@@ -318,7 +323,7 @@ launches_alone() {
     read -r ratio error < <(python3 - "$out/$row-launches-on.json" "$out/$row-launches-off.json" <<'END'
 import json, math, statistics, sys
 on, off = (json.load(open(path))["per_100ms"] for path in sys.argv[1:])
-# The first 100 ms of a slot are its start-up and don't count.
+# Skip the first 100 ms of a slot, which are its startup.
 work = lambda bins, slot: sum(bins[5 * slot + 1:5 * slot + 5])
 slots = range(1, len(on) // 5 - 1, 2)
 logs = [math.log(2 * work(on, at) / (work(off, at - 1) + work(off, at + 1))) for at in slots]
@@ -346,7 +351,7 @@ row_latency() {
         wait_loads || return 1
         quiet=$(field "alone-$how" p99) beside=$(field "$how" p99)
         bar=$([ $how = eager ] && echo 1.10 || echo 1.25)
-        # Allow for one 1 ms kernel, which can't be preempted.
+        # Add 1 ms for one kernel of the batch VM, which can't be preempted.
         result "p99 at 50 requests/s beside 1 ms kernels, $how" \
             "$beside ms, alone $quiet ms: $(calc "($beside - 1) / $quiet") × alone + 1 ms (p50 $(field "$how" p50), alone $(field "alone-$how" p50))" \
             "at most $bar × alone + 1 ms" "$beside <= $bar * $quiet + 1"
@@ -369,7 +374,8 @@ row_memory() {
             held*)
                 read -r _ held _ available _ total <<<"$line"
                 used=$("${smi[@]}")
-                # NVML's memory minus the VM's, in MiB, relative to the first sample.
+                # The difference between NVML's used memory and the VM's, in MiB, compared with the
+                # first sample.
                 drift=$(calc "$used - ($total - $available) / 1048576")
                 first=${first:-$drift}
                 drift=$(calc "$drift - $first") samples=$((samples + 1))
@@ -401,7 +407,7 @@ row_noise() {
         'at least 47%' "$f >= 47"
 }
 
-# bin NAME INDEX: prints the work of a 100 ms bin.
+# bin NAME INDEX: prints the work in a 100 ms bin. The first index is 1.
 bin() { sed 's/.*"per_100ms":\[\([^]]*\)\].*/\1/' "$out/$row-$1.json" | cut -d , -f "$2"; }
 
 row_weight() {
@@ -410,7 +416,7 @@ row_weight() {
     meet_in "$lead"
     saturate a a 20us --seconds 4
     saturate b b 20us --seconds 4
-    # Changes the shares from 50/50 to 20/80 at exactly 2 s.
+    # Change the shares from 50/50 to 20/80 at exactly 2 s.
     change=$((at + 2000000000))
     sleep "$(calc "($change - $(date +%s%N)) / 1e9 - 0.01")"
     "$dist/bin/vcudactl" --socket "$work/control.sock" vm set a --compute-weight 25 \
@@ -421,8 +427,9 @@ row_weight() {
         share=$(calc "100 * $(bin a $i) / ($(bin a $i) + $(bin b $i) + 0.001)")
         if [ "$i" -le 20 ]; then before+=("$share"); continue; fi
         shares+=("$share")
-        # Counts bins from 100 ms after the change. VM a has only one or two windows in 100 ms, so a
-        # single bin must merely differ from before; the average must match the new share.
+        # Check bins that start 100 ms or more after the change. VM a has only one or two windows
+        # per 100 ms, so a single bin need only differ from the old share; the average must match
+        # the new share.
         [ "$i" -ge 22 ] || continue
         sum=$(calc "$sum + $share") bins=$((bins + 1))
         holds "$share <= 35" || late=$((late + 1))
@@ -469,7 +476,7 @@ row_torch() {
     [ "$gpus" -lt 2 ] || rows+=(gang)
 }
 printf '| row | case | measured | bar | |\n|---|---|---|---|---|\n' >"$out/table.md"
-calibrated || { echo "quotas.sh: the GPU does not answer natively" >&2; exit 2; }
+calibrated || { echo "quotas.sh: cannot run CUDA programs directly on the GPU" >&2; exit 2; }
 chain_calibrated
 for row in "${rows[@]}"; do
     if ! declare -F "row_$row" >/dev/null; then

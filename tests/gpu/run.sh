@@ -1,30 +1,32 @@
 #!/usr/bin/env bash
-# Compares the CUDA programs on softgpu, natively, through vhost-user without a VM, and in user-mode
-# Linux, and vector add and mandelbrot also in QEMU if its bundle was staged. Then tests sudden
-# process deaths and isolation. Needs a Linux host with NVIDIA driver 570 or newer, but no network.
+# Runs the CUDA programs on softgpu, directly on the GPU, through vhost-user without a VM, and in
+# user-mode Linux, and compares the outputs. Also runs vectoradd and mandelbrot in QEMU if QEMU was
+# staged. Then tests killed processes, isolation, and quotas. Needs a Linux host with NVIDIA driver
+# 570 or newer, but no network.
 #
 #   tests/gpu/run.sh [--dist DIR] [--out DIR]
 #
-# DIR is the folder that `make stage-gpu` filled (target/dist). Results and logs go to --out (default:
-# a temporary folder). Prints a table at the end. The exit code is 0 if all outputs agreed.
+# --dist is the output of `make stage-gpu` (default: target/dist). --out is the directory for
+# results and logs (default: a temporary directory). Prints a table at the end. The exit status is 0
+# if all tests passed and all outputs are the same.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 dist=$here/../../target/dist out=
 while [ $# -gt 0 ]; do
     case $1 in
-        --dist) dist=${2:?--dist needs a folder}; shift 2 ;;
-        --out) out=${2:?--out needs a folder}; shift 2 ;;
+        --dist) dist=${2:?--dist needs a directory}; shift 2 ;;
+        --out) out=${2:?--out needs a directory}; shift 2 ;;
         *) echo "run.sh: unknown argument $1; see the comment at the top of the script" >&2; exit 2 ;;
     esac
 done
-[ -d "$dist/bin" ] || { echo "run.sh: nothing staged in $dist: make stage-gpu" >&2; exit 2; }
+[ -d "$dist/bin" ] || { echo "run.sh: $dist contains no staged files: run make stage-gpu" >&2; exit 2; }
 dist=$(cd "$dist" && pwd)
 out=${out:-$(mktemp -d)}
 mkdir -p "$out"
 failed=0
 smi() { nvidia-smi --query-gpu="$1" --format=csv,noheader,nounits | head -n 1; }
 if ! driver=$(smi driver_version) || [ "${driver%%.*}" -lt 570 ]; then
-    echo "run.sh: no NVIDIA driver of 570 or newer answers nvidia-smi" >&2
+    echo "run.sh: nvidia-smi reports no NVIDIA driver 570 or newer" >&2
     exit 2
 fi
 gpu=$(smi name)
@@ -35,13 +37,13 @@ echo "== programs: softgpu, native, vhost-user, user-mode Linux"
 tail -n 1 "$out/matrix.log"
 
 if [ -d "$dist/qemu" ]; then
-    echo "== vector add and mandelbrot in QEMU under TCG"
+    echo "== vectoradd and mandelbrot in QEMU under TCG"
     "$dist/tests/qemu.sh" "$dist" "$out" || failed=1
 fi
 
-echo "== sudden ends, isolation, quotas"
+echo "== killed processes, isolation, quotas"
 for test in sudden_ends isolation quota; do
-    # Skip the test that needs a stand-in NVML: it reports contexts for softgpu only.
+    # Skip the test that uses the fake NVML, which works only with softgpu.
     VIRTIO_CUDA_DIST=$dist VIRTIO_CUDA_DRIVER=auto "$dist/tests/$test" --test-threads=1 \
         --skip a_context_that_does_not_fit \
         >"$out/$test.log" 2>&1 || failed=1

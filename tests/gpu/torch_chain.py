@@ -1,8 +1,8 @@
-"""Requests of batch 1 in PyTorch: torch_chain.py eager|graph SECONDS.
+"""Runs inference requests with batch size 1 in PyTorch: torch_chain.py eager|graph SECONDS.
 
-ResNet-50 in half precision where torchvision is installed, else a small convolutional network with
-about as many kernels. The last line is JSON: requests per second, and mean, p50 and p99 of the
-latency in milliseconds.
+The model is ResNet-50 in half precision if torchvision is installed, otherwise a small
+convolutional network with about as many kernels. The last line of output is JSON: requests per
+second, and the mean, p50 and p99 of the latency in milliseconds.
 """
 
 import json
@@ -13,7 +13,7 @@ import torch
 
 
 def network():
-    """The network and what it is called."""
+    """Returns the network and its name."""
     try:
         import torchvision
 
@@ -27,7 +27,7 @@ def network():
 
 
 def main():
-    """Warms up, measures, prints."""
+    """Warms up, measures, and prints the results."""
     if len(sys.argv) != 3 or sys.argv[1] not in ("eager", "graph"):
         sys.exit(__doc__)
     how, seconds = sys.argv[1], float(sys.argv[2])

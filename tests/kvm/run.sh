@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Tests the device under KVM, with QEMU (10.2 or newer) and cloud-hypervisor (52 or newer). Runs
-# vector add in a guest with each installed VMM and reports what is missing. Exits with 0 if at least
-# one VMM ran and none failed, 1 if one failed, and 3 if none could run.
+# vectoradd in a guest with each installed VMM, and reports missing VMMs. The exit status is 0 if at
+# least one VMM ran and none failed, 1 if one failed, and 3 if none could run.
 #
 #   tests/kvm/run.sh [--dist DIR] [--driver-library auto|softgpu|PATH] [--logs DIR]
 #
-# DIR is the folder that `make build` filled (default target/dist; built if it's missing). QEMU, the
-# guest's kernel and its driver come from images/. VCUDA_ACCEL=tcg runs QEMU without KVM, to test
-# this script itself.
+# --dist is the output of `make build` (default: target/dist, which is built if it's missing). QEMU,
+# the guest kernel, and the guest driver come from images/. VCUDA_ACCEL=tcg runs QEMU without KVM,
+# to test this script itself.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -20,16 +20,16 @@ usage() {
 }
 while [ $# -gt 0 ]; do
     case $1 in
-        --dist) dist=${2:?--dist needs a folder}; shift 2 ;;
+        --dist) dist=${2:?--dist needs a directory}; shift 2 ;;
         --driver-library) library=${2:?--driver-library needs auto, softgpu or a path}; shift 2 ;;
-        --logs) logs=${2:?--logs needs a folder}; shift 2 ;;
+        --logs) logs=${2:?--logs needs a directory}; shift 2 ;;
         *) usage "unknown argument $1" ;;
     esac
 done
 say() { printf 'kvm: %s\n' "$*"; }
 
 if [ ! -x "$dist/bin/vcuda-run" ]; then
-    [ "$dist" = "$root/target/dist" ] || usage "there is no $dist/bin/vcuda-run"
+    [ "$dist" = "$root/target/dist" ] || usage "$dist/bin/vcuda-run does not exist"
     say 'building (make build)'
     make -C "$root" --no-print-directory build
 fi
@@ -41,7 +41,7 @@ say "guest: Linux $(cat "$kernels/$series/release")"
 "$root/images/kmod-build.sh" "$series" "$root/guest-driver" "$root/target/kmod/$series"
 module=$root/target/kmod/$series/virtio_cuda.ko
 program=$dist/programs/static/vectoradd
-[ -x "$program" ] || usage "there is no $program (make programs)"
+[ -x "$program" ] || usage "$program does not exist: run make programs"
 
 work=$(mktemp -d)
 chmod 755 "$work"
@@ -72,7 +72,7 @@ start_for() { # NAME
 qemu=$("$root/images/qemu.sh" --print) ||
     usage 'images/qemu.sh could not provide QEMU 10.2 or newer'
 run=("$dist/bin/vcuda-run" --vmm qemu --qemu "$qemu" --kernel "$kernel")
-# Why an ordinary guest doesn't boot with KVM here; empty if it does.
+# The reason why an ordinary guest doesn't boot under KVM on this host; empty if it does.
 no_kvm=$("${run[@]}" --probe-kvm 2>&1) && no_kvm=''
 
 qemu_test() {
@@ -96,12 +96,12 @@ qemu_test() {
 cloud_hypervisor_test() {
     local name=cloud-hypervisor version which=1 line
     if ! command -v cloud-hypervisor >/dev/null; then
-        verdict "$name" MISSING "there is no cloud-hypervisor in PATH: install version $least_ch or newer"
+        verdict "$name" MISSING "cloud-hypervisor is not in PATH: install version $least_ch or newer"
         return
     fi
     version=$(cloud-hypervisor --version | grep -oE '[0-9]+' | head -n 1)
     if [ "${version:-0}" -lt "$least_ch" ]; then
-        verdict "$name" MISSING "version ${version:-?} knows no generic vhost-user device: $least_ch or newer does"
+        verdict "$name" MISSING "version ${version:-?} does not support generic vhost-user devices: install $least_ch or newer"
         return
     fi
     [ "$version" -gt 52 ] || which=2
@@ -112,7 +112,7 @@ cloud_hypervisor_test() {
     "$root/images/initramfs.sh" -o "$work/initramfs.cpio" -k "$series" -m "$module" \
         -f "$dist/guest/libcuda.so.1:/usr/lib/" -f "$program:/root/vectoradd" -c /root/vectoradd
     start_for "$name"
-    # Exactly the commands that the documentation gives.
+    # Use exactly the command that vcuda-run prints for users.
     line=$("$dist/bin/vcuda-run" --vmm cloud-hypervisor --print --socket "$work/socket" \
         --kernel "$kernel" --initrd "$work/initramfs.cpio" --mem 1G |
         grep '^cloud-hypervisor ' | sed -n "${which}p")

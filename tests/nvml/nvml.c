@@ -1,13 +1,13 @@
-// A fake libnvidia-ml.so.1 for the host, which vcudad loads like NVIDIA's. It reports what a test
-// specifies.
+// A fake libnvidia-ml.so.1 for the host, which vcudad loads instead of NVIDIA's. It reports what a
+// test specifies.
 //
-// STAND_IN_NVML names a file, which every call reads again. Its lines:
+// STAND_IN_NVML names a file, which every call reads again. The file has these lines:
 //   gpu UUID BYTES           a GPU; GPUs are numbered from 0
 //   process GPU PID BYTES    a process with a context on the GPU, and its memory
-//   xid GPU NUMBER           an event, reported once, in the order of the file
-//   ecc GPU                  the same for an uncorrectable memory error
-//   lost GPU                 the GPU no longer answers
-// The file may only be replaced as a whole, and events may only be appended to it.
+//   xid GPU NUMBER           an Xid event; events are reported once, in the order of the file
+//   ecc GPU                  an uncorrectable memory error, also an event
+//   lost GPU                 the GPU no longer responds
+// A test may only replace the file as a whole, and new events must come after the old ones.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ enum {
 enum { EVENT_DOUBLE_BIT_ECC = 2, EVENT_XID = 8 };
 enum { MAX_GPUS = 16, MAX_PROCESSES = 64, UUID_SIZE = 96 };
 
-// NVML's layouts.
+// Structures as defined by NVML.
 struct memory_v2 {
     unsigned version;
     unsigned long long total, reserved, free, used;
@@ -51,14 +51,14 @@ struct gpu {
 struct state {
     unsigned count, events;
     struct gpu gpus[MAX_GPUS];
-    // The requested event, if there are that many.
+    // The requested event, if it exists.
     struct event event;
 };
 
 // Handles are numbers starting at 1.
 static void *handle(unsigned gpu) { return (void *)(size_t)(gpu + 1); }
 
-// The contents of the file, with the event of that number.
+// Reads the file into `state`, including event number `wanted`.
 static void load(struct state *state, unsigned wanted) {
     memset(state, 0, sizeof *state);
     const char *path = getenv("STAND_IN_NVML");
@@ -91,7 +91,7 @@ static void load(struct state *state, unsigned wanted) {
     fclose(file);
 }
 
-// Loads the state and finds a GPU in it.
+// Reads the file and finds a GPU in it.
 static int find(struct state *state, void *device, struct gpu **gpu) {
     load(state, ~0u);
     const size_t number = (size_t)device;
@@ -107,7 +107,7 @@ int nvmlInit_v2(void) { return SUCCESS; }
 int nvmlShutdown(void) { return SUCCESS; }
 
 const char *nvmlErrorString(int result) {
-    return result == GPU_IS_LOST ? "GPU is lost" : "an error of the fake NVML";
+    return result == GPU_IS_LOST ? "GPU is lost" : "an error in the fake NVML";
 }
 
 int nvmlDeviceGetCount_v2(unsigned *count) {
@@ -186,7 +186,7 @@ int nvmlDeviceGetSupportedEventTypes(void *device, unsigned long long *types) {
     return SUCCESS;
 }
 
-// A set has a bit for each of its GPUs. An event is reported once, by any set.
+// An event set is a bit mask of GPUs. Each event is reported once, by whichever set is waited on.
 int nvmlEventSetCreate(void **set) {
     *set = calloc(1, sizeof(unsigned));
     return SUCCESS;

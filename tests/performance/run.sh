@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Measures the cost of a call: runs the same program on softgpu directly, through vhost-user without
-# a VM, and in a user-mode Linux guest. In the guest, a posted call must take less than 1 us, and a
-# waited call less than 5 us.
+# Measures how long calls take. Runs the same program on softgpu directly, through vhost-user
+# without a VM, and in a user-mode Linux guest. In the guest, a posted call must take less than
+# 1 us, and a waited call less than 5 us.
+#
 #   tests/performance/run.sh [--dist DIR] [--driver LIBRARY]
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -9,7 +10,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 dist=$here/../../target/dist driver=softgpu
 while [ $# -gt 0 ]; do
     case $1 in
-        --dist) dist=${2:?--dist needs a folder}; shift 2 ;;
+        --dist) dist=${2:?--dist needs a directory}; shift 2 ;;
         --driver) driver=${2:?--driver needs a library}; shift 2 ;;
         *) echo "run.sh: unknown argument $1; see the comment at the top of the script" >&2; exit 2 ;;
     esac
@@ -30,7 +31,7 @@ fi
 echo "-- vhost-user"
 LD_LIBRARY_PATH=$dist/guest VIRTIO_CUDA_SOCKET=$work/socket VIRTIO_CUDA_SPIN_US=200 \
     "$dist/tests/call-cost"
-echo "-- user-mode Linux (bars: 1000 and 5000 ns)"
+echo "-- user-mode Linux (limits: 1000 and 5000 ns)"
 "$dist/bin/vcuda-run" --vmm uml --socket "$work/socket" --uml-kernel "$dist/uml/linux" \
     --module "$dist/guest/virtio_cuda.ko" --mem 1G --cpus 1 --log "$work/uml.log" \
     --env LD_LIBRARY_PATH="$dist/guest" --env VIRTIO_CUDA_SPIN_US=200 -- \

@@ -64,7 +64,7 @@ const BOUNDARIES: &[Boundary] = &[
     Boundary {
         package: "vhost-cuda-worker",
         forbidden: &[GUEST_MEMORY, &["vcudad", "vhost-device-cuda"]],
-        reason: "the worker must not access guest memory itself or link another host program",
+        reason: "the worker must see only its session's regions and not link another host program",
     },
 ];
 
