@@ -33,7 +33,7 @@ pub use exports::implemented;
 use guest_transport as transport;
 use guest_transport::{log, ranges};
 
-/// The result of an entry point that is not implemented. Logs its name.
+/// Returns the result of an entry point that is not implemented. Logs its name.
 pub(crate) fn unsupported(name: &'static str) -> error::CUresult {
     log::unsupported(name);
     error::CUresult::CUDA_ERROR_NOT_SUPPORTED

@@ -180,7 +180,7 @@ impl RingRegion {
         Ok(Self { region, shared, arena_offset, arena_len, wake })
     }
 
-    /// The ring's shared memory. It may be used only while this object lives.
+    /// Returns the ring's shared memory. It may be used only while this object lives.
     pub(super) fn shared(&self) -> Shared {
         self.shared
     }

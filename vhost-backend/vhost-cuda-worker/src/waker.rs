@@ -43,7 +43,7 @@ impl Waker {
         }
     }
 
-    /// Whether [`Waker::wake`] was called since the last call.
+    /// Returns whether [`Waker::wake`] was called since the last call.
     pub(super) fn take_attention(&self) -> bool {
         self.inner.attention.load(Ordering::Relaxed)
             && self.inner.attention.swap(false, Ordering::SeqCst)

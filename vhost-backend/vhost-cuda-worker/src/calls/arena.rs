@@ -24,8 +24,8 @@ impl Arena {
         Self { shared: shared.clone(), region, start, registered: None }
     }
 
-    /// The address of `len` bytes of the arena in this process. Registers the arena with the GPU,
-    /// so that copies don't go through the CPU. Fails beyond the arena's end.
+    /// Returns the address of `len` bytes of the arena in this process. Registers the arena with
+    /// the GPU, so that copies don't go through the CPU. Fails beyond the arena's end.
     pub(super) fn at(&mut self, offset: u64, len: usize) -> CuResult<*mut u8> {
         let room = self.region.len().saturating_sub(self.start);
         let offset = usize::try_from(offset).map_err(|_| CuError::INVALID_VALUE)?;
@@ -36,7 +36,7 @@ impl Arena {
         Ok(self.region.base().wrapping_add(self.start + offset))
     }
 
-    /// The registration that must be undone before the pages are unmapped.
+    /// Returns the registration that must be undone before the pages are unmapped.
     pub(super) fn registration(&self) -> Option<Registration> {
         self.registered.map(|_| Registration::of_all(&self.region))
     }

@@ -33,7 +33,7 @@ impl EventPool {
             Some(event) => event,
             None => {
                 let mut event = std::ptr::null_mut();
-                // SAFETY: the pointer is that of a local.
+                // SAFETY: the pointer is to a local variable.
                 unsafe { cx.driver().cuEventCreate(&mut event, EVENT_DISABLE_TIMING)? };
                 DriverHandle(event)
             }
@@ -57,14 +57,14 @@ impl EventPool {
     }
 }
 
-/// Asks the driver whether an event from the pool has been reached.
+/// Queries whether an event from the pool has been reached.
 pub(super) fn query(cx: &Cx<'_>, event: DriverHandle<CUevent>) -> CuResult {
-    // SAFETY: an event from the pool lives as long as its context, and whoever waits for the event
-    // forgets it when the context ends.
+    // SAFETY: an event from the pool lives as long as its context, and code that waits for the
+    // event forgets it when the context is destroyed.
     unsafe { cx.driver().cuEventQuery(event.0) }
 }
 
-/// The gate's marks: events from the pool.
+/// Marks for the gate. They are events from the pool.
 pub(super) struct PoolMarks<'a> {
     pub cx: &'a Cx<'a>,
     pub pool: &'a mut EventPool,

@@ -38,7 +38,7 @@ pub(super) struct GraphExec {
 }
 
 impl GraphExec {
-    /// The cost of a launch, expressed in staging bytes.
+    /// Returns the cost of a launch, expressed in staging bytes.
     pub(super) fn weight(&self) -> usize {
         self.size / NODES_PER_COMMAND * BYTES_PER_COMMAND
     }

@@ -163,7 +163,7 @@ impl HostFuncs {
         queued
     }
 
-    /// The token of the function that the guest must run next.
+    /// Returns the token of the function that the guest must run next.
     pub(super) fn next(&self) -> Option<u64> {
         lock(&self.state).standing.front().map(|(_, token)| *token)
     }

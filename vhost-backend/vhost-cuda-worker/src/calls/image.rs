@@ -41,12 +41,12 @@ impl Image {
         Ok(Self { words, len: bytes.len(), may_print: may_print(bytes) })
     }
 
-    /// Whether the image's kernels may print.
+    /// Returns whether the image's kernels may print.
     pub(super) fn may_print(&self) -> bool {
         self.may_print
     }
 
-    /// The image without the zeros after it.
+    /// Returns the image without the zeros after it.
     pub(super) fn bytes(&self) -> &[u8] {
         // SAFETY: the vector has at least `len` bytes, and every byte of it is initialized.
         unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), self.len) }
@@ -141,12 +141,12 @@ impl Jit {
         self.values.push(value as *mut c_void);
     }
 
-    /// The number of options, the options, and their values, as the driver takes them.
+    /// Returns the number of options, the options, and their values, as the driver takes them.
     pub(super) fn parts(&mut self) -> (u32, *mut CUjit_option, *mut *mut c_void) {
         (self.options.len() as u32, self.options.as_mut_ptr(), self.values.as_mut_ptr())
     }
 
-    /// The error log and the info log.
+    /// Returns the error log and the info log.
     pub(super) fn logs(self) -> (Vec<u8>, Vec<u8>) {
         let text = |mut log: Vec<u8>| {
             log.truncate(log.iter().position(|byte| *byte == 0).unwrap_or(log.len()));

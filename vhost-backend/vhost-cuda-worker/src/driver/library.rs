@@ -71,8 +71,8 @@ impl Library {
         (!symbol.is_null()).then_some(symbol)
     }
 
-    /// The address of a function, under the first of its names that the library has. The address is
-    /// cached in `known`.
+    /// Returns the address of a function, under the first of its names that the library has. The
+    /// address is cached in `known`.
     pub(super) fn address(
         &self,
         known: &AtomicPtr<c_void>,

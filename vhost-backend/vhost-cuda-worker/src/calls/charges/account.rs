@@ -76,8 +76,8 @@ pub(super) const KINDS: [Charge; 5] =
     [Charge::Module, Charge::Heap, Charge::Local, Charge::Stream, Charge::Graph];
 
 impl Terms {
-    /// The bytes to charge for a kind. `threads` is the number of threads that the device can run
-    /// at the same time.
+    /// Returns the bytes to charge for a kind. `threads` is the number of threads that the device
+    /// can run at the same time.
     pub(super) fn due(&self, kind: Charge, threads: u64) -> u64 {
         let whole = |bytes: u64| bytes.checked_next_multiple_of(GRANULE).unwrap_or(u64::MAX);
         match kind {
@@ -94,7 +94,7 @@ impl Terms {
         }
     }
 
-    /// Bytes of stack and local memory per thread.
+    /// Returns the bytes of stack and local memory per thread.
     pub(super) fn per_thread(&self) -> u64 {
         self.stack.max(self.local).max(DEFAULT_STACK)
     }

@@ -35,17 +35,17 @@ pub(in super::super) struct Load {
 }
 
 impl Load {
-    /// The size of a kernel's code, for charging it.
+    /// Returns the size of a kernel's code, for charging it.
     pub(in super::super) fn code_of(&self, name: &[u8]) -> Code {
         Code { name: name_hash(name), bytes: self.takes.code_of(name) }
     }
 
-    /// Whether both are the same load.
+    /// Returns whether both are the same load.
     pub(in super::super) fn is(&self, other: &Self) -> bool {
         self.number == other.number
     }
 
-    /// Bytes of variables and of the code that is loaded with the image.
+    /// Returns the bytes of variables and of the code that is loaded with the image.
     pub(super) fn image_bytes(&self) -> u64 {
         self.takes.data.saturating_add(self.takes.code)
     }

@@ -162,7 +162,7 @@ impl Cx<'_> {
         Ok(reservation.charged())
     }
 
-    /// The need of an admitted kernel, and 0 for one that wasn't admitted.
+    /// Returns the need of an admitted kernel, and 0 for one that wasn't admitted.
     pub(in super::super) fn need_of(&self, id: FuncId) -> u64 {
         lock(&self.shared.tables).functions.get(id).map_or(0, |function| match function.need {
             UNKNOWN_NEED => 0,

@@ -106,7 +106,7 @@ impl Reservation<kind::Module> {
 }
 
 impl Reservation<kind::Local> {
-    /// The reservation for the code of a kernel, which the kernel's launch may load.
+    /// Returns the reservation for the code of a kernel, which the kernel's launch may load.
     pub(in crate::calls) fn code(&self) -> Reservation<kind::Module> {
         Reservation(PhantomData)
     }
@@ -133,7 +133,7 @@ impl Reservation<kind::Local> {
 }
 
 impl Reservation<kind::Graph> {
-    /// The reservation for the kernels of the graph.
+    /// Returns the reservation for the kernels of the graph.
     pub(in crate::calls) fn kernels(&self) -> Reservation<kind::Local> {
         Reservation(PhantomData)
     }
@@ -181,7 +181,7 @@ impl<K> ChargedReply<K> {
         Self { reply, kind: PhantomData }
     }
 
-    /// The reservation for one attempt at the call.
+    /// Returns the reservation for one attempt at the call.
     pub(in crate::calls) fn reservation(&self) -> Reservation<K> {
         Reservation::of_call()
     }

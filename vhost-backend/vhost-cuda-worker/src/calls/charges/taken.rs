@@ -16,12 +16,12 @@ pub(super) struct Footprint {
 }
 
 impl Footprint {
-    /// The bytes of all code.
+    /// Returns the bytes of all code.
     pub(super) fn all_code(&self) -> u64 {
         self.kernels.iter().fold(self.code, |sum, (_, bytes)| sum.saturating_add(*bytes))
     }
 
-    /// The bytes of one kernel's code.
+    /// Returns the bytes of one kernel's code.
     pub(super) fn code_of(&self, name: &[u8]) -> u64 {
         let at = self.kernels.binary_search_by_key(&name_hash(name), |(name, _)| *name);
         at.map_or(0, |at| self.kernels[at].1)

@@ -8,43 +8,44 @@ use crate::reply::ReplyTo;
 pub(in crate::calls) enum Admission {
     /// Run the command now, then hand the ticket to `Gate::ran`.
     Run(Ticket, ReplyTo),
-    /// Answer with this result. The command doesn't run.
+    /// Reply with this result. The command doesn't run.
     Answer(u32, ReplyTo),
     /// The gate holds the command.
     Held,
 }
 
-/// The permission to run one command.
+/// Permission to run one command.
 #[must_use]
 pub(in crate::calls) struct Ticket {
     pass: Pass,
     after: After,
 }
 
-/// What the gate does after a command ran.
+/// The gate's next step after a command has run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum After {
-    /// Nothing: the command has queued nothing.
+    /// No step, because the command hasn't queued anything.
     Nothing,
-    /// Marks streams if that is due.
+    /// Mark streams if that is due.
     Mark,
-    /// Records when a call on a GPU has begun, then marks streams if that is due.
+    /// Record when a call on a GPU has begun, then mark streams if that is due.
     Begun(usize),
 }
 
 impl Ticket {
-    /// For a command that may go to the driver.
+    /// Creates the permission for a command that may go to the driver.
     #[inline]
     pub(super) fn admitted(after: After) -> Self {
         Self { pass: Pass::admitted(), after }
     }
 
-    /// For a command whose body refuses it; see [`Pass::refused_by_body`].
+    /// Creates the permission for a command that its body will refuse; see
+    /// [`Pass::refused_by_body`].
     pub(super) fn refused_by_body() -> Self {
         Self { pass: Pass::refused_by_body(), after: After::Nothing }
     }
 
-    /// The pass for the body of the command.
+    /// Returns the pass for the body of the command.
     #[inline]
     pub(in crate::calls) fn pass(&self) -> &Pass {
         &self.pass

@@ -1,9 +1,9 @@
 //! The heartbeat, which shows the scheduler that this process runs while it has or wants work on a
 //! GPU.
 //!
-//! A separate thread writes the time into the gate page, so that a reader that is busy in the driver
-//! isn't mistaken for a stopped one. After a second without work, the thread announces that it will
-//! sleep, and sleeps.
+//! A separate thread writes the time into the gate page, so that the process doesn't seem stopped
+//! while the ring reader is busy in the driver. After a second without work, the thread announces
+//! that it will sleep, and sleeps.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,10 +14,10 @@ use host_ipc::gate::{self, GateMap, GpuGate};
 
 /// The time between two beats.
 const PERIOD: Duration = Duration::from_millis(20);
-/// Beats without work before the thread sleeps.
+/// The number of beats without work after which the thread sleeps.
 const PATIENCE: u32 = 50;
 
-/// The heartbeat's thread.
+/// The heartbeat thread.
 pub(super) struct Beat {
     parked: Arc<AtomicBool>,
     thread: Thread,
@@ -42,11 +42,12 @@ impl Beat {
                     continue;
                 }
                 sleeps.store(true, Ordering::SeqCst);
-                // Check again, in the opposite order of the reader's accesses.
+                // Check again. The reader accesses these two values in the opposite order, so one
+                // side sees the other's change.
                 if !is_active(&page) {
                     page.worker.beating.store(0, Ordering::Relaxed);
                     std::thread::park();
-                    // Whoever sees `beating` also sees a new beat.
+                    // Any thread that sees `beating` set also sees a new beat.
                     page.worker.beat.store(gate::now(), Ordering::Relaxed);
                     page.worker.beating.store(1, Ordering::Release);
                 }

@@ -1,4 +1,4 @@
-//! One GPU's gate, as the worker sees it.
+//! The worker's side of one GPU's gate.
 
 use std::sync::atomic::Ordering;
 
@@ -8,38 +8,39 @@ use host_ipc::gate::{GpuGate, Grant, Mode};
 const SAMPLE: u64 = 1_000_000;
 /// How long a worker stays awake in Prepare mode, in ns.
 const AWAKE: u64 = 2_000_000;
-/// A window without new work for this long, in ns, is idle, and the scheduler is notified. The gaps
-/// between the launches of a chain are shorter, and each bell costs microseconds.
+/// If a window has had no new work for this long, in ns, it is idle, and the scheduler is notified.
+/// In a chain of launches the gaps are shorter, and notifying the scheduler takes microseconds.
 const IDLE: u64 = 20_000;
-/// A depth in ns up to which all calls in flight must fit in the depth. With a larger depth, the last
-/// call may reach past it, so that two calls of about that length are in flight: one runs, the other
-/// is next.
+/// If the depth is at most this, in ns, all calls in flight must fit in the depth. With a larger
+/// depth, the last call may exceed it, so that two calls of about the depth's length are in flight:
+/// one runs, and the other runs next.
 const TIGHT: u64 = 200_000;
-/// After this long without progress, in ns, the reader may sleep between looks.
+/// If there has been no progress for this long, in ns, the reader may sleep between looks.
 const PATIENCE: u64 = 2_000_000;
 const SHORTEST_SLEEP: u64 = 20_000;
 const LONGEST_SLEEP: u64 = 1_000_000;
-/// The shortest time, in ns, between two notifications that copies have begun beside a closed gate.
-/// While the scheduler knows of copies, it polls by itself.
+/// The minimum time, in ns, between two notifications that copies have begun while the gate is
+/// closed. While the scheduler knows of copies, it polls by itself.
 const COPY_BELL: u64 = 1_000_000;
 
 /// The result of a look at a GPU's streams.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Observation {
-    /// Gated calls that have finished since the last look.
+    /// The number of gated calls that have finished since the last look.
     pub finished: u64,
-    /// Gated calls in flight.
+    /// The number of gated calls in flight.
     pub flying: u64,
-    /// Some of them aren't waiting for a host function.
+    /// Whether any of them isn't waiting for a host function.
     pub running: bool,
-    /// Since when the oldest has been at the head of its stream; 0 for none.
+    /// The time since which the oldest call has been at the head of its stream; 0 if there is none.
     pub oldest: u64,
-    /// The gate is closed, and some streams hold only copies, which the fields above leave out.
+    /// Whether the gate is closed and only copies are in flight in some streams. The fields above
+    /// don't include these copies.
     pub copying: bool,
 }
 
 impl Observation {
-    /// Adds calls that count as running because no stream is left to query.
+    /// Adds calls that count as running because their streams can't be queried any more.
     pub(super) fn add_running(&mut self, calls: u32, begun: &mut u64, timed: bool, now: u64) {
         self.flying += u64::from(calls);
         self.running |= calls > 0;
@@ -56,7 +57,7 @@ impl Observation {
     }
 }
 
-/// The earlier of two times; 0 means none.
+/// Returns the earlier of two times; 0 means none.
 pub(super) fn earlier(one: u64, other: u64) -> u64 {
     if one == 0 || other == 0 { one.max(other) } else { one.min(other) }
 }
@@ -64,10 +65,10 @@ pub(super) fn earlier(one: u64, other: u64) -> u64 {
 /// Whether the scheduler must be woken.
 pub(super) type Ring = bool;
 
-/// When the reader must look again.
+/// The time at which the reader must look again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Again {
-    /// When something happens.
+    /// Only when something happens.
     Whenever,
     /// Immediately.
     Now,
@@ -78,14 +79,15 @@ pub(super) enum Again {
 /// The worker's side of one gate.
 #[derive(Debug)]
 pub(super) struct Device {
-    /// The grant that was read last, and its mode.
+    /// The last grant that was read, and its mode.
     word: u64,
     mode: Mode,
-    /// Work may be in flight. The page says the same.
+    /// Whether work may be in flight. The gate page contains the same flag.
     active: bool,
-    /// A call has begun since the grant changed.
+    /// Whether a call has begun since the grant last changed.
     started: bool,
-    /// A call has finished since then, so the GPU is working for this VM.
+    /// Whether a call has finished since the grant last changed, so that the GPU is working for
+    /// this VM.
     settled: bool,
     /// The number of gated calls that are held, and whether the scheduler was notified.
     held: u64,
@@ -96,18 +98,19 @@ pub(super) struct Device {
     stalled: bool,
     busy_ns: u64,
     busy: bool,
-    /// Since when calls are in flight that no look has seen, and the total time of such calls.
+    /// The time at which the first call began that no look has seen yet, and the total time for
+    /// which there have been such calls.
     begun: Option<u64>,
     begun_ns: u64,
-    /// Copies are in flight beside the closed gate, the total time of such copies, and when the
-    /// scheduler was last notified of them.
+    /// Whether copies are in flight while the gate is closed, the total time for which there
+    /// have been such copies, and the time at which the scheduler was last notified of them.
     copying: bool,
     copied_ns: u64,
     copies_notified: u64,
     looked: u64,
-    /// When the grant last changed, a call last began, or a call last finished.
+    /// The last time at which the grant changed, a call began, or a call finished.
     progress: u64,
-    /// Since when no call is in flight, until the scheduler is notified.
+    /// The time since which no call has been in flight. Reset when the scheduler is notified.
     idle_since: Option<u64>,
 }
 
@@ -138,17 +141,17 @@ impl Device {
         }
     }
 
-    /// The mode of the grant that was read last.
+    /// Returns the mode of the last grant that was read.
     pub(super) fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// Whether work may be in flight.
+    /// Returns whether work may be in flight.
     pub(super) fn is_active(&self) -> bool {
         self.active
     }
 
-    /// Whether a gated call can run without further checks.
+    /// Returns whether a gated call can run without further checks.
     #[inline]
     pub(super) fn is_wide(&self, page: &GpuGate) -> bool {
         const UNLIMITED: u64 = Mode::Unlimited as u64;
@@ -172,17 +175,19 @@ impl Device {
         true
     }
 
-    /// Whether time is kept now: always while other VMs want the GPU, otherwise periodically.
+    /// Returns whether time is kept now: always while other VMs want the GPU, otherwise
+    /// periodically.
     pub(super) fn is_timed(&self, now: u64) -> bool {
         self.mode != Mode::Unlimited || self.is_due(now)
     }
 
-    /// Identifies the current window if measurements from now on cover only this VM's work.
+    /// Returns the number of the current window if measurements from now on cover only this VM's
+    /// work.
     pub(super) fn measures(&self) -> Option<u64> {
         (self.mode == Mode::Window && self.settled).then_some(self.word)
     }
 
-    /// Whether time is only kept periodically.
+    /// Returns whether time is only kept periodically.
     pub(super) fn is_sampled(&self) -> bool {
         self.mode == Mode::Unlimited
     }
@@ -191,12 +196,13 @@ impl Device {
         now.saturating_sub(self.looked) >= SAMPLE
     }
 
-    /// Whether a look at the streams is due.
+    /// Returns whether a look at the streams is due.
     pub(super) fn wants_look(&self, now: u64) -> bool {
         (self.active || self.copying) && self.is_timed(now)
     }
 
-    /// Whether a call of `lasts` ns may begin behind `ahead` ns of estimated work in its stream.
+    /// Returns whether a call that takes `lasts` ns may begin behind `ahead` ns of estimated work
+    /// in its stream.
     pub(super) fn lets_begin(
         &self,
         page: &GpuGate,
@@ -213,20 +219,21 @@ impl Device {
                     if depth > TIGHT { ahead < depth } else { ahead.saturating_add(lasts) <= depth }
                 });
                 let begins = now.saturating_add(ahead.unwrap_or(0));
-                // Each window lets at least one call begin, or a small share would get nothing.
+                // In each window at least one call may begin; otherwise a VM with a small share
+                // could never run a call.
                 fits && (!self.started || begins < page.until.load(Ordering::Relaxed))
             }
         }
     }
 
-    /// Whether a copy of `lasts` ns may begin beside the closed gate, behind `ahead` ns of estimated
-    /// work in its stream.
+    /// Returns whether a copy that takes `lasts` ns may begin while the gate is closed, behind
+    /// `ahead` ns of estimated work in its stream.
     pub(super) fn lets_copy(&self, page: &GpuGate, ahead: Option<u64>, lasts: u64) -> bool {
         let depth = page.copies.load(Ordering::Relaxed);
         depth > 0 && ahead.is_none_or(|ahead| ahead.saturating_add(lasts) <= depth)
     }
 
-    /// A copy has begun beside the closed gate.
+    /// Records that a copy has begun while the gate is closed.
     pub(super) fn began_copy(&mut self, page: &GpuGate, now: u64) -> Ring {
         self.count_passed(page);
         self.progress = now;
@@ -249,14 +256,15 @@ impl Device {
         page.copying.store(u64::from(copying), Ordering::SeqCst);
     }
 
-    /// The first half of beginning a call: declares that work may be in flight, then checks again
-    /// whether that is allowed. `Err` if it isn't, with whether to ring.
+    /// Prepares for beginning a call: declares that work may be in flight, then checks again
+    /// whether the call may begin. If not, returns in `Err` whether the scheduler must be notified.
     pub(super) fn enter(&mut self, page: &GpuGate) -> Result<(), Ring> {
         if !self.active {
             page.active.store(1, Ordering::SeqCst);
             if page.grant.load(Ordering::SeqCst) != self.word {
                 page.active.store(0, Ordering::SeqCst);
-                // The scheduler may have seen `active`, and wait for work that doesn't exist.
+                // The scheduler may have seen `active`, and may now be waiting for work that
+                // doesn't exist.
                 return Err(true);
             }
             self.active = true;
@@ -271,13 +279,13 @@ impl Device {
         page.queued.store(self.queued, Ordering::Relaxed);
     }
 
-    /// A call has begun.
+    /// Records that a call has begun.
     pub(super) fn began(&mut self, page: &GpuGate, now: u64) {
         self.started = true;
         self.idle_since = None;
         self.progress = now;
         if !self.busy {
-            // Many calls may begin before the next look.
+            // Keep the first time, because many calls may begin before the next look.
             self.begun.get_or_insert(now);
         }
         self.queued += 1;
@@ -306,7 +314,7 @@ impl Device {
             self.begun_ns += now.saturating_sub(begun);
             page.begun_ns.store(self.begun_ns, Ordering::Relaxed);
         }
-        // Streams that wait for a host function don't use the GPU, so only the copies do.
+        // Streams that wait for a host function don't use the GPU, so only the copies use it.
         if self.copying && !self.busy {
             self.copied_ns += now.saturating_sub(self.looked);
             page.copied_ns.store(self.copied_ns, Ordering::Relaxed);
@@ -315,7 +323,7 @@ impl Device {
             self.set_copying(page, seen.copying);
         }
         (self.busy, self.looked) = (seen.running, now);
-        // If time is only kept periodically, the call at the head may have begun at any time.
+        // If time is only kept periodically, it isn't known when the call at the head began.
         let oldest = if self.is_sampled() { 0 } else { seen.oldest };
         page.oldest.store(oldest, Ordering::Relaxed);
         let stalled = seen.flying > 0 && !seen.running;
@@ -341,13 +349,13 @@ impl Device {
         ring
     }
 
-    /// A gated call is held.
+    /// Records that a gated call is held.
     pub(super) fn hold(&mut self, page: &GpuGate) {
         self.held += 1;
         page.held.store(self.held, Ordering::SeqCst);
     }
 
-    /// A gated call is no longer held.
+    /// Records that a gated call is no longer held.
     pub(super) fn release(&mut self, page: &GpuGate) {
         self.held -= 1;
         page.held.store(self.held, Ordering::SeqCst);
@@ -356,14 +364,15 @@ impl Device {
         }
     }
 
-    /// No call is held any more.
+    /// Records that no call is held any more.
     pub(super) fn release_all(&mut self, page: &GpuGate) {
         self.held = 0;
         self.notified = false;
         page.held.store(0, Ordering::SeqCst);
     }
 
-    /// Whether the scheduler must be notified that calls are held, or that the window is idle.
+    /// Returns whether the scheduler must be notified that calls are held, or that the window is
+    /// idle.
     pub(super) fn wants_bell(&mut self, page: &GpuGate, now: u64) -> Ring {
         let over = || now >= page.until.load(Ordering::Relaxed);
         let closed = match self.mode {
@@ -383,7 +392,7 @@ impl Device {
         ring
     }
 
-    /// When the next look is due.
+    /// Returns when the next look is due.
     pub(super) fn again(&self, now: u64) -> Again {
         let quiet = now.saturating_sub(self.progress);
         if self.mode == Mode::Prepare && quiet < AWAKE || self.idle_since.is_some() {

@@ -1,11 +1,11 @@
-//! The worker's end of the gate page.
+//! The worker's access to the gate page.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use host_ipc::gate::GateMap;
 
-/// A worker's end of the gate page.
+/// A worker's access to the gate page.
 #[derive(Clone)]
 pub struct GateEnd {
     /// The page.
@@ -15,12 +15,12 @@ pub struct GateEnd {
 }
 
 impl GateEnd {
-    /// The page that came with the assignment.
+    /// Maps the page that came with the assignment.
     pub fn new(page: &OwnedFd, bell: OwnedFd) -> std::io::Result<Self> {
         Ok(Self { page: Arc::new(GateMap::map(page)?), bell: Some(Arc::new(bell)) })
     }
 
-    /// A page without a scheduler: its gates are open.
+    /// Creates a page without a scheduler. Its gates are open.
     pub fn private() -> std::io::Result<Self> {
         Ok(Self { page: Arc::new(GateMap::private()?), bell: None })
     }

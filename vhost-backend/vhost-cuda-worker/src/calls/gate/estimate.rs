@@ -8,14 +8,14 @@ use crate::calls::id_map::IdMap;
 use crate::calls::memory::WINDOW;
 use crate::executor::Command;
 
-/// The number of kinds with an estimate. Beyond it, all estimates are dropped.
+/// The maximum number of kinds with an estimate. When it is exceeded, all estimates are dropped.
 const MAX_KINDS: usize = 4096;
-/// The estimate for a kernel or graph that was never measured, in ns.
+/// The estimate for a kernel or graph that hasn't been measured yet, in ns.
 const UNKNOWN: u64 = 250_000;
 /// The logarithm of the size in bytes from which a copy to the device uses a copy engine: 64 KiB,
 /// with some margin for other drivers.
 const ENGINE: u32 = 16;
-/// The smallest and the largest estimate, in ns.
+/// The minimum and the maximum estimate, in ns.
 const LEAST: u64 = 1_000;
 const MOST: u64 = 1 << 42;
 
@@ -24,9 +24,9 @@ const MOST: u64 = 1 << 42;
 pub(in crate::calls) enum Kind {
     /// A function or kernel, by its id and the logarithm of its number of blocks.
     Kernel(FuncId, u32),
-    /// Copies between host and device, by the logarithm of their bytes.
+    /// Copies between host and device, by the logarithm of their size.
     HostCopy(HostPath, u32),
-    /// Copies within device memory, and memsets, by the logarithm of their bytes.
+    /// Copies within device memory, and memsets, by the logarithm of their size.
     DeviceCopy(u32),
     /// Any other gated call, by its number and its graph.
     Other(u32, GraphExecId),
@@ -35,21 +35,21 @@ pub(in crate::calls) enum Kind {
 /// The path of a copy between host and device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::calls) enum HostPath {
-    /// The bytes came with the command.
+    /// To the device, from bytes that came with the command.
     Inline,
-    /// From memory that the GPU reads.
+    /// To the device, from memory that the GPU reads directly.
     In,
-    /// To memory that the GPU writes, or to the worker's.
+    /// From the device, to memory that the GPU writes directly, or to the worker's memory.
     Out,
 }
 
-/// The logarithm that distinguishes kinds.
+/// Returns the logarithm of a size, by which kinds are distinguished.
 fn size(value: u64) -> u32 {
     64 - value.leading_zeros()
 }
 
 impl Kind {
-    /// The kind of a gated command. A command that can't be decoded is refused elsewhere.
+    /// Returns the kind of a gated command. (A command that can't be decoded is refused elsewhere.)
     pub(super) fn of(command: &Command<'_>) -> Self {
         let kernel = |f, x: u32, y: u32, z: u32| {
             let blocks = u64::from(x).saturating_mul(y.into()).saturating_mul(z.into());
@@ -94,8 +94,8 @@ impl Kind {
         kind.unwrap_or(other)
     }
 
-    /// Whether the call uses only a copy engine. The driver runs short copies to the device (24 KiB on
-    /// an H200), and all copies within the device, on the engine that runs kernels.
+    /// Returns whether the call uses only a copy engine. The driver runs short copies to the device
+    /// (24 KiB on an H200), and all copies within the device, on the engine that runs kernels.
     pub(super) fn only_copies(self) -> bool {
         match self {
             Self::HostCopy(HostPath::In, bytes) => bytes > ENGINE,
@@ -112,33 +112,35 @@ pub(in crate::calls) struct Estimates {
 }
 
 impl Estimates {
-    /// The estimate for a kind, and whether it is based on a measurement or a known rate.
+    /// Returns the estimate for a kind, and whether it is based on a measurement or a known rate.
     pub(super) fn of(&self, kind: Kind) -> (u64, bool) {
         match (self.known.get(&kind), kind) {
             (Some(ns), _) => (*ns, true),
-            // 10 GB/s, and the cost of starting.
+            // Assume 10 GB/s, and 5 us for starting the copy.
             (None, Kind::HostCopy(_, size)) => (5_000 + (1u64 << size.min(40)) / 10, true),
-            // 1 TB/s.
+            // Assume 1 TB/s, and 3 us for starting.
             (None, Kind::DeviceCopy(size)) => (3_000 + (1u64 << size.min(40)) / 1000, true),
             (None, _) => (UNKNOWN, false),
         }
     }
 
-    /// Learns from calls that ran one after another in `took` ns. `kinds` has the estimate for one
-    /// call of each kind, and `expected` is the estimate for all calls. `alone`: the time includes
-    /// nothing else, such as the context switch at the beginning of a window or another VM's work.
+    /// Updates the estimates after calls that ran one after another took `took` ns in total.
+    /// `kinds` has each kind's estimate, and `expected` is the estimate for all calls. `alone` says
+    /// that the time includes nothing else, such as the context switch at the beginning of a window
+    /// or another VM's work.
     pub(super) fn learn(&mut self, kinds: &[(Kind, u64)], expected: u64, took: u64, alone: bool) {
         if self.known.len() > MAX_KINDS {
             self.known.clear();
         }
         for (kind, share) in kinds {
             let (before, measured) = self.of(*kind);
-            // Each kind's share, in proportion to its estimate when it was queued.
+            // Divide the time among the calls, in proportion to their estimates.
             let part = u128::from(took) * u128::from(*share) / u128::from(expected.max(1));
             let now = u64::try_from(part).unwrap_or(MOST).clamp(LEAST, MOST);
             let next = match measured {
                 false => now,
-                // A shorter time is right, no matter what else the measurement includes.
+                // A shorter time is always accepted: if the measurement includes other work, the
+                // call took even less.
                 true if now < before => before / 2 + now / 2,
                 true if !alone => before,
                 // Adapt to longer times faster, because long calls overrun the window.

@@ -2,10 +2,10 @@
 //!
 //! A channel of the GPU takes about a thousand commands, and queuing another one blocks the caller
 //! until the GPU has finished one. The ring reader must never block there, because the GPU may be
-//! waiting for something that arrives through the reader (the end of a host function). So the
-//! reader counts the commands that it has queued, and the gate holds those that would be too many.
-//! While the VM shares the GPU, the reader also keeps account of time: the time between two marks
-//! (events) is the time that the commands between them took.
+//! waiting for something that arrives through the reader, such as the notification that a host
+//! function has run. So the reader counts the commands that it has queued, and the gate holds those
+//! that would be too many. While the VM shares the GPU, the reader also keeps account of time: the
+//! time between two marks (events) is the time that the commands between them took.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -24,45 +24,45 @@ use crate::calls::id_map::IdMap;
 use crate::calls::lock::lock;
 use host_ipc::gate;
 
-/// Bytes of pageable memory that count as one command: the driver's staging for them is bounded
-/// as well.
+/// The number of bytes of pageable memory that count as one command, because the driver's staging
+/// memory is limited as well.
 const BYTES: usize = 4096;
 
 /// A command that is about to be queued.
 pub(in crate::calls) struct Queued {
     pub stream: CUstream,
     pub ctx: ContextId,
-    /// The pageable memory that the command takes along.
+    /// The number of bytes of pageable memory that the driver copies for the command.
     pub bytes: usize,
-    /// The command is gated.
+    /// Whether the command is gated.
     pub gated: bool,
 }
 
-/// The commands in the driver. The bodies of calls add to them; the gate does everything else.
+/// The commands in the driver. The bodies of calls add commands; the gate does everything else.
 #[derive(Default)]
 pub(in crate::calls) struct InFlight {
-    /// Only the ring reader's thread locks it, so calls of the driver may be made under it.
+    /// Only the ring reader's thread locks this, so the driver may be called while it is locked.
     flight: Mutex<Flight>,
-    /// A look is due. Read without the lock after each command.
+    /// Whether a look is due. Read without the lock after each command.
     due: AtomicBool,
 }
 
 impl InFlight {
-    /// Counts a command that is about to be queued. `device` is asked for the stream's GPU if the
-    /// stream is new.
+    /// Counts a command that is about to be queued. If the stream is new, `device` is called to get
+    /// the stream's GPU.
     pub(in crate::calls) fn add(&self, queued: Queued, device: impl FnOnce() -> usize) {
         if self.lock().add(queued, device) {
             self.due.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Removes a stream that is about to be destroyed. Its commands finish on their own.
+    /// Removes a stream that is about to be destroyed. Its commands still run to completion.
     pub(in crate::calls) fn forget(&self, stream: CUstream, ctx: ContextId) {
         self.lock().forget(stream, ctx);
     }
 
-    /// Removes the streams of a context that is about to be destroyed. Whoever destroys it sets the
-    /// flag that this returns, and until then the context's work counts as running.
+    /// Removes the streams of a context that is about to be destroyed. The caller must set the
+    /// returned flag once the context is destroyed; until then its work counts as running.
     pub(in crate::calls) fn begin_end_of(&self, ctx: ContextId) -> Arc<AtomicBool> {
         self.lock().begin_end_of(ctx)
     }
@@ -71,7 +71,7 @@ impl InFlight {
         lock(&self.flight)
     }
 
-    /// Whether a look became due since the last call.
+    /// Returns whether a look became due since the last call.
     #[inline]
     pub(super) fn take_due(&self) -> bool {
         self.due.load(Ordering::Relaxed) && self.due.swap(false, Ordering::Relaxed)
@@ -80,11 +80,12 @@ impl InFlight {
 
 /// The result of a look at all streams.
 pub(super) struct Look {
-    /// By GPU.
+    /// The observation for each GPU.
     pub seen: Vec<Observation>,
-    /// The driver has no room.
+    /// Whether the driver has no room for more commands.
     pub full: bool,
-    /// Some stream has reached its limit, and whether the pace of such a stream is still unknown.
+    /// Whether some stream has reached its limit, and whether the pace of such a stream is still
+    /// unknown.
     pub long: bool,
     pub hurry: bool,
 }
@@ -97,16 +98,16 @@ pub(super) struct Flight {
     total: u32,
     orphans: Vec<Orphan>,
     ending: Vec<Ending>,
-    /// The gated call that is about to be queued, while time is kept.
+    /// The gated call that is about to be queued, if time is kept.
     expected: Option<Expected>,
-    /// The stream that the last call found without timed work.
+    /// The stream that had no timed work before the last call was queued in it.
     fresh: Option<Key>,
-    /// Streams that want a mark.
+    /// The streams that need a mark.
     due: Vec<Key>,
-    /// The GPUs for which a depth in time is kept, as bits. For the others, the pace of the streams
-    /// is kept.
+    /// The GPUs for which a depth in time is kept, as bits. For all other GPUs, the pace of each
+    /// stream is kept.
     timed: u32,
-    /// Some stream has reached its limit.
+    /// Whether some stream has reached its limit.
     long: bool,
     estimates: Estimates,
 }
@@ -132,14 +133,14 @@ impl Flight {
         added.wants_mark || added.is_long || crowded
     }
 
-    /// A gated call of a kind is about to be queued, while time is kept.
+    /// Records the kind of a gated call that is about to be queued, if time is kept.
     pub(super) fn expect(&mut self, kind: Kind, now: u64) {
         let (ns, known) = self.estimates.of(kind);
         self.expected = Some(Expected { kind, ns, known, now });
     }
 
-    /// The driver has taken the expected call, or the call was refused and has queued nothing. The
-    /// driver may have loaded code first, which isn't the GPU's time.
+    /// Records that the driver has queued the expected call, or that the call was refused. The
+    /// call's time starts only now, because the driver may first have loaded code.
     pub(super) fn has_begun(&mut self, measures: Option<u64>) {
         self.expected = None;
         if let Some(key) = self.fresh.take()
@@ -149,17 +150,18 @@ impl Flight {
         }
     }
 
-    /// The estimated time of a call, in ns.
+    /// Returns the estimated time of a call, in ns.
     pub(super) fn estimate(&self, kind: Kind) -> u64 {
         self.estimates.of(kind).0
     }
 
-    /// The estimated time in ns of the calls in flight in a stream; `None` if no gated call is.
+    /// Returns the estimated time in ns of the calls in flight in a stream, or `None` if no gated
+    /// call is in flight.
     pub(super) fn ahead(&self, key: Key) -> Option<u64> {
         self.streams.get(&key).and_then(Stream::estimated_ns)
     }
 
-    /// Whether a stream has reached its limit.
+    /// Returns whether a stream has reached its limit.
     pub(super) fn is_long(&self, key: Key) -> bool {
         self.streams.get(&key).is_some_and(Stream::is_long)
     }
@@ -199,7 +201,7 @@ impl Flight {
         ended
     }
 
-    /// Marks the streams that want a mark. Returns whether a look at all streams is due.
+    /// Marks the streams that need a mark. Returns whether a look at all streams is due.
     pub(super) fn mark_due(&mut self, marks: &mut impl Marks) -> bool {
         for key in std::mem::take(&mut self.due) {
             if let Some(stream) = self.streams.get_mut(&key) {
@@ -224,8 +226,8 @@ impl Flight {
         }
     }
 
-    /// Marks streams with many commands, and removes the commands that have finished. `full`: the
-    /// driver had no room at the last look.
+    /// Marks streams with many commands, and removes the commands that have finished. `full` says
+    /// whether the driver had no room at the last look.
     pub(super) fn look(
         &mut self,
         gpus: &Gpus,
@@ -235,8 +237,8 @@ impl Flight {
         now: u64,
     ) -> Look {
         let mut seen = vec![Observation::default(); gpus.len()];
-        // While commands are held for room, every stream is queried: many streams can hold a few
-        // finished commands each.
+        // While commands are held because the driver has no room, every stream is queried, because
+        // each of many streams may have a few finished commands.
         let crowded = full || self.long || self.total >= LIMIT;
         let timed_now = gpus.timed_now(now);
         let is_timed = |device: usize| timed_now >> device & 1 != 0;

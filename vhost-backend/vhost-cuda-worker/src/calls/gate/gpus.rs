@@ -33,17 +33,17 @@ impl Gpus {
         gpus
     }
 
-    /// The number of GPUs.
+    /// Returns the number of GPUs.
     pub(super) fn len(&self) -> usize {
         self.devices.len()
     }
 
-    /// One GPU's gate.
+    /// Returns one GPU's gate.
     pub(super) fn device(&self, device: usize) -> &Device {
         &self.devices[device]
     }
 
-    /// One GPU's gate and its part of the page.
+    /// Returns one GPU's gate and its part of the page.
     #[inline]
     fn with_page(&mut self, device: usize) -> (&mut Device, &GpuGate) {
         (&mut self.devices[device], &self.end.page.gpus[device])
@@ -59,12 +59,12 @@ impl Gpus {
         gate::bump(&self.end.page.worker.calls, 1);
     }
 
-    /// The result that the scheduler has ended the session with, or 0.
+    /// Returns the result with which the scheduler has ended the session, or 0.
     pub(super) fn verdict(&self) -> u32 {
         self.end.page.worker.verdict.load(Ordering::Relaxed) as u32
     }
 
-    /// Reads the grants. Returns whether any has changed.
+    /// Reads the grants. Returns whether any grant has changed.
     pub(super) fn read(&mut self, now: u64) -> bool {
         self.pairs().fold(false, |any, (device, page)| {
             let changed = device.read(page, now);
@@ -79,18 +79,18 @@ impl Gpus {
         device.mode()
     }
 
-    /// Whether a gated call for a GPU can run without further checks.
+    /// Returns whether a gated call for a GPU can run without further checks.
     #[inline]
     pub(super) fn is_wide(&self, device: usize) -> bool {
         self.devices[device].is_wide(&self.end.page.gpus[device])
     }
 
-    /// The GPUs on which time is kept now, as bits.
+    /// Returns the GPUs on which time is kept now, as bits.
     pub(super) fn timed_now(&self, now: u64) -> u32 {
         self.bits(|device| device.is_timed(now))
     }
 
-    /// The GPUs on which a depth is kept, as bits.
+    /// Returns the GPUs on which a depth is kept, as bits.
     pub(super) fn with_depth(&self) -> u32 {
         self.bits(|device| !device.is_sampled())
     }
@@ -100,7 +100,7 @@ impl Gpus {
         self.devices.iter().enumerate().map(bit).sum()
     }
 
-    /// Whether a look at the streams is due.
+    /// Returns whether a look at the streams is due.
     pub(super) fn wants_look(&self, now: u64) -> bool {
         self.devices.iter().any(|device| device.wants_look(now))
     }
@@ -146,7 +146,8 @@ impl Gpus {
         }
     }
 
-    /// A gated call has begun: in the open gate, or beside the closed one if it is a copy.
+    /// Records that a gated call has begun: either the gate is open, or the call is a copy that may
+    /// begin while it is closed.
     pub(super) fn began(&mut self, device: usize, now: u64) {
         let (device, page) = self.with_page(device);
         if device.mode().is_open() {
@@ -158,20 +159,20 @@ impl Gpus {
         }
     }
 
-    /// A gated call is held.
+    /// Records that a gated call is held.
     pub(super) fn hold(&mut self, device: usize) {
         let (device, page) = self.with_page(device);
         device.hold(page);
         self.wake_heartbeat();
     }
 
-    /// A gated call is no longer held.
+    /// Records that a gated call is no longer held.
     pub(super) fn release(&mut self, device: usize) {
         let (device, page) = self.with_page(device);
         device.release(page);
     }
 
-    /// No call is held any more.
+    /// Records that no call is held any more.
     pub(super) fn release_all(&mut self) {
         self.pairs().for_each(|(device, page)| device.release_all(page));
     }
@@ -194,7 +195,7 @@ impl Gpus {
         self.ring(ring);
     }
 
-    /// When the next look at the gates is due.
+    /// Returns when the next look at the gates is due.
     pub(super) fn next_look(&self, now: u64) -> Pending {
         let again = self.devices.iter().map(|device| device.again(now));
         again.fold(Pending::Nothing, |soonest, again| match (soonest, again) {

@@ -11,8 +11,8 @@ use super::order::{Accesses, Book, Number, Resource};
 use crate::executor::Command;
 use crate::reply::ReplyTo;
 
-/// The memory that a held command takes beside its arguments, in bytes: itself, and its places in
-/// the lanes.
+/// The memory that a held command takes in addition to its arguments, in bytes: its entry in the
+/// list, and its entries in the lanes.
 const HELD_BYTES: usize = size_of::<Held>() + 256;
 
 /// A held command.
@@ -27,14 +27,15 @@ pub(in crate::calls) struct Held {
     needs: Needs,
 }
 
-/// The conditions for issuing a command, apart from its turn.
+/// The conditions for issuing a command whose turn has come.
 #[derive(Clone, Copy)]
 pub(super) enum Needs {
     /// None.
     Nothing,
     /// Room in the driver.
     Room,
-    /// Room, and the gate of a GPU, for a call of this kind in this stream.
+    /// Room in the driver, and permission from the gate of a GPU, for a call of this kind in this
+    /// stream.
     Gate { device: usize, kind: Kind, ctx: ContextId, stream: StreamId },
 }
 
@@ -63,7 +64,7 @@ impl Held {
         self.needs
     }
 
-    /// The stream or event that the command ends.
+    /// Returns the stream or event that the command destroys.
     pub(super) fn ends(&self) -> Option<Resource> {
         self.ends
     }
@@ -74,7 +75,7 @@ impl Held {
         run(&Command { opcode, thread, ctx, args: &args }, reply);
     }
 
-    /// Answers the command without running it.
+    /// Replies to the command without running it.
     pub(super) fn fail(self, result: u32) {
         self.reply.finish(result, &[]);
     }
@@ -95,9 +96,9 @@ pub(super) struct HeldQueue {
     commands: HashMap<Number, Held>,
     /// The memory that the held commands take.
     bytes: usize,
-    /// Held frees: their memory can't be allocated again yet.
+    /// The number of held frees, whose memory can't be allocated again yet.
     frees: usize,
-    /// Streams and events whose end is held.
+    /// The streams and events for which a command that destroys them is held.
     ended: HashSet<Resource>,
 }
 
@@ -107,31 +108,31 @@ impl HeldQueue {
         self.commands.is_empty()
     }
 
-    /// The memory that the held commands take.
+    /// Returns the memory that the held commands take.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Whether any held command frees memory.
+    /// Returns whether any held command frees memory.
     pub(super) fn holds_frees(&self) -> bool {
         self.frees > 0
     }
 
-    /// Whether a command uses a stream or an event whose end is held.
+    /// Returns whether a command uses a stream or an event that a held command destroys.
     pub(super) fn uses_ended(&self, uses: &Accesses) -> bool {
         !self.ended.is_empty() && uses.iter().any(|(used, _)| self.ended.contains(&used))
     }
 
-    /// Whether commands are held that a query of these resources would have to wait for.
+    /// Returns whether a query of these resources would have to wait for held commands.
     pub(super) fn delays_query(&self, uses: &Accesses) -> bool {
         uses.iter().any(|(used, _)| match used {
-            // Commands that wait for a recording don't make it unfinished.
+            // A command that waits for an event's recording doesn't make the recording unfinished.
             Resource::Event(_) => self.book.holds_alone(used),
             used => self.book.holds(used),
         })
     }
 
-    /// Whether a command that comes now must come after none that is held.
+    /// Returns whether a command that arrives now need not wait for any held command.
     pub(super) fn lets_through(&self, uses: &Accesses) -> bool {
         self.book.lets_through(uses)
     }
@@ -145,7 +146,7 @@ impl HeldQueue {
         self.commands.insert(number, held);
     }
 
-    /// The next command after a number that need not wait for another.
+    /// Returns the first command after this number that need not wait for another command.
     pub(super) fn next_ready(&self, after: Number) -> Option<Number> {
         self.book.next_ready(after)
     }
@@ -154,7 +155,7 @@ impl HeldQueue {
         self.commands.get(&number)
     }
 
-    /// Takes out a command that need not wait for another.
+    /// Removes and returns a command that need not wait for another command.
     pub(super) fn take(&mut self, number: Number) -> Option<Held> {
         let held = self.commands.remove(&number)?;
         self.book.remove(number, &held.uses);
@@ -166,8 +167,8 @@ impl HeldQueue {
         Some(held)
     }
 
-    /// Answers all held commands without running them. Streams and events whose end was held stay
-    /// unusable.
+    /// Replies to all held commands without running them. Streams and events that a held command
+    /// would have destroyed stay unusable.
     pub(super) fn fail_all(&mut self, result: u32) {
         self.commands.drain().for_each(|(_, held)| held.fail(result));
         self.book = Book::default();

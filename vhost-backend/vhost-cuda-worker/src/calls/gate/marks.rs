@@ -6,17 +6,17 @@ use protocol::ids::ContextId;
 
 use crate::calls::driver_handle::DriverHandle;
 
-/// Records marks, which are events, and asks which of them have been reached.
+/// Records marks, which are events, and queries whether marks have been reached.
 pub(in crate::calls) trait Marks {
-    /// Records a mark in a stream of a context. `None` if the driver refuses.
+    /// Records a mark in a stream of a context. Returns `None` if the driver refuses.
     fn record(&mut self, stream: CUstream, ctx: ContextId) -> Option<DriverHandle<CUevent>>;
 
-    /// Whether a mark has been reached, or its context has failed.
+    /// Returns whether a mark has been reached, or its context has failed.
     fn is_reached(&self, mark: DriverHandle<CUevent>) -> bool;
 
     /// Takes back a mark that has been reached.
     fn give_back(&mut self, ctx: ContextId, mark: DriverHandle<CUevent>);
 
-    /// Whether a stream is empty, or its context has failed.
+    /// Returns whether a stream is empty, or its context has failed.
     fn is_empty(&self, stream: DriverHandle<CUstream>) -> bool;
 }

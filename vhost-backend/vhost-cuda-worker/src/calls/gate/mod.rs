@@ -4,18 +4,18 @@
 //! |---|---|
 //! | `session` | the gate of a session |
 //! | `admission` | the gate's decisions about a command |
-//! | `pass` | the permission to make the GPU work |
+//! | `pass` | permission to submit GPU work |
 //! | `gpus`, `device` | the gates of all GPUs; one of them |
-//! | `end`, `beat` | the worker's end of the gate page; the heartbeat |
+//! | `end`, `beat` | access to the gate page; the heartbeat |
 //! | `held`, `order` | the held commands; their order |
-//! | `used`, `named` | the resources that a command uses; the handles that it names |
+//! | `used`, `named` | the resources that a command uses; the handles that its arguments contain |
 //! | `flight`, `stream` | the commands in the driver; those of one stream |
 //! | `marks` | the gate's view of the driver's streams and events |
 //! | `room`, `pace`, `estimate` | how many commands may be queued; how fast a stream is; how long calls take |
 //!
-//! While the VM has the GPU to itself, the gate costs a command one look at the page. Otherwise gated
-//! calls wait here, each with its stream, and commands that must come after them wait behind them;
-//! everything else continues. docs/design/gate.md has the rules.
+//! While the VM has the GPU to itself, checking a command costs one read of the gate page.
+//! Otherwise gated calls wait here, each with its stream, and commands that must come after them
+//! wait behind them; everything else continues. docs/design/gate.md has the rules.
 
 mod admission;
 mod beat;

@@ -1,4 +1,4 @@
-//! The handles that a command names.
+//! The handles in a command's arguments.
 
 use protocol::ids::{ContextId, EventId, FuncId, StreamId};
 
@@ -9,7 +9,7 @@ use crate::calls::id_map::Id;
 pub(in crate::calls) struct Handles<K> {
     ids: [K; 2],
     len: usize,
-    /// The command ends the handle.
+    /// Whether the command destroys the handle.
     pub(super) ends: bool,
 }
 
@@ -31,7 +31,7 @@ impl<K: Id> Handles<K> {
     }
 }
 
-/// The handles that a command names.
+/// The handles in a command's arguments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::calls) struct Names {
     pub streams: Handles<StreamId>,

@@ -14,13 +14,13 @@ use protocol::ids::{ContextId, EventId, FuncId, StreamId};
 
 use crate::calls::id_map::{IdHasher, IdMap};
 
-/// A held command, by a number that grows.
+/// The number of a held command. Later commands have larger numbers.
 pub(super) type Number = u64;
 
-/// Something that commands use, which puts them in order.
+/// Something that commands use, and that determines their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Resource {
-    /// A stream of the guest's, by its id.
+    /// A stream that the guest created, by its id.
     Stream(StreamId),
     /// A guest thread's own default stream in a context.
     ThreadStream(u32, ContextId),
@@ -30,9 +30,9 @@ pub(super) enum Resource {
     Event(EventId),
     /// A function or a kernel.
     Function(FuncId),
-    /// All of a context.
+    /// A whole context.
     Context(ContextId),
-    /// All of the session.
+    /// The whole session.
     Session,
 }
 
@@ -41,9 +41,9 @@ pub(super) enum Resource {
 pub(super) enum Access {
     /// After all commands before it.
     Exclusive,
-    /// After the exclusive ones before it.
+    /// After all exclusive commands before it.
     Shared,
-    /// After all commands before it, holding none back.
+    /// After all commands before it, without holding later commands back.
     Behind,
 }
 
@@ -61,7 +61,7 @@ impl Accesses {
         Self { list: [(Resource::Session, Access::Behind); Self::MOST], len: 0 }
     }
 
-    /// A resource that is named twice counts once, as it was named first.
+    /// Adds a resource. If the command already uses it, nothing changes.
     pub(super) fn add(&mut self, resource: Resource, access: Access) {
         if !self.iter().any(|(other, _)| other == resource) {
             self.list[self.len] = (resource, access);
@@ -77,10 +77,10 @@ impl Accesses {
 /// The commands that use one resource.
 #[derive(Default)]
 struct Lane {
-    /// Commands that this lane doesn't hold back.
+    /// The commands that this lane doesn't hold back.
     alone: Option<Number>,
     beside: BTreeSet<Number>,
-    /// Commands that wait for others.
+    /// The commands that wait for others.
     waiting_alone: BTreeSet<Number>,
     waiting_beside: BTreeSet<Number>,
     waiting_after: BTreeSet<Number>,
@@ -91,7 +91,7 @@ impl Lane {
         self.holds_none() && self.waiting_after.is_empty()
     }
 
-    /// Whether there is no command that others must come after.
+    /// Returns whether the lane has no command that holds others back.
     fn holds_none(&self) -> bool {
         self.beside.is_empty() && self.waiting_beside.is_empty() && self.holds_none_alone()
     }
@@ -100,7 +100,7 @@ impl Lane {
         self.alone.is_none() && self.waiting_alone.is_empty()
     }
 
-    /// Whether a command that comes now could go immediately.
+    /// Returns whether a command that arrives now need not wait in this lane.
     fn lets_through(&self, access: Access) -> bool {
         match access {
             Access::Shared => self.holds_none_alone(),
@@ -124,7 +124,7 @@ impl Lane {
         }
     }
 
-    /// Calls `go` with each command that this lane no longer holds back.
+    /// Calls `go` for each command that this lane no longer holds back.
     fn settle(&mut self, mut go: impl FnMut(Number)) {
         if self.alone.is_none() {
             let first_alone = self.waiting_alone.first().copied();
@@ -162,26 +162,26 @@ impl Lane {
 #[derive(Default)]
 pub(super) struct Book {
     lanes: HashMap<Resource, Lane, BuildHasherDefault<IdHasher>>,
-    /// For each command that waits: the number of lanes that hold it back.
+    /// For each waiting command, the number of lanes that hold it back.
     waiting: IdMap<Number, u32>,
     ready: BTreeSet<Number>,
     last: Number,
 }
 
 impl Book {
-    /// Whether a command that comes now must come after none that is held.
+    /// Returns whether a command that arrives now need not wait for any held command.
     pub(super) fn lets_through(&self, uses: &Accesses) -> bool {
         uses.iter().all(|(resource, access)| {
             self.lanes.get(&resource).is_none_or(|lane| lane.lets_through(access))
         })
     }
 
-    /// Whether any held command uses a resource and holds others back.
+    /// Returns whether any held command uses a resource and holds others back.
     pub(super) fn holds(&self, resource: Resource) -> bool {
         self.lanes.get(&resource).is_some_and(|lane| !lane.holds_none())
     }
 
-    /// Whether any held command uses a resource exclusively.
+    /// Returns whether any held command uses a resource exclusively.
     pub(super) fn holds_alone(&self, resource: Resource) -> bool {
         self.lanes.get(&resource).is_some_and(|lane| !lane.holds_none_alone())
     }
@@ -230,7 +230,7 @@ impl Book {
         }
     }
 
-    /// The next command after a number that no other command holds back.
+    /// Returns the first command after this number that no other command holds back.
     pub(super) fn next_ready(&self, after: Number) -> Option<Number> {
         self.ready.range(after + 1..).next().copied()
     }
@@ -303,8 +303,8 @@ mod tests {
     }
 
     proptest! {
-        /// Compares with the rule itself: a command is ready if it conflicts with no earlier command
-        /// that is still held.
+        /// Compares with the rule itself: a command is ready if it conflicts with no earlier
+        /// command that is still held.
         #[test]
         fn a_command_is_ready_exactly_when_it_conflicts_with_no_earlier_one(
             commands in prop::collection::vec((prop::collection::btree_map(0u64..4, 0u8..3, 1..4), any::<prop::sample::Index>(), 0usize..3), 1..60),

@@ -1,20 +1,23 @@
 //! How many commands a stream may queue while no other VM wants the GPU.
 //!
-//! No depth in time is kept then, because that makes every call slower. But queued commands must
-//! drain before another VM's window, or before a new cap takes effect, and a thousand kernels of a
-//! millisecond would take a second. So the stream's pace is measured periodically, and the stream may
-//! queue about as many commands as finish within [`QUEUE`].
+//! The worker doesn't limit the estimated time of queued commands then, because that would make
+//! every call slower. But queued commands must drain before another VM's window, or before a new
+//! cap takes effect, and a thousand kernels that take a millisecond each would take a second. So
+//! the stream's pace is measured periodically, and the stream may queue about as many commands as
+//! finish within [`QUEUE`].
 
 use super::room::{LIMIT, MARK};
 
 /// The time that the queued commands of a stream may take, in ns.
 const QUEUE: u64 = 20_000_000;
-/// Commands that may always be queued: enough for the next few kernels with their events.
+/// The number of commands that may always be queued. It is enough for the next few kernels with
+/// their events.
 const LEAST: u32 = 8;
-/// Commands that may be queued, and between two marks, before the pace is known.
+/// The number of commands that may be queued before the pace is known, and the number between two
+/// marks then.
 const FIRST: u32 = 32;
 const FIRST_MARK: u32 = 4;
-/// The time between two marks afterwards, in ns.
+/// The time between two marks once the pace is known, in ns.
 const BETWEEN: u64 = 1_000_000;
 
 /// A stream's pace.
@@ -22,12 +25,12 @@ const BETWEEN: u64 = 1_000_000;
 pub(super) struct Pace {
     /// The time that a command takes, in ns; `None` if not known.
     each: Option<u64>,
-    /// When the commands that haven't finished began to run.
+    /// The time at which the first unfinished command began to run.
     since: u64,
 }
 
 impl Pace {
-    /// Commands that may be queued.
+    /// Returns the number of commands that may be queued.
     pub fn limit(&self) -> u32 {
         match self.each {
             None => FIRST,
@@ -35,7 +38,7 @@ impl Pace {
         }
     }
 
-    /// Commands after which the stream wants a mark.
+    /// Returns the number of commands after which the stream needs a mark.
     pub fn mark(&self) -> u32 {
         match self.each {
             None => FIRST_MARK,
@@ -47,14 +50,14 @@ impl Pace {
         self.each.is_some()
     }
 
-    /// Restarts the measurement: the stream was empty, or was waiting for the host.
+    /// Restarts the measurement, because the stream was empty or was waiting for the host.
     pub fn restart(&mut self, now: u64) {
         self.since = now;
     }
 
-    /// Records that `ended` commands were found finished at `now`; they may have finished any time
-    /// since the last look. `left` are still queued, and the next look that finds any finished will
-    /// find at least the first `first` of those.
+    /// Records that `ended` commands were found finished at `now`; they may have finished at any
+    /// time since the last look. `left` are still queued, and the next look that finds finished
+    /// commands will find at least the first `first` of them.
     pub fn observe(&mut self, ended: u32, first: u32, left: u32, now: u64) {
         let took = now.saturating_sub(self.since);
         if ended == 0 {
@@ -68,7 +71,8 @@ impl Pace {
         }
         let each = (took / u64::from(ended)).max(1);
         self.each = match self.each {
-            // The stream ran dry: the commands may have finished long before, so queue more.
+            // The stream became empty. Its commands may have finished long ago, so allow more of
+            // them.
             Some(before) if left == 0 => Some(each.min(before / 2).max(1)),
             Some(before) => Some((before + each) / 2),
             None => Some(each),

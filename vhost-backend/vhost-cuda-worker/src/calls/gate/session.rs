@@ -23,7 +23,8 @@ use crate::executor::{Command, Pending};
 use crate::reply::ReplyTo;
 use host_ipc::gate::{self, Mode};
 
-/// Bytes of held commands. Beyond it, the reader takes no more commands from the ring.
+/// The maximum memory for held commands, in bytes. When it is exceeded, the reader takes no more
+/// commands from the ring.
 const MAX_HELD: usize = 16 << 20;
 /// How long the reader may sleep before it checks again whether the driver has room.
 const ROOM_CHECK: Duration = Duration::from_micros(50);
@@ -38,13 +39,13 @@ pub(in crate::calls) struct Gate {
     names: NameHandles,
     /// The context of the last gated call that was admitted, and its GPU.
     last: (ContextId, usize),
-    /// The driver has no room.
+    /// Whether the driver has no room for more commands.
     full: bool,
-    /// Some stream has queued as many commands as it may while no depth is kept, and whether the
-    /// pace of such a stream is still unknown.
+    /// Whether some stream has reached its limit while no depth is kept, and whether the pace of
+    /// such a stream is still unknown.
     long: bool,
     hurry: bool,
-    /// The result of every call, once the scheduler has ended the session; 0 before.
+    /// The result that every call returns once the scheduler has ended the session; 0 before.
     verdict: u32,
 }
 
@@ -62,7 +63,7 @@ impl Gate {
         }
     }
 
-    /// Decides about a command that has arrived.
+    /// Decides whether a command that has arrived may run.
     #[inline]
     pub(in crate::calls) fn admit(
         &mut self,
@@ -82,7 +83,7 @@ impl Gate {
         if self.held.is_empty() {
             let goes = match rule.gated {
                 true => self.is_wide(command.ctx),
-                // The work in a stream is marked before the stream ends.
+                // Before a stream is destroyed, the work in it must be marked.
                 false if command.opcode == api::CuStreamDestroyV2::OPCODE => false,
                 false => rule.order != Order::Stream || !self.full,
             };
@@ -96,7 +97,7 @@ impl Gate {
         self.admit_slowly(cx, events, command, rule, reply)
     }
 
-    /// Whether a gated call of a context can run without further checks.
+    /// Returns whether a gated call in a context can run without further checks.
     #[inline]
     fn is_wide(&self, ctx: ContextId) -> bool {
         let (last, device) = self.last;
@@ -150,20 +151,20 @@ impl Gate {
         Admission::Held
     }
 
-    /// The resources that a command uses; `None` if the gate need not order it.
+    /// Returns the resources that a command uses, or `None` if the gate need not order the command.
     fn used_by(&self, cx: &Cx<'_>, command: &Command<'_>, order: Order) -> Option<Used> {
         let names = (self.names)(command.opcode, command.args).ok()?;
         Used::of(cx.shared, command, &names, order)
     }
 
-    /// The GPU of a context.
+    /// Returns the GPU of a context.
     fn device_of(&self, cx: &Cx<'_>, ctx: ContextId) -> Option<usize> {
         let device = lock(&cx.shared.tables).device_of(ctx)?;
         (device < self.gpus.len()).then_some(device)
     }
 
-    /// The next held command that may go after those that `cursor` has passed. Run the command,
-    /// then hand the ticket to [`Gate::ran`].
+    /// Returns the next held command that may go, after those that `cursor` has passed. Run the
+    /// command, then hand the ticket to [`Gate::ran`].
     pub(in crate::calls) fn next(
         &mut self,
         cx: &Cx<'_>,
@@ -191,7 +192,8 @@ impl Gate {
         None
     }
 
-    /// Whether a command whose turn has come may go. If so, the GPU counts as in use.
+    /// Returns whether a command whose turn has come may go. If so, the GPU counts as in use from
+    /// now on.
     fn may_go(&mut self, cx: &Cx<'_>, needs: Needs) -> bool {
         let Needs::Gate { device, kind, ctx, stream } = needs else {
             return matches!(needs, Needs::Nothing) || !self.full;
@@ -257,7 +259,7 @@ impl Gate {
         Ticket::admitted(After::Begun(device))
     }
 
-    /// A command has run with a ticket.
+    /// Does the gate's next step after a command has run with a ticket.
     #[inline]
     pub(in crate::calls) fn ran(&mut self, cx: &Cx<'_>, events: &mut EventPool, ticket: Ticket) {
         match ticket.after() {
@@ -273,7 +275,7 @@ impl Gate {
         }
     }
 
-    /// Marks the streams that want a mark, and looks at all streams if they hold much.
+    /// Marks the streams that need a mark, and looks at all streams if many commands are queued.
     fn mark_due(&mut self, cx: &Cx<'_>, events: &mut EventPool) {
         let mut marks = PoolMarks { cx, pool: events };
         let crowded = cx.shared.flight.lock().mark_due(&mut marks);
@@ -321,25 +323,26 @@ impl Gate {
         }
     }
 
-    /// Whether so much is held that the reader must take no more commands.
+    /// Returns whether so many commands are held that the reader must take no more.
     pub(in crate::calls) fn holds_too_much(&self) -> bool {
         self.held.bytes() > MAX_HELD
     }
 
-    /// The result of every call, once the scheduler has ended the session; 0 before.
+    /// Returns the result that every call returns once the scheduler has ended the session; 0
+    /// before.
     pub(in crate::calls) fn verdict(&self) -> u32 {
         self.verdict
     }
 }
 
-/// A place in the queue of held commands.
+/// A position in the queue of held commands.
 #[derive(Default)]
 pub(in crate::calls) struct Cursor(Number);
 
 /// The changes that [`Gate::read`] has found.
 pub(in crate::calls) struct GateChange {
-    /// The scheduler has ended the session with this result.
+    /// The result with which the scheduler has ended the session, if it has.
     pub ended: Option<u32>,
-    /// A look at the streams is due.
+    /// Whether a look at the streams is due.
     pub look: bool,
 }

@@ -15,13 +15,15 @@ use super::pace::Pace;
 use super::room::MARK;
 use crate::calls::driver_handle::DriverHandle;
 
-/// Estimated work of a stream, in ns, after which the stream is marked while time is kept.
+/// While time is kept, a stream is marked when it has this much estimated work since the last mark,
+/// in ns.
 const MARK_NS: u64 = 100_000;
 
-/// A stream: the address of its handle, and its context. Every context has a legacy stream.
+/// Identifies a stream: the address of its handle, and its context. (The handle of the legacy
+/// stream is the same in every context.)
 pub(in crate::calls) type Key = (u64, ContextId);
 
-/// Streams that are waiting for a host function of the guest.
+/// The streams that are waiting for a host function in the guest.
 pub(in crate::calls) type Standing = HashSet<Key>;
 
 /// A gated call that is about to be queued, while time is kept.
@@ -29,7 +31,7 @@ pub(in crate::calls) type Standing = HashSet<Key>;
 pub(super) struct Expected {
     pub kind: Kind,
     pub ns: u64,
-    /// The estimate was measured.
+    /// Whether the estimate is based on a measurement.
     pub known: bool,
     pub now: u64,
 }
@@ -39,7 +41,7 @@ pub(super) struct Expected {
 struct Segment {
     /// The number of commands, as the channel counts them.
     weight: u32,
-    /// Gated calls, and how many of them use only copy engines.
+    /// The number of gated calls, and how many of them use only copy engines.
     calls: u32,
     copies: u32,
     /// The estimated time in ns, and the estimate for each kind of call.
@@ -49,13 +51,13 @@ struct Segment {
 
 /// The effects of adding a command to a stream.
 pub(super) struct Added {
-    /// The stream wants a mark.
+    /// Whether the stream needs a mark.
     pub wants_mark: bool,
-    /// The stream had no call whose time is kept.
+    /// Whether the stream had no call whose time is kept.
     pub was_idle: bool,
-    /// The stream has reached its limit.
+    /// Whether the stream has reached its limit.
     pub is_long: bool,
-    /// Commands since the last mark.
+    /// The commands since the last mark.
     pub since_mark: u32,
 }
 
@@ -63,13 +65,13 @@ pub(super) struct Added {
 #[derive(Clone, Copy)]
 pub(super) struct StreamLook<'a> {
     pub device: &'a Device,
-    /// Time is kept on the stream's GPU now.
+    /// Whether time is kept on the stream's GPU now.
     pub timed: bool,
-    /// No depth in time is kept there; the stream's pace is.
+    /// Whether the stream's pace is kept there, instead of a depth in time.
     pub paced: bool,
-    /// The driver has no room, or some stream is long.
+    /// Whether the driver has no room, or some stream has reached its limit.
     pub crowded: bool,
-    /// The stream is waiting for a host function of the guest.
+    /// Whether the stream is waiting for a host function in the guest.
     pub stands: bool,
     pub now: u64,
 }
@@ -78,26 +80,27 @@ pub(super) struct StreamLook<'a> {
 pub(super) struct Stream {
     real: DriverHandle<CUstream>,
     ctx: ContextId,
-    /// The GPU, by the worker's ordinal.
+    /// The worker's ordinal for the GPU.
     device: usize,
-    /// Commands since the last mark.
+    /// The commands since the last mark.
     since: Segment,
     marks: VecDeque<(DriverHandle<CUevent>, Segment)>,
-    /// The number of all commands. While no depth is kept: how many may be queued, and how many
-    /// between two marks.
+    /// The number of all commands. While no depth is kept, also the number that may be queued, and
+    /// the number between two marks.
     weight: u32,
     pace: Pace,
     limit: u32,
     mark_after: u32,
-    /// The stream has reached that limit.
+    /// Whether the stream has reached that limit.
     long: bool,
-    /// Gated calls that haven't finished, how many of them only copy, and the estimated time of all.
+    /// The number of gated calls that haven't finished, how many of them only copy, and the
+    /// estimated time of all of them.
     calls: u32,
     copies: u32,
     ns: u64,
-    /// Since when the oldest of them has been at the head; 0 while that isn't known.
+    /// The time since which the oldest gated call has been at the head of the stream; 0 if unknown.
     begun: u64,
-    /// The window in which that time is this VM's work alone.
+    /// The window in which that time covers only this VM's work.
     measures: Option<u64>,
 }
 
@@ -127,42 +130,44 @@ impl Stream {
         self.ctx
     }
 
-    /// The GPU, by the worker's ordinal.
+    /// Returns the worker's ordinal for the GPU.
     pub(super) fn device(&self) -> usize {
         self.device
     }
 
-    /// The number of commands, as the channel counts them.
+    /// Returns the number of commands, as the channel counts them.
     pub(super) fn weight(&self) -> u32 {
         self.weight
     }
 
-    /// Gated calls that haven't finished.
+    /// Returns the number of gated calls that haven't finished.
     pub(super) fn calls(&self) -> u32 {
         self.calls
     }
 
-    /// Since when the oldest of them has been at the head; 0 while that isn't known.
+    /// Returns the time since which the oldest gated call has been at the head of the stream; 0 if
+    /// unknown.
     pub(super) fn begun(&self) -> u64 {
         self.begun
     }
 
-    /// Whether the stream has reached its limit.
+    /// Returns whether the stream has reached its limit.
     pub(super) fn is_long(&self) -> bool {
         self.long
     }
 
-    /// Whether the stream has reached its limit at a pace that isn't known yet.
+    /// Returns whether the stream has reached its limit at a pace that isn't known yet.
     pub(super) fn is_long_at_unknown_pace(&self) -> bool {
         self.long && !self.pace.is_known()
     }
 
-    /// Whether the stream needs a mark for its number of commands alone.
+    /// Returns whether the stream needs a mark for its number of commands alone.
     pub(super) fn needs_mark(&self) -> bool {
         self.since.weight >= MARK
     }
 
-    /// The estimated time in ns of the calls in flight; `None` if no gated call is in flight.
+    /// Returns the estimated time in ns of the calls in flight, or `None` if no gated call is in
+    /// flight.
     pub(super) fn estimated_ns(&self) -> Option<u64> {
         (self.calls > 0).then_some(self.ns)
     }
@@ -206,7 +211,7 @@ impl Stream {
         Added { wants_mark, was_idle, is_long, since_mark: self.since.weight }
     }
 
-    /// The driver has taken the stream's first call.
+    /// Records that the driver has queued the stream's first call.
     pub(super) fn begin(&mut self, measures: Option<u64>, now: u64) {
         (self.begun, self.measures) = (now, measures);
     }
@@ -263,13 +268,13 @@ impl Stream {
                 retire(self, segment);
             }
         }
-        // A stream with few commands is queried only when the answer matters.
+        // A stream with few commands is queried only when its state matters.
         if (crowded || timed) && self.marks.is_empty() && self.since.weight > 0 {
             if marks.is_empty(self.real) {
                 let segment = std::mem::take(&mut self.since);
                 retire(self, segment);
             } else if timed && device.is_sampled() {
-                // Shows progress in a queue that never empties.
+                // Mark the stream, so that progress is seen even if the stream never becomes empty.
                 self.mark(marks);
             }
         }
@@ -279,13 +284,13 @@ impl Stream {
         if self.calls == 0 {
             return ended;
         }
-        // The commands behind a kernel may be the only ones left.
+        // Copies behind a kernel become the only work once the kernel has finished.
         let beside = closed && self.only_copies();
         if !beside {
             seen.flying += u64::from(self.calls);
         }
         if stands {
-            // The GPU isn't working for this stream.
+            // The GPU isn't executing this stream.
             (self.begun, self.measures) = (if timed { now } else { 0 }, measures);
             return ended;
         }
@@ -322,7 +327,7 @@ impl Stream {
         self.begun = if self.calls > 0 && look.timed { look.now } else { 0 };
     }
 
-    /// Whether only copies are in flight.
+    /// Returns whether only copies are in flight.
     fn only_copies(&self) -> bool {
         self.copies == self.calls
     }
@@ -336,7 +341,7 @@ impl Stream {
             self.pace.observe(ended, first, self.weight, now);
         }
         (self.limit, self.mark_after) = (self.pace.limit(), self.pace.mark());
-        // Once the stream is long, it stays long until there is some room.
+        // A stream that has reached its limit may queue again only once there is some room.
         let room = if self.long { self.limit / 8 } else { 0 };
         self.long = self.weight >= self.limit - room;
     }
@@ -348,12 +353,13 @@ pub(super) struct Orphan {
     ctx: ContextId,
     device: usize,
     marks: VecDeque<(DriverHandle<CUevent>, u32)>,
-    /// Since when the first has been at the head; 0 while that isn't known.
+    /// The time since which the first call has been at the head of the stream; 0 if unknown.
     begun: u64,
 }
 
 impl Orphan {
-    /// The work of a stream that is no longer listed; `None` if no marked work is in flight.
+    /// Returns the work in a stream that is no longer listed, or `None` if no marked work is in
+    /// flight.
     pub(super) fn of(stream: Stream) -> Option<Self> {
         let Stream { ctx, device, begun, marks, .. } = stream;
         let marks: VecDeque<_> =
@@ -365,17 +371,18 @@ impl Orphan {
         self.ctx
     }
 
-    /// The GPU, by the worker's ordinal.
+    /// Returns the worker's ordinal for the GPU.
     pub(super) fn device(&self) -> usize {
         self.device
     }
 
-    /// Since when the first call has been at the head; 0 while that isn't known.
+    /// Returns the time since which the first call has been at the head of the stream; 0 if
+    /// unknown.
     pub(super) fn begun(&self) -> u64 {
         self.begun
     }
 
-    /// Gated calls that haven't finished.
+    /// Returns the number of gated calls that haven't finished.
     pub(super) fn calls(&self) -> u32 {
         self.marks.iter().map(|(_, calls)| calls).sum()
     }
@@ -405,23 +412,23 @@ impl Orphan {
     }
 }
 
-/// The work of a context that is being destroyed. Its streams can't be queried any more: the work
+/// The work in a context that is being destroyed. Its streams can't be queried any more: the work
 /// counts as running until the driver has destroyed the context.
 pub(super) struct Ending {
     device: usize,
     calls: u32,
     begun: u64,
-    /// Set by whoever destroys the context.
+    /// Set once the context is destroyed.
     ended: Arc<AtomicBool>,
 }
 
 impl Ending {
-    /// Work that ends when `ended` is set.
+    /// Creates an entry for work that counts as running until `ended` is set.
     pub(super) fn new(device: usize, calls: u32, begun: u64, ended: Arc<AtomicBool>) -> Self {
         Self { device, calls, begun, ended }
     }
 
-    /// The GPU, by the worker's ordinal.
+    /// Returns the worker's ordinal for the GPU.
     pub(super) fn device(&self) -> usize {
         self.device
     }

@@ -11,17 +11,17 @@ use crate::calls::handles::Tables;
 use crate::calls::{Shared, lock};
 use crate::executor::Command;
 
-/// How the table orders a call, and whether the call is gated.
+/// The order of a call in the API table, and whether the call is gated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rule {
     pub order: Order,
     pub gated: bool,
 }
 
-/// Calls with larger numbers are unknown.
+/// The number of rules. Calls with larger numbers are unknown.
 const NUMBERS: usize = 256;
 
-/// The rules, by the number of the call.
+/// The rules, indexed by the number of the call.
 static RULES: [Rule; NUMBERS] = {
     let mut rules = [Rule { order: Order::None, gated: false }; NUMBERS];
     let mut i = 0;
@@ -39,20 +39,20 @@ impl Rule {
     }
 }
 
-/// The resources that a command uses, and the place where it would run.
+/// The resources that a command uses, and the context and stream in which it would run.
 pub(super) struct Used {
     pub uses: Accesses,
     /// The context whose GPU runs the command.
     pub ctx: ContextId,
-    /// The stream, as the guest names it.
+    /// The guest's id for the stream.
     pub stream: Option<StreamId>,
-    /// The stream or event that the command ends.
+    /// The stream or event that the command destroys.
     pub ends: Option<Resource>,
 }
 
 impl Used {
-    /// The resources that a command uses. `None` if the gate need not order the command, because it
-    /// will fail or uses none.
+    /// Returns the resources that a command uses, or `None` if the gate need not order the command
+    /// because it will fail or uses no resources.
     pub(super) fn of(
         shared: &Shared,
         command: &Command<'_>,
@@ -69,7 +69,7 @@ impl Used {
         match order {
             Order::None => return None,
             Order::Stream | Order::Pool => used.in_order(&tables, command, names)?,
-            // A query is about the resources that the same command would have to wait for.
+            // A query depends on the same resources that a wait would have to wait for.
             Order::Query | Order::Wait => {
                 for id in names.streams.iter() {
                     let stream = stream_resource(&tables, command, id)?.0;
@@ -117,7 +117,8 @@ impl Used {
             if self.stream.is_none() {
                 self.ctx = event.ctx;
             }
-            // Waits for the same recording may overtake each other, but not the next recording.
+            // Waits for the same recording may overtake each other, but must not overtake the next
+            // recording.
             let access = match command.opcode {
                 api::CuStreamWaitEvent::OPCODE => Access::Shared,
                 _ => Access::Exclusive,
@@ -139,7 +140,8 @@ impl Used {
     }
 }
 
-/// The resource of a stream, and the context whose legacy stream it synchronizes with, if any.
+/// Returns the resource for a stream, and the context whose legacy stream it synchronizes with, if
+/// any.
 fn stream_resource(
     tables: &Tables,
     command: &Command<'_>,

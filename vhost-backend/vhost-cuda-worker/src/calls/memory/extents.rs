@@ -42,7 +42,7 @@ impl Extents {
         self.free.insert(start, len);
     }
 
-    /// Whether exactly `start..start + len` is free.
+    /// Returns whether exactly `start..start + len` is free.
     pub(super) fn is_all(&self, start: u64, len: u64) -> bool {
         self.free.len() == 1 && self.free.get(&start) == Some(&len)
     }

@@ -54,7 +54,7 @@ pub(in super::super) struct Freeing {
 }
 
 impl Freeing {
-    /// The context that the bytes were allocated in.
+    /// Returns the context that the bytes were allocated in.
     pub(in super::super) fn ctx(&self) -> ContextId {
         self.live.ctx
     }
@@ -84,12 +84,13 @@ impl Plan {
         }
     }
 
-    /// Whether a request of this size is cut from a slab.
+    /// Returns whether a request of this size is cut from a slab.
     pub(in super::super) fn is_small(&self, len: u64) -> bool {
         len <= self.granule / 2
     }
 
-    /// The bytes of the mapping that a request needs. For a small request that is a new slab.
+    /// Returns the bytes of the mapping that a request needs. For a small request that is a new
+    /// slab.
     pub(in super::super) fn physical(&self, len: u64) -> Option<u64> {
         if self.is_small(len) {
             Some(self.granule)
@@ -108,7 +109,7 @@ impl Plan {
         Some(addr)
     }
 
-    /// Whether one more allocation may be listed.
+    /// Returns whether one more allocation may be listed.
     pub(in super::super) fn has_room(&self) -> bool {
         self.live.len() < MAX_ALLOCATIONS
     }
@@ -164,17 +165,17 @@ impl Plan {
         }
     }
 
-    /// The addresses of a context's allocations, which end with it.
+    /// Returns the addresses of a context's allocations, which end with it.
     pub(in super::super) fn of_context(&self, ctx: ContextId) -> Vec<u64> {
         self.live.starts(|live| live.ctx == ctx)
     }
 
-    /// The context of the allocation that starts at `addr`.
+    /// Returns the context of the allocation that starts at `addr`.
     pub(in super::super) fn context_of(&self, addr: u64) -> Option<ContextId> {
         self.live.get(addr).map(|(_, live)| live.ctx)
     }
 
-    /// Whether a call may name these bytes.
+    /// Returns whether a call may name these bytes.
     pub(in super::super) fn covers(&self, addr: u64, len: u64) -> bool {
         self.live.covers(addr, len)
     }

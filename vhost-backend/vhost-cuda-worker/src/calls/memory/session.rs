@@ -29,8 +29,8 @@ pub(in crate::calls) struct Memory {
     pub foreign: Mutex<Spans<Foreign>>,
 }
 
-/// The properties of memory for cuMemCreate: plain memory of a device that can't be shared with
-/// other processes.
+/// Returns the properties of memory for cuMemCreate: plain memory of a device that can't be shared
+/// with other processes.
 pub(in crate::calls) fn properties(device: i32) -> CUmemAllocationProp {
     CUmemAllocationProp {
         type_: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,

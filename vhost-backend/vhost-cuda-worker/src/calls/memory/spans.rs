@@ -26,7 +26,7 @@ impl<T> Spans<T> {
         true
     }
 
-    /// The range that starts at `start`.
+    /// Returns the range that starts at `start`.
     pub(in super::super) fn get(&self, start: u64) -> Option<&(u64, T)> {
         self.spans.get(&start)
     }
@@ -35,12 +35,13 @@ impl<T> Spans<T> {
         self.spans.remove(&start)
     }
 
-    /// The starts of all ranges whose value satisfies `wanted`.
+    /// Returns the starts of all ranges whose value satisfies `wanted`.
     pub(in super::super) fn starts(&self, wanted: impl Fn(&T) -> bool) -> Vec<u64> {
         self.spans.iter().filter(|(_, (_, value))| wanted(value)).map(|(start, _)| *start).collect()
     }
 
-    /// Whether every byte of `start..start + len` is in a range. Adjacent ranges count as one.
+    /// Returns whether every byte of `start..start + len` is in a range. Adjacent ranges count as
+    /// one.
     pub(in super::super) fn covers(&self, start: u64, len: u64) -> bool {
         let Some(end) = start.checked_add(len) else { return false };
         let mut at = start;
