@@ -900,7 +900,7 @@ impl VcudaFactsAnswer {
 
 /// Call 2, `vcudaTakeOutput`.
 ///
-/// Returns the output of kernels since the last call, in order, at most OUTPUT_MAX bytes at a time.
+/// Returns output that kernels have printed since the last call, in order, at most OUTPUT_MAX bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaTakeOutput {}
 impl<'a> Call<'a> for VcudaTakeOutput {
@@ -943,7 +943,7 @@ impl VcudaTakeOutputAnswer {
 
 /// Call 3, `vcudaNop`.
 ///
-/// These do nothing: they measure the cost of a call.
+/// This call and the next one do nothing. They're used to measure the cost of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaNop {}
 impl<'a> Call<'a> for VcudaNop {
@@ -1786,7 +1786,7 @@ impl CuMemGetInfoV2Answer {
 
 /// Call 33, `vcudaCopyIn`.
 ///
-/// Copies at most INLINE_COPY_MAX bytes of pageable memory, inline.
+/// Copies at most INLINE_COPY_MAX bytes from pageable memory, inline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaCopyIn<'a> {
     /// `dst`, an address of device-visible memory.
@@ -1828,7 +1828,7 @@ impl<'a> VcudaCopyIn<'a> {
 
 /// Call 34, `vcudaCopyInStaged`.
 ///
-/// Copies from the arena; answered when those bytes of the arena may be reused.
+/// Copies from the arena. The worker replies when the guest can reuse these bytes of the arena.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaCopyInStaged {
     /// `dst`, an address of device-visible memory.
@@ -1874,7 +1874,8 @@ impl VcudaCopyInStaged {
 
 /// Call 35, `vcudaCopyOut`.
 ///
-/// Copies at most INLINE_COPY_MAX bytes to pageable memory, inline; answered when the copy is done.
+/// Copies at most INLINE_COPY_MAX bytes to pageable memory, inline. The worker replies when the copy
+/// has finished.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaCopyOut {
     /// `src`, an address of device-visible memory.
@@ -1940,7 +1941,7 @@ impl VcudaCopyOutAnswer {
 
 /// Call 36, `vcudaCopyOutStaged`.
 ///
-/// Copies to the arena; answered when the copy is done.
+/// Copies to the arena. The worker replies when the copy has finished.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaCopyOutStaged {
     /// `src`, an address of device-visible memory.
@@ -1986,7 +1987,7 @@ impl VcudaCopyOutStaged {
 
 /// Call 37, `vcudaCopy`.
 ///
-/// These two copy between device-visible addresses.
+/// This call and the next one copy between device-visible addresses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaCopy {
     /// `dst`, an address of device-visible memory.
@@ -2088,7 +2089,8 @@ impl VcudaCopy2D {
 
 /// Call 39, `vcudaMemset`.
 ///
-/// Sets elements of 1, 2 or 4 bytes. width is in elements; pitch is in bytes, for heights above 1.
+/// Sets elements of 1, 2, or 4 bytes. width is in elements. pitch is in bytes and is used only if
+/// height is above 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaMemset {
     /// `dst`, an address of device-visible memory.
@@ -2146,7 +2148,7 @@ impl VcudaMemset {
 
 /// Call 40, `vcudaHostRegister`.
 ///
-/// Makes an attached PINNED or USER region device-visible; dptr is its address for the GPU.
+/// Makes an attached PINNED or USER region device-visible. dptr is its address on the GPU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaHostRegister {
     /// `vaddr`.
@@ -2834,9 +2836,9 @@ impl CuEventElapsedTimeV2Answer {
 
 /// Call 70, `vcudaBlobPut`.
 ///
-/// An image longer than INLINE_IMAGE_MAX is sent first, as a blob under an id that the guest chooses, in
-/// order and at most BLOB_PIECE_MAX bytes per command. The load that names the blob uses it up. In a
-/// load, blob 0 means that the image is inline.
+/// The guest sends an image that is longer than INLINE_IMAGE_MAX in advance, as a blob with an ID
+/// that the guest chooses. It sends the pieces in order, at most BLOB_PIECE_MAX bytes per command.
+/// The load that uses the blob removes it. In a load, blob 0 means that the image is inline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaBlobPut<'a> {
     /// Id of a blob.
@@ -2882,7 +2884,7 @@ impl<'a> VcudaBlobPut<'a> {
 
 /// Call 71, `vcudaModuleLoad`.
 ///
-/// error: the JIT's error log, at most logMax bytes; info: its info log.
+/// error and info are the JIT compiler's error log and info log, each at most logMax bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaModuleLoad<'a> {
     /// Id of the new module.
@@ -2989,7 +2991,7 @@ impl CuModuleUnload {
 
 /// Call 73, `vcudaModuleGetFunction`.
 ///
-/// layout: the parameters in order.
+/// layout describes the kernel's parameters, in order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaModuleGetFunction<'a> {
     /// Id of the new function.
@@ -3764,7 +3766,7 @@ impl CuLibraryGetKernelCountAnswer {
 
 /// Call 88, `vcudaLibraryKernelNames`.
 ///
-/// names: in the driver's order. The guest then gets the kernels by name.
+/// The names are in the driver's order. The guest then gets each kernel by its name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaLibraryKernelNames {
     /// Id of a library.
@@ -4077,8 +4079,8 @@ impl CuFuncIsLoadedAnswer {
 
 /// Call 94, `vcudaOccupancyClusters`.
 ///
-/// question: 0 for cuOccupancyMaxActiveClusters, 1 for cuOccupancyMaxPotentialClusterSize. The
-/// attributes are those of a launch.
+/// question is 0 for cuOccupancyMaxActiveClusters and 1 for cuOccupancyMaxPotentialClusterSize.
+/// attributes are launch attributes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaOccupancyClusters<'a> {
     /// `question`.
@@ -4172,7 +4174,7 @@ impl VcudaOccupancyClustersAnswer {
 
 /// Call 100, `vcudaLaunch`.
 ///
-/// params: the parameter buffer, in the kernel's layout.
+/// params is the parameter buffer, in the kernel's layout.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaLaunch<'a> {
     /// Id of a function or a kernel.
@@ -4314,8 +4316,8 @@ impl<'a> VcudaLaunchCooperative<'a> {
 
 /// Call 102, `vcudaHostFunc`.
 ///
-/// The stream waits there until the guest has run its function. The ring's header tells the guest when
-/// to run it, and the worker when it has run. (Numbers 103 and 104 were commands for that.)
+/// Runs a host function: the stream waits until the guest has run it. The start and end are signaled
+/// through the ring header. (Numbers 103 and 104 were commands for that.)
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaHostFunc {
     /// Id of a stream.
@@ -4353,8 +4355,8 @@ impl VcudaHostFunc {
 
 /// Call 110, `vcudaGraphInstantiate`.
 ///
-/// The guest's library captures streams and builds graphs itself. graph: the encoding in
-/// protocol::graph, inline or in a blob. Nodes are numbered in its order.
+/// The guest library captures streams and builds graphs itself. graph is encoded as described in
+/// protocol::graph, and is sent inline or as a blob. Nodes are numbered in the encoded order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaGraphInstantiate<'a> {
     /// Id of the new executable graph.
@@ -4502,8 +4504,8 @@ impl CuGraphUpload {
 
 /// Call 114, `vcudaGraphExecUpdate`.
 ///
-/// result: a CUgraphExecUpdateResult; node: the number of a node of the new graph, or its number of
-/// nodes if the result names none.
+/// result is a CUgraphExecUpdateResult. node is the number of the node in the new graph to which
+/// the result applies, or the number of nodes if there is no such node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaGraphExecUpdate<'a> {
     /// Id of an executable graph.
@@ -4575,7 +4577,7 @@ impl VcudaGraphExecUpdateAnswer {
 
 /// Call 115, `vcudaGraphExecNodeSet`.
 ///
-/// step: the node's action from the next launch on, of the same kind as before.
+/// step is the node's new action, which takes effect at the next launch. Its kind must not change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaGraphExecNodeSet<'a> {
     /// Id of an executable graph.

@@ -5,7 +5,7 @@
 use crate::codec::{Array, DecodeError, Element, Reader, Word, Writer};
 use crate::ids::*;
 
-/// One device, as this VM sees it.
+/// A device, as seen by this VM.
 ///
 /// total_memory is the VM's quota or the device's memory, whichever is smaller, in bytes. name and
 /// pci_bus_id end with a zero byte. Bit i of known is set if the device has attribute i; the values of
@@ -71,7 +71,7 @@ impl Element for DeviceFacts {
     }
 }
 
-/// Three dimensions of a grid or block.
+/// The dimensions of a grid or block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dim3 {
     /// `x`.
@@ -114,7 +114,7 @@ impl Element for Dim3 {
     }
 }
 
-/// A launch attribute: a CUlaunchAttributeID of protocol::options, and its value.
+/// A launch attribute: a CUlaunchAttributeID listed in protocol::options, and its value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaunchAttribute {
     /// `id`.
@@ -150,7 +150,7 @@ impl Element for LaunchAttribute {
     }
 }
 
-/// A CUjit_option of protocol::options, and its value.
+/// A JIT option: a CUjit_option listed in protocol::options, and its value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JitOption {
     /// `option`.
@@ -189,7 +189,8 @@ impl Element for JitOption {
     }
 }
 
-/// A CUlibraryOption and its value. The worker ignores them: they say how the guest keeps the image.
+/// A CUlibraryOption and its value. The worker ignores library options, because they specify only how
+/// the guest stores the image.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LibraryOption {
     /// `option`.
@@ -228,7 +229,7 @@ impl Element for LibraryOption {
     }
 }
 
-/// The place of a parameter in a kernel's parameter buffer.
+/// The offset and size of a parameter in a kernel's parameter buffer, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ParameterPlace {
     /// `offset`.
@@ -267,7 +268,8 @@ impl Element for ParameterPlace {
     }
 }
 
-/// One side of a copy: the address of its first byte, its bytes per row, and its rows per slice.
+/// The source or destination of a copy: the address of the first byte, the bytes per row (pitch),
+/// and the rows per slice (height).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CopySide {
     /// `address`, an address of device-visible memory.
@@ -310,7 +312,7 @@ impl Element for CopySide {
     }
 }
 
-/// Launches, as vcudaLaunch does.
+/// Launches a kernel, as vcudaLaunch does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KernelStep<'a> {
     /// Id of a function or a kernel.
@@ -351,7 +353,7 @@ impl<'a> KernelStep<'a> {
     }
 }
 
-/// Copies: width in bytes, height in rows, depth in slices.
+/// Copies memory. width is in bytes, height in rows, depth in slices.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CopyStep {
     /// `dst`.
@@ -458,7 +460,7 @@ impl Element for MemsetStep {
     }
 }
 
-/// Waits for one of the guest's functions, as vcudaHostFunc does, each time that it is reached.
+/// Runs a host function in the guest and waits for it, as vcudaHostFunc does, in each launch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HostFuncStep {
     /// `token`.
@@ -557,18 +559,18 @@ impl Element for EventRecordStep {
     }
 }
 
-/// The action of a graph node, by its CUgraphNodeType.
+/// The action of a graph node. The number is the CUgraphNodeType.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step<'a> {
-    /// Launches, as vcudaLaunch does.
+    /// Launches a kernel, as vcudaLaunch does.
     Kernel(KernelStep<'a>),
-    /// Copies: width in bytes, height in rows, depth in slices.
+    /// Copies memory. width is in bytes, height in rows, depth in slices.
     Copy(CopyStep),
     /// Sets memory, as vcudaMemset does.
     Memset(MemsetStep),
-    /// Waits for one of the guest's functions, as vcudaHostFunc does, each time that it is reached.
+    /// Runs a host function in the guest and waits for it, as vcudaHostFunc does, in each launch.
     HostFunc(HostFuncStep),
-    /// Joins the nodes that it depends on.
+    /// Does nothing, but waits for the nodes that it depends on.
     Empty,
     /// Waits for an event.
     EventWait(EventWaitStep),
