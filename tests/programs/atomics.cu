@@ -1,5 +1,5 @@
-// Atomic operations in global and shared memory: each kind from many threads, the old values that
-// they return, compare-and-swap loops, and fences between blocks.
+// Atomic operations in global and shared memory: every operation from many threads, the old values
+// that they return, compare-and-swap loops, and fences between blocks.
 #include "check.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct Results {
 
 __global__ void operate(Results *r, unsigned *tickets) {
     const int thread = blockIdx.x * blockDim.x + threadIdx.x;
-    // A hash, so that order in memory and order in value differ.
+    // Use a hash, so that the values aren't in the order of the threads.
     const unsigned mixed = (thread * 2654435761u) >> 8;
     tickets[thread] = atomicAdd(&r->sum, 1);
     atomicMin(&r->least, static_cast<int>(mixed % 100000) - 50000);
@@ -38,14 +38,14 @@ __global__ void operate(Results *r, unsigned *tickets) {
         atomicExch(&r->last_exchanged, 77);
     }
 
-    // Repeats the compare-and-swap until no other thread intervened.
+    // Repeat the compare-and-swap until no other thread intervenes.
     unsigned long long seen = r->swapped, before;
     do {
         before = seen;
         seen = atomicCAS(&r->swapped, before, before + 3);
     } while (seen != before);
 
-    // Adds in shared memory first, then once per block.
+    // Count in shared memory first; then each block stores its count once.
     __shared__ unsigned in_block;
     if (threadIdx.x == 0) {
         in_block = 0;
@@ -55,7 +55,7 @@ __global__ void operate(Results *r, unsigned *tickets) {
     __syncthreads();
     if (threadIdx.x == 0) {
         tickets[TOTAL + blockIdx.x] = in_block;
-        // The block that finishes last must see everything that the others wrote before.
+        // The block that finishes last must see everything that the other blocks wrote.
         __threadfence();
         if (atomicAdd(&r->finished, 1u) == gridDim.x - 1) {
             unsigned sum = 0;
@@ -125,7 +125,7 @@ int main() {
     SAME(finished);
     SAME(seen_by_last);
 #undef SAME
-    // The old values are tickets: each number occurs once.
+    // The old values are like ticket numbers: each occurs once.
     std::sort(tickets.begin(), tickets.begin() + TOTAL);
     for (int i = 0; i < TOTAL; ++i) {
         REQUIRE(tickets[i] == static_cast<unsigned>(i), "ticket %d is %u", i, tickets[i]);

@@ -1,4 +1,5 @@
-// Shared by all programs: errors reported with the call and its location, and the last line.
+// Helpers shared by all programs: checks that report the failed call and its location, random
+// numbers, checksums, and the last line of output.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,7 +14,8 @@
 // Ends the program if a CUDA call returns anything but the expected error.
 #define EXPECT_ERROR(call, expected) check_error((call), (expected), #call, __FILE__, __LINE__)
 
-// Ends the program if a condition doesn't hold; the rest is a printf format.
+// Ends the program if a condition doesn't hold. The other arguments are a printf format and its
+// arguments.
 #define REQUIRE(condition, ...)                                                                    \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
@@ -41,13 +43,14 @@ inline void check_error(cudaError_t result, cudaError_t expected, const char *ca
     }
 }
 
-// A small random number generator, so that every machine computes on the same numbers.
+// A small random number generator, so that every machine uses the same numbers.
 inline uint32_t next_random(uint32_t &state) {
     state = state * 1664525u + 1013904223u;
     return state >> 8;
 }
 
-// FNV-1a. Results are printed as checksums, to compare them between machines.
+// Returns an FNV-1a checksum. Programs print checksums of their results, which can be compared
+// between machines.
 inline uint64_t checksum(const void *data, size_t bytes) {
     uint64_t hash = 0xcbf29ce484222325u;
     for (size_t i = 0; i < bytes; ++i) {
@@ -62,7 +65,7 @@ inline int pass(const char *name) {
     return 0;
 }
 
-// The number of blocks of `threads` threads that cover `n` elements.
+// Returns the number of blocks with `threads` threads each that cover `n` elements.
 constexpr unsigned blocks_for(size_t n, unsigned threads) {
     return static_cast<unsigned>((n + threads - 1) / threads);
 }

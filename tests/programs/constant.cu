@@ -1,5 +1,5 @@
-// Constant memory and module globals: symbols written, read and found by the host, initial values,
-// and globals that keep the values that a kernel wrote.
+// Constant memory and module globals: the host writes, reads, and looks up symbols; globals have
+// initial values, and keep the values that a kernel writes.
 #include "check.h"
 
 constexpr int N = 1000;
@@ -11,7 +11,7 @@ __device__ int launches = 40;
 __device__ int table[N];
 __device__ const unsigned primes[8] = {2, 3, 5, 7, 11, 13, 17, 19};
 __device__ char greeting[16] = "hello";
-// A global that holds another's address: the loader has to fill it in.
+// A global that contains another global's address, which the loader must fill in.
 __device__ int *table_end = &table[N - 1];
 
 __global__ void evaluate() {
@@ -64,7 +64,7 @@ int main() {
     }
     const uint64_t first = checksum(result, sizeof result);
 
-    // One coefficient in the middle changes; the others stay.
+    // Change one coefficient in the middle. The others keep their values.
     c[3] = 2;
     CHECK(cudaMemcpyToSymbol(coefficients, &c[3], sizeof(int), 3 * sizeof(int)));
     evaluate<<<blocks_for(N, 128), 128>>>();

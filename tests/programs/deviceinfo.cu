@@ -3,7 +3,7 @@
 //   deviceinfo                 name, compute capability, memory
 //   deviceinfo alloc SIZE      also tries one allocation: SIZE in bytes, or with suffix K, M or G
 //
-// A refused allocation is a valid result: the exit code is 0.
+// A refused allocation is a valid result, so the exit status is 0.
 #include "check.h"
 
 #include <cstring>

@@ -1,4 +1,5 @@
-// Events: streams that wait for each other's events, ordered times, and queries of unfinished work.
+// Events: streams that wait for each other's events, event times in order, and queries of
+// unfinished work.
 #include "check.h"
 
 constexpr int STREAMS = 4;
@@ -11,15 +12,15 @@ __global__ void fill(int *data, int value) {
     }
 }
 
-// A slow block, so that work that doesn't wait for it gives a wrong result.
+// Runs in one slow block, so that work that doesn't wait for it produces a wrong result.
 __global__ void slow_step(int *data, int factor, int term) {
     for (int i = threadIdx.x; i < N; i += blockDim.x) {
         data[i] = data[i] * factor + term;
     }
 }
 
-// Runs until the host sets the flag in host memory. It gives up after a while, so that a device
-// that starts it only when asked to wait is reported as an error instead of hanging.
+// Runs until the host sets a flag in host memory. Gives up after a while, so that the test fails
+// instead of hanging on a device that starts kernels only when the host waits for them.
 __global__ void wait_for_host(volatile int *flag) {
     for (int polls = 0; *flag == 0 && polls < 20000000; ++polls) {
     }
@@ -36,7 +37,7 @@ static void waiting_for_events() {
         CHECK(cudaStreamCreateWithFlags(&streams[s], cudaStreamNonBlocking));
         CHECK(cudaEventCreate(&done[s + 1]));
     }
-    // Each stream works on the previous stream's result; only events order them.
+    // Each stream uses the previous stream's result. Only events order the streams.
     fill<<<8, 128, 0, streams[0]>>>(data, 7);
     CHECK(cudaEventRecord(done[0], streams[0]));
     for (int s = 0; s < STREAMS; ++s) {
@@ -89,7 +90,7 @@ static void not_ready() {
     *flag = 1;
     CHECK(cudaEventSynchronize(event));
     CHECK(cudaStreamQuery(stream));
-    // "Not ready" isn't an error, and must not be recorded as one.
+    // "Not ready" isn't an error and must not be recorded as the last error.
     CHECK(cudaGetLastError());
     CHECK(cudaStreamDestroy(stream));
     CHECK(cudaEventDestroy(event));

@@ -1,5 +1,5 @@
-// Graphs: captured with a fork and a join, launched many times, changed in between, built by hand,
-// with events around and inside them; and calls that a capture forbids.
+// Graphs that are captured with a fork and a join, launched many times, modified between launches,
+// or built by hand; events around a launch; and calls that aren't allowed during a capture.
 #include "check.h"
 
 constexpr int N = 4096;
@@ -72,7 +72,7 @@ static void captured() {
     CHECK(cudaMemcpyAsync(pinned, sum, BYTES, cudaMemcpyDeviceToHost, one));
     cudaGraph_t graph;
     CHECK(cudaStreamEndCapture(one, &graph));
-    // Nothing has run.
+    // The captured work hasn't run.
     REQUIRE(last(sum) == 0 && last(a) == 0, "%d, %d", last(sum), last(a));
     size_t nodes = 0;
     CHECK(cudaGraphGetNodes(graph, nullptr, &nodes));
@@ -89,7 +89,7 @@ static void captured() {
             REQUIRE(pinned[N - 1] == 19 * i, "launch %d: %d", i, pinned[N - 1]);
         }
     }
-    // On another stream, after the launches before.
+    // Launch on another stream, after the earlier launches have completed.
     CHECK(cudaGraphLaunch(exec, two));
     CHECK(cudaStreamSynchronize(two));
     REQUIRE(pinned[0] == 19 * 51, "%d", pinned[0]);
@@ -129,7 +129,7 @@ static void changed() {
     cudaGetLastError();
     REQUIRE(info.result == cudaGraphExecUpdateErrorTopologyChanged, "%d", info.result);
 
-    // Updates one node by its handle in the graph that was instantiated.
+    // Update one node, which is identified by its handle in the graph that was instantiated.
     cudaGraphNode_t node;
     size_t count = 1;
     CHECK(cudaGraphGetNodes(graphs[0], &node, &count));
@@ -202,7 +202,7 @@ static void built() {
     for (int i = 0; i < 20; ++i) {
         CHECK(cudaGraphLaunch(exec, stream));
     }
-    // Launches in flight continue.
+    // Launches in flight continue after the graph is destroyed.
     CHECK(cudaGraphExecDestroy(exec));
     CHECK(cudaGraphDestroy(graph));
     CHECK(cudaStreamSynchronize(stream));
@@ -240,7 +240,7 @@ static void timed() {
     std::printf("graphs: events around a launch of 100 kernels\n");
 }
 
-// A capture that a call invalidated ends with an error, and then the stream works again.
+// Ends a capture that a call has invalidated: this returns an error, and the stream works again.
 static void ends_invalid(cudaStream_t stream, int *data) {
     cudaGraph_t graph;
     EXPECT_ERROR(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated);
@@ -282,7 +282,7 @@ static void forbidden() {
     EXPECT_ERROR(cudaStreamQuery(stream), cudaErrorStreamCaptureUnsupported);
     ends_invalid(stream, data);
 
-    // An event from outside the capture, and forked work that was never joined.
+    // Wait for an event from outside the capture, and fork work that is never joined.
     CHECK(cudaEventRecord(event, other));
     CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
     EXPECT_ERROR(cudaStreamWaitEvent(stream, event, 0), cudaErrorStreamCaptureIsolation);
@@ -296,7 +296,8 @@ static void forbidden() {
     add<<<4, 128, 0, other>>>(data, 1);
     CHECK(cudaStreamSynchronize(other));
 
-    // The legacy stream would have to wait for a blocking one that is being captured.
+    // A launch on the legacy stream would have to wait for a blocking stream that is being
+    // captured.
     cudaStream_t blocking;
     CHECK(cudaStreamCreate(&blocking));
     CHECK(cudaStreamBeginCapture(blocking, cudaStreamCaptureModeRelaxed));

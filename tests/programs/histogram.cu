@@ -1,4 +1,5 @@
-// Counts bytes with atomics, first in a histogram per block in shared memory, then in a global one.
+// Counts bytes with atomics: each block in a histogram in shared memory, which it then adds to a
+// global one.
 #include "check.h"
 
 #include <vector>
@@ -28,7 +29,7 @@ int main() {
     std::vector<unsigned> expected(BINS), bins(BINS);
     uint32_t state = 6;
     for (uint8_t &byte : data) {
-        // Products are unevenly distributed: some bins are crowded, some stay empty.
+        // Use products, which are unevenly distributed: some bins are crowded, and some stay empty.
         byte = static_cast<uint8_t>((next_random(state) % 16) * (next_random(state) % 16));
         ++expected[byte];
     }

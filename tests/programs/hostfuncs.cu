@@ -1,17 +1,18 @@
-// Host functions in streams with more commands queued around them than any queue can hold. Each
-// function returns by itself, so the program continues, however long the launching thread waits.
+// Host functions in streams, with more commands queued behind them than any queue can hold. Each
+// function returns on its own, so the program must make progress even if the launching thread is
+// blocked.
 #include "check.h"
 
 #include <atomic>
 #include <chrono>
 #include <thread>
 
-// One flood of commands: 24 MiB, all pageable memory that travels with them.
+// The copies in one flood of commands: 24 MiB of pageable memory, which is sent with the commands.
 constexpr int COPIES = 1536;
 constexpr size_t BYTES = 16 << 10;
 constexpr int ROUNDS = 3;
 
-// State that a stream's host functions share with the thread that fills the stream.
+// State shared between a stream's host functions and the thread that fills the stream.
 struct Flood {
     std::atomic<int> queued{0};
     // The number of host functions that have run, and the argument of the last one.
@@ -43,7 +44,8 @@ __global__ void add(int *sum, const unsigned char *data, int n) {
     *sum += total;
 }
 
-// Copies that each overwrite the previous one, and a kernel that sees the last.
+// Queues copies, each of which overwrites the data of the previous one, and a kernel that reads the
+// data of the last copy.
 static void fill(cudaStream_t stream, Flood &flood, unsigned char *data, int *sum, int value) {
     unsigned char bytes[BYTES];
     for (int i = 0; i < COPIES; ++i) {
@@ -61,7 +63,7 @@ static int sum_of(int value) {
     return 4 * static_cast<unsigned char>(COPIES - 1 + value);
 }
 
-// Host functions with a flood of commands after each.
+// Queues several host functions, each followed by a flood of commands.
 static void between_floods(const char *what) {
     cudaStream_t stream;
     unsigned char *data;
@@ -89,7 +91,8 @@ static void between_floods(const char *what) {
     CHECK(cudaStreamDestroy(stream));
 }
 
-// The same after a graph that begins with a host function, launched twice.
+// Launches a graph that begins with a host function, twice, each time followed by a flood of
+// commands.
 static void behind_a_graph() {
     cudaStream_t stream;
     cudaGraph_t graph;
@@ -115,7 +118,7 @@ static void behind_a_graph() {
     fill(stream, flood, data, sum, 1);
     CHECK(cudaMemcpyAsync(&result, sum, sizeof result, cudaMemcpyDeviceToHost, stream));
     CHECK(cudaStreamSynchronize(stream));
-    // The second launch sees the first flood's bytes.
+    // The second launch reads the data of the first flood.
     const int expected = 4 + 2 * sum_of(0) + sum_of(1);
     REQUIRE(flood.calls == 2 && flood.last == 7, "graph: %d calls", flood.calls.load());
     REQUIRE(result == expected, "graph: %d, not %d", result, expected);

@@ -1,5 +1,5 @@
-// A kernel that writes to unmapped memory: the error appears at the next wait, and all later calls
-// of the process return it, because CUDA's errors of this kind are sticky.
+// A kernel that writes to unmapped memory. The next wait returns the error, and so do all later
+// calls in the process, because this kind of CUDA error is sticky.
 #include "check.h"
 
 __global__ void write_to(int *address, int value) {
@@ -13,7 +13,7 @@ int main() {
     CHECK(cudaMemcpy(&read, good, sizeof read, cudaMemcpyDeviceToHost));
     REQUIRE(read == 41, "%d", read);
 
-    // An impossible launch fails immediately, and leaves nothing behind but the last error.
+    // An invalid launch fails immediately, and affects nothing but the last error.
     write_to<<<1, 4096>>>(good, 0);
     EXPECT_ERROR(cudaPeekAtLastError(), cudaErrorInvalidValue);
     EXPECT_ERROR(cudaGetLastError(), cudaErrorInvalidValue);
@@ -21,7 +21,7 @@ int main() {
     CHECK(cudaDeviceSynchronize());
     std::printf("illegaladdress: a block too large is refused at once\n");
 
-    // An address in the first page, where nothing is ever mapped. The launch itself is valid.
+    // Use an address in the first page, which is never mapped. The launch itself is valid.
     write_to<<<1, 1>>>(reinterpret_cast<int *>(0x100), 42);
     CHECK(cudaPeekAtLastError());
     EXPECT_ERROR(cudaDeviceSynchronize(), cudaErrorIllegalAddress);

@@ -1,7 +1,7 @@
-// Fresh device memory must not contain another process's data.
+// New device memory must not contain another process's data.
 //
 //   leak               a child fills memory and exits, then this process searches for its data
-//   leak fill [MIB]    fills memory with the pattern and ends without freeing it
+//   leak fill [MIB]    fills memory with the pattern and exits without freeing it
 //   leak look [MIB]    allocates memory, and fails if it contains the pattern
 #include "check.h"
 

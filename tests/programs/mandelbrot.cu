@@ -1,4 +1,4 @@
-// The Mandelbrot set: long loops that diverge within a warp.
+// Computes the Mandelbrot set, with long loops that diverge within a warp.
 //
 //   mandelbrot [FILE.ppm [WIDTH HEIGHT]]
 //
@@ -21,7 +21,7 @@ struct Pixel {
     uint8_t red, green, blue;
 };
 
-// The device compiler would fuse a * b + c; the host compiler has an option against it.
+// Prevents the device compiler from fusing a * b + c. (The host compiler has an option for that.)
 __host__ __device__ inline double times(double a, double b) {
 #ifdef __CUDA_ARCH__
     return __dmul_rn(a, b);
@@ -53,12 +53,12 @@ __host__ __device__ inline int iterations_at(double c_real, double c_imaginary) 
     return MOST_ITERATIONS;
 }
 
-// Blue at the edges, then yellow, then black, by integer polynomials.
+// Computes a color with integer polynomials: blue at the edges, then yellow, then black.
 __host__ __device__ inline Pixel colour_of(int iterations) {
     if (iterations == MOST_ITERATIONS) {
         return {0, 0, 0};
     }
-    // Use the square root, because low counts cover most of the picture.
+    // Use the square root of the count, because low counts cover most of the picture.
     const int square = 255 * 255 * iterations / MOST_ITERATIONS;
     int64_t t = 0;
     for (int bit = 128; bit > 0; bit /= 2) {

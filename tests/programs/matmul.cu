@@ -1,5 +1,5 @@
 // C = A * B with tiles in static shared memory, and sizes that aren't multiples of a tile.
-// Products are added in the order of k with a fused multiply-add, as the CPU does below.
+// Products are added in the order of k with a fused multiply-add, as in the CPU version below.
 #include "check.h"
 
 #include <cmath>
@@ -17,7 +17,7 @@ __global__ void multiply(const float *a, const float *b, float *c, int rows, int
     for (int start = 0; start < inner; start += TILE) {
         const int k_a = start + threadIdx.x;
         const int k_b = start + threadIdx.y;
-        // Outside the matrices the tiles contain zeros, which don't change a sum.
+        // Outside the matrices, the tiles contain zeros, which don't change the sum.
         tile_a[threadIdx.y][threadIdx.x] = row < rows && k_a < inner ? a[row * inner + k_a] : 0.0f;
         tile_b[threadIdx.y][threadIdx.x] =
             k_b < inner && column < columns ? b[k_b * columns + column] : 0.0f;

@@ -2,12 +2,12 @@
 //
 //   memoryseen [MIB]   allocates MIB (256) in steps and frees them; cudaMemGetInfo, the device's
 //                      properties and NVML must always agree
-//   memoryseen full    allocates until nothing is left, compares, reports it, and holds it until its
-//                      standard input ends
-//   memoryseen list    NVML alone, no CUDA call: a line for each GPU and for each process on it
+//   memoryseen full    allocates until no memory is left, compares, prints `memoryseen: full`, and
+//                      holds the memory until end of file on standard input
+//   memoryseen list    prints a line per GPU and per process on it; uses only NVML, no CUDA calls
 //
-// NVML is the libnvidia-ml.so.1 that the loader finds. On a GPU that isn't divided, NVML also
-// counts the driver's own memory, so the numbers agree only in a guest.
+// NVML is the libnvidia-ml.so.1 that the loader finds. On a host, NVML also counts the driver's own
+// memory, so the numbers agree only in a guest.
 #include "check.h"
 
 #include <dlfcn.h>
@@ -18,7 +18,7 @@
 
 constexpr size_t MIB = 1 << 20;
 
-// NVML's layouts.
+// Structures as defined by NVML.
 struct Memory {
     unsigned long long total, free, used;
 };
@@ -62,7 +62,7 @@ static void nvml_init() {
     REQUIRE(result == 0, "nvmlInit_v2 gives %d", result);
 }
 
-// Bytes in use. All sources must agree.
+// Returns the bytes in use. All sources must agree.
 static size_t compare(const char *when) {
     size_t free, total;
     CHECK(cudaMemGetInfo(&free, &total));

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Runs nvcc 13.0. If it's missing, fetches it from PyPI first (once; 105 MB).
+# Runs nvcc 13.0. If it's missing, downloads it from PyPI first (105 MB).
 #
 #   nvcc.sh ARGUMENTS...   runs nvcc with these arguments
-#   nvcc.sh --print-dir    prints the toolchain's folder, with bin/ include/ lib/, and cudart12/lib/
+#   nvcc.sh --print-dir    prints the toolchain's directory, which contains bin/, include/, lib/,
+#                          and cudart12/lib/
 #
 # The toolchain is kept outside the checkout, in ${VIRTIO_CUDA_CACHE:-~/.cache/virtio-cuda}.
 # nvcc-requirements.txt lists the packages and their hashes.
@@ -11,7 +12,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 requirements=$here/nvcc-requirements.txt
 cache=${VIRTIO_CUDA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/virtio-cuda}
-# The directory is named after its contents' versions, so that a new pin fetches again.
+# The directory's name depends on the pinned versions, so a changed version is downloaded again.
 dir=$cache/cuda-toolchain-$(sha256sum "$requirements" | cut -c1-12)
 
 say() { echo "nvcc.sh: $*" >&2; }
@@ -34,7 +35,7 @@ fetch() {
     local work=$dir.new
     rm -rf "$work"
     mkdir -p "$work"
-    say "fetching nvcc 13.0 from PyPI into $dir (105 MB, once)"
+    say "downloading nvcc 13.0 from PyPI to $dir (105 MB, once)"
     python3 -m pip download --quiet --no-deps --only-binary=:all: --require-hashes \
         --dest "$work/wheels" --requirement "$requirements" >&2
     local wheel
@@ -44,14 +45,15 @@ fetch() {
     rm -r "$work/wheels"
     mv "$work/unpacked/nvidia/cu13"/* "$work/"
     mv "$work/unpacked/nvidia/cuda_runtime" "$work/cudart12"
-    # The licenses stay with the files that they cover.
+    # Keep the licenses with the files that they cover.
     mkdir "$work/licenses"
     local info
     for info in "$work"/unpacked/*.dist-info; do
         cp "$info/licenses/License.txt" "$work/licenses/$(basename "$info" .dist-info).txt"
     done
     rm -r "$work/unpacked"
-    # Python's zipfile drops the execute bits, and the wheels lack the names that a linker looks for.
+    # Python's zipfile drops the execute bits, and the wheels lack the file names that a linker
+    # needs.
     chmod +x "$work"/bin/* "$work"/nvvm/bin/*
     ln -s lib "$work/lib64"
     ln -s libcudart.so.13 "$work/lib/libcudart.so"
@@ -63,7 +65,7 @@ fetch() {
 
 if [ ! -d "$dir" ]; then
     mkdir -p "$cache"
-    # Two builds at once must not fetch into the same directory.
+    # Two builds running at the same time must not write to the same directory.
     exec 9>"$cache/cuda-toolchain.lock"
     flock 9
     [ -d "$dir" ] || fetch

@@ -1,12 +1,12 @@
-// Allocates until no memory is left. The refusal must be cudaErrorMemoryAllocation, agree with
-// cudaMemGetInfo, and not affect later calls, and all memory must come back.
+// Allocates until no memory is left. The error must be cudaErrorMemoryAllocation, agree with
+// cudaMemGetInfo, and not affect later calls. All memory must be free again at the end.
 #include "check.h"
 
 #include <vector>
 
 constexpr size_t MIB = 1 << 20;
 
-// Allocations are rounded up to whole granules, so requests are at least two granules.
+// Allocations are rounded up to whole granules, so allocate at least two granules at a time.
 constexpr size_t GRANULE = 2 * MIB, SMALLEST = 2 * GRANULE;
 
 __global__ void square(unsigned *data, unsigned n) {
@@ -49,9 +49,9 @@ int main() {
     // The error is reported once and doesn't affect the context.
     EXPECT_ERROR(cudaGetLastError(), cudaErrorMemoryAllocation);
     CHECK(cudaGetLastError());
-    std::printf("outofmemory: more than there is, refused\n");
+    std::printf("outofmemory: an allocation larger than the device memory is refused\n");
 
-    // Halves the size after each refusal: few calls, however large the device.
+    // Halve the size after each refusal, so that few calls are needed even on a large device.
     size_t allocated = 0;
     for (size_t size = total; size >= SMALLEST;) {
         const cudaError_t result = cudaMalloc(&pointer, size);
@@ -67,7 +67,7 @@ int main() {
     const size_t free_when_full = free_memory();
     std::fprintf(stderr, "%zu MiB in %zu allocations; free: %zu MiB before, %zu MiB after\n",
                  allocated / MIB, held.size(), free_at_start / MIB, free_when_full / MIB);
-    // Page tables are memory too.
+    // Allow for page tables, which take memory too.
     const size_t slack = SMALLEST + GRANULE * held.size() + free_at_start / 256;
     REQUIRE(allocated <= free_at_start, "%zu allocated of %zu free", allocated, free_at_start);
     REQUIRE(free_at_start - allocated < slack, "only %zu of %zu could be allocated", allocated,

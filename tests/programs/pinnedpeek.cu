@@ -1,11 +1,11 @@
-// A kernel of one process must not be able to read pinned memory of another.
+// A kernel in one process must not be able to read another process's pinned memory.
 //
-//   pinnedpeek              a child holds a secret, this process tries to read it
+//   pinnedpeek              a child holds a secret, and this process tries to read it
 //   pinnedpeek hold         pins memory that contains a secret, prints its address, and waits for
 //                           the end of standard input
 //   pinnedpeek read ADDR    a kernel reads the word at ADDR; prints the value, or the error's name
 //
-// `read` exits with 0 in both cases: the caller knows which is right.
+// `read` exits with status 0 in both cases, because only the caller knows which is correct.
 #include "check.h"
 
 #include <sys/wait.h>
@@ -19,7 +19,7 @@ __global__ void peek(const volatile unsigned long long *address, unsigned long l
     *value = *address;
 }
 
-// Prints the value that a kernel reads at the address, or its error.
+// Prints the value that a kernel reads at the address, or the error that it causes.
 static cudaError_t read_word(unsigned long long address, unsigned long long *value) {
     unsigned long long *result;
     CHECK(cudaMalloc(&result, sizeof *result));
@@ -37,7 +37,7 @@ static int hold() {
         pinned[i] = SECRET;
     }
     CHECK(cudaHostGetDevicePointer(&on_device, pinned, 0));
-    // The owner's kernels can read it there, so the address is worth trying.
+    // Kernels in the owning process can read the memory at this address, so others may try it.
     CHECK(read_word(reinterpret_cast<unsigned long long>(on_device), &seen));
     REQUIRE(seen == SECRET, "its owner's kernel reads %llx", seen);
     std::printf("0x%llx\n", reinterpret_cast<unsigned long long>(on_device));
@@ -89,7 +89,7 @@ static int try_a_childs_secret() {
         check_error(result, cudaErrorIllegalAddress, "reading the secret", __FILE__, __LINE__);
     }
     REQUIRE(value != SECRET, "a kernel has read another process's pinned memory");
-    std::printf("pinnedpeek: the secret of another process stays one\n");
+    std::printf("pinnedpeek: another process cannot read the secret\n");
     return pass("pinnedpeek");
 }
 

@@ -1,5 +1,5 @@
-// Device printf. Its output is captured, compared with the output of the host's printf, and printed
-// in sorted order, because threads print in no fixed order.
+// Device printf. The output is captured, compared with the output of the host's printf, and printed
+// in sorted order, because the order of threads isn't defined.
 #include "check.h"
 
 #include <sys/mman.h>
@@ -47,7 +47,7 @@ static std::string host_formats() {
 class Capture {
   public:
     Capture() : file_(fdopen(memfd_create("printf", 0), "r+")), kept_(dup(STDOUT_FILENO)) {
-        REQUIRE(file_ != nullptr && kept_ >= 0, "no file in memory to catch the output in");
+        REQUIRE(file_ != nullptr && kept_ >= 0, "cannot create a file in memory for the output");
         std::fflush(stdout);
         dup2(fileno(file_), STDOUT_FILENO);
     }

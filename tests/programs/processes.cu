@@ -1,5 +1,5 @@
-// Several processes that use CUDA at once, and a forked child, which must get an error: CUDA's
-// state does not survive a fork.
+// Several processes that use CUDA at the same time, and a forked child, which must get an error
+// because CUDA's state doesn't survive a fork.
 #include "check.h"
 
 #include <sys/wait.h>
@@ -57,7 +57,7 @@ static void run_children(char *self) {
             _exit(127);
         }
     }
-    // This process works at the same time.
+    // This process uses CUDA at the same time.
     work(5);
     for (pid_t child : children) {
         wait_for(child, "a child");
@@ -82,7 +82,7 @@ static void fork_without_exec() {
     std::printf("processes: a forked child gets cudaErrorInitializationError\n");
     // The child must not have affected the parent.
     work(6);
-    std::printf("processes: the parent goes on\n");
+    std::printf("processes: the parent continues\n");
 }
 
 int main(int argc, char **argv) {
@@ -91,7 +91,7 @@ int main(int argc, char **argv) {
         work(static_cast<uint32_t>(std::atoi(argv[2])));
         return 0;
     }
-    // Children created before and after the parent's first use of CUDA.
+    // Create children before and after the parent first uses CUDA.
     run_children(argv[0]);
     run_children(argv[0]);
     fork_without_exec();

@@ -1,5 +1,5 @@
-// Sum, minimum and maximum of a million integers: a tree in dynamic shared memory for each block,
-// and a second launch that reduces the blocks' results.
+// Computes the sum, minimum and maximum of a million integers: each block reduces its part as a
+// tree in dynamic shared memory, and a second launch reduces the results of the blocks.
 #include "check.h"
 
 #include <algorithm>
@@ -16,7 +16,8 @@ __device__ Summary combine(const Summary &a, const Summary &b) {
     return {a.sum + b.sum, min(a.least, b.least), max(a.most, b.most)};
 }
 
-// Reduces the block's `mine` into shared[0]. blockDim.x must be a power of two.
+// Reduces the values `mine` of all threads in the block into shared[0]. blockDim.x must be a power
+// of two.
 __device__ void reduce_block(Summary mine, Summary *shared) {
     shared[threadIdx.x] = mine;
     __syncthreads();
@@ -58,7 +59,7 @@ int main() {
     uint32_t state = 3;
     Summary expected = {0, INT_MAX, INT_MIN};
     for (int &value : values) {
-        // The sum of these exceeds 32 bits.
+        // The sum of these values exceeds 32 bits.
         value = static_cast<int>(next_random(state) * 64) + 5;
         expected.sum += value;
         expected.least = std::min(expected.least, value);

@@ -3,12 +3,13 @@
 #
 #   run.sh [--keep DIR] [--compare DIR] [PROGRAM...]
 #
-# Without names, it runs all programs of `make list` with static and shared cudart 13.0, and those
-# that were also built with 12.9. --keep writes each program's standard output to DIR/VARIANT/NAME.
-# --compare compares it with the output that an earlier run kept there. OUT=DIR is the programs'
-# folder, and TIMEOUT=SECONDS the limit for each (default 120). The exit code is 0 if all passed.
+# Without names, runs all programs in `make list`, in all variants that were built (static and
+# shared cudart 13.0, and for some 12.9). --keep writes the standard output of each program to
+# DIR/VARIANT/NAME. --compare compares it with the output that an earlier run wrote there. OUT=DIR
+# is the directory of the programs, and TIMEOUT=SECONDS the time limit per program (default 120).
+# The exit status is 0 if all programs passed.
 #
-# For example, on softgpu alone: LD_LIBRARY_PATH=<folder of its libcuda.so.1> run.sh
+# For example, on softgpu alone: LD_LIBRARY_PATH=<directory of its libcuda.so.1> run.sh
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -16,13 +17,13 @@ out=${OUT:-$here/../../target/programs}
 keep= compare= failed=0
 while [ $# -gt 0 ]; do
     case $1 in
-        --keep) keep=${2:?--keep needs a folder}; shift 2 ;;
-        --compare) compare=${2:?--compare needs a folder}; shift 2 ;;
+        --keep) keep=${2:?--keep needs a directory}; shift 2 ;;
+        --compare) compare=${2:?--compare needs a directory}; shift 2 ;;
         -*) echo "run.sh: unknown option $1" >&2; exit 2 ;;
         *) break ;;
     esac
 done
-[ -d "$out/static" ] || { echo "run.sh: no programs in $out: run make in $here first" >&2; exit 2; }
+[ -d "$out/static" ] || { echo "run.sh: $out contains no programs: run make in $here first" >&2; exit 2; }
 if [ $# -gt 0 ]; then
     programs=("$@")
 else
@@ -32,7 +33,7 @@ fi
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# Runs a program and prints its line of the table.
+# Runs a program and prints its row in the table.
 run() {
     local variant=$1 name=$2 verdict=PASS code=0 start end
     start=$(date +%s%N)
@@ -43,9 +44,9 @@ run() {
     elif [ $code -ne 0 ]; then
         verdict="FAIL: exit code $code: $(tail -n 1 "$scratch/err")"
     elif [ "$(tail -n 1 "$scratch/out")" != "$name: PASS" ]; then
-        verdict="FAIL: no line '$name: PASS'"
+        verdict="FAIL: the last line is not '$name: PASS'"
     elif [ -n "$compare" ] && ! cmp -s "$scratch/out" "$compare/$variant/$name"; then
-        verdict="FAIL: prints other than in $compare"
+        verdict="FAIL: the output differs from that in $compare"
     fi
     [ "$verdict" = PASS ] || failed=$((failed + 1))
     if [ -n "$keep" ]; then
@@ -61,7 +62,7 @@ for name in "${programs[@]}"; do
         if [ -x "$out/$variant/$name" ]; then
             run "$variant" "$name"
         elif [ "$variant" = static ]; then
-            echo "run.sh: no program $name in $out" >&2
+            echo "run.sh: $out contains no program $name" >&2
             exit 2
         fi
     done

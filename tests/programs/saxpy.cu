@@ -1,5 +1,6 @@
-// y = a * x + y with a grid-stride loop, twice, so that the second launch sees the first's result.
-// The multiply-add is explicitly fused; the CPU's fmaf rounds the same way, so results are equal.
+// y = a * x + y with a grid-stride loop, launched twice, so that the second launch uses the result
+// of the first. The multiply-add is explicitly fused. The CPU's fmaf rounds the same way, so the
+// results are equal.
 #include "check.h"
 
 #include <cmath>
@@ -29,7 +30,7 @@ int main() {
     CHECK(cudaMemcpy(device_y, y.data(), bytes, cudaMemcpyHostToDevice));
     const float factors[] = {2.5f, -0.3f};
     for (float a : factors) {
-        // Fewer threads than elements: each thread takes several.
+        // Use fewer threads than elements, so that each thread handles several.
         saxpy<<<40, 192>>>(n, a, device_x, device_y);
         CHECK(cudaGetLastError());
     }

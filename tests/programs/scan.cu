@@ -1,5 +1,5 @@
-// Inclusive prefix sum: each block scans its part and leaves its total, the totals are scanned in
-// the same way, and a last kernel adds the sum of all previous blocks to each block.
+// Inclusive prefix sum: each block scans its part and writes its total, the totals are scanned in
+// the same way, and a final kernel adds the sum of all previous blocks to each block.
 #include "check.h"
 
 #include <vector>
@@ -7,7 +7,7 @@
 constexpr int THREADS = 256;
 
 __global__ void scan_blocks(const unsigned *in, unsigned *out, unsigned *totals, int n) {
-    // Two buffers, so that one barrier per step is enough.
+    // Alternate between two buffers, so that one barrier per step is enough.
     __shared__ unsigned buffer[2][THREADS];
     const int i = blockIdx.x * THREADS + threadIdx.x;
     int from = 0;
@@ -51,7 +51,7 @@ static void scan(const unsigned *in, unsigned *out, int n) {
     scan(totals, totals, blocks);
     add_before<<<blocks - 1, THREADS>>>(out, totals, n);
     CHECK(cudaGetLastError());
-    // Freed while the kernels may still run: their work must end before the memory is used again.
+    // The kernels may still be running. They must finish before the freed memory is reused.
     CHECK(cudaFree(totals));
 }
 

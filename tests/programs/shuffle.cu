@@ -1,5 +1,5 @@
-// Warp operations: shuffles in every direction and width, votes, reductions in hardware, and a
-// shuffle within half of a warp.
+// Warp operations: shuffles in every direction and with different widths, votes, hardware
+// reductions, and a shuffle in half of a warp.
 #include "check.h"
 
 #include <vector>
@@ -8,8 +8,8 @@ constexpr unsigned ALL = 0xffffffffu;
 constexpr int WARPS = 8;
 constexpr int THREADS = WARPS * 32;
 
-// Each thread's results; the host computes the same from the whole warp's values. There's no
-// padding, because the bytes are summed up.
+// The results of a thread. The host computes the same from the values of the whole warp. The
+// structure must not have padding, because its bytes are checksummed.
 struct Found {
     int from_lane, up, down, across, narrow, sum, half, flag_mask;
     int any_all, odd, reduced_sum, reduced_least, reduced_most, bits_and, bits_or, bits_xor;
@@ -34,7 +34,7 @@ __global__ void exchange(const int *values, Found *found) {
         sum += __shfl_xor_sync(ALL, sum, distance);
     }
     mine.sum = sum;
-    // The two halves of a warp diverge, and each shuffles by itself.
+    // The two halves of a warp diverge, and each half shuffles separately.
     if (lane < 16) {
         mine.half = __shfl_sync(0x0000ffffu, value, 15 - lane);
     } else {
@@ -57,7 +57,7 @@ static Found expected_at(const int *warp, int lane) {
     const int value = warp[lane];
     Found e = {};
     e.from_lane = warp[(lane * 7 + 3) % 32];
-    // A lane that would read beyond its (part of the) warp keeps its own value.
+    // A lane that would read beyond its warp, or its part of the warp, keeps its own value.
     e.up = lane >= 3 ? warp[lane - 3] : value;
     e.down = lane + 5 < 32 ? warp[lane + 5] : value;
     e.across = warp[lane ^ 17];
@@ -93,7 +93,7 @@ int main() {
     for (int &value : values) {
         value = static_cast<int>(next_random(state) % 1000);
     }
-    // One warp whose lanes all pass the vote.
+    // In one warp, make all lanes pass the vote.
     for (int lane = 0; lane < 32; ++lane) {
         values[lane] = 11 + lane;
     }

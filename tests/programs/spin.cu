@@ -1,11 +1,11 @@
-// Keeps a device busy until the program is killed, for tests of cleaning up after it.
+// Keeps a device busy until the program is killed, for tests of the cleanup afterwards.
 //
-//   spin [hold=MIB] loop [SECONDS]   launches short kernels, without end or for some seconds
-//   spin [hold=MIB] loop input       the same until its standard input ends
-//   spin [hold=MIB] forever          one kernel that never ends
+//   spin [hold=MIB] loop [SECONDS]   launches short kernels, forever or for some seconds
+//   spin [hold=MIB] loop input       the same until end of file on standard input
+//   spin [hold=MIB] forever          launches one kernel that never ends
 //   spin hold=MIB idle [SECONDS]     holds memory and does nothing
 //
-// Prints "spin: ready" once it is in that state.
+// Prints "spin: ready" when it has started.
 #include "check.h"
 
 #include <poll.h>
@@ -61,7 +61,7 @@ int main(int argc, char **argv) {
     CHECK(cudaMemset(counter, 0, sizeof *counter));
     if (hold != 0) {
         CHECK(cudaMalloc(&held, hold));
-        // Touch both ends, so that the memory can't be allocated lazily.
+        // Write to both ends, so that the memory can't be allocated lazily.
         CHECK(cudaMemset(held, 1, 1));
         CHECK(cudaMemset(static_cast<char *>(held) + hold - 1, 1, 1));
     }
@@ -83,7 +83,8 @@ int main(int argc, char **argv) {
     } else if (mode == "forever") {
         never_end<<<1, 1>>>(counter);
         CHECK(cudaGetLastError());
-        // Still running when the host asks: it has not failed.
+        // The kernel must still be running when the host queries it, which means that it hasn't
+        // failed.
         EXPECT_ERROR(cudaStreamQuery(nullptr), cudaErrorNotReady);
         say_ready();
         CHECK(cudaDeviceSynchronize());

@@ -12,7 +12,7 @@ __global__ void fill(int *data, int value) {
     }
 }
 
-// A slow block, so that work that doesn't wait for it gives a wrong result.
+// Runs in one slow block, so that work that doesn't wait for it produces a wrong result.
 __global__ void slow_step(int *data, int factor, int term) {
     for (int i = threadIdx.x; i < N; i += blockDim.x) {
         data[i] = data[i] * factor + term;
@@ -57,7 +57,7 @@ static void default_stream() {
     CHECK(cudaMalloc(&data, BYTES));
     fill<<<8, 128, 0, blocking>>>(data, 1);
     slow_step<<<1, 32, 0, blocking>>>(data, 10, 3);
-    // On the legacy default stream, after all work of the blocking stream.
+    // This runs on the legacy default stream, after all work on the blocking stream.
     CHECK(cudaMemcpy(&value, data + N - 1, sizeof value, cudaMemcpyDeviceToHost));
     REQUIRE(value == N * 10 + 3, "%d, not %d", value, N * 10 + 3);
     slow_step<<<1, 32>>>(data, 2, 1);

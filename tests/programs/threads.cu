@@ -1,5 +1,5 @@
-// Several host threads on one context, each with its own stream and data, some with CUDA's
-// per-thread default stream; and errors that only the causing thread gets.
+// Several host threads in one context. Each uses its own data and its own stream, or CUDA's
+// per-thread default stream. Errors are reported only to the thread that caused them.
 #include "check.h"
 
 #include <thread>
@@ -15,7 +15,8 @@ __global__ void advance(uint32_t *data, int n, uint32_t salt) {
 }
 
 static uint64_t work(int number) {
-    // CUDA's special handle means a stream of the calling thread; the others create theirs.
+    // Some threads use the special handle for the calling thread's default stream; the others
+    // create a stream.
     cudaStream_t stream = cudaStreamPerThread;
     if (number % 2 == 0) {
         CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
@@ -38,7 +39,7 @@ static uint64_t work(int number) {
             expected[i] = expected[i] * 1664525u + salt + i;
         }
         if (number == 3) {
-            // An error only in this thread: the others check cudaGetLastError all the time.
+            // Cause an error in this thread only. The other threads check cudaGetLastError.
             EXPECT_ERROR(cudaMemcpyAsync(data, data, 4, static_cast<cudaMemcpyKind>(77), stream),
                          cudaErrorInvalidMemcpyDirection);
             EXPECT_ERROR(cudaGetLastError(), cudaErrorInvalidMemcpyDirection);
@@ -58,7 +59,7 @@ static uint64_t work(int number) {
 }
 
 int main() {
-    // No CUDA call yet: the threads race to initialize it.
+    // Make no CUDA calls before this, so that the threads race to initialize CUDA.
     uint64_t sums[HOST_THREADS];
     std::vector<std::thread> threads;
     for (int number = 0; number < HOST_THREADS; ++number) {

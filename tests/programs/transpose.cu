@@ -8,7 +8,7 @@ constexpr int ROWS = 8;
 
 // `pitch` is the length of an input row in elements, which may be more than `width`.
 __global__ void transpose(const uint32_t *in, size_t pitch, uint32_t *out, int width, int height) {
-    // An extra column puts a tile's column into different banks.
+    // The extra column puts the elements of a tile's column into different banks.
     __shared__ uint32_t tile[TILE][TILE + 1];
     int x = blockIdx.x * TILE + threadIdx.x;
     int y = blockIdx.y * TILE + threadIdx.y;

@@ -1,4 +1,4 @@
-// c = a + b on floats: allocation, copies in both directions, one launch.
+// c = a + b with floats: allocation, copies in both directions, and one launch.
 #include "check.h"
 
 #include <vector>
@@ -11,7 +11,7 @@ __global__ void add(const float *a, const float *b, float *c, int n) {
 }
 
 int main() {
-    // Not a multiple of the block size, so that some threads of the last block have nothing to do.
+    // Not a multiple of the block size, so that some threads in the last block have nothing to do.
     const int n = 500009;
     const size_t bytes = n * sizeof(float);
     std::vector<float> a(n), b(n), c(n);

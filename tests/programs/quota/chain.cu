@@ -1,19 +1,20 @@
-// Requests like those of a small neural network: chains of short kernels, one after another, with a
-// wait at the end of each.
+// Executes requests that resemble those to a small neural network: chains of short kernels, with a
+// wait at the end of each chain.
 //
 //   chain [--launch eager|graph] [--per-second R] [--seconds S] [--start-at UNIX_NS] …
 //
 // A request is 180 kernels of 5 to 40 us (--kernels, --scale), launched one by one with a little
 // CPU time in between (--gap-us, for a framework's own work), or as one graph.
-// With --per-second it is an open loop: requests are due at times that don't depend on how long
-// others take, and latency counts from then. Without it, each request follows the previous one.
-// --blocks, --threads, --rate, --warmup, --cooldown: see saturate.
+// With --per-second, the loop is open: requests are due at times that don't depend on how long
+// others take, and latency counts from the due time. Without it, the loop is closed: each request
+// follows the previous one. For --blocks, --threads, --rate, --warmup, and --cooldown, see
+// saturate.
 //
-// The last line is JSON: requests, per_second, and p50, p90, p99 and max of latency in
-// milliseconds; `late` is the number of requests that started after they were due.
+// The last line is JSON: requests, per_second, and the mean, p50, p90, p99 and max of the latency
+// in milliseconds. `late` is the number of requests that started after they were due.
 #include "work.h"
 
-// Lengths similar to a convolutional network's inference: mostly short, some longer; 5 to 40 us.
+// Kernel lengths similar to inference with a convolutional network: 5 to 40 us, most of them short.
 static double length_of(unsigned index) {
     static const double lengths[] = {5, 6, 5, 12, 5, 7, 5, 20, 5, 6, 8, 5, 14, 5, 6, 5, 40, 5};
     return lengths[index % (sizeof lengths / sizeof *lengths)];
@@ -36,7 +37,7 @@ struct Chain {
                 iterations_for(length_of(i) * scale, rate), sink);
             CHECK(cudaGetLastError());
             if (pause > 0) {
-                // A framework's CPU time: after the launch, however long the launch took.
+                // Simulate a framework's CPU time, starting after the launch has returned.
                 for (next = now_ns() + pause; now_ns() < next;) {
                 }
             }
@@ -107,7 +108,8 @@ int main(int argc, char **argv) {
     for (size_t index = 0;; ++index) {
         int64_t due = now_ns();
         if (per_second > 0) {
-            // At a random point of its period, so that it doesn't align with any VM's windows.
+            // Each request is due at a random point in its period, so that requests don't align
+            // with any VM's windows.
             const double place = index + 0.5 * next_random(random) / double(1 << 24);
             due = begin + ns(place / per_second);
         }
@@ -118,12 +120,13 @@ int main(int argc, char **argv) {
         sleep_until(due);
         chain.request();
         const int64_t now = now_ns();
-        // Count requests due within the time, however late they end; in a closed loop, those that end.
+        // In an open loop, count requests that were due within the measured time, even if they end
+        // later. In a closed loop, count requests that ended within it.
         if (due >= start && (per_second > 0 ? due : now) < end) {
             latencies.push_back((now - due) / 1e6);
             late += was_late;
         }
-        // An open loop that can't catch up shows that in its latencies, and ends.
+        // If an open loop can't catch up, end it; the latencies show the overload.
         if (now > end + ns(5 + cooldown)) {
             break;
         }

@@ -1,12 +1,13 @@
-// Allocates and frees at random, and compares cudaMemGetInfo with the memory it holds.
+// Allocates and frees memory at random, and compares cudaMemGetInfo with the memory it holds.
 //
 //   churn [--sequences N] [--max MIB] [--seed N] [--pause-every N]
 //
-// A sequence is some allocations of 1 byte to --max MiB (64), by cudaMalloc or cudaMallocAsync,
-// and about as many frees, in any order. At the end and every 1,000 sequences it frees everything,
-// and the free memory must be as in the beginning. Refused allocations are not errors. With
-// --pause-every, every N sequences it prints `held BYTES free BYTES total BYTES` and waits for a line
-// on standard input, so that the memory can be checked from outside.
+// A sequence consists of some allocations of 1 byte to --max MiB (default 64), by cudaMalloc or
+// cudaMallocAsync, and about as many frees, in random order. After every 1,000 sequences and at the
+// end, the program frees everything, and the free memory must be the same as at the start. Refused
+// allocations aren't errors. With --pause-every, it prints `held BYTES free BYTES total BYTES`
+// after every N sequences and waits for a line on standard input, so that the caller can check the
+// memory.
 //
 // The last line is JSON.
 #include "load.h"
@@ -36,7 +37,8 @@ int main(int argc, char **argv) {
     uint32_t random = static_cast<uint32_t>(options.number("seed", 1));
     options.finish();
 
-    // Return asynchronously allocated memory at once, so that it can be counted.
+    // Return asynchronously allocated memory to the device immediately, so that it's counted as
+    // free.
     cudaMemPool_t pool;
     const bool pools = cudaDeviceGetDefaultMemPool(&pool, 0) == cudaSuccess;
     (void)cudaGetLastError();
@@ -60,7 +62,7 @@ int main(int argc, char **argv) {
             CHECK(cudaMemPoolTrimTo(pool, 0));
         }
     };
-    // Loads everything that is loaded on first use, including the pool's own memory.
+    // Load everything that is loaded on first use, including the pool's own memory.
     void *first;
     CHECK(cudaMalloc(&first, 1));
     CHECK(cudaFree(first));
@@ -74,7 +76,7 @@ int main(int argc, char **argv) {
     for (unsigned sequence = 1; sequence <= sequences; ++sequence) {
         const unsigned steps = 1 + static_cast<unsigned>(chance() * 8);
         for (unsigned step = 0; step < steps; ++step) {
-            // All orders of magnitude are equally likely.
+            // Make all orders of magnitude equally likely.
             const double magnitude = std::log2(max_mib * 1048576) * chance();
             Block block = {nullptr, static_cast<size_t>(std::exp2(magnitude)), pools && chance() < 0.3};
             const cudaError_t result = block.async ? cudaMallocAsync(&block.memory, block.bytes, nullptr)

@@ -1,11 +1,12 @@
-// Kernels on two GPUs that wait for each other, like those of a collective: each writes a flag in
-// mapped pinned memory and spins until the other GPU's kernel has written its flag.
+// Runs kernels on two GPUs that wait for each other, as in a collective operation. Each kernel
+// writes a flag in mapped pinned memory and spins until the kernel on the other GPU has written its
+// flag.
 //
 //   gang [--seconds S] [--kernel-us US] [--start-at UNIX_NS] [--devices 0,1] [--hang-after S] …
 //
-// If the two kernels of a round don't run at the same time, neither ends. If no round completes for
-// --hang-after seconds (10), that is reported as a hang, with exit code 3. --one-gpu 1 runs both on
-// one GPU, in two streams, if there is only one.
+// If the two kernels in a round don't run at the same time, neither ends. If no round completes for
+// --hang-after seconds (default 10), the program reports a hang and exits with status 3. --one-gpu
+// 1 runs both kernels on one GPU, in two streams, if the machine has only one.
 //
 // The last line is JSON: rounds, per_second, longest_pause_ms.
 #include "work.h"
@@ -21,7 +22,7 @@ __global__ void meet(volatile unsigned *flags, int me, unsigned round, unsigned 
     if (threadIdx.x == 0) {
         flags[me * line] = round;
         __threadfence_system();
-        // Round numbers grow, and wrap only after far more rounds than a test runs.
+        // Round numbers increase. They would wrap only after far more rounds than a test runs.
         while (static_cast<int>(flags[(1 - me) * line] - round) < 0) {
         }
     }
@@ -60,7 +61,8 @@ int main(int argc, char **argv) {
         for (auto &event : done[me]) {
             CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
         }
-        // Load the kernel first: loading may wait for the GPU, where a kernel would wait for this one.
+        // Load the kernel first, because loading may wait for the GPU, on which a kernel may
+        // already be waiting for this one.
         meet<<<1, threads, 0, stream[me]>>>(seen[me], me, 0u, 1u, sink[me]);
         CHECK(cudaGetLastError());
         CHECK(cudaStreamSynchronize(stream[me]));
@@ -75,7 +77,7 @@ int main(int argc, char **argv) {
         while (!over) {
             usleep(100000);
             if (now_ns() - last_round > ns(hang_after)) {
-                std::fprintf(stderr, "gang: no round for %g s: hangs\n", hang_after);
+                std::fprintf(stderr, "gang: hang: no round has completed for %g s\n", hang_after);
                 _exit(3);
             }
         }

@@ -1,4 +1,4 @@
-// Shared by the load generators: arguments and clocks.
+// Helpers shared by the load generators: options, clocks, and quantiles.
 #pragma once
 
 #include "../check.h"
@@ -19,7 +19,7 @@ class Options {
     Options(int argc, char **argv) : program_(argv[0]) {
         for (int i = 1; i < argc; i += 2) {
             if (std::strncmp(argv[i], "--", 2) != 0 || i + 1 >= argc) {
-                std::fprintf(stderr, "%s: `--name value` is expected, not `%s`\n", argv[0], argv[i]);
+                std::fprintf(stderr, "%s: expected `--name value`, got `%s`\n", argv[0], argv[i]);
                 std::exit(2);
             }
             given_[argv[i] + 2] = argv[i + 1];
@@ -44,13 +44,13 @@ class Options {
         char *end;
         const double number = std::strtod(value.c_str(), &end);
         if (value.empty() || *end != '\0' || number < 0) {
-            std::fprintf(stderr, "%s: --%s: `%s` is no number\n", program_, name, value.c_str());
+            std::fprintf(stderr, "%s: --%s: `%s` is not a number\n", program_, name, value.c_str());
             std::exit(2);
         }
         return number;
     }
 
-    // In nanoseconds of the system clock, which a double can't represent exactly.
+    // Returns nanoseconds of the system clock, which a double can't represent exactly.
     int64_t nanoseconds(const char *name) { return std::strtoll(text(name, "0").c_str(), nullptr, 10); }
 
     void finish() const {
@@ -67,7 +67,7 @@ class Options {
     std::map<std::string, std::string> given_;
 };
 
-// Nanoseconds since 1970, so that two processes can agree on a start.
+// Returns nanoseconds since 1970, so that two processes can agree on a start time.
 inline int64_t now_ns() {
     timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -78,14 +78,14 @@ inline int64_t ns(double seconds) { return static_cast<int64_t>(seconds * 1e9); 
 
 inline void sleep_until(int64_t when) {
     for (int64_t left; (left = when - now_ns()) > 0;) {
-        // Spin at the end, because a sleep ends up to 0.1 ms late.
+        // Spin at the end, because a sleep may end up to 0.1 ms late.
         if (left > 200000) {
             usleep(static_cast<useconds_t>((left - 150000) / 1000));
         }
     }
 }
 
-// The quantile: the value below which this fraction lies. Sorts the values.
+// Returns the value below which the fraction `part` of the values lies. Sorts the values.
 inline double quantile(std::vector<double> &values, double part) {
     if (values.empty()) {
         return 0;

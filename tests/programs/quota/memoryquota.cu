@@ -2,12 +2,12 @@
 //
 //   memoryquota [QUOTA-MIB] [nvml=PATH]
 //
-// With a quota, the device's total must equal it, no allocation may exceed it, and 64 threads that
-// allocate at once must not get more than there is. With nvml= the library at that path (the host's,
-// not a guest's) reports the memory of the process that executes for this one; the test identifies
-// that process because it grows with an allocation. Each charge must be at least the memory taken,
-// and exactly that for plain allocations. The table goes to standard error. Without a quota, nothing
-// else may use the device at the same time.
+// With a quota, the device's total memory must equal the quota, no allocation may exceed it, and 64
+// threads that allocate at once must not exceed it together. With nvml=, the library at that path
+// (the host's, not a guest's) reports the memory of the worker that executes this program's calls.
+// The test identifies the worker by its memory, which grows with an allocation. Each charge must be
+// at least the memory used, and equal to it for plain allocations. The table goes to standard
+// error. Without a quota, nothing else may use the device at the same time.
 #include "../check.h"
 
 #include <cuda.h>
@@ -21,7 +21,7 @@
 constexpr long long MIB = 1 << 20;
 constexpr long long GRANULE = 2 * MIB;
 
-// ---- The two accounts -------------------------------------------------------------------------
+// ---- The charge and NVML's measurement ----------------------------------------------------------
 
 static long long charged() {
     size_t free, total;
@@ -29,7 +29,7 @@ static long long charged() {
     return (long long)(total - free);
 }
 
-// The part of NVML that is used here.
+// The parts of NVML that this program uses.
 struct Process {
     unsigned pid;
     unsigned long long used;
@@ -51,7 +51,7 @@ static std::vector<Process> processes() {
     return list;
 }
 
-// The executing process's memory, or -1 without NVML.
+// Returns the worker's memory, or -1 without NVML.
 static long long witnessed() {
     if (nvml.pid == 0) {
         return -1;
@@ -117,7 +117,7 @@ struct Row {
 
     explicit Row(const char *name) : name(name) {}
 
-    // `exact`: the charge must equal the memory taken; otherwise it must be at least that.
+    // If `exact`, the charge must equal the memory used; otherwise, it must be at least that.
     void end(bool exact) {
         CHECK(cudaDeviceSynchronize());
         const long long more = charged() - charged_before;
@@ -132,7 +132,7 @@ struct Row {
     }
 };
 
-// ---- Ways to take memory ------------------------------------------------------------------------
+// ---- Ways to allocate memory --------------------------------------------------------------------
 
 template <typename F> static F driver(const char *name, unsigned version = 12000) {
     void *function = nullptr;
@@ -292,10 +292,11 @@ static void ways() {
         row.end(false);
     }
     CHECK(cudaFree(out));
-    std::printf("memoryquota: every way is charged\n");
+    std::printf("memoryquota: every kind of allocation is charged\n");
 }
 
-// ---- The quota ------------------------------------------------------------------------------------
+// ---- The quota
+// ------------------------------------------------------------------------------------
 
 static void random_sequences() {
     const long long before = charged(), seen = witnessed();
@@ -365,7 +366,7 @@ static void all_at_once(long long quota) {
         }
     }
     REQUIRE(charged() == before, "charged %lld, before %lld", charged(), before);
-    std::printf("memoryquota: 64 threads at once get what there is, and no more\n");
+    std::printf("memoryquota: 64 threads at once get all of the quota and no more\n");
 }
 
 int main(int argc, char **argv) {

@@ -1,9 +1,9 @@
-// A noisy neighbor: some threads allocate until it fails, then free everything again;
+// A noisy neighbor: some threads allocate until an allocation fails, and then free everything;
 // others flood the GPU with tiny launches on their own streams. Runs forever, or for --seconds S.
 //
 //   noise [--seconds S] [--start-at UNIX_NS] [--allocators N] [--flooders N] [--block MIB]
 //
-// The last line is JSON with statistics. Any error except out of memory ends it.
+// The last line is JSON with statistics. Any error except out of memory ends the program.
 #include "load.h"
 
 #include <atomic>
@@ -48,7 +48,7 @@ int main(int argc, char **argv) {
                         full = true;
                     }
                 }
-                // Repeated, although it is refused.
+                // Repeat the allocation several times, although it's refused.
                 for (int more = 0; full && more < 20; ++more) {
                     void *memory;
                     if (cudaMalloc(&memory, block) == cudaSuccess) {
@@ -70,7 +70,7 @@ int main(int argc, char **argv) {
             unsigned *counter;
             cudaStream_t stream;
             cudaError_t result;
-            // The allocators may hold all memory just now.
+            // Allow out-of-memory errors, because the allocators may hold all memory at the moment.
             while ((result = cudaMalloc(&counter, sizeof *counter)) == cudaErrorMemoryAllocation) {
                 (void)cudaGetLastError();
                 usleep(1000);

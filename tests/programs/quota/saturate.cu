@@ -3,21 +3,23 @@
 //   saturate [--mode kernels|graphs|mix|copies] [--kernel-us US] [--seconds S] [--start-at UNIX_NS] …
 //
 //   --blocks N, --threads N  the grid; 0 blocks (the default) fill the GPU
-//   --rate R                 iterations in a microsecond, from `saturate --calibrate 1`
-//   --asleep 1               kernels sleep instead of computing: on softgpu, a busy processor
-//                            doesn't make them longer
-//   --start-at stdin         prints `ready` when it could begin and reads the time from its input
-//   --in-flight N            launches that may be queued (256)
-//   --batch-us US            count work in batches of about that size, by events (1000)
-//   --graph-kernels K        kernels in a graph (50)
-//   --wait spin|poll         how it waits; poll sleeps 0.1 ms between checks
-//   --warmup S, --cooldown S load before and after the counted time (0.5, 0.3), so that with several
-//                            processes and the same --start-at none is counted while it is alone
+//   --rate R                 iterations per microsecond, from `saturate --calibrate 1`
+//   --asleep 1               kernels sleep instead of computing, so that on softgpu, they don't
+//                            take longer when the CPU is busy
+//   --start-at stdin         prints `ready` when it's ready, and reads the time from standard input
+//   --in-flight N            maximum number of queued launches (256)
+//   --batch-us US            counts work, with events, in batches of about this length (1000)
+//   --graph-kernels K        number of kernels in a graph (50)
+//   --wait spin|poll         how to wait for events; poll sleeps 0.1 ms between checks
+//   --warmup S, --cooldown S load before and after the counted time (0.5, 0.3), so that if several
+//                            processes have the same --start-at, all of them load the GPU during
+//                            the counted time
 //   --hold MIB               memory to hold during the run
-//   --slot-ms MS, --slot I   works only in every other slot of that length, starting with the first
-//                            (0) or second (1): two processes with the same --start-at take turns
+//   --slot-ms MS, --slot I   works only in every other slot of this length, starting with the first
+//                            (0) or second (1), so that two processes with the same --start-at take
+//                            turns
 //
-// Work is counted in microseconds of kernel time at --rate; copies count at 50 GB/s.
+// Work is measured in microseconds of kernel time at --rate. Copies are assumed to run at 50 GB/s.
 // The last line is JSON: done (us), per_second (us/s), per_100ms (a list), and the options.
 #include "work.h"
 
@@ -91,7 +93,7 @@ struct Load {
     }
 };
 
-// Waits for one of this process's slots. Slots are counted from a time well before the start.
+// Waits for one of this process's slots. Slots are counted from a time long before the start.
 static void wait_for_slot(int64_t start, int64_t length, int64_t own) {
     const int64_t base = start - 1000 * length, at = (now_ns() - base) / length;
     if (at % 2 != own) {
@@ -121,8 +123,8 @@ int main(int argc, char **argv) {
     options.finish();
     REQUIRE(load.mode == "kernels" || load.mode == "graphs" || load.mode == "mix" ||
                 load.mode == "copies",
-            "--mode is kernels, graphs, mix or copies, not %s", load.mode.c_str());
-    REQUIRE(load.graph_kernels > 0 && in_flight > 0 && seconds > 0, "above 0, all of them");
+            "--mode must be kernels, graphs, mix or copies, not %s", load.mode.c_str());
+    REQUIRE(load.graph_kernels > 0 && in_flight > 0 && seconds > 0, "must be greater than 0");
 
     CHECK(cudaMalloc(&load.sink, sizeof *load.sink));
     if (load.rate == 0 && !load.asleep) {

@@ -1,10 +1,10 @@
-// A kernel with a fixed amount of work, and the calibration of work per microsecond.
+// A kernel with a fixed amount of work, and calibration of the work per microsecond.
 #pragma once
 
 #include "load.h"
 
-// A chain of dependent operations. The work depends only on `iterations` and not on a clock, so it
-// is the same even if the driver runs another process in the middle of it.
+// Executes a chain of dependent operations. The work depends only on `iterations` and not on a
+// clock, so it's the same even if the driver interrupts the kernel to run another process.
 __device__ inline void work(unsigned iterations, unsigned *sink) {
     unsigned x = threadIdx.x + blockIdx.x;
 #pragma unroll 1
@@ -19,7 +19,7 @@ __device__ inline void work(unsigned iterations, unsigned *sink) {
 
 static __global__ void fixed_work(unsigned iterations, unsigned *sink) { work(iterations, sink); }
 
-// A kernel that takes its time without computing.
+// A kernel that sleeps instead of computing.
 static __global__ void sleep_for(unsigned nanoseconds) {
     for (unsigned left = nanoseconds; left > 0;) {
         const unsigned part = left < 1000000 ? left : 1000000;
@@ -32,7 +32,7 @@ struct Shape {
     unsigned blocks, threads;
 };
 
-// The number of blocks that fill the GPU, or the requested number.
+// Returns the requested shape. If no number of blocks is given, uses as many as fill the GPU.
 inline Shape shape_of(Options &options) {
     Shape shape = {static_cast<unsigned>(options.number("blocks", 0)),
                    static_cast<unsigned>(options.number("threads", 1024))};
@@ -46,16 +46,16 @@ inline Shape shape_of(Options &options) {
     return shape;
 }
 
-// Iterations of `fixed_work` per microsecond for this shape: the minimum time of several runs,
-// because other load only makes it longer. Measured on an idle GPU and passed on as --rate, it gives
-// kernels of the same length in all processes.
+// Returns the iterations of `fixed_work` per microsecond for this shape. Uses the fastest of
+// several runs, because other load can only make a run slower. The result, measured on an idle GPU
+// and passed as --rate, gives kernels of the same length in all processes.
 inline double calibrate(Shape shape, unsigned *sink) {
     cudaEvent_t begin, end;
     CHECK(cudaEventCreate(&begin));
     CHECK(cudaEventCreate(&end));
     unsigned iterations = 64;
     double best = 0;
-    // Grows until a kernel takes 2 ms, which also raises the GPU's clock.
+    // Increase the iterations until a kernel takes 2 ms, which also raises the GPU's clock speed.
     for (int measured = 0; measured < 40;) {
         float ms;
         CHECK(cudaEventRecord(begin));
