@@ -3,7 +3,7 @@
 //! A caller passes addresses. [`Arg::from_c`] turns such an address into a typed argument, and is
 //! the unsafe step: its caller promises that the address is valid by NVML's rules. After that,
 //! single values can be read and written safely. Arrays and buffers need one more unsafe step,
-//! which gives their length.
+//! which sets their length.
 
 use crate::error::{NvmlError, NvmlResult};
 use crate::generated::sys::nvmlClockType_t;
@@ -19,7 +19,7 @@ impl Arg for nvmlClockType_t {
     }
 }
 
-/// A pointer to a result, or to a value that is read and replaced.
+/// A pointer through which a result is returned, or a value is read and replaced.
 pub struct Out<T>(*mut T);
 
 impl<T> Arg for Out<T> {
@@ -40,7 +40,7 @@ impl<T: Copy> Out<T> {
         Ok(())
     }
 
-    /// The current value. Null is an error.
+    /// Returns the current value. Null is an error.
     pub fn get(&self) -> NvmlResult<T> {
         self.check()?;
         // SAFETY: the pointer is not null, so it is valid for reading a `T`, as promised to
@@ -48,20 +48,20 @@ impl<T: Copy> Out<T> {
         Ok(unsafe { self.0.read_unaligned() })
     }
 
-    /// The same pointer, as an array.
+    /// Treats the pointer as an array.
     ///
     /// # Safety
     ///
-    /// If the pointer is not null, it is valid for reads and writes of `len` elements.
+    /// If the pointer is not null, it must be valid for reads and writes of `len` elements.
     pub unsafe fn array(self, len: usize) -> OutArray<T> {
         OutArray { first: self.0, len }
     }
 
-    /// The same pointer, to another type.
+    /// Converts to a pointer to another type.
     ///
     /// # Safety
     ///
-    /// If the pointer is not null, it is valid for reads and writes of a `U`.
+    /// If the pointer is not null, it must be valid for reads and writes of a `U`.
     pub unsafe fn cast<U>(self) -> Out<U> {
         Out(self.0.cast())
     }
@@ -87,7 +87,7 @@ impl<T: Copy> OutArray<T> {
         Ok(())
     }
 
-    /// An element's current value. Null, and an index past the end, are errors.
+    /// Returns an element's current value. Null, and an index past the end, are errors.
     pub fn get(&self, index: usize) -> NvmlResult<T> {
         let element = self.element(index)?;
         // SAFETY: the element is within the array, so it is valid for reading, as promised to
@@ -116,7 +116,7 @@ impl Arg for Text {
 }
 
 impl Text {
-    /// The string. Null, and text that isn't UTF-8, are errors.
+    /// Returns the string. Null, and text that isn't UTF-8, are errors.
     pub fn get(&self) -> NvmlResult<&str> {
         if self.0.is_null() {
             return Err(NvmlError::INVALID_ARGUMENT);
@@ -128,7 +128,7 @@ impl Text {
     }
 }
 
-/// A buffer for a C string. Another argument gives its length.
+/// A buffer for a C string. Another argument of the function is its length.
 pub struct Buffer(*mut c_char);
 
 impl Arg for Buffer {
@@ -144,7 +144,7 @@ impl Buffer {
     ///
     /// # Safety
     ///
-    /// If the pointer is not null, it is valid for writes of `length` bytes.
+    /// If the pointer is not null, it must be valid for writes of `length` bytes.
     pub unsafe fn set(&self, length: u32, text: &str) -> NvmlResult {
         if self.0.is_null() {
             return Err(NvmlError::INVALID_ARGUMENT);
@@ -161,13 +161,14 @@ impl Buffer {
     }
 }
 
-/// The version field of a structure: its size, and its version above bit 24. This is nvml.h's
-/// NVML_STRUCT_VERSION.
+/// Returns the value of a structure's version field: its size, and its version number from bit 24
+/// on. This is NVML_STRUCT_VERSION in nvml.h.
 pub const fn version<T>(number: u32) -> u32 {
     size_of::<T>() as u32 | number << 24
 }
 
-/// Copies text into an array of a structure. Text that is too long is cut; the rest is zero.
+/// Converts text to an array in a structure. Text that is too long is truncated; the rest of the
+/// array is zero.
 pub fn padded<const N: usize>(text: &str) -> [c_char; N] {
     let mut chars = [0; N];
     for (to, from) in chars.iter_mut().take(N - 1).zip(text.bytes()) {

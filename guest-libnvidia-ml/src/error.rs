@@ -1,4 +1,4 @@
-//! NVML's results.
+//! Results of NVML functions.
 
 use crate::generated::sys::nvmlReturn_t;
 use guest_transport::TransportError;
@@ -44,7 +44,7 @@ impl From<TransportError> for NvmlError {
     }
 }
 
-/// The text that `nvmlErrorString` returns.
+/// Returns the text that `nvmlErrorString` returns.
 pub fn text(result: nvmlReturn_t) -> &'static CStr {
     match result.0 {
         0 => c"Success",

@@ -1,4 +1,5 @@
-//! The library's exports: the functions of [`entry`](crate::entry), and stubs for all other symbols.
+//! The library's exports: the functions of [`entry`](crate::entry), and stubs for all other
+//! symbols.
 
 use crate::entry;
 

@@ -1,9 +1,9 @@
-//! Decoding the device's answer.
+//! Decodes the device's reply to a query.
 
 use protocol::plain::Plain;
 use protocol::uapi::{Facts, Gpu, Process};
 
-/// The device's facts about the VM's GPUs at one time.
+/// The device's reply: facts about the VM's GPUs at one point in time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
     /// The version that `cuDriverGetVersion` returns.
@@ -14,7 +14,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Decodes an answer. `None` if it is malformed.
+    /// Decodes a reply. Returns `None` if it is malformed.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let head = Facts::from_bytes(bytes)?;
         let rest = &bytes[size_of::<Facts>()..];
@@ -65,13 +65,13 @@ impl Bus {
         Some(Self { domain, bus, device, function: hex(function)? })
     }
 
-    /// The address in NVML's format.
+    /// Returns the address in NVML's format.
     pub fn text(self) -> String {
         let Self { domain, bus, device, function } = self;
         format!("{domain:08X}:{bus:02X}:{device:02X}.{function:X}")
     }
 
-    /// The address in NVML's older format, with four digits for the domain.
+    /// Returns the address in NVML's older format, with four digits for the domain.
     pub fn legacy(self) -> String {
         let Self { domain, bus, device, function } = self;
         format!("{:04X}:{bus:02X}:{device:02X}.{function:X}", domain & 0xffff)

@@ -1,6 +1,6 @@
-//! The guest's libnvidia-ml.so.1 answers NVML queries about the VM's GPUs without opening a session.
+//! The guest's libnvidia-ml.so.1, which answers NVML queries about the VM's GPUs without a session.
 //!
-//! * [`facts`] decodes the device's answer; [`state`] holds the connection between init and
+//! * [`facts`] decodes the device's reply; [`state`] holds the connection between init and
 //!   shutdown.
 //! * [`entry`] implements functions, whose parameters are checked against the prototypes in
 //!   [`generated`]. All other NVML functions are exported too, and return NVML_ERROR_NOT_SUPPORTED.
@@ -17,7 +17,7 @@ mod generated;
 mod state;
 mod symbols;
 
-/// The result of a function that is not implemented.
+/// Returns the result of a function that is not implemented.
 pub(crate) fn unsupported(name: &'static str) -> generated::sys::nvmlReturn_t {
     entry::run(name, || {
         state::check()?;

@@ -1,5 +1,5 @@
-//! The library's state between init and shutdown: the connection to the device, and its first
-//! answer.
+//! The library's state between init and shutdown: the connection to the device, and the device's
+//! first reply.
 
 use crate::args::Arg;
 use crate::error::{NvmlError, NvmlResult};
@@ -14,19 +14,20 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 /// The state that init creates.
 struct State {
-    /// Calls of init minus calls of shutdown.
+    /// The number of init calls minus the number of shutdown calls.
     count: u32,
-    /// The process that opened the transport. After fork, a child must open its own.
+    /// The process id of the process that opened the transport. After fork, a child must open its
+    /// own transport.
     process: u32,
     transport: Box<dyn Transport>,
-    /// The device's answer at init, for facts that don't change.
+    /// The device's reply at init, for facts that don't change.
     first: Snapshot,
 }
 
 static STATE: Mutex<Option<State>> = Mutex::new(None);
 
-/// Descriptors that a child closes after fork, so that they don't outlive the parent. -1 for an
-/// empty slot.
+/// Descriptors that a child closes after fork, so that the connection doesn't outlive the parent.
+/// -1 in an empty slot.
 static DESCRIPTORS: [AtomicI32; 4] = [const { AtomicI32::new(-1) }; 4];
 
 fn keep_from_children(descriptors: &[i32]) {
@@ -66,12 +67,12 @@ impl Arg for Handle {
 }
 
 impl Handle {
-    /// The handle of the GPU with this index, as programs get it.
+    /// Returns the handle of the GPU with this index, as programs get it.
     pub fn of(index: usize) -> nvmlDevice_t {
         (HANDLE + index) as nvmlDevice_t
     }
 
-    /// The GPU's index, which may be out of range.
+    /// Returns the GPU's index, which may be out of range.
     pub fn index(self) -> NvmlResult<usize> {
         self.0.checked_sub(HANDLE).ok_or(NvmlError::INVALID_ARGUMENT)
     }
@@ -122,8 +123,9 @@ pub fn shutdown() -> NvmlResult {
     Ok(())
 }
 
-/// Leaks the parent's state in a child. Its descriptors and mappings may be gone in the child, and
-/// their numbers and addresses reused, so dropping it could close or unmap something else.
+/// Leaks the parent's state in a child. In the child, its descriptors may be closed and its
+/// mappings unmapped, and the numbers and addresses reused. So dropping the state could close or
+/// unmap something else.
 fn leave_to_parent(state: State) {
     std::mem::forget(state);
 }
@@ -133,18 +135,18 @@ pub fn check() -> NvmlResult {
     STATE.lock().as_ref().map(drop).ok_or(NvmlError::UNINITIALIZED)
 }
 
-/// The device's answer at init, for facts that don't change.
+/// Calls `use_it` with the device's reply at init, for facts that don't change.
 pub fn first<T>(use_it: impl FnOnce(&Snapshot) -> NvmlResult<T>) -> NvmlResult<T> {
     use_it(&STATE.lock().as_ref().ok_or(NvmlError::UNINITIALIZED)?.first)
 }
 
-/// A GPU as it was at init.
+/// Returns a GPU's state at init.
 pub fn gpu(handle: Handle) -> NvmlResult<Gpu> {
     let index = handle.index()?;
     first(|snapshot| snapshot.gpus.get(index).copied().ok_or(NvmlError::INVALID_ARGUMENT))
 }
 
-/// The device's current answer.
+/// Queries the device and returns its current reply.
 pub fn now() -> NvmlResult<Snapshot> {
     let mut guard = STATE.lock();
     let state = guard.as_mut().ok_or(NvmlError::UNINITIALIZED)?;
@@ -155,7 +157,7 @@ pub fn now() -> NvmlResult<Snapshot> {
     ask(&*state.transport)
 }
 
-/// A GPU as it is now.
+/// Queries the device and returns a GPU's current state.
 pub fn gpu_now(handle: Handle) -> NvmlResult<Gpu> {
     let index = handle.index()?;
     now()?.gpus.get(index).copied().ok_or(NvmlError::GPU_IS_LOST)

@@ -1,4 +1,4 @@
-//! Finding GPUs.
+//! Entry points that find GPUs.
 
 use super::entries;
 use crate::args::{Out, Text};

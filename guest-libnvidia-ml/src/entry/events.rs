@@ -1,5 +1,5 @@
-//! Event sets. Tools create one before they know which events a GPU supports. A guest's GPU supports
-//! none.
+//! Entry points for event sets. Tools create a set before they know which events a GPU supports. In
+//! a guest, GPUs support no events.
 
 use super::entries;
 use crate::args::Out;
@@ -8,7 +8,7 @@ use crate::generated::sys::{nvmlEventData_t, nvmlEventSet_t};
 use crate::state::{self, Handle};
 use std::time::Duration;
 
-/// The handle of every set. All sets are empty, so they can share it.
+/// The handle that all sets share, which is possible because all sets are empty.
 const SET: usize = 0x6e76_6d6d_0000;
 
 /// Sleeps until the timeout, because no event ever arrives.

@@ -1,4 +1,4 @@
-//! Properties of a GPU that don't change.
+//! Entry points for GPU properties that don't change.
 
 use super::entries;
 use crate::args::{Buffer, Out, padded, version};
@@ -10,7 +10,7 @@ use cuda_api::devices::uuid_text;
 use protocol::uapi::{GPU_ECC, Gpu};
 use std::mem::offset_of;
 
-/// `NVML_DEVICE_ARCH_*` by compute capability.
+/// Returns the `NVML_DEVICE_ARCH_*` value for a GPU's compute capability.
 fn architecture(gpu: &Gpu) -> nvmlDeviceArchitecture_t {
     match (gpu.compute_major, gpu.compute_minor) {
         (3, _) => NVML_DEVICE_ARCH_KEPLER,
@@ -26,8 +26,8 @@ fn architecture(gpu: &Gpu) -> nvmlDeviceArchitecture_t {
     }
 }
 
-/// `NVML_BRAND_*` by the product family in the GPU's name. A name without a family has an unknown
-/// brand.
+/// Returns the `NVML_BRAND_*` value for the product family in a GPU's name. If the name contains no
+/// known family, the brand is unknown.
 fn brand(name: &str) -> nvmlBrandType_t {
     const FAMILIES: [(&str, nvmlBrandType_t); 7] = [
         ("GeForce RTX", nvmlBrandType_t::NVML_BRAND_GEFORCE_RTX),
@@ -62,11 +62,11 @@ fn pci(device: Handle) -> NvmlResult<nvmlPciInfo_t> {
     })
 }
 
-/// Stores the first `N` bytes of the structure, which is all that its older versions have.
+/// Stores the first `N` bytes of the structure. Older versions of the structure have only these.
 ///
 /// # Safety
 ///
-/// If `info` is not null, it is valid for `N` bytes.
+/// If `info` is not null, it must be valid for writing `N` bytes.
 unsafe fn set_pci_prefix<const N: usize>(device: Handle, info: Out<nvmlPciInfo_t>) -> NvmlResult {
     const { assert!(N <= size_of::<nvmlPciInfo_t>()) };
     let full = pci(device)?;
@@ -76,7 +76,7 @@ unsafe fn set_pci_prefix<const N: usize>(device: Handle, info: Out<nvmlPciInfo_t
     unsafe { info.cast() }.set(prefix)
 }
 
-/// A clock's maximum in MHz, if the host reports it.
+/// Returns the maximum clock rate in MHz, if the host reports it.
 fn highest_clock(gpu: &Gpu, kind: nvmlClockType_t) -> NvmlResult<u32> {
     let khz = match kind {
         nvmlClockType_t::NVML_CLOCK_GRAPHICS | nvmlClockType_t::NVML_CLOCK_SM => gpu.clock_khz,
@@ -123,7 +123,7 @@ entries! {
         if info.get()?.version != version {
             return Err(NvmlError::ARGUMENT_VERSION_MISMATCH);
         }
-        /// PCI class and subclass of a 3D controller, a GPU without a display.
+        /// The PCI class and subclass of a 3D controller, which is a GPU without a display.
         const DISPLAY_CLASS: (u32, u32) = (3, 2);
         info.set(nvmlPciInfoExt_t {
             version,
@@ -172,7 +172,7 @@ entries! {
         state::gpu(device)?;
         mode.set(nvmlComputeMode_t::NVML_COMPUTEMODE_DEFAULT)
     }
-    /// A guest's GPU never has a display.
+    /// GPUs never have a display in a guest.
     fn nvmlDeviceGetDisplayActive(device: Handle, active: Out<nvmlEnableState_t>) {
         state::gpu(device)?;
         active.set(nvmlEnableState_t::NVML_FEATURE_DISABLED)

@@ -1,4 +1,5 @@
-//! The VM's memory and GPU time. Each call asks the device for the current values.
+//! Entry points for the VM's memory and GPU time. Each call queries the current values from the
+//! device.
 
 use super::entries;
 use crate::args::{Out, version};
@@ -34,7 +35,7 @@ entries! {
             parts => rates.set(nvmlUtilization_t { gpu: parts.div_ceil(100).min(100), memory: 0 }),
         }
     }
-    /// Each field has its own result. A guest supports none of them.
+    /// Each field has its own result. In a guest, no field is supported.
     fn nvmlDeviceGetFieldValues(device: Handle, count: i32, values: Out<nvmlFieldValue_t>) {
         state::gpu(device)?;
         let count = usize::try_from(count).map_err(|_| NvmlError::INVALID_ARGUMENT)?;

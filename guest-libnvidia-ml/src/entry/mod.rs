@@ -37,8 +37,8 @@ macro_rules! entries {
 }
 pub(crate) use entries;
 
-/// Runs an entry point's body, and logs unsupported calls. A panic in it aborts the process, because
-/// it can't unwind through `extern "C"`.
+/// Runs an entry point's body, and logs unsupported calls. A panic in it aborts the process,
+/// because it can't unwind through `extern "C"`.
 pub(crate) fn run(name: &'static str, body: impl FnOnce() -> NvmlResult) -> nvmlReturn_t {
     let result = body();
     if result == Err(NvmlError::NOT_SUPPORTED) {

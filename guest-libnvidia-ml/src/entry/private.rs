@@ -1,4 +1,4 @@
-//! Private functions that NVIDIA's tools use and no header declares.
+//! Private functions that NVIDIA's tools use, but that are in no header.
 //!
 //! nvidia-smi exits if it can't get one table of functions. It calls an entry only if its index is
 //! within the table's size and the entry is not null, and it manages without the others. So the
@@ -18,7 +18,7 @@ use std::ffi::{c_char, c_void};
 
 /// The table's UUID.
 const NVIDIA_SMI: [u8; 16] = *b"\xc4\xfe\x3e\x6c\xc9\x8f\x6c\x4e\xa3\x27\xee\x69\x6e\x12\xf7\xc4";
-/// Indices of its functions, which list compute, graphics, and MPS processes.
+/// The indices of the functions in it that list compute, graphics, and MPS processes.
 const COMPUTE: usize = 0x6a8 / 8;
 const GRAPHICS: usize = 0x6b0 / 8;
 const MPS: usize = 0x6b8 / 8;
@@ -31,7 +31,7 @@ pub struct LongProcess {
     info: nvmlProcessInfo_t,
     /// Memory protected by confidential computing. Always 0.
     protected: u64,
-    /// Zero-terminated. nvidia-smi doesn't show a process whose name is empty.
+    /// The process name, zero-terminated. nvidia-smi doesn't show a process whose name is empty.
     name: [c_char; 4096],
 }
 
@@ -60,7 +60,7 @@ unsafe extern "C" fn compute(
     infos: *mut LongProcess,
 ) -> nvmlReturn_t {
     let long = |process: &Process| {
-        // The process is in another container, or has just ended.
+        // The process is in another container, or has just exited.
         let text = name(process.pid).unwrap_or_else(|| "-".into());
         LongProcess { info: new(process), protected: 0, name: padded(&text) }
     };
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn the_table_begins_with_its_size_and_ends_with_its_last_list() {
-        // SAFETY: words are read as what the table's definition put there.
+        // SAFETY: each word is read as the type with which the table defines it.
         unsafe {
             assert_eq!(TABLE[0].number, 0x6c0);
             let lists = [COMPUTE, GRAPHICS, MPS];

@@ -1,4 +1,4 @@
-//! The VM's processes on a GPU.
+//! Entry points for the guest processes that use a GPU.
 
 use super::entries;
 use crate::args::Out;
@@ -7,10 +7,11 @@ use crate::generated::sys::{nvmlProcessInfo_t, nvmlProcessInfo_v1_t};
 use crate::state::{self, Handle};
 use protocol::uapi::Process;
 
-/// No MIG instance.
+/// The instance id for processes that aren't on a MIG instance.
 const NO_INSTANCE: u32 = u32::MAX;
 
-/// The processes that have sessions on a GPU. Several sessions of a process are added up.
+/// Returns the processes that have sessions on a GPU. If a process has several sessions, their
+/// memory is added up.
 pub(super) fn of(device: Handle) -> NvmlResult<Vec<Process>> {
     state::gpu(device)?;
     let index = device.index()? as u32;
@@ -26,7 +27,7 @@ pub(super) fn of(device: Handle) -> NvmlResult<Vec<Process>> {
     Ok(merged)
 }
 
-/// The command that started a process, or its short name if the command is empty.
+/// Returns the command that started a process, or the process's short name if the command is empty.
 pub(super) fn name(pid: u32) -> Option<String> {
     let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let first = command.split(|byte| *byte == 0).next().unwrap_or_default();
@@ -41,7 +42,7 @@ pub(super) fn name(pid: u32) -> Option<String> {
 ///
 /// # Safety
 ///
-/// If `infos` is not null, it is valid for as many elements as `count` says.
+/// If `infos` is not null, it must be valid for as many elements as `count` says.
 pub(super) unsafe fn store<T: Copy>(
     found: Vec<Process>,
     count: Out<u32>,

@@ -1,4 +1,4 @@
-//! Init, shutdown, versions, names.
+//! Entry points for init, shutdown, versions and names.
 
 use super::{entries, processes};
 use crate::args::{Buffer, Out};
@@ -14,7 +14,7 @@ entries! {
     fn nvmlInit_v2() {
         state::init()
     }
-    /// Ignores the flags, which concern GPUs that can't be attached. A guest has none.
+    /// Ignores the flags, which are about GPUs that can't be attached. There are none in a guest.
     fn nvmlInitWithFlags(_flags: u32) {
         state::init()
     }
@@ -25,7 +25,8 @@ entries! {
         // SAFETY: `version` has `length` bytes.
         state::first(|facts| unsafe { version.set(length, &facts.driver) })
     }
-    /// The CUDA major version and the driver version, in the format of NVIDIA's library.
+    /// Returns the CUDA major version and the driver version, in the same format as NVIDIA's
+    /// library.
     fn nvmlSystemGetNVMLVersion(version: Buffer, length: u32) {
         let text = state::first(|facts| Ok(format!("{}.{}", facts.cuda_version / 1000, facts.driver)))?;
         // SAFETY: `version` has `length` bytes.
@@ -64,7 +65,7 @@ extern "C" fn nvmlErrorString(result: nvmlReturn_t) -> *const c_char {
 
 const _: prototypes::nvmlErrorString = nvmlErrorString;
 
-/// The function above, for the library's table of exports.
+/// `nvmlErrorString`, for the library's table of exports.
 pub(crate) const TEXT: &[cuda_api::exports::Entry] = &[cuda_api::exports::Entry::new(
     crate::symbols::index::nvmlErrorString,
     nvmlErrorString as *const (),
