@@ -16,7 +16,7 @@ mkdir -p "$out"
 out="$(readlink -f "$out")"
 failed=0
 
-# check NAME CMD...: runs CMD; prints its output only if it fails.
+# check NAME CMD...: runs CMD and prints the result; prints CMD's output only if it fails.
 check() {
     local name="$1" log="$out/${1//[ .]/-}.log"
     shift

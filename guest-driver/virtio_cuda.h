@@ -99,7 +99,7 @@ struct vcuda_chain {
  */
 struct vcuda_queue {
 	struct virtqueue *vq;
-	/* Protects the queue, see above. */
+	/* Protects the queue; see above. */
 	spinlock_t lock;
 	bool open;
 	unsigned int watchers;
@@ -112,16 +112,16 @@ struct vcuda_queue {
  * @vdev: the virtio device, on which this structure holds a reference; while
  *	bound, its driver data points to this structure
  * @misc: /dev/virtio-cudaN
- * @name: backs misc.name
+ * @name: storage for misc.name
  * @index: the N in @name
- * @config: the config space as the device wrote it, little-endian
+ * @config: the config space as read from the device, little-endian
  * @capabilities: from @config, in CPU byte order
  * @max_regions: from @config, in CPU byte order
  * @max_segments: from @config, in CPU byte order
  * @max_plain: from @config, in CPU byte order
  * @pinned_max: from @config, in CPU byte order
  * @queues: indexed by VIRTIO_CUDA_QUEUE_*
- * @events: the buffers of the event queue
+ * @events: buffers for the event queue
  * @sessions: sessions that may exist on the device, by id; its lock is also
  *	taken in interrupt context
  * @next_session: where the search for a free id starts; protected by the lock
@@ -158,7 +158,7 @@ struct vcuda_device {
 
 /**
  * enum vcuda_state - the state of a session; it only moves forward
- * @VCUDA_NEW: opened; the device doesn't know it yet
+ * @VCUDA_NEW: opened, but not created on the device yet
  * @VCUDA_LIVE: START has succeeded
  * @VCUDA_ENDED: the file can only be closed
  */

@@ -23,7 +23,7 @@
 
 struct workqueue_struct *vcuda_workqueue;
 
-/* The numbers of /dev/virtio-cudaN. */
+/* Allocates the N in /dev/virtio-cudaN. */
 static DEFINE_IDA(vcuda_ida);
 
 static const struct file_operations vcuda_fops = {
@@ -186,7 +186,7 @@ static void vcuda_leave(struct vcuda_device *dev)
 	vcuda_sessions_end(dev);
 }
 
-/* Another kernel may take over and reuse the pages. */
+/* Sends the final HELLO, because another kernel may take over and reuse the pages. */
 static int vcuda_reboot(struct notifier_block *nb, unsigned long action,
 			void *data)
 {

@@ -157,7 +157,7 @@ static int vcuda_ioctl_wait(struct vcuda_session *s, void __user *arg)
 		left = wait_event_interruptible_timeout(s->wait,
 							vcuda_woken(s, p.seen),
 							msecs_to_jiffies(p.timeout_ms));
-		/* Don't restart the system call: the timeout would start again. */
+		/* Don't restart the system call, because the timeout would start over. */
 		if (left < 0)
 			return -EINTR;
 		if (!left)
@@ -218,7 +218,7 @@ out:
 	return err;
 }
 
-/* Queries the device's GPUs; needs no session. */
+/* Queries the device's GPUs; doesn't need a session. */
 static int vcuda_ioctl_query(struct vcuda_session *s, void __user *arg)
 {
 	struct virtio_cuda_ioc_query p;

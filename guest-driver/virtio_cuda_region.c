@@ -25,7 +25,7 @@ MODULE_PARM_DESC(pinned_max,
 
 /* ---- Limits ------------------------------------------------------------ */
 
-/* Adds @bytes to @sum unless the result exceeds @max; 0 means no limit. */
+/* Adds @bytes to @sum unless the result exceeds @max. If @max is 0, there's no limit. */
 static bool vcuda_charge_one(atomic64_t *sum, u64 bytes, u64 max)
 {
 	s64 old = atomic64_read(sum);
@@ -51,7 +51,7 @@ static int vcuda_charge(struct vcuda_region *r, u64 bytes)
 		atomic64_sub(bytes, &s->pinned);
 		return -EDQUOT;
 	}
-	/* Shown as VmPin in /proc/PID/status. */
+	/* The kernel reports pinned_vm as VmPin in /proc/PID/status. */
 	atomic64_add(bytes >> PAGE_SHIFT, &s->mm->pinned_vm);
 	r->charged = bytes;
 	return 0;

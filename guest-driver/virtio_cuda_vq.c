@@ -34,7 +34,7 @@ static void vcuda_chain_done(struct vcuda_queue *q, struct vcuda_chain *chain,
 		if (s->bell_again) {
 			s->bell_again = false;
 			q->watchers--;
-			/* The chain's own descriptor has just become free. */
+			/* There's space, because the chain's own descriptor is free now. */
 			if (q->open && !vcuda_add(q, chain)) {
 				virtqueue_kick(q->vq);
 				return;

@@ -9,7 +9,7 @@
 #   --try        boot the disk in QEMU under TCG, with its own boot loader, and show the driver
 #
 # Result, under $VIRTIO_CUDA_CACHE/disk/ (links current.qcow2, current.vmlinuz,
-# current.initrd): a qcow2 of one ext4 partition that boots with BIOS and GRUB, or directly:
+# current.initrd): a qcow2 with one ext4 partition, which boots with BIOS and GRUB, or directly:
 #   -kernel current.vmlinuz -initrd current.initrd -append "console=ttyS0 root=LABEL=vcuda-root quiet TERM=dumb"
 # Root is logged in on the serial console. To run a program in the guest, attach a tar archive that
 # contains an executable "run" as a second disk:

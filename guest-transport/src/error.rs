@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Why an operation on the device failed.
+/// An error from a device operation.
 #[derive(Debug, thiserror::Error)]
 pub enum TransportError {
     #[error(

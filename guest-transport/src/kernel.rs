@@ -121,7 +121,7 @@ impl Transport for Kernel {
 
     fn release(&self, region: u32, vaddr: usize, len: usize) -> Result<(), TransportError> {
         if is_pinned(vaddr) {
-            // SAFETY: the range is in the pinned window, and its owner gives it up.
+            // SAFETY: the range is in the pinned window, and its owner, the caller, gives it up.
             unsafe { reserve_fixed(vaddr, len)? };
         }
         let mut release = IocRelease { region, reserved: 0 };

@@ -15,7 +15,7 @@ pub enum Level {
     Trace,
 }
 
-/// 0 until the environment has been read.
+/// The enabled level; 0 until it has been read from the environment.
 static LEVEL: AtomicU8 = AtomicU8::new(0);
 static UNSUPPORTED: parking_lot::Mutex<BTreeSet<String>> = parking_lot::Mutex::new(BTreeSet::new());
 

@@ -12,7 +12,7 @@ pub struct Mapping {
 
 // SAFETY: a mapping isn't tied to a thread, and users must synchronize their accesses.
 unsafe impl Send for Mapping {}
-// SAFETY: as above.
+// SAFETY: the same as for Send.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn adjacent_ranges_merge_in_any_order_of_return() {
+    fn adjacent_ranges_merge_in_any_order() {
         let mut free = FreeRanges::default();
         free.give(100, 60);
         let parts: Vec<_> = (0..6).map(|_| free.take(10).unwrap()).collect();

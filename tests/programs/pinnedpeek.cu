@@ -83,7 +83,7 @@ static int try_a_childs_secret() {
     close(in[1]);
     int status;
     REQUIRE(waitpid(child, &status, 0) == child && status == 0, "the child ended with %d", status);
-    // If this process has memory of its own at that address, it may read it.
+    // If this process has its own memory at that address, the kernel may read that memory.
     std::fprintf(stderr, "reading 0x%llx: %s, 0x%llx\n", address, cudaGetErrorName(result), value);
     if (result != cudaSuccess) {
         check_error(result, cudaErrorIllegalAddress, "reading the secret", __FILE__, __LINE__);

@@ -69,7 +69,7 @@ fn expect_end(host: &Host, guest: &mut FrontEnd, why: u32) {
 }
 
 #[test]
-fn rubbish_on_the_control_queue_is_refused() {
+fn garbage_on_the_control_queue_is_refused() {
     let host = Host::start(&[A, B]);
     let mut guest = FrontEnd::connect(&host.socket(A));
     assert_eq!(guest.create(1), uapi::ERR_INVALID, "before HELLO");
@@ -78,7 +78,7 @@ fn rubbish_on_the_control_queue_is_refused() {
     for len in 0..200 {
         let mut request = rubbish.bytes(len);
         if len >= 4 && len % 2 == 0 {
-            // A valid type and garbage for the rest.
+            // Use a valid type, and garbage for the rest.
             request[..4].copy_from_slice(&(len as u32 % 7).to_le_bytes());
         }
         let status = guest.status(&request);
@@ -171,7 +171,7 @@ fn invalid_ring_contents_end_only_their_session() {
 }
 
 #[test]
-fn rubbish_commands_are_answered_with_errors() {
+fn garbage_commands_get_error_replies() {
     let host = Host::start(&[A, B]);
     let mut guest = with_session(&host);
     let mut rubbish = Rubbish(0xfeed_beef_1234_5677);

@@ -32,7 +32,7 @@ fn cuda_and_nvml_agree_while_a_program_allocates() {
 }
 
 #[test]
-fn nvml_answers_when_memory_is_used_up_and_takes_none() {
+fn nvml_works_when_memory_is_used_up_and_uses_none() {
     let host = Host::start(&[A, B]);
     let before = list(&host, A);
     assert_eq!(number(&before, "used"), 0, "{before}");
@@ -69,7 +69,7 @@ fn nvml_shows_how_busy_the_vm_keeps_the_gpu_and_not_how_busy_others_do() {
 }
 
 #[test]
-fn the_kernel_driver_gives_the_same_answers() {
+fn nvml_reports_the_same_through_the_kernel_driver() {
     let host = Host::start(&[A]);
     let dist = dist();
     for args in [&[][..], &["list"]] {

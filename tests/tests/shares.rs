@@ -104,7 +104,7 @@ fn two_vms_that_saturate_share_the_gpu_by_weight() {
 }
 
 #[test]
-fn a_vm_gets_no_more_than_its_cap_though_the_gpu_is_idle() {
+fn a_vm_gets_no_more_than_its_cap_even_if_the_gpu_is_idle() {
     // The reference is an uncapped VM under another vcudad, measured at the same time.
     let (host, other) = (Host::start_with(&[(A, "compute.max = \"25%\"")]), Host::start(&[B]));
     let (mut capped, mut free) = (Load::kernels(&host, A, "3"), Load::kernels(&other, B, "3"));

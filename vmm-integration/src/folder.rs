@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn test_folders_of_killed_runs_are_removed_and_no_others() {
+    fn test_directories_of_killed_runs_are_removed_and_no_others() {
         let base = tempfile::tempdir().unwrap();
         let first = RunFolder::new_in(base.path()).unwrap();
         let killed = base.path().join("vcuda-run.killed");

@@ -18,7 +18,7 @@ use crate::{device, initramfs, qemu, tar, uml};
 /// A VM that is ready to run, and everything that must outlive it.
 #[derive(Debug)]
 pub struct Plan {
-    /// The argument of [`crate::vm::run`].
+    /// The argument for [`crate::vm::run`].
     pub launch: Launch,
     /// The kind of VM, such as "qemu-tcg".
     pub name: &'static str,
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn test_modules_go_with_their_kernels() {
+    fn test_modules_are_loaded_in_the_vms_whose_kernel_is_given() {
         let of = |line: &str, vmm| modules(&options(line), vmm).unwrap().len();
         let both = "vcuda-run --module uml=/bin/sh --module qemu=/bin/sh --module /bin/sh true";
         assert_eq!((of(both, "uml"), of(both, "qemu")), (2, 2));

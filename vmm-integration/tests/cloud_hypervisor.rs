@@ -460,7 +460,7 @@ fn test_memory_added_later_can_be_attached() {
 }
 
 #[test]
-fn test_pause_stops_the_queues_and_ends_no_session() {
+fn test_pause_stops_the_queues_without_ending_sessions() {
     let device = Device::start();
     let mut vmm = Vmm::connect(&device.socket());
     vmm.activate();

@@ -46,7 +46,7 @@ fn left_behind(base: &Path) -> usize {
 }
 
 #[test]
-fn test_output_and_exit_code_come_through_clean() {
+fn test_output_and_exit_code_are_passed_through_unchanged() {
     let output = shell(uml(), "echo out; echo err >&2; uname -r; exit 7");
     assert_eq!(output.status.code(), Some(7), "{}", text(&output.stderr));
     let stdout = text(&output.stdout);
@@ -56,12 +56,12 @@ fn test_output_and_exit_code_come_through_clean() {
 }
 
 #[test]
-fn test_a_signal_that_ends_the_command_gives_a_shells_exit_code() {
+fn test_a_command_killed_by_a_signal_gives_128_plus_the_signal() {
     assert_eq!(shell(uml(), "kill -9 $$").status.code(), Some(137));
 }
 
 #[test]
-fn test_much_output_arrives_whole() {
+fn test_large_output_arrives_complete() {
     let output = shell(uml(), "head -c 20000000 /dev/zero | tr '\\0' 'x'; echo end >&2");
     assert_eq!(output.stdout.len(), 20_000_000);
     assert!(output.stdout.iter().all(|byte| *byte == b'x'));
@@ -164,7 +164,7 @@ fn test_a_signal_ends_the_vm_and_leaves_nothing() {
 }
 
 #[test]
-fn test_the_vm_dies_with_a_killed_vcuda_run() {
+fn test_killing_vcuda_run_ends_the_vm() {
     let base = tempfile::tempdir().unwrap();
     let mut child = running_vm(base.path());
     child.kill().unwrap();
@@ -243,7 +243,7 @@ fn qemu() -> Command {
 }
 
 #[test]
-fn test_qemu_runs_a_command_and_brings_back_its_files() {
+fn test_qemu_runs_a_command_and_fetches_its_files() {
     let folder = tempfile::tempdir().unwrap();
     let input = folder.path().join("input");
     let bytes: Vec<u8> = (0..1_000_000u32).map(|i| (i * 7 + i / 256) as u8).collect();

@@ -58,7 +58,7 @@ pub struct VhostUser {
     regions: Mutex<HashMap<u32, Region>>,
     next_region: AtomicU32,
     socket: i32,
-    /// Keeps the connection open, because the session ends with it.
+    /// Keeps the connection open. When it closes, the session ends.
     _front_end: Mutex<Frontend>,
 }
 

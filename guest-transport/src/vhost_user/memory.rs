@@ -30,7 +30,7 @@ impl GuestMemory {
         file.set_len(len)
             .map_err(|source| TransportError::System { what: "sizing the memfd", source })?;
         let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
-        // SAFETY: fcntl on our own descriptor with an integer argument.
+        // SAFETY: the descriptor is open, and this fcntl takes an integer argument.
         if unsafe { libc::fcntl(fd, libc::F_ADD_SEALS, seals) } < 0 {
             return Err(TransportError::last("sealing the memfd"));
         }
@@ -60,7 +60,7 @@ impl GuestMemory {
     /// Frees pages that [`Pages::keep`] kept. Nothing may use them any more.
     pub fn free(&self, offset: u64, len: usize) {
         let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-        // SAFETY: fallocate on our own descriptor with integer arguments.
+        // SAFETY: the descriptor is open, and fallocate takes only integer arguments.
         let punched =
             unsafe { libc::fallocate(self.fd(), mode, offset as libc::off_t, len as libc::off_t) };
         // If the pages can't be cleared, don't reuse them: they would expose old contents.

@@ -232,7 +232,7 @@ mod tests {
             // SAFETY: `push` wrote this descriptor to the mapping.
             let first = unsafe { queue.at::<Descriptor>(16 * usize::from(head)).read() };
             assert_eq!(first.flags, DESC_F_NEXT);
-            // SAFETY: as above.
+            // SAFETY: `push` wrote this descriptor too.
             let second = unsafe { queue.at::<Descriptor>(16 * usize::from(first.next)).read() };
             assert_eq!(second.flags, DESC_F_WRITE);
             let local = |addr: u64| queue.at::<u8>((addr - queue.guest_address) as usize);
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn chains_return_with_their_answers_even_after_the_index_wraps() {
+    fn chains_return_with_their_responses_even_after_the_index_wraps() {
         let guest = GuestMemory::new(1 << 20).unwrap();
         let mut queue = SplitQueue::new(&guest, 8, 64, 64).unwrap();
         let mut device = 0;

@@ -61,7 +61,7 @@ struct Load {
         }
     }
 
-    // The work of one launch, in microseconds.
+    // Returns the work of one launch, in microseconds.
     double work() const {
         if (mode == "copies") {
             return copied / 50e3;

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn re_exports_are_followed_and_make_no_dependency_of_the_parent() {
+    fn re_exports_are_followed_and_add_no_dependency_to_the_parent() {
         let source = "
             mod parent { mod child { pub struct Item; } pub use child::Item; pub use self::more::*;
                          mod more { pub struct Other; use super::Item; } }
