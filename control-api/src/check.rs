@@ -1,16 +1,16 @@
-//! The ranges of a VM's settings. Checks that depend on the host (its GPUs, sockets and users) are
-//! vcudad's.
+//! Range checks for a VM's settings. vcudad itself does the checks that depend on the host's GPUs,
+//! sockets and users.
 
 use crate::error::ApiError;
 use crate::expected::expected;
 use crate::spec::{ComputeSpec, GpuRequest, MpsSpec, Sharing, VmSpec};
 use crate::units::{Percent, Timespan};
 
-/// Most GPUs that a VM may have.
+/// Maximum number of GPUs per VM.
 const MAX_GPUS: usize = 16;
-/// The longest kernel_timeout: a day.
+/// Maximum kernel_timeout: one day.
 const MAX_TIMEOUT: Timespan = Timespan::from_nanos(24 * 3_600 * 1_000_000_000);
-/// The shortest kernel_timeout: a millisecond.
+/// Minimum kernel_timeout: one millisecond.
 const MIN_TIMEOUT: Timespan = Timespan::from_nanos(1_000_000);
 
 type Checked = Result<(), ApiError>;
@@ -108,7 +108,7 @@ impl VmSpec {
             let length = socket.as_os_str().len();
             if length > 107 {
                 let message =
-                    format!("the path has {length} bytes; a socket's path has at most 107");
+                    format!("the path has {length} bytes; a socket path can have at most 107");
                 return Err(ApiError::invalid("socket", message));
             }
             if !socket.is_absolute() {
@@ -129,7 +129,7 @@ impl VmSpec {
     fn check_gpus(&self) -> Checked {
         range("gpus", self.gpus.len(), 1, MAX_GPUS).map_err(|_| {
             let count = self.gpus.len();
-            ApiError::invalid("gpus", format!("{count} GPUs: a VM has from 1 to {MAX_GPUS}"))
+            ApiError::invalid("gpus", format!("{count} GPUs: a VM must have from 1 to {MAX_GPUS}"))
         })?;
         for (place, gpu) in self.gpus.iter().enumerate() {
             if *gpu != GpuRequest::Any && self.gpus[..place].contains(gpu) {
@@ -145,7 +145,7 @@ impl VmSpec {
         for name in names {
             if name.is_empty() || name.len() > 128 || !name.bytes().all(letter) {
                 let message = format!(
-                    "'{}' is not a variable's name: write 1 to 128 letters, digits and '_'",
+                    "'{}' is not a variable name: use 1 to 128 letters, digits and '_'",
                     name.escape_debug()
                 );
                 return Err(ApiError::invalid("env.allow", message));
@@ -155,8 +155,8 @@ impl VmSpec {
     }
 }
 
-/// Checks a user or group ID for a VM's processes. 0 is root's. 4294967295 is -1 to setuid(), which
-/// then leaves the ID as it is: root's.
+/// Checks a user or group ID for a VM's processes. 0 is root's ID. setuid() takes 4294967295 as -1
+/// and leaves the ID unchanged, which would also be root's.
 fn check_id(field: &str, id: u32) -> Checked {
     range(field, id, 1, u32::MAX - 1).map_err(|error| match id {
         0 => ApiError::invalid(field, format!("{} (0 is root's)", error.message)),
@@ -165,7 +165,7 @@ fn check_id(field: &str, id: u32) -> Checked {
 }
 
 /// Checks `cpu.max`: `max` or a quota, and optionally a period, in the ranges that the kernel
-/// accepts. If the kernel refused it, the VM would have none of its cgroup's limits.
+/// accepts. If the kernel rejected the value, none of the VM's cgroup limits would apply.
 fn check_cpu_max(text: &str) -> Checked {
     let mut words = text.split(' ');
     let number = |word: &str, most| word.parse::<u64>().is_ok_and(|n| (1000..=most).contains(&n));
@@ -188,7 +188,7 @@ fn check_cpu_max(text: &str) -> Checked {
 mod tests {
     use super::*;
 
-    /// Checks minimal settings plus `more`, and returns the error's field and message.
+    /// Checks minimal settings plus `more`, and returns the field and message of the error.
     fn refused(more: &str) -> (String, String) {
         let text = format!(r#"{{"name": "a", {more}}}"#);
         let text = if more.contains("\"memory\"") {

@@ -1,10 +1,10 @@
-//! Refusals of the control API.
+//! Errors that the control API returns.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The kind of refusal, for programs.
+/// Machine-readable reason for a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -21,52 +21,52 @@ pub enum ErrorCode {
     Conflict,
     /// The body is too large. HTTP 413.
     TooLarge,
-    /// A value is out of range, names a GPU or folder that doesn't exist, or can't be changed while
-    /// the VM exists. HTTP 422.
+    /// A value is out of range, names a GPU or directory that doesn't exist, or can't be changed
+    /// while the VM exists. HTTP 422.
     Invalid,
     /// vcudad is overloaded or shutting down; try again. HTTP 503.
     Unavailable,
-    /// The GPUs lack room for the quota, or the state can't be written. HTTP 507.
+    /// The GPUs don't have room for the quota, or the state file can't be written. HTTP 507.
     NoRoom,
-    /// vcudad has a bug. HTTP 500.
+    /// Internal error: a bug in vcudad. HTTP 500.
     Internal,
 }
 
-/// A refusal. A refused request changes nothing.
+/// The body of an error response. A refused request changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ApiError {
-    /// The kind of refusal.
+    /// Machine-readable reason.
     pub code: ErrorCode,
     /// The field at fault, such as `compute.weight`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// The cause and the remedy, for people.
+    /// Description of the problem and its remedy, for people.
     pub message: String,
 }
 
 impl ApiError {
-    /// A refusal that doesn't concern one field.
+    /// Creates an error that doesn't concern a single field.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code, field: None, message: message.into() }
     }
 
-    /// A value that is not allowed.
+    /// Creates an error for a field whose value isn't allowed.
     pub fn invalid(field: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(ErrorCode::Invalid, message).of(field)
     }
 
-    /// The VM doesn't exist.
+    /// Creates an error for a VM that doesn't exist.
     pub fn no_vm(name: &str) -> Self {
         Self::new(ErrorCode::NotFound, format!("there is no VM named '{}'", name.escape_debug()))
     }
 
-    /// The session doesn't exist.
+    /// Creates an error for a session that doesn't exist.
     pub fn no_session(vm: &str, session: u32) -> Self {
         Self::new(ErrorCode::NotFound, format!("VM '{vm}' has no session {session}"))
     }
 
-    /// Adds the field at fault.
+    /// Sets the field at fault.
     pub fn of(mut self, field: impl Into<String>) -> Self {
         self.field = Some(field.into());
         self

@@ -1,8 +1,8 @@
-//! Events.
+//! Events that vcudad reports.
 
 use serde::{Deserialize, Serialize};
 
-/// The kind of an event.
+/// The kind of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -13,26 +13,27 @@ pub enum EventKind {
     VmChanged,
     /// A VM was removed.
     VmRemoved,
-    /// A VM's device process ended. The message says whether it was restarted.
+    /// A VM's device process exited. The message says whether it was restarted.
     DeviceEnded,
     /// A guest process opened the device.
     SessionStarted,
-    /// A session ended; the message says how.
+    /// A session ended. The message says how.
     SessionEnded,
-    /// An allocation was refused because it exceeded a quota. At most one per second for each VM
-    /// and GPU.
+    /// An allocation was refused because it exceeded a quota. Reported at most once per second per
+    /// VM and GPU.
     MemoryRefused,
-    /// The driver reports more memory for a VM's workers than the ledger holds plus the slack.
+    /// The driver reports more memory for a VM's workers than the ledger has charged to them, plus
+    /// the slack.
     MemoryExcess,
-    /// A worker was killed: it sent no heartbeat, a kernel ran past its timeout, or it violated the
-    /// protocol.
+    /// A worker was killed because it sent no heartbeat, ran a kernel past its timeout, or violated
+    /// the protocol.
     WorkerKilled,
     /// A GPU was lost, or reported an ECC error or an Xid that programs can't cause.
     GpuFault,
-    /// A GPU reported an Xid that a program caused, such as an illegal access. The GPU still works;
-    /// the program is not known. At most one per second for each GPU.
+    /// A GPU reported an Xid that a program caused, such as an illegal access. The GPU still works,
+    /// and the program is unknown. Reported at most once per second per GPU.
     ProgramFault,
-    /// The scheduler's thread died and was restarted.
+    /// The scheduler thread died and was restarted.
     SchedulerRestarted,
     /// This reader was too slow and missed events. The message says how many.
     Missed,
@@ -42,19 +43,19 @@ pub enum EventKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Event {
-    /// Number of the event since vcudad's start. 0 for `missed`.
+    /// Sequence number, counted since vcudad started. 0 for `missed`.
     pub id: u64,
     /// Time of the event, in milliseconds since 1970.
     pub time_ms: u64,
     /// The kind of event.
     pub kind: EventKind,
-    /// The VM concerned.
+    /// Name of the affected VM.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vm: Option<String>,
-    /// The session concerned.
+    /// Number of the affected session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<u32>,
-    /// Host index of the GPU concerned.
+    /// Host index of the affected GPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu: Option<u32>,
     /// A description for people.
@@ -62,7 +63,7 @@ pub struct Event {
 }
 
 impl EventKind {
-    /// The name in JSON.
+    /// Returns the name used in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::VmAdded => "vm_added",

@@ -1,9 +1,9 @@
-//! Each setting's allowed values in words, for messages about values of the wrong type.
-//! [`VmSpec::check`](crate::spec::VmSpec::check) never sees those.
+//! Descriptions of each setting's allowed values, for errors about values of the wrong type, which
+//! [`VmSpec::check`](crate::spec::VmSpec::check) never sees.
 
 use std::str::FromStr;
 
-/// A setting's allowed values, in words.
+/// Returns a description of a setting's allowed values.
 pub fn expected(field: &str) -> Option<&'static str> {
     Some(match field {
         "name" => {
@@ -39,12 +39,12 @@ pub fn expected(field: &str) -> Option<&'static str> {
     })
 }
 
-/// Whether a setting takes a list.
+/// Returns true if the setting's value is a list.
 pub fn is_list(field: &str) -> bool {
     ["gpus", "env.allow"].contains(&field)
 }
 
-/// A parser for a setting's number on a command line. It doesn't check the range.
+/// Returns a command-line parser for a numeric setting. The parser doesn't check the range.
 pub fn number<T: FromStr>(field: &'static str) -> impl Fn(&str) -> Result<T, String> + Clone {
     move |text| {
         let must = expected(field).unwrap_or("a whole number");
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
     use crate::spec::VmSpec;
 
-    /// Messages about a wrong type and about a wrong range name the same range.
+    /// Errors about a wrong type and errors about a wrong range must give the same range.
     #[test]
     fn the_words_agree_with_the_checks() {
         for (field, value) in [

@@ -1,4 +1,4 @@
-//! The state of VMs, sessions and GPUs, and their usage.
+//! State and usage of VMs, sessions and GPUs.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,38 +8,38 @@ use serde::{Deserialize, Serialize};
 use crate::spec::VmSpec;
 use crate::units::Percent;
 
-/// A VM.
+/// A VM: its settings, state and usage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct VmInfo {
-    /// Its name.
+    /// Name of the VM.
     pub name: String,
-    /// Whether the configuration file or the API added it.
+    /// Whether the VM was added by the configuration file or the API.
     pub origin: VmOrigin,
-    /// Whether its device can be used.
+    /// Whether the VM's device can be used.
     pub state: VmState,
-    /// Why it failed. Absent while it runs.
+    /// Reason for the failure. Absent while the VM is running.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// Its vhost-user socket.
+    /// Path of the vhost-user socket.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub socket: PathBuf,
-    /// Process ID of its device process, while that runs.
+    /// Process ID of the device process. Null if it isn't running.
     pub device_pid: Option<u32>,
-    /// Its current settings. `gpus` holds the GPUs as they were requested.
+    /// Current settings. `gpus` contains the GPUs as they were requested.
     pub settings: VmSpec,
-    /// Its usage.
+    /// The VM's usage.
     pub stats: VmStats,
 }
 
-/// The origin of a VM.
+/// How a VM was added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum VmOrigin {
-    /// The configuration file.
+    /// By the configuration file.
     File,
-    /// This API.
+    /// By this API.
     Api,
 }
 
@@ -48,19 +48,19 @@ pub enum VmOrigin {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum VmState {
-    /// Its device process runs.
+    /// The device process is running.
     Running,
-    /// It has no device and no socket until vcudad is restarted: it could not be placed, its socket
-    /// could not be created, or its device process can't be started or ended too often. `failure`
-    /// says why.
+    /// The VM has no device and no socket until vcudad is restarted: the VM couldn't be placed, its
+    /// socket couldn't be created, or its device process couldn't be started or exited too often.
+    /// `failure` gives the reason.
     Failed,
 }
 
-/// The work of a VM or a session since it began.
+/// Work done by a VM or session since it started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Activity {
-    /// CUDA calls that its workers executed.
+    /// CUDA calls executed by the workers.
     pub calls: u64,
     /// Kernel launches.
     pub launches: u64,
@@ -72,7 +72,7 @@ pub struct Activity {
     pub bytes_d2h: u64,
     /// Bytes copied within and between GPUs.
     pub bytes_d2d: u64,
-    /// Bytes in the command rings that the workers have not read yet.
+    /// Bytes in the command rings that the workers haven't read yet.
     pub ring_depth: u64,
 }
 
@@ -80,17 +80,17 @@ pub struct Activity {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct VmStats {
-    /// The VM's name.
+    /// Name of the VM.
     pub name: String,
     /// Current number of sessions.
     pub sessions: u32,
-    /// Number of sessions since vcudad started.
+    /// Total number of sessions since vcudad started.
     pub sessions_total: u64,
-    /// Number of times that its device process was restarted.
+    /// Number of device process restarts.
     pub device_restarts: u64,
-    /// The work of its sessions, including those that have ended.
+    /// Work done by all sessions, including those that have ended.
     pub activity: Activity,
-    /// Its usage of each of its GPUs, in the guest's order.
+    /// Usage per GPU, in the order that the guest sees.
     pub gpus: Vec<VmGpuStats>,
 }
 
@@ -100,45 +100,46 @@ pub struct VmStats {
 pub struct VmGpuStats {
     /// The GPU's index on the host.
     pub gpu: u32,
-    /// The GPU's UUID, or the MIG slice's.
+    /// UUID of the GPU or MIG slice.
     pub uuid: String,
-    /// Its device memory limit, in bytes.
+    /// The VM's device memory limit, in bytes.
     pub memory_max: u64,
-    /// Device memory that the ledger holds for it, in bytes.
+    /// Device memory charged to the VM in the ledger, in bytes.
     pub memory_used: u64,
-    /// The highest value of `memory_used`.
+    /// Highest value of `memory_used`.
     pub memory_peak: u64,
     /// `memory_used` by kind (`memory`, `context`, `module`, …), in bytes.
     #[serde(default)]
     pub memory_by_kind: BTreeMap<String, u64>,
     /// Number of allocations refused because they exceeded a quota.
     pub memory_rejected: u64,
-    /// Device memory that the driver reports for its workers, in bytes. Null if the driver doesn't
-    /// report it.
+    /// Device memory that the driver reports for the VM's workers, in bytes. Null if the driver
+    /// doesn't report it.
     pub memory_driver: Option<u64>,
-    /// GPU time charged to it, in nanoseconds.
+    /// GPU time charged to the VM, in nanoseconds.
     pub gpu_ns: u64,
     /// The part of `gpu_ns` spent on copies during other VMs' windows, in nanoseconds.
     pub copied_ns: u64,
-    /// Time that its work waited for the GPU, in nanoseconds.
+    /// Time that the VM's work waited for the GPU, in nanoseconds.
     pub throttled_ns: u64,
-    /// Number of windows that it was given.
+    /// Number of scheduling windows that the VM got.
     pub windows: u64,
-    /// Number of times that it had to hand the GPU over at the end of a window, once its running
-    /// work was done.
+    /// Number of times that the VM had to hand over the GPU at the end of a window, after its
+    /// running work had finished.
     pub handovers: u64,
-    /// Total duration of its handovers, in nanoseconds.
+    /// Total duration of the handovers, in nanoseconds.
     pub handover_ns: u64,
-    /// Duration of its longest handover, in nanoseconds.
+    /// Duration of the longest handover, in nanoseconds.
     pub handover_max_ns: u64,
-    /// GPU time that it used beyond its share and still owes, in nanoseconds.
+    /// GPU time that the VM used beyond its share and still owes, in nanoseconds.
     pub debt_ns: u64,
-    /// Its share of GPU time over the last second, 0.0 to 1.0.
+    /// The VM's share of GPU time over the last second, 0.0 to 1.0.
     pub share_1s: f64,
-    /// Its share of GPU time over the last 10 seconds, 0.0 to 1.0.
+    /// The VM's share of GPU time over the last 10 seconds, 0.0 to 1.0.
     pub share_10s: f64,
-    /// The share of GPU time that it gets if all VMs on the GPU have work, from their weights, caps
-    /// and guarantees: 0.0 to 1.0. For VMs that share the GPU under MPS, the share of them all.
+    /// The share of GPU time that the VM gets if all VMs on the GPU have work, computed from their
+    /// weights, caps and guarantees: 0.0 to 1.0. VMs that share the GPU under MPS all report their
+    /// combined share.
     pub share_promised: f64,
     /// Number of kernels that ran longer than `compute.kernel_timeout`.
     pub kernel_timeouts: u64,
@@ -148,17 +149,17 @@ pub struct VmGpuStats {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SessionInfo {
-    /// Its VM.
+    /// Name of the VM.
     pub vm: String,
-    /// Its number, unique within the VM.
+    /// Session number, unique within the VM.
     pub id: u32,
-    /// Process ID of its worker on the host.
+    /// Host process ID of the worker.
     pub worker_pid: u32,
     /// Start time, in milliseconds since 1970.
     pub started_ms: u64,
-    /// Its device memory on each of the VM's GPUs.
+    /// Device memory on each of the VM's GPUs.
     pub memory: Vec<SessionMemory>,
-    /// Its work so far.
+    /// Work done so far.
     pub activity: Activity,
 }
 
@@ -172,84 +173,84 @@ pub struct SessionMemory {
     pub bytes: u64,
 }
 
-/// A GPU, or a MIG slice of one.
+/// A GPU or MIG slice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct GpuInfo {
-    /// Its index on the host.
+    /// Index on the host.
     pub index: u32,
-    /// Its UUID.
+    /// UUID of the GPU or MIG slice.
     pub uuid: String,
-    /// Its model.
+    /// GPU model.
     pub name: String,
-    /// Its PCI address.
+    /// PCI address.
     pub pci_bus_id: String,
-    /// Whether it takes new VMs.
+    /// Whether the GPU accepts new VMs.
     pub state: GpuState,
-    /// Its memory, in bytes.
+    /// Total memory, in bytes.
     pub memory_total: u64,
-    /// Memory reserved for the host, which can't be promised to VMs, in bytes.
+    /// Memory reserved for the host, in bytes. It can't be promised to VMs.
     pub memory_reserved: u64,
     /// Memory promised to VMs, in bytes: the sum of their `memory.max`.
     pub memory_promised: u64,
-    /// Memory that the ledger holds for VMs, in bytes.
+    /// Memory charged to VMs in the ledger, in bytes.
     pub memory_used: u64,
     /// Memory that the driver reports for workers, in bytes. Null if the driver doesn't report it.
     pub memory_driver: Option<u64>,
     /// `memory_driver` minus `memory_used`, in bytes.
     pub memory_difference: Option<i64>,
-    /// Number of times that the driver reported more memory for a worker than the ledger holds plus
-    /// the slack.
+    /// Number of times that the driver reported more memory for a worker than the ledger has
+    /// charged to it, plus the slack.
     #[serde(default)]
     pub memory_excesses: u64,
-    /// Sum of its VMs' `compute.min`.
+    /// Sum of `compute.min` of the VMs on the GPU.
     pub compute_min: Percent,
-    /// Sum of its VMs' `compute.weight`.
+    /// Sum of `compute.weight` of the VMs on the GPU.
     pub compute_weight: u64,
     /// Number of faults since vcudad started.
     pub faults: u64,
-    /// The latest fault.
+    /// Description of the latest fault.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_fault: Option<String>,
-    /// Names of the VMs on it.
+    /// Names of the VMs on the GPU.
     pub vms: Vec<String>,
 }
 
-/// Whether a GPU takes new VMs.
+/// Whether a GPU accepts new VMs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum GpuState {
-    /// It takes new VMs.
+    /// The GPU accepts new VMs.
     Healthy,
-    /// It had a fault and takes no new VMs until vcudad is restarted.
+    /// The GPU had a fault and doesn't accept new VMs until vcudad is restarted.
     Faulty,
 }
 
-/// Numbers of worker processes.
+/// Worker process counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct WorkerCounts {
-    /// Workers that are starting, or ready for a session.
+    /// Workers starting or ready for a session.
     pub warm: u32,
-    /// Workers that serve a session.
+    /// Workers serving a session.
     pub assigned: u32,
-    /// Workers that were told to end and have not exited yet.
+    /// Workers that are shutting down.
     pub ending: u32,
-    /// Workers started since vcudad started.
+    /// Total workers started since vcudad started.
     pub started_total: u64,
-    /// Workers that vcudad killed: no heartbeat, a kernel past its timeout, a protocol violation,
-    /// or too much memory.
+    /// Total workers that vcudad killed for a missing heartbeat, a kernel timeout, a protocol
+    /// violation, or excess memory.
     pub killed_total: u64,
 }
 
-/// The scheduler's state.
+/// State of the scheduler.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SchedulerInfo {
     /// Whether compute quotas are enforced.
     pub on: bool,
-    /// Number of times that its thread died and was restarted.
+    /// Number of times that the scheduler thread died and was restarted.
     pub restarts: u64,
 }
 
@@ -259,15 +260,15 @@ pub struct SchedulerInfo {
 pub struct Stats {
     /// Time of the sample, in milliseconds since 1970.
     pub time_ms: u64,
-    /// vcudad's start time, in milliseconds since 1970.
+    /// Time when vcudad started, in milliseconds since 1970.
     pub started_ms: u64,
-    /// The VMs, by name.
+    /// Statistics of the VMs, sorted by name.
     pub vms: Vec<VmStats>,
-    /// The GPUs, by index.
+    /// The GPUs, sorted by index.
     pub gpus: Vec<GpuInfo>,
-    /// Numbers of worker processes.
+    /// Worker process counts.
     pub workers: WorkerCounts,
-    /// The scheduler.
+    /// State of the scheduler.
     pub scheduler: SchedulerInfo,
 }
 
@@ -275,10 +276,10 @@ pub struct Stats {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct VersionInfo {
-    /// The program's name.
+    /// Name of the server program.
     pub name: String,
-    /// Its version.
+    /// Version of the server program.
     pub version: String,
-    /// The API's version: 1.
+    /// API version: 1.
     pub api: u32,
 }

@@ -1,20 +1,20 @@
-//! The types of vcudad's control API, which travel as JSON over its Unix socket.
+//! Types in vcudad's control API, which serves JSON over a Unix socket.
 //!
-//! Sizes are whole numbers of bytes, percentages are strings such as `"12.5%"`, times are strings
-//! such as `"500ms"` where a person sets them and whole nanoseconds (`_ns`) where they are
-//! measured. Points in time are milliseconds since 1970 (`_ms`). An unknown key is refused.
+//! Sizes are whole numbers of bytes, and percentages are strings such as `"12.5%"`. Durations are
+//! strings such as `"500ms"` in settings, and whole nanoseconds (`_ns`) in measurements. Timestamps
+//! are milliseconds since 1970 (`_ms`). Unknown keys are refused.
 //!
 //! | module | contents |
 //! |---|---|
-//! | `units` | percentages, times, sizes as text |
+//! | `units` | text formats of percentages, durations and sizes |
 //! | `spec` | a VM's settings |
 //! | `patch` | a change to a VM's settings |
-//! | `check`, `expected` | the settings' ranges, as checks and in words |
+//! | `check`, `expected` | allowed values of the settings, as checks and in words |
 //! | `info` | VMs, sessions, GPUs, statistics |
 //! | `event` | events |
-//! | `error` | refusals |
+//! | `error` | errors that the API returns |
 //!
-//! The server and its clients depend on this crate; it depends on neither.
+//! The server and its clients depend on this crate, which depends on neither.
 
 mod check;
 mod error;

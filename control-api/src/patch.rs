@@ -1,31 +1,31 @@
-//! A change to a VM's settings, as a JSON merge patch (RFC 7396): an absent key leaves a setting as
-//! it is, and `null` resets a setting that is optional.
+//! A change to a VM's settings, as a JSON merge patch (RFC 7396): an absent key leaves its setting
+//! unchanged, and `null` resets an optional setting.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::spec::{Class, LimitSpec, VmSpec};
 use crate::units::{Percent, Timespan};
 
-/// A change to a VM's settings while it exists. If one setting is refused, none is changed.
+/// A change to an existing VM's settings. If one setting is refused, none is changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct VmPatch {
-    /// Device memory.
+    /// Device memory limits.
     #[serde(default, skip_serializing_if = "is_default")]
     pub memory: MemoryPatch,
-    /// GPU time.
+    /// Limits on GPU time.
     #[serde(default, skip_serializing_if = "is_default")]
     pub compute: ComputePatch,
-    /// How its waiting work is scheduled.
+    /// Scheduling class of the VM's work.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub class: Option<Class>,
-    /// MPS settings of new sessions.
+    /// MPS limits for new sessions.
     #[serde(default, skip_serializing_if = "is_default")]
     pub mps: MpsPatch,
-    /// Number of guest processes that may have the device open at once. Lowering it below the
-    /// current number ends no session, but refuses new ones.
+    /// Number of guest processes that may have the device open at once. If this is lowered below
+    /// the current number, existing sessions continue, but new ones are refused.
     #[serde(default, skip_serializing_if = "is_default")]
     pub sessions: LimitPatch,
 }
@@ -35,56 +35,56 @@ pub struct VmPatch {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MemoryPatch {
-    /// Limit for all sessions together; above 0. A VM above its limit keeps its memory, but can't
+    /// Limit for all sessions together, above 0. A VM above its limit keeps its memory, but can't
     /// allocate more.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false, minimum = 1))]
     pub max: Option<u64>,
-    /// Limit for one session; `null` for `max`.
+    /// Limit for one session. `null` means the same as `max`.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<u64>, minimum = 1))]
     pub session_max: Option<Option<u64>>,
 }
 
-/// GPU time, on each of the VM's GPUs. Takes effect within 100 ms.
+/// Limits on GPU time, on each of the VM's GPUs. Changes take effect within 100 ms.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ComputePatch {
-    /// Share relative to the other VMs' weights: 1 to 10000.
+    /// Share of GPU time, relative to the other VMs' weights: 1 to 10000.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false, minimum = 1, maximum = 10_000))]
     pub weight: Option<u32>,
-    /// Cap: 1% to 100%.
+    /// Cap on GPU time: 1% to 100%.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub max: Option<Percent>,
-    /// Guarantee: 0% to 100%, at most `max`.
+    /// Guaranteed GPU time: 0% to 100%, at most `max`.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub min: Option<Percent>,
-    /// Longest time that a kernel may run: 1ms to 24h; `null` for no limit.
+    /// Maximum time that a kernel may run: 1ms to 24h. `null` means unlimited.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Timespan>))]
     pub kernel_timeout: Option<Option<Timespan>>,
 }
 
-/// MPS limits of each new session.
+/// MPS limits per new session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MpsPatch {
-    /// Share of the GPU's multiprocessors: 1% to 100%; `null` for all.
+    /// Percentage of the GPU's multiprocessors: 1% to 100%. `null` means all.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Percent>))]
     pub active_thread_percentage: Option<Option<Percent>>,
-    /// Device memory in bytes; `null` for no MPS limit.
+    /// Device memory in bytes. `null` means no MPS limit.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<u64>, minimum = 1))]
     pub pinned_memory_limit: Option<Option<u64>>,
 }
 
-/// A limit on a number.
+/// A limit on a count.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -99,13 +99,13 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// Reads a setting that can't be reset, so `null` is an error. Serde doesn't call this for an absent
-/// key.
+/// Deserializes a setting that can't be reset, so `null` is an error. Serde doesn't call this for
+/// absent keys.
 fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
     T::deserialize(from).map(Some)
 }
 
-/// Reads a setting that `null` resets. Serde doesn't call this for an absent key.
+/// Deserializes a setting that `null` resets. Serde doesn't call this for absent keys.
 fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     from: D,
 ) -> Result<Option<Option<T>>, D::Error> {
@@ -113,12 +113,12 @@ fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
 }
 
 impl VmPatch {
-    /// Whether it changes nothing.
+    /// Returns true if the patch changes no setting.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The settings with the change. It doesn't check ranges; [`VmSpec::check`] does.
+    /// Returns the settings with the change applied. Doesn't check ranges; see [`VmSpec::check`].
     #[must_use]
     pub fn applied(&self, to: &VmSpec) -> VmSpec {
         let mut spec = to.clone();

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::units::{Percent, Timespan};
 
-/// A VM's settings. An absent key has its default.
+/// A VM's settings. Absent keys take their default values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -17,26 +17,26 @@ pub struct VmSpec {
     /// A unique name of 1 to 64 letters, digits, `-`, `_` and `.`, not beginning with `.`.
     #[cfg_attr(feature = "openapi", schema(pattern = "^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$"))]
     pub name: String,
-    /// Its vhost-user socket: an absolute path of at most 107 bytes. Defaults to
+    /// Path of the vhost-user socket: absolute, at most 107 bytes. Defaults to
     /// `/run/virtio-cuda/NAME.sock`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     pub socket: Option<PathBuf>,
-    /// Permissions of the socket, in octal. Defaults to `"0660"`.
+    /// Socket permissions, in octal. Defaults to `"0660"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub socket_mode: Option<String>,
-    /// Its GPUs, 1 to 16. Defaults to one GPU of vcudad's choice.
+    /// The VM's GPUs, 1 to 16. Defaults to one GPU, chosen by vcudad.
     #[serde(default = "any_gpu")]
     pub gpus: Vec<GpuRequest>,
-    /// Device memory.
+    /// Device memory limits.
     pub memory: MemorySpec,
-    /// GPU time.
+    /// Limits on GPU time.
     #[serde(default)]
     pub compute: ComputeSpec,
-    /// How its waiting work is scheduled.
+    /// Scheduling class of the VM's work.
     #[serde(default)]
     pub class: Class,
-    /// How it shares its GPUs with other VMs.
+    /// How the VM shares its GPUs with other VMs.
     #[serde(default)]
     pub sharing: Sharing,
     /// MPS limits. Allowed only with `sharing = "mps"`.
@@ -51,28 +51,29 @@ pub struct VmSpec {
     /// Guest memory that one session may attach, in bytes: 1 MiB to 64 TiB. Defaults to 1 TiB.
     #[serde(default, skip_serializing_if = "SizeLimitSpec::is_empty")]
     pub pinned: SizeLimitSpec,
-    /// Size limit of one command on the command queue, in bytes: 4 KiB to 1 GiB. Defaults to 64 MiB.
+    /// Maximum size of one command on the command queue, in bytes: 4 KiB to 1 GiB. Defaults to 64
+    /// MiB.
     #[serde(default, skip_serializing_if = "SizeLimitSpec::is_empty")]
     pub plain: SizeLimitSpec,
-    /// CPU time limit of its workers.
+    /// CPU time limit for the VM's workers.
     #[serde(default, skip_serializing_if = "CpuSpec::is_empty")]
     pub cpu: CpuSpec,
-    /// Limit on its workers' processes and threads.
+    /// Limit on processes and threads for the VM's workers.
     #[serde(default, skip_serializing_if = "PidsSpec::is_empty")]
     pub pids: PidsSpec,
-    /// Environment variables that its sessions may set.
+    /// Environment variables that guest processes may pass to their workers.
     #[serde(default, skip_serializing_if = "EnvSpec::is_empty")]
     pub env: EnvSpec,
-    /// User ID of its processes on the host: 1 to 4294967294, so never root. vcudad chooses one by
-    /// default.
+    /// Host user ID of the VM's processes: 1 to 4294967294, so never root. By default, vcudad
+    /// chooses one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 4_294_967_294i64))]
     pub uid: Option<u32>,
-    /// Group ID of its processes on the host: 1 to 4294967294, so never root's. Defaults to `uid`.
+    /// Host group ID of the VM's processes: 1 to 4294967294, so never root's. Defaults to `uid`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 4_294_967_294i64))]
     pub gid: Option<u32>,
-    /// Microseconds that a worker polls its empty ring before it sleeps: 0 to 1000000. Defaults to
+    /// Microseconds that a worker polls an empty ring before it sleeps: 0 to 1000000. Defaults to
     /// 50.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spin_us: Option<u32>,
@@ -83,7 +84,7 @@ fn any_gpu() -> Vec<GpuRequest> {
 }
 
 impl VmSpec {
-    /// Default settings for a VM with this name and `memory_max` bytes of device memory.
+    /// Creates default settings for a VM with this name and `memory_max` bytes of device memory.
     pub fn new(name: impl Into<String>, memory_max: u64) -> Self {
         Self {
             name: name.into(),
@@ -109,7 +110,7 @@ impl VmSpec {
     }
 }
 
-/// A requested GPU: `"any"`, its index on the host (`"0"`), or its UUID (`"GPU-…"`, `"MIG-…"`).
+/// A requested GPU: `"any"`, an index on the host (`"0"`), or a UUID (`"GPU-…"`, `"MIG-…"`).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum GpuRequest {
     /// The GPU that fits best.
@@ -168,7 +169,7 @@ impl<'de> Deserialize<'de> for GpuRequest {
             type Value = GpuRequest;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("\"any\", a GPU's index or its UUID")
+                f.write_str("\"any\", a GPU index or a GPU UUID")
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<GpuRequest, E> {
@@ -197,7 +198,7 @@ impl utoipa::PartialSchema for GpuRequest {
         utoipa::openapi::schema::ObjectBuilder::new()
             .schema_type(utoipa::openapi::schema::Type::String)
             .description(Some(
-                "A GPU: `any`, its index on the host, or its UUID or that of a MIG slice.",
+                "A GPU: `any`, an index on the host, or the UUID of a GPU or MIG slice.",
             ))
             .pattern(Some("^(any|[0-9]+|(GPU|MIG)-[A-Za-z0-9/_-]+)$"))
             .examples(["any"])
@@ -213,33 +214,33 @@ impl utoipa::ToSchema for GpuRequest {}
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MemorySpec {
-    /// Limit for all sessions together; above 0. The guest sees it as the device's memory.
+    /// Limit for all sessions together, above 0. The guest sees it as the device's total memory.
     #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     pub max: u64,
-    /// Limit for one session; above 0. Defaults to `max`.
+    /// Limit for one session, above 0. Defaults to `max`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     pub session_max: Option<u64>,
-    /// Host memory limit of its workers (cgroup v2's `memory.max`): 1 MiB to 1024 TiB.
+    /// Host memory limit for the VM's workers (cgroup v2's `memory.max`): 1 MiB to 1024 TiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_max: Option<u64>,
 }
 
-/// GPU time, on each of the VM's GPUs.
+/// Limits on GPU time, on each of the VM's GPUs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct ComputeSpec {
-    /// Its share, relative to the weights of the other VMs that have work: 1 to 10000. Defaults to
-    /// 100.
+    /// Share of GPU time, relative to the weights of the other VMs that have work: 1 to 10000.
+    /// Defaults to 100.
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 10_000))]
     pub weight: u32,
-    /// Cap, even if the GPU is otherwise idle: 1% to 100%. Defaults to 100%.
+    /// Cap on GPU time, even if the GPU is otherwise idle: 1% to 100%. Defaults to 100%.
     pub max: Percent,
-    /// Guarantee while it has work: 0% to 100%, at most `max`. Defaults to 0%. A VM is refused if
-    /// its GPU's guarantees would add up to too much.
+    /// Guaranteed GPU time while the VM has work: 0% to 100%, at most `max`. Defaults to 0%. A VM
+    /// is refused if the guarantees on a GPU would add up to too much.
     pub min: Percent,
-    /// Longest time that a kernel may run before its session is ended: 1ms to 24h. No limit by
+    /// Maximum time that a kernel may run before its session is ended: 1ms to 24h. Unlimited by
     /// default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_timeout: Option<Timespan>,
@@ -251,15 +252,15 @@ impl Default for ComputeSpec {
     }
 }
 
-/// How a VM's waiting work is scheduled.
+/// The scheduling class of a VM's work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Class {
-    /// It waits for its turn.
+    /// The work waits for the VM's turn.
     #[default]
     Batch,
-    /// It goes before batch VMs, within its share.
+    /// The work goes ahead of batch VMs, within the VM's share.
     Latency,
 }
 
@@ -275,21 +276,21 @@ pub enum Sharing {
     Mps,
 }
 
-/// MPS limits of each session. A change applies to new sessions.
+/// MPS limits per session. Changes apply to new sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct MpsSpec {
-    /// Share of the GPU's multiprocessors: 1% to 100%.
+    /// Percentage of the GPU's multiprocessors: 1% to 100%.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub active_thread_percentage: Option<Percent>,
-    /// Device memory, in bytes, as MPS enforces it; above 0.
+    /// Device memory limit that MPS enforces, in bytes, above 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pinned_memory_limit: Option<u64>,
 }
 
 impl MpsSpec {
-    /// Whether nothing is set.
+    /// Returns true if no setting is given.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -308,7 +309,7 @@ macro_rules! limits {
         }
 
         impl $name {
-            /// Whether nothing is set.
+            /// Returns true if no setting is given.
             pub fn is_empty(&self) -> bool {
                 self.max.is_none()
             }
@@ -317,7 +318,7 @@ macro_rules! limits {
 }
 
 limits! {
-    /// A limit on a number.
+    /// A limit on a count.
     LimitSpec: u32, "The limit.";
     /// A limit on a size.
     SizeLimitSpec: u64, "The limit, in bytes.";
@@ -333,14 +334,14 @@ limits! {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct EnvSpec {
-    /// Names of variables that a guest process may pass to its worker. Defaults to harmless CUDA
-    /// variables.
+    /// Names of the variables that a guest process may pass to its worker. Defaults to a set of
+    /// harmless CUDA variables.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow: Option<Vec<String>>,
 }
 
 impl EnvSpec {
-    /// Whether nothing is set.
+    /// Returns true if no setting is given.
     pub fn is_empty(&self) -> bool {
         self.allow.is_none()
     }

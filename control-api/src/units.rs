@@ -1,4 +1,4 @@
-//! Percentages, times and sizes as people write them.
+//! Parsing and formatting of percentages, durations and sizes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, Serializer};
 
-/// A text that is not a valid percentage, time or size.
+/// Error for text that isn't a valid percentage, duration or size.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadUnit {
     /// Not a percentage.
@@ -22,27 +22,27 @@ pub enum BadUnit {
     Size(String),
 }
 
-/// A part of a whole, in basis points (0.01%). Written as `"25%"` or `"12.5%"`.
+/// A fraction in basis points (0.01%), written as `"25%"` or `"12.5%"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Percent(u32);
 
 impl Percent {
-    /// All of it.
+    /// 100%.
     pub const ALL: Self = Self(10_000);
-    /// Nothing.
+    /// 0%.
     pub const NONE: Self = Self(0);
 
-    /// From hundredths of a percent.
+    /// Creates a percentage from hundredths of a percent.
     pub const fn from_basis_points(points: u32) -> Self {
         Self(points)
     }
 
-    /// In hundredths of a percent: 2500 is a quarter.
+    /// Returns hundredths of a percent: 2500 for 25%.
     pub const fn basis_points(self) -> u32 {
         self.0
     }
 
-    /// As a ratio: 0.25 is a quarter.
+    /// Returns a ratio: 0.25 for 25%.
     pub fn ratio(self) -> f64 {
         f64::from(self.0) / 10_000.0
     }
@@ -78,11 +78,11 @@ impl FromStr for Percent {
     }
 }
 
-/// A length of time, in nanoseconds. Written as `"2s"` or `"500ms"`.
+/// A duration in nanoseconds, written as `"2s"` or `"500ms"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timespan(u64);
 
-/// The units, from the longest to the shortest.
+/// Units and their nanoseconds, longest first.
 const UNITS: [(&str, u64); 6] = [
     ("h", 3_600_000_000_000),
     ("m", 60_000_000_000),
@@ -93,12 +93,12 @@ const UNITS: [(&str, u64); 6] = [
 ];
 
 impl Timespan {
-    /// From nanoseconds.
+    /// Creates a duration from nanoseconds.
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    /// In nanoseconds.
+    /// Returns nanoseconds.
     pub const fn nanos(self) -> u64 {
         self.0
     }
@@ -128,7 +128,7 @@ impl FromStr for Timespan {
     }
 }
 
-/// Reads a size: bytes, or a number with K, M, G or T (powers of 1024).
+/// Parses a size: a number of bytes, or a number followed by K, M, G or T (powers of 1024).
 pub fn parse_size(text: &str) -> Result<u64, BadUnit> {
     let bad = || BadUnit::Size(text.to_owned());
     let (digits, shift) = match text.chars().last() {
@@ -145,7 +145,8 @@ pub fn parse_size(text: &str) -> Result<u64, BadUnit> {
     number.checked_mul(1 << shift).ok_or_else(bad)
 }
 
-/// Formats a size for people, exactly or in three digits: `512M`, `1.50G`.
+/// Formats a size for people: exactly if it is a whole number of units (`512M`), otherwise in three
+/// digits (`1.50G`).
 pub fn format_size(bytes: u64) -> String {
     const NAMES: [(u32, &str); 4] = [(40, "T"), (30, "G"), (20, "M"), (10, "K")];
     let Some((shift, name)) = NAMES.into_iter().find(|(shift, _)| bytes >= 1 << shift) else {
@@ -206,7 +207,7 @@ mod schema {
 
     impl PartialSchema for Timespan {
         fn schema() -> RefOr<Schema> {
-            let description = "A length of time, with its unit.";
+            let description = "A duration with its unit.";
             text(description, "^[0-9]+(ns|us|ms|s|m|h)$", "500ms")
         }
     }

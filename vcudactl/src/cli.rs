@@ -1,5 +1,5 @@
-//! The command line's arguments. Options are named after the configuration's keys, with `-` for
-//! `.`, as `vhost-device-cuda`'s are.
+//! Command-line arguments. Options are named after configuration keys, with `-` instead of `.`, as
+//! in `vhost-device-cuda`.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use control_api::{GpuRequest, Percent, Timespan, number, parse_size};
 
-/// The program's name.
+/// Name of the program.
 pub(crate) const NAME: &str = "vcudactl";
 
 /// Control vcudad: VMs and their quotas, sessions, and GPUs.
@@ -46,7 +46,7 @@ pub(crate) enum Command {
     Top(TopArgs),
     /// Print events as they happen, until interrupted
     Events {
-        /// Print only this VM's events, and how many events of any VM were missed
+        /// Print only this VM's events, plus the number of events missed for all VMs
         #[arg(long, value_name = "NAME")]
         vm: Option<String>,
     },
@@ -62,7 +62,7 @@ pub(crate) enum Command {
     /// Write manual pages
     #[command(hide = true)]
     Man {
-        /// Folder to write them to
+        /// Directory to write the pages to
         folder: PathBuf,
     },
 }
@@ -71,7 +71,7 @@ pub(crate) enum Command {
 pub(crate) enum VmCommand {
     /// Add a VM: choose its GPUs and open its socket
     Add(Box<AddArgs>),
-    /// Change a VM while it runs; if one change is refused, none is made
+    /// Change a running VM; if one change is refused, none is made
     Set(Box<SetArgs>),
     /// Remove VMs: end their sessions and devices, and delete their settings
     Rm {
@@ -111,12 +111,12 @@ pub(crate) enum SessionCommand {
     },
 }
 
-/// How a VM's waiting work is scheduled.
+/// The scheduling class of a VM's work.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum ClassArg {
     /// Wait for the VM's turn
     Batch,
-    /// Go before batch VMs, within the VM's share
+    /// Go ahead of batch VMs, within the VM's share
     Latency,
 }
 
@@ -129,12 +129,12 @@ pub(crate) enum SharingArg {
     Mps,
 }
 
-/// A setting that `none` resets to its default.
+/// A setting's value, or `none` to reset it to its default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum OrNone<T> {
-    /// The default.
+    /// Reset to the default.
     None,
-    /// A value.
+    /// Set to this value.
     Some(T),
 }
 
@@ -197,13 +197,13 @@ pub(crate) struct AddArgs {
     /// Guaranteed GPU time while the VM has work, 0% to the cap [default: 0%]
     #[arg(long, value_name = "PERCENT")]
     pub(crate) compute_min: Option<Percent>,
-    /// Longest time that a kernel may run, 1ms to 24h [default: unlimited]
+    /// Maximum time that a kernel may run, 1ms to 24h [default: unlimited]
     #[arg(long, value_name = "TIME")]
     pub(crate) compute_kernel_timeout: Option<Timespan>,
-    /// How its waiting work is scheduled [default: batch]
+    /// Scheduling class of the VM's work [default: batch]
     #[arg(long)]
     pub(crate) class: Option<ClassArg>,
-    /// How it shares its GPUs with other VMs [default: exclusive]
+    /// How the VM shares its GPUs with other VMs [default: exclusive]
     #[arg(long)]
     pub(crate) sharing: Option<SharingArg>,
     /// With mps: share of the GPU's multiprocessors per session, 1% to 100% [default: all]
@@ -223,7 +223,7 @@ pub(crate) struct AddArgs {
     /// vhost-user socket to listen on [default: /run/virtio-cuda/NAME.sock]
     #[arg(long, value_name = "PATH")]
     pub(crate) socket_path: Option<PathBuf>,
-    /// Permissions of that socket [default: 0660]
+    /// Permissions of the vhost-user socket [default: 0660]
     #[arg(long, value_name = "MODE")]
     pub(crate) socket_mode: Option<String>,
     /// Number of front ends (VMMs) that may be connected at once [default: 64]
@@ -237,19 +237,20 @@ pub(crate) struct AddArgs {
     /// Guest memory that one session may attach [default: 1T]
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_size)]
     pub(crate) pinned_max: Option<u64>,
-    /// Size limit of one command on the command queue [default: 64M]
+    /// Maximum size of one command on the command queue [default: 64M]
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_size)]
     pub(crate) plain_max: Option<u64>,
-    /// User ID of its processes on the host, 1 to 4294967294 [default: chosen by vcudad]
+    /// Host user ID of the VM's processes, 1 to 4294967294 [default: chosen by vcudad]
     #[arg(long, allow_negative_numbers = true, value_parser = number::<u32>("uid"))]
     pub(crate) uid: Option<u32>,
-    /// Group ID of its processes on the host, 1 to 4294967294 [default: same as the user ID]
+    /// Host group ID of the VM's processes, 1 to 4294967294 [default: same as the user ID]
     #[arg(long, allow_negative_numbers = true, value_parser = number::<u32>("gid"))]
     pub(crate) gid: Option<u32>,
-    /// CPU time limit of its workers: "QUOTA PERIOD" in microseconds, as in cgroup v2's cpu.max
+    /// CPU time limit for the VM's workers: "QUOTA PERIOD" in microseconds, as in cgroup v2's
+    /// cpu.max
     #[arg(long, value_name = "MAX")]
     pub(crate) cpu_max: Option<String>,
-    /// Number of processes and threads that its workers may have
+    /// Number of processes and threads that the VM's workers may have
     #[arg(
         long,
         value_name = "N",
@@ -257,10 +258,10 @@ pub(crate) struct AddArgs {
         value_parser = number::<u64>("pids.max")
     )]
     pub(crate) pids_max: Option<u64>,
-    /// Host memory limit of its workers
+    /// Host memory limit for the VM's workers
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_size)]
     pub(crate) host_memory_max: Option<u64>,
-    /// Microseconds that an idle worker polls before it sleeps [default: 50]
+    /// Microseconds that an idle worker polls before sleeping [default: 50]
     #[arg(
         long,
         value_name = "US",
@@ -282,7 +283,7 @@ pub(crate) struct SetArgs {
     pub(crate) change: ChangeArgs,
 }
 
-/// The settings that can change while a VM runs.
+/// Settings that can be changed while a VM is running.
 #[derive(Args, Debug)]
 #[group(required = true, multiple = true)]
 pub(crate) struct ChangeArgs {
@@ -306,10 +307,10 @@ pub(crate) struct ChangeArgs {
     /// Guaranteed GPU time while the VM has work, 0% to the cap
     #[arg(long, value_name = "PERCENT")]
     pub(crate) compute_min: Option<Percent>,
-    /// Longest time that a kernel may run, 1ms to 24h; none: unlimited
+    /// Maximum time that a kernel may run, 1ms to 24h; none: unlimited
     #[arg(long, value_name = "TIME|none", value_parser = or_none::<Timespan, _>)]
     pub(crate) compute_kernel_timeout: Option<OrNone<Timespan>>,
-    /// How its waiting work is scheduled
+    /// Scheduling class of the VM's work
     #[arg(long)]
     pub(crate) class: Option<ClassArg>,
     /// With mps: share of the GPU's multiprocessors per new session, 1% to 100%; none: all
@@ -328,7 +329,7 @@ pub(crate) struct ChangeArgs {
     pub(crate) sessions_max: Option<u32>,
 }
 
-/// The column that sorts the rows of `top`.
+/// The column by which `top` sorts its rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SortKey {
     /// VM name

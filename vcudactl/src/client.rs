@@ -1,4 +1,4 @@
-//! HTTP over vcudad's Unix socket. Each request opens a connection, which is cheap on a Unix
+//! HTTP over vcudad's Unix socket. Each request opens a new connection, which is cheap on a Unix
 //! socket.
 
 use std::io::ErrorKind;
@@ -18,11 +18,11 @@ use tokio::net::UnixStream;
 
 use crate::error::CtlError;
 
-/// Longest wait for an answer. vcudad usually answers in milliseconds and gives up after 10 s.
+/// Maximum wait for a response. vcudad usually responds in milliseconds and gives up after 10 s.
 const TIMEOUT: Duration = Duration::from_secs(15);
-/// Size limit of an answer, in bytes.
+/// Maximum size of a response, in bytes.
 const MAX_ANSWER: usize = 64 << 20;
-/// Size limit of an event's line, in bytes.
+/// Maximum size of one line in the event stream, in bytes.
 const MAX_LINE: usize = 1 << 20;
 
 /// A client of vcudad's control API.
@@ -44,7 +44,7 @@ impl Client {
         let path = || self.socket.clone();
         UnixStream::connect(&self.socket).await.map_err(|error| match error.kind() {
             ErrorKind::NotFound => CtlError::NoSocket(path()),
-            // connect() fails in the same way on other kinds of files.
+            // connect() returns the same error for files that aren't sockets.
             ErrorKind::ConnectionRefused if !is_socket(&self.socket) => {
                 CtlError::NotASocket(path())
             }
@@ -57,7 +57,8 @@ impl Client {
         })
     }
 
-    /// Sends a request and waits for the answer's head. Any status but success is an error.
+    /// Sends a request and waits for the response headers. Any status other than success is an
+    /// error.
     async fn send(
         &self,
         method: Method,
@@ -80,7 +81,7 @@ impl Client {
         };
         let answer = tokio::time::timeout(TIMEOUT, asked).await.map_err(|_| {
             let secs = TIMEOUT.as_secs();
-            self.broken(format!("vcudad did not answer within {secs} s; check its log"))
+            self.broken(format!("vcudad did not respond within {secs} s; check its log"))
         })??;
         if answer.status().is_success() {
             return Ok(answer);
@@ -98,7 +99,7 @@ impl Client {
         match tokio::time::timeout(TIMEOUT, body).await {
             Ok(Ok(body)) => Ok(body.to_bytes()),
             Ok(Err(error)) => Err(self.broken(error)),
-            Err(_) => Err(self.broken("vcudad stopped in the middle of its answer; check its log")),
+            Err(_) => Err(self.broken("vcudad stalled in the middle of a response; check its log")),
         }
     }
 
@@ -148,7 +149,7 @@ impl Client {
     ) -> Result<(), CtlError> {
         let mut body = self.send(Method::GET, "/v1/events", None).await?.into_body();
         let mut pending = Vec::new();
-        // The stream has no regular end, so any end means that vcudad closed it.
+        // The stream never ends normally, so any end means that vcudad closed it.
         while let Some(Ok(frame)) = body.frame().await {
             let Ok(bytes) = frame.into_data() else { continue };
             pending.extend_from_slice(&bytes);
@@ -162,7 +163,7 @@ impl Client {
                 each(&event)?;
             }
             if pending.len() > MAX_LINE {
-                return Err(CtlError::Answer("an event's line is too long".into()));
+                return Err(CtlError::Answer("a line in the event stream is too long".into()));
             }
         }
         Err(self.broken("vcudad ended the event stream"))
@@ -177,7 +178,8 @@ fn is_socket(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_socket())
 }
 
-/// The name of a file's group, or its number if it has no name. `None` for root's group.
+/// Returns the name of a file's group, or the group ID if it has no name, or `None` for root's
+/// group.
 fn group_of(path: &Path) -> Option<String> {
     let Ok(meta) = std::fs::metadata(path) else { return Some("virtio-cuda".into()) };
     if meta.gid() == 0 {

@@ -1,4 +1,4 @@
-//! The errors of commands.
+//! Errors that commands return.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use control_api::{ApiError, ErrorCode};
 
 use crate::exit;
 
-/// Why a command failed.
+/// A command failure.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CtlError {
     /// The socket does not exist.
@@ -19,13 +19,13 @@ pub(crate) enum CtlError {
     /// The socket exists, but no process listens on it.
     #[error("{0}: connection refused: vcudad is not running; start it (systemctl start vcudad)")]
     NobodyListens(PathBuf),
-    /// The path leads to another kind of file.
+    /// The path refers to another kind of file.
     #[error("{0}: is not a socket: pass vcudad's control_socket to --socket")]
     NotASocket(PathBuf),
-    /// The socket belongs to root's group, which users must not join.
+    /// The socket's group is root's, which users must not join.
     #[error(
-        "{0}: permission denied: the socket belongs to root's group. Use sudo, or give it a group \
-         of its own: groupadd virtio-cuda, or set control_group in vcudad's configuration; then \
+        "{0}: permission denied: the socket's group is root. Use sudo, or give the socket its own \
+         group: groupadd virtio-cuda, or set control_group in vcudad's configuration; then \
          restart vcudad"
     )]
     OnlyRoot(PathBuf),
@@ -37,7 +37,7 @@ pub(crate) enum CtlError {
     NotAllowed {
         /// The socket.
         path: PathBuf,
-        /// Its group.
+        /// The socket's group.
         group: String,
     },
     /// The connection failed in another way.
@@ -51,18 +51,19 @@ pub(crate) enum CtlError {
     /// vcudad refused the request.
     #[error(transparent)]
     Refused(#[from] ApiError),
-    /// vcudad's answer can't be decoded.
+    /// vcudad's response can't be decoded.
     #[error(
-        "cannot understand vcudad's answer ({0}): install vcudactl and vcudad from the same release"
+        "cannot understand vcudad's response ({0}): install vcudactl and vcudad from the same \
+         release"
     )]
     Answer(String),
-    /// Standard output can't be written.
+    /// Writing to standard output failed.
     #[error("cannot write the output: {0}")]
     Output(#[source] io::Error),
-    /// An operation of the operating system failed.
+    /// A system call or other OS operation failed.
     #[error("{what}: {source}")]
     Os {
-        /// The operation.
+        /// What failed, such as `cannot use the terminal`.
         what: &'static str,
         /// The cause.
         source: io::Error,
@@ -70,7 +71,7 @@ pub(crate) enum CtlError {
 }
 
 impl CtlError {
-    /// The program's exit code.
+    /// Returns the program's exit code for this error.
     pub(crate) fn code(&self) -> u8 {
         match self {
             Self::Refused(error) => match error.code {

@@ -1,4 +1,4 @@
-//! Exit codes, and the line that reports a failure.
+//! Exit codes and failure reporting.
 
 use std::process::ExitCode;
 

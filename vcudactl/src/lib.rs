@@ -1,16 +1,16 @@
-//! The operator's command line, a client of vcudad's control API.
+//! vcudactl, the command-line client for vcudad's control API.
 //!
 //! | module | contents |
 //! |---|---|
 //! | `program` | parses the command line, runs the command, reports errors |
-//! | `cli` | the command line's arguments |
+//! | `cli` | command-line arguments |
 //! | `client` | HTTP over the Unix socket |
-//! | `commands` | the commands: their requests and their output |
+//! | `commands` | the commands, with their requests and output |
 //! | `table` | text tables and number formats |
 //! | `top` | the live table |
 //! | `error`, `exit` | errors and exit codes |
 //!
-//! It shares only the API's types with the server.
+//! The server and this client share only the API types.
 
 mod cli;
 mod client;

@@ -1,4 +1,4 @@
-//! vcudactl: the operator's command line for vcudad.
+//! vcudactl, the command-line client for vcudad.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! The program: parses the command line, runs the command, and reports errors.
+//! Parses the command line, runs the command, and reports errors.
 
 use std::process::ExitCode;
 
@@ -14,7 +14,7 @@ use crate::exit::{BAD_INPUT, fail};
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        // A command without its subcommand, such as `vm`: print the help.
+        // A command without its required subcommand, such as `vm`: print the help.
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             let _ = error.print();
             return ExitCode::from(BAD_INPUT);

@@ -1,15 +1,15 @@
-//! Text tables, and numbers formatted for them.
+//! Text tables and number formatting.
 
 use std::io::{self, Write};
 
-/// The alignment of a column's cells.
+/// Alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Left,
     Right,
 }
 
-/// A table whose columns are as wide as their widest cell.
+/// A table whose columns fit their widest cell.
 #[derive(Debug)]
 pub(crate) struct Table {
     columns: Vec<(&'static str, Side)>,
@@ -21,7 +21,7 @@ impl Table {
         Self { columns: columns.to_vec(), rows: Vec::new() }
     }
 
-    /// Adds a row, with a cell for each column.
+    /// Adds a row with one cell per column.
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
         self.rows.push(cells.map(|cell| printable(&cell)).into());
     }
@@ -47,17 +47,17 @@ impl Table {
     }
 }
 
-/// Replaces control characters, which could move a terminal's cursor, with `?`.
+/// Replaces control characters, which could move the terminal's cursor, with `?`.
 pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
-/// A share, such as `29.9%`.
+/// Formats a ratio as a percentage, such as `29.9%`.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
 }
 
-/// A time in nanoseconds, in the unit that fits: `1.5s`, `12ms`.
+/// Formats nanoseconds in a suitable unit: `1.5s`, `12ms`.
 pub(crate) fn time(nanos: u64) -> String {
     match nanos {
         0 => "0".into(),
@@ -68,19 +68,19 @@ pub(crate) fn time(nanos: u64) -> String {
     }
 }
 
-/// Seconds as hours, minutes and seconds, preceded by days if there are any: `1d 3:25:01`.
+/// Formats seconds as hours, minutes and seconds, preceded by any days: `1d 3:25:01`.
 pub(crate) fn length(seconds: u64) -> String {
     let (days, hours) = (seconds / 86_400, seconds / 3600 % 24);
     let rest = format!("{hours}:{:02}:{:02}", seconds / 60 % 60, seconds % 60);
     if days > 0 { format!("{days}d {rest}") } else { rest }
 }
 
-/// A point in time, given in milliseconds since 1970, in ISO 8601: UTC, to the second.
+/// Formats milliseconds since 1970 as ISO 8601 in UTC, to the second.
 pub(crate) fn timestamp(milliseconds: u64) -> String {
     let seconds = milliseconds / 1000;
     let (days, of_day) = (seconds / 86_400, seconds % 86_400);
-    // A year that begins in March ends with its leap day. Day 719,468 after March 1 of year 0 is
-    // January 1, 1970.
+    // Count years from March 1, so that the leap day comes last. January 1, 1970, is day 719,468
+    // after March 1 of year 0.
     let days = days + 719_468;
     let (era, of_era) = (days / 146_097, days % 146_097);
     let years = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
@@ -93,7 +93,7 @@ pub(crate) fn timestamp(milliseconds: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// A count in three digits with a suffix: `12.3k`.
+/// Formats a count in three digits with a suffix: `12.3k`.
 pub(crate) fn count(value: f64) -> String {
     let (value, name) = match value {
         value if value >= 999.5e6 => (value / 1e9, "G"),

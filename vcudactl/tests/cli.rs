@@ -1,4 +1,4 @@
-//! The program as a whole, against a fake vcudad.
+//! Tests of the whole program against a fake vcudad.
 
 mod support;
 
@@ -53,7 +53,7 @@ fn lists_are_columns_or_json() {
     assert_eq!(printed[0]["last_fault"], json!("Xid 79"));
 }
 
-/// vcudad's answer about a VM that has failed.
+/// vcudad's response for a VM that has failed.
 fn failed(why: &str) -> Value {
     json!({
         "name": "web", "origin": "api", "state": "failed", "failure": why,
@@ -97,7 +97,7 @@ fn a_space_separates_names_and_values() {
     let (_, out, err) = vcudactl(&server.socket, &["vm", "show", "web"]);
     assert!(out.contains("mps.active_thread_percentage 40%\n"), "{out}{err}");
     assert!(out.contains("    concurrent copies   0\n"), "{out}");
-    // A long name doesn't move the other values.
+    // A long setting name doesn't shift the other values.
     assert!(out.starts_with("name                    web\n"), "{out}");
 }
 
@@ -192,12 +192,12 @@ fn events_are_printed_as_they_arrive() {
     let (code, out, err) = vcudactl(&server.socket, &["events", "--vm", "b"]);
     let time = "1970-01-01T00:00:00Z";
     assert_eq!(out, format!("{time} missed: 5 are missing\n{time} vm_added vm=b: a VM\n"));
-    // vcudad's stream never ends, so the end is an error.
+    // vcudad never ends the stream, so its end is an error.
     assert_eq!(code, 1);
     assert!(err.contains("ended the event stream"), "{err}");
 }
 
-/// A killed vcudad leaves the body unfinished.
+/// If vcudad is killed, the response body is incomplete.
 #[test]
 fn a_broken_event_stream_was_ended_by_vcudad() {
     let server = Server::start(|_, _, _| (204, String::new()));
@@ -289,10 +289,10 @@ fn top_draws_in_a_terminal_and_restores_it() {
         if let Some(status) = terminal.child.try_wait().unwrap() {
             break status.code();
         }
-        assert!(start.elapsed() < Duration::from_secs(60), "it does not end on q");
+        assert!(start.elapsed() < Duration::from_secs(60), "it does not exit on q");
         if start.elapsed() > Duration::from_secs(1) {
-            // The library that reads keys can hold back a key that came together with a resize
-            // until the next one.
+            // If a key arrives together with a resize, the terminal library may hold it back until
+            // the next key.
             terminal.write(b"q");
         }
         terminal.drain();

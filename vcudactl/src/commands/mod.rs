@@ -1,11 +1,11 @@
-//! The commands: their requests and their output.
+//! The commands, with their requests and output.
 //!
 //! | module | contents |
 //! |---|---|
 //! | `run` | selects the command |
 //! | `vm`, `gpu`, `session`, `event`, `stats` | the commands, by subject |
-//! | `path` | request paths of VMs |
-//! | `output` | JSON or text |
+//! | `path` | request paths for VMs |
+//! | `output` | output as JSON or text |
 
 mod event;
 mod gpu;

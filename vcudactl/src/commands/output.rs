@@ -1,4 +1,4 @@
-//! Printing answers as JSON or as text.
+//! Output as JSON or text.
 
 use std::io::{self, Write};
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::error::CtlError;
 
-/// Prints answers in the format that the operator chose.
+/// Prints results in the format that the user chose.
 pub(super) struct Output {
     json: bool,
 }
@@ -16,7 +16,7 @@ impl Output {
         Self { json }
     }
 
-    /// Prints an answer: indented JSON, or whatever `text` writes.
+    /// Prints a result: indented JSON, or the output of `text`.
     pub(super) fn answer(
         &self,
         value: &impl Serialize,

@@ -1,10 +1,11 @@
-//! Request paths of VMs.
+//! Request paths for VMs.
 
 use control_api::check_name;
 
 use crate::error::CtlError;
 
-/// The path of a VM. Only a valid name makes a path, so a name can't lead to another resource.
+/// Returns a VM's request path. An invalid name is an error, so that no name can lead to another
+/// resource.
 pub(super) fn vm_path(name: &str) -> Result<String, CtlError> {
     check_name(name)?;
     Ok(format!("/v1/vms/{name}"))

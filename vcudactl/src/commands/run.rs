@@ -1,4 +1,4 @@
-//! Runs a command.
+//! Selects and runs the command.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use crate::client::Client;
 use crate::error::CtlError;
 use crate::top;
 
-/// Runs a command.
+/// Runs the command from the command line.
 pub(crate) fn run(cli: &Cli) -> Result<(), CtlError> {
     let client = Client::new(&cli.socket);
     match &cli.command {
@@ -20,7 +20,7 @@ pub(crate) fn run(cli: &Cli) -> Result<(), CtlError> {
             return Ok(());
         }
         Command::Man { folder } => {
-            std::fs::create_dir_all(folder).map_err(CtlError::os("cannot create the folder"))?;
+            std::fs::create_dir_all(folder).map_err(CtlError::os("cannot create the directory"))?;
             return clap_mangen::generate_to(Cli::command(), folder)
                 .map_err(CtlError::os("cannot write the manual pages"));
         }

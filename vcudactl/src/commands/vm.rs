@@ -15,7 +15,7 @@ use crate::client::Client;
 use crate::error::CtlError;
 use crate::table::{Side, Table, percent, printable, time};
 
-/// Length at which `vm ls` cuts the reason why a VM failed. `vm show` prints all of it.
+/// Length to which `vm ls` truncates the reason for a failure. `vm show` prints the whole reason.
 const MAX_REASON: usize = 40;
 
 pub(super) async fn run(
@@ -26,7 +26,7 @@ pub(super) async fn run(
     match command {
         VmCommand::Add(args) => {
             let spec = spec(args);
-            // The server checks this too. Checking here reports a mistake even without a server.
+            // The server checks this too, but checking here reports mistakes even without a server.
             spec.check()?;
             let vm: VmInfo = client.post("/v1/vms", &spec).await?;
             warn_if_failed(&vm);
@@ -127,13 +127,13 @@ async fn set(client: &Client, output: &Output, args: &SetArgs) -> Result<(), Ctl
     output.answer(&vm, |_| Ok(()))
 }
 
-/// Warns that the settings were saved, but that the VM doesn't run.
+/// Warns if the settings were saved but the VM isn't running.
 fn warn_if_failed(vm: &VmInfo) {
     if vm.state == VmState::Failed {
         let (name, reason) = (&vm.name, vm.failure.as_deref().unwrap_or("see vcudad's log"));
         let text = format!(
-            "VM '{name}' has failed ({reason}); its settings are saved and apply when vcudad is \
-             restarted"
+            "VM '{name}' has failed ({reason}); its settings are saved and take effect when vcudad \
+             is restarted"
         );
         eprintln!("{NAME}: {}", printable(&text));
     }
@@ -165,7 +165,7 @@ fn list(vms: &[VmInfo], out: &mut dyn Write) -> io::Result<()> {
         let numbers: Vec<String> = gpus.iter().map(|gpu| gpu.gpu.to_string()).collect();
         let sum =
             |value: fn(&VmGpuStats) -> u64| gpus.iter().map(value).fold(0, u64::saturating_add);
-        // `sum` of no numbers is -0.0.
+        // f64's `sum` of an empty list is -0.0.
         let share = gpus.iter().fold(0.0, |sum, gpu| sum + gpu.share_10s);
         let share = share / gpus.len().max(1) as f64;
         let compute = &vm.settings.compute;
@@ -194,7 +194,7 @@ fn state(vm: &VmInfo) -> &'static str {
     }
 }
 
-/// The state and the beginning of the reason for a failure, to fit a column.
+/// Returns the state, with the beginning of the reason for a failure, short enough for a column.
 fn short_state(vm: &VmInfo) -> String {
     let Some(reason) = &vm.failure else { return state(vm).to_owned() };
     let mut short: String = reason.chars().take(MAX_REASON).collect();

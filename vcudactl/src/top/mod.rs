@@ -2,9 +2,9 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `run` | the loop, and the keys |
+//! | `run` | the main loop and key handling |
 //! | `state` | the last two samples, the rates between them, sorting and scrolling |
-//! | `view` | the frame |
+//! | `view` | drawing |
 
 mod run;
 mod state;

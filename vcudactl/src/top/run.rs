@@ -1,4 +1,4 @@
-//! The loop that fetches statistics, draws them, and reads keys.
+//! The main loop, which fetches statistics, draws them, and reads keys.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use crate::cli::{SortKey, TopArgs};
 use crate::client::Client;
 use crate::error::CtlError;
 
-/// Width of a printed frame if COLUMNS isn't set.
+/// Width of a text frame if COLUMNS isn't set.
 const WIDTH: u16 = 80;
 
 /// Runs `top` until the operator quits.
@@ -85,7 +85,7 @@ fn draw(
                         return Ok(());
                     }
                 }
-                // After a resize, the loop redraws at once. Other events need no action.
+                // Continuing the loop redraws after a resize. Other events need no action.
                 _ => {}
             }
             continue;
@@ -98,7 +98,7 @@ fn draw(
     }
 }
 
-/// Acts on a key. Returns true if the program should quit.
+/// Handles a key press. Returns true if the program should quit.
 fn pressed(state: &mut TopState, key: KeyCode, control: bool) -> bool {
     match key {
         KeyCode::Char('c') if control => return true,

@@ -1,4 +1,5 @@
-//! The last two samples, the rates between them, and how the rows are sorted and scrolled.
+//! The last two samples, the rates computed from them, and the rows' sort order and scroll
+//! position.
 
 use std::cmp::Ordering;
 
@@ -7,7 +8,7 @@ use control_api::{Stats, VmGpuStats, VmStats};
 use crate::cli::SortKey;
 use crate::table::printable;
 
-/// One VM on one GPU.
+/// A table row: one VM on one GPU.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Row {
     pub(super) vm: String,
@@ -17,17 +18,17 @@ pub(super) struct Row {
     pub(super) share_1s: f64,
     pub(super) share_10s: f64,
     pub(super) promised: f64,
-    /// The part of the time between the samples that it waited for the GPU.
+    /// Fraction of the time between the samples that the VM spent waiting for the GPU.
     pub(super) waited: Option<f64>,
-    /// The VM's totals, on its first GPU's row only.
+    /// The VM's totals. Set only in the row for its first GPU.
     pub(super) whole: Option<Whole>,
 }
 
-/// The totals of a VM over all its GPUs.
+/// A VM's totals over all its GPUs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Whole {
     pub(super) sessions: u32,
-    /// Launches of kernels and graphs per second.
+    /// Kernel and graph launches per second.
     pub(super) launches: Option<f64>,
     /// Bytes copied per second.
     pub(super) copied: Option<f64>,
@@ -56,7 +57,7 @@ impl TopState {
         self.problem = None;
     }
 
-    /// Records why no sample arrived. The last sample stays on the screen.
+    /// Records why fetching a sample failed. The last sample stays on the screen.
     pub(super) fn fail(&mut self, problem: String) {
         self.problem = Some(problem);
     }
@@ -73,7 +74,7 @@ impl TopState {
         self.key
     }
 
-    /// Sorts by `key`, or reverses the order if it is the current key.
+    /// Sorts by `key`, or reverses the order if `key` is already the sort key.
     pub(super) fn sort_by(&mut self, key: SortKey) {
         self.reversed = self.key == key && !self.reversed;
         self.key = key;
@@ -89,12 +90,12 @@ impl TopState {
         self.skipped = self.skipped.saturating_add_signed(rows).min(last.saturating_sub(1));
     }
 
-    /// The number of rows above the screen.
+    /// Returns the number of rows scrolled off the top.
     pub(super) fn skipped(&self) -> usize {
         self.skipped
     }
 
-    /// The sorted rows.
+    /// Returns the sorted rows.
     pub(super) fn rows(&self) -> Vec<Row> {
         let Some(now) = &self.now else { return Vec::new() };
         // A restart of vcudad resets the counters, so samples across it aren't comparable.
@@ -120,7 +121,7 @@ impl TopState {
         rows
     }
 
-    /// Names in ascending order, numbers in descending order.
+    /// Compares two rows: names ascending, numbers descending.
     fn compare(&self, a: &Row, b: &Row) -> Ordering {
         let whole = |row: &Row, value: fn(&Whole) -> Option<f64>| {
             row.whole.as_ref().and_then(value).unwrap_or(-1.0)
@@ -275,7 +276,7 @@ pub(super) mod tests {
         assert_eq!(web.waited, Some(0.64));
         let whole = web.whole.unwrap();
         assert_eq!((whole.launches, whole.copied), (Some(12_000.0), Some(1.5e9)));
-        // After vcudad's restart, its counters begin at zero.
+        // After a restart, vcudad's counters begin at zero.
         let restarted = Stats { started_ms: 12_302_500, time_ms: 12_303_000, ..then };
         state.add(restarted);
         assert!(state.rows().iter().all(|row| row.waited.is_none()));

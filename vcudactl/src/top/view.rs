@@ -1,4 +1,4 @@
-//! The frame: a line about the host, a line per GPU, the table, and a line of help.
+//! Draws the frame: a line about the host, a line per GPU, the table, and a help line.
 
 use control_api::{GpuInfo, GpuState, Stats, format_size};
 use ratatui::Frame;
@@ -13,7 +13,7 @@ use super::state::{Row, TopState};
 use crate::cli::SortKey;
 use crate::table::{count, length, printable};
 
-/// Widths of the columns that grow with the terminal.
+/// Widths of the columns that grow with the terminal's width.
 struct Widths {
     vm: usize,
     memory_bar: usize,
@@ -21,7 +21,7 @@ struct Widths {
 }
 
 impl Widths {
-    /// Fits the table to 80 columns, and gives wider terminals' space to names and bars.
+    /// Fits the table into 80 columns, and gives extra width to names and bars.
     fn of(width: u16) -> Self {
         let more = usize::from(width).saturating_sub(79);
         let vm = (more / 3).min(16);
@@ -37,7 +37,7 @@ fn cut(text: &str, width: usize) -> String {
     text.chars().take(width - 1).chain(['~']).collect()
 }
 
-/// A bar of `width` characters, with a mark at the promised part.
+/// Returns a bar of `width` characters that is filled to `part`, with a mark at the promised part.
 fn bar(part: f64, width: usize, mark: Option<f64>) -> String {
     let place = |part: f64| (part.clamp(0.0, 1.0) * width as f64).round() as usize;
     let full = place(part);
@@ -55,7 +55,7 @@ fn ratio(part: u64, of: u64) -> f64 {
     if of == 0 { 0.0 } else { part as f64 / of as f64 }
 }
 
-/// Green, yellow from 80%, red from 95%.
+/// Returns green, yellow from 80%, or red from 95%.
 fn fullness(part: f64) -> Style {
     Style::new().fg(match part {
         part if part < 0.8 => Color::Green,
@@ -80,7 +80,7 @@ fn host_line(stats: &Stats) -> Line<'static> {
     Line::styled(text, Style::new().add_modifier(Modifier::BOLD))
 }
 
-/// A line per GPU, and a second one if it had a fault.
+/// Returns the GPU's line, and a second line if the GPU had a fault.
 fn gpu_lines(gpu: &GpuInfo) -> Vec<Line<'static>> {
     let part = ratio(gpu.memory_used, gpu.memory_total);
     let promised = ratio(gpu.memory_promised, gpu.memory_total);
@@ -93,7 +93,7 @@ fn gpu_lines(gpu: &GpuInfo) -> Vec<Line<'static>> {
     ])];
     if gpu.state == GpuState::Faulty {
         let fault = printable(gpu.last_fault.as_deref().unwrap_or("unknown"));
-        let text = format!("       faulty, takes no new VMs: {fault}");
+        let text = format!("       faulty, does not accept new VMs: {fault}");
         lines.push(Line::styled(text, Style::new().fg(Color::Red)));
     }
     lines
@@ -124,7 +124,7 @@ fn head(widths: &Widths, key: SortKey) -> Line<'static> {
     Line::from(columns.into_iter().flatten().collect::<Vec<_>>())
 }
 
-/// Gigabytes per second in four characters.
+/// Formats bytes per second as GB/s in at most four characters.
 fn gigabytes(bytes: f64) -> String {
     match bytes / 1e9 {
         value if value < 9.995 => format!("{value:.2}"),
@@ -171,11 +171,11 @@ fn row_line(row: &Row, widths: &Widths) -> Line<'static> {
     ])
 }
 
-/// All lines but the last, for a screen of `height` rows.
+/// Returns all lines except the last, for a screen of `height` rows.
 fn lines(state: &TopState, width: u16, height: usize) -> Vec<Line<'static>> {
     let Some(stats) = state.now() else { return vec![Line::raw("waiting for vcudad")] };
     let mut lines = vec![host_line(stats)];
-    // GPUs get a third of the screen at most.
+    // GPUs take at most a third of the screen.
     lines.extend(stats.gpus.iter().flat_map(gpu_lines).take((height / 3).max(1)));
     lines.push(Line::default());
     let widths = Widths::of(width);
@@ -207,7 +207,7 @@ pub(super) fn draw(state: &TopState, frame: &mut Frame<'_>) {
     frame.render_widget(Paragraph::new(last_line(state)), last);
 }
 
-/// The frame as text, with as many lines as it needs and without the line of help.
+/// Returns the frame as text, with all its lines except the help line.
 pub(super) fn text(state: &TopState, width: u16) -> String {
     let lines = lines(state, width, 48);
     let backend = TestBackend::new(width, lines.len().try_into().unwrap_or(u16::MAX));
@@ -216,7 +216,7 @@ pub(super) fn text(state: &TopState, width: u16) -> String {
     screen(&terminal)
 }
 
-/// The text on a screen.
+/// Returns the text on the screen.
 fn screen(terminal: &Terminal<TestBackend>) -> String {
     let buffer = terminal.backend().buffer();
     let mut text = String::new();
@@ -239,7 +239,7 @@ mod tests {
         screen(&terminal)
     }
 
-    /// `VIRTIO_CUDA_WRITE_DOCS=1` updates the picture in the manual.
+    /// Set `VIRTIO_CUDA_WRITE_DOCS=1` to update the picture in the manual.
     #[test]
     fn the_manual_shows_the_current_picture() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/vcudactl.md");
@@ -273,14 +273,14 @@ mod tests {
     #[test]
     fn any_screen_size_can_be_drawn() {
         let mut state = state();
-        state.fail("vcudad does not answer".into());
+        state.fail("vcudad does not respond".into());
         for width in [1, 2, 10, 40, 79, 80, 81, 100, 200, 400] {
             for height in [1, 2, 3, 7, 24, 100] {
                 on_screen(&state, width, height);
             }
         }
         let text = on_screen(&state, 80, 24);
-        assert!(text.trim_end().ends_with("vcudad does not answer"), "{text}");
+        assert!(text.trim_end().ends_with("vcudad does not respond"), "{text}");
         assert!(text.contains("training"), "the last sample is still shown");
     }
 

@@ -1,4 +1,4 @@
-//! A fake vcudad, and a terminal.
+//! A fake vcudad and a pseudoterminal.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_vcudactl");
 
-/// A server that answers every request with a function of method, path and body.
+/// A server that passes each request's method, path and body to a function and sends the result.
 pub struct Server {
     pub folder: PathBuf,
     pub socket: PathBuf,
@@ -72,39 +72,40 @@ fn run(command: &mut Command) -> (i32, String, String) {
     (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
 }
 
-/// Runs the program. Returns its exit code, standard output and standard error.
+/// Runs vcudactl, and returns its exit code, standard output and standard error.
 pub fn vcudactl(socket: &Path, words: &[&str]) -> (i32, String, String) {
     run(Command::new(PROGRAM).arg("--socket").arg(socket).args(words).env_remove("COLUMNS"))
 }
 
-/// Runs the program as an unprivileged user, from a copy that this user can read.
+/// Runs vcudactl as an unprivileged user, from a copy that this user can read.
 pub fn vcudactl_as_nobody(socket: &Path, words: &[&str]) -> (i32, String, String) {
     let copy = socket.with_file_name("vcudactl");
     std::fs::copy(PROGRAM, &copy).unwrap();
     let mut command = Command::new(&copy);
     command.arg("--socket").arg(socket).args(words);
-    // SAFETY: geteuid takes nothing and can't fail.
+    // SAFETY: geteuid takes no arguments and can't fail.
     if unsafe { libc::geteuid() } == 0 {
         command.uid(65_534).gid(65_534);
     }
     run(&mut command)
 }
 
-/// A program in a terminal of 100 columns and 30 rows.
+/// vcudactl running in a terminal with 100 columns and 30 rows.
 pub struct Terminal {
     pub child: Child,
     main: File,
-    /// The program's end, kept open so that its modes can be read after the program has ended.
+    /// The program's side of the terminal, kept open so that the modes can be read after the
+    /// program has exited.
     other: OwnedFd,
     seen: String,
 }
 
-/// Runs the program in a terminal of its own.
+/// Runs vcudactl in a new terminal.
 pub fn pty(socket: &Path, words: &[&str]) -> Terminal {
     let (mut main, mut other) = (-1, -1);
     let size = libc::winsize { ws_row: 30, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
-    // SAFETY: both descriptors are writable, the name and the modes may be null, and `size` lives
-    // across the call.
+    // SAFETY: both descriptor variables are writable, the name and the modes may be null, and
+    // `size` outlives the call.
     let code = unsafe {
         libc::openpty(&mut main, &mut other, std::ptr::null_mut(), std::ptr::null(), &size)
     };
@@ -130,7 +131,7 @@ pub fn pty(socket: &Path, words: &[&str]) -> Terminal {
 }
 
 impl Terminal {
-    /// Collects output.
+    /// Reads available output, or waits briefly if there is none.
     pub fn drain(&mut self) {
         let mut bytes = [0u8; 1 << 16];
         match self.main.read(&mut bytes) {
@@ -139,7 +140,7 @@ impl Terminal {
         }
     }
 
-    /// Reads until `text` appears, then forgets all output so far.
+    /// Reads until `text` appears, then discards all output so far.
     pub fn read_until(&mut self, text: &str) {
         let start = Instant::now();
         while !self.seen.contains(text) {
@@ -155,11 +156,11 @@ impl Terminal {
 
     pub fn resize(&self, columns: u16, rows: u16) {
         let size = libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-        // SAFETY: `size` lives across the call.
+        // SAFETY: `size` outlives the call.
         assert_eq!(unsafe { libc::ioctl(self.main.as_raw_fd(), libc::TIOCSWINSZ, &size) }, 0);
     }
 
-    /// The terminal's input, output, control and local flags.
+    /// Returns the terminal's input, output, control and local flags.
     pub fn modes(&self) -> [u32; 4] {
         // SAFETY: termios is a struct of integers, so all zeroes is a valid value.
         let mut modes: libc::termios = unsafe { std::mem::zeroed() };
