@@ -13,9 +13,9 @@ use serde_json::Value;
 
 use super::model::{ApiError, ErrorCode, VmPatch, VmSpec, expected, is_list};
 
-/// The largest request body that is accepted.
+/// Maximum size of a request body, in bytes.
 const MAX_BODY: usize = 64 << 10;
-/// How long a client may take to send its body.
+/// Maximum time for a client to send its body.
 const BODY_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Settings that can't be changed while a VM exists.
@@ -37,7 +37,7 @@ const FIXED: [&str; 15] = [
     "spin_us",
 ];
 
-/// An error as a response.
+/// An error that is sent as a response.
 #[derive(Debug)]
 pub(super) struct Refusal(ApiError);
 
@@ -73,13 +73,13 @@ pub(super) fn json<T: Serialize>(status: StatusCode, value: &T) -> Response {
             (status, [(header::CONTENT_TYPE, kind)], text).into_response()
         }
         Err(error) => {
-            tracing::error!("cannot write an answer as JSON: {error}");
+            tracing::error!("cannot serialize a response as JSON: {error}");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }
 }
 
-/// Reads a body. If its announced length is too large, it's refused without being read.
+/// Reads a body. If its declared length is too large, refuses it without reading it.
 async fn read(body: Body) -> Result<Vec<u8>, ApiError> {
     let too_large = || {
         let says = format!("the body is larger than {MAX_BODY} bytes");
@@ -106,14 +106,14 @@ fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
     let value = serde_path_to_error::deserialize(&mut from).map_err(|error| {
         let place = error.path().to_string();
         let mut message = error.into_inner().to_string();
-        // The path of a missing field ends at its parent, so append the field's name.
+        // For a missing field, the path ends at its parent, so append the field's name.
         let missing = message.strip_prefix("missing field `").and_then(|rest| rest.split_once('`'));
         let field = match missing {
             Some((key, _)) if place == "." => key.to_owned(),
             Some((key, _)) => format!("{place}.{key}"),
             None => place,
         };
-        // For an unknown value, the message already lists the known ones.
+        // For an unknown key or value, the message already lists the known ones.
         if let Some(range) = expected(&field).filter(|_| !message.starts_with("unknown")) {
             message = format!("{message}; it must be {range}");
         }
@@ -124,13 +124,13 @@ fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
         }
     })?;
     from.end().map_err(|error| ApiError::new(ErrorCode::BadRequest, error.to_string()))?;
-    // The text was parsed above, so it is valid JSON of a bounded depth and this cannot fail.
+    // The text was parsed above, so it is valid JSON of limited depth, and parsing can't fail here.
     no_lists("", &serde_json::from_slice(text).unwrap_or_default())?;
     Ok(value)
 }
 
-/// Refuses a list in place of an object. serde would accept it and assign the values by the order of
-/// the fields, which isn't documented.
+/// Refuses a list in place of an object. serde would accept it and assign the values in field
+/// order, which isn't documented.
 fn no_lists(field: &str, value: &Value) -> Result<(), ApiError> {
     match value {
         Value::Array(_) if !is_list(field) => {
@@ -152,29 +152,29 @@ pub(super) async fn spec(body: Body) -> Result<VmSpec, ApiError> {
     Ok(spec)
 }
 
-/// Parses a change of settings. The broker checks the ranges, because they depend on the VM's other
-/// settings.
+/// Parses a change to a VM's settings. The broker checks the ranges, because they depend on the
+/// VM's other settings.
 pub(super) async fn patch(body: Body) -> Result<VmPatch, ApiError> {
     let text = read(body).await?;
     parse(&text).map_err(|error| fixed(&text).or_else(|| kept(&text, &error)).unwrap_or(error))
 }
 
-/// The value of a field, given as a dotted path.
+/// Returns the value at a dotted path.
 fn at<'a>(value: &'a Value, field: &str) -> Option<&'a Value> {
     value.pointer(&format!("/{}", field.replace('.', "/")))
 }
 
-/// The error for resetting a required setting, if that caused `error`.
+/// If `error` was caused by resetting a required setting, returns an error that says so.
 fn kept(text: &[u8], error: &ApiError) -> Option<ApiError> {
     let value: Value = serde_json::from_slice(text).ok()?;
     let field = error.field.as_deref()?;
-    // An unknown key with the value null isn't a reset.
+    // Setting an unknown key to null isn't a reset.
     at(&value, field).filter(|value| value.is_null() && !error.message.starts_with("unknown"))?;
     let range = expected(field).map(|range| format!(": it must be {range}")).unwrap_or_default();
     Some(ApiError::invalid(field, format!("can't be reset{range}")))
 }
 
-/// The error for changing a fixed setting, if the text tries that.
+/// If the text tries to change a fixed setting, returns an error that says so.
 fn fixed(text: &[u8]) -> Option<ApiError> {
     let value: Value = serde_json::from_slice(text).ok()?;
     let field = FIXED.iter().find(|field| at(&value, field).is_some())?;

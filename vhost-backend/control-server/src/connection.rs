@@ -1,5 +1,5 @@
-//! Accepts connections and limits their cost: their number, how long a client may take to send a
-//! request, and how long to read the response.
+//! Accepts connections and limits their number, the time for a client to send a request, and the
+//! time for it to read the response.
 
 use std::future::Future;
 use std::io;
@@ -16,13 +16,14 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, Sleep};
 
-/// Connections at once on each listener. Further ones get a 503 response.
+/// Maximum number of connections at once per listener. Excess connections get a 503 response.
 const MAX_CONNECTIONS: usize = 128;
-/// How long a client may take to send a request's head. An idle connection is closed after it, too.
+/// Maximum time for a client to send request headers. Idle connections are closed after the same
+/// time.
 const HEAD_PATIENCE: Duration = Duration::from_secs(10);
-/// How long a client may leave a response or an event unread.
+/// Maximum time for which a client may leave a response or event unread.
 const WRITE_PATIENCE: Duration = Duration::from_secs(10);
-/// The largest head of a request, and the size of the buffer for responses.
+/// Maximum size of request headers, and the size of the response buffer.
 const MAX_BUFFER: usize = 64 << 10;
 const MAX_HEADERS: usize = 64;
 
@@ -30,7 +31,7 @@ const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: applicat
     content-length: 80\r\nconnection: close\r\n\r\n\
     {\"code\":\"unavailable\",\"message\":\"too many connections at once: try again later\"}";
 
-/// A listener.
+/// A Unix or TCP listener.
 pub(super) trait Accept {
     type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
 
@@ -53,21 +54,21 @@ impl Accept for tokio::net::TcpListener {
     }
 }
 
-/// Accepts connections and serves them, forever.
+/// Accepts and serves connections forever.
 pub(super) async fn serve<A: Accept>(listener: A, router: Router) {
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         let mut stream = match listener.accept().await {
             Ok(stream) => stream,
             Err(error) => {
-                // Most likely out of descriptors: wait until others close some.
+                // The process is probably out of descriptors. Wait until some are closed.
                 tracing::warn!("cannot accept a control connection: {error}");
                 tokio::time::sleep(Duration::from_millis(200)).await;
                 continue;
             }
         };
         let Ok(place) = places.clone().try_acquire_owned() else {
-            // Don't wait for a full socket: drop the rest of the response.
+            // If the socket's buffer is full, drop the rest of the response instead of waiting.
             let write = stream.write_all(FULL);
             let _ = tokio::time::timeout(Duration::ZERO, write).await;
             continue;
@@ -76,8 +77,8 @@ pub(super) async fn serve<A: Accept>(listener: A, router: Router) {
         tokio::spawn(async move {
             let served = http1::Builder::new()
                 .timer(TokioTimer::new())
-                // A client that has shut down its sending side still reads the response. A client
-                // that is gone is noticed when writing fails.
+                // A client that has shut down its sending side still reads the response. A
+                // disconnected client is detected when a write fails.
                 .half_close(true)
                 .header_read_timeout(HEAD_PATIENCE)
                 .max_headers(MAX_HEADERS)
@@ -95,10 +96,10 @@ pub(super) async fn serve<A: Accept>(listener: A, router: Router) {
     }
 }
 
-/// A stream whose writes fail if the client reads nothing for [`WRITE_PATIENCE`].
+/// A stream whose writes fail if the client doesn't read for [`WRITE_PATIENCE`].
 struct Patient<S> {
     stream: S,
-    /// The deadline of a write that waits.
+    /// Deadline of the pending write, if any.
     limit: Option<Pin<Box<Sleep>>>,
 }
 

@@ -1,5 +1,5 @@
 //! The channel between the control API's thread and the broker's event loop. It carries requests to
-//! the event loop, and answers and events back. Sending never blocks on either side.
+//! the event loop, and replies and events back. Sending never blocks on either side.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -15,42 +15,42 @@ use super::model::{
 };
 use host_ipc::eventfd::{drain, eventfd, notify};
 
-/// Requests that may wait for the event loop.
+/// Maximum number of requests waiting for the event loop.
 const QUEUE: usize = 64;
-/// How many events a slow reader can lag behind before it misses some.
+/// Number of events by which a reader can lag behind before it misses some.
 const EVENTS: usize = 1024;
-/// How long to wait for an answer. The event loop never blocks, so a later answer isn't expected.
+/// Maximum wait for a reply. The event loop never blocks, so no reply is expected after that.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A request to the broker.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
-    /// Adds a VM. Answered with `Response::Vm`.
+    /// Adds a VM. The reply is `Response::Vm`.
     AddVm(Box<VmSpec>),
-    /// Lists all VMs, sorted by name. Answered with `Response::Vms`.
+    /// Lists all VMs, sorted by name. The reply is `Response::Vms`.
     ListVms,
-    /// Shows one VM. Answered with `Response::Vm`.
+    /// Shows one VM. The reply is `Response::Vm`.
     ShowVm(String),
-    /// Changes a VM; applies either the whole patch or nothing. Answered with `Response::Vm`.
+    /// Changes a VM. Applies either the whole patch or nothing. The reply is `Response::Vm`.
     SetVm(String, VmPatch),
-    /// Removes a VM, its sessions and its device process. Answered with `Response::Done`.
+    /// Removes a VM with its sessions and device process. The reply is `Response::Done`.
     RemoveVm(String),
-    /// Lists the sessions of one VM, or of all. Answered with `Response::Sessions`.
+    /// Lists the sessions of one VM or all VMs. The reply is `Response::Sessions`.
     ListSessions(Option<String>),
-    /// Ends a session. Answered with `Response::Done`.
+    /// Ends a session. The reply is `Response::Done`.
     KillSession {
-        /// The VM's name.
+        /// Name of the VM.
         vm: String,
-        /// The session's number.
+        /// Session number.
         session: u32,
     },
-    /// Lists all GPUs, sorted by index. Answered with `Response::Gpus`.
+    /// Lists all GPUs, sorted by index. The reply is `Response::Gpus`.
     ListGpus,
-    /// Collects all statistics. Answered with `Response::Stats`.
+    /// Collects all statistics. The reply is `Response::Stats`.
     Stats,
 }
 
-/// A successful answer of the broker.
+/// The result of a successful request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Response {
     /// One VM.
@@ -67,10 +67,10 @@ pub enum Response {
     Done,
 }
 
-/// The answer to a request.
+/// The broker's reply to a request.
 pub type Reply = Result<Response, ApiError>;
 
-/// Creates the channel: the API's end and the event loop's end.
+/// Creates the channel. Returns the API's end and the event loop's end.
 pub fn channel() -> io::Result<(ControlHandle, ControlInbox)> {
     let (sender, receiver) = sync_channel(QUEUE);
     let wake = Arc::new(eventfd()?);
@@ -80,7 +80,7 @@ pub fn channel() -> io::Result<(ControlHandle, ControlInbox)> {
     Ok((handle, ControlInbox { receiver, wake, events }))
 }
 
-/// The API's end.
+/// The API's end of the channel.
 #[derive(Clone, Debug)]
 pub struct ControlHandle {
     sender: SyncSender<Asked>,
@@ -89,7 +89,7 @@ pub struct ControlHandle {
 }
 
 impl ControlHandle {
-    /// Asks the broker and awaits its answer.
+    /// Sends a request to the broker and waits for the reply.
     pub async fn ask(&self, request: Request) -> Reply {
         let gone = || ApiError::new(ErrorCode::Unavailable, "vcudad is shutting down; try again");
         let (answer, answered) = oneshot::channel();
@@ -105,12 +105,13 @@ impl ControlHandle {
             Ok(Err(_)) => Err(gone()),
             Err(_) => Err(ApiError::new(
                 ErrorCode::Unavailable,
-                "vcudad's event loop does not answer; check vcudad's log",
+                "vcudad's event loop does not respond; check vcudad's log",
             )),
         }
     }
 
-    /// Subscribes to events. A receiver that reads too slowly misses some and learns how many.
+    /// Subscribes to events. A receiver that is too slow misses events and gets the number of
+    /// missed events.
     pub fn events(&self) -> broadcast::Receiver<Arc<Event>> {
         self.events.sender.subscribe()
     }
@@ -122,18 +123,18 @@ struct Asked {
     answer: oneshot::Sender<Reply>,
 }
 
-/// The channel for an answer. The answer is dropped if the client is gone.
+/// Sends the reply to a request. If the requester is gone, the reply is dropped.
 #[derive(Debug)]
 pub struct Answer(oneshot::Sender<Reply>);
 
 impl Answer {
-    /// Sends the answer.
+    /// Sends the reply.
     pub fn give(self, reply: Reply) {
         let _ = self.0.send(reply);
     }
 }
 
-/// The event loop's end. Its descriptor is readable when there may be requests.
+/// The event loop's end of the channel. Its descriptor is readable when there may be requests.
 #[derive(Debug)]
 pub struct ControlInbox {
     receiver: Receiver<Asked>,
@@ -142,19 +143,19 @@ pub struct ControlInbox {
 }
 
 impl ControlInbox {
-    /// Makes the descriptor unreadable again. Must come before [`Self::next`], so no request is
-    /// missed.
+    /// Makes the descriptor unreadable again. Call this before [`Self::next`], so that no request
+    /// is missed.
     pub fn acknowledge(&self) {
         drain(&self.wake);
     }
 
-    /// Takes the next request, if any, and where to send its answer.
+    /// Takes the next request, if any, with the means to reply to it.
     pub fn next(&self) -> Option<(Request, Answer)> {
         let Asked { request, answer } = self.receiver.try_recv().ok()?;
         Some((request, Answer(answer)))
     }
 
-    /// The publisher of events, which can be cloned for other threads.
+    /// Returns the event publisher, which can be cloned for other threads.
     pub fn events(&self) -> &Events {
         &self.events
     }
@@ -166,7 +167,8 @@ impl AsRawFd for ControlInbox {
     }
 }
 
-/// Publishes events to all subscribers. Never blocks; without subscribers, events are dropped.
+/// Publishes events to all subscribers. Never blocks. If there are no subscribers, events are
+/// dropped.
 #[derive(Clone, Debug)]
 pub struct Events {
     sender: broadcast::Sender<Arc<Event>>,
@@ -176,11 +178,11 @@ pub struct Events {
 /// The objects that an event concerns.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct About<'a> {
-    /// The VM.
+    /// Name of the VM.
     pub vm: Option<&'a str>,
-    /// The VM's session.
+    /// Number of the VM's session.
     pub session: Option<u32>,
-    /// The GPU.
+    /// Index of the GPU.
     pub gpu: Option<u32>,
 }
 
@@ -200,7 +202,7 @@ impl Events {
     }
 }
 
-/// Milliseconds since 1970.
+/// Returns the current time in milliseconds since 1970.
 pub fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     since.as_millis().try_into().unwrap_or(u64::MAX)

@@ -1,14 +1,14 @@
 //! The control API: HTTP with JSON on a Unix socket, for operators and their programs. It runs on
-//! its own thread and asks the broker's event loop for everything that it serves.
+//! its own thread and gets everything that it serves from the broker's event loop.
 //!
 //! | module | contents |
 //! |---|---|
-//! | `model` | the types of requests and responses, from the `control-api` crate |
+//! | `model` | request and response types, from the `control-api` crate |
 //! | `handle` | the channel between the API's thread and the broker's event loop |
 //! | `server` | starts the thread and opens its sockets |
 //! | `connection` | accepts connections and limits their cost |
-//! | `routes` | the paths and their handlers |
-//! | `body` | parses request bodies; error responses |
+//! | `routes` | paths and their handlers |
+//! | `body` | parses request bodies and builds error responses |
 //! | `stream` | streams events |
 //! | `metrics` | encodes the statistics for Prometheus |
 //! | `openapi` | generates the description in `docs/api/openapi.json` |

@@ -1,4 +1,4 @@
-//! The statistics in Prometheus' text format (OpenMetrics), generated for each scrape.
+//! Encodes statistics in Prometheus' text format (OpenMetrics) for each scrape.
 
 use std::sync::atomic::AtomicU64;
 
@@ -10,12 +10,12 @@ use prometheus_client::registry::{Registry, Unit};
 
 use super::model::{GpuState, Stats, VmGpuStats, VmStats};
 
-/// The content type of the format.
+/// Content type of the text format.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 type Labels = Vec<(&'static str, String)>;
 
-/// The metrics of one scrape. By Prometheus' conventions, names end with their unit.
+/// Metrics for one scrape. By Prometheus convention, names end with the unit.
 struct Page {
     registry: Registry,
 }
@@ -38,7 +38,7 @@ impl Page {
         }
     }
 
-    /// A counter of nanoseconds, exported in seconds.
+    /// Adds a counter of nanoseconds, exported in seconds.
     fn time(&mut self, name: &str, help: &str, samples: impl Iterator<Item = (Labels, u64)>) {
         let family = Family::<Labels, Counter<f64, AtomicU64>>::default();
         for (labels, nanos) in samples {
@@ -84,7 +84,7 @@ pub fn encode(stats: &Stats) -> String {
     text
 }
 
-/// One sample for each GPU of each VM.
+/// Returns one sample per VM and GPU.
 fn shares<'a, T: 'a>(
     stats: &'a Stats,
     value: impl Fn(&VmGpuStats) -> T + 'a,
@@ -100,7 +100,7 @@ fn share(vm: &VmStats, gpu: &VmGpuStats) -> Labels {
 fn about_memory(page: &mut Page, stats: &Stats) {
     let bytes = || Some(Unit::Bytes);
     let used = shares(stats, |gpu| gpu.memory_used as f64);
-    page.gauge("memory_used", bytes(), "Device memory that the ledger holds for the VM", used);
+    page.gauge("memory_used", bytes(), "Device memory charged to the VM in the ledger", used);
     let limit = shares(stats, |gpu| gpu.memory_max as f64);
     page.gauge("memory_limit", bytes(), "Device memory limit of the VM", limit);
     let peak = shares(stats, |gpu| gpu.memory_peak as f64);
@@ -114,7 +114,7 @@ fn about_memory(page: &mut Page, stats: &Stats) {
             })
         })
     });
-    page.gauge("memory_kind", bytes(), "Device memory of the VM by kind of charge", kinds);
+    page.gauge("memory_kind", bytes(), "Device memory of the VM, by kind of charge", kinds);
     let driver = shares(stats, |gpu| gpu.memory_driver);
     let driver = driver.filter_map(|(labels, bytes)| bytes.map(|bytes| (labels, bytes as f64)));
     page.gauge(
@@ -140,7 +140,7 @@ fn about_compute(page: &mut Page, stats: &Stats) {
     let throttled = shares(stats, |gpu| gpu.throttled_ns);
     page.time("throttled", "Time that the VM's work waited for the GPU", throttled);
     let windows = shares(stats, |gpu| gpu.windows);
-    page.count("windows", None, "Windows given to the VM", windows);
+    page.count("windows", None, "Scheduling windows given to the VM", windows);
     let handovers = shares(stats, |gpu| gpu.handovers);
     page.count("handovers", None, "Handovers of a GPU from this VM to another", handovers);
     let handover = shares(stats, |gpu| gpu.handover_ns);
@@ -179,7 +179,7 @@ fn about_vms(page: &mut Page, stats: &Stats) {
     page.gauge(
         "ring_depth",
         Some(Unit::Bytes),
-        "Bytes in the command rings that are not read yet",
+        "Bytes in the command rings that workers have not read yet",
         depth,
     );
     let sessions = each(|vm| vm.sessions.into()).map(|(labels, value)| (labels, value as f64));
@@ -208,18 +208,18 @@ fn about_gpus(page: &mut Page, stats: &Stats) {
     let promised = each(|gpu| gpu.memory_promised as f64);
     page.gauge("gpu_memory_promised", bytes(), "Memory promised to VMs", promised);
     let used = each(|gpu| gpu.memory_used as f64);
-    page.gauge("gpu_memory_used", bytes(), "Memory that the ledger holds for VMs", used);
+    page.gauge("gpu_memory_used", bytes(), "Memory charged to VMs in the ledger", used);
     let differs = stats
         .gpus
         .iter()
         .filter_map(|gpu| gpu.memory_difference.map(|bytes| (of(gpu.index), bytes as f64)));
-    let help = "Memory that the driver reports minus the ledger's account";
+    let help = "Memory that the driver reports, minus memory charged in the ledger";
     page.gauge("gpu_ledger_difference", bytes(), help, differs);
     let excesses = stats.gpus.iter().map(|gpu| (of(gpu.index), gpu.memory_excesses));
-    let help = "Times that a worker held more than the ledger plus the slack";
+    let help = "Times that a worker held more memory than charged in the ledger, plus the slack";
     page.count("gpu_memory_excesses", None, help, excesses);
     let healthy = each(|gpu| if gpu.state == GpuState::Healthy { 1.0 } else { 0.0 });
-    page.gauge("gpu_healthy", None, "1 if the GPU takes new VMs, 0 if it had a fault", healthy);
+    page.gauge("gpu_healthy", None, "1 if the GPU accepts new VMs, 0 if it had a fault", healthy);
     let faults = stats.gpus.iter().map(|gpu| (of(gpu.index), gpu.faults));
     page.count("gpu_faults", None, "Xids, ECC errors and losses of the GPU", faults);
 }
@@ -236,7 +236,7 @@ fn about_host(page: &mut Page, stats: &Stats) {
     let killed = one(workers.killed_total);
     page.count("workers_killed", None, "Worker processes that vcudad killed", killed);
     let restarts = one(stats.scheduler.restarts);
-    page.count("scheduler_restarts", None, "Restarts of the scheduler's thread", restarts);
+    page.count("scheduler_restarts", None, "Restarts of the scheduler thread", restarts);
     let begun = std::iter::once((Labels::new(), stats.started_ms as f64 / 1e3));
     let help = "Start time of vcudad, in Unix time";
     page.gauge("start_time", Some(Unit::Seconds), help, begun);

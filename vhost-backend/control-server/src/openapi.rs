@@ -1,4 +1,4 @@
-//! The API's OpenAPI description, generated from the annotated routes and types.
+//! The OpenAPI description, generated from annotated routes and types.
 
 use utoipa::OpenApi;
 
@@ -37,7 +37,7 @@ use super::routes;
 )]
 struct Description;
 
-/// The description as JSON, identical to `docs/api/openapi.json`.
+/// Returns the description as JSON, identical to `docs/api/openapi.json`.
 pub fn json() -> String {
     let mut text = Description::openapi().to_pretty_json().unwrap_or_default();
     text.push('\n');
@@ -71,7 +71,7 @@ mod tests {
         }
     }
 
-    /// With `VIRTIO_CUDA_WRITE_DOCS=1`, regenerates the file.
+    /// Set `VIRTIO_CUDA_WRITE_DOCS=1` to regenerate the file.
     #[test]
     fn the_file_in_the_docs_matches_the_served_description() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/api/openapi.json");

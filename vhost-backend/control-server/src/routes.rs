@@ -1,4 +1,4 @@
-//! The API's paths and their handlers. The OpenAPI file is generated from the annotations.
+//! The API's paths and their handlers. The OpenAPI description is generated from the annotations.
 
 use axum::Router;
 use axum::body::Body;
@@ -25,7 +25,7 @@ pub(super) struct Api {
     readers: Readers,
 }
 
-/// All routes of the API, for the control socket.
+/// Returns all routes, for the control socket.
 pub(super) fn control(handle: ControlHandle) -> Router {
     let readers = Readers::default();
     Router::new()
@@ -46,7 +46,7 @@ pub(super) fn control(handle: ControlHandle) -> Router {
         .with_state(Api { handle, readers })
 }
 
-/// Only `/metrics`, for the loopback address.
+/// Returns only the `/metrics` route, for the loopback address.
 pub(super) fn metrics_only(handle: ControlHandle) -> Router {
     Router::new()
         .route("/metrics", get(scrape))
@@ -75,15 +75,15 @@ async fn no_method() -> Refusal {
 }
 
 fn unexpected(reply: &Reply) -> Refusal {
-    tracing::error!("unexpected answer from the broker: {reply:?}");
+    tracing::error!("unexpected reply from the broker: {reply:?}");
     ApiError::new(
         ErrorCode::Internal,
-        "unexpected answer from vcudad's event loop; please report this bug",
+        "unexpected reply from vcudad's event loop; please report this bug",
     )
     .into()
 }
 
-/// A parameter of the path. One that can't be parsed is reported as not found.
+/// Returns a path parameter. If it can't be parsed, the error is "not found".
 fn part<T>(path: Result<Path<T>, PathRejection>) -> Result<T, Refusal> {
     path.map(|Path(part)| part)
         .map_err(|error| ApiError::new(ErrorCode::NotFound, error.body_text()).into())
@@ -122,7 +122,7 @@ pub(super) async fn list_vms(State(api): State<Api>) -> Answer {
     (status = 408, description = "The body didn't arrive within 10 s", body = ApiError),
     (status = 409, description = "The name, socket or user is already in use, or the socket can't be created", body = ApiError),
     (status = 413, description = "The body is larger than 64 KiB", body = ApiError),
-    (status = 422, description = "A value is out of range, or names a GPU or folder that doesn't exist", body = ApiError),
+    (status = 422, description = "A value is out of range, or names a GPU or directory that doesn't exist", body = ApiError),
     (status = 503, description = "vcudad is overloaded or shutting down", body = ApiError),
     (status = 507, description = "No GPU has enough memory left to promise, or the state file can't be written", body = ApiError),
 ))]
@@ -139,7 +139,7 @@ pub(super) async fn add_vm(State(api): State<Api>, body: Body) -> Answer {
 
 /// Shows one VM.
 #[utoipa::path(get, path = "/v1/vms/{name}", tag = "vms",
-    params(("name" = String, Path, description = "The VM's name")), responses(
+    params(("name" = String, Path, description = "Name of the VM")), responses(
     (status = 200, description = "The VM", body = VmInfo),
     (status = 404, description = "The VM doesn't exist", body = ApiError),
     (status = 503, description = "vcudad is overloaded or shutting down", body = ApiError),
@@ -151,10 +151,10 @@ pub(super) async fn show_vm(
     answer_vm(&api, Request::ShowVm(part(name)?), StatusCode::OK).await
 }
 
-/// Changes a VM's settings while it runs, with a JSON merge patch. Applies either the whole patch
-/// or nothing. The change is kept across restarts of vcudad.
+/// Changes a running VM's settings with a JSON merge patch. Applies either the whole patch or
+/// nothing. The change is kept across restarts of vcudad.
 #[utoipa::path(patch, path = "/v1/vms/{name}", tag = "vms",
-    params(("name" = String, Path, description = "The VM's name")), request_body = VmPatch,
+    params(("name" = String, Path, description = "Name of the VM")), request_body = VmPatch,
     responses(
     (status = 200, description = "The VM with the change applied", body = VmInfo),
     (status = 400, description = "The body isn't valid JSON or doesn't match the schema", body = ApiError),
@@ -178,7 +178,7 @@ pub(super) async fn set_vm(
 
 /// Removes a VM: ends its sessions and its device process, and deletes its settings.
 #[utoipa::path(delete, path = "/v1/vms/{name}", tag = "vms",
-    params(("name" = String, Path, description = "The VM's name")), responses(
+    params(("name" = String, Path, description = "Name of the VM")), responses(
     (status = 204, description = "The VM has been removed"),
     (status = 404, description = "The VM doesn't exist", body = ApiError),
     (status = 503, description = "vcudad is overloaded or shutting down", body = ApiError),
@@ -209,7 +209,7 @@ pub(super) async fn list_sessions(State(api): State<Api>) -> Answer {
 
 /// Lists the sessions of one VM.
 #[utoipa::path(get, path = "/v1/vms/{name}/sessions", tag = "sessions",
-    params(("name" = String, Path, description = "The VM's name")), responses(
+    params(("name" = String, Path, description = "Name of the VM")), responses(
     (status = 200, description = "The sessions", body = [SessionInfo]),
     (status = 404, description = "The VM doesn't exist", body = ApiError),
     (status = 503, description = "vcudad is overloaded or shutting down", body = ApiError),
@@ -223,8 +223,8 @@ pub(super) async fn list_sessions_of_vm(
 
 /// Ends a session. Its guest process sees a lost device.
 #[utoipa::path(delete, path = "/v1/vms/{name}/sessions/{id}", tag = "sessions", params(
-    ("name" = String, Path, description = "The VM's name"),
-    ("id" = u32, Path, description = "The session's number"),
+    ("name" = String, Path, description = "Name of the VM"),
+    ("id" = u32, Path, description = "Session number"),
 ), responses(
     (status = 204, description = "The session is being ended"),
     (status = 404, description = "The VM or session doesn't exist", body = ApiError),
@@ -298,17 +298,17 @@ pub(super) async fn version() -> Response {
     json(StatusCode::OK, &info)
 }
 
-/// Checks whether the broker's event loop answers.
+/// Checks whether the broker's event loop responds.
 #[utoipa::path(get, path = "/v1/health", tag = "vcudad", responses(
-    (status = 204, description = "It answers"),
-    (status = 503, description = "It doesn't answer", body = ApiError),
+    (status = 204, description = "The event loop responds"),
+    (status = 503, description = "The event loop doesn't respond", body = ApiError),
 ))]
 pub(super) async fn health(State(api): State<Api>) -> Answer {
     api.handle.ask(Request::ListGpus).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// Returns this description.
+/// Returns this API description.
 #[utoipa::path(get, path = "/openapi.json", tag = "vcudad", responses(
     (status = 200, description = "OpenAPI 3.1", body = String, content_type = "application/json"),
     (status = 503, description = "Too many connections", body = ApiError),

@@ -1,4 +1,4 @@
-//! The control API's thread and its sockets.
+//! The control API's server thread and sockets.
 
 use std::ffi::CString;
 use std::io;
@@ -12,23 +12,24 @@ use super::handle::ControlHandle;
 use super::{connection, routes};
 use host_ipc::listener::Listener;
 
-/// The socket's group if none is configured and the host has this one.
+/// Default group of the socket, used if it exists on the host.
 pub const DEFAULT_GROUP: &str = "virtio-cuda";
-/// Only the socket's owner and group may connect. There is no other access control.
+/// The socket's permissions: only its owner and group may connect. There is no other access
+/// control.
 const MODE: u32 = 0o660;
 
 /// The addresses on which the control API listens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerConfig {
-    /// The Unix socket.
+    /// Path of the Unix socket.
     pub socket: Option<PathBuf>,
-    /// The socket's group. The default is `virtio-cuda`, if the host has it.
+    /// The socket's group. Defaults to `virtio-cuda`, if that group exists on the host.
     pub group: Option<String>,
     /// A loopback address on which `/metrics` is also served.
     pub metrics_address: Option<SocketAddr>,
 }
 
-/// Why the control API can't be served.
+/// The reason why the control API can't be served.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
     /// The socket can't be opened.
@@ -42,7 +43,7 @@ pub enum ControlError {
     /// The group doesn't exist.
     #[error("control_group: group '{0}' does not exist on this host; create it with groupadd")]
     NoGroup(String),
-    /// The address for metrics isn't a loopback address.
+    /// The metrics address isn't a loopback address.
     #[error(
         "metrics_address {0} is not a loopback address: use one such as 127.0.0.1:9400. To serve \
          other hosts, put a proxy with authentication in front of it"
@@ -56,7 +57,7 @@ pub enum ControlError {
         /// The reason.
         source: io::Error,
     },
-    /// The operating system refused something.
+    /// A system call failed.
     #[error("cannot start the control API: {0}")]
     Os(#[from] io::Error),
 }
@@ -71,7 +72,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// The address on which `/metrics` is served, with the port that the kernel chose for port 0.
+    /// Returns the address on which `/metrics` is served. If port 0 was configured, it contains the
+    /// port that the kernel chose.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
         self.metrics_address
     }
@@ -86,7 +88,7 @@ impl Drop for Server {
     }
 }
 
-/// Opens the sockets and starts the server's thread.
+/// Opens the sockets and starts the server thread.
 pub fn start(config: &ServerConfig, handle: ControlHandle) -> Result<Server, ControlError> {
     let socket = config.socket.as_deref().map(|path| bind(path, config)).transpose()?;
     let metrics = config.metrics_address.map(listen).transpose()?;
@@ -117,7 +119,8 @@ pub fn start(config: &ServerConfig, handle: ControlHandle) -> Result<Server, Con
             if let Some(listener) = metrics {
                 tokio::spawn(connection::serve(listener, routes::metrics_only(handle)));
             }
-            // Returns when the sender is dropped. Dropping the runtime closes all connections.
+            // This returns when the sender is dropped. Dropping the runtime then closes all
+            // connections.
             let _: Result<(), _> = ended.await;
         });
     })?;
@@ -135,7 +138,7 @@ fn bind(path: &Path, config: &ServerConfig) -> Result<Listener, ControlError> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty())
         && let Err(error) = std::fs::create_dir_all(folder)
     {
-        return Err(fail(format!("cannot create its folder: {error}")));
+        return Err(fail(format!("cannot create its directory: {error}")));
     }
     Listener::bind(path, MODE, group).map_err(fail)
 }
@@ -147,16 +150,16 @@ fn listen(address: SocketAddr) -> Result<TcpListener, ControlError> {
     TcpListener::bind(address).map_err(|source| ControlError::Address { address, source })
 }
 
-/// The id of a group, by its name.
+/// Looks up the ID of a group by name.
 fn group_id(name: &str) -> Option<u32> {
     let name = CString::new(name).ok()?;
-    // SAFETY: all zeros are a valid `group`, whose pointers are null.
+    // SAFETY: a zeroed `group` is valid, with null pointers.
     let mut group: libc::group = unsafe { std::mem::zeroed() };
     let mut found = std::ptr::null_mut();
-    // Large enough for a group with very many members.
+    // Large enough even for a group with many members.
     let mut room = vec![0u8; 1 << 20];
-    // SAFETY: `name` is zero-terminated; `group`, `room` and `found` are exclusively borrowed and
-    // live across the call, and the length is that of `room`.
+    // SAFETY: `name` is NUL-terminated. `group`, `room` and `found` are exclusively borrowed and
+    // outlive the call, and the length is that of `room`.
     let code = unsafe {
         libc::getgrnam_r(
             name.as_ptr(),

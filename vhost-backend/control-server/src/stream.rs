@@ -1,5 +1,6 @@
-//! Streams events to readers that may be slow or gone. A reader that falls behind misses events and
-//! gets their number; the connection of one that reads nothing times out.
+//! Streams events to readers, which may be slow or disconnected. A reader that falls behind misses
+//! events and receives the number of missed events. If a reader stops reading, its connection times
+//! out.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,13 +16,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::handle::{ControlHandle, now_ms};
 use super::model::{ApiError, ErrorCode, Event, EventKind};
 
-/// Readers at once. Less than the limit of connections, so readers can't use up all of them.
+/// Maximum number of readers at once. It is below the connection limit, so readers can't use up all
+/// connections.
 const MAX_READERS: usize = 32;
-/// The interval of keep-alives. Only a failing write reveals that a reader is gone, because a reader
-/// that has shut down just its sending side looks the same.
+/// Interval between keep-alives. A disconnected reader is detected only when a write fails, because
+/// a reader that has merely shut down its sending side looks the same until then.
 const STILL_HERE: Duration = Duration::from_secs(2);
 
-/// Counts the readers.
+/// Limits the number of readers.
 #[derive(Clone)]
 pub(super) struct Readers(Arc<Semaphore>);
 
@@ -78,7 +80,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Waits for the next text to send. Returns `None` at the end.
+    /// Waits for the next text to send. Returns `None` when there are no more events.
     async fn next(&mut self) -> Option<String> {
         match tokio::time::timeout(STILL_HERE, self.events.recv()).await {
             Ok(Ok(event)) => Some(self.form.event(&event)),
@@ -101,14 +103,14 @@ impl Reader {
 }
 
 impl Readers {
-    /// A response that streams events for as long as the client reads.
+    /// Creates a response that streams events for as long as the client reads.
     pub(super) fn answer(
         &self,
         handle: &ControlHandle,
         headers: &HeaderMap,
     ) -> Result<Response, ApiError> {
         let place = self.0.clone().try_acquire_owned().map_err(|_| {
-            let says = format!("{MAX_READERS} clients already read events; try again later");
+            let says = format!("{MAX_READERS} clients are already reading events; try again later");
             ApiError::new(ErrorCode::Unavailable, says)
         })?;
         let form = Form::wanted(headers);

@@ -1,14 +1,15 @@
 //! Closes descriptors whose close may block: sockets to untrusted processes, and descriptors
 //! received over them.
 //!
-//! Closing the last descriptor of a socket with SO_LINGER blocks until its data is sent, for a time
-//! that the socket's owner chooses. Descriptors in flight can block too: if nobody receives them,
-//! the kernel closes them in the thread that closes the Unix socket holding them, or that reads
-//! their message without room for them. So each of these is done on a separate thread.
+//! Closing the last descriptor of a socket with SO_LINGER blocks until its data has been sent or a
+//! timeout that the socket's owner chooses has expired. Descriptors in flight can block too. The
+//! kernel closes unreceived descriptors in the thread that closes the Unix socket holding them, or
+//! in the thread that receives their message without room for them. So all such descriptors are
+//! closed on a separate thread.
 
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
 
-/// A socket that, when dropped, is closed on another thread.
+/// A socket that is closed on another thread when dropped.
 #[derive(Debug)]
 pub struct Apart(Option<OwnedFd>);
 
@@ -20,7 +21,7 @@ impl From<OwnedFd> for Apart {
 
 impl AsRawFd for Apart {
     fn as_raw_fd(&self) -> RawFd {
-        self.0.as_ref().expect("only drop takes it").as_raw_fd()
+        self.0.as_ref().expect("only drop takes the descriptor").as_raw_fd()
     }
 }
 
@@ -30,20 +31,20 @@ impl Drop for Apart {
     }
 }
 
-/// Closes descriptors on another thread. They stay open if that thread can't be started.
+/// Closes descriptors on another thread. If that thread can't be started, they stay open.
 pub(super) fn close(fds: impl IntoIterator<Item = OwnedFd>) {
-    // If spawning fails, the closure is dropped on this thread. So it must not own the descriptors,
-    // or dropping it would close them here.
+    // If spawning fails, the closure is dropped on this thread. It must not own the descriptors,
+    // because dropping it would then close them here.
     let fds: Vec<RawFd> = fds.into_iter().map(OwnedFd::into_raw_fd).collect();
     if fds.is_empty() {
         return;
     }
     let count = fds.len();
     let close = move || {
-        // Without lingering, most closes return at once.
+        // With SO_LINGER off, most closes return immediately.
         fds.iter().for_each(|fd| do_not_linger(*fd));
         for fd in fds {
-            // SAFETY: into_raw_fd transferred ownership to this thread, which closes each once.
+            // SAFETY: into_raw_fd gave up ownership, and this thread closes each descriptor once.
             unsafe { libc::close(fd) };
         }
     };
@@ -55,7 +56,7 @@ pub(super) fn close(fds: impl IntoIterator<Item = OwnedFd>) {
     }
 }
 
-/// Turns SO_LINGER off. Fails without harm if the descriptor is not a socket.
+/// Turns SO_LINGER off. Has no effect if the descriptor isn't a socket.
 fn do_not_linger(fd: RawFd) {
     let off = libc::linger { l_onoff: 0, l_linger: 0 };
     let length = size_of_val(&off) as libc::socklen_t;
@@ -77,7 +78,7 @@ mod tests {
     use crate::frames::Incoming;
     use crate::seqpacket;
 
-    /// A socket whose last close takes an hour, and the end that doesn't read.
+    /// Returns a socket whose last close takes an hour, and its peer, which doesn't read.
     fn lingering() -> (OwnedFd, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -95,8 +96,8 @@ mod tests {
         (socket.into(), reader)
     }
 
-    /// Sends descriptors through a pair of sockets, the last of which is slow to close, and closes
-    /// all other copies. Returns the socket that holds them.
+    /// Sends `others` descriptors and one that is slow to close through a pair of sockets, and
+    /// closes all other copies. Returns the socket that holds them, and the slow socket's peer.
     fn sent(pair: (OwnedFd, OwnedFd), message: &[u8], others: usize) -> (OwnedFd, TcpStream) {
         let (ours, theirs) = pair;
         let (slow, reader) = lingering();
@@ -107,14 +108,14 @@ mod tests {
         (ours, reader)
     }
 
-    /// Fails if `body` waits for a close.
+    /// Runs `body`, and fails if it blocks on a close.
     fn at_once(body: impl FnOnce() + Send + 'static) {
         let (done, is_done) = channel();
         std::thread::spawn(move || {
             body();
             done.send(()).unwrap();
         });
-        is_done.recv_timeout(Duration::from_secs(10)).expect("it blocked or panicked");
+        is_done.recv_timeout(Duration::from_secs(10)).expect("the test body blocked or panicked");
     }
 
     #[test]
@@ -152,7 +153,7 @@ mod tests {
             if let Err(error) = seqpacket::send_bytes(&theirs, &[7], &[theirs.as_raw_fd()]) {
                 assert_eq!(error.raw_os_error(), Some(libc::EPERM));
             } else {
-                eprintln!("skipped: this kernel passes descriptors to whoever reads");
+                eprintln!("skipped: this kernel doesn't support SO_PASSRIGHTS");
             }
             seqpacket::send_bytes(&theirs, &[7], &[]).unwrap();
             // The other direction still accepts descriptors.

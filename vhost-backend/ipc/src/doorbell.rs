@@ -10,14 +10,14 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use super::seqpacket::stream_pair;
 
-/// Number of rings read at once; more than the host's send buffer holds.
+/// Maximum number of rings read at once. The host's send buffer holds fewer.
 const RINGS: usize = 64;
 
 /// Creates a doorbell: the host's end, which rings, and the worker's, which listens. The host's end
-/// can't receive, so a worker can't leave descriptors in it that would be slow to close.
+/// can't receive, so a worker can't send it descriptors that would be slow to close.
 pub fn doorbell() -> io::Result<(OwnedFd, OwnedFd)> {
     let (button, chime) = stream_pair()?;
-    // SAFETY: shutdown takes only an open socket and an integer.
+    // SAFETY: shutdown takes no pointers.
     if unsafe { libc::shutdown(button.as_raw_fd(), libc::SHUT_RD) } < 0 {
         return Err(io::Error::last_os_error());
     }
@@ -39,8 +39,8 @@ pub fn doorbell() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((button, chime))
 }
 
-/// Rings. Errors can be ignored: if the buffer is full, earlier rings will wake the listener, and if
-/// the listener is gone, there is nobody to wake.
+/// Rings the doorbell. Errors can be ignored: if the buffer is full, earlier rings will wake the
+/// listener, and if the listener is gone, there is no one to wake.
 pub fn ring(button: &impl AsRawFd) {
     let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
     // SAFETY: the buffer has one readable byte.
@@ -66,7 +66,7 @@ mod tests {
 
     fn is_rung(chime: &OwnedFd) -> bool {
         let mut fds = libc::pollfd { fd: chime.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: the count of 1 matches the single `pollfd`, which lives across the call.
+        // SAFETY: the count of 1 matches the single `pollfd`, which outlives the call.
         unsafe { libc::poll(&mut fds, 1, 0) == 1 }
     }
 

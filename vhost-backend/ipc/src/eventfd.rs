@@ -1,9 +1,9 @@
-//! Eventfds, with which threads wake one another, and a worker wakes the broker and its device
-//! process.
+//! Eventfds, which threads use to wake one another, and workers use to wake the broker and their
+//! device process.
 //!
-//! A holder can clear O_NONBLOCK for all other holders. So no other process reads or writes an
-//! eventfd that a worker holds: it watches for edges, which every write causes, and lets the count
-//! grow. To wake a worker, use a [`super::doorbell`].
+//! Any holder of an eventfd can clear O_NONBLOCK for all other holders. So no other process reads
+//! or writes an eventfd that a worker holds. Instead, it watches for edges, which every write
+//! causes, and lets the count grow. To wake a worker, use a [`super::doorbell`].
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -19,14 +19,14 @@ pub fn eventfd() -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Adds one to the counter. Errors can be ignored: a full counter is already readable.
+/// Adds one to the counter. Errors can be ignored, because a full counter is already readable.
 pub fn notify(fd: &impl AsRawFd) {
     let one = 1u64.to_ne_bytes();
     // SAFETY: `one` is eight readable bytes.
     unsafe { libc::write(fd.as_raw_fd(), one.as_ptr().cast(), 8) };
 }
 
-/// Resets an eventfd's counter, or a timer's count of expirations.
+/// Resets an eventfd's counter, or a timerfd's expiration count.
 pub fn drain(fd: &impl AsRawFd) {
     let mut count = [0u8; 8];
     // SAFETY: `count` has room for the eight bytes of the counter.

@@ -1,4 +1,4 @@
-//! Exit codes, errors on stderr, the command line's parsing, and logs.
+//! Exit codes, errors on stderr, command-line parsing, and logging.
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -6,12 +6,14 @@ use std::process::ExitCode;
 
 use tracing_subscriber::EnvFilter;
 
-/// An argument or a configuration file is wrong, or names something that doesn't exist.
+/// Exit code if an argument or configuration file is wrong, or refers to something that doesn't
+/// exist.
 pub const BAD_INPUT: u8 = 2;
-/// The program failed while running.
+/// Exit code if the program failed while running.
 pub const FAILED: u8 = 1;
 
-/// Prints `program: error` on one line, even if the error has several, and returns the exit code.
+/// Prints `program: error` on one line, even if the error has several lines, and returns the exit
+/// code.
 pub fn with(program: &str, code: u8, error: &dyn Display) -> ExitCode {
     let text = error.to_string();
     let text = text.trim().replace('\n', " ");
@@ -19,7 +21,8 @@ pub fn with(program: &str, code: u8, error: &dyn Display) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Parses the command line. Prints an error on one line, or the output of `--help` or `--version`.
+/// Parses the command line. Otherwise prints an error on one line, or the output of `--help` or
+/// `--version`.
 pub fn parse<T: clap::Parser>(program: &str) -> Result<T, ExitCode> {
     parse_from(program, std::env::args_os())
 }
@@ -42,8 +45,9 @@ pub fn parse_from<T: clap::Parser>(
     })
 }
 
-/// Turns off virtio_queue's logs unless `RUST_LOG` names it. It logs an error for each malformed
-/// descriptor chain, so a guest could fill the log. The device logs the important ones.
+/// Turns off virtio_queue's logs unless `RUST_LOG` names it. virtio_queue logs an error for each
+/// malformed descriptor chain, so a guest could fill the log. The device itself logs the important
+/// errors.
 const GUESTS_CAN_FILL: &str = "virtio_queue=off";
 
 /// Sends logs to stderr, filtered by `RUST_LOG`.
@@ -58,7 +62,7 @@ pub fn start_logging() {
 fn filter(asked_for: Option<&str>) -> EnvFilter {
     let with = |asked_for: &str| EnvFilter::try_new(format!("{GUESTS_CAN_FILL},{asked_for}"));
     let asked_for = asked_for.filter(|text| !text.trim().is_empty());
-    // If two directives have the same target, the later one applies.
+    // If two directives have the same target, the later one takes effect.
     asked_for
         .and_then(|text| with(text).ok())
         .unwrap_or_else(|| EnvFilter::new(format!("{GUESTS_CAN_FILL},info")))

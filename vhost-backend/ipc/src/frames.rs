@@ -1,5 +1,5 @@
-//! Frames on the stream between a device process and a worker. A frame has a header with two
-//! lengths, an encoded message, and a body of raw bytes.
+//! Frames on the stream between a device process and a worker. A frame consists of a header with
+//! two lengths, an encoded message, and a body of raw bytes.
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use super::apart;
 use super::seqpacket::{receive_bytes, send_bytes};
 
-/// Size limit of an encoded message, in bytes. An Attach with the most pieces fits.
+/// Maximum size of an encoded message, in bytes. An Attach with the maximum number of pieces fits.
 pub const MAX_HEAD: usize = 1 << 20;
 const PREFIX: usize = 8;
 
@@ -54,12 +54,12 @@ impl Outgoing {
         self.queue.push_back((frame, 0, fd));
     }
 
-    /// Number of bytes not written yet.
+    /// Returns the number of bytes not yet written.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Whether everything is written.
+    /// Returns true if everything has been written.
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
@@ -85,7 +85,7 @@ impl Outgoing {
     }
 }
 
-/// A reader of frames from a blocking or non-blocking socket.
+/// Reads frames from a blocking or non-blocking socket.
 pub struct Incoming {
     buffer: Vec<u8>,
     start: usize,
@@ -94,12 +94,12 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    /// A reader that accepts bodies of up to `max_body` bytes.
+    /// Creates a reader that accepts bodies of up to `max_body` bytes.
     pub fn new(max_body: usize) -> Self {
         Self { buffer: Vec::new(), start: 0, max_body, fds: VecDeque::new() }
     }
 
-    /// Reads once. `Ok(false)` if the other end is closed.
+    /// Reads once. Returns `Ok(false)` if the other end is closed.
     pub fn read(&mut self, socket: &impl AsRawFd) -> io::Result<bool> {
         if self.start > 0 {
             self.buffer.drain(..self.start);
@@ -118,12 +118,12 @@ impl Incoming {
         self.buffer.truncate(have + count);
         self.fds.extend(fds);
         if self.fds.len() > 64 {
-            return Err(invalid("too many descriptors for the messages"));
+            return Err(invalid("received more descriptors than messages use"));
         }
         Ok(count > 0)
     }
 
-    /// Decodes the next complete frame. Returns its message and body.
+    /// Decodes the next complete frame, and returns its message and body.
     pub fn take<T: DeserializeOwned>(&mut self) -> io::Result<Option<(T, Vec<u8>)>> {
         let bytes = &self.buffer[self.start..];
         let Some(prefix) = bytes.get(..PREFIX) else { return Ok(None) };
@@ -142,14 +142,14 @@ impl Incoming {
         Ok(Some((message, body)))
     }
 
-    /// The next descriptor that arrived with a message.
+    /// Returns the next descriptor that arrived with a message.
     pub fn take_fd(&mut self) -> Option<OwnedFd> {
         self.fds.pop_front()
     }
 }
 
 impl Drop for Incoming {
-    /// Closes unclaimed descriptors on another thread, because that may block.
+    /// Closes unclaimed descriptors on another thread, because closing them may block.
     fn drop(&mut self) {
         apart::close(self.fds.drain(..));
     }

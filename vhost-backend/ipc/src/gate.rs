@@ -1,8 +1,9 @@
 //! The gate page, through which the broker's scheduler and a worker communicate about the GPU.
 //!
-//! Each worker has one sealed page of shared memory, which the broker creates and both map. It
-//! consists of atomics. The worker's words are untrusted: a worker that lies can only hurt its own
-//! VM. docs/design/gate.md describes how the words are used.
+//! Each worker has one sealed page of shared memory, which the broker creates and both processes
+//! map. The page consists of atomic words. Words written by the worker are untrusted: a worker that
+//! writes wrong values can only hurt its own VM. docs/design/gate.md describes how the words are
+//! used.
 
 use std::io;
 use std::mem::offset_of;
@@ -11,50 +12,50 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Most GPUs of a worker.
+/// Maximum number of GPUs per worker.
 pub const MAX_GPUS: usize = 16;
-/// The value of `until` for a window without an end.
+/// Value of `until` for a window without an end.
 pub const NO_END: u64 = u64::MAX;
 
 /// Whether a worker may submit work to the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Mode {
-    /// The worker may not submit.
+    /// The worker may not submit work.
     Closed = 0,
-    /// The worker may not submit yet, but should stay awake and watch for a window.
+    /// The worker may not submit work yet, but should stay awake and watch for a window.
     Prepare = 1,
-    /// The worker may submit up to a depth. No other VM may.
+    /// The worker may submit work up to a depth. No other VM may submit.
     Window = 2,
-    /// The worker may submit up to a depth. So may other VMs.
+    /// The worker may submit work up to a depth. Other VMs may, too.
     Shared = 3,
-    /// The worker may submit without limit or measurement, because no other VM wants the GPU.
+    /// The worker may submit work without limit or measurement, because no other VM wants the GPU.
     Unlimited = 4,
 }
 
 impl Mode {
-    /// Whether the worker may submit work.
+    /// Returns true if the worker may submit work.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Window | Self::Shared | Self::Unlimited)
     }
 }
 
-/// A mode, and the number of the change that set it.
+/// A mode, with the number of the change that set it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// The number of changes so far.
+    /// Number of mode changes so far.
     pub epoch: u64,
     /// The current mode.
     pub mode: Mode,
 }
 
 impl Grant {
-    /// The encoding in the page.
+    /// Encodes the grant as a word in the page.
     pub const fn word(self) -> u64 {
         self.epoch << 8 | self.mode as u64
     }
 
-    /// Decodes a word of the page. An unknown mode decodes as closed.
+    /// Decodes a word from the page. An unknown mode is decoded as `Closed`.
     pub const fn from_word(word: u64) -> Self {
         let mode = match word & 0xff {
             1 => Mode::Prepare,
@@ -67,11 +68,11 @@ impl Grant {
     }
 }
 
-/// A worker's words about itself.
+/// Words about the worker as a whole.
 #[repr(C, align(64))]
 #[derive(Default)]
 pub struct WorkerWords {
-    /// Time of the last heartbeat (CLOCK_MONOTONIC, in ns), written about every 20 ms while
+    /// Time of the last heartbeat (CLOCK_MONOTONIC, in ns). Written about every 20 ms while
     /// `beating` is 1.
     pub beat: AtomicU64,
     /// Number of kernels launched.
@@ -86,63 +87,65 @@ pub struct WorkerWords {
     pub bytes_d2d: AtomicU64,
     /// Bytes in the command ring when it was last checked.
     pub ring_depth: AtomicU64,
-    /// Number of commands read.
+    /// Number of commands read from the ring.
     pub calls: AtomicU64,
-    /// Written by the scheduler when it ends the session: the CUresult that answers every further
-    /// call; 0 for none.
+    /// The CUresult returned for every further call, or 0 if there is none. The scheduler writes it
+    /// when it ends the session.
     pub verdict: AtomicU64,
-    /// 1 while the heart beats. 0 once, for a second, none of the worker's GPUs was `active` or had
-    /// `held` calls.
+    /// 1 while the worker writes heartbeats. 0 once none of its GPUs has been `active` or has had
+    /// `held` calls for a second.
     pub beating: AtomicU64,
 }
 
-/// The words about one GPU. The scheduler writes the first cache line, the worker the others.
+/// Words about one GPU. The scheduler writes the first cache line, and the worker writes the
+/// others.
 #[repr(C, align(64))]
 pub struct GpuGate {
-    /// A [`Grant`].
+    /// The current [`Grant`], encoded.
     pub grant: AtomicU64,
     /// End of the window (CLOCK_MONOTONIC, in ns). No call is submitted after it.
     pub until: AtomicU64,
-    /// Work that may be in flight in each stream, in ns. A single call may exceed it.
+    /// Maximum work in flight per stream, in ns. A single call may exceed this.
     pub depth: AtomicU64,
-    /// Copies between host and device that may be in flight in each stream while the gate is closed,
-    /// in ns; 0 for none.
+    /// Maximum copies between host and device in flight per stream while the gate is closed, in ns.
+    /// 0 allows none.
     pub copies: AtomicU64,
     _scheduler: [u64; 4],
-    /// 1 if work may be in flight, not counting the copies that `copying` covers. Set (SeqCst) before
-    /// `grant` is read for a submission; cleared only when nothing is in flight.
+    /// 1 if work may be in flight, not counting the copies that `copying` covers. Set (SeqCst)
+    /// before the worker reads `grant` for a submission, and cleared only when nothing is in
+    /// flight.
     pub active: AtomicU64,
-    /// Number of gated calls that are held back.
+    /// Number of gated calls that the worker is holding back.
     pub held: AtomicU64,
     /// The last epoch that the worker acted on.
     pub seen: AtomicU64,
-    /// Number of finished gated calls, without the copies that `copying` covers: otherwise those
+    /// Number of finished gated calls, excluding the copies that `copying` covers. Counting those
     /// copies would hide a drain that makes no progress.
     pub finished: AtomicU64,
     /// Number of gated calls submitted to the driver.
     pub queued: AtomicU64,
-    /// 1 if every stream with work in flight waits for a host function of the guest.
+    /// 1 if every stream with work in flight is waiting for a host function in the guest.
     pub stalled: AtomicU64,
-    /// Total time with work in flight that is not stalled, in ns.
+    /// Total time with work in flight that isn't stalled, in ns.
     pub busy_ns: AtomicU64,
     /// Time at which the oldest unfinished call reached the head of its stream (CLOCK_MONOTONIC, in
-    /// ns); 0 for none. Maintained unless the gate is `Unlimited`.
+    /// ns), or 0 if there is none. Not maintained while the gate is `Unlimited`.
     pub oldest: AtomicU64,
-    /// 1 if, while the gate is closed, some stream has only copies in flight.
+    /// 1 if the gate is closed and some stream has only copies in flight.
     pub copying: AtomicU64,
     /// Total time with `copying` set and `active` clear, in ns.
     pub copied_ns: AtomicU64,
-    /// Total time between a submission to an idle GPU and the next poll, in ns. It is mostly work,
-    /// but not part of `busy_ns`.
+    /// Total time between a submission to an idle GPU and the next poll, in ns. The GPU works for
+    /// most of that time, but it isn't included in `busy_ns`.
     pub begun_ns: AtomicU64,
 }
 
-/// The page.
+/// The gate page.
 #[repr(C, align(4096))]
 pub struct GatePage {
     /// Words about the worker as a whole.
     pub worker: WorkerWords,
-    /// Words about each GPU, by the worker's CUDA device ordinal.
+    /// Words per GPU, by the worker's CUDA device ordinal.
     pub gpus: [GpuGate; MAX_GPUS],
 }
 
@@ -153,7 +156,7 @@ const _: () = {
 };
 
 impl GatePage {
-    /// Creates a page, as a sealed file with all gates closed.
+    /// Creates a page as a sealed file, with all gates closed.
     pub fn create() -> io::Result<OwnedFd> {
         const SEALS: i32 = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
         // SAFETY: the name is a C string, and nothing else owns the new descriptor.
@@ -174,21 +177,22 @@ impl GatePage {
     }
 }
 
-/// A mapped page. Dropping it unmaps the page.
+/// A mapped gate page. Dropping it unmaps the page.
 pub struct GateMap {
     page: NonNull<GatePage>,
 }
 
-// SAFETY: the page consists of atomics, and stays mapped while this lives.
+// SAFETY: the page consists of atomics, and stays mapped for the lifetime of the `GateMap`.
 unsafe impl Send for GateMap {}
-// SAFETY: as above.
+// SAFETY: same as for `Send`.
 unsafe impl Sync for GateMap {}
 
 impl GateMap {
-    /// Maps a page that [`GatePage::create`] made.
+    /// Maps a page created by [`GatePage::create`].
     pub fn map(file: impl AsFd) -> io::Result<Self> {
         let fd = file.as_fd().as_raw_fd();
-        // SAFETY: a zeroed stat is valid, because it consists of integers; fstat may write to it.
+        // SAFETY: a zeroed stat is valid because it consists of integers, and fstat may write to
+        // it.
         let size = unsafe {
             let mut stat = std::mem::zeroed::<libc::stat>();
             if libc::fstat(fd, &mut stat) < 0 {
@@ -202,14 +206,14 @@ impl GateMap {
         Self::mmap(libc::MAP_SHARED, fd)
     }
 
-    /// Maps a private page with every gate open without limit.
+    /// Maps a private page with every gate open and unlimited.
     pub fn private() -> io::Result<Self> {
         let page = Self::mmap(libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)?;
         page.open_all();
         Ok(page)
     }
 
-    /// Opens every gate without limit, for a worker that is not scheduled.
+    /// Opens every gate without limit, for a worker that isn't scheduled.
     pub fn open_all(&self) {
         for gpu in &self.gpus {
             gpu.open(Grant { epoch: 1, mode: Mode::Unlimited }, NO_END, 0);
@@ -217,7 +221,7 @@ impl GateMap {
     }
 
     fn mmap(flags: i32, fd: i32) -> io::Result<Self> {
-        // SAFETY: the kernel chooses the address, so the mapping replaces no other.
+        // SAFETY: the kernel chooses the address, so the mapping doesn't replace another.
         let at = unsafe {
             let access = libc::PROT_READ | libc::PROT_WRITE;
             libc::mmap(std::ptr::null_mut(), size_of::<GatePage>(), access, flags, fd, 0)
@@ -233,8 +237,8 @@ impl Deref for GateMap {
     type Target = GatePage;
 
     fn deref(&self) -> &GatePage {
-        // SAFETY: until `drop`, the page is mapped, page-aligned and as long as the type. Any bits
-        // are valid atomics.
+        // SAFETY: until `drop`, the page is mapped, page-aligned and as large as the type. Any bit
+        // pattern is a valid atomic.
         unsafe { self.page.as_ref() }
     }
 }
@@ -247,21 +251,21 @@ impl Drop for GateMap {
 }
 
 impl GpuGate {
-    /// Changes the mode, after writing the values that go with it. Only the scheduler calls this.
+    /// Changes the mode after writing the values that go with it. Only the scheduler calls this.
     pub fn open(&self, grant: Grant, until: u64, depth: u64) {
         self.until.store(until, Ordering::Relaxed);
         self.depth.store(depth, Ordering::Relaxed);
         self.grant.store(grant.word(), Ordering::SeqCst);
     }
 
-    /// Whether the worker has work on this GPU, or wants it.
+    /// Returns true if the worker has work on this GPU, or wants to submit some.
     pub fn is_in_use(&self) -> bool {
         [&self.active, &self.held, &self.copying]
             .iter()
             .any(|word| word.load(Ordering::SeqCst) != 0)
     }
 
-    /// The current grant.
+    /// Returns the current grant.
     pub fn grant(&self) -> Grant {
         Grant::from_word(self.grant.load(Ordering::Acquire))
     }
@@ -272,7 +276,7 @@ pub fn bump(counter: &AtomicU64, more: u64) {
     counter.store(counter.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
 }
 
-/// The page's clock: CLOCK_MONOTONIC in ns.
+/// Returns the time of the clock used in the page: CLOCK_MONOTONIC, in ns.
 pub fn now() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is writable, and this clock always exists.

@@ -1,20 +1,20 @@
-//! Facts about the host's GPUs, which a probe process reports because the broker loads no driver
-//! library.
+//! Facts about the host's GPUs. A probe process reports them, because the broker doesn't load the
+//! driver library.
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// A working driver library, and the GPUs that it finds.
+/// A working driver library and the GPUs that it found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Probed {
-    /// The library's path, as resolved by the loader.
+    /// Path of the library, as resolved by the dynamic loader.
     pub library: PathBuf,
-    /// `cuDriverGetVersion`: 13000 is CUDA 13.0.
+    /// Result of `cuDriverGetVersion`: 13000 is CUDA 13.0.
     pub cuda_version: u32,
-    /// The driver's own version, such as "580.95.05".
+    /// Driver version, such as "580.95.05".
     pub driver: String,
-    /// The GPUs, by the library's ordinal.
+    /// The GPUs, in the library's order.
     #[serde(default)]
     pub gpus: Vec<GpuFacts>,
 }
@@ -22,34 +22,34 @@ pub struct Probed {
 /// Facts about a GPU that don't change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GpuFacts {
-    /// `cuDeviceGetName`.
+    /// Result of `cuDeviceGetName`.
     pub name: String,
-    /// `cuDeviceGetUuid`. A MIG instance has its own.
+    /// Result of `cuDeviceGetUuid`. A MIG instance has its own UUID.
     pub uuid: [u8; 16],
-    /// `cuDeviceGetPCIBusId`, such as "0000:3b:00.0".
+    /// Result of `cuDeviceGetPCIBusId`, such as "0000:3b:00.0".
     pub pci_bus_id: String,
-    /// Its total memory, in bytes.
+    /// Total memory, in bytes.
     pub memory: u64,
-    /// Major and minor version.
+    /// Compute capability: major and minor version.
     pub compute_capability: [u32; 2],
-    /// Streaming multiprocessors.
+    /// Number of streaming multiprocessors.
     pub multiprocessors: u32,
-    /// Maximum clock of its multiprocessors, in kHz; 0 if unknown.
+    /// Maximum clock rate of the multiprocessors, in kHz. 0 if unknown.
     pub clock_khz: u32,
-    /// Maximum clock of its memory, in kHz; 0 if unknown.
+    /// Maximum memory clock rate, in kHz. 0 if unknown.
     pub memory_clock_khz: u32,
-    /// Width of its memory bus, in bits.
+    /// Width of the memory bus, in bits.
     pub memory_bus_bits: u32,
     /// Whether ECC is on.
     pub ecc: bool,
-    /// PCI device ID in the upper 16 bits and vendor ID in the lower; 0 if unknown.
+    /// PCI device ID in the upper 16 bits, and vendor ID in the lower 16 bits. 0 if unknown.
     pub pci_device: u32,
     /// PCI subsystem device and vendor IDs, in the same format.
     pub pci_subsystem: u32,
 }
 
 impl GpuFacts {
-    /// The UUID in the format of NVIDIA's tools.
+    /// Formats the UUID as NVIDIA's tools do.
     pub fn uuid_text(&self) -> String {
         let hex: String = self.uuid.iter().map(|byte| format!("{byte:02x}")).collect();
         let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
@@ -57,8 +57,8 @@ impl GpuFacts {
     }
 }
 
-/// The driver's version, from the name of NVIDIA's library. Another library gets this crate's
-/// version.
+/// Returns the driver version from the file name of NVIDIA's library. For any other library,
+/// returns this crate's version.
 pub fn driver_version(library: &Path) -> String {
     let real = std::fs::canonicalize(library).unwrap_or_else(|_| library.to_owned());
     let name = real.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -68,7 +68,7 @@ pub fn driver_version(library: &Path) -> String {
     }
 }
 
-/// A device's PCI IDs from sysfs: device and vendor, then subsystem device and vendor.
+/// Reads a device's PCI IDs from sysfs: device and vendor, then subsystem device and vendor.
 pub fn pci_ids(bus_id: &str) -> (u32, u32) {
     let folder = Path::new("/sys/bus/pci/devices").join(bus_id.to_ascii_lowercase());
     let number = |file: &str| {

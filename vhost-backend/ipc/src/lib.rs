@@ -1,18 +1,18 @@
-//! Communication between the host's three programs: seqpacket sockets to the broker, a stream
-//! between a device process and each of its workers, and a page of shared memory between the
-//! broker's scheduler and each worker. Neither end trusts the other, so every message is bounded,
-//! and decoded before it is used.
+//! Communication between the three host programs: seqpacket sockets to the broker, a stream between
+//! a device process and each of its workers, and a shared memory page between the broker's
+//! scheduler and each worker. Neither side trusts the other, so message sizes are limited, and
+//! every message is decoded before use.
 //!
 //! | module | contents |
 //! |---|---|
-//! | `messages` | the messages between the broker, device processes and workers |
-//! | `seqpacket`, `frames` | messages on seqpacket sockets, and on the stream to a worker |
+//! | `messages` | messages between the broker, device processes and workers |
+//! | `seqpacket`, `frames` | sending and receiving messages on seqpacket sockets, and on the stream to a worker |
 //! | `apart` | closing descriptors on another thread |
-//! | `doorbell`, `eventfd` | waking another process |
-//! | `gate` | the page that the broker's scheduler and a worker share |
+//! | `doorbell`, `eventfd` | ways to wake another process |
+//! | `gate` | the page shared by the broker's scheduler and a worker |
 //! | `gpu` | facts about the host's GPUs, from the probe |
 //! | `listener` | listening sockets |
-//! | `process`, `program`, `exit` | a process's identity, paths of the programs, exit codes and logs |
+//! | `process`, `program`, `exit` | process identity and limits, program paths, exit codes and logs |
 
 pub mod apart;
 pub mod doorbell;

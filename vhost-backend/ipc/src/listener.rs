@@ -1,5 +1,5 @@
-//! Listening Unix sockets. Binding replaces a stale socket file, but not one in use. Dropping the
-//! listener removes the file.
+//! Listening Unix sockets. Binding replaces a stale socket file, but not one that is in use.
+//! Dropping the listener removes the file.
 
 use std::io::ErrorKind;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 pub struct Listener {
     listener: UnixListener,
     path: PathBuf,
-    /// Device and inode of the file, to recognize a file that another program put in its place.
+    /// Device and inode of the socket file, to detect that another program has replaced it.
     file: (u64, u64),
 }
 
 impl Listener {
-    /// Binds `path` and sets the socket's permissions and, if given, its group. The error does not
-    /// name the path.
+    /// Binds `path`, and sets the socket's permissions and, if given, its group. Errors don't
+    /// include the path.
     pub fn bind(path: &Path, mode: u32, group: Option<u32>) -> Result<Self, String> {
         match std::fs::symlink_metadata(path) {
             Ok(meta) if meta.file_type().is_socket() => match UnixStream::connect(path) {
@@ -36,7 +36,9 @@ impl Listener {
             Err(error) => return Err(error.to_string()),
         }
         let listener = UnixListener::bind(path).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => "cannot listen on the socket: its folder does not exist".into(),
+            ErrorKind::NotFound => {
+                "cannot listen on the socket: its directory does not exist".into()
+            }
             _ => format!("cannot listen on the socket: {error}"),
         })?;
         let meta = std::fs::symlink_metadata(path).map_err(|error| error.to_string())?;
@@ -50,7 +52,7 @@ impl Listener {
         Ok(socket)
     }
 
-    /// A duplicate descriptor of the socket, to accept connections with.
+    /// Duplicates the socket's descriptor for accepting connections.
     pub fn try_clone(&self) -> std::io::Result<UnixListener> {
         self.listener.try_clone()
     }

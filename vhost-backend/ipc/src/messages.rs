@@ -1,4 +1,4 @@
-//! Messages between the host's processes.
+//! Messages between the broker, device processes and workers.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,184 +6,185 @@ use crate::gpu::GpuFacts;
 
 pub use memory_ledger::{Charge, WorkerId};
 
-/// From a worker to the broker.
+/// Messages from a worker to the broker.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum ToBroker {
-    /// The worker is warm: the driver library is loaded and the context exists.
+    /// The worker is warm: it has loaded the driver library and created its context.
     Ready,
-    /// The worker can't become warm, or can't accept the assignment.
+    /// The worker failed to start, or can't accept its assignment.
     Failed {
         /// The reason, for the log.
         reason: String,
     },
-    /// The worker accepted the assignment: its identity, limits and session are set up.
+    /// The worker accepted the assignment and has set up its identity, limits and session.
     Began,
     /// Requests device memory.
     Reserve {
-        /// The GPU, by the worker's ordinal.
+        /// The worker's ordinal for the GPU.
         device: u32,
-        /// Bytes.
+        /// Number of bytes.
         bytes: u64,
         /// The kind of charge.
         kind: Charge,
     },
     /// Returns device memory.
     Release {
-        /// The GPU, by the worker's ordinal.
+        /// The worker's ordinal for the GPU.
         device: u32,
-        /// Bytes.
+        /// Number of bytes.
         bytes: u64,
-        /// The kind for which it was reserved.
+        /// The kind with which it was reserved.
         kind: Charge,
     },
-    /// Asks for the account's state.
+    /// Asks for the usage of a GPU's memory.
     Query {
-        /// The GPU, by the worker's ordinal.
+        /// The worker's ordinal for the GPU.
         device: u32,
     },
 }
 
-/// From the broker to a worker.
+/// Messages from the broker to a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum ToWorker {
     /// Assigns a session. Carries five descriptors: the stream to the device process, the worker's
     /// end of the doorbell (device and scheduler to worker), the wake (worker to guest), the gate
-    /// page, and the bell (worker to scheduler). Wake and bell are eventfds that no other process
-    /// reads or writes.
+    /// page, and the bell (worker to scheduler). The wake and the bell are eventfds, which other
+    /// processes only watch, and never read or write.
     Assign(Assignment),
-    /// Answers Reserve if the memory is granted, and Release.
+    /// Reply to Release, and to Reserve if the memory is granted.
     Granted,
-    /// Answers Reserve if a limit is reached.
+    /// Reply to Reserve if a limit has been reached.
     Refused,
-    /// Answers Query: the GPU's memory as the guest process sees it.
+    /// Reply to Query: the GPU's memory as the guest process sees it.
     Usage {
-        /// Bytes of `max` that the session can't allocate.
+        /// Bytes out of `max` that the session can't allocate.
         used: u64,
         /// The lower of memory.max and memory.session_max, in bytes.
         max: u64,
     },
 }
 
-/// The session that a worker serves, and its settings.
+/// The session that a worker serves, with its settings.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Assignment {
-    /// VM and session, for the log.
+    /// VM and session, for logs.
     pub label: String,
-    /// The guest process, for the log.
+    /// ID of the guest process, for logs.
     pub pid: u32,
-    /// The VM's user ID, if the worker must switch to it.
+    /// The user ID that the worker must switch to, if any.
     pub uid: Option<u32>,
-    /// The VM's group ID, if the worker must switch to it.
+    /// The group ID that the worker must switch to, if any.
     pub gid: Option<u32>,
-    /// The session's environment variables that the host allows.
+    /// The session's environment variables, limited to those that the host allows.
     pub env: Vec<(String, String)>,
-    /// Microseconds that the ring's reader polls before it sleeps.
+    /// Microseconds that the worker polls an empty ring before it sleeps.
     pub spin_us: u32,
-    /// Bytes to charge for a context, by the worker's ordinal. Devices past the end are unknown, and
-    /// their contexts are not charged.
+    /// Bytes to charge per context, by the worker's device ordinal. Contexts on devices past the
+    /// end of this list aren't charged.
     pub context_bytes: Vec<u64>,
-    /// Whether the first device's primary context, which a warm worker already has, is charged. If
-    /// not, it exceeded the quota, and the worker destroys it.
+    /// Whether the primary context on the first device, which a warm worker already has, was
+    /// charged. If it would have exceeded the quota, it wasn't charged, and the worker destroys it.
     pub context_charged: bool,
 }
 
-/// From a device process to the broker.
+/// Messages from a device process to the broker.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum DeviceToBroker {
     /// Requests a worker for a new session.
     Start {
-        /// Identifies this request in the answer.
+        /// Identifies this request in the reply.
         request: u64,
-        /// The session, for the log.
+        /// The session, for logs.
         session: u32,
-        /// The guest process, for the log.
+        /// ID of the guest process, for logs.
         pid: u32,
-        /// Its environment.
+        /// The guest process's environment variables.
         env: Vec<(String, String)>,
     },
-    /// Ends a worker, or cancels its start.
+    /// Ends a worker or cancels its start.
     End {
-        /// The request that started it.
+        /// The request that started the worker.
         request: u64,
     },
     /// Asks for the VM's GPUs and their usage. Only one such request may be outstanding.
     Query {
-        /// Identifies this request in the answer.
+        /// Identifies this request in the reply.
         request: u64,
     },
 }
 
-/// From the broker to a device process.
+/// Messages from the broker to a device process.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum BrokerToDevice {
-    /// The first message, with the listening socket as its descriptor.
+    /// The first message. Carries the listening socket as its descriptor.
     Setup(DeviceSetup),
-    /// The worker has started. Carries three descriptors: the stream to the worker, the doorbell's
-    /// ringing end, and the wake. The worker holds the wake too, so it is watched but not read.
+    /// The worker has started. Carries three descriptors: the stream to the worker, the ringing end
+    /// of the doorbell, and the wake. The worker holds the wake too, so the device process watches
+    /// it without reading it.
     Started {
-        /// The request.
+        /// The request that this replies to.
         request: u64,
-        /// The worker's process ID, for the log.
+        /// The worker's process ID, for logs.
         pid: u32,
     },
-    /// The worker could not be started, or it was reaped and its memory is free.
+    /// The worker couldn't be started, or it has been reaped and its memory is free.
     Ended {
-        /// The request that started it.
+        /// The request that started the worker.
         request: u64,
         /// The reason.
         how: Ending,
     },
-    /// sessions.max was changed.
+    /// sessions.max has changed.
     SessionsMax {
         /// The new limit.
         max: u32,
     },
-    /// The VM's GPUs.
+    /// Reply to Query.
     Facts {
-        /// The request.
+        /// The request that this replies to.
         request: u64,
         /// The GPUs and their usage.
         facts: VmFacts,
     },
 }
 
-/// Most GPUs that a guest gets facts about.
+/// Maximum number of GPUs in a guest's facts.
 pub const MAX_FACTS_GPUS: usize = 16;
-/// Most processes that a guest gets facts about; those that use the most memory.
+/// Maximum number of processes in a guest's facts. Those that use the most memory are included.
 pub const MAX_FACTS_PROCESSES: usize = 256;
 
-/// Facts about its GPUs that a guest can query without a session.
+/// Facts about the VM's GPUs that a guest can query without a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VmFacts {
-    /// `cuDriverGetVersion`.
+    /// The result of `cuDriverGetVersion`.
     pub cuda_version: u32,
-    /// The driver's version.
+    /// Driver version.
     pub driver: String,
-    /// The GPUs, by the sessions' ordinal; at most [`MAX_FACTS_GPUS`].
+    /// The GPUs, by device ordinal in the sessions. At most [`MAX_FACTS_GPUS`].
     pub gpus: Vec<VmGpu>,
-    /// The memory that each session holds on each GPU; at most [`MAX_FACTS_PROCESSES`].
+    /// The memory that each session holds on each GPU. At most [`MAX_FACTS_PROCESSES`] entries.
     pub processes: Vec<VmProcess>,
 }
 
-/// A GPU of a VM.
+/// One of a VM's GPUs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VmGpu {
-    /// Facts that don't change.
+    /// Facts about the GPU that don't change.
     pub facts: GpuFacts,
     /// The VM's memory limit, in bytes.
     pub total: u64,
     /// Memory that the VM uses, in bytes.
     pub used: u64,
-    /// The VM's share of GPU time over the last second, in 0.01%, if known.
+    /// The VM's share of GPU time over the last second, in units of 0.01%, if known.
     pub utilization: Option<u32>,
 }
 
-/// A session's use of a GPU.
+/// A session's memory on a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VmProcess {
-    /// The guest process.
+    /// ID of the guest process.
     pub pid: u32,
-    /// The guest's ID of the session.
+    /// The guest's session ID.
     pub session: u32,
     /// The GPU's index among the VM's GPUs.
     pub gpu: u32,
@@ -191,109 +192,110 @@ pub struct VmProcess {
     pub bytes: u64,
 }
 
-/// Why a session has no worker.
+/// The reason why a session has no worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
     /// sessions.max was reached.
     Limit,
-    /// The worker never served the session, for this reason.
+    /// The worker couldn't serve the session, for this reason.
     NoWorker(String),
-    /// The worker ended, for this reason (for the log).
+    /// The worker exited, for this reason, which is for logs.
     Died(String),
 }
 
-/// Settings of a device process.
+/// Settings for a device process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceSetup {
-    /// The VM's name, for the log.
+    /// The VM's name, for logs.
     pub name: String,
     /// User ID to switch to.
     pub uid: Option<u32>,
     /// Group ID to switch to.
     pub gid: Option<u32>,
-    /// Limits that the config space announces, and those of the process itself.
+    /// Limits that the config space announces, and internal limits of the device process.
     pub limits: Limits,
 }
 
-/// Limits of one VM's device.
+/// Limits for one VM's device.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Most sessions at once.
+    /// Maximum number of sessions at once.
     pub max_sessions: u32,
-    /// Most regions of one session.
+    /// Maximum number of regions per session.
     pub max_regions: u32,
-    /// Most segments of one region.
+    /// Maximum number of segments per region.
     pub max_segments: u32,
-    /// Size limit of all regions of one session, in bytes.
+    /// Maximum total size of a session's regions, in bytes.
     pub pinned_max: u64,
-    /// Size limit of one command on the command queue, in bytes.
+    /// Maximum size of one command on the command queue, in bytes.
     pub max_plain: u32,
-    /// Most front ends connected at once.
+    /// Maximum number of front ends connected at once.
     pub max_connections: u32,
 }
 
-/// From a device process to a worker, on the stream. A `Memory` message comes with a descriptor.
+/// Messages from a device process to a worker, sent on the stream. A `Memory` message carries a
+/// descriptor.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DeviceToWorker {
-    /// Provides a file with guest memory.
+    /// Provides a file that contains guest memory.
     Memory {
         /// Identifies the file in later messages.
         slot: u32,
     },
-    /// Announces that no later segment uses a file.
+    /// Says that no later segment will use a file.
     Forget {
-        /// The file.
+        /// The file's slot.
         slot: u32,
     },
     /// Maps a region.
     Attach {
-        /// Identifies this request in the answer.
+        /// Identifies this request in the reply.
         request: u64,
         /// The region's ID.
         region: u32,
-        /// Its kind, as in the uAPI.
+        /// The region's kind, as in the uAPI.
         kind: u32,
-        /// Its address in the guest process.
+        /// The region's address in the guest process.
         vaddr: u64,
         /// Size of the ring, in bytes, if `kind` is RING.
         ring_bytes: u32,
-        /// Slot, offset and length of each piece.
+        /// Slot, offset and length of each piece of the region.
         pieces: Vec<(u32, u64, u64)>,
     },
     /// Unmaps a region.
     Detach {
-        /// Identifies this request in the answer.
+        /// Identifies this request in the reply.
         request: u64,
         /// The region's ID.
         region: u32,
     },
-    /// A command from the command queue. The frame's body holds its bytes.
+    /// Passes on a command from the command queue. The frame body contains the command.
     Submit {
-        /// Identifies this request in the answer.
+        /// Identifies this request in the reply.
         request: u64,
-        /// Size limit of the reply and its answer, in bytes.
+        /// Maximum size of the reply and its answer, in bytes.
         room: u32,
     },
 }
 
-/// From a worker to its device process, on the stream.
+/// Messages from a worker to its device process, sent on the stream.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WorkerToDevice {
-    /// Answers Attach or Detach.
+    /// Reply to Attach or Detach.
     Done {
-        /// The request.
+        /// The request that this replies to.
         request: u64,
-        /// A status of the uAPI.
+        /// Status code from the uAPI.
         status: u32,
     },
-    /// Answers Submit. The frame's body holds the reply and its answer.
+    /// Reply to Submit. The frame body contains the reply and its answer.
     Answer {
-        /// The request.
+        /// The request that this replies to.
         request: u64,
     },
-    /// The guest process violated the protocol, so the worker ends.
+    /// The guest process violated the protocol, so the worker exits.
     Broken {
-        /// The violation, for the log.
+        /// The violation, for logs.
         reason: String,
     },
 }

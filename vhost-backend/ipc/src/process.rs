@@ -1,26 +1,26 @@
-//! Settings that each process makes for itself: lifetime, signals, limits, user.
+//! Settings that each process applies to itself: lifetime, signals, limits, user.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-/// Has the kernel kill this process when the thread that started it ends. Changing the user clears
-/// the setting, so call this again afterwards.
+/// Makes the kernel kill this process when the thread that started it exits. Changing the user
+/// clears this setting, so call this function again afterwards.
 pub fn die_with_parent(parent: libc::pid_t) -> io::Result<()> {
     // SAFETY: this prctl takes only integers.
     if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } < 0 {
         return Err(io::Error::last_os_error());
     }
-    // If the parent ended before the call above, the setting has no effect.
-    // SAFETY: getppid takes no arguments.
+    // The setting has no effect if the parent exited before the call above. SAFETY: getppid takes
+    // no arguments.
     if unsafe { libc::getppid() } != parent {
         return Err(io::Error::other("the parent process has already exited"));
     }
     Ok(())
 }
 
-/// Unblocks all signals. The broker blocks some, and its children inherit that.
+/// Unblocks all signals. The broker blocks some, and its children inherit the signal mask.
 pub fn unblock_signals() {
-    // SAFETY: sigemptyset initializes `set` before it is used.
+    // SAFETY: sigemptyset initializes `set` before sigprocmask reads it.
     unsafe {
         let mut set = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
         libc::sigemptyset(set.as_mut_ptr());
@@ -28,7 +28,7 @@ pub fn unblock_signals() {
     }
 }
 
-/// Raises the limit on open descriptors to the hard limit.
+/// Raises the soft limit on open descriptors to the hard limit.
 pub fn raise_descriptor_limit() {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is readable and writable. If raising fails, the old limit stays.
@@ -40,7 +40,7 @@ pub fn raise_descriptor_limit() {
     }
 }
 
-/// The parent's process ID.
+/// Returns the parent's process ID.
 pub fn parent() -> libc::pid_t {
     // SAFETY: getppid takes no arguments.
     unsafe { libc::getppid() }
@@ -48,7 +48,8 @@ pub fn parent() -> libc::pid_t {
 
 /// Switches permanently to a user and group without supplementary groups, sets no_new_privs, and
 /// makes this process non-dumpable, so that only root can inspect it. The IDs are verified
-/// afterwards, because the kernel accepts -1 and leaves the ID unchanged: root's.
+/// afterwards, because the kernel accepts -1 but leaves the ID unchanged, which would still be
+/// root's.
 pub fn become_user(uid: Option<u32>, gid: Option<u32>) -> io::Result<()> {
     let check = |what: &str, result: libc::c_int| {
         if result < 0 {
@@ -58,12 +59,12 @@ pub fn become_user(uid: Option<u32>, gid: Option<u32>) -> io::Result<()> {
         Ok(())
     };
     if let Some(gid) = gid {
-        // SAFETY: setgroups reads no entries of an empty list; setresgid takes integers.
+        // SAFETY: setgroups doesn't read an empty list, and setresgid takes integers.
         unsafe {
             check("setgroups", libc::setgroups(0, std::ptr::null()))?;
             check("setresgid", libc::setresgid(gid, gid, gid))?;
         }
-        // SAFETY: all three are writable group IDs.
+        // SAFETY: getresgid gets three valid, writable references.
         let ids = ids_now(|real, now, saved| unsafe { libc::getresgid(real, now, saved) })?;
         if ids != [gid; 3] {
             return Err(io::Error::other(format!("setresgid({gid}) left the groups {ids:?}")));
@@ -72,7 +73,7 @@ pub fn become_user(uid: Option<u32>, gid: Option<u32>) -> io::Result<()> {
     if let Some(uid) = uid {
         // SAFETY: setresuid takes integers.
         check("setresuid", unsafe { libc::setresuid(uid, uid, uid) })?;
-        // SAFETY: all three are writable user IDs.
+        // SAFETY: getresuid gets three valid, writable references.
         let ids = ids_now(|real, now, saved| unsafe { libc::getresuid(real, now, saved) })?;
         if ids != [uid; 3] {
             return Err(io::Error::other(format!("setresuid({uid}) left the users {ids:?}")));
@@ -96,7 +97,7 @@ fn ids_now(get_ids: impl Fn(&mut u32, &mut u32, &mut u32) -> libc::c_int) -> io:
 
 /// Takes ownership of a descriptor that this process inherited. Call it once per descriptor.
 pub fn inherited(fd: RawFd) -> io::Result<OwnedFd> {
-    // SAFETY: F_SETFD takes an integer, and fails if the descriptor is not open.
+    // SAFETY: F_SETFD takes an integer, and fails if the descriptor isn't open.
     if unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
         return Err(io::Error::last_os_error());
     }
@@ -125,7 +126,7 @@ pub fn set_nonblocking(fd: &impl AsRawFd) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// This doesn't change the test process, because -1 means "leave it unchanged" to the kernel.
+    /// The calls don't change the test process, because the kernel takes -1 as "leave unchanged".
     #[test]
     fn staying_root_is_an_error() {
         let error = become_user(Some(u32::MAX), None).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Small messages with descriptors, over seqpacket sockets.
+//! Small messages with file descriptors, over seqpacket sockets.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -8,18 +8,19 @@ use serde::de::DeserializeOwned;
 
 use super::apart;
 
-/// Size limit of a message, in bytes. A session's environment fits.
+/// Maximum size of a message, in bytes. A session's environment fits.
 pub const MAX_MESSAGE: usize = 16 * 1024;
-/// The kernel's limit on descriptors in one message (SCM_MAX_FD). A receiver has room for all of
-/// them, because the kernel would close the rest in the receiving thread, which may block.
+/// The kernel's limit on descriptors in one message (SCM_MAX_FD). Receivers have room for all of
+/// them, because the kernel would close any excess descriptors in the receiving thread, which may
+/// block.
 pub const MAX_FDS: usize = 253;
 
-/// Creates a connected pair of seqpacket sockets, closed on exec.
+/// Creates a connected pair of seqpacket sockets with close-on-exec set.
 pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     socketpair(libc::SOCK_SEQPACKET)
 }
 
-/// Creates a connected pair of stream sockets, closed on exec.
+/// Creates a connected pair of stream sockets with close-on-exec set.
 pub fn stream_pair() -> io::Result<(OwnedFd, OwnedFd)> {
     socketpair(libc::SOCK_STREAM)
 }
@@ -36,10 +37,10 @@ fn socketpair(kind: libc::c_int) -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(unsafe { (OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])) })
 }
 
-/// Exists since Linux 6.16. The libc crate doesn't define it yet.
+/// New in Linux 6.16. The libc crate doesn't define it yet.
 const SO_PASSRIGHTS: libc::c_int = 83;
 
-/// Has the kernel refuse descriptors that are sent to this socket. An older kernel delivers them, and
+/// Makes the kernel refuse descriptors sent to this socket. Older kernels deliver them, and
 /// `receive_plain` closes them.
 pub fn refuse_descriptors(socket: &impl AsRawFd) -> io::Result<()> {
     let no: libc::c_int = 0;
@@ -65,7 +66,7 @@ pub fn send(socket: &impl AsRawFd, message: &impl Serialize, fds: &[RawFd]) -> i
     send_bytes(socket, bytes, fds).map(|_| ())
 }
 
-/// Receives one message and its descriptors. `None` if the other end is closed.
+/// Receives one message and its descriptors. Returns `None` if the other end is closed.
 pub fn receive<T: DeserializeOwned>(
     socket: &impl AsRawFd,
 ) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
@@ -79,14 +80,14 @@ pub fn receive<T: DeserializeOwned>(
     Ok(Some((message, fds)))
 }
 
-/// Receives one message from an end that must not send descriptors. If it does, they are closed on
-/// another thread, and the result is an error.
+/// Receives one message from a peer that must not send descriptors. If it does, they are closed on
+/// another thread, and the call fails.
 pub fn receive_plain<T: DeserializeOwned>(socket: &impl AsRawFd) -> io::Result<Option<T>> {
     let mut buffer = [0u8; MAX_MESSAGE];
     let (len, fds) = receive_bytes(socket, &mut buffer)?;
     if !fds.is_empty() {
         apart::close(fds);
-        return Err(invalid("a message has unexpected descriptors"));
+        return Err(invalid("a message carries unexpected descriptors"));
     }
     if len == 0 {
         return Ok(None);
@@ -96,11 +97,11 @@ pub fn receive_plain<T: DeserializeOwned>(socket: &impl AsRawFd) -> io::Result<O
     Ok(Some(message))
 }
 
-// SAFETY: CMSG_SPACE only computes.
+// SAFETY: CMSG_SPACE only does arithmetic.
 const CONTROL_BYTES: usize =
     unsafe { libc::CMSG_SPACE((MAX_FDS * size_of::<RawFd>()) as u32) } as usize;
 
-/// A buffer for control messages, with the alignment that they need.
+/// A suitably aligned buffer for control messages.
 #[repr(C, align(8))]
 struct Control([u8; CONTROL_BYTES]);
 
@@ -109,17 +110,17 @@ pub(super) fn send_bytes(socket: &impl AsRawFd, bytes: &[u8], fds: &[RawFd]) -> 
     assert!(fds.len() <= MAX_FDS, "a message carries at most {MAX_FDS} descriptors");
     let mut iov = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
     let mut control = Control([0; CONTROL_BYTES]);
-    // SAFETY: a zeroed msghdr is valid: its pointers are null and its lengths 0.
+    // SAFETY: a zeroed msghdr is valid, with null pointers and zero lengths.
     let mut msg: libc::msghdr = unsafe { std::mem::zeroed() };
     msg.msg_iov = &mut iov;
     msg.msg_iovlen = 1;
     if !fds.is_empty() {
         let payload = size_of_val(fds) as u32;
         msg.msg_control = control.0.as_mut_ptr().cast();
-        // SAFETY: CMSG_SPACE only computes; MAX_FDS descriptors fit in CONTROL_BYTES.
+        // SAFETY: CMSG_SPACE only does arithmetic, and MAX_FDS descriptors fit in CONTROL_BYTES.
         msg.msg_controllen = unsafe { libc::CMSG_SPACE(payload) } as _;
         // SAFETY: the control buffer is aligned and has CMSG_SPACE(payload) bytes, so the first
-        // header and its data lie in it.
+        // header and its data are inside it.
         unsafe {
             let header = libc::CMSG_FIRSTHDR(&msg);
             (*header).cmsg_level = libc::SOL_SOCKET;
@@ -133,7 +134,7 @@ pub(super) fn send_bytes(socket: &impl AsRawFd, bytes: &[u8], fds: &[RawFd]) -> 
         }
     }
     loop {
-        // SAFETY: `msg` points at buffers that live across the call.
+        // SAFETY: `msg` points to buffers that outlive the call.
         let sent = unsafe { libc::sendmsg(socket.as_raw_fd(), &msg, libc::MSG_NOSIGNAL) };
         if sent >= 0 {
             return Ok(sent as usize);
@@ -145,21 +146,22 @@ pub(super) fn send_bytes(socket: &impl AsRawFd, bytes: &[u8], fds: &[RawFd]) -> 
     }
 }
 
-/// Calls recvmsg once. Received descriptors are closed on exec. A truncated message is an error.
+/// Calls recvmsg once. Received descriptors have close-on-exec set. A truncated message is an
+/// error.
 pub(super) fn receive_bytes(
     socket: &impl AsRawFd,
     buffer: &mut [u8],
 ) -> io::Result<(usize, Vec<OwnedFd>)> {
     let mut iov = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
     let mut control = Control([0; CONTROL_BYTES]);
-    // SAFETY: zeros are a valid msghdr.
+    // SAFETY: a zeroed msghdr is valid, with null pointers and zero lengths.
     let mut msg: libc::msghdr = unsafe { std::mem::zeroed() };
     msg.msg_iov = &mut iov;
     msg.msg_iovlen = 1;
     msg.msg_control = control.0.as_mut_ptr().cast();
     msg.msg_controllen = CONTROL_BYTES as _;
     let len = loop {
-        // SAFETY: `msg` points at buffers that live across the call and have the lengths given.
+        // SAFETY: `msg` points to buffers that outlive the call and have the given lengths.
         let len = unsafe { libc::recvmsg(socket.as_raw_fd(), &mut msg, libc::MSG_CMSG_CLOEXEC) };
         if len >= 0 {
             break len as usize;
@@ -170,8 +172,8 @@ pub(super) fn receive_bytes(
         }
     };
     let mut fds = Vec::new();
-    // SAFETY: the kernel filled the control buffer; CMSG_FIRSTHDR and CMSG_NXTHDR stay inside the
-    // length that it announced, and each SCM_RIGHTS descriptor is new and ours.
+    // SAFETY: the kernel filled the control buffer. CMSG_FIRSTHDR and CMSG_NXTHDR stay within the
+    // length that it set, and nothing else owns the new descriptors in SCM_RIGHTS.
     unsafe {
         let mut header = libc::CMSG_FIRSTHDR(&msg);
         while !header.is_null() {
@@ -187,7 +189,7 @@ pub(super) fn receive_bytes(
     }
     if msg.msg_flags & (libc::MSG_TRUNC | libc::MSG_CTRUNC) != 0 {
         apart::close(fds);
-        return Err(invalid("a message is truncated"));
+        return Err(invalid("a message was truncated"));
     }
     Ok((len, fds))
 }

@@ -1,19 +1,19 @@
-//! Kinds of charges for device memory.
+//! Kinds of device memory charges.
 
 use serde::{Deserialize, Serialize};
 
-/// The kind of a charge for device memory.
+/// The kind of a device memory charge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Charge {
     /// A context's own memory.
     Context,
-    /// Allocations of the program, rounded up to the driver's granularity.
+    /// The program's allocations, rounded up to the driver's granularity.
     Memory,
     /// Code and global variables of modules.
     Module,
-    /// The heap that kernels' malloc uses.
+    /// The heap for malloc in kernels.
     Heap,
-    /// Kernels' stacks and local memory, beyond those that each new context includes.
+    /// Stacks and local memory for kernels, beyond the amount included in each new context.
     Local,
     /// Streams.
     Stream,
@@ -22,7 +22,7 @@ pub enum Charge {
 }
 
 impl Charge {
-    /// All kinds, in the order of their numbers.
+    /// All kinds, in numeric order.
     pub const ALL: [Self; 7] = [
         Self::Context,
         Self::Memory,
@@ -33,7 +33,7 @@ impl Charge {
         Self::Graph,
     ];
 
-    /// The name in logs and statistics.
+    /// Returns the name used in logs and statistics.
     pub fn name(self) -> &'static str {
         match self {
             Self::Context => "context",

@@ -1,7 +1,9 @@
-//! The ledger: the broker's account of device memory for each VM and GPU. Pure: no clock, no I/O.
+//! The ledger, which tracks device memory per VM and GPU for the broker. It has no clock and does
+//! no I/O.
 //!
-//! Memory that a worker reserves counts against its VM until the worker releases it or is reaped.
-//! All sums are checked, so no sequence of requests can make an account lower than the real usage.
+//! Memory that a worker reserves is charged to its VM until the worker releases it or is reaped.
+//! All arithmetic is checked, so no sequence of requests can bring an account below the actual
+//! usage.
 
 use std::collections::HashMap;
 
@@ -11,10 +13,10 @@ mod tests;
 
 pub use charge::Charge;
 
-/// A worker's number in the broker. Never reused.
+/// The broker's number for a worker. Never reused.
 pub type WorkerId = u64;
 
-/// A VM's number in the broker. Never reused.
+/// The broker's number for a VM. Never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VmId(pub u64);
 
@@ -22,43 +24,43 @@ pub struct VmId(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GpuId(pub u32);
 
-/// Bytes by kind of charge.
+/// Bytes per kind of charge.
 pub type Kinds = [u64; Charge::ALL.len()];
 
 /// A VM's memory limits on a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
-    /// Limit of all its sessions together, memory.max, in bytes.
+    /// memory.max: limit for all sessions together, in bytes.
     pub max: u64,
-    /// Limit of one session, memory.session_max, in bytes. `None` if only `max` applies.
+    /// memory.session_max: limit for one session, in bytes. `None` if only `max` applies.
     pub session_max: Option<u64>,
 }
 
 /// A VM's account on a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Account {
-    /// The limits.
+    /// The VM's limits.
     pub quota: Quota,
-    /// Bytes reserved. They exceed `quota.max` only if that was lowered after they were reserved.
+    /// Reserved bytes. This exceeds `quota.max` only if the quota was lowered afterwards.
     pub used: u64,
-    /// The highest value of `used`.
+    /// Highest value of `used`.
     pub peak: u64,
     /// Number of requests refused because they exceeded a limit.
     pub rejected: u64,
-    /// `used` by kind.
+    /// `used`, per kind of charge.
     pub kinds: Kinds,
 }
 
 /// A GPU's memory as a session sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// Bytes of `max` that the session can't allocate.
+    /// Bytes out of `max` that the session can't allocate.
     pub used: u64,
     /// The lower of memory.max and memory.session_max, in bytes.
     pub max: u64,
 }
 
-/// A refused request. It changes nothing but the count of refusals.
+/// The reason for a refused request, which changes nothing except the number of refusals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LedgerError {
     /// The request exceeds memory.max.
@@ -66,7 +68,7 @@ pub enum LedgerError {
     NoRoom {
         /// Requested bytes.
         bytes: u64,
-        /// Bytes that the VM uses.
+        /// Bytes in use by the VM.
         used: u64,
         /// The limit.
         max: u64,
@@ -76,29 +78,29 @@ pub enum LedgerError {
     NoRoomInSession {
         /// Requested bytes.
         bytes: u64,
-        /// Bytes that the session uses.
+        /// Bytes in use by the session.
         used: u64,
         /// The limit.
         max: u64,
     },
     /// A worker released more than it holds.
-    #[error("worker {worker} released {bytes} bytes of kind {}, but holds {held}", kind.name())]
+    #[error("worker {worker} tried to release {bytes} bytes of kind {}, but holds {held}", kind.name())]
     NotHeld {
         /// The worker.
         worker: WorkerId,
-        /// The kind that it named.
+        /// Kind of charge in the request.
         kind: Charge,
-        /// Bytes that it released.
+        /// Bytes in the request.
         bytes: u64,
-        /// Bytes of this kind that it holds.
+        /// Bytes of this kind that the worker holds.
         held: u64,
     },
-    /// A worker named a GPU that it doesn't have.
+    /// A worker used a device ordinal that it doesn't have.
     #[error("worker {worker} has no device {device}")]
     NoDevice {
         /// The worker.
         worker: WorkerId,
-        /// The ordinal that it named.
+        /// The device ordinal.
         device: u32,
     },
     /// The worker has no account.
@@ -107,13 +109,14 @@ pub enum LedgerError {
 }
 
 impl LedgerError {
-    /// Whether a limit was reached, which is normal. All other errors are protocol violations.
+    /// Returns true if a limit was reached, which is normal. All other errors are protocol
+    /// violations.
     pub fn is_full(&self) -> bool {
         matches!(self, Self::NoRoom { .. } | Self::NoRoomInSession { .. })
     }
 }
 
-/// The accounts of all VMs and workers.
+/// The accounts for all VMs and workers.
 #[derive(Debug, Default)]
 pub struct Ledger {
     accounts: HashMap<(VmId, GpuId), Account>,
@@ -123,7 +126,7 @@ pub struct Ledger {
 #[derive(Debug)]
 struct Worker {
     vm: VmId,
-    /// Its GPUs, by the worker's ordinal.
+    /// The worker's GPUs, by device ordinal.
     devices: Vec<Held>,
 }
 
@@ -135,8 +138,8 @@ struct Held {
 }
 
 impl Ledger {
-    /// Opens a VM's account on a GPU, or changes its limits. While the usage exceeds a limit, nothing
-    /// more can be reserved.
+    /// Opens a VM's account on a GPU, or changes its limits. While usage exceeds a limit, no more
+    /// memory can be reserved.
     pub fn set(&mut self, vm: VmId, gpu: GpuId, quota: Quota) {
         let empty = Account { quota, used: 0, peak: 0, rejected: 0, kinds: Kinds::default() };
         self.accounts.entry((vm, gpu)).or_insert(empty).quota = quota;
@@ -147,17 +150,20 @@ impl Ledger {
     /// # Panics
     /// If a worker still has an account with the VM.
     pub fn remove(&mut self, vm: VmId) {
-        assert!(!self.workers.values().any(|worker| worker.vm == vm), "its workers were reaped");
+        assert!(
+            !self.workers.values().any(|worker| worker.vm == vm),
+            "all workers must have been reaped"
+        );
         self.accounts.retain(|(of, _), _| *of != vm);
     }
 
-    /// Opens a worker's accounts with a VM. `gpus` is in the order of the worker's ordinals.
+    /// Opens accounts for a VM's worker. `gpus` is in the order of the worker's device ordinals.
     ///
     /// # Panics
     /// If the VM has no account on one of the GPUs.
     pub fn open(&mut self, worker: WorkerId, vm: VmId, gpus: &[GpuId]) {
         let has = |gpu: &GpuId| self.accounts.contains_key(&(vm, *gpu));
-        assert!(gpus.iter().all(has), "the VM has an account on each of its GPUs");
+        assert!(gpus.iter().all(has), "the VM must have an account on each GPU");
         self.workers.entry(worker).or_insert_with(|| {
             let held = |&gpu| Held { gpu, used: 0, kinds: Kinds::default() };
             Worker { vm, devices: gpus.iter().map(held).collect() }
@@ -177,7 +183,7 @@ impl Ledger {
         Ok((account, held))
     }
 
-    /// Reserves all of `bytes` for a worker, or nothing.
+    /// Reserves `bytes` for a worker. If they don't all fit, reserves nothing.
     pub fn reserve(
         &mut self,
         worker: WorkerId,
@@ -191,8 +197,8 @@ impl Ledger {
             account.rejected += 1;
             return Err(LedgerError::NoRoom { bytes, used: account.used, max });
         };
-        // A worker never holds more than its VM uses, so if the sum above doesn't overflow, neither
-        // do this one and those below.
+        // A worker never holds more than its VM uses. Since the sum above didn't overflow, neither
+        // does this one, nor do those below.
         let own = held.used + bytes;
         if let Some(max) = session_max
             && own > max
@@ -208,7 +214,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Releases `bytes` that a worker holds.
+    /// Releases `bytes` of a worker's memory.
     pub fn release(
         &mut self,
         worker: WorkerId,
@@ -228,7 +234,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Closes the accounts of a reaped worker and releases everything that it held. Returns the
+    /// Closes a reaped worker's accounts and releases everything that the worker held. Returns the
     /// number of released bytes.
     pub fn close(&mut self, worker: WorkerId) -> u64 {
         let Some(Worker { vm, devices }) = self.workers.remove(&worker) else { return 0 };
@@ -244,7 +250,7 @@ impl Ledger {
         bytes
     }
 
-    /// A GPU's memory as the guest process of a worker sees it.
+    /// Returns a GPU's memory as the worker's guest process sees it.
     pub fn usage_of(&mut self, worker: WorkerId, device: u32) -> Result<Usage, LedgerError> {
         let (account, held) = self.held(worker, device)?;
         let of_session = account.quota.session_max.unwrap_or(u64::MAX);
@@ -259,7 +265,7 @@ impl Ledger {
         self.accounts.get(&(vm, gpu)).copied()
     }
 
-    /// The bytes that a worker holds on each of its GPUs, by the worker's ordinal.
+    /// Returns the bytes that a worker holds on each of its GPUs, by device ordinal.
     pub fn held_by(&self, worker: WorkerId) -> Vec<(GpuId, u64)> {
         let devices = self.workers.get(&worker).map_or(&[][..], |worker| &worker.devices);
         devices.iter().map(|held| (held.gpu, held.used)).collect()

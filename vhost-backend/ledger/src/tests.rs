@@ -1,4 +1,4 @@
-//! Tests of the limits, and a property test that compares the ledger with a model.
+//! Tests for the limits, and a property test that compares the ledger with a model.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use super::*;
 const VM: VmId = VmId(7);
 const GPU: GpuId = GpuId(3);
 
-/// One VM on one GPU, with workers 1 and 2.
+/// Creates a ledger with one VM on one GPU, and workers 1 and 2.
 fn ledger(max: u64, session_max: Option<u64>) -> Ledger {
     let mut ledger = Ledger::default();
     ledger.set(VM, GPU, Quota { max, session_max });
@@ -39,7 +39,7 @@ fn a_session_has_its_own_limit() {
     assert_eq!(ledger.reserve(1, 0, 60, Charge::Memory), Ok(()));
     let refused = ledger.reserve(1, 0, 1, Charge::Memory);
     assert_eq!(refused, Err(LedgerError::NoRoomInSession { bytes: 1, used: 60, max: 60 }));
-    // The other session has less than its own limit: only the rest of the VM's.
+    // The other session can't use all of its own limit, only what remains of the VM's limit.
     assert_eq!(ledger.usage_of(2, 0), Ok(Usage { used: 20, max: 60 }));
     assert_eq!(ledger.usage_of(1, 0), Ok(Usage { used: 60, max: 60 }));
 }
@@ -63,7 +63,7 @@ fn each_gpu_has_its_own_account() {
     let (first, second) = (GpuId(0), GpuId(5));
     ledger.set(VM, first, Quota { max: 10, session_max: None });
     ledger.set(VM, second, Quota { max: 20, session_max: None });
-    // Ordinals follow the worker's order, not the host's.
+    // Device ordinals follow the worker's order, not the host's.
     ledger.open(1, VM, &[second, first]);
     assert_eq!(ledger.reserve(1, 0, 20, Charge::Memory), Ok(()));
     assert_eq!(ledger.reserve(1, 1, 10, Charge::Memory), Ok(()));
@@ -134,10 +134,10 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Bytes by GPU and kind.
+/// Bytes per GPU and kind.
 type Parts = HashMap<(u32, usize), u128>;
 
-/// A model without overflow: the bytes that each worker holds, summed in u128.
+/// A model that can't overflow: each worker's bytes, summed in u128.
 #[derive(Default)]
 struct Model {
     held: HashMap<u64, (usize, Parts)>,

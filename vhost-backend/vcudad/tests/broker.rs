@@ -276,7 +276,7 @@ fn a_vm_that_cannot_be_served_does_not_affect_others() {
     for (name, says) in [
         ("a", ""),
         ("b", ""),
-        ("gone", "its folder does not exist"),
+        ("gone", "its directory does not exist"),
         ("taken", "in use by another process"),
         ("odd", "compute.weight: 0 is out of range: it must be from 1 to 10000 (from state.json"),
         ("twin", "another VM already uses"),

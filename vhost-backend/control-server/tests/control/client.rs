@@ -37,12 +37,15 @@ pub fn ask(socket: &Path, method: &str, path: &str, body: &str) -> Answer {
     answer(stream)
 }
 
-/// Reads a response: its head, and a body of the announced length or up to the end of the stream.
+/// Reads a response: the headers, and a body of the declared length or up to the end of the stream.
 pub fn answer(stream: impl Read) -> Answer {
     let mut reader = BufReader::new(stream);
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
-        assert!(reader.read_line(&mut head).unwrap() > 0, "it ended within the head: {head}");
+        assert!(
+            reader.read_line(&mut head).unwrap() > 0,
+            "the stream ended within the headers: {head}"
+        );
     }
     let head = head.to_ascii_lowercase();
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();

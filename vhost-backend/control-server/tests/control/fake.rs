@@ -1,4 +1,4 @@
-//! A fake broker behind the API's real channel, which only remembers VMs.
+//! A fake broker that only stores VMs, behind the API's real channel.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -32,7 +32,7 @@ impl Fake {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir()
             .join(format!("virtio-cuda-control-{}-{number}", std::process::id()));
-        // A killed test run may have left a folder with this name.
+        // A killed test run may have left a directory with this name.
         let _ = std::fs::remove_dir_all(&folder);
         let socket = folder.join("run/control.sock");
         let (handle, inbox) = handle::channel().unwrap();
@@ -55,7 +55,7 @@ impl Fake {
 impl Drop for Fake {
     fn drop(&mut self) {
         drop(self.server.take());
-        assert!(!self.socket.exists(), "the socket goes with the server");
+        assert!(!self.socket.exists(), "dropping the server must remove the socket");
         self.end.store(true, Ordering::SeqCst);
         if let Some(service) = self.service.take() {
             service.join().unwrap();
@@ -68,7 +68,7 @@ fn serve(inbox: &ControlInbox, end: &AtomicBool) {
     let mut vms = BTreeMap::new();
     while !end.load(Ordering::SeqCst) {
         let mut fds = libc::pollfd { fd: inbox.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: the count of 1 matches the single `pollfd`, which lives across the call.
+        // SAFETY: the count of 1 matches the single `pollfd`, which outlives the call.
         unsafe { libc::poll(&mut fds, 1, 20) };
         inbox.acknowledge();
         while let Some((request, answer)) = inbox.next() {

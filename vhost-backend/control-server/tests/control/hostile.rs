@@ -1,4 +1,5 @@
-//! Malformed, slow, excessive and vanished clients. The API must still answer after each of them.
+//! Malformed, slow, excessive and disconnecting clients. The API must still respond after each of
+//! them.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -12,7 +13,7 @@ use crate::client::{answer, ask, connect};
 use crate::fake::Fake;
 
 fn still_answers(socket: &Path) {
-    // The places of connections that have just ended may take a moment to become free.
+    // Connections that have just ended may still count against the limit for a moment.
     for _ in 0..600 {
         let mut stream = connect(socket);
         let text = "GET /v1/version HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
@@ -21,7 +22,7 @@ fn still_answers(socket: &Path) {
         }
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
-    panic!("the API does not answer any more");
+    panic!("the API no longer responds");
 }
 
 #[test]
@@ -67,11 +68,11 @@ fn a_gigabyte_is_refused_without_being_read() {
     let mut stream = connect(&fake.socket);
     let head = "POST /v1/vms HTTP/1.1\r\nhost: x\r\ncontent-length: 1073741824\r\n\r\n";
     stream.write_all(head.as_bytes()).unwrap();
-    // The response arrives although no part of the body was sent.
+    // The response arrives even though no part of the body was sent.
     let refused = answer(&stream);
     assert_eq!((refused.status, &refused.json()["code"]), (413, &json!("too_large")));
 
-    // A body without an announced length that never ends.
+    // An endless body without a declared length.
     let mut stream = connect(&fake.socket);
     let head = "POST /v1/vms HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
     stream.write_all(head.as_bytes()).unwrap();
@@ -126,7 +127,8 @@ fn a_half_closed_client_is_answered() {
     let length = body.len();
     let text =
         format!("POST /v1/vms HTTP/1.1\r\nhost: x\r\ncontent-length: {length}\r\n\r\n{body}");
-    // The server may see the end of input before or after it has the response, so try repeatedly.
+    // The server may see the end of input before or after it has produced the response, so try
+    // repeatedly.
     for status in [201].into_iter().chain([409; 200]) {
         let mut stream = connect(&fake.socket);
         stream.write_all(text.as_bytes()).unwrap();
@@ -157,10 +159,10 @@ fn excess_connections_get_a_503() {
 fn slow_and_vanished_event_readers_do_not_block_others() {
     let fake = Fake::start();
     let request = "GET /v1/events HTTP/1.1\r\nhost: x\r\n\r\n";
-    // A reader that doesn't read yet.
+    // This reader doesn't read yet.
     let mut silent = connect(&fake.socket);
     silent.write_all(request.as_bytes()).unwrap();
-    // A reader that disconnects.
+    // This reader disconnects.
     let mut gone = connect(&fake.socket);
     gone.write_all(request.as_bytes()).unwrap();
     drop(gone);
@@ -170,12 +172,12 @@ fn slow_and_vanished_event_readers_do_not_block_others() {
         fake.events.publish(EventKind::MemoryRefused, About::default(), long.as_str());
     }
     still_answers(&fake.socket);
-    // The slow reader finally reads, and learns that it missed events.
+    // The slow reader finally reads, and is notified that it missed events.
     let mut text = String::new();
     let mut bytes = [0u8; 1 << 16];
     while !text.contains(r#""kind":"missed""#) {
         let count = silent.read(&mut bytes).unwrap();
-        assert!(count > 0, "the stream ended without an event");
+        assert!(count > 0, "the stream ended without a missed event");
         text.push_str(&String::from_utf8_lossy(&bytes[..count]));
     }
     assert!(text.contains("events before the next one"));
@@ -195,7 +197,7 @@ fn readers_of_events_are_bounded() {
     });
     assert_eq!(refused, Some(33));
     still_answers(&fake.socket);
-    // Disconnected readers are noticed even though no event is published.
+    // Disconnected readers are detected even if no event is published.
     drop(held);
     let answered = |status: &[u8; 12]| {
         let mut stream = connect(&fake.socket);
@@ -208,5 +210,5 @@ fn readers_of_events_are_bounded() {
         std::thread::sleep(std::time::Duration::from_millis(100));
         answered(b"HTTP/1.1 200")
     });
-    assert!(free, "places of disconnected readers stay taken");
+    assert!(free, "disconnected readers still count against the limit");
 }

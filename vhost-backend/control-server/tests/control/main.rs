@@ -1,4 +1,4 @@
-//! Tests of the control API as its clients see it, with a fake broker that only remembers VMs.
+//! Tests for the control API as clients see it, with a fake broker that only stores VMs.
 
 mod client;
 mod fake;

@@ -1,4 +1,4 @@
-//! Checks `/metrics` against the rules of the text format, and against the dashboard's queries.
+//! Checks `/metrics` against the rules of the text format and the queries in the dashboard.
 
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::client::{answer, ask};
 use crate::fake::Fake;
 
-/// A parsed page: families with their kind, and samples with their labels.
+/// A parsed page: metric families with their kinds, and samples with their labels.
 #[derive(Default)]
 struct Page {
     kinds: HashMap<String, String>,
@@ -23,7 +23,7 @@ fn is_name(name: &str) -> bool {
     first && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == ':')
 }
 
-/// Checks `a="b",c="d"`.
+/// Checks labels in the format `a="b",c="d"`.
 fn check_labels(mut text: &str) {
     while !text.is_empty() {
         let (name, rest) = text.split_once("=\"").unwrap_or_else(|| panic!("labels: {text}"));
@@ -145,7 +145,7 @@ fn the_loopback_address_serves_only_metrics() {
     let scraped = ask("GET", "/metrics");
     assert_eq!(scraped.status, 200);
     parse(&scraped.body);
-    // The path named in the refusal exists.
+    // The path named in the error exists.
     for (method, path, status) in
         [("GET", "/v1/vms", 404), ("GET", "/openapi.json", 404), ("DELETE", "/metrics", 405)]
     {
@@ -156,7 +156,7 @@ fn the_loopback_address_serves_only_metrics() {
     }
 }
 
-/// The names of the metrics in a query.
+/// Returns the metric names in a query.
 fn names(query: &str) -> impl Iterator<Item = &str> {
     query
         .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == ':'))
@@ -178,7 +178,7 @@ fn the_dashboard_queries_only_existing_metrics() {
     };
     let mut ids = HashSet::new();
     for panel in dashboard["panels"].as_array().unwrap() {
-        assert!(ids.insert(panel["id"].as_u64().unwrap()), "two panels have one id");
+        assert!(ids.insert(panel["id"].as_u64().unwrap()), "two panels have the same ID");
         assert!(panel["title"].is_string());
         for target in panel["targets"].as_array().into_iter().flatten() {
             look(target["expr"].as_str().unwrap());

@@ -1,4 +1,4 @@
-//! Tests of the individual paths.
+//! Tests for the individual paths.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -144,7 +144,7 @@ fn every_path_of_the_description_is_served() {
     assert!(seen >= 14, "{seen}");
 }
 
-/// Every reference in the description resolves.
+/// Checks that every reference in the description resolves.
 #[test]
 fn all_references_in_the_description_resolve() {
     fn walk(value: &Value, root: &Value) {
