@@ -1,44 +1,48 @@
-//! How long a VM was busy on one GPU, as its worker counts it, and how much of that was charged.
+//! Tracks how long a VM was busy on one GPU, as counted by its worker, and how much of that time
+//! was charged.
 //!
-//! A worker counts late: it notices the start of work only at its next check, and everything else
-//! only after it returns from a driver call. So reported time is kept here until it's charged, and
-//! charged time is compared with later reports.
+//! Workers count time late: a worker notices the start of work only at its next check, and
+//! everything else only after it returns from a driver call. So reported time is kept here until
+//! it's charged, and charged time is compared with later reports.
 
 use super::types::{Nanos, Report};
 
-/// A VM may leave 1/`FREE_PART` of its charged time unused at the start of windows without charge.
+/// Unused time at the start of windows is free, up to 1/`FREE_PART` of the VM's charged time.
 const FREE_PART: Nanos = 8;
 
 #[derive(Debug)]
 pub struct Account {
-    /// Recent wall time that the counters haven't accounted for yet: a worker may report it late.
+    /// Recent wall time that the worker's counters haven't covered yet, because a worker may report
+    /// late.
     unreported: Nanos,
-    /// `busy_ns`, `begun_ns` and `copied_ns` that were reported but not charged yet.
+    /// Portions of `busy_ns`, `begun_ns` and `copied_ns` that have been reported but not charged
+    /// yet.
     busy: Nanos,
     begun: Nanos,
     copied: Nanos,
-    /// The time up to which time was charged, and since when the VM was idle then.
+    /// The point up to which time has been charged, and the start of the idle period at that point,
+    /// if the VM was idle.
     booked_at: Nanos,
     idle_when_booked: Option<Nanos>,
-    /// The VM hasn't been seen working since its window began.
+    /// True if the VM hasn't been seen working since its window began.
     fresh: bool,
-    /// How much unused time at a window's start isn't charged. It's limited to a part of earlier
-    /// charges; otherwise taking and leaving windows repeatedly would be free.
+    /// Unused time at the start of a window that won't be charged. It's limited to a part of
+    /// earlier charges, because otherwise a VM could take and leave windows repeatedly for free.
     free: Nanos,
-    /// The time of the VM's window that wasn't charged, because it wasn't known to run then.
+    /// Time in the VM's window that wasn't charged, because the VM wasn't known to be running.
     unbooked: Nanos,
-    /// How far the worker's count is ahead of what was charged since then.
+    /// How far the worker's count is ahead of the time charged since then.
     ahead: i64,
-    /// Charged time with an open gate that hasn't been returned by `take_window_time` yet.
+    /// Time with an open gate that `take_window_time` hasn't returned yet.
     window_time: Nanos,
 }
 
-/// The time of a window since it was last charged.
+/// Time in a window since it was last charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passed {
-    /// The time to charge.
+    /// Time to charge.
     pub used: Nanos,
-    /// The busy time that the worker reports.
+    /// Busy time reported by the worker.
     pub busy: Nanos,
 }
 
@@ -65,9 +69,9 @@ impl Account {
         (self.fresh, self.unbooked, self.ahead, self.window_time) = (true, 0, 0, 0);
     }
 
-    /// Takes in the time counted since the last report, `passed` ago. No more than the wall time
-    /// counts, in case the clock doesn't advance or the worker lies. A worker in a driver call reports
-    /// afterwards, so wall time accumulates, but only up to `late`.
+    /// Adds the time counted since the last report, which was `passed` ago. At most the wall time
+    /// is accepted, in case the clock doesn't advance or the worker reports wrong values. A worker
+    /// in a driver call reports only afterwards, so unreported wall time accumulates, up to `late`.
     pub fn take(&mut self, before: &Report, report: &Report, passed: Nanos, late: Nanos) {
         self.unreported = self.unreported.saturating_add(passed).min(passed.max(late));
         let mut count = |sum: &mut Nanos, before: u64, counted: u64| {
@@ -80,10 +84,10 @@ impl Account {
         count(&mut self.begun, before.begun_ns, report.begun_ns);
     }
 
-    /// Charges the time that has passed in a window: all of it, except that idle time counts only up
-    /// to the grace. If the VM was idle at the last check and has worked since, only its own count can
-    /// say for how long. But if others wait, it's charged for all the time since then, except for up
-    /// to `free` before its first work. `free` is `None` if nobody waits.
+    /// Charges the time that has passed in a window. Idle time is charged only up to the grace. If
+    /// the VM was idle at the last check and has worked since, only its own count shows for how
+    /// long. But if other VMs are waiting, it's charged for the whole time since that check, except
+    /// for up to `free` before its first work. `free` is `None` if no other VM is waiting.
     pub fn book_window(
         &mut self,
         grace: Nanos,
@@ -105,7 +109,8 @@ impl Account {
                     let fresh = std::mem::take(&mut self.fresh);
                     if free.is_some() {
                         let used = passed - self.spare(passed - reported, fresh);
-                        // Time charged already must not be charged again when the worker counts it.
+                        // Time that was already charged must not be charged again when the worker
+                        // counts it.
                         self.add_lead(worked, used);
                         used
                     } else {
@@ -115,7 +120,7 @@ impl Account {
                 self.unbooked = passed - used;
                 used
             }
-            // The worker's count may show only now that it started earlier than reported.
+            // The worker's count may show only now that work started earlier than reported.
             None => {
                 self.add_lead(worked, passed);
                 let late = self.ahead.max(0).unsigned_abs().min(self.unbooked);
@@ -132,31 +137,31 @@ impl Account {
         Passed { used, busy }
     }
 
-    /// Notes how much work was reported and how much was charged.
+    /// Records how much work was reported and how much was charged.
     fn add_lead(&mut self, worked: Nanos, booked: Nanos) {
         self.ahead = self.ahead.saturating_add_unsigned(worked).saturating_sub_unsigned(booked);
     }
 
-    /// The part of `most` that isn't charged although others waited.
+    /// Returns the part of `most` that isn't charged, even though other VMs were waiting.
     fn spare(&mut self, most: Nanos, fresh: bool) -> Nanos {
         let spared = if fresh { self.free.min(most) } else { 0 };
         self.free -= spared;
         spared
     }
 
-    /// The time of the window since the last call.
+    /// Returns the time in the window since the last call.
     pub fn take_window_time(&mut self) -> Nanos {
         std::mem::take(&mut self.window_time)
     }
 
-    /// Takes the reported busy time, to charge it.
+    /// Takes the reported busy time, which the caller charges.
     pub fn book_busy(&mut self, idle_since: Option<Nanos>, now: Nanos) -> Nanos {
         (self.booked_at, self.idle_when_booked) = (now.max(self.booked_at), idle_since);
         self.begun = 0;
         std::mem::take(&mut self.busy)
     }
 
-    /// Takes the reported time of copies made with a closed gate, to charge it.
+    /// Takes the reported time for copies made with a closed gate, which the caller charges.
     pub fn book_copies(&mut self) -> Nanos {
         std::mem::take(&mut self.copied)
     }
@@ -167,8 +172,9 @@ mod tests {
     use super::super::types::{MS, US};
     use super::*;
 
-    /// Plays a window of 2 ms while others wait, in which the VM starts work after `start`. Its worker
-    /// reports part of the first millisecond's work in the second. Returns the time charged.
+    /// Plays a 2 ms window while other VMs are waiting. The VM starts work after `start`, and its
+    /// worker reports part of the first millisecond's work in the second millisecond. Returns the
+    /// charged time.
     fn window(account: &mut Account, report: &mut Report, from: Nanos, start: Nanos) -> Nanos {
         let (grace, free) = (50 * US, Some(200 * US));
         account.open(from);
@@ -187,7 +193,7 @@ mod tests {
         let of = |account: &mut _, report: &mut _, at: Nanos, start| {
             window(account, report, at * 10 * MS, start)
         };
-        // Nothing was charged before, so nothing is free.
+        // Nothing has been charged before, so there's no free time yet.
         assert_eq!(of(&mut account, &mut report, 1, 200 * US), 2 * MS);
         assert_eq!(of(&mut account, &mut report, 2, 200 * US), 2 * MS - 200 * US);
         assert_eq!(of(&mut account, &mut report, 3, 500 * US), 2 * MS - 200 * US);

@@ -19,8 +19,8 @@ impl Scheduler {
         }
         for vm in self.queue(gpu, now) {
             if let Some(turn) = self.turn(vm) {
-                // The VM runs elsewhere and now wants this GPU, too. If it's draining there, it will
-                // queue for both afterwards.
+                // The VM is running on another GPU and now wants this one, too. If it's draining
+                // there, it will queue for both GPUs afterwards.
                 if turn.phase == Phase::Open {
                     self.join(vm, gpu, now, out);
                     return;
@@ -48,8 +48,8 @@ impl Scheduler {
         }
     }
 
-    /// Whether a VM of one GPU may run on this GPU: it isn't reserved for another VM, or that VM still
-    /// waits for other GPUs.
+    /// Returns true if a VM with one GPU may run on this GPU: the GPU isn't reserved for another
+    /// VM, or that VM is still waiting for other GPUs.
     pub(super) fn backfills(&self, gpu: GpuKey, vm: VmKey) -> bool {
         let Some(other) = self.gpus.get(&gpu).and_then(|gpu| gpu.reserved) else { return true };
         if other == vm {
@@ -60,8 +60,8 @@ impl Scheduler {
             .any(|gpu| self.gpus.get(gpu).is_some_and(|state| state.reserved != Some(other)))
     }
 
-    /// Reserves a GPU for a VM that needs several. They are reserved in order, so that two VMs never
-    /// wait for each other.
+    /// Reserves a GPU for a VM that needs several. GPUs are reserved in order, so that two VMs
+    /// never wait for each other.
     pub(super) fn reserve(&mut self, vm: VmKey, gpu: GpuKey, gang: &[GpuKey]) {
         let lower = gang.iter().take_while(|other| **other < gpu);
         let has = |gpu: &GpuKey| self.gpus.get(gpu).is_some_and(|gpu| gpu.reserved == Some(vm));
@@ -72,7 +72,8 @@ impl Scheduler {
             && state.reserved.is_none()
         {
             state.reserved = Some(vm);
-            // The next GPU in order may be free already, or the VM on it must now end its turn early.
+            // The next GPU in order may already be free, or the VM on it must now end its turn
+            // early.
             self.dirty.extend(gang.iter().filter(|other| **other != gpu));
         }
     }
@@ -83,7 +84,7 @@ impl Scheduler {
         turn.gpus.push(gpu);
         turn.gpus.sort_unstable();
         if turn.mode == OpenMode::Unlimited {
-            // Whether it's alone on this GPU too is checked below.
+            // The code below checks whether the VM is alone on this GPU, too.
             turn.mode = OpenMode::Window;
             turn.depth = 0;
         }
@@ -159,7 +160,7 @@ impl Scheduler {
         let (most, pause) = (2 * self.settings.max_window, self.settings.recent);
         let several = self.vms.get(&vm).is_some_and(|vm| vm.members.len() > 1);
         let Some(member) = self.member_mut(vm, gpu) else { return };
-        // A VM of several GPUs may be opened on one where it had no work.
+        // A VM with several GPUs may get a turn on a GPU where it had no work.
         member.time.wake(others, pause, now);
         if std::mem::take(&mut member.held_back) || several {
             member.time.limit_credit(others, most, member.share.weight);
@@ -168,8 +169,8 @@ impl Scheduler {
         member.started = false;
         member.drained = false;
         member.unfinished_for = 0;
-        // The VM can't use the time of the context switch and of its worker's first launch, so at most
-        // the grace is charged for it.
+        // The VM can't use the time for the context switch and its worker's first launch, so at
+        // most the grace is charged for that time.
         member.idle_since = Some(now);
         member.account.open(now);
         member.stats.windows += 1;

@@ -1,25 +1,27 @@
-//! Copies during another VM's window.
+//! Allows copies during other VMs' windows.
 //!
-//! A copy between host and device uses a copy engine and none of the units that run kernels, so it
-//! doesn't slow down another VM's kernels. A VM without a window may therefore copy. It's charged as
-//! for any other time, and must stop when it's ahead of its share by a window.
+//! A copy between host and device uses a copy engine but not the units that run kernels, so it
+//! doesn't slow down another VM's kernels. A VM without a window may therefore copy. Copies are
+//! charged in the same way as other GPU time, and the VM must stop copying when it's ahead of its
+//! share by one window.
 
 use super::Scheduler;
 use super::types::{Action, Class, GpuKey, Nanos, VmKey};
 
 impl Scheduler {
-    /// How many copies each of a VM's streams may have in flight while its gate is closed, as copy
-    /// time; 0 allows none. This is the initial value, valid until an [`Action::Copies`] changes it.
+    /// Returns the limit on copies in flight per stream while the VM's gate is closed, as copy
+    /// time. 0 allows none. The caller needs this only as the initial value, which
+    /// [`Action::Copies`] changes.
     pub fn copies(&self, vm: VmKey, gpu: GpuKey) -> Nanos {
         self.member(vm, gpu).map_or(0, |member| member.copies)
     }
 
-    /// Allows copies to VMs that are within their share, and forbids them to others.
+    /// Allows copies for VMs that are within their share, and forbids them for others.
     pub(super) fn judge_copies(&mut self, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
         let Some(state) = self.gpus.get(&gpu) else { return };
         let (settings, clock) = (self.settings, state.clock);
-        // The others' clock is the least virtual time of all competing VMs, or for the VM that has
-        // it, the second least.
+        // The clock of the others is the least virtual time among all competing VMs, or the second
+        // least for the VM that has the least.
         let times = state.recent.iter().filter_map(|vm| Some((*vm, self.member(*vm, gpu)?)));
         let times = times.filter(|(_, member)| member.contends());
         let mut least: [Option<(u128, VmKey)>; 2] = [None; 2];

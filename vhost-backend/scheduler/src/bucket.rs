@@ -1,16 +1,16 @@
-//! The cap and the guarantee: two accounts of GPU time relative to wall time.
+//! Implements the cap and the guarantee, two accounts of GPU time relative to wall time.
 
 use super::types::{Nanos, WHOLE};
 
-/// A fraction of a time, given in basis points.
+/// Returns a fraction of a time. `points` is in basis points.
 fn part(time: Nanos, points: u32) -> i64 {
     let part = u128::from(time) * u128::from(points) / u128::from(WHOLE);
     i64::try_from(part).unwrap_or(i64::MAX)
 }
 
-/// The token bucket of compute.max. Tokens are GPU time: they accrue at the cap's rate and are spent
-/// on GPU time used. A negative balance is debt, which must be paid off before the VM runs again. It's
-/// never forgiven, since the cap is an upper bound.
+/// The token bucket for compute.max. Tokens are GPU time. They accrue at the cap's rate and are
+/// spent on used GPU time. A negative balance is debt, which must be paid off before the VM runs
+/// again. Debt is never forgiven, since the cap is an upper bound.
 #[derive(Clone, Copy, Debug)]
 pub struct Bucket {
     max: u32,
@@ -20,12 +20,13 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// Creates a full bucket. `max` is in basis points; `burst` is the most that can be saved up.
+    /// Creates a full bucket. `max` is in basis points. `burst` is the maximum that can be saved
+    /// up.
     pub fn new(max: u32, burst: Nanos, now: Nanos) -> Self {
         Bucket { max, burst, tokens: burst as i64, at: now }
     }
 
-    /// Changes the cap from now on.
+    /// Changes the cap, effective now.
     pub fn set(&mut self, max: u32, now: Nanos) {
         self.refill(now);
         self.max = max;
@@ -36,26 +37,26 @@ impl Bucket {
         self.at = self.at.max(now);
     }
 
-    /// The current balance; negative is debt.
+    /// Returns the current balance. A negative balance is debt.
     pub fn tokens(&self, now: Nanos) -> i64 {
         let come = part(now.saturating_sub(self.at), self.max);
         self.tokens.saturating_add(come).min(self.burst as i64)
     }
 
-    /// Spends tokens on GPU time used.
+    /// Spends tokens on used GPU time.
     pub fn pay(&mut self, used: Nanos, now: Nanos) {
         self.refill(now);
         self.tokens = self.tokens.saturating_sub_unsigned(used);
     }
 
-    /// How long the tokens last if they are spent at full rate from now on.
+    /// Returns how long the tokens will last if the VM runs all the time.
     pub fn lasts(&self, now: Nanos) -> Nanos {
         let tokens = self.tokens(now).max(0) as u128;
         let net = u128::from(WHOLE.saturating_sub(self.max).max(1));
         u64::try_from(tokens * u128::from(WHOLE) / net).unwrap_or(Nanos::MAX)
     }
 
-    /// When there will be `need` tokens.
+    /// Returns the time at which there will be `need` tokens.
     pub fn ready_at(&self, need: Nanos, now: Nanos) -> Nanos {
         let missing = (need as i64).saturating_sub(self.tokens(now)).max(0) as u128;
         let wait = (missing * u128::from(WHOLE)).div_ceil(u128::from(self.max.max(1)));
@@ -63,9 +64,9 @@ impl Bucket {
     }
 }
 
-/// The account of compute.min: the GPU time that a VM with work is owed. It grows at the guarantee's
-/// rate while the VM has work, and shrinks by the time used. Credit and debt are both limited, so
-/// that a VM isn't penalized for time that nobody else wanted.
+/// The account for compute.min: the GPU time owed to a VM with work. The balance grows at the
+/// guarantee's rate while the VM has work, and shrinks by the time used. Credit and debt are both
+/// limited, so that a VM isn't penalized for time that no other VM wanted.
 #[derive(Clone, Copy, Debug)]
 pub struct Guarantee {
     min: u32,
@@ -75,19 +76,19 @@ pub struct Guarantee {
 }
 
 impl Guarantee {
-    /// Creates an account with a balance of zero. `min` is in basis points; `memory` is the most wall
-    /// time that is remembered.
+    /// Creates an account with a balance of zero. `min` is in basis points. `memory` is the maximum
+    /// wall time that the account covers.
     pub fn new(min: u32, memory: Nanos, now: Nanos) -> Self {
         Guarantee { min, memory, owed: 0, at: now }
     }
 
-    /// Changes the guarantee from now on.
+    /// Changes the guarantee, effective now.
     pub fn set(&mut self, min: u32, now: Nanos) {
         self.at = self.at.max(now);
         self.min = min;
     }
 
-    /// Adds the time that has passed. `working` says whether the VM had work meanwhile.
+    /// Adds the time that has passed. `working` says whether the VM had work during that time.
     pub fn pass(&mut self, working: bool, now: Nanos) {
         let come = if working { part(now.saturating_sub(self.at), self.min) } else { 0 };
         let most = part(self.memory, self.min);
@@ -95,13 +96,13 @@ impl Guarantee {
         self.at = self.at.max(now);
     }
 
-    /// Subtracts GPU time used.
+    /// Subtracts used GPU time.
     pub fn pay(&mut self, used: Nanos) {
         let most = part(self.memory, self.min);
         self.owed = self.owed.saturating_sub_unsigned(used).max(-most);
     }
 
-    /// How far the guarantee is behind, in wall time.
+    /// Returns how far the guarantee is behind, in wall time.
     pub fn behind(&self) -> Nanos {
         if self.min == 0 {
             return 0;
@@ -139,7 +140,7 @@ mod tests {
         bucket.pay(20 * MS, SEC);
         assert_eq!(bucket.tokens(0), 0);
         bucket.pay(0, 0);
-        assert_eq!(bucket.tokens(SEC), 0, "the time up to there was counted before");
+        assert_eq!(bucket.tokens(SEC), 0, "the time up to that point was already counted");
     }
 
     #[test]

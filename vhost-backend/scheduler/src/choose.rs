@@ -1,35 +1,35 @@
-//! Chooses the next VM on a GPU and the length of its window.
+//! Selects the next VM on a GPU and the length of its window.
 
 use super::types::{Class, GpuKey, Nanos, Report, VmKey, WHOLE};
 use super::{Scheduler, member::Member};
 
-/// A VM's place in the queue; the least goes first. Ties go to the VM that hasn't run for longest,
-/// and then to the lower key, so that the same reports always give the same answer.
+/// A VM's rank in the queue. The lowest rank goes first. Ties go to the VM that hasn't run for the
+/// longest time, and then to the lower key, so that the same reports always give the same result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank {
     pub tier: Tier,
-    /// Order within a tier: by the time owed (more goes first), then by virtual time.
+    /// Order within a tier: by time owed (more goes first), then by virtual time.
     order: (u64, u128),
     ran: u64,
     vm: VmKey,
 }
 
-/// Classes of precedence, the first of which goes first.
+/// Levels of precedence, highest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tier {
-    /// A guarantee that is far behind.
+    /// The VM's guarantee is far behind.
     Urgent,
     /// A latency VM within its share.
     Latency,
-    /// A guarantee that is behind.
+    /// The VM's guarantee is behind.
     Guaranteed,
     /// Ordered by weight alone.
     Weight,
 }
 
 impl Scheduler {
-    /// The GPUs that a VM needs at the same time: those on which it has work, or had some shortly
-    /// before its most recent work.
+    /// Returns the GPUs that a VM needs at the same time: those on which it has work, or had work
+    /// shortly before its most recent work.
     pub(super) fn gang(&self, vm: VmKey) -> Vec<GpuKey> {
         let Some(vm) = self.vms.get(&vm) else { return Vec::new() };
         if vm.members.len() == 1 {
@@ -45,7 +45,7 @@ impl Scheduler {
         vm.members.iter().filter(|(_, member)| used(member)).map(|(key, _)| *key).collect()
     }
 
-    /// Whether a VM wants this GPU and doesn't have a turn on it.
+    /// Returns true if a VM wants this GPU and doesn't have a turn on it.
     pub(super) fn wants(&self, vm: VmKey, gpu: GpuKey) -> bool {
         let Some(state) = self.vms.get(&vm) else { return false };
         let Some(member) = state.members.get(&gpu) else { return false };
@@ -57,12 +57,12 @@ impl Scheduler {
         }
     }
 
-    /// Tokens that a VM needs on a GPU to begin a window.
+    /// Returns the number of tokens that a VM needs on a GPU to begin a window.
     pub(super) fn need(&self) -> Nanos {
         2 * self.settings.min_window
     }
 
-    /// Whether a VM may have a turn: its cap allows it on all the GPUs that it needs.
+    /// Returns true if a VM may have a turn: its cap allows that on all GPUs that it needs.
     pub(super) fn eligible(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> bool {
         let may = |gpu| self.member(vm, gpu).is_none_or(|member| member.may_run(self.need(), now));
         may(gpu)
@@ -70,7 +70,7 @@ impl Scheduler {
                 || self.gang(vm).into_iter().all(may))
     }
 
-    /// The VMs that wait for this GPU and may have it.
+    /// Returns the VMs that are waiting for this GPU and may have it.
     pub(super) fn waiting(&self, gpu: GpuKey, now: Nanos) -> impl Iterator<Item = VmKey> + '_ {
         let recent = self.gpus.get(&gpu).map_or(&[][..], |gpu| &gpu.recent);
         recent
@@ -79,12 +79,13 @@ impl Scheduler {
             .filter(move |vm| self.wants(*vm, gpu) && self.eligible(*vm, gpu, now))
     }
 
-    /// Whether any VM but `vm` waits for this GPU.
+    /// Returns true if any VM other than `vm` is waiting for this GPU.
     pub(super) fn wanted(&self, gpu: GpuKey, vm: VmKey, now: Nanos) -> bool {
         self.waiting(gpu, now).any(|other| other != vm)
     }
 
-    /// The least virtual time of the other VMs that have work here, or else the GPU's clock.
+    /// Returns the least virtual time among the other VMs with work on this GPU, or the GPU's clock
+    /// if there are none.
     pub(super) fn clock_of_others(&self, vm: VmKey, gpu: GpuKey) -> u128 {
         let Some(state) = self.gpus.get(&gpu) else { return 0 };
         let others = state.recent.iter().filter(|other| **other != vm);
@@ -96,7 +97,7 @@ impl Scheduler {
             .unwrap_or(state.clock)
     }
 
-    /// Moves the GPU's clock to the least virtual time of those that have work.
+    /// Advances the GPU's clock to the least virtual time among the VMs with work.
     pub(super) fn advance_clock(&mut self, gpu: GpuKey) {
         let Some(state) = self.gpus.get(&gpu) else { return };
         let members = state.recent.iter().filter_map(|vm| self.member(*vm, gpu));
@@ -106,7 +107,7 @@ impl Scheduler {
         }
     }
 
-    /// A VM's rank in the queue of a GPU after `more` GPU time.
+    /// Returns a VM's rank in a GPU's queue as it would be after `more` GPU time.
     pub(super) fn rank(&self, vm: VmKey, gpu: GpuKey, more: Nanos) -> Option<Rank> {
         let member = self.member(vm, gpu)?;
         let mut guarantee = member.guarantee;
@@ -125,7 +126,7 @@ impl Scheduler {
         Some(Rank { tier, order: (first, time), ran: member.ran, vm })
     }
 
-    /// The waiting VMs in the order of their rank. The VM that reserved the GPU comes first.
+    /// Returns the waiting VMs in order of rank. The VM for which the GPU is reserved comes first.
     pub(super) fn queue(&self, gpu: GpuKey, now: Nanos) -> Vec<VmKey> {
         let reserved = self.gpus.get(&gpu).and_then(|gpu| gpu.reserved);
         let mut queue: Vec<_> =
@@ -134,14 +135,14 @@ impl Scheduler {
         queue.into_iter().map(|rank| rank.vm).collect()
     }
 
-    /// The best rank of the waiting VMs except `vm`.
+    /// Returns the best rank among the waiting VMs other than `vm`.
     pub(super) fn best_other(&self, gpu: GpuKey, vm: VmKey, now: Nanos) -> Option<Rank> {
         let others = self.waiting(gpu, now).filter(|other| *other != vm);
         others.filter_map(|other| self.rank(other, gpu, 0)).min()
     }
 
-    /// Notes whether a latency VM has used up its share. If so, it waits until it's well within its
-    /// share again; otherwise it would get the GPU for a millisecond at a time.
+    /// Records whether a latency VM has used up its share. If so, it loses precedence until it's
+    /// well within its share again. Otherwise it would get the GPU for a millisecond at a time.
     pub(super) fn judge_latency(&mut self, vm: VmKey, gpu: GpuKey) {
         let burst = self.settings.latency_burst;
         if self.member(vm, gpu).is_none_or(|member| member.share.class != Class::Latency) {
@@ -153,7 +154,7 @@ impl Scheduler {
         member.over = ahead > if member.over { burst / 2 } else { burst };
     }
 
-    /// Whether a latency VM other than `vm` had work a short while ago.
+    /// Returns true if a latency VM other than `vm` had work recently.
     pub(super) fn latency_awake(&self, gpu: GpuKey, vm: VmKey, now: Nanos) -> bool {
         let Some(state) = self.gpus.get(&gpu) else { return false };
         state.recent.iter().filter(|other| **other != vm).any(|other| {
@@ -164,8 +165,9 @@ impl Scheduler {
         })
     }
 
-    /// When a VM that is alone here may run without limits: once no other VM has had work for some
-    /// time, if none of them is of class latency. `None` if it currently can't.
+    /// Returns the time from which a VM that is alone on this GPU may run without limits: once no
+    /// other VM has had work for some time, provided that none of them has class latency. `None` if
+    /// it currently can't.
     pub(super) fn alone_at(&self, gpu: GpuKey, vm: VmKey) -> Option<Nanos> {
         let state = self.gpus.get(&gpu)?;
         if self.member(vm, gpu)?.share.capped() || state.reserved.is_some_and(|other| other != vm) {
@@ -188,8 +190,8 @@ impl Scheduler {
         Some(at)
     }
 
-    /// The length of a VM's window: in proportion to the weights of the competing VMs, so that all get
-    /// a turn within the period.
+    /// Returns the length of a VM's window, in proportion to its weight among the competing VMs, so
+    /// that all of them get a turn within the period.
     pub(super) fn window(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> Nanos {
         let settings = &self.settings;
         let Some((state, member)) = self.gpus.get(&gpu).zip(self.member(vm, gpu)) else {

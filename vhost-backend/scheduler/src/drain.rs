@@ -1,4 +1,5 @@
-//! Draining: a turn ends once none of its work runs. A drain that is stuck is helped along.
+//! Draining. A turn ends once none of its work is running. If a drain is stuck, held work is let
+//! through.
 
 use super::Scheduler;
 use super::gpu::{Phase, Turn};
@@ -6,7 +7,8 @@ use super::member::Gate;
 use super::types::{Action, GpuKey, Nanos, OpenMode, VmKey};
 
 impl Scheduler {
-    /// Advances a closed turn: ends it if all its GPUs are drained, and opens it again if it's stuck.
+    /// Advances a turn whose gates are closed. Ends the turn if all its GPUs have drained, and
+    /// reopens it if it's stuck.
     pub(super) fn drain(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
         let Some(turn) = self.turn(vm) else { return };
         let (gpus, progress_at) = (turn.gpus.clone(), turn.progress_at);
@@ -16,7 +18,8 @@ impl Scheduler {
             return;
         }
         if self.drains_until(vm).is_some_and(|end| now >= end) {
-            // Running work can't be interrupted, so others run beside it and the driver slices.
+            // Running work can't be interrupted, so other VMs run alongside it, and the driver
+            // time-slices.
             for gpu in gpus {
                 if let Some(member) = self.member_mut(vm, gpu) {
                     member.overran = !member.drained;
@@ -34,9 +37,9 @@ impl Scheduler {
         self.step(vm, now, out);
     }
 
-    /// When a drain is given up. By then a kernel_timeout has ended calls that run too long, unless
-    /// the VM's worker doesn't report them. A VM that has exceeded the limit gets less time until it
-    /// is seen to drain.
+    /// Returns the time at which a drain is given up. By then, the kernel_timeout has ended calls
+    /// that run too long, unless the VM's worker doesn't report them. A VM that exceeded the limit
+    /// gets less time until a drain has succeeded.
     pub(super) fn drains_until(&self, vm: VmKey) -> Option<Nanos> {
         let turn = self.turn(vm)?;
         let Phase::Draining { since } = turn.phase else { return None };
@@ -50,8 +53,8 @@ impl Scheduler {
         Some(since.saturating_add(limit))
     }
 
-    /// The GPUs of a turn that have drained but have more work, while others haven't drained. Work
-    /// running on the others may be waiting for it.
+    /// Returns a turn's GPUs that have drained but have more held work. If the turn's other GPUs
+    /// haven't drained, their running work may be waiting for that held work.
     pub(super) fn lagging(&self, vm: VmKey, turn: &Turn) -> Vec<GpuKey> {
         let lags = |gpu: &&GpuKey| {
             self.member(vm, **gpu).is_some_and(|member| member.drained && member.last.held)
@@ -59,8 +62,8 @@ impl Scheduler {
         turn.gpus.iter().filter(lags).copied().collect()
     }
 
-    /// Lets one call through on the GPUs that lag behind, or on all if none does. The window's end is
-    /// now, so each worker starts only one call and the drain doesn't start over.
+    /// Lets one call through on the GPUs that lag behind, or on all GPUs if none do. The window
+    /// ends now, so each worker starts only one call, and the drain doesn't start over.
     pub(super) fn step(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
         let Some(turn) = self.turn(vm) else { return };
         let mut gpus = self.lagging(vm, turn);
@@ -87,10 +90,11 @@ impl Scheduler {
         }
     }
 
-    /// How long a drain may make no progress before it counts as stuck. If a GPU lags behind, the
-    /// cause is known, so after the first time the next call is let through soon. Otherwise a long
-    /// call may just be running, so the time is longer than earlier calls took, and doubles each
-    /// time; a fixed time could let in one more call each time, forever.
+    /// Returns how long a drain may make no progress before it counts as stuck. If a GPU lags
+    /// behind, the cause is known, so after the first time, the next call is let through soon.
+    /// Otherwise a long call may simply be running, so the time is longer than earlier calls took,
+    /// and doubles each time. With a fixed time, one more call could be let through each time,
+    /// forever.
     pub(super) fn patience(&self, vm: VmKey, turn: &Turn) -> Nanos {
         if !self.lagging(vm, turn).is_empty() {
             let least = self.settings.no_progress;
@@ -101,9 +105,9 @@ impl Scheduler {
         longest.unwrap_or(self.settings.no_progress) << turn.reopens.min(10)
     }
 
-    /// Adds the GPUs on which the VM has held work that its running work may wait for. It gets them
-    /// even if another VM has them: two such VMs that wait for each other would otherwise deadlock
-    /// in any order of drains.
+    /// Adds the GPUs with held work for which the VM's running work may be waiting. The VM gets
+    /// them even if another VM has them. Otherwise, two such VMs that wait for each other would
+    /// deadlock, whichever drains first.
     pub(super) fn extend(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
         let Some(state) = self.vms.get(&vm) else { return };
         let Some(turn) = &state.turn else { return };

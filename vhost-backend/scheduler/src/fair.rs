@@ -1,30 +1,31 @@
-//! Virtual time: the GPU time used, divided by the weight. The VM with the least goes next.
+//! Virtual time: used GPU time divided by the weight. The VM with the least virtual time goes next.
 //!
-//! This works as in CFS and stride scheduling, and settles the same two questions. A VM isn't
-//! compensated for time in which it didn't want to run. A VM that ran too long waits until the
-//! others have caught up, but no longer than a limit.
+//! This works as in CFS and stride scheduling. A VM isn't compensated for time in which it didn't
+//! want to run. A VM that ran too long waits until the others have caught up, but no longer than a
+//! limit.
 
 use super::types::Nanos;
 
-/// Virtual time that a nanosecond costs at weight 1.
+/// Virtual time charged per nanosecond at weight 1.
 const SCALE: u128 = 10_000;
 
-/// The virtual time of a VM on one GPU.
+/// A VM's virtual time on one GPU.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Virtual {
     now: u128,
-    /// The virtual time that it was owed when it went to sleep, relative to the VMs still awake.
+    /// The virtual time that the VM was owed when it ran out of work, relative to the VMs that
+    /// still had work.
     owed: u128,
     slept_at: Option<Nanos>,
 }
 
 impl Virtual {
-    /// Creates the virtual time of a VM without work.
+    /// Creates the virtual time for a VM without work.
     pub fn asleep(now: Nanos) -> Self {
         Virtual { slept_at: Some(now), ..Virtual::default() }
     }
 
-    /// The current virtual time.
+    /// Returns the current virtual time.
     pub fn get(&self) -> u128 {
         self.now
     }
@@ -34,20 +35,20 @@ impl Virtual {
         self.now = self.now.saturating_add(cost(used, weight));
     }
 
-    /// The virtual time after another `used`.
+    /// Returns the virtual time as it would be after `used` more GPU time.
     pub fn after(&self, used: Nanos, weight: u32) -> u128 {
         self.now.saturating_add(cost(used, weight))
     }
 
-    /// Handles a VM that has run out of work. `others` is the clock of the VMs that have work.
+    /// Records that the VM has run out of work. `others` is the clock of the VMs that have work.
     pub fn sleep(&mut self, others: u128, now: Nanos) {
         self.owed = others.saturating_sub(self.now);
         self.slept_at = Some(now);
     }
 
-    /// Handles a VM that has work again. It isn't owed the time that others ran meanwhile. If it
-    /// slept no longer than `pause`, it's still owed what it was owed before. Its debt shrinks by the
-    /// time that others ran.
+    /// Records that the VM has work again. It isn't owed the time during which others ran
+    /// meanwhile. If it was without work for no longer than `pause`, it's still owed the same time
+    /// as before. Its debt shrinks by the time during which others ran.
     pub fn wake(&mut self, others: u128, pause: Nanos, now: Nanos) {
         let Some(slept_at) = self.slept_at.take() else { return };
         let paused = now.saturating_sub(slept_at) <= pause;
@@ -55,30 +56,30 @@ impl Virtual {
         self.now = self.now.max(others.saturating_sub(owed));
     }
 
-    /// How long it has been asleep, if it is.
+    /// Returns how long the VM has been without work, if it is.
     pub fn slept(&self, now: Nanos) -> Option<Nanos> {
         self.slept_at.map(|at| now.saturating_sub(at))
     }
 
-    /// Whether it's asleep.
+    /// Returns true if the VM is without work.
     pub fn sleeps(&self) -> bool {
         self.slept_at.is_some()
     }
 
-    /// Limits what the VM is owed to `most` of its own time. For a VM that couldn't run for reasons
-    /// of its own, such as its cap or another GPU.
+    /// Limits the time that the VM is owed to `most`. Used for a VM that couldn't run for reasons
+    /// that other VMs didn't cause, such as its cap or another GPU.
     pub fn limit_credit(&mut self, others: u128, most: Nanos, weight: u32) {
         self.now = self.now.max(others.saturating_sub(cost(most, weight)));
     }
 
-    /// Limits the VM's debt, so that it waits no longer than `limit` until the others, with a total
-    /// weight of `weights`, have caught up.
+    /// Limits the VM's debt, so that the others, with a total weight of `weights`, catch up within
+    /// `limit`.
     pub fn limit_debt(&mut self, others: u128, limit: Nanos, weights: u64) {
         let most = u128::from(limit) * SCALE / u128::from(weights.max(1));
         self.now = self.now.min(others.saturating_add(most));
     }
 
-    /// How far the VM is ahead of the others, in its own time.
+    /// Returns how far the VM is ahead of the others, in its own GPU time.
     pub fn ahead(&self, others: u128, weight: u32) -> Nanos {
         let ahead = self.now.saturating_sub(others);
         u64::try_from(ahead * u128::from(weight) / SCALE).unwrap_or(Nanos::MAX)

@@ -1,24 +1,24 @@
 //! Decides which VM may use a GPU, and for how long. Pure logic: no clock, no I/O, no threads.
 //!
-//! A VM's sessions submit work through gates. The I/O layer reports what waits at the gates and what
-//! runs ([`Report`]), and carries out the answers ([`Action`]). `docs/design/scheduler.md` describes
-//! the guarantees and the reasons behind them.
+//! A VM's sessions submit work through gates. The I/O layer reports which work is waiting at the
+//! gates and which is running ([`Report`]), and carries out the scheduler's decisions ([`Action`]).
+//! `docs/design/scheduler.md` describes the guarantees and the reasons behind them.
 //!
 //! | module | contents |
 //! |---|---|
-//! | `types`, `settings` | inputs and outputs; the constants |
+//! | `types`, `settings` | inputs and outputs; constants |
 //! | `gpu`, `member` | a GPU and its turn; a VM on one GPU |
 //! | `choose`, `assign` | selects the next VM and its window; assigns GPUs |
-//! | `turn`, `drain`, `wake` | the course of a turn; its end; the next check |
-//! | `fair`, `bucket`, `account` | virtual time; cap and guarantee; charged time |
+//! | `turn`, `drain`, `wake` | runs a turn; ends it; plans the next check |
+//! | `fair`, `bucket`, `account` | track virtual time; cap and guarantee; charged time |
 //! | `load`, `shared` | measures unused time; runs VMs together |
-//! | `beside` | copies during other VMs' windows |
-//! | `stats` | statistics for the operator |
+//! | `beside` | allows copies during other VMs' windows |
+//! | `stats` | collects statistics for the operator |
 //! | `simulator` | simulates VMs in virtual time, for tests and `examples/schedule/` |
 //!
 //! Rules for the caller:
 //! * Carry out all actions, in order, before reading or reporting anything else.
-//! * After an [`Action::Close`], read and report the gate's state at once and whenever it changes.
+//! * After an [`Action::Close`], read and report the gate's state immediately, and again whenever it changes.
 //! * Before [`Scheduler::tick`], report all VMs in [`Scheduler::watched`], since an open gate sends
 //!   no notifications.
 //! * The clock must be monotonic. It may return the same time repeatedly.
@@ -58,14 +58,14 @@ pub use types::{Action, Class, GpuKey, MS, Nanos, OpenMode, Report, SEC, Share, 
 use gpu::{Gpu, Turn};
 use member::{Gate, Member};
 
-/// A VM: its state on each of its GPUs, and its current turn, if any.
+/// A VM's state on each of its GPUs, and its current turn, if any.
 #[derive(Debug, Default)]
 struct Vm {
     members: BTreeMap<GpuKey, Member>,
     turn: Option<Turn>,
 }
 
-/// The scheduler of all GPUs of a host.
+/// The scheduler for all GPUs on a host.
 #[derive(Debug)]
 pub struct Scheduler {
     settings: Settings,
@@ -81,7 +81,7 @@ impl Scheduler {
         Scheduler { settings, gpus: BTreeMap::new(), vms: BTreeMap::new(), dirty: Vec::new() }
     }
 
-    /// Adds a GPU. A known GPU is left unchanged.
+    /// Adds a GPU. If the GPU is already known, it is left unchanged.
     pub fn add_gpu(&mut self, gpu: GpuKey) {
         let alone_after = self.settings.alone_after;
         self.gpus.entry(gpu).or_insert_with(|| Gpu { alone_after, ..Gpu::default() });
@@ -145,7 +145,7 @@ impl Scheduler {
         self.settle_all(now, false, out);
     }
 
-    /// Takes in the current report of a VM's sessions on a GPU. Unknown VMs are ignored.
+    /// Processes the latest report for a VM's sessions on a GPU. Unknown VMs are ignored.
     pub fn report(
         &mut self,
         vm: VmKey,
@@ -187,20 +187,21 @@ impl Scheduler {
         self.settle_all(now, false, out);
     }
 
-    /// Must be called at the time that [`Scheduler::wake_at`] returns.
+    /// Processes due checks. Call this at the time that [`Scheduler::wake_at`] returns.
     pub fn tick(&mut self, now: Nanos, out: &mut Vec<Action>) {
         let due = self.gpus.iter().filter(|(_, gpu)| gpu.wake.is_some_and(|at| at <= now));
         self.dirty.extend(due.map(|(key, _)| *key));
         self.settle_all(now, true, out);
     }
 
-    /// The time at which [`Scheduler::tick`] must be called. A time in the past means immediately.
+    /// Returns the time at which [`Scheduler::tick`] must be called. A time in the past means
+    /// immediately.
     pub fn wake_at(&self) -> Option<Nanos> {
         self.gpus.values().filter_map(|gpu| gpu.wake).min()
     }
 
-    /// The gates that must be reported before a tick at `now`: those of VMs that run or copy on GPUs
-    /// that are due.
+    /// Returns the gates that must be reported before a tick at `now`: those of VMs that are
+    /// running or copying on GPUs with a check due.
     pub fn watched(&self, now: Nanos) -> impl Iterator<Item = (VmKey, GpuKey)> + '_ {
         let due = self.gpus.iter().filter(move |(_, gpu)| gpu.wake.is_some_and(|at| at <= now));
         due.flat_map(|(key, gpu)| {
@@ -210,13 +211,13 @@ impl Scheduler {
         })
     }
 
-    /// The VMs whose turn includes a GPU. Report them before another VM's work on that GPU, so that
-    /// the other VM is compared with everything that they have used.
+    /// Returns the VMs whose turn includes a GPU. Report these before you report another VM's work
+    /// on that GPU, so that the other VM is compared with their up-to-date usage.
     pub fn running(&self, gpu: GpuKey) -> &[VmKey] {
         self.gpus.get(&gpu).map_or(&[], |gpu| &gpu.running)
     }
 
-    /// A VM's statistics on a GPU.
+    /// Returns a VM's statistics on a GPU.
     pub fn stats(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> Option<VmStats> {
         let member = self.vms.get(&vm)?.members.get(&gpu)?;
         let mut stats = member.stats;

@@ -1,17 +1,19 @@
-//! Measures how much of its GPU time a VM uses.
+//! Measures how much of its own GPU time a VM uses.
 
 use super::types::Nanos;
 
-/// The time that a VM had a window, and the part in which it had nothing to run. Both decay.
+/// The time during which a VM had a window, and the part of it in which it had nothing to run. Both
+/// decay.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Load {
     open: f64,
     idle: f64,
-    /// Time in windows since the current measurement began, and whether enough was known before.
+    /// Time in windows since the current measurement began, and whether the demand was known before
+    /// that.
     fresh: f64,
     known: bool,
-    /// For shared mode: the time charged, the wall time, and the parts of it in which the VM had work
-    /// in flight and work held back.
+    /// In shared mode: charged time, wall time, and the parts of the wall time with work in flight
+    /// and with held-back work.
     got: f64,
     wall: f64,
     busy: f64,
@@ -19,8 +21,9 @@ pub struct Load {
 }
 
 impl Load {
-    /// Adds a part of a window: it lasted `wall`, and the VM was idle for `idle` of it. `idle` is
-    /// negative if the worker reports only now that it ran earlier. `horizon` is the averaging period.
+    /// Adds a part of a window that lasted `wall`, in which the VM was idle for `idle`. `idle` is
+    /// negative if the worker reports only now that it ran earlier. `horizon` is the averaging
+    /// period.
     pub fn add(&mut self, wall: Nanos, idle: i64, horizon: Nanos) {
         let keep = 1.0 - (wall as f64 / horizon.max(1) as f64).min(1.0);
         self.open = self.open * keep + wall as f64;
@@ -28,7 +31,7 @@ impl Load {
         self.fresh += wall as f64;
     }
 
-    /// Adds a pause after a window, in which the VM didn't want another one.
+    /// Adds a pause after a window, in which the VM didn't want another window.
     pub fn pause(&mut self, idle: Nanos) {
         if self.open > 0.0 {
             self.open += idle as f64;
@@ -36,16 +39,16 @@ impl Load {
         }
     }
 
-    /// Restarts the measurement. Earlier data is kept with the weight of `counts`, because a short
-    /// window, which the VM may have left at once, carries little information.
+    /// Restarts the measurement. Earlier data is kept with a weight of `counts`, because a short
+    /// window, which the VM may have left immediately, carries little information.
     pub fn restart(&mut self, least: Nanos, counts: Nanos) {
         self.known = self.demand(least, true).is_some();
         let keep = (counts as f64 / self.open.max(1.0)).min(1.0);
         (self.open, self.idle, self.fresh) = (self.open * keep, self.idle * keep, 0.0);
     }
 
-    /// Adds a period of shared mode: out of `wall`, the VM was charged `got` and had work in flight
-    /// for `busy`. `held` says whether its gate held work back.
+    /// Adds a period in shared mode that lasted `wall`. The VM was charged `got` and had work in
+    /// flight for `busy`. `held` says whether its gate held back work.
     pub fn add_shared(&mut self, got: Nanos, busy: Nanos, held: bool, wall: Nanos, horizon: Nanos) {
         let keep = 1.0 - (wall as f64 / horizon.max(1) as f64).min(1.0);
         self.got = self.got * keep + got as f64;
@@ -54,49 +57,49 @@ impl Load {
         self.held = self.held * keep + if held { wall as f64 } else { 0.0 };
     }
 
-    /// Restarts the measurement of shared mode.
+    /// Restarts the measurement for shared mode.
     pub fn begin_shared(&mut self) {
         (self.got, self.wall, self.busy, self.held) = (0.0, 0.0, 0.0, 0.0);
     }
 
-    /// The fraction of its own time that the VM uses when it has the GPU to itself, or `None` if less
-    /// than `least` was measured. If its last window has `ended` and its demand was known before,
-    /// that window suffices.
+    /// Returns the fraction of its own time that the VM uses when it has the GPU to itself, or
+    /// `None` if less than `least` was measured. If its last window has `ended` and its demand was
+    /// known before, that window suffices.
     pub fn demand(&self, least: Nanos, ended: bool) -> Option<f64> {
         let least = if self.known && ended { 1.0 } else { least as f64 };
         (self.fresh >= least).then(|| 1.0 - self.gaps())
     }
 
-    /// The fraction of its own time in which the VM had nothing to run, as far as known.
+    /// Returns the fraction of its own time in which the VM had nothing to run, as far as known.
     pub fn gaps(&self) -> f64 {
         self.idle.max(0.0) / self.open.max(1.0)
     }
 
-    /// Whether at least `least` was measured, and the gaps are at most `part`.
+    /// Returns true if at least `least` was measured, and the gaps are at most `part`.
     pub fn pauses_seldom(&self, part: f64, least: Nanos) -> bool {
         self.open >= least as f64 && self.gaps() <= part
     }
 
-    /// The same in shared mode, or `None` if less than `least` was measured. Waiting for another VM's
-    /// slice closes gaps.
+    /// Returns the fraction of time in shared mode without work in flight, or `None` if less than
+    /// `least` was measured. While a VM waits for another VM's slice to end, its gaps close.
     pub fn gaps_shared(&self, least: Nanos) -> Option<f64> {
         (self.wall >= least as f64).then(|| 1.0 - self.busy / self.wall)
     }
 
-    /// The fraction of the GPU that the VM got in shared mode, or `None` if less than `least` was
-    /// measured.
+    /// Returns the fraction of the GPU that the VM got in shared mode, or `None` if less than
+    /// `least` was measured.
     pub fn got(&self, least: Nanos) -> Option<f64> {
         (self.wall >= least as f64).then(|| self.got / self.wall)
     }
 
-    /// The fraction of shared mode in which the VM had work held back, or `None` if less than `least`
-    /// was measured.
+    /// Returns the fraction of time in shared mode with held-back work, or `None` if less than
+    /// `least` was measured.
     pub fn held(&self, least: Nanos) -> Option<f64> {
         (self.wall >= least as f64).then(|| self.held / self.wall)
     }
 }
 
-/// Splits the whole evenly, but gives nobody more than its demand.
+/// Splits the whole evenly, but gives none more than its demand.
 pub fn even(demands: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..demands.len()).collect();
     order.sort_by(|a, b| demands[*a].total_cmp(&demands[*b]));

@@ -1,4 +1,4 @@
-//! A VM on one GPU: its share, its last report and its charges.
+//! A VM's state on one GPU: its share, its last report and its charges.
 
 use super::account::{Account, Passed};
 use super::bucket::{Bucket, Guarantee};
@@ -8,7 +8,7 @@ use super::settings::Settings;
 use super::stats::{Ring, VmStats};
 use super::types::{Class, Nanos, Report, Share};
 
-/// The state of the VM's gate.
+/// The state of a VM's gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
     Closed,
@@ -21,41 +21,41 @@ pub struct Member {
     pub share: Share,
     pub last: Report,
     pub seen_at: Nanos,
-    /// When the VM last had work.
+    /// Time at which the VM last had work.
     pub worked_at: Option<Nanos>,
-    /// The time since which none of its work has been running.
+    /// Time since which none of the VM's work has been running.
     pub idle_since: Option<Nanos>,
-    /// Some work has run since the gate was opened.
+    /// True if some work has run since the gate was opened.
     pub started: bool,
-    /// The VM was seen drained since the gate was closed.
+    /// True if the VM has been seen drained since the gate was closed.
     pub drained: bool,
-    /// The VM's last drain was given up.
+    /// True if the VM's last drain was given up.
     pub overran: bool,
-    /// The number of consecutive turns in which the VM waited for the host and started nothing, and
-    /// the time until which it gets no other turn.
+    /// Number of consecutive turns in which the VM waited for host functions and started nothing,
+    /// and the time until which it gets no further turn.
     fruitless: u32,
     pub rests_until: Option<Nanos>,
     pub account: Account,
     pub gate: Gate,
-    /// The limit on copies in flight while the gate is closed.
+    /// Limit on copies in flight while the gate is closed.
     pub copies: Nanos,
     pub load: Load,
     pub time: Virtual,
-    /// The sequence number of its last turn's end on this GPU; 0 if it had no turn.
+    /// Sequence number of the end of the VM's last turn on this GPU. 0 if it had no turn.
     pub ran: u64,
     pub bucket: Option<Bucket>,
     pub guarantee: Guarantee,
-    /// The bucket was empty at some time since its last window while the VM had work.
+    /// True if the bucket was empty at some point since the last window while the VM had work.
     pub held_back: bool,
-    /// This is a latency VM that has used up its share.
+    /// True if this is a latency VM that has used up its share.
     pub over: bool,
-    /// The oldest call has exceeded its time limit, and this was reported.
+    /// True if the oldest call has exceeded its time limit, and this has been reported.
     pub timed_out: bool,
-    /// The longest time without a finished call while the VM ran unhindered; decays.
+    /// The longest time without a finished call while the VM ran undisturbed. Decays.
     pub longest: Nanos,
-    /// For how long no call has finished, as far as it was watched.
+    /// How long no call has finished, counting only time in which the VM was sampled often enough.
     pub unfinished_for: Nanos,
-    /// When a drain was last opened again. Cleared when a call finishes.
+    /// Time at which the gate was last reopened during a drain. Cleared when a call finishes.
     pub reopened_at: Option<Nanos>,
     pub waiting_since: Option<Nanos>,
     pub ring: Ring,
@@ -109,9 +109,10 @@ impl Member {
         self.timed_out = false;
     }
 
-    /// Takes in a report. Returns whether calls have finished since the last one. How long a call ran
-    /// can't be derived from reports further apart than two samples, nor from a call that finished so
-    /// soon after submission was opened again, since that may have caused it.
+    /// Processes a report. Returns true if calls have finished since the last report. How long a
+    /// call ran can't be derived from reports more than two samples apart. The same goes for a call
+    /// that finished that soon after the gate was reopened, since the reopening may have let it
+    /// finish.
     pub fn take(&mut self, report: Report, settings: &Settings, now: Nanos) -> bool {
         let watch = 2 * settings.sample;
         let passed = now.saturating_sub(self.seen_at);
@@ -150,7 +151,7 @@ impl Member {
         finished
     }
 
-    /// Whether the VM had work within `span`.
+    /// Returns true if the VM had work within `span`.
     pub fn awake(&self, span: Nanos, now: Nanos) -> bool {
         self.last.held || self.worked_at.is_some_and(|at| now.saturating_sub(at) <= span)
     }
@@ -169,13 +170,14 @@ impl Member {
         self.stats.charged_ns = self.stats.charged_ns.saturating_add(used);
     }
 
-    /// Charges the time that has passed in the VM's own window. `wanted` says whether others wait.
+    /// Charges the time that has passed in the VM's own window. `wanted` says whether other VMs are
+    /// waiting.
     pub fn charge_window(&mut self, settings: &Settings, wanted: bool, now: Nanos) {
         let (grace, free) = (self.grace(settings), wanted.then_some(settings.start_free));
         let Passed { used, busy } = self.account.book_window(grace, self.idle_since, free, now);
         self.charge(used, now);
-        // This also runs for other VMs' reports, which may close the gate before this VM's own
-        // report is read.
+        // This function also runs for other VMs' reports, which may close the gate before this VM's
+        // own report is read.
         if self.gate == Gate::Open && self.seen_at == now {
             let window_time = self.account.take_window_time();
             let idle = self.idle(window_time, busy);
@@ -183,8 +185,8 @@ impl Member {
         }
     }
 
-    /// How much of the time with an open gate the VM left unused by choice. If the gate's depth holds
-    /// back work, unused time isn't the VM's choice.
+    /// Returns how much of the time with an open gate the VM left unused by choice. If the gate's
+    /// depth holds back work, unused time isn't the VM's choice.
     fn idle(&self, passed: Nanos, busy: Nanos) -> i64 {
         let idle = passed.cast_signed().saturating_sub_unsigned(busy);
         if self.last.held { idle.min(0) } else { idle }
@@ -196,8 +198,8 @@ impl Member {
         self.load.begin_shared();
     }
 
-    /// Charges the busy time that the worker reports. Used when no other VM was affected, or the VM
-    /// ran past its window.
+    /// Charges the busy time reported by the worker. Used when no other VM was affected, or when
+    /// the VM ran past its window.
     pub fn charge_busy(&mut self, now: Nanos) {
         let busy = self.account.book_busy(self.idle_since, now);
         self.charge(busy, now);
@@ -210,10 +212,10 @@ impl Member {
         self.stats.copied_ns = self.stats.copied_ns.saturating_add(copied);
     }
 
-    /// How long the VM may leave the GPU unused while others wait.
+    /// Returns how long the VM may leave the GPU unused while other VMs are waiting.
     pub fn grace(&self, settings: &Settings) -> Nanos {
         if self.last.stalled {
-            // Its worker is awake, so it starts work at once or has none that can start.
+            // The worker is awake, so it either starts work immediately or has none that can start.
             if self.last.held && !self.started { settings.stalled_grace } else { 0 }
         } else if self.last.held && !self.started {
             settings.start_grace
@@ -226,9 +228,9 @@ impl Member {
         }
     }
 
-    /// Handles the end of a turn. If all work in flight waits for the host and nothing was started,
-    /// the held work may depend on it or belong to another stream. Only a later turn can show that,
-    /// so the VM is tried again now and then.
+    /// Handles the end of a turn. If all work in flight is waiting for the host and nothing was
+    /// started, the held work may depend on that work or belong to another stream. Only a later
+    /// turn can show which, so the VM gets another turn now and then.
     pub fn rest(&mut self, settings: &Settings, now: Nanos) {
         if self.last.held && self.last.stalled && !self.started {
             self.rests_until = Some(now.saturating_add(settings.rest << self.fruitless.min(3)));
@@ -236,7 +238,7 @@ impl Member {
         }
     }
 
-    /// How long a drain may make no progress before it counts as stuck.
+    /// Returns how long a drain may make no progress before it counts as stuck.
     pub fn patience(&self, settings: &Settings) -> Nanos {
         // The end of a short call may be noticed up to two samples late.
         if self.longest <= 2 * settings.sample {
@@ -246,18 +248,18 @@ impl Member {
         }
     }
 
-    /// Whether the VM has held work and may get a turn for it.
+    /// Returns true if the VM has held work and may get a turn for it.
     pub fn asks(&self) -> bool {
         self.last.held && self.rests_until.is_none()
     }
 
-    /// Whether the VM competes for the GPU now.
+    /// Returns true if the VM is currently competing for the GPU.
     pub fn contends(&self) -> bool {
         let Report { held, active, stalled, copying, .. } = self.last;
         held || copying || (active && !stalled)
     }
 
-    /// Records in the statistics how long held work waits for a closed gate.
+    /// Adds the time that held work has waited at a closed gate to the statistics.
     pub fn watch_throttling(&mut self, now: Nanos) {
         let waits = self.last.held && self.gate != Gate::Open;
         if let Some(since) = self.waiting_since {
@@ -267,7 +269,7 @@ impl Member {
         self.waiting_since = waits.then_some(now);
     }
 
-    /// Whether the VM's cap leaves at least `need` tokens.
+    /// Returns true if the VM has at least `need` tokens, or no cap.
     pub fn may_run(&self, need: Nanos, now: Nanos) -> bool {
         self.bucket.as_ref().is_none_or(|bucket| bucket.tokens(now) >= need as i64)
     }

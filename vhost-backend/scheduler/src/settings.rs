@@ -2,97 +2,100 @@
 
 use super::types::{MS, Nanos, SEC, US};
 
-/// The scheduler's time constants. The defaults were tuned with measurements on an H200.
+/// The scheduler's time constants. The defaults were tuned on an H200.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// The shortest window.
+    /// Minimum length of a window.
     pub min_window: Nanos,
-    /// The longest window; also the most GPU time that a capped VM can save up.
+    /// Maximum length of a window, and the maximum GPU time that a capped VM can save up.
     pub max_window: Nanos,
-    /// The time in which roughly every competing VM gets a turn.
+    /// Time in which roughly every competing VM gets a turn.
     pub period: Nanos,
-    /// If nothing finishes for this long during a drain, the VM's submission is opened again.
+    /// If nothing finishes for this long during a drain, the VM's gate is reopened.
     pub no_progress: Nanos,
-    /// A drain is given up after this time, plus the kernel_timeout if the VM has one.
+    /// A drain is given up after this time plus the VM's kernel_timeout, if any.
     pub drain_limit: Nanos,
-    /// How long submission is opened again during a drain.
+    /// How long a gate is reopened during a drain.
     pub reopen: Nanos,
-    /// How long a batch VM keeps an idle window while others wait.
+    /// How long a batch VM keeps an idle window while other VMs are waiting.
     pub batch_grace: Nanos,
-    /// The same for a latency VM. Longer than the time between the launches of one request.
+    /// How long a latency VM keeps an idle window while other VMs are waiting. Longer than the time
+    /// between launches in one request.
     pub latency_grace: Nanos,
     /// A batch VM that leaves at most this fraction of its own time unused gets the grace of a
-    /// latency VM: its pauses are between requests, and each would cost it the rest of its window.
+    /// latency VM. Its pauses are between requests, and each pause would cost it the rest of its
+    /// window.
     pub seldom: f64,
-    /// How long a VM may take to start its first work in a window while others wait.
+    /// How long a VM may take to start its first work in a window while other VMs are waiting.
     pub start_grace: Nanos,
-    /// The part of `start_grace` that isn't charged, for the switch between contexts and the worker's
-    /// first launch. In total at most an eighth of what the VM is charged.
+    /// The part of `start_grace` that isn't charged, to cover the context switch and the worker's
+    /// first launch. The total is at most an eighth of the VM's charged time.
     pub start_free: Nanos,
-    /// The `start_grace` of a VM whose work in flight waits for host functions.
+    /// The `start_grace` for a VM whose work in flight is waiting for host functions.
     pub stalled_grace: Nanos,
-    /// A VM that waited for host functions and couldn't start anything in its turn gets no other turn
-    /// for this long. The time doubles with each such turn, to at most 8 times.
+    /// A VM that waited for host functions and couldn't start anything in its turn gets no further
+    /// turn for this long. The time doubles with each such turn, up to 8 times the initial value.
     pub rest: Nanos,
-    /// The limit on each stream's work in flight.
+    /// Limit on work in flight per stream.
     pub depth: Nanos,
-    /// The same for the streams of a batch VM while a latency VM is awake.
+    /// Limit on work in flight per stream for a batch VM while a latency VM is awake.
     pub latency_depth: Nanos,
     /// How long a latency VM counts as awake after its last work.
     pub latency_awake: Nanos,
-    /// GPU time by which a latency VM may be ahead of its share before it waits like a batch VM.
+    /// GPU time by which a latency VM may be ahead of its share before it must wait as a batch VM
+    /// does.
     pub latency_burst: Nanos,
-    /// A VM is alone when no other VM has had work for this long. See `alone_most`.
+    /// A VM counts as alone when no other VM has had work for this long. See `alone_most`.
     pub alone_after: Nanos,
-    /// `alone_after` doubles each time that a VM was alone only briefly, up to this.
+    /// Maximum for `alone_after`, which doubles each time that a VM was alone only briefly.
     pub alone_most: Nanos,
-    /// If a VM of several GPUs had no work on one of them for this long, that GPU isn't opened with
-    /// the others. A VM that paused for less keeps what it was owed.
+    /// If a VM with several GPUs has had no work on one of them for this long, its turn doesn't
+    /// include that GPU. A VM that paused for less time is still owed the same time as before.
     pub recent: Nanos,
     /// A guarantee that is behind by this much takes precedence over latency VMs.
     pub min_urgent: Nanos,
-    /// The most credit or debt that a guarantee remembers.
+    /// Maximum credit or debt of a guarantee.
     pub min_memory: Nanos,
-    /// The longest time that a VM waits because it used more than its share.
+    /// Maximum time that a VM waits because it used more than its share.
     pub debt_limit: Nanos,
-    /// The sampling interval of open gates.
+    /// Sampling interval for open gates.
     pub sample: Nanos,
-    /// The sampling interval of a VM that is alone.
+    /// Sampling interval for a VM that is alone.
     pub unlimited_sample: Nanos,
-    /// The longest delay with which a worker may report busy time and have it counted.
+    /// Maximum delay with which a worker may report busy time.
     pub late: Nanos,
-    /// The averaging period for a VM's use of its time, in time with an open gate.
+    /// Averaging period for a VM's use of its own time, in time with an open gate.
     pub load_horizon: Nanos,
-    /// The part of `load_horizon` that must have been measured.
+    /// Time that must have been measured out of `load_horizon`.
     pub load_least: Nanos,
-    /// A pause between two windows counts as a gap if it's no longer than this.
+    /// Maximum length of a pause between two windows that counts as a gap.
     pub longest_gap: Nanos,
-    /// VMs share a GPU if each leaves at least this fraction of its own time unused and `share_least`
-    /// is met, too.
+    /// VMs share a GPU if each leaves at least this fraction of its own time unused, and
+    /// `share_least` is met, too.
     pub share_gap: f64,
-    /// Even slices must give each VM at least this fraction of what it should get.
+    /// Even slices must give each VM at least this fraction of the time that it should get.
     pub share_least: f64,
-    /// The averaging period for shared mode, per sharing VM. Half of it must have been measured.
+    /// Averaging period for shared mode, per sharing VM. Half of it must have been measured.
     pub share_round: Nanos,
     /// Two VMs stop sharing when one of them is without held-back work for at most this fraction of
-    /// the time; with more VMs the fraction shrinks, since each gets a slice less often. They also
-    /// stop when a VM that was promised more than an even slice has less than `share_least` of the
-    /// gaps that windows would leave it.
+    /// the time. With more VMs, the fraction is smaller, since each VM gets a slice less often. VMs
+    /// also stop sharing when one that was promised more than an even slice has less than
+    /// `share_least` of the gaps that it would have in windows.
     pub part_free: f64,
-    /// How long VMs share until their demand is measured again. It doubles, up to `share_most`, each
-    /// time that they continue to share within `measure_limit`.
+    /// How long VMs share before their demand is measured again. The time doubles, up to
+    /// `share_most`, each time that they resume sharing within `measure_limit`.
     pub share_for: Nanos,
-    /// The upper limit of `share_for`.
+    /// Maximum for `share_for`.
     pub share_most: Nanos,
-    /// If a measurement took longer than this, `share_for` starts over.
+    /// If a measurement takes longer than this, `share_for` is reset.
     pub measure_limit: Nanos,
-    /// The shortest time after failed sharing until it's tried again.
+    /// Minimum time between failed sharing and the next attempt.
     pub apart_least: Nanos,
-    /// The longest time after repeatedly failed sharing until it's tried again.
+    /// Maximum time between repeatedly failed sharing and the next attempt.
     pub apart_most: Nanos,
-    /// How long before a window's end the next VM is asked to prepare.
+    /// How long before the end of a window the next VM starts to prepare.
     pub lead: Nanos,
-    /// A VM that is ahead of its share by more than this may not copy during others' windows.
+    /// A VM that is ahead of its share by more than this may not copy during other VMs' windows.
     pub copies_ahead: Nanos,
 }
 

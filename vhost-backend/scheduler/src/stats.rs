@@ -1,42 +1,42 @@
-//! A VM's usage of a GPU, for the operator.
+//! Statistics on a VM's GPU usage, for the operator.
 
 use super::types::{MS, Nanos, SEC, WHOLE};
 
 const SLOT: Nanos = 100 * MS;
 const SLOTS: usize = 101;
 
-/// A VM's statistics on one GPU. Totals count from the VM's start.
+/// A VM's statistics on one GPU. Totals are counted since the VM was added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VmStats {
-    /// GPU time charged, in ns.
+    /// Charged GPU time, in ns.
     pub charged_ns: u64,
-    /// The part of it for copies during other VMs' windows, in ns.
+    /// The part of `charged_ns` for copies during other VMs' windows, in ns.
     pub copied_ns: u64,
-    /// Time with work held behind a closed gate, in ns.
+    /// Time with held work at a closed gate, in ns.
     pub throttled_ns: u64,
     /// Number of windows.
     pub windows: u64,
-    /// Total time from closing a gate until the GPU was drained, in ns.
+    /// Total time from closing a gate until the GPU had drained, in ns.
     pub handover_ns: u64,
-    /// Number of such drains.
+    /// Number of drains counted in `handover_ns`.
     pub handovers: u64,
-    /// The longest of them, in ns.
+    /// Duration of the longest drain, in ns.
     pub handover_max_ns: u64,
-    /// How often submission was opened again in a drain without progress.
+    /// How often a gate was reopened during a drain without progress.
     pub reopened: u64,
-    /// GPU time by which the VM is ahead of its share or its cap, in ns.
+    /// GPU time by which the VM is ahead of its share or cap, in ns.
     pub debt_ns: u64,
-    /// Share of the last second that was charged, in basis points.
+    /// Fraction of the last second that was charged, in basis points.
     pub share_1s: u32,
-    /// Share of the last ten seconds that was charged, in basis points.
+    /// Fraction of the last ten seconds that was charged, in basis points.
     pub share_10s: u32,
 }
 
-/// Charged time of the last ten seconds, in slots of 100 ms.
+/// Charged time over the last ten seconds, in slots of 100 ms.
 #[derive(Clone, Debug)]
 pub struct Ring {
     slots: Box<[Nanos; SLOTS]>,
-    /// Number of the newest slot, counted from the clock's zero.
+    /// Number of the newest slot. Slot 0 begins at time 0.
     newest: u64,
 }
 
@@ -46,7 +46,7 @@ impl Ring {
         Ring { slots: Box::new([0; SLOTS]), newest: now / SLOT }
     }
 
-    /// Adds GPU time that ended now. Time longer than a slot is spread over the earlier slots.
+    /// Adds GPU time that ended now. Time longer than a slot is spread over earlier slots.
     pub fn add(&mut self, used: Nanos, now: Nanos) {
         let slot = now / SLOT;
         if slot > self.newest {
@@ -73,7 +73,8 @@ impl Ring {
         }
     }
 
-    /// The share of the last `span`, in basis points, from the full slots before the current one.
+    /// Returns the charged fraction of the last `span`, in basis points, from the full slots before
+    /// the current one.
     pub fn share(&self, span: Nanos, now: Nanos) -> u32 {
         let current = now / SLOT;
         let count = (span / SLOT).clamp(1, SLOTS as u64 - 1);
@@ -86,7 +87,7 @@ impl Ring {
             as u32
     }
 
-    /// The shares of the last second and the last ten seconds.
+    /// Returns the charged fractions of the last second and the last ten seconds.
     pub fn shares(&self, now: Nanos) -> (u32, u32) {
         (self.share(SEC, now), self.share(10 * SEC, now))
     }

@@ -1,4 +1,4 @@
-//! Tests of user-visible rules, one report at a time. The simulator tests longer runs.
+//! Tests for user-visible rules, one report at a time. The simulator tests longer runs.
 
 use super::*;
 
@@ -22,7 +22,7 @@ const IDLE: Report = Report {
 const HELD: Report = Report { held: true, ..IDLE };
 const BUSY: Report = Report { held: true, active: true, ..IDLE };
 
-/// A scheduler, and the actions that it has emitted since they were last taken.
+/// A scheduler, and the actions that it has emitted but the test hasn't taken yet.
 struct Bench {
     scheduler: Scheduler,
     now: Nanos,
@@ -47,14 +47,14 @@ impl Bench {
         std::mem::take(&mut self.out)
     }
 
-    /// Advances the time to the next tick, or to `to` if that comes first.
+    /// Advances to the next tick, or to `to` if that comes first.
     fn tick(&mut self, to: Nanos) -> Vec<Action> {
         self.now = self.scheduler.wake_at().unwrap_or(to).clamp(self.now, to);
         self.scheduler.tick(self.now, &mut self.out);
         std::mem::take(&mut self.out)
     }
 
-    /// Ticks until another gate opens, while `busy` reports that it's busy.
+    /// Ticks until another VM's gate opens, while `busy` reports that it's busy.
     fn until_open(&mut self, busy: VmKey) -> (Nanos, VmKey) {
         for _ in 0..10_000 {
             let mut actions = self.tick(self.now + SEC);
@@ -90,7 +90,7 @@ fn share(weight: u32) -> Share {
 fn a_vm_alone_and_uncapped_is_unlimited() {
     let mut bench = Bench::new(&[(A, share(100))]);
     assert_eq!(opened(&bench.report(A, HELD)), Some((A, OpenMode::Unlimited)));
-    assert!(bench.scheduler.wake_at() >= Some(10 * MS), "and is rarely sampled");
+    assert!(bench.scheduler.wake_at() >= Some(10 * MS), "and A is rarely sampled");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_vm_alone_keeps_its_queue_short_beside_an_idle_latency_vm() {
         actions.extend(bench.tick(SEC));
         actions.extend(bench.report(A, BUSY));
     }
-    assert_eq!(opened(&actions), Some((A, OpenMode::Unlimited)), "once it is of class batch");
+    assert_eq!(opened(&actions), Some((A, OpenMode::Unlimited)), "once B has class batch");
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn several_gpus_open_together_and_in_order() {
     let closes: Vec<_> =
         actions.iter().filter(|action| matches!(action, Action::Close { .. })).collect();
     assert_eq!(closes, [&Action::Close { vm: A, gpu: GPU }, &Action::Close { vm: A, gpu: GPU1 }]);
-    assert_eq!(opened(&bench.report_on(A, GPU1, HELD)), None, "A has work on the other");
+    assert_eq!(opened(&bench.report_on(A, GPU1, HELD)), None, "A has work on the other GPU");
     let actions = bench.report_on(A, GPU, HELD);
     let opens: Vec<_> = actions
         .iter()
@@ -289,13 +289,13 @@ fn streams_that_wait_for_the_host_count_as_drained() {
     assert_eq!(opened(&actions).map(|open| open.0), Some(B));
 }
 
-/// How long A's gate is open within 2 s beside B, which saturates, if A sends `report` while it's
-/// open, with a growing count of finished calls.
+/// Returns how long A's gate is open within 2 s alongside B, which saturates the GPU. While its
+/// gate is open, A sends `report`, with a growing number of finished calls.
 fn open_for(report: Report) -> Nanos {
     let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
     let (mut open, mut b_open, mut sum, mut finished) = (false, false, 0, 0);
     while bench.now < 2 * SEC {
-        // The host's processors are overloaded, so each check comes late.
+        // The host's CPUs are overloaded, so each check comes late.
         let before = bench.now;
         let at = bench.scheduler.wake_at().unwrap_or(0);
         bench.now = at.clamp(before, before + MS) + 300 * US;
@@ -356,7 +356,7 @@ fn a_vm_that_waits_for_the_host_and_can_start_nothing_leaves_the_gpu_to_others()
         let mut actions = bench.report(A, a);
         actions.extend(bench.report(B, b));
         actions.extend(bench.tick(before + MS));
-        // A closed gate is reported at once and repeatedly.
+        // A closed gate is reported immediately and repeatedly.
         while let Some(action) = (!actions.is_empty()).then(|| actions.remove(0)) {
             match action {
                 Action::Open { vm: A, .. } => opened += 1,
@@ -434,8 +434,8 @@ mod hostile {
     }
 
     proptest! {
-        /// Whatever is reported, in any order: only open or prepared gates are closed, several gates
-        /// are open on a GPU only in shared mode, and the timer doesn't spin.
+        /// Whatever is reported, in any order: only open or prepared gates are closed, several
+        /// gates are open on a GPU only in shared mode, and the timer doesn't spin.
         #[test]
         fn reports_bring_nothing_into_disorder(
             steps in prop::collection::vec(
@@ -463,7 +463,7 @@ mod hostile {
                         }
                         Action::Copies { .. } => {}
                         Action::Prepare { vm, gpu } => prop_assert!(!open.contains(&(vm, gpu))),
-                        Action::Timeout { .. } => prop_assert!(false, "none has a timeout"),
+                        Action::Timeout { .. } => prop_assert!(false, "no VM has a timeout"),
                     }
                 }
                 for (vm, gpu) in &open {
@@ -478,19 +478,19 @@ mod hostile {
                     .filter_map(|vm| bench.scheduler.stats(VmKey(vm), GPU, bench.now))
                     .map(|stats| stats.charged_ns)
                     .sum();
-                // Work that outlasts its window may be charged at the same time as another VM's, and
-                // a VM that claims to copy in its own window pays for both.
+                // Work that outlasts its window may be charged at the same time as another VM's
+                // work, and a VM that claims to copy in its own window pays for both.
                 prop_assert!(charged <= 2 * 3 * bench.now);
             }
         }
     }
 }
 
-/// A VM's worker that reports its work with a small, varying delay.
+/// A worker that reports its work with a small, varying delay.
 #[derive(Default)]
 struct Teller {
     open: bool,
-    /// Whether it shares the GPU. A greedy one saturates it while it shares.
+    /// Whether the VM is sharing the GPU. A greedy VM saturates the GPU while it shares.
     shares: bool,
     greedy: bool,
     shared: Nanos,
@@ -511,8 +511,8 @@ impl Teller {
     }
 }
 
-/// Plays A and B for `span`, each running for a fraction of the time that its gate is open. Returns
-/// the modes in which gates were opened. With `held`, they always have held work.
+/// Plays A and B for `span`. Each runs for a fraction of the time for which its gate is open. With
+/// `held`, they always have held work. Returns the modes in which gates were opened.
 fn play(
     bench: &mut Bench,
     tellers: &mut [Teller; 2],
@@ -531,7 +531,7 @@ fn play(
             teller.shared += if teller.shares { bench.now - before } else { 0 };
         }
         let mut actions = Vec::new();
-        // Report before the tick, and again for the changes that it causes.
+        // Report before the tick, and again for the changes that the tick causes.
         for round in 0..3 {
             for (at, vm) in [A, B].into_iter().enumerate() {
                 let report = tellers[at].report(held);
@@ -561,8 +561,8 @@ fn play(
 
 #[test]
 fn vms_with_gaps_share_and_saturating_vms_get_windows_despite_late_reports() {
-    // At equal weights, a VM that always has work held back saturates. At different weights, sharing
-    // also ends if one gets less than it should.
+    // With equal weights, a VM that always has held-back work saturates the GPU. With different
+    // weights, sharing also ends if one VM gets less than it should.
     for (weight, held) in [(100, true), (300, false)] {
         let mut bench = Bench::new(&[(A, share(100)), (B, share(weight))]);
         let mut tellers = Default::default();
@@ -615,14 +615,14 @@ fn a_vm_is_not_owed_the_share_that_it_did_not_want_while_sharing() {
     assert!(ran > SEC / 5 * 4 / 10, "A ran for {ran} ns of 200 ms");
 }
 
-/// The fraction of the GPU that a VM with a cap of 25% gets if its worker is busy launching for the
-/// first 200 us of each window. If `reported`, the worker reports that time as busy later; otherwise
-/// only as time since work began.
+/// Returns the fraction of the GPU that a VM with a cap of 25% gets if its worker is busy launching
+/// for the first 200 us of each window. If `reported`, the worker later reports that time as busy.
+/// Otherwise, it reports it only as time since work began.
 fn capped(reported: bool) -> f64 {
     let mut bench = Bench::new(&[(A, Share { max: 2500, ..share(100) })]);
     let (mut open, mut active) = (false, false);
     let (mut ran, mut busy, mut begun, mut launching): (Nanos, Nanos, Nanos, Nanos) = (0, 0, 0, 0);
-    // Skip the first second, in which the saved-up tokens are used.
+    // Skip the first second, in which saved-up tokens are used.
     let mut before = 0;
     while bench.now < 5 * SEC {
         before = if bench.now < SEC { ran } else { before };

@@ -1,4 +1,4 @@
-//! The course of a turn (open, close, drain, end) and the charges for it.
+//! Runs turns (open, close, drain, end) and charges VMs for them.
 
 use super::Scheduler;
 use super::choose::Tier;
@@ -10,10 +10,10 @@ impl Scheduler {
     /// Processes all GPUs on which something may have changed.
     pub(super) fn settle_all(&mut self, now: Nanos, ticks: bool, out: &mut Vec<Action>) {
         let mut seen = Vec::new();
-        // A turn that ends makes its other GPUs dirty; this settles after a few rounds. The bound is a
-        // safety net: whatever is left is processed in the next tick.
+        // A turn that ends makes its other GPUs dirty, which takes a few rounds to process. The
+        // bound is a safety net: GPUs that are still dirty are processed in the next tick.
         for _ in 0..4 * self.gpus.len() + 4 {
-            // In order, since a VM of several GPUs must get the lower ones first.
+            // Process GPUs in order, since a VM with several GPUs must get the lower ones first.
             let Some(gpu) = self.dirty.iter().min().copied() else { break };
             self.dirty.retain(|other| *other != gpu);
             self.settle(gpu, now, ticks, out);
@@ -42,7 +42,7 @@ impl Scheduler {
         }
         self.share(gpu, now, ticks, out);
         if self.dirty.iter().any(|other| *other < gpu) {
-            // A turn has ended on several GPUs, which are assigned in order.
+            // A turn has ended on several GPUs, which must be assigned in order.
             self.dirty.push(gpu);
         } else {
             self.fill(gpu, now, out);
@@ -79,7 +79,7 @@ impl Scheduler {
         self.advance_clock(gpu);
     }
 
-    /// Notes that a VM without a turn has work again or has run out of work.
+    /// Records that a VM without a turn has work again or has run out of work.
     pub(super) fn sleep_or_wake(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos) {
         let others = self.clock_of_others(vm, gpu);
         let (pause, gap) = (self.settings.recent, self.settings.longest_gap);
@@ -95,7 +95,7 @@ impl Scheduler {
         }
     }
 
-    /// Drops VMs that have been idle for long from the GPU's recent VMs.
+    /// Removes VMs that have been idle for a long time from the GPU's recent VMs.
     pub(super) fn forget(&mut self, gpu: GpuKey, now: Nanos) {
         let span = self.settings.latency_awake.max(self.settings.alone_most);
         let Some(state) = self.gpus.get(&gpu) else { return };
@@ -114,7 +114,7 @@ impl Scheduler {
         }
     }
 
-    /// Decides how a turn continues.
+    /// Advances a turn: drains it, closes it, or lets it continue.
     pub(super) fn advance(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
         let Some(phase) = self.turn(vm).map(|turn| turn.phase) else { return };
         if let Phase::Draining { .. } = phase {
@@ -133,7 +133,7 @@ impl Scheduler {
         })
     }
 
-    /// Whether an open turn must end now. If not, its mode and end are updated.
+    /// Returns true if an open turn must end now. Otherwise, updates its mode and end.
     pub(super) fn must_close(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) -> bool {
         let Some(turn) = self.turn(vm) else { return false };
         let (mode, phase, until, opened) = (turn.mode, turn.phase, turn.until, turn.opened);
@@ -186,14 +186,16 @@ impl Scheduler {
         false
     }
 
-    /// Whether another VM has a turn on these GPUs, because VMs that shared a GPU are draining side by
-    /// side. Neither is waiting yet, but each will, so neither may continue as if it were alone.
+    /// Returns true if another VM has a turn on these GPUs, because VMs that shared a GPU are
+    /// draining side by side. Neither is waiting yet, but each will be, so neither may continue as
+    /// if it were alone.
     fn has_others(&self, vm: VmKey, gpus: &[GpuKey]) -> bool {
         let running = |gpu: &GpuKey| self.gpus.get(gpu).map_or(&[][..], |gpu| &gpu.running);
         gpus.iter().flat_map(running).any(|other| *other != vm)
     }
 
-    /// Removes the turn's end, because nobody waits, and its depth limit too once the VM is alone.
+    /// Removes the turn's end, because no other VM is waiting. Once the VM is alone, removes its
+    /// depth limit, too.
     pub(super) fn relax(&mut self, vm: VmKey, gpus: &[GpuKey], now: Nanos, out: &mut Vec<Action>) {
         let alone = |gpu: &GpuKey| self.alone_at(*gpu, vm).is_some_and(|at| at <= now);
         let mode = if gpus.iter().all(alone) { OpenMode::Unlimited } else { OpenMode::Window };
@@ -205,7 +207,7 @@ impl Scheduler {
                 }
             }
         }
-        // A capped VM's turn ends with its tokens even if nobody waits.
+        // A capped VM's turn ends when its tokens run out, even if no other VM is waiting.
         let lasts = gpus.iter().filter_map(|gpu| {
             let bucket = self.member(vm, *gpu)?.bucket.as_ref()?;
             Some(now.saturating_add(bucket.lasts(now)))
@@ -219,7 +221,7 @@ impl Scheduler {
         self.reopen(vm, mode, until, now, out);
     }
 
-    /// Whether nothing has run on any of the GPUs for longer than the grace.
+    /// Returns true if nothing has been running on any of the GPUs for at least the grace.
     pub(super) fn idle(&self, vm: VmKey, gpus: &[GpuKey], now: Nanos) -> bool {
         gpus.iter().filter_map(|gpu| self.member(vm, *gpu)).all(|member| {
             let grace = member.grace(&self.settings);
@@ -227,7 +229,7 @@ impl Scheduler {
         })
     }
 
-    /// Whether a latency VM within its share waits, and this VM isn't one.
+    /// Returns true if a latency VM within its share is waiting, and this VM isn't one itself.
     pub(super) fn preempted(&self, vm: VmKey, gpus: &[GpuKey], now: Nanos) -> bool {
         gpus.iter().any(|gpu| {
             self.rank(vm, *gpu, 0).is_some_and(|own| own.tier > Tier::Latency)
@@ -235,7 +237,7 @@ impl Scheduler {
         })
     }
 
-    /// The length of a window on several GPUs: that of the shortest.
+    /// Returns the length of a window on several GPUs, which is the shortest of their windows.
     pub(super) fn length(&self, vm: VmKey, gpus: &[GpuKey], now: Nanos) -> Nanos {
         let lengths = gpus.iter().map(|gpu| self.window(vm, *gpu, now));
         lengths.min().unwrap_or(self.settings.min_window)
@@ -264,7 +266,8 @@ impl Scheduler {
             OpenMode::Unlimited => Nanos::MAX,
             _ => self.depth(vm, &gpus, now),
         };
-        // A capped VM's end moves a little with each check; small moves aren't sent to its workers.
+        // The end of a capped VM's window moves a little with each check. Small moves aren't sent
+        // to its workers.
         let moved = match (turn.until, until) {
             (Some(old), Some(new)) => old.abs_diff(new) > self.settings.min_window / 8,
             (old, new) => old != new,

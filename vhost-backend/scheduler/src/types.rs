@@ -14,11 +14,12 @@ pub const SEC: Nanos = 1_000_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VmKey(pub u64);
 
-/// Identifies a GPU, or a MIG slice that is scheduled separately. A VM's GPUs open in key order.
+/// Identifies a GPU, or a MIG slice that is scheduled separately. A VM's gates are opened in key
+/// order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GpuKey(pub u32);
 
-/// How urgent a VM's work is.
+/// The scheduling class of a VM, which says how urgent its work is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Class {
     /// Optimized for throughput.
@@ -31,18 +32,19 @@ pub enum Class {
 /// 100% in basis points.
 pub const WHOLE: u32 = 10_000;
 
-/// The share of one GPU that a VM was promised.
+/// A VM's promised share of one GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// 1 to 10000; the time that VMs compete for is split in this proportion.
+    /// Weight, 1 to 10000. GPU time that several VMs compete for is split in proportion to their
+    /// weights.
     pub weight: u32,
-    /// The cap, in basis points: 100 to 10000, where 10000 is none.
+    /// Cap in basis points, 100 to 10000. 10000 means no cap.
     pub max: u32,
-    /// The guarantee, in basis points; 0 is none.
+    /// Guarantee in basis points. 0 means no guarantee.
     pub min: u32,
-    /// How urgent the work is.
+    /// Scheduling class.
     pub class: Class,
-    /// The time limit of a call.
+    /// Time limit for a single call.
     pub kernel_timeout: Option<Nanos>,
 }
 
@@ -53,7 +55,7 @@ impl Default for Share {
 }
 
 impl Share {
-    /// Whether the VM's time is bounded even on an idle GPU.
+    /// Returns true if the VM's GPU time is limited even on an otherwise idle GPU.
     pub fn capped(&self) -> bool {
         self.max < WHOLE
     }
@@ -70,84 +72,85 @@ impl Share {
     }
 }
 
-/// The combined report of a VM's sessions on one GPU. It isn't trusted: wrong values can only hurt
+/// The combined report for a VM's sessions on one GPU. It isn't trusted: wrong values can only hurt
 /// the VM's own account.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Work waits in a worker.
+    /// True if a worker is holding back work.
     pub held: bool,
-    /// Work may be in flight.
+    /// True if work may be in flight.
     pub active: bool,
-    /// All work in flight waits for a host function or a value.
+    /// True if all work in flight is waiting for a host function or a value.
     pub stalled: bool,
-    /// Calls finished since the VM began; may wrap.
+    /// Calls finished since the VM was added. May wrap.
     pub finished: u64,
     /// Total time with work in flight that wasn't stalled.
     pub busy_ns: u64,
-    /// Total time from the start of work on an idle GPU until the worker noticed it. It's charged, but
-    /// isn't used to detect gaps, because it includes the launch itself.
+    /// Total time from the start of work on an idle GPU until the worker noticed it. This time is
+    /// charged, but it isn't used to detect gaps, because it includes the launch itself.
     pub begun_ns: u64,
-    /// Copies are in flight while the gate is closed. They don't count as `active`.
+    /// True if copies are in flight while the gate is closed. They don't count as `active`.
     pub copying: bool,
-    /// Total time with copies in flight and no other work, while the gate was closed.
+    /// Total time with copies but no other work in flight while the gate was closed.
     pub copied_ns: u64,
-    /// How long the oldest call has been running; 0 if none is running.
+    /// How long the oldest call has been running. 0 if none is running.
     pub oldest_for: Nanos,
 }
 
 /// The mode of an open gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenMode {
-    /// The VM has the GPU to itself; its work in flight is limited by `depth`.
+    /// The VM has the GPU to itself. `depth` limits its work in flight.
     Window,
-    /// Several VMs are open, and the driver slices between them.
+    /// The gates of several VMs are open, and the driver time-slices between them.
     Shared,
-    /// No other VM wants the GPU and this VM has no cap: its work in flight isn't limited.
+    /// No other VM wants the GPU, and this VM has no cap. Its work in flight isn't limited.
     Unlimited,
 }
 
-/// An action for the caller. Actions must be carried out in the order given.
+/// An action for the caller. Actions must be carried out in the given order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// The VM is probably next: its workers wake up and poll, but don't start work yet.
+    /// The VM is probably next. Its workers wake up and poll, but don't start work yet.
     Prepare {
         /// The VM.
         vm: VmKey,
         /// The GPU.
         gpu: GpuKey,
     },
-    /// The VM may submit work. For a gate that is already open, this changes mode, end and depth.
+    /// The VM may submit work. For a gate that is already open, this changes the mode, the end and
+    /// the depth.
     Open {
         /// The VM.
         vm: VmKey,
         /// The GPU.
         gpu: GpuKey,
-        /// The mode.
+        /// Mode of the gate.
         mode: OpenMode,
-        /// The time by which the GPU must have drained, or [`Nanos::MAX`] if no end is known.
+        /// Time by which the GPU must have drained, or [`Nanos::MAX`] if no end is known.
         until: Nanos,
-        /// The limit on each stream's work in flight, as GPU time.
+        /// Limit on work in flight per stream, as GPU time.
         depth: Nanos,
     },
-    /// The VM must stop submitting. A report read after this was carried out shows whether the VM has
-    /// drained.
+    /// The VM must stop submitting work. A report read after this action was carried out shows
+    /// whether the VM has drained.
     Close {
         /// The VM.
         vm: VmKey,
         /// The GPU.
         gpu: GpuKey,
     },
-    /// Sets how many copies between host and device the VM may have in flight while its gate is
-    /// closed. The gate's state doesn't change.
+    /// Sets the limit on copies between host and device in flight while the VM's gate is closed.
+    /// The gate's state doesn't change.
     Copies {
         /// The VM.
         vm: VmKey,
         /// The GPU.
         gpu: GpuKey,
-        /// The limit for each stream, as copy time; 0 allows no copies.
+        /// Limit per stream, as copy time. 0 allows no copies.
         depth: Nanos,
     },
-    /// A call ran longer than kernel_timeout: end the sessions whose oldest call is that old.
+    /// A call ran longer than kernel_timeout. End the sessions whose oldest call has run that long.
     Timeout {
         /// The VM.
         vm: VmKey,

@@ -1,4 +1,4 @@
-//! Plans when a GPU must be checked again.
+//! Plans the time of a GPU's next check.
 
 use super::Scheduler;
 use super::gpu::Phase;
@@ -9,11 +9,13 @@ impl Scheduler {
     pub(super) fn plan_wake(&mut self, gpu: GpuKey, now: Nanos, ticks: bool) {
         let Some(state) = self.gpus.get(&gpu) else { return };
         if !ticks && state.wake.is_some_and(|at| at <= now) {
-            // A tick is due but hasn't come yet. Reports made for it must not postpone it.
+            // A tick is due but hasn't happened yet. Reports made for that tick must not postpone
+            // it.
             return;
         }
         let mut wake: Option<Nanos> = None;
-        // If something is due but changed nothing, check again after a while, not immediately.
+        // If something is due but didn't change anything, check again after a while, not
+        // immediately.
         let sample = self.settings.sample;
         let mut at = |time: Nanos| {
             let time = if time > now { time } else { now.saturating_add(sample) };
@@ -29,7 +31,7 @@ impl Scheduler {
                     at(turn.progress_at.saturating_add(member.patience(&self.settings)))
                 }
                 Phase::Reopened { end, .. } => at(end),
-                // Sample it now and then, so that a VM that comes next is compared with current usage.
+                // Sample the VM now and then, so that the next VM is compared with recent usage.
                 _ if turn.mode == OpenMode::Unlimited => {
                     at(now.saturating_add(self.settings.unlimited_sample));
                 }

@@ -12,23 +12,24 @@ use super::{Machine, Random};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// The first batch in flight on a GPU ends, if nothing has changed since.
+    /// The first batch in flight on a GPU ends, unless something has changed since this event was
+    /// planned.
     End { gpu: u32, generation: u64 },
-    /// A VM's copy ends.
+    /// A VM's copy has finished.
     Copied { vm: u64, gpu: u32 },
     /// A worker sees a grant.
     Grant { vm: u64, gpu: u32, word: u64 },
     /// A worker notices that nothing is in flight.
     Notice { vm: u64, gpu: u32 },
-    /// The scheduler's thread hears a bell.
+    /// The scheduler thread hears a bell.
     Bell { vm: u64, gpu: u32 },
     /// The program continues.
     Program { vm: u64 },
-    /// The scheduler's timer.
+    /// The scheduler's timer expires.
     Tick { number: u64 },
 }
 
-/// A period in which a VM's gate was open.
+/// A period during which a VM's gate was open.
 #[derive(Clone, Copy, Debug)]
 pub struct Span {
     pub vm: VmKey,
@@ -44,22 +45,22 @@ struct Gpu {
     contexts: Vec<u64>,
     last: Option<u64>,
     updated: Nanos,
-    /// The end of the current switch from one VM to another.
+    /// Time at which the current switch from one VM to another ends.
     frozen: Nanos,
     generation: u64,
     idle: Nanos,
 }
 
-/// The machine, its VMs and the scheduler.
+/// The simulated machine, its VMs and the scheduler.
 #[derive(Debug)]
 pub struct World {
     pub scheduler: Scheduler,
     pub now: Nanos,
-    /// Response times of each VM's requests.
+    /// Response times of requests, by VM.
     pub latencies: BTreeMap<u64, Vec<Nanos>>,
-    /// Periods with open gates, if they are recorded.
+    /// Periods with open gates, if recorded.
     pub spans: Option<Vec<Span>>,
-    /// Events so far.
+    /// Number of events so far.
     pub events: u64,
     open: BTreeMap<(u64, u32), (Nanos, OpenMode)>,
     machine: Machine,
@@ -126,7 +127,7 @@ impl World {
         VmKey(vm)
     }
 
-    /// Changes a VM's program from now on.
+    /// Changes a VM's program, effective now.
     pub fn becomes(&mut self, vm: VmKey, load: Load) {
         for worker in self.workers.get_mut(&vm.0).into_iter().flat_map(BTreeMap::values_mut) {
             worker.load = load;
@@ -135,7 +136,7 @@ impl World {
         self.push(self.now, Event::Program { vm: vm.0 });
     }
 
-    /// Opens every gate and bypasses the scheduler, so that only the driver's slicing applies.
+    /// Opens every gate and bypasses the scheduler, so that only the driver time-slices.
     pub fn unscheduled(mut self) -> Self {
         self.free = true;
         self
@@ -147,12 +148,12 @@ impl World {
         self.apply(Vec::new());
     }
 
-    /// The GPU work done for a VM, in ns.
+    /// Returns the GPU work done for a VM, in ns.
     pub fn done(&self, vm: VmKey, gpu: u32) -> f64 {
         self.workers.get(&vm.0).and_then(|all| all.get(&gpu)).map_or(0.0, |worker| worker.done)
     }
 
-    /// The copies done for a VM, in ns of a copy engine.
+    /// Returns the copies done for a VM, in ns of copy engine time.
     pub fn moved(&self, vm: VmKey, gpu: u32) -> Nanos {
         self.workers.get(&vm.0).and_then(|all| all.get(&gpu)).map_or(0, |worker| worker.moved)
     }
@@ -161,12 +162,12 @@ impl World {
         self.scheduler.stats(vm, GpuKey(gpu), self.now).unwrap_or_default()
     }
 
-    /// The time in which a GPU had nothing in flight.
+    /// Returns the time during which a GPU had nothing in flight.
     pub fn idle(&self, gpu: u32) -> Nanos {
         self.gpus[gpu as usize].idle
     }
 
-    /// The response time that a fraction `part` of a VM's requests didn't exceed.
+    /// Returns the response time that a fraction `part` of a VM's requests didn't exceed.
     pub fn percentile(&self, vm: VmKey, part: f64) -> Nanos {
         let mut all = self.latencies.get(&vm.0).cloned().unwrap_or_default();
         all.sort_unstable();
@@ -174,7 +175,7 @@ impl World {
         all.get(at).copied().unwrap_or(0)
     }
 
-    /// Runs the simulation up to a time.
+    /// Runs the simulation until the given time.
     pub fn run(&mut self, to: Nanos) {
         while let Some(Reverse((at, _, _))) = self.queue.peek()
             && *at <= to
@@ -255,7 +256,7 @@ impl World {
         self.push(self.now + delay, Event::Bell { vm, gpu });
     }
 
-    /// The scheduler's thread reads a gate's page.
+    /// Simulates the scheduler thread reading a gate page.
     fn report(&mut self, vm: u64, gpu: u32) {
         self.advance(gpu);
         let now = self.now;
@@ -320,7 +321,7 @@ impl World {
                 self.push(at.max(self.now) + late, Event::Tick { number: self.tick.1 });
             }
         } else if wanted.is_some_and(|at| at <= self.now) {
-            // A tick is due although one was just served: schedule another a little later.
+            // A tick is due even though one was just processed. Schedule another a little later.
             self.tick.1 += 1;
             self.push(self.now + 1000, Event::Tick { number: self.tick.1 });
         }
@@ -379,7 +380,7 @@ impl World {
     fn pump(&mut self, vm: u64, gpu: u32) {
         self.advance(gpu);
         let (now, most) = (self.now, self.machine.in_flight);
-        // The cost of the driver's slicing is in `sliced`.
+        // `sliced` already includes the cost of the driver's time-slicing.
         let sliced = self.free || self.open.keys().any(|(other, at)| *at == gpu && *other != vm);
         let Some(worker) = self.worker(vm, gpu) else { return };
         if worker.pump(most, now) {
@@ -395,8 +396,8 @@ impl World {
         }
     }
 
-    /// Whether the batch at the head on a GPU runs. A collective one runs only once it's at the head
-    /// on all GPUs.
+    /// Returns true if the batch at the head on a GPU is running. A collective batch runs only once
+    /// it's at the head on all GPUs.
     fn released(&self, vm: u64, number: Option<u64>) -> bool {
         let Some(number) = number else { return true };
         self.workers[&vm].values().all(|worker| worker.reached.is_some_and(|at| at >= number))
@@ -439,14 +440,14 @@ impl World {
         }
     }
 
-    /// The VM whose slice it is on a GPU where several have work in flight.
+    /// Returns the VM whose time slice it is, if several VMs have work in flight on the GPU.
     fn runs(&self, gpu: u32, at: Nanos) -> Option<u64> {
         let contexts = &self.gpus[gpu as usize].contexts;
         let slice = (at / self.machine.slice) as usize;
         (contexts.len() > 1).then(|| contexts[slice % contexts.len()])
     }
 
-    /// The speed of a VM's work.
+    /// Returns the speed at which a VM's work runs.
     fn rate(&self, vm: u64, runs: Option<u64>) -> f64 {
         match runs {
             None => 1.0,
@@ -455,10 +456,10 @@ impl World {
         }
     }
 
-    /// Handles the end of a batch: the program may continue, and more may be submitted.
+    /// Handles the end of a batch. The program may continue, and more work may be submitted.
     fn ended(&mut self, vm: u64, gpu: u32) {
         let (now, most, notice) = (self.now, self.machine.in_flight, self.machine.notice);
-        // Without jitter, two chains would stay in step forever.
+        // Without jitter, two chains would stay in lockstep forever.
         let jitter = self.random.between((50, 150));
         let Some(worker) = self.worker(vm, gpu) else { return };
         let next = match worker.load {
@@ -501,9 +502,9 @@ impl World {
         }
     }
 
-    /// Schedules the next end of a batch on a GPU.
+    /// Schedules the event for the next batch that ends on a GPU.
     fn plan(&mut self, gpu: u32) {
-        // A batch that reaches the head begins, and may release its peers on other GPUs.
+        // A batch that reaches the head starts, and may release its peers on other GPUs.
         let mut others = Vec::new();
         for vm in self.gpus[gpu as usize].contexts.clone() {
             let Some(worker) = self.worker(vm, gpu) else { continue };
@@ -536,7 +537,7 @@ impl World {
             let goes = rate > 0.0 && self.released(*vm, batch.number);
             goes.then_some((batch.left / rate).ceil() as Nanos)
         });
-        // If the driver slices, the next slice belongs to another VM.
+        // If the driver time-slices, the next slice belongs to another VM.
         let rest = runs.map(|_| self.machine.slice - start % self.machine.slice);
         let soonest = heads.chain(rest).min();
         let state = &mut self.gpus[gpu as usize];
@@ -564,7 +565,7 @@ impl World {
                 }
                 Load::Chain { .. } => worker.source.waiting += 1,
                 Load::Requests { period, count, .. } => {
-                    // Called for each kernel of a request, and for each request.
+                    // This runs once per kernel in a request, and once per request.
                     let due = worker.source.due;
                     if now >= due {
                         worker.source.due = if due == 0 { now } else { due } + period;

@@ -1,47 +1,47 @@
-//! The programs that VMs run.
+//! Programs that the simulated VMs run.
 
 use super::super::{Nanos, US};
 
-/// Kernel lengths in us, as in a convolutional network's inference: mostly short, some longer.
+/// Kernel lengths in us, as in inference with a convolutional network: mostly short, some longer.
 const LENGTHS: [u64; 18] = [5, 6, 5, 12, 5, 7, 5, 20, 5, 6, 8, 5, 14, 5, 6, 5, 40, 5];
 
-/// A program's behaviour.
+/// A program's behavior.
 #[derive(Clone, Copy, Debug)]
 pub enum Load {
     /// Always has more kernels of this length.
     Saturate { kernel: Nanos },
     /// Saturates for `on`, then does nothing for `off`.
     OnOff { kernel: Nanos, on: Nanos, off: Nanos },
-    /// One kernel after the other, with work on the CPU between them.
+    /// Runs one kernel after another, with CPU work in between.
     Chain { kernel: Nanos, gap: Nanos },
-    /// A request every `period`, as a chain of `count` kernels.
+    /// Gets a request every `period`, which is a chain of `count` kernels.
     Requests { period: Nanos, count: u32, kernel: Nanos, gap: Nanos },
-    /// One request after the other, each with `count` kernels of 5 to 40 us. A CPU thread launches one
-    /// every `launch` without waiting, then waits for all, and works for about `pause` before the next
-    /// request.
+    /// Runs one request after another, each with `count` kernels of 5 to 40 us. A CPU thread
+    /// launches a kernel every `launch` without waiting, then waits for all of them, and works for
+    /// about `pause` before the next request.
     Eager { count: u32, launch: Nanos, pause: Nanos },
-    /// Kernels on all of the VM's GPUs that wait for one another, one after the other.
+    /// Runs one collective kernel after another, each on all of the VM's GPUs at once.
     Collective { kernel: Nanos },
-    /// Always has more copies between host and device of this length.
+    /// Always has more copies of this length between host and device.
     Copies { copy: Nanos },
-    /// A copy, then a kernel, one after the other.
+    /// Alternates between a copy and a kernel.
     Pipeline { copy: Nanos, kernel: Nanos },
     /// Never does anything.
     Idle,
 }
 
-/// The state of a program on one GPU.
+/// A program's state on one GPU.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
-    /// Number of launched kernels that wait; `u64::MAX` if there's no end.
+    /// Number of launched kernels that are waiting. `u64::MAX` means no end.
     pub waiting: u64,
-    /// Whether a copy waits.
+    /// Whether a copy is waiting.
     pub copies: bool,
-    /// Kernels left in the current request, including the launched one.
+    /// Number of unfinished kernels in the current request, including the launched one.
     pub left: u32,
-    /// Kernels of the current request that aren't launched yet.
+    /// Number of kernels in the current request that haven't been launched yet.
     pub unasked: u32,
-    /// Arrival times of unanswered requests, oldest first.
+    /// Arrival times of unfinished requests, oldest first.
     pub requests: std::collections::VecDeque<Nanos>,
     /// Arrival time of the next request.
     pub due: Nanos,
@@ -50,7 +50,7 @@ pub struct Source {
 }
 
 impl Load {
-    /// How long one copy takes.
+    /// Returns how long one copy takes.
     pub fn copy(&self) -> Nanos {
         match *self {
             Load::Copies { copy } | Load::Pipeline { copy, .. } => copy,
@@ -58,7 +58,7 @@ impl Load {
         }
     }
 
-    /// How long a kernel runs. If lengths differ, `number` selects one.
+    /// Returns how long a kernel runs. If lengths differ, `number` selects one.
     pub fn kernel(&self, number: u64) -> Nanos {
         match *self {
             Load::Saturate { kernel }

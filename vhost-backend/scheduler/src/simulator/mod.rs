@@ -1,11 +1,12 @@
 //! Simulates VMs and the scheduler in virtual time.
 //!
 //! The model: a GPU runs one VM's work at full speed and in order, and the scheduler can't preempt
-//! kernels. If several VMs have work in flight, the driver slices between them, which wastes some
-//! time. Switching from one VM to another costs time. Workers see a grant, and the scheduler a bell,
-//! with a delay and jitter. Closing a gate takes effect at once, thanks to the gate's handshake.
+//! kernels. If several VMs have work in flight, the driver time-slices between them, which wastes
+//! some time. Switching from one VM to another costs time. Workers see grants, and the scheduler
+//! sees bells, with a delay and jitter. Closing a gate takes effect immediately, thanks to the
+//! gate's handshake.
 //!
-//! The unit tests and `examples/schedule/` compile the same source.
+//! The unit tests and `examples/schedule/` both compile this module.
 
 mod engine;
 mod load;
@@ -16,24 +17,24 @@ pub use load::Load;
 
 use super::{MS, Nanos, US};
 
-/// The machine's delays. The default was fitted to measurements on an H200: windows of 5/5 ms give
-/// 97% of solo throughput, 20/20 ms 99%.
+/// Delays of the simulated machine. The defaults were fitted to measurements on an H200:
+/// alternating 5 ms windows give 97% of solo throughput, and 20 ms windows give 99%.
 #[derive(Clone, Copy, Debug)]
 pub struct Machine {
-    /// From the end of the last kernel until the worker notices it: least and most.
+    /// Time from the end of the last kernel until the worker notices it: minimum and maximum.
     pub notice: (Nanos, Nanos),
-    /// From a bell or a timer until the scheduler's thread runs.
+    /// Time from a bell or timer until the scheduler thread runs.
     pub scheduler: (Nanos, Nanos),
-    /// From a grant until the launch by a worker that is polling.
+    /// Time from a grant until the launch, if the worker is polling.
     pub prepared: (Nanos, Nanos),
-    /// The same for a worker that must be woken.
+    /// Time from a grant until the launch, if the worker must be woken.
     pub asleep: (Nanos, Nanos),
-    /// The duration of the GPU's switch from one VM to another.
+    /// Time that the GPU takes to switch from one VM to another.
     pub change: Nanos,
-    /// The fraction of the time that is usable when the driver slices, and the length of a slice.
+    /// The usable fraction of the time when the driver time-slices, and the length of a slice.
     pub sliced: f64,
     pub slice: Nanos,
-    /// The number of commands that may be in flight when no time limit applies.
+    /// Maximum number of commands in flight when no time limit applies.
     pub in_flight: u64,
 }
 
@@ -52,7 +53,7 @@ impl Default for Machine {
     }
 }
 
-/// A Splitmix64 generator: the same seed gives the same numbers.
+/// A SplitMix64 generator. The same seed gives the same numbers.
 #[derive(Debug)]
 pub struct Random(u64);
 
@@ -69,7 +70,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number in the inclusive range.
+    /// Returns a number in the inclusive range.
     pub fn between(&mut self, (least, most): (Nanos, Nanos)) -> Nanos {
         least + self.next() % (most - least + 1)
     }

@@ -13,8 +13,8 @@ fn saturate(kernel: Nanos) -> Load {
     Load::Saturate { kernel }
 }
 
-/// A machine with short queues, so that work queued before the other VMs came doesn't fill the
-/// measured time.
+/// Returns a machine with short queues, so that work queued before the other VMs started doesn't
+/// fill the measured time.
 fn machine() -> Machine {
     Machine { in_flight: 32, ..Machine::default() }
 }
@@ -23,7 +23,7 @@ fn world(gpus: u32, seed: u64) -> World {
     World::new(Settings::default(), machine(), gpus, seed)
 }
 
-/// The fraction of GPU 0 that each VM used between two times.
+/// Returns the fraction of GPU 0 that each VM used between two points in time.
 fn parts(world: &mut World, vms: &[VmKey], from: Nanos, to: Nanos) -> Vec<f64> {
     world.run(from);
     let before: Vec<f64> = vms.iter().map(|vm| world.done(*vm, 0)).collect();
@@ -99,7 +99,7 @@ fn a_latency_vm_waits_for_one_kernel_at_most() {
     let parts = parts(&mut world, &[batch], SEC, 6 * SEC);
     let (beside, most) = (world.percentile(vm, 0.99), bare + bare / 10 + MS);
     assert!(beside <= most, "{beside} ns, more than {most}");
-    // The latency VM's chain takes 2.5 ms of each 20 ms.
+    // The latency VM's chain takes 2.5 ms out of every 20 ms.
     assert!(parts[0] >= 0.8 * (1.0 - 0.125), "the batch VM got {}", parts[0]);
 }
 
@@ -218,7 +218,7 @@ fn a_vm_that_begins_to_saturate_ends_the_sharing() {
     assert!(spans.iter().rev().take(10).all(|span| span.mode == OpenMode::Window));
 }
 
-/// Like real programs, the VMs start up with gaps and then saturate.
+/// The VMs start with gaps and then saturate the GPU, as real programs do.
 #[test]
 fn two_sharing_vms_that_both_begin_to_saturate_are_set_apart() {
     for seed in 0..40 {
@@ -314,7 +314,7 @@ fn thousands_of_mostly_idle_vms_cost_little() {
     }
 }
 
-/// The GPU time used in the busiest second, sampled every 5 ms.
+/// Returns the GPU time used in the busiest second, sampled every 5 ms.
 fn busiest_second(world: &mut World, vm: VmKey, to: Nanos) -> f64 {
     let mut done = vec![world.done(vm, 0)];
     while world.now < to {
@@ -347,7 +347,7 @@ proptest! {
             let promised = f64::from(*share) / f64::from(all);
             prop_assert!((part / used - promised).abs() < 0.01, "{} for {}", part, promised);
         }
-        // No VM starves, and debts stay within what a window and a kernel can cause.
+        // No VM starves, and no debt exceeds the amount that a window and a kernel can cause.
         for (vm, (share, _)) in keys.iter().zip(&vms) {
             let stats = world.stats(*vm, 0);
             prop_assert!(f64::from(*share) / f64::from(all) < 0.002 || stats.windows > 2);
@@ -394,8 +394,8 @@ proptest! {
             keys.push((world.add(&gpus, weight(*share), load), gpus));
         }
         world.run(SEC);
-        // With 6 VMs and weights of 1 to 100, the least share is a 500th, or about one window per
-        // second. Its earlier use of the GPU, before the others came, delays it by at most 10 s.
+        // With 6 VMs and weights of 1 to 100, the smallest share is 1/500, or about one window per
+        // second. Its GPU use before the other VMs started delays it by at most 10 s.
         for second in [12, 16] {
             let before: Vec<f64> =
                 keys.iter().map(|(vm, gpus)| world.done(*vm, gpus[0])).collect();

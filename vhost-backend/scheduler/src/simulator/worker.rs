@@ -1,4 +1,4 @@
-//! A VM's worker at the gate of one GPU.
+//! A VM's worker on one GPU.
 
 use std::collections::VecDeque;
 
@@ -8,10 +8,11 @@ use super::load::{Load, Source};
 /// A batch of kernels submitted together.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch {
-    /// Its remaining time.
+    /// Remaining run time.
     pub left: f64,
     pub kernels: u64,
-    /// Its number, if it's collective: it waits for the same number on the VM's other GPUs.
+    /// For a collective batch, its number. The batch waits for the one with the same number on the
+    /// VM's other GPUs.
     pub number: Option<u64>,
 }
 
@@ -26,32 +27,32 @@ pub struct Grant {
 pub struct Worker {
     pub load: Load,
     pub source: Source,
-    /// The grant that the worker acts on; `None` if its gate is closed.
+    /// The grant that the worker acts on. `None` if its gate is closed.
     pub grant: Option<Grant>,
-    /// Number of the scheduler's last change, so that a late grant doesn't undo a close.
+    /// Number of the scheduler's last change, which keeps a late grant from undoing a close.
     pub word: u64,
     pub prepared: bool,
     pub flight: VecDeque<Batch>,
-    /// Something was started since the gate opened.
+    /// True if any work was started since the gate opened.
     pub started: bool,
     pub active: bool,
     /// Number of the last collective kernel that was started.
     pub reached: Option<u64>,
     pub finished: u64,
     pub busy: Nanos,
-    /// The limit on copies while the gate is closed, since when a copy is in flight, and up to when it
-    /// was accounted for.
+    /// The limit on copies while the gate is closed, the time at which the copy in flight started,
+    /// and the time up to which it has been accounted for.
     pub copies: Nanos,
     pub copying: Option<Nanos>,
     accounted: Nanos,
     pub copied: Nanos,
     /// Total time of finished copies.
     pub moved: Nanos,
-    /// The time since which the first batch is at the head.
+    /// Time since which the first batch has been at the head.
     pub head_since: Nanos,
     /// Work done.
     pub done: f64,
-    /// The error factor of its estimate of work in flight.
+    /// The error factor in the worker's estimate of work in flight.
     pub skew: f64,
 }
 
@@ -80,7 +81,7 @@ impl Worker {
         }
     }
 
-    /// The report that the gate's page contains.
+    /// Returns the report that the gate page would contain.
     pub fn report(&self, now: Nanos) -> Report {
         Report {
             held: self.source.waiting > 0 || (self.source.copies && self.copying.is_none()),
@@ -108,7 +109,7 @@ impl Worker {
         self.accounted = now;
     }
 
-    /// Starts the waiting copy, if allowed. Copies of different VMs don't slow each other down.
+    /// Starts the waiting copy, if allowed. Copies by different VMs don't slow each other down.
     pub fn copy(&mut self, now: Nanos) -> bool {
         let may = self.grant.is_some() || self.copies > 0;
         let begins = self.source.copies && self.copying.is_none() && may;
@@ -122,7 +123,7 @@ impl Worker {
         begins
     }
 
-    /// Submits what the gate lets through. Returns whether it submitted anything.
+    /// Submits the work that the gate lets through. Returns true if any was submitted.
     pub fn pump(&mut self, in_flight: u64, now: Nanos) -> bool {
         let Some(grant) = self.grant else { return false };
         let mut queued: f64 = self.flight.iter().map(|batch| batch.left).sum();
@@ -140,7 +141,7 @@ impl Worker {
                     break;
                 }
             }
-            // Submit short kernels together, so that hours can be simulated.
+            // Submit short kernels together, so that simulating hours is fast enough.
             let together = match (self.load, grant.mode) {
                 (
                     Load::Collective { .. }
