@@ -1,4 +1,5 @@
-//! A front end and a guest driver in one, to test the device as a VMM and its guest would use it.
+//! A combined front end and guest driver, for testing the device as a VMM and its guest would use
+//! it.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -19,20 +20,20 @@ use vmm_sys_util::eventfd::EventFd;
 
 pub mod refusal;
 
-/// Timeout of `wait_for`: long enough for a busy machine, short enough for a failing test.
+/// Timeout for `wait_for`, long enough for a busy machine and short enough for a failing test.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Guest-physical address of the memory.
+/// Guest-physical address of guest memory.
 pub const BASE: u64 = 0x4000_0000;
 const MEMORY: usize = 16 << 20;
 const SIZE: u16 = 16;
-/// Each queue's rings occupy one page; the buffers of all queues follow at `BUFFERS`.
+/// Each queue's rings occupy one page. The buffers for all queues start at `BUFFERS`.
 const QUEUE_BYTES: usize = 4096;
 const BUFFERS: usize = 0x10_000;
 const BUFFER_BYTES: usize = 0x8000;
-/// The offset of the pages that tests may use freely.
+/// Offset of the pages that tests may use freely.
 pub const FREE: usize = 0x20_0000;
 
-/// The device's programs, serving one VM. Dropping it ends them.
+/// The running device programs for one VM. Dropping this ends them.
 pub struct Device {
     child: Child,
     pub socket: PathBuf,
@@ -45,7 +46,7 @@ impl Device {
         let number = LAST.fetch_add(1, Ordering::Relaxed);
         let name = format!("virtio-cuda-test-{}-{number}", std::process::id());
         let folder = std::env::temp_dir().join(name);
-        // A killed test run may have left a folder with this name.
+        // A killed test run may have left a directory with this name.
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).unwrap();
         let socket = folder.join("socket");
@@ -66,20 +67,21 @@ impl Device {
         self.child.id()
     }
 
-    /// The log of all its programs.
+    /// Returns the log of all the device programs.
     pub fn log(&self) -> String {
         let bytes = std::fs::read(self.folder.join("log")).unwrap();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Asks the programs to end, and waits for them.
+    /// Asks the programs to exit, and waits for them.
     pub fn end(&mut self) -> std::process::ExitStatus {
-        // SAFETY: `kill` touches no memory; the child hasn't been waited for, so the id is still its.
+        // SAFETY: `kill` accesses no memory. The child hasn't been waited for, so it still has this
+        // ID.
         unsafe { libc::kill(self.child.id() as libc::pid_t, libc::SIGTERM) };
         self.child.wait().unwrap()
     }
 
-    /// The process ids of a program's processes that are direct children of the device's broker.
+    /// Returns the IDs of the program's processes that are direct children of the device's broker.
     pub fn processes(&self, program: &str) -> Vec<u32> {
         let mut found = Vec::new();
         for entry in std::fs::read_dir("/proc").unwrap().flatten() {
@@ -108,23 +110,24 @@ impl Drop for Device {
     }
 }
 
-/// The folder where Cargo puts programs. The test itself is in its subfolder `deps`.
+/// Returns the directory where Cargo puts programs. The test itself is in its subdirectory `deps`.
 fn target() -> PathBuf {
     let exe = std::env::current_exe().expect("cannot read the path of this test");
-    exe.ancestors().nth(2).expect("this test is not in a target folder").to_owned()
+    exe.ancestors().nth(2).expect("this test is not in a target directory").to_owned()
 }
 
-/// The path of one of the host's programs.
+/// Returns the path of a host program.
 ///
 /// # Panics
-/// If it hasn't been built: Cargo automatically builds only the tested package's own programs.
+/// If the program hasn't been built. Cargo automatically builds only the tested package's own
+/// programs.
 pub fn program(name: &str) -> PathBuf {
     let path = target().join(name);
     assert!(path.is_file(), "{} is missing: run cargo build --workspace --bins", path.display());
     path
 }
 
-/// The path of softgpu's library, which Cargo builds as a dependency of the tests.
+/// Returns the path of softgpu's library, which Cargo builds as a dependency of the tests.
 pub fn softgpu() -> PathBuf {
     if let Some(path) = std::env::var_os("VIRTIO_CUDA_SOFTGPU") {
         return path.into();
@@ -137,7 +140,7 @@ pub fn softgpu() -> PathBuf {
 /// Polls until `is_done` returns true.
 ///
 /// # Panics
-/// If that takes longer than `PATIENCE`. `what` names the event for the message.
+/// If that takes longer than `PATIENCE`. `what` names the event in the message.
 pub fn wait_for(what: &str, mut is_done: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_done() {
@@ -146,12 +149,13 @@ pub fn wait_for(what: &str, mut is_done: impl FnMut() -> bool) {
     }
 }
 
-/// A front end with 16 MiB of guest memory, and its guest's driver.
+/// A front end with 16 MiB of guest memory, and the driver in its guest.
 pub struct Guest {
     pub front: Frontend,
     base: *mut u8,
     queues: Vec<Queue>,
-    /// VIRTIO_RING_F_EVENT_IDX is negotiated: kick only if the device wants it.
+    /// Whether VIRTIO_RING_F_EVENT_IDX was negotiated, so that the driver kicks only if the device
+    /// wants it.
     event_idx: bool,
     memory: OwnedFd,
 }
@@ -159,11 +163,11 @@ pub struct Guest {
 struct Queue {
     kick: EventFd,
     call: EventFd,
-    /// Unused descriptors.
+    /// Free descriptors.
     free: Vec<u16>,
     avail: u16,
     used: u16,
-    /// Returned heads, with the number of bytes written.
+    /// Heads of returned chains, with the number of bytes written.
     back: Vec<(u16, u32)>,
 }
 
@@ -197,7 +201,7 @@ impl Guest {
 
     fn connected(socket: &Path, sealed: bool) -> Self {
         let front = Frontend::connect(socket, 3).unwrap();
-        // SAFETY: the name is a C string, the new descriptor has no other owner, and the kernel
+        // SAFETY: the name is a C string, nothing else owns the new descriptor, and the kernel
         // chooses the mapping's address. The mapping is never removed.
         let (memory, base) = unsafe {
             let fd = libc::memfd_create(c"guest".as_ptr(), libc::MFD_ALLOW_SEALING);
@@ -254,7 +258,7 @@ impl Guest {
 
     /// Truncates the guest memory to zero bytes.
     pub fn truncate(&self) {
-        // SAFETY: ftruncate takes no pointers. This process doesn't touch the mapping afterwards.
+        // SAFETY: ftruncate takes no pointers. This process doesn't access the mapping afterwards.
         assert_eq!(unsafe { libc::ftruncate(self.memory.as_raw_fd(), 0) }, 0);
     }
 
@@ -288,7 +292,7 @@ impl Guest {
         Config::from_bytes(&self.config(0, 64)).unwrap()
     }
 
-    /// The address of guest memory at an offset.
+    /// Returns the address of guest memory at an offset.
     pub fn at(&self, offset: usize) -> *mut u8 {
         assert!(offset < MEMORY);
         self.base.wrapping_add(offset)
@@ -296,14 +300,14 @@ impl Guest {
 
     pub fn write(&self, offset: usize, bytes: &[u8]) {
         assert!(offset + bytes.len() <= MEMORY);
-        // SAFETY: the range is inside the mapping, as checked above, and `bytes` is not.
+        // SAFETY: the range is inside the mapping, as checked above, and `bytes` is outside it.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.at(offset), bytes.len()) };
     }
 
     pub fn read(&self, offset: usize, len: usize) -> Vec<u8> {
         assert!(offset + len <= MEMORY);
         let mut bytes = vec![0; len];
-        // SAFETY: the range is inside the mapping, as checked above, and `bytes` is not.
+        // SAFETY: the range is inside the mapping, as checked above, and `bytes` is outside it.
         unsafe { std::ptr::copy_nonoverlapping(self.at(offset), bytes.as_mut_ptr(), len) };
         bytes
     }
@@ -359,7 +363,7 @@ impl Guest {
         self.start_queue(index, 0);
     }
 
-    /// Sends a request with `room` bytes for an answer. Returns the chain's head.
+    /// Sends a request with `room` bytes for the response. Returns the chain's head.
     pub fn send(&mut self, queue: usize, request: &[u8], room: usize) -> u16 {
         let (head, tail) = {
             let free = &mut self.queues[queue].free;
@@ -388,7 +392,7 @@ impl Guest {
         }
     }
 
-    /// The answer of a chain, if it was returned.
+    /// Returns the response in a chain, if the chain has been returned.
     pub fn answer_of(&mut self, queue: usize, head: u16) -> Option<Vec<u8>> {
         self.collect(queue);
         let place = self.queues[queue].back.iter().position(|(back, _)| *back == head)?;
@@ -402,18 +406,18 @@ impl Guest {
 
     pub fn wait(&mut self, queue: usize, head: u16) -> Vec<u8> {
         let mut answer = None;
-        wait_for("an answer", || {
+        wait_for("a response", || {
             answer = self.answer_of(queue, head);
             answer.is_some()
         });
         answer.unwrap()
     }
 
-    /// Sends a request on the control queue and returns the answer's status.
+    /// Sends a request on the control queue and returns the status in the response.
     pub fn control(&mut self, request: &[u8]) -> u32 {
         let head = self.send(0, request, 8);
         let answer = self.wait(0, head);
-        Resp::from_bytes(&answer).expect("an answer").status
+        Resp::from_bytes(&answer).expect("a response").status
     }
 
     pub fn hello(&mut self, epoch: u64) -> u32 {
@@ -445,8 +449,8 @@ impl Guest {
         self.send(0, &[attach.as_bytes(), segment.as_bytes()].concat(), 8)
     }
 
-    /// Attaches a ring of 64 KiB and an arena of 64 KiB to a session, at an offset of guest memory
-    /// and with its pages in reverse order.
+    /// Attaches a 64 KiB ring and a 64 KiB arena to a session, at an offset in guest memory and
+    /// with the pages in reverse order.
     pub fn attach_ring(&mut self, session: u32, offset: usize) -> SessionRing {
         const RING: usize = 64 << 10;
         let pages = 1 + RING / 4096 + 16;
@@ -476,7 +480,7 @@ impl Guest {
         self.submit_head(1, index);
     }
 
-    /// The next event, if any.
+    /// Returns the next event, if any.
     pub fn event(&mut self) -> Option<Event> {
         self.collect(1);
         if self.queues[1].back.is_empty() {
@@ -512,11 +516,11 @@ impl Guest {
         (Resp::from_bytes(&answer).unwrap().status, Reply::from_bytes(&answer[8..]))
     }
 
-    /// Whether the device has notified a queue since the last check.
+    /// Returns true if the device has notified a queue since the last check.
     pub fn was_called(&mut self, queue: usize) -> bool {
         let call = &mut self.queues[queue].call;
         let mut fds = libc::pollfd { fd: call.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: the count of 1 matches the single `pollfd`, which lives across the call.
+        // SAFETY: the count of 1 matches the single `pollfd`, which outlives the call.
         let called = unsafe { libc::poll(&mut fds, 1, 0) } == 1;
         if called {
             call.read().unwrap();
@@ -542,16 +546,16 @@ pub fn submit(session: u32, opcode: u32, room: usize) -> Vec<u8> {
     [hdr.as_bytes(), cmd.as_bytes()].concat()
 }
 
-/// A session's ring, as its guest process uses it.
+/// A session's ring, as the guest process uses it.
 pub struct SessionRing {
     pub session: u32,
     pub ring: GuestRing,
-    /// The arena, which is contiguous because `map` restores the pages' order.
+    /// The arena, which is contiguous because `map` restores the order of the pages.
     arena: *mut u8,
 }
 
 impl SessionRing {
-    /// Maps the pages in the ring's order, as the guest's driver does for its process.
+    /// Maps the pages in the ring's order, as the guest driver does for its process.
     fn map(guest: &Guest, session: u32, offset: usize, pages: usize, ring_bytes: usize) -> Self {
         // SAFETY: the fixed mappings replace only pages of the new reservation.
         let base = unsafe {
@@ -573,17 +577,18 @@ impl SessionRing {
         Self { session, ring: GuestRing::new(shared), arena: base.wrapping_add(4096 + ring_bytes) }
     }
 
-    /// Pushes a command. Returns whether the worker wants a doorbell.
+    /// Pushes a command. Returns true if the worker needs a doorbell.
     pub fn push(&mut self, opcode: u32, flags: u32, reply: u32, reply_len: u32) -> bool {
         let len = size_of::<Cmd>() as u32;
         let cmd = Cmd { len, opcode, flags, reply, reply_len, ..Cmd::zeroed() };
-        // SAFETY: the slot is in the arena: its offset is less than 0x8000 and aligned by the caller.
+        // SAFETY: the slot is in the arena, because its offset is less than 0x8000. The caller
+        // aligns it.
         unsafe { self.arena.wrapping_add(reply as usize % 0x8000).cast::<u32>().write_volatile(0) };
         self.ring.push(&[cmd.as_bytes()]).unwrap()
     }
 
-    /// Pushes a call of the API table, with the reply of a waited call at offset 64 of the arena.
-    /// Returns whether the worker wants a doorbell.
+    /// Pushes a call from the API table. A waited call's reply goes to offset 64 in the arena.
+    /// Returns true if the worker needs a doorbell.
     pub fn push_call<'a, C: Call<'a>>(&mut self, ctx: u64, call: &C) -> Result<bool, Full> {
         let mut writer = Writer::new();
         call.encode(&mut writer);
@@ -629,7 +634,7 @@ impl SessionRing {
 
     pub fn reply(&self, offset: usize) -> Option<Reply> {
         let slot = self.arena.wrapping_add(offset);
-        // SAFETY: the slot is in the arena, which is mapped; the state is read before the rest.
+        // SAFETY: the slot is in the arena, which is mapped. The state is read before the rest.
         unsafe {
             let state = (*slot.cast::<std::sync::atomic::AtomicU32>()).load(Ordering::Acquire);
             (state == 1).then(|| slot.cast::<Reply>().read_volatile())

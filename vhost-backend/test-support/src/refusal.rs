@@ -1,4 +1,4 @@
-//! Tests of programs that refuse to start.
+//! Helpers for testing programs that refuse to start.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::softgpu;
 
-/// Creates a folder for one test.
+/// Creates a directory for one test.
 pub fn folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("virtio-cuda-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -23,7 +23,7 @@ pub fn check(program: &str, arguments: &[&str], expected: &str) {
     assert_eq!(said.lines().filter(|line| line.starts_with("v")).count(), 1, "{said}");
 }
 
-/// Runs a program that must refuse to start. Returns its exit code and its stderr.
+/// Runs a program that must refuse to start. Returns its exit code and stderr.
 fn refused(program: &str, arguments: &[&str]) -> (Option<i32>, String) {
     let mut child = Command::new(program)
         .args(arguments)

@@ -1,8 +1,8 @@
 //! Measures the cost of one command through the ring, without a VM. Run `cargo build --release
 //! --bins`, then `cargo bench -p vhost-device-cuda`.
 //!
-//! The command has an unknown number, so only the transport is measured. Both sides spin: with
-//! fewer than two idle processors this measures the host's scheduler instead.
+//! The command has an unknown number, so only the transport is measured. Both sides spin, so with
+//! fewer than two idle CPUs, this measures the host's scheduler instead.
 
 use std::time::Instant;
 
@@ -31,7 +31,7 @@ fn main() {
     }
     report("waited, both spin", &mut waited);
 
-    // A burst fits in the 64 KiB ring.
+    // A whole burst fits in the 64 KiB ring.
     let mut posted = Vec::new();
     for _ in 0..COUNT / 1000 {
         let start = Instant::now();

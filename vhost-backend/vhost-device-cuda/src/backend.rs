@@ -1,5 +1,5 @@
-//! The implementation of vhost-user-backend's trait: one object per front end, whose events are all
-//! handled by one thread.
+//! Implements the trait from vhost-user-backend, with one object per front end. One thread handles
+//! all of a front end's events.
 
 use std::collections::HashMap;
 use std::io;
@@ -33,19 +33,20 @@ const CONTROL: usize = uapi::QUEUE_CONTROL as usize;
 const EVENT: usize = uapi::QUEUE_EVENT as usize;
 const COMMAND: usize = uapi::QUEUE_COMMAND as usize;
 
-// Event numbers above those of the queues and of the daemon itself.
+// Event numbers, above those for the queues and the daemon itself.
 const MAILBOX: u16 = 8;
 const QUIT: u16 = 9;
-/// A queue still has chains after a batch.
+/// A queue still had chains after a batch.
 const MORE: u16 = 10;
-/// Each worker has two numbers from here on: for its stream and for its wake eventfd.
+/// The first number for workers. Each worker has two: one for its stream and one for its wake
+/// eventfd.
 const FIRST_WORKER: u16 = 16;
 
-/// Chains taken from one queue before other events get a turn.
+/// Maximum number of chains taken from one queue before other events get a turn.
 const BATCH: usize = 128;
 
-/// The events watched on a worker's wake eventfd. Edge-triggered, so it needn't be read: the worker
-/// shares its description and could make a read block.
+/// Events watched on a worker's wake eventfd. They are edge-triggered, so the eventfd needn't be
+/// read. The worker shares its file description and could make a read block.
 const WAKE: EventSet = EventSet::IN.union(EventSet::EDGE_TRIGGERED);
 
 type Handler = VringEpollHandler<Arc<Backend>>;
@@ -68,7 +69,7 @@ struct State {
     queues: Queues,
     slots: Slots,
     workers: HashMap<RequestId, WorkerLink>,
-    /// The worker to which each pair of event numbers belongs.
+    /// The worker that each pair of event numbers belongs to.
     places: Vec<Option<RequestId>>,
     closed: bool,
 }
@@ -102,7 +103,7 @@ impl Backend {
         })
     }
 
-    /// Registers the events that aren't queues with the event thread.
+    /// Registers all events except the queues with the event thread.
     pub(super) fn watch_from(&self, handler: &Arc<Handler>) -> io::Result<()> {
         let _ = self.handler.set(Arc::downgrade(handler));
         let mailbox = self.mailbox.event.as_raw_fd();
@@ -111,7 +112,7 @@ impl Backend {
         handler.register_listener(self.quit.as_raw_fd(), EventSet::IN, QUIT.into())
     }
 
-    /// Ends all sessions and the event thread, after the front end disconnected.
+    /// Ends all sessions and the event thread after the front end has disconnected.
     pub(super) fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
@@ -194,7 +195,7 @@ impl Backend {
 
     fn queue(&self, state: &mut State, queue: usize) -> io::Result<()> {
         if state.queues.look(queue) && queue == CONTROL {
-            // Only a new driver starts at another index; the old driver's sessions are orphaned.
+            // Only a new driver starts at another index, so the old driver's sessions are orphaned.
             state.machine.reset();
             state.queues.forget_all();
         }
@@ -209,7 +210,8 @@ impl Backend {
         loop {
             state.queues.quiet(queue);
             while let Some(chain) = state.queues.take(queue, max) {
-                // Don't carry out a request whose status the driver couldn't read.
+                // If there's no room for a status, the driver couldn't read it, so don't carry out
+                // the request.
                 let mute = queue == CONTROL && chain.room < size_of::<uapi::Resp>();
                 match chain.request.filter(|_| !mute) {
                     None => state.queues.answer(chain.id, uapi::ERR_INVALID, Vec::new()),
@@ -280,7 +282,7 @@ impl Backend {
         let handler = handler.ok_or_else(|| io::Error::other("the event thread is missing"))?;
         let number = u64::from(FIRST_WORKER) + 2 * free as u64;
         handler.register_listener(worker.stream.as_raw_fd(), EventSet::IN, number)?;
-        // Edge-triggered: each write is an event, although nobody reads the eventfd.
+        // Edge-triggered, so each write is an event, even though the eventfd is never read.
         handler.register_listener(worker.wake.as_raw_fd(), WAKE, number + 1)?;
         state.places[free] = Some(request);
         state.workers.insert(request, worker);
@@ -301,8 +303,8 @@ impl Backend {
         }
     }
 
-    /// Watches a worker's stream for room to write while data waits. Ends the worker if the write
-    /// failed.
+    /// Watches a worker's stream for room to write while data is waiting. If the write failed, ends
+    /// the worker.
     fn after_write(&self, state: &mut State, request: RequestId, written: io::Result<()>) {
         let Some(worker) = state.workers.get_mut(&request) else { return };
         if let Err(error) = written {
@@ -349,7 +351,7 @@ impl Backend {
         let Some(worker) = state.workers.get_mut(&request) else { return };
         let messages = match worker.read() {
             Ok(Some(messages)) => messages,
-            // The broker will report its end once it has reaped it.
+            // The broker will report the end of the worker once it has reaped it.
             Ok(None) => return self.drop_worker(state, request),
             Err(error) => {
                 tracing::warn!(vm = self.name, "cannot read a worker's message: {error}");
@@ -417,7 +419,7 @@ impl VhostUserBackend for Backend {
     fn set_event_idx(&self, _enabled: bool) {}
 
     fn get_config(&self, offset: u32, size: u32) -> Vec<u8> {
-        // A front end may ask for more than the configuration; the rest is zeros.
+        // A front end may read past the end of the config space, where it gets zeros.
         let config = self.config();
         let bytes = config.as_bytes().iter().copied().chain(std::iter::repeat(0));
         bytes.skip(offset as usize).take(size as usize).collect()
@@ -451,8 +453,8 @@ impl VhostUserBackend for Backend {
     }
 
     fn stop_vring(&self, queue: u32) -> io::Result<()> {
-        // The ring is marked as stopped already. A write in progress holds this lock, so once it's
-        // acquired nothing more is written.
+        // The ring is already marked as stopped. A write in progress holds this lock, so once the
+        // lock is acquired, nothing more is written.
         self.lock().queues.stopped(queue as usize);
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! Descriptor chains. The request is copied out at once, so the guest can't change it later; of the
-//! writable descriptors, only as many are kept as an answer can need.
+//! Descriptor chains. The request is copied out immediately, so the guest can't change it later.
+//! Only as many writable descriptors are kept as a response can need.
 
 use std::ops::Deref;
 
@@ -8,29 +8,29 @@ use protocol::uapi::{QUERY_MAX, Resp};
 use virtio_queue::DescriptorChain;
 use vm_memory::{Bytes, GuestAddress, GuestMemoryMmap};
 
-/// A chain may have as many descriptors as its queue, as the standard says, plus one for each page
-/// of its bytes: Linux drivers build indirect tables longer than the queue when the pages of a
-/// buffer aren't contiguous.
+/// According to the standard, a chain may have as many descriptors as its queue. We allow one more
+/// per page of its bytes, because Linux drivers build indirect tables longer than the queue when a
+/// buffer's pages aren't contiguous.
 const PAGE: usize = protocol::windows::PAGE_BYTES as usize;
-/// Room for the longest answer to anything but a command. A command's answer is at most as long as
-/// the longest request.
+/// Room for the longest response to any request except a command. The response to a command is at
+/// most as long as the longest request.
 const ROOM: usize = size_of::<Resp>() + QUERY_MAX;
 
 /// A chain whose request has been read.
 pub(super) struct Chain {
-    /// The index of its queue.
+    /// Index of the chain's queue.
     pub(super) queue: usize,
-    /// The index of its first descriptor.
+    /// Index of the chain's first descriptor.
     pub(super) head: u16,
-    /// The buffers for the answer.
+    /// Addresses and lengths of the buffers for the response.
     writable: Vec<(GuestAddress, u32)>,
 }
 
 impl Chain {
     /// Copies the request out. The request is `None` if the chain is malformed: it has a loop, a
-    /// readable descriptor follows a writable one or isn't in guest memory, the chain is longer than
-    /// a queue of `size` allows, or the request is longer than `max`. Writable descriptors beyond
-    /// the longest possible answer are dropped.
+    /// readable descriptor follows a writable one or isn't in guest memory, the chain is longer
+    /// than a queue with `size` entries allows, or the request is longer than `max`. Writable
+    /// descriptors beyond the longest possible response are dropped.
     pub(super) fn read<M>(
         queue: usize,
         chain: DescriptorChain<M>,
@@ -72,23 +72,23 @@ impl Chain {
                 request = None;
             }
         }
-        // The iterator stops early at a loop and at an invalid descriptor.
+        // The iterator stops early at a loop or an invalid descriptor.
         (this, request.filter(|_| !unfinished))
     }
 
-    /// The bytes available for an answer.
+    /// Returns the number of bytes available for a response.
     pub(super) fn room(&self) -> usize {
         self.writable.iter().map(|(_, len)| *len as usize).sum()
     }
 
-    /// Writes an answer and returns its length. Writes nothing if the answer doesn't fit.
+    /// Writes a response and returns its length. Writes nothing if the response doesn't fit.
     pub(super) fn write(&self, memory: &GuestMemoryMmap, status: u32, body: &[u8]) -> u32 {
         let resp = Resp { status, len: body.len() as u32 };
         let answer = [resp.as_bytes(), body].concat();
         if self.room() < answer.len() { 0 } else { self.write_bytes(memory, &answer) }
     }
 
-    /// Writes as many bytes as fit to the start of the writable part, and returns their count.
+    /// Writes as many bytes as fit to the start of the writable part, and returns their number.
     pub(super) fn write_bytes(&self, memory: &GuestMemoryMmap, mut bytes: &[u8]) -> u32 {
         let mut written = 0;
         for (address, len) in &self.writable {
@@ -117,8 +117,8 @@ mod tests {
     const TABLE: u64 = 0x10_0000;
     const MAX: usize = 64 << 10;
 
-    /// A chain with an indirect table of `count` descriptors of `len` bytes each. The first is
-    /// readable, the others are writable.
+    /// Reads a chain with an indirect table of `count` descriptors, each for `len` bytes. The first
+    /// is readable, and the others are writable.
     fn read(count: u16, len: u32) -> (Chain, Option<Vec<u8>>) {
         let memory = GuestMemoryMmap::from_ranges(&[(GuestAddress(0), 4 << 20)]).unwrap();
         let last = count - 1;
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn chain_length_is_limited_by_queue_size_and_pages() {
-        // One descriptor per page, as Linux drivers do it.
+        // One descriptor per page, as in Linux drivers.
         let (chain, request) = read(1 + 200, 4096);
         assert_eq!(request.map(|request| request.len()), Some(4096));
         assert!(chain.room() >= MAX);

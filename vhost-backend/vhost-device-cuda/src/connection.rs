@@ -1,5 +1,5 @@
-//! Front ends: a VMM, or each program of a container. Each front end gets its own device; all of
-//! them share the VM's limits.
+//! Connections to front ends. A front end is a VMM or a program in a container. Each front end gets
+//! its own device, and all of them share the VM's limits.
 
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixListener;
@@ -54,7 +54,7 @@ pub(super) fn accept(
 fn wait_for_front_end(listener: &UnixListener) -> Result<(), DeviceError> {
     let mut fds = libc::pollfd { fd: listener.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     loop {
-        // SAFETY: the count of 1 matches the single `pollfd`, which lives across the call.
+        // SAFETY: the count of 1 matches the single `pollfd`, which outlives the call.
         if unsafe { libc::poll(&mut fds, 1, -1) } > 0 {
             return Ok(());
         }
@@ -96,6 +96,7 @@ fn serve(name: &str, mut daemon: Daemon, backend: &Backend) {
         }
         Err(error) => tracing::info!(vm = name, "front end disconnected: {error}"),
     }
-    // Before `daemon` is dropped: its drop waits until the event thread ends, which this requests.
+    // This makes the event thread exit. Dropping `daemon` waits for that thread, so this must come
+    // first.
     backend.close();
 }

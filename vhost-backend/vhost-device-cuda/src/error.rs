@@ -1,9 +1,9 @@
 //! Errors that end the device process.
 
-/// Why a device process ended.
+/// The reason why a device process exits.
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceError {
-    /// The operating system refused something.
+    /// A system call failed.
     #[error("{what}: {source}")]
     Os {
         /// The step that failed.
@@ -11,8 +11,8 @@ pub enum DeviceError {
         /// The operating system's error.
         source: std::io::Error,
     },
-    /// The broker sent no setup.
-    #[error("the broker sent no setup")]
+    /// The broker sent no setup message.
+    #[error("the broker did not send a setup message")]
     NoSetup,
 }
 
@@ -20,8 +20,9 @@ pub(crate) fn os(what: &'static str) -> impl FnOnce(std::io::Error) -> DeviceErr
     move |source| DeviceError::Os { what, source }
 }
 
-/// Ends the process. Used when the broker is gone: without it nobody accounts for GPU memory.
+/// Exits the process. Used when the broker is gone, since GPU memory can't be accounted for without
+/// it.
 pub(crate) fn end(reason: &str) -> ! {
-    tracing::error!("{reason}; ending the device process");
+    tracing::error!("{reason}; the device process is exiting");
     std::process::exit(i32::from(host_ipc::exit::FAILED))
 }

@@ -1,5 +1,5 @@
-//! GPU queries: the facts about its GPUs that a guest can read without a session. Queries are rate
-//! limited so that a guest can't keep the broker busy.
+//! GPU queries, with which a guest reads facts about its GPUs without a session. Queries are
+//! rate-limited, so that a guest can't keep the broker busy.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,29 +9,30 @@ use protocol::uapi::{self, Facts, Gpu, Process};
 
 use host_ipc::messages::{MAX_FACTS_GPUS, MAX_FACTS_PROCESSES, VmFacts, VmGpu};
 
-/// A token bucket for queries to the broker: its size, and the time in which one token is added.
-/// Without a token, a query gets the last answer, which is then at most that old.
+/// Token bucket for queries to the broker: its size, and the time in which one token is added.
+/// Without a token, a query gets the last reply, which is then at most that old.
 const BURST: u32 = 64;
 const EARNED: Duration = Duration::from_millis(1);
 
-/// The queries of a VM. At most one is with the broker at a time.
+/// A VM's queries. At most one query at a time is pending at the broker.
 pub(super) struct Questions<A> {
     tokens: u32,
     counted: Instant,
     last: Option<Arc<VmFacts>>,
-    /// The askers that get the answer to the query now with the broker.
+    /// Requesters that will get the reply to the query pending at the broker.
     asked: Vec<A>,
-    /// The askers that came after that query was sent. Its answer may be too old for them.
+    /// Requesters that came after the pending query was sent, so its reply may be out of date for
+    /// them.
     waiting: Vec<A>,
 }
 
 /// How to handle a query.
 pub(super) enum Verdict<A> {
-    /// Ask the broker.
+    /// Send a query to the broker.
     Ask,
-    /// Wait until the query now with the broker is answered.
+    /// Wait until the broker has replied to the pending query.
     Wait,
-    /// Use the last answer.
+    /// Use the last reply.
     Known(A, Arc<VmFacts>),
 }
 
@@ -58,8 +59,8 @@ impl<A: Clone> Questions<A> {
         Verdict::Wait
     }
 
-    /// Handles the broker's answer. Returns the askers that get it, and the asker for whom the
-    /// broker must be asked again, if any.
+    /// Handles the broker's reply. Returns the requesters that get it, and the requester for which
+    /// the broker must be queried again, if any.
     pub(super) fn answered(&mut self, facts: &Arc<VmFacts>) -> (Vec<A>, Option<A>) {
         self.last = Some(facts.clone());
         let waiting = std::mem::take(&mut self.waiting);
@@ -68,7 +69,7 @@ impl<A: Clone> Questions<A> {
     }
 }
 
-/// Encodes the answer for the guest, in at most [`uapi::QUERY_MAX`] bytes.
+/// Encodes the facts for the guest in at most [`uapi::QUERY_MAX`] bytes.
 pub(super) fn encode(facts: &VmFacts) -> Vec<u8> {
     let gpus = &facts.gpus[..facts.gpus.len().min(MAX_FACTS_GPUS)];
     let processes = &facts.processes[..facts.processes.len().min(MAX_FACTS_PROCESSES)];
@@ -128,7 +129,7 @@ fn encode_gpu(gpu: &VmGpu) -> Gpu {
     out
 }
 
-/// Copies a text, truncated so that it ends with a zero byte.
+/// Copies a string, truncated so that it ends with a zero byte.
 fn text(to: &mut [u8], from: &str) {
     let len = from.len().min(to.len() - 1);
     to[..len].copy_from_slice(&from.as_bytes()[..len]);

@@ -1,17 +1,17 @@
-//! The device process: one per VM. It speaks vhost-user to the front ends that connect to the VM's
-//! socket, tracks their sessions, and forwards commands to the workers. It doesn't link CUDA and
-//! doesn't interpret CUDA arguments.
+//! The device process, one per VM. It speaks vhost-user to the front ends that connect to the VM's
+//! socket, tracks their sessions, and forwards commands to the workers. It doesn't link CUDA or
+//! interpret CUDA arguments.
 //!
 //! | module | contents |
 //! |---|---|
 //! | `request` | parses and validates requests |
 //! | `machine` | the session state machine; no I/O |
-//! | `chain` | descriptor chains |
+//! | `chain` | reads and writes descriptor chains |
 //! | `memory` | maps guest memory to the files and offsets that workers use |
 //! | `link` | the connection to the broker |
-//! | `facts` | rate limiting and encoding of GPU queries |
+//! | `facts` | limits the rate of GPU queries and encodes their results |
 //! | `worker` | the connection to a worker |
-//! | `queues` | the virtqueues: takes chains, writes answers and events |
+//! | `queues` | the virtqueues: takes chains, and writes responses and events |
 //! | `backend` | implements vhost-user-backend's trait |
 //! | `connection` | accepts front ends and serves each one |
 //! | `place` | limits the number of connected front ends |

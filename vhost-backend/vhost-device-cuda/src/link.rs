@@ -14,20 +14,20 @@ use host_ipc::eventfd::{drain, eventfd, notify};
 use host_ipc::messages::{BrokerToDevice, DeviceToBroker, VmFacts};
 use host_ipc::seqpacket;
 
-/// The connection to the broker, and the mailboxes that wait for answers.
+/// The connection to the broker, and the mailboxes that are waiting for replies.
 pub(super) struct Link {
     broker: OwnedFd,
     last: AtomicU64,
     routes: Mutex<HashMap<RequestId, Arc<Mailbox>>>,
     questions: Mutex<Questions<Asker>>,
-    /// The VM's sessions.max, which can change.
+    /// The VM's current sessions.max.
     max_sessions: AtomicU32,
 }
 
-/// A question about the VM's GPUs: its number, and the mailbox of the connection that asks.
+/// The sender of a GPU query: the query's number, and the mailbox of the connection that sent it.
 type Asker = (RequestId, Arc<Mailbox>);
 
-/// The broker's messages to one front end, and a descriptor that is readable while there are any.
+/// The broker's messages for one front end, and a descriptor that is readable while there are any.
 pub(super) struct Mailbox {
     pub(super) event: OwnedFd,
     letters: Mutex<VecDeque<(BrokerToDevice, Vec<OwnedFd>)>>,
@@ -58,8 +58,8 @@ impl Mailbox {
 }
 
 impl Link {
-    /// Starts the thread that receives the broker's messages. When the broker exits, that thread
-    /// ends this process.
+    /// Starts the thread that receives the broker's messages. When the broker exits, the thread
+    /// exits this process.
     pub(super) fn start(broker: OwnedFd, max_sessions: u32) -> io::Result<Arc<Self>> {
         let routes = Mutex::default();
         let questions = Mutex::new(Questions::new(Instant::now()));
@@ -99,7 +99,7 @@ impl Link {
         }
     }
 
-    /// Asks about the VM's GPUs; the answer goes to `mailbox`.
+    /// Queries the VM's GPUs. The reply goes to `mailbox`.
     pub(super) fn query(&self, request: RequestId, mailbox: &Arc<Mailbox>) {
         let verdict = lock(&self.questions).ask((request, mailbox.clone()), Instant::now());
         match verdict {
@@ -124,12 +124,12 @@ impl Link {
         self.max_sessions.load(Ordering::Relaxed)
     }
 
-    /// Returns a number that no other request of this process has.
+    /// Returns a number that no other request in this process has.
     pub(super) fn next_request(&self) -> RequestId {
         self.last.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Sends a message to the broker. The answers to a `Start` go to `mailbox`.
+    /// Sends a message to the broker. Replies to a `Start` go to `mailbox`.
     pub(super) fn send(&self, message: &DeviceToBroker, mailbox: &Arc<Mailbox>) {
         if let DeviceToBroker::Start { request, .. } = message {
             lock(&self.routes).insert(*request, mailbox.clone());

@@ -1,5 +1,6 @@
-//! The state machine of one front end's sessions. It doesn't know the transport and does no I/O:
-//! the caller feeds it requests and workers' events, and carries out the [`Effect`]s it emits.
+//! The state machine for one front end's sessions. It doesn't know the transport and does no I/O:
+//! the caller passes in requests and events from workers, and carries out the [`Effect`]s that the
+//! machine emits.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -8,35 +9,37 @@ use protocol::uapi;
 use super::request::{Attach, Control, Status, Submitted};
 use host_ipc::messages::{DeviceToWorker, Ending, Limits, WorkerToDevice};
 
-/// The transport's number for a descriptor chain that waits for its answer.
+/// The transport's number for a descriptor chain that is waiting for its response.
 pub type ChainId = u64;
 /// The number of a request to the broker, for a session's worker or for facts about GPUs. Numbers
-/// are unique in this process and never reused. The number that started a worker identifies it.
+/// are unique in this process and never reused. The number of the request that started a worker
+/// also identifies the worker.
 pub type RequestId = u64;
 
-/// GPU queries that one front end may have in progress.
+/// Maximum number of GPU queries that one front end may have in progress.
 const MAX_QUERIES: usize = 8;
 
-/// HELLOs that may wait at once. A well-behaved driver sends one and waits for its answer.
+/// Maximum number of HELLOs waiting at once. A well-behaved driver sends one and waits for the
+/// response.
 const MAX_HELLOS: usize = 8;
 
-/// Bytes that all requests waiting for sessions to start or end may occupy. Enough for several of
-/// the longest requests, or a short one for each descriptor of the control queue.
+/// Maximum total size of requests waiting for sessions to start or end, in bytes. Enough for
+/// several of the longest requests, or for one short request per descriptor in the control queue.
 const MAX_BACKLOG: usize = 1 << 20;
 
 /// An action for the caller to carry out.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Answer a chain.
+    /// Write the response to a chain.
     Answer {
         /// The chain.
         chain: ChainId,
-        /// The status in the answer's header.
+        /// The status in the response header.
         status: Status,
         /// The bytes after the header.
         body: Vec<u8>,
     },
-    /// Ask the broker about the VM's GPUs.
+    /// Query the broker about the VM's GPUs.
     Query {
         /// Identifies the query in [`Machine::facts`].
         request: RequestId,
@@ -45,11 +48,11 @@ pub enum Effect {
     Start {
         /// Identifies the worker from now on.
         request: RequestId,
-        /// For the log.
+        /// The session, for logs.
         session: u32,
-        /// For the log.
+        /// The guest process, for logs.
         pid: u32,
-        /// Its environment.
+        /// The guest process's environment variables.
         env: Vec<(String, String)>,
     },
     /// Ask the broker to end a worker.
@@ -73,7 +76,7 @@ pub enum Effect {
     },
     /// Put an ENDED event into the event queue.
     Ended {
-        /// The guest's id of the session.
+        /// The guest's session ID.
         session: u32,
         /// The session's number in logs.
         request: RequestId,
@@ -84,8 +87,8 @@ pub enum Effect {
 
 /// Translates guest memory addresses.
 pub trait GuestPages {
-    /// Returns slot, offset and length of each piece of the segments, or `None` if part of a segment
-    /// isn't guest memory.
+    /// Returns the slot, offset and length of each piece of the segments, or `None` if any part of
+    /// a segment isn't guest memory.
     fn pieces(&self, segments: &[uapi::Segment]) -> Option<Vec<(u32, u64, u64)>>;
 }
 
@@ -95,10 +98,10 @@ enum State {
     Creating { chain: ChainId },
     /// The session has a worker.
     Live,
-    /// Waiting for the worker to be reaped. Then `destroy`, the driver's request to end the session,
-    /// is answered; without one, the driver gets an ENDED event.
+    /// Waiting for the worker to be reaped. If the driver requested the end of the session, that
+    /// request (`destroy`) is answered then. Otherwise the driver gets an ENDED event.
     Ending { value: u32, destroy: Option<ChainId> },
-    /// The worker is reaped, and the driver hasn't acknowledged it with a DESTROY yet.
+    /// The worker has been reaped, but the driver hasn't acknowledged that with a DESTROY yet.
     Ended,
 }
 
@@ -112,14 +115,14 @@ enum InFlight {
 struct Session {
     request: RequestId,
     state: State,
-    /// The length of each region that is attached, being attached or being detached.
+    /// Length of each region that is attached, being attached, or being detached.
     regions: BTreeMap<u32, u64>,
     had_ring: bool,
     in_flight: HashMap<u64, InFlight>,
-    /// Bytes of the commands, and the room for their replies, that are in flight through the command
-    /// queue instead of the ring.
+    /// Total size of the commands in flight on the command queue, plus the room for their replies,
+    /// in bytes.
     submitted: usize,
-    /// Requests that wait until the session has started or ended.
+    /// Requests waiting until the session has started or ended.
     backlog: VecDeque<(ChainId, Control)>,
 }
 
@@ -128,20 +131,20 @@ pub struct Machine {
     limits: Limits,
     epoch: Option<u64>,
     sessions: BTreeMap<u32, Session>,
-    /// Workers that aren't reaped yet, of sessions that a HELLO or a reset ended.
+    /// Workers that haven't been reaped yet, whose sessions were ended by a HELLO or a reset.
     dying: HashMap<RequestId, ()>,
-    /// HELLOs that wait until `dying` is empty.
+    /// HELLOs waiting until `dying` is empty.
     hellos: Vec<ChainId>,
-    /// GPU queries in progress: the chain, and its room for an answer.
+    /// GPU queries in progress: the chain, and its room for a response.
     queries: HashMap<RequestId, (ChainId, usize)>,
     next: u64,
     effects: Vec<Effect>,
-    /// Generates request numbers that are unique among all front ends of this process.
+    /// Generates request numbers that are unique among all front ends in this process.
     requests: Box<dyn FnMut() -> RequestId + Send>,
 }
 
 impl Machine {
-    /// A device whose driver hasn't sent a HELLO yet.
+    /// Creates a device whose driver hasn't sent a HELLO yet.
     pub fn new(limits: Limits, requests: Box<dyn FnMut() -> RequestId + Send>) -> Self {
         Self {
             limits,
@@ -156,7 +159,7 @@ impl Machine {
         }
     }
 
-    /// Changes sessions.max. Existing sessions stay.
+    /// Changes sessions.max. Existing sessions aren't affected.
     pub fn set_max_sessions(&mut self, max: u32) {
         self.limits.max_sessions = max;
     }
@@ -172,7 +175,7 @@ impl Machine {
 
     // ---- The control queue ----
 
-    /// Handles a request of the control queue. Its chain has room for an answer of `room` bytes.
+    /// Handles a request from the control queue. Its chain has room for a response of `room` bytes.
     pub fn control(&mut self, chain: ChainId, bytes: &[u8], room: usize, pages: &dyn GuestPages) {
         match Control::parse(bytes, &self.limits) {
             Ok(Control::Query) => self.query(chain, room),
@@ -193,7 +196,8 @@ impl Machine {
         }
         let waiting = self.sessions.values().flat_map(|session| &session.backlog);
         let backlog: usize = waiting.map(|(_, request)| request.weight()).sum();
-        // Requests for one session take effect in order, so they wait while it starts or ends.
+        // Requests for one session take effect in order, so they wait while the session is starting
+        // or ending.
         if let Some(session) = self.sessions.get_mut(&id)
             && matches!(session.state, State::Creating { .. } | State::Ending { .. })
         {
@@ -249,7 +253,7 @@ impl Machine {
         self.effects.push(Effect::Query { request });
     }
 
-    /// Answers a GPU query with the encoded facts.
+    /// Answers a GPU query with encoded facts.
     pub fn facts(&mut self, request: RequestId, body: Vec<u8>) {
         let Some((chain, room)) = self.queries.remove(&request) else { return };
         if size_of::<uapi::Resp>() + body.len() > room {
@@ -359,7 +363,7 @@ impl Machine {
 
     // ---- The command queue ----
 
-    /// Handles a request of the command queue. Its chain has room for an answer of `room` bytes.
+    /// Handles a request from the command queue. Its chain has room for a response of `room` bytes.
     pub fn command(&mut self, chain: ChainId, bytes: &[u8], room: usize) {
         let number = self.number();
         let max_plain = self.limits.max_plain;
@@ -380,8 +384,8 @@ impl Machine {
                 let Some(session) = self.live(session) else {
                     return self.answer(chain, uapi::ERR_NO_SESSION);
                 };
-                // A worker's message holds at most `max_plain` bytes; the worker refuses a command
-                // whose answer is longer.
+                // A worker's message can hold at most `max_plain` bytes. The worker refuses a
+                // command whose answer is longer.
                 let room = room.min(max_plain);
                 let bytes = command.len() + room as usize;
                 if session.submitted > 0 && session.submitted + bytes > max_in_flight {
@@ -404,7 +408,7 @@ impl Machine {
     }
 
     /// Handles the broker's notice that a worker has started. Returns `false` if the session that
-    /// asked for it is gone or ending.
+    /// requested it is gone or ending.
     pub fn worker_started(&mut self, request: RequestId, pages: &dyn GuestPages) -> bool {
         let Some(id) = self.find(request) else { return false };
         let Some(session) = self.sessions.get_mut(&id) else { return false };
@@ -418,7 +422,7 @@ impl Machine {
         true
     }
 
-    /// Handles the broker's notice that a worker was reaped or couldn't be started.
+    /// Handles the broker's notice that a worker has been reaped or couldn't be started.
     pub fn worker_ended(&mut self, request: RequestId, how: &Ending, pages: &dyn GuestPages) {
         if self.dying.remove(&request).is_some() {
             return self.answer_hellos();
@@ -457,8 +461,8 @@ impl Machine {
         }
     }
 
-    /// Handles a worker's message. An error says how the worker violated the protocol; the caller
-    /// must then end it.
+    /// Handles a worker's message. An error says how the worker violated the protocol. The caller
+    /// must then end the worker.
     pub fn worker_spoke(
         &mut self,
         request: RequestId,
@@ -480,7 +484,7 @@ impl Machine {
                         session.regions.remove(&region);
                         (chain, status)
                     }
-                    _ => return Err("it answered a request that was not sent"),
+                    _ => return Err("it replied to a request that was not sent"),
                 };
                 let known = [uapi::OK, uapi::ERR_INVALID, uapi::ERR_EXISTS, uapi::ERR_MEMORY];
                 let status = if known.contains(&status) { status } else { uapi::ERR_MEMORY };
@@ -493,7 +497,7 @@ impl Machine {
                 }
                 _ => {
                     return Err(
-                        "it answered a request that was not sent, or its answer is too long",
+                        "it replied to a request that was not sent, or its reply is too long",
                     );
                 }
             },
@@ -502,7 +506,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Ends a session, for `value` as the reason, without the driver's request.
+    /// Ends a session with `value` as the reason, without a request from the driver.
     pub fn end(&mut self, request: RequestId, value: u32) {
         let Some(id) = self.find(request) else { return };
         if let Some(session) = self.sessions.get_mut(&id)
@@ -513,8 +517,8 @@ impl Machine {
         }
     }
 
-    /// Ends all sessions without ENDED events, because of a new epoch, a reset, or a disconnected
-    /// front end.
+    /// Ends all sessions without ENDED events, after a new epoch, a reset, or the disconnection of
+    /// the front end.
     pub fn end_all(&mut self) {
         for (_, session) in std::mem::take(&mut self.sessions) {
             let request = session.request;
@@ -541,7 +545,7 @@ impl Machine {
         }
     }
 
-    /// Handles a reset of the queues: later requests come from a new driver.
+    /// Handles a reset of the queues. Later requests come from a new driver.
     pub fn reset(&mut self) {
         self.end_all();
         self.epoch = None;
@@ -549,12 +553,13 @@ impl Machine {
         self.queries.clear();
     }
 
-    /// Whether the session exists, or has ended without the driver's acknowledgment.
+    /// Returns true if the session exists, or has ended but the driver hasn't acknowledged that
+    /// yet.
     pub fn knows(&self, session: u32) -> bool {
         self.sessions.contains_key(&session)
     }
 
-    /// The session of a worker, unless the driver has already given it up.
+    /// Returns a worker's session, unless the driver has already given it up.
     pub fn session_of(&self, request: RequestId) -> Option<u32> {
         self.sessions.iter().find(|(_, s)| s.request == request).map(|(id, _)| *id)
     }

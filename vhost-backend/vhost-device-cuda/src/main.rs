@@ -1,4 +1,4 @@
-//! vhost-device-cuda: the virtio-cuda device of one VM.
+//! vhost-device-cuda, the virtio-cuda device for one VM.
 
 use std::os::fd::RawFd;
 use std::os::unix::process::CommandExt;
@@ -9,8 +9,8 @@ use host_ipc::{exit, process, program};
 
 const NAME: &str = "vhost-device-cuda";
 
-/// Management software passes this to every vhost-user backend, by QEMU's convention. All other
-/// arguments are then ignored.
+/// By QEMU's convention, management software may pass this argument to any vhost-user backend. All
+/// other arguments are then ignored.
 const PRINT_CAPABILITIES: &str = "--print-capabilities";
 const CAPABILITIES: &str = r#"{"type": "cuda"}"#;
 

@@ -1,4 +1,4 @@
-//! Guest memory as workers see it: files, identified by slot, and offsets in them.
+//! Guest memory as workers see it: files, identified by slot, and offsets into them.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -10,7 +10,7 @@ use vm_memory::{GuestMemoryBackend, GuestMemoryMmap, GuestMemoryRegion};
 
 use super::machine::GuestPages;
 
-/// The files of the front end's memory table.
+/// The files in the front end's memory table.
 #[derive(Default)]
 pub(super) struct Slots {
     regions: Vec<Region>,
@@ -26,7 +26,7 @@ struct Region {
 }
 
 impl Slots {
-    /// Adopts a new memory table. Returns the slots that are no longer in it.
+    /// Switches to a new memory table. Returns the slots that are no longer in it.
     pub(super) fn update(&mut self, memory: &GuestMemoryMmap) -> Vec<u32> {
         let old = std::mem::take(&mut self.regions);
         for region in memory.iter() {
@@ -57,7 +57,7 @@ impl Slots {
         gone
     }
 
-    /// Duplicates the descriptor of a slot's file, to send it to a worker.
+    /// Duplicates the descriptor of a slot's file, for sending it to a worker.
     pub(super) fn file(&self, slot: u32) -> std::io::Result<OwnedFd> {
         let region = self.regions.iter().find(|region| region.slot == slot);
         let region = region.ok_or(std::io::ErrorKind::NotFound)?;
@@ -95,13 +95,13 @@ impl GuestPages for Slots {
     }
 }
 
-/// Whether the front end could shrink its memory while the device uses it, because a file isn't
-/// sealed against shrinking.
+/// Returns true if the front end could shrink its memory while the device is using it, because a
+/// file isn't sealed against shrinking.
 pub(super) fn can_shrink(memory: &GuestMemoryMmap) -> bool {
     use std::os::fd::AsRawFd;
     memory.iter().filter_map(|region| region.file_offset()).any(|file| {
-        // SAFETY: F_GET_SEALS takes no argument and touches no memory; a file without seals gives an
-        // error.
+        // SAFETY: F_GET_SEALS takes no argument and accesses no memory. For a file that doesn't
+        // support seals, it returns an error.
         let seals = unsafe { libc::fcntl(file.file().as_raw_fd(), libc::F_GET_SEALS) };
         seals < 0 || seals & libc::F_SEAL_SHRINK == 0
     })

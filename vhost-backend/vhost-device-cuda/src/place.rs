@@ -3,11 +3,11 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-/// How long a new front end waits for a free place. A front end that was killed frees its place in
-/// less time than this.
+/// How long a new front end waits for a free place. A killed front end frees its place in less time
+/// than this.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The front ends that are connected.
+/// Tracks the connected front ends.
 #[derive(Default)]
 pub(super) struct Present {
     count: Mutex<Count>,
@@ -17,7 +17,7 @@ pub(super) struct Present {
 #[derive(Default)]
 struct Count {
     connected: u32,
-    /// The connected front end could shrink its memory, so no other may connect.
+    /// True if the connected front end could shrink its memory, so that no other may connect.
     alone: bool,
 }
 
@@ -26,7 +26,7 @@ impl Present {
         self.count.lock().unwrap_or_else(|error| error.into_inner())
     }
 
-    /// Waits for a free place. The error says why there is none.
+    /// Waits for a free place. If there is none, the error gives the reason.
     pub(super) fn enter(self: &Arc<Self>, max: u32) -> Result<Place, String> {
         let full = |count: &mut Count| count.alone || count.connected >= max;
         let waited = self.somebody_left.wait_timeout_while(self.lock(), PATIENCE, full);
@@ -43,12 +43,13 @@ impl Present {
     }
 }
 
-/// A front end's place; dropping it frees the place.
+/// A connected front end's place. Dropping it frees the place.
 pub(super) struct Place(Arc<Present>);
 
 impl Place {
-    /// Reserves the device for this front end alone. A front end whose memory isn't sealed against
-    /// shrinking can crash this process by truncating it; when it's alone it harms only itself.
+    /// Reserves the device for this front end alone. If a front end's memory isn't sealed against
+    /// shrinking, the front end can crash this process by truncating that memory. If it's alone, it
+    /// harms only itself.
     pub(super) fn be_alone(&self) -> Result<(), &'static str> {
         let mut count = self.0.lock();
         if count.connected > 1 {

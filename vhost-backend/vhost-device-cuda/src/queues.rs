@@ -1,7 +1,7 @@
-//! The virtqueues of one front end: takes chains, writes answers and events. Nothing is written to a
-//! stopped or disabled queue; its answers are held until it continues. If it was reset meanwhile,
-//! its chains are forgotten. A queue whose driver broke the rules is ignored until it's stopped or
-//! reset.
+//! The virtqueues of one front end: takes chains, and writes responses and events. Nothing is
+//! written to a stopped or disabled queue. Its responses are held until the queue continues. If the
+//! queue was reset in the meantime, its chains are dropped. If the driver violates a queue's rules,
+//! the queue is ignored until it's stopped or reset.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{Ordering, fence};
@@ -18,10 +18,10 @@ use host_ipc::process::set_nonblocking;
 
 const EVENTS: usize = uapi::QUEUE_EVENT as usize;
 
-/// Event buffers too small for an event that one `deliver` skips.
+/// Maximum number of too-short event buffers that one `deliver` call skips.
 const MAX_SHORT: u32 = 1024;
 
-/// A ring of vhost-user-backend.
+/// A virtqueue in vhost-user-backend.
 pub(super) type Vring = VringRwLock<GuestMemoryAtomic<GuestMemoryMmap>>;
 
 type Ring = VringState<GuestMemoryAtomic<GuestMemoryMmap>>;
@@ -32,40 +32,40 @@ pub(super) struct Taken {
     pub(super) id: ChainId,
     /// `None` if the chain is malformed or too long.
     pub(super) request: Option<Vec<u8>>,
-    /// Bytes available for an answer.
+    /// Bytes available for a response.
     pub(super) room: usize,
 }
 
 #[derive(Default)]
 struct Queue {
-    /// The expected avail index of the next chain. A ring at any other index was reset.
+    /// The expected avail index of the next chain. If the ring is at any other index, it was reset.
     next: u16,
-    /// Answers held back while the queue is stopped.
+    /// Responses held back while the queue is stopped.
     held: Vec<(ChainId, u32, Vec<u8>)>,
-    /// Heads of the chains that the device owns: taken from the driver and not yet returned.
+    /// Heads of the chains that the device has taken but not yet returned.
     out: HashSet<u16>,
-    /// The driver broke the rules of the queue, so nothing more is taken from it.
+    /// True if the driver violated the queue's rules, so that no more chains are taken from it.
     broken: bool,
 }
 
-/// Events that wait for delivery to one session.
+/// Events waiting for delivery to one session.
 #[derive(Default)]
 struct Waiting {
     wake: bool,
     ended: Option<u32>,
-    /// The event queue's avail index when the last WAKE was delivered. The next WAKE waits until the
-    /// driver has made another buffer available.
+    /// Avail index of the event queue when the last WAKE was delivered. The next WAKE waits until
+    /// the driver has made another buffer available.
     mark: Option<u16>,
 }
 
 /// The virtqueues of one front end.
 pub(super) struct Queues {
-    /// The VM's name, for the log.
+    /// The VM's name, for logs.
     name: String,
     memory: GuestMemoryAtomic<GuestMemoryMmap>,
     vrings: Vec<Vring>,
     queues: [Queue; uapi::NUM_QUEUES],
-    /// Chains that were taken and aren't answered yet.
+    /// Chains that were taken but haven't been answered yet.
     chains: HashMap<ChainId, Chain>,
     last: ChainId,
     events: BTreeMap<u32, Waiting>,
@@ -84,14 +84,14 @@ impl Queues {
         }
     }
 
-    /// Stores the rings, which the library passes only with the first kick.
+    /// Stores the rings, which the library first passes with the first kick.
     pub(super) fn set_vrings(&mut self, vrings: &[Vring]) {
         if self.vrings.is_empty() {
             self.vrings = vrings.to_vec();
         }
     }
 
-    /// Checks whether a queue was reset, and if so forgets its chains and returns `true`.
+    /// Checks whether a queue was reset. If so, drops its chains and returns `true`.
     pub(super) fn look(&mut self, queue: usize) -> bool {
         let Some(vring) = self.vrings.get(queue) else { return false };
         let ring = vring.get_ref();
@@ -99,8 +99,8 @@ impl Queues {
             return false;
         }
         if let Some(call) = ring.get_call() {
-            // User-mode Linux passes a pipe. A write to a full pipe may fail: the notification is
-            // already pending.
+            // User-mode Linux passes a pipe. If the pipe is full, a write may fail, because a
+            // notification is already pending.
             let _ = set_nonblocking(call);
         }
         let next = ring.get_queue().next_avail();
@@ -116,14 +116,14 @@ impl Queues {
         true
     }
 
-    /// Handles a stopped queue: the driver's earlier violations no longer count.
+    /// Handles a stopped queue by clearing the driver's earlier violation.
     pub(super) fn stopped(&mut self, queue: usize) {
         if let Some(queue) = self.queues.get_mut(queue) {
             queue.broken = false;
         }
     }
 
-    /// Writes the answers that were held back while the queue was stopped.
+    /// Writes the responses that were held back while the queue was stopped.
     pub(super) fn release(&mut self, queue: usize) {
         for (id, status, body) in std::mem::take(&mut self.queues[queue].held) {
             self.answer(id, status, body);
@@ -139,7 +139,8 @@ impl Queues {
         }
         let this = &mut self.queues[queue];
         let chain = this.pop(queue, &mut ring, &self.memory, &self.name)?;
-        // Otherwise one descriptor could hold any number of requests in progress.
+        // Refuse a head that is already in use. Otherwise the driver could have any number of
+        // requests in progress with one descriptor.
         if !this.out.insert(chain.head_index()) {
             this.give_up(
                 queue,
@@ -164,7 +165,7 @@ impl Queues {
         }
     }
 
-    /// Enables kicks again. Returns `true` if a chain arrived meanwhile.
+    /// Enables kicks again. Returns `true` if a chain has arrived in the meantime.
     pub(super) fn listen(&mut self, queue: usize) -> bool {
         let Some(vring) = self.vrings.get(queue) else { return false };
         let mut ring = vring.get_mut();
@@ -172,14 +173,14 @@ impl Queues {
         runs && ring.enable_notification().unwrap_or(false)
     }
 
-    /// Answers a chain, now or when its queue continues.
+    /// Writes the response to a chain, now or when its queue continues.
     pub(super) fn answer(&mut self, id: ChainId, status: u32, body: Vec<u8>) {
         let Some(chain) = self.chains.get(&id) else { return };
         let Some(vring) = self.vrings.get(chain.queue) else { return };
         let memory = self.memory.memory();
         let mut ring = vring.get_mut();
-        // The ring's lock is held, so a stop comes either before these checks or after the write.
-        // A queue that continues at another index was reset; `look` will notice it.
+        // The ring's lock is held, so a stop comes either before these checks or after the write. A
+        // queue that continues at another index was reset, which `look` will detect.
         let queue = chain.queue;
         let goes_on = ring.get_queue().next_avail() == self.queues[queue].next;
         if !ring.get_queue().ready() || !ring.is_enabled() || !goes_on {
@@ -191,7 +192,7 @@ impl Queues {
         let used = ring.add_used(chain.head, written);
         let notify = used.is_ok() && ring.needs_notification().unwrap_or(true);
         if let Err(error) = used {
-            tracing::warn!("cannot return an answer to the guest: {error}");
+            tracing::warn!("cannot return a response to the guest: {error}");
         }
         if notify {
             let _ = ring.signal_used_queue();
@@ -218,19 +219,19 @@ impl Queues {
         self.deliver();
     }
 
-    /// Handles the start of a session: drops events of an earlier session with the same id, and of
-    /// sessions that aren't `known` any more.
+    /// Handles the start of a session. Drops events for an earlier session with the same ID, and
+    /// for sessions that are no longer `known`.
     pub(super) fn begin(&mut self, session: u32, known: impl Fn(u32) -> bool) {
         self.events.retain(|id, _| *id != session && known(*id));
     }
 
-    /// Drops all events, because the driver and its sessions are gone.
+    /// Drops all events. Called when the driver and its sessions are gone.
     pub(super) fn forget_all(&mut self) {
         self.events.clear();
         self.queues.iter_mut().for_each(|queue| queue.broken = false);
     }
 
-    /// Puts events into the buffers that the driver has made available.
+    /// Writes events to the buffers that the driver has made available.
     pub(super) fn deliver(&mut self) {
         let Some(vring) = self.vrings.get(EVENTS).cloned() else { return };
         let memory = self.memory.memory();
@@ -239,14 +240,16 @@ impl Queues {
             return;
         }
         if ring.get_queue().next_avail() != self.queues[EVENTS].next {
-            // The queue was reset. Only its index must be updated: no event buffer is kept here.
+            // The queue was reset. Only its index must be updated, because the device holds no
+            // event buffers.
             self.queues[EVENTS].next = ring.get_queue().next_avail();
             self.events.values_mut().for_each(|waiting| waiting.mark = None);
         }
         let mut used = false;
-        // Skip buffers that are too short, up to a limit.
+        // Number of skipped buffers that were too short.
         let mut short = 0;
-        // Bounded, so a driver that keeps moving the index can't occupy this thread.
+        // The loop is bounded, so that a driver that keeps moving the index can't occupy this
+        // thread.
         for _ in 0..4 {
             let order = Ordering::Acquire;
             let Ok(avail) = ring.get_queue().avail_idx(&*memory, order) else { break };
@@ -260,7 +263,7 @@ impl Queues {
                     };
                     let (chain, _) = Chain::read(EVENTS, chain, ring.get_queue().size(), 0);
                     let event = Event { kind, session: *session, value, reserved: 0 };
-                    // Return a buffer that is too short unused; the next one may fit.
+                    // If a buffer is too short, return it unused. The next one may fit.
                     let fits = chain.room() >= size_of::<Event>();
                     let written =
                         if fits { chain.write_bytes(&memory, event.as_bytes()) } else { 0 };
@@ -290,8 +293,8 @@ impl Queues {
 }
 
 impl Queue {
-    /// Takes the next chain of a running ring. A queue with an impossible avail index, or one whose
-    /// next entry isn't a chain, is marked as broken; otherwise the caller would find the same entry
+    /// Takes the next chain from a running ring. If the avail index is impossible or the next entry
+    /// isn't a chain, the queue is marked as broken. Otherwise the caller would find the same entry
     /// again in an endless loop.
     fn pop(
         &mut self,
@@ -305,7 +308,7 @@ impl Queue {
         }
         let memory = memory.memory();
         let queue = ring.get_queue_mut();
-        // If the index itself isn't in guest memory, the queue counts as empty.
+        // If the index itself isn't in guest memory, treat the queue as empty.
         let avail = queue.avail_idx(&*memory, Ordering::Acquire).ok()?.0;
         let announced = avail.wrapping_sub(queue.next_avail());
         if announced == 0 {
@@ -336,8 +339,8 @@ impl Queue {
 }
 
 impl Waiting {
-    /// The kind and value of the next event that may be delivered while the driver's avail index is
-    /// `avail`.
+    /// Returns the kind and value of the next event that may be delivered while the driver's avail
+    /// index is `avail`.
     fn due(&self, avail: u16) -> Option<(u32, u32)> {
         if self.wake && self.mark != Some(avail) {
             return Some((uapi::EVENT_WAKE, 0));
@@ -355,8 +358,8 @@ impl Waiting {
     }
 }
 
-/// Requests a kick when the avail index passes `avail`. With EVENT_IDX, the library alone would
-/// request it for the next buffer that it will take, which may be available already.
+/// Requests a kick when the avail index passes `avail`. With EVENT_IDX, the library by itself would
+/// request a kick for the next buffer that it will take, which may already be available.
 fn want_kick_after(ring: &mut Ring, memory: &GuestMemoryMmap, avail: u16) {
     let _ = ring.enable_notification();
     let queue = ring.get_queue();

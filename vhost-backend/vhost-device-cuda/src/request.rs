@@ -1,5 +1,5 @@
-//! Parses requests of the control and command queues from a copy of their bytes, and validates
-//! them. Every value that passes is known to be in range.
+//! Parses and validates requests on the control and command queues from a copy of their bytes. All
+//! values in a parsed request are in range.
 
 use protocol::plain::Plain;
 use protocol::uapi::{
@@ -9,43 +9,43 @@ use protocol::uapi::{
 use host_ipc::messages::Limits;
 use protocol::windows::{PAGE_BYTES, PINNED, USER_END};
 
-/// A status of the uAPI. As an error it's never OK.
+/// A status code from the uAPI. As an error, it's never OK.
 pub type Status = u32;
 
-/// A request of the control queue.
+/// A request on the control queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Control {
-    /// A driver introduces itself.
+    /// Announces a driver.
     Hello {
         /// The driver's epoch.
         epoch: u64,
     },
     /// Creates a session.
     Create {
-        /// The new session's id.
+        /// ID of the new session.
         session: u32,
-        /// The guest process's id.
+        /// ID of the guest process.
         pid: u32,
-        /// The guest process's environment.
+        /// Environment variables of the guest process.
         env: Vec<(String, String)>,
     },
     /// Ends a session.
     Destroy {
-        /// The session's id.
+        /// ID of the session.
         session: u32,
     },
     /// Attaches a region of guest memory.
     Attach {
-        /// The session's id.
+        /// ID of the session.
         session: u32,
         /// The region.
         region: Attach,
     },
     /// Detaches a region.
     Detach {
-        /// The session's id.
+        /// ID of the session.
         session: u32,
-        /// The region's id.
+        /// ID of the region.
         region: u32,
     },
     /// Asks for facts about the VM's GPUs.
@@ -55,31 +55,31 @@ pub enum Control {
 /// A region to attach.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attach {
-    /// Its id.
+    /// ID of the region.
     pub id: u32,
-    /// Its kind, one of the uAPI's `REGION_` constants.
+    /// Kind of region, one of the uAPI's `REGION_` constants.
     pub kind: u32,
-    /// Its address in the guest process.
+    /// Address in the guest process.
     pub vaddr: u64,
-    /// Its length, which is the sum of the segments' lengths.
+    /// Length, which is the sum of the segment lengths.
     pub len: u64,
-    /// The size of the ring, for a region of kind RING.
+    /// Size of the ring, if the kind is RING.
     pub ring_bytes: u32,
-    /// Its segments: page-aligned and not empty, but not yet checked against guest memory.
+    /// Segments, which are page-aligned and not empty, but not yet checked against guest memory.
     pub segments: Vec<Segment>,
 }
 
-/// A request of the command queue.
+/// A request on the command queue.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Submitted<'a> {
-    /// A ring has work.
+    /// Says that a ring has work.
     Doorbell {
-        /// The session's id.
+        /// ID of the session.
         session: u32,
     },
-    /// A command submitted through the queue instead of the ring.
+    /// Submits a command through the queue instead of the ring.
     Submit {
-        /// The session's id.
+        /// ID of the session.
         session: u32,
         /// The command's bytes.
         command: &'a [u8],
@@ -88,18 +88,18 @@ pub enum Submitted<'a> {
     },
 }
 
-/// The longest request of the control queue.
+/// Returns the maximum length of a request on the control queue.
 pub fn max_control(limits: &Limits) -> usize {
     64 + size_of::<Segment>() * limits.max_segments as usize + uapi::ENV_MAX
 }
 
-/// The longest request of the command queue.
+/// Returns the maximum length of a request on the command queue.
 pub fn max_command(limits: &Limits) -> usize {
     size_of::<Hdr>() + limits.max_plain as usize
 }
 
 impl Control {
-    /// Bytes of memory that the request occupies while it waits.
+    /// Returns the memory that the request occupies while it waits, in bytes.
     pub(super) fn weight(&self) -> usize {
         let more = match self {
             Self::Attach { region, .. } => region.segments.len() * size_of::<Segment>(),
@@ -160,7 +160,7 @@ impl Control {
         }
     }
 
-    /// The session that the request is for, if any.
+    /// Returns the ID of the session that the request is for, if any.
     pub fn session(&self) -> Option<u32> {
         match self {
             Self::Hello { .. } | Self::Query => None,
@@ -209,7 +209,7 @@ impl Attach {
         Ok(region)
     }
 
-    /// Whether address and ring size are valid for the region's kind.
+    /// Returns true if the address and ring size are valid for the kind of region.
     fn place_is_good(&self) -> bool {
         let Some(end) = self.vaddr.checked_add(self.len) else { return false };
         let aligned = self.vaddr.is_multiple_of(PAGE_BYTES);
@@ -233,7 +233,7 @@ impl Attach {
 }
 
 impl<'a> Submitted<'a> {
-    /// Parses a request. `room` is the chain's room for the answer, including its header.
+    /// Parses a request. `room` is the chain's room for the response, including its header.
     pub fn parse(bytes: &'a [u8], room: usize, limits: &Limits) -> Result<Self, Status> {
         let hdr = take::<Hdr>(bytes)?;
         let command = &bytes[size_of::<Hdr>()..];
@@ -263,12 +263,12 @@ impl<'a> Submitted<'a> {
     }
 }
 
-/// Reads a structure from the start of a request.
+/// Reads a struct from the start of a request.
 fn take<T: Plain>(bytes: &[u8]) -> Result<T, Status> {
     T::from_bytes(bytes).ok_or(uapi::ERR_INVALID)
 }
 
-/// Reads a request that must consist of exactly this structure.
+/// Reads a request that must consist of exactly this struct.
 fn whole<T: Plain>(bytes: &[u8]) -> Result<T, Status> {
     if bytes.len() == size_of::<T>() { take(bytes) } else { Err(uapi::ERR_INVALID) }
 }
@@ -411,7 +411,7 @@ mod tests {
             kind in 0u32..8, session in 0u32..3, rest in prop::collection::vec(any::<u8>(), 0..400)
         ) {
             let bytes = [Hdr { kind, session }.as_bytes(), &rest].concat();
-            // Only requests that are nothing but a header can be valid by chance.
+            // Only requests that consist of just a header can be valid by chance.
             match Control::parse(&bytes, &LIMITS) {
                 Ok(parsed) => {
                     prop_assert_eq!(parsed, Control::Destroy { session });

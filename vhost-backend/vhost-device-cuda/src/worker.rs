@@ -1,4 +1,4 @@
-//! The connection to one worker: its message stream, its doorbell and its wake eventfd.
+//! The connection to one worker: message stream, doorbell and wake eventfd.
 
 use std::collections::HashSet;
 use std::io;
@@ -16,16 +16,16 @@ type Message = (WorkerToDevice, Vec<u8>);
 /// The device process's end of the connection to one worker.
 pub(super) struct WorkerLink {
     pub(super) stream: OwnedFd,
-    /// Written to when the guest rings.
+    /// Rung when the guest rings its doorbell.
     doorbell: OwnedFd,
-    /// Written by the worker to wake the guest. The worker holds the same description, so this side
-    /// only watches it and never reads or writes it.
+    /// The worker writes to this eventfd to wake the guest. Both sides share its file description,
+    /// so this side only watches it, and never reads or writes it.
     pub(super) wake: OwnedFd,
     incoming: Incoming,
     outgoing: Outgoing,
-    /// The slots whose files the worker has received.
+    /// Slots whose files the worker has received.
     slots: HashSet<u32>,
-    /// Whether the stream is also watched for room to write.
+    /// Whether the stream is also being watched for room to write.
     pub(super) watched_for_room: bool,
 }
 
@@ -45,7 +45,7 @@ impl WorkerLink {
         })
     }
 
-    /// Queues a message, preceded by the files that it names and the worker doesn't have yet.
+    /// Queues a message. Any files in the message that the worker doesn't have yet are sent first.
     pub(super) fn send(
         &mut self,
         message: &DeviceToWorker,
@@ -64,7 +64,7 @@ impl WorkerLink {
         self.flush()
     }
 
-    /// Sends a request to drop the file of a slot that left the memory table.
+    /// Makes the worker drop a file whose slot is no longer in the memory table.
     pub(super) fn forget(&mut self, slot: u32) -> io::Result<()> {
         if self.slots.remove(&slot) {
             self.outgoing.push(frame(&DeviceToWorker::Forget { slot }, &[])?, None);
@@ -77,7 +77,7 @@ impl WorkerLink {
         self.outgoing.flush(&self.stream)
     }
 
-    /// Whether queued data waits for room in the stream.
+    /// Returns true if queued data is waiting for room in the stream.
     pub(super) fn wants_room(&self) -> bool {
         !self.outgoing.is_empty()
     }
@@ -86,7 +86,7 @@ impl WorkerLink {
         doorbell::ring(&self.doorbell);
     }
 
-    /// Reads once and returns the messages that are now complete, or `None` if the worker is gone.
+    /// Reads once, and returns the complete messages, or `None` if the worker is gone.
     pub(super) fn read(&mut self) -> io::Result<Option<Vec<Message>>> {
         match self.incoming.read(&self.stream) {
             Ok(true) => {}

@@ -1,4 +1,4 @@
-//! Bad arguments cause a one-line message and exit code 2, and leave no files behind.
+//! Bad arguments cause a one-line message and exit status 2, and no files are left behind.
 
 use host_test_support::Device;
 use host_test_support::refusal::{check, folder};

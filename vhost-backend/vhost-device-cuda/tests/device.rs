@@ -1,5 +1,5 @@
-//! The device as a front end sees it: sessions, rings, submitted commands, and guests that break the
-//! rules.
+//! Tests the device as a front end sees it: sessions, rings, submitted commands, and guests that
+//! violate the protocol.
 
 use host_test_support::{BASE, Device, FREE, Guest, create, create_with, submit, wait_for};
 use protocol::plain::Plain;
@@ -27,7 +27,7 @@ fn the_config_space_holds_the_limits_and_can_be_read_in_parts() {
         uapi::CAP_RING | uapi::CAP_PINNED | uapi::CAP_USER | uapi::CAP_QUERY
     );
     assert_eq!(guest.config(12, 4), 3u32.to_le_bytes());
-    // QEMU reads the whole size that it was configured with.
+    // QEMU reads the whole configured size.
     assert_eq!(guest.config(0, 256)[64..], [0; 192]);
 }
 
@@ -43,7 +43,7 @@ fn commands_go_through_the_ring_or_the_command_queue() {
     }
     let (status, reply) = guest.submit(7, NO_CALL, 16);
     assert_eq!((status, reply.unwrap().result), (uapi::OK, CUDA_ERROR_NOT_SUPPORTED));
-    // A posted error is reported with the next reply, once.
+    // A posted error is reported once, in the next reply.
     if ring.push(NO_CALL, 0, 0, 0) {
         guest.doorbell(7);
     }
@@ -60,7 +60,7 @@ fn a_guest_that_sleeps_is_woken_once() {
     assert_eq!(guest.create(1), uapi::OK);
     let mut ring = guest.attach_ring(1, FREE);
     for _ in 0..20 {
-        // Long enough that the worker sometimes goes to sleep, too.
+        // This is long enough that the worker sometimes goes to sleep, too.
         std::thread::sleep(std::time::Duration::from_millis(1));
         ring.ring.shared().announce_guest_sleep();
         if ring.push(NO_CALL, uapi::CMD_WAITED, 0, 16) {
@@ -95,7 +95,7 @@ fn malformed_requests_are_refused_without_harm() {
     wait_for("their return", || guest.answer_of(0, 3).is_some());
     let status = Resp::from_bytes(&guest.read(FREE, 8)).unwrap().status;
     assert_eq!(status, uapi::ERR_INVALID);
-    // A request without room for its answer is not carried out.
+    // A request without room for its response isn't carried out.
     let head = guest.send(0, &create(2), 4);
     assert_eq!(guest.wait(0, head), b"");
     assert_eq!(guest.doorbell(2), uapi::ERR_NO_SESSION);
@@ -113,7 +113,7 @@ fn an_index_beyond_the_queue_stops_only_that_queue() {
     // The device checks the event queue only when it has an event.
     guest.announce(1, 17);
     let victim = device.processes(WORKER)[0];
-    // SAFETY: `kill` touches no memory; the process belongs to this test.
+    // SAFETY: `kill` accesses no memory, and the process belongs to this test.
     unsafe { libc::kill(victim as libc::pid_t, libc::SIGKILL) };
     for queue in [1, 2].repeat(100) {
         guest.announce(queue, 17);
@@ -143,9 +143,9 @@ fn a_head_in_use_or_out_of_range_stops_the_queue() {
         guest.reset_queue(0);
         assert_eq!(guest.hello(head.into()), uapi::OK);
         assert_eq!(guest.create(1), uapi::OK);
-        // The stopped worker doesn't answer, so the request stays in progress.
+        // The stopped worker doesn't reply, so the request stays in progress.
         let worker = device.processes(WORKER)[0] as libc::pid_t;
-        // SAFETY: `kill` touches no memory; the process belongs to this test.
+        // SAFETY: `kill` accesses no memory, and the process belongs to this test.
         unsafe { libc::kill(worker, libc::SIGSTOP) };
         let out = guest.send_attach(1);
         let head = if head == 3 { out } else { head };
@@ -155,7 +155,7 @@ fn a_head_in_use_or_out_of_range_stops_the_queue() {
         let behind = guest.send(0, &create(2), 8);
         std::thread::sleep(std::time::Duration::from_millis(50));
         assert_eq!(guest.answer_of(0, behind), None);
-        // SAFETY: as above.
+        // SAFETY: `kill` accesses no memory, and the process belongs to this test.
         unsafe { libc::kill(worker, libc::SIGCONT) };
         assert_eq!(guest.wait(0, out).len(), 8);
         assert_eq!(guest.answer_of(0, out), None);
@@ -176,7 +176,7 @@ fn a_protocol_violation_ends_only_its_session() {
             guest.attach_ring(session, FREE + session as usize * 0x10_0000)
         })
         .collect();
-    // A tail beyond the ring, a reply outside the arena, a command of length zero.
+    // A tail beyond the ring, a reply outside the arena, and a command of length zero.
     let shared = *rings[0].ring.shared();
     shared.tail.store(1 << 40, std::sync::atomic::Ordering::Release);
     guest.doorbell(1);
@@ -203,7 +203,7 @@ fn a_killed_worker_ends_only_its_session() {
     let victim = device.processes(WORKER)[0];
     assert_eq!(guest.create(2), uapi::OK);
     let mut ring = guest.attach_ring(2, FREE);
-    // SAFETY: `kill` touches no memory; the process belongs to this test.
+    // SAFETY: `kill` accesses no memory, and the process belongs to this test.
     unsafe { libc::kill(victim as libc::pid_t, libc::SIGKILL) };
     assert_eq!(guest.wait_event(), ended(1, uapi::ENDED_WORKER));
     assert_eq!(guest.submit(1, NO_CALL, 16).0, uapi::ERR_NO_SESSION);
@@ -347,7 +347,7 @@ fn killing_the_broker_ends_all_processes() {
     assert_eq!(guest.create(1), uapi::OK);
     let mut processes = device.processes(WORKER);
     processes.extend(device.processes("vhost-device-cuda"));
-    // SAFETY: `kill` touches no memory; the process belongs to this test.
+    // SAFETY: `kill` accesses no memory, and the process belongs to this test.
     unsafe { libc::kill(device.pid() as libc::pid_t, libc::SIGKILL) };
     let gone = |pid: &u32| {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
@@ -362,7 +362,7 @@ fn a_killed_device_process_is_replaced() {
     let mut guest = Guest::connect(&device.socket);
     assert_eq!(guest.create(1), uapi::OK);
     let process = device.processes("vhost-device-cuda")[0];
-    // SAFETY: `kill` touches no memory; the process belongs to this test.
+    // SAFETY: `kill` accesses no memory, and the process belongs to this test.
     unsafe { libc::kill(process as libc::pid_t, libc::SIGKILL) };
     wait_for("another", || device.processes("vhost-device-cuda").iter().any(|p| *p != process));
     let mut again = Guest::connect(&device.socket);
@@ -396,7 +396,7 @@ fn a_worker_runs_as_the_vms_user_and_cannot_change_back() {
 #[test]
 fn a_warm_worker_that_gets_a_session_can_start_no_processes() {
     let device = Device::start(&["--warm-workers", "1"]);
-    // Once the device answers, the process that tested the driver library has ended.
+    // Once the device responds, the process that tested the driver library has exited.
     let mut guest = Guest::connect(&device.socket);
     wait_for("a warm worker", || device.processes(WORKER).len() == 1);
     let worker = device.processes(WORKER)[0];
@@ -413,7 +413,7 @@ fn a_warm_worker_that_gets_a_session_can_start_no_processes() {
     let is_filter = |mode: &String| mode == "2";
     assert!(!filters().iter().any(is_filter), "the driver library loads without a filter");
     assert_eq!(guest.create(1), uapi::OK);
-    // The driver library's threads, the worker's threads, and the main thread.
+    // These are the driver library's threads, the worker's threads, and the main thread.
     let threads = filters();
     assert!(threads.len() > 1 && threads.iter().all(is_filter), "{threads:?}");
 }
@@ -454,7 +454,8 @@ fn unsealed_memory_is_accepted_only_from_a_single_front_end() {
     assert_eq!(alone.hello(1), uapi::OK);
     assert_eq!(alone.create(1), uapi::OK);
     assert!(Guest::connect_unsealed(&device.socket).set_up().is_err());
-    // Now it truncates its memory while its worker runs. The device must serve the next front end.
+    // The front end truncates its memory while its worker is running. The device must still serve
+    // the next front end.
     let mut ring = alone.attach_ring(1, FREE);
     ring.push(NO_CALL, 0, 0, 0);
     alone.truncate();

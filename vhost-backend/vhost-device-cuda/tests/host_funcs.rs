@@ -1,4 +1,4 @@
-//! Host functions while the worker's queue and the ring are full of other commands.
+//! Tests host functions while the worker's queue and the ring are full of other commands.
 
 use std::sync::atomic::Ordering;
 
@@ -21,7 +21,7 @@ struct Bench {
     guest: Guest,
     ring: SessionRing,
     callee: Callee,
-    /// The address of 16 KiB of device memory.
+    /// Address of 16 KiB of device memory.
     data: u64,
 }
 
@@ -44,7 +44,8 @@ impl Bench {
         self.ring.send(&mut self.guest, CTX, &launch);
     }
 
-    /// Fills the stream until the worker takes nothing more from the ring, and then fills the ring.
+    /// Fills the stream until the worker takes no more commands from the ring, and then fills the
+    /// ring.
     fn flood(&mut self) {
         let Self { guest, ring, data, .. } = self;
         let copy = VcudaCopyIn { dst: *data, data: &[1; 16 << 10], h_stream: STREAM };
@@ -97,7 +98,7 @@ fn false_counts_from_the_guest_do_not_confuse_the_worker() {
         shared.host_sleeps.store(count as u32, Ordering::Release);
         bench.guest.doorbell(SESSION);
     }
-    // The session continues: the worker keeps its own count.
+    // The session continues, because the worker keeps its own count.
     let bytesize = 64;
     bench.ring.send(&mut bench.guest, CTX, &CuMemAllocV2 { bytesize });
     bench.end();

@@ -1,8 +1,8 @@
 //! A worker that sends the broker a socket whose last close would block for an hour.
 //!
-//! A test copies this program into the folder of its `vcudad`, as `vhost-cuda-worker`, with a link
-//! `real-worker` next to it that answers the broker's probe of the driver. The file `sent` appears
-//! in the folder when the broker has the message.
+//! A test copies this program into the directory with its `vcudad`, under the name
+//! `vhost-cuda-worker`. A link `real-worker` next to it handles the broker's probe of the driver.
+//! The file `sent` appears in the directory once the message has been sent to the broker.
 
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
@@ -14,21 +14,21 @@ use host_ipc::messages::ToBroker;
 use host_ipc::{process, seqpacket};
 
 fn main() {
-    let program = std::env::current_exe().expect("its own path");
-    let folder = program.parent().expect("it is in a folder");
+    let program = std::env::current_exe().expect("the path of this program");
+    let folder = program.parent().expect("the program's directory");
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.iter().any(|argument| argument.starts_with("--probe")) {
         let error = Command::new(folder.join("real-worker")).args(&arguments).exec();
         panic!("real-worker: {error}");
     }
-    process::die_with_parent(process::parent()).expect("the broker runs");
+    process::die_with_parent(process::parent()).expect("a running broker");
     let fd =
         arguments.last().and_then(|fd| fd.parse().ok()).expect("the last argument is a socket");
     let broker = process::inherited(fd).expect("the broker's socket");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
-    let address = listener.local_addr().expect("its address");
+    let address = listener.local_addr().expect("the listener's address");
     let mut socket = TcpStream::connect(address).expect("a connection");
-    let _reader = listener.accept().expect("its other end");
+    let _reader = listener.accept().expect("the other end");
     socket.set_nonblocking(true).expect("an open socket");
     while socket.write(&[0; 1 << 16]).is_ok() {}
     let hour = libc::linger { l_onoff: 1, l_linger: 3600 };
@@ -40,12 +40,12 @@ fn main() {
     if seqpacket::send(&broker, &ToBroker::Ready, &[fd]).is_ok() {
         drop(socket);
     } else {
-        // The kernel refuses the socket, and closing it would block here.
+        // The kernel refuses to pass the socket, and closing it here would block.
         seqpacket::send(&broker, &ToBroker::Ready, &[]).expect("the broker listens");
         std::mem::forget(socket);
     }
-    std::fs::write(folder.join("sent"), "").expect("the folder is writable");
-    // Until the broker ends it.
+    std::fs::write(folder.join("sent"), "").expect("a writable directory");
+    // Wait until the broker ends this process.
     loop {
         std::thread::park();
     }

@@ -1,4 +1,4 @@
-//! Tests of the effects that requests and workers' events cause.
+//! Tests for the effects of requests and worker events.
 
 use proptest::prelude::*;
 use protocol::plain::Plain;
@@ -15,7 +15,7 @@ const LIMITS: Limits = Limits {
     max_connections: 1,
 };
 
-/// Guest memory is the first MiB.
+/// Guest memory that consists of the first MiB.
 struct FirstMiB;
 
 impl GuestPages for FirstMiB {
@@ -84,7 +84,7 @@ fn ask(machine: &mut Machine, chain: ChainId, bytes: &[u8]) -> Vec<Effect> {
     machine.take_effects()
 }
 
-/// A machine with a live session 5, whose worker is request 1.
+/// Creates a machine with a live session 5, whose worker is request 1.
 fn with_session() -> Machine {
     let mut machine = machine();
     assert_eq!(ask(&mut machine, 1, &hello(7)), [answer(1, uapi::OK)]);
@@ -203,7 +203,7 @@ fn the_backlog_of_a_session_is_bounded() {
     assert_eq!(ask(&mut machine, all + 1, &long), [answer(all + 1, uapi::ERR_BUSY)]);
     machine.worker_ended(1, &died(), &FirstMiB);
     assert!(matches!(machine.take_effects()[1], Effect::Start { request: 2, .. }));
-    // The first of them creates the session again, and the others wait for it.
+    // The first request creates the session again, and the others wait for it.
     assert_eq!(ask(&mut machine, all + 2, &long), []);
 }
 
@@ -239,7 +239,7 @@ fn a_protocol_violation_ends_the_session_once_its_worker_is_reaped() {
     let broken = WorkerToDevice::Broken { reason: "tail".into() };
     machine.worker_spoke(1, broken, vec![]).unwrap();
     assert_eq!(machine.take_effects(), [Effect::End { request: 1 }]);
-    // The worker may use the session's pages until it's reaped, so the detach waits.
+    // The worker may use the session's pages until it has been reaped, so the detach waits.
     assert_eq!(ask(&mut machine, 3, &detach(5, 1)), []);
     machine.worker_ended(1, &died(), &FirstMiB);
     let expected = Effect::Ended { session: 5, request: 1, value: uapi::ENDED_PROTOCOL };
@@ -261,7 +261,7 @@ fn regions_are_attached_once_and_only_from_guest_memory() {
     let done = WorkerToDevice::Done { request: *request, status: uapi::OK };
     machine.worker_spoke(1, done, vec![]).unwrap();
     assert_eq!(machine.take_effects(), [answer(4, uapi::OK)]);
-    // A second answer to the same request is an error.
+    // A second reply to the same request is an error.
     let again = WorkerToDevice::Done { request: *request, status: uapi::OK };
     assert!(machine.worker_spoke(1, again, vec![]).is_err());
     ask(&mut machine, 6, &attach(5, 2, 0));
@@ -380,7 +380,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 proptest! {
     /// Whatever guests and workers do, every chain is answered exactly once by the time all workers
-    /// have ended, unless a reset forgot it.
+    /// have exited, unless a reset dropped it.
     #[test]
     fn every_chain_is_answered_exactly_once(steps in prop::collection::vec(step(), 0..120)) {
         let mut machine = machine();
@@ -394,7 +394,7 @@ proptest! {
             for effect in machine.take_effects() {
                 match effect {
                     Effect::Answer { chain, .. } => {
-                        assert!(open.remove(&chain), "chain {chain} is answered twice");
+                        assert!(open.remove(&chain), "chain {chain} was answered twice");
                     }
                     Effect::Start { request, .. } => started.push(request),
                     Effect::Query { request } => questions.push(request),
@@ -433,7 +433,7 @@ proptest! {
                 Step::Reset => {
                     machine.reset();
                     settle(&mut machine, &mut open, &mut started);
-                    // HELLOs that were waiting are forgotten together with their queue.
+                    // Waiting HELLOs are dropped together with their queue.
                     open.clear();
                 }
             }
@@ -450,7 +450,7 @@ proptest! {
         }
         for effect in machine.take_effects() {
             let Effect::Answer { chain, .. } = effect else { panic!("{effect:?}") };
-            assert!(open.remove(&chain), "chain {chain} is answered twice");
+            assert!(open.remove(&chain), "chain {chain} was answered twice");
         }
         prop_assert!(open.is_empty(), "never answered: {open:?}");
     }
