@@ -250,7 +250,7 @@ fn stats(time_ms: u64) -> String {
     .to_string()
 }
 
-/// A vcudad whose counters grow by one launch per millisecond.
+/// Starts a fake vcudad whose launch counter grows by one per millisecond.
 fn running() -> Server {
     let asked = std::sync::atomic::AtomicU64::new(0);
     Server::start(move |_, path, _| {

@@ -65,7 +65,7 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// A response with a JSON body.
+/// Builds a response with a JSON body.
 pub(super) fn json<T: Serialize>(status: StatusCode, value: &T) -> Response {
     match serde_json::to_vec(value) {
         Ok(text) => {

@@ -260,7 +260,7 @@ impl Ledger {
         Ok(Usage { used: max - free.min(max), max })
     }
 
-    /// A VM's account on a GPU.
+    /// Returns a VM's account on a GPU.
     pub fn account(&self, vm: VmId, gpu: GpuId) -> Option<Account> {
         self.accounts.get(&(vm, gpu)).copied()
     }

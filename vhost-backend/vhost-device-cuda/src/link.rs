@@ -119,7 +119,7 @@ impl Link {
         }
     }
 
-    /// The VM's current sessions.max.
+    /// Returns the VM's current sessions.max.
     pub(super) fn max_sessions(&self) -> u32 {
         self.max_sessions.load(Ordering::Relaxed)
     }
