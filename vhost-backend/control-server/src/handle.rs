@@ -175,7 +175,7 @@ pub struct Events {
     next: Arc<AtomicU64>,
 }
 
-/// The objects that an event concerns.
+/// The VM, session and GPU that an event concerns.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct About<'a> {
     /// Name of the VM.

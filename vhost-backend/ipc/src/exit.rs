@@ -21,8 +21,8 @@ pub fn with(program: &str, code: u8, error: &dyn Display) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Parses the command line. Otherwise prints an error on one line, or the output of `--help` or
-/// `--version`.
+/// Parses the command line. If that fails, or for `--help` or `--version`, prints the message and
+/// returns the exit code. An error is printed on one line.
 pub fn parse<T: clap::Parser>(program: &str) -> Result<T, ExitCode> {
     parse_from(program, std::env::args_os())
 }

@@ -273,7 +273,7 @@ pub enum DeviceToWorker {
     Submit {
         /// Identifies this request in the reply.
         request: u64,
-        /// Maximum size of the reply and its answer, in bytes.
+        /// Maximum size of the reply, including its header, in bytes.
         room: u32,
     },
 }
@@ -288,7 +288,7 @@ pub enum WorkerToDevice {
         /// Status code from the uAPI.
         status: u32,
     },
-    /// Reply to Submit. The frame body contains the reply and its answer.
+    /// Reply to Submit. The frame body contains the command's reply.
     Answer {
         /// The request that this replies to.
         request: u64,

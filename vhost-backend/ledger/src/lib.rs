@@ -1,5 +1,5 @@
-//! The ledger, which tracks device memory per VM and GPU for the broker. It has no clock and does
-//! no I/O.
+//! The ledger, which tracks device memory per VM and GPU for the broker. It doesn't use a clock or
+//! do any I/O.
 //!
 //! Memory that a worker reserves is charged to its VM until the worker releases it or is reaped.
 //! All arithmetic is checked, so no sequence of requests can bring an account below the actual
@@ -197,8 +197,8 @@ impl Ledger {
             account.rejected += 1;
             return Err(LedgerError::NoRoom { bytes, used: account.used, max });
         };
-        // A worker never holds more than its VM uses. Since the sum above didn't overflow, neither
-        // does this one, nor do those below.
+        // A worker never holds more than its VM uses. Since the sum above didn't overflow, this one
+        // and those below can't, either.
         let own = held.used + bytes;
         if let Some(max) = session_max
             && own > max

@@ -70,7 +70,7 @@ impl Scheduler {
                 || self.gang(vm).into_iter().all(may))
     }
 
-    /// Returns the VMs that are waiting for this GPU and may have it.
+    /// Returns the VMs that are waiting for this GPU and eligible for it.
     pub(super) fn waiting(&self, gpu: GpuKey, now: Nanos) -> impl Iterator<Item = VmKey> + '_ {
         let recent = self.gpus.get(&gpu).map_or(&[][..], |gpu| &gpu.recent);
         recent

@@ -56,7 +56,7 @@ impl Virtual {
         self.now = self.now.max(others.saturating_sub(owed));
     }
 
-    /// Returns how long the VM has been without work, if it is.
+    /// If the VM is without work, returns for how long.
     pub fn slept(&self, now: Nanos) -> Option<Nanos> {
         self.slept_at.map(|at| now.saturating_sub(at))
     }

@@ -1,4 +1,4 @@
-//! Measures how much of its own GPU time a VM uses.
+//! Measures how much of its own time, which is the time in its windows, a VM uses.
 
 use super::types::Nanos;
 

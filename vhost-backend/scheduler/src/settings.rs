@@ -66,7 +66,7 @@ pub struct Settings {
     pub late: Nanos,
     /// Averaging period for a VM's use of its own time, in time with an open gate.
     pub load_horizon: Nanos,
-    /// Time that must have been measured out of `load_horizon`.
+    /// Minimum measured time, out of `load_horizon`, for the demand to count as known.
     pub load_least: Nanos,
     /// Maximum length of a pause between two windows that counts as a gap.
     pub longest_gap: Nanos,

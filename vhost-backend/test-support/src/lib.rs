@@ -607,8 +607,8 @@ impl SessionRing {
         self.ring.push(&[cmd.as_bytes(), args])
     }
 
-    /// Sends a call once the ring has room, and asserts that it succeeds. Returns the first word of
-    /// its answer, or 0 for a posted call.
+    /// Sends a call once the ring has room, and asserts that it succeeds. Returns the first word
+    /// after the reply's header, or 0 for a posted call.
     pub fn send<'a, C: Call<'a>>(&mut self, guest: &mut Guest, ctx: u64, call: &C) -> u64 {
         let mut doorbell = Err(Full);
         wait_for("room in the ring", || {
@@ -628,7 +628,8 @@ impl SessionRing {
         });
         let Reply { result, posted_error, .. } = reply.unwrap();
         assert_eq!((result, posted_error), (0, 0), "{}", C::NAME);
-        // SAFETY: the answer has room for a word, which the worker writes before the state.
+        // SAFETY: the reply has room for a word after its header, which the worker writes before
+        // the state.
         unsafe { self.arena.wrapping_add(64 + size_of::<Reply>()).cast::<u64>().read_volatile() }
     }
 

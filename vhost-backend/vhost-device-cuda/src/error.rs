@@ -1,4 +1,4 @@
-//! Errors that end the device process.
+//! Errors that make the device process exit.
 
 /// The reason why a device process exits.
 #[derive(Debug, thiserror::Error)]

@@ -59,7 +59,7 @@ impl Mailbox {
 
 impl Link {
     /// Starts the thread that receives the broker's messages. When the broker exits, the thread
-    /// exits this process.
+    /// terminates this process.
     pub(super) fn start(broker: OwnedFd, max_sessions: u32) -> io::Result<Arc<Self>> {
         let routes = Mutex::default();
         let questions = Mutex::new(Questions::new(Instant::now()));

@@ -385,7 +385,7 @@ impl Machine {
                     return self.answer(chain, uapi::ERR_NO_SESSION);
                 };
                 // A worker's message can hold at most `max_plain` bytes. The worker refuses a
-                // command whose answer is longer.
+                // command whose reply is longer.
                 let room = room.min(max_plain);
                 let bytes = command.len() + room as usize;
                 if session.submitted > 0 && session.submitted + bytes > max_in_flight {

@@ -83,7 +83,7 @@ pub enum Submitted<'a> {
         session: u32,
         /// The command's bytes.
         command: &'a [u8],
-        /// Room for the reply and its answer.
+        /// Room for the reply, including its header, in bytes.
         room: u32,
     },
 }

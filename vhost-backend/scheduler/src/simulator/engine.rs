@@ -21,7 +21,7 @@ enum Event {
     Grant { vm: u64, gpu: u32, word: u64 },
     /// A worker notices that nothing is in flight.
     Notice { vm: u64, gpu: u32 },
-    /// The scheduler thread hears a bell.
+    /// The scheduler thread sees a bell.
     Bell { vm: u64, gpu: u32 },
     /// The program continues.
     Program { vm: u64 },
