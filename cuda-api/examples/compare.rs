@@ -1,9 +1,11 @@
-//! Compares this crate's tables with a libcuda.so.1, NVIDIA's or another.
+//! Compares this crate's tables with a libcuda.so.1, which may be NVIDIA's or another
+//! implementation.
 //!
-//!     cargo run -p cuda-api --example compare -- /usr/lib/x86_64-linux-gnu/libcuda.so.1
+//! cargo run -p cuda-api --example compare -- /usr/lib/x86_64-linux-gnu/libcuda.so.1
 //!
-//! Says which symbols it lacks, where its cuGetProcAddress_v2, cuGetErrorName and cuGetErrorString
-//! answer otherwise, and fails if there is any difference. Needs no GPU.
+//! Prints the symbols that the library lacks, and the cases in which its cuGetProcAddress_v2,
+//! cuGetErrorName and cuGetErrorString return other results. Fails if there is any difference.
+//! Needs no GPU.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use cuda_api::{error_text, proc_address, symbols};
@@ -27,7 +29,7 @@ impl Library {
 
     fn symbol(&self, name: &str) -> *mut c_void {
         let name = CString::new(name).expect("a name without zeros");
-        // SAFETY: the handle is open, the name a C string.
+        // SAFETY: the handle is open, and the name is a C string.
         unsafe { libc::dlsym(self.0, name.as_ptr()) }
     }
 
@@ -38,7 +40,7 @@ impl Library {
     }
 }
 
-/// (result, status, address) of cuGetProcAddress_v2.
+/// Calls cuGetProcAddress_v2 and returns (result, status, address).
 fn ask(function: GetProcAddress, base: &str, version: i32, flags: u64) -> (u32, u32, usize) {
     let name = CString::new(base).expect("a name without zeros");
     let (mut address, mut status) = (core::ptr::null_mut(), u32::MAX);
@@ -114,7 +116,8 @@ fn main() {
         }
     }
 
-    // Cases that `resolve` leaves to its callers. They are printed for information only.
+    // `resolve` doesn't cover these cases; its callers handle them. They are printed for
+    // information only.
     for (base, version, flags) in [
         ("cuNoSuchFunction", 12000, 0),
         ("cuMemAlloc_v2", 12000, 0),

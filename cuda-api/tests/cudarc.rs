@@ -1,10 +1,10 @@
-//! Compares our description of the driver API with cudarc's, which others generated from the same
-//! headers.
+//! Compares this crate's description of the driver API with the one in the cudarc crate, which is
+//! generated independently from the same headers.
 
 use cuda_api::{prototypes, sys};
 use cudarc::driver::sys as theirs;
 
-/// Structures agree in size, alignment and the offsets of members.
+/// Checks that structures agree in size, alignment and member offsets.
 macro_rules! same_layout {
     ($($name:ident { $($field:ident),* })*) => {$(
         assert_eq!(size_of::<sys::$name>(), size_of::<theirs::$name>(), stringify!($name));
@@ -41,7 +41,7 @@ fn structures_have_the_same_layout() {
     }
 }
 
-/// Function types agree in the number of parameters and the size of each.
+/// Checks that function types agree in the number of parameters and the size of each.
 #[test]
 fn functions_have_the_same_parameters() {
     /// The sizes of a function's parameters.

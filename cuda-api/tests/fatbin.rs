@@ -1,4 +1,4 @@
-//! Fatbins that nvcc made (`data/make.sh`), whole and damaged.
+//! Tests with intact and damaged fatbins that nvcc created (`data/make.sh`).
 
 use cuda_api::fatbin::{self, Fatbin, FatbinError, Image, Kind, SpanKind};
 use proptest::prelude::*;
@@ -70,7 +70,7 @@ fn other_images_are_told_apart() {
     }
 }
 
-/// A wrapper as nvcc lays it out.
+/// A wrapper in nvcc's layout.
 #[repr(C)]
 struct Wrapper {
     magic: u32,
@@ -84,9 +84,9 @@ fn spans<T>(image: &T) -> Vec<(SpanKind, Vec<u8>)> {
 }
 
 fn spans_at(image: *const u8) -> Vec<(SpanKind, Vec<u8>)> {
-    // SAFETY: the tests' images are whole.
+    // SAFETY: the images in the tests are complete.
     let spans = unsafe { fatbin::span(image.cast()) }.expect("the image is known");
-    // SAFETY: they are still there.
+    // SAFETY: the images are still in memory, unchanged.
     spans.iter().map(|span| (span.kind, unsafe { span.bytes() }.to_vec())).collect()
 }
 
@@ -109,7 +109,7 @@ fn spans_reach_as_far_as_the_image() {
         magic: fatbin::WRAPPER_MAGIC,
         version: 1,
         data: LZ4.as_ptr(),
-        // In version 1 this is a file name, and must not be read.
+        // In a wrapper of version 1, this field is a file name and must not be read.
         parts: c"name".as_ptr().cast(),
     };
     assert_eq!(spans(&one), [fatbin(LZ4)]);
@@ -119,18 +119,18 @@ fn spans_reach_as_far_as_the_image() {
     assert_eq!(spans(&linked), [fatbin(LZ4), fatbin(ZSTD), fatbin(PLAIN)]);
 
     for rubbish in [c"\x01\x02", c""] {
-        // SAFETY: it ends with a zero.
+        // SAFETY: the text ends with a zero byte.
         assert!(unsafe { fatbin::span(rubbish.as_ptr().cast()) }.is_err());
     }
     let newer = Wrapper { version: 3, ..linked };
-    // SAFETY: a whole wrapper.
+    // SAFETY: the wrapper is complete.
     let error = unsafe { fatbin::span((&raw const newer).cast()) }.unwrap_err();
     assert!(error.to_string().contains("version"), "{error}");
     // SAFETY: null is allowed.
     assert!(unsafe { fatbin::span(std::ptr::null()) }.is_err());
 }
 
-/// Reads all that can be read; only that it ends is of interest.
+/// Reads everything that can be read. This only checks that reading always terminates.
 fn read_all(bytes: &[u8]) {
     let _ = fatbin::images(bytes, LIMIT);
     if let Ok(fatbin) = Fatbin::parse(bytes) {
@@ -148,7 +148,7 @@ proptest! {
         let found = fatbin::images(&rubbish, LIMIT);
         let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
         if rubbish.first().is_some_and(is_text) {
-            // This parser can't rule out that it is PTX.
+            // This parser can't rule out that the bytes are PTX.
             let is_ptx = matches!(found.as_deref(), Ok([(0, Image::Ptx(_))]));
             prop_assert!(is_ptx || found == Err(FatbinError::NotText { at: 0 }), "{:?}", found);
         } else {
@@ -160,7 +160,7 @@ proptest! {
         headed.extend((rubbish.len() as u64).to_le_bytes());
         headed.extend(&rubbish);
         read_all(&headed);
-        // Zeros are padding and no entries.
+        // Zeros are padding, not entries.
         let has_entry = rubbish.iter().any(|&byte| byte != 0);
         prop_assert_eq!(fatbin::images(&headed, LIMIT).is_err(), has_entry);
     }
@@ -173,7 +173,7 @@ proptest! {
     ) {
         let mut bytes = [PLAIN, LZ4, ZSTD][which].to_vec();
         for (index, byte) in damage {
-            // Mostly headers: that is where lengths are.
+            // Damage mostly the headers, because they contain the lengths.
             let at = index.index(bytes.len());
             let at = if byte & 1 == 0 { at % 0x70 } else { at };
             bytes[at] = byte;

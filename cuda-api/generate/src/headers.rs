@@ -1,4 +1,4 @@
-//! NVIDIA's headers, through libclang and as text.
+//! Reads NVIDIA's headers, through libclang and as text.
 
 use bindgen::EnumVariation;
 use regex::Regex;
@@ -17,14 +17,14 @@ const TYPEDEFS: [&str; 5] = [
     "cudaProfilerTypedefs.h",
 ];
 
-/// The driver API's types and constants, as bindgen writes them.
+/// Returns the driver API's types and constants, as bindgen writes them.
 pub fn cuda(include: &Path) -> Result<syn::File, Box<dyn Error>> {
     // cudaVDPAU.h doesn't include the header that it needs.
     let names = ["vdpau/vdpau.h"].iter().chain(&HEADERS).chain(&TYPEDEFS);
     let includes: String = names.map(|name| format!("#include <{name}>\n")).collect();
     let bindings = builder(include)?
         .header_contents("all.h", &includes)
-        // The oldest versions of functions and structures, which libcuda still exports.
+        // Include the oldest versions of functions and structures, which libcuda still exports.
         .clang_arg("-D__CUDA_API_VERSION_INTERNAL")
         .allowlist_type("CU.*|cu.*|PFN_cu.*")
         .allowlist_var("CU.*")
@@ -32,11 +32,12 @@ pub fn cuda(include: &Path) -> Result<syn::File, Box<dyn Error>> {
     Ok(syn::parse_file(&bindings.to_string())?)
 }
 
-/// NVML's types, constants and functions, as bindgen writes them.
+/// Returns NVML's types, constants and functions, as bindgen writes them.
 pub fn nvml(include: &Path) -> Result<syn::File, Box<dyn Error>> {
     let bindings = builder(include)?
         .header_contents("all.h", "#include <nvml.h>\n")
-        // Declares the older versions of functions, too, instead of mapping their names to newer ones.
+        // This declares the older versions of functions too, instead of mapping their names to
+        // newer versions.
         .clang_arg("-DNVML_NO_UNVERSIONED_FUNC_DEFS")
         .allowlist_type("nvml.*")
         .allowlist_var("NVML_.*")
@@ -45,9 +46,9 @@ pub fn nvml(include: &Path) -> Result<syn::File, Box<dyn Error>> {
     Ok(syn::parse_file(&bindings.to_string())?)
 }
 
-/// The options that all bindings share.
+/// Returns the options that all bindings share.
 fn builder(include: &Path) -> Result<bindgen::Builder, Box<dyn Error>> {
-    // libclang's wheel lacks the compiler's own headers, such as stddef.h.
+    // The Python package of libclang lacks the compiler's own headers, such as stddef.h.
     let output = Command::new("gcc").arg("-print-file-name=include").output()?;
     let compiler = String::from_utf8(output.stdout)?;
     Ok(bindgen::builder()
@@ -55,7 +56,8 @@ fn builder(include: &Path) -> Result<bindgen::Builder, Box<dyn Error>> {
         .clang_args(["-isystem", compiler.trim(), "-isystem", "/usr/include/x86_64-linux-gnu"])
         .clang_arg(format!("-I{}", include.display()))
         .clang_arg(concat!("-I", env!("CARGO_MANIFEST_DIR"), "/stand-ins"))
-        // A guest may pass any number, and a Rust enum can't hold a number without a variant.
+        // A guest may pass any number, but a Rust enum must not have a value that none of its
+        // variants has.
         .default_enum_style(EnumVariation::NewType { is_bitfield: false, is_global: false })
         .prepend_enum_name(false)
         .generate_comments(false)
@@ -67,7 +69,7 @@ fn builder(include: &Path) -> Result<bindgen::Builder, Box<dyn Error>> {
         .use_core())
 }
 
-/// The text of a header, without comments and with continued lines joined.
+/// Returns the text of a header, without comments and with continued lines joined.
 pub fn text(include: &Path, name: &str) -> Result<String, Box<dyn Error>> {
     let path = include.join(name);
     let bytes = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -77,19 +79,20 @@ pub fn text(include: &Path, name: &str) -> Result<String, Box<dyn Error>> {
     Ok(text.replace("\\\n", " "))
 }
 
-/// The texts of the headers that declare functions.
+/// Returns the texts of the headers that declare functions.
 pub fn declarations(include: &Path) -> Result<Vec<String>, Box<dyn Error>> {
     HEADERS.iter().map(|name| text(include, name)).collect()
 }
 
-/// The value of CUDA_VERSION.
+/// Returns the value of CUDA_VERSION.
 pub fn cuda_version(include: &Path) -> Result<u32, Box<dyn Error>> {
     let text = text(include, "cuda.h")?;
     let found = Regex::new(r"#define CUDA_VERSION (\d+)")?.captures(&text);
     Ok(found.ok_or("cuda.h defines no CUDA_VERSION")?[1].parse()?)
 }
 
-/// The name, type and value of each macro that casts a number to a type. bindgen skips these.
+/// Returns the name, type and value of each macro that casts a number to a type. bindgen skips
+/// these.
 pub fn cast_constants(include: &Path) -> Result<Vec<[String; 3]>, Box<dyn Error>> {
     let text = text(include, "cuda.h")?;
     let pattern = Regex::new(r"#define[ \t]+(CU_\w+)[ \t]+\(\((CU\w+)\)(-?\w+)\)")?;

@@ -42,7 +42,8 @@ fn run(include: &Path, check: bool) -> Result<(), Box<dyn Error>> {
     for (name, code) in files {
         let path: PathBuf = root.join(name);
         let code = output::format(&code)?;
-        // A file that has not changed keeps its time, so that cargo compiles nothing again.
+        // An unchanged file isn't written again, so that cargo doesn't recompile the crates that
+        // use it.
         if std::fs::read_to_string(&path).unwrap_or_default() == code {
             continue;
         }
@@ -56,7 +57,7 @@ fn run(include: &Path, check: bool) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The files that describe the driver API.
+/// Returns the files that describe the driver API.
 fn cuda(include: &Path) -> Result<Vec<(&'static str, String)>, Box<dyn Error>> {
     let mut file = headers::cuda(include)?;
     rename::canonical(&mut file);

@@ -1,4 +1,5 @@
-//! NVML's types, the prototypes of its functions, and the names that a libnvidia-ml.so.1 exports.
+//! Generates NVML's types, the prototypes of its functions, and the names that a libnvidia-ml.so.1
+//! exports.
 
 use crate::output::{HEAD, type_text};
 use crate::{headers, rename, types};
@@ -14,7 +15,7 @@ const UNDOCUMENTED: (&str, &str) = (
     "(ppExportTable: *mut *const c_void, pExportTableId: *const [u8; 16]) -> nvmlReturn_t",
 );
 
-/// The files that describe NVML.
+/// Returns the files that describe NVML.
 pub fn files(include: &Path) -> Result<Vec<(&'static str, String)>, Box<dyn Error>> {
     let mut file = headers::nvml(include)?;
     rename::canonical(&mut file);
@@ -26,7 +27,8 @@ pub fn files(include: &Path) -> Result<Vec<(&'static str, String)>, Box<dyn Erro
     ])
 }
 
-/// The parameters and result of each function by its name; removes the functions from the file.
+/// Removes the functions from the file, and returns the parameters and result of each function by
+/// its name.
 fn take(file: &mut File) -> BTreeMap<String, String> {
     let (name, signature) = UNDOCUMENTED;
     let mut found = BTreeMap::from([(name.to_owned(), signature.to_owned())]);
@@ -43,7 +45,7 @@ fn take(file: &mut File) -> BTreeMap<String, String> {
     found
 }
 
-/// The parameters and result of a function as text.
+/// Returns the parameters and result of a function as text.
 fn signature_of(function: &ForeignItemFn) -> String {
     let parameters = function.sig.inputs.iter().filter_map(|input| match input {
         FnArg::Typed(input) => Some(format!("{}: {}", type_text(&input.pat), type_text(&input.ty))),
@@ -57,7 +59,7 @@ fn signature_of(function: &ForeignItemFn) -> String {
     format!("({}){result}", parameters.join(", "))
 }
 
-/// A function pointer type for each symbol, with the symbol's name.
+/// Returns a function pointer type for each symbol, with the symbol's name.
 fn prototypes(functions: &BTreeMap<String, String>) -> String {
     let mut out = format!("{HEAD}use super::sys::*;\nuse core::ffi::{{c_char, c_void}};\n\n");
     for (name, signature) in functions {
@@ -66,7 +68,7 @@ fn prototypes(functions: &BTreeMap<String, String>) -> String {
     out
 }
 
-/// The table of symbols, and a macro that lists them.
+/// Returns the table of symbols, and a macro that lists them.
 fn symbols(functions: &BTreeMap<String, String>) -> String {
     let mut out = format!("{HEAD}/// Every exported name, sorted.\npub const ALL: &[&str] = &[\n");
     for name in functions.keys() {

@@ -24,7 +24,7 @@ pub fn format(code: &str) -> Result<String, Box<dyn Error>> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// A type as text, without the extra spaces that a token stream prints.
+/// Returns a type as text, without the extra spaces that a token stream prints.
 pub fn type_text(ty: &impl quote::ToTokens) -> String {
     let text = ty.to_token_stream().to_string();
     let mut out = String::new();

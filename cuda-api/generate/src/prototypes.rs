@@ -1,4 +1,4 @@
-//! The functions' prototypes, as types and as data.
+//! Generates the prototypes of functions, as types and as data.
 
 use crate::output::{HEAD, type_text};
 use crate::symbols::Symbol;
@@ -10,8 +10,8 @@ use syn::{File, GenericArgument, Item, PathArguments, Type, TypeBareFn};
 /// A function's parameters: names and types.
 pub type Parameters = Vec<(String, String)>;
 
-/// The functions by the name of their pointer type, such as `PFN_cuInit_v2000`. Removes these types
-/// from the file.
+/// Returns the functions by the name of their pointer type, such as `PFN_cuInit_v2000`. Removes
+/// these types from the file.
 pub fn take(file: &mut File) -> BTreeMap<String, Parameters> {
     let mut found = BTreeMap::new();
     file.items.retain(|item| {
@@ -35,7 +35,7 @@ pub fn take(file: &mut File) -> BTreeMap<String, Parameters> {
     found
 }
 
-/// The function type inside `Option<unsafe extern "C" fn(…) -> …>`.
+/// Returns the function type inside `Option<unsafe extern "C" fn(…) -> …>`.
 fn function(ty: &Type) -> Option<&TypeBareFn> {
     let Type::Path(path) = ty else { return None };
     let PathArguments::AngleBracketed(args) = &path.path.segments.last()?.arguments else {
@@ -47,7 +47,7 @@ fn function(ty: &Type) -> Option<&TypeBareFn> {
     }
 }
 
-/// The names and types of a function type's parameters.
+/// Returns the names and types of a function type's parameters.
 fn parameters(function: &TypeBareFn) -> Parameters {
     let inputs = function.inputs.iter().enumerate();
     inputs
@@ -66,7 +66,7 @@ fn of<'a>(
     functions.get(&symbol.typedef).ok_or_else(|| format!("{} has no prototype", symbol.name))
 }
 
-/// A function pointer type for each symbol, with the symbol's name.
+/// Returns a function pointer type for each symbol, with the symbol's name.
 pub fn aliases(
     symbols: &[Symbol],
     functions: &BTreeMap<String, Parameters>,
@@ -85,7 +85,7 @@ pub fn aliases(
     Ok(out)
 }
 
-/// The prototypes as data.
+/// Returns the prototypes as data.
 pub fn data(
     symbols: &[Symbol],
     functions: &BTreeMap<String, Parameters>,

@@ -1,14 +1,15 @@
-//! One name for each type.
+//! Gives each type a single name.
 //!
-//! C has several: `struct CUDA_MEMCPY2D_st` is also CUDA_MEMCPY2D_v2 and CUDA_MEMCPY2D. The last is
-//! the one that programs use, so the type gets it, and the others become aliases.
+//! In C, a type can have several names: `struct CUDA_MEMCPY2D_st` is also CUDA_MEMCPY2D_v2 and
+//! CUDA_MEMCPY2D. Programs use the last of these, so it becomes the type's name, and the others
+//! become aliases.
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
 use syn::visit_mut::{self, VisitMut};
 use syn::{File, Ident, Item, Type, parse_quote};
 
-/// Gives each type its best name everywhere, and C's types their Rust names.
+/// Replaces every name of a type by the best one, and C's integer types by Rust's.
 pub fn canonical(file: &mut File) {
     let groups = groups(file);
     let mut names = BTreeMap::new();
@@ -35,12 +36,12 @@ pub fn canonical(file: &mut File) {
     }
 }
 
-/// The sets of two or more names for the same type.
+/// Returns the sets of two or more names for the same type.
 fn groups(file: &File) -> Vec<BTreeSet<String>> {
     let defined: BTreeSet<String> = file.items.iter().filter_map(name).collect();
     let mut groups: Vec<BTreeSet<String>> = Vec::new();
     for (name, of) in file.items.iter().filter_map(alias) {
-        // Integers of a size keep their own names.
+        // Integer types with a fixed size keep their own names.
         if !defined.contains(&of) || of.starts_with("cuuint") {
             continue;
         }
@@ -57,7 +58,7 @@ fn groups(file: &File) -> Vec<BTreeSet<String>> {
     groups
 }
 
-/// The name of the type that an item defines.
+/// Returns the name of the type that an item defines.
 fn name(item: &Item) -> Option<String> {
     match item {
         Item::Struct(item) => Some(item.ident.to_string()),
@@ -67,7 +68,7 @@ fn name(item: &Item) -> Option<String> {
     }
 }
 
-/// The alias and its target, if an item only gives a type another name.
+/// Returns the alias and its target, if an item only gives a type another name.
 pub fn alias(item: &Item) -> Option<(String, String)> {
     match item {
         Item::Type(item) => match &*item.ty {
@@ -85,18 +86,18 @@ pub fn alias(item: &Item) -> Option<(String, String)> {
     }
 }
 
-/// The name that programs use, which has no tag or version if the group has such a name.
+/// Returns the name that programs use, which has no tag or version if the group has such a name.
 fn best(group: &BTreeSet<String>) -> String {
     let marks = |name: &str| {
         let tag = ["_st", "_enum", "_union"].iter().any(|tag| name.ends_with(tag));
         let version = name.rsplit_once("_v").is_some_and(|(_, v)| v.parse::<u32>().is_ok());
-        // cuda.h's names come before those of types that it borrows.
+        // Prefer names that begin with CU to names from other headers, such as EGL's.
         (tag || name == "cudaError_enum", version, !name.starts_with("CU"), name.len())
     };
     group.iter().min_by_key(|name| marks(name)).expect("no group is empty").clone()
 }
 
-/// An identifier with this text.
+/// Returns an identifier with this text.
 pub fn ident(name: &str) -> Ident {
     Ident::new(name, Span::call_site())
 }
@@ -143,7 +144,7 @@ impl VisitMut for Renamer<'_> {
 }
 
 impl Renamer<'_> {
-    /// The tokens of a macro call, such as `offset_of!(CUuuid_st, bytes)`.
+    /// Returns the tokens of a macro call, such as `offset_of!(CUuuid_st, bytes)`.
     fn tokens(&self, tokens: TokenStream) -> TokenStream {
         tokens
             .into_iter()
@@ -163,7 +164,7 @@ impl Renamer<'_> {
     }
 }
 
-/// The Rust name of an integer type that cuda.h defines.
+/// Returns the Rust name of an integer type that cuda.h defines.
 fn size(c: &str) -> Option<&'static str> {
     match c {
         "cuuint32_t" => Some("u32"),
@@ -172,7 +173,7 @@ fn size(c: &str) -> Option<&'static str> {
     }
 }
 
-/// The Rust name of a C type on 64-bit Linux.
+/// Returns the Rust name of a C type on 64-bit Linux.
 fn rust_name(c: &str) -> Option<&'static str> {
     Some(match c {
         "c_char" => "c_char",

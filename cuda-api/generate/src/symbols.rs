@@ -2,9 +2,9 @@
 //!
 //! cudaTypedefs.h has one typedef for every function and every ABI version of it,
 //! `PFN_<base>_v<CUDA version>[_ptds|_ptsz]`. The exported name follows from them: the k-th version
-//! of a base is `<base>_v<k>` (the first has no suffix), and a per-thread variant adds its suffix to
-//! the name of the version that it varies. The declarations and macros of cuda.h and its companions
-//! check the result: the rule must yield every name that they mention.
+//! of a base is `<base>_v<k>` (the first has no suffix), and a per-thread variant adds its suffix
+//! to the name of the version that it varies. The declarations and macros of cuda.h and its
+//! companions check the result: the rule must yield every name that they mention.
 
 use crate::headers;
 use crate::output::HEAD;
@@ -14,7 +14,8 @@ use std::error::Error;
 use std::fmt::Write;
 use std::path::Path;
 
-/// The typedef headers declare these on every system, but only Windows or Tegra exports them.
+/// The typedef headers declare these functions on every system, but only the libraries for Windows
+/// or Tegra export them.
 const ELSEWHERE: [&str; 2] = ["cuWGLGetDevice", "cuEventCreateFromEGLSync"];
 
 /// An exported function.
@@ -22,13 +23,13 @@ const ELSEWHERE: [&str; 2] = ["cuWGLGetDevice", "cuEventCreateFromEGLSync"];
 pub struct Symbol {
     /// The name that programs give to cuGetProcAddress.
     pub base: String,
-    /// The CUDA version that introduced it.
+    /// The CUDA version that introduced the function.
     pub since: u32,
     /// Whether a null stream means the thread's default stream.
     pub per_thread: bool,
     /// The exported name.
     pub name: String,
-    /// The function pointer type of the headers.
+    /// The name of the function pointer type in the headers.
     pub typedef: String,
 }
 
@@ -37,7 +38,7 @@ pub fn symbols<'a>(
     typedefs: impl Iterator<Item = &'a String>,
 ) -> Result<Vec<Symbol>, Box<dyn Error>> {
     let pattern = Regex::new(r"^PFN_(cu\w+?)_v(\d+)(_ptds|_ptsz)?$")?;
-    // Base name → suffix → versions.
+    // Maps base name → suffix → versions.
     let mut found: BTreeMap<String, BTreeMap<String, BTreeSet<u32>>> = BTreeMap::new();
     for typedef in typedefs {
         let Some(parts) = pattern.captures(typedef) else { continue };
@@ -105,7 +106,7 @@ pub fn check(include: &Path, symbols: &[Symbol]) -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// The table of symbols.
+/// Returns the table of symbols.
 pub fn code(symbols: &[Symbol], version: u32) -> String {
     let mut out = format!(
         "{HEAD}use crate::symbols::Symbol;\n\n\
@@ -124,7 +125,7 @@ pub fn code(symbols: &[Symbol], version: u32) -> String {
     out
 }
 
-/// A macro that passes all symbols to another macro.
+/// Returns a macro that passes all symbols to another macro.
 pub fn list(symbols: &[Symbol]) -> String {
     let mut out = format!(
         "{HEAD}/// Calls a macro with each exported symbol and its index in [`ALL`](crate::symbols::ALL).\n\

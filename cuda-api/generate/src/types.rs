@@ -1,4 +1,4 @@
-//! The types and constants, and their description as data.
+//! Generates the types and constants, and their description as data.
 
 use crate::output::{HEAD, type_text};
 use crate::rename;
@@ -8,8 +8,8 @@ use std::error::Error;
 use std::fmt::Write;
 use syn::{Fields, File, ImplItem, Item};
 
-/// The Rust types and constants; `constants` has the name, type and value of each
-/// constant that bindgen skips.
+/// Returns the Rust types and constants; `constants` has the name, type and value of each constant
+/// that bindgen skips.
 pub fn code(file: &File, constants: &[[String; 3]]) -> Result<String, Box<dyn Error>> {
     let mut out = format!(
         "{HEAD}#![allow(non_camel_case_types, non_snake_case, non_upper_case_globals)]\n\
@@ -25,7 +25,7 @@ pub fn code(file: &File, constants: &[[String; 3]]) -> Result<String, Box<dyn Er
     Ok(out)
 }
 
-/// The enumerations: name → (member, value).
+/// Returns the enumerations: name → (member, value).
 fn enumerations(file: &File) -> BTreeMap<String, Vec<(String, String)>> {
     let mut found = BTreeMap::new();
     for item in &file.items {
@@ -49,7 +49,7 @@ fn enumerations(file: &File) -> BTreeMap<String, Vec<(String, String)>> {
     found
 }
 
-/// The members of CUresult, by value.
+/// Returns the members of CUresult, by value.
 fn result_values(file: &File) -> Result<Vec<(u32, String)>, Box<dyn Error>> {
     let mut all = enumerations(file);
     let members = all.remove("CUresult").ok_or("cuda.h defines no CUresult")?;
@@ -61,7 +61,7 @@ fn result_values(file: &File) -> Result<Vec<(u32, String)>, Box<dyn Error>> {
     Ok(values)
 }
 
-/// The names of all results, by value.
+/// Returns the names of all results, by value.
 pub fn results(file: &File) -> Result<String, Box<dyn Error>> {
     let mut out = format!(
         "{HEAD}/// Every value of CUresult and its name.\n\
@@ -75,7 +75,7 @@ pub fn results(file: &File) -> Result<String, Box<dyn Error>> {
     Ok(out)
 }
 
-/// A constant of CuError for each error.
+/// Returns a constant of CuError for each error.
 pub fn errors(file: &File) -> Result<String, Box<dyn Error>> {
     let mut out = format!("{HEAD}use crate::error::CuError;\n\nimpl CuError {{\n");
     for (value, name) in result_values(file)? {
@@ -87,7 +87,7 @@ pub fn errors(file: &File) -> Result<String, Box<dyn Error>> {
     Ok(out)
 }
 
-/// The types that functions may take by value.
+/// Returns the types that functions may take by value.
 pub fn shapes(file: &File) -> String {
     let structures = file.items.iter().filter_map(|item| match item {
         Item::Struct(item) => Some(item.ident.to_string()),
@@ -98,7 +98,7 @@ pub fn shapes(file: &File) -> String {
     format!("{HEAD}use crate::sys::*;\n\ncrate::signature::values!({});\n", names.join(", "))
 }
 
-/// The structures and enumerations as data.
+/// Returns the structures and enumerations as data.
 pub fn data(file: &File) -> String {
     let mut structures = BTreeMap::new();
     let enumerations = enumerations(file);
