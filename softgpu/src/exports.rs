@@ -1,5 +1,5 @@
-//! The library's exports and their lookup by name: the functions of [`api`](crate::api), and stubs
-//! for all other symbols.
+//! Exports the functions in [`api`](crate::api) and a stub for every other symbol, and looks
+//! exports up by name.
 
 use std::ffi::{c_int, c_void};
 

@@ -1,7 +1,7 @@
-//! A libcuda.so.1 in software, with a PTX interpreter.
+//! A software implementation of libcuda.so.1, with a PTX interpreter.
 //!
-//! [`ptx`] lowers a module's text to code, and [`exec`] runs the code. The driver API on top of
-//! both manages contexts, memory, streams and modules.
+//! [`ptx`] lowers PTX text to code, and [`exec`] runs that code. The driver API, built on both,
+//! manages contexts, memory, streams and modules.
 
 mod api;
 pub mod exec;

@@ -1,4 +1,4 @@
-//! Attributes of streams that a program can set. softgpu executes work the same way with all values.
+//! Stream attributes that a program can set. They don't affect how softgpu executes work.
 
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::sys::{
@@ -9,7 +9,7 @@ use cuda_api::sys::{
 /// The number of memory synchronization domains, as on compute capability 9.0.
 const DOMAINS: u8 = 4;
 
-/// The attributes of one stream.
+/// The attributes of a stream.
 #[derive(Clone, Copy)]
 pub(crate) struct Attributes {
     policy: CUsynchronizationPolicy,
@@ -28,7 +28,7 @@ impl Default for Attributes {
 }
 
 impl Attributes {
-    /// The value of an attribute; bytes that it doesn't use are 0.
+    /// Returns the value of an attribute, with unused bytes set to 0.
     pub(crate) fn get(&self, attribute: A) -> CuResult<CUstreamAttrValue> {
         let mut value = CUstreamAttrValue { pad: [0; 64] };
         match attribute {
@@ -42,7 +42,7 @@ impl Attributes {
 
     /// Sets an attribute.
     pub(crate) fn set(&mut self, attribute: A, value: CUstreamAttrValue) -> CuResult {
-        // SAFETY: these members consist of integers, for which every bit pattern is valid.
+        // SAFETY: these union members consist of integers, so every bit pattern is valid.
         let (policy, domain, map) =
             unsafe { (value.syncPolicy, value.memSyncDomain, value.memSyncDomainMap) };
         let valid = match attribute {

@@ -1,4 +1,4 @@
-//! Contexts, and the stack of contexts of each thread.
+//! Contexts, and each thread's context stack.
 
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
@@ -17,7 +17,7 @@ use cuda_api::sys::CUlimit;
 /// All contexts.
 pub(crate) static CONTEXTS: Table<Context> = Table::new(Kind::Context);
 
-/// The initial value of each limit, by the number of its CUlimit.
+/// The initial value of each limit, indexed by CUlimit.
 const LIMITS: [u64; 7] = [1024, 1 << 20, 8 << 20, 2, 2048, 128, 0];
 
 /// A context.
@@ -27,14 +27,15 @@ pub(crate) struct Context {
     pub(crate) ordinal: i32,
     pub(crate) primary: bool,
     pub(crate) flags: AtomicU32,
-    /// A primary context is inactive until it is retained, and again after a reset.
+    /// Whether the context can be used. A primary context is inactive until it is retained, and
+    /// becomes inactive again when it is reset.
     pub(crate) active: AtomicBool,
-    /// Shared with the threads of the streams.
+    /// The first error in asynchronous work, shared with the stream threads.
     errors: Arc<Errors>,
     legacy: Arc<Queue>,
-    /// Blocking streams: the legacy stream and these wait for each other.
+    /// Queues of blocking streams. These streams and the legacy stream wait for each other.
     blocking: RwLock<Vec<Arc<Queue>>>,
-    /// Non-blocking streams.
+    /// Queues of non-blocking streams.
     others: RwLock<Vec<Arc<Queue>>>,
     pub(crate) limits: [AtomicU64; 7],
     pub(crate) printf: Arc<Printf>,
@@ -66,27 +67,27 @@ impl Context {
         context
     }
 
-    /// The device that the context was created on.
+    /// Returns the device that the context was created on.
     pub(crate) fn device(&self) -> CuResult<&'static Device> {
         driver()?.device(self.ordinal)
     }
 
-    /// The errors of the context's asynchronous work.
+    /// Returns the error state of the context's asynchronous work.
     pub(crate) fn errors(&self) -> &Arc<Errors> {
         &self.errors
     }
 
-    /// The context's sticky error, if any.
+    /// Fails with the context's sticky error, if it has one.
     pub(crate) fn healthy(&self) -> CuResult {
         self.errors.healthy()
     }
 
-    /// The queue of the legacy default stream.
+    /// Returns the queue of the legacy default stream.
     pub(crate) fn legacy_queue(&self) -> &Arc<Queue> {
         &self.legacy
     }
 
-    /// Calls a function for the queue of every blocking stream.
+    /// Calls `f` with the queue of each blocking stream.
     pub(crate) fn each_blocking(&self, f: impl FnMut(&Arc<Queue>)) {
         self.blocking.read().unwrap_or_else(PoisonError::into_inner).iter().for_each(f);
     }
@@ -109,7 +110,7 @@ impl Context {
         }
     }
 
-    /// Waits for all streams.
+    /// Waits until all streams are idle.
     pub(crate) fn synchronize(&self) {
         let mut marks = vec![self.legacy.mark()];
         for list in self.lists() {
@@ -120,12 +121,13 @@ impl Context {
         self.printf.flush();
     }
 
-    /// Returns the number of a new launch.
+    /// Returns a number for a new launch.
     pub(crate) fn next_launch(&self) -> u64 {
         self.launches.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The heap of kernels' `malloc`. The first call allocates its memory with `allocate`.
+    /// Returns the heap that device-side `malloc` uses. The first call allocates its memory with
+    /// `allocate`.
     pub(crate) fn heap(&self, allocate: impl FnOnce(u64) -> CuResult<u64>) -> CuResult<Arc<Heap>> {
         let mut heap = self.heap.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(heap) = &*heap {
@@ -137,12 +139,12 @@ impl Context {
         Ok(heap.insert(Arc::new(Heap::new(start, size))).clone())
     }
 
-    /// Forgets the heap, whose memory is about to be freed.
+    /// Drops the heap before its memory is freed.
     pub(crate) fn forget_heap(&self) {
         *self.heap.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Forgets the errors and restores the initial limits.
+    /// Clears the errors and restores the initial limits.
     pub(crate) fn reset(&self) {
         self.errors.clear();
         for (limit, value) in self.limits.iter().zip(LIMITS) {
@@ -151,18 +153,19 @@ impl Context {
     }
 }
 
-// Without a destructor, so that it still works in the destructors of the program's objects.
+// Never dropped, so that CUDA calls from the program's own destructors still work.
 thread_local! {
     static STACK: ManuallyDrop<RefCell<Vec<Arc<Context>>>> =
         const { ManuallyDrop::new(RefCell::new(Vec::new())) };
 }
 
-/// The calling thread's current context, if there is one.
+/// Returns the calling thread's current context, if it has one.
 pub(crate) fn current_if_any() -> Option<Arc<Context>> {
     STACK.with(|stack| stack.borrow().last().cloned())
 }
 
-/// The calling thread's context.
+/// Returns the calling thread's current context. Fails if there is none, or if it is inactive or
+/// has a sticky error.
 pub(crate) fn current() -> CuResult<Arc<Context>> {
     driver()?;
     let context = current_if_any().ok_or(CuError::INVALID_CONTEXT)?;
@@ -173,12 +176,12 @@ pub(crate) fn current() -> CuResult<Arc<Context>> {
     Ok(context)
 }
 
-/// Changes the calling thread's stack of contexts.
+/// Calls `f` with the calling thread's context stack.
 pub(crate) fn with_stack<R>(f: impl FnOnce(&mut Vec<Arc<Context>>) -> R) -> R {
     STACK.with(|stack| f(&mut stack.borrow_mut()))
 }
 
-/// The context of a handle.
+/// Returns the context for a handle.
 pub(crate) fn by_handle(handle: usize) -> CuResult<Arc<Context>> {
     CONTEXTS.get(handle).ok_or(CuError::INVALID_CONTEXT)
 }

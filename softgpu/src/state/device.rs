@@ -1,4 +1,4 @@
-//! The process's state and its devices.
+//! Process-wide driver state and the devices.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{LazyLock, OnceLock};
@@ -8,23 +8,24 @@ use cuda_api::error::{CuError, CuResult};
 
 use crate::exec::memory::Ranges;
 
-/// The CUDA version of the driver API.
+/// The CUDA version that the driver API reports.
 pub(crate) const DRIVER_VERSION: i32 = 13000;
-/// Maximum of `SOFTGPU_DEVICES`.
+/// Maximum value of `SOFTGPU_DEVICES`.
 const MAX_DEVICES: usize = 16;
 
-/// The memory that kernels may access.
+/// The address ranges that kernels may access.
 pub(crate) static RANGES: LazyLock<Ranges> = LazyLock::new(Ranges::default);
 
 /// A device.
 pub(crate) struct Device {
-    /// Index in this process.
+    /// Device index in this process.
     pub(crate) ordinal: i32,
-    /// Index on the host; the process may see only some devices.
+    /// Device index on the host, which differs from `ordinal` if the process sees only some
+    /// devices.
     pub(crate) place: i32,
-    /// Size of its memory in bytes.
+    /// Memory size in bytes.
     pub(crate) memory: u64,
-    /// Allocated bytes.
+    /// Number of bytes allocated.
     pub(crate) used: AtomicU64,
     /// Number of multiprocessors.
     pub(crate) processors: u32,
@@ -32,7 +33,7 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    /// Charges memory if that much is free.
+    /// Charges `bytes` to the device. Fails if less memory is free.
     pub(crate) fn charge(&self, bytes: u64) -> CuResult {
         let mut used = self.used.load(Ordering::Relaxed);
         loop {
@@ -48,19 +49,19 @@ impl Device {
         }
     }
 
-    /// Uncharges memory.
+    /// Returns `bytes` to the device.
     pub(crate) fn uncharge(&self, bytes: u64) {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 
-/// The process's state.
+/// The process's driver state.
 pub(crate) struct Driver {
     pub(crate) devices: Vec<Device>,
 }
 
 impl Driver {
-    /// The device with an index in this process.
+    /// Returns the device with the given index in this process.
     pub(crate) fn device(&self, ordinal: i32) -> CuResult<&Device> {
         usize::try_from(ordinal)
             .ok()
@@ -70,14 +71,14 @@ impl Driver {
 }
 
 static DRIVER: OnceLock<Driver> = OnceLock::new();
-/// 0: not initialized; 1: initialized; 2: a forked child, in which every call fails.
+/// 0 before `cuInit`, 1 after it, and 2 in a forked child, where every call fails.
 static PHASE: AtomicU8 = AtomicU8::new(0);
 
 extern "C" fn forked() {
     PHASE.store(2, Ordering::Relaxed);
 }
 
-/// The state, after `cuInit`.
+/// Returns the driver state. Fails before `cuInit` and in a forked child.
 pub(crate) fn driver() -> CuResult<&'static Driver> {
     if PHASE.load(Ordering::Acquire) == 1
         && let Some(driver) = DRIVER.get()
@@ -87,7 +88,7 @@ pub(crate) fn driver() -> CuResult<&'static Driver> {
     Err(CuError::NOT_INITIALIZED)
 }
 
-/// Finds the devices.
+/// Implements `cuInit`: creates the devices on the first call.
 pub(crate) fn init() -> CuResult<&'static Driver> {
     if PHASE.load(Ordering::Acquire) == 2 {
         return Err(CuError::NOT_INITIALIZED);
@@ -118,7 +119,7 @@ pub(crate) fn init() -> CuResult<&'static Driver> {
     Ok(driver)
 }
 
-/// The UUID of a device. It is the same for all processes on a host, but differs between hosts.
+/// Returns a device's UUID, which is the same in every process on a host but differs between hosts.
 fn uuid(ordinal: i32) -> [u8; 16] {
     let machine = std::fs::read_to_string("/etc/machine-id").unwrap_or_default();
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
@@ -143,7 +144,7 @@ fn host_memory() -> u64 {
     u64::try_from(pages).unwrap_or(0) * u64::try_from(size).unwrap_or(0)
 }
 
-/// A size from the environment, with an optional suffix K, M, G or T.
+/// Reads a size from an environment variable, with an optional suffix K, M, G or T.
 fn number(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
     let parsed = parse_size(&text);

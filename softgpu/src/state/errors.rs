@@ -1,21 +1,21 @@
-//! The error that a context keeps after asynchronous work failed.
+//! The error that a context keeps after asynchronous work has failed.
 
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use crate::exec::memory::Fault;
 use cuda_api::error::{CuError, CuResult};
 
-/// The first error of a context's asynchronous work. Every later call returns it.
+/// The first error in a context's asynchronous work. Every later call returns it.
 #[derive(Default)]
 pub(crate) struct Errors(AtomicI32);
 
 impl Errors {
-    /// Records an error unless there is one already.
+    /// Records an error unless one has already been recorded.
     pub(crate) fn fail(&self, error: CuError) {
         let _ = self.0.compare_exchange(0, error.0 as i32, Ordering::AcqRel, Ordering::Relaxed);
     }
 
-    /// Records the error that a kernel ended with.
+    /// Records the CUDA error for a kernel's fault.
     pub(crate) fn fault(&self, fault: Fault) {
         self.fail(match fault {
             Fault::IllegalAddress => CuError::ILLEGAL_ADDRESS,
@@ -26,12 +26,12 @@ impl Errors {
         });
     }
 
-    /// Whether there was an error.
+    /// Returns whether an error has been recorded.
     pub(crate) fn failed(&self) -> bool {
         self.0.load(Ordering::Acquire) != 0
     }
 
-    /// The first error, if there was one.
+    /// Fails with the first error, if one has been recorded.
     pub(crate) fn healthy(&self) -> CuResult {
         match self.0.load(Ordering::Acquire) {
             0 => Ok(()),
@@ -49,7 +49,7 @@ impl Errors {
         }
     }
 
-    /// Forgets the error.
+    /// Clears the error.
     pub(crate) fn clear(&self) {
         self.0.store(0, Ordering::Release);
     }

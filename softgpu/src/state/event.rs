@@ -13,7 +13,8 @@ use cuda_api::error::{CuError, CuResult};
 /// All events.
 pub(crate) static EVENTS: Table<Event> = Table::new(Kind::Event);
 
-/// A record of an event: its place in a stream, and the time at which the stream reached it.
+/// The most recent recording of an event: its position in a stream, and the time at which the
+/// stream reached that position.
 #[derive(Clone)]
 struct Record {
     mark: Mark,
@@ -27,7 +28,7 @@ pub(crate) struct Event {
     record: Mutex<Option<Record>>,
 }
 
-/// The clock of records, in nanoseconds; never 0.
+/// Returns the time of the clock that timestamps events, in nanoseconds. It is never 0.
 pub(crate) fn now() -> u64 {
     static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
     START.get_or_init(Instant::now).elapsed().as_nanos() as u64 + 1
@@ -54,13 +55,15 @@ impl Event {
         self.set(mark, nanoseconds);
     }
 
-    /// Records the event at a place whose time will be stored in `nanoseconds`.
+    /// Records the event at a position in a stream. The stream stores the time in `nanoseconds`
+    /// when it gets there.
     pub(crate) fn set(&self, mark: Mark, nanoseconds: Arc<AtomicU64>) {
         let record = Record { mark, nanoseconds };
         *self.record.lock().unwrap_or_else(PoisonError::into_inner) = Some(record);
     }
 
-    /// The place that waiting streams must wait for, if any.
+    /// Returns the position that streams waiting for the event must wait for, or `None` if it has
+    /// been reached.
     pub(crate) fn pending(&self) -> Option<Mark> {
         self.current().map(|r| r.mark).filter(|mark| !mark.reached())
     }
@@ -71,7 +74,7 @@ impl Event {
         }
     }
 
-    /// Milliseconds between two events.
+    /// Returns the time from `start` to this event in milliseconds.
     pub(crate) fn since(&self, start: &Event) -> CuResult<f32> {
         if !self.timing || !start.timing {
             return Err(CuError::INVALID_HANDLE);

@@ -1,4 +1,4 @@
-//! softgpu's part of graphs and captures, which are implemented in cuda-api.
+//! The softgpu types that cuda-api's implementation of graphs and captures needs.
 
 use std::sync::{Arc, LazyLock, Mutex};
 
@@ -8,11 +8,11 @@ use super::context::Context;
 use super::handles::{Kind, Table};
 use super::queue::Mark;
 
-/// This library, for the implementation of graphs.
+/// Selects softgpu as the backend of cuda-api's graphs.
 #[derive(Clone, Copy)]
 pub(crate) struct Software;
 
-/// The operation of a node.
+/// The operation that a graph node performs.
 pub(crate) type Op = cuda_api::graph::Op<Software>;
 
 /// An instantiated graph.
@@ -24,9 +24,9 @@ pub(crate) static GRAPHS: LazyLock<Graphs<Op>> = LazyLock::new(Graphs::new);
 /// All instantiated graphs.
 pub(crate) static EXECS: Table<Exec> = Table::new(Kind::GraphExec);
 
-/// softgpu's part of an instantiated graph.
+/// The data that softgpu keeps with an instantiated graph.
 pub(crate) struct Loaded {
     pub(crate) context: Arc<Context>,
-    /// The end of its last launch. Launches of one graph do not overlap.
+    /// The end of the graph's last launch. Launches of one graph don't overlap.
     pub(crate) last: Mutex<Option<Mark>>,
 }

@@ -1,10 +1,10 @@
 //! Handles: numbers that look like pointers but are never dereferenced, so a stale or forged handle
-//! is an error instead of a crash.
+//! causes an error instead of a crash.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Returns an id that no other context, stream or allocation of the process has.
+/// Returns an id that no other context, stream or allocation in the process has.
 pub(crate) fn unique_id() -> u64 {
     static NEXT_ID: AtomicU64 = AtomicU64::new(1);
     NEXT_ID.fetch_add(1, Ordering::Relaxed)
@@ -36,7 +36,7 @@ struct Slots<T> {
     free: Vec<u32>,
 }
 
-/// The objects of a kind.
+/// The objects of one kind, by handle.
 pub(crate) struct Table<T> {
     kind: Kind,
     slots: RwLock<Slots<T>>,
@@ -48,7 +48,7 @@ impl<T> Table<T> {
     }
 
     fn encode(&self, index: u32, generation: u32) -> usize {
-        // Above all values with a meaning in CUDA, such as the default streams.
+        // Handles are larger than all special values in CUDA, such as those of the default streams.
         (generation as usize & 0x7fff) << 40 | (index as usize + 1) << 8 | self.kind as usize
     }
 
@@ -60,12 +60,12 @@ impl<T> Table<T> {
         Some((index, (handle >> 40) as u32))
     }
 
-    /// Adds an object that is created from its own handle.
+    /// Adds an object that is created from its own handle. Returns both.
     pub(crate) fn insert_with(&self, make: impl FnOnce(usize) -> T) -> (usize, Arc<T>) {
         self.insert_shared(|handle| Arc::new(make(handle)))
     }
 
-    /// Adds a shared object.
+    /// Adds a shared object that is created from its own handle. Returns both.
     pub(crate) fn insert_shared(&self, make: impl FnOnce(usize) -> Arc<T>) -> (usize, Arc<T>) {
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
         let index = match slots.free.pop() {
@@ -82,12 +82,12 @@ impl<T> Table<T> {
         (handle, value)
     }
 
-    /// Adds an object.
+    /// Adds an object and returns its handle.
     pub(crate) fn insert(&self, value: T) -> usize {
         self.insert_with(|_| value).0
     }
 
-    /// The object of a handle.
+    /// Returns the object for a handle.
     pub(crate) fn get(&self, handle: usize) -> Option<Arc<T>> {
         let (index, generation) = self.decode(handle)?;
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
@@ -98,7 +98,7 @@ impl<T> Table<T> {
         slot.value.clone()
     }
 
-    /// Removes an object.
+    /// Removes an object and returns it.
     pub(crate) fn remove(&self, handle: usize) -> Option<Arc<T>> {
         let (index, generation) = self.decode(handle)?;
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
@@ -112,7 +112,7 @@ impl<T> Table<T> {
         Some(value)
     }
 
-    /// Removes all objects that match a predicate.
+    /// Removes all objects that match a predicate, and returns them.
     pub(crate) fn remove_where(&self, test: impl Fn(&T) -> bool) -> Vec<Arc<T>> {
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
         let mut gone = Vec::new();

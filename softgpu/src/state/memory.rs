@@ -14,20 +14,20 @@ use cuda_api::error::{CuError, CuResult};
 /// Granularity of device memory accounting.
 const GRANULE: u64 = 4096;
 
-/// The origin of an address interval.
+/// How an address interval came to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Memory {
-    /// `cuMemAlloc`.
+    /// Allocated by `cuMemAlloc`.
     Device,
-    /// `cuMemAllocAsync`, from that pool.
+    /// Allocated by `cuMemAllocAsync` from the pool with this handle.
     Pool(u64),
-    /// `cuMemHostAlloc`, with its flags.
+    /// Allocated by `cuMemHostAlloc` with these flags.
     Host(u32),
-    /// `cuMemHostRegister`, with its flags.
+    /// Registered by `cuMemHostRegister` with these flags.
     Registered(u32),
-    /// `cuMemMap`.
+    /// Mapped by `cuMemMap`.
     Mapped,
-    /// A module's variables.
+    /// Holds a module's variables.
     Module,
 }
 
@@ -36,7 +36,7 @@ pub(crate) enum Memory {
 pub(crate) struct Allocation {
     pub(crate) start: u64,
     pub(crate) size: u64,
-    /// Mapped bytes; also charged to the device if it is device memory.
+    /// Number of mapped bytes. For device memory, also the number of bytes charged to the device.
     pub(crate) mapped: u64,
     pub(crate) memory: Memory,
     pub(crate) context: u64,
@@ -50,7 +50,8 @@ impl Allocation {
         self.start + self.size
     }
 
-    /// End of the range that kernels may access: device memory is allocated in units of 512 bytes.
+    /// Returns the end of the range that kernels may access. For device memory, it is rounded up to
+    /// a multiple of 512 bytes, the GPU's allocation unit.
     fn reach(&self) -> u64 {
         match self.memory {
             Memory::Device | Memory::Pool(_) => self.start + self.size.next_multiple_of(512),
@@ -69,7 +70,8 @@ fn lock() -> MutexGuard<'static, BTreeMap<u64, Allocation>> {
     ALLOCATIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Preferred addresses for device memory, away from the process's own memory as on a GPU.
+/// Start of the preferred addresses for device memory, which are far from the process's own memory,
+/// as on a GPU.
 const PLACE: u64 = 0x2c00_0000_0000;
 const PLACE_END: u64 = 0x3000_0000_0000;
 
@@ -80,7 +82,7 @@ fn map(bytes: u64) -> CuResult<u64> {
     let step = bytes.next_multiple_of(1 << 21);
     let mut place = NEXT.fetch_add(step, Ordering::Relaxed);
     if place.saturating_add(step) > PLACE_END {
-        // Wrap around. The address is only a hint, which the kernel ignores if it is taken.
+        // Wrap around. The address is only a hint: the kernel picks another one if it is in use.
         NEXT.store(PLACE, Ordering::Relaxed);
         place = PLACE;
     }
@@ -102,7 +104,7 @@ fn map(bytes: u64) -> CuResult<u64> {
 }
 
 fn unmap(start: u64, bytes: u64) {
-    // SAFETY: the interval was mapped by `map`, and no table contains it any longer.
+    // SAFETY: the interval was mapped by `map`, and it has been removed from all tables.
     unsafe { libc::munmap(start as *mut libc::c_void, bytes as usize) };
 }
 
@@ -141,17 +143,17 @@ pub(crate) fn add(context: &Context, start: u64, size: u64, mapped: u64, memory:
     RANGES.insert(Range { start, end: allocation.reach(), writable: true });
 }
 
-/// `cuMemAlloc`.
+/// Allocates device memory, as `cuMemAlloc` does.
 pub(crate) fn allocate(context: &Arc<Context>, size: u64) -> CuResult<u64> {
     take(context, size, Memory::Device)
 }
 
-/// Allocates device memory of any kind.
+/// Allocates memory of the given kind, and charges it to the device unless it is host memory.
 pub(crate) fn allocate_as(context: &Context, size: u64, memory: Memory) -> CuResult<u64> {
     take(context, size, memory)
 }
 
-/// The interval that contains an address.
+/// Returns the interval that contains an address.
 pub(crate) fn find(address: u64) -> Option<Allocation> {
     let allocations = lock();
     let (_, allocation) =
@@ -159,12 +161,12 @@ pub(crate) fn find(address: u64) -> Option<Allocation> {
     (address < allocation.end()).then_some(*allocation)
 }
 
-/// The interval that starts at an address.
+/// Returns the interval that starts at an address.
 pub(crate) fn at(address: u64) -> Option<Allocation> {
     lock().get(&address).copied()
 }
 
-/// Whether an interval overlaps a known one.
+/// Returns whether an interval overlaps a known one.
 pub(crate) fn overlaps(start: u64, size: u64) -> bool {
     let end = start.saturating_add(size);
     let allocations = lock();
@@ -201,18 +203,18 @@ pub(crate) fn free_context(context: u64) {
     }
 }
 
-/// Whether kernels may access the whole interval.
+/// Returns whether kernels may access the whole interval.
 pub(crate) fn accessible(start: u64, size: u64) -> bool {
     RANGES.covers(start, size)
 }
 
-/// Whether an interval starts in memory known to the API: device memory, or host memory that
+/// Returns whether an interval is in memory known to the API: device memory, or host memory that
 /// asynchronous copies can use directly.
 pub(crate) fn known(start: u64, size: u64) -> bool {
     size == 0 || accessible(start, size)
 }
 
-/// Bytes allocated from a pool.
+/// Returns the number of bytes allocated from a pool.
 pub(crate) fn in_pool(pool: u64) -> u64 {
     lock().values().filter(|a| a.memory == Memory::Pool(pool)).map(|a| a.size).sum()
 }

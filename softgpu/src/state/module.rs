@@ -22,14 +22,14 @@ pub(crate) static FUNCTIONS: Table<Function> = Table::new(Kind::Function);
 pub(crate) static LIBRARIES: Table<Library> = Table::new(Kind::Library);
 pub(crate) static KERNELS: Table<LibraryKernel> = Table::new(Kind::Kernel);
 
-/// The device's compute capability, as a number in PTX targets.
+/// The device's compute capability, as the number in `sm_90`.
 pub(crate) const ARCHITECTURE: u32 = 90;
-/// The newest supported `.version`, as major * 10 + minor.
+/// The newest supported PTX `.version`, as major * 10 + minor.
 const PTX_VERSION: i32 = 90;
-/// Maximum size of a text in a fatbin.
+/// Maximum size of a PTX text in a fatbin.
 const MAX_TEXT: usize = 256 << 20;
 
-/// The reason why an image was not loaded: an error code and text for the log.
+/// The reason why an image couldn't be loaded: an error code, and a message for the log.
 #[derive(Debug)]
 pub(crate) struct LoadError {
     pub(crate) code: CuError,
@@ -64,7 +64,7 @@ pub(crate) struct Function {
     pub(crate) attributes: Attributes,
 }
 
-/// A kernel's attributes that can be set.
+/// The attributes of a kernel that a program can set.
 #[derive(Debug)]
 pub(crate) struct Attributes {
     pub(crate) max_dynamic_shared: AtomicI32,
@@ -77,7 +77,7 @@ impl Default for Attributes {
     }
 }
 
-/// A module's code and memory.
+/// A loaded module's code and memory.
 pub(crate) struct Loaded {
     pub(crate) context: Arc<Context>,
     pub(crate) program: Arc<Program>,
@@ -102,7 +102,7 @@ pub(crate) struct Module {
 }
 
 impl Module {
-    /// Loads a parsed text into a context.
+    /// Loads parsed PTX into a context.
     pub(crate) fn load(context: &Arc<Context>, source: &Source) -> Result<Arc<Self>, LoadError> {
         let failed = |code| LoadError::new(code, "no memory for the module's variables");
         let base = match source.size {
@@ -124,7 +124,7 @@ impl Module {
             }
         }
         for (offset, value) in words {
-            // SAFETY: the words are within the variables.
+            // SAFETY: the words lie within the variables' memory.
             unsafe { ((base + offset as u64) as *mut u64).write_unaligned(value) };
         }
         let variables = source
@@ -147,7 +147,7 @@ impl Module {
         Ok(module)
     }
 
-    /// The handle of a kernel.
+    /// Returns the handle of the kernel with this name.
     pub(crate) fn function(&self, name: &str) -> Option<usize> {
         let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(handle) = functions.get(name) {
@@ -165,7 +165,7 @@ impl Module {
         Some(handle)
     }
 
-    /// Address and size of a variable.
+    /// Returns the address and size of a variable.
     pub(crate) fn variable(&self, name: &str) -> Option<(u64, u64)> {
         self.loaded.variables.get(name).copied()
     }
@@ -178,7 +178,7 @@ fn allocates(program: &Program) -> bool {
     })
 }
 
-/// Unloads a module.
+/// Unloads a module and drops its functions.
 pub(crate) fn unload(handle: usize) -> Option<()> {
     let module = MODULES.remove(handle)?;
     FUNCTIONS.remove_where(|f| f.module == module.handle);
@@ -194,7 +194,7 @@ pub(crate) struct Library {
     names: Vec<String>,
 }
 
-/// A kernel of a library.
+/// A kernel in a library.
 pub(crate) struct LibraryKernel {
     pub(crate) name: String,
     pub(crate) library: usize,
@@ -202,7 +202,7 @@ pub(crate) struct LibraryKernel {
 
 impl Library {
     pub(crate) fn load(source: Source) -> Result<usize, LoadError> {
-        // Lowered once without an address, so that unsupported code is reported at once.
+        // Lower with a placeholder address, to report unsupported code now.
         let (program, _) = lower(&source, 0)?;
         let names = program.kernels.iter().map(|(name, _)| name.clone()).collect();
         let (handle, _) = LIBRARIES.insert_with(|handle| Library {
@@ -215,7 +215,7 @@ impl Library {
         Ok(handle)
     }
 
-    /// The library's module in a context.
+    /// Returns the library's module in a context, and loads it on first use.
     pub(crate) fn module(&self, context: &Arc<Context>) -> CuResult<Arc<Module>> {
         let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(module) = modules.get(&context.id).and_then(|handle| MODULES.get(*handle)) {
@@ -226,7 +226,7 @@ impl Library {
         Ok(module)
     }
 
-    /// The handle of a kernel.
+    /// Returns the handle of the kernel with this name.
     pub(crate) fn kernel(&self, name: &str) -> Option<usize> {
         let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, handle)) = kernels.iter().find(|(n, _)| n == name) {
@@ -248,7 +248,7 @@ pub(crate) fn unload_library(handle: usize) -> Option<()> {
     let library = LIBRARIES.remove(handle)?;
     let modules = library.modules.lock().unwrap_or_else(PoisonError::into_inner);
     for module in modules.values() {
-        // Its kernels may still be running.
+        // The module's kernels may still be running.
         if let Some(module) = MODULES.get(*module) {
             module.loaded.context.synchronize();
         }
@@ -265,7 +265,8 @@ pub(crate) fn forget_context(context: u64) {
     }
 }
 
-/// The function in a context for a function handle or a library kernel's handle.
+/// Returns the function for a function handle or a library kernel's handle. `context` supplies the
+/// context for a library kernel.
 pub(crate) fn function_of(
     handle: usize,
     context: impl FnOnce() -> CuResult<Arc<Context>>,
@@ -285,7 +286,7 @@ impl Function {
         &self.loaded.context
     }
 
-    /// Maximum dynamic shared memory of a launch.
+    /// Returns the maximum dynamic shared memory that a launch may use.
     pub(crate) fn dynamic_limit(&self) -> u32 {
         let set = self.attributes.max_dynamic_shared.load(Ordering::Relaxed).max(0) as u32;
         set.max((48u32 << 10).saturating_sub(self.kernel.shared))

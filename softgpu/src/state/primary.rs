@@ -1,4 +1,4 @@
-//! The primary contexts of the devices.
+//! The devices' primary contexts.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -9,14 +9,14 @@ use cuda_api::error::CuResult;
 /// A device's primary context.
 pub(crate) struct Primary {
     pub(crate) context: Arc<Context>,
-    /// How often it is retained.
+    /// Number of times that the context has been retained and not released.
     pub(crate) retained: Mutex<u32>,
 }
 
-/// The primary contexts by the index of their device.
+/// The primary contexts, indexed by device.
 static PRIMARIES: OnceLock<Vec<Primary>> = OnceLock::new();
 
-/// `cuInit`.
+/// Initializes the driver and creates the primary contexts. Implements `cuInit`.
 pub(crate) fn init() -> CuResult {
     all(device::init()?);
     Ok(())
@@ -32,7 +32,7 @@ fn all(driver: &device::Driver) -> &'static [Primary] {
     })
 }
 
-/// The primary context of a device.
+/// Returns a device's primary context.
 pub(crate) fn of(ordinal: i32) -> CuResult<&'static Primary> {
     let driver = device::driver()?;
     let device = driver.device(ordinal)?;

@@ -1,4 +1,5 @@
-//! The queue of a stream and, once it is used, the thread that executes it.
+//! A stream's queue, and the thread that executes the queued work. The thread starts when work is
+//! first submitted.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -9,12 +10,12 @@ use super::attributes::Attributes;
 use super::errors::Errors;
 use cuda_api::error::CuError;
 
-/// How long an idle stream's thread polls for work before it sleeps, and a waiting thread before
-/// it does.
+/// How long threads poll before they sleep: a stream's thread for new work, other threads for the
+/// work that they wait for.
 const SPIN: Duration = Duration::from_micros(20);
 
-/// The work of one call in a stream. It runs even after an error, so that its waiters don't wait
-/// forever; the argument says whether there was one.
+/// The work that one call adds to a stream. It runs even after an error, so that nothing waits for
+/// it forever. The argument says whether an error has occurred.
 pub(crate) type Work = Box<dyn FnOnce(&Errors) + Send>;
 
 struct Item {
@@ -23,7 +24,7 @@ struct Item {
     work: Work,
 }
 
-/// A place in a stream.
+/// A position in a stream's sequence of work.
 #[derive(Clone)]
 pub(crate) struct Mark {
     pub(crate) stream: Arc<Queue>,
@@ -31,12 +32,12 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
-    /// Whether all work up to this place is done.
+    /// Returns whether all work up to this position is done.
     pub(crate) fn reached(&self) -> bool {
         self.stream.completed.load(Ordering::Acquire) >= self.sequence
     }
 
-    /// Waits until all work up to this place is done.
+    /// Waits until all work up to this position is done.
     pub(crate) fn wait(&self) {
         self.stream.wait(self.sequence);
     }
@@ -74,7 +75,7 @@ impl Queue {
         })
     }
 
-    /// The stream's attributes.
+    /// Locks and returns the stream's attributes.
     pub(crate) fn attributes(&self) -> std::sync::MutexGuard<'_, Attributes> {
         self.attributes.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -83,12 +84,12 @@ impl Queue {
         self.items.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The place after all submitted work.
+    /// Returns the position after all submitted work.
     pub(crate) fn mark(self: &Arc<Self>) -> Mark {
         Mark { stream: self.clone(), sequence: self.submitted.load(Ordering::Acquire) }
     }
 
-    /// Whether all submitted work is done.
+    /// Returns whether all submitted work is done.
     pub(crate) fn idle(&self) -> bool {
         self.completed.load(Ordering::Acquire) == self.submitted.load(Ordering::Acquire)
     }
@@ -201,7 +202,7 @@ impl Queue {
         }
     }
 
-    /// Stops the thread once the queue is empty.
+    /// Makes the thread exit once the queue is empty.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
         let _items = self.lock();

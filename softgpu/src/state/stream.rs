@@ -15,13 +15,13 @@ use super::errors::Errors;
 use super::handles::{Kind, Table, unique_id};
 use super::queue::{Mark, Queue};
 
-/// All streams that programs have created.
+/// All streams that the program has created.
 pub(crate) static STREAMS: Table<Stream> = Table::new(Kind::Stream);
 
-/// The default streams of a thread: id and queue by context id.
+/// A thread's default streams: the id and queue of each, by context id.
 type ThreadStreams = HashMap<u64, (u64, Arc<Queue>)>;
 
-// Without a destructor, so that it still works in the destructors of the program's objects.
+// Never dropped, so that CUDA calls from the program's own destructors still work.
 thread_local! {
     static THREAD_STREAMS: ManuallyDrop<RefCell<ThreadStreams>> =
         ManuallyDrop::new(RefCell::new(HashMap::new()));
@@ -35,12 +35,12 @@ pub(crate) struct Stream {
     pub(crate) non_blocking: bool,
     pub(crate) priority: i32,
     pub(crate) queue: Arc<Queue>,
-    /// Whether it is the legacy default stream.
+    /// Whether this is the legacy default stream.
     pub(crate) legacy: bool,
 }
 
 impl Stream {
-    /// The legacy default stream of a context.
+    /// Returns a context's legacy default stream.
     pub(crate) fn legacy(context: &Arc<Context>) -> Self {
         Self {
             handle: 1,
@@ -53,7 +53,7 @@ impl Stream {
         }
     }
 
-    /// The calling thread's default stream in a context.
+    /// Returns the calling thread's default stream in a context.
     pub(crate) fn of_thread(context: &Arc<Context>) -> Self {
         let (id, queue) = THREAD_STREAMS.with(|streams| {
             let mut streams = streams.borrow_mut();
@@ -92,8 +92,8 @@ impl Stream {
             .0
     }
 
-    /// Work of other streams that new work must wait for. The legacy stream waits for all blocking
-    /// streams, and they wait for it.
+    /// Returns the positions in other streams that new work must wait for. The legacy stream waits
+    /// for all blocking streams, and they wait for it.
     fn dependencies(&self) -> Vec<Mark> {
         let mut marks = Vec::new();
         if self.legacy {
@@ -112,19 +112,19 @@ impl Stream {
         marks
     }
 
-    /// Queues work.
+    /// Queues work behind everything that it must wait for.
     pub(crate) fn submit(&self, work: impl FnOnce(&Errors) + Send + 'static) -> Mark {
         self.queue.submit(self.context.errors(), self.dependencies(), Box::new(work))
     }
 
-    /// Queues a wait.
+    /// Makes later work in this stream wait for a position in another stream.
     pub(crate) fn submit_after(&self, mark: Mark) {
         let mut after = self.dependencies();
         after.push(mark);
         self.queue.submit(self.context.errors(), after, Box::new(|_| {}));
     }
 
-    /// Executes work at once if nothing is before it; otherwise queues it.
+    /// Executes work immediately if there is nothing to wait for; otherwise queues it.
     pub(crate) fn now_or_submit(&self, work: impl FnOnce(&Errors) + Send + 'static) {
         if self.idle() {
             work(self.context.errors());
@@ -133,7 +133,7 @@ impl Stream {
         }
     }
 
-    /// Whether all work that new work would wait for is done.
+    /// Returns whether everything that new work would have to wait for is done.
     pub(crate) fn idle(&self) -> bool {
         if !self.queue.idle() {
             return false;
@@ -147,7 +147,8 @@ impl Stream {
         }
     }
 
-    /// Waits for all work.
+    /// Waits for all submitted work, and for the work in other streams that new work would have to
+    /// wait for.
     pub(crate) fn synchronize(&self) {
         self.queue.mark().wait();
         for mark in self.dependencies() {
@@ -158,7 +159,7 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // A default stream's queue lives as long as its context; this was only a view of it.
+        // A default stream's queue lives as long as its context, and this object only refers to it.
         if self.handle > 2 {
             self.queue.close();
         }
@@ -182,13 +183,13 @@ impl Deref for Target {
     }
 }
 
-/// The default stream of a call that has no stream argument.
+/// Returns the default stream, for a call without a stream argument.
 pub(crate) fn default_stream(per_thread: bool) -> CuResult<Target> {
     lookup(std::ptr::null_mut(), per_thread)
 }
 
-/// The stream of a handle. Fails if its context has failed. A null stream means the legacy default
-/// stream, or with `per_thread` the calling thread's.
+/// Returns the stream for a handle. Fails if the stream's context has a sticky error. A null handle
+/// means the legacy default stream or, with `per_thread`, the calling thread's default stream.
 pub(crate) fn lookup(handle: CUstream, per_thread: bool) -> CuResult<Target> {
     match (handle as usize, per_thread) {
         (0, false) | (1, _) => Ok(Target::Default(Stream::legacy(&current()?))),
