@@ -59,7 +59,7 @@ static void waiting_for_events() {
         float since;
         CHECK(cudaEventQuery(done[s]));
         CHECK(cudaEventElapsedTime(&since, done[0], done[s]));
-        REQUIRE(since > before, "event %d at %g ms, the one before at %g ms", s, since, before);
+        REQUIRE(since > before, "event %d at %g ms, the previous one at %g ms", s, since, before);
         before = since;
     }
     for (int s = 0; s < STREAMS; ++s) {
@@ -69,7 +69,7 @@ static void waiting_for_events() {
     CHECK(cudaEventDestroy(done[0]));
     CHECK(cudaFree(data));
     CHECK(cudaFreeHost(result));
-    std::printf("events: events order streams, and their times follow\n");
+    std::printf("events: events order the streams, and event times are in order\n");
 }
 
 static void not_ready() {
@@ -95,7 +95,7 @@ static void not_ready() {
     CHECK(cudaStreamDestroy(stream));
     CHECK(cudaEventDestroy(event));
     CHECK(cudaFreeHost((void *)flag));
-    std::printf("events: a query while a kernel runs, and after it\n");
+    std::printf("events: queries while a kernel is running and after it has finished\n");
 }
 
 int main() {

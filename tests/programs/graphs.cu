@@ -156,7 +156,7 @@ static void changed() {
     CHECK(cudaFree(data));
     CHECK(cudaFree(other));
     CHECK(cudaStreamDestroy(stream));
-    std::printf("graphs: a graph in another's place, and one node changed\n");
+    std::printf("graphs: an executable graph updated from another graph, and one node modified\n");
 }
 
 static void CUDART_CB count_call(void *calls) { ++*static_cast<int *>(calls); }
@@ -210,7 +210,8 @@ static void built() {
     CHECK(cudaFree(data));
     CHECK(cudaFreeHost(pinned));
     CHECK(cudaStreamDestroy(stream));
-    std::printf("graphs: built by hand from 5 nodes, one of them a graph; %d host calls\n", calls);
+    std::printf("graphs: built by hand from 5 nodes, one of which is a graph; %d host calls\n",
+                calls);
 }
 
 static void timed() {
@@ -311,7 +312,7 @@ static void forbidden() {
     CHECK(cudaFree(data));
     CHECK(cudaStreamDestroy(stream));
     CHECK(cudaStreamDestroy(other));
-    std::printf("graphs: 6 calls that a capture forbids\n");
+    std::printf("graphs: 6 calls that are not allowed during a capture\n");
 }
 
 int main() {

@@ -131,7 +131,7 @@ static void behind_a_graph() {
 
 int main() {
     between_floods("one thread");
-    std::printf("hostfuncs: %d of them, %d copies behind each\n", ROUNDS, COPIES);
+    std::printf("hostfuncs: %d host functions, each followed by %d copies\n", ROUNDS, COPIES);
     std::thread threads[2];
     for (std::thread &thread : threads) {
         thread = std::thread(between_floods, "two threads");
@@ -141,6 +141,6 @@ int main() {
     }
     std::printf("hostfuncs: two threads at once\n");
     behind_a_graph();
-    std::printf("hostfuncs: as a graph's nodes\n");
+    std::printf("hostfuncs: as nodes of a graph\n");
     return pass("hostfuncs");
 }

@@ -19,13 +19,13 @@ int main() {
     EXPECT_ERROR(cudaGetLastError(), cudaErrorInvalidValue);
     CHECK(cudaGetLastError());
     CHECK(cudaDeviceSynchronize());
-    std::printf("illegaladdress: a block too large is refused at once\n");
+    std::printf("illegaladdress: a launch with too large a block fails immediately\n");
 
     // Use an address in the first page, which is never mapped. The launch itself is valid.
     write_to<<<1, 1>>>(reinterpret_cast<int *>(0x100), 42);
     CHECK(cudaPeekAtLastError());
     EXPECT_ERROR(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
-    std::printf("illegaladdress: reported by cudaDeviceSynchronize\n");
+    std::printf("illegaladdress: cudaDeviceSynchronize reports the error\n");
 
     // Neither querying the error nor new work repairs the context.
     EXPECT_ERROR(cudaGetLastError(), cudaErrorIllegalAddress);
@@ -35,6 +35,6 @@ int main() {
                  cudaErrorIllegalAddress);
     EXPECT_ERROR(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
     EXPECT_ERROR(cudaFree(good), cudaErrorIllegalAddress);
-    std::printf("illegaladdress: and by every call after it\n");
+    std::printf("illegaladdress: every later call reports it too\n");
     return pass("illegaladdress");
 }

@@ -40,9 +40,9 @@ static int look(size_t bytes) {
     }
     CHECK(cudaFree(memory));
     std::fprintf(stderr, "%zu MiB: %zu words are not zero\n", bytes / MIB, nonzero);
-    REQUIRE(pattern == 0, "%zu words of another process in %zu MiB of fresh memory", pattern,
+    REQUIRE(pattern == 0, "found %zu words from another process in %zu MiB of new memory", pattern,
             bytes / MIB);
-    std::printf("leak: %zu MiB of fresh memory hold nothing of another process\n", bytes / MIB);
+    std::printf("leak: %zu MiB of new memory contain no data from another process\n", bytes / MIB);
     return pass("leak");
 }
 
@@ -55,8 +55,8 @@ static void fill_in_child() {
         _exit(127);
     }
     int status;
-    REQUIRE(waitpid(child, &status, 0) == child && status == 0, "the child that fills memory: %d",
-            status);
+    REQUIRE(waitpid(child, &status, 0) == child && status == 0,
+            "the child that fills memory ended with wait status %d", status);
 }
 
 int main(int argc, char **argv) {

@@ -46,20 +46,20 @@ static Device nvml_device(unsigned int index) {
     Device device;
     const int result =
         nvml<unsigned int, Device *>("nvmlDeviceGetHandleByIndex_v2")(index, &device);
-    REQUIRE(result == 0, "nvmlDeviceGetHandleByIndex_v2 gives %d", result);
+    REQUIRE(result == 0, "nvmlDeviceGetHandleByIndex_v2 returned %d", result);
     return device;
 }
 
 static Memory nvml_memory(Device device) {
     Memory memory;
     const int result = nvml<Device, Memory *>("nvmlDeviceGetMemoryInfo")(device, &memory);
-    REQUIRE(result == 0, "nvmlDeviceGetMemoryInfo gives %d", result);
+    REQUIRE(result == 0, "nvmlDeviceGetMemoryInfo returned %d", result);
     return memory;
 }
 
 static void nvml_init() {
     const int result = nvml<>("nvmlInit_v2")();
-    REQUIRE(result == 0, "nvmlInit_v2 gives %d", result);
+    REQUIRE(result == 0, "nvmlInit_v2 returned %d", result);
 }
 
 // Returns the bytes in use. All sources must agree.
@@ -71,7 +71,7 @@ static size_t compare(const char *when) {
     const Memory memory = nvml_memory(nvml_device(0));
     std::fprintf(stderr, "%s: CUDA %zu of %zu bytes, NVML %llu of %llu\n", when, total - free,
                  total, memory.used, memory.total);
-    REQUIRE(properties.totalGlobalMem == total, "the properties say %zu",
+    REQUIRE(properties.totalGlobalMem == total, "totalGlobalMem is %zu",
             properties.totalGlobalMem);
     REQUIRE(memory.total == total && memory.used == total - free, "%s", when);
     REQUIRE(memory.free == free, "%s", when);
@@ -112,7 +112,7 @@ static void fill() {
 
 static void list() {
     unsigned int devices;
-    REQUIRE(nvml<unsigned int *>("nvmlDeviceGetCount_v2")(&devices) == 0, "the GPUs are counted");
+    REQUIRE(nvml<unsigned int *>("nvmlDeviceGetCount_v2")(&devices) == 0, "cannot count the GPUs");
     for (unsigned int i = 0; i < devices; ++i) {
         const Device device = nvml_device(i);
         char name[96], uuid[96];
@@ -137,7 +137,7 @@ static void list() {
             processes.resize(count + 8);
             count = processes.size();
         }
-        REQUIRE(result == 0, "the processes are listed: %d", result);
+        REQUIRE(result == 0, "listing the processes: %d", result);
         for (unsigned int p = 0; p < count; ++p) {
             std::printf("process %u on gpu %u: used %llu\n", processes[p].pid, i,
                         processes[p].used);

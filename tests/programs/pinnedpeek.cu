@@ -82,7 +82,8 @@ static int try_a_childs_secret() {
     const cudaError_t result = read_word(address, &value);
     close(in[1]);
     int status;
-    REQUIRE(waitpid(child, &status, 0) == child && status == 0, "the child ended with %d", status);
+    REQUIRE(waitpid(child, &status, 0) == child && status == 0,
+            "the child ended with wait status %d", status);
     // If this process has its own memory at that address, the kernel may read that memory.
     std::fprintf(stderr, "reading 0x%llx: %s, 0x%llx\n", address, cudaGetErrorName(result), value);
     if (result != cudaSuccess) {

@@ -41,7 +41,7 @@ static void wait_for(pid_t child, const char *what) {
     int status;
     REQUIRE(waitpid(child, &status, 0) == child, "%s", what);
     REQUIRE(!WIFSIGNALED(status), "%s ended by signal %d", what, WTERMSIG(status));
-    REQUIRE(WEXITSTATUS(status) == 0, "%s ended with %d", what, WEXITSTATUS(status));
+    REQUIRE(WEXITSTATUS(status) == 0, "%s exited with status %d", what, WEXITSTATUS(status));
 }
 
 static void run_children(char *self) {

@@ -58,7 +58,7 @@ int main() {
     // The pitched original can be copied back unchanged.
     std::vector<uint32_t> back(count);
     CHECK(cudaMemcpy2D(back.data(), row, device_in, pitch, row, height, cudaMemcpyDeviceToHost));
-    REQUIRE(back == in, "the pitched copy came back different");
+    REQUIRE(back == in, "the pitched copy has changed");
     CHECK(cudaFree(device_in));
     CHECK(cudaFree(device_out));
     std::printf("transpose: %dx%d, checksum %016llx\n", width, height,

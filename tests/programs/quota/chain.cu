@@ -81,8 +81,9 @@ int main(int argc, char **argv) {
     const double warmup = options.number("warmup", 0.5), cooldown = options.number("cooldown", 0.3);
     int64_t start = options.nanoseconds("start-at");
     options.finish();
-    REQUIRE(launch == "eager" || launch == "graph", "--launch is eager or graph, not %s", launch.c_str());
-    REQUIRE(chain.kernels > 0 && seconds > 0, "above 0, both of them");
+    REQUIRE(launch == "eager" || launch == "graph", "--launch must be eager or graph, not %s",
+            launch.c_str());
+    REQUIRE(chain.kernels > 0 && seconds > 0, "--kernels and --seconds must be greater than 0");
 
     CHECK(cudaMalloc(&chain.sink, sizeof *chain.sink));
     if (chain.rate == 0) {

@@ -44,7 +44,7 @@ int main(int argc, char **argv) {
     options.finish();
     int count;
     CHECK(cudaGetDeviceCount(&count));
-    REQUIRE(one_gpu || count >= 2, "two GPUs are needed, and there is %d", count);
+    REQUIRE(one_gpu || count >= 2, "needs two GPUs, but found %d", count);
 
     unsigned *flags;
     CHECK(cudaHostAlloc(&flags, 4096, cudaHostAllocMapped | cudaHostAllocPortable));

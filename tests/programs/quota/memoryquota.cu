@@ -97,7 +97,7 @@ static void open_nvml(const char *path) {
         }
     }
     CHECK(cudaFree(mark));
-    REQUIRE(nvml.pid != 0, "no process has grown by %lld MiB", bytes / MIB);
+    REQUIRE(nvml.pid != 0, "no process's memory has grown by %lld MiB", bytes / MIB);
 }
 
 static void row_line(const char *name, long long charged, long long seen) {

@@ -23,7 +23,7 @@ int main(int argc, char **argv) {
     const size_t block = static_cast<size_t>(options.number("block", 64)) << 20;
     int64_t start = options.nanoseconds("start-at");
     options.finish();
-    REQUIRE(block > 0, "--block is above 0");
+    REQUIRE(block > 0, "--block must be greater than 0");
 
     CHECK(cudaFree(nullptr));
     start = start == 0 ? now_ns() : start;

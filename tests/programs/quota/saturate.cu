@@ -124,7 +124,8 @@ int main(int argc, char **argv) {
     REQUIRE(load.mode == "kernels" || load.mode == "graphs" || load.mode == "mix" ||
                 load.mode == "copies",
             "--mode must be kernels, graphs, mix or copies, not %s", load.mode.c_str());
-    REQUIRE(load.graph_kernels > 0 && in_flight > 0 && seconds > 0, "must be greater than 0");
+    REQUIRE(load.graph_kernels > 0 && in_flight > 0 && seconds > 0,
+            "--graph-kernels, --in-flight and --seconds must be greater than 0");
 
     CHECK(cudaMalloc(&load.sink, sizeof *load.sink));
     if (load.rate == 0 && !load.asleep) {
@@ -156,7 +157,8 @@ int main(int argc, char **argv) {
         std::puts("ready");
         std::fflush(stdout);
         char line[32];
-        REQUIRE(std::fgets(line, sizeof line, stdin) != nullptr, "the input ended without a time");
+        REQUIRE(std::fgets(line, sizeof line, stdin) != nullptr,
+                "standard input contains no start time");
         start_at = line;
     }
     int64_t start = std::strtoll(start_at.c_str(), nullptr, 10);
