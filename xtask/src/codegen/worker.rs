@@ -14,9 +14,9 @@ pub fn generate(table: &Table) -> String {
          use super::dispatch::{blocking, decode, gated, inline, pending, unknown};\n\
          use super::gate::Names;\n\
          use super::gate::pass::Pass;\n\
-         use super::{Calls, Command, ReplyTo};\nuse crate::driver::CuResult;\n\n\
+         use super::deferred::Deferred;\nuse super::{Command, ReplyTo, bodies};\nuse crate::driver::CuResult;\n\n\
          /// Executes one command. Bodies of gated calls get the gate's pass.\n\
-         pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, reply: ReplyTo) {\n\
+         pub(super) fn dispatch(deferred: &mut Deferred, command: &Command<'_>, pass: &Pass, reply: ReplyTo) {\n\
          match command.opcode {\n",
     );
     for entry in &table.entries {
@@ -79,7 +79,7 @@ fn arm(code: &mut String, entry: &Entry) {
         };
         let _ = writeln!(
             code,
-            "{} => pending(calls, command, reply, |calls, cx, call: api::{ty}, reply| calls.{method}(cx, call, {pass}{reply})),",
+            "{} => pending(deferred, command, reply, |deferred, cx, call: api::{ty}, reply| bodies::{method}(deferred, cx, call, {pass}{reply})),",
             entry.number
         );
         return;
@@ -96,7 +96,7 @@ fn arm(code: &mut String, entry: &Entry) {
     let out = if answers { "out" } else { "_" };
     let _ = writeln!(
         code,
-        "{} => {how}(calls, command{pass}, reply, |cx, args{pass}, {out}| {{",
+        "{} => {how}(deferred, command{pass}, reply, |cx, args{pass}, {out}| {{",
         entry.number
     );
     let _ = writeln!(code, "let {call} = decode::<api::{ty}>(args)?;");

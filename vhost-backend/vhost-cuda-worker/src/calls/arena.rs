@@ -46,7 +46,7 @@ impl Arena {
         if self.registered == Some(generation) {
             return;
         }
-        // SAFETY: `Calls::detach` unregisters the region's pages before they are unmapped.
+        // SAFETY: `host::detach` unregisters the region's pages before they are unmapped.
         let done = unsafe {
             let base = self.region.base().cast();
             self.shared.driver.cuMemHostRegister(base, self.region.len(), REGISTER_FLAGS)

@@ -9,14 +9,15 @@ use protocol::ids::ContextId;
 use super::charges::{Reservation, Settled, kind};
 use super::claims::CONTEXTS;
 use super::cx::Cx;
+use super::deferred::Deferred;
 use super::driver_handle::DriverHandle;
 use super::handles::Context;
 use super::result::number;
-use super::{Calls, ReplyTo, lock};
+use super::{ReplyTo, lock};
 use crate::driver::{CuError, CuResult};
 
-/// Flags of a context that mean something here: LMEM_RESIZE_TO_MAX and SYNC_MEMOPS. How a thread
-/// waits is the guest library's business; core dumps are not written on a guest's word.
+/// The flags of a context that reach the driver: LMEM_RESIZE_TO_MAX and SYNC_MEMOPS. The guest's
+/// library decides how a thread waits, and a guest must not cause core dumps on the host.
 const CONTEXT_FLAGS: u32 = 0x10 | 0x80;
 
 impl Cx<'_> {
@@ -55,7 +56,7 @@ impl Cx<'_> {
         Ok(settled)
     }
 
-    /// Retains a primary context that the worker doesn't have, within the VM's quota.
+    /// Retains a primary context that the worker doesn't have yet, within the VM's quota.
     pub(super) fn retain_primary(
         &self,
         reservation: Reservation<kind::Context>,
@@ -99,16 +100,16 @@ impl Cx<'_> {
         };
         self.begin_charges(call.ctx, call.dev);
         id.list(context);
-        // The new context is current on this thread, which is not what was noted.
+        // The driver has made the new context current on this thread, unlike what `CURRENT` says.
         self.shared.generation.fetch_add(1, Ordering::AcqRel);
         Ok(settled)
     }
 
-    /// Ends a context, after what was left to be freed in it.
+    /// Destroys a context, after the calls in it have finished.
     fn end_context(&self, id: ContextId) -> CuResult {
-        // Before `primaries` is locked, for which such a call may wait.
+        // This comes before `primaries` is locked, because such a call may wait for that lock.
         self.shared.uses.wait_for_none(id);
-        // Until the end, so that nobody gets a primary context that is ending.
+        // Held to the end, so that nobody gets a primary context that is being destroyed.
         let mut primaries = lock(&self.shared.primaries);
         let context = lock(&self.shared.tables).forget_context(id)?;
         self.shared.generation.fetch_add(1, Ordering::AcqRel);
@@ -118,12 +119,12 @@ impl Cx<'_> {
             unsafe { self.driver().cuDevicePrimaryCtxRelease(context.device) }
         } else {
             drop(primaries);
-            // SAFETY: the context was live, and nobody can name it any more.
+            // SAFETY: the context was live, and is no longer listed.
             unsafe { self.driver().cuCtxDestroy(context.real.0) }
         };
         self.free_all_of(id);
         self.forget_globals_of_context(id);
-        // What the driver has not let go of stays charged until the worker is reaped.
+        // If the driver has failed to destroy it, it stays charged until the worker exits.
         if ended.is_ok() {
             self.end_charges(id);
             self.give_back_context(context.device);
@@ -133,79 +134,76 @@ impl Cx<'_> {
     }
 }
 
-impl Calls {
-    pub(super) fn vcuda_primary_ctx_release(
-        &mut self,
-        cx: &Cx<'_>,
-        call: api::VcudaPrimaryCtxRelease,
-        reply: ReplyTo,
-    ) {
-        self.end(cx, call.ctx, |context| context.primary && context.device == call.dev, reply);
-    }
+pub(super) fn vcuda_primary_ctx_release(
+    deferred: &mut Deferred,
+    cx: &Cx<'_>,
+    call: api::VcudaPrimaryCtxRelease,
+    reply: ReplyTo,
+) {
+    end(deferred, cx, call.ctx, |context| context.primary && context.device == call.dev, reply);
+}
 
-    pub(super) fn vcuda_primary_ctx_reset(
-        &mut self,
-        cx: &Cx<'_>,
-        call: api::VcudaPrimaryCtxReset,
-        reply: ReplyTo,
-    ) {
-        let of_device = |context: &Context| context.primary && context.device == call.dev;
-        let id = lock(&self.shared.tables)
-            .contexts
-            .iter()
-            .find_map(|(id, context)| of_device(context).then_some(id));
-        match id {
-            Some(id) => self.end(cx, id, of_device, reply),
-            None => reply.finish(number(cx.check_device(call.dev)), &[]),
-        }
+pub(super) fn vcuda_primary_ctx_reset(
+    deferred: &mut Deferred,
+    cx: &Cx<'_>,
+    call: api::VcudaPrimaryCtxReset,
+    reply: ReplyTo,
+) {
+    let of_device = |context: &Context| context.primary && context.device == call.dev;
+    let id = lock(&cx.shared.tables)
+        .contexts
+        .iter()
+        .find_map(|(id, context)| of_device(context).then_some(id));
+    match id {
+        Some(id) => end(deferred, cx, id, of_device, reply),
+        None => reply.finish(number(cx.check_device(call.dev)), &[]),
     }
+}
 
-    pub(super) fn vcuda_ctx_destroy(
-        &mut self,
-        cx: &Cx<'_>,
-        call: api::VcudaCtxDestroy,
-        reply: ReplyTo,
-    ) {
-        self.end(cx, call.ctx, |context| !context.primary, reply);
-    }
+pub(super) fn vcuda_ctx_destroy(
+    deferred: &mut Deferred,
+    cx: &Cx<'_>,
+    call: api::VcudaCtxDestroy,
+    reply: ReplyTo,
+) {
+    end(deferred, cx, call.ctx, |context| !context.primary, reply);
+}
 
-    /// Ends a context with all that is in it.
-    fn end(
-        &mut self,
-        cx: &Cx<'_>,
-        id: ContextId,
-        is_meant: impl FnOnce(&Context) -> bool,
-        reply: ReplyTo,
-    ) {
-        self.shared.ending.fetch_add(1, Ordering::AcqRel);
-        {
-            let mut tables = lock(&self.shared.tables);
-            let found = tables.contexts.get(id).is_ok_and(|c| !c.ending && is_meant(c));
-            if !found || tables.begin_end_of_context(id).is_err() {
-                drop(tables);
-                self.shared.ending.fetch_sub(1, Ordering::AcqRel);
-                reply.finish(CuError::INVALID_CONTEXT.0, &[]);
-                return;
-            }
-        }
-        // Nothing is queued there from now on, and so nothing is waited for that ends with it.
-        self.shared.generation.fetch_add(1, Ordering::AcqRel);
-        let over = self.shared.flight.begin_end_of(id);
-        let mut freeing = self.end_waits_of(id);
-        freeing.extend(self.end_async_frees_of(id).into_iter().map(|freeing| (freeing, None)));
-        self.own_job(Some(cx.thread), ContextId::NONE, move |cx| {
-            let ended = cx.end_context(id);
-            over.store(true, Ordering::Release);
+/// Destroys a context with everything in it.
+fn end(
+    deferred: &mut Deferred,
+    cx: &Cx<'_>,
+    id: ContextId,
+    is_meant: impl FnOnce(&Context) -> bool,
+    reply: ReplyTo,
+) {
+    cx.shared.ending.fetch_add(1, Ordering::AcqRel);
+    {
+        let mut tables = lock(&cx.shared.tables);
+        let found = tables.contexts.get(id).is_ok_and(|c| !c.ending && is_meant(c));
+        if !found || tables.begin_end_of_context(id).is_err() {
+            drop(tables);
             cx.shared.ending.fetch_sub(1, Ordering::AcqRel);
-            for (freeing, waiting) in freeing {
-                if let Some(mapping) = cx.freed(freeing) {
-                    cx.give_back(mapping);
-                }
-                if let Some(waiting) = waiting {
-                    waiting.finish(0, &[]);
-                }
-            }
-            cx.shared.tell_output(reply).finish(number(ended), &[]);
-        });
+            reply.finish(CuError::INVALID_CONTEXT.0, &[]);
+            return;
+        }
     }
+    // From now on nothing can be queued there, so no new wait can begin.
+    cx.shared.generation.fetch_add(1, Ordering::AcqRel);
+    let over = cx.shared.flight.begin_end_of(id);
+    let freeing = deferred.end_of_context(id);
+    deferred.own_job(Some(cx.thread), ContextId::NONE, move |cx| {
+        let ended = cx.end_context(id);
+        over.store(true, Ordering::Release);
+        cx.shared.ending.fetch_sub(1, Ordering::AcqRel);
+        for (freeing, waiting) in freeing {
+            if let Some(mapping) = cx.freed(freeing) {
+                cx.give_back(mapping);
+            }
+            if let Some(waiting) = waiting {
+                waiting.finish(0, &[]);
+            }
+        }
+        cx.shared.report_output(reply).finish(number(ended), &[]);
+    });
 }

@@ -6,12 +6,13 @@ use protocol::calls as api;
 use protocol::ids::{ContextId, StreamId};
 use protocol::limits::INLINE_COPY_MAX;
 
+use super::ReplyTo;
 use super::cx::Cx;
+use super::deferred::Deferred;
 use super::driver_handle::DriverHandle;
 use super::gate::pass::Pass;
 use super::result::number;
 use super::waits::Completion;
-use super::{Calls, ReplyTo};
 use crate::driver::{CuError, CuResult};
 
 /// Returns the number of bytes from the first byte to the end of `height` rows.
@@ -125,151 +126,146 @@ impl Cx<'_> {
     }
 }
 
-impl Calls {
-    pub(super) fn vcuda_copy_in_staged(
-        &mut self,
-        cx: &Cx<'_>,
-        call: api::VcudaCopyInStaged,
-        pass: &Pass,
-        reply: ReplyTo,
-    ) {
-        let queued = self.staged(cx, call.dst, call.arena, call.len, call.h_stream).and_then(
-            |(at, stream, ctx)| {
-                // SAFETY: both ranges were checked. The arena stays mapped while the session has
-                // its region, and the region is unregistered before it is unmapped.
-                unsafe {
-                    cx.driver().cuMemcpyHtoDAsync(pass, call.dst, at.cast(), call.len, stream)?;
-                }
-                cx.tally(|words| &words.bytes_h2d, call.len as u64);
-                Ok((stream, ctx))
-            },
-        );
-        self.wait_queued(cx, queued, Completion::Answer(reply));
-    }
+pub(super) fn vcuda_copy_in_staged(
+    deferred: &mut Deferred,
+    cx: &Cx<'_>,
+    call: api::VcudaCopyInStaged,
+    pass: &Pass,
+    reply: ReplyTo,
+) {
+    let queued = staged(deferred, cx, call.dst, call.arena, call.len, call.h_stream).and_then(
+        |(at, stream, ctx)| {
+            // SAFETY: both ranges were checked. The arena stays mapped while the session has
+            // its region, and the region is unregistered before it is unmapped.
+            unsafe {
+                cx.driver().cuMemcpyHtoDAsync(pass, call.dst, at.cast(), call.len, stream)?;
+            }
+            cx.tally(|words| &words.bytes_h2d, call.len as u64);
+            Ok((stream, ctx))
+        },
+    );
+    wait_queued(deferred, cx, queued, Completion::Answer(reply));
+}
 
-    pub(super) fn vcuda_copy_out_staged(
-        &mut self,
-        cx: &Cx<'_>,
-        call: api::VcudaCopyOutStaged,
-        pass: &Pass,
-        reply: ReplyTo,
-    ) {
-        let queued = self.staged(cx, call.src, call.arena, call.len, call.h_stream).and_then(
-            |(at, stream, ctx)| {
-                // SAFETY: as in `vcuda_copy_in_staged`.
-                unsafe {
-                    cx.driver().cuMemcpyDtoHAsync(pass, at.cast(), call.src, call.len, stream)?;
-                }
-                cx.tally(|words| &words.bytes_d2h, call.len as u64);
-                Ok((stream, ctx))
-            },
-        );
-        self.wait_queued(cx, queued, Completion::Answer(reply));
-    }
+pub(super) fn vcuda_copy_out_staged(
+    deferred: &mut Deferred,
+    cx: &Cx<'_>,
+    call: api::VcudaCopyOutStaged,
+    pass: &Pass,
+    reply: ReplyTo,
+) {
+    let queued = staged(deferred, cx, call.src, call.arena, call.len, call.h_stream).and_then(
+        |(at, stream, ctx)| {
+            // SAFETY: as in `vcuda_copy_in_staged`.
+            unsafe {
+                cx.driver().cuMemcpyDtoHAsync(pass, at.cast(), call.src, call.len, stream)?;
+            }
+            cx.tally(|words| &words.bytes_d2h, call.len as u64);
+            Ok((stream, ctx))
+        },
+    );
+    wait_queued(deferred, cx, queued, Completion::Answer(reply));
+}
 
-    /// Checks both sides of a staged copy.
-    fn staged(
-        &mut self,
-        cx: &Cx<'_>,
-        device: u64,
-        arena: u64,
-        len: usize,
-        stream: StreamId,
-    ) -> CuResult<(*mut u8, CUstream, ContextId)> {
-        cx.enter()?;
-        cx.check(device, len as u64)?;
-        let staging = self.arena.as_mut().ok_or(CuError::INVALID_VALUE)?;
-        if len == 0 {
+/// Checks both sides of a staged copy.
+fn staged(
+    deferred: &mut Deferred,
+    cx: &Cx<'_>,
+    device: u64,
+    arena: u64,
+    len: usize,
+    stream: StreamId,
+) -> CuResult<(*mut u8, CUstream, ContextId)> {
+    cx.enter()?;
+    cx.check(device, len as u64)?;
+    if len == 0 {
+        return Err(CuError::INVALID_VALUE);
+    }
+    let at = deferred.staging(arena, len)?;
+    let (stream, ctx) = cx.queue(stream, 0)?;
+    Ok((at, stream, ctx))
+}
+
+fn wait_queued(
+    deferred: &mut Deferred,
+    cx: &Cx<'_>,
+    queued: CuResult<(CUstream, ContextId)>,
+    completion: Completion,
+) {
+    match queued {
+        Ok((stream, ctx)) => deferred.wait_recorded(cx, stream, ctx, completion),
+        Err(error) => deferred.complete(cx, Err(error), completion),
+    }
+}
+
+pub(super) fn vcuda_copy_out(
+    deferred: &mut Deferred,
+    cx: &Cx<'_>,
+    call: api::VcudaCopyOut,
+    pass: &Pass,
+    reply: ReplyTo,
+) {
+    let ready = cx.enter().and_then(|_| {
+        cx.check(call.src, call.len as u64)?;
+        if call.len > INLINE_COPY_MAX {
             return Err(CuError::INVALID_VALUE);
         }
-        let at = staging.at(arena, len)?;
-        let (stream, ctx) = cx.queue(stream, 0)?;
-        Ok((at, stream, ctx))
+        cx.queue(call.h_stream, 0)
+    });
+    let (stream, ctx) = match ready {
+        Ok(ready) => ready,
+        Err(error) => return reply.finish(error.0, &[]),
+    };
+    cx.tally(|words| &words.bytes_d2h, call.len as u64);
+    let Some((place, room)) = reply.place() else {
+        return copy_out_plain(deferred, cx, call, stream, pass.for_job(), reply);
+    };
+    let answer = 8 + call.len.next_multiple_of(8);
+    if room < answer {
+        return reply.finish(CuError::INVALID_VALUE.0, &[]);
     }
+    deferred.register_arena();
+    // The answer in encoded form: a length, then the bytes, which the GPU writes.
+    let head = (call.len as u64).to_le_bytes();
+    // SAFETY: the place has room for the length and the bytes. It stays mapped while `reply`
+    // lives, and `reply` waits for the copy. The source was checked.
+    let queued = unsafe {
+        std::ptr::copy_nonoverlapping(head.as_ptr(), place, 8);
+        cx.driver().cuMemcpyDtoHAsync(pass, place.add(8).cast(), call.src, call.len, stream)
+    };
+    let queued = queued.map(|()| (stream, ctx));
+    wait_queued(deferred, cx, queued, Completion::InPlace(reply, answer));
+}
 
-    fn wait_queued(
-        &mut self,
-        cx: &Cx<'_>,
-        queued: CuResult<(CUstream, ContextId)>,
-        then: Completion,
-    ) {
-        match queued {
-            Ok((stream, ctx)) => self.wait_recorded(cx, stream, ctx, then),
-            Err(error) => self.then(cx, Err(error), then),
-        }
-    }
-
-    pub(super) fn vcuda_copy_out(
-        &mut self,
-        cx: &Cx<'_>,
-        call: api::VcudaCopyOut,
-        pass: &Pass,
-        reply: ReplyTo,
-    ) {
-        let ready = cx.enter().and_then(|_| {
-            cx.check(call.src, call.len as u64)?;
-            if call.len > INLINE_COPY_MAX {
-                return Err(CuError::INVALID_VALUE);
-            }
-            cx.queue(call.h_stream, 0)
-        });
-        let (stream, ctx) = match ready {
-            Ok(ready) => ready,
-            Err(error) => return reply.finish(error.0, &[]),
-        };
-        cx.tally(|words| &words.bytes_d2h, call.len as u64);
-        let Some((place, room)) = reply.place() else {
-            return self.copy_out_plain(cx, call, stream, pass.for_job(), reply);
-        };
-        let answer = 8 + call.len.next_multiple_of(8);
-        if room < answer {
-            return reply.finish(CuError::INVALID_VALUE.0, &[]);
-        }
-        if let Some(arena) = &mut self.arena {
-            arena.register();
-        }
-        // The encoded outputs are a length, written here, and the bytes, which the GPU writes.
-        let head = (call.len as u64).to_le_bytes();
-        // SAFETY: the place has room for the length and the bytes. It stays mapped while `reply`
-        // lives, and `reply` waits for the copy. The source was checked.
-        let queued = unsafe {
-            std::ptr::copy_nonoverlapping(head.as_ptr(), place, 8);
-            cx.driver().cuMemcpyDtoHAsync(pass, place.add(8).cast(), call.src, call.len, stream)
-        };
-        let queued = queued.map(|()| (stream, ctx));
-        self.wait_queued(cx, queued, Completion::InPlace(reply, answer));
-    }
-
-    /// Handles a copy that arrived in a SUBMIT request, whose reply isn't written to guest memory.
-    /// Waits for the copy on another thread.
-    fn copy_out_plain(
-        &mut self,
-        cx: &Cx<'_>,
-        call: api::VcudaCopyOut,
-        stream: CUstream,
-        pass: Pass,
-        reply: ReplyTo,
-    ) {
-        let stream = DriverHandle(stream);
-        self.on_mirror(cx.thread, cx.ctx, reply, move |cx, reply| {
-            let mut answer = vec![0; 8 + call.len.next_multiple_of(8)];
-            answer[..8].copy_from_slice(&(call.len as u64).to_le_bytes());
-            let stream = { stream }.0;
-            let copied = cx.enter().and_then(|_| {
-                // SAFETY: the source was checked, and the destination has room. After the second
-                // call, nothing writes to it any more.
-                unsafe {
-                    let to = answer[8..].as_mut_ptr().cast();
-                    cx.driver().cuMemcpyDtoHAsync(&pass, to, call.src, call.len, stream)?;
-                    cx.driver().cuStreamSynchronize(stream)
-                }
-            });
-            match copied {
-                Ok(()) => reply.finish(0, &answer),
-                Err(error) => reply.finish(number(Err(error)), &[]),
+/// Copies for a SUBMIT request, whose answer has no place in guest memory. Waits for the copy
+/// on another thread.
+fn copy_out_plain(
+    deferred: &mut Deferred,
+    cx: &Cx<'_>,
+    call: api::VcudaCopyOut,
+    stream: CUstream,
+    pass: Pass,
+    reply: ReplyTo,
+) {
+    let stream = DriverHandle(stream);
+    deferred.on_mirror(cx.thread, cx.ctx, reply, move |cx, reply| {
+        let mut answer = vec![0; 8 + call.len.next_multiple_of(8)];
+        answer[..8].copy_from_slice(&(call.len as u64).to_le_bytes());
+        let stream = { stream }.0;
+        let copied = cx.enter().and_then(|_| {
+            // SAFETY: the source was checked, and the destination has room. After the second
+            // call, nothing writes to it any more.
+            unsafe {
+                let to = answer[8..].as_mut_ptr().cast();
+                cx.driver().cuMemcpyDtoHAsync(&pass, to, call.src, call.len, stream)?;
+                cx.driver().cuStreamSynchronize(stream)
             }
         });
-    }
+        match copied {
+            Ok(()) => reply.finish(0, &answer),
+            Err(error) => reply.finish(number(Err(error)), &[]),
+        }
+    });
 }
 
 #[cfg(test)]

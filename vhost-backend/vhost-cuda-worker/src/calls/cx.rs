@@ -1,4 +1,4 @@
-//! What a call's body works with: the session, the guest thread, and its current context.
+//! The surroundings of a call: the session, the guest thread, and its current context.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -17,7 +17,8 @@ use super::{Shared, lock};
 use crate::driver::{CuError, CuResult, Driver};
 use host_ipc::gate::{WorkerWords, bump};
 
-/// Per-thread default streams of one session at most; past it, idle ones are given up.
+/// The largest number of per-thread default streams of a session. Beyond it, empty ones are
+/// destroyed.
 const MAX_THREAD_STREAMS: usize = 1024;
 
 /// The context that is current on a thread of the worker.
@@ -25,7 +26,8 @@ const MAX_THREAD_STREAMS: usize = 1024;
 struct Current {
     ctx: ContextId,
     device: CUdevice,
-    /// `Shared::generation` when it was set: a context that has ended since may not be used.
+    /// `Shared::generation` when the context was set. Contexts may have been destroyed since it
+    /// changed.
     generation: u64,
 }
 
@@ -36,19 +38,19 @@ thread_local! {
         const { Cell::new(NO_CONTEXT) };
 }
 
-/// A context that is current.
+/// The current context.
 #[derive(Clone, Copy)]
 pub(super) struct Entered {
     pub device: CUdevice,
 }
 
-/// One command's surroundings.
+/// The surroundings of one call.
 #[derive(Clone, Copy)]
 pub(super) struct Cx<'a> {
     pub shared: &'a Arc<Shared>,
     /// The guest thread.
     pub thread: u32,
-    /// Its current context's id; 0 for none.
+    /// The id of its current context; 0 if it has none.
     pub ctx: ContextId,
 }
 
@@ -57,12 +59,12 @@ impl<'a> Cx<'a> {
         &self.shared.driver
     }
 
-    /// The same, with another context current.
+    /// The same surroundings with another current context.
     pub(super) fn within(&self, ctx: ContextId) -> Self {
         Self { ctx, ..*self }
     }
 
-    /// Makes the guest thread's context current on this thread, if it is not.
+    /// Makes the guest thread's context current on this thread, if it isn't already.
     pub(super) fn enter(&self) -> CuResult<Entered> {
         let generation = self.shared.generation.load(Ordering::Acquire);
         let current = CURRENT.get();
@@ -75,37 +77,38 @@ impl<'a> Cx<'a> {
         self.switch(generation)
     }
 
-    /// As [`Cx::enter`], for calls that also work without a context, or say themselves that they
-    /// don't.
+    /// Like [`Cx::enter`], but for calls that also work without a context, or return their own error
+    /// without one.
     pub(super) fn enter_any(&self) -> CuResult {
         if self.ctx != ContextId::NONE {
             return self.enter().map(|_| ());
         }
         if CURRENT.get().ctx != ContextId::NONE {
             CURRENT.set(NO_CONTEXT);
-            // SAFETY: null is no context.
+            // SAFETY: null means that no context is current.
             unsafe { self.driver().cuCtxSetCurrent(std::ptr::null_mut())? };
         }
         Ok(())
     }
 
-    /// Calls `then` with some context current: the guest's, or else the first device's primary one.
-    /// For what the driver tells of a kernel only within a context, and the guest may ask before it
-    /// has one.
-    pub(super) fn with_any_context<T>(&self, then: impl FnOnce() -> CuResult<T>) -> CuResult<T> {
+    /// Calls `query` with the guest's current context, or without one in the primary context of the
+    /// first device. The driver answers some queries about kernels only in a context, but a guest may
+    /// ask before it has one.
+    pub(super) fn with_any_context<T>(&self, query: impl FnOnce() -> CuResult<T>) -> CuResult<T> {
         if self.ctx != ContextId::NONE {
             self.enter()?;
-            return then();
+            return query();
         }
         let mut primaries = lock(&self.shared.primaries);
         let context = match primaries[0] {
             Some(context) => context,
             None => *primaries[0].insert(self.retain_primary(Reservation::of_worker(), 0)?.0),
         };
-        // SAFETY: the context is retained while `primaries` is locked; then none is current again.
+        // SAFETY: the context is retained while `primaries` is locked. Afterwards no context is
+        // current again.
         unsafe {
             self.driver().cuCtxSetCurrent(context.0)?;
-            let result = then();
+            let result = query();
             self.driver().cuCtxSetCurrent(std::ptr::null_mut())?;
             CURRENT.set(NO_CONTEXT);
             result
@@ -122,15 +125,15 @@ impl<'a> Cx<'a> {
             }
             (context.real, context.device)
         };
-        // SAFETY: the context was live a moment ago; a guest that destroys it at the same time
-        // does the same natively.
+        // SAFETY: the context was live when it was looked up. If the guest destroys it at the same
+        // time, the same happens natively.
         unsafe { self.driver().cuCtxSetCurrent(real.0)? };
         CURRENT.set(Current { ctx: self.ctx, device, generation });
         Ok(Entered { device })
     }
 
-    /// A stream, and the context that it is of; the current context must be entered. To be called
-    /// on the ring reader's thread only, which alone decides that a stream is empty.
+    /// A stream and its context. The current context must be entered. Only for the ring reader's
+    /// thread, because only that thread decides that a stream is empty.
     pub(super) fn stream_of(&self, id: StreamId) -> CuResult<(CUstream, ContextId)> {
         match id {
             StreamId::DEFAULT | StreamId::LEGACY => {
@@ -153,23 +156,23 @@ impl<'a> Cx<'a> {
         self.stream_of(id).map(|(stream, _)| stream)
     }
 
-    /// As [`Cx::stream_of`], to queue a gated call there that takes `bytes` of pageable memory
-    /// along.
+    /// Looks up a stream, and counts a gated call that is about to be queued there and takes `bytes`
+    /// of pageable memory along.
     pub(super) fn queue(&self, id: StreamId, bytes: usize) -> CuResult<(CUstream, ContextId)> {
         self.count(id, bytes, true)
     }
 
-    /// As [`Cx::queue`], for a command that takes none of the GPU's time.
+    /// Looks up a stream, and counts a command there that doesn't use the GPU.
     pub(super) fn queue_free(&self, id: StreamId) -> CuResult<(CUstream, ContextId)> {
         self.count(id, 0, false)
     }
 
-    /// Counts what the session does, for the operator.
+    /// Adds to one of the session's counters, for the operator.
     pub(super) fn tally(&self, counter: impl FnOnce(&WorkerWords) -> &AtomicU64, more: u64) {
         bump(counter(&self.shared.session.gate.page.worker), more);
     }
 
-    /// Counts the bytes of a copy. Variables of modules count as host memory.
+    /// Counts the bytes of a copy, for the operator. Variables of modules count as host memory.
     pub(super) fn tally_copy(&self, dst: u64, src: u64, bytes: u64) {
         match (WINDOW.contains(&dst), WINDOW.contains(&src)) {
             (true, true) => self.tally(|words| &words.bytes_d2d, bytes),
@@ -241,8 +244,8 @@ impl<'a> Cx<'a> {
         lock(&self.shared.tables).kernel(id)
     }
 
-    /// A function, or that of a kernel in the current context: the driver launches a kernel as it
-    /// is, but knows attributes and occupancies of functions only.
+    /// A function, or the function of a kernel in the current context. The driver launches kernels
+    /// directly, but reports attributes and occupancy only for functions.
     pub(super) fn func(
         &self,
         reservation: Reservation<kind::Module>,
@@ -252,8 +255,8 @@ impl<'a> Cx<'a> {
         self.function_of(reservation, &function)
     }
 
-    /// As [`Cx::func`]. To ask for a kernel's function makes the driver load its library there, and
-    /// what is then done with it its code: there is room for both once this has succeeded.
+    /// Like [`Cx::func`]. Asking for a kernel's function makes the driver load the library into the
+    /// context, and using the function loads its code. If this succeeds, both are charged.
     pub(super) fn function_of(
         &self,
         reservation: Reservation<kind::Module>,
@@ -270,7 +273,7 @@ impl<'a> Cx<'a> {
         Ok((of_context, settled))
     }
 
-    /// Refuses addresses that this session has no memory at.
+    /// Refuses addresses that don't belong to the session.
     pub(super) fn check(&self, addr: u64, len: u64) -> CuResult {
         self.shared.memory.check(addr, len)
     }

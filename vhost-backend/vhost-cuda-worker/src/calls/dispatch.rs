@@ -5,9 +5,10 @@ use std::cell::RefCell;
 use protocol::codec::{Call, Writer};
 
 use super::cx::Cx;
+use super::deferred::Deferred;
 use super::gate::pass::Pass;
 use super::result::number;
-use super::{Calls, Command, ReplyTo};
+use super::{Command, ReplyTo};
 use crate::driver::{CuError, CuResult};
 
 /// A body: decodes its arguments, makes the call, encodes the answer.
@@ -34,27 +35,27 @@ fn answer(reply: ReplyTo, body: impl FnOnce(&mut Writer) -> CuResult) {
 }
 
 /// Runs a body on this thread.
-pub(super) fn inline(calls: &mut Calls, command: &Command<'_>, reply: ReplyTo, body: Body) {
-    let cx = Cx { shared: &calls.shared, thread: command.thread, ctx: command.ctx };
+pub(super) fn inline(deferred: &mut Deferred, command: &Command<'_>, reply: ReplyTo, body: Body) {
+    let cx = Cx { shared: deferred.shared(), thread: command.thread, ctx: command.ctx };
     answer(reply, |out| body(&cx, command.args, out));
 }
 
 /// Like [`inline`], for a call that needs the gate's pass.
 pub(super) fn gated(
-    calls: &mut Calls,
+    deferred: &mut Deferred,
     command: &Command<'_>,
     pass: &Pass,
     reply: ReplyTo,
     body: GatedBody,
 ) {
-    let cx = Cx { shared: &calls.shared, thread: command.thread, ctx: command.ctx };
+    let cx = Cx { shared: deferred.shared(), thread: command.thread, ctx: command.ctx };
     answer(reply, |out| body(&cx, command.args, pass, out));
 }
 
 /// Runs a body on the thread that mirrors the guest thread.
-pub(super) fn blocking(calls: &mut Calls, command: &Command<'_>, reply: ReplyTo, body: Body) {
+pub(super) fn blocking(deferred: &mut Deferred, command: &Command<'_>, reply: ReplyTo, body: Body) {
     let args = command.args.to_vec();
-    calls.on_mirror(command.thread, command.ctx, reply, move |cx, reply| {
+    deferred.on_mirror(command.thread, command.ctx, reply, move |cx, reply| {
         let _at_work = cx.shared.uses.begin(cx.ctx);
         answer(reply, |out| body(cx, &args, out));
     });
@@ -62,15 +63,15 @@ pub(super) fn blocking(calls: &mut Calls, command: &Command<'_>, reply: ReplyTo,
 
 /// Runs a body that takes the reply, on the ring reader's thread.
 pub(super) fn pending<'a, C: Call<'a>>(
-    calls: &mut Calls,
+    deferred: &mut Deferred,
     command: &Command<'a>,
     reply: ReplyTo,
-    body: impl FnOnce(&mut Calls, &Cx<'_>, C, ReplyTo),
+    body: impl FnOnce(&mut Deferred, &Cx<'_>, C, ReplyTo),
 ) {
-    let shared = calls.shared.clone();
+    let shared = deferred.shared().clone();
     let cx = Cx { shared: &shared, thread: command.thread, ctx: command.ctx };
     match decode(command.args) {
-        Ok(call) => body(calls, &cx, call, reply),
+        Ok(call) => body(deferred, &cx, call, reply),
         Err(error) => reply.finish(error.0, &[]),
     }
 }

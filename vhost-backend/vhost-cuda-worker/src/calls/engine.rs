@@ -8,19 +8,18 @@ use cuda_api::sys::{CUcontext, CUstreamCaptureMode};
 use protocol::ids::ContextId;
 
 use super::cx::Cx;
+use super::deferred::Deferred;
 use super::driver_handle::DriverHandle;
-use super::events::EventPool;
 use super::gate::{Admission, Cursor, Gate, Ticket};
-use super::lock::lock;
-use super::memory::{self, Memory};
+use super::memory::Memory;
 use super::shared::Shared;
-use super::{arena, generated, output, waits};
+use super::{generated, host, output};
 use crate::driver::{CuError, Driver};
 use crate::executor::{Command, Engine, EngineError, Executor, Pending, Session};
 use crate::region::{Region, RegionKind};
 use crate::reply::ReplyTo;
 
-/// Loads a driver library and makes it warm: initialised, with the first device's primary context.
+/// Loads a driver library and makes it warm: initialized, with the first device's primary context.
 pub fn open(library: &Path) -> Result<Box<dyn Engine>, EngineError> {
     let output = output::Output::capture();
     let driver = Driver::open(library)?;
@@ -52,11 +51,11 @@ struct Warm {
 
 impl Engine for Warm {
     fn begin(self: Box<Self>, session: Session) -> Result<Box<dyn Executor>, EngineError> {
-        // This thread queries streams of which some may be capturing.
+        // This thread may query streams that are capturing.
         let mut mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
-        // SAFETY: the pointer is that of a local. A library without captures has no modes.
+        // SAFETY: the pointer is that of a local. A library without capture modes refuses the call.
         let _ = unsafe { self.driver.cuThreadExchangeStreamCaptureMode(&mut mode) };
-        // Short sleeps are to be as short as they say; errors only make them longer.
+        // Makes short sleeps accurate. If it fails, they only take longer.
         // SAFETY: no pointers.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1000) };
         let mut primaries = vec![None; self.devices as usize];
@@ -91,38 +90,24 @@ impl Engine for Warm {
             uses: Default::default(),
             giving_back: AtomicUsize::new(0),
         });
-        Ok(Box::new(Calls {
-            shared,
-            events: Default::default(),
-            waits: Default::default(),
-            arena: None,
-            async_frees: Default::default(),
-            watch: Default::default(),
-            retries: Default::default(),
-            gate,
-        }))
+        Ok(Box::new(Calls { deferred: Deferred::new(shared.clone()), shared, gate }))
     }
 }
 
-/// The executor: what only the ring reader's thread touches.
-pub(super) struct Calls {
-    pub(super) shared: Arc<Shared>,
-    pub(super) events: EventPool,
-    pub(super) waits: waits::Waits,
-    pub(super) arena: Option<arena::Arena>,
-    pub(super) async_frees: memory::AsyncFrees,
-    pub(super) watch: output::Watch,
-    pub(super) retries: memory::Retries,
+/// The executor of a session, on the ring reader's thread.
+struct Calls {
+    shared: Arc<Shared>,
     gate: Gate,
+    deferred: Deferred,
 }
 
 impl Calls {
     /// Runs a command that the gate has admitted.
     #[inline]
     fn run(&mut self, command: &Command<'_>, ticket: Ticket, reply: ReplyTo) {
-        generated::dispatch(self, command, ticket.pass(), reply);
+        generated::dispatch(&mut self.deferred, command, ticket.pass(), reply);
         let cx = Cx { shared: &self.shared, thread: command.thread, ctx: command.ctx };
-        self.gate.ran(&cx, &mut self.events, ticket);
+        self.gate.ran(&cx, self.deferred.events(), ticket);
     }
 
     /// Follows the scheduler's grants, and runs the held commands that may go now.
@@ -130,68 +115,24 @@ impl Calls {
         let now = host_ipc::gate::now();
         let change = self.gate.read(now);
         if let Some(verdict) = change.ended {
-            self.fail_waits(CuError(verdict));
+            self.deferred.fail_waits(CuError(verdict));
         }
         let cx = Cx { shared: &self.shared.clone(), thread: 0, ctx: ContextId::NONE };
         if change.look {
-            self.gate.look(&cx, &mut self.events);
+            self.gate.look(&cx, self.deferred.events());
         }
         let mut cursor = Cursor::default();
-        while let Some((held, ticket)) = self.gate.next(&cx, &mut self.events, &mut cursor) {
+        while let Some((held, ticket)) = self.gate.next(&cx, self.deferred.events(), &mut cursor) {
             held.run_with(|command, reply| self.run(command, ticket, reply));
         }
         self.gate.notify_scheduler(now)
-    }
-
-    /// Runs a job on the thread that mirrors a guest thread, with its context.
-    pub(super) fn job(
-        &self,
-        thread: u32,
-        ctx: ContextId,
-        job: impl FnOnce(&Cx<'_>) + Send + 'static,
-    ) {
-        let shared = self.shared.clone();
-        let done = self.shared.session.mirrors.run(thread, move || {
-            job(&Cx { shared: &shared, thread, ctx });
-            // The driver may have written what kernels printed, and nobody may ever ask for it.
-            lock(&shared.output).waiting();
-        });
-        // At debug: a guest can have it said as often as it likes.
-        if let Err(error) = done {
-            tracing::debug!(session = self.shared.session.label, "{error}");
-        }
-    }
-
-    /// As `job`, for one that must not be left undone: without a guest thread, or with one, it
-    /// does not run there if the guest has too many.
-    pub(super) fn own_job(
-        &self,
-        thread: Option<u32>,
-        ctx: ContextId,
-        job: impl FnOnce(&Cx<'_>) + Send + 'static,
-    ) {
-        let shared = self.shared.clone();
-        self.shared.session.mirrors.run_always(thread, move || {
-            job(&Cx { shared: &shared, thread: thread.unwrap_or(u32::MAX), ctx });
-        });
-    }
-
-    /// As `job`, for one that answers a command.
-    pub(super) fn on_mirror(
-        &self,
-        thread: u32,
-        ctx: ContextId,
-        reply: ReplyTo,
-        job: impl FnOnce(&Cx<'_>, ReplyTo) + Send + 'static,
-    ) {
-        self.job(thread, ctx, move |cx| job(cx, reply));
     }
 }
 
 impl Executor for Calls {
     fn execute(&mut self, command: &Command<'_>, reply: ReplyTo) {
         let cx = Cx { shared: &self.shared, thread: command.thread, ctx: command.ctx };
-        match self.gate.admit(&cx, &mut self.events, command, reply) {
+        match self.gate.admit(&cx, self.deferred.events(), command, reply) {
             Admission::Run(ticket, reply) => self.run(command, ticket, reply),
             Admission::Answer(result, reply) => reply.finish(result, &[]),
             Admission::Held => {}
@@ -199,9 +140,9 @@ impl Executor for Calls {
     }
 
     fn poll(&mut self) -> Pending {
-        let others = [self.poll_gate(), self.poll_async_frees()];
-        self.poll_retries();
-        let waits = self.poll_waits();
+        let others = [self.poll_gate(), self.deferred.poll_async_frees()];
+        self.deferred.poll_retries();
+        let waits = self.deferred.poll_waits();
         others.into_iter().fold(waits, |soonest, other| match (soonest, other) {
             (Pending::Nothing, other) | (_, other @ Pending::Soon) => other,
             (Pending::Within(a), Pending::Within(b)) => Pending::Within(a.min(b)),
@@ -210,7 +151,7 @@ impl Executor for Calls {
     }
 
     fn next_host_func(&mut self) -> Option<u64> {
-        // In a context that has failed none is called.
+        // Host functions aren't called in a context that has failed.
         if self.gate.verdict() != 0 { None } else { self.shared.host_funcs.next() }
     }
 
@@ -228,15 +169,15 @@ impl Executor for Calls {
 
     fn region_attached(&mut self, region: &Arc<Region>, arena: usize) {
         if region.kind() == RegionKind::Ring {
-            self.arena = Some(arena::Arena::new(&self.shared, region.clone(), arena));
+            self.deferred.attach_arena(region, arena);
         }
     }
 
     fn region_detaching(&mut self, region: Arc<Region>) {
         let arena = match region.kind() {
-            RegionKind::Ring => self.arena.take().and_then(|arena| arena.registration()),
+            RegionKind::Ring => self.deferred.detach_arena(),
             _ => None,
         };
-        self.detach(region, arena);
+        host::detach(&self.deferred, region, arena);
     }
 }

@@ -1,8 +1,8 @@
-//! What a guest's ids stand for.
+//! The driver's handles, by the guest's ids.
 //!
-//! The guest mints ids; only here do they become handles of the driver, so a forged id is an
-//! error and never a wild pointer. Tables are bounded: a guest can't make the worker's memory grow
-//! by creating handles for ever.
+//! The guest chooses the ids, and only these tables map them to handles of the driver, so a forged id
+//! is an error and never a wild pointer. The tables are bounded, so a guest can't make the worker's
+//! memory grow without limit by creating handles.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -23,11 +23,11 @@ use super::graph_exec::GraphExec;
 use super::id_map::{Id, IdMap};
 use crate::driver::{CuError, CuResult};
 
-/// Ids of one kind and what they stand for.
+/// The handles of one kind, by id.
 pub(super) struct Table<K, T> {
     entries: IdMap<K, T>,
-    /// Ids that stand for nothing yet, or for nothing any more, and that nobody may get: the driver
-    /// is at work on their handles. The context that they end with, or 0.
+    /// Ids without a handle that no new handle may get, because the driver is creating or destroying
+    /// the handle. The value is the context whose end makes the id vacant again, or 0.
     claimed: IdMap<K, ContextId>,
 }
 
@@ -49,27 +49,27 @@ impl<K: Id, T> Table<K, T> {
         Ok(())
     }
 
-    /// Takes a vacant id for a handle that is to be made; see [`super::claims::Claim`].
+    /// Claims a vacant id for a handle that is about to be made; see [`super::claims::Claim`].
     pub(super) fn claim(&mut self, id: K) -> CuResult {
         self.vacant(id)?;
         self.claimed.insert(id, ContextId::NONE);
         Ok(())
     }
 
-    /// Lists a handle under an id that was claimed.
+    /// Lists a handle under a claimed id.
     pub(super) fn list(&mut self, id: K, value: T) {
         self.claimed.remove(&id);
         self.entries.insert(id, value);
     }
 
-    /// Takes a handle out; its id stays claimed.
+    /// Removes a handle. Its id stays claimed.
     pub(super) fn take(&mut self, id: K) -> CuResult<T> {
         let value = self.remove(id)?;
         self.claimed.insert(id, ContextId::NONE);
         Ok(value)
     }
 
-    /// An id that was claimed is vacant again.
+    /// Makes a claimed id vacant again.
     pub(super) fn free(&mut self, id: K) {
         self.claimed.remove(&id);
     }
@@ -82,17 +82,17 @@ impl<K: Id, T> Table<K, T> {
         self.entries.get_mut(&id).ok_or(CuError::INVALID_HANDLE)
     }
 
-    /// Takes a handle out whose id may be given again at once: nothing is charged under it.
+    /// Removes a handle and makes its id vacant. Only for handles that nothing is charged for.
     pub(super) fn remove(&mut self, id: K) -> CuResult<T> {
         self.entries.remove(&id).ok_or(CuError::INVALID_HANDLE)
     }
 
-    /// Takes out all that `gone` says.
+    /// Removes all handles for which `gone` returns true.
     pub(super) fn remove_where(&mut self, gone: impl Fn(&T) -> bool) {
         self.entries.retain(|_, value| !gone(value));
     }
 
-    /// Takes out what ends with a context. The ids are vacant again after [`Table::free_of`].
+    /// Removes handles that end with a context. The ids stay claimed until [`Table::free_of`].
     fn end_with(&mut self, ctx: ContextId, gone: impl Fn(&T) -> bool) {
         let Self { entries, claimed } = self;
         entries.retain(|id, value| {
@@ -104,7 +104,7 @@ impl<K: Id, T> Table<K, T> {
         });
     }
 
-    /// A context has ended, and nothing is charged for it any more.
+    /// Makes the ids vacant that were claimed until the end of a context.
     fn free_of(&mut self, ctx: ContextId) {
         self.claimed.retain(|_, of| *of != ctx);
     }
@@ -122,9 +122,9 @@ pub(super) struct Context {
     pub real: DriverHandle<CUcontext>,
     pub device: CUdevice,
     pub primary: bool,
-    /// Something may have been queued in its legacy stream since that was last seen empty.
+    /// Work may have been queued in the legacy stream since it was last found empty.
     pub legacy_used: bool,
-    /// Its end has begun: no call may use it.
+    /// The context is being destroyed, so no call may use it.
     pub ending: bool,
 }
 
@@ -132,13 +132,13 @@ pub(super) struct Context {
 pub(super) struct Stream {
     pub real: DriverHandle<CUstream>,
     pub ctx: ContextId,
-    /// Something may have been queued since it was last seen empty.
+    /// Work may have been queued since the stream was last found empty.
     pub used: bool,
-    /// It and the legacy stream wait for one another.
+    /// The stream and the legacy stream synchronize with each other.
     pub blocking: bool,
 }
 
-/// A handle and the context that it ends with.
+/// A handle that ends with a context.
 #[derive(Clone, Copy)]
 pub(super) struct Owned<H> {
     pub real: DriverHandle<H>,
@@ -149,42 +149,42 @@ pub(super) struct Owned<H> {
 pub(super) struct Module {
     pub real: DriverHandle<CUmodule>,
     pub ctx: ContextId,
-    /// It belongs to this library, which unloads it.
+    /// The library that the module belongs to, which unloads it.
     pub library: Option<LibraryId>,
-    /// What it is charged as; its library's, if it has one.
+    /// The load that is charged: the library's if the module has one.
     pub load: Load,
 }
 
 #[derive(Clone)]
 pub(super) struct Library {
     pub real: DriverHandle<CUlibrary>,
-    /// What it is charged as.
+    /// The load that is charged.
     pub load: Load,
 }
 
-/// What a function ends with.
+/// The module or library that a function ends with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     Module { id: ModuleId, ctx: ContextId },
     Library { id: LibraryId, ctx: ContextId },
 }
 
-/// Where each parameter lies in the parameter buffer: offset and size. `None`: the driver can't
-/// tell.
+/// Offset and size of each parameter in the parameter buffer. `None` if the driver doesn't report
+/// them.
 pub(super) type Layout = Option<Arc<[(u32, u32)]>>;
 
 #[derive(Clone)]
 pub(super) struct Function {
-    /// A CUkernel is passed as a CUfunction to the calls that take both.
+    /// Holds a CUkernel as a CUfunction for the calls that accept both.
     pub real: DriverHandle<CUfunction>,
     pub is_kernel: bool,
     pub layout: Layout,
     pub owner: Owner,
-    /// What its owner is charged as.
+    /// The owner's load, which is charged.
     pub load: Load,
-    /// Its code, for its first launch.
+    /// The code that its first launch loads.
     pub code: Code,
-    /// What a launch compares with what its context has; see [`super::charges::Charges`].
+    /// The local memory that a launch needs from its context; see [`super::charges::Charges`].
     pub need: u64,
 }
 
@@ -195,15 +195,15 @@ impl Function {
     }
 }
 
-/// A per-thread default stream is a stream of its own here: one thread calls for all of the
-/// guest's.
+/// Identifies a per-thread default stream. The worker makes an ordinary stream for each, because one
+/// thread makes the calls of all guest threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ThreadStream {
     pub thread: u32,
     pub ctx: ContextId,
 }
 
-/// All that a session's ids stand for.
+/// The handles of a session.
 #[derive(Default)]
 pub(super) struct Tables {
     pub contexts: Table<ContextId, Context>,
@@ -247,8 +247,8 @@ impl Tables {
         }
     }
 
-    /// A context is about to end: forgets all that ends with it. Its id, and those of what is
-    /// charged in it, stay taken until [`Tables::free_ids_of`].
+    /// Removes everything that ends with a context, which is about to be destroyed. Its id, and the
+    /// ids of everything that is charged in it, stay claimed until [`Tables::free_ids_of`].
     pub(super) fn begin_end_of_context(&mut self, ctx: ContextId) -> CuResult {
         let context = self.contexts.get_mut(ctx).map_err(|_| CuError::INVALID_CONTEXT)?;
         context.ending = true;
@@ -258,35 +258,35 @@ impl Tables {
         self.modules.end_with(ctx, |module| module.ctx == ctx);
         self.functions.remove_where(|function| match function.owner {
             Owner::Module { ctx: owner, .. } => owner == ctx,
-            // A kernel is of no context; a function that was made of one is.
+            // Kernels belong to no context, but functions made from a kernel do.
             Owner::Library { ctx: owner, .. } => owner == ctx && !function.is_kernel,
         });
         self.thread_streams.retain(|key, _| key.ctx != ctx);
         Ok(())
     }
 
-    /// A context ends.
+    /// Removes a context that is about to be destroyed.
     pub(super) fn forget_context(&mut self, ctx: ContextId) -> CuResult<Context> {
-        // What calls that were under way have made in it meanwhile ends with it, too.
+        // Calls that were in progress may have added handles meanwhile.
         self.begin_end_of_context(ctx)?;
         let context = self.contexts.remove(ctx).map_err(|_| CuError::INVALID_CONTEXT)?;
         self.contexts.claimed.insert(ctx, ctx);
         Ok(context)
     }
 
-    /// A context has ended, and all its charges were given back.
+    /// Makes the ids vacant again once a context has been destroyed and nothing is charged for it.
     pub(super) fn free_ids_of(&mut self, ctx: ContextId) {
         self.modules.free_of(ctx);
         self.contexts.free_of(ctx);
     }
 
-    /// Forgets all that ends with a module.
+    /// Removes the functions that end with a module.
     pub(super) fn forget_parts_of_module(&mut self, id: ModuleId) {
         self.functions
             .remove_where(|f| matches!(f.owner, Owner::Module { id: owner, .. } if owner == id));
     }
 
-    /// Forgets all that ends with a library.
+    /// Removes the modules and functions that end with a library.
     pub(super) fn forget_parts_of_library(&mut self, id: LibraryId) {
         self.modules.remove_where(|module| module.library == Some(id));
         self.functions.remove_where(

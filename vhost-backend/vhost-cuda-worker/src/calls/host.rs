@@ -8,9 +8,10 @@ use protocol::calls as api;
 use protocol::ids::ContextId;
 
 use super::cx::Cx;
+use super::deferred::Deferred;
+use super::lock;
 use super::memory::Foreign;
 use super::registered::{REGISTER_FLAGS, Registration};
-use super::{Calls, lock};
 use crate::driver::{CuError, CuResult};
 use crate::region::Region;
 
@@ -143,39 +144,37 @@ impl Cx<'_> {
     }
 }
 
-impl Calls {
-    /// Detaches a region that the guest's driver wants back, after unregistering its pages from the
-    /// GPU. `arena` is the worker's registration of the arena, if the region has one.
-    pub(super) fn detach(&mut self, region: Arc<Region>, arena: Option<Registration>) {
-        let mut gone: Vec<Registration> = {
-            let mut registered = lock(&self.shared.registered);
-            let keys: Vec<u64> = registered
-                .by_vaddr
-                .iter()
-                .filter(|(_, registration)| Arc::ptr_eq(&registration.region, &region))
-                .map(|(vaddr, _)| *vaddr)
-                .collect();
-            keys.iter().filter_map(|vaddr| registered.by_vaddr.remove(vaddr)).collect()
-        };
-        for registration in &gone {
-            lock(&self.shared.memory.foreign).remove(registration.dptr);
-        }
-        gone.extend(arena);
-        if gone.is_empty() {
-            return;
-        }
-        let contexts: Vec<ContextId> =
-            lock(&self.shared.tables).contexts.iter().map(|(id, _)| id).collect();
-        self.own_job(None, ContextId::NONE, move |cx| {
-            for ctx in contexts {
-                if cx.within(ctx).enter().is_ok() {
-                    // SAFETY: the call takes no pointers. Its error belongs to the session and is
-                    // reported elsewhere.
-                    let _ = unsafe { cx.driver().cuCtxSynchronize() };
-                }
-            }
-            cx.let_go(gone);
-            drop(region);
-        });
+/// Handles a region that the guest's driver takes back: its pages are unregistered from the GPU
+/// first. `arena` is the worker's own registration of the region's arena, if any.
+pub(super) fn detach(deferred: &Deferred, region: Arc<Region>, arena: Option<Registration>) {
+    let mut gone: Vec<Registration> = {
+        let mut registered = lock(&deferred.shared().registered);
+        let keys: Vec<u64> = registered
+            .by_vaddr
+            .iter()
+            .filter(|(_, registration)| Arc::ptr_eq(&registration.region, &region))
+            .map(|(vaddr, _)| *vaddr)
+            .collect();
+        keys.iter().filter_map(|vaddr| registered.by_vaddr.remove(vaddr)).collect()
+    };
+    for registration in &gone {
+        lock(&deferred.shared().memory.foreign).remove(registration.dptr);
     }
+    gone.extend(arena);
+    if gone.is_empty() {
+        return;
+    }
+    let contexts: Vec<ContextId> =
+        lock(&deferred.shared().tables).contexts.iter().map(|(id, _)| id).collect();
+    deferred.own_job(None, ContextId::NONE, move |cx| {
+        for ctx in contexts {
+            if cx.within(ctx).enter().is_ok() {
+                // SAFETY: the call takes no pointers. Its error belongs to the session and is
+                // reported elsewhere.
+                let _ = unsafe { cx.driver().cuCtxSynchronize() };
+            }
+        }
+        cx.let_go(gone);
+        drop(region);
+    });
 }

@@ -1,33 +1,34 @@
-//! The implementation (body) of each call in the API table.
+//! The calls of a session.
 //!
 //! | module | contents |
 //! |---|---|
-//! | `generated/dispatch` | from a command's number to its body |
-//! | `dispatch` | the traits and helpers that the generated dispatch uses |
-//! | `engine`, `shared` | the executor, and the state that all of the worker's threads share |
-//! | `cx` | the context that a body works with |
-//! | `driver_handle`, `id_map`, `lock` | small types that the others share |
-//! | `handles`, `claims` | the objects behind a guest's ids, and exclusive claims on ids |
-//! | `waits`, `pending` | waiting for the GPU |
-//! | `gate` | which commands may go to the driver now, and which are held |
-//! | `charges` | charges besides allocations |
+//! | `engine` | the executor: runs a command when the gate admits it |
+//! | `generated/dispatch`, `dispatch`, `bodies` | from a command's number to its body |
+//! | `gate` | decides when a command may go to the driver, and holds it until then |
+//! | `deferred`, `waits`, `events` | calls that are answered later; waiting for the GPU |
+//! | `shared`, `cx` | state that all threads share; the surroundings of one call |
+//! | `driver_handle`, `id_map`, `lock`, `result` | small types and functions that the others share |
+//! | `handles`, `claims` | the driver's handles, by the guest's ids; ids in use by one call |
+//! | `charges` | memory that is charged in addition to allocations |
 //! | `memory`, `arena`, `copy`, `registered`, `host` | device memory, copies, registered host memory |
-//! | `context`, `uses`, `stream` | contexts, and the calls in progress in each; streams and events |
+//! | `context`, `uses`, `stream` | contexts, and the calls at work in one; streams and events |
 //! | `image`, `blob`, `module`, `launch` | code and its kernels |
-//! | `graph`, `graph_node`, `graph_shape` | graphs |
-//! | `facts`, `output`, `printing`, `hostfunc` | attributes, kernels' output, host functions |
+//! | `graph`, `graph_exec`, `graph_node`, `graph_shape` | graphs |
+//! | `facts`, `output`, `printing`, `hostfunc` | attributes, the output of kernels, host functions |
 //!
-//! Bodies of posted and of quick calls run on the ring reader's thread, those of blocking calls on
-//! the thread that mirrors the calling guest thread. Shared state is in `Shared`, under locks that
-//! are never held across a driver call that may take long.
+//! Bodies of posted and quick calls run on the ring reader's thread, and bodies of blocking calls on
+//! the thread that mirrors the guest's. Their common state is in `Shared`, under locks that are never
+//! held across calls of the driver that may take long.
 
 mod arena;
 mod blob;
+mod bodies;
 mod charges;
 mod claims;
 mod context;
 mod copy;
 mod cx;
+mod deferred;
 mod dispatch;
 mod driver_handle;
 mod engine;
@@ -50,7 +51,6 @@ mod lock;
 mod memory;
 mod module;
 mod output;
-mod pending;
 mod printing;
 mod registered;
 mod result;
@@ -64,7 +64,6 @@ mod waits;
 pub use engine::open;
 pub use gate::GateEnd;
 
-use engine::Calls;
 use lock::lock;
 use shared::Shared;
 

@@ -11,14 +11,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::FileExt;
 
-use std::time::Instant;
-
-use cuda_api::sys::CUstream;
-use protocol::ids::ContextId;
 use protocol::limits::OUTPUT_MAX;
-
-use super::driver_handle::DriverHandle;
-use super::id_map::IdMap;
 
 /// The maximum number of bytes that are kept for the guest.
 const MAX_KEPT: u64 = 16 << 20;
@@ -107,15 +100,6 @@ fn give_back(file: &File, from: u64, len: u64) {
     unsafe {
         libc::fallocate(file.as_raw_fd(), mode, start as i64, (from + len - start) as i64);
     }
-}
-
-/// State for detecting kernel output, and for making the driver write it.
-#[derive(Default)]
-pub(super) struct Watch {
-    /// A stream per context in which nothing is ever queued. Waiting for it takes no time, and
-    /// makes the driver write the kernels' output.
-    pub(super) streams: IdMap<ContextId, DriverHandle<CUstream>>,
-    pub(super) last: Option<Instant>,
 }
 
 #[cfg(test)]

@@ -1,75 +1,78 @@
-//! Reports kernel output to the guest.
+//! Reporting the output of kernels to the guest.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use cuda_api::sys::{CUstream, CUstream_flags};
 use protocol::calls as api;
 use protocol::ids::ContextId;
 
 use super::cx::Cx;
 use super::driver_handle::DriverHandle;
-use super::stream::STREAM_NON_BLOCKING;
-use super::{Calls, ReplyTo, Shared, lock};
+use super::id_map::IdMap;
+use super::lock;
 use crate::driver::CuResult;
+use crate::reply::ReplyTo;
 
-/// The interval between checks for output of kernels that aren't known to print.
+/// The interval between checks for output while no kernel is known to print.
 const UNEXPECTED: Duration = Duration::from_millis(10);
 
-impl Calls {
-    /// Sets the output flag in the reply to a call that waited for the GPU, if kernels have
-    /// printed.
-    pub(super) fn with_output(&mut self, cx: &Cx<'_>, reply: ReplyTo) -> ReplyTo {
-        if !self.shared.prints.load(Ordering::Relaxed) {
+/// Makes the driver write the output of kernels when the guest waits for them.
+#[derive(Default)]
+pub(super) struct Watch {
+    /// An empty stream for each context. Waiting for it makes the driver write the output of
+    /// kernels, and takes no time.
+    streams: IdMap<ContextId, DriverHandle<CUstream>>,
+    /// The last check while no kernel was known to print.
+    last: Option<Instant>,
+}
+
+impl Watch {
+    /// A reply to a wait for the GPU, which reports whether there is output.
+    pub(super) fn report_output(&mut self, cx: &Cx<'_>, reply: ReplyTo) -> ReplyTo {
+        if !cx.shared.prints.load(Ordering::Relaxed) {
             return reply;
         }
         let _ = self.make_driver_write(cx);
-        self.shared.tell_output(reply)
+        cx.shared.report_output(reply)
     }
 
-    /// Checks from time to time for output of kernels that aren't known to print.
-    pub(super) fn look_for_output(&mut self, cx: &Cx<'_>) {
+    /// Checks for output while no kernel is known to print, at most once per interval.
+    pub(super) fn look(&mut self, cx: &Cx<'_>) {
         let now = Instant::now();
-        let due = self.watch.last.is_none_or(|last| now.duration_since(last) > UNEXPECTED);
-        if due && !self.shared.prints.load(Ordering::Relaxed) {
-            self.watch.last = Some(now);
-            if self.make_driver_write(cx).is_ok() && lock(&self.shared.output).waiting() > 0 {
-                self.shared.prints.store(true, Ordering::Relaxed);
+        let due = self.last.is_none_or(|last| now.duration_since(last) > UNEXPECTED);
+        if due && !cx.shared.prints.load(Ordering::Relaxed) {
+            self.last = Some(now);
+            if self.make_driver_write(cx).is_ok() && lock(&cx.shared.output).waiting() > 0 {
+                cx.shared.prints.store(true, Ordering::Relaxed);
             }
         }
     }
 
-    /// Forgets the stream of a context that has ended.
-    pub(super) fn forget_watch(&mut self, ctx: ContextId) {
-        self.watch.streams.remove(&ctx);
+    /// Forgets a context's stream, which the driver destroys with the context.
+    pub(super) fn forget(&mut self, ctx: ContextId) {
+        self.streams.remove(&ctx);
     }
 
     fn make_driver_write(&mut self, cx: &Cx<'_>) -> CuResult {
         cx.enter()?;
-        let stream = match self.watch.streams.get(&cx.ctx) {
+        let stream = match self.streams.get(&cx.ctx) {
             Some(stream) => stream.0,
             None => {
                 let mut stream = std::ptr::null_mut();
-                // SAFETY: the pointer is to a local variable.
-                unsafe {
-                    cx.driver().cuStreamCreateWithPriority(&mut stream, STREAM_NON_BLOCKING, 0)?;
-                }
-                self.watch.streams.insert(cx.ctx, DriverHandle(stream));
+                let flags = CUstream_flags::CU_STREAM_NON_BLOCKING.0;
+                // SAFETY: the pointer is that of a local.
+                unsafe { cx.driver().cuStreamCreateWithPriority(&mut stream, flags, 0)? };
+                self.streams.insert(cx.ctx, DriverHandle(stream));
                 stream
             }
         };
-        // SAFETY: the stream is live, and nothing is ever queued in it.
+        // SAFETY: the stream is live, and nothing is ever queued there.
         unsafe {
             cx.driver().cuStreamSynchronize(stream)?;
             libc::fflush(std::ptr::null_mut());
         }
         Ok(())
-    }
-}
-
-impl Shared {
-    /// Sets the output flag in a reply, if the driver has written output of kernels.
-    pub(super) fn tell_output(&self, reply: ReplyTo) -> ReplyTo {
-        if lock(&self.output).waiting() > 0 { reply.with_output() } else { reply }
     }
 }
 

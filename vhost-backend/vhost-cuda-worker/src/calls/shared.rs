@@ -1,4 +1,4 @@
-//! What all threads of the worker share.
+//! State that all threads of the worker share.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
@@ -8,34 +8,43 @@ use cuda_api::sys::{CUcontext, CUdevice};
 use super::driver_handle::DriverHandle;
 use super::gate::InFlight;
 use super::handles::Tables;
+use super::lock::lock;
 use super::memory::Memory;
 use super::{blob, charges, hostfunc, output, registered, uses};
 use crate::driver::Driver;
 use crate::executor::Session;
+use crate::reply::ReplyTo;
 
-/// What all threads of the worker share.
+/// State that all threads of the worker share.
 pub(super) struct Shared {
     pub(super) driver: Driver,
     pub(super) session: Session,
     pub(super) devices: CUdevice,
     pub(super) tables: Mutex<Tables>,
     pub(super) memory: Memory,
-    /// Counts contexts that have ended.
+    /// Changes whenever a context begins or ends, which makes threads enter their context again.
     pub(super) generation: AtomicU64,
-    /// By device: its primary context, while the worker retains it. The guest sees it active only
-    /// once it has retained it itself.
+    /// By device: the primary context, while the worker retains it. The guest sees it as active only
+    /// after it has retained the context itself.
     pub(super) primaries: Mutex<Vec<Option<DriverHandle<CUcontext>>>>,
     pub(super) blobs: Mutex<blob::Blobs>,
     pub(super) output: Mutex<output::Output>,
     pub(super) host_funcs: Arc<hostfunc::HostFuncs>,
     pub(super) registered: Mutex<registered::Registered>,
-    /// Kernels may print: whoever waits for them is told what they have printed.
+    /// Kernels may print, so answers to waits report whether there is output.
     pub(super) prints: AtomicBool,
     pub(super) charges: charges::Charges,
     pub(super) flight: InFlight,
-    /// Contexts whose end has begun and that the driver has not ended yet.
+    /// The number of contexts that are being destroyed.
     pub(super) ending: AtomicUsize,
     pub(super) uses: uses::ActiveCalls,
-    /// Mappings that are on their way back to the driver and the account.
+    /// The number of mappings that are being given back to the driver and the account.
     pub(super) giving_back: AtomicUsize,
+}
+
+impl Shared {
+    /// A reply that reports whether the driver has written any output of kernels.
+    pub(super) fn report_output(&self, reply: ReplyTo) -> ReplyTo {
+        if lock(&self.output).waiting() > 0 { reply.with_output() } else { reply }
+    }
 }

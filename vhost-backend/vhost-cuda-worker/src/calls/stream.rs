@@ -1,18 +1,17 @@
 //! Streams and events.
 
+use cuda_api::sys::CUstream_flags;
 use protocol::calls as api;
 
 use super::charges::{Reservation, Settled, kind};
 use super::claims::{EVENTS, STREAMS};
 use super::cx::Cx;
+use super::deferred::Deferred;
 use super::driver_handle::DriverHandle;
 use super::handles::{Owned, Stream};
 use super::waits::Completion;
-use super::{Calls, ReplyTo, lock};
+use super::{ReplyTo, lock};
 use crate::driver::{CuError, CuResult};
-
-/// `CU_STREAM_NON_BLOCKING`.
-pub(super) const STREAM_NON_BLOCKING: u32 = 1;
 
 impl Cx<'_> {
     pub(super) fn cu_stream_create_with_priority(
@@ -28,7 +27,7 @@ impl Cx<'_> {
         unsafe {
             self.driver().cuStreamCreateWithPriority(&mut stream, call.flags, call.priority)?;
         }
-        let blocking = call.flags & STREAM_NON_BLOCKING == 0;
+        let blocking = call.flags & CUstream_flags::CU_STREAM_NON_BLOCKING.0 == 0;
         id.list(Stream { real: DriverHandle(stream), ctx: self.ctx, used: false, blocking });
         Ok(reserved.settle())
     }
@@ -38,7 +37,7 @@ impl Cx<'_> {
         let (stream, id) = self.claim_listed(STREAMS, call.h_stream, |_, _| Ok(()))?;
         self.shared.flight.forget(stream.real.0, stream.ctx);
         self.shared.host_funcs.forget((stream.real.0 as u64, stream.ctx));
-        // SAFETY: the stream was live, and nobody else can name it any more.
+        // SAFETY: the stream was live, and is no longer listed.
         let ended = unsafe { self.driver().cuStreamDestroy(stream.real.0) };
         id.end(ended, || self.forget_stream(stream.ctx))
     }
@@ -87,7 +86,7 @@ impl Cx<'_> {
     pub(super) fn cu_event_destroy_v2(&self, call: api::CuEventDestroyV2) -> CuResult {
         self.enter_any()?;
         let event = lock(&self.shared.tables).events.remove(call.h_event)?;
-        // SAFETY: the event was live, and nobody else can name it any more.
+        // SAFETY: the event was live, and is no longer listed.
         unsafe { self.driver().cuEventDestroy(event.real.0) }
     }
 
@@ -123,37 +122,35 @@ impl Cx<'_> {
     }
 }
 
-impl Calls {
-    pub(super) fn cu_ctx_synchronize(
-        &mut self,
-        cx: &Cx<'_>,
-        _: api::CuCtxSynchronize,
-        reply: ReplyTo,
-    ) {
-        self.wait_context(cx, Completion::Answer(reply));
-    }
+pub(super) fn cu_ctx_synchronize(
+    deferred: &mut Deferred,
+    cx: &Cx<'_>,
+    _: api::CuCtxSynchronize,
+    reply: ReplyTo,
+) {
+    deferred.wait_context(cx, Completion::Answer(reply));
+}
 
-    pub(super) fn cu_stream_synchronize(
-        &mut self,
-        cx: &Cx<'_>,
-        call: api::CuStreamSynchronize,
-        reply: ReplyTo,
-    ) {
-        match cx.enter().and_then(|_| cx.stream_of(call.h_stream)) {
-            Ok((stream, ctx)) => self.wait_stream(cx, stream, ctx, Completion::Answer(reply)),
-            Err(error) => reply.finish(error.0, &[]),
-        }
+pub(super) fn cu_stream_synchronize(
+    deferred: &mut Deferred,
+    cx: &Cx<'_>,
+    call: api::CuStreamSynchronize,
+    reply: ReplyTo,
+) {
+    match cx.enter().and_then(|_| cx.stream_of(call.h_stream)) {
+        Ok((stream, ctx)) => deferred.wait_stream(cx, stream, ctx, Completion::Answer(reply)),
+        Err(error) => reply.finish(error.0, &[]),
     }
+}
 
-    pub(super) fn cu_event_synchronize(
-        &mut self,
-        cx: &Cx<'_>,
-        call: api::CuEventSynchronize,
-        reply: ReplyTo,
-    ) {
-        match cx.enter_any() {
-            Ok(()) => self.wait_event(cx, call.h_event, Completion::Answer(reply)),
-            Err(error) => reply.finish(error.0, &[]),
-        }
+pub(super) fn cu_event_synchronize(
+    deferred: &mut Deferred,
+    cx: &Cx<'_>,
+    call: api::CuEventSynchronize,
+    reply: ReplyTo,
+) {
+    match cx.enter_any() {
+        Ok(()) => deferred.wait_event(cx, call.h_event, Completion::Answer(reply)),
+        Err(error) => reply.finish(error.0, &[]),
     }
 }

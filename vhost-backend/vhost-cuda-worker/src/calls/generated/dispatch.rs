@@ -5,39 +5,45 @@ use protocol::calls as api;
 use protocol::codec::Answer;
 
 use super::charges::{ChargedReply, Reservation, Settled, kind};
+use super::deferred::Deferred;
 use super::dispatch::{blocking, decode, gated, inline, pending, unknown};
 use super::gate::Names;
 use super::gate::pass::Pass;
-use super::{Calls, Command, ReplyTo};
+use super::{Command, ReplyTo, bodies};
 use crate::driver::{CuError, CuResult};
 
 /// Executes one command. Bodies of gated calls get the gate's pass.
-pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, reply: ReplyTo) {
+pub(super) fn dispatch(
+    deferred: &mut Deferred,
+    command: &Command<'_>,
+    pass: &Pass,
+    reply: ReplyTo,
+) {
     match command.opcode {
         // vcudaFacts
-        1 => inline(calls, command, reply, |cx, args, out| {
+        1 => inline(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaFacts>(args)?;
             cx.vcuda_facts(call)?.encode(out);
             Ok(())
         }),
         // vcudaTakeOutput
-        2 => inline(calls, command, reply, |cx, args, out| {
+        2 => inline(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaTakeOutput>(args)?;
             cx.vcuda_take_output(call)?.encode(out);
             Ok(())
         }),
         // vcudaNop
-        3 => inline(calls, command, reply, |cx, args, _| {
+        3 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaNop>(args)?;
             cx.vcuda_nop(call)
         }),
         // vcudaPing
-        4 => inline(calls, command, reply, |cx, args, _| {
+        4 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaPing>(args)?;
             cx.vcuda_ping(call)
         }),
         // cuDeviceGetLuid
-        5 => inline(calls, command, reply, |cx, args, out| {
+        5 => inline(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::CuDeviceGetLuid>(args)?;
             cx.enter_any()?;
             let mut luid = <[u8; 8]>::default();
@@ -54,7 +60,7 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
             Ok(())
         }),
         // cuDeviceGetTexture1DLinearMaxWidth
-        6 => inline(calls, command, reply, |cx, args, out| {
+        6 => inline(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::CuDeviceGetTexture1DLinearMaxWidth>(args)?;
             cx.enter_any()?;
             let mut max_width_in_elements = usize::default();
@@ -71,44 +77,54 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
             Ok(())
         }),
         // vcudaPrimaryCtxRetain
-        10 => blocking(calls, command, reply, |cx, args, _| {
+        10 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaPrimaryCtxRetain>(args)?;
             cx.vcuda_primary_ctx_retain(call, Reservation::of_call())
                 .and_then(Settled::<kind::Context>::done)
         }),
         // vcudaPrimaryCtxRelease
-        11 => {
-            pending(calls, command, reply, |calls, cx, call: api::VcudaPrimaryCtxRelease, reply| {
-                calls.vcuda_primary_ctx_release(cx, call, reply)
-            })
-        }
+        11 => pending(
+            deferred,
+            command,
+            reply,
+            |deferred, cx, call: api::VcudaPrimaryCtxRelease, reply| {
+                bodies::vcuda_primary_ctx_release(deferred, cx, call, reply)
+            },
+        ),
         // vcudaPrimaryCtxReset
-        12 => {
-            pending(calls, command, reply, |calls, cx, call: api::VcudaPrimaryCtxReset, reply| {
-                calls.vcuda_primary_ctx_reset(cx, call, reply)
-            })
-        }
+        12 => pending(
+            deferred,
+            command,
+            reply,
+            |deferred, cx, call: api::VcudaPrimaryCtxReset, reply| {
+                bodies::vcuda_primary_ctx_reset(deferred, cx, call, reply)
+            },
+        ),
         // vcudaPrimaryCtxSetFlags
-        13 => inline(calls, command, reply, |cx, args, _| {
+        13 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaPrimaryCtxSetFlags>(args)?;
             cx.vcuda_primary_ctx_set_flags(call)
         }),
         // vcudaCtxCreate
-        14 => blocking(calls, command, reply, |cx, args, _| {
+        14 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaCtxCreate>(args)?;
             cx.vcuda_ctx_create(call, Reservation::of_call())
                 .and_then(Settled::<kind::Context>::done)
         }),
         // vcudaCtxDestroy
-        15 => pending(calls, command, reply, |calls, cx, call: api::VcudaCtxDestroy, reply| {
-            calls.vcuda_ctx_destroy(cx, call, reply)
-        }),
+        15 => {
+            pending(deferred, command, reply, |deferred, cx, call: api::VcudaCtxDestroy, reply| {
+                bodies::vcuda_ctx_destroy(deferred, cx, call, reply)
+            })
+        }
         // cuCtxSynchronize
-        16 => pending(calls, command, reply, |calls, cx, call: api::CuCtxSynchronize, reply| {
-            calls.cu_ctx_synchronize(cx, call, reply)
-        }),
+        16 => {
+            pending(deferred, command, reply, |deferred, cx, call: api::CuCtxSynchronize, reply| {
+                bodies::cu_ctx_synchronize(deferred, cx, call, reply)
+            })
+        }
         // cuCtxGetLimit
-        17 => inline(calls, command, reply, |cx, args, out| {
+        17 => inline(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::CuCtxGetLimit>(args)?;
             cx.enter_any()?;
             let mut pvalue = usize::default();
@@ -120,12 +136,12 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
             Ok(())
         }),
         // cuCtxSetLimit
-        18 => inline(calls, command, reply, |cx, args, _| {
+        18 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuCtxSetLimit>(args)?;
             cx.cu_ctx_set_limit(call, Reservation::of_call()).and_then(Settled::<kind::Limit>::done)
         }),
         // cuCtxGetStreamPriorityRange
-        19 => inline(calls, command, reply, |cx, args, out| {
+        19 => inline(deferred, command, reply, |cx, args, out| {
             let _ = decode::<api::CuCtxGetStreamPriorityRange>(args)?;
             cx.enter_any()?;
             let mut least_priority = i32::default();
@@ -140,7 +156,7 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
             Ok(())
         }),
         // cuCtxGetCacheConfig
-        20 => inline(calls, command, reply, |cx, args, out| {
+        20 => inline(deferred, command, reply, |cx, args, out| {
             let _ = decode::<api::CuCtxGetCacheConfig>(args)?;
             cx.enter_any()?;
             let mut pconfig = sys::CUfunc_cache(0);
@@ -152,7 +168,7 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
             Ok(())
         }),
         // cuCtxSetCacheConfig
-        21 => inline(calls, command, reply, |cx, args, _| {
+        21 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuCtxSetCacheConfig>(args)?;
             cx.enter_any()?;
             // SAFETY: the handles were just looked up, so they are live. The pointers are to locals.
@@ -162,7 +178,7 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
             Ok(())
         }),
         // cuCtxGetSharedMemConfig
-        22 => inline(calls, command, reply, |cx, args, out| {
+        22 => inline(deferred, command, reply, |cx, args, out| {
             let _ = decode::<api::CuCtxGetSharedMemConfig>(args)?;
             cx.enter_any()?;
             let mut p_config = sys::CUsharedconfig(0);
@@ -174,7 +190,7 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
             Ok(())
         }),
         // cuCtxSetSharedMemConfig
-        23 => inline(calls, command, reply, |cx, args, _| {
+        23 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuCtxSetSharedMemConfig>(args)?;
             cx.enter_any()?;
             // SAFETY: the handles were just looked up, so they are live. The pointers are to locals.
@@ -184,7 +200,7 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
             Ok(())
         }),
         // cuCtxResetPersistingL2Cache
-        24 => inline(calls, command, reply, |cx, args, _| {
+        24 => inline(deferred, command, reply, |cx, args, _| {
             let _ = decode::<api::CuCtxResetPersistingL2Cache>(args)?;
             cx.enter_any()?;
             // SAFETY: the handles were just looked up, so they are live. The pointers are to locals.
@@ -194,7 +210,7 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
             Ok(())
         }),
         // cuProfilerStart
-        25 => inline(calls, command, reply, |cx, args, _| {
+        25 => inline(deferred, command, reply, |cx, args, _| {
             let _ = decode::<api::CuProfilerStart>(args)?;
             cx.enter_any()?;
             // SAFETY: the handles were just looked up, so they are live. The pointers are to locals.
@@ -204,7 +220,7 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
             Ok(())
         }),
         // cuProfilerStop
-        26 => inline(calls, command, reply, |cx, args, _| {
+        26 => inline(deferred, command, reply, |cx, args, _| {
             let _ = decode::<api::CuProfilerStop>(args)?;
             cx.enter_any()?;
             // SAFETY: the handles were just looked up, so they are live. The pointers are to locals.
@@ -214,97 +230,121 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
             Ok(())
         }),
         // cuMemAlloc_v2
-        30 => pending(calls, command, reply, |calls, cx, call: api::CuMemAllocV2, reply| {
-            calls.cu_mem_alloc_v2(cx, call, ChargedReply::<kind::Memory>::new(reply))
+        30 => pending(deferred, command, reply, |deferred, cx, call: api::CuMemAllocV2, reply| {
+            bodies::cu_mem_alloc_v2(deferred, cx, call, ChargedReply::<kind::Memory>::new(reply))
         }),
         // cuMemFree_v2
-        31 => pending(calls, command, reply, |calls, cx, call: api::CuMemFreeV2, reply| {
-            calls.cu_mem_free_v2(cx, call, reply)
+        31 => pending(deferred, command, reply, |deferred, cx, call: api::CuMemFreeV2, reply| {
+            bodies::cu_mem_free_v2(deferred, cx, call, reply)
         }),
         // cuMemGetInfo_v2
-        32 => inline(calls, command, reply, |cx, args, out| {
+        32 => inline(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::CuMemGetInfoV2>(args)?;
             cx.cu_mem_get_info_v2(call)?.encode(out);
             Ok(())
         }),
         // vcudaCopyIn
-        33 => gated(calls, command, pass, reply, |cx, args, pass, _| {
+        33 => gated(deferred, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::VcudaCopyIn>(args)?;
             cx.vcuda_copy_in(call, pass)
         }),
         // vcudaCopyInStaged
-        34 => pending(calls, command, reply, |calls, cx, call: api::VcudaCopyInStaged, reply| {
-            calls.vcuda_copy_in_staged(cx, call, pass, reply)
-        }),
+        34 => pending(
+            deferred,
+            command,
+            reply,
+            |deferred, cx, call: api::VcudaCopyInStaged, reply| {
+                bodies::vcuda_copy_in_staged(deferred, cx, call, pass, reply)
+            },
+        ),
         // vcudaCopyOut
-        35 => pending(calls, command, reply, |calls, cx, call: api::VcudaCopyOut, reply| {
-            calls.vcuda_copy_out(cx, call, pass, reply)
+        35 => pending(deferred, command, reply, |deferred, cx, call: api::VcudaCopyOut, reply| {
+            bodies::vcuda_copy_out(deferred, cx, call, pass, reply)
         }),
         // vcudaCopyOutStaged
-        36 => pending(calls, command, reply, |calls, cx, call: api::VcudaCopyOutStaged, reply| {
-            calls.vcuda_copy_out_staged(cx, call, pass, reply)
-        }),
+        36 => pending(
+            deferred,
+            command,
+            reply,
+            |deferred, cx, call: api::VcudaCopyOutStaged, reply| {
+                bodies::vcuda_copy_out_staged(deferred, cx, call, pass, reply)
+            },
+        ),
         // vcudaCopy
-        37 => gated(calls, command, pass, reply, |cx, args, pass, _| {
+        37 => gated(deferred, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::VcudaCopy>(args)?;
             cx.vcuda_copy(call, pass)
         }),
         // vcudaCopy2D
-        38 => gated(calls, command, pass, reply, |cx, args, pass, _| {
+        38 => gated(deferred, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::VcudaCopy2D>(args)?;
             cx.vcuda_copy_2d(call, pass)
         }),
         // vcudaMemset
-        39 => gated(calls, command, pass, reply, |cx, args, pass, _| {
+        39 => gated(deferred, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::VcudaMemset>(args)?;
             cx.vcuda_memset(call, pass)
         }),
         // vcudaHostRegister
-        40 => blocking(calls, command, reply, |cx, args, out| {
+        40 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaHostRegister>(args)?;
             cx.vcuda_host_register(call)?.encode(out);
             Ok(())
         }),
         // vcudaHostUnregister
-        41 => blocking(calls, command, reply, |cx, args, _| {
+        41 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaHostUnregister>(args)?;
             cx.vcuda_host_unregister(call)
         }),
         // cuMemAllocAsync
-        42 => pending(calls, command, reply, |calls, cx, call: api::CuMemAllocAsync, reply| {
-            calls.cu_mem_alloc_async(cx, call, ChargedReply::<kind::Memory>::new(reply))
-        }),
+        42 => {
+            pending(deferred, command, reply, |deferred, cx, call: api::CuMemAllocAsync, reply| {
+                bodies::cu_mem_alloc_async(
+                    deferred,
+                    cx,
+                    call,
+                    ChargedReply::<kind::Memory>::new(reply),
+                )
+            })
+        }
         // cuMemFreeAsync
-        43 => pending(calls, command, reply, |calls, cx, call: api::CuMemFreeAsync, reply| {
-            calls.cu_mem_free_async(cx, call, reply)
-        }),
+        43 => {
+            pending(deferred, command, reply, |deferred, cx, call: api::CuMemFreeAsync, reply| {
+                bodies::cu_mem_free_async(deferred, cx, call, reply)
+            })
+        }
         // cuStreamCreateWithPriority
-        50 => inline(calls, command, reply, |cx, args, _| {
+        50 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuStreamCreateWithPriority>(args)?;
             cx.cu_stream_create_with_priority(call, Reservation::of_call())
                 .and_then(Settled::<kind::Stream>::done)
         }),
         // cuStreamDestroy_v2
-        51 => inline(calls, command, reply, |cx, args, _| {
+        51 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuStreamDestroyV2>(args)?;
             cx.cu_stream_destroy_v2(call)
         }),
         // cuStreamSynchronize
-        52 => pending(calls, command, reply, |calls, cx, call: api::CuStreamSynchronize, reply| {
-            calls.cu_stream_synchronize(cx, call, reply)
-        }),
+        52 => pending(
+            deferred,
+            command,
+            reply,
+            |deferred, cx, call: api::CuStreamSynchronize, reply| {
+                bodies::cu_stream_synchronize(deferred, cx, call, reply)
+            },
+        ),
         // cuStreamQuery
-        53 => inline(calls, command, reply, |cx, args, _| {
+        53 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuStreamQuery>(args)?;
             cx.cu_stream_query(call)
         }),
         // cuStreamWaitEvent
-        54 => inline(calls, command, reply, |cx, args, _| {
+        54 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuStreamWaitEvent>(args)?;
             cx.cu_stream_wait_event(call)
         }),
         // cuStreamGetAttribute
-        55 => inline(calls, command, reply, |cx, args, out| {
+        55 => inline(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::CuStreamGetAttribute>(args)?;
             if !protocol::options::STREAM_ATTRIBUTES.contains(&call.attr) {
                 return Err(CuError::NOT_SUPPORTED);
@@ -325,7 +365,7 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
             Ok(())
         }),
         // cuStreamSetAttribute
-        56 => inline(calls, command, reply, |cx, args, _| {
+        56 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuStreamSetAttribute>(args)?;
             if !protocol::options::STREAM_ATTRIBUTES.contains(&call.attr) {
                 return Err(CuError::NOT_SUPPORTED);
@@ -344,104 +384,109 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
             Ok(())
         }),
         // cuEventCreate
-        60 => inline(calls, command, reply, |cx, args, _| {
+        60 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuEventCreate>(args)?;
             cx.cu_event_create(call)
         }),
         // cuEventDestroy_v2
-        61 => inline(calls, command, reply, |cx, args, _| {
+        61 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuEventDestroyV2>(args)?;
             cx.cu_event_destroy_v2(call)
         }),
         // cuEventRecordWithFlags
-        62 => inline(calls, command, reply, |cx, args, _| {
+        62 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuEventRecordWithFlags>(args)?;
             cx.cu_event_record_with_flags(call)
         }),
         // cuEventQuery
-        63 => inline(calls, command, reply, |cx, args, _| {
+        63 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuEventQuery>(args)?;
             cx.cu_event_query(call)
         }),
         // cuEventSynchronize
-        64 => pending(calls, command, reply, |calls, cx, call: api::CuEventSynchronize, reply| {
-            calls.cu_event_synchronize(cx, call, reply)
-        }),
+        64 => pending(
+            deferred,
+            command,
+            reply,
+            |deferred, cx, call: api::CuEventSynchronize, reply| {
+                bodies::cu_event_synchronize(deferred, cx, call, reply)
+            },
+        ),
         // cuEventElapsedTime_v2
-        65 => inline(calls, command, reply, |cx, args, out| {
+        65 => inline(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::CuEventElapsedTimeV2>(args)?;
             cx.cu_event_elapsed_time_v2(call)?.encode(out);
             Ok(())
         }),
         // vcudaBlobPut
-        70 => inline(calls, command, reply, |cx, args, _| {
+        70 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaBlobPut>(args)?;
             cx.vcuda_blob_put(call)
         }),
         // vcudaModuleLoad
-        71 => blocking(calls, command, reply, |cx, args, out| {
+        71 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaModuleLoad>(args)?;
             let (result, answer) = cx.vcuda_module_load(call, Reservation::of_call());
             answer.encode(out);
             result.and_then(Settled::<kind::Module>::done)
         }),
         // cuModuleUnload
-        72 => blocking(calls, command, reply, |cx, args, _| {
+        72 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuModuleUnload>(args)?;
             cx.cu_module_unload(call)
         }),
         // vcudaModuleGetFunction
-        73 => blocking(calls, command, reply, |cx, args, out| {
+        73 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaModuleGetFunction>(args)?;
             let (answer, settled) = cx.vcuda_module_get_function(call, Reservation::of_call())?;
             answer.encode(out);
             Settled::<kind::Module>::done(settled)
         }),
         // vcudaModuleGetGlobal
-        74 => inline(calls, command, reply, |cx, args, out| {
+        74 => inline(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaModuleGetGlobal>(args)?;
             cx.vcuda_module_get_global(call)?.encode(out);
             Ok(())
         }),
         // vcudaLibraryLoad
-        75 => blocking(calls, command, reply, |cx, args, out| {
+        75 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaLibraryLoad>(args)?;
             let (result, answer) = cx.vcuda_library_load(call);
             answer.encode(out);
             result
         }),
         // cuLibraryUnload
-        76 => blocking(calls, command, reply, |cx, args, _| {
+        76 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuLibraryUnload>(args)?;
             cx.cu_library_unload(call)
         }),
         // vcudaLibraryGetKernel
-        77 => blocking(calls, command, reply, |cx, args, out| {
+        77 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaLibraryGetKernel>(args)?;
             cx.vcuda_library_get_kernel(call)?.encode(out);
             Ok(())
         }),
         // cuLibraryGetModule
-        78 => blocking(calls, command, reply, |cx, args, _| {
+        78 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuLibraryGetModule>(args)?;
             cx.cu_library_get_module(call, Reservation::of_call())
                 .and_then(Settled::<kind::Module>::done)
         }),
         // vcudaLibraryGetGlobal
-        79 => inline(calls, command, reply, |cx, args, out| {
+        79 => inline(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaLibraryGetGlobal>(args)?;
             let (answer, settled) = cx.vcuda_library_get_global(call, Reservation::of_call())?;
             answer.encode(out);
             Settled::<kind::Module>::done(settled)
         }),
         // cuKernelGetFunction
-        80 => blocking(calls, command, reply, |cx, args, _| {
+        80 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuKernelGetFunction>(args)?;
             cx.cu_kernel_get_function(call, Reservation::of_call())
                 .and_then(Settled::<kind::Module>::done)
         }),
         // cuFuncGetAttribute
-        81 => blocking(calls, command, reply, |cx, args, out| {
+        81 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::CuFuncGetAttribute>(args)?;
             cx.enter_any()?;
             let mut pi = i32::default();
@@ -458,13 +503,13 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
             Settled::<kind::Module>::done(settled)
         }),
         // cuFuncSetAttribute
-        82 => blocking(calls, command, reply, |cx, args, _| {
+        82 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuFuncSetAttribute>(args)?;
             cx.cu_func_set_attribute(call, Reservation::of_call())
                 .and_then(Settled::<kind::Module>::done)
         }),
         // cuKernelGetAttribute
-        83 => blocking(calls, command, reply, |cx, args, out| {
+        83 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::CuKernelGetAttribute>(args)?;
             cx.enter_any()?;
             let mut pi = i32::default();
@@ -482,23 +527,23 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
             Ok(())
         }),
         // cuKernelSetAttribute
-        84 => blocking(calls, command, reply, |cx, args, _| {
+        84 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuKernelSetAttribute>(args)?;
             cx.cu_kernel_set_attribute(call)
         }),
         // cuFuncSetCacheConfig
-        85 => inline(calls, command, reply, |cx, args, _| {
+        85 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuFuncSetCacheConfig>(args)?;
             cx.cu_func_set_cache_config(call, Reservation::of_call())
                 .and_then(Settled::<kind::Module>::done)
         }),
         // cuKernelSetCacheConfig
-        86 => inline(calls, command, reply, |cx, args, _| {
+        86 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuKernelSetCacheConfig>(args)?;
             cx.cu_kernel_set_cache_config(call)
         }),
         // cuLibraryGetKernelCount
-        87 => inline(calls, command, reply, |cx, args, out| {
+        87 => inline(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::CuLibraryGetKernelCount>(args)?;
             cx.enter_any()?;
             let mut count = u32::default();
@@ -511,13 +556,13 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
             Ok(())
         }),
         // vcudaLibraryKernelNames
-        88 => blocking(calls, command, reply, |cx, args, out| {
+        88 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaLibraryKernelNames>(args)?;
             cx.vcuda_library_kernel_names(call)?.encode(out);
             Ok(())
         }),
         // cuModuleGetLoadingMode
-        89 => inline(calls, command, reply, |cx, args, out| {
+        89 => inline(deferred, command, reply, |cx, args, out| {
             let _ = decode::<api::CuModuleGetLoadingMode>(args)?;
             cx.enter_any()?;
             let mut mode = sys::CUmoduleLoadingMode(0);
@@ -529,7 +574,7 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
             Ok(())
         }),
         // cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
-        90 => blocking(calls, command, reply, |cx, args, out| {
+        90 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::CuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags>(args)?;
             cx.enter_any()?;
             let mut num_blocks = i32::default();
@@ -549,7 +594,7 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
             Settled::<kind::Module>::done(settled)
         }),
         // cuOccupancyAvailableDynamicSMemPerBlock
-        91 => blocking(calls, command, reply, |cx, args, out| {
+        91 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::CuOccupancyAvailableDynamicSMemPerBlock>(args)?;
             cx.enter_any()?;
             let mut dynamic_smem_size = usize::default();
@@ -567,7 +612,7 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
             Settled::<kind::Module>::done(settled)
         }),
         // cuFuncLoad
-        92 => blocking(calls, command, reply, |cx, args, _| {
+        92 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuFuncLoad>(args)?;
             cx.enter_any()?;
             let (hfunc, settled) = cx.func(Reservation::of_call(), call.hfunc)?;
@@ -578,7 +623,7 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
             Settled::<kind::Module>::done(settled)
         }),
         // cuFuncIsLoaded
-        93 => blocking(calls, command, reply, |cx, args, out| {
+        93 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::CuFuncIsLoaded>(args)?;
             cx.enter_any()?;
             let mut state = sys::CUfunctionLoadingState(0);
@@ -591,60 +636,60 @@ pub(super) fn dispatch(calls: &mut Calls, command: &Command<'_>, pass: &Pass, re
             Settled::<kind::Module>::done(settled)
         }),
         // vcudaOccupancyClusters
-        94 => blocking(calls, command, reply, |cx, args, out| {
+        94 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaOccupancyClusters>(args)?;
             let (answer, settled) = cx.vcuda_occupancy_clusters(call, Reservation::of_call())?;
             answer.encode(out);
             Settled::<kind::Module>::done(settled)
         }),
         // vcudaLaunch
-        100 => gated(calls, command, pass, reply, |cx, args, pass, _| {
+        100 => gated(deferred, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::VcudaLaunch>(args)?;
             cx.vcuda_launch(call, pass, Reservation::of_call())
                 .and_then(Settled::<kind::Local>::done)
         }),
         // vcudaLaunchCooperative
-        101 => gated(calls, command, pass, reply, |cx, args, pass, _| {
+        101 => gated(deferred, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::VcudaLaunchCooperative>(args)?;
             cx.vcuda_launch_cooperative(call, pass, Reservation::of_call())
                 .and_then(Settled::<kind::Local>::done)
         }),
         // vcudaHostFunc
-        102 => inline(calls, command, reply, |cx, args, _| {
+        102 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaHostFunc>(args)?;
             cx.vcuda_host_func(call)
         }),
         // vcudaGraphInstantiate
-        110 => blocking(calls, command, reply, |cx, args, _| {
+        110 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaGraphInstantiate>(args)?;
             cx.vcuda_graph_instantiate(call, Reservation::of_call())
                 .and_then(Settled::<kind::Graph>::done)
         }),
         // cuGraphExecDestroy
-        111 => inline(calls, command, reply, |cx, args, _| {
+        111 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuGraphExecDestroy>(args)?;
             cx.cu_graph_exec_destroy(call)
         }),
         // cuGraphLaunch
-        112 => gated(calls, command, pass, reply, |cx, args, pass, _| {
+        112 => gated(deferred, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::CuGraphLaunch>(args)?;
             cx.cu_graph_launch(call, pass, Reservation::of_call())
                 .and_then(Settled::<kind::Local>::done)
         }),
         // cuGraphUpload
-        113 => gated(calls, command, pass, reply, |cx, args, pass, _| {
+        113 => gated(deferred, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::CuGraphUpload>(args)?;
             cx.cu_graph_upload(call, pass)
         }),
         // vcudaGraphExecUpdate
-        114 => blocking(calls, command, reply, |cx, args, out| {
+        114 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaGraphExecUpdate>(args)?;
             let (answer, settled) = cx.vcuda_graph_exec_update(call, Reservation::of_call())?;
             answer.encode(out);
             Settled::<kind::Local>::done(settled)
         }),
         // vcudaGraphExecNodeSet
-        115 => blocking(calls, command, reply, |cx, args, _| {
+        115 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaGraphExecNodeSet>(args)?;
             cx.vcuda_graph_exec_node_set(call, Reservation::of_call())
                 .and_then(Settled::<kind::Local>::done)

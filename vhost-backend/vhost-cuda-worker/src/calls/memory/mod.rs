@@ -24,6 +24,8 @@ mod spans;
 mod synchronous;
 mod waiting;
 
-pub(super) use plan::{Freeing, WINDOW};
+pub(super) use asynchronous::{cu_mem_alloc_async, cu_mem_free_async};
+pub(super) use plan::{Freeing, Mapping, WINDOW};
 pub(super) use session::{Foreign, Memory};
-pub(super) use waiting::{AsyncFrees, Retries};
+pub(super) use synchronous::{cu_mem_alloc_v2, cu_mem_free_v2};
+pub(super) use waiting::{AsyncFree, AsyncFrees, Retries, Retry};

@@ -8,33 +8,105 @@ use protocol::ids::{ContextId, StreamId};
 use super::plan::Freeing;
 use crate::calls::charges::{ChargedReply, kind};
 use crate::calls::driver_handle::DriverHandle;
+use crate::driver::{CuError, Driver};
 
-/// A free that its stream hasn't reached yet.
-pub(super) struct AsyncFree {
-    pub(super) freeing: Freeing,
-    pub(super) stream: StreamId,
-    pub(super) thread: u32,
-    pub(super) event: DriverHandle<CUevent>,
+/// The largest number of allocations that may wait for memory being freed. There are few: a guest
+/// thread waits for one allocation at a time.
+const MAX_RETRIES: usize = 4096;
+
+/// A free that its stream has not reached yet.
+pub(in crate::calls) struct AsyncFree {
+    pub freeing: Freeing,
+    pub stream: StreamId,
+    pub thread: u32,
+    pub event: DriverHandle<CUevent>,
     /// The context of the stream and of the event.
-    pub(super) ctx: ContextId,
+    pub ctx: ContextId,
 }
 
-/// An allocation that failed for lack of memory while other memory was being freed.
-pub(super) struct Retry {
-    pub(super) bytes: usize,
-    pub(super) thread: u32,
-    pub(super) ctx: ContextId,
-    pub(super) reply: ChargedReply<kind::Memory>,
+/// An allocation that found no room while other memory was being freed.
+pub(in crate::calls) struct Retry {
+    pub bytes: usize,
+    pub thread: u32,
+    pub ctx: ContextId,
+    pub reply: ChargedReply<kind::Memory>,
 }
 
 /// Allocations waiting to be retried once.
 #[derive(Default)]
-pub(in super::super) struct Retries {
-    pub(super) list: VecDeque<Retry>,
+pub(in crate::calls) struct Retries {
+    list: VecDeque<Retry>,
+}
+
+impl Retries {
+    pub(in crate::calls) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Whether another allocation may wait.
+    pub(in crate::calls) fn has_room(&self) -> bool {
+        self.list.len() < MAX_RETRIES
+    }
+
+    pub(in crate::calls) fn add(&mut self, retry: Retry) {
+        self.list.push_back(retry);
+    }
+
+    /// Takes all allocations, to retry them.
+    pub(in crate::calls) fn take_all(&mut self) -> VecDeque<Retry> {
+        std::mem::take(&mut self.list)
+    }
 }
 
 /// Frees that their streams haven't reached yet, oldest first.
 #[derive(Default)]
-pub(in super::super) struct AsyncFrees {
-    pub(super) list: VecDeque<AsyncFree>,
+pub(in crate::calls) struct AsyncFrees {
+    list: VecDeque<AsyncFree>,
+}
+
+impl AsyncFrees {
+    pub(in crate::calls) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    pub(in crate::calls) fn add(&mut self, free: AsyncFree) {
+        self.list.push_back(free);
+    }
+
+    /// Takes out a free whose memory an allocation of this size may reuse: one of the same stream
+    /// and context.
+    pub(in crate::calls) fn take_reusable(
+        &mut self,
+        stream: StreamId,
+        len: u64,
+        ctx: ContextId,
+        thread: u32,
+    ) -> Option<AsyncFree> {
+        let index = self.list.iter().position(|free| {
+            free.stream == stream
+                && free.freeing.len == len
+                && free.freeing.ctx() == ctx
+                && (!free.stream.is_cudas() || free.thread == thread)
+        })?;
+        self.list.remove(index)
+    }
+
+    /// Takes out the oldest free if its stream has reached it.
+    pub(in crate::calls) fn next_reached(&mut self, driver: &Driver) -> Option<AsyncFree> {
+        let free = self.list.front()?;
+        // SAFETY: the event is from the pool, and leaves the list when its context ends.
+        if unsafe { driver.cuEventQuery(free.event.0) } == Err(CuError::NOT_READY) {
+            return None;
+        }
+        self.list.pop_front()
+    }
+
+    /// Takes out all frees in a context that is about to be destroyed.
+    pub(in crate::calls) fn end_of(&mut self, ctx: ContextId) -> Vec<Freeing> {
+        let (gone, kept): (VecDeque<_>, _) = std::mem::take(&mut self.list)
+            .into_iter()
+            .partition(|free| free.ctx == ctx || free.freeing.ctx() == ctx);
+        self.list = kept;
+        gone.into_iter().map(|free| free.freeing).collect()
+    }
 }
