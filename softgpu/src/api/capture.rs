@@ -1,4 +1,4 @@
-//! Stream capture, for the other entry points.
+//! Stream-capture helpers that the other entry points use.
 
 use cuda_api::error::CuResult;
 use cuda_api::graph::capture::{self, Key};
@@ -8,7 +8,7 @@ pub(crate) use crate::state::graph::GRAPHS;
 use crate::state::graph::{Op, Software};
 use crate::state::stream::Stream;
 
-/// The key of a stream in captures.
+/// Returns the key that identifies a stream in captures.
 pub(crate) fn key(stream: &Stream) -> Key {
     Key { id: stream.id, of: 0 }
 }
@@ -24,26 +24,27 @@ impl From<&Stream> for capture::Stream {
     }
 }
 
-/// Whether a stream is being captured. If so, [`push`] adds its work to a graph.
+/// Returns whether a stream is being captured. If so, its work must go to [`push`].
 #[inline]
 pub(crate) fn captured(stream: &Stream) -> CuResult<bool> {
     GRAPHS.captures_stream(|| Ok(stream.into()))
 }
 
-/// Adds a node to the graph that a stream is being captured to.
+/// Adds a node to the graph that a stream is being captured into.
 pub(crate) fn push(stream: &Stream, op: Op) -> CuResult {
     GRAPHS.push(&stream.into(), op).map(drop)
 }
 
-/// Fails if a capture forbids calls that CUDA considers potentially unsafe.
+/// Fails if an active capture forbids calls that CUDA considers potentially unsafe.
 pub(crate) fn forbid_unsafe() -> CuResult {
     capturing::forbid_unsafe::<Software>()
 }
 
-/// Fails if a stream is being captured, for a call that can be captured natively but not here.
+/// Fails if a stream is being captured. For calls that NVIDIA's driver can capture and softgpu
+/// can't.
 pub(crate) fn unsupported_on(stream: &Stream, name: &str) -> CuResult {
     if captured(stream)? {
-        // The capture would lack the call, so it becomes invalid.
+        // The captured graph would lack this call, so invalidate the capture.
         let _ = GRAPHS.forbid_on(&stream.into());
         return Err(super::entry::unsupported(name).into());
     }

@@ -16,7 +16,7 @@ use crate::state::device::driver;
 use crate::state::stream::Stream;
 use crate::state::{primary, teardown};
 
-/// The flags that a context can be created with.
+/// The flags accepted when a context is created.
 const FLAGS: u32 = CUctx_flags::CU_CTX_FLAGS_MASK.0;
 const SCHEDULING: u32 = CUctx_flags::CU_CTX_SCHED_MASK.0;
 const BLOCKING_SYNC: u32 = CUctx_flags::CU_CTX_SCHED_BLOCKING_SYNC.0;
@@ -36,7 +36,7 @@ fn create(to: Out<CUcontext>, flags: c_uint, device: c_int) -> CuResult {
     to.set(made)
 }
 
-/// The context of a handle, or the thread's current context for null.
+/// Returns the context for a handle, or the calling thread's current context for a null handle.
 fn named(context: CUcontext) -> CuResult<Arc<Context>> {
     if context.is_null() { current() } else { by_handle(context as usize) }
 }
@@ -319,7 +319,7 @@ entries! {
         if flags != 0 || peer.ordinal == context.ordinal {
             return Err(CuError::INVALID_VALUE);
         }
-        // Kernels can access the memory of every device anyway.
+        // Nothing to do: kernels can always access every device's memory.
         Ok(())
     }
 

@@ -13,19 +13,19 @@ use crate::state::graph::Op;
 use crate::state::memory;
 use crate::state::stream::{Stream, default_stream, lookup};
 
-/// Maximum bytes of pageable memory that are copied to a temporary buffer, so that the caller need
-/// not wait.
+/// Maximum size of a copy from pageable memory that goes through a temporary buffer, so that the
+/// caller doesn't have to wait. Larger copies make the caller wait.
 const STAGED: usize = 1 << 20;
 
-/// The rows of a copy: the address of the first, and the distance between two.
+/// The rows on one side of a copy: the address of the first row, and the distance between rows.
 #[derive(Debug, Clone, Copy)]
 struct Rows {
     address: u64,
     pitch: u64,
 }
 
-/// A copy of rows. Host memory of the program is valid whenever the copy runs, as those who create
-/// the copy promise.
+/// A copy of one or more rows. Whoever creates it guarantees that the program's host memory is
+/// valid whenever the copy runs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Copy {
     to: Rows,
@@ -34,7 +34,7 @@ pub(crate) struct Copy {
     height: usize,
 }
 
-/// The kind of memory that an address must have.
+/// The kind of memory that an address must refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Host,
@@ -43,11 +43,11 @@ enum Side {
 }
 
 impl Copy {
-    /// A copy of contiguous bytes.
+    /// Describes a copy of contiguous bytes.
     ///
     /// # Safety
     ///
-    /// Addresses of host memory are valid for `len` bytes whenever the copy runs.
+    /// Host addresses must be valid for `len` bytes whenever the copy runs.
     unsafe fn linear(to: u64, from: u64, len: usize) -> Self {
         let rows = |address| Rows { address, pitch: len as u64 };
         Self { to: rows(to), from: rows(from), width: len, height: 1 }
@@ -66,7 +66,7 @@ impl Copy {
             let known = memory::known(rows.address, span);
             let bad = match side {
                 Side::Device => !known,
-                // It begins in an allocation but reaches beyond its end.
+                // Invalid if the range starts in an allocation but extends beyond it.
                 Side::Any => !known && memory::find(rows.address).is_some(),
                 Side::Host => false,
             };
@@ -77,13 +77,13 @@ impl Copy {
         Ok(())
     }
 
-    /// Copies.
+    /// Performs the copy on the calling thread.
     pub(crate) fn run(&self) {
         for row in 0..self.height as u64 {
             let from = (self.from.address + row * self.from.pitch) as *const u8;
             let to = (self.to.address + row * self.to.pitch) as *mut u8;
-            // SAFETY: device memory was checked, and host memory is valid, as promised for every
-            // copy; the two may overlap.
+            // SAFETY: device memory was checked, and the copy's creator guarantees that host memory
+            // is valid. The two may overlap.
             unsafe { std::ptr::copy(from, to, self.width) };
         }
     }
@@ -92,7 +92,7 @@ impl Copy {
         !memory::known(rows.address, span)
     }
 
-    /// Waits for the stream, then copies before returning.
+    /// Waits for the stream, then performs the copy on the calling thread.
     fn wait(self, stream: &Stream) -> CuResult {
         capture::GRAPHS.forbid_on(&stream.into())?;
         super::stream::synchronize(stream)?;
@@ -141,7 +141,7 @@ impl Copy {
 ///
 /// # Safety
 ///
-/// Addresses of host memory are valid for `len` bytes, for as long as `cuMemcpyAsync` requires.
+/// Host addresses must be valid for `len` bytes, for as long as `cuMemcpyAsync` requires.
 unsafe fn copy(
     stream: &Stream,
     to: (u64, Side),
@@ -152,19 +152,20 @@ unsafe fn copy(
     if len == 0 {
         return Ok(());
     }
-    // SAFETY: the caller promises that the memory is valid until the copy has run.
+    // SAFETY: the caller guarantees that the memory stays valid until the copy has run.
     let copy = unsafe { Copy::linear(to.0, from.0, len) };
     copy.check(to.1, from.1)?;
     if wait { copy.wait(stream) } else { copy.queue(stream) }
 }
 
-/// Copies within devices. The host does not wait, even if the call has no stream.
+/// Copies from device memory to device memory. The host doesn't wait, even if the call has no
+/// stream argument.
 fn on_device(stream: &Stream, to: u64, from: u64, len: usize) -> CuResult {
     // SAFETY: both sides must be device memory.
     unsafe { copy(stream, (to, Side::Device), (from, Side::Device), len, false) }
 }
 
-/// The address of one side of a copy, and the kind of memory that it must have.
+/// Returns the address on one side of a copy, and the kind of memory that it must refer to.
 fn side(kind: CUmemorytype, host: u64, device: u64) -> CuResult<(u64, Side)> {
     match kind {
         CUmemorytype::CU_MEMORYTYPE_HOST => Ok((host, Side::Host)),
@@ -176,11 +177,11 @@ fn side(kind: CUmemorytype, host: u64, device: u64) -> CuResult<(u64, Side)> {
 }
 
 impl Copy {
-    /// The copy of a graph node. Boxes of several slices are not supported.
+    /// Describes the copy in a graph node. Copies of more than one slice aren't supported.
     ///
     /// # Safety
     ///
-    /// Addresses of host memory are valid whenever the copy runs.
+    /// Host addresses must be valid whenever the copy runs.
     pub(crate) unsafe fn of_node(p: &CUDA_MEMCPY3D) -> CuResult<Self> {
         if p.Depth > 1 || p.srcZ != 0 || p.dstZ != 0 {
             return Err(CuError::NOT_SUPPORTED);
@@ -199,7 +200,7 @@ impl Copy {
         Ok(copy)
     }
 
-    /// Node parameters that describe the copy.
+    /// Returns graph-node parameters that describe the copy.
     pub(crate) fn params(&self) -> CUDA_MEMCPY3D {
         let kind = CUmemorytype::CU_MEMORYTYPE_UNIFIED;
         CUDA_MEMCPY3D {
@@ -219,7 +220,7 @@ impl Copy {
     }
 }
 
-/// Rows that begin at a column and row of a pitched area.
+/// Returns rows that start at column `x` and row `y` of a pitched area.
 fn rows(
     address: u64,
     (x, y, pitch): (usize, usize, usize),
@@ -240,7 +241,7 @@ fn rows(
 ///
 /// # Safety
 ///
-/// Addresses of host memory are valid for all rows, for as long as `cuMemcpy2DAsync` requires.
+/// Host addresses must be valid for all rows, for as long as `cuMemcpy2DAsync` requires.
 unsafe fn rectangle(stream: &Stream, params: In<CUDA_MEMCPY2D>, wait: bool) -> CuResult {
     let p = params.get()?;
     let (from, from_side) = side(p.srcMemoryType, p.srcHost as u64, p.srcDevice)?;
@@ -260,7 +261,7 @@ unsafe fn rectangle(stream: &Stream, params: In<CUDA_MEMCPY2D>, wait: bool) -> C
     if wait && !on_device { copy.wait(stream) } else { copy.queue(stream) }
 }
 
-/// Fills rows with a value of 1, 2 or 4 bytes.
+/// Fills rows with a 1, 2 or 4-byte value.
 fn fill(
     stream: &Stream,
     to: u64,
@@ -285,13 +286,13 @@ fn fill(
     Ok(())
 }
 
-/// A fill of a rectangle of elements with a value.
+/// A fill of a rectangle of elements with one value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fill {
     pub(crate) to: u64,
     pub(crate) pitch: usize,
     pub(crate) value: u32,
-    /// Bytes of an element: 1, 2 or 4.
+    /// Element size in bytes: 1, 2 or 4.
     pub(crate) size: usize,
     /// Width in elements.
     pub(crate) width: usize,
@@ -299,7 +300,7 @@ pub(crate) struct Fill {
 }
 
 impl Fill {
-    /// Checks that the rectangle can be filled.
+    /// Checks that the parameters are valid and that the rectangle is accessible device memory.
     pub(crate) fn check(&self) -> CuResult {
         let Self { to, pitch, size, width, height, .. } = *self;
         let invalid = CuError::INVALID_VALUE;
@@ -320,12 +321,12 @@ impl Fill {
         Ok(())
     }
 
-    /// Fills memory that was checked before.
+    /// Performs the fill. [`Self::check`] must have succeeded.
     pub(crate) fn run(&self) {
         let Self { to, pitch, value, size, width, height } = *self;
         for row in 0..height {
             let start = to + (row * pitch) as u64;
-            // SAFETY: the interval was checked, and is aligned.
+            // SAFETY: the interval was checked to be accessible and aligned.
             unsafe {
                 match size {
                     1 => std::slice::from_raw_parts_mut(start as *mut u8, width).fill(value as u8),

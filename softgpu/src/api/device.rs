@@ -9,7 +9,7 @@ use cuda_api::sys::{CUdevice_P2PAttribute as P, CUdevice_attribute as A, CUuuid}
 use super::entry::entries;
 use crate::state::device::{Device, driver};
 
-/// The PCI bus that a device reports.
+/// Returns the PCI bus number that a device reports.
 pub(crate) fn pci_bus(device: &Device) -> i32 {
     device.place + 1
 }
@@ -18,9 +18,10 @@ fn pci_name(device: &Device) -> String {
     format!("0000:{:02X}:00.0", pci_bus(device))
 }
 
-/// An attribute of this device, which supports less than a GPU of its compute capability.
+/// Returns a device attribute. Devices support fewer features than real GPUs of the same compute
+/// capability.
 fn attribute(device: &Device, which: A) -> Option<i32> {
-    // The attributes that are not 0.
+    // The nonzero attributes.
     const VALUES: &[(A, i32)] = &[
         (A::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024),
         (A::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024),
@@ -85,7 +86,7 @@ fn attribute(device: &Device, which: A) -> Option<i32> {
     if let Some((_, value)) = VALUES.iter().find(|(attribute, _)| *attribute == which) {
         return Some(*value);
     }
-    // The device lacks every other feature of CUDA 13.
+    // All other attributes of CUDA 13 are 0.
     (1..A::CU_DEVICE_ATTRIBUTE_MAX.0).contains(&which.0).then_some(0)
 }
 
@@ -116,7 +117,7 @@ entries! {
     }
 
     fn cuDeviceGetLuid(_luid: Out<c_char>, _mask: Out<c_uint>, device: c_int) {
-        // Only devices on Windows have a LUID.
+        // LUIDs exist only on Windows.
         driver()?.device(device)?;
         Err(CuError::NOT_SUPPORTED)
     }
@@ -160,7 +161,7 @@ entries! {
     fn cuDeviceCanAccessPeer(can: Out<c_int>, device: c_int, peer: c_int) {
         driver()?.device(device)?;
         driver()?.device(peer)?;
-        // The memory of all devices lies in the process's address space.
+        // All devices' memory is in the process's address space, so any two devices can be peers.
         can.set(c_int::from(device != peer))
     }
 

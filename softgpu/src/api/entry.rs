@@ -19,19 +19,21 @@ pub(crate) use entries;
 pub(crate) struct EntryPoint;
 
 impl cuda_api::entries::EntryPoint for EntryPoint {
-    /// Whether a null stream is the calling thread's default stream.
+    /// Whether a null stream means the calling thread's default stream.
     type NullStream = bool;
 
     const LEGACY: bool = false;
     const PER_THREAD: bool = true;
 
-    /// A panic becomes CUDA_ERROR_UNKNOWN, since it can't unwind into the program.
+    /// Runs an entry point. A panic becomes CUDA_ERROR_UNKNOWN because it must not unwind into the
+    /// program.
     fn run(_name: &'static str, body: impl FnOnce() -> CuResult) -> CUresult {
         code(catch_unwind(AssertUnwindSafe(body)).unwrap_or(Err(CuError::UNKNOWN)))
     }
 }
 
-/// Logs the name of an unsupported function the first time, and returns its result.
+/// Logs an unsupported function's name the first time it is called, and returns the error for the
+/// program.
 pub(crate) fn unsupported(name: &str) -> CUresult {
     static SEEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     if crate::log::enabled()

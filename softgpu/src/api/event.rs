@@ -25,8 +25,8 @@ pub(crate) fn named(event: CUevent) -> CuResult<Arc<Event>> {
     EVENTS.get(event as usize).ok_or(CuError::INVALID_HANDLE)
 }
 
-/// Records an event in a stream. In a captured stream the event only marks a place, unless it is
-/// external: then every run of the graph records it.
+/// Records an event in a stream. In a captured stream, the event only marks a position unless
+/// `flags` makes it external. Every run of the graph then records it.
 pub(crate) fn record(event: CUevent, stream: &Stream, flags: c_uint) -> CuResult {
     let handle = event as usize;
     let event = named(event)?;

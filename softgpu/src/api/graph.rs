@@ -1,4 +1,4 @@
-//! Graphs and captures. The entry points are in cuda-api; this is softgpu's part of them.
+//! softgpu's backend for graphs and captures. cuda-api implements the entry points.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -56,7 +56,7 @@ impl Library for Software {
     }
 
     fn thread() -> u64 {
-        // SAFETY: no preconditions.
+        // SAFETY: gettid has no preconditions.
         unsafe { libc::gettid() as u64 }
     }
 
@@ -72,7 +72,7 @@ impl Library for Software {
             shared: p.sharedMemBytes,
             cooperative: like.is_some_and(|kernel| kernel.shape.cooperative),
         };
-        // SAFETY: the pointers are valid as `cuLaunchKernel` requires, as the caller promises.
+        // SAFETY: the caller guarantees that the pointers are valid as `cuLaunchKernel` requires.
         unsafe {
             let params = In::from_c(p.kernelParams.cast_const().cast());
             let extra = In::from_c(p.extra.cast_const());
@@ -100,7 +100,8 @@ impl Library for Software {
         KernelParams { node, bytes: kernel.params.clone(), offsets }
     }
 
-    /// Other attributes (access windows, priorities, early starts) affect only timing and are not kept.
+    /// Other attributes (access windows, priorities, early starts) affect only timing and aren't
+    /// stored.
     fn attribute(kernel: &Kernel, which: u32) -> CuResult<[u8; 64]> {
         if which != COOPERATIVE {
             return Err(CuError::NOT_SUPPORTED);
@@ -125,7 +126,7 @@ impl Library for Software {
     }
 
     unsafe fn copy(params: &CUDA_MEMCPY3D) -> CuResult<Copy> {
-        // SAFETY: the caller promises the same.
+        // SAFETY: the caller makes the same guarantee.
         unsafe { Copy::of_node(params) }
     }
 
@@ -218,8 +219,8 @@ fn launch(exec: &Exec, stream: &Stream) {
                 Some(Op::Record(..)) => {
                     cells.next().into_iter().for_each(|cell| cell.store(now(), Ordering::Release));
                 }
-                // Nodes run in one order here, so an event that this launch records is recorded before
-                // the wait.
+                // softgpu runs nodes in sequence, so events recorded by this launch are recorded
+                // before any wait for them.
                 Some(Op::Wait(event, _)) if !own.contains(&(Arc::as_ptr(event) as usize)) => {
                     event.wait();
                 }

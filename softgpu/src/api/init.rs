@@ -1,4 +1,4 @@
-//! Initialization, versions, private tables, and the names of errors.
+//! Initialization, versions, private function tables, and error names.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
@@ -10,8 +10,8 @@ use super::entry::entries;
 use crate::state::device::DRIVER_VERSION;
 use crate::state::primary;
 
-/// Returns a text about an error to the program. An unknown error has no text: the program gets
-/// null, and the call fails.
+/// Stores an error's name or description for the program. For an unknown error, stores null and
+/// fails.
 fn give_text(text: Option<&'static CStr>, to: Out<*const c_char>) -> CuResult {
     to.set(text.map_or(std::ptr::null(), CStr::as_ptr))?;
     text.map(drop).ok_or(CuError::INVALID_VALUE)

@@ -1,4 +1,4 @@
-//! Launches and occupancy.
+//! Kernel launches and occupancy.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
@@ -25,16 +25,16 @@ use crate::state::memory::{self, Memory};
 use crate::state::module::Function;
 use crate::state::stream::{Stream, lookup};
 
-/// The flags of the occupancy functions.
+/// The flags that the occupancy functions accept.
 const OCCUPANCY_FLAGS: u32 = CUoccupancy_flags::CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE.0;
-/// Maximum blocks of a cooperative launch per multiprocessor.
+/// Maximum number of blocks per multiprocessor in a cooperative launch.
 const COOPERATIVE_BLOCKS: u64 = 32;
 /// Size of a cooperative grid's workspace in bytes.
 const WORKSPACE: u64 = 4096;
 
-/// Maximum number of pairs in `extra` that are read.
+/// Maximum number of key-value pairs read from `extra`.
 const EXTRA_PAIRS_MAX: usize = 8;
-/// The keys in `extra`, and its end.
+/// Marks the end of `extra`. The keys of its pairs follow.
 const EXTRA_END: usize = CU_LAUNCH_PARAM_END_AS_INT as usize;
 const EXTRA_POINTER: usize = CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT as usize;
 const EXTRA_SIZE: usize = CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT as usize;
@@ -48,10 +48,10 @@ pub(crate) struct Shape {
     pub(crate) cooperative: bool,
 }
 
-/// A checked launch with its parameters, which can be executed any number of times.
+/// A checked launch with a copy of its parameters. It can run any number of times.
 #[derive(Clone)]
 pub(crate) struct Kernel {
-    /// The program's handle of the function.
+    /// The handle that the program passed for the function.
     pub(crate) handle: usize,
     pub(crate) function: Arc<Function>,
     pub(crate) shape: Shape,
@@ -62,8 +62,8 @@ pub(crate) struct Kernel {
 ///
 /// # Safety
 ///
-/// If not null, `params` has the address of each of the function's parameters, and `extra` has
-/// pairs that describe a buffer, as `cuLaunchKernel` requires.
+/// If not null, `params` must contain the address of each function parameter, and `extra` must
+/// contain pairs that describe a buffer, as `cuLaunchKernel` requires.
 unsafe fn parameters(
     function: &Function,
     params: In<*const c_void>,
@@ -75,14 +75,14 @@ unsafe fn parameters(
         if !extra.is_null() {
             return Err(CuError::INVALID_VALUE);
         }
-        // SAFETY: an address for each of the function's parameters, as the caller promises.
+        // SAFETY: the caller guarantees one address per function parameter.
         let params = unsafe { params.array(kernel.params.len()) };
         for (index, param) in kernel.params.iter().enumerate() {
             let from = params.get(index)?;
             if from.is_null() {
                 return Err(CuError::INVALID_VALUE);
             }
-            // SAFETY: the address of this parameter's value, as the caller promises.
+            // SAFETY: the caller guarantees that this is the address of the parameter's value.
             unsafe {
                 let to = bytes[param.offset..].as_mut_ptr();
                 std::ptr::copy_nonoverlapping(from.cast(), to, param.size);
@@ -91,12 +91,12 @@ unsafe fn parameters(
     } else if !extra.is_null() {
         let (mut buffer, mut size) = (std::ptr::null(), 0usize);
         for pair in 0..EXTRA_PAIRS_MAX {
-            // SAFETY: the pairs continue until the end, which has not been read yet.
+            // SAFETY: the end marker hasn't been reached, so there is another pair.
             let key = unsafe { extra.element(2 * pair) }? as usize;
             if key == EXTRA_END {
                 break;
             }
-            // SAFETY: a pair's second half.
+            // SAFETY: the key isn't the end marker, so a value follows it.
             let value = unsafe { extra.element(2 * pair + 1) }?;
             match key {
                 EXTRA_POINTER => buffer = value.cast::<u8>().cast_const(),
@@ -108,7 +108,8 @@ unsafe fn parameters(
         if size < bytes.len() || (buffer.is_null() && !bytes.is_empty()) {
             return Err(CuError::INVALID_VALUE);
         }
-        // SAFETY: the buffer has at least that size, as the caller promises.
+        // SAFETY: the caller guarantees that the buffer has the size in `extra`, which is large
+        // enough.
         unsafe { std::ptr::copy_nonoverlapping(buffer, bytes.as_mut_ptr(), bytes.len()) };
     } else if !bytes.is_empty() {
         return Err(CuError::INVALID_VALUE);
@@ -150,7 +151,7 @@ impl Kernel {
     ///
     /// # Safety
     ///
-    /// `params` and `extra` are valid for the function, as `cuLaunchKernel` requires.
+    /// `params` and `extra` must be valid for the function, as `cuLaunchKernel` requires.
     pub(crate) unsafe fn new(
         handle: usize,
         shape: Shape,
@@ -163,12 +164,12 @@ impl Kernel {
             return Err(CuError::INVALID_HANDLE);
         }
         check(&function, &shape, context.device()?.processors)?;
-        // SAFETY: the caller promises what this requires.
+        // SAFETY: the caller makes the guarantees that this function requires.
         let params = unsafe { parameters(&function, params, extra) }?.into();
         Ok(Self { handle, function, shape, params })
     }
 
-    /// Prepares one launch, with a workspace if it needs one.
+    /// Prepares one run of the launch, and allocates a workspace if the launch is cooperative.
     pub(crate) fn prepare(&self) -> CuResult<Launch> {
         let (function, shape) = (&self.function, &self.shape);
         let context = function.context();
@@ -193,7 +194,7 @@ impl Kernel {
         })
     }
 
-    /// Runs a launch on the calling thread.
+    /// Runs a prepared launch on the calling thread and frees its workspace.
     pub(crate) fn run(&self, launch: Launch, errors: &Errors) {
         let workspace = launch.workspace;
         if !errors.failed() {
@@ -211,11 +212,11 @@ impl Kernel {
     }
 }
 
-/// Queues a launch, or adds it to the graph that the stream is being captured to.
+/// Queues a launch, or adds it to the graph that the stream is being captured into.
 ///
 /// # Safety
 ///
-/// As for [`Kernel::new`].
+/// Same as for [`Kernel::new`].
 unsafe fn launch(
     handle: CUfunction,
     shape: Shape,
@@ -224,7 +225,7 @@ unsafe fn launch(
     extra: In<*mut c_void>,
 ) -> CuResult {
     let captured = capture::captured(stream)?;
-    // SAFETY: the caller promises what this requires.
+    // SAFETY: the caller makes the guarantees that this function requires.
     let kernel = unsafe { Kernel::new(handle as usize, shape, &stream.context, params, extra) }?;
     if captured {
         return capture::push(stream, Op::Kernel(kernel));
@@ -234,11 +235,11 @@ unsafe fn launch(
     Ok(())
 }
 
-/// Launches with a configuration's attributes.
+/// Launches a kernel with a launch configuration and its attributes.
 ///
 /// # Safety
 ///
-/// If not null, the configuration has an array of `numAttrs` attributes. `params` and `extra` are
+/// If not null, `config` must have an array of `numAttrs` attributes. `params` and `extra` must be
 /// valid as for [`Kernel::new`].
 unsafe fn launch_ex(
     config: In<CUlaunchConfig>,
@@ -256,25 +257,26 @@ unsafe fn launch_ex(
         cooperative: false,
     };
     let count = config.numAttrs as usize;
-    // SAFETY: an array of `numAttrs` attributes, as the caller promises.
+    // SAFETY: the caller guarantees an array of `numAttrs` attributes.
     let attributes = unsafe { In::from_c(config.attrs.cast_const()).array(count) };
     let mut event: Option<CUevent> = None;
     for index in 0..count {
         let CUlaunchAttribute { id, value, .. } = attributes.get(index)?;
         match id {
             L::CU_LAUNCH_ATTRIBUTE_COOPERATIVE => {
-                // SAFETY: the attribute's value is an integer.
+                // SAFETY: this attribute's value is an integer.
                 shape.cooperative = unsafe { value.cooperative } != 0;
             }
             L::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
-                // SAFETY: the attribute's value consists of integers.
+                // SAFETY: this attribute's value consists of integers.
                 let cluster = unsafe { value.clusterDim };
                 if [cluster.x, cluster.y, cluster.z] != [1; 3] {
                     return Err(CuError::NOT_SUPPORTED);
                 }
             }
             L::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT => {
-                // SAFETY: the attribute's value begins with a handle, which nothing follows.
+                // SAFETY: this attribute's value starts with an event handle, which is never
+                // dereferenced.
                 event = Some(unsafe { value.programmaticEvent }.event);
             }
             L::CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT => {
@@ -285,7 +287,7 @@ unsafe fn launch_ex(
             _ => {}
         }
     }
-    // SAFETY: the caller promises what this requires.
+    // SAFETY: the caller makes the guarantees that this function requires.
     unsafe { launch(handle, shape, &stream, params, extra) }?;
     match event {
         Some(event) => super::event::record(event, &stream, 0),
@@ -293,7 +295,7 @@ unsafe fn launch_ex(
     }
 }
 
-/// Maximum resident blocks of a kernel per multiprocessor.
+/// Returns the maximum number of a kernel's blocks that can be resident on a multiprocessor.
 fn occupancy(function: &Function, threads: c_int, shared: usize) -> CuResult<u32> {
     let threads = u32::try_from(threads).ok().filter(|n| *n > 0);
     let threads = threads.ok_or(CuError::INVALID_VALUE)?;
@@ -313,11 +315,11 @@ fn named(handle: CUfunction) -> CuResult<Arc<Function>> {
     super::module::function(handle.cast())
 }
 
-/// Finds the block size with the most resident threads, and the grid that fills the device.
+/// Finds the block size with the most resident threads, and the grid size that fills the device.
 ///
 /// # Safety
 ///
-/// `shared_of` may be called with any block size.
+/// `shared_of` must be safe to call with any block size.
 unsafe fn potential(
     grid: Out<c_int>,
     block: Out<c_int>,
@@ -335,7 +337,7 @@ unsafe fn potential(
     let mut threads = (most + 31) / 32 * 32;
     while threads > 0 {
         let size = threads.min(most);
-        // SAFETY: the function may be called with block sizes, as the caller promises.
+        // SAFETY: the caller guarantees that the function can be called with any block size.
         let bytes = shared_of.map_or(shared, |f| unsafe { f(size) });
         let blocks = occupancy(&function, size, bytes)? as c_int;
         if blocks * size > best.0 * best.1 {
@@ -356,7 +358,7 @@ entries! {
     ) |per_thread| {
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
         let shape = Shape { grid, block, shared, cooperative: false };
-        // SAFETY: the program passes arguments as the API requires for this function.
+        // SAFETY: the program passes valid arguments, as the API requires.
         unsafe { launch(function, shape, &*lookup(stream, per_thread)?, params, extra) }
     }
 
@@ -367,7 +369,7 @@ entries! {
     ) |per_thread| {
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
         let shape = Shape { grid, block, shared, cooperative: true };
-        // SAFETY: the program passes arguments as the API requires for this function.
+        // SAFETY: the program passes valid arguments, as the API requires.
         unsafe { launch(function, shape, &*lookup(stream, per_thread)?, params, In::null()) }
     }
 
@@ -375,7 +377,7 @@ entries! {
         config: In<CUlaunchConfig>, function: CUfunction,
         params: In<*const c_void>, extra: In<*mut c_void>,
     ) |per_thread| {
-        // SAFETY: the program passes arguments as the API requires for this function.
+        // SAFETY: the program passes valid arguments, as the API requires.
         unsafe { launch_ex(config, function, params, extra, per_thread) }
     }
 
@@ -409,7 +411,7 @@ entries! {
         shared: usize,
         limit: c_int,
     ) {
-        // SAFETY: the program passes the function to be called with block sizes.
+        // SAFETY: the program passes this function for softgpu to call with block sizes.
         unsafe { potential(grid, block, function, shared_of, shared, limit) }
     }
 
@@ -425,7 +427,7 @@ entries! {
         if flags > OCCUPANCY_FLAGS {
             return Err(CuError::INVALID_VALUE);
         }
-        // SAFETY: the program passes the function to be called with block sizes.
+        // SAFETY: the program passes this function for softgpu to call with block sizes.
         unsafe { potential(grid, block, function, shared_of, shared, limit) }
     }
 
@@ -449,7 +451,7 @@ entries! {
         function: CUfunction,
         _config: In<CUlaunchConfig>,
     ) {
-        // There are no clusters of more than one block.
+        // Every cluster has one block.
         let function = named(function)?;
         let processors = function.context().device()?.processors;
         to.set(occupancy(&function, 1024, 0)?.max(1) as c_int * processors as c_int)

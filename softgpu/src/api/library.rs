@@ -29,12 +29,13 @@ fn kernel(handle: CUkernel) -> CuResult<Arc<LibraryKernel>> {
     KERNELS.get(handle as usize).ok_or(CuError::INVALID_HANDLE)
 }
 
-/// A device's primary context, for calls that name a device.
+/// Returns a device's primary context, for calls with a device argument.
 fn primary(device: c_int) -> CuResult<Arc<Context>> {
     Ok(primary::of(device)?.context.clone())
 }
 
-/// The kernel's name as a C string. It is never freed, since programs keep the pointer.
+/// Returns a kernel's name as a C string that is never freed, because programs may keep the
+/// pointer.
 fn kept_name(name: &str) -> CuResult<*const c_char> {
     static NAMES: Mutex<Vec<&'static CString>> = Mutex::new(Vec::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -132,7 +133,7 @@ entries! {
         handle: CUlibrary,
         _name: Text,
     ) {
-        // Modules with managed variables are refused.
+        // Modules with managed variables can't be loaded, so there are none to find.
         library(handle)?;
         Err(CuError::NOT_FOUND)
     }
@@ -183,7 +184,8 @@ entries! {
 
     fn cuKernelGetParamInfo(handle: CUkernel, n: usize, to: Out<usize>, size: Out<usize>) {
         kernel(handle)?;
-        // The layout is the same in every context. A context is needed only to load the code.
+        // The parameter layout is the same in every context, so any context will do for loading the
+        // code.
         let function = function_of(handle as usize, || current().or_else(|_| primary(0)))?;
         parameter(&function, n, to, size)
     }

@@ -17,12 +17,12 @@ use super::entry::entries;
 use crate::state::context::{by_handle, current};
 use crate::state::memory::{self, Allocation, Memory};
 
-/// The alignment of rows in a pitched allocation.
+/// Row alignment in pitched allocations, in bytes.
 const PITCH: usize = 512;
-/// The flags of `cuMemHostAlloc`.
+/// The flags that `cuMemHostAlloc` accepts.
 const HOST_FLAGS: u32 =
     CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
-/// The flags of `cuMemHostRegister`.
+/// The flags that `cuMemHostRegister` accepts.
 const REGISTER_FLAGS: u32 = CU_MEMHOSTREGISTER_PORTABLE
     | CU_MEMHOSTREGISTER_DEVICEMAP
     | CU_MEMHOSTREGISTER_IOMEMORY
@@ -39,7 +39,7 @@ fn free(address: CUdeviceptr) -> CuResult {
     if !matches!(found.memory, Memory::Device | Memory::Pool(_)) {
         return Err(CuError::INVALID_VALUE);
     }
-    // Running kernels may still use it.
+    // Running kernels may still use the memory.
     match by_handle(found.context_handle) {
         Ok(owner) => owner.synchronize(),
         Err(_) => context.synchronize(),
@@ -56,7 +56,7 @@ fn host_allocate(to: Out<*mut c_void>, size: usize, flags: c_uint) -> CuResult {
     to.set(memory::allocate_as(&context, size as u64, Memory::Host(flags))? as *mut c_void)
 }
 
-/// Whether all pages of an interval are mapped.
+/// Returns whether all pages of an interval are mapped.
 fn mapped(start: u64, size: u64) -> bool {
     let first = start & !(PAGE - 1);
     let Some(end) = start.checked_add(size) else { return false };
@@ -64,7 +64,7 @@ fn mapped(start: u64, size: u64) -> bool {
     let mut pages = [0u8; 1024];
     while at < end {
         let len = (end - at).min(pages.len() as u64 * PAGE);
-        // SAFETY: mincore reads nothing at the address, and its result fits in `pages`.
+        // SAFETY: mincore doesn't access the memory at the address, and its result fits in `pages`.
         let found = unsafe { libc::mincore(at as *mut c_void, len as usize, pages.as_mut_ptr()) };
         if found != 0 {
             return false;
@@ -91,7 +91,7 @@ fn register(address: *mut c_void, size: usize, flags: c_uint) -> CuResult {
     Ok(())
 }
 
-/// The value of an attribute. The attribute decides which type it has.
+/// The value of a pointer attribute, whose type depends on the attribute.
 enum Value {
     Byte(u8),
     Int(u32),
@@ -99,24 +99,24 @@ enum Value {
 }
 
 impl Value {
-    /// Stores the value. Null is an error.
+    /// Stores the value. Fails if the pointer is null.
     ///
     /// # Safety
     ///
-    /// If not null, the pointer is valid for writing the attribute's type.
+    /// If not null, the pointer must be valid for writes of the attribute's type.
     unsafe fn store(self, to: Out<c_void>) -> CuResult {
         match self {
-            // SAFETY: the attribute's type has one byte.
+            // SAFETY: the attribute's type is one byte.
             Self::Byte(value) => unsafe { to.cast() }.set(value),
-            // SAFETY: the attribute's type is an integer of four bytes.
+            // SAFETY: the attribute's type is a four-byte integer.
             Self::Int(value) => unsafe { to.cast() }.set(value),
-            // SAFETY: the attribute's type has eight bytes.
+            // SAFETY: the attribute's type is eight bytes.
             Self::Long(value) => unsafe { to.cast() }.set(value),
         }
     }
 }
 
-/// An attribute of an address in an allocation.
+/// Returns the value of an attribute for an address in an allocation.
 fn value(attribute: P, address: u64, found: &Allocation) -> CuResult<Value> {
     Ok(match attribute {
         P::CU_POINTER_ATTRIBUTE_CONTEXT => Value::Long(found.context_handle as u64),
@@ -139,7 +139,7 @@ fn value(attribute: P, address: u64, found: &Allocation) -> CuResult<Value> {
             Value::Long(found.size)
         }
         P::CU_POINTER_ATTRIBUTE_MAPPED => Value::Byte(1),
-        // Booleans, but cudart reads four bytes.
+        // These are booleans, but cudart reads four bytes.
         P::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS | P::CU_POINTER_ATTRIBUTE_IS_MANAGED => Value::Int(0),
         P::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
         | P::CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE
@@ -152,7 +152,8 @@ fn value(attribute: P, address: u64, found: &Allocation) -> CuResult<Value> {
     })
 }
 
-/// The value that `cuPointerGetAttributes` returns for an attribute that the memory does not have.
+/// Returns the value that `cuPointerGetAttributes` reports for an attribute that the memory doesn't
+/// have.
 fn value_without(attribute: P) -> CuResult<Value> {
     Ok(match attribute {
         P::CU_POINTER_ATTRIBUTE_MEMORY_TYPE
@@ -281,7 +282,7 @@ entries! {
     fn cuMemHostGetFlags(to: Out<c_uint>, address: *mut c_void) {
         current()?;
         match memory::find(address as u64).map(|a| a.memory) {
-            // All host memory is portable and mapped, whatever the flags.
+            // All host memory is portable and mapped, regardless of the flags.
             Some(Memory::Host(flags)) => {
                 to.set(flags | CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP)
             }
@@ -321,7 +322,8 @@ entries! {
     fn cuPointerSetAttribute(_value: *const c_void, attribute: P, address: CUdeviceptr) {
         current()?;
         memory::find(address).ok_or(CuError::INVALID_VALUE)?;
-        // Only CU_POINTER_ATTRIBUTE_SYNC_MEMOPS can be set, and copies already behave that way.
+        // Only CU_POINTER_ATTRIBUTE_SYNC_MEMOPS can be set, and it has no effect: copies already
+        // behave as it requires.
         if attribute == P::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS {
             return Ok(());
         }

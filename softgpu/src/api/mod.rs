@@ -1,4 +1,4 @@
-//! The driver API, a module for each family of functions.
+//! The driver API, with one module per family of functions.
 
 mod capture;
 pub(crate) mod context;

@@ -27,38 +27,41 @@ pub(crate) struct Logs {
 struct LogBuffer {
     text: OutArray<c_char>,
     size: usize,
-    /// The values of the options that receive the log's length.
+    /// The elements of the option-value array that receive the log's length.
     sizes: Vec<Out<usize>>,
 }
 
 impl Logs {
-    /// Reads the options of a loading call.
+    /// Reads the log options that a load call was given.
     ///
     /// # Safety
     ///
-    /// If not null, the arrays have `count` elements. A log's buffer has the size that its option
-    /// says. That buffer and the array of values are valid for as long as the result is used.
+    /// If not null, the arrays must have `count` elements. A log buffer must have the size that its
+    /// size option gives. The buffer and the array of values must stay valid for as long as the
+    /// result is used.
     pub(crate) unsafe fn new(count: c_uint, options: In<J>, values: In<usize>) -> Self {
         let (mut buffer, mut size, mut sizes) = (Out::null(), 0, Vec::new());
         let count = count as usize;
-        // SAFETY: the arrays have `count` elements, as the caller promises.
+        // SAFETY: the caller guarantees that the arrays have `count` elements.
         let (ids, settings) = unsafe { (options.array(count), values.array(count)) };
         for index in 0..count {
             let (Ok(option), Ok(value)) = (ids.get(index), settings.get(index)) else { break };
             let place = values.address() + index * size_of::<usize>();
             match option {
                 J::CU_JIT_ERROR_LOG_BUFFER => {
-                    // SAFETY: this option's value is a buffer, as the caller promises.
+                    // SAFETY: the caller guarantees that this option's value is a buffer.
                     buffer = unsafe { Out::from_address(value) };
                 }
                 J::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES => {
                     size = value as u32 as usize;
-                    // SAFETY: an element of the array, to which the call writes the length.
+                    // SAFETY: this is an array element, and the API defines that the call writes
+                    // the length to it.
                     sizes.push(unsafe { Out::from_address(place) });
                 }
                 J::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES => {
-                    // There is no information log.
-                    // SAFETY: an element of the array, to which the call writes the length.
+                    // The information log is always empty.
+                    // SAFETY: this is an array element, and the API defines that the call writes
+                    // the length to it.
                     unsafe { Out::from_address(place) }.set_if_wanted(0usize);
                 }
                 _ => {}
@@ -67,12 +70,12 @@ impl Logs {
         if !buffer.is_wanted() || size == 0 {
             return Self::default();
         }
-        // SAFETY: the buffer has the size that the option says, as the caller promises.
+        // SAFETY: the caller guarantees that the buffer has this size.
         Self { error: Some(LogBuffer { text: unsafe { buffer.array(size) }, size, sizes }) }
     }
 
-    /// Returns the result of a load after writing the text of its error, if any, to the program's
-    /// buffer.
+    /// Converts the result of a load for the program. If the load failed, first writes the message
+    /// to the program's log buffer.
     pub(crate) fn report<T>(&self, result: Result<T, LoadError>) -> CuResult<T> {
         let text = result.as_ref().err().map_or("", |error| error.text.as_str());
         if let Some(log) = &self.error {
@@ -89,17 +92,17 @@ impl Logs {
 ///
 /// # Safety
 ///
-/// If not null, the address is that of an image in a form that the module loaders take.
+/// If not null, the address must be that of an image in a format that the module loaders accept.
 pub(crate) unsafe fn image(at: *const c_void) -> Result<Source, LoadError> {
     let invalid = |text: String| LoadError { code: CuError::INVALID_IMAGE, text };
     if at.is_null() {
         return Err(LoadError { code: CuError::INVALID_VALUE, text: "no image".into() });
     }
-    // SAFETY: the address is that of an image, as the caller promises.
+    // SAFETY: the caller guarantees that this is the address of an image.
     let spans = unsafe { fatbin::span(at) }.map_err(|e| invalid(e.to_string()))?;
     let mut result = Err(invalid("the image is empty".into()));
     for span in spans {
-        // SAFETY: the image stays until the call returns.
+        // SAFETY: the image stays valid until the call returns.
         result = parse(unsafe { span.bytes() });
         if result.is_ok() {
             break;
@@ -112,10 +115,10 @@ pub(crate) unsafe fn image(at: *const c_void) -> Result<Source, LoadError> {
 ///
 /// # Safety
 ///
-/// As for [`image`].
+/// Same as for [`image`].
 unsafe fn load(to: Out<CUmodule>, at: *const c_void, logs: &Logs) -> CuResult {
     let context = current()?;
-    // SAFETY: the caller promises what `image` requires.
+    // SAFETY: the caller makes the guarantees that `image` requires.
     let source = unsafe { image(at) };
     let module = logs.report(source.and_then(|source| Module::load(&context, &source)))?;
     to.set(module.handle as CUmodule)
@@ -126,13 +129,13 @@ pub(crate) fn module(handle: CUmodule) -> CuResult<Arc<Module>> {
     MODULES.get(handle as usize).ok_or(CuError::INVALID_HANDLE)
 }
 
-/// The function of a function handle, or of a kernel handle in the current context.
+/// Returns the function for a function handle, or for a kernel handle in the current context.
 pub(crate) fn function(handle: *mut c_void) -> CuResult<Arc<Function>> {
     crate::state::device::driver()?;
     function_of(handle as usize, current)
 }
 
-/// An attribute of a function or kernel.
+/// Returns an attribute of a function or kernel.
 pub(crate) fn attribute(function: &Function, which: F) -> CuResult<c_int> {
     let is = |attribute: F| attribute == which;
     let kernel = &function.kernel;
@@ -144,7 +147,8 @@ pub(crate) fn attribute(function: &Function, which: F) -> CuResult<c_int> {
     } else if is(F::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES) {
         code.local as c_int
     } else if is(F::CU_FUNC_ATTRIBUTE_NUM_REGS) {
-        // There is no compiled code. This number lets a block of the maximum size fit.
+        // PTX isn't compiled, so there is no real count. With 32 registers or fewer per thread, a
+        // block of the maximum size fits.
         kernel.registers.min(32) as c_int
     } else if is(F::CU_FUNC_ATTRIBUTE_PTX_VERSION) {
         function.loaded.program.target
@@ -161,7 +165,7 @@ pub(crate) fn attribute(function: &Function, which: F) -> CuResult<c_int> {
     })
 }
 
-/// Sets an attribute.
+/// Sets an attribute of a function or kernel.
 pub(crate) fn set_attribute(function: &Function, which: F, value: c_int) -> CuResult {
     if which == F::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES {
         let most = (227 << 10) - function.kernel.shared as c_int;
@@ -181,7 +185,7 @@ pub(crate) fn set_attribute(function: &Function, which: F, value: c_int) -> CuRe
     }
 }
 
-/// Offset and size of a parameter.
+/// Stores the offset and size of a kernel parameter.
 pub(crate) fn parameter(
     function: &Function,
     n: usize,
@@ -297,7 +301,7 @@ entries! {
     }
 
     fn cuFuncGetName(to: Out<*const c_char>, handle: CUfunction) {
-        // The name lives as long as the function's entry in the tables.
+        // The name is valid until the function's module is unloaded.
         to.set(function(handle.cast())?.name.as_ptr())
     }
 

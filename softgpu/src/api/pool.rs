@@ -1,4 +1,4 @@
-//! Memory pools and stream-ordered allocation. Memory is allocated at once, and freed when the
+//! Memory pools and stream-ordered allocation. Memory is allocated immediately, and freed when the
 //! stream reaches the free.
 
 use std::ffi::{c_int, c_void};
@@ -31,8 +31,8 @@ const USED_HIGH: A = A::CU_MEMPOOL_ATTR_USED_MEM_HIGH;
 
 struct Pool {
     ordinal: i32,
-    /// The values that the program set, by attribute. They have no effect, since a pool keeps no
-    /// free memory.
+    /// The values that the program has set, indexed by attribute. They have no effect because a
+    /// pool doesn't retain free memory.
     attributes: [AtomicU64; A::CU_MEMPOOL_ATTR_USED_MEM_HIGH.0 as usize + 1],
     default: bool,
 }
@@ -40,7 +40,7 @@ struct Pool {
 static POOLS: Table<Pool> = Table::new(Kind::Pool);
 /// Each device's default pool.
 static DEFAULTS: Mutex<Vec<(i32, usize)>> = Mutex::new(Vec::new());
-/// Each device's current pool, if one was set.
+/// Each device's current pool, if the program has set one.
 static CURRENT: Mutex<Vec<(i32, usize)>> = Mutex::new(Vec::new());
 
 fn new_pool(ordinal: i32, default: bool) -> usize {
@@ -156,7 +156,7 @@ entries! {
     }
 
     fn cuMemPoolTrimTo(pool: CUmemoryPool, _keep: usize) {
-        // A pool keeps no free memory.
+        // Nothing to trim: a pool doesn't retain free memory.
         POOLS.get(pool as usize).map(drop).ok_or(CuError::INVALID_HANDLE)
     }
 
@@ -201,7 +201,7 @@ entries! {
     }
 
     fn cuMemPoolSetAccess(pool: CUmemoryPool, _map: In<CUmemAccessDesc>, _count: usize) {
-        // Every device can access it.
+        // Nothing to change: every device can access the pool.
         POOLS.get(pool as usize).map(drop).ok_or(CuError::INVALID_HANDLE)
     }
 

@@ -24,7 +24,7 @@ const NON_BLOCKING: u32 = CUstream_flags::CU_STREAM_NON_BLOCKING.0;
 const WAIT_FLAGS: u32 = CUevent_wait_flags::CU_EVENT_WAIT_EXTERNAL.0;
 const NO_BARRIER: u32 = CUstreamWriteValue_flags::CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER.0;
 const FLUSH: u32 = Comparison::CU_STREAM_WAIT_VALUE_FLUSH.0;
-/// The bits of the flags of `cuStreamWaitValue32` that say how to compare.
+/// The bits in the flags of `cuStreamWaitValue32` that select the comparison.
 const COMPARISON: u32 = Comparison::CU_STREAM_WAIT_VALUE_NOR.0;
 
 fn create(to: Out<CUstream>, flags: c_uint, priority: c_int) -> CuResult {
@@ -39,7 +39,7 @@ fn destroy(handle: CUstream) -> CuResult {
     crate::state::device::driver()?;
     let stream = STREAMS.remove(handle as usize).ok_or(CuError::INVALID_HANDLE)?;
     capture::GRAPHS.forget_stream(capture::key(&stream));
-    // Queued work is still executed, and other streams' waits for it stay valid.
+    // Queued work still runs, and other streams can still wait for it.
     let (context, queue) = (stream.context.clone(), stream.queue.clone());
     if queue.idle() {
         context.forget_queue(&queue);
@@ -49,16 +49,17 @@ fn destroy(handle: CUstream) -> CuResult {
     Ok(())
 }
 
-/// Waits for a stream and returns the result of its work.
+/// Waits for a stream, prints buffered `printf` output, and fails if the context has a sticky
+/// error.
 pub(crate) fn synchronize(stream: &Stream) -> CuResult {
     stream.synchronize();
     stream.context.printf.flush();
     stream.context.healthy()
 }
 
-/// A callback with its argument, for the stream's thread.
+/// A callback with its argument, to be called on the stream's thread.
 struct Callback<F>(F, *mut c_void);
-// SAFETY: the program passed the pointer for use on another thread.
+// SAFETY: the program passes the pointer so that another thread can use it.
 unsafe impl<F> Send for Callback<F> {}
 
 type StreamCallback = unsafe extern "C" fn(CUstream, CUresult, *mut c_void);
@@ -76,7 +77,7 @@ fn write_value(stream: &Stream, address: u64, value: u64, wide: bool, flags: c_u
         if errors.failed() || !memory::accessible(address, size) {
             return;
         }
-        // SAFETY: the interval is accessible, and aligned.
+        // SAFETY: the interval was checked to be accessible and aligned.
         unsafe {
             if wide {
                 AtomicU64::from_ptr(address as *mut u64).store(value, Ordering::SeqCst);
@@ -97,7 +98,7 @@ fn wait_value(stream: &Stream, address: u64, value: u64, wide: bool, flags: c_ui
         return Err(CuError::INVALID_VALUE);
     }
     let holds = move || {
-        // SAFETY: the interval is accessible, and aligned.
+        // SAFETY: the interval was checked to be accessible and aligned.
         let now = unsafe {
             if wide {
                 AtomicU64::from_ptr(address as *mut u64).load(Ordering::SeqCst)
@@ -236,7 +237,7 @@ entries! {
     ) |per_thread| {
         let stream = lookup(stream, per_thread)?;
         let function = function.ok_or(CuError::INVALID_VALUE)?;
-        // SAFETY: the program passed the function to be called with this argument.
+        // SAFETY: the program passes this function to be called with this argument.
         let host = unsafe { HostCall::new(function, data) };
         if capture::captured(&stream)? {
             return capture::push(&stream, Op::Host(host));
@@ -262,7 +263,7 @@ entries! {
         stream.submit(move |errors: &Errors| {
             let callback = callback;
             let status = errors.healthy().err().map_or(CUresult::CUDA_SUCCESS, CUresult::from);
-            // SAFETY: the program passed the function to be called with these arguments.
+            // SAFETY: the program passes this function to be called with these arguments.
             unsafe { (callback.0)(handle as CUstream, status, callback.1) };
         });
         Ok(())

@@ -1,4 +1,4 @@
-//! softgpu's part of cudart's private function tables.
+//! softgpu's backend for the private function tables that cudart uses.
 
 use std::ffi::c_char;
 
@@ -12,10 +12,10 @@ use crate::state::primary;
 use crate::state::stream::lookup;
 use cuda_api::sys::CUresult;
 
-/// The implementation that `cuGetExportTable` passes to the tables.
+/// The backend that `cuGetExportTable` passes to the tables.
 pub(crate) static TABLES: Tables = Tables;
 
-/// See [`TABLES`].
+/// The type of [`TABLES`].
 pub(crate) struct Tables;
 
 impl Driver for Tables {

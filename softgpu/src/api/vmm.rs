@@ -21,17 +21,17 @@ use crate::state::handles::{Kind, Table};
 use crate::state::memory::{self, Memory};
 use crate::state::primary;
 
-/// Addresses and sizes are multiples of this.
+/// Addresses and sizes must be multiples of this.
 const GRANULARITY: u64 = 2 << 20;
 const HANDLE_FILE: Handles = Handles::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 
-/// Memory without an address.
+/// Physical memory, which can be mapped at any number of addresses.
 struct Physical {
     file: OwnedFd,
     size: u64,
     ordinal: i32,
     properties: Properties,
-    /// Number of handles that refer to it.
+    /// Number of references that the program holds to the handle.
     references: Mutex<u32>,
     charged: bool,
 }
@@ -57,7 +57,7 @@ struct Mapping {
 
 #[derive(Default)]
 struct Space {
-    /// Reserved addresses: start and size.
+    /// Reserved address ranges: size by start.
     reserved: BTreeMap<u64, u64>,
     mapped: BTreeMap<u64, Mapping>,
 }
@@ -75,13 +75,13 @@ impl Space {
         found.is_some_and(|(s, n)| start.checked_add(size).is_some_and(|end| end <= s + n))
     }
 
-    /// The mapping that an address lies in.
+    /// Returns the mapping that contains an address, and its start.
     fn mapping_at(&self, address: u64) -> Option<(u64, &Mapping)> {
         let (start, mapping) = self.mapped.range(..=address).next_back()?;
         (address < start + mapping.size).then_some((*start, mapping))
     }
 
-    /// The starts of mappings that make up an interval exactly.
+    /// Returns the starts of the mappings that exactly cover an interval.
     fn cover(&self, start: u64, size: u64) -> Option<Vec<u64>> {
         let (mut at, mut starts) = (start, Vec::new());
         let end = start.checked_add(size)?;
@@ -96,10 +96,11 @@ impl Space {
     }
 }
 
-/// Maps inaccessible memory at an address, or anywhere if it is 0.
+/// Reserves address space by mapping inaccessible memory, at any address if `address` is 0.
 fn reserve(address: u64, size: u64, fixed: i32) -> CuResult<u64> {
     let len = usize::try_from(size).map_err(|_| CuError::OUT_OF_MEMORY)?;
-    // SAFETY: with MAP_FIXED the range is a mapping of this module; otherwise existing mappings stay.
+    // SAFETY: with MAP_FIXED, the range is one of this module's mappings. Otherwise, mmap doesn't
+    // replace existing mappings.
     let found = unsafe {
         libc::mmap(
             address as *mut c_void,
@@ -117,7 +118,7 @@ fn reserve(address: u64, size: u64, fixed: i32) -> CuResult<u64> {
 }
 
 fn release_addresses(start: u64, size: u64) {
-    // SAFETY: the interval was reserved by this module, and nothing is mapped in it any more.
+    // SAFETY: this module reserved the interval, and nothing is mapped in it anymore.
     unsafe { libc::munmap(start as *mut c_void, size as usize) };
 }
 
@@ -125,22 +126,22 @@ fn aligned(value: u64) -> bool {
     value.is_multiple_of(GRANULARITY)
 }
 
-/// A program's description of memory.
+/// The allocation properties that the program passed.
 #[derive(Clone, Copy)]
 struct Properties(CUmemAllocationProp);
 
-// SAFETY: nothing follows the pointer in the description.
+// SAFETY: the pointer in the properties is never dereferenced.
 unsafe impl Send for Properties {}
 // SAFETY: as above.
 unsafe impl Sync for Properties {}
 
-/// Checks that memory can be created as described, and returns its device.
+/// Checks that memory with these properties can be created, and returns its device.
 fn check_properties(properties: &CUmemAllocationProp) -> CuResult<i32> {
     if properties.type_ != CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED {
         return Err(CuError::INVALID_VALUE);
     }
     if properties.location.type_ != Place::CU_MEM_LOCATION_TYPE_DEVICE {
-        // Memory of the host's NUMA nodes.
+        // Host memory isn't supported.
         return Err(CuError::NOT_SUPPORTED);
     }
     if !matches!(properties.requestedHandleTypes, Handles::CU_MEM_HANDLE_TYPE_NONE | HANDLE_FILE) {
@@ -155,7 +156,7 @@ fn named(handle: c_ulonglong) -> CuResult<Arc<Physical>> {
     PHYSICAL.get(handle as usize).ok_or(CuError::INVALID_VALUE)
 }
 
-/// Waits for kernels that may use memory that is about to be unmapped.
+/// Waits for kernels that may use memory about to be unmapped.
 fn wait_for_kernels() {
     if let Some(context) = current_if_any() {
         context.synchronize();
@@ -200,7 +201,7 @@ entries! {
             }
         }
         if start == 0 {
-            // Larger than requested, so that an aligned part can be kept.
+            // Reserve more than requested, and keep the aligned part.
             let room = size.checked_add(alignment).ok_or(CuError::OUT_OF_MEMORY)?;
             let wide = reserve(0, room, 0)?;
             start = wide.next_multiple_of(alignment);
@@ -243,12 +244,12 @@ entries! {
         let device = driver()?.device(ordinal)?;
         device.charge(size)?;
         let make = || {
-            // SAFETY: the name ends in a zero.
+            // SAFETY: the name is null-terminated.
             let fd = unsafe { libc::memfd_create(c"softgpu".as_ptr(), libc::MFD_CLOEXEC) };
             if fd < 0 {
                 return None;
             }
-            // SAFETY: the descriptor is new and owned by nothing else.
+            // SAFETY: the descriptor was just created, so nothing else owns it.
             let file = unsafe { OwnedFd::from_raw_fd(fd) };
             // SAFETY: as above.
             let sized = unsafe { libc::ftruncate(file.as_raw_fd(), size as libc::off_t) };
@@ -269,7 +270,7 @@ entries! {
         let mut references = physical.references.lock().unwrap_or_else(PoisonError::into_inner);
         *references -= 1;
         if *references == 0 {
-            // Mapped memory stays until it is unmapped.
+            // Existing mappings keep the memory until they are unmapped.
             PHYSICAL.remove(handle as usize);
         }
         Ok(())
@@ -287,13 +288,13 @@ entries! {
         let mut space = lock();
         let free = space.mapped.range(..address.saturating_add(size)).next_back();
         let free = free.is_none_or(|(start, m)| start + m.size <= address);
-        // Memory is mapped as a whole.
+        // Mappings always start at offset 0.
         if size == 0 || !aligned(size) || !aligned(address) || flags != 0 || offset != 0
             || size > physical.size || !space.reserves(address, size) || !free
         {
             return Err(CuError::INVALID_VALUE);
         }
-        // SAFETY: the interval is reserved, and nothing is mapped in it.
+        // SAFETY: the interval is reserved, and nothing else is mapped in it.
         let found = unsafe {
             libc::mmap(
                 address as *mut c_void,
@@ -357,7 +358,7 @@ entries! {
         for start in starts {
             let Some(mapping) = space.mapped.get_mut(&start) else { continue };
             mapping.access = access;
-            // SAFETY: the interval is mapped by this module.
+            // SAFETY: this module mapped the interval.
             let set =
                 unsafe { libc::mprotect(start as *mut c_void, mapping.size as usize, protection) };
             if set != 0 {
@@ -366,7 +367,8 @@ entries! {
             memory::forget(start);
             if access != Access::CU_MEM_ACCESS_FLAGS_PROT_NONE {
                 let ordinal = mapping.physical.ordinal;
-                // Memory of this kind outlives contexts; the pointer's context is the current one.
+                // This memory outlives contexts, so its pointer attributes report the current
+                // context.
                 let context = current_if_any();
                 let context = match &context {
                     Some(context) => context,
@@ -400,7 +402,7 @@ entries! {
         let mapping = space.mapped.get_mut(&start).ok_or(CuError::INVALID_VALUE)?;
         let physical = mapping.physical.clone();
         if !PHYSICAL.get(mapping.handle).is_some_and(|p| Arc::ptr_eq(&p, &physical)) {
-            // All handles were released, so the memory gets a new one.
+            // The handle has been released, so create a new one.
             mapping.handle = PHYSICAL.insert_shared(|_| physical.clone()).0;
         }
         *physical.references.lock().unwrap_or_else(PoisonError::into_inner) += 1;
@@ -425,7 +427,7 @@ entries! {
             return Err(CuError::INVALID_VALUE);
         }
         let copy = physical.file.try_clone().map_err(|_| CuError::OUT_OF_MEMORY)?;
-        // SAFETY: the program passes a pointer to a handle of this kind, a file descriptor.
+        // SAFETY: the program passes a pointer to this handle type, a file descriptor.
         unsafe { to.cast::<c_int>() }.set(copy.into_raw_fd())
     }
 
@@ -438,12 +440,13 @@ entries! {
         if kind != HANDLE_FILE {
             return Err(CuError::NOT_SUPPORTED);
         }
-        // SAFETY: the call only queries a number that may be a descriptor.
+        // SAFETY: fcntl checks the descriptor number, and duplicating a descriptor has no
+        // preconditions.
         let copy = unsafe { libc::fcntl(handle as usize as c_int, libc::F_DUPFD_CLOEXEC, 0) };
         if copy < 0 {
             return Err(CuError::INVALID_VALUE);
         }
-        // SAFETY: the descriptor is new.
+        // SAFETY: fcntl just created the descriptor, so nothing else owns it.
         let file = unsafe { OwnedFd::from_raw_fd(copy) };
         let size = std::fs::File::from(file.try_clone().map_err(|_| CuError::OUT_OF_MEMORY)?)
             .metadata()
