@@ -16,7 +16,7 @@ use super::result::number;
 use super::{ReplyTo, lock};
 use crate::driver::{CuError, CuResult};
 
-/// The flags of a context that reach the driver: LMEM_RESIZE_TO_MAX and SYNC_MEMOPS. The guest's
+/// The context flags that are passed to the driver: LMEM_RESIZE_TO_MAX and SYNC_MEMOPS. The guest's
 /// library decides how a thread waits, and a guest must not cause core dumps on the host.
 const CONTEXT_FLAGS: u32 = 0x10 | 0x80;
 
@@ -64,7 +64,7 @@ impl Cx<'_> {
     ) -> CuResult<(DriverHandle<CUcontext>, Settled<kind::Context>)> {
         let reserved = self.reserve_context(reservation, device)?;
         let mut context = std::ptr::null_mut();
-        // SAFETY: the pointer is that of a local.
+        // SAFETY: the pointer is to a local variable.
         unsafe { self.driver().cuDevicePrimaryCtxRetain(&mut context, device)? };
         Ok((DriverHandle(context), reserved.settle()))
     }
@@ -75,7 +75,7 @@ impl Cx<'_> {
     ) -> CuResult {
         self.check_device(call.dev)?;
         let flags = call.flags & CONTEXT_FLAGS;
-        // SAFETY: no pointers.
+        // SAFETY: the function takes no pointers.
         unsafe { self.driver().cuDevicePrimaryCtxSetFlags(call.dev, flags) }
     }
 
@@ -88,7 +88,7 @@ impl Cx<'_> {
         let id = self.claim(CONTEXTS, call.ctx)?;
         let reserved = self.reserve_context(reservation, call.dev)?;
         let mut context = std::ptr::null_mut();
-        // SAFETY: the pointer is that of a local.
+        // SAFETY: the pointer is to a local variable.
         unsafe { self.driver().cuCtxCreate(&mut context, call.flags & CONTEXT_FLAGS, call.dev)? };
         let settled = reserved.settle();
         let context = Context {
@@ -100,7 +100,8 @@ impl Cx<'_> {
         };
         self.begin_charges(call.ctx, call.dev);
         id.list(context);
-        // The driver has made the new context current on this thread, unlike what `CURRENT` says.
+        // The driver has made the new context current on this thread, so `CURRENT` is no longer
+        // right.
         self.shared.generation.fetch_add(1, Ordering::AcqRel);
         Ok(settled)
     }
@@ -109,13 +110,14 @@ impl Cx<'_> {
     fn end_context(&self, id: ContextId) -> CuResult {
         // This comes before `primaries` is locked, because such a call may wait for that lock.
         self.shared.uses.wait_for_none(id);
-        // Held to the end, so that nobody gets a primary context that is being destroyed.
+        // The lock is held until this function returns, so that no other thread gets a primary
+        // context that is being destroyed.
         let mut primaries = lock(&self.shared.primaries);
         let context = lock(&self.shared.tables).forget_context(id)?;
         self.shared.generation.fetch_add(1, Ordering::AcqRel);
         let ended = if context.primary {
             primaries[context.device as usize] = None;
-            // SAFETY: the worker retained it once.
+            // SAFETY: the worker has retained this primary context once.
             unsafe { self.driver().cuDevicePrimaryCtxRelease(context.device) }
         } else {
             drop(primaries);
@@ -124,7 +126,8 @@ impl Cx<'_> {
         };
         self.free_all_of(id);
         self.forget_globals_of_context(id);
-        // If the driver has failed to destroy it, it stays charged until the worker exits.
+        // If the driver failed to destroy the context, the context stays charged until the worker
+        // exits.
         if ended.is_ok() {
             self.end_charges(id);
             self.give_back_context(context.device);
@@ -188,7 +191,7 @@ fn end(
             return;
         }
     }
-    // From now on nothing can be queued there, so no new wait can begin.
+    // From now on nothing can be queued in the context, so no new wait can begin there.
     cx.shared.generation.fetch_add(1, Ordering::AcqRel);
     let over = cx.shared.flight.begin_end_of(id);
     let freeing = deferred.end_of_context(id);

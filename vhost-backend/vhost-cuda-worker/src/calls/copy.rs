@@ -225,7 +225,7 @@ pub(super) fn vcuda_copy_out(
         return reply.finish(CuError::INVALID_VALUE.0, &[]);
     }
     deferred.register_arena();
-    // The answer in encoded form: a length, then the bytes, which the GPU writes.
+    // The encoded outputs are a length, written here, and the bytes, which the GPU writes.
     let head = (call.len as u64).to_le_bytes();
     // SAFETY: the place has room for the length and the bytes. It stays mapped while `reply`
     // lives, and `reply` waits for the copy. The source was checked.
@@ -237,8 +237,8 @@ pub(super) fn vcuda_copy_out(
     wait_queued(deferred, cx, queued, Completion::InPlace(reply, answer));
 }
 
-/// Copies for a SUBMIT request, whose answer has no place in guest memory. Waits for the copy
-/// on another thread.
+/// Handles a copy that arrived in a SUBMIT request, whose reply isn't written to guest memory.
+/// Waits for the copy on another thread.
 fn copy_out_plain(
     deferred: &mut Deferred,
     cx: &Cx<'_>,

@@ -1,4 +1,4 @@
-//! The surroundings of a call: the session, the guest thread, and its current context.
+//! The environment in which a call runs: the session, the guest thread, and its current context.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ use super::{Shared, lock};
 use crate::driver::{CuError, CuResult, Driver};
 use host_ipc::gate::{WorkerWords, bump};
 
-/// The largest number of per-thread default streams of a session. Beyond it, empty ones are
-/// destroyed.
+/// The maximum number of per-thread default streams in a session. When it is reached, empty streams
+/// are destroyed.
 const MAX_THREAD_STREAMS: usize = 1024;
 
 /// The context that is current on a thread of the worker.
@@ -26,8 +26,8 @@ const MAX_THREAD_STREAMS: usize = 1024;
 struct Current {
     ctx: ContextId,
     device: CUdevice,
-    /// `Shared::generation` when the context was set. Contexts may have been destroyed since it
-    /// changed.
+    /// The value of `Shared::generation` when the context was made current. If it has changed
+    /// since, the context may have been destroyed.
     generation: u64,
 }
 
@@ -44,13 +44,13 @@ pub(super) struct Entered {
     pub device: CUdevice,
 }
 
-/// The surroundings of one call.
+/// The environment in which one call runs.
 #[derive(Clone, Copy)]
 pub(super) struct Cx<'a> {
     pub shared: &'a Arc<Shared>,
-    /// The guest thread.
+    /// The number of the guest thread.
     pub thread: u32,
-    /// The id of its current context; 0 if it has none.
+    /// The id of the guest thread's current context, or 0 for none.
     pub ctx: ContextId,
 }
 
@@ -59,7 +59,7 @@ impl<'a> Cx<'a> {
         &self.shared.driver
     }
 
-    /// The same surroundings with another current context.
+    /// Returns the same environment with another current context.
     pub(super) fn within(&self, ctx: ContextId) -> Self {
         Self { ctx, ..*self }
     }
@@ -77,8 +77,8 @@ impl<'a> Cx<'a> {
         self.switch(generation)
     }
 
-    /// Like [`Cx::enter`], but for calls that also work without a context, or return their own error
-    /// without one.
+    /// Like [`Cx::enter`], but for calls that also work without a context, or return their own
+    /// error without one.
     pub(super) fn enter_any(&self) -> CuResult {
         if self.ctx != ContextId::NONE {
             return self.enter().map(|_| ());
@@ -91,9 +91,9 @@ impl<'a> Cx<'a> {
         Ok(())
     }
 
-    /// Calls `query` with the guest's current context, or without one in the primary context of the
-    /// first device. The driver answers some queries about kernels only in a context, but a guest may
-    /// ask before it has one.
+    /// Calls `query` in the guest's current context, or if there is none, in the primary context of
+    /// the first device. The driver answers some queries about kernels only in a context, but a
+    /// guest may make them before it has a context.
     pub(super) fn with_any_context<T>(&self, query: impl FnOnce() -> CuResult<T>) -> CuResult<T> {
         if self.ctx != ContextId::NONE {
             self.enter()?;
@@ -126,14 +126,14 @@ impl<'a> Cx<'a> {
             (context.real, context.device)
         };
         // SAFETY: the context was live when it was looked up. If the guest destroys it at the same
-        // time, the same happens natively.
+        // time, the result is the same as with NVIDIA's driver.
         unsafe { self.driver().cuCtxSetCurrent(real.0)? };
         CURRENT.set(Current { ctx: self.ctx, device, generation });
         Ok(Entered { device })
     }
 
-    /// A stream and its context. The current context must be entered. Only for the ring reader's
-    /// thread, because only that thread decides that a stream is empty.
+    /// Returns a stream and its context. The current context must be entered. May be called only on
+    /// the ring reader's thread, because only that thread may find a stream empty.
     pub(super) fn stream_of(&self, id: StreamId) -> CuResult<(CUstream, ContextId)> {
         match id {
             StreamId::DEFAULT | StreamId::LEGACY => {
@@ -156,23 +156,24 @@ impl<'a> Cx<'a> {
         self.stream_of(id).map(|(stream, _)| stream)
     }
 
-    /// Looks up a stream, and counts a gated call that is about to be queued there and takes `bytes`
-    /// of pageable memory along.
+    /// Looks up a stream, and counts a gated call that is about to be queued in it. `bytes` is the
+    /// amount of pageable memory that the driver copies for the call.
     pub(super) fn queue(&self, id: StreamId, bytes: usize) -> CuResult<(CUstream, ContextId)> {
         self.count(id, bytes, true)
     }
 
-    /// Looks up a stream, and counts a command there that doesn't use the GPU.
+    /// Looks up a stream, and counts a command in it that doesn't use the GPU.
     pub(super) fn queue_free(&self, id: StreamId) -> CuResult<(CUstream, ContextId)> {
         self.count(id, 0, false)
     }
 
-    /// Adds to one of the session's counters, for the operator.
+    /// Increments one of the session's counters, which operators can read.
     pub(super) fn tally(&self, counter: impl FnOnce(&WorkerWords) -> &AtomicU64, more: u64) {
         bump(counter(&self.shared.session.gate.page.worker), more);
     }
 
-    /// Counts the bytes of a copy, for the operator. Variables of modules count as host memory.
+    /// Counts the bytes of a copy, in counters that operators can read. Variables of modules count
+    /// as host memory.
     pub(super) fn tally_copy(&self, dst: u64, src: u64, bytes: u64) {
         match (WINDOW.contains(&dst), WINDOW.contains(&src)) {
             (true, true) => self.tally(|words| &words.bytes_d2d, bytes),
@@ -188,7 +189,7 @@ impl<'a> Cx<'a> {
         Ok((stream, ctx))
     }
 
-    /// The guest thread's own default stream in the current context.
+    /// Returns the guest thread's own default stream in the current context.
     fn thread_stream(&self) -> CuResult<CUstream> {
         let key = ThreadStream { thread: self.thread, ctx: self.ctx };
         if let Some(stream) = lock(&self.shared.tables).thread_streams.get(&key) {
@@ -197,7 +198,7 @@ impl<'a> Cx<'a> {
         self.make_room_for_thread_stream()?;
         let reserved = self.reserve_stream(Reservation::of_worker())?;
         let mut stream = std::ptr::null_mut();
-        // SAFETY: the pointer is that of a local.
+        // SAFETY: the pointer is to a local variable.
         unsafe { self.driver().cuStreamCreateWithPriority(&mut stream, 0, 0)? };
         let _ = reserved.settle();
         lock(&self.shared.tables).thread_streams.insert(key, DriverHandle(stream));
@@ -205,7 +206,7 @@ impl<'a> Cx<'a> {
     }
 
     /// Destroys the empty streams of threads if there are too many streams. An empty stream can be
-    /// made again when its thread comes back.
+    /// created again when its thread uses it.
     fn make_room_for_thread_stream(&self) -> CuResult {
         let mut idle = Vec::new();
         let left = {
@@ -244,8 +245,8 @@ impl<'a> Cx<'a> {
         lock(&self.shared.tables).kernel(id)
     }
 
-    /// A function, or the function of a kernel in the current context. The driver launches kernels
-    /// directly, but reports attributes and occupancy only for functions.
+    /// Returns a function, or a kernel's function in the current context. The driver launches
+    /// kernels directly, but reports attributes and occupancy only for functions.
     pub(super) fn func(
         &self,
         reservation: Reservation<kind::Module>,
@@ -255,8 +256,8 @@ impl<'a> Cx<'a> {
         self.function_of(reservation, &function)
     }
 
-    /// Like [`Cx::func`]. Asking for a kernel's function makes the driver load the library into the
-    /// context, and using the function loads its code. If this succeeds, both are charged.
+    /// Like [`Cx::func`]. Querying a kernel's function makes the driver load the library into the
+    /// context, and using the function loads its code. If this method succeeds, both are charged.
     pub(super) fn function_of(
         &self,
         reservation: Reservation<kind::Module>,
@@ -268,7 +269,7 @@ impl<'a> Cx<'a> {
         self.enter()?;
         let settled = self.reserve_code(reservation, function)?;
         let mut of_context = std::ptr::null_mut();
-        // SAFETY: a live kernel; the pointer is that of a local.
+        // SAFETY: the kernel is live, and the pointer is to a local variable.
         unsafe { self.driver().cuKernelGetFunction(&mut of_context, function.real.0.cast())? };
         Ok((of_context, settled))
     }

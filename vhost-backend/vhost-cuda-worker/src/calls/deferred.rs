@@ -1,4 +1,4 @@
-//! Calls that are answered later.
+//! Calls that get their reply later.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -25,8 +25,8 @@ use crate::reply::ReplyTo;
 /// How long the reader may sleep while only frees are outstanding.
 const FREE_CHECK: Duration = Duration::from_millis(1);
 
-/// The state of calls that are answered later: those that wait for the GPU, for memory, or for a job
-/// on another thread. Only the ring reader's thread has it.
+/// The state of calls that get their reply later: calls that wait for the GPU, for memory, or for a
+/// job on another thread. Only the ring reader's thread uses it.
 pub(super) struct Deferred {
     shared: Arc<Shared>,
     events: EventPool,
@@ -54,7 +54,7 @@ impl Deferred {
         &self.shared
     }
 
-    /// The events that the worker records for its own use.
+    /// Returns the events that the worker records for its own use.
     pub(super) fn events(&mut self) -> &mut EventPool {
         &mut self.events
     }
@@ -73,8 +73,8 @@ impl Deferred {
         }
     }
 
-    /// Runs a job that must not be skipped: on the thread that mirrors a guest thread, or on another
-    /// one if there is no guest thread or the guest has too many.
+    /// Runs a job that must not be dropped: on the thread that mirrors a guest thread, or on
+    /// another thread if there is no guest thread or the session can't have more threads.
     pub(super) fn own_job(
         &self,
         thread: Option<u32>,
@@ -87,7 +87,7 @@ impl Deferred {
         });
     }
 
-    /// Runs a job that answers a command on the thread that mirrors the guest's.
+    /// Runs a job that replies to a command, on the thread that mirrors the guest thread.
     pub(super) fn on_mirror(
         &self,
         thread: u32,
@@ -98,7 +98,7 @@ impl Deferred {
         self.job(thread, ctx, move |cx| job(cx, reply));
     }
 
-    /// Waits for the commands that a stream holds now. The stream's context must be entered.
+    /// Waits for the commands that are now in a stream. The stream's context must be entered.
     pub(super) fn wait_stream(
         &mut self,
         cx: &Cx<'_>,
@@ -106,7 +106,7 @@ impl Deferred {
         ctx: ContextId,
         completion: Completion,
     ) {
-        // SAFETY: the stream is live: just looked up on this thread, which alone destroys streams.
+        // SAFETY: the stream is live: it was just looked up, and only this thread destroys streams.
         match unsafe { cx.driver().cuStreamQuery(stream) } {
             Err(CuError::NOT_READY) => self.wait_recorded(cx, stream, ctx, completion),
             done => self.complete(cx, done, completion),
@@ -125,7 +125,7 @@ impl Deferred {
         self.complete_if(cx, done);
     }
 
-    /// Waits for the commands that all streams of a context hold now.
+    /// Waits for the commands that are now in any stream of a context.
     pub(super) fn wait_context(&mut self, cx: &Cx<'_>, completion: Completion) {
         let done = self.waits.add_context(cx, &mut self.events, completion);
         self.complete_if(cx, done);
@@ -192,14 +192,14 @@ impl Deferred {
         self.waits.next_poll(last.is_some())
     }
 
-    /// Fails all waits, because the session ends. The worker's exit frees the memory that waits to be
-    /// freed.
+    /// Fails all waits, because the session ends. Memory that would be freed after a wait is freed
+    /// when the worker exits.
     pub(super) fn fail_waits(&mut self, error: CuError) {
         self.waits.fail_all(error);
     }
 
-    /// Ends all waits in a context that is about to be destroyed. Returns the memory to free once it
-    /// has been, with the replies of the calls that wait for that.
+    /// Ends all waits in a context that is about to be destroyed. Returns the memory to free once
+    /// the context has been destroyed, with the replies to the calls that wait for it.
     pub(super) fn end_of_context(&mut self, ctx: ContextId) -> Vec<(Freeing, Option<ReplyTo>)> {
         let mut freeing = self.waits.end_of(ctx);
         // The driver destroys the events with the context.
@@ -209,20 +209,20 @@ impl Deferred {
         freeing
     }
 
-    /// Frees memory once its stream has got to an event.
+    /// Frees memory once its stream has reached an event.
     pub(super) fn free_later(&mut self, free: AsyncFree) {
         self.async_frees.add(free);
     }
 
-    /// Takes back memory of this size in the current context that a stream has yet to free, for a new
-    /// allocation in the same stream. Returns its address.
+    /// Reuses memory of this size in the current context whose free is pending in a stream, for a
+    /// new allocation in the same stream. Returns its address.
     pub(super) fn reuse(&mut self, cx: &Cx<'_>, stream: StreamId, len: u64) -> Option<u64> {
         let free = self.async_frees.take_reusable(stream, len, cx.ctx, cx.thread)?;
         self.events.give_back(free.ctx, free.event);
         Some(lock(&cx.shared.memory.plan).untake(free.freeing))
     }
 
-    /// Frees the memory whose streams have got to its event.
+    /// Frees all memory whose stream has reached the free.
     pub(super) fn poll_async_frees(&mut self) -> Pending {
         if self.async_frees.is_empty() {
             return Pending::Nothing;
@@ -256,7 +256,7 @@ impl Deferred {
         });
     }
 
-    /// Whether another allocation may wait for memory that is being freed.
+    /// Returns whether another allocation may wait for memory that is being freed.
     pub(super) fn may_retry(&self) -> bool {
         self.retries.has_room()
     }
@@ -265,7 +265,7 @@ impl Deferred {
     pub(super) fn retry_later(&mut self, retry: Retry) {
         self.poll_async_frees();
         self.retries.add(retry);
-        // Immediately, if no memory is being freed.
+        // If no memory is being freed, this repeats the allocation immediately.
         self.poll_retries();
     }
 
@@ -289,12 +289,13 @@ impl Deferred {
         self.arena = Some(Arena::new(&self.shared, region.clone(), start));
     }
 
-    /// Stops using the arena. Returns what must be unregistered before its pages go.
+    /// Stops using the arena. Returns the registration that must be undone before the pages are
+    /// unmapped.
     pub(super) fn detach_arena(&mut self) -> Option<Registration> {
         self.arena.take().and_then(|arena| arena.registration())
     }
 
-    /// The address of `len` bytes of the arena in this process.
+    /// Returns the address of `len` bytes of the arena in this process.
     pub(super) fn staging(&mut self, offset: u64, len: usize) -> CuResult<*mut u8> {
         self.arena.as_mut().ok_or(CuError::INVALID_VALUE)?.at(offset, len)
     }

@@ -11,7 +11,7 @@ use super::result::number;
 use super::{Command, ReplyTo};
 use crate::driver::{CuError, CuResult};
 
-/// A body: decodes its arguments, makes the call, encodes the answer.
+/// A body: decodes its arguments, makes the call, encodes the outputs.
 type Body = fn(&Cx<'_>, &[u8], &mut Writer) -> CuResult;
 
 /// Like [`Body`], for a gated call.

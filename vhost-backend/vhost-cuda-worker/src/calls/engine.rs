@@ -1,4 +1,4 @@
-//! The engine that executes the calls of a session, and its start.
+//! The engine that executes the calls of a session.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
@@ -29,7 +29,7 @@ pub fn open(library: &Path) -> Result<Box<dyn Engine>, EngineError> {
         result: error.0,
     };
     let (mut devices, mut context) = (0, std::ptr::null_mut());
-    // SAFETY: the pointers are those of locals.
+    // SAFETY: the pointers are to local variables.
     unsafe {
         driver.cuInit(0).map_err(|error| failed("cuInit", error))?;
         driver.cuDeviceGetCount(&mut devices).map_err(|error| failed("cuDeviceGetCount", error))?;
@@ -53,16 +53,17 @@ impl Engine for Warm {
     fn begin(self: Box<Self>, session: Session) -> Result<Box<dyn Executor>, EngineError> {
         // This thread may query streams that are capturing.
         let mut mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
-        // SAFETY: the pointer is that of a local. A library without capture modes refuses the call.
+        // SAFETY: the pointer is to a local variable. A library without capture modes refuses the
+        // call.
         let _ = unsafe { self.driver.cuThreadExchangeStreamCaptureMode(&mut mode) };
-        // Makes short sleeps accurate. If it fails, they only take longer.
-        // SAFETY: no pointers.
+        // Make short sleeps accurate. If this fails, sleeps only take longer.
+        // SAFETY: the call takes no pointers.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1000) };
         let mut primaries = vec![None; self.devices as usize];
         if session.context_charged {
             primaries[0] = Some(self.context);
         } else {
-            // SAFETY: it was retained once, and nothing is in it.
+            // SAFETY: the context was retained once, and there is nothing in it.
             let ended = unsafe { self.driver.cuDevicePrimaryCtxRelease(0) };
             ended.map_err(|error| EngineError::Call {
                 path: self.driver.library().path().to_owned(),
@@ -110,7 +111,7 @@ impl Calls {
         self.gate.ran(&cx, self.deferred.events(), ticket);
     }
 
-    /// Follows the scheduler's grants, and runs the held commands that may go now.
+    /// Reads the scheduler's grants, and runs the held commands that may go now.
     fn poll_gate(&mut self) -> Pending {
         let now = host_ipc::gate::now();
         let change = self.gate.read(now);

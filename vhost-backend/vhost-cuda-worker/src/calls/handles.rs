@@ -1,8 +1,8 @@
 //! The driver's handles, by the guest's ids.
 //!
-//! The guest chooses the ids, and only these tables map them to handles of the driver, so a forged id
-//! is an error and never a wild pointer. The tables are bounded, so a guest can't make the worker's
-//! memory grow without limit by creating handles.
+//! The guest chooses the ids, and only these tables map them to handles of the driver, so a forged
+//! id is an error and never a wild pointer. The tables are bounded, so a guest can't make the
+//! worker's memory grow without limit by creating handles.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -26,8 +26,8 @@ use crate::driver::{CuError, CuResult};
 /// The handles of one kind, by id.
 pub(super) struct Table<K, T> {
     entries: IdMap<K, T>,
-    /// Ids without a handle that no new handle may get, because the driver is creating or destroying
-    /// the handle. The value is the context whose end makes the id vacant again, or 0.
+    /// Claimed ids: no new handle may get one of them, because the driver is creating or destroying
+    /// its handle. The value is the context whose destruction makes the id vacant again, or 0.
     claimed: IdMap<K, ContextId>,
 }
 
@@ -82,7 +82,7 @@ impl<K: Id, T> Table<K, T> {
         self.entries.get_mut(&id).ok_or(CuError::INVALID_HANDLE)
     }
 
-    /// Removes a handle and makes its id vacant. Only for handles that nothing is charged for.
+    /// Removes a handle and makes its id vacant. Must be used only for handles that aren't charged.
     pub(super) fn remove(&mut self, id: K) -> CuResult<T> {
         self.entries.remove(&id).ok_or(CuError::INVALID_HANDLE)
     }
@@ -92,7 +92,8 @@ impl<K: Id, T> Table<K, T> {
         self.entries.retain(|_, value| !gone(value));
     }
 
-    /// Removes handles that end with a context. The ids stay claimed until [`Table::free_of`].
+    /// Removes handles that are destroyed together with a context. The ids stay claimed until
+    /// [`Table::free_of`].
     fn end_with(&mut self, ctx: ContextId, gone: impl Fn(&T) -> bool) {
         let Self { entries, claimed } = self;
         entries.retain(|id, value| {
@@ -104,7 +105,7 @@ impl<K: Id, T> Table<K, T> {
         });
     }
 
-    /// Makes the ids vacant that were claimed until the end of a context.
+    /// Makes vacant the ids that were claimed until a context was destroyed.
     fn free_of(&mut self, ctx: ContextId) {
         self.claimed.retain(|_, of| *of != ctx);
     }
@@ -122,9 +123,9 @@ pub(super) struct Context {
     pub real: DriverHandle<CUcontext>,
     pub device: CUdevice,
     pub primary: bool,
-    /// Work may have been queued in the legacy stream since it was last found empty.
+    /// Whether work may have been queued in the legacy stream since it was last found empty.
     pub legacy_used: bool,
-    /// The context is being destroyed, so no call may use it.
+    /// Whether the context is being destroyed. If so, no call may use it.
     pub ending: bool,
 }
 
@@ -132,13 +133,13 @@ pub(super) struct Context {
 pub(super) struct Stream {
     pub real: DriverHandle<CUstream>,
     pub ctx: ContextId,
-    /// Work may have been queued since the stream was last found empty.
+    /// Whether work may have been queued since the stream was last found empty.
     pub used: bool,
-    /// The stream and the legacy stream synchronize with each other.
+    /// Whether the stream and the legacy stream synchronize with each other.
     pub blocking: bool,
 }
 
-/// A handle that ends with a context.
+/// A handle that is destroyed together with a context.
 #[derive(Clone, Copy)]
 pub(super) struct Owned<H> {
     pub real: DriverHandle<H>,
@@ -149,20 +150,21 @@ pub(super) struct Owned<H> {
 pub(super) struct Module {
     pub real: DriverHandle<CUmodule>,
     pub ctx: ContextId,
-    /// The library that the module belongs to, which unloads it.
+    /// The library that the module belongs to, if any. Unloading the library unloads the module.
     pub library: Option<LibraryId>,
-    /// The load that is charged: the library's if the module has one.
+    /// The load that is charged for the module: the library's load, if the module belongs to a
+    /// library.
     pub load: Load,
 }
 
 #[derive(Clone)]
 pub(super) struct Library {
     pub real: DriverHandle<CUlibrary>,
-    /// The load that is charged.
+    /// The load that is charged for the library.
     pub load: Load,
 }
 
-/// The module or library that a function ends with.
+/// The module or library that a function belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     Module { id: ModuleId, ctx: ContextId },
@@ -175,28 +177,28 @@ pub(super) type Layout = Option<Arc<[(u32, u32)]>>;
 
 #[derive(Clone)]
 pub(super) struct Function {
-    /// Holds a CUkernel as a CUfunction for the calls that accept both.
+    /// The handle. A CUkernel is stored as a CUfunction, for the calls that accept both.
     pub real: DriverHandle<CUfunction>,
     pub is_kernel: bool,
     pub layout: Layout,
     pub owner: Owner,
-    /// The owner's load, which is charged.
+    /// The load that is charged, which is the owner's.
     pub load: Load,
-    /// The code that its first launch loads.
+    /// The code that the first launch loads.
     pub code: Code,
     /// The local memory that a launch needs from its context; see [`super::charges::Charges`].
     pub need: u64,
 }
 
 impl Function {
-    /// Whether both are the same function of the same load.
+    /// Returns whether both are the same function of the same load.
     pub(super) fn is(&self, other: &Self) -> bool {
         self.real == other.real && self.load.is(&other.load)
     }
 }
 
-/// Identifies a per-thread default stream. The worker makes an ordinary stream for each, because one
-/// thread makes the calls of all guest threads.
+/// Identifies a per-thread default stream. In the worker, each of these is an ordinary stream,
+/// because one thread makes the calls for all guest threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ThreadStream {
     pub thread: u32,
@@ -222,13 +224,13 @@ impl Tables {
         if function.is_kernel { Ok(function.real.0.cast()) } else { Err(CuError::INVALID_HANDLE) }
     }
 
-    /// The device of a context.
+    /// Returns the ordinal of a context's device.
     pub(super) fn device_of(&self, ctx: ContextId) -> Option<usize> {
         usize::try_from(self.contexts.get(ctx).ok()?.device).ok()
     }
 
-    /// The address of a stream's handle, and the stream's context. `None` if there is no such
-    /// stream; a thread's default stream is made at its first use.
+    /// Returns the address of a stream's handle, and the stream's context, or `None` if there is no
+    /// such stream. (A thread's default stream is created at its first use.)
     pub(super) fn stream_key(
         &self,
         thread: u32,
@@ -247,8 +249,8 @@ impl Tables {
         }
     }
 
-    /// Removes everything that ends with a context, which is about to be destroyed. Its id, and the
-    /// ids of everything that is charged in it, stay claimed until [`Tables::free_ids_of`].
+    /// Removes everything in a context that is about to be destroyed. The context's id, and the ids
+    /// of everything that is charged in it, stay claimed until [`Tables::free_ids_of`].
     pub(super) fn begin_end_of_context(&mut self, ctx: ContextId) -> CuResult {
         let context = self.contexts.get_mut(ctx).map_err(|_| CuError::INVALID_CONTEXT)?;
         context.ending = true;
@@ -280,13 +282,13 @@ impl Tables {
         self.contexts.free_of(ctx);
     }
 
-    /// Removes the functions that end with a module.
+    /// Removes the functions in a module.
     pub(super) fn forget_parts_of_module(&mut self, id: ModuleId) {
         self.functions
             .remove_where(|f| matches!(f.owner, Owner::Module { id: owner, .. } if owner == id));
     }
 
-    /// Removes the modules and functions that end with a library.
+    /// Removes the modules and functions in a library.
     pub(super) fn forget_parts_of_library(&mut self, id: LibraryId) {
         self.modules.remove_where(|module| module.library == Some(id));
         self.functions.remove_where(

@@ -29,7 +29,7 @@ impl Cx<'_> {
         call: api::VcudaHostRegister,
     ) -> CuResult<api::VcudaHostRegisterAnswer> {
         self.enter()?;
-        // Taken before the lookup, so that a region that is being detached gets no new
+        // This lock is taken before the lookup, so that a region that is being detached gets no new
         // registration.
         let mut registered = lock(&self.shared.registered);
         let region = self.shared.session.regions.find(call.vaddr, call.len);
@@ -144,8 +144,8 @@ impl Cx<'_> {
     }
 }
 
-/// Handles a region that the guest's driver takes back: its pages are unregistered from the GPU
-/// first. `arena` is the worker's own registration of the region's arena, if any.
+/// Detaches a region that the guest's driver wants back, after unregistering its pages from the
+/// GPU. `arena` is the worker's own registration of the region's arena, if any.
 pub(super) fn detach(deferred: &Deferred, region: Arc<Region>, arena: Option<Registration>) {
     let mut gone: Vec<Registration> = {
         let mut registered = lock(&deferred.shared().registered);

@@ -5,20 +5,20 @@
 //! | `engine` | the executor: runs a command when the gate admits it |
 //! | `generated/dispatch`, `dispatch`, `bodies` | from a command's number to its body |
 //! | `gate` | decides when a command may go to the driver, and holds it until then |
-//! | `deferred`, `waits`, `events` | calls that are answered later; waiting for the GPU |
-//! | `shared`, `cx` | state that all threads share; the surroundings of one call |
+//! | `deferred`, `waits`, `events` | calls that get their reply later; waiting for the GPU |
+//! | `shared`, `cx` | state that all threads share; the environment in which one call runs |
 //! | `driver_handle`, `id_map`, `lock`, `result` | small types and functions that the others share |
 //! | `handles`, `claims` | the driver's handles, by the guest's ids; ids in use by one call |
 //! | `charges` | memory that is charged in addition to allocations |
 //! | `memory`, `arena`, `copy`, `registered`, `host` | device memory, copies, registered host memory |
-//! | `context`, `uses`, `stream` | contexts, and the calls at work in one; streams and events |
+//! | `context`, `uses`, `stream` | contexts, and the calls in progress in each; streams and events |
 //! | `image`, `blob`, `module`, `launch` | code and its kernels |
 //! | `graph`, `graph_exec`, `graph_node`, `graph_shape` | graphs |
-//! | `facts`, `output`, `printing`, `hostfunc` | attributes, the output of kernels, host functions |
+//! | `facts`, `output`, `printing`, `hostfunc` | attributes, kernel output, host functions |
 //!
-//! Bodies of posted and quick calls run on the ring reader's thread, and bodies of blocking calls on
-//! the thread that mirrors the guest's. Their common state is in `Shared`, under locks that are never
-//! held across calls of the driver that may take long.
+//! Bodies of posted and quick calls run on the ring reader's thread, and bodies of blocking calls
+//! on the thread that mirrors the guest thread. Their common state is in `Shared`, under locks that
+//! are never held during driver calls that may take long.
 
 mod arena;
 mod blob;

@@ -21,7 +21,7 @@ pub(super) struct Output {
     file: Option<File>,
     /// The number of bytes from the file's start that were fetched or dropped.
     taken: u64,
-    /// The number of dropped bytes that the guest has not been informed of.
+    /// The number of dropped bytes that haven't been reported to the guest yet.
     dropped: u64,
 }
 
@@ -41,7 +41,7 @@ impl Output {
         Self { file: file.ok(), taken: 0, dropped: 0 }
     }
 
-    /// The number of bytes that can be fetched. Drops the oldest text beyond the limit.
+    /// Returns the number of bytes that can be fetched. Drops the oldest text beyond the limit.
     pub(super) fn waiting(&mut self) -> u64 {
         let Some(file) = &self.file else { return 0 };
         let len = file.metadata().map_or(self.taken, |data| data.len());

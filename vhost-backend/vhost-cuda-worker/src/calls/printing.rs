@@ -1,4 +1,4 @@
-//! Reporting the output of kernels to the guest.
+//! Reports kernel output to the guest.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -14,21 +14,22 @@ use super::lock;
 use crate::driver::CuResult;
 use crate::reply::ReplyTo;
 
-/// The interval between checks for output while no kernel is known to print.
+/// The interval between checks for output, as long as no kernel is known to print.
 const UNEXPECTED: Duration = Duration::from_millis(10);
 
-/// Makes the driver write the output of kernels when the guest waits for them.
+/// Makes the driver write kernel output when the guest waits for the kernels.
 #[derive(Default)]
 pub(super) struct Watch {
-    /// An empty stream for each context. Waiting for it makes the driver write the output of
-    /// kernels, and takes no time.
+    /// An empty stream per context. Waiting for it takes no time, and makes the driver write kernel
+    /// output.
     streams: IdMap<ContextId, DriverHandle<CUstream>>,
-    /// The last check while no kernel was known to print.
+    /// The time of the last check for unexpected output.
     last: Option<Instant>,
 }
 
 impl Watch {
-    /// A reply to a wait for the GPU, which reports whether there is output.
+    /// Sets the output flag in the reply to a call that waited for the GPU, if kernels have
+    /// printed.
     pub(super) fn report_output(&mut self, cx: &Cx<'_>, reply: ReplyTo) -> ReplyTo {
         if !cx.shared.prints.load(Ordering::Relaxed) {
             return reply;
@@ -37,7 +38,7 @@ impl Watch {
         cx.shared.report_output(reply)
     }
 
-    /// Checks for output while no kernel is known to print, at most once per interval.
+    /// Checks for output, at most once per interval, if no kernel is known to print.
     pub(super) fn look(&mut self, cx: &Cx<'_>) {
         let now = Instant::now();
         let due = self.last.is_none_or(|last| now.duration_since(last) > UNEXPECTED);
@@ -61,7 +62,7 @@ impl Watch {
             None => {
                 let mut stream = std::ptr::null_mut();
                 let flags = CUstream_flags::CU_STREAM_NON_BLOCKING.0;
-                // SAFETY: the pointer is that of a local.
+                // SAFETY: the pointer is to a local variable.
                 unsafe { cx.driver().cuStreamCreateWithPriority(&mut stream, flags, 0)? };
                 self.streams.insert(cx.ctx, DriverHandle(stream));
                 stream

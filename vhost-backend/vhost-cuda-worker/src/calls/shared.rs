@@ -22,16 +22,18 @@ pub(super) struct Shared {
     pub(super) devices: CUdevice,
     pub(super) tables: Mutex<Tables>,
     pub(super) memory: Memory,
-    /// Changes whenever a context begins or ends, which makes threads enter their context again.
+    /// Incremented whenever a context is created or destroyed. Each thread then makes its context
+    /// current again.
     pub(super) generation: AtomicU64,
-    /// By device: the primary context, while the worker retains it. The guest sees it as active only
-    /// after it has retained the context itself.
+    /// The primary context of each device, while the worker retains it. The guest sees it as active
+    /// only after it has retained the context itself.
     pub(super) primaries: Mutex<Vec<Option<DriverHandle<CUcontext>>>>,
     pub(super) blobs: Mutex<blob::Blobs>,
     pub(super) output: Mutex<output::Output>,
     pub(super) host_funcs: Arc<hostfunc::HostFuncs>,
     pub(super) registered: Mutex<registered::Registered>,
-    /// Kernels may print, so answers to waits report whether there is output.
+    /// Whether kernels may print. If so, replies to calls that wait for the GPU say whether there
+    /// is output.
     pub(super) prints: AtomicBool,
     pub(super) charges: charges::Charges,
     pub(super) flight: InFlight,
@@ -43,7 +45,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// A reply that reports whether the driver has written any output of kernels.
+    /// Sets the output flag in a reply, if the driver has written kernel output.
     pub(super) fn report_output(&self, reply: ReplyTo) -> ReplyTo {
         if lock(&self.output).waiting() > 0 { reply.with_output() } else { reply }
     }

@@ -23,7 +23,7 @@ impl Cx<'_> {
         let id = self.claim(STREAMS, call.ph_stream)?;
         let reserved = self.reserve_stream(reservation)?;
         let mut stream = std::ptr::null_mut();
-        // SAFETY: the pointer is that of a local.
+        // SAFETY: the pointer is to a local variable.
         unsafe {
             self.driver().cuStreamCreateWithPriority(&mut stream, call.flags, call.priority)?;
         }
@@ -44,14 +44,14 @@ impl Cx<'_> {
 
     pub(super) fn cu_stream_query(&self, call: api::CuStreamQuery) -> CuResult {
         self.enter()?;
-        // SAFETY: a live stream.
+        // SAFETY: the stream is live.
         unsafe { self.driver().cuStreamQuery(self.stream(call.h_stream)?) }
     }
 
     pub(super) fn cu_stream_wait_event(&self, call: api::CuStreamWaitEvent) -> CuResult {
         self.enter()?;
         let (stream, event) = (self.stream(call.h_stream)?, self.event(call.h_event)?);
-        // SAFETY: live handles.
+        // SAFETY: the handles are live.
         unsafe { self.driver().cuStreamWaitEvent(stream, event, call.flags) }
     }
 
@@ -62,7 +62,7 @@ impl Cx<'_> {
             return Err(CuError::INVALID_VALUE);
         }
         let waker = self.shared.session.waker.clone();
-        // SAFETY: a live stream, where the driver calls the function once.
+        // SAFETY: the stream is live, and the driver calls the function once.
         unsafe {
             self.shared.host_funcs.queue(
                 (stream as u64, ctx),
@@ -77,7 +77,7 @@ impl Cx<'_> {
         self.enter()?;
         let id = self.claim(EVENTS, call.ph_event)?;
         let mut event = std::ptr::null_mut();
-        // SAFETY: the pointer is that of a local.
+        // SAFETY: the pointer is to a local variable.
         unsafe { self.driver().cuEventCreate(&mut event, call.flags)? };
         id.list(Owned { real: DriverHandle(event), ctx: self.ctx });
         Ok(())
@@ -93,7 +93,7 @@ impl Cx<'_> {
     pub(super) fn cu_event_record_with_flags(&self, call: api::CuEventRecordWithFlags) -> CuResult {
         self.enter()?;
         let (stream, event) = (self.stream(call.h_stream)?, self.event(call.h_event)?);
-        // SAFETY: live handles.
+        // SAFETY: the handles are live.
         unsafe {
             if call.flags == 0 {
                 self.driver().cuEventRecord(event, stream)
@@ -105,7 +105,7 @@ impl Cx<'_> {
 
     pub(super) fn cu_event_query(&self, call: api::CuEventQuery) -> CuResult {
         self.enter_any()?;
-        // SAFETY: a live event.
+        // SAFETY: the event is live.
         unsafe { self.driver().cuEventQuery(self.event(call.h_event)?) }
     }
 
@@ -116,7 +116,7 @@ impl Cx<'_> {
         self.enter_any()?;
         let mut p_milliseconds = 0.0;
         let (start, end) = (self.event(call.h_start)?, self.event(call.h_end)?);
-        // SAFETY: live events; the pointer is that of a local.
+        // SAFETY: the events are live, and the pointer is to a local variable.
         unsafe { self.driver().cuEventElapsedTime(&mut p_milliseconds, start, end)? };
         Ok(api::CuEventElapsedTimeV2Answer { p_milliseconds })
     }

@@ -1,7 +1,7 @@
 //! Waiting for the GPU without blocking the ring reader.
 //!
-//! A wait is an event that is queried between commands. A wait for a stream ends at an event that is
-//! recorded when the wait begins, no matter what other threads queue behind it.
+//! A wait is an event that is queried between commands. A wait for a stream ends at an event that
+//! is recorded when the wait begins, no matter what other threads queue behind it.
 
 use std::time::{Duration, Instant};
 
@@ -21,26 +21,26 @@ use crate::driver::{CuError, CuResult};
 use crate::executor::Pending;
 use crate::reply::ReplyTo;
 
-/// The largest number of waits. A guest thread has at most one.
+/// The maximum number of waits. A guest thread has at most one.
 const MAX_WAITS: usize = 4096;
 /// If no wait has ended for this long, the reader may sleep between polls. Waking it takes tens of
-/// microseconds on each side. (Natively, a waiting thread spins the whole time.)
+/// microseconds on each side. (With NVIDIA's driver, a waiting thread spins the whole time.)
 const PATIENCE: Duration = Duration::from_millis(2);
 const SHORTEST_SLEEP: Duration = Duration::from_micros(20);
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
-/// The rest of a call that waits.
+/// The rest of a call, which follows its wait.
 pub(super) enum Completion {
-    /// Answer with the result.
+    /// Reply with the result.
     Answer(ReplyTo),
-    /// Answer with this many bytes, which were written in place.
+    /// Reply with this many bytes, which were written in place.
     InPlace(ReplyTo, usize),
-    /// Free device memory on behalf of a guest thread, then answer if somebody waits.
+    /// Free device memory on behalf of a guest thread, then reply if the call waits for a reply.
     Free(Freeing, u32, Option<ReplyTo>),
 }
 
 impl Completion {
-    /// Answers with an error. Memory that was to be freed stays allocated.
+    /// Replies with an error. Memory that would have been freed stays allocated.
     fn fail(self, error: CuError) {
         match self {
             Self::Answer(reply) | Self::InPlace(reply, _) | Self::Free(_, _, Some(reply)) => {
@@ -55,14 +55,14 @@ impl Completion {
 enum Awaited {
     /// An event from the pool, recorded for this wait.
     Event(DriverHandle<CUevent>),
-    /// Several of them.
+    /// Several events from the pool.
     Events(Vec<DriverHandle<CUevent>>),
     /// One of the guest's events.
     Guest(EventId),
 }
 
 impl Awaited {
-    /// Queries the events, and gives back those of several that have been reached.
+    /// Queries the events. If there are several, gives back those that have been reached.
     fn query(&mut self, cx: &Cx<'_>, events: &mut EventPool) -> CuResult {
         match self {
             Self::Event(event) => query(cx, *event),
@@ -104,7 +104,7 @@ pub(super) struct Finished {
 #[derive(Default)]
 pub(super) struct Waits {
     list: Vec<Waiting>,
-    /// Since when no wait has begun or ended.
+    /// The time since which no wait has begun or ended.
     quiet_since: Option<Instant>,
 }
 
@@ -180,8 +180,8 @@ impl Waits {
         self.quiet_since = None;
     }
 
-    /// Removes the next wait from `index` on that has ended. The index advances past those that
-    /// haven't.
+    /// Removes the next wait from `index` on that has ended. The index advances past waits that
+    /// haven't ended.
     pub(super) fn next_finished(
         &mut self,
         shared: &Arc<Shared>,
@@ -202,7 +202,8 @@ impl Waits {
         None
     }
 
-    /// When to poll again. `any_ended`: the last poll has found waits that have ended.
+    /// Returns when to poll again. `any_ended` says whether the last poll found waits that had
+    /// ended.
     pub(super) fn next_poll(&mut self, any_ended: bool) -> Pending {
         let now = Instant::now();
         if any_ended {
@@ -224,8 +225,8 @@ impl Waits {
         }
     }
 
-    /// Ends all waits in a context that is about to be destroyed. Returns the memory to free once it
-    /// has been.
+    /// Ends all waits in a context that is about to be destroyed. Returns the memory to free once
+    /// the context has been destroyed.
     pub(super) fn end_of(&mut self, ctx: ContextId) -> Vec<(Freeing, Option<ReplyTo>)> {
         let mut freeing = Vec::new();
         let mut index = 0;
@@ -260,8 +261,8 @@ fn record_all(cx: &Cx<'_>, events: &mut EventPool) -> CuResult<Vec<DriverHandle<
     Ok(list)
 }
 
-/// The streams to wait for when waiting for the whole current context. The legacy stream covers the
-/// streams that synchronize with it.
+/// Returns the streams to wait for when waiting for the whole current context. The legacy stream
+/// covers the streams that synchronize with it.
 fn busy_streams(cx: &Cx<'_>) -> CuResult<Vec<DriverHandle<CUstream>>> {
     // SAFETY: the streams are live: only this thread destroys streams.
     let busy = |stream| match unsafe { cx.driver().cuStreamQuery(stream) } {
@@ -299,8 +300,8 @@ fn busy_streams(cx: &Cx<'_>) -> CuResult<Vec<DriverHandle<CUstream>>> {
     Ok(streams)
 }
 
-/// Queries one of the guest's events. If the guest destroys it during a wait, it is an invalid
-/// handle.
+/// Queries one of the guest's events. If the guest has destroyed the event during a wait, the
+/// result is CUDA_ERROR_INVALID_HANDLE.
 fn query_guest(cx: &Cx<'_>, id: EventId) -> CuResult {
     let event = cx.event(id)?;
     // SAFETY: the event is live: only this thread destroys events.

@@ -18,7 +18,7 @@ pub(in crate::calls) fn cu_mem_free_v2(
 ) {
     let taken = lock(&cx.shared.memory.plan).take(call.dptr);
     match taken {
-        // As with the real driver, the call waits until the context's work is done.
+        // The call waits until all work in the context is done, as with NVIDIA's driver.
         Some(freeing) => {
             let completion = Completion::Free(freeing, cx.thread, Some(reply));
             deferred.wait_context(&cx.within(freeing.ctx()), completion);
@@ -37,8 +37,8 @@ pub(in crate::calls) fn cu_mem_alloc_v2(
     answer_allocation(deferred, cx, allocated, call.bytesize, reply);
 }
 
-/// Answers an allocation, unless it failed for lack of memory and memory that is being freed may
-/// make room for it.
+/// Replies to an allocation call. If the allocation failed for lack of memory, it is first repeated
+/// once the memory that is being freed has been freed.
 pub(super) fn answer_allocation(
     deferred: &mut Deferred,
     cx: &Cx<'_>,

@@ -10,11 +10,11 @@ use crate::calls::charges::{ChargedReply, kind};
 use crate::calls::driver_handle::DriverHandle;
 use crate::driver::{CuError, Driver};
 
-/// The largest number of allocations that may wait for memory being freed. There are few: a guest
-/// thread waits for one allocation at a time.
+/// The maximum number of allocations that may wait for memory being freed. A guest thread waits for
+/// one allocation at a time, so normally there are few.
 const MAX_RETRIES: usize = 4096;
 
-/// A free that its stream has not reached yet.
+/// A free that its stream hasn't reached yet.
 pub(in crate::calls) struct AsyncFree {
     pub freeing: Freeing,
     pub stream: StreamId,
@@ -24,7 +24,7 @@ pub(in crate::calls) struct AsyncFree {
     pub ctx: ContextId,
 }
 
-/// An allocation that found no room while other memory was being freed.
+/// An allocation that failed for lack of memory while other memory was being freed.
 pub(in crate::calls) struct Retry {
     pub bytes: usize,
     pub thread: u32,
@@ -43,7 +43,7 @@ impl Retries {
         self.list.is_empty()
     }
 
-    /// Whether another allocation may wait.
+    /// Returns whether another allocation may wait.
     pub(in crate::calls) fn has_room(&self) -> bool {
         self.list.len() < MAX_RETRIES
     }
@@ -52,7 +52,7 @@ impl Retries {
         self.list.push_back(retry);
     }
 
-    /// Takes all allocations, to retry them.
+    /// Removes and returns all allocations, to retry them.
     pub(in crate::calls) fn take_all(&mut self) -> VecDeque<Retry> {
         std::mem::take(&mut self.list)
     }
@@ -73,8 +73,8 @@ impl AsyncFrees {
         self.list.push_back(free);
     }
 
-    /// Takes out a free whose memory an allocation of this size may reuse: one of the same stream
-    /// and context.
+    /// Removes and returns a free whose memory an allocation of this size may reuse: it must be in
+    /// the same stream and context.
     pub(in crate::calls) fn take_reusable(
         &mut self,
         stream: StreamId,
@@ -91,17 +91,18 @@ impl AsyncFrees {
         self.list.remove(index)
     }
 
-    /// Takes out the oldest free if its stream has reached it.
+    /// Removes and returns the oldest free if its stream has reached it.
     pub(in crate::calls) fn next_reached(&mut self, driver: &Driver) -> Option<AsyncFree> {
         let free = self.list.front()?;
-        // SAFETY: the event is from the pool, and leaves the list when its context ends.
+        // SAFETY: the event is from the pool, and is removed from the list when its context is
+        // destroyed.
         if unsafe { driver.cuEventQuery(free.event.0) } == Err(CuError::NOT_READY) {
             return None;
         }
         self.list.pop_front()
     }
 
-    /// Takes out all frees in a context that is about to be destroyed.
+    /// Removes and returns all frees in a context that is about to be destroyed.
     pub(in crate::calls) fn end_of(&mut self, ctx: ContextId) -> Vec<Freeing> {
         let (gone, kept): (VecDeque<_>, _) = std::mem::take(&mut self.list)
             .into_iter()
