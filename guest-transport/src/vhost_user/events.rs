@@ -1,5 +1,5 @@
-//! The event queue. Threads that wait for the worker read it themselves, so the library doesn't
-//! need a thread for it.
+//! The event queue. The threads that wait for the worker also process this queue, so the library
+//! doesn't need a thread for it.
 
 use super::queue::SplitQueue;
 use super::requests::Signals;

@@ -1,4 +1,4 @@
-//! Checks that no modules of a crate import each other, directly or in a longer cycle.
+//! Checks that no modules in a crate depend on each other, directly or through other modules.
 //!
 //! A module depends on another module if its code names an item that the other module defines.
 //! Re-exports are followed to the definition, so a parent that only declares and re-exports its
