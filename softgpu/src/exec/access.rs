@@ -1,4 +1,4 @@
-//! Memory accesses of a warp.
+//! Memory accesses by a warp.
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
@@ -30,7 +30,8 @@ fn word(bytes: &[u8]) -> u64 {
 /// # Safety
 /// The address must be valid for reads of `size` bytes, and aligned to it.
 unsafe fn read_global(address: u64, size: u8) -> u64 {
-    // SAFETY: the caller guarantees a valid address; relaxed atomics make races defined.
+    // SAFETY: the caller guarantees a valid, aligned address. Relaxed atomics make data races
+    // defined behavior.
     unsafe {
         match size {
             1 => AtomicU8::from_ptr(address as *mut u8).load(Ordering::Relaxed).into(),
@@ -58,7 +59,8 @@ unsafe fn write_global(address: u64, size: u8, value: u64) {
 }
 
 impl Warp {
-    /// Each lane's address, and the space that contains them all, or `Generic`.
+    /// Returns each lane's address, and the space that contains all of the addresses. If they are
+    /// in different spaces, returns generic addresses and `Generic`.
     fn addresses(&self, group: &Group, at: &Address, mask: u32) -> Result<(Lanes, Space), Fault> {
         let mut add = at.offset as u64;
         if at.frame {
@@ -71,7 +73,7 @@ impl Warp {
         }
         if at.space != Space::Generic {
             if at.space == Space::Shared {
-                // Registers with shared addresses may have 32 bits.
+                // Shared addresses may be in 32-bit registers.
                 addresses.iter_mut().for_each(|a| *a &= 0xffff_ffff);
             }
             return Ok((addresses, at.space));
@@ -91,7 +93,8 @@ impl Warp {
         Ok((addresses, space))
     }
 
-    /// Checks the lanes' accesses to global memory, as a single span if that suffices.
+    /// Checks the lanes' accesses to global memory. Tries the span that contains them all first,
+    /// then each access.
     fn check(
         block: &mut BlockState<'_>,
         addresses: &Lanes,
@@ -140,7 +143,7 @@ impl Warp {
                 let skip = n as u64 * u64::from(size);
                 let register = &mut self.regs[group.base + *slot as usize];
                 each_lane!(mask, i, {
-                    // SAFETY: `allows` has just checked the access.
+                    // SAFETY: the access was just checked to be allowed and aligned.
                     let value = unsafe { read_global(addresses[i] + skip, size) };
                     register[i] = extended(value, size, signed);
                 });
@@ -184,7 +187,7 @@ impl Warp {
             let values = self.regs[group.base + *slot as usize];
             if space == Space::Global {
                 each_lane!(mask, i, {
-                    // SAFETY: `allows` has just checked the access.
+                    // SAFETY: the access was just checked to be allowed and aligned.
                     unsafe { write_global(addresses[i] + skip, size, values[i]) };
                 });
                 continue;
@@ -203,7 +206,7 @@ impl Warp {
         Ok(())
     }
 
-    /// Reads one value of one lane.
+    /// Reads a value for one lane.
     pub(crate) fn read(
         &mut self,
         block: &mut BlockState<'_>,
@@ -225,7 +228,7 @@ impl Warp {
                 if !block.allows(at, size.into(), false) {
                     return Err(Fault::IllegalAddress);
                 }
-                // SAFETY: `allows` has just checked the access.
+                // SAFETY: the access was just checked to be allowed and aligned.
                 unsafe { read_global(at, size) }
             }
             Space::Shared => word(part(block.shared_bytes(), at, len)?),
@@ -265,7 +268,7 @@ impl Warp {
                 if !block.allows(at, size.into(), true) {
                     return Err(Fault::IllegalAddress);
                 }
-                // SAFETY: `allows` has just checked the access.
+                // SAFETY: the access was just checked to be allowed and aligned.
                 unsafe { write_global(at, size, value) };
             }
             Space::Shared => part(block.shared_bytes(), at, len)?.copy_from_slice(bytes),
@@ -311,10 +314,10 @@ impl Warp {
                     if !block.allows(at, bytes, true) {
                         return Err(Fault::IllegalAddress);
                     }
-                    // SAFETY: `allows` has just checked the access.
+                    // SAFETY: the access was just checked to be allowed and aligned.
                     unsafe { atomics::global(atomic.op, atomic.size, at, b[i], c[i]) }
                 }
-                // The hardware has no atomics on local memory.
+                // The hardware doesn't support atomics on local memory.
                 Space::Local | Space::Param => return Err(Fault::IllegalAddress),
             };
             if let Some(d) = atomic.old {

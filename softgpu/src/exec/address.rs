@@ -3,7 +3,7 @@
 use super::memory::Fault;
 use crate::ptx::ir::{Lanes, Space, WINDOW_LOCAL, WINDOW_PARAM, WINDOW_SHARED, WINDOW_SHIFT};
 
-/// A bit for each generic address that is in the state space.
+/// Returns a mask of the lanes whose generic address is in the state space.
 pub(crate) fn in_space(addresses: &Lanes, space: Space) -> u32 {
     let wanted = window(space);
     let mut bits = 0;
@@ -22,7 +22,7 @@ fn window(space: Space) -> u64 {
     }
 }
 
-/// The state space and offset of a generic address.
+/// Splits a generic address into its state space and the offset in it.
 pub(crate) fn resolve(address: u64) -> Result<(Space, u64), Fault> {
     let low = address & ((1 << WINDOW_SHIFT) - 1);
     match address >> WINDOW_SHIFT {

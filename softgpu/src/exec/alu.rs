@@ -1,4 +1,4 @@
-//! Integer arithmetic, moves and sign changes on a whole warp: one function for each opcode and
+//! Integer arithmetic, moves and sign changes on a whole warp, with one function per opcode and
 //! type.
 
 use super::lanes::{bin, f32_of, from_f32, ftz, un};
@@ -6,7 +6,7 @@ use crate::ptx::ir::{BinFn, UnFn};
 use crate::ptx::types::Ty;
 
 macro_rules! ints {
-    // Expands an operation for each integer type; results are truncated to the type's width.
+    // Expands an operation for every integer type. Results are truncated to the type's width.
     ($ty:expr, |$a:ident, $b:ident: $t:ident| $e:expr) => {
         match $ty {
             Ty::U16 | Ty::B16 => ints!(@one u16, u16, $t, $a, $b, $e),
@@ -74,7 +74,7 @@ fn mul_wide(ty: Ty) -> Option<BinFn> {
     })
 }
 
-/// The part of the product that an integer multiplication returns.
+/// The part of the product that an integer multiplication keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// The lower half.
@@ -85,7 +85,7 @@ pub enum Part {
     Wide,
 }
 
-/// Integer multiplication.
+/// Returns the function for integer multiplication.
 pub fn mul_int(part: Part, ty: Ty) -> Option<BinFn> {
     match part {
         Part::Lo => Some(ints!(ty, |a, b: T| a.wrapping_mul(b))),
@@ -94,7 +94,7 @@ pub fn mul_int(part: Part, ty: Ty) -> Option<BinFn> {
     }
 }
 
-/// 24-bit multiplication.
+/// Returns the function for 24-bit multiplication.
 pub fn mul24(hi: bool, ty: Ty) -> Option<BinFn> {
     Some(match (hi, ty) {
         (false, Ty::U32) => bin!(|a, b| u64::from(((a & 0xff_ffff) * (b & 0xff_ffff)) as u32)),
@@ -111,7 +111,7 @@ fn s24(a: u64) -> i64 {
     i64::from((a as i32) << 8 >> 8)
 }
 
-/// Integer operations with two operands.
+/// Returns the function for an integer operation with two operands.
 pub fn int_bin(op: &str, ty: Ty, sat: bool) -> Option<BinFn> {
     Some(match (op, sat) {
         ("add", false) => match ty {
@@ -149,7 +149,7 @@ fn two16(a: u64, b: u64, f: impl Fn(u16, u16) -> u16) -> u64 {
     u64::from(f(a as u16, b as u16)) | u64::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16
 }
 
-/// Negation and absolute value.
+/// Returns the function for negation or absolute value.
 pub fn neg_abs(op: &str, ty: Ty, flush: bool) -> Option<UnFn> {
     Some(match (op, ty) {
         ("neg", Ty::S16) => un!(|a| u64::from((a as u16).wrapping_neg())),
@@ -172,7 +172,7 @@ pub fn neg_abs(op: &str, ty: Ty, flush: bool) -> Option<UnFn> {
     })
 }
 
-/// Copies the lower `bits` bits.
+/// Returns a function that copies the low `bits` bits.
 pub fn mov(bits: u32) -> UnFn {
     match bits {
         8 => un!(|a| a & 0xff),

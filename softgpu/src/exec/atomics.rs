@@ -1,4 +1,4 @@
-//! Atomic operations on one value.
+//! Atomic operations on a single value.
 
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
@@ -11,7 +11,7 @@ fn half_add(format: Small, a: u64, b: u64) -> u64 {
     u64::from(format.encode(Mode::Nearest, sum))
 }
 
-/// The new value, given the old one.
+/// Computes the new value from the old value and the operands.
 pub fn apply(op: AtomicOp, size: u8, old: u64, b: u64, c: u64) -> u64 {
     let cut = |v: u64| match size {
         2 => v & 0xffff,
@@ -83,8 +83,8 @@ macro_rules! update {
     }};
 }
 
-/// Executes `op` on memory that the host and other blocks may access at the same time; returns
-/// the old value.
+/// Executes `op` on memory that the host and other blocks may access at the same time. Returns the
+/// old value.
 ///
 /// # Safety
 /// The address must be valid for reads and writes of `size` bytes, and aligned to it.
@@ -97,7 +97,7 @@ pub unsafe fn global(op: AtomicOp, size: u8, address: u64, b: u64, c: u64) -> u6
     }
 }
 
-/// Executes `op` on a block's own memory; returns the old value.
+/// Executes `op` on memory that only this block's thread accesses. Returns the old value.
 pub fn private(op: AtomicOp, bytes: &mut [u8], b: u64, c: u64) -> u64 {
     let size = bytes.len();
     let mut word = [0; 8];

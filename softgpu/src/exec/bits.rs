@@ -1,4 +1,4 @@
-//! Operations on bits and bytes.
+//! Bit and byte operations.
 
 use super::alu::Part;
 use super::cvt;
@@ -7,7 +7,8 @@ use super::round::Mode;
 use crate::ptx::ir::{BinFn, TernFn, UnFn};
 use crate::ptx::types::Ty;
 
-/// Position of the leading bit that differs from the sign, or all ones.
+/// Returns the position of the most significant bit that differs from the sign, or 0xffffffff if
+/// there is none. With `shift`, returns the shift that moves this bit to the top.
 fn bfind(value: u64, signed: bool, bits: u32, shift: bool) -> u64 {
     let value = if signed && value >> (bits - 1) & 1 == 1 { !value } else { value };
     let value = if bits == 64 { value } else { value & ((1 << bits) - 1) };
@@ -18,7 +19,7 @@ fn bfind(value: u64, signed: bool, bits: u32, shift: bool) -> u64 {
     u64::from(if shift { bits - 1 - at } else { at })
 }
 
-/// Bit operations with one operand.
+/// Returns the function for a bit operation with one operand.
 pub fn unary(op: &str, ty: Ty, shift: bool) -> Option<UnFn> {
     Some(match (op, ty.bits()) {
         ("not", 16) => un!(|a| !a & 0xffff),
@@ -61,7 +62,7 @@ fn extract_field(value: u64, start: u64, length: u64, bits: u32, signed: bool) -
     if sign && length < bits + start { (field | !low) & all } else { field }
 }
 
-/// Bit field extraction.
+/// Returns the function for bit-field extraction.
 pub fn bfe(ty: Ty) -> Option<TernFn> {
     Some(match ty {
         Ty::U32 => tern!(|a, b, c| extract_field(a & 0xffff_ffff, b, c, 32, false)),
@@ -72,7 +73,7 @@ pub fn bfe(ty: Ty) -> Option<TernFn> {
     })
 }
 
-/// Packs a field's start and length.
+/// Returns a function that packs a field's start and length.
 pub fn field() -> BinFn {
     bin!(|a, b| (a & 0xff) | (b & 0xff) << 8)
 }
@@ -87,7 +88,7 @@ fn insert_field(a: u64, b: u64, place: u64, bits: u32) -> u64 {
     (b & !mask) | (a << start & mask)
 }
 
-/// Bit field insertion, with start and length from [`field`].
+/// Returns the function for bit-field insertion, whose third operand is packed by [`field`].
 pub fn bfi(ty: Ty) -> Option<TernFn> {
     Some(match ty.bits() {
         32 => tern!(|a, b, c| insert_field(a, b, c, 32) & 0xffff_ffff),
@@ -96,7 +97,7 @@ pub fn bfi(ty: Ty) -> Option<TernFn> {
     })
 }
 
-/// A mask of `length` bits from a position on.
+/// Returns the function for `bmsk`, which makes a mask of a given start and length.
 pub fn bmsk(clamp: bool) -> BinFn {
     fn mask(start: u64, length: u64) -> u64 {
         if start >= 32 || length == 0 {
@@ -111,7 +112,7 @@ pub fn bmsk(clamp: bool) -> BinFn {
     }
 }
 
-/// Sign or zero extension from a position.
+/// Returns the function for `szext`, which sign- or zero-extends the low bits of a value.
 pub fn szext(ty: Ty, clamp: bool) -> Option<BinFn> {
     fn extend(value: u64, bits: u64, signed: bool) -> u64 {
         match bits {
@@ -130,7 +131,7 @@ pub fn szext(ty: Ty, clamp: bool) -> Option<BinFn> {
     })
 }
 
-/// Finds the n-th set bit.
+/// Returns the function for `fns`, which finds the n-th set bit.
 pub fn fns() -> TernFn {
     fn find(mask: u32, base: u32, offset: i32) -> u64 {
         if base >= 32 {
@@ -155,7 +156,7 @@ pub fn fns() -> TernFn {
     tern!(|a, b, c| find(a as u32, b as u32, c as i32))
 }
 
-/// Byte permutation.
+/// Returns the function for `prmt`, which permutes bytes.
 pub fn prmt(how: Option<&str>) -> Option<TernFn> {
     fn permute(a: u64, b: u64, selectors: [u8; 4]) -> u64 {
         let bytes = ((a & 0xffff_ffff) | b << 32).to_le_bytes();
@@ -188,7 +189,7 @@ pub fn prmt(how: Option<&str>) -> Option<TernFn> {
     })
 }
 
-/// Funnel shifts.
+/// Returns the function for a funnel shift.
 pub fn shf(left: bool, wrap: bool) -> TernFn {
     fn both(a: u64, b: u64) -> u64 {
         (a & 0xffff_ffff) | b << 32
@@ -203,7 +204,7 @@ pub fn shf(left: bool, wrap: bool) -> TernFn {
     }
 }
 
-/// Sum of absolute differences.
+/// Returns the function for `sad`, which adds an absolute difference to the third operand.
 pub fn sad(ty: Ty) -> Option<TernFn> {
     Some(match ty {
         Ty::U16 => tern!(|a, b, c| u64::from((a as u16).abs_diff(b as u16).wrapping_add(c as u16))),
@@ -216,7 +217,7 @@ pub fn sad(ty: Ty) -> Option<TernFn> {
     })
 }
 
-/// Selection by the sign of an operand.
+/// Returns the function for `slct`, which selects an operand by the sign of the third.
 pub fn slct(selector: Ty) -> Option<TernFn> {
     Some(match selector {
         Ty::S32 => tern!(|a, b, c| if c as i32 >= 0 { a } else { b }),
@@ -249,7 +250,7 @@ fn dot2(a: u64, b: u64, c: u64, signed: [bool; 2], first: u32) -> u64 {
     u64::from(sum)
 }
 
-/// Dot product of four bytes.
+/// Returns the function for a dot product of four bytes.
 pub fn dp4a(signed: [bool; 2]) -> TernFn {
     match signed {
         [false, false] => tern!(|a, b, c| dot4(a, b, c, [false, false])),
@@ -259,7 +260,7 @@ pub fn dp4a(signed: [bool; 2]) -> TernFn {
     }
 }
 
-/// Dot product of two halves and two bytes.
+/// Returns the function for a dot product of two halfwords and two bytes.
 pub fn dp2a(signed: [bool; 2], hi: bool) -> TernFn {
     match (signed, hi) {
         ([false, false], false) => tern!(|a, b, c| dot2(a, b, c, [false, false], 0)),
@@ -273,7 +274,7 @@ pub fn dp2a(signed: [bool; 2], hi: bool) -> TernFn {
     }
 }
 
-/// Extracts that many bits from a position.
+/// Returns a function that extracts `width` bits from a position.
 pub fn extract(width: u32) -> Option<BinFn> {
     Some(match width {
         8 => bin!(|a, b| (a >> (b & 63)) & 0xff),
@@ -284,7 +285,7 @@ pub fn extract(width: u32) -> Option<BinFn> {
     })
 }
 
-/// Inserts that many bits at a position.
+/// Returns a function that inserts `width` bits at a position.
 pub fn insert(width: u32) -> Option<TernFn> {
     Some(match width {
         8 => tern!(|a, b, c| a | (b & 0xff) << (c & 63)),
@@ -294,7 +295,8 @@ pub fn insert(width: u32) -> Option<TernFn> {
     })
 }
 
-/// Packs two singles into halves.
+/// Returns a function that converts two singles and packs them into a pair of half-precision
+/// values.
 pub fn pack_halves(dst: Ty, mode: Mode, relu: bool) -> Option<BinFn> {
     Some(match (dst, mode, relu) {
         (Ty::F16x2, Mode::Nearest, false) => {
@@ -319,7 +321,7 @@ pub fn pack_halves(dst: Ty, mode: Mode, relu: bool) -> Option<BinFn> {
     })
 }
 
-/// Multiply-adds that compilers emit most, as a single operation.
+/// Returns a single function for a multiply-add, for the variants that compilers emit most.
 pub fn mad(part: Part, ty: Ty) -> Option<TernFn> {
     Some(match (part, ty) {
         (Part::Lo, Ty::S32 | Ty::U32) => {
@@ -338,7 +340,8 @@ pub fn mad(part: Part, ty: Ty) -> Option<TernFn> {
     })
 }
 
-/// SIMD operations on bytes or halves; with `add` the results are summed into the third operand.
+/// Returns the function for a SIMD operation on bytes or halfwords. With `accumulate`, the function
+/// adds the sum of the results to the third operand.
 pub fn video(name: &str, signed: bool, accumulate: bool) -> Option<TernFn> {
     fn each(a: u64, b: u64, bytes: bool, signed: bool, f: impl Fn(i32, i32) -> i32) -> (u64, i32) {
         let (count, get): (u32, fn(u64, u32, bool) -> i32) =

@@ -1,14 +1,14 @@
-//! A block: its warps take turns.
+//! A block of threads, whose warps take turns.
 
 use super::block_state::BlockState;
 use super::launch::Launch;
 use super::memory::Fault;
 use super::warp::{Turn, Warp};
 
-/// Instructions that a warp runs before the next one gets its turn.
+/// Number of instructions that a warp runs before it's the next warp's turn.
 const WARP_TURN: u32 = 16384;
 
-/// A block with its warps, which runs in steps.
+/// A block and its warps. It runs in steps.
 pub struct Block<'l> {
     state: BlockState<'l>,
     warps: Vec<Warp>,
@@ -16,12 +16,12 @@ pub struct Block<'l> {
 }
 
 impl<'l> Block<'l> {
-    /// Creates the state for running blocks of a grid, one after another.
+    /// Creates the state for running the grid's blocks one after another.
     pub fn new(launch: &'l Launch, worker: u32) -> Self {
         Self { state: BlockState::new(launch, worker), warps: Vec::new(), turns: Vec::new() }
     }
 
-    /// Starts a block of the grid.
+    /// Starts the grid's block with this index.
     pub fn start(&mut self, index: u64) -> Result<(), Fault> {
         let launch = self.state.launch;
         self.state.start(index);
@@ -36,7 +36,7 @@ impl<'l> Block<'l> {
         Ok(())
     }
 
-    /// Gives each warp a turn; returns whether the block is done.
+    /// Gives each warp one turn. Returns whether the block is done.
     pub fn step(&mut self) -> Result<bool, Fault> {
         let (mut done, mut progress) = (true, false);
         for (warp, turn) in self.warps.iter_mut().zip(&mut self.turns) {
@@ -54,7 +54,7 @@ impl<'l> Block<'l> {
         if done || progress {
             self.state.stuck = false;
         } else if self.state.stuck {
-            // Threads wait for a barrier that no remaining thread can complete.
+            // Deadlock: threads are waiting for a barrier that no remaining thread can complete.
             return Err(Fault::LaunchFailed);
         } else {
             self.state.stuck = true;

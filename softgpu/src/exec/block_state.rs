@@ -1,4 +1,4 @@
-//! The state that the warps of a block share: shared memory and barriers.
+//! The state that a block's warps share: shared memory and barriers.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -7,40 +7,41 @@ use super::launch::Launch;
 use super::memory::View;
 use crate::ptx::ir::Volatile;
 
-/// One of a block's barriers.
+/// The state of one barrier in a block.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct BarrierState {
-    /// Number of times it has completed.
+    /// Number of times that the barrier has completed.
     pub(crate) turn: u64,
-    /// Threads that have arrived.
+    /// Number of threads that have arrived.
     pub(crate) arrived: u32,
-    /// Number of threads it waits for; 0 means all live threads.
+    /// Number of threads that the barrier waits for. 0 means all live threads.
     pub(crate) count: u32,
-    /// Of the arrived threads: how many predicates were set, and how many were tested.
+    /// Number of arrived threads whose predicate is set. `asked` counts all arrived threads.
     pub(crate) set: u32,
     pub(crate) asked: u32,
-    /// The same for its last completion.
+    /// `set` and `asked` at the last completion.
     pub(crate) last_set: u32,
     pub(crate) last_asked: u32,
 }
 
-/// The state that the warps of a block share.
+/// The state that a block's warps share.
 pub struct BlockState<'l> {
     pub(crate) launch: &'l Launch,
     pub(crate) index: [u32; 3],
     /// Index of the host thread that runs the block.
     pub(crate) worker: u32,
     view: View<'l>,
-    /// Stored as words for alignment.
+    /// The block's shared memory, stored as 16-byte words for alignment.
     shared: Vec<u128>,
     pub(crate) barriers: [BarrierState; 16],
     live: u32,
-    /// No warp can run, so lanes that wait for other lanes of their warp continue without them.
+    /// Whether no warp can run. If so, lanes that wait for other lanes in their warp continue
+    /// without them.
     pub(crate) stuck: bool,
 }
 
 impl<'l> BlockState<'l> {
-    /// The state for blocks of a launch, before the first one starts.
+    /// Creates the state for a launch's blocks, before the first block starts.
     pub(crate) fn new(launch: &'l Launch, worker: u32) -> Self {
         Self {
             launch,
@@ -54,7 +55,7 @@ impl<'l> BlockState<'l> {
         }
     }
 
-    /// Starts a block of the grid.
+    /// Resets the state to start the grid's block with this index.
     pub(crate) fn start(&mut self, index: u64) {
         let [gx, gy, _] = self.launch.grid.map(u64::from);
         self.index = [index % gx, index / gx % gy, index / gx / gy].map(|i| i as u32);
@@ -62,17 +63,17 @@ impl<'l> BlockState<'l> {
         self.live = self.launch.threads();
     }
 
-    /// Whether kernels may access an interval of global memory.
+    /// Returns whether kernels may access an interval of global memory.
     pub(crate) fn allows(&mut self, address: u64, bytes: u64, write: bool) -> bool {
         self.view.allows(address, bytes, write)
     }
 
-    /// How many barriers have completed.
+    /// Returns how many times barriers have completed in this block.
     pub(crate) fn completed(&self) -> u64 {
         self.barriers.iter().map(|b| b.turn).sum()
     }
 
-    /// Handles the exit of threads: barriers no longer wait for them.
+    /// Records that threads have exited, so that barriers no longer wait for them.
     pub(crate) fn exited(&mut self, count: u32) {
         self.live -= count;
         for id in 0..16 {
@@ -83,7 +84,7 @@ impl<'l> BlockState<'l> {
         }
     }
 
-    /// Completes a barrier if all threads have arrived.
+    /// Completes a barrier if all the threads that it waits for have arrived.
     pub(crate) fn complete(&mut self, id: usize) {
         let live = self.live;
         let barrier = &mut self.barriers[id];
@@ -95,9 +96,9 @@ impl<'l> BlockState<'l> {
         }
     }
 
-    /// Pauses for a `nanosleep` of one warp. PTX bounds a sleep to a millisecond and allows it to
-    /// be shorter. A block of several warps only gives up the processor, because one thread
-    /// executes all of them: the event that a warp waits for may come from another warp.
+    /// Executes a warp's `nanosleep`. PTX limits sleeps to one millisecond and allows shorter ones.
+    /// If the block has several warps, this only yields the CPU: one thread executes all of them,
+    /// and the warp may be waiting for another one.
     pub(crate) fn sleep(&self, nanoseconds: u32) {
         if self.launch.threads() <= 32 {
             std::thread::sleep(Duration::from_nanos(nanoseconds.min(1_000_000).into()));
@@ -117,10 +118,11 @@ impl<'l> BlockState<'l> {
         }
     }
 
-    /// The block's shared memory.
+    /// Returns the block's shared memory.
     pub(crate) fn shared_bytes(&mut self) -> &mut [u8] {
         let len = self.shared.len() * 16;
-        // SAFETY: the words are initialized, and any bytes are valid words.
+        // SAFETY: the words are initialized, and every bit pattern is a valid word, so they can be
+        // accessed as bytes.
         unsafe { std::slice::from_raw_parts_mut(self.shared.as_mut_ptr().cast(), len) }
     }
 }
@@ -130,7 +132,7 @@ fn start_of_time() -> Instant {
     *START.get_or_init(Instant::now)
 }
 
-/// Cycles of a 1 GHz clock.
+/// Returns the cycle count of a 1 GHz clock.
 fn clock() -> u64 {
     start_of_time().elapsed().as_nanos() as u64
 }

@@ -6,7 +6,7 @@ use super::printf;
 use super::warp::{Group, Warp};
 use crate::ptx::ir::{Builtin, Call, Space};
 
-/// The longest string read from a kernel's memory.
+/// Maximum length of a string read from a kernel's memory.
 const LONGEST_STRING: u64 = 16384;
 
 impl Warp {

@@ -88,7 +88,7 @@ impl Warp {
         Next::Jump
     }
 
-    /// Copies a value between frames.
+    /// Copies a value from one frame to another, for each of a group's lanes.
     fn pass(&mut self, from_group: &Group, from: Passed, to_group: &Group, to: Passed) {
         let mask = from_group.mask;
         let stride = self.stride as usize;
@@ -124,7 +124,7 @@ impl Warp {
         }
     }
 
-    /// The value that a call passes, for one lane.
+    /// Returns one lane's value of a call argument or result.
     pub(crate) fn value(&self, group: &Group, from: Passed, lane: usize) -> u64 {
         match from {
             Passed::Register(slot) => self.regs[group.base + slot as usize][lane],
@@ -139,7 +139,7 @@ impl Warp {
         }
     }
 
-    /// Sets the value that a call returns, for one lane.
+    /// Sets one lane's value of a call argument or result.
     pub(crate) fn place(&mut self, group: &Group, to: Passed, lane: usize, value: u64) {
         match to {
             Passed::Register(slot) => self.regs[group.base + slot as usize][lane] = value,

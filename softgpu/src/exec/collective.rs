@@ -1,4 +1,4 @@
-//! Operations across the lanes of a warp or the warps of a block.
+//! Operations across a warp's lanes or a block's warps.
 
 use super::block_state::BlockState;
 use super::lanes::each_lane;
@@ -7,7 +7,7 @@ use super::warp::{Group, Next, State, Warp};
 use crate::ptx::ir::{Barrier, BarrierKind, Match, Op, ReduxOp, Shfl, ShflMode, Vote, VoteKind};
 
 impl Warp {
-    /// Whether the group must wait for other lanes that an instruction names.
+    /// Returns whether the group must wait for other lanes among `members`, and updates its state.
     fn waits(&self, group: &mut Group, members: u32) -> bool {
         if group.state == State::Forced || members & self.live & !group.mask == 0 {
             group.state = State::Ready;
@@ -96,7 +96,8 @@ impl Warp {
             Some(slot) => self.regs[group.base + slot as usize][lane] as u32,
             None => 0,
         };
-        // A warp counts as a whole, even if the block ends in the middle of it.
+        // A barrier with a count counts whole warps, even if the block's last warp is only partly
+        // used.
         let mut arriving = group.mask.count_ones();
         if count != 0 && group.mask == self.initial {
             arriving = 32;
@@ -114,12 +115,13 @@ impl Warp {
         if barrier.kind == BarrierKind::Arrive {
             return Ok(Next::Step);
         }
-        // The group continues after the instruction when the barrier completes.
+        // When the barrier completes, the group continues after this instruction.
         group.state = State::Barrier { id, turn };
         Ok(Next::Wait)
     }
 
-    /// Stores a barrier's results for a group that waited for it, and continues the group.
+    /// Stores a completed barrier's results for a group that was waiting for it, and lets the group
+    /// continue.
     pub(crate) fn passed(&mut self, block: &BlockState<'_>, group: &mut Group, id: usize) {
         let code = &block.launch.program.code;
         if let Op::Barrier(barrier) = &code[group.pc as usize].op {
@@ -162,7 +164,8 @@ impl Warp {
                 }
             };
             let from = if ok { from & 31 } else { me };
-            // The value of a lane that doesn't take part is undefined; this reads its register.
+            // If the source lane doesn't participate, PTX leaves the result undefined. This reads
+            // that lane's register.
             out[lane] = a[from as usize] & 0xffff_ffff;
             valid |= u32::from(ok) << lane;
         });

@@ -1,4 +1,4 @@
-//! Comparisons on a whole warp: one function for each opcode and type.
+//! Comparisons on a whole warp, with one function per opcode and type.
 
 use super::lanes::{f32_of, f64_of, ftz};
 use super::round::{BF16, F16};
@@ -56,7 +56,7 @@ macro_rules! float_cmp {
     };
 }
 
-/// A comparison.
+/// Returns the function for a comparison.
 pub fn compare(op: &str, ty: Ty, flush: bool) -> Option<CmpFn> {
     Some(match ty {
         Ty::U8 | Ty::B8 => int_cmp!(op, u8),
@@ -76,7 +76,7 @@ pub fn compare(op: &str, ty: Ty, flush: bool) -> Option<CmpFn> {
     })
 }
 
-/// The tests of `testp`; the second operand is ignored.
+/// Returns the function for a `testp` test, which ignores the second operand.
 pub fn testp(op: &str, ty: Ty) -> Option<CmpFn> {
     macro_rules! test {
         ($t:ty, $get:expr) => {

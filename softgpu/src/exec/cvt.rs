@@ -43,7 +43,8 @@ impl Cvt {
         }
     }
 
-    /// An integer truncated to the destination's width; signed ones are extended to the register.
+    /// Truncates an integer to the destination's width. 8- and 16-bit signed integers are then
+    /// sign-extended to the register.
     fn place(&self, value: i128) -> u64 {
         match self.dst.bits() {
             8 if self.dst.signed() => value as i8 as u64,
@@ -65,7 +66,8 @@ impl Cvt {
             }
             Ty::F64 => round::int_to_float(self.mode, negative, magnitude, 53).to_bits(),
             Ty::F16 | Ty::Bf16 => {
-                // Rounding to 53 bits first causes double rounding only beyond the formats' range.
+                // Rounding to 53 bits first affects only integers that are out of the destination
+                // format's range.
                 let x = round::int_to_float(Mode::Zero, negative, magnitude, 53);
                 let format = if self.dst == Ty::F16 { F16 } else { BF16 };
                 u64::from(format.encode(self.mode, x))
@@ -85,7 +87,8 @@ impl Cvt {
                 return if wide { 1 << (self.dst.bits() - 1) } else { 0 };
             }
             let (low, high) = self.range();
-            // Rust's conversion saturates at i128, far outside every range here.
+            // Rust's conversion saturates at i128's limits, which are far outside all the ranges
+            // here.
             return self.place((round::integral(mode, value) as i128).clamp(low, high));
         }
         let mut value = if self.integral { round::integral(mode, value) } else { value };
@@ -106,14 +109,16 @@ impl Cvt {
         }
     }
 
-    /// A vectorized function for the conversions that compilers emit most.
+    /// Returns a vectorized function for the conversion, if it's one of those that compilers emit
+    /// most.
     pub fn fast(&self) -> Option<UnFn> {
         if self.sat || self.ftz || self.relu {
             return None;
         }
         let (dst, src) = (self.dst, self.src);
         if !dst.float() && !src.float() {
-            // The narrower type decides; then truncate a signed source to an unsigned destination.
+            // Extend or truncate according to the narrower type. If the destination is unsigned,
+            // truncate a signed source to its width.
             let narrow = if dst.bits() < src.bits() { dst } else { src };
             return Some(match (narrow, dst) {
                 (Ty::S8, Ty::U16 | Ty::B16) => un!(|a| a as i8 as u16 as u64),
@@ -149,7 +154,8 @@ impl Cvt {
     }
 }
 
-/// Packs two singles into a pair of halves, the first one in the upper half.
+/// Converts two singles and packs them into a pair of half-precision values, with the first one in
+/// the upper half.
 pub fn pack(dst: Ty, mode: Mode, relu: bool, a: u64, b: u64) -> u64 {
     let element = if dst == Ty::F16x2 { Ty::F16 } else { Ty::Bf16 };
     let cvt =

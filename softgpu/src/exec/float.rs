@@ -1,4 +1,4 @@
-//! Floating-point arithmetic on a whole warp: one function for each opcode, type and variant.
+//! Floating-point arithmetic on a whole warp, with one function per opcode, type and variant.
 
 use super::lanes::{bin, f32_of, f64_of, from_f32, from_f64, ftz, sat_f32, sat_f64, tern, un};
 use super::round::{self, BF16, F16, Mode, Small};
@@ -8,13 +8,13 @@ use crate::ptx::types::Ty;
 /// The variant of a floating-point operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Float {
-    /// Rounding.
+    /// Rounding mode.
     pub mode: Mode,
     /// Whether to flush subnormals.
     pub ftz: bool,
     /// Whether to clamp to [0, 1].
     pub sat: bool,
-    /// `min` and `max` return NaN if an operand is NaN.
+    /// Whether `min` and `max` return NaN if an operand is NaN.
     pub nan: bool,
     /// Whether to clamp negative results to 0.
     pub relu: bool,
@@ -57,7 +57,7 @@ fn max_f64(a: f64, b: f64) -> f64 {
 }
 
 macro_rules! float_bin {
-    // One function for each mode and modifier that the instruction supports.
+    // Selects a function for each rounding mode and each combination of modifiers.
     ($v:expr, $plain:expr, $directed:path, $of:path, $from:path, $ftz:path, $sat:path) => {
         match ($v.mode, $v.ftz, $v.sat) {
             (Mode::Nearest, false, false) => bin!(|a, b| $from($plain($of(a), $of(b)))),
@@ -115,7 +115,7 @@ macro_rules! fma_by_mode {
     };
 }
 
-/// An operation on halves, computed in doubles and rounded once.
+/// An operation on half-precision values, computed in double precision and rounded once.
 macro_rules! half_bin {
     ($format:expr, $packed:expr, $relu:expr, $sat:expr, |$a:ident, $b:ident| $e:expr) => {
         match ($packed, $relu, $sat) {
@@ -145,8 +145,8 @@ fn half1(format: Small, a: u64, f: impl Fn(f64) -> f64) -> u64 {
     u64::from(format.encode(Mode::Nearest, f(format.decode(a as u16))))
 }
 
-/// The product of two halves is exact in a double. The sum is rounded to odd, so that rounding it
-/// to a half gives the correctly rounded result.
+/// Fused multiply-add on half-precision values. The product is exact in a double. The sum is
+/// rounded to odd, so rounding it to half precision gives the correctly rounded result.
 fn half_fma(format: Small, a: u64, b: u64, c: u64, f: impl Fn(f64) -> f64) -> u64 {
     let (a, b, c) = (format.decode(a as u16), format.decode(b as u16), format.decode(c as u16));
     u64::from(format.encode(Mode::Nearest, f(round::add_odd(a * b, c))))
@@ -181,7 +181,7 @@ fn nan2_f32(a: f32, b: f32, value: f32) -> f32 {
     if a.is_nan() || b.is_nan() { f32::NAN } else { value }
 }
 
-/// Floating-point operations with two operands.
+/// Returns the function for a floating-point operation with two operands.
 pub fn binary(op: &str, ty: Ty, v: Float) -> Option<BinFn> {
     Some(match ty {
         Ty::F32 => match op {
@@ -296,7 +296,7 @@ pub fn binary(op: &str, ty: Ty, v: Float) -> Option<BinFn> {
     })
 }
 
-/// Fused multiply-add, using the processor's instruction if it has one.
+/// Returns the function for fused multiply-add, which uses the CPU's FMA instruction if available.
 pub fn fma(ty: Ty, v: Float) -> Option<TernFn> {
     if v.mode == Mode::Nearest && !v.ftz && !v.sat && super::fused::available() {
         match ty {
@@ -331,7 +331,7 @@ pub fn fma(ty: Ty, v: Float) -> Option<TernFn> {
     })
 }
 
-/// Reciprocal, roots and transcendental functions.
+/// Returns the function for a reciprocal, a root or a transcendental function.
 pub fn unary(op: &str, ty: Ty, v: Float, approx: bool) -> Option<UnFn> {
     macro_rules! with_ftz {
         (|$x:ident| $e:expr) => {
@@ -399,7 +399,7 @@ pub fn unary(op: &str, ty: Ty, v: Float, approx: bool) -> Option<UnFn> {
     Some(match (op, ty) {
         ("rcp", Ty::F32) => by_mode!(|M, x| round::div_f32(M, 1.0, x)),
         ("sqrt", Ty::F32) => by_mode!(|M, x| round::sqrt_f32(M, x)),
-        // The result is the upper half of a double; the lower half is 0.
+        // The result is the upper 32 bits of a double. The lower bits are 0.
         ("rcp", Ty::F64) if approx => un!(|a| from_f64(1.0 / f64_of(a)) & !0xffff_ffff),
         ("rsqrt", Ty::F64) if v.ftz => {
             un!(|a| from_f64(1.0 / f64_of(a).sqrt()) & !0xffff_ffff)

@@ -1,9 +1,10 @@
-//! Fused multiply-add with the processor's instruction; without it each lane costs a call.
+//! Fused multiply-add with the CPU's FMA instruction. Without the instruction, each lane would need
+//! a library call.
 
 use super::lanes::{each_lane, f32_of, f64_of, from_f32, from_f64};
 use crate::ptx::ir::Lanes;
 
-/// Whether the processor has the instruction.
+/// Returns whether the CPU has the FMA instruction.
 pub fn available() -> bool {
     std::arch::is_x86_feature_detected!("fma") && std::arch::is_x86_feature_detected!("avx2")
 }
@@ -22,14 +23,14 @@ fn lanes_f64(d: &mut Lanes, a: &Lanes, b: &Lanes, c: &Lanes, mask: u32) {
     });
 }
 
-/// `a * b + c` on singles. Only where [`available`].
+/// Computes `a * b + c` on singles. Requires [`available`].
 pub fn f32(d: &mut Lanes, a: &Lanes, b: &Lanes, c: &Lanes, mask: u32) {
     debug_assert!(available());
-    // SAFETY: lowering selects this function only if the processor has the instruction.
+    // SAFETY: lowering selects this function only if the CPU has the FMA instruction.
     unsafe { lanes_f32(d, a, b, c, mask) }
 }
 
-/// `a * b + c` on doubles. Only where [`available`].
+/// Computes `a * b + c` on doubles. Requires [`available`].
 pub fn f64(d: &mut Lanes, a: &Lanes, b: &Lanes, c: &Lanes, mask: u32) {
     debug_assert!(available());
     // SAFETY: as above.

@@ -1,4 +1,4 @@
-//! A grid: blocks spread over the host's cores.
+//! A grid, whose blocks are spread over the host's cores.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
@@ -12,7 +12,7 @@ struct Grid {
     next: AtomicU64,
     cancelled: AtomicBool,
     fault: Mutex<Option<Fault>>,
-    /// Number of active helper threads.
+    /// Number of pool threads that are running the grid's blocks.
     helpers: Mutex<u32>,
     idle: Condvar,
 }
@@ -31,7 +31,7 @@ impl Grid {
             || self.next.load(Ordering::Relaxed) >= self.launch.blocks()
     }
 
-    /// Runs blocks until none are left.
+    /// Runs blocks until none are left or one has failed.
     fn work(&self, worker: u32) {
         let mut block = Block::new(&self.launch, worker);
         while !self.cancelled.load(Ordering::Relaxed) {
@@ -55,7 +55,7 @@ impl Grid {
         Ok(())
     }
 
-    /// Runs all blocks in turns, so that each can wait for the others.
+    /// Runs all blocks in turns, so that they can wait for each other.
     fn together(&self) {
         let mut blocks = Vec::new();
         for index in 0..self.launch.blocks() {
@@ -78,8 +78,8 @@ impl Grid {
     }
 }
 
-/// Threads that help with grids of many blocks. The stream's own thread always takes part, so an
-/// endless kernel of one stream doesn't block another stream's kernel.
+/// Returns the pool of threads that help with grids of more than one block. The stream's own thread
+/// always runs blocks too, so an endless kernel in one stream can't block kernels in other streams.
 fn pool() -> Option<&'static rayon::ThreadPool> {
     static POOL: OnceLock<Option<rayon::ThreadPool>> = OnceLock::new();
     POOL.get_or_init(|| {
@@ -118,7 +118,8 @@ pub fn run(launch: Launch) -> Result<(), Fault> {
                 let grid = grid.clone();
                 pool.spawn(move || {
                     {
-                        // A late helper finds no work, and nothing waits for it.
+                        // The grid may have finished without this helper, and nothing would wait
+                        // for it then.
                         let mut helpers =
                             grid.helpers.lock().unwrap_or_else(PoisonError::into_inner);
                         if grid.finished() {

@@ -1,12 +1,12 @@
-//! The heap behind kernels' `malloc`.
+//! The heap for device-side `malloc`.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Alignment and granularity.
+/// Alignment and granularity of allocations, in bytes.
 const UNIT: u64 = 16;
 
-/// A heap in an interval of device memory. Its bookkeeping is outside the interval.
+/// A heap in an interval of device memory. Its bookkeeping isn't stored in the interval.
 #[derive(Debug, Default)]
 pub struct Heap {
     state: Mutex<State>,
@@ -19,7 +19,7 @@ struct State {
 }
 
 impl Heap {
-    /// Creates a heap in the interval.
+    /// Creates a heap in an interval of device memory.
     pub fn new(start: u64, size: u64) -> Self {
         let heap = Self::default();
         if size > 0 {
@@ -32,7 +32,7 @@ impl Heap {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Allocates memory; returns 0 if there is none.
+    /// Allocates memory and returns its address, or 0 if there isn't enough.
     pub fn allocate(&self, size: u64) -> u64 {
         let Some(size) = size.max(1).checked_next_multiple_of(UNIT) else { return 0 };
         let mut state = self.lock();
@@ -46,7 +46,7 @@ impl Heap {
         start
     }
 
-    /// Frees memory; returns false if it wasn't allocated.
+    /// Frees memory. Returns false if nothing is allocated at that address.
     pub fn release(&self, start: u64) -> bool {
         if start == 0 {
             return true;

@@ -1,7 +1,8 @@
-//! Building blocks of operations on a whole warp: functions over its lanes, and conversions between
+//! Building blocks for operations on a whole warp: loops over its lanes, and conversions between
 //! registers and values.
 
-/// Runs a body for each active lane; a full warp uses a plain loop, which can be vectorized.
+/// Runs a body for each active lane. For a full warp, this is a plain loop, which can be
+/// vectorized.
 macro_rules! each_lane {
     ($mask:expr, $i:ident, $body:block) => {
         if $mask == u32::MAX {
@@ -19,7 +20,7 @@ macro_rules! each_lane {
     };
 }
 
-/// A function of one operand over the lanes of a warp.
+/// Makes a function that applies an expression of one operand to a warp's lanes.
 macro_rules! un {
     (|$a:ident| $e:expr) => {{
         fn lanes(d: &mut $crate::ptx::ir::Lanes, a: &$crate::ptx::ir::Lanes, mask: u32) {
@@ -32,7 +33,7 @@ macro_rules! un {
     }};
 }
 
-/// A function of two operands.
+/// Makes a function that applies an expression of two operands to a warp's lanes.
 macro_rules! bin {
     (|$a:ident, $b:ident| $e:expr) => {{
         fn lanes(
@@ -50,7 +51,7 @@ macro_rules! bin {
     }};
 }
 
-/// A function of three operands.
+/// Makes a function that applies an expression of three operands to a warp's lanes.
 macro_rules! tern {
     (|$a:ident, $b:ident, $c:ident| $e:expr) => {{
         fn lanes(
@@ -71,22 +72,22 @@ macro_rules! tern {
 
 pub(crate) use {bin, each_lane, tern, un};
 
-/// A single from a register.
+/// Converts a register to a single.
 pub fn f32_of(bits: u64) -> f32 {
     f32::from_bits(bits as u32)
 }
 
-/// A double from a register.
+/// Converts a register to a double.
 pub fn f64_of(bits: u64) -> f64 {
     f64::from_bits(bits)
 }
 
-/// A single into a register; every NaN becomes the hardware's canonical NaN.
+/// Converts a single to a register. Every NaN becomes the hardware's canonical NaN.
 pub fn from_f32(value: f32) -> u64 {
     if value.is_nan() { 0x7fff_ffff } else { u64::from(value.to_bits()) }
 }
 
-/// A double into a register.
+/// Converts a double to a register.
 pub fn from_f64(value: f64) -> u64 {
     value.to_bits()
 }
@@ -101,7 +102,7 @@ pub fn sat_f32(value: f32) -> f32 {
     if value > 0.0 { value.min(1.0) } else { 0.0 }
 }
 
-/// See [`sat_f32`].
+/// Does the same as [`sat_f32`] for doubles.
 pub fn sat_f64(value: f64) -> f64 {
     if value > 0.0 { value.min(1.0) } else { 0.0 }
 }

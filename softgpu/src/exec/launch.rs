@@ -9,51 +9,51 @@ use crate::ptx::ir::{Kernel, Program};
 
 /// A kernel with its launch parameters.
 pub struct Launch {
-    /// The code of its module.
+    /// The code of the kernel's module.
     pub program: Arc<Program>,
     /// The kernel.
     pub kernel: Arc<Kernel>,
-    /// Blocks in each direction.
+    /// Number of blocks in each dimension.
     pub grid: [u32; 3],
-    /// Threads per block in each direction.
+    /// Number of threads per block in each dimension.
     pub block: [u32; 3],
-    /// Bytes of dynamic shared memory.
+    /// Dynamic shared memory per block, in bytes.
     pub dynamic_shared: u32,
-    /// The parameter buffer, in the kernel's layout.
+    /// The kernel's parameter buffer.
     pub params: Vec<u8>,
-    /// The memory that kernels may access.
+    /// The address ranges that kernels may access.
     pub memory: &'static Ranges,
-    /// The destination of `printf`.
+    /// The buffer for `printf` output.
     pub printf: Arc<Printf>,
-    /// The heap of `malloc`.
+    /// The heap for `malloc`.
     pub heap: Arc<Heap>,
     /// The launch's number.
     pub id: u64,
-    /// Number of multiprocessors that the device reports.
+    /// Number of multiprocessors on the device.
     pub processors: u32,
-    /// Address of the workspace of a cooperative launch.
+    /// Address of a cooperative launch's workspace, or 0.
     pub workspace: u64,
-    /// Whether all blocks must run at the same time.
+    /// Whether this is a cooperative launch, in which all blocks must run at the same time.
     pub cooperative: bool,
 }
 
 impl Launch {
-    /// Number of threads per block.
+    /// Returns the number of threads per block.
     pub fn threads(&self) -> u32 {
         self.block.iter().product()
     }
 
-    /// Offset of dynamic shared memory.
+    /// Returns the offset of dynamic shared memory in a block's shared memory.
     pub fn dynamic_shared_start(&self) -> u32 {
         self.kernel.shared.next_multiple_of(16)
     }
 
-    /// Bytes of shared memory per block.
+    /// Returns the size of shared memory per block, in bytes.
     pub fn shared_bytes(&self) -> usize {
         self.dynamic_shared_start() as usize + self.dynamic_shared as usize
     }
 
-    /// Number of blocks in the grid.
+    /// Returns the number of blocks in the grid.
     pub fn blocks(&self) -> u64 {
         self.grid.iter().map(|n| u64::from(*n)).product()
     }

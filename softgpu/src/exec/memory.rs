@@ -6,17 +6,17 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// The reason why a kernel failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// An access outside the accessible memory.
+    /// A memory access outside accessible memory.
     IllegalAddress,
-    /// An access that isn't aligned to its size.
+    /// A memory access that isn't aligned to its size.
     Misaligned,
-    /// `trap`, or a deadlock in which the hardware would hang.
+    /// A `trap` instruction, or a deadlock that would hang the hardware.
     LaunchFailed,
-    /// `brkpt`, or a call to an address that isn't a function.
+    /// A `brkpt` instruction, or a call to an address that isn't a function.
     IllegalInstruction,
     /// A failed `assert`.
     Assert,
-    /// Another block of the grid has failed.
+    /// Another block in the grid has failed.
     Cancelled,
 }
 
@@ -31,8 +31,8 @@ pub struct Range {
     pub writable: bool,
 }
 
-/// All intervals, sorted. Readers keep a copy of the table and refresh it only when their copy lacks
-/// an address.
+/// All accessible intervals, sorted. Readers keep a copy of the table, and refresh it only when
+/// they don't find an address in it.
 #[derive(Debug, Default)]
 pub struct Ranges {
     table: RwLock<Arc<Vec<Range>>>,
@@ -40,7 +40,7 @@ pub struct Ranges {
 }
 
 impl Ranges {
-    /// An empty table.
+    /// Creates the set of intervals from a sorted table.
     pub const fn new(table: Arc<Vec<Range>>) -> Self {
         Self { table: RwLock::new(table), generation: AtomicU64::new(1) }
     }
@@ -51,7 +51,7 @@ impl Ranges {
         self.generation.fetch_add(1, Ordering::Release);
     }
 
-    /// Adds an interval; it replaces the intervals that it overlaps.
+    /// Adds an interval. It replaces the parts of existing intervals that it overlaps.
     pub fn insert(&self, range: Range) {
         if range.start >= range.end {
             return;
@@ -63,19 +63,19 @@ impl Ranges {
         });
     }
 
-    /// Removes an interval.
+    /// Removes an interval, which may cover parts of existing intervals.
     pub fn remove(&self, start: u64, end: u64) {
         self.change(|table| cut(table, start, end));
     }
 
-    /// Creates a reader's view.
+    /// Creates a reader's copy of the table.
     pub fn view(&self) -> View<'_> {
         let generation = self.generation.load(Ordering::Acquire);
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner).clone();
         View { ranges: self, table, generation, last: Range { start: 1, end: 0, writable: false } }
     }
 
-    /// Whether the whole interval is accessible.
+    /// Returns whether the whole interval is accessible.
     pub fn covers(&self, start: u64, len: u64) -> bool {
         let mut view = self.view();
         let Some(end) = start.checked_add(len) else { return false };
@@ -136,7 +136,7 @@ impl View<'_> {
         self.search(at)
     }
 
-    /// Whether the whole interval is accessible.
+    /// Returns whether the whole interval is accessible.
     #[inline]
     pub fn allows(&mut self, start: u64, len: u64, write: bool) -> bool {
         let Some(end) = start.checked_add(len) else { return false };
@@ -181,7 +181,7 @@ mod tests {
         ranges.remove(120, 130);
         assert!(!ranges.covers(100, 100));
         assert!(ranges.covers(130, 170));
-        // A view refreshes its copy after a miss.
+        // A view refreshes its copy when it doesn't find an address.
         ranges.insert(Range { start: 1000, end: 1001, writable: true });
         assert!(view.allows(1000, 1, true));
         assert!(!view.allows(u64::MAX, 2, false));

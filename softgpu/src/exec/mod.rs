@@ -1,4 +1,4 @@
-//! The interpreter: runs lowered code by grid, block and warp.
+//! The interpreter, which runs lowered code in grids, blocks and warps.
 
 pub(crate) mod access;
 pub(crate) mod address;

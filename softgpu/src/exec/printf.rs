@@ -20,12 +20,12 @@ unsafe extern "C" {
 }
 
 impl Printf {
-    /// Creates a buffer of that many bytes; text that doesn't fit is dropped.
+    /// Creates a buffer of `limit` bytes. Text that doesn't fit is dropped.
     pub fn new(limit: usize) -> Self {
         Self { text: Mutex::new(Vec::new()), filled: AtomicBool::new(false), limit }
     }
 
-    /// Adds text; false if there is no room.
+    /// Adds text to the buffer. Returns false if it doesn't fit.
     pub fn push(&self, text: &[u8]) -> bool {
         let mut all = self.text.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() + text.len() > self.limit {
@@ -36,22 +36,22 @@ impl Printf {
         true
     }
 
-    /// Prints the buffered text through the program's own stdio, so that it stays in order with the
-    /// program's own output.
+    /// Prints the buffered text through the C library's `stdout`, so that it stays in order with
+    /// the program's own output.
     pub fn flush(&self) {
         if !self.filled.load(Ordering::Acquire) {
             return;
         }
         let mut text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
         self.filled.store(false, Ordering::Relaxed);
-        // SAFETY: the buffer is valid for its length, and `stdout` is the C library's.
+        // SAFETY: the buffer is valid for its length, and `stdout` is the C library's stream.
         unsafe { libc::fwrite(text.as_ptr().cast(), 1, text.len(), stdout) };
         text.clear();
     }
 }
 
-/// Formats like C's printf. `next` returns the next argument of that many bytes, `string` the
-/// text at an address.
+/// Formats text as C's printf does. `next` returns the next argument, given its size in bytes.
+/// `string` returns the text at an address.
 pub fn format<E>(
     format: &[u8],
     mut next: impl FnMut(u64) -> Result<u64, E>,
@@ -96,7 +96,7 @@ pub fn format<E>(
                 let value = next(if wide { 8 } else { 4 })?;
                 spec.push(conversion);
                 print(&mut out, &spec, |buffer, spec| {
-                    // SAFETY: the conversion takes one integer of that width.
+                    // SAFETY: the conversion takes one integer of this width.
                     unsafe {
                         if wide {
                             libc::snprintf(buffer, LONGEST, spec, value)
@@ -118,7 +118,7 @@ pub fn format<E>(
             b'p' => {
                 let value = next(8)?;
                 spec.push(b'p');
-                // SAFETY: the conversion takes one pointer, which is not followed.
+                // SAFETY: the conversion takes one pointer, which it doesn't dereference.
                 print(&mut out, &spec, |buffer, spec| unsafe {
                     libc::snprintf(buffer, LONGEST, spec, value)
                 });
@@ -128,7 +128,7 @@ pub fn format<E>(
                 let text = CString::new(string(address)?).unwrap_or_default();
                 spec.retain(|c| *c != b'h');
                 spec.push(b's');
-                // SAFETY: the conversion takes one string, which ends in a zero.
+                // SAFETY: the conversion takes one string, which is null-terminated.
                 print(&mut out, &spec, |buffer, spec| unsafe {
                     libc::snprintf(buffer, LONGEST, spec, text.as_ptr())
                 });

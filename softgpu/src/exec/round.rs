@@ -1,4 +1,5 @@
-//! IEEE arithmetic in rounding modes that Rust's operators lack, and half precision.
+//! IEEE arithmetic in rounding modes that Rust's operators don't support, and half-precision
+//! formats.
 
 use std::arch::asm;
 
@@ -15,7 +16,7 @@ pub enum Mode {
     Up,
 }
 
-/// MXCSR with all exceptions masked and the rounding mode set.
+/// Returns the MXCSR value for a rounding mode, with all exceptions masked.
 const fn mxcsr(mode: Mode) -> u32 {
     0x1f80
         | match mode {
@@ -28,13 +29,13 @@ const fn mxcsr(mode: Mode) -> u32 {
 
 macro_rules! directed {
     ($name:ident, $ty:ty, $inst:literal) => {
-        /// The operation in that rounding mode.
+        /// Performs the operation in a rounding mode.
         pub fn $name(mode: Mode, a: $ty, b: $ty) -> $ty {
             let mut d = a;
             let new = mxcsr(mode);
             let mut old = 0u32;
-            // SAFETY: the block restores the rounding mode, and touches only the two words and the
-            // named registers.
+            // SAFETY: the assembly restores the rounding mode, and touches only the two local words
+            // and the named registers.
             unsafe {
                 asm!(
                     "stmxcsr [{old}]", "ldmxcsr [{new}]", concat!($inst, " {d}, {b}"),
@@ -59,17 +60,17 @@ directed!(mul_f64, f64, "mulsd");
 directed!(div_f64, f64, "divsd");
 directed!(sqrt_f64_of, f64, "sqrtsd");
 
-/// A square root in that rounding mode.
+/// Computes a square root in a rounding mode.
 pub fn sqrt_f32(mode: Mode, a: f32) -> f32 {
     sqrt_f32_of(mode, a, a)
 }
 
-/// A square root in that rounding mode.
+/// Computes a square root in a rounding mode.
 pub fn sqrt_f64(mode: Mode, a: f64) -> f64 {
     sqrt_f64_of(mode, a, a)
 }
 
-/// A conversion in that rounding mode.
+/// Converts a double to a single in a rounding mode.
 pub fn f64_to_f32(mode: Mode, a: f64) -> f32 {
     let d: f32;
     let new = mxcsr(mode);
@@ -85,7 +86,7 @@ pub fn f64_to_f32(mode: Mode, a: f64) -> f32 {
     d
 }
 
-/// `a * b + c` with one rounding.
+/// Computes `a * b + c` with a single rounding.
 pub fn fma_f64(mode: Mode, a: f64, b: f64, c: f64) -> f64 {
     if mode == Mode::Nearest {
         return a.mul_add(b, c);
@@ -94,7 +95,7 @@ pub fn fma_f64(mode: Mode, a: f64, b: f64, c: f64) -> f64 {
         let mut d = a;
         let new = mxcsr(mode);
         let mut old = 0u32;
-        // SAFETY: the processor has the instruction; otherwise as above.
+        // SAFETY: the CPU has the FMA instruction. The rest is as above.
         unsafe {
             asm!(
                 "stmxcsr [{old}]", "ldmxcsr [{new}]", "vfmadd213sd {d}, {b}, {c}",
@@ -105,8 +106,8 @@ pub fn fma_f64(mode: Mode, a: f64, b: f64, c: f64) -> f64 {
         }
         return d;
     }
-    // The error of the nearest result shows which neighbor the mode requires. The two sums are
-    // exact unless they overflow, and then there is no neighbor.
+    // The error in the result rounded to nearest shows which neighboring value the mode requires.
+    // Both sums are exact unless they overflow, in which case there is no neighbor to step to.
     let near = a.mul_add(b, c);
     if !near.is_finite() {
         return near;
@@ -119,13 +120,12 @@ pub fn fma_f64(mode: Mode, a: f64, b: f64, c: f64) -> f64 {
     step_f64(mode, near, error)
 }
 
-/// `a * b + c` with one rounding.
+/// Computes `a * b + c` with a single rounding.
 pub fn fma_f32(mode: Mode, a: f32, b: f32, c: f32) -> f32 {
     if mode == Mode::Nearest {
         return a.mul_add(b, c);
     }
-    // The product is exact in a double; rounding the sum to odd preserves the information for the
-    // final rounding.
+    // The product is exact in a double. Rounding the sum to odd keeps the final rounding correct.
     let product = f64::from(a) * f64::from(b);
     f64_to_f32(mode, add_odd(product, f64::from(c)))
 }
@@ -136,14 +136,14 @@ fn two_sum(a: f64, b: f64) -> (f64, f64) {
     (s, (a - (s - t)) + (b - t))
 }
 
-/// A sum rounded to odd: inexact results get their last bit set, so that a second rounding to a
+/// Returns a sum rounded to odd: inexact results have their last bit set, so a second rounding to a
 /// shorter format is correct.
 pub fn add_odd(a: f64, b: f64) -> f64 {
     let (s, e) = two_sum(a, b);
     if e == 0.0 || !s.is_finite() || s.to_bits() & 1 == 1 {
         return s;
     }
-    // Step towards the exact value: away from zero if the error has the sum's sign.
+    // Step toward the exact value: away from zero if the error has the same sign as the sum.
     if (e > 0.0) == (s > 0.0) {
         f64::from_bits(s.to_bits() + 1)
     } else {
@@ -161,8 +161,8 @@ fn step_f64(mode: Mode, near: f64, error: f64) -> f64 {
     }
 }
 
-/// Rounds an integer, given as sign and magnitude, to a float with that many bits of mantissa
-/// (the leading one included); the result is exact in a double.
+/// Rounds an integer, given as sign and magnitude, to a float with a mantissa of `bits` bits,
+/// including the leading one. A double holds the result exactly.
 pub fn int_to_float(mode: Mode, negative: bool, magnitude: u64, bits: u32) -> f64 {
     let len = 64 - magnitude.leading_zeros();
     let mut kept = u128::from(magnitude);
@@ -183,7 +183,7 @@ pub fn int_to_float(mode: Mode, negative: bool, magnitude: u64, bits: u32) -> f6
     if negative { -value } else { value }
 }
 
-/// Rounds to an integral value.
+/// Rounds a value to an integral value in a rounding mode.
 pub fn integral(mode: Mode, a: f64) -> f64 {
     match mode {
         Mode::Nearest => a.round_ties_even(),
@@ -193,7 +193,7 @@ pub fn integral(mode: Mode, a: f64) -> f64 {
     }
 }
 
-/// A float format of 16 bits or fewer.
+/// A floating-point format of 16 bits or fewer.
 #[derive(Debug, Clone, Copy)]
 pub struct Small {
     mantissa: u32,
@@ -223,7 +223,7 @@ impl Small {
         if negative { -magnitude } else { magnitude }
     }
 
-    /// Encodes the value rounded in that mode; NaN becomes 0x7fff, as in hardware.
+    /// Rounds a value and encodes it. NaN becomes 0x7fff, as in hardware.
     pub fn encode(self, mode: Mode, value: f64) -> u16 {
         if value.is_nan() {
             return 0x7fff;
@@ -239,7 +239,8 @@ impl Small {
         if magnitude == 0.0 {
             return sign;
         }
-        // The unit in the last place, at least the subnormals'; dividing by it is exact.
+        // Compute the unit in the last place, which is no smaller than that of subnormals. Dividing
+        // by it is exact.
         let raw = ((magnitude.to_bits() >> 52) as i32 - 1023).max(1 - bias);
         let ulp = 2f64.powi(raw - self.mantissa as i32);
         let signed = if negative { -(magnitude / ulp) } else { magnitude / ulp };

@@ -1,8 +1,9 @@
-//! A warp: 32 lanes that run together where their program counters agree.
+//! A warp: 32 lanes that run together while their program counters are equal.
 //!
-//! Diverged lanes form groups. The group with the deepest call and the lowest program counter runs
-//! first, so groups rejoin where their paths meet. A group that has run long without rejoining
-//! yields, because a lane may be waiting for another lane of its warp.
+//! Diverged lanes form groups. The group with the deepest call stack and, among those, the lowest
+//! program counter runs first, so that groups rejoin where their paths meet. A group that has run
+//! for a long time without rejoining yields, because it may be waiting for another lane in the
+//! warp.
 
 use super::address::in_space;
 use super::block_state::BlockState;
@@ -12,11 +13,11 @@ use crate::ptx::ir::{BoolOp, Fixed, Guard, Inst, Lanes, Op, PredArg, WARP};
 
 /// Number of instructions that a group runs before it yields.
 const TURN: u32 = 8192;
-/// Maximum local memory of a thread.
+/// Maximum local memory per thread, in bytes.
 const MAX_LOCAL: u32 = 512 << 10;
-/// Maximum depth of calls.
+/// Maximum call depth.
 const MAX_DEPTH: usize = 1024;
-/// Maximum number of registers in all frames of a warp.
+/// Maximum number of registers in all of a warp's frames.
 const MAX_REGISTERS: usize = 1 << 20;
 
 /// A caller's frame.
@@ -30,16 +31,17 @@ pub(crate) struct Frame {
     pub(crate) local_top: u32,
 }
 
-/// The state of a group.
+/// Whether a group can run, and what it's waiting for otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
-    /// It can run.
+    /// The group can run.
     Ready,
-    /// It waits for other lanes of the warp, at the instruction at its program counter.
+    /// At its current instruction, the group is waiting for other lanes in the warp.
     Warp,
-    /// The same, but it continues without them.
+    /// The group was in state `Warp`, but continues without the other lanes.
     Forced,
-    /// It waits for the next completion of a block's barrier.
+    /// The group is waiting for a barrier of the block to complete. `turn` is the barrier's count
+    /// of completions when the group arrived.
     Barrier { id: usize, turn: u64 },
 }
 
@@ -49,7 +51,7 @@ pub(crate) struct Group {
     pub(crate) mask: u32,
     pub(crate) pc: u32,
     pub(crate) state: State,
-    /// It has run long, so others run first.
+    /// Whether the group has run for a long time, so that other groups run first.
     patient: bool,
     /// The current function.
     pub(crate) function: u32,
@@ -76,7 +78,7 @@ pub enum Turn {
     Done,
     /// Nothing can run until a barrier completes.
     Blocked,
-    /// It can continue.
+    /// The warp can continue.
     Yielded,
 }
 
@@ -84,16 +86,16 @@ pub enum Turn {
 #[derive(Debug)]
 pub struct Warp {
     pub(crate) index: u32,
-    /// Lanes that exist and have not exited.
+    /// Mask of the lanes that haven't exited.
     pub(crate) live: u32,
-    /// Lanes that exist.
+    /// Mask of the lanes that the block's size gives this warp.
     pub(crate) initial: u32,
     pub(crate) groups: Vec<Group>,
     pub(crate) regs: Vec<Lanes>,
     pub(crate) preds: Vec<u32>,
     carry: u32,
     pub(crate) local: Vec<u8>,
-    /// Bytes of a lane's local memory.
+    /// Size of each lane's local memory, in bytes.
     pub(crate) stride: u32,
     pub(crate) out: Lanes,
 }
@@ -102,18 +104,18 @@ pub struct Warp {
 pub(crate) enum Next {
     /// Execute the next instruction.
     Step,
-    /// The instruction set the group's program counter.
+    /// Continue at the program counter that the instruction has set.
     Jump,
-    /// The group waits at this instruction.
+    /// Make the group wait at this instruction.
     Wait,
-    /// The group no longer exists.
+    /// Choose another group, because this one no longer exists.
     Gone,
     /// Let other groups run.
     Yield,
 }
 
 impl Warp {
-    /// A warp without lanes.
+    /// Creates a warp without lanes.
     pub fn new() -> Self {
         Self {
             index: 0,
@@ -129,7 +131,7 @@ impl Warp {
         }
     }
 
-    /// Starts a kernel.
+    /// Starts the kernel in this warp's lanes.
     pub fn start(&mut self, block: &BlockState<'_>, index: u32, lanes: u32) -> Result<(), Fault> {
         let mask = if lanes >= 32 { u32::MAX } else { (1 << lanes) - 1 };
         let function = block.launch.kernel.function;
@@ -153,7 +155,7 @@ impl Warp {
         Ok(())
     }
 
-    /// Prepares the frame of the function that a group enters.
+    /// Prepares the frame for the function that a group is entering.
     pub(crate) fn enter(&mut self, block: &BlockState<'_>, group: &Group) -> Result<(), Fault> {
         let function = &block.launch.program.functions[group.function as usize];
         let slots = group.base + function.slots as usize;
@@ -180,7 +182,7 @@ impl Warp {
         Ok(())
     }
 
-    /// Grows each lane's local memory to that size.
+    /// Grows each lane's local memory to at least `bytes`.
     pub(crate) fn need_local(&mut self, bytes: u32) -> Result<(), Fault> {
         if bytes <= self.stride {
             return Ok(());
@@ -243,7 +245,8 @@ impl Warp {
         }
     }
 
-    /// Merges groups at the same program counter, and removes the one to run from the list.
+    /// Merges groups at the same program counter, then removes the group to run next from the list
+    /// and returns it.
     fn select(&mut self, block: &mut BlockState<'_>) -> Option<Group> {
         for i in 0..self.groups.len() {
             if let State::Barrier { id, turn } = self.groups[i].state
@@ -252,7 +255,8 @@ impl Warp {
                 let mut group = self.groups.swap_remove(i);
                 self.passed(block, &mut group, id);
                 self.groups.push(group);
-                // The last group took its index, so check that index again.
+                // `swap_remove` moved the last group to index `i`. Move it back, so that this loop
+                // also checks it.
                 let last = self.groups.len() - 1;
                 self.groups.swap(i, last);
             }
@@ -295,8 +299,9 @@ impl Warp {
         }
     }
 
-    /// Handles a warp in which all groups wait. Lanes may meet in `bar.warp.sync` at different
-    /// program counters. Lanes that wait for others that can't arrive continue without them.
+    /// Releases groups in a warp where every group is waiting, and returns whether it released any.
+    /// Lanes may meet in `bar.warp.sync` at different program counters. Lanes that wait for lanes
+    /// that can't arrive continue without them.
     fn release(&mut self, block: &BlockState<'_>) -> bool {
         let waiting = self.groups.iter().filter(|g| g.state == State::Warp);
         let Some(lowest) = waiting.clone().map(|g| g.pc).min() else { return false };
@@ -321,7 +326,8 @@ impl Warp {
         true
     }
 
-    /// Runs until all lanes wait or have exited, or for about `budget` instructions.
+    /// Runs the warp for about `budget` instructions, or until all lanes are waiting or have
+    /// exited.
     pub fn run(&mut self, block: &mut BlockState<'_>, budget: u32) -> Result<Turn, Fault> {
         let program = block.launch.program.clone();
         let code = program.code.as_slice();
@@ -330,7 +336,8 @@ impl Warp {
             let Some(mut group) = self.select(block) else {
                 return Ok(if self.live == 0 { Turn::Done } else { Turn::Blocked });
             };
-            // The program counter at which a group of the same depth may be merged.
+            // The lowest program counter at which this group may merge with one at the same call
+            // depth.
             let limit = self
                 .groups
                 .iter()
@@ -350,7 +357,7 @@ impl Warp {
                     Next::Step => group.pc += 1,
                     Next::Jump => {
                         if !alone || !self.groups.is_empty() {
-                            // Paths diverged or may rejoin: choose the group to run again.
+                            // Paths have diverged or may rejoin, so select the next group again.
                             left = left.saturating_sub(1);
                             turn -= 1;
                             if turn == 0 {
@@ -392,7 +399,7 @@ impl Warp {
         *old = (*old & !mask) | (bits & mask);
     }
 
-    /// Writes the scratch register to a register.
+    /// Copies the lanes in `mask` from the scratch register to a register.
     #[inline]
     fn put(&mut self, index: usize, mask: u32) {
         let register = &mut self.regs[index];
@@ -420,7 +427,7 @@ impl Warp {
         });
     }
 
-    /// The lanes of a group for which an instruction's guard holds.
+    /// Returns the group's lanes in which an instruction's guard holds.
     #[inline]
     fn guarded(&self, group: &Group, guard: Guard) -> u32 {
         match guard {
@@ -430,7 +437,8 @@ impl Warp {
         }
     }
 
-    /// Moves the lanes outside `mask` to a new group after the instruction.
+    /// Moves the lanes outside `mask` to a new group, which continues after the current
+    /// instruction.
     pub(crate) fn split(&mut self, group: &mut Group, mask: u32) {
         if mask != group.mask {
             let mut rest = group.clone();
@@ -442,7 +450,7 @@ impl Warp {
         }
     }
 
-    /// Ends lanes.
+    /// Records that lanes have exited.
     pub(crate) fn exit(&mut self, block: &mut BlockState<'_>, mask: u32) {
         self.live &= !mask;
         block.exited(mask.count_ones());
@@ -562,7 +570,7 @@ impl Warp {
                 self.copy(block, group, to, from, *size, *source, mask)?;
             }
             Op::Alloca { d, size, align } => {
-                // All lanes get the size of the largest request.
+                // Give all lanes the size of the largest request.
                 let sizes = &self.regs[at(*size)];
                 let mut most = 0;
                 each_lane!(mask, i, {
@@ -598,7 +606,8 @@ impl Warp {
                     same |= u32::from(index[i] == wanted) << i;
                 });
                 if same != group.mask {
-                    // The other lanes execute the same instruction again.
+                    // Lanes with a different index execute this instruction again, in another
+                    // group.
                     let mut rest = group.clone();
                     rest.mask &= !same;
                     group.mask = same;
@@ -666,7 +675,7 @@ fn lop3(a: u64, b: u64, c: u64, table: u8) -> u64 {
     out & 0xffff_ffff
 }
 
-/// The carry of a subtraction is a borrow.
+/// Adds or subtracts with carry. The carry of a subtraction is a borrow.
 fn carried(a: u64, b: u64, carry: bool, subtract: bool, wide: bool) -> (u64, bool) {
     if wide {
         let wide = if subtract {
