@@ -1,88 +1,89 @@
-//! The lowered form of PTX: registers are slots, labels are program counters, and each operation is
-//! specific to its type.
+//! The lowered form of PTX, in which registers are slots, labels are program counters, and
+//! operations are specialized by type.
 
 use std::sync::Arc;
 
 use crate::exec::round::Mode;
 use crate::ptx::types::Ty;
 
-/// Lanes of a warp.
+/// Number of lanes in a warp.
 pub const WARP: usize = 32;
-/// One register of a warp.
+/// The values of one register in all of a warp's lanes.
 pub type Lanes = [u64; WARP];
 /// Index of a register in the current frame.
 pub type Slot = u16;
 /// Index of a predicate in the current frame.
 pub type Pred = u16;
 
-/// A function of one operand.
+/// A function of one operand on a warp: destination, operand, active lanes.
 pub type UnFn = fn(&mut Lanes, &Lanes, u32);
-/// A function of two operands.
+/// A function of two operands on a warp.
 pub type BinFn = fn(&mut Lanes, &Lanes, &Lanes, u32);
-/// A function of three operands.
+/// A function of three operands on a warp.
 pub type TernFn = fn(&mut Lanes, &Lanes, &Lanes, &Lanes, u32);
-/// A comparison; returns one bit for each lane.
+/// A comparison on a warp. Returns one bit per lane.
 pub type CmpFn = fn(&Lanes, &Lanes) -> u32;
 
-/// Generic addresses with a nonzero upper byte are in a window; other addresses are absolute.
+/// Position of the upper byte in generic addresses. If this byte is nonzero, it selects a window.
+/// Otherwise, the address is absolute.
 pub const WINDOW_SHIFT: u32 = 56;
-/// Upper byte of generic addresses of shared memory.
+/// Upper byte of generic addresses in shared memory.
 pub const WINDOW_SHARED: u64 = 1;
-/// Upper byte of generic addresses of local memory.
+/// Upper byte of generic addresses in local memory.
 pub const WINDOW_LOCAL: u64 = 2;
-/// Upper byte of generic addresses of a kernel's parameters.
+/// Upper byte of generic addresses in the kernel's parameters.
 pub const WINDOW_PARAM: u64 = 4;
 /// Upper byte of function addresses.
 pub const WINDOW_CODE: u64 = 8;
 
-/// The address of a function in a program's memory.
+/// Returns the address that represents a function in a program's memory.
 pub fn code_address(index: u32) -> u64 {
     WINDOW_CODE << WINDOW_SHIFT | (u64::from(index) + 1) << 4
 }
 
-/// The function at an address.
+/// Returns the index of the function that an address represents.
 pub fn function_at(address: u64) -> Option<u32> {
     let low = address & ((1 << WINDOW_SHIFT) - 1);
     (address >> WINDOW_SHIFT == WINDOW_CODE && low & 15 == 0 && (16..1 << 36).contains(&low))
         .then(|| (low >> 4) as u32 - 1)
 }
 
-/// The state space of an access.
+/// The state space of a memory access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Space {
-    /// Any space; the address decides.
+    /// Any space, depending on the address.
     Generic,
-    /// Global and constant memory: real addresses.
+    /// Global and constant memory. Addresses are real addresses.
     Global,
-    /// Offsets into the block's shared memory.
+    /// The block's shared memory. Addresses are offsets.
     Shared,
-    /// Offsets into the thread's local memory.
+    /// The thread's local memory. Addresses are offsets.
     Local,
-    /// Offsets into the kernel's parameters.
+    /// The kernel's parameters. Addresses are offsets.
     Param,
 }
 
-/// The condition of an instruction.
+/// The condition under which an instruction executes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Guard {
-    /// Always.
+    /// In all lanes.
     Always,
     /// In lanes where the predicate is set.
     If(Pred),
-    /// In lanes where it is not set.
+    /// In lanes where the predicate isn't set.
     IfNot(Pred),
 }
 
-/// The address of an access.
+/// The address of a memory access.
 #[derive(Debug, Clone, Copy)]
 pub struct Address {
     /// The state space.
     pub space: Space,
     /// The register with the base address.
     pub base: Slot,
-    /// Added to the base.
+    /// The offset from the base address.
     pub offset: i64,
-    /// Whether to add the start of the frame's local memory.
+    /// Whether the address is relative to the frame's local memory.
     pub frame: bool,
 }
 
@@ -91,15 +92,15 @@ pub struct Address {
 pub struct Access {
     /// The address.
     pub at: Address,
-    /// Bytes of an element: 1, 2, 4 or 8.
+    /// Element size in bytes: 1, 2, 4 or 8.
     pub size: u8,
-    /// Whether a narrow load extends the sign.
+    /// Whether a narrow load is sign-extended.
     pub signed: bool,
-    /// The elements' registers; `None` discards the element.
+    /// The registers of the elements. `None` discards an element.
     pub regs: Vec<Option<Slot>>,
 }
 
-/// The operation of an atomic.
+/// The operation of an atomic or a reduction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum AtomicOp {
@@ -109,7 +110,7 @@ pub enum AtomicOp {
     AddBf16,
     AddBf16x2,
     AddF32,
-    /// On global memory, where the hardware flushes subnormals.
+    /// Adds singles in global memory, where the hardware flushes subnormals.
     AddF32Flush,
     AddF64,
     MinS,
@@ -132,13 +133,13 @@ pub struct Atomic {
     pub op: AtomicOp,
     /// The address.
     pub at: Address,
-    /// Bytes: 2, 4 or 8.
+    /// Operand size in bytes: 2, 4 or 8.
     pub size: u8,
     /// The register for the old value.
     pub old: Option<Slot>,
     /// The operand.
     pub b: Slot,
-    /// The third operand, of `cas`.
+    /// The third operand, which only `cas` uses.
     pub c: Slot,
 }
 
@@ -167,9 +168,9 @@ pub struct PredArg {
 pub struct Setp {
     /// The comparison.
     pub f: CmpFn,
-    /// Receives the result.
+    /// The predicate that receives the result.
     pub p: Option<Pred>,
-    /// Receives the negated result.
+    /// The predicate that receives the negated result.
     pub q: Option<Pred>,
     /// The left operand.
     pub a: Slot,
@@ -184,7 +185,7 @@ pub struct Setp {
 pub struct SetReg {
     /// The comparison.
     pub f: CmpFn,
-    /// The register.
+    /// The destination register.
     pub d: Slot,
     /// The value to write where the comparison holds.
     pub ones: u64,
@@ -196,18 +197,18 @@ pub struct SetReg {
     pub combine: Option<(BoolOp, PredArg)>,
 }
 
-/// An addition with carry.
+/// An addition or subtraction with carry.
 #[derive(Debug)]
 pub struct Carry {
-    /// Whether it works on 64 bits.
+    /// Whether the operands have 64 bits.
     pub wide: bool,
-    /// Whether it subtracts.
+    /// Whether to subtract.
     pub subtract: bool,
-    /// Whether it reads the carry.
+    /// Whether to read the carry flag.
     pub carry_in: bool,
-    /// Whether it sets the carry.
+    /// Whether to set the carry flag.
     pub carry_out: bool,
-    /// Destination.
+    /// The destination register.
     pub d: Slot,
     /// The left operand.
     pub a: Slot,
@@ -230,20 +231,20 @@ pub enum BarrierKind {
     Or,
 }
 
-/// A barrier of a block.
+/// A barrier instruction for a block.
 #[derive(Debug)]
 pub struct Barrier {
     /// The operation.
     pub kind: BarrierKind,
-    /// The register with its number, 0 to 15.
+    /// The register with the barrier's number, 0 to 15.
     pub id: Slot,
-    /// Number of participating threads; all if absent.
+    /// The register with the number of participating threads. All threads participate if absent.
     pub count: Option<Slot>,
-    /// The predicate of a reduction.
+    /// The predicate that a reduction reads.
     pub input: Option<PredArg>,
-    /// The register for the count.
+    /// The register that receives a reduction's count.
     pub d: Option<Slot>,
-    /// The predicate for the truth value.
+    /// The predicate that receives a reduction's truth value.
     pub p: Option<Pred>,
 }
 
@@ -262,21 +263,21 @@ pub enum ShflMode {
 pub struct Shfl {
     /// How to select the source lane.
     pub mode: ShflMode,
-    /// Destination.
+    /// The destination register.
     pub d: Option<Slot>,
-    /// Set to whether the source lane is in range.
+    /// The predicate that receives whether the source lane is in range.
     pub p: Option<Pred>,
     /// The value.
     pub a: Slot,
-    /// Lane or distance.
+    /// The lane or distance.
     pub b: Slot,
-    /// Clamp and segment mask.
+    /// The clamp value and segment mask.
     pub c: Slot,
-    /// The participating lanes; the active ones if absent.
+    /// The participating lanes. The active lanes participate if absent.
     pub members: Option<Slot>,
 }
 
-/// The function of a vote.
+/// The function that a vote computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum VoteKind {
@@ -289,28 +290,28 @@ pub enum VoteKind {
 /// A vote.
 #[derive(Debug)]
 pub struct Vote {
-    /// The function that it computes.
+    /// The function to compute.
     pub kind: VoteKind,
-    /// Destination of a ballot.
+    /// The destination register of a ballot.
     pub d: Option<Slot>,
-    /// Destination of the other votes.
+    /// The destination predicate of the other votes.
     pub p: Option<Pred>,
     /// The predicate.
     pub input: PredArg,
-    /// The participating lanes; the active ones if absent.
+    /// The participating lanes. The active lanes participate if absent.
     pub members: Option<Slot>,
 }
 
-/// A match across a warp.
+/// A search for equal values across a warp.
 #[derive(Debug)]
 pub struct Match {
-    /// Whether all must agree.
+    /// Whether all lanes must have the same value (`match.all`).
     pub all: bool,
     /// Whether values have 64 bits.
     pub wide: bool,
-    /// Receives the mask.
+    /// The register that receives the mask of lanes.
     pub d: Option<Slot>,
-    /// Set to whether all agree.
+    /// The predicate that receives whether all lanes have the same value.
     pub p: Option<Pred>,
     /// The value.
     pub a: Slot,
@@ -335,7 +336,7 @@ pub enum ReduxOp {
 /// A value that a call passes between frames.
 #[derive(Debug, Clone, Copy)]
 pub enum Passed {
-    /// Bytes in local memory, by offset in the frame.
+    /// Local memory: offset in the frame, and size in bytes.
     Memory(u32, u32),
     /// A register.
     Register(Slot),
@@ -343,21 +344,21 @@ pub enum Passed {
     Predicate(Pred),
 }
 
-/// A call.
+/// A function call.
 #[derive(Debug)]
 pub struct Call {
     /// The called function.
     pub target: CallTarget,
     /// The caller's arguments.
     pub args: Vec<Passed>,
-    /// The caller's places for the results.
+    /// Where the caller receives the results.
     pub results: Vec<Passed>,
 }
 
 /// The target of a call.
 #[derive(Debug, Clone)]
 pub enum CallTarget {
-    /// A function of the module, by index.
+    /// A function in the module, by index.
     Direct(u32),
     /// The function whose address is in the register.
     Indirect(Slot),
@@ -387,7 +388,7 @@ pub enum Volatile {
     GlobalTimerHi,
 }
 
-/// Special registers whose value is set when a frame begins.
+/// Special registers whose value is set when a function is entered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Fixed {
@@ -409,9 +410,10 @@ pub enum Fixed {
     LaneMaskGt,
     DynamicSharedSize,
     TotalSharedSize,
-    /// Start of dynamic shared memory, for this alignment.
+    /// Start of dynamic shared memory, with this alignment.
     DynamicShared,
-    /// `%envregN`: 1 and 2 are the upper and the lower half of the address of the grid's workspace.
+    /// `%envregN`. Registers 1 and 2 are the upper and lower half of the address of the grid's
+    /// workspace.
     EnvReg(u8),
     ClusterCtaid(u8),
     ClusterNctaid(u8),
@@ -428,13 +430,13 @@ pub struct Cvt {
     pub dst: Ty,
     /// The source type.
     pub src: Ty,
-    /// Rounding of the result.
+    /// The rounding mode of the result.
     pub mode: Mode,
-    /// Whether a float is rounded to an integral value.
+    /// Whether to round a floating-point value to an integral value.
     pub integral: bool,
     /// Whether to flush subnormals.
     pub ftz: bool,
-    /// Whether to clamp.
+    /// Whether to clamp to the destination's range, or to [0, 1] for a floating-point destination.
     pub sat: bool,
     /// Whether to clamp negative results to 0.
     pub relu: bool,
@@ -468,7 +470,7 @@ pub enum Op {
         b: Slot,
         c: Slot,
     },
-    /// Three bitwise inputs and a truth table.
+    /// A bitwise function of three inputs, given by a truth table.
     Lop3 {
         d: Slot,
         a: Slot,
@@ -495,7 +497,7 @@ pub enum Op {
         d: Pred,
         value: bool,
     },
-    /// `d` is a register that gets 1 or 0.
+    /// Sets register `d` to 1 or 0.
     PredToReg {
         d: Slot,
         p: PredArg,
@@ -506,7 +508,7 @@ pub enum Op {
         which: Volatile,
         d: Slot,
     },
-    /// Address of local memory: the frame's start plus an offset.
+    /// Computes an address in local memory from the frame's start and an offset.
     FrameAddress {
         d: Slot,
         offset: u32,
@@ -519,7 +521,7 @@ pub enum Op {
     Load(Box<Access>),
     Store(Box<Access>),
     Atomic(Box<Atomic>),
-    /// Copies between memories, of `cp.async`.
+    /// The copy of `cp.async`.
     Copy {
         to: Box<Address>,
         from: Box<Address>,
@@ -579,7 +581,7 @@ pub enum Op {
 /// An instruction.
 #[derive(Debug)]
 pub struct Inst {
-    /// Its condition.
+    /// The condition under which it executes.
     pub guard: Guard,
     /// The operation.
     pub op: Op,
@@ -588,23 +590,23 @@ pub struct Inst {
 /// A function or a kernel.
 #[derive(Debug)]
 pub struct Function {
-    /// Its name.
+    /// The function's name.
     pub name: String,
-    /// Program counter of its first instruction.
+    /// Program counter of the first instruction.
     pub entry: u32,
-    /// Registers of a frame.
+    /// Number of registers in a frame.
     pub slots: u32,
-    /// Predicates of a frame.
+    /// Number of predicates in a frame.
     pub preds: u32,
-    /// Bytes of local memory of a frame.
+    /// Size of a frame's local memory, in bytes.
     pub local: u32,
-    /// Registers to set when a frame begins.
+    /// Special registers to set when the function is entered, and their slots.
     pub fixed: Vec<(Fixed, Slot)>,
-    /// The places of a function's parameters.
+    /// Where the function receives its parameters.
     pub params: Vec<Passed>,
-    /// The places of a function's results.
+    /// Where the function leaves its results.
     pub results: Vec<Passed>,
-    /// Whether it has code.
+    /// Whether the function has a body.
     pub defined: bool,
 }
 
@@ -613,29 +615,29 @@ pub struct Function {
 pub struct KernelParam {
     /// Offset in the parameter buffer.
     pub offset: usize,
-    /// Bytes.
+    /// Size in bytes.
     pub size: usize,
 }
 
-/// Properties of a kernel besides its code.
+/// A kernel's properties other than its code.
 #[derive(Debug, Clone)]
 pub struct Kernel {
-    /// Index of its function.
+    /// Index of the kernel's function.
     pub function: u32,
-    /// Its parameters.
+    /// The kernel's parameters.
     pub params: Vec<KernelParam>,
-    /// Bytes of static shared memory.
+    /// Size of static shared memory, in bytes.
     pub shared: u32,
-    /// `.maxntid` or `.reqntid`: the largest block.
+    /// Maximum number of threads per block, from `.maxntid` or `.reqntid`.
     pub max_threads: Option<u32>,
-    /// `.reqntid`: the block that it must be launched with.
+    /// Block size that a launch must have, from `.reqntid`.
     pub required: Option<[u32; 3]>,
-    /// Registers that it declares, for `CU_FUNC_ATTRIBUTE_NUM_REGS`.
+    /// Number of declared registers, for `CU_FUNC_ATTRIBUTE_NUM_REGS`.
     pub registers: u32,
 }
 
 impl Kernel {
-    /// Bytes of the parameter buffer.
+    /// Returns the size of the parameter buffer in bytes.
     pub fn param_bytes(&self) -> usize {
         self.params.last().map_or(0, |p| p.offset + p.size)
     }
@@ -644,14 +646,14 @@ impl Kernel {
 /// A module's code.
 #[derive(Debug, Default)]
 pub struct Program {
-    /// All functions' instructions.
+    /// The instructions of all functions.
     pub code: Vec<Inst>,
     /// All functions.
     pub functions: Vec<Function>,
-    /// Kernels, in the order of the text.
+    /// All kernels, in the order of the PTX text.
     pub kernels: Vec<(String, Arc<Kernel>)>,
     /// `.version` as major * 10 + minor.
     pub ptx_version: i32,
-    /// The number of `.target sm_NN`.
+    /// The number in `.target sm_NN`.
     pub target: i32,
 }

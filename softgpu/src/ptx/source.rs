@@ -1,4 +1,4 @@
-//! Parses a module's text, and lays out its variables.
+//! Parses a module's PTX text and lays out its variables.
 
 use std::collections::HashMap;
 
@@ -11,13 +11,13 @@ use ptx_syntax::r#type::{
 
 use super::token::{self, Arg};
 
-/// Maximum size of a text.
+/// Maximum size of a module's text.
 const MAX_TEXT: usize = 256 << 20;
-/// Maximum nesting of braces, brackets and parentheses, because the parser recurses.
+/// Maximum nesting of braces, brackets and parentheses, which bounds the parser's recursion.
 const MAX_NESTING: usize = 64;
 /// Stack size of the parser's thread.
 const PARSER_STACK: usize = 256 << 20;
-/// Maximum number of different instructions per module that the grammar lacks.
+/// Maximum number of different opcodes per module that the grammar doesn't know.
 const MAX_GAPS: usize = 32;
 /// Maximum size of a variable.
 const MAX_VARIABLE: u64 = 1 << 40;
@@ -28,15 +28,15 @@ pub enum PtxError {
     /// The text isn't PTX.
     #[error("line {line}: {what}")]
     Invalid {
-        /// Line, from 1.
+        /// Line number, starting at 1.
         line: usize,
-        /// The problem.
+        /// Description of the problem.
         what: String,
     },
     /// The text is PTX that softgpu doesn't support.
     #[error("line {line}: softgpu does not support {what}")]
     Unsupported {
-        /// Line, from 1.
+        /// Line number, starting at 1.
         line: usize,
         /// The unsupported feature.
         what: String,
@@ -49,26 +49,26 @@ pub enum PtxError {
 /// A variable in global or constant memory.
 #[derive(Debug, Clone)]
 pub struct Variable {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its offset in the module's memory.
+    /// Offset in the module's memory.
     pub offset: usize,
-    /// Bytes.
+    /// Size in bytes.
     pub size: usize,
-    /// Its initial bytes; the rest is zeros.
+    /// Initial bytes. The rest of the variable is zero.
     pub initial: Vec<u8>,
-    /// Its words that contain addresses of symbols.
+    /// Words that contain symbol addresses: offset in the variable, symbol, addend.
     pub relocations: Vec<(usize, String, i64)>,
 }
 
 /// A variable in shared memory.
 #[derive(Debug, Clone, Copy)]
 pub struct SharedVariable {
-    /// Bytes; 0 for `extern` variables, whose size the launch determines.
+    /// Size in bytes. 0 if the launch determines the size.
     pub size: usize,
-    /// Alignment.
+    /// Alignment in bytes.
     pub align: usize,
-    /// Whether the launch determines its size.
+    /// Whether the launch determines the size.
     pub dynamic: bool,
 }
 
@@ -83,17 +83,17 @@ pub struct Source {
     addends: HashMap<usize, i64>,
     /// Variables in global and constant memory.
     pub variables: Vec<Variable>,
-    /// Their total size.
+    /// Total size of these variables.
     pub size: usize,
     /// Variables in shared memory.
     pub shared: HashMap<String, SharedVariable>,
     /// `.version` as major * 10 + minor.
     pub ptx_version: i32,
-    /// The number of `.target sm_NN`.
+    /// The number in `.target sm_NN`.
     pub target: i32,
 }
 
-/// The line number of a byte in the text, starting at 1.
+/// Returns the line number of a byte in the text, starting at 1.
 pub fn line_of(text: &str, at: usize) -> usize {
     text.as_bytes()[..at.min(text.len())].iter().filter(|b| **b == b'\n').count() + 1
 }
@@ -102,7 +102,7 @@ fn invalid(text: &str, at: usize, what: impl Into<String>) -> PtxError {
     PtxError::Invalid { line: line_of(text, at), what: what.into() }
 }
 
-/// Parses PTX.
+/// Parses PTX text.
 pub fn parse(text: &str) -> Result<Source, PtxError> {
     let (text, addends) = prepare(text)?;
     let module = parse_on_thread(&text)?;
@@ -120,8 +120,8 @@ pub fn parse(text: &str) -> Result<Source, PtxError> {
     Ok(source)
 }
 
-/// Parses on a separate thread, because the parser recurses and panics on some invalid input, which
-/// must not end the process.
+/// Parses on a separate thread with a large stack, because the parser recurses. The parser also
+/// panics on some invalid input, which must not end the process.
 fn parse_on_thread(text: &str) -> Result<ast::Module, PtxError> {
     let copy = text.to_owned();
     let worker = std::thread::Builder::new().name("softgpu-ptx".into()).stack_size(PARSER_STACK);
@@ -140,9 +140,10 @@ fn parse_on_thread(text: &str) -> Result<ast::Module, PtxError> {
     })
 }
 
-/// The grammar lacks some instructions, such as `red.global`. When parsing fails at one, this replaces
-/// all instructions with that opcode by a `ret` of the same length and tries again. Lowering
-/// reads instructions from the original text, and decides whether they can be executed.
+/// Parses text that may contain instructions that the grammar doesn't know, such as `red.global`.
+/// When parsing fails at one, this replaces all instructions with that opcode by a `ret` of the
+/// same length and tries again. Lowering reads the instructions from the original text, and decides
+/// whether they can be executed.
 fn parse_around_gaps(text: String) -> Result<ast::Module, ptx_syntax::PtxParseError> {
     let mut masked = without_prototypes(text);
     for _ in 0..MAX_GAPS {
@@ -157,8 +158,8 @@ fn parse_around_gaps(text: String) -> Result<ast::Module, ptx_syntax::PtxParseEr
     ptx_syntax::parse_ptx(&masked)
 }
 
-/// Blanks out prototypes of indirect calls, because the grammar lacks some. Calls use the called
-/// function's own signature.
+/// Blanks out the prototypes of indirect calls, because the grammar doesn't know all forms. They
+/// aren't needed: calls use the called function's own signature.
 fn without_prototypes(text: String) -> String {
     const WORD: &[u8] = b".callprototype";
     let mut bytes = text.into_bytes();
@@ -182,7 +183,7 @@ fn in_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'%')
 }
 
-/// The opcode, with modifiers, of the instruction at a position or just before it.
+/// Returns the opcode, with modifiers, of the instruction at a position or just before it.
 fn opcode_at(text: &str, at: usize) -> Option<String> {
     let bytes = text.as_bytes();
     let mut start = at.min(bytes.len());
@@ -198,7 +199,7 @@ fn opcode_at(text: &str, at: usize) -> Option<String> {
     (plain && !opcode.contains(['%', '$'])).then(|| opcode.to_owned())
 }
 
-/// Replaces every instruction with that opcode by `ret`.
+/// Replaces every instruction with this opcode by `ret`.
 fn mask(text: String, opcode: &str) -> String {
     let mut bytes = text.into_bytes();
     let pattern = opcode.as_bytes();
@@ -223,7 +224,7 @@ fn mask(text: String, opcode: &str) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// Checks size and nesting, and removes from initializers what the grammar lacks: `generic(x)`
+/// Checks size and nesting, and rewrites initializers that the grammar doesn't know: `generic(x)`
 /// becomes `x`, and `x+4` becomes `x` with the 4 recorded. The text keeps its length.
 fn prepare(text: &str) -> Result<(String, HashMap<usize, i64>), PtxError> {
     let text = text.trim_end_matches('\0');
@@ -257,7 +258,7 @@ fn prepare(text: &str) -> Result<(String, HashMap<usize, i64>), PtxError> {
             _ => {}
         }
         if depth > MAX_NESTING {
-            return Err(invalid(text, at, "nested too deep"));
+            return Err(invalid(text, at, "nested too deeply"));
         }
         at += 1;
     }
@@ -265,7 +266,7 @@ fn prepare(text: &str) -> Result<(String, HashMap<usize, i64>), PtxError> {
     Ok((out, addends))
 }
 
-/// See [`prepare`]; `init` starts at byte `start` of the text.
+/// Rewrites an initializer as described in [`prepare`]. `init` starts at byte `start` of the text.
 fn simplify(init: &mut [u8], start: usize, addends: &mut HashMap<usize, i64>) {
     let word = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'%' | b'.');
     let (mut at, mut symbol, mut generic) = (0, None, 0);
@@ -316,7 +317,7 @@ fn simplify(init: &mut [u8], start: usize, addends: &mut HashMap<usize, i64>) {
     }
 }
 
-/// Size of an element of that type, and the type's name for lowering.
+/// Returns the size of a type in bytes, or `None` if variables of this type aren't supported.
 pub fn type_bytes(ty: &DataType) -> Option<usize> {
     Some(match ty {
         DataType::U8 { .. } | DataType::S8 { .. } | DataType::B8 { .. } => 1,
@@ -334,7 +335,7 @@ pub fn type_bytes(ty: &DataType) -> Option<usize> {
     })
 }
 
-/// Element bytes, total bytes and alignment of a variable.
+/// Returns a variable's element size, total size and alignment, in bytes.
 pub fn extent(v: &VariableDirective) -> Option<(usize, usize, usize)> {
     let element = type_bytes(&v.ty)?;
     let (mut width, mut align) = (1u64, 0u64);
@@ -425,13 +426,13 @@ impl Source {
                         match value {
                             InitializerValue::NumericLiteral { value, .. } => {
                                 let Some(bits) = literal_bits(&value.value, element) else {
-                                    return Err(self.unsupported(v, "this initialiser"));
+                                    return Err(self.unsupported(v, "this initializer"));
                                 };
                                 initial.extend_from_slice(&bits.to_le_bytes()[..element]);
                             }
                             InitializerValue::FunctionSymbol { name, span } => {
                                 if element != 8 {
-                                    return Err(self.unsupported(v, "addresses below 64 bits"));
+                                    return Err(self.unsupported(v, "addresses under 64 bits"));
                                 }
                                 let add = self.addends.get(&span.start).copied().unwrap_or(0);
                                 relocations.push((initial.len(), name.val.clone(), add));
@@ -481,7 +482,7 @@ fn literal_bits(text: &str, element: usize) -> Option<u64> {
     })
 }
 
-/// The number in a target's name; the syntax tree has a variant for each target.
+/// Returns the number in a target's name. The syntax tree has one variant per target.
 fn target_number(target: &TargetString) -> Option<i32> {
     let name = format!("{target:?}");
     let digits: String =

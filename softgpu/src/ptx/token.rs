@@ -1,7 +1,7 @@
-//! Splits an instruction into opcode, modifiers and operands.
+//! Splits instructions into opcode, modifiers and operands.
 //!
-//! ptx-syntax checks the grammar and locates the instructions. Lowering uses one simple form for
-//! all opcodes instead of a type for each.
+//! ptx-syntax checks the grammar and locates the instructions. Lowering uses the simple form in
+//! this module for all opcodes, instead of ptx-syntax's type per opcode.
 
 use ptx_syntax::{PtxToken, tokenize};
 
@@ -14,9 +14,9 @@ pub enum Arg {
     NameOffset(String, i64),
     /// An integer.
     Int(i128),
-    /// The bits of a single.
+    /// A single, as bits.
     F32(u32),
-    /// The bits of a double.
+    /// A double, as bits.
     F64(u64),
     /// `{a, b, …}`.
     Vector(Vec<Arg>),
@@ -26,7 +26,7 @@ pub enum Arg {
     Pair(Box<Arg>, Box<Arg>),
     /// `!p`.
     Not(Box<Arg>),
-    /// `(a, b, …)` of a call.
+    /// `(a, b, …)` in a call.
     List(Vec<Arg>),
     /// `_`.
     Sink,
@@ -37,20 +37,20 @@ pub enum Arg {
 pub struct RawInst {
     /// The text before the first dot.
     pub op: String,
-    /// The parts after it.
+    /// The dot-separated parts after it.
     pub mods: Vec<String>,
     /// The operands.
     pub args: Vec<Arg>,
 }
 
 impl RawInst {
-    /// Whether the instruction has that modifier.
+    /// Returns whether the instruction has a modifier.
     pub fn has(&self, modifier: &str) -> bool {
         self.mods.iter().any(|m| m == modifier)
     }
 }
 
-/// The value of an integer or float literal.
+/// Parses an integer or floating-point literal.
 pub fn literal(token: &PtxToken) -> Option<Arg> {
     let text = token.as_str();
     Some(match token {
@@ -67,7 +67,7 @@ pub fn literal(token: &PtxToken) -> Option<Arg> {
     })
 }
 
-/// Parses an integer literal of PTX.
+/// Parses a PTX integer literal.
 pub fn integer(text: &str) -> Option<i128> {
     let text = text.strip_suffix('U').unwrap_or(text);
     let (digits, radix) = if let Some(hex) = text.strip_prefix("0x").or(text.strip_prefix("0X")) {
@@ -82,7 +82,7 @@ pub fn integer(text: &str) -> Option<i128> {
     i128::from_str_radix(digits, radix).ok()
 }
 
-/// A literal of the syntax tree, with an optional sign in front.
+/// Parses a literal from the syntax tree, which may start with a sign.
 pub fn literal_text(text: &str) -> Option<Arg> {
     let tokens = tokenize(text).ok()?;
     let mut parser = Parser { tokens: tokens.into_iter().map(|(t, _)| t).collect(), at: 0 };
@@ -90,7 +90,7 @@ pub fn literal_text(text: &str) -> Option<Arg> {
     (parser.at == parser.tokens.len()).then_some(arg)
 }
 
-/// Parses the text of one instruction, with optional predicate and semicolon.
+/// Parses the text of one instruction, which may include a predicate and a semicolon.
 pub fn parse(text: &str) -> Option<RawInst> {
     let tokens = tokenize(text).ok()?;
     let mut parser = Parser { tokens: tokens.into_iter().map(|(t, _)| t).collect(), at: 0 };
@@ -233,7 +233,7 @@ impl Parser {
         }
     }
 
-    /// An optional `+ n` or `- n`.
+    /// Parses an optional `+ n` or `- n`.
     fn tail(&mut self) -> Option<Option<i64>> {
         match self.peek() {
             Some(PtxToken::Plus) => {
@@ -279,7 +279,7 @@ impl Parser {
             other => (other, 0),
         };
         if self.peek() == Some(&PtxToken::Comma) {
-            // `[tensor, {…}]` and `[a, b]` become a vector, which lowering always refuses.
+            // `[tensor, {…}]` and `[a, b]` become a vector, which lowering always rejects.
             self.at += 1;
             let mut items = vec![base];
             items.extend(self.list(&PtxToken::RBracket)?);

@@ -1,6 +1,6 @@
 //! PTX's fundamental types.
 
-/// A type.
+/// A fundamental type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Ty {
@@ -56,7 +56,7 @@ impl Ty {
         })
     }
 
-    /// Size of a value in bits.
+    /// Returns the size of a value in bits.
     pub fn bits(self) -> u32 {
         match self {
             Ty::Pred => 1,
@@ -68,17 +68,17 @@ impl Ty {
         }
     }
 
-    /// Size of a value in memory in bytes.
+    /// Returns the size of a value in memory, in bytes.
     pub fn bytes(self) -> usize {
         (self.bits() as usize).div_ceil(8)
     }
 
-    /// Whether it is a signed integer.
+    /// Returns whether the type is a signed integer.
     pub fn signed(self) -> bool {
         matches!(self, Ty::S8 | Ty::S16 | Ty::S32 | Ty::S64)
     }
 
-    /// Whether it is a floating-point type.
+    /// Returns whether the type is a floating-point type.
     pub fn float(self) -> bool {
         matches!(self, Ty::F16 | Ty::F16x2 | Ty::Bf16 | Ty::Bf16x2 | Ty::F32 | Ty::F64)
     }

@@ -104,7 +104,7 @@ pub(crate) struct Module {
 impl Module {
     /// Loads parsed PTX into a context.
     pub(crate) fn load(context: &Arc<Context>, source: &Source) -> Result<Arc<Self>, LoadError> {
-        let failed = |code| LoadError::new(code, "no memory for the module's variables");
+        let failed = |code| LoadError::new(code, "not enough memory for the module's variables");
         let base = match source.size {
             0 => 0,
             size => memory::allocate_as(context, size as u64, Memory::Module).map_err(failed)?,
@@ -311,7 +311,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Source, LoadError> {
         let (major, minor) = (source.ptx_version / 10, source.ptx_version % 10);
         return Err(LoadError::new(
             CuError::UNSUPPORTED_PTX_VERSION,
-            format!("PTX {major}.{minor} is newer than the 9.0 of CUDA 13.0"),
+            format!("PTX {major}.{minor} is newer than PTX 9.0, the newest in CUDA 13.0"),
         ));
     }
     if source.target > ARCHITECTURE as i32 {

@@ -1,4 +1,4 @@
-//! Arithmetic, logic, comparisons and conversions.
+//! Lowers arithmetic, logic, comparisons and conversions.
 
 use super::function::{FALSE, FunctionState, Reg, TRUE};
 use super::lowering::Lower;
@@ -35,7 +35,7 @@ fn variant(inst: &RawInst) -> Float {
     }
 }
 
-/// The type of an instruction: its last modifier that is a type.
+/// Returns an instruction's type, which is its last modifier that names a type.
 pub(crate) fn ty(inst: &RawInst) -> Option<Ty> {
     inst.mods.iter().rev().find_map(|m| Ty::parse(m))
 }
@@ -61,7 +61,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Destinations such as `p|q`.
+    /// Returns the predicates of a destination such as `p|q`.
     pub(crate) fn pred_pair(
         &mut self,
         f: &mut FunctionState,
@@ -320,7 +320,7 @@ impl Lower<'_> {
             (Arg::Vector(parts), _) => {
                 let a = self.src(f, from, t)?;
                 let width = t.bits() / u32::try_from(parts.len()).ok().filter(|n| *n > 0)?;
-                // The source may also be a destination.
+                // Copy the source first, because it may also be a destination.
                 let copy = f.temp()?;
                 self.emit(f, Op::Un { f: alu::mov(64), d: copy, a });
                 for (i, part) in parts.iter().enumerate() {
@@ -482,7 +482,8 @@ impl Lower<'_> {
             }
             "bfi" => {
                 let [d, a, b, c, e] = inst.args.as_slice() else { return None };
-                // bfi d, a, b, start, length: start and length go into one register.
+                // The operands are d, a, b, start and length. Pack start and length into one
+                // register.
                 let (a, b) = (self.src(f, a, t)?, self.src(f, b, t)?);
                 let (start, length) = (self.src(f, c, Ty::U32)?, self.src(f, e, Ty::U32)?);
                 let place = f.temp()?;
@@ -506,7 +507,7 @@ impl Lower<'_> {
         }
     }
 
-    /// SIMD video instructions on whole registers, without selectors.
+    /// Lowers SIMD video instructions on whole registers. Selectors aren't supported.
     fn video(&mut self, f: &mut FunctionState, inst: &RawInst) -> Option<()> {
         let types: Vec<Ty> = inst.mods.iter().filter_map(|m| Ty::parse(m)).collect();
         let signed = types.iter().any(|t| t.signed());

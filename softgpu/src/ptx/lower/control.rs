@@ -1,4 +1,4 @@
-//! Branches, calls, barriers and warp-wide operations.
+//! Lowers branches, calls, barriers and warp-wide operations.
 
 use super::alu::ty;
 use super::function::{FunctionState, Reg, Var};

@@ -1,4 +1,4 @@
-//! The state of one function: registers, variables and labels.
+//! Lowers the statements in a function, and tracks its registers, variables and labels.
 
 use std::collections::HashMap;
 
@@ -12,14 +12,14 @@ use crate::ptx::source::{PtxError, extent, line_of, type_bytes};
 use crate::ptx::token::{self, Arg, RawInst};
 use crate::ptx::types::Ty;
 
-/// Maximum number of registers of a function; slots have 16 bits.
+/// Maximum number of registers per function, since slots have 16 bits.
 const MAX_REGISTERS: u32 = 65_000;
-/// Maximum local memory of a frame.
+/// Maximum local memory per frame, in bytes.
 const MAX_LOCAL: usize = 1 << 20;
 
-/// Predicates that every frame has: this one is never set, [`TRUE`] always.
+/// The predicate in every frame that is never set.
 pub(crate) const FALSE: Pred = 0;
-/// See [`FALSE`].
+/// The predicate in every frame that is always set.
 pub(crate) const TRUE: Pred = 1;
 
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +33,7 @@ pub(crate) enum Reg {
 pub(crate) enum Var {
     Shared(u32),
     DynamicShared,
-    /// Local memory or a call parameter: offset in the frame, and size.
+    /// Local memory or a call parameter: offset in the frame, and size in bytes.
     Frame(u32, u32),
     KernelParam(u32),
 }
@@ -42,7 +42,7 @@ pub(crate) enum Var {
 struct Scope {
     id: u32,
     regs: HashMap<String, Reg>,
-    /// A declaration such as `%r<100>`: prefix, first register, count.
+    /// Declarations such as `%r<100>`: prefix, first register, number of registers.
     ranges: Vec<(String, Reg, u32)>,
     vars: HashMap<String, Var>,
     tables: HashMap<String, Vec<String>>,
@@ -69,11 +69,11 @@ pub(crate) struct FunctionState {
     last_label: String,
     shared: HashMap<String, u32>,
     pub(crate) shared_end: u32,
-    /// Position of the current instruction in the text.
+    /// The current instruction's position in the text.
     pub(crate) at: usize,
-    /// Guard of the current instruction.
+    /// The current instruction's guard.
     pub(crate) guard: Guard,
-    /// The problem with an operand, if lowering failed because of one.
+    /// Description of the first operand that couldn't be lowered, if any.
     pub(crate) problem: Option<String>,
 }
 
@@ -233,7 +233,8 @@ impl FunctionState {
         self.fixups.push(Fixup { at, labels, scopes, source: self.at });
     }
 
-    /// The offset of a module-level shared variable in this kernel.
+    /// Returns the offset of a module-level shared variable in this kernel, and places it on first
+    /// use.
     pub(crate) fn place_shared(&mut self, name: &str, size: usize, align: usize) -> Option<u32> {
         if let Some(offset) = self.shared.get(name) {
             return Some(*offset);
@@ -245,7 +246,7 @@ impl FunctionState {
         Some(offset as u32)
     }
 
-    /// Records the problem with an operand.
+    /// Records a problem with an operand, and returns `None`.
     pub(crate) fn fail<T>(&mut self, what: String) -> Option<T> {
         self.problem.get_or_insert(what);
         None
@@ -262,7 +263,7 @@ impl Lower<'_> {
         f: &mut FunctionState,
         statements: &[FunctionStatement],
     ) -> Result<(), PtxError> {
-        // Only labels may be used before their declaration, registers may not.
+        // One pass suffices: only labels may be used before they are declared.
         for statement in statements {
             match statement {
                 FunctionStatement::Label { label, .. } => {
@@ -295,7 +296,7 @@ impl Lower<'_> {
         match directive {
             StatementDirective::Reg { directive, span } => {
                 f.declare(directive).ok_or_else(|| {
-                    self.unsupported(span.start, "registers of this type or number")
+                    self.unsupported(span.start, "this type or number of registers")
                 })?;
             }
             StatementDirective::Local { directive, span }
@@ -381,7 +382,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Fills in the targets of branches.
+    /// Fills in branch targets.
     pub(crate) fn resolve(&mut self, f: &FunctionState) -> Result<(), PtxError> {
         for fixup in &f.fixups {
             let mut targets = Vec::new();
@@ -405,7 +406,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// The register of a source operand.
+    /// Returns the register with a source operand's value.
     pub(crate) fn src(&mut self, f: &mut FunctionState, arg: &Arg, ty: Ty) -> Option<Slot> {
         let mask = if ty.bits() >= 64 { u64::MAX } else { (1 << ty.bits()) - 1 };
         match arg {
@@ -483,7 +484,7 @@ impl Lower<'_> {
         Some(d)
     }
 
-    /// The register of a destination operand.
+    /// Returns the register of a destination operand.
     pub(crate) fn dst(&mut self, f: &mut FunctionState, arg: &Arg) -> Option<Slot> {
         match arg {
             Arg::Name(name) => match f.reg(name) {

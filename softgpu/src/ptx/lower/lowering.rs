@@ -5,24 +5,25 @@ use std::collections::HashMap;
 use crate::ptx::ir::{Builtin, Program};
 use crate::ptx::source::{PtxError, Source, line_of};
 
-/// Maximum static shared memory of a module.
+/// Maximum static shared memory per module, in bytes.
 pub(super) const MAX_SHARED: u32 = 1 << 20;
 
-/// A parsed module with the addresses of its variables.
+/// A module that is being lowered.
 pub(crate) struct Lower<'s> {
     pub(super) source: &'s Source,
     /// Addresses of variables and functions.
     pub(super) addresses: HashMap<String, u64>,
     pub(super) functions: HashMap<String, u32>,
     pub(super) builtins: HashMap<String, Builtin>,
-    /// Module-level shared variables that functions use, at the same offset in all kernels.
+    /// Offsets of the module-level shared variables that functions use. They are the same in all
+    /// kernels.
     pub(super) common_shared: HashMap<String, u32>,
     pub(super) common_end: u32,
     pub(super) program: Program,
 }
 
 impl Lower<'_> {
-    /// An error for PTX that softgpu doesn't execute.
+    /// Returns an error for PTX that softgpu doesn't support.
     pub(super) fn unsupported(&self, at: usize, what: impl Into<String>) -> PtxError {
         PtxError::Unsupported { line: line_of(&self.source.text, at), what: what.into() }
     }

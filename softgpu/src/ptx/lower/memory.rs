@@ -1,4 +1,4 @@
-//! Loads, stores, atomics and addresses.
+//! Lowers loads, stores, atomics and address operations.
 
 use super::alu::ty;
 use super::function::{FunctionState, Reg, Var};
@@ -27,8 +27,9 @@ fn space(f: &FunctionState, inst: &RawInst) -> Option<Space> {
 }
 
 impl Lower<'_> {
-    /// The address in `[…]`. A variable's name decides the space, because `.param` holds both
-    /// a kernel's parameters and those of its calls.
+    /// Returns the address in `[…]`. If it names a variable, the variable determines the space,
+    /// because `.param` covers both the kernel's own parameters and those of functions that it
+    /// calls.
     fn address(&mut self, f: &mut FunctionState, arg: &Arg, space: Space) -> Option<Address> {
         let Arg::Address(base, offset) = arg else { return None };
         let offset = *offset;
@@ -92,7 +93,7 @@ impl Lower<'_> {
                 self.emit(f, Op::StackRestore { a });
                 Some(())
             }
-            // Hints without effect.
+            // These are hints, and have no effect here.
             "prefetch" | "prefetchu" | "applypriority" | "discard" => {
                 self.emit(f, Op::Nop);
                 Some(())
@@ -107,7 +108,7 @@ impl Lower<'_> {
         }
         let t = Ty::parse(inst.mods.last()?)?;
         let (value, place) = match (inst.op.as_str(), inst.args.as_slice()) {
-            // A cache policy may follow.
+            // A cache policy may follow the value.
             ("st", [place, value, ..]) => (value, place),
             (_, [value, place, ..]) => (value, place),
             _ => return None,
@@ -193,7 +194,7 @@ impl Lower<'_> {
         Some(())
     }
 
-    /// `cp.async` copies immediately, so there is nothing to wait for.
+    /// Lowers `cp.async`. The copy is immediate, so the instructions that wait for it do nothing.
     fn copy(&mut self, f: &mut FunctionState, inst: &RawInst) -> Option<()> {
         if !inst.has("async") || inst.has("bulk") || inst.has("mbarrier") {
             return None;
@@ -227,7 +228,7 @@ impl Lower<'_> {
             "global" | "const" => Some(0),
             "shared" | "shared::cta" => Some(WINDOW_SHARED),
             "local" => Some(WINDOW_LOCAL),
-            // The parameters of functions are in local memory.
+            // This applies only to kernels: parameters of other functions are in local memory.
             "param" | "param::entry" if f.is_entry => Some(WINDOW_PARAM),
             _ => None,
         })?;
@@ -239,7 +240,7 @@ impl Lower<'_> {
             self.emit(f, Op::Un { f: alu::mov(64), d, a });
             return Some(());
         }
-        // As in hardware, a null pointer stays outside every window when converted back.
+        // Converting a generic null pointer gives an address outside every window, as in hardware.
         let op = if inst.has("to") { "sub" } else { "add" };
         let b: Slot = f.constant(base)?;
         self.emit(f, Op::Bin { f: alu::int_bin(op, Ty::U64, false)?, d, a, b });

@@ -17,11 +17,11 @@ use crate::ptx::ir::{
 };
 use crate::ptx::source::{PtxError, Source, type_bytes};
 
-/// Maximum size of the parameter buffer.
+/// Maximum size of a kernel's parameter buffer, in bytes.
 const MAX_PARAMS: usize = 32764;
 
-/// Lowers a module whose variables start at `base`. Returns the code, and the words that contain
-/// addresses, each as offset from `base` and value.
+/// Lowers a module whose variables start at `base`. Returns the code and the words in variables
+/// that contain addresses, each as its offset from `base` and its value.
 pub fn lower(source: &Source, base: u64) -> Result<(Program, Vec<(usize, u64)>), PtxError> {
     let mut lower = Lower {
         source,
@@ -54,7 +54,7 @@ pub fn lower(source: &Source, base: u64) -> Result<(Program, Vec<(usize, u64)>),
 }
 
 impl Lower<'_> {
-    /// Assigns every function its index, so that calls may precede definitions.
+    /// Assigns an index to every function, so that calls may precede definitions.
     fn declare(&mut self) -> Result<(), PtxError> {
         let source = self.source;
         for directive in &source.module.directives {
@@ -109,8 +109,9 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Module-level shared variables that functions use get the same offset in all kernels, because
-    /// any kernel may call a function. Others are placed in each kernel.
+    /// Assigns offsets to the module-level shared variables that functions use. They get the same
+    /// offset in all kernels, because any kernel may call a function. Each kernel places the other
+    /// variables itself.
     fn place_common_shared(&mut self) {
         let source = self.source;
         let mut used = HashSet::new();
@@ -230,7 +231,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Lowers a body; returns the size of the shared memory that it uses.
+    /// Lowers a function's body. Returns the size of the shared memory that it uses.
     fn body(
         &mut self,
         name: &str,
@@ -241,7 +242,7 @@ impl Lower<'_> {
     ) -> Result<u32, PtxError> {
         let entry = self.program.code.len() as u32;
         self.statements(&mut state, body)?;
-        // Reaching the end returns.
+        // Return at the end of the body.
         self.program.code.push(Inst { guard: Guard::Always, op: Op::Return });
         self.resolve(&state)?;
         let index = self.functions[name] as usize;

@@ -8,7 +8,7 @@ pub(crate) enum Special {
     Volatile(Volatile),
 }
 
-/// The special register of that name.
+/// Returns the special register with this name.
 pub(crate) fn special(name: &str) -> Option<Special> {
     if name == "WARP_SZ" {
         return Some(Special::Fixed(Fixed::Const(32)));
