@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Generates the Rust description of CUDA from NVIDIA's headers: src/generated/ of cuda-api.
+# Generates cuda-api/src/generated/, the Rust description of CUDA, from NVIDIA's headers.
 #
 #   run.sh           writes the files
-#   run.sh --check   fails if they would change
+#   run.sh --check   fails if any file would change
 #
-# The headers and libclang come from PyPI, once (70 MB), into
-# ${VIRTIO_CUDA_CACHE:-~/.cache/virtio-cuda}; requirements.txt pins them.
+# The first run downloads the headers and libclang (70 MB) from PyPI into
+# ${VIRTIO_CUDA_CACHE:-~/.cache/virtio-cuda}. requirements.txt pins their versions.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 requirements=$here/requirements.txt
 cache=${VIRTIO_CUDA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/virtio-cuda}
-# The directory is named after its contents' versions, so that a new pin fetches again.
+# The directory name includes a hash of the pinned versions, so a new pin is fetched again.
 dir=$cache/cuda-headers-$(sha256sum "$requirements" | cut -c1-12)
 
 fetch() {
@@ -26,7 +26,7 @@ fetch() {
     done
     mv "$work/unpacked/nvidia/cu13/include" "$work/include"
     mv "$work"/unpacked/libclang-*.data/platlib/clang/native "$work/lib"
-    # The licenses stay with the files that they cover.
+    # Keep the licenses with the files that they cover.
     mkdir "$work/licenses"
     for wheel in "$work"/unpacked/nvidia_*.dist-info; do
         cp "$wheel/licenses/License.txt" "$work/licenses/$(basename "$wheel" .dist-info).txt"
@@ -37,12 +37,12 @@ fetch() {
 
 if [ ! -d "$dir" ]; then
     mkdir -p "$cache"
-    # Two runs at once must not fetch into the same directory.
+    # Concurrent runs must not fetch into the same directory.
     exec 9>"$cache/cuda-headers.lock"
     flock 9
     [ -d "$dir" ] || fetch
     exec 9>&-
 fi
-# Without --package, cargo selects the same features as in a build of the workspace.
+# Without --package, cargo selects the same features as a workspace build.
 cd "$here/../.."
 LIBCLANG_PATH=$dir/lib exec cargo run --quiet --locked --bin cuda-api-generate -- "$dir/include" "$@"

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-// Links the library itself, so the tests call the real exports.
+// Link the library, so that the tests call its real exports.
 use softgpu as _;
 
 const NOT_INITIALIZED: c_uint = 3;
@@ -77,7 +77,7 @@ unsafe extern "C" {
     ) -> c_uint;
 }
 
-/// Adds 1 to each of 32 words.
+/// A kernel that adds 1 to each of 32 words.
 const INCREMENT: &CStr = c".version 8.0\n.target sm_80\n.address_size 64\n\
     .visible .entry increment(.param .u64 at) {\n\
     .reg .u64 %d<4>; .reg .u32 %r<4>;\n\
@@ -93,12 +93,12 @@ macro_rules! ok {
 
 macro_rules! fails {
     ($code:expr, $e:expr) => {
-        // SAFETY: the driver API accepts or refuses these arguments safely.
+        // SAFETY: the driver API accepts or rejects these arguments safely.
         assert_eq!(unsafe { $e }, $code, stringify!($e))
     };
 }
 
-/// The primary context, for one test at a time.
+/// Makes the primary context current, and returns a guard that lets only one test use it at a time.
 fn context() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -161,7 +161,8 @@ fn test_virtual_memory_maps_at_fixed_addresses() {
     let mut start = 0;
     ok!(cuMemAddressReserve(&mut start, 4 << 40, 0, WINDOW, 0));
     assert_eq!(start, WINDOW);
-    // Pinned memory on device 0: allocation type, handle type, location type and id; no flags.
+    // Pinned memory on device 0. The fields are allocation type, handle type, location type and
+    // location id.
     let properties: [u64; 4] = [1, 1, 0, 0];
     let access: [c_int; 3] = [1, 0, 3];
     let mut handle = 0;
@@ -181,7 +182,7 @@ fn test_virtual_memory_maps_at_fixed_addresses() {
     assert_eq!(again, handle);
     ok!(cuMemRelease(handle));
     ok!(cuMemUnmap(at, SIZE));
-    // The memory outlives its mapping, and can be mapped at another address.
+    // Memory outlives its mapping, and can be mapped again at another address.
     let other = WINDOW + (1 << 40);
     ok!(cuMemMap(other, SIZE, 0, handle, 0));
     ok!(cuMemSetAccess(other, SIZE, &access, 1));
@@ -199,7 +200,7 @@ fn test_virtual_memory_maps_at_fixed_addresses() {
 fn test_registered_memory_has_its_own_address() {
     let _one = context();
     const PINNED: u64 = 0x3000_0000_0000;
-    // SAFETY: a new mapping at an unused address.
+    // SAFETY: this is a new mapping at an unused address.
     let memory = unsafe {
         libc::mmap(
             PINNED as *mut c_void,
@@ -221,7 +222,7 @@ fn test_registered_memory_has_its_own_address() {
     assert_eq!(kind, 1);
     increment(PINNED + 4096, 0);
     ok!(cuCtxSynchronize());
-    // SAFETY: mapped above.
+    // SAFETY: the memory was mapped above.
     assert_eq!(unsafe { ((PINNED + 4096) as *const u32).read_volatile() }, 1);
     ok!(cuMemHostUnregister(memory));
     fails!(713, cuMemHostUnregister(memory));
@@ -238,13 +239,13 @@ fn test_streams_wait_for_each_other_and_for_nothing_else() {
     ok!(cuEventCreate(&mut event, 0));
     ok!(cuMemAlloc_v2(&mut flag, 4));
     ok!(cuMemAlloc_v2(&mut data, 128));
-    // The blocking stream waits for the flag, then counts, then records an event.
+    // The blocking stream waits for the flag, then fills memory, then records an event.
     ok!(cuStreamWaitValue32_v2(blocking, flag, 1, 0));
     ok!(cuMemsetD32Async(data, 5, 32, blocking));
     ok!(cuEventRecord(event, blocking));
     fails!(NOT_READY, cuStreamQuery(blocking));
     fails!(NOT_READY, cuEventQuery(event));
-    // The null stream waits for the blocking stream but not for the other one.
+    // The null stream waits for the blocking stream but not for the non-blocking one.
     ok!(cuMemsetD32Async(data + 64, 6, 1, 0));
     fails!(NOT_READY, cuStreamQuery(0));
     ok!(cuStreamQuery(free));
@@ -303,10 +304,10 @@ fn test_invalid_images_are_refused() {
     let _one = context();
     let mut module = 0;
     for image in [&b"rubbish\0"[..], b"\0", b"\x7fELF\0", b".version\0"] {
-        // SAFETY: the image ends in a zero.
+        // SAFETY: the image is null-terminated.
         assert_ne!(unsafe { cuModuleLoadData(&mut module, image.as_ptr().cast()) }, 0);
     }
-    // A fatbin whose header claims more than there is.
+    // Fatbins of several lengths with garbage content.
     for length in [0u64, 16, 64, 1000] {
         let mut fatbin = vec![0u8; 16 + 1024];
         fatbin[..4].copy_from_slice(&0xba55_ed50u32.to_le_bytes());
@@ -315,7 +316,7 @@ fn test_invalid_images_are_refused() {
         for (i, byte) in fatbin[16..].iter_mut().enumerate() {
             *byte = (i as u8).wrapping_mul(37) ^ length as u8;
         }
-        // SAFETY: the image is as long as its header says.
+        // SAFETY: the buffer is at least as long as the header says.
         assert_ne!(unsafe { cuModuleLoadData(&mut module, fatbin.as_ptr().cast()) }, 0);
     }
     fails!(INVALID_HANDLE, cuModuleUnload(0x1234_5678));
@@ -326,12 +327,12 @@ fn test_names_and_entry_points() {
     let _one = context();
     let mut name = std::ptr::null();
     ok!(cuGetErrorName(700, &mut name));
-    // SAFETY: the library's own string.
+    // SAFETY: the library returned a static, null-terminated string.
     assert_eq!(unsafe { CStr::from_ptr(name) }, c"CUDA_ERROR_ILLEGAL_ADDRESS");
     let (mut found, mut status) = (std::ptr::null(), 9);
     ok!(cuGetProcAddress_v2(c"cuMemAlloc".as_ptr(), &mut found, 12000, 0, &mut status));
     assert_eq!((found, status), (cuMemAlloc_v2 as *const c_void, 0));
-    // The real driver has this function, so it is found, and it returns an error when called.
+    // NVIDIA's driver has this function, so the lookup succeeds.
     ok!(cuGetProcAddress_v2(c"cuGraphCreate".as_ptr(), &mut found, 12000, 0, &mut status));
     assert!(!found.is_null());
     ok!(cuGetProcAddress_v2(c"cuNothing".as_ptr(), &mut found, 12000, 0, &mut status));
@@ -341,7 +342,7 @@ fn test_names_and_entry_points() {
 #[test]
 fn test_child_after_fork_is_not_initialized() {
     let _one = context();
-    // SAFETY: the child only calls functions that return at once, and exits.
+    // SAFETY: the child only calls functions that return immediately, then exits.
     unsafe {
         let child = libc::fork();
         if child == 0 {

@@ -1,4 +1,4 @@
-//! Loading damaged modules gives an error or code, but never panics.
+//! Checks that loading a corrupted module either succeeds or fails with an error, and never panics.
 
 use proptest::prelude::*;
 use softgpu::ptx::{lower, source};
@@ -16,7 +16,7 @@ fn kernels() -> Vec<String> {
     files.iter().map(|p| std::fs::read_to_string(p).unwrap()).collect()
 }
 
-/// Fragments that the grammar knows.
+/// PTX fragments to insert.
 const PIECES: &[&str] = &[
     "%r1",
     "%rd1",

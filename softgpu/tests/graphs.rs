@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_uint};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-// Links the library itself, so the tests call the real exports.
+// Link the library, so that the tests call its real exports.
 use softgpu as _;
 
 const INVALID_VALUE: c_uint = 1;
@@ -99,12 +99,13 @@ macro_rules! ok {
 
 macro_rules! fails {
     ($code:expr, $e:expr) => {
-        // SAFETY: the driver API accepts or refuses these arguments safely.
+        // SAFETY: the driver API accepts or rejects these arguments safely.
         assert_eq!(unsafe { $e }, $code, stringify!($e))
     };
 }
 
-/// A stream in the primary context, for one test at a time.
+/// Returns a stream in the primary context, and a guard that lets only one test use the context at
+/// a time.
 fn stream() -> (MutexGuard<'static, ()>, usize) {
     static ONE: Mutex<()> = Mutex::new(());
     let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -153,7 +154,7 @@ fn test_capture_reports_its_graph_and_leaves_none_on_failure() {
         &mut count
     ));
     assert!(status == 1 && id != 0 && graph != 0 && count == 1);
-    // It can't be destroyed while the capture uses it.
+    // The graph can't be destroyed while the capture uses it.
     fails!(INVALID_VALUE, cuGraphDestroy(graph));
     let (mut more, mut room) = ([7; 3], 3);
     ok!(cuGraphGetNodes(graph, more.as_mut_ptr(), &mut room));
@@ -223,7 +224,7 @@ fn test_built_graph_runs_in_order_and_can_be_changed() {
     ok!(cuGraphLaunch(exec, stream));
     ok!(cuStreamSynchronize(stream));
     assert_eq!(word(at), 3);
-    // The graph itself is unchanged.
+    // Update with the original graph, which hasn't changed.
     let mut info = [9; 3];
     ok!(cuGraphExecUpdate_v2(exec, graph, &mut info));
     ok!(cuGraphLaunch(exec, stream));

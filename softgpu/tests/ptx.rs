@@ -14,7 +14,7 @@
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::path::Path;
 
-// Links the library itself, so the tests call the real exports.
+// Link the library, so that the tests call its real exports.
 use softgpu as _;
 
 unsafe extern "C" {
@@ -49,7 +49,7 @@ unsafe extern "C" {
     ) -> c_uint;
 }
 
-/// Parses words given as numbers, ranges and repetitions.
+/// Parses a list of numbers, ranges and repetitions.
 fn words(text: &str) -> Vec<u32> {
     let number = |t: &str| -> u32 {
         let parsed = match t.strip_prefix("0x") {
@@ -71,7 +71,7 @@ fn words(text: &str) -> Vec<u32> {
     all
 }
 
-/// The text of all comments that begin with a key.
+/// Returns the text of all comments that start with a key.
 fn field(text: &str, key: &str) -> Option<String> {
     let prefix = format!("// {key}:");
     let lines: Vec<&str> = text.lines().filter_map(|l| l.strip_prefix(&prefix)).collect();
@@ -154,7 +154,7 @@ fn run(name: &str, text: &str) {
         match field(text, "error") {
             Some(error) => {
                 assert_eq!(ended, code(&error), "{name}");
-                // The error stays with the context.
+                // The context's error is sticky.
                 assert_eq!(cuMemAlloc_v2(&mut to, 4), code(&error), "{name}");
             }
             None => {

@@ -135,7 +135,8 @@ impl Queue {
             let (queue, errors) = (self.clone(), errors.clone());
             let thread = std::thread::Builder::new().name("softgpu-stream".into());
             if thread.spawn(move || queue.run(&errors)).is_err() {
-                // No thread could be started: do the work at once.
+                // No thread could be started. Discard the work, so that nothing waits for it
+                // forever.
                 self.started.store(false, Ordering::Release);
                 self.drain();
             }
@@ -143,7 +144,7 @@ impl Queue {
         Mark { stream: self.clone(), sequence }
     }
 
-    /// Executes the queue on the caller's thread, if no other could be started.
+    /// Discards the queued work and marks it as done, for when no thread could be started.
     fn drain(self: &Arc<Self>) {
         loop {
             let Some(item) = self.lock().pop_front() else { break };

@@ -1,5 +1,5 @@
-//! `docs/coverage.md`: the driver API's implemented entry points, and the gate and charges of each
-//! call between guest and host.
+//! Generates `docs/coverage.md`, which lists the driver API's implemented entry points, and the
+//! gating and charges of each call between guest and host.
 
 use super::implemented::Implemented;
 use super::model::Entry;
@@ -7,7 +7,7 @@ use cuda_api::symbols::{ALL, CUDA_VERSION};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Generates the page from what the two libraries register and from the API table.
+/// Generates the page from the symbols that the two libraries implement and from the API table.
 pub fn generate(implemented: &Implemented, entries: &[Entry]) -> String {
     let Implemented { guest, softgpu } = implemented;
     let (in_guest, in_softgpu) = (guest.len(), softgpu.len());
@@ -22,7 +22,7 @@ pub fn generate(implemented: &Implemented, entries: &[Entry]) -> String {
         CUDA_VERSION % 1000 / 10,
         ALL.len(),
     );
-    // One row for a name with all its versions and per-thread variants.
+    // Each base name has one row for all its versions and per-thread variants.
     let mut rows: BTreeMap<&str, [(usize, usize); 2]> = BTreeMap::new();
     for symbol in ALL {
         let row = rows.entry(symbol.base).or_default();
@@ -43,7 +43,7 @@ pub fn generate(implemented: &Implemented, entries: &[Entry]) -> String {
     page
 }
 
-/// Describes each call of the API table: whether it waits for its VM's window, and its charges.
+/// Describes each call in the API table: whether it's gated, and what it charges.
 fn calls(entries: &[Entry]) -> String {
     let gated = entries.iter().filter(|entry| entry.has("gated")).count();
     let charging = entries.iter().filter(|entry| entry.charges != "none").count();

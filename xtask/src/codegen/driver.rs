@@ -1,10 +1,10 @@
-//! The functions of the driver library that the worker calls, as methods with cuda.h's types.
+//! Generates methods, with cuda.h's types, for the driver functions that the worker calls.
 
 use super::model::{DriverFunction, Table, snake};
 use cuda_api::description::prototype;
 use std::fmt::Write;
 
-/// `vhost-backend/vhost-cuda-worker/src/driver/generated.rs`.
+/// Returns the code of `vhost-backend/vhost-cuda-worker/src/driver/generated.rs`.
 pub fn generate(table: &Table) -> String {
     let functions = functions(table);
     let mut code = String::from(
@@ -41,7 +41,7 @@ pub fn generate(table: &Table) -> String {
     code
 }
 
-/// The functions that the table lists, and those that the generated bodies of calls need.
+/// Returns the functions that the table lists and those that the generated call bodies need.
 fn functions(table: &Table) -> Vec<DriverFunction> {
     let mut functions = table.driver.clone();
     for entry in table.entries.iter().filter(|entry| entry.has("worker")) {

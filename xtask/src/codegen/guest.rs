@@ -1,11 +1,12 @@
-//! Generates guest-libcuda's entry points that check their arguments, send their call, and wait.
+//! Generates those guest-libcuda entry points that only check their arguments, send a call, and
+//! wait for the reply.
 
 use super::model::{Direction, Entry, Param, Table, Type};
 use super::types;
 use cuda_api::description::prototype;
 use std::fmt::Write;
 
-/// The type of a parameter in the entry point.
+/// Returns a parameter's type in the entry point.
 fn argument_type(param: &Param) -> String {
     let value = match &param.ty {
         Type::Scalar(scalar) => (*scalar).to_owned(),
@@ -35,7 +36,7 @@ fn take(code: &mut String, entry: &Entry, param: &Param) {
             let _ = writeln!(code, "{field}.check()?;");
         }
         (Type::Handle(_), Direction::In) => {
-            // A graph can't contain a call that must follow the work of its stream.
+            // A call that must follow its stream's work can't be captured into a graph.
             if entry.order != "none" {
                 let name = &entry.name;
                 let _ =
@@ -67,7 +68,7 @@ fn entry_point(code: &mut String, entry: &Entry) {
     } else {
         writeln!(code, "fn {name}({arguments}) {{")
     };
-    // A call about a device needs no context.
+    // A call with a device parameter doesn't need a context.
     let about_device = entry.params.iter().any(|p| p.c_type == "CUdevice");
     let module = if about_device { "driver" } else { "context" };
     let _ = writeln!(code, "let driver = {module}::driver()?;");
@@ -94,7 +95,7 @@ fn entry_point(code: &mut String, entry: &Entry) {
     let _ = writeln!(code, "Ok(())\n}}\n");
 }
 
-/// `guest-libcuda/src/entry/generated.rs`.
+/// Returns the code of `guest-libcuda/src/entry/generated.rs`.
 pub fn generate(table: &Table) -> String {
     let entries: Vec<&Entry> = table.entries.iter().filter(|entry| entry.has("guest")).collect();
     let mut body = String::new();

@@ -1,7 +1,7 @@
 //! Lists the symbols that the guest library and softgpu implement.
 //!
-//! Both libraries export the same names, so they can't be linked into one program. An example in
-//! each library prints its list instead.
+//! Both libraries export the same names, so xtask can't link them. Instead, an example program in
+//! each library prints the list.
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,23 +24,23 @@ pub fn list(root: &Path) -> Result<Implemented, Box<dyn Error>> {
     })
 }
 
-/// Builds the workspace. Returns the path of each example by its name.
+/// Builds the workspace and returns the path of each example by name.
 fn build(root: &Path) -> Result<BTreeMap<String, PathBuf>, Box<dyn Error>> {
-    // Cargo unifies features over the packages and targets that it builds. A build of the examples
-    // alone has other features, so it would compile most dependencies a second time. `make unit`
-    // uses the same options, and shares the result.
+    // Cargo unifies features across the packages and targets that it builds. Building the examples
+    // alone would select other features and compile most dependencies a second time. `make unit`
+    // uses the same options, so it shares the build.
     let options = ["build", "--quiet", "--locked", "--workspace", "--bins", "--lib", "--examples"];
     let output = Command::new(env!("CARGO"))
         .current_dir(root)
         .args(options)
-        // An unfinished change in another crate must not stop code generation.
+        // Code generation must work even if another crate doesn't compile at the moment.
         .args(["--keep-going", "--message-format", "json-render-diagnostics"])
         .stderr(Stdio::inherit())
         .output()?;
     Ok(executables(&String::from_utf8(output.stdout)?))
 }
 
-/// The examples among cargo's messages, by name.
+/// Extracts the paths of the examples from cargo's messages, by name.
 fn executables(messages: &str) -> BTreeMap<String, PathBuf> {
     let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     messages
@@ -52,7 +52,7 @@ fn executables(messages: &str) -> BTreeMap<String, PathBuf> {
         .collect()
 }
 
-/// Runs an example, which prints one symbol per line.
+/// Runs an example and returns the symbols that it prints, one per line.
 fn run(
     examples: &BTreeMap<String, PathBuf>,
     name: &str,

@@ -1,4 +1,4 @@
-//! Generates the code of both sides from `protocol/api.table`, and the coverage report.
+//! Generates the guest's and the worker's code from `protocol/api.table`, and the coverage report.
 //!
 //! | module | contents |
 //! |---|---|
@@ -50,14 +50,14 @@ pub fn run(check: bool) -> Result<(), Box<dyn Error>> {
     for (path, code) in outputs {
         write_or_compare(&root.join(path), &format(&code)?, check)?;
     }
-    // The libraries are built from the files above.
+    // Building the libraries requires the files written above.
     let report = coverage::generate(&implemented::list(root)?, &table.entries);
     write_or_compare(&root.join("docs/coverage.md"), &report, check)
 }
 
 /// Writes a generated file, or with `check` compares it with the existing one.
 fn write_or_compare(path: &Path, contents: &str, check: bool) -> Result<(), Box<dyn Error>> {
-    // A file that has not changed keeps its time, so that cargo compiles nothing again.
+    // Don't touch an unchanged file, so that cargo doesn't recompile anything.
     if std::fs::read_to_string(path).unwrap_or_default() == contents {
         return Ok(());
     }

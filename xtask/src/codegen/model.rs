@@ -7,7 +7,7 @@ pub enum Direction {
     In,
     /// Returned by the worker.
     Out,
-    /// A handle's id, minted by the guest.
+    /// The id of a new handle, which the guest assigns.
     New,
     /// A handle that the call destroys.
     Del,
@@ -28,26 +28,27 @@ pub enum Type {
     Str,
     /// Names, each ended by a zero byte.
     Names,
-    /// A structure of the table.
+    /// A structure defined in the table.
     Struct(String),
-    /// One of several structures: its number, then its members.
+    /// One of several structures: the variant's number, then its members.
     Choice(String),
-    /// A fixed number of elements, packed.
+    /// A fixed number of packed elements.
     Fixed(Box<Type>, usize),
-    /// A byte string of packed elements, with an optional limit on their number.
+    /// A byte string of packed elements. The optional name is that of a limit on the number of
+    /// elements.
     Array(Box<Type>, Option<String>),
 }
 
 /// A kind of handle.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Handle {
-    /// Its name in the table.
+    /// The kind's name in the table.
     pub kind: &'static str,
-    /// The type of its ids.
+    /// The Rust type of the ids.
     pub id: &'static str,
-    /// CUDA's type.
+    /// The CUDA type.
     pub cuda: &'static str,
-    /// Its name in documentation, with an article.
+    /// The noun in documentation, with its article.
     pub noun: &'static str,
 }
 
@@ -60,7 +61,7 @@ const fn handle(
     Handle { kind, id, cuda, noun }
 }
 
-/// Kinds of handles. A CUfunction is a `func` unless the table says `function`.
+/// All kinds of handles. A CUfunction is a `func` unless the table says `function`.
 pub const HANDLES: &[Handle] = &[
     handle("ctx", "ContextId", "CUcontext", "a context"),
     handle("stream", "StreamId", "CUstream", "a stream"),
@@ -74,25 +75,25 @@ pub const HANDLES: &[Handle] = &[
     handle("blob", "BlobId", "", "a blob"),
 ];
 
-/// A kind of handle by its name in the table.
+/// Returns a kind of handle by its name in the table.
 pub fn handle_kind(kind: &str) -> Option<&'static Handle> {
     HANDLES.iter().find(|handle| handle.kind == kind)
 }
 
 pub const SCALARS: &[&str] = &["u8", "u32", "i32", "u64", "i64", "usize", "f32"];
 
-/// One parameter, or a member of a structure.
+/// A call's parameter, or a structure's member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Param {
     pub direction: Direction,
     pub ty: Type,
-    /// Its name in the prototype.
+    /// The name in CUDA's prototype or in the table.
     pub name: String,
-    /// The type in CUDA's prototype; empty for our own calls.
+    /// The type in CUDA's prototype. Empty for structure members and the project's own calls.
     pub c_type: String,
-    /// The caller may pass null for it.
+    /// Whether the caller may pass null.
     pub optional: bool,
-    /// The list of `protocol::options` that must contain it.
+    /// The list in `protocol::options` that must contain the value.
     pub allowed: Option<String>,
 }
 
@@ -101,7 +102,7 @@ impl Param {
         self.direction != Direction::Out
     }
 
-    /// Its kind of handle, if it's one.
+    /// Returns the kind of handle, if the parameter is a handle.
     pub fn handle(&self) -> Option<&'static Handle> {
         match self.ty {
             Type::Handle(handle) => Some(handle),
@@ -109,13 +110,13 @@ impl Param {
         }
     }
 
-    /// The parameter's name in Rust.
+    /// Returns the parameter's name in Rust.
     pub fn field(&self) -> String {
         snake(&self.name)
     }
 }
 
-/// One call.
+/// A call from the guest to the worker.
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub number: u32,
@@ -126,7 +127,7 @@ pub struct Entry {
     pub charges: String,
     pub name: String,
     pub params: Vec<Param>,
-    /// The comment above it in the table.
+    /// The comment above the call in the table.
     pub doc: Vec<String>,
 }
 
@@ -143,7 +144,8 @@ impl Entry {
         self.params.iter().filter(|p| !p.is_in()).collect()
     }
 
-    /// Whether a parameter that goes to the worker is a handle of one of these kinds.
+    /// Returns whether any parameter sent to the worker is an existing handle of one of these
+    /// kinds.
     pub fn takes(&self, kinds: &[&str]) -> bool {
         self.params.iter().any(|param| {
             let named = param.handle().is_some_and(|handle| kinds.contains(&handle.kind));
@@ -151,18 +153,18 @@ impl Entry {
         })
     }
 
-    /// The name of the call's structure: cuMemAlloc_v2 is CuMemAllocV2.
+    /// Returns the name of the call's structure, such as CuMemAllocV2 for cuMemAlloc_v2.
     pub fn type_name(&self) -> String {
         self.name.split('_').map(|part| part[..1].to_uppercase() + &part[1..]).collect()
     }
 
-    /// The name of the call's function: cuMemAlloc_v2 is cu_mem_alloc_v2.
+    /// Returns the name of the call's function, such as cu_mem_alloc_v2 for cuMemAlloc_v2.
     pub fn function_name(&self) -> String {
         snake(&self.name)
     }
 }
 
-/// A structure.
+/// A structure defined in the table.
 #[derive(Clone, Debug)]
 pub struct Struct {
     pub name: String,
@@ -170,7 +172,7 @@ pub struct Struct {
     pub doc: Vec<String>,
 }
 
-/// One of several structures, each with its number.
+/// A value that is one of several numbered structures.
 #[derive(Clone, Debug)]
 pub struct Choice {
     pub name: String,
@@ -178,23 +180,23 @@ pub struct Choice {
     pub doc: Vec<String>,
 }
 
-/// A function of the driver that the worker calls.
+/// A driver function that the worker calls.
 #[derive(Clone, Debug)]
 pub struct DriverFunction {
-    /// Its symbol, followed by fallbacks for libraries that don't have it.
+    /// The function's symbol, followed by fallbacks for libraries that don't have it.
     pub symbols: Vec<String>,
-    /// Whether it makes the GPU work.
+    /// Whether the function submits GPU work.
     pub gated: bool,
 }
 
 impl DriverFunction {
-    /// The method's name: the symbol without its version.
+    /// Returns the method's name, which is the symbol without its version.
     pub fn method(&self) -> &str {
         without_version(&self.symbols[0])
     }
 }
 
-/// A symbol without its version: cuMemAlloc_v2 is cuMemAlloc.
+/// Returns a symbol without its version, such as cuMemAlloc for cuMemAlloc_v2.
 pub fn without_version(symbol: &str) -> &str {
     match symbol.rsplit_once("_v") {
         Some((name, digits)) if digits.parse::<u32>().is_ok() => name,
@@ -202,7 +204,7 @@ pub fn without_version(symbol: &str) -> &str {
     }
 }
 
-/// The whole table.
+/// The API table.
 #[derive(Debug, Default)]
 pub struct Table {
     pub entries: Vec<Entry>,
@@ -216,7 +218,7 @@ impl Table {
         self.structs.iter().find(|structure| structure.name == name)
     }
 
-    /// Whether a value borrows from the bytes that it was decoded from.
+    /// Returns whether a decoded value borrows from the encoded bytes.
     pub fn borrows(&self, ty: &Type) -> bool {
         match ty {
             Type::Bytes | Type::Str | Type::Array(..) => true,
@@ -233,7 +235,7 @@ impl Table {
         }
     }
 
-    /// The size of a fixed-size value as an argument, including padding.
+    /// Returns the size that a fixed-size value takes as an argument, including padding.
     pub fn argument_bytes(&self, ty: &Type) -> Option<usize> {
         match ty {
             Type::Scalar(_) | Type::Dev | Type::Handle(_) => Some(8),
@@ -248,7 +250,7 @@ impl Table {
         }
     }
 
-    /// The size of an array's element.
+    /// Returns the size of an element in an array.
     pub fn element_bytes(&self, ty: &Type) -> Option<usize> {
         match ty {
             Type::Scalar("u8") => Some(1),
@@ -260,8 +262,8 @@ impl Table {
     }
 }
 
-/// Converts a name to snake case: cuMemAlloc_v2 to cu_mem_alloc_v2, hStream to h_stream,
-/// vcudaCopy2D to vcuda_copy_2d.
+/// Converts a name to snake case. For example, cuMemAlloc_v2 becomes cu_mem_alloc_v2, hStream
+/// becomes h_stream, and vcudaCopy2D becomes vcuda_copy_2d.
 pub fn snake(name: &str) -> String {
     let mut out = String::new();
     let chars: Vec<char> = name.chars().collect();

@@ -1,4 +1,4 @@
-//! Parses the API table. The comment at the table's top describes its syntax.
+//! Parses the API table. The comment at the top of the table describes its syntax.
 
 use super::model::{
     Choice, Direction, DriverFunction, Entry, HANDLES, Param, SCALARS, Struct, Table, Type,
@@ -10,10 +10,12 @@ const FLAGS: &[&str] = &[
     "posted", "waited", "blocking", "pending", "reader", "always", "guest", "worker", "gated",
     "free",
 ];
-/// The calls that a call must not overtake, as in `protocol::table::Order`.
+/// Values of `order=`, which says what a call must not overtake. They match
+/// `protocol::table::Order`.
 pub const ORDERS: &[&str] =
     &["none", "stream", "pool", "query", "wait", "function", "allocation", "context", "session"];
-/// The device memory that a call may allocate, as in `protocol::table::Charges`.
+/// Values of `charges=`, which says what kind of device memory a call may allocate. They match
+/// `protocol::table::Charges`.
 pub const CHARGES: &[&str] =
     &["none", "memory", "context", "module", "limit", "local", "stream", "graph"];
 
@@ -83,7 +85,7 @@ fn type_name(table: &Table, name: &str) -> Result<String, String> {
     }
 }
 
-/// `NAME(TYPE name, …)`.
+/// Parses `NAME(TYPE name, …)`.
 fn structure(table: &Table, text: &str, doc: Vec<String>) -> Result<Struct, String> {
     let (name, list) = call_like(text)?;
     let name = type_name(table, name)?;
@@ -107,7 +109,7 @@ fn variant(table: &mut Table, number: &str, rest: &str, doc: Vec<String>) -> Res
     Ok(())
 }
 
-/// `SYMBOL [or SYMBOL] [gated]`.
+/// Parses `SYMBOL [or SYMBOL] [gated]`.
 fn driver_function(table: &Table, text: &str) -> Result<DriverFunction, String> {
     let mut function = DriverFunction { symbols: Vec::new(), gated: false };
     let mut more = true;
@@ -226,7 +228,7 @@ fn param(direction: Direction, ty: Type, name: &str) -> Param {
     Param { direction, ty, name, c_type, optional: false, allowed: None }
 }
 
-/// A parameter of one of the project's own calls: `DIRECTION TYPE name`.
+/// Parses `DIRECTION TYPE name`, a parameter of one of the project's own calls.
 fn own_param(table: &Table, text: &str) -> Result<Param, String> {
     let [direction, ty, name] = words(text)?;
     let word = direction;
@@ -246,7 +248,7 @@ fn own_param(table: &Table, text: &str) -> Result<Param, String> {
     }
 }
 
-/// A type of the table.
+/// Parses a type.
 fn parse_type(table: &Table, text: &str) -> Result<Type, String> {
     if let Some((element, length)) = text.strip_suffix(']').and_then(|text| text.split_once('[')) {
         let element = parse_type(table, element)?;
@@ -286,8 +288,8 @@ fn parse_type(table: &Table, text: &str) -> Result<Type, String> {
     }
 }
 
-/// Removes the flag that begins with `key` from the list. Returns its value, which must be a known
-/// one.
+/// Removes the flag that starts with `key` from the list and returns its value. Fails if the value
+/// isn't in `known`.
 fn take_word(flags: &mut Vec<String>, key: &str, known: &[&str]) -> Result<String, String> {
     let found: Vec<usize> = (0..flags.len()).filter(|i| flags[*i].starts_with(key)).collect();
     let [index] = found[..] else {

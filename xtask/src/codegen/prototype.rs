@@ -1,14 +1,14 @@
-//! Derives the parameters of a call from cuda.h's prototype and the table's annotations.
+//! Derives a call's parameters from cuda.h's prototype and the table's annotations.
 
 use super::model::{Direction, HANDLES, Param, SCALARS, Type};
 use cuda_api::description::{Prototype, enumeration, prototype};
 
-/// A symbol's prototype.
+/// Returns a symbol's prototype. Fails if the symbol is unknown.
 pub fn known(symbol: &str) -> Result<&'static Prototype, String> {
     prototype(symbol).ok_or_else(|| format!("{symbol} is not a symbol of CUDA's driver API"))
 }
 
-/// Whether two symbols take the same parameters.
+/// Returns whether two symbols have the same parameter types.
 pub fn same_types(a: &str, b: &str) -> bool {
     let types = |symbol| {
         prototype(symbol).map(|p| p.parameters.iter().map(|(_, ty)| *ty).collect::<Vec<_>>())
@@ -16,7 +16,7 @@ pub fn same_types(a: &str, b: &str) -> bool {
     types(a) == types(b)
 }
 
-/// A direction of the table.
+/// Parses a direction.
 pub fn direction(word: &str) -> Option<Direction> {
     Some(match word {
         "in" => Direction::In,
@@ -27,7 +27,7 @@ pub fn direction(word: &str) -> Option<Direction> {
     })
 }
 
-/// The parameters of a CUDA call. `annotations` are `NAME: WORD …`.
+/// Returns the parameters of a CUDA call. Each annotation has the form `NAME: WORD …`.
 pub fn params(
     symbol: &str,
     annotations: &[&str],
@@ -83,7 +83,7 @@ fn param(
     let pointee = c_type.strip_prefix("*mut ");
     let value = value(pointee.unwrap_or(c_type));
     let (derived_direction, derived_type) = match (pointee, value) {
-        // The address of new memory comes back as a number.
+        // The address of new memory is returned as a plain number.
         (Some(_), Some(Type::Dev)) => (Direction::Out, Some(Type::Scalar("u64"))),
         (Some(_), Some(handle @ Type::Handle(_))) => (Direction::New, Some(handle)),
         (Some(_), value) => (Direction::Out, value),
@@ -104,7 +104,7 @@ fn param(
     Ok(Param { direction, ty, name, c_type, optional, allowed })
 }
 
-/// The encoded form of a value of one of CUDA's types.
+/// Returns the encoded form of a CUDA type, if it can be derived.
 fn value(c_type: &str) -> Option<Type> {
     if let Some(scalar) = SCALARS.iter().find(|scalar| **scalar == c_type) {
         return Some(Type::Scalar(scalar));

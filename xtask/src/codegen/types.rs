@@ -1,8 +1,9 @@
-//! The Rust types of the table's values, and their encoding.
+//! Generates the Rust types for the table's types, and code that encodes and decodes their values.
 
 use super::model::{Param, Table, Type};
 
-/// The type of a value that is sent, or that was decoded and borrows from the bytes.
+/// Returns the type for values to be sent, and for decoded values that borrow from the encoded
+/// bytes.
 pub fn borrowed(table: &Table, ty: &Type) -> String {
     match ty {
         Type::Scalar(scalar) => (*scalar).into(),
@@ -18,7 +19,7 @@ pub fn borrowed(table: &Table, ty: &Type) -> String {
     }
 }
 
-/// The type of an array of plain numbers.
+/// Returns the type of an array of plain numbers.
 pub fn array(element: &Type, count: usize) -> String {
     match element {
         Type::Scalar(scalar) => format!("[{scalar}; {count}]"),
@@ -26,7 +27,7 @@ pub fn array(element: &Type, count: usize) -> String {
     }
 }
 
-/// The type of a value in an answer, which borrows nothing.
+/// Returns the type for values in a reply, which don't borrow.
 pub fn owned(table: &Table, ty: &Type) -> String {
     match ty {
         Type::Bytes => "Vec<u8>".into(),
@@ -36,8 +37,8 @@ pub fn owned(table: &Table, ty: &Type) -> String {
     }
 }
 
-/// A statement that encodes a value to `writer`. `place` is an expression of the owned or borrowed
-/// type.
+/// Returns a statement that encodes a value to `writer`. `place` is an expression of the owned or
+/// borrowed type.
 pub fn encode(ty: &Type, place: &str) -> String {
     match ty {
         Type::Scalar(_) | Type::Dev | Type::Handle(_) => format!("writer.word({place}.to_word());"),
@@ -50,7 +51,7 @@ pub fn encode(ty: &Type, place: &str) -> String {
     }
 }
 
-/// An expression that decodes a value from `reader`.
+/// Returns an expression that decodes a value from `reader`.
 pub fn decode(table: &Table, ty: &Type) -> String {
     let rust = borrowed(table, ty);
     let plain = rust.trim_end_matches("<'a>");
@@ -82,7 +83,7 @@ fn limit(max: &Option<String>) -> String {
     max.as_ref().map_or("usize::MAX".into(), |max| format!("crate::limits::{max}"))
 }
 
-/// The documentation of a member.
+/// Returns the doc comment for a member.
 pub fn doc(param: &Param) -> String {
     use super::model::Direction::{Del, New};
     match (param.direction, &param.ty) {

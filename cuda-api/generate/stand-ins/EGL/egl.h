@@ -1,4 +1,4 @@
-/* The types of EGL that cudaEGL.h mentions. */
+/* The EGL types that cudaEGL.h mentions. */
 #pragma once
 #include <stdint.h>
 typedef int32_t EGLint;

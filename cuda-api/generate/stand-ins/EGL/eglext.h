@@ -1,4 +1,4 @@
-/* The types of EGL's extensions that cudaEGL.h mentions. */
+/* The EGL extension types that cudaEGL.h mentions. */
 #pragma once
 typedef void *EGLImageKHR;
 typedef void *EGLStreamKHR;

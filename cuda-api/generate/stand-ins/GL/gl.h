@@ -1,4 +1,4 @@
-/* The types of OpenGL that cudaGL.h mentions. */
+/* The OpenGL types that cudaGL.h mentions. */
 #pragma once
 typedef unsigned int GLenum;
 typedef unsigned int GLuint;

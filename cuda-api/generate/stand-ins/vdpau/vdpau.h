@@ -1,4 +1,4 @@
-/* The types of VDPAU that cudaVDPAU.h mentions. */
+/* The VDPAU types that cudaVDPAU.h mentions. */
 #pragma once
 #include <stdint.h>
 typedef uint32_t VdpDevice;
