@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// The headers that declare functions.
 const HEADERS: [&str; 5] = ["cuda.h", "cudaGL.h", "cudaEGL.h", "cudaVDPAU.h", "cudaProfiler.h"];
-/// The headers with a function pointer type for each version of each function.
+/// The headers that declare a function pointer type for every version of every function.
 const TYPEDEFS: [&str; 5] = [
     "cudaTypedefs.h",
     "cudaGLTypedefs.h",
@@ -56,8 +56,7 @@ fn builder(include: &Path) -> Result<bindgen::Builder, Box<dyn Error>> {
         .clang_args(["-isystem", compiler.trim(), "-isystem", "/usr/include/x86_64-linux-gnu"])
         .clang_arg(format!("-I{}", include.display()))
         .clang_arg(concat!("-I", env!("CARGO_MANIFEST_DIR"), "/stand-ins"))
-        // A guest may pass any number, but a Rust enum must not have a value that none of its
-        // variants has.
+        // A guest may pass any number, but a Rust enum can't hold a value without a variant.
         .default_enum_style(EnumVariation::NewType { is_bitfield: false, is_global: false })
         .prepend_enum_name(false)
         .generate_comments(false)
@@ -69,7 +68,7 @@ fn builder(include: &Path) -> Result<bindgen::Builder, Box<dyn Error>> {
         .use_core())
 }
 
-/// Returns the text of a header, without comments and with continued lines joined.
+/// Returns a header's text, with comments removed and continued lines joined.
 pub fn text(include: &Path, name: &str) -> Result<String, Box<dyn Error>> {
     let path = include.join(name);
     let bytes = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;

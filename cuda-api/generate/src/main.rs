@@ -1,4 +1,4 @@
-//! Generates cuda-api's description of CUDA from NVIDIA's headers; `run.sh` fetches them.
+//! Generates cuda-api's description of CUDA from NVIDIA's headers, which `run.sh` downloads.
 
 mod headers;
 mod nvml;
@@ -42,8 +42,7 @@ fn run(include: &Path, check: bool) -> Result<(), Box<dyn Error>> {
     for (name, code) in files {
         let path: PathBuf = root.join(name);
         let code = output::format(&code)?;
-        // An unchanged file isn't written again, so that cargo doesn't recompile the crates that
-        // use it.
+        // Don't write an unchanged file, so that cargo doesn't recompile the crates that use it.
         if std::fs::read_to_string(&path).unwrap_or_default() == code {
             continue;
         }

@@ -27,8 +27,7 @@ pub fn files(include: &Path) -> Result<Vec<(&'static str, String)>, Box<dyn Erro
     ])
 }
 
-/// Removes the functions from the file, and returns the parameters and result of each function by
-/// its name.
+/// Removes the functions from the file. Returns the parameters and result of each, by name.
 fn take(file: &mut File) -> BTreeMap<String, String> {
     let (name, signature) = UNDOCUMENTED;
     let mut found = BTreeMap::from([(name.to_owned(), signature.to_owned())]);
@@ -45,7 +44,7 @@ fn take(file: &mut File) -> BTreeMap<String, String> {
     found
 }
 
-/// Returns the parameters and result of a function as text.
+/// Returns a function's parameters and result as text.
 fn signature_of(function: &ForeignItemFn) -> String {
     let parameters = function.sig.inputs.iter().filter_map(|input| match input {
         FnArg::Typed(input) => Some(format!("{}: {}", type_text(&input.pat), type_text(&input.ty))),

@@ -10,8 +10,8 @@ use syn::{File, GenericArgument, Item, PathArguments, Type, TypeBareFn};
 /// A function's parameters: names and types.
 pub type Parameters = Vec<(String, String)>;
 
-/// Returns the functions by the name of their pointer type, such as `PFN_cuInit_v2000`. Removes
-/// these types from the file.
+/// Removes the function pointer types, such as `PFN_cuInit_v2000`, from the file. Returns each
+/// one's parameters, by name.
 pub fn take(file: &mut File) -> BTreeMap<String, Parameters> {
     let mut found = BTreeMap::new();
     file.items.retain(|item| {

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use syn::visit_mut::{self, VisitMut};
 use syn::{File, Ident, Item, Type, parse_quote};
 
-/// Replaces every name of a type by the best one, and C's integer types by Rust's.
+/// Replaces all names of a type with the best one, and C's integer types with Rust's.
 pub fn canonical(file: &mut File) {
     let groups = groups(file);
     let mut names = BTreeMap::new();
@@ -17,7 +17,7 @@ pub fn canonical(file: &mut File) {
         let best = best(group);
         names.extend(group.iter().map(|name| (name.clone(), best.clone())));
     }
-    // Once all names of a group are the same, an alias between two of them is redundant.
+    // All names in a group become the same, so aliases between them are redundant.
     file.items.retain(|item| {
         alias(item).is_none_or(|(name, of)| {
             names.get(&name).is_none_or(|best| names.get(&of) != Some(best))
@@ -68,7 +68,7 @@ fn name(item: &Item) -> Option<String> {
     }
 }
 
-/// Returns the alias and its target, if an item only gives a type another name.
+/// Returns an alias and its target, if the item is only another name for a type.
 pub fn alias(item: &Item) -> Option<(String, String)> {
     match item {
         Item::Type(item) => match &*item.ty {
@@ -86,7 +86,7 @@ pub fn alias(item: &Item) -> Option<(String, String)> {
     }
 }
 
-/// Returns the name that programs use, which has no tag or version if the group has such a name.
+/// Returns the name that programs use. It has no tag or version if possible.
 fn best(group: &BTreeSet<String>) -> String {
     let marks = |name: &str| {
         let tag = ["_st", "_enum", "_union"].iter().any(|tag| name.ends_with(tag));
@@ -144,7 +144,7 @@ impl VisitMut for Renamer<'_> {
 }
 
 impl Renamer<'_> {
-    /// Returns the tokens of a macro call, such as `offset_of!(CUuuid_st, bytes)`.
+    /// Renames types in the tokens of a macro call, such as `offset_of!(CUuuid_st, bytes)`.
     fn tokens(&self, tokens: TokenStream) -> TokenStream {
         tokens
             .into_iter()

@@ -1,10 +1,10 @@
-//! The names that a libcuda.so.1 exports.
+//! Derives the names that a libcuda.so.1 exports.
 //!
-//! cudaTypedefs.h has one typedef for every function and every ABI version of it,
-//! `PFN_<base>_v<CUDA version>[_ptds|_ptsz]`. The exported name follows from them: the k-th version
-//! of a base is `<base>_v<k>` (the first has no suffix), and a per-thread variant adds its suffix
-//! to the name of the version that it varies. The declarations and macros of cuda.h and its
-//! companions check the result: the rule must yield every name that they mention.
+//! cudaTypedefs.h has one typedef for every ABI version of every function, `PFN_<base>_v<CUDA
+//! version>[_ptds|_ptsz]`. The exported names are derived from these: the k-th version of a base is
+//! `<base>_v<k>` (the first has no suffix), and a per-thread variant adds its suffix to the name of
+//! its version. The result is checked against the declarations and macros in cuda.h and its
+//! companion headers: it must include every name in them.
 
 use crate::headers;
 use crate::output::HEAD;
@@ -78,12 +78,13 @@ pub fn symbols<'a>(
     Ok(symbols)
 }
 
-/// Fails if the headers declare, or map a name to, a function that is not among the symbols.
+/// Checks that every function in the headers is among the symbols, whether it is declared there or
+/// is the target of a macro.
 pub fn check(include: &Path, symbols: &[Symbol]) -> Result<(), Box<dyn Error>> {
     let declared = Regex::new(r"CUresult\s+CUDAAPI\s+(cu[A-Z]\w*)\s*\(")?;
     let mapped =
         Regex::new(r"#\s*define\s+cu[A-Z]\w*[ \t]+(?:__CUDA_API_(PTDS|PTSZ)\()?(cu[A-Z]\w*)")?;
-    // Inline functions in the headers are not exported.
+    // Inline functions in the headers aren't exported.
     let inline = Regex::new(r"static\s+inline\s+CUresult\s+(?:CUDAAPI\s+)?(cu[A-Z]\w*)")?;
     let (mut names, mut helpers) = (BTreeSet::new(), BTreeSet::new());
     for text in headers::declarations(include)? {

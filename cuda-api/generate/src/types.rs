@@ -8,7 +8,7 @@ use std::error::Error;
 use std::fmt::Write;
 use syn::{Fields, File, ImplItem, Item};
 
-/// Returns the Rust types and constants; `constants` has the name, type and value of each constant
+/// Returns the Rust types and constants. `constants` has the name, type and value of each constant
 /// that bindgen skips.
 pub fn code(file: &File, constants: &[[String; 3]]) -> Result<String, Box<dyn Error>> {
     let mut out = format!(
@@ -25,7 +25,7 @@ pub fn code(file: &File, constants: &[[String; 3]]) -> Result<String, Box<dyn Er
     Ok(out)
 }
 
-/// Returns the enumerations: name → (member, value).
+/// Returns the members and values of each enumeration, by the enumeration's name.
 fn enumerations(file: &File) -> BTreeMap<String, Vec<(String, String)>> {
     let mut found = BTreeMap::new();
     for item in &file.items {
@@ -75,7 +75,7 @@ pub fn results(file: &File) -> Result<String, Box<dyn Error>> {
     Ok(out)
 }
 
-/// Returns a constant of CuError for each error.
+/// Returns code that defines one CuError constant per error.
 pub fn errors(file: &File) -> Result<String, Box<dyn Error>> {
     let mut out = format!("{HEAD}use crate::error::CuError;\n\nimpl CuError {{\n");
     for (value, name) in result_values(file)? {
@@ -87,7 +87,7 @@ pub fn errors(file: &File) -> Result<String, Box<dyn Error>> {
     Ok(out)
 }
 
-/// Returns the types that functions may take by value.
+/// Returns code that lists the types that functions may take by value.
 pub fn shapes(file: &File) -> String {
     let structures = file.items.iter().filter_map(|item| match item {
         Item::Struct(item) => Some(item.ident.to_string()),
@@ -119,7 +119,7 @@ pub fn data(file: &File) -> String {
                 (name, type_text(&field.ty))
             })
             .collect();
-        // A handle points to a structure that has no definition.
+        // Skip the undefined structures that handles point to.
         if fields.first().is_none_or(|(name, _)| name != "_unused") {
             structures.insert(name.to_string(), (union, fields));
         }

@@ -100,8 +100,8 @@ impl Library for Software {
         KernelParams { node, bytes: kernel.params.clone(), offsets }
     }
 
-    /// Other attributes (access windows, priorities, early starts) affect only timing and aren't
-    /// stored.
+    /// Returns the cooperative attribute. All others (access windows, priorities, early starts)
+    /// affect only timing and aren't stored.
     fn attribute(kernel: &Kernel, which: u32) -> CuResult<[u8; 64]> {
         if which != COOPERATIVE {
             return Err(CuError::NOT_SUPPORTED);

@@ -115,7 +115,8 @@ macro_rules! fma_by_mode {
     };
 }
 
-/// An operation on half-precision values, computed in double precision and rounded once.
+/// Makes a function for an operation on half-precision values. It computes in double precision and
+/// rounds once.
 macro_rules! half_bin {
     ($format:expr, $packed:expr, $relu:expr, $sat:expr, |$a:ident, $b:ident| $e:expr) => {
         match ($packed, $relu, $sat) {
@@ -145,8 +146,8 @@ fn half1(format: Small, a: u64, f: impl Fn(f64) -> f64) -> u64 {
     u64::from(format.encode(Mode::Nearest, f(format.decode(a as u16))))
 }
 
-/// Fused multiply-add on half-precision values. The product is exact in a double. The sum is
-/// rounded to odd, so rounding it to half precision gives the correctly rounded result.
+/// Computes a fused multiply-add on half-precision values. The product is exact in a double. The
+/// sum is rounded to odd, so rounding it to half precision gives the correctly rounded result.
 fn half_fma(format: Small, a: u64, b: u64, c: u64, f: impl Fn(f64) -> f64) -> u64 {
     let (a, b, c) = (format.decode(a as u16), format.decode(b as u16), format.decode(c as u16));
     u64::from(format.encode(Mode::Nearest, f(round::add_odd(a * b, c))))

@@ -7,11 +7,11 @@ use super::memory::Ranges;
 use super::printf::Printf;
 use crate::ptx::ir::{Kernel, Program};
 
-/// A kernel with its launch parameters.
+/// A kernel launch and everything that it needs.
 pub struct Launch {
     /// The code of the kernel's module.
     pub program: Arc<Program>,
-    /// The kernel.
+    /// The kernel to run.
     pub kernel: Arc<Kernel>,
     /// Number of blocks in each dimension.
     pub grid: [u32; 3],
@@ -27,7 +27,7 @@ pub struct Launch {
     pub printf: Arc<Printf>,
     /// The heap for `malloc`.
     pub heap: Arc<Heap>,
-    /// The launch's number.
+    /// The launch's number in its context.
     pub id: u64,
     /// Number of multiprocessors on the device.
     pub processors: u32,

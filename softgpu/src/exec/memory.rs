@@ -23,11 +23,11 @@ pub enum Fault {
 /// An interval of addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Range {
-    /// First byte.
+    /// Address of the first byte.
     pub start: u64,
-    /// End, exclusive.
+    /// Address after the last byte.
     pub end: u64,
-    /// Whether kernels may write to it.
+    /// Whether kernels may write to the interval.
     pub writable: bool,
 }
 

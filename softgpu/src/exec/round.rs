@@ -8,11 +8,11 @@ use std::arch::asm;
 pub enum Mode {
     /// To nearest, ties to even.
     Nearest,
-    /// Towards zero.
+    /// Toward zero.
     Zero,
-    /// Towards minus infinity.
+    /// Toward minus infinity.
     Down,
-    /// Towards plus infinity.
+    /// Toward plus infinity.
     Up,
 }
 

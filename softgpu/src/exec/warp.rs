@@ -53,7 +53,7 @@ pub(crate) struct Group {
     pub(crate) state: State,
     /// Whether the group has run for a long time, so that other groups run first.
     patient: bool,
-    /// The current function.
+    /// Index of the function that the group is executing.
     pub(crate) function: u32,
     pub(crate) base: usize,
     pub(crate) pred_base: usize,
@@ -82,7 +82,7 @@ pub enum Turn {
     Yielded,
 }
 
-/// A warp.
+/// The state of a warp: its groups of lanes, registers and local memory.
 #[derive(Debug)]
 pub struct Warp {
     pub(crate) index: u32,

@@ -14,13 +14,13 @@ use crate::exec::printf::Printf;
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::sys::CUlimit;
 
-/// All contexts.
+/// All contexts, by handle.
 pub(crate) static CONTEXTS: Table<Context> = Table::new(Kind::Context);
 
 /// The initial value of each limit, indexed by CUlimit.
 const LIMITS: [u64; 7] = [1024, 1 << 20, 8 << 20, 2, 2048, 128, 0];
 
-/// A context.
+/// A CUDA context: its streams, limits, heap and sticky error.
 pub(crate) struct Context {
     pub(crate) handle: usize,
     pub(crate) id: u64,

@@ -16,7 +16,7 @@ const MAX_DEVICES: usize = 16;
 /// The address ranges that kernels may access.
 pub(crate) static RANGES: LazyLock<Ranges> = LazyLock::new(Ranges::default);
 
-/// A device.
+/// A simulated GPU.
 pub(crate) struct Device {
     /// Device index in this process.
     pub(crate) ordinal: i32,

@@ -10,7 +10,7 @@ use super::queue::Mark;
 use super::stream::Stream;
 use cuda_api::error::{CuError, CuResult};
 
-/// All events.
+/// All events, by handle.
 pub(crate) static EVENTS: Table<Event> = Table::new(Kind::Event);
 
 /// The most recent recording of an event: its position in a stream, and the time at which the
@@ -21,7 +21,7 @@ struct Record {
     nanoseconds: Arc<AtomicU64>,
 }
 
-/// An event.
+/// A CUDA event and its most recent recording.
 pub(crate) struct Event {
     pub(crate) context: Arc<Context>,
     pub(crate) timing: bool,

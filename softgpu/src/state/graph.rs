@@ -18,7 +18,7 @@ pub(crate) type Op = cuda_api::graph::Op<Software>;
 /// An instantiated graph.
 pub(crate) type Exec = cuda_api::graph::Exec<Software>;
 
-/// All graphs and captures of the process.
+/// All graphs and captures in the process.
 pub(crate) static GRAPHS: LazyLock<Graphs<Op>> = LazyLock::new(Graphs::new);
 
 /// All instantiated graphs.

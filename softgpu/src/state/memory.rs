@@ -14,7 +14,7 @@ use cuda_api::error::{CuError, CuResult};
 /// Granularity of device memory accounting.
 const GRANULE: u64 = 4096;
 
-/// How an address interval came to be.
+/// How the memory in an address interval was created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Memory {
     /// Allocated by `cuMemAlloc`.
@@ -75,7 +75,7 @@ fn lock() -> MutexGuard<'static, BTreeMap<u64, Allocation>> {
 const PLACE: u64 = 0x2c00_0000_0000;
 const PLACE_END: u64 = 0x3000_0000_0000;
 
-/// Maps zeroed memory.
+/// Maps zero-filled memory.
 fn map(bytes: u64) -> CuResult<u64> {
     static NEXT: AtomicU64 = AtomicU64::new(PLACE);
     let len = usize::try_from(bytes).map_err(|_| CuError::OUT_OF_MEMORY)?;

@@ -94,7 +94,7 @@ impl Drop for Loaded {
     }
 }
 
-/// A module.
+/// A module, with the handles of its kernels.
 pub(crate) struct Module {
     pub(crate) handle: usize,
     pub(crate) loaded: Arc<Loaded>,
@@ -185,7 +185,7 @@ pub(crate) fn unload(handle: usize) -> Option<()> {
     Some(())
 }
 
-/// A library. Its module is loaded into each context that uses it.
+/// A library, whose module is loaded into each context that uses it.
 pub(crate) struct Library {
     pub(crate) handle: usize,
     pub(crate) source: Source,

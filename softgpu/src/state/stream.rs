@@ -27,7 +27,7 @@ thread_local! {
         ManuallyDrop::new(RefCell::new(HashMap::new()));
 }
 
-/// A stream.
+/// A stream: a queue of work in a context.
 pub(crate) struct Stream {
     pub(crate) handle: usize,
     pub(crate) id: u64,

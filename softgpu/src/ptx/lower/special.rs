@@ -1,4 +1,4 @@
-//! Special registers.
+//! Looks up special registers by name.
 
 use crate::ptx::ir::{Fixed, Volatile};
 
