@@ -75,7 +75,7 @@ pub struct SharedVariable {
 /// A parsed module.
 #[derive(Debug)]
 pub struct Source {
-    /// The text.
+    /// The PTX text.
     pub text: String,
     /// The syntax tree.
     pub module: ast::Module,
