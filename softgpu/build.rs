@@ -1,4 +1,4 @@
-//! Gives the library its name.
+//! Sets the library's soname.
 
 fn main() {
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libcuda.so.1");

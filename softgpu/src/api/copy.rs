@@ -161,7 +161,7 @@ unsafe fn copy(
 /// Copies from device memory to device memory. The host doesn't wait, even if the call has no
 /// stream argument.
 fn on_device(stream: &Stream, to: u64, from: u64, len: usize) -> CuResult {
-    // SAFETY: `copy` checks that both addresses are device memory, so no host memory is accessed.
+    // SAFETY: `copy` checks that both sides are device memory, so no host memory is used.
     unsafe { copy(stream, (to, Side::Device), (from, Side::Device), len, false) }
 }
 
@@ -376,7 +376,7 @@ entries! {
         len: usize,
     ) |per_thread| {
         let (to, from) = ((to, Side::Device), (from, Side::Device));
-        // SAFETY: `copy` checks that both addresses are device memory, so no host memory is accessed.
+        // SAFETY: `copy` checks that both sides are device memory, so no host memory is used.
         unsafe { copy(&*default_stream(per_thread)?, to, from, len, true) }
     }
 
