@@ -61,7 +61,7 @@ fn offset(parts: &[(usize, usize)]) -> CuResult<u64> {
 }
 
 impl Area {
-    /// The address at which the memory begins.
+    /// Returns the address at which the memory begins.
     fn start(&self) -> CuResult<u64> {
         match self.kind {
             CUmemorytype::CU_MEMORYTYPE_HOST => Ok(self.host),
@@ -73,7 +73,7 @@ impl Area {
         }
     }
 
-    /// The side of a copy of a rectangle.
+    /// Returns the side of a copy of a rectangle.
     fn rectangle(&self, width: usize, height: usize) -> CuResult<Side> {
         let pitch = if self.pitch == 0 { self.x + width } else { self.pitch };
         if pitch < width && height > 1 {
@@ -83,7 +83,7 @@ impl Area {
         Ok(Side { address, pitch, slice: 0 })
     }
 
-    /// The side of a copy of a box.
+    /// Returns the side of a copy of a box.
     fn cuboid(&self, shape: &Shape) -> CuResult<Side> {
         let pitch = if self.pitch == 0 { self.x + shape.width } else { self.pitch };
         let height = if self.height == 0 { self.y + shape.height } else { self.height };

@@ -10,8 +10,8 @@ pub fn die_with_parent(parent: libc::pid_t) -> io::Result<()> {
     if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } < 0 {
         return Err(io::Error::last_os_error());
     }
-    // The setting has no effect if the parent exited before the call above. SAFETY: getppid takes
-    // no arguments.
+    // The setting has no effect if the parent exited before the call above.
+    // SAFETY: getppid takes no arguments.
     if unsafe { libc::getppid() } != parent {
         return Err(io::Error::other("the parent process has already exited"));
     }

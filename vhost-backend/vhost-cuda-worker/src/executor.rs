@@ -9,7 +9,7 @@
 //! - [`Executor::execute`] runs on the ring reader's thread and must not block. Calls that may block
 //!   go to [`Mirrors::run`], with the [`ReplyTo`] moved into the job. Calls that wait for the GPU
 //!   are kept in a list with their [`ReplyTo`], which [`Executor::poll`] checks.
-//! - Every command's [`ReplyTo`] is finished exactly once, from any thread. Dropping it answers
+//! - Every command's [`ReplyTo`] is finished exactly once, from any thread. Dropping it replies with
 //!   CUDA_ERROR_UNKNOWN, so that no guest waits forever. For a posted command, finishing records the
 //!   error, if any, and writes no reply.
 //! - The reply to an invalid opcode, handle or argument is a CUresult. Nothing in the arguments of a

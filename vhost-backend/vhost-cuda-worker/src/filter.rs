@@ -131,7 +131,8 @@ mod tests {
         let starts = [libc::SYS_fork, libc::SYS_vfork, libc::SYS_clone].contains(&(call & !X32));
         if result == 0 && starts {
             // This is the child process of a call that was not refused. It must not continue the
-            // test. SAFETY: _exit takes no pointers, and the process ends here.
+            // test.
+            // SAFETY: _exit takes no pointers, and the process ends here.
             unsafe { libc::_exit(1) }
         }
         if result >= 0 {

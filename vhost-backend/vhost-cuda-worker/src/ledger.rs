@@ -31,7 +31,7 @@ pub struct Usage {
 /// reservations once it has reaped the process.
 #[derive(Clone)]
 pub struct Ledger {
-    /// The lock ensures that each request is answered before the next one is sent.
+    /// The lock ensures that each request gets its reply before the next request is sent.
     socket: Arc<Mutex<OwnedFd>>,
 }
 
@@ -62,7 +62,7 @@ impl Ledger {
         }
     }
 
-    /// Sends a request and waits for its answer. If the broker is gone or its reply is invalid,
+    /// Sends a request and waits for the reply. If the broker is gone or its reply is invalid,
     /// memory can't be accounted for any more, so the worker ends.
     fn ask(&self, question: &ToBroker) -> ToWorker {
         let socket = self.socket.lock().unwrap_or_else(|error| error.into_inner());

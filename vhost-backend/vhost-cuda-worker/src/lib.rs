@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `serve`, `error`, `end` | a worker's life, its error, and its end |
 //! | `executor` | the interface that the CUDA side implements |
-//! | `reply` | where answers go |
+//! | `reply` | delivers replies |
 //! | `region` | guest memory, mapped into this process |
 //! | `mirror` | threads for calls that block |
 //! | `ledger` | the VM's account of device memory |

@@ -195,7 +195,7 @@ impl Region {
 impl Drop for Region {
     fn drop(&mut self) {
         let base = self.base.cast();
-        // SAFETY: the range belongs only to this region (see `map`), and nobody uses it after the
+        // SAFETY: the range belongs only to this region (see `map`), and no code uses it after the
         // last `Arc`. A part of the window becomes a reservation again and is never left free, so
         // that no other mapping of this process can be placed there.
         unsafe {
@@ -242,8 +242,8 @@ fn reserve(vaddr: u64, len: u64) -> Result<*mut u8, MapError> {
         return Err(MapError::Map { len, source: io::Error::last_os_error() });
     }
     if vaddr != 0 && at as u64 != vaddr {
-        // A kernel before 4.17 treats the address as a hint. SAFETY: the mapping was just made, and
-        // nothing uses it yet.
+        // A kernel before 4.17 treats the address as a hint.
+        // SAFETY: the mapping was just made, and nothing uses it yet.
         unsafe { libc::munmap(at, len as usize) };
         return Err(MapError::Map { len, source: io::Error::from_raw_os_error(libc::EEXIST) });
     }

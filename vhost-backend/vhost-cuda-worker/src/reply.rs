@@ -206,7 +206,7 @@ impl RingRegion {
         let words = place.cast::<u32>();
         if let Some(answer) = answer {
             // SAFETY: `ReplyTo::ring` checked that the slot lies in the arena, and `send` that the
-            // answer fits into it. The region is mapped, and there are no Rust references to it.
+            // reply fits into it. The region is mapped, and there are no Rust references to it.
             unsafe {
                 std::ptr::copy_nonoverlapping(
                     answer.as_ptr(),

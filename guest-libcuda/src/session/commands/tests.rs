@@ -322,7 +322,7 @@ fn a_host_function_runs_while_another_thread_waits_for_room_in_the_ring() {
         assert!(!poster.is_finished());
         drop(go_on);
         poster.join().unwrap();
-        // The thread ends with the session.
+        // The thread exits when the session ends.
         fixture.link.ended.store(true, Ordering::Relaxed);
         fixture.link.woken.notify_all();
     });

@@ -14,8 +14,8 @@ pub(super) struct Arena {
     region: Arc<Region>,
     /// The offset of the arena in the region.
     start: usize,
-    /// The value of `Shared::generation` when the arena was registered with the GPU. The
-    /// registration ends with its context.
+    /// The value of `Shared::generation` when the arena was registered with the GPU. When that
+    /// context is destroyed, the registration ends.
     registered: Option<u64>,
 }
 

@@ -92,7 +92,7 @@ struct Stop {
 ///
 /// # Safety
 ///
-/// `stop` must be a `(Stop, Place)` from `Box::into_raw` that nobody else frees.
+/// `stop` must be a `(Stop, Place)` from `Box::into_raw` that no other code frees.
 unsafe extern "C" fn reached(stop: *mut c_void) {
     // SAFETY: `HostFuncs::queue` created the box for this one call, as the caller promises.
     let (stop, place) = *unsafe { Box::from_raw(stop.cast::<(Stop, Place)>()) };

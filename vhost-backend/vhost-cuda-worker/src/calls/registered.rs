@@ -15,7 +15,8 @@ pub(super) struct Registration {
     pub(super) region: Arc<Region>,
     pub(super) at: u64,
     pub(super) dptr: u64,
-    /// The context in which the memory was registered. The registration ends with the context.
+    /// The context in which the memory was registered. When that context is destroyed, the
+    /// registration ends.
     pub(super) ctx: ContextId,
 }
 

@@ -318,7 +318,7 @@ impl Bench {
     }
 
     /// Makes a waited call with arbitrary arguments. Returns its result, the posted error, and the
-    /// answer.
+    /// reply's bytes.
     fn raw(&mut self, opcode: u32, args: &[u8]) -> (u32, u32, Vec<u8>) {
         self.state().store(0, Ordering::Relaxed);
         self.send(opcode, args, CMD_WAITED);

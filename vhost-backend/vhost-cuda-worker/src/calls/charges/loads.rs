@@ -73,7 +73,8 @@ impl Cx<'_> {
     }
 
     /// Charges the current context for a library's variables and always-loaded code, before any
-    /// part of the library is used there. The charge ends with the library or the context.
+    /// part of the library is used there. The charge is released when the library is unloaded or
+    /// the context is destroyed.
     pub(in super::super) fn reserve_load(
         &self,
         reservation: Reservation<kind::Module>,
@@ -136,7 +137,7 @@ impl Cx<'_> {
     }
 
     /// Charges for a kernel's code, before it may be loaded. The kernel's image must be charged
-    /// already. The charge ends with the image or the context.
+    /// already. The charge is released when the image is unloaded or the context is destroyed.
     pub(in super::super) fn reserve_kernel(
         &self,
         reservation: Reservation<kind::Module>,

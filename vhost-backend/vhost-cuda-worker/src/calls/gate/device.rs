@@ -328,7 +328,7 @@ impl Device {
         page.oldest.store(oldest, Ordering::Relaxed);
         let stalled = seen.flying > 0 && !seen.running;
         let mut ring = false;
-        // Copies that began beside the closed gate are ordinary work once the gate is open.
+        // Copies that began while the gate was closed are ordinary work once it is open.
         if seen.flying > 0 && self.mode.is_open() {
             ring = self.enter(page).is_err();
         }
