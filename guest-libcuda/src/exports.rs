@@ -9,45 +9,34 @@ use cuda_api::proc_address::{Lookup, resolve};
 use cuda_api::sys::CUdriverProcAddressQueryResult;
 use std::ffi::c_void;
 
-/// Looks a name up. The program gets null and a failure if no function has that name.
-fn look_up(
-    name: Text,
-    out: Out<*const c_void>,
-    version: i32,
-    flags: u64,
-    status: Out<CUdriverProcAddressQueryResult>,
-) -> CuResult {
-    out.check()?;
+/// Looks a name up, and logs why there is no function for it.
+fn look_up(name: Text, version: i32, flags: u64) -> CuResult<Lookup> {
     let name = name.name()?;
     let lookup = resolve(name, version, flags).map_err(|error| {
         say!(Warn, "{error} ({name})");
         CuError::INVALID_VALUE
     })?;
-    let address = lookup.name().and_then(address);
-    let found = if address.is_none() && matches!(lookup, Lookup::Found(_)) {
-        Lookup::SymbolNotFound
-    } else {
-        lookup
-    };
-    status.set_if_wanted(found.status());
-    out.set(address.unwrap_or(std::ptr::null()))?;
-    if address.is_none() {
+    if lookup.name().is_none() {
         say!(Info, "cuGetProcAddress: no {name} for CUDA {version}");
-        return Err(CuError::NOT_FOUND);
     }
-    Ok(())
+    Ok(lookup)
 }
 
 entries! {
     fn cuGetProcAddress(name: Text, out: Out<*const c_void>, version: i32, flags: u64) {
-        look_up(name, out, version, flags, Out::null())
+        out.check()?;
+        let address = look_up(name, version, flags)?.name().and_then(address);
+        out.set(address.ok_or(CuError::NOT_FOUND)?)
     }
 
     fn cuGetProcAddress_v2(
         name: Text, out: Out<*const c_void>, version: i32, flags: u64,
         status: Out<CUdriverProcAddressQueryResult>,
     ) {
-        look_up(name, out, version, flags, status)
+        out.check()?;
+        let lookup = look_up(name, version, flags)?;
+        status.set_if_wanted(lookup.status());
+        out.set(lookup.name().and_then(address).unwrap_or(std::ptr::null()))
     }
 }
 
@@ -76,3 +65,35 @@ const LISTS: &[&[cuda_api::exports::Entry]] = &[
 ];
 
 cuda_api::exports!(lists = LISTS, unsupported = crate::unsupported);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cuda_api::sys::CUresult;
+    use std::ffi::{CStr, c_int};
+
+    const UNTOUCHED: *const c_void = 7 as *const c_void;
+
+    #[test]
+    fn a_name_without_a_function_is_reported_as_a_driver_does() {
+        let look_up = |name: &CStr, version: c_int| {
+            let (mut found, mut status) = (UNTOUCHED, CUdriverProcAddressQueryResult(9));
+            // SAFETY: the pointers are to locals, and the name ends with a zero.
+            let result =
+                unsafe { cuGetProcAddress_v2(name.as_ptr(), &mut found, version, 0, &mut status) };
+            (result, found, status)
+        };
+        use CUdriverProcAddressQueryResult as Status;
+        let null = std::ptr::null();
+        let none = (CUresult::CUDA_SUCCESS, null, Status::CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
+        assert_eq!(look_up(c"cuNothing", 12000), none);
+        let old =
+            (CUresult::CUDA_SUCCESS, null, Status::CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
+        assert_eq!(look_up(c"cuLibraryLoadData", 11000), old);
+
+        let mut found = UNTOUCHED;
+        // SAFETY: as above.
+        let result = unsafe { cuGetProcAddress(c"cuNothing".as_ptr(), &mut found, 12000, 0) };
+        assert_eq!((result, found), (CUresult::CUDA_ERROR_NOT_FOUND, UNTOUCHED));
+    }
+}
