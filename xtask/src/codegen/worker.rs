@@ -101,7 +101,7 @@ fn arm(code: &mut String, entry: &Entry) {
     );
     let _ = writeln!(code, "let {call} = decode::<api::{ty}>(args)?;");
     let reservation = charge(entry).map_or("", |_| ", Reservation::of_call()");
-    let call = format!("cx.{method}(call{pass}{reservation})");
+    let call = format!("bodies::{method}(cx, {call}{pass}{reservation})");
     // A charged call succeeds only with proof that its charge has been settled.
     let done = charge(entry).map(|kind| format!("Settled::<{kind}>::done"));
     if entry.has("worker") {
@@ -184,8 +184,11 @@ fn driver_call(code: &mut String, entry: &Entry) {
             } else {
                 (field.clone(), "")
             };
-            let _ =
-                writeln!(code, "let {pattern} = cx.{}({reservation}call.{field})?;", handle.kind);
+            let _ = writeln!(
+                code,
+                "let {pattern} = {}{reservation}call.{field})?;",
+                lookup(handle.kind)
+            );
             arguments.push(field);
         } else if let Some(name) = enumeration(param) {
             arguments.push(format!("sys::{name}(call.{field})"));
@@ -218,6 +221,15 @@ fn driver_call(code: &mut String, entry: &Entry) {
             let _ = writeln!(code, "Settled::<{kind}>::done(settled)");
         }
         None => code.push_str("Ok(())\n"),
+    }
+}
+
+/// Returns the start of the call that looks up a handle. Looking up a stream may create it, and
+/// looking up a function may charge its code, so these two aren't methods of `Cx`.
+fn lookup(kind: &str) -> String {
+    match kind {
+        "stream" | "func" => format!("bodies::{kind}(cx, "),
+        _ => format!("cx.{kind}("),
     }
 }
 

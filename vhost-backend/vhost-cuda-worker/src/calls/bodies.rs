@@ -1,6 +1,14 @@
-//! The bodies of calls, for the generated dispatch.
+//! The bodies of calls and the lookups of streams and functions, for the generated dispatch.
 
+pub(super) use super::charges::{cu_ctx_set_limit, func};
 pub(super) use super::context::*;
 pub(super) use super::copy::*;
+pub(super) use super::facts::*;
+pub(super) use super::graph::*;
+pub(super) use super::host::*;
+pub(super) use super::launch::*;
 pub(super) use super::memory::*;
+pub(super) use super::module::*;
+pub(super) use super::printing::*;
+pub(super) use super::queue::stream;
 pub(super) use super::stream::*;

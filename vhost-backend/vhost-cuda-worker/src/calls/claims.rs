@@ -88,22 +88,24 @@ impl<K: Id, T> Drop for Claim<'_, K, T> {
     }
 }
 
-impl<'a> Cx<'a> {
-    /// Claims a vacant id.
-    pub(super) fn claim<K: Id, T>(&self, which: Which<K, T>, id: K) -> CuResult<Claim<'a, K, T>> {
-        Claim::new(&self.shared.tables, which, id)
-    }
+/// Claims a vacant id.
+pub(super) fn claim<'a, K: Id, T>(
+    cx: &Cx<'a>,
+    which: Which<K, T>,
+    id: K,
+) -> CuResult<Claim<'a, K, T>> {
+    Claim::new(&cx.shared.tables, which, id)
+}
 
-    /// Removes an object that is about to be destroyed from its table, and claims its id. `with_it`
-    /// also removes everything that depends on the object, or fails.
-    pub(super) fn claim_listed<K: Id, T: Clone>(
-        &self,
-        which: Which<K, T>,
-        id: K,
-        with_it: impl FnOnce(&mut Tables, &T) -> CuResult,
-    ) -> CuResult<(T, Claim<'a, K, T>)> {
-        Claim::of_listed(&self.shared.tables, which, id, with_it)
-    }
+/// Removes an object that is about to be destroyed from its table, and claims its id. `with_it`
+/// also removes everything that depends on the object, or fails.
+pub(super) fn claim_listed<'a, K: Id, T: Clone>(
+    cx: &Cx<'a>,
+    which: Which<K, T>,
+    id: K,
+    with_it: impl FnOnce(&mut Tables, &T) -> CuResult,
+) -> CuResult<(T, Claim<'a, K, T>)> {
+    Claim::of_listed(&cx.shared.tables, which, id, with_it)
 }
 
 #[cfg(test)]

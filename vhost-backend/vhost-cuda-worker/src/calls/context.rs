@@ -6,12 +6,15 @@ use cuda_api::sys::{CUcontext, CUdevice};
 use protocol::calls as api;
 use protocol::ids::ContextId;
 
-use super::charges::{Reservation, Settled, kind};
-use super::claims::CONTEXTS;
+use super::charges::{
+    Reservation, Settled, begin_charges, end_charges, give_back_context, kind, reserve_context,
+};
+use super::claims::{CONTEXTS, claim};
 use super::cx::Cx;
 use super::deferred::Deferred;
 use super::driver_handle::DriverHandle;
 use super::handles::Context;
+use super::memory::{free_all_of, give_back};
 use super::result::number;
 use super::{ReplyTo, lock};
 use crate::driver::{CuError, CuResult};
@@ -20,121 +23,132 @@ use crate::driver::{CuError, CuResult};
 /// library decides how a thread waits, and a guest must not cause core dumps on the host.
 const CONTEXT_FLAGS: u32 = 0x10 | 0x80;
 
-impl Cx<'_> {
-    fn check_device(&self, device: CUdevice) -> CuResult {
-        if (0..self.shared.devices).contains(&device) {
-            Ok(())
-        } else {
-            Err(CuError::INVALID_DEVICE)
+fn check_device(cx: &Cx<'_>, device: CUdevice) -> CuResult {
+    if (0..cx.shared.devices).contains(&device) { Ok(()) } else { Err(CuError::INVALID_DEVICE) }
+}
+
+pub(super) fn vcuda_primary_ctx_retain(
+    cx: &Cx<'_>,
+    call: api::VcudaPrimaryCtxRetain,
+    reservation: Reservation<kind::Context>,
+) -> CuResult<Settled<kind::Context>> {
+    check_device(cx, call.dev)?;
+    let mut primaries = lock(&cx.shared.primaries);
+    let id = claim(cx, CONTEXTS, call.ctx)?;
+    let is_its = |context: &Context| context.primary && context.device == call.dev;
+    if lock(&cx.shared.tables).contexts.iter().any(|(_, context)| is_its(context)) {
+        return Err(CuError::INVALID_VALUE);
+    }
+    let slot = &mut primaries[call.dev as usize];
+    let (real, settled) = match *slot {
+        Some(real) => (real, reservation.retained_before()),
+        None => {
+            let (real, settled) = retain_primary(cx, reservation, call.dev)?;
+            (*slot.insert(real), settled)
         }
-    }
+    };
+    let context =
+        Context { real, device: call.dev, primary: true, legacy_used: false, ending: false };
+    begin_charges(cx, call.ctx, call.dev);
+    id.list(context);
+    Ok(settled)
+}
 
-    pub(super) fn vcuda_primary_ctx_retain(
-        &self,
-        call: api::VcudaPrimaryCtxRetain,
-        reservation: Reservation<kind::Context>,
-    ) -> CuResult<Settled<kind::Context>> {
-        self.check_device(call.dev)?;
-        let mut primaries = lock(&self.shared.primaries);
-        let id = self.claim(CONTEXTS, call.ctx)?;
-        let is_its = |context: &Context| context.primary && context.device == call.dev;
-        if lock(&self.shared.tables).contexts.iter().any(|(_, context)| is_its(context)) {
-            return Err(CuError::INVALID_VALUE);
-        }
-        let slot = &mut primaries[call.dev as usize];
-        let (real, settled) = match *slot {
-            Some(real) => (real, reservation.retained_before()),
-            None => {
-                let (real, settled) = self.retain_primary(reservation, call.dev)?;
-                (*slot.insert(real), settled)
-            }
-        };
-        let context =
-            Context { real, device: call.dev, primary: true, legacy_used: false, ending: false };
-        self.begin_charges(call.ctx, call.dev);
-        id.list(context);
-        Ok(settled)
-    }
+/// Retains a primary context that the worker doesn't have yet, within the VM's quota.
+fn retain_primary(
+    cx: &Cx<'_>,
+    reservation: Reservation<kind::Context>,
+    device: CUdevice,
+) -> CuResult<(DriverHandle<CUcontext>, Settled<kind::Context>)> {
+    let reserved = reserve_context(cx, reservation, device)?;
+    let mut context = std::ptr::null_mut();
+    // SAFETY: the pointer is to a local variable.
+    unsafe { cx.driver().cuDevicePrimaryCtxRetain(&mut context, device)? };
+    Ok((DriverHandle(context), reserved.settle()))
+}
 
-    /// Retains a primary context that the worker doesn't have yet, within the VM's quota.
-    pub(super) fn retain_primary(
-        &self,
-        reservation: Reservation<kind::Context>,
-        device: CUdevice,
-    ) -> CuResult<(DriverHandle<CUcontext>, Settled<kind::Context>)> {
-        let reserved = self.reserve_context(reservation, device)?;
-        let mut context = std::ptr::null_mut();
-        // SAFETY: the pointer is to a local variable.
-        unsafe { self.driver().cuDevicePrimaryCtxRetain(&mut context, device)? };
-        Ok((DriverHandle(context), reserved.settle()))
+/// Calls `query` in the guest's current context, or if there is none, in the primary context of
+/// the first device. The driver answers some queries about kernels only in a context, but a
+/// guest may make them before it has a context.
+pub(super) fn with_any_context<T>(cx: &Cx<'_>, query: impl FnOnce() -> CuResult<T>) -> CuResult<T> {
+    if cx.ctx != ContextId::NONE {
+        cx.enter()?;
+        return query();
     }
+    let mut primaries = lock(&cx.shared.primaries);
+    let context = match primaries[0] {
+        Some(context) => context,
+        None => *primaries[0].insert(retain_primary(cx, Reservation::of_worker(), 0)?.0),
+    };
+    // SAFETY: the context is retained while `primaries` is locked.
+    unsafe { cx.within_real(context.0, query) }
+}
 
-    pub(super) fn vcuda_primary_ctx_set_flags(
-        &self,
-        call: api::VcudaPrimaryCtxSetFlags,
-    ) -> CuResult {
-        self.check_device(call.dev)?;
-        let flags = call.flags & CONTEXT_FLAGS;
-        // SAFETY: the function takes no pointers.
-        unsafe { self.driver().cuDevicePrimaryCtxSetFlags(call.dev, flags) }
-    }
+pub(super) fn vcuda_primary_ctx_set_flags(
+    cx: &Cx<'_>,
+    call: api::VcudaPrimaryCtxSetFlags,
+) -> CuResult {
+    check_device(cx, call.dev)?;
+    let flags = call.flags & CONTEXT_FLAGS;
+    // SAFETY: the function takes no pointers.
+    unsafe { cx.driver().cuDevicePrimaryCtxSetFlags(call.dev, flags) }
+}
 
-    pub(super) fn vcuda_ctx_create(
-        &self,
-        call: api::VcudaCtxCreate,
-        reservation: Reservation<kind::Context>,
-    ) -> CuResult<Settled<kind::Context>> {
-        self.check_device(call.dev)?;
-        let id = self.claim(CONTEXTS, call.ctx)?;
-        let reserved = self.reserve_context(reservation, call.dev)?;
-        let mut context = std::ptr::null_mut();
-        // SAFETY: the pointer is to a local variable.
-        unsafe { self.driver().cuCtxCreate(&mut context, call.flags & CONTEXT_FLAGS, call.dev)? };
-        let settled = reserved.settle();
-        let context = Context {
-            real: DriverHandle(context),
-            device: call.dev,
-            primary: false,
-            legacy_used: false,
-            ending: false,
-        };
-        self.begin_charges(call.ctx, call.dev);
-        id.list(context);
-        // The driver has made the new context current on this thread, so `CURRENT` is no longer
-        // right.
-        self.shared.generation.fetch_add(1, Ordering::AcqRel);
-        Ok(settled)
-    }
+pub(super) fn vcuda_ctx_create(
+    cx: &Cx<'_>,
+    call: api::VcudaCtxCreate,
+    reservation: Reservation<kind::Context>,
+) -> CuResult<Settled<kind::Context>> {
+    check_device(cx, call.dev)?;
+    let id = claim(cx, CONTEXTS, call.ctx)?;
+    let reserved = reserve_context(cx, reservation, call.dev)?;
+    let mut context = std::ptr::null_mut();
+    // SAFETY: the pointer is to a local variable.
+    unsafe { cx.driver().cuCtxCreate(&mut context, call.flags & CONTEXT_FLAGS, call.dev)? };
+    let settled = reserved.settle();
+    let context = Context {
+        real: DriverHandle(context),
+        device: call.dev,
+        primary: false,
+        legacy_used: false,
+        ending: false,
+    };
+    begin_charges(cx, call.ctx, call.dev);
+    id.list(context);
+    // The driver has made the new context current on this thread, so `CURRENT` is no longer
+    // right.
+    cx.shared.generation.fetch_add(1, Ordering::AcqRel);
+    Ok(settled)
+}
 
-    /// Destroys a context, after the calls in it have finished.
-    fn end_context(&self, id: ContextId) -> CuResult {
-        // This comes before `primaries` is locked, because such a call may wait for that lock.
-        self.shared.uses.wait_for_none(id);
-        // The lock is held until this function returns, so that no other thread gets a primary
-        // context that is being destroyed.
-        let mut primaries = lock(&self.shared.primaries);
-        let context = lock(&self.shared.tables).forget_context(id)?;
-        self.shared.generation.fetch_add(1, Ordering::AcqRel);
-        let ended = if context.primary {
-            primaries[context.device as usize] = None;
-            // SAFETY: the worker has retained this primary context once.
-            unsafe { self.driver().cuDevicePrimaryCtxRelease(context.device) }
-        } else {
-            drop(primaries);
-            // SAFETY: the context was live, and is no longer listed.
-            unsafe { self.driver().cuCtxDestroy(context.real.0) }
-        };
-        self.free_all_of(id);
-        self.forget_globals_of_context(id);
-        // If the driver failed to destroy the context, the context stays charged until the worker
-        // exits.
-        if ended.is_ok() {
-            self.end_charges(id);
-            self.give_back_context(context.device);
-            lock(&self.shared.tables).free_ids_of(id);
-        }
-        ended
+/// Destroys a context, after the calls in it have finished.
+fn end_context(cx: &Cx<'_>, id: ContextId) -> CuResult {
+    // This comes before `primaries` is locked, because such a call may wait for that lock.
+    cx.shared.uses.wait_for_none(id);
+    // The lock is held until this function returns, so that no other thread gets a primary
+    // context that is being destroyed.
+    let mut primaries = lock(&cx.shared.primaries);
+    let context = lock(&cx.shared.tables).forget_context(id)?;
+    cx.shared.generation.fetch_add(1, Ordering::AcqRel);
+    let ended = if context.primary {
+        primaries[context.device as usize] = None;
+        // SAFETY: the worker has retained this primary context once.
+        unsafe { cx.driver().cuDevicePrimaryCtxRelease(context.device) }
+    } else {
+        drop(primaries);
+        // SAFETY: the context was live, and is no longer listed.
+        unsafe { cx.driver().cuCtxDestroy(context.real.0) }
+    };
+    free_all_of(cx, id);
+    cx.shared.memory.forget_globals_of_context(id);
+    // If the driver failed to destroy the context, the context stays charged until the worker
+    // exits.
+    if ended.is_ok() {
+        end_charges(cx, id);
+        give_back_context(cx, context.device);
+        lock(&cx.shared.tables).free_ids_of(id);
     }
+    ended
 }
 
 pub(super) fn vcuda_primary_ctx_release(
@@ -159,7 +173,7 @@ pub(super) fn vcuda_primary_ctx_reset(
         .find_map(|(id, context)| of_device(context).then_some(id));
     match id {
         Some(id) => end(deferred, cx, id, of_device, reply),
-        None => reply.finish(number(cx.check_device(call.dev)), &[]),
+        None => reply.finish(number(check_device(cx, call.dev)), &[]),
     }
 }
 
@@ -196,12 +210,12 @@ fn end(
     let over = cx.shared.flight.begin_end_of(id);
     let freeing = deferred.end_of_context(id);
     deferred.own_job(Some(cx.thread), ContextId::NONE, move |cx| {
-        let ended = cx.end_context(id);
+        let ended = end_context(cx, id);
         over.store(true, Ordering::Release);
         cx.shared.ending.fetch_sub(1, Ordering::AcqRel);
         for (freeing, waiting) in freeing {
-            if let Some(mapping) = cx.freed(freeing) {
-                cx.give_back(mapping);
+            if let Some(mapping) = cx.shared.memory.freed(freeing) {
+                give_back(cx, mapping);
             }
             if let Some(waiting) = waiting {
                 waiting.finish(0, &[]);

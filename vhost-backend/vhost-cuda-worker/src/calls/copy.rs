@@ -11,6 +11,8 @@ use super::cx::Cx;
 use super::deferred::Deferred;
 use super::driver_handle::DriverHandle;
 use super::gate::pass::Pass;
+use super::memory::WINDOW;
+use super::queue::queue;
 use super::result::number;
 use super::waits::Completion;
 use crate::driver::{CuError, CuResult};
@@ -24,104 +26,112 @@ fn extent(width: usize, pitch: usize, height: usize) -> CuResult<u64> {
     rows.map(|bytes| bytes as u64).ok_or(CuError::INVALID_VALUE)
 }
 
-impl Cx<'_> {
-    pub(super) fn vcuda_copy_in(&self, call: api::VcudaCopyIn<'_>, pass: &Pass) -> CuResult {
-        self.enter()?;
-        self.check(call.dst, call.data.len() as u64)?;
-        let (stream, _) = self.queue(call.h_stream, call.data.len())?;
-        self.tally(|words| &words.bytes_h2d, call.data.len() as u64);
-        if call.data.is_empty() {
-            return Ok(());
-        }
-        if call.data.len() > INLINE_COPY_MAX {
-            return Err(CuError::INVALID_VALUE);
-        }
-        // SAFETY: the source is pageable memory of this process, which the driver has copied when
-        // it returns. The destination was checked.
-        unsafe {
-            self.driver().cuMemcpyHtoDAsync(
-                pass,
-                call.dst,
-                call.data.as_ptr().cast(),
-                call.data.len(),
-                stream,
-            )
-        }
+/// Counts the bytes of a copy, in counters that operators can read. Variables of modules count
+/// as host memory.
+fn tally_copy(cx: &Cx<'_>, dst: u64, src: u64, bytes: u64) {
+    match (WINDOW.contains(&dst), WINDOW.contains(&src)) {
+        (true, true) => cx.tally(|words| &words.bytes_d2d, bytes),
+        (true, false) => cx.tally(|words| &words.bytes_h2d, bytes),
+        (false, _) => cx.tally(|words| &words.bytes_d2h, bytes),
     }
+}
 
-    pub(super) fn vcuda_copy(&self, call: api::VcudaCopy, pass: &Pass) -> CuResult {
-        self.enter()?;
-        self.check(call.dst, call.len as u64)?;
-        self.check(call.src, call.len as u64)?;
-        let (stream, _) = self.queue(call.h_stream, 0)?;
-        self.tally_copy(call.dst, call.src, call.len as u64);
-        if call.len == 0 {
-            return Ok(());
-        }
-        // SAFETY: both ranges were checked.
-        unsafe { self.driver().cuMemcpyAsync(pass, call.dst, call.src, call.len, stream) }
+pub(super) fn vcuda_copy_in(cx: &Cx<'_>, call: api::VcudaCopyIn<'_>, pass: &Pass) -> CuResult {
+    cx.enter()?;
+    cx.check(call.dst, call.data.len() as u64)?;
+    let (stream, _) = queue(cx, call.h_stream, call.data.len())?;
+    cx.tally(|words| &words.bytes_h2d, call.data.len() as u64);
+    if call.data.is_empty() {
+        return Ok(());
     }
-
-    pub(super) fn vcuda_copy_2d(&self, call: api::VcudaCopy2D, pass: &Pass) -> CuResult {
-        self.enter()?;
-        self.check(call.dst, extent(call.width, call.dst_pitch, call.height)?)?;
-        self.check(call.src, extent(call.width, call.src_pitch, call.height)?)?;
-        let (stream, _) = self.queue(call.h_stream, 0)?;
-        if call.width == 0 || call.height == 0 {
-            return Ok(());
-        }
-        let bytes = (call.width as u64).saturating_mul(call.height as u64);
-        self.tally_copy(call.dst, call.src, bytes);
-        let copy = CUDA_MEMCPY2D {
-            srcXInBytes: 0,
-            srcY: 0,
-            srcMemoryType: CUmemorytype::CU_MEMORYTYPE_UNIFIED,
-            srcHost: std::ptr::null(),
-            srcDevice: call.src,
-            srcArray: std::ptr::null_mut(),
-            srcPitch: call.src_pitch,
-            dstXInBytes: 0,
-            dstY: 0,
-            dstMemoryType: CUmemorytype::CU_MEMORYTYPE_UNIFIED,
-            dstHost: std::ptr::null_mut(),
-            dstDevice: call.dst,
-            dstArray: std::ptr::null_mut(),
-            dstPitch: call.dst_pitch,
-            WidthInBytes: call.width,
-            Height: call.height,
-        };
-        // SAFETY: both extents were checked. The driver refuses a pitch below the width.
-        unsafe { self.driver().cuMemcpy2DAsync(pass, &copy, stream) }
+    if call.data.len() > INLINE_COPY_MAX {
+        return Err(CuError::INVALID_VALUE);
     }
+    // SAFETY: the source is pageable memory of this process, which the driver has copied when
+    // it returns. The destination was checked.
+    unsafe {
+        cx.driver().cuMemcpyHtoDAsync(
+            pass,
+            call.dst,
+            call.data.as_ptr().cast(),
+            call.data.len(),
+            stream,
+        )
+    }
+}
 
-    pub(super) fn vcuda_memset(&self, call: api::VcudaMemset, pass: &Pass) -> CuResult {
-        self.enter()?;
-        let size = call.element_size as usize;
-        if !matches!(size, 1 | 2 | 4) {
-            return Err(CuError::INVALID_VALUE);
-        }
-        let width = call.width.checked_mul(size).ok_or(CuError::INVALID_VALUE)?;
-        self.check(call.dst, extent(width, call.pitch, call.height)?)?;
-        let (stream, _) = self.queue(call.h_stream, 0)?;
-        if call.width == 0 || call.height == 0 {
-            return Ok(());
-        }
-        let (driver, dst, pitch) = (self.driver(), call.dst, call.pitch);
-        let (value, width, height) = (call.value, call.width, call.height);
-        // SAFETY: the extent was checked.
-        unsafe {
-            match (size, height) {
-                (1, 1) => driver.cuMemsetD8Async(pass, dst, value as u8, width, stream),
-                (2, 1) => driver.cuMemsetD16Async(pass, dst, value as u16, width, stream),
-                (_, 1) => driver.cuMemsetD32Async(pass, dst, value, width, stream),
-                (1, _) => {
-                    driver.cuMemsetD2D8Async(pass, dst, pitch, value as u8, width, height, stream)
-                }
-                (2, _) => {
-                    driver.cuMemsetD2D16Async(pass, dst, pitch, value as u16, width, height, stream)
-                }
-                _ => driver.cuMemsetD2D32Async(pass, dst, pitch, value, width, height, stream),
+pub(super) fn vcuda_copy(cx: &Cx<'_>, call: api::VcudaCopy, pass: &Pass) -> CuResult {
+    cx.enter()?;
+    cx.check(call.dst, call.len as u64)?;
+    cx.check(call.src, call.len as u64)?;
+    let (stream, _) = queue(cx, call.h_stream, 0)?;
+    tally_copy(cx, call.dst, call.src, call.len as u64);
+    if call.len == 0 {
+        return Ok(());
+    }
+    // SAFETY: both ranges were checked.
+    unsafe { cx.driver().cuMemcpyAsync(pass, call.dst, call.src, call.len, stream) }
+}
+
+pub(super) fn vcuda_copy_2d(cx: &Cx<'_>, call: api::VcudaCopy2D, pass: &Pass) -> CuResult {
+    cx.enter()?;
+    cx.check(call.dst, extent(call.width, call.dst_pitch, call.height)?)?;
+    cx.check(call.src, extent(call.width, call.src_pitch, call.height)?)?;
+    let (stream, _) = queue(cx, call.h_stream, 0)?;
+    if call.width == 0 || call.height == 0 {
+        return Ok(());
+    }
+    let bytes = (call.width as u64).saturating_mul(call.height as u64);
+    tally_copy(cx, call.dst, call.src, bytes);
+    let copy = CUDA_MEMCPY2D {
+        srcXInBytes: 0,
+        srcY: 0,
+        srcMemoryType: CUmemorytype::CU_MEMORYTYPE_UNIFIED,
+        srcHost: std::ptr::null(),
+        srcDevice: call.src,
+        srcArray: std::ptr::null_mut(),
+        srcPitch: call.src_pitch,
+        dstXInBytes: 0,
+        dstY: 0,
+        dstMemoryType: CUmemorytype::CU_MEMORYTYPE_UNIFIED,
+        dstHost: std::ptr::null_mut(),
+        dstDevice: call.dst,
+        dstArray: std::ptr::null_mut(),
+        dstPitch: call.dst_pitch,
+        WidthInBytes: call.width,
+        Height: call.height,
+    };
+    // SAFETY: both extents were checked. The driver refuses a pitch below the width.
+    unsafe { cx.driver().cuMemcpy2DAsync(pass, &copy, stream) }
+}
+
+pub(super) fn vcuda_memset(cx: &Cx<'_>, call: api::VcudaMemset, pass: &Pass) -> CuResult {
+    cx.enter()?;
+    let size = call.element_size as usize;
+    if !matches!(size, 1 | 2 | 4) {
+        return Err(CuError::INVALID_VALUE);
+    }
+    let width = call.width.checked_mul(size).ok_or(CuError::INVALID_VALUE)?;
+    cx.check(call.dst, extent(width, call.pitch, call.height)?)?;
+    let (stream, _) = queue(cx, call.h_stream, 0)?;
+    if call.width == 0 || call.height == 0 {
+        return Ok(());
+    }
+    let (driver, dst, pitch) = (cx.driver(), call.dst, call.pitch);
+    let (value, width, height) = (call.value, call.width, call.height);
+    // SAFETY: the extent was checked.
+    unsafe {
+        match (size, height) {
+            (1, 1) => driver.cuMemsetD8Async(pass, dst, value as u8, width, stream),
+            (2, 1) => driver.cuMemsetD16Async(pass, dst, value as u16, width, stream),
+            (_, 1) => driver.cuMemsetD32Async(pass, dst, value, width, stream),
+            (1, _) => {
+                driver.cuMemsetD2D8Async(pass, dst, pitch, value as u8, width, height, stream)
             }
+            (2, _) => {
+                driver.cuMemsetD2D16Async(pass, dst, pitch, value as u16, width, height, stream)
+            }
+            _ => driver.cuMemsetD2D32Async(pass, dst, pitch, value, width, height, stream),
         }
     }
 }
@@ -182,7 +192,7 @@ fn staged(
         return Err(CuError::INVALID_VALUE);
     }
     let at = deferred.staging(arena, len)?;
-    let (stream, ctx) = cx.queue(stream, 0)?;
+    let (stream, ctx) = queue(cx, stream, 0)?;
     Ok((at, stream, ctx))
 }
 
@@ -210,7 +220,7 @@ pub(super) fn vcuda_copy_out(
         if call.len > INLINE_COPY_MAX {
             return Err(CuError::INVALID_VALUE);
         }
-        cx.queue(call.h_stream, 0)
+        queue(cx, call.h_stream, 0)
     });
     let (stream, ctx) = match ready {
         Ok(ready) => ready,

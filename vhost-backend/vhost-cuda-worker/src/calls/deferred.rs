@@ -11,7 +11,7 @@ use super::arena::Arena;
 use super::cx::Cx;
 use super::events::EventPool;
 use super::lock::lock;
-use super::memory::{AsyncFree, AsyncFrees, Freeing, Mapping, Retries, Retry};
+use super::memory::{AsyncFree, AsyncFrees, Freeing, Mapping, Retries, Retry, allocate, give_back};
 use super::printing::Watch;
 use super::registered::Registration;
 use super::result::number;
@@ -154,7 +154,7 @@ impl Deferred {
                 Err(error) => reply.finish(error.0, &[]),
             },
             Completion::Free(freeing, thread, reply) => {
-                let mapping = cx.freed(freeing);
+                let mapping = cx.shared.memory.freed(freeing);
                 match (mapping, reply) {
                     (None, None) => {}
                     (None, Some(reply)) => reply.finish(number(result), &[]),
@@ -232,7 +232,7 @@ impl Deferred {
             let ctx = free.freeing.ctx();
             let cx = Cx { shared: &shared, thread: free.thread, ctx };
             self.events.give_back(free.ctx, free.event);
-            if let Some(mapping) = cx.freed(free.freeing) {
+            if let Some(mapping) = cx.shared.memory.freed(free.freeing) {
                 self.give_back_later(free.thread, ctx, mapping, || {});
             }
         }
@@ -249,7 +249,7 @@ impl Deferred {
     ) {
         self.shared.giving_back.fetch_add(1, Ordering::AcqRel);
         self.own_job(Some(thread), ctx, move |cx| {
-            cx.give_back(mapping);
+            give_back(cx, mapping);
             cx.shared.giving_back.fetch_sub(1, Ordering::AcqRel);
             cx.shared.session.waker.wake();
             done();
@@ -277,7 +277,7 @@ impl Deferred {
         let shared = self.shared.clone();
         for Retry { bytes, thread, ctx, reply } in self.retries.take_all() {
             let cx = Cx { shared: &shared, thread, ctx };
-            match cx.allocate(reply.reservation(), bytes as u64) {
+            match allocate(&cx, reply.reservation(), bytes as u64) {
                 Ok((dptr, settled)) => reply.succeed(settled, &dptr.to_le_bytes()),
                 Err(error) => reply.fail(error),
             }

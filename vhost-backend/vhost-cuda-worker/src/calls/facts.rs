@@ -12,52 +12,50 @@ use protocol::facts::{DeviceFacts, MAX_ATTRIBUTES};
 use super::cx::Cx;
 use crate::driver::CuResult;
 
-impl Cx<'_> {
-    pub(super) fn vcuda_nop(&self, _: api::VcudaNop) -> CuResult {
-        Ok(())
-    }
+pub(super) fn vcuda_nop(_: &Cx<'_>, _: api::VcudaNop) -> CuResult {
+    Ok(())
+}
 
-    pub(super) fn vcuda_ping(&self, _: api::VcudaPing) -> CuResult {
-        Ok(())
-    }
+pub(super) fn vcuda_ping(_: &Cx<'_>, _: api::VcudaPing) -> CuResult {
+    Ok(())
+}
 
-    pub(super) fn vcuda_facts(&self, _: api::VcudaFacts) -> CuResult<api::VcudaFactsAnswer> {
-        let mut version = 0;
+pub(super) fn vcuda_facts(cx: &Cx<'_>, _: api::VcudaFacts) -> CuResult<api::VcudaFactsAnswer> {
+    let mut version = 0;
+    // SAFETY: the pointer is to a local variable.
+    unsafe { cx.driver().cuDriverGetVersion(&mut version)? };
+    let devices = (0..cx.shared.devices).map(|device| device_facts(cx, device));
+    let devices = devices.collect::<CuResult<_>>()?;
+    Ok(api::VcudaFactsAnswer { driver_version: version as u32, devices })
+}
+
+fn device_facts(cx: &Cx<'_>, device: CUdevice) -> CuResult<DeviceFacts> {
+    let driver = cx.driver();
+    let mut facts = DeviceFacts::default();
+    let mut total = 0;
+    let mut uuid = CUuuid { bytes: [0; 16] };
+    // SAFETY: the pointers are to local variables. The lengths of the texts leave room for a
+    // final zero.
+    unsafe {
+        driver.cuDeviceTotalMem(&mut total, device)?;
+        driver.cuDeviceGetUuid(&mut uuid, device)?;
+        let (name, bus) = (&mut facts.name, &mut facts.pci_bus_id);
+        driver.cuDeviceGetName(name.as_mut_ptr().cast(), name.len() as i32 - 1, device)?;
+        driver.cuDeviceGetPCIBusId(bus.as_mut_ptr().cast(), bus.len() as i32 - 1, device)?;
+    }
+    facts.total_memory = (total as u64).min(cx.shared.session.ledger.usage(device).max);
+    facts.uuid = uuid.bytes.map(|byte| byte as u8);
+    for attribute in 1..MAX_ATTRIBUTES {
+        let value = &mut facts.attributes[attribute];
+        let asked = CUdevice_attribute(attribute as u32);
         // SAFETY: the pointer is to a local variable.
-        unsafe { self.driver().cuDriverGetVersion(&mut version)? };
-        let devices = (0..self.shared.devices).map(|device| self.device_facts(device));
-        let devices = devices.collect::<CuResult<_>>()?;
-        Ok(api::VcudaFactsAnswer { driver_version: version as u32, devices })
-    }
-
-    fn device_facts(&self, device: CUdevice) -> CuResult<DeviceFacts> {
-        let driver = self.driver();
-        let mut facts = DeviceFacts::default();
-        let mut total = 0;
-        let mut uuid = CUuuid { bytes: [0; 16] };
-        // SAFETY: the pointers are to local variables. The lengths of the texts leave room for a
-        // final zero.
-        unsafe {
-            driver.cuDeviceTotalMem(&mut total, device)?;
-            driver.cuDeviceGetUuid(&mut uuid, device)?;
-            let (name, bus) = (&mut facts.name, &mut facts.pci_bus_id);
-            driver.cuDeviceGetName(name.as_mut_ptr().cast(), name.len() as i32 - 1, device)?;
-            driver.cuDeviceGetPCIBusId(bus.as_mut_ptr().cast(), bus.len() as i32 - 1, device)?;
+        let known = unsafe { driver.cuDeviceGetAttribute(value, asked, device) };
+        if known.is_ok() {
+            facts.known[attribute / 64] |= 1 << (attribute % 64);
+        } else {
+            *value = 0;
         }
-        facts.total_memory = (total as u64).min(self.shared.session.ledger.usage(device).max);
-        facts.uuid = uuid.bytes.map(|byte| byte as u8);
-        for attribute in 1..MAX_ATTRIBUTES {
-            let value = &mut facts.attributes[attribute];
-            let asked = CUdevice_attribute(attribute as u32);
-            // SAFETY: the pointer is to a local variable.
-            let known = unsafe { driver.cuDeviceGetAttribute(value, asked, device) };
-            if known.is_ok() {
-                facts.known[attribute / 64] |= 1 << (attribute % 64);
-            } else {
-                *value = 0;
-            }
-        }
-        debug_assert!(CStr::from_bytes_until_nul(&facts.name).is_ok());
-        Ok(facts)
     }
+    debug_assert!(CStr::from_bytes_until_nul(&facts.name).is_ok());
+    Ok(facts)
 }

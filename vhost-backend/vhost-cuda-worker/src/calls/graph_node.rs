@@ -8,7 +8,7 @@ use cuda_api::sys::{
 use protocol::graph::{CopySide, CopyStep, KernelStep, MemsetStep, Step};
 use protocol::structs::{EventRecordStep, EventWaitStep, HostFuncStep};
 
-use super::charges::{Reservation, Settled, kind};
+use super::charges::{Reservation, Settled, func, kind};
 use super::cx::Cx;
 use super::hostfunc::GraphStops;
 use super::launch::{attributes, with_parameters};
@@ -157,7 +157,7 @@ impl<'a> Builder<'a> {
         reservation: Reservation<kind::Local>,
         then: impl FnOnce(&CUDA_KERNEL_NODE_PARAMS_v2) -> CuResult,
     ) -> CuResult<Settled<kind::Local>> {
-        let (function, _) = self.cx.func(reservation.code(), kernel.f)?;
+        let (function, _) = func(self.cx, reservation.code(), kernel.f)?;
         let (grid, block) = (kernel.grid, kernel.block);
         with_parameters(self.cx, kernel.f, kernel.params, reservation, |_, params, extra| {
             then(&CUDA_KERNEL_NODE_PARAMS_v2 {

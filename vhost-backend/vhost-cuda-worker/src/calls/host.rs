@@ -23,123 +23,121 @@ const CAPTURE: u32 = 900;
 /// How long to sleep between checks of contexts that are ending.
 const LOOK: Duration = Duration::from_millis(1);
 
-impl Cx<'_> {
-    pub(super) fn vcuda_host_register(
-        &self,
-        call: api::VcudaHostRegister,
-    ) -> CuResult<api::VcudaHostRegisterAnswer> {
-        self.enter()?;
-        // This lock is taken before the lookup, so that a region that is being detached gets no new
-        // registration.
-        let mut registered = lock(&self.shared.registered);
-        let region = self.shared.session.regions.find(call.vaddr, call.len);
-        let region = region.ok_or(CuError::INVALID_VALUE)?;
-        let at = region.at(call.vaddr, call.len).ok_or(CuError::INVALID_VALUE)?;
-        if call.len == 0 {
-            return Err(CuError::INVALID_VALUE);
+pub(super) fn vcuda_host_register(
+    cx: &Cx<'_>,
+    call: api::VcudaHostRegister,
+) -> CuResult<api::VcudaHostRegisterAnswer> {
+    cx.enter()?;
+    // This lock is taken before the lookup, so that a region that is being detached gets no new
+    // registration.
+    let mut registered = lock(&cx.shared.registered);
+    let region = cx.shared.session.regions.find(call.vaddr, call.len);
+    let region = region.ok_or(CuError::INVALID_VALUE)?;
+    let at = region.at(call.vaddr, call.len).ok_or(CuError::INVALID_VALUE)?;
+    if call.len == 0 {
+        return Err(CuError::INVALID_VALUE);
+    }
+    if registered.by_vaddr.contains_key(&call.vaddr) {
+        return Err(CuError::HOST_MEMORY_ALREADY_REGISTERED);
+    }
+    let mut dptr = 0;
+    // SAFETY: the pages stay mapped until they are unregistered, because the registration holds
+    // the region.
+    unsafe {
+        cx.driver().cuMemHostRegister(at.cast(), call.len, REGISTER_FLAGS)?;
+        let told = cx.driver().cuMemHostGetDevicePointer(&mut dptr, at.cast(), 0);
+        let listed = told.and_then(|()| {
+            let mut foreign = lock(&cx.shared.memory.foreign);
+            let new = foreign.insert(dptr, call.len as u64, Foreign::Host);
+            if new { Ok(()) } else { Err(CuError::HOST_MEMORY_ALREADY_REGISTERED) }
+        });
+        if let Err(error) = listed {
+            let _ = cx.driver().cuMemHostUnregister(at.cast());
+            return Err(error);
         }
-        if registered.by_vaddr.contains_key(&call.vaddr) {
-            return Err(CuError::HOST_MEMORY_ALREADY_REGISTERED);
-        }
-        let mut dptr = 0;
-        // SAFETY: the pages stay mapped until they are unregistered, because the registration holds
-        // the region.
-        unsafe {
-            self.driver().cuMemHostRegister(at.cast(), call.len, REGISTER_FLAGS)?;
-            let told = self.driver().cuMemHostGetDevicePointer(&mut dptr, at.cast(), 0);
-            let listed = told.and_then(|()| {
-                let mut foreign = lock(&self.shared.memory.foreign);
-                let new = foreign.insert(dptr, call.len as u64, Foreign::Host);
-                if new { Ok(()) } else { Err(CuError::HOST_MEMORY_ALREADY_REGISTERED) }
-            });
-            if let Err(error) = listed {
-                let _ = self.driver().cuMemHostUnregister(at.cast());
+    }
+    let ctx = cx.ctx;
+    registered.by_vaddr.insert(call.vaddr, Registration { region, at: at as u64, dptr, ctx });
+    Ok(api::VcudaHostRegisterAnswer { dptr })
+}
+
+pub(super) fn vcuda_host_unregister(cx: &Cx<'_>, call: api::VcudaHostUnregister) -> CuResult {
+    cx.enter_any()?;
+    let found = lock(&cx.shared.registered).by_vaddr.remove(&call.vaddr);
+    let registration = found.ok_or(CuError::HOST_MEMORY_NOT_REGISTERED)?;
+    let listed = lock(&cx.shared.memory.foreign).remove(registration.dptr);
+    match unregister(cx, &registration) {
+        Ok(result) => result,
+        Err(Refused(error)) => {
+            let mut registered = lock(&cx.shared.registered);
+            if cx.shared.session.regions.get(registration.region.id()).is_none() {
+                let shared = cx.shared.clone();
+                cx.shared.session.mirrors.run_always(None, move || {
+                    let cx = Cx { shared: &shared, thread: 0, ctx: ContextId::NONE };
+                    let_go(&cx, vec![registration]);
+                });
                 return Err(error);
             }
-        }
-        let ctx = self.ctx;
-        registered.by_vaddr.insert(call.vaddr, Registration { region, at: at as u64, dptr, ctx });
-        Ok(api::VcudaHostRegisterAnswer { dptr })
-    }
-
-    pub(super) fn vcuda_host_unregister(&self, call: api::VcudaHostUnregister) -> CuResult {
-        self.enter_any()?;
-        let found = lock(&self.shared.registered).by_vaddr.remove(&call.vaddr);
-        let registration = found.ok_or(CuError::HOST_MEMORY_NOT_REGISTERED)?;
-        let listed = lock(&self.shared.memory.foreign).remove(registration.dptr);
-        match self.unregister(&registration) {
-            Ok(result) => result,
-            Err(Refused(error)) => {
-                let mut registered = lock(&self.shared.registered);
-                if self.shared.session.regions.get(registration.region.id()).is_none() {
-                    let shared = self.shared.clone();
-                    self.shared.session.mirrors.run_always(None, move || {
-                        Cx { shared: &shared, thread: 0, ctx: ContextId::NONE }
-                            .let_go(vec![registration]);
-                    });
-                    return Err(error);
-                }
-                // As with the real driver, the memory stays registered.
-                if let Some((len, kind)) = listed {
-                    lock(&self.shared.memory.foreign).insert(registration.dptr, len, kind);
-                }
-                registered.by_vaddr.insert(call.vaddr, registration);
-                Err(error)
+            // As with the real driver, the memory stays registered.
+            if let Some((len, kind)) = listed {
+                lock(&cx.shared.memory.foreign).insert(registration.dptr, len, kind);
             }
+            registered.by_vaddr.insert(call.vaddr, registration);
+            Err(error)
         }
     }
+}
 
-    /// Waits for all work that may use the pages, then unregisters them from the GPU. Any working
-    /// context can do that. Without a working context, no kernel can access the pages. The inner
-    /// result is the result for the guest.
-    fn unregister(&self, registration: &Registration) -> Result<CuResult, Refused> {
-        let mut contexts: Vec<ContextId> =
-            lock(&self.shared.tables).contexts.iter().map(|(id, _)| id).collect();
-        contexts.sort_by_key(|id| (*id != self.ctx, *id != registration.ctx));
-        let (mut refused, mut failed) = (None, None);
-        for id in contexts {
-            let cx = self.within(id);
-            if let Err(error) = cx.enter() {
-                failed = failed.or(Some(error));
-                continue;
-            }
-            // SAFETY: the first call takes no pointers. The second takes an address that was
-            // registered, and its pages stay mapped as long as the registration holds the region.
-            let (works, done) = unsafe {
-                let works = cx.driver().cuCtxSynchronize();
-                (works, cx.driver().cuMemHostUnregister(registration.at as *mut _))
-            };
-            match (done, works) {
-                (Ok(()), _) => return Ok(Ok(())),
-                (Err(CuError::HOST_MEMORY_NOT_REGISTERED), _) => {}
-                (Err(error), Err(fault)) if fault.0 < CAPTURE => failed = failed.or(Some(error)),
-                (Err(error), _) => refused = refused.or(Some(error)),
-            }
+/// Waits for all work that may use the pages, then unregisters them from the GPU. Any working
+/// context can do that. Without a working context, no kernel can access the pages. The inner
+/// result is the result for the guest.
+fn unregister(cx: &Cx<'_>, registration: &Registration) -> Result<CuResult, Refused> {
+    let mut contexts: Vec<ContextId> =
+        lock(&cx.shared.tables).contexts.iter().map(|(id, _)| id).collect();
+    contexts.sort_by_key(|id| (*id != cx.ctx, *id != registration.ctx));
+    let (mut refused, mut failed) = (None, None);
+    for id in contexts {
+        let cx = cx.within(id);
+        if let Err(error) = cx.enter() {
+            failed = failed.or(Some(error));
+            continue;
         }
-        match refused {
-            Some(error) => Err(Refused(error)),
-            // A context is being destroyed, and its kernels may run until then.
-            None if self.contexts_end() => Err(Refused(CuError::INVALID_CONTEXT)),
-            // The registration was removed together with its context.
-            None => Ok(failed.map_or(Ok(()), Err)),
+        // SAFETY: the first call takes no pointers. The second takes an address that was
+        // registered, and its pages stay mapped as long as the registration holds the region.
+        let (works, done) = unsafe {
+            let works = cx.driver().cuCtxSynchronize();
+            (works, cx.driver().cuMemHostUnregister(registration.at as *mut _))
+        };
+        match (done, works) {
+            (Ok(()), _) => return Ok(Ok(())),
+            (Err(CuError::HOST_MEMORY_NOT_REGISTERED), _) => {}
+            (Err(error), Err(fault)) if fault.0 < CAPTURE => failed = failed.or(Some(error)),
+            (Err(error), _) => refused = refused.or(Some(error)),
         }
     }
-
-    fn contexts_end(&self) -> bool {
-        self.shared.ending.load(Ordering::Acquire) > 0
+    match refused {
+        Some(error) => Err(Refused(error)),
+        // A context is being destroyed, and its kernels may run until then.
+        None if contexts_end(cx) => Err(Refused(CuError::INVALID_CONTEXT)),
+        // The registration was removed together with its context.
+        None => Ok(failed.map_or(Ok(()), Err)),
     }
+}
 
-    /// Unregisters pages that the guest's driver wants back. Retries while contexts are being
-    /// destroyed. If the driver can't unregister the pages, ends the worker.
-    fn let_go(&self, gone: Vec<Registration>) {
-        for registration in gone {
-            while let Err(Refused(error)) = self.unregister(&registration) {
-                if !self.contexts_end() {
-                    let what = "host memory cannot be unregistered from the GPU";
-                    crate::end::end(&format!("{what}: {error}"));
-                }
-                std::thread::sleep(LOOK);
+fn contexts_end(cx: &Cx<'_>) -> bool {
+    cx.shared.ending.load(Ordering::Acquire) > 0
+}
+
+/// Unregisters pages that the guest's driver wants back. Retries while contexts are being
+/// destroyed. If the driver can't unregister the pages, ends the worker.
+fn let_go(cx: &Cx<'_>, gone: Vec<Registration>) {
+    for registration in gone {
+        while let Err(Refused(error)) = unregister(cx, &registration) {
+            if !contexts_end(cx) {
+                let what = "host memory cannot be unregistered from the GPU";
+                crate::end::end(&format!("{what}: {error}"));
             }
+            std::thread::sleep(LOOK);
         }
     }
 }
@@ -174,7 +172,7 @@ pub(super) fn detach(deferred: &Deferred, region: Arc<Region>, arena: Option<Reg
                 let _ = unsafe { cx.driver().cuCtxSynchronize() };
             }
         }
-        cx.let_go(gone);
+        let_go(cx, gone);
         drop(region);
     });
 }

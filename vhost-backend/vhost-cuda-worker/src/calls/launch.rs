@@ -12,10 +12,11 @@ use protocol::ids::FuncId;
 use protocol::options::{ACCESS_POLICY_WINDOW, LAUNCH_ATTRIBUTES, clusters};
 use protocol::structs as wire;
 
-use super::charges::{Reservation, Settled, kind};
+use super::charges::{Reservation, Settled, admit_kernel, func, kind};
 use super::cx::Cx;
 use super::gate::pass::Pass;
 use super::lock;
+use super::queue::queue;
 use crate::driver::{CuError, CuResult};
 
 /// Up to this many parameters, the array of their addresses is on the stack.
@@ -96,7 +97,7 @@ pub(super) fn with_parameters(
             Ok(has_room) => settled = has_room,
             Err(reservation) => {
                 drop(tables);
-                (admitted, settled) = cx.admit_kernel(reservation, id)?;
+                (admitted, settled) = admit_kernel(cx, reservation, id)?;
                 function = &admitted;
             }
         }
@@ -145,128 +146,124 @@ fn with_buffer(
     then(function, std::ptr::null_mut(), extra.as_mut_ptr())
 }
 
-impl Cx<'_> {
-    pub(super) fn vcuda_launch(
-        &self,
-        call: api::VcudaLaunch<'_>,
-        pass: &Pass,
-        reservation: Reservation<kind::Local>,
-    ) -> CuResult<Settled<kind::Local>> {
-        self.enter()?;
-        // A library's kernel is loaded into the context of the launch's stream.
-        let (stream, ctx) = self.queue(call.h_stream, 0)?;
-        let cx = self.within(ctx);
-        self.tally(|words| &words.launches, 1);
-        let shape = Shape {
-            dims: [call.grid_x, call.grid_y, call.grid_z, call.block_x, call.block_y, call.block_z],
-            shared: call.shared_mem_bytes,
-        };
-        if call.attributes.is_empty() {
-            return cx.launch(call.f, &shape, stream, call.params, (pass, reservation));
-        }
-        let mut attributes = attributes(call.attributes, |addr, len| self.check(addr, len))?;
-        let config = shape.with(stream, &mut attributes);
-        with_parameters(&cx, call.f, call.params, reservation, |function, params, extra| {
-            // SAFETY: the handles are live. The parameters are as long as the layout says, or the
-            // driver gets their length. The attributes contain no pointers.
-            unsafe { self.driver().cuLaunchKernelEx(pass, &config, function, params, extra) }
-        })
+pub(super) fn vcuda_launch(
+    cx: &Cx<'_>,
+    call: api::VcudaLaunch<'_>,
+    pass: &Pass,
+    reservation: Reservation<kind::Local>,
+) -> CuResult<Settled<kind::Local>> {
+    cx.enter()?;
+    // A library's kernel is loaded into the context of the launch's stream.
+    let (stream, ctx) = queue(cx, call.h_stream, 0)?;
+    let cx = &cx.within(ctx);
+    cx.tally(|words| &words.launches, 1);
+    let shape = Shape {
+        dims: [call.grid_x, call.grid_y, call.grid_z, call.block_x, call.block_y, call.block_z],
+        shared: call.shared_mem_bytes,
+    };
+    if call.attributes.is_empty() {
+        return launch(cx, call.f, &shape, stream, call.params, (pass, reservation));
     }
+    let mut attributes = attributes(call.attributes, |addr, len| cx.check(addr, len))?;
+    let config = shape.with(stream, &mut attributes);
+    with_parameters(cx, call.f, call.params, reservation, |function, params, extra| {
+        // SAFETY: the handles are live. The parameters are as long as the layout says, or the
+        // driver gets their length. The attributes contain no pointers.
+        unsafe { cx.driver().cuLaunchKernelEx(pass, &config, function, params, extra) }
+    })
+}
 
-    pub(super) fn vcuda_occupancy_clusters(
-        &self,
-        call: api::VcudaOccupancyClusters<'_>,
-        reservation: Reservation<kind::Module>,
-    ) -> CuResult<(api::VcudaOccupancyClustersAnswer, Settled<kind::Module>)> {
-        self.enter()?;
-        let (function, settled) = self.func(reservation, call.f)?;
-        let mut attributes = attributes(call.attributes, |addr, len| self.check(addr, len))?;
-        let shape = Shape {
-            dims: [call.grid_x, call.grid_y, call.grid_z, call.block_x, call.block_y, call.block_z],
-            shared: call.shared_mem_bytes,
-        };
-        let config = shape.with(std::ptr::null_mut(), &mut attributes);
-        let mut clusters = 0;
-        // SAFETY: the function is live, the pointers are to local variables, and the attributes
-        // contain no pointers.
+pub(super) fn vcuda_occupancy_clusters(
+    cx: &Cx<'_>,
+    call: api::VcudaOccupancyClusters<'_>,
+    reservation: Reservation<kind::Module>,
+) -> CuResult<(api::VcudaOccupancyClustersAnswer, Settled<kind::Module>)> {
+    cx.enter()?;
+    let (function, settled) = func(cx, reservation, call.f)?;
+    let mut attributes = attributes(call.attributes, |addr, len| cx.check(addr, len))?;
+    let shape = Shape {
+        dims: [call.grid_x, call.grid_y, call.grid_z, call.block_x, call.block_y, call.block_z],
+        shared: call.shared_mem_bytes,
+    };
+    let config = shape.with(std::ptr::null_mut(), &mut attributes);
+    let mut clusters = 0;
+    // SAFETY: the function is live, the pointers are to local variables, and the attributes
+    // contain no pointers.
+    unsafe {
+        match call.question {
+            clusters::MAX_ACTIVE => {
+                cx.driver().cuOccupancyMaxActiveClusters(&mut clusters, function, &config)?
+            }
+            clusters::MAX_POTENTIAL_SIZE => {
+                cx.driver().cuOccupancyMaxPotentialClusterSize(&mut clusters, function, &config)?
+            }
+            _ => return Err(CuError::INVALID_VALUE),
+        }
+    }
+    Ok((api::VcudaOccupancyClustersAnswer { clusters }, settled))
+}
+
+fn launch(
+    cx: &Cx<'_>,
+    f: FuncId,
+    shape: &Shape,
+    stream: CUstream,
+    params: &[u8],
+    (pass, reservation): (&Pass, Reservation<kind::Local>),
+) -> CuResult<Settled<kind::Local>> {
+    let [gx, gy, gz, bx, by, bz] = shape.dims;
+    with_parameters(cx, f, params, reservation, |function, params, extra| {
+        // SAFETY: as in `vcuda_launch`.
         unsafe {
-            match call.question {
-                clusters::MAX_ACTIVE => {
-                    self.driver().cuOccupancyMaxActiveClusters(&mut clusters, function, &config)?
-                }
-                clusters::MAX_POTENTIAL_SIZE => self.driver().cuOccupancyMaxPotentialClusterSize(
-                    &mut clusters,
-                    function,
-                    &config,
-                )?,
-                _ => return Err(CuError::INVALID_VALUE),
-            }
+            cx.driver().cuLaunchKernel(
+                pass,
+                function,
+                gx,
+                gy,
+                gz,
+                bx,
+                by,
+                bz,
+                shape.shared,
+                stream,
+                params,
+                extra,
+            )
         }
-        Ok((api::VcudaOccupancyClustersAnswer { clusters }, settled))
-    }
+    })
+}
 
-    fn launch(
-        &self,
-        f: FuncId,
-        shape: &Shape,
-        stream: CUstream,
-        params: &[u8],
-        (pass, reservation): (&Pass, Reservation<kind::Local>),
-    ) -> CuResult<Settled<kind::Local>> {
-        let [gx, gy, gz, bx, by, bz] = shape.dims;
-        with_parameters(self, f, params, reservation, |function, params, extra| {
-            // SAFETY: as in `vcuda_launch`.
-            unsafe {
-                self.driver().cuLaunchKernel(
-                    pass,
-                    function,
-                    gx,
-                    gy,
-                    gz,
-                    bx,
-                    by,
-                    bz,
-                    shape.shared,
-                    stream,
-                    params,
-                    extra,
-                )
-            }
-        })
-    }
-
-    pub(super) fn vcuda_launch_cooperative(
-        &self,
-        call: api::VcudaLaunchCooperative<'_>,
-        pass: &Pass,
-        reservation: Reservation<kind::Local>,
-    ) -> CuResult<Settled<kind::Local>> {
-        self.enter()?;
-        let (stream, ctx) = self.queue(call.h_stream, 0)?;
-        self.tally(|words| &words.launches, 1);
-        let cx = self.within(ctx);
-        with_parameters(&cx, call.f, call.params, reservation, |function, params, extra| {
-            if !extra.is_null() {
-                return Err(CuError::NOT_SUPPORTED);
-            }
-            // SAFETY: as in `vcuda_launch`.
-            unsafe {
-                self.driver().cuLaunchCooperativeKernel(
-                    pass,
-                    function,
-                    call.grid_x,
-                    call.grid_y,
-                    call.grid_z,
-                    call.block_x,
-                    call.block_y,
-                    call.block_z,
-                    call.shared_mem_bytes,
-                    stream,
-                    params,
-                )
-            }
-        })
-    }
+pub(super) fn vcuda_launch_cooperative(
+    cx: &Cx<'_>,
+    call: api::VcudaLaunchCooperative<'_>,
+    pass: &Pass,
+    reservation: Reservation<kind::Local>,
+) -> CuResult<Settled<kind::Local>> {
+    cx.enter()?;
+    let (stream, ctx) = queue(cx, call.h_stream, 0)?;
+    cx.tally(|words| &words.launches, 1);
+    let cx = &cx.within(ctx);
+    with_parameters(cx, call.f, call.params, reservation, |function, params, extra| {
+        if !extra.is_null() {
+            return Err(CuError::NOT_SUPPORTED);
+        }
+        // SAFETY: as in `vcuda_launch`.
+        unsafe {
+            cx.driver().cuLaunchCooperativeKernel(
+                pass,
+                function,
+                call.grid_x,
+                call.grid_y,
+                call.grid_z,
+                call.block_x,
+                call.block_y,
+                call.block_z,
+                call.shared_mem_bytes,
+                stream,
+                params,
+            )
+        }
+    })
 }
 
 #[cfg(test)]

@@ -11,7 +11,8 @@
 //! | `handles`, `claims` | the driver's handles, by the guest's ids; ids in use by one call |
 //! | `charges` | memory that is charged in addition to allocations |
 //! | `memory`, `arena`, `copy`, `registered`, `host` | device memory, copies, registered host memory |
-//! | `context`, `uses`, `stream` | contexts, and the calls in progress in each; streams and events |
+//! | `context`, `uses` | contexts, and the calls in progress in each |
+//! | `stream`, `queue` | streams and events; looking up streams and counting what is queued |
 //! | `image`, `blob`, `module`, `launch` | code and its kernels |
 //! | `graph`, `graph_exec`, `graph_node`, `graph_shape` | graphs |
 //! | `facts`, `output`, `printing`, `hostfunc` | attributes, kernel output, host functions |
@@ -52,6 +53,7 @@ mod memory;
 mod module;
 mod output;
 mod printing;
+mod queue;
 mod registered;
 mod result;
 mod shared;

@@ -77,13 +77,11 @@ impl Watch {
     }
 }
 
-impl Cx<'_> {
-    pub(super) fn vcuda_take_output(
-        &self,
-        _: api::VcudaTakeOutput,
-    ) -> CuResult<api::VcudaTakeOutputAnswer> {
-        // SAFETY: null means all streams of stdio.
-        unsafe { libc::fflush(std::ptr::null_mut()) };
-        Ok(api::VcudaTakeOutputAnswer { text: lock(&self.shared.output).take() })
-    }
+pub(super) fn vcuda_take_output(
+    cx: &Cx<'_>,
+    _: api::VcudaTakeOutput,
+) -> CuResult<api::VcudaTakeOutputAnswer> {
+    // SAFETY: null means all streams of stdio.
+    unsafe { libc::fflush(std::ptr::null_mut()) };
+    Ok(api::VcudaTakeOutputAnswer { text: lock(&cx.shared.output).take() })
 }

@@ -4,6 +4,7 @@ use cuda_api::sys::CUlimit;
 use protocol::calls as api;
 
 use super::account::Terms;
+use super::reserve::change_terms;
 use super::settle::{Reservation, Settled, kind};
 use crate::calls::cx::Cx;
 use crate::driver::{CuError, CuResult};
@@ -24,77 +25,75 @@ const MAX_PRINTF_FIFO: usize = 64 << 20;
 /// parameters of this many launches (4 KiB each) take a quarter of `memory.slack`.
 const MAX_PENDING_LAUNCHES: usize = 16 << 10;
 
-impl Cx<'_> {
-    pub(in super::super) fn cu_ctx_set_limit(
-        &self,
-        call: api::CuCtxSetLimit,
-        reservation: Reservation<kind::Limit>,
-    ) -> CuResult<Settled<kind::Limit>> {
-        self.enter()?;
-        let value = call.value as u64;
-        match call.limit {
-            // Setting the stack limit also releases the local memory that launches have added.
-            STACK_SIZE => self.set_limit(call, Charge::Local, reservation, |terms| {
-                (terms.stack, terms.local) = (value, 0);
-            }),
-            MALLOC_HEAP_SIZE => {
-                self.set_limit(call, Charge::Heap, reservation, |terms| terms.heap = value)
-            }
-            PRINTF_FIFO_SIZE if call.value > MAX_PRINTF_FIFO => Err(CuError::INVALID_VALUE),
-            // This is the error that the driver returns if it can't allocate memory for the
-            // launches.
-            DEV_RUNTIME_PENDING_LAUNCH_COUNT if call.value > MAX_PENDING_LAUNCHES => {
-                Err(CuError::OUT_OF_MEMORY)
-            }
-            1..LIMITS => {
-                // SAFETY: the call takes no pointers.
-                unsafe { self.driver().cuCtxSetLimit(CUlimit(call.limit), call.value)? };
-                Ok(reservation.takes_none())
-            }
-            _ => Err(CuError::INVALID_VALUE),
+pub(in crate::calls) fn cu_ctx_set_limit(
+    cx: &Cx<'_>,
+    call: api::CuCtxSetLimit,
+    reservation: Reservation<kind::Limit>,
+) -> CuResult<Settled<kind::Limit>> {
+    cx.enter()?;
+    let value = call.value as u64;
+    match call.limit {
+        // Setting the stack limit also releases the local memory that launches have added.
+        STACK_SIZE => set_limit(cx, call, Charge::Local, reservation, |terms| {
+            (terms.stack, terms.local) = (value, 0);
+        }),
+        MALLOC_HEAP_SIZE => {
+            set_limit(cx, call, Charge::Heap, reservation, |terms| terms.heap = value)
         }
+        PRINTF_FIFO_SIZE if call.value > MAX_PRINTF_FIFO => Err(CuError::INVALID_VALUE),
+        // This is the error that the driver returns if it can't allocate memory for the
+        // launches.
+        DEV_RUNTIME_PENDING_LAUNCH_COUNT if call.value > MAX_PENDING_LAUNCHES => {
+            Err(CuError::OUT_OF_MEMORY)
+        }
+        1..LIMITS => {
+            // SAFETY: the call takes no pointers.
+            unsafe { cx.driver().cuCtxSetLimit(CUlimit(call.limit), call.value)? };
+            Ok(reservation.takes_none())
+        }
+        _ => Err(CuError::INVALID_VALUE),
     }
+}
 
-    /// Sets a limit that takes memory. Growth is reserved before the driver is called, and a
-    /// decrease is given back after it. Limits are set one at a time, on the ring reader's thread,
-    /// but other threads may load modules and build graphs meanwhile. Therefore a larger limit is
-    /// charged before it is set, even if nothing uses it yet.
-    fn set_limit(
-        &self,
-        call: api::CuCtxSetLimit,
-        kind: Charge,
-        reservation: Reservation<kind::Limit>,
-        change: impl Fn(&mut Terms),
-    ) -> CuResult<Settled<kind::Limit>> {
-        let before = self.terms()?;
-        let mut after = before;
-        change(&mut after);
-        let grows = after.heap > before.heap || after.per_thread() > before.per_thread();
-        // SAFETY: the call takes no pointers.
-        let set = || unsafe { self.driver().cuCtxSetLimit(CUlimit(call.limit), call.value) };
-        if !grows {
-            set()?;
-            self.change(self.ctx, kind, &change)?;
-            return Ok(reservation.charged());
-        }
-        self.change(self.ctx, kind, &change)?;
-        let reserved = reservation.reserved(|| {
-            self.change(self.ctx, kind, |terms| {
-                (terms.stack, terms.heap) = (before.stack, before.heap);
-                terms.local = terms.local.max(before.local);
-            })
-        });
-        match set() {
-            Ok(()) => Ok(reserved.settle()),
-            Err(error) => {
-                reserved.undo()?;
-                Err(error)
-            }
+/// Sets a limit that takes memory. Growth is reserved before the driver is called, and a
+/// decrease is given back after it. Limits are set one at a time, on the ring reader's thread,
+/// but other threads may load modules and build graphs meanwhile. Therefore a larger limit is
+/// charged before it is set, even if nothing uses it yet.
+fn set_limit(
+    cx: &Cx<'_>,
+    call: api::CuCtxSetLimit,
+    kind: Charge,
+    reservation: Reservation<kind::Limit>,
+    change: impl Fn(&mut Terms),
+) -> CuResult<Settled<kind::Limit>> {
+    let before = terms(cx)?;
+    let mut after = before;
+    change(&mut after);
+    let grows = after.heap > before.heap || after.per_thread() > before.per_thread();
+    // SAFETY: the call takes no pointers.
+    let set = || unsafe { cx.driver().cuCtxSetLimit(CUlimit(call.limit), call.value) };
+    if !grows {
+        set()?;
+        change_terms(cx, cx.ctx, kind, &change)?;
+        return Ok(reservation.charged());
+    }
+    change_terms(cx, cx.ctx, kind, &change)?;
+    let reserved = reservation.reserved(|| {
+        change_terms(cx, cx.ctx, kind, |terms| {
+            (terms.stack, terms.heap) = (before.stack, before.heap);
+            terms.local = terms.local.max(before.local);
+        })
+    });
+    match set() {
+        Ok(()) => Ok(reserved.settle()),
+        Err(error) => {
+            reserved.undo()?;
+            Err(error)
         }
     }
+}
 
-    fn terms(&self) -> CuResult<Terms> {
-        let contexts = crate::calls::lock(&self.shared.charges.contexts);
-        contexts.get(&self.ctx).map(|context| context.terms).ok_or(CuError::INVALID_CONTEXT)
-    }
+fn terms(cx: &Cx<'_>) -> CuResult<Terms> {
+    let contexts = crate::calls::lock(&cx.shared.charges.contexts);
+    contexts.get(&cx.ctx).map(|context| context.terms).ok_or(CuError::INVALID_CONTEXT)
 }

@@ -8,7 +8,8 @@
 //! | `account` | the amounts that a context holds, and the memory that they take |
 //! | `footprint`, `cubin`, `ptx` | the memory that a load takes, computed from its image |
 //! | `load`, `taken` | a loaded module or library, and the memory that it takes |
-//! | `loads` | charges of modules, libraries and their kernels |
+//! | `loads` | charges for modules and libraries |
+//! | `kernels` | charges for the code and local memory of kernels |
 //! | `limits` | charges of the limits of a context |
 //! | `settle` | the proof that a call has settled its charge |
 //!
@@ -19,6 +20,7 @@
 mod account;
 mod cubin;
 mod footprint;
+mod kernels;
 mod limits;
 mod load;
 mod loads;
@@ -28,6 +30,15 @@ mod session;
 mod settle;
 mod taken;
 
+pub(super) use kernels::{admit_kernel, func, function_of, need_of, reserve_kernel, reserve_need};
+pub(super) use limits::cu_ctx_set_limit;
 pub(super) use load::{Code, Load, UNKNOWN_NEED};
+pub(super) use loads::{
+    give_back_library, give_back_module, new_load, reserve_load, reserve_module,
+};
+pub(super) use reserve::{
+    begin_charges, end_charges, forget_graph, forget_stream, give_back_context, reserve_context,
+    reserve_graph, reserve_memory, reserve_stream,
+};
 pub(super) use session::Charges;
 pub(super) use settle::{ChargedReply, Reservation, Settled, kind};

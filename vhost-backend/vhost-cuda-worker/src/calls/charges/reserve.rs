@@ -14,190 +14,189 @@ use crate::calls::cx::Cx;
 use crate::calls::lock;
 use crate::driver::{CuError, CuResult};
 
-impl Cx<'_> {
-    pub(super) fn change(
-        &self,
-        ctx: ContextId,
-        kind: Charge,
-        change: impl FnOnce(&mut Terms),
-    ) -> CuResult {
-        let charges = &self.shared.charges;
-        let devices = charges.devices(self.driver(), self.shared.devices);
-        let account = (&self.shared.session.ledger, devices);
-        charges.change(account, ctx, kind, |terms, _| change(terms), |_| {})
-    }
+/// Changes the resources that a context uses, and adjusts its charge of this kind.
+pub(super) fn change_terms(
+    cx: &Cx<'_>,
+    ctx: ContextId,
+    kind: Charge,
+    change: impl FnOnce(&mut Terms),
+) -> CuResult {
+    let charges = &cx.shared.charges;
+    let devices = charges.devices(cx.driver(), cx.shared.devices);
+    let account = (&cx.shared.session.ledger, devices);
+    charges.change(account, ctx, kind, |terms, _| change(terms), |_| {})
+}
 
-    /// Charges a context for one part of a load. If the context already has that part, its charge
-    /// is replaced.
-    pub(super) fn add_part(&self, ctx: ContextId, part: Part, bytes: u64) -> CuResult {
-        let charges = &self.shared.charges;
-        let devices = charges.devices(self.driver(), self.shared.devices);
-        charges.change(
-            (&self.shared.session.ledger, devices),
-            ctx,
-            Charge::Module,
-            |terms, parts| {
-                let before = parts.get(&part).copied().unwrap_or(0);
-                terms.modules = (terms.modules - before).saturating_add(bytes);
-            },
-            |parts| {
-                parts.insert(part, bytes);
-            },
-        )
-    }
+/// Charges a context for one part of a load. If the context already has that part, its charge
+/// is replaced.
+pub(super) fn add_part(cx: &Cx<'_>, ctx: ContextId, part: Part, bytes: u64) -> CuResult {
+    let charges = &cx.shared.charges;
+    let devices = charges.devices(cx.driver(), cx.shared.devices);
+    charges.change(
+        (&cx.shared.session.ledger, devices),
+        ctx,
+        Charge::Module,
+        |terms, parts| {
+            let before = parts.get(&part).copied().unwrap_or(0);
+            terms.modules = (terms.modules - before).saturating_add(bytes);
+        },
+        |parts| {
+            parts.insert(part, bytes);
+        },
+    )
+}
 
-    /// Counts a load as a user of the context's malloc heap. Returns whether the context did not
-    /// have that load before.
-    pub(super) fn add_heap_user(&self, ctx: ContextId, load: u64) -> CuResult<bool> {
-        let charges = &self.shared.charges;
-        let devices = charges.devices(self.driver(), self.shared.devices);
-        let mut is_new = false;
-        charges.change(
-            (&self.shared.session.ledger, devices),
-            ctx,
-            Charge::Heap,
-            |terms, parts| {
-                is_new = !parts.contains_key(&Part::Image(load));
-                terms.heap_users = terms.heap_users.saturating_add(is_new.into());
-            },
-            |_| {},
-        )?;
-        Ok(is_new)
-    }
+/// Counts a load as a user of the context's malloc heap. Returns whether the context did not
+/// have that load before.
+pub(super) fn add_heap_user(cx: &Cx<'_>, ctx: ContextId, load: u64) -> CuResult<bool> {
+    let charges = &cx.shared.charges;
+    let devices = charges.devices(cx.driver(), cx.shared.devices);
+    let mut is_new = false;
+    charges.change(
+        (&cx.shared.session.ledger, devices),
+        ctx,
+        Charge::Heap,
+        |terms, parts| {
+            is_new = !parts.contains_key(&Part::Image(load));
+            terms.heap_users = terms.heap_users.saturating_add(is_new.into());
+        },
+        |_| {},
+    )?;
+    Ok(is_new)
+}
 
-    /// Releases a context's charges for all parts of a load, after they were unloaded from it.
-    pub(super) fn remove_parts(&self, ctx: ContextId, load: u64) -> CuResult {
-        let charges = &self.shared.charges;
-        let devices = charges.devices(self.driver(), self.shared.devices);
-        charges.change(
-            (&self.shared.session.ledger, devices),
-            ctx,
-            Charge::Module,
-            |terms, parts| {
-                let rest = parts.iter().filter(|(part, _)| part.load() != load);
-                terms.modules = rest.fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes));
-            },
-            |parts| parts.retain(|part, _| part.load() != load),
-        )
-    }
+/// Releases a context's charges for all parts of a load, after they were unloaded from it.
+pub(super) fn remove_parts(cx: &Cx<'_>, ctx: ContextId, load: u64) -> CuResult {
+    let charges = &cx.shared.charges;
+    let devices = charges.devices(cx.driver(), cx.shared.devices);
+    charges.change(
+        (&cx.shared.session.ledger, devices),
+        ctx,
+        Charge::Module,
+        |terms, parts| {
+            let rest = parts.iter().filter(|(part, _)| part.load() != load);
+            terms.modules = rest.fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes));
+        },
+        |parts| parts.retain(|part, _| part.load() != load),
+    )
+}
 
-    /// Reserves device memory for an allocation.
-    pub(in crate::calls) fn reserve_memory(
-        &self,
-        reservation: Reservation<kind::Memory>,
-        device: i32,
-        bytes: u64,
-    ) -> CuResult<Reserved<kind::Memory, impl FnOnce() -> CuResult>> {
-        let ledger = &self.shared.session.ledger;
-        ledger.reserve(device, bytes, Charge::Memory).map_err(|_| CuError::OUT_OF_MEMORY)?;
-        Ok(reservation.reserved(move || {
-            ledger.release(device, bytes, Charge::Memory);
-            Ok(())
-        }))
-    }
+/// Reserves device memory for an allocation.
+pub(in crate::calls) fn reserve_memory(
+    cx: &Cx<'_>,
+    reservation: Reservation<kind::Memory>,
+    device: i32,
+    bytes: u64,
+) -> CuResult<Reserved<kind::Memory, impl FnOnce() -> CuResult>> {
+    let ledger = &cx.shared.session.ledger;
+    ledger.reserve(device, bytes, Charge::Memory).map_err(|_| CuError::OUT_OF_MEMORY)?;
+    Ok(reservation.reserved(move || {
+        ledger.release(device, bytes, Charge::Memory);
+        Ok(())
+    }))
+}
 
-    /// Reserves the memory that a context itself takes, before the driver creates the context on a
-    /// device.
-    pub(in crate::calls) fn reserve_context(
-        &self,
-        reservation: Reservation<kind::Context>,
-        device: i32,
-    ) -> CuResult<Reserved<kind::Context, impl FnOnce() -> CuResult>> {
-        let bytes = self.shared.session.context_bytes(device);
+/// Reserves the memory that a context itself takes, before the driver creates the context on a
+/// device.
+pub(in crate::calls) fn reserve_context(
+    cx: &Cx<'_>,
+    reservation: Reservation<kind::Context>,
+    device: i32,
+) -> CuResult<Reserved<kind::Context, impl FnOnce() -> CuResult>> {
+    let bytes = cx.shared.session.context_bytes(device);
+    if bytes != 0 {
+        let reserved = cx.shared.session.ledger.reserve(device, bytes, Charge::Context);
+        reserved.map_err(|_| CuError::OUT_OF_MEMORY)?;
+    }
+    Ok(reservation.reserved(move || {
+        give_back_context(cx, device);
+        Ok(())
+    }))
+}
+
+/// Releases the memory that a context itself takes, after the driver has destroyed the context
+/// or failed to create it.
+pub(in crate::calls) fn give_back_context(cx: &Cx<'_>, device: i32) {
+    let bytes = cx.shared.session.context_bytes(device);
+    if bytes != 0 {
+        cx.shared.session.ledger.release(device, bytes, Charge::Context);
+    }
+}
+
+/// Opens the account for a new context. The memory that the context itself takes is already
+/// reserved.
+pub(in crate::calls) fn begin_charges(cx: &Cx<'_>, ctx: ContextId, device: i32) {
+    let new = OfContext {
+        device,
+        terms: Terms::default(),
+        charged: [0; KINDS.len()],
+        parts: HashMap::new(),
+    };
+    let mut contexts = lock(&cx.shared.charges.contexts);
+    contexts.insert(ctx, new);
+    cx.shared.charges.set_floor(&contexts);
+    drop(contexts);
+    // Kernels were admitted only for the existing contexts. Reset their needs, so that their
+    // next launch is also checked against the new context.
+    let mut tables = lock(&cx.shared.tables);
+    cx.shared.charges.begun.fetch_add(1, Ordering::AcqRel);
+    for function in tables.functions.values_mut() {
+        function.need = UNKNOWN_NEED;
+    }
+}
+
+/// Releases all charges of a context that the driver has destroyed.
+pub(in crate::calls) fn end_charges(cx: &Cx<'_>, ctx: ContextId) {
+    let mut contexts = lock(&cx.shared.charges.contexts);
+    let Some(ended) = contexts.remove(&ctx) else { return };
+    cx.shared.charges.set_floor(&contexts);
+    for (kind, bytes) in KINDS.into_iter().zip(ended.charged) {
         if bytes != 0 {
-            let reserved = self.shared.session.ledger.reserve(device, bytes, Charge::Context);
-            reserved.map_err(|_| CuError::OUT_OF_MEMORY)?;
-        }
-        Ok(reservation.reserved(move || {
-            self.give_back_context(device);
-            Ok(())
-        }))
-    }
-
-    /// Releases the memory that a context itself takes, after the driver has destroyed the context
-    /// or failed to create it.
-    pub(in crate::calls) fn give_back_context(&self, device: i32) {
-        let bytes = self.shared.session.context_bytes(device);
-        if bytes != 0 {
-            self.shared.session.ledger.release(device, bytes, Charge::Context);
+            cx.shared.session.ledger.release(ended.device, bytes, kind);
         }
     }
+}
 
-    /// Opens the account for a new context. The memory that the context itself takes is already
-    /// reserved.
-    pub(in crate::calls) fn begin_charges(&self, ctx: ContextId, device: i32) {
-        let new = OfContext {
-            device,
-            terms: Terms::default(),
-            charged: [0; KINDS.len()],
-            parts: HashMap::new(),
-        };
-        let mut contexts = lock(&self.shared.charges.contexts);
-        contexts.insert(ctx, new);
-        self.shared.charges.set_floor(&contexts);
-        drop(contexts);
-        // Kernels were admitted only for the existing contexts. Reset their needs, so that their
-        // next launch is also checked against the new context.
-        let mut tables = lock(&self.shared.tables);
-        self.shared.charges.begun.fetch_add(1, Ordering::AcqRel);
-        for function in tables.functions.values_mut() {
-            function.need = UNKNOWN_NEED;
-        }
-    }
+/// Reserves memory for a stream, before the stream is created in the current context.
+pub(in crate::calls) fn reserve_stream(
+    cx: &Cx<'_>,
+    reservation: Reservation<kind::Stream>,
+) -> CuResult<Reserved<kind::Stream, impl FnOnce() -> CuResult>> {
+    change_terms(cx, cx.ctx, Charge::Stream, Terms::add_stream)?;
+    Ok(reservation.reserved(|| {
+        forget_stream(cx, cx.ctx);
+        Ok(())
+    }))
+}
 
-    /// Releases all charges of a context that the driver has destroyed.
-    pub(in crate::calls) fn end_charges(&self, ctx: ContextId) {
-        let mut contexts = lock(&self.shared.charges.contexts);
-        let Some(ended) = contexts.remove(&ctx) else { return };
-        self.shared.charges.set_floor(&contexts);
-        for (kind, bytes) in KINDS.into_iter().zip(ended.charged) {
-            if bytes != 0 {
-                self.shared.session.ledger.release(ended.device, bytes, kind);
-            }
-        }
-    }
+/// Reserves memory for a graph with `nodes` nodes, before the graph is instantiated in the
+/// current context.
+pub(in crate::calls) fn reserve_graph(
+    cx: &Cx<'_>,
+    reservation: Reservation<kind::Graph>,
+    nodes: usize,
+) -> CuResult<Reserved<kind::Graph, impl FnOnce() -> CuResult>> {
+    change_terms(cx, cx.ctx, Charge::Graph, |terms| terms.add_nodes(nodes as u64))?;
+    Ok(reservation.reserved(move || {
+        forget_graph(cx, cx.ctx, nodes);
+        Ok(())
+    }))
+}
 
-    /// Reserves memory for a stream, before the stream is created in the current context.
-    pub(in crate::calls) fn reserve_stream(
-        &self,
-        reservation: Reservation<kind::Stream>,
-    ) -> CuResult<Reserved<kind::Stream, impl FnOnce() -> CuResult>> {
-        self.change(self.ctx, Charge::Stream, Terms::add_stream)?;
-        Ok(reservation.reserved(|| {
-            self.forget_stream(self.ctx);
-            Ok(())
-        }))
-    }
+/// Subtracts a graph's nodes from the current number, after the graph was destroyed or could
+/// not be created. The charge doesn't shrink, because the driver keeps the memory for the next
+/// graph.
+pub(in crate::calls) fn forget_graph(cx: &Cx<'_>, ctx: ContextId, nodes: usize) {
+    let _ = change_terms(cx, ctx, Charge::Graph, |terms| {
+        terms.nodes = terms.nodes.saturating_sub(nodes as u64);
+    });
+}
 
-    /// Reserves memory for a graph with `nodes` nodes, before the graph is instantiated in the
-    /// current context.
-    pub(in crate::calls) fn reserve_graph(
-        &self,
-        reservation: Reservation<kind::Graph>,
-        nodes: usize,
-    ) -> CuResult<Reserved<kind::Graph, impl FnOnce() -> CuResult>> {
-        self.change(self.ctx, Charge::Graph, |terms| terms.add_nodes(nodes as u64))?;
-        Ok(reservation.reserved(move || {
-            self.forget_graph(self.ctx, nodes);
-            Ok(())
-        }))
-    }
-
-    /// Subtracts a graph's nodes from the current number, after the graph was destroyed or could
-    /// not be created. The charge doesn't shrink, because the driver keeps the memory for the next
-    /// graph.
-    pub(in crate::calls) fn forget_graph(&self, ctx: ContextId, nodes: usize) {
-        let _ = self.change(ctx, Charge::Graph, |terms| {
-            terms.nodes = terms.nodes.saturating_sub(nodes as u64);
-        });
-    }
-
-    /// Subtracts one from the current number of streams, after a stream was destroyed or could not
-    /// be created. The charge doesn't shrink, because the driver keeps the memory for the next
-    /// stream.
-    pub(in crate::calls) fn forget_stream(&self, ctx: ContextId) {
-        let _ = self.change(ctx, Charge::Stream, |terms| {
-            terms.streams = terms.streams.saturating_sub(1);
-        });
-    }
+/// Subtracts one from the current number of streams, after a stream was destroyed or could not
+/// be created. The charge doesn't shrink, because the driver keeps the memory for the next
+/// stream.
+pub(in crate::calls) fn forget_stream(cx: &Cx<'_>, ctx: ContextId) {
+    let _ = change_terms(cx, ctx, Charge::Stream, |terms| {
+        terms.streams = terms.streams.saturating_sub(1);
+    });
 }

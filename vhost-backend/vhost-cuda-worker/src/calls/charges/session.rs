@@ -27,7 +27,7 @@ pub(in crate::calls) struct Charges {
     pub(super) contexts: Mutex<HashMap<ContextId, OfContext>>,
     pub(super) loads: Loads,
     /// Kernels whose local memory need is at most this can be launched without a further check.
-    /// `Cx::admit_kernel` performs that check.
+    /// `admit_kernel` performs that check.
     floor: AtomicU64,
     /// The number of contexts that have been created so far.
     pub(super) begun: AtomicU64,

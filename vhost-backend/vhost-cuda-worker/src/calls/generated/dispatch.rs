@@ -23,24 +23,24 @@ pub(super) fn dispatch(
         // vcudaFacts
         1 => inline(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaFacts>(args)?;
-            cx.vcuda_facts(call)?.encode(out);
+            bodies::vcuda_facts(cx, call)?.encode(out);
             Ok(())
         }),
         // vcudaTakeOutput
         2 => inline(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaTakeOutput>(args)?;
-            cx.vcuda_take_output(call)?.encode(out);
+            bodies::vcuda_take_output(cx, call)?.encode(out);
             Ok(())
         }),
         // vcudaNop
         3 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaNop>(args)?;
-            cx.vcuda_nop(call)
+            bodies::vcuda_nop(cx, call)
         }),
         // vcudaPing
         4 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaPing>(args)?;
-            cx.vcuda_ping(call)
+            bodies::vcuda_ping(cx, call)
         }),
         // cuDeviceGetLuid
         5 => inline(deferred, command, reply, |cx, args, out| {
@@ -79,7 +79,7 @@ pub(super) fn dispatch(
         // vcudaPrimaryCtxRetain
         10 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaPrimaryCtxRetain>(args)?;
-            cx.vcuda_primary_ctx_retain(call, Reservation::of_call())
+            bodies::vcuda_primary_ctx_retain(cx, call, Reservation::of_call())
                 .and_then(Settled::<kind::Context>::done)
         }),
         // vcudaPrimaryCtxRelease
@@ -103,12 +103,12 @@ pub(super) fn dispatch(
         // vcudaPrimaryCtxSetFlags
         13 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaPrimaryCtxSetFlags>(args)?;
-            cx.vcuda_primary_ctx_set_flags(call)
+            bodies::vcuda_primary_ctx_set_flags(cx, call)
         }),
         // vcudaCtxCreate
         14 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaCtxCreate>(args)?;
-            cx.vcuda_ctx_create(call, Reservation::of_call())
+            bodies::vcuda_ctx_create(cx, call, Reservation::of_call())
                 .and_then(Settled::<kind::Context>::done)
         }),
         // vcudaCtxDestroy
@@ -138,7 +138,8 @@ pub(super) fn dispatch(
         // cuCtxSetLimit
         18 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuCtxSetLimit>(args)?;
-            cx.cu_ctx_set_limit(call, Reservation::of_call()).and_then(Settled::<kind::Limit>::done)
+            bodies::cu_ctx_set_limit(cx, call, Reservation::of_call())
+                .and_then(Settled::<kind::Limit>::done)
         }),
         // cuCtxGetStreamPriorityRange
         19 => inline(deferred, command, reply, |cx, args, out| {
@@ -240,13 +241,13 @@ pub(super) fn dispatch(
         // cuMemGetInfo_v2
         32 => inline(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::CuMemGetInfoV2>(args)?;
-            cx.cu_mem_get_info_v2(call)?.encode(out);
+            bodies::cu_mem_get_info_v2(cx, call)?.encode(out);
             Ok(())
         }),
         // vcudaCopyIn
         33 => gated(deferred, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::VcudaCopyIn>(args)?;
-            cx.vcuda_copy_in(call, pass)
+            bodies::vcuda_copy_in(cx, call, pass)
         }),
         // vcudaCopyInStaged
         34 => pending(
@@ -273,28 +274,28 @@ pub(super) fn dispatch(
         // vcudaCopy
         37 => gated(deferred, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::VcudaCopy>(args)?;
-            cx.vcuda_copy(call, pass)
+            bodies::vcuda_copy(cx, call, pass)
         }),
         // vcudaCopy2D
         38 => gated(deferred, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::VcudaCopy2D>(args)?;
-            cx.vcuda_copy_2d(call, pass)
+            bodies::vcuda_copy_2d(cx, call, pass)
         }),
         // vcudaMemset
         39 => gated(deferred, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::VcudaMemset>(args)?;
-            cx.vcuda_memset(call, pass)
+            bodies::vcuda_memset(cx, call, pass)
         }),
         // vcudaHostRegister
         40 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaHostRegister>(args)?;
-            cx.vcuda_host_register(call)?.encode(out);
+            bodies::vcuda_host_register(cx, call)?.encode(out);
             Ok(())
         }),
         // vcudaHostUnregister
         41 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaHostUnregister>(args)?;
-            cx.vcuda_host_unregister(call)
+            bodies::vcuda_host_unregister(cx, call)
         }),
         // cuMemAllocAsync
         42 => {
@@ -316,13 +317,13 @@ pub(super) fn dispatch(
         // cuStreamCreateWithPriority
         50 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuStreamCreateWithPriority>(args)?;
-            cx.cu_stream_create_with_priority(call, Reservation::of_call())
+            bodies::cu_stream_create_with_priority(cx, call, Reservation::of_call())
                 .and_then(Settled::<kind::Stream>::done)
         }),
         // cuStreamDestroy_v2
         51 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuStreamDestroyV2>(args)?;
-            cx.cu_stream_destroy_v2(call)
+            bodies::cu_stream_destroy_v2(cx, call)
         }),
         // cuStreamSynchronize
         52 => pending(
@@ -336,12 +337,12 @@ pub(super) fn dispatch(
         // cuStreamQuery
         53 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuStreamQuery>(args)?;
-            cx.cu_stream_query(call)
+            bodies::cu_stream_query(cx, call)
         }),
         // cuStreamWaitEvent
         54 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuStreamWaitEvent>(args)?;
-            cx.cu_stream_wait_event(call)
+            bodies::cu_stream_wait_event(cx, call)
         }),
         // cuStreamGetAttribute
         55 => inline(deferred, command, reply, |cx, args, out| {
@@ -350,7 +351,7 @@ pub(super) fn dispatch(
                 return Err(CuError::NOT_SUPPORTED);
             }
             cx.enter()?;
-            let h_stream = cx.stream(call.h_stream)?;
+            let h_stream = bodies::stream(cx, call.h_stream)?;
             const { assert!(size_of::<[u64; 8]>() == size_of::<cuda_api::sys::CUstreamAttrValue>()) };
             let mut value = <[u64; 8]>::default();
             // SAFETY: the handles were just looked up, so they are live. The pointers are to locals.
@@ -371,7 +372,7 @@ pub(super) fn dispatch(
                 return Err(CuError::NOT_SUPPORTED);
             }
             cx.enter()?;
-            let h_stream = cx.stream(call.h_stream)?;
+            let h_stream = bodies::stream(cx, call.h_stream)?;
             const { assert!(size_of::<[u64; 8]>() == size_of::<cuda_api::sys::CUstreamAttrValue>()) };
             // SAFETY: the handles were just looked up, so they are live. The pointers are to locals.
             unsafe {
@@ -386,22 +387,22 @@ pub(super) fn dispatch(
         // cuEventCreate
         60 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuEventCreate>(args)?;
-            cx.cu_event_create(call)
+            bodies::cu_event_create(cx, call)
         }),
         // cuEventDestroy_v2
         61 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuEventDestroyV2>(args)?;
-            cx.cu_event_destroy_v2(call)
+            bodies::cu_event_destroy_v2(cx, call)
         }),
         // cuEventRecordWithFlags
         62 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuEventRecordWithFlags>(args)?;
-            cx.cu_event_record_with_flags(call)
+            bodies::cu_event_record_with_flags(cx, call)
         }),
         // cuEventQuery
         63 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuEventQuery>(args)?;
-            cx.cu_event_query(call)
+            bodies::cu_event_query(cx, call)
         }),
         // cuEventSynchronize
         64 => pending(
@@ -415,74 +416,76 @@ pub(super) fn dispatch(
         // cuEventElapsedTime_v2
         65 => inline(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::CuEventElapsedTimeV2>(args)?;
-            cx.cu_event_elapsed_time_v2(call)?.encode(out);
+            bodies::cu_event_elapsed_time_v2(cx, call)?.encode(out);
             Ok(())
         }),
         // vcudaBlobPut
         70 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaBlobPut>(args)?;
-            cx.vcuda_blob_put(call)
+            bodies::vcuda_blob_put(cx, call)
         }),
         // vcudaModuleLoad
         71 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaModuleLoad>(args)?;
-            let (result, answer) = cx.vcuda_module_load(call, Reservation::of_call());
+            let (result, answer) = bodies::vcuda_module_load(cx, call, Reservation::of_call());
             answer.encode(out);
             result.and_then(Settled::<kind::Module>::done)
         }),
         // cuModuleUnload
         72 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuModuleUnload>(args)?;
-            cx.cu_module_unload(call)
+            bodies::cu_module_unload(cx, call)
         }),
         // vcudaModuleGetFunction
         73 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaModuleGetFunction>(args)?;
-            let (answer, settled) = cx.vcuda_module_get_function(call, Reservation::of_call())?;
+            let (answer, settled) =
+                bodies::vcuda_module_get_function(cx, call, Reservation::of_call())?;
             answer.encode(out);
             Settled::<kind::Module>::done(settled)
         }),
         // vcudaModuleGetGlobal
         74 => inline(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaModuleGetGlobal>(args)?;
-            cx.vcuda_module_get_global(call)?.encode(out);
+            bodies::vcuda_module_get_global(cx, call)?.encode(out);
             Ok(())
         }),
         // vcudaLibraryLoad
         75 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaLibraryLoad>(args)?;
-            let (result, answer) = cx.vcuda_library_load(call);
+            let (result, answer) = bodies::vcuda_library_load(cx, call);
             answer.encode(out);
             result
         }),
         // cuLibraryUnload
         76 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuLibraryUnload>(args)?;
-            cx.cu_library_unload(call)
+            bodies::cu_library_unload(cx, call)
         }),
         // vcudaLibraryGetKernel
         77 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaLibraryGetKernel>(args)?;
-            cx.vcuda_library_get_kernel(call)?.encode(out);
+            bodies::vcuda_library_get_kernel(cx, call)?.encode(out);
             Ok(())
         }),
         // cuLibraryGetModule
         78 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuLibraryGetModule>(args)?;
-            cx.cu_library_get_module(call, Reservation::of_call())
+            bodies::cu_library_get_module(cx, call, Reservation::of_call())
                 .and_then(Settled::<kind::Module>::done)
         }),
         // vcudaLibraryGetGlobal
         79 => inline(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaLibraryGetGlobal>(args)?;
-            let (answer, settled) = cx.vcuda_library_get_global(call, Reservation::of_call())?;
+            let (answer, settled) =
+                bodies::vcuda_library_get_global(cx, call, Reservation::of_call())?;
             answer.encode(out);
             Settled::<kind::Module>::done(settled)
         }),
         // cuKernelGetFunction
         80 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuKernelGetFunction>(args)?;
-            cx.cu_kernel_get_function(call, Reservation::of_call())
+            bodies::cu_kernel_get_function(cx, call, Reservation::of_call())
                 .and_then(Settled::<kind::Module>::done)
         }),
         // cuFuncGetAttribute
@@ -490,7 +493,7 @@ pub(super) fn dispatch(
             let call = decode::<api::CuFuncGetAttribute>(args)?;
             cx.enter_any()?;
             let mut pi = i32::default();
-            let (hfunc, settled) = cx.func(Reservation::of_call(), call.hfunc)?;
+            let (hfunc, settled) = bodies::func(cx, Reservation::of_call(), call.hfunc)?;
             // SAFETY: the handles were just looked up, so they are live. The pointers are to locals.
             unsafe {
                 cx.driver().cuFuncGetAttribute(
@@ -505,7 +508,7 @@ pub(super) fn dispatch(
         // cuFuncSetAttribute
         82 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuFuncSetAttribute>(args)?;
-            cx.cu_func_set_attribute(call, Reservation::of_call())
+            bodies::cu_func_set_attribute(cx, call, Reservation::of_call())
                 .and_then(Settled::<kind::Module>::done)
         }),
         // cuKernelGetAttribute
@@ -529,18 +532,18 @@ pub(super) fn dispatch(
         // cuKernelSetAttribute
         84 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuKernelSetAttribute>(args)?;
-            cx.cu_kernel_set_attribute(call)
+            bodies::cu_kernel_set_attribute(cx, call)
         }),
         // cuFuncSetCacheConfig
         85 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuFuncSetCacheConfig>(args)?;
-            cx.cu_func_set_cache_config(call, Reservation::of_call())
+            bodies::cu_func_set_cache_config(cx, call, Reservation::of_call())
                 .and_then(Settled::<kind::Module>::done)
         }),
         // cuKernelSetCacheConfig
         86 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuKernelSetCacheConfig>(args)?;
-            cx.cu_kernel_set_cache_config(call)
+            bodies::cu_kernel_set_cache_config(cx, call)
         }),
         // cuLibraryGetKernelCount
         87 => inline(deferred, command, reply, |cx, args, out| {
@@ -558,7 +561,7 @@ pub(super) fn dispatch(
         // vcudaLibraryKernelNames
         88 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaLibraryKernelNames>(args)?;
-            cx.vcuda_library_kernel_names(call)?.encode(out);
+            bodies::vcuda_library_kernel_names(cx, call)?.encode(out);
             Ok(())
         }),
         // cuModuleGetLoadingMode
@@ -578,7 +581,7 @@ pub(super) fn dispatch(
             let call = decode::<api::CuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags>(args)?;
             cx.enter_any()?;
             let mut num_blocks = i32::default();
-            let (func, settled) = cx.func(Reservation::of_call(), call.func)?;
+            let (func, settled) = bodies::func(cx, Reservation::of_call(), call.func)?;
             // SAFETY: the handles were just looked up, so they are live. The pointers are to locals.
             unsafe {
                 cx.driver().cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
@@ -598,7 +601,7 @@ pub(super) fn dispatch(
             let call = decode::<api::CuOccupancyAvailableDynamicSMemPerBlock>(args)?;
             cx.enter_any()?;
             let mut dynamic_smem_size = usize::default();
-            let (func, settled) = cx.func(Reservation::of_call(), call.func)?;
+            let (func, settled) = bodies::func(cx, Reservation::of_call(), call.func)?;
             // SAFETY: the handles were just looked up, so they are live. The pointers are to locals.
             unsafe {
                 cx.driver().cuOccupancyAvailableDynamicSMemPerBlock(
@@ -615,7 +618,7 @@ pub(super) fn dispatch(
         92 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuFuncLoad>(args)?;
             cx.enter_any()?;
-            let (hfunc, settled) = cx.func(Reservation::of_call(), call.hfunc)?;
+            let (hfunc, settled) = bodies::func(cx, Reservation::of_call(), call.hfunc)?;
             // SAFETY: the handles were just looked up, so they are live. The pointers are to locals.
             unsafe {
                 cx.driver().cuFuncLoad(hfunc)?;
@@ -627,7 +630,7 @@ pub(super) fn dispatch(
             let call = decode::<api::CuFuncIsLoaded>(args)?;
             cx.enter_any()?;
             let mut state = sys::CUfunctionLoadingState(0);
-            let (hfunc, settled) = cx.func(Reservation::of_call(), call.hfunc)?;
+            let (hfunc, settled) = bodies::func(cx, Reservation::of_call(), call.hfunc)?;
             // SAFETY: the handles were just looked up, so they are live. The pointers are to locals.
             unsafe {
                 cx.driver().cuFuncIsLoaded(&mut state, hfunc)?;
@@ -638,60 +641,62 @@ pub(super) fn dispatch(
         // vcudaOccupancyClusters
         94 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaOccupancyClusters>(args)?;
-            let (answer, settled) = cx.vcuda_occupancy_clusters(call, Reservation::of_call())?;
+            let (answer, settled) =
+                bodies::vcuda_occupancy_clusters(cx, call, Reservation::of_call())?;
             answer.encode(out);
             Settled::<kind::Module>::done(settled)
         }),
         // vcudaLaunch
         100 => gated(deferred, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::VcudaLaunch>(args)?;
-            cx.vcuda_launch(call, pass, Reservation::of_call())
+            bodies::vcuda_launch(cx, call, pass, Reservation::of_call())
                 .and_then(Settled::<kind::Local>::done)
         }),
         // vcudaLaunchCooperative
         101 => gated(deferred, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::VcudaLaunchCooperative>(args)?;
-            cx.vcuda_launch_cooperative(call, pass, Reservation::of_call())
+            bodies::vcuda_launch_cooperative(cx, call, pass, Reservation::of_call())
                 .and_then(Settled::<kind::Local>::done)
         }),
         // vcudaHostFunc
         102 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaHostFunc>(args)?;
-            cx.vcuda_host_func(call)
+            bodies::vcuda_host_func(cx, call)
         }),
         // vcudaGraphInstantiate
         110 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaGraphInstantiate>(args)?;
-            cx.vcuda_graph_instantiate(call, Reservation::of_call())
+            bodies::vcuda_graph_instantiate(cx, call, Reservation::of_call())
                 .and_then(Settled::<kind::Graph>::done)
         }),
         // cuGraphExecDestroy
         111 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuGraphExecDestroy>(args)?;
-            cx.cu_graph_exec_destroy(call)
+            bodies::cu_graph_exec_destroy(cx, call)
         }),
         // cuGraphLaunch
         112 => gated(deferred, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::CuGraphLaunch>(args)?;
-            cx.cu_graph_launch(call, pass, Reservation::of_call())
+            bodies::cu_graph_launch(cx, call, pass, Reservation::of_call())
                 .and_then(Settled::<kind::Local>::done)
         }),
         // cuGraphUpload
         113 => gated(deferred, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::CuGraphUpload>(args)?;
-            cx.cu_graph_upload(call, pass)
+            bodies::cu_graph_upload(cx, call, pass)
         }),
         // vcudaGraphExecUpdate
         114 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaGraphExecUpdate>(args)?;
-            let (answer, settled) = cx.vcuda_graph_exec_update(call, Reservation::of_call())?;
+            let (answer, settled) =
+                bodies::vcuda_graph_exec_update(cx, call, Reservation::of_call())?;
             answer.encode(out);
             Settled::<kind::Local>::done(settled)
         }),
         // vcudaGraphExecNodeSet
         115 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaGraphExecNodeSet>(args)?;
-            cx.vcuda_graph_exec_node_set(call, Reservation::of_call())
+            bodies::vcuda_graph_exec_node_set(cx, call, Reservation::of_call())
                 .and_then(Settled::<kind::Local>::done)
         }),
         _ => unknown(command, reply),

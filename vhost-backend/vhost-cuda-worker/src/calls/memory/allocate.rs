@@ -5,161 +5,151 @@ use host_ipc::messages::Charge;
 use protocol::calls as api;
 use protocol::ids::ContextId;
 
-use super::plan::{Freeing, Mapping};
+use super::plan::Mapping;
 use super::session::properties;
-use crate::calls::charges::{Reservation, Settled, kind};
+use crate::calls::charges::{Reservation, Settled, kind, reserve_memory};
 use crate::calls::cx::Cx;
 use crate::calls::lock;
 use crate::driver::{CuError, CuResult};
 
-impl Cx<'_> {
-    /// Allocates device memory in the current context.
-    pub(in crate::calls) fn allocate(
-        &self,
-        reservation: Reservation<kind::Memory>,
-        bytes: u64,
-    ) -> CuResult<(u64, Settled<kind::Memory>)> {
-        let device = self.enter()?.device;
-        let memory = &self.shared.memory;
-        if bytes == 0 {
-            return Err(CuError::INVALID_VALUE);
-        }
-        self.refuse_after_fault()?;
-        let (physical, addr) = {
-            let mut plan = lock(&memory.plan);
-            if !plan.has_room() {
-                return Err(CuError::OUT_OF_MEMORY);
-            }
-            if plan.is_small(bytes)
-                && let Some(addr) = plan.piece(self.ctx, bytes)
-            {
-                return Ok((addr, reservation.part_of_slab()));
-            }
-            let physical = plan.physical(bytes).ok_or(CuError::OUT_OF_MEMORY)?;
-            (physical, plan.addresses(physical).ok_or(CuError::OUT_OF_MEMORY)?)
-        };
-        let mapped = self.map(reservation, addr, physical, device);
+/// Allocates device memory in the current context.
+pub(in crate::calls) fn allocate(
+    cx: &Cx<'_>,
+    reservation: Reservation<kind::Memory>,
+    bytes: u64,
+) -> CuResult<(u64, Settled<kind::Memory>)> {
+    let device = cx.enter()?.device;
+    let memory = &cx.shared.memory;
+    if bytes == 0 {
+        return Err(CuError::INVALID_VALUE);
+    }
+    refuse_after_fault(cx)?;
+    let (physical, addr) = {
         let mut plan = lock(&memory.plan);
-        match mapped {
-            Ok((mapping, settled)) => Ok((plan.mapped(self.ctx, bytes, mapping), settled)),
-            Err(error) => {
-                plan.give_addresses(addr, physical);
-                Err(error)
-            }
+        if !plan.has_room() {
+            return Err(CuError::OUT_OF_MEMORY);
+        }
+        if plan.is_small(bytes)
+            && let Some(addr) = plan.piece(cx.ctx, bytes)
+        {
+            return Ok((addr, reservation.part_of_slab()));
+        }
+        let physical = plan.physical(bytes).ok_or(CuError::OUT_OF_MEMORY)?;
+        (physical, plan.addresses(physical).ok_or(CuError::OUT_OF_MEMORY)?)
+    };
+    let mapped = map(cx, reservation, addr, physical, device);
+    let mut plan = lock(&memory.plan);
+    match mapped {
+        Ok((mapping, settled)) => Ok((plan.mapped(cx.ctx, bytes, mapping), settled)),
+        Err(error) => {
+            plan.give_addresses(addr, physical);
+            Err(error)
         }
     }
+}
 
-    /// Fails if a kernel has failed in the context. The driver refuses allocations in such a
-    /// context, so the worker must also refuse those that it could serve without the driver.
-    fn refuse_after_fault(&self) -> CuResult {
-        /// Errors from `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` on don't report a fault.
-        const CAPTURE: u32 = 900;
-        // SAFETY: null is the legacy stream.
-        match unsafe { self.driver().cuStreamQuery(std::ptr::null_mut()) } {
-            Err(error) if error != CuError::NOT_READY && error.0 < CAPTURE => Err(error),
-            _ => Ok(()),
+/// Fails if a kernel has failed in the context. The driver refuses allocations in such a
+/// context, so the worker must also refuse those that it could serve without the driver.
+fn refuse_after_fault(cx: &Cx<'_>) -> CuResult {
+    /// Errors from `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` on don't report a fault.
+    const CAPTURE: u32 = 900;
+    // SAFETY: null is the legacy stream.
+    match unsafe { cx.driver().cuStreamQuery(std::ptr::null_mut()) } {
+        Err(error) if error != CuError::NOT_READY && error.0 < CAPTURE => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Creates memory and maps it, within the VM's quota.
+fn map(
+    cx: &Cx<'_>,
+    reservation: Reservation<kind::Memory>,
+    addr: u64,
+    len: u64,
+    device: i32,
+) -> CuResult<(Mapping, Settled<kind::Memory>)> {
+    let driver = cx.driver();
+    let reserved = reserve_memory(cx, reservation, device, len)?;
+    let properties = properties(device);
+    let mut handle = 0;
+    // SAFETY: the pointers are to local variables.
+    unsafe { driver.cuMemCreate(&mut handle, len as usize, &properties, 0)? };
+    // From here on, the memory stays charged until the driver has released the handle.
+    let settled = reserved.settle();
+    let access = CUmemAccessDesc {
+        location: properties.location,
+        flags: CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+    };
+    let mapping = Mapping { addr, len, handle, device };
+    // SAFETY: the addresses are in the window and were taken for this mapping only; the handle
+    // is new.
+    unsafe {
+        if let Err(error) = driver.cuMemMap(addr, len as usize, 0, handle, 0) {
+            released(cx, driver.cuMemRelease(handle), mapping);
+            return Err(error);
+        }
+        if let Err(error) = driver.cuMemSetAccess(addr, len as usize, &access, 1) {
+            unmap(cx, mapping);
+            return Err(error);
         }
     }
+    Ok((mapping, settled))
+}
 
-    /// Creates memory and maps it, within the VM's quota.
-    fn map(
-        &self,
-        reservation: Reservation<kind::Memory>,
-        addr: u64,
-        len: u64,
-        device: i32,
-    ) -> CuResult<(Mapping, Settled<kind::Memory>)> {
-        let driver = self.driver();
-        let reserved = self.reserve_memory(reservation, device, len)?;
-        let properties = properties(device);
-        let mut handle = 0;
-        // SAFETY: the pointers are to local variables.
-        unsafe { driver.cuMemCreate(&mut handle, len as usize, &properties, 0)? };
-        // From here on, the memory stays charged until the driver has released the handle.
-        let settled = reserved.settle();
-        let access = CUmemAccessDesc {
-            location: properties.location,
-            flags: CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
-        };
-        let mapping = Mapping { addr, len, handle, device };
-        // SAFETY: the addresses are in the window and were taken for this mapping only; the handle
-        // is new.
-        unsafe {
-            if let Err(error) = driver.cuMemMap(addr, len as usize, 0, handle, 0) {
-                self.released(driver.cuMemRelease(handle), mapping);
-                return Err(error);
-            }
-            if let Err(error) = driver.cuMemSetAccess(addr, len as usize, &access, 1) {
-                self.unmap(mapping);
-                return Err(error);
-            }
-        }
-        Ok((mapping, settled))
+/// Unmaps a mapping, releases its memory, and releases its charge. Nothing may use the memory
+/// any more.
+fn unmap(cx: &Cx<'_>, mapping: Mapping) -> bool {
+    let Mapping { addr, len, handle, .. } = mapping;
+    // SAFETY: the mapping was made by `map` and is unmapped once.
+    let done = unsafe {
+        cx.driver().cuMemUnmap(addr, len as usize).and_then(|()| cx.driver().cuMemRelease(handle))
+    };
+    released(cx, done, mapping)
+}
+
+/// Releases the charge for a mapping if the driver has released its memory. Otherwise logs the
+/// error.
+fn released(cx: &Cx<'_>, done: CuResult, mapping: Mapping) -> bool {
+    let Mapping { len, device, .. } = mapping;
+    match done {
+        Ok(()) => cx.shared.session.ledger.release(device, len, Charge::Memory),
+        Err(error) => tracing::warn!(
+            session = cx.shared.session.label,
+            "{len} bytes of device memory could not be freed: {error}"
+        ),
     }
+    done.is_ok()
+}
 
-    /// Unmaps a mapping, releases its memory, and releases its charge. Nothing may use the memory
-    /// any more.
-    fn unmap(&self, mapping: Mapping) -> bool {
-        let Mapping { addr, len, handle, .. } = mapping;
-        // SAFETY: the mapping was made by `map` and is unmapped once.
-        let done = unsafe {
-            self.driver()
-                .cuMemUnmap(addr, len as usize)
-                .and_then(|()| self.driver().cuMemRelease(handle))
-        };
-        self.released(done, mapping)
+/// Unmaps a mapping that [`Memory::freed`](super::session::Memory::freed) returned. May block.
+pub(in crate::calls) fn give_back(cx: &Cx<'_>, mapping: Mapping) {
+    if unmap(cx, mapping) {
+        lock(&cx.shared.memory.plan).give_addresses(mapping.addr, mapping.len);
     }
+}
 
-    /// Releases the charge for a mapping if the driver has released its memory. Otherwise logs the
-    /// error.
-    fn released(&self, done: CuResult, mapping: Mapping) -> bool {
-        let Mapping { len, device, .. } = mapping;
-        match done {
-            Ok(()) => self.shared.session.ledger.release(device, len, Charge::Memory),
-            Err(error) => tracing::warn!(
-                session = self.shared.session.label,
-                "{len} bytes of device memory could not be freed: {error}"
-            ),
-        }
-        done.is_ok()
-    }
-
-    /// Marks freed memory as unused. Returns the mapping that the caller must unmap, if any.
-    /// Unmapping isn't done here because it may block.
-    pub(in crate::calls) fn freed(&self, freeing: Freeing) -> Option<Mapping> {
-        lock(&self.shared.memory.plan).ended(freeing)
-    }
-
-    /// Unmaps a mapping that [`Cx::freed`] returned. May block.
-    pub(in crate::calls) fn give_back(&self, mapping: Mapping) {
-        if self.unmap(mapping) {
-            lock(&self.shared.memory.plan).give_addresses(mapping.addr, mapping.len);
+/// Frees all memory of a context that is about to end or has ended. May block.
+pub(in crate::calls) fn free_all_of(cx: &Cx<'_>, ctx: ContextId) {
+    let plan = &cx.shared.memory.plan;
+    let all = lock(plan).of_context(ctx);
+    for addr in all {
+        let freeing = lock(plan).take(addr);
+        if let Some(mapping) = freeing.and_then(|freeing| cx.shared.memory.freed(freeing)) {
+            give_back(cx, mapping);
         }
     }
+}
 
-    /// Frees all memory of a context that is about to end or has ended. May block.
-    pub(in crate::calls) fn free_all_of(&self, ctx: ContextId) {
-        let plan = &self.shared.memory.plan;
-        let all = lock(plan).of_context(ctx);
-        for addr in all {
-            let freeing = lock(plan).take(addr);
-            if let Some(mapping) = freeing.and_then(|freeing| self.freed(freeing)) {
-                self.give_back(mapping);
-            }
-        }
-    }
-
-    pub(in crate::calls) fn cu_mem_get_info_v2(
-        &self,
-        _: api::CuMemGetInfoV2,
-    ) -> CuResult<api::CuMemGetInfoV2Answer> {
-        let device = self.enter()?.device;
-        let (mut free, mut total) = (0, 0);
-        // SAFETY: the pointers are to local variables.
-        unsafe { self.driver().cuMemGetInfo(&mut free, &mut total)? };
-        let usage = self.shared.session.ledger.usage(device);
-        let left = usage.max.saturating_sub(usage.used) as usize;
-        let total = total.min(usage.max as usize);
-        Ok(api::CuMemGetInfoV2Answer { free: free.min(left).min(total), total })
-    }
+pub(in crate::calls) fn cu_mem_get_info_v2(
+    cx: &Cx<'_>,
+    _: api::CuMemGetInfoV2,
+) -> CuResult<api::CuMemGetInfoV2Answer> {
+    let device = cx.enter()?.device;
+    let (mut free, mut total) = (0, 0);
+    // SAFETY: the pointers are to local variables.
+    unsafe { cx.driver().cuMemGetInfo(&mut free, &mut total)? };
+    let usage = cx.shared.session.ledger.usage(device);
+    let left = usage.max.saturating_sub(usage.used) as usize;
+    let total = total.min(usage.max as usize);
+    Ok(api::CuMemGetInfoV2Answer { free: free.min(left).min(total), total })
 }

@@ -6,11 +6,13 @@
 
 use protocol::calls as api;
 
+use super::allocate::allocate;
 use super::synchronous::answer_allocation;
 use super::waiting::AsyncFree;
 use crate::calls::charges::{ChargedReply, Reservation, Settled, kind};
 use crate::calls::cx::Cx;
 use crate::calls::deferred::Deferred;
+use crate::calls::queue::{stream, stream_of};
 use crate::calls::result::number;
 use crate::calls::{ReplyTo, lock};
 use crate::driver::{CuError, CuResult};
@@ -26,7 +28,7 @@ pub(in crate::calls) fn cu_mem_free_async(
 
 fn free(deferred: &mut Deferred, cx: &Cx<'_>, call: api::CuMemFreeAsync) -> CuResult {
     cx.enter()?;
-    let (stream, ctx) = cx.stream_of(call.h_stream)?;
+    let (stream, ctx) = stream_of(cx, call.h_stream)?;
     let event = deferred.events().record(cx, stream, ctx)?;
     let taken = lock(&cx.shared.memory.plan).take(call.dptr);
     let Some(freeing) = taken else {
@@ -44,22 +46,22 @@ pub(in crate::calls) fn cu_mem_alloc_async(
     call: api::CuMemAllocAsync,
     reply: ChargedReply<kind::Memory>,
 ) {
-    let allocated = allocate(deferred, cx, call, reply.reservation());
+    let allocated = reuse_or_allocate(deferred, cx, call, reply.reservation());
     answer_allocation(deferred, cx, allocated, call.bytesize, reply);
 }
 
-fn allocate(
+fn reuse_or_allocate(
     deferred: &mut Deferred,
     cx: &Cx<'_>,
     call: api::CuMemAllocAsync,
     reservation: Reservation<kind::Memory>,
 ) -> CuResult<(u64, Settled<kind::Memory>)> {
     cx.enter()?;
-    cx.stream(call.h_stream)?;
+    stream(cx, call.h_stream)?;
     let len = call.bytesize as u64;
     if let Some(dptr) = deferred.reuse(cx, call.h_stream, len) {
         return Ok((dptr, reservation.still_charged()));
     }
     deferred.poll_async_frees();
-    cx.allocate(reservation, len)
+    allocate(cx, reservation, len)
 }

@@ -24,6 +24,7 @@ mod spans;
 mod synchronous;
 mod waiting;
 
+pub(super) use allocate::{allocate, cu_mem_get_info_v2, free_all_of, give_back};
 pub(super) use asynchronous::{cu_mem_alloc_async, cu_mem_free_async};
 pub(super) use plan::{Freeing, Mapping, WINDOW};
 pub(super) use session::{Foreign, Memory};

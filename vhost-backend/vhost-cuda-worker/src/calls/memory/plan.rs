@@ -188,7 +188,7 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// Does the bookkeeping of `Cx::allocate` without a driver.
+    /// Does the bookkeeping of `allocate` without a driver.
     fn alloc(plan: &mut Plan, len: u64, mapped: &mut u64) -> u64 {
         if plan.is_small(len)
             && let Some(addr) = plan.piece(ContextId(1), len)

@@ -8,7 +8,7 @@ use cuda_api::sys::{
 };
 use protocol::ids::{ContextId, LibraryId, ModuleId};
 
-use super::plan::{Plan, WINDOW};
+use super::plan::{Freeing, Mapping, Plan, WINDOW};
 use super::spans::Spans;
 use crate::calls::lock;
 use crate::driver::{CuError, CuResult, Driver};
@@ -92,5 +92,26 @@ impl Memory {
             lock(&self.foreign).covers(addr, len)
         };
         if named || len == 0 { Ok(()) } else { Err(CuError::INVALID_VALUE) }
+    }
+
+    /// Marks freed memory as unused. Returns the mapping that the caller must unmap, if any.
+    /// Unmapping isn't done here because it may block.
+    pub(in crate::calls) fn freed(&self, freeing: Freeing) -> Option<Mapping> {
+        lock(&self.plan).ended(freeing)
+    }
+
+    /// Removes the variables for which `gone` returns true.
+    pub(in crate::calls) fn forget_globals(&self, gone: impl Fn(&Foreign) -> bool) {
+        let mut foreign = lock(&self.foreign);
+        for start in foreign.starts(gone) {
+            foreign.remove(start);
+        }
+    }
+
+    /// Removes the variables of all modules in a context that has been destroyed.
+    pub(in crate::calls) fn forget_globals_of_context(&self, ended: ContextId) {
+        self.forget_globals(
+            |global| matches!(global, Foreign::Global { ctx, .. } if *ctx == ended),
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 use protocol::calls as api;
 
+use super::allocate::allocate;
 use super::waiting::Retry;
 use crate::calls::charges::{ChargedReply, Settled, kind};
 use crate::calls::cx::Cx;
@@ -33,7 +34,7 @@ pub(in crate::calls) fn cu_mem_alloc_v2(
     call: api::CuMemAllocV2,
     reply: ChargedReply<kind::Memory>,
 ) {
-    let allocated = cx.allocate(reply.reservation(), call.bytesize as u64);
+    let allocated = allocate(cx, reply.reservation(), call.bytesize as u64);
     answer_allocation(deferred, cx, allocated, call.bytesize, reply);
 }
 
