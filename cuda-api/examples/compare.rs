@@ -28,7 +28,7 @@ impl Library {
     }
 
     fn symbol(&self, name: &str) -> *mut c_void {
-        let name = CString::new(name).expect("a name without zeros");
+        let name = CString::new(name).expect("a name without NUL bytes");
         // SAFETY: the handle is open, and the name is a C string.
         unsafe { libc::dlsym(self.0, name.as_ptr()) }
     }
@@ -42,7 +42,7 @@ impl Library {
 
 /// Calls cuGetProcAddress_v2 and returns (result, status, address).
 fn ask(function: GetProcAddress, base: &str, version: i32, flags: u64) -> (u32, u32, usize) {
-    let name = CString::new(base).expect("a name without zeros");
+    let name = CString::new(base).expect("a name without NUL bytes");
     let (mut address, mut status) = (core::ptr::null_mut(), u32::MAX);
     // SAFETY: the pointers are valid for the call.
     let result = unsafe { function(name.as_ptr(), &mut address, version, flags, &mut status) };

@@ -290,7 +290,7 @@ pub(crate) struct ChangeArgs {
     /// Device memory limit on each GPU; a VM above it keeps its memory but can't allocate more
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_size)]
     pub(crate) memory_max: Option<u64>,
-    /// Device memory limit of one session on each GPU; none: the VM's limit
+    /// Device memory limit of one session on each GPU, or none for the VM's limit
     #[arg(long, value_name = "SIZE|none", allow_negative_numbers = true, value_parser = size_or_none)]
     pub(crate) memory_session_max: Option<OrNone<u64>>,
     /// Share of GPU time relative to other VMs' weights, 1 to 10000
@@ -307,16 +307,18 @@ pub(crate) struct ChangeArgs {
     /// Guaranteed GPU time while the VM has work, 0% to the cap
     #[arg(long, value_name = "PERCENT")]
     pub(crate) compute_min: Option<Percent>,
-    /// Maximum time that a kernel may run, 1ms to 24h; none: unlimited
+    /// Maximum time that a kernel may run, 1ms to 24h, or none for no limit
     #[arg(long, value_name = "TIME|none", value_parser = or_none::<Timespan, _>)]
     pub(crate) compute_kernel_timeout: Option<OrNone<Timespan>>,
     /// Scheduling class of the VM's work
     #[arg(long)]
     pub(crate) class: Option<ClassArg>,
-    /// With mps: share of the GPU's multiprocessors per new session, 1% to 100%; none: all
+    /// With mps: share of the GPU's multiprocessors per new session, 1% to 100%, or none for all of
+    /// them
     #[arg(long, value_name = "PERCENT|none", value_parser = or_none::<Percent, _>)]
     pub(crate) mps_active_thread_percentage: Option<OrNone<Percent>>,
-    /// With mps: device memory limit per new session, enforced by MPS; none: no limit
+    /// With mps: device memory limit per new session, enforced by MPS, or none for no
+    /// limit
     #[arg(long, value_name = "SIZE|none", allow_negative_numbers = true, value_parser = size_or_none)]
     pub(crate) mps_pinned_memory_limit: Option<OrNone<u64>>,
     /// Number of guest processes that may use the device at once

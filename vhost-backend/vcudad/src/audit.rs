@@ -175,7 +175,7 @@ impl Audit {
                     continue;
                 }
                 Finding::Explained => {
-                    tracing::info!(gpu = gpu.0, "the ledger explains all memory in use again");
+                    tracing::info!(gpu = gpu.0, "the ledger accounts for all memory in use again");
                     continue;
                 }
             };

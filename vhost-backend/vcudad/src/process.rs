@@ -102,7 +102,7 @@ pub(crate) fn describe(status: ExitStatus) -> String {
         (Some(code), _) => format!("exited with code {code}"),
         (None, Some(libc::SIGKILL)) => "was killed".into(),
         (None, Some(libc::SIGBUS)) => "died because the VMM took guest memory away (SIGBUS)".into(),
-        (None, Some(signal)) => format!("died of signal {signal}"),
+        (None, Some(signal)) => format!("killed by signal {signal}"),
         (None, None) => "ended".into(),
     }
 }

@@ -8,7 +8,7 @@ use host_ipc::seqpacket;
 
 /// The error for a reservation that doesn't fit into the VM's quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{bytes} more bytes do not fit into the VM's memory.max or memory.session_max")]
+#[error("{bytes} more bytes would exceed the VM's memory.max or memory.session_max")]
 pub struct OutOfMemory {
     /// The bytes that were requested.
     pub bytes: u64,

@@ -245,7 +245,10 @@ impl Backend {
                     let worker = WorkerLink::new(fds, self.limits.max_plain as usize);
                     let added = worker.and_then(|worker| self.add_worker(state, request, worker));
                     if let Err(error) = added {
-                        tracing::error!(vm = self.name, "cannot use a worker: {error}");
+                        tracing::error!(
+                            vm = self.name,
+                            "cannot set up the worker from the broker: {error}"
+                        );
                         self.link.send(&DeviceToBroker::End { request }, &self.mailbox);
                         continue;
                     }

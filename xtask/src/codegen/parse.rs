@@ -293,7 +293,7 @@ fn parse_type(table: &Table, text: &str) -> Result<Type, String> {
 fn take_word(flags: &mut Vec<String>, key: &str, known: &[&str]) -> Result<String, String> {
     let found: Vec<usize> = (0..flags.len()).filter(|i| flags[*i].starts_with(key)).collect();
     let [index] = found[..] else {
-        return Err(format!("needs exactly one {key}, with one of {}", known.join(", ")));
+        return Err(format!("needs exactly one {key}, set to one of {}", known.join(", ")));
     };
     let word = flags.remove(index).split_off(key.len());
     if known.contains(&word.as_str()) {

@@ -135,10 +135,10 @@ fn hour() {
         world.add(&[[0], [1], [2], [3]][(vm % 4) as usize], weight(1 + vm % 100), load);
     }
     world.run(3600 * SEC);
-    let answers: usize = world.latencies.values().map(Vec::len).sum();
+    let requests: usize = world.latencies.values().map(Vec::len).sum();
     let events = world.events;
     println!(
-        "\n1000 VMs on 4 GPUs, an hour: {answers} answers, {events} events, {:.1?}",
+        "\n1000 VMs on 4 GPUs, one simulated hour: {requests} requests, {events} events, in {:.1?}",
         start.elapsed()
     );
 }

@@ -70,7 +70,7 @@ pub struct VmArgs {
     /// Ratio of promised memory to the GPU's memory, 1.0 to 100.0 [default: 1.0]
     #[arg(long, value_name = "RATIO")]
     pub memory_overcommit: Option<Ratio>,
-    /// Memory that the driver may use beyond the ledger's account before it is an excess
+    /// How much more memory than the ledger NVML may report before it counts as an excess
     /// [default: 256M]
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
     pub memory_slack: Option<Size>,
@@ -105,7 +105,8 @@ pub struct VmArgs {
     /// Permissions of the vhost-user socket [default: 0660]
     #[arg(long, value_name = "MODE")]
     pub socket_mode: Option<String>,
-    /// User ID of the VM's processes on the host, 1 to 4294967294 [default: chosen if run as root]
+    /// User ID of the VM's processes on the host, 1 to 4294967294 [default: a free one if run as
+    /// root, otherwise the current user]
     #[arg(long, allow_negative_numbers = true, value_parser = number::<u32>("uid"))]
     pub uid: Option<u32>,
     /// Group ID of the VM's processes on the host, 1 to 4294967294 [default: same as the user ID]
