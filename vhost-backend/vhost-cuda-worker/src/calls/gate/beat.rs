@@ -1,9 +1,9 @@
-//! The heartbeat, which shows the scheduler that this process runs while it has or wants work on a
-//! GPU.
+//! The heartbeat, which shows the scheduler that this process isn't stopped or stuck while it has
+//! work on a GPU or is holding commands back.
 //!
-//! A separate thread writes the time into the gate page, so that the process doesn't seem stopped
-//! while the ring reader is busy in the driver. After a second without work, the thread announces
-//! that it will sleep, and sleeps.
+//! A separate thread writes the time into the gate page, so that the heartbeat continues while the
+//! ring reader is busy in the driver. After a second without such work, the thread announces in the
+//! gate page that it will sleep, and sleeps.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use host_ipc::gate::{self, GateMap, GpuGate};
 
-/// The time between two beats.
+/// The time between two heartbeats.
 const PERIOD: Duration = Duration::from_millis(20);
-/// The number of beats without work after which the thread sleeps.
+/// The number of heartbeats without work after which the thread sleeps.
 const PATIENCE: u32 = 50;
 
 /// The heartbeat thread.
@@ -42,12 +42,12 @@ impl Beat {
                     continue;
                 }
                 sleeps.store(true, Ordering::SeqCst);
-                // Check again. The reader accesses these two values in the opposite order, so one
-                // side sees the other's change.
+                // Check again for work. The reader sets `active` or `held` and then reads
+                // `beating`; this thread does the opposite, so one side sees the other's change.
                 if !is_active(&page) {
                     page.worker.beating.store(0, Ordering::Relaxed);
                     std::thread::park();
-                    // Any thread that sees `beating` set also sees a new beat.
+                    // Any thread that sees `beating` set also sees a recent heartbeat.
                     page.worker.beat.store(gate::now(), Ordering::Relaxed);
                     page.worker.beating.store(1, Ordering::Release);
                 }
@@ -58,7 +58,8 @@ impl Beat {
         Ok(Self { parked, thread: thread.thread().clone() })
     }
 
-    /// Wakes the thread. Must be called after a gate became active or holds a call.
+    /// Wakes the heartbeat thread. Must be called after a call is marked active on a GPU or is held
+    /// back.
     pub(super) fn wake(&self) {
         if self.parked.load(Ordering::SeqCst) {
             self.thread.unpark();

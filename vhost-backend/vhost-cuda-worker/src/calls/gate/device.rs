@@ -1,46 +1,55 @@
-//! The worker's side of one GPU's gate.
+//! One GPU's gate, as the worker keeps it. It decides which calls may begin on the GPU, and reports
+//! the worker's activity to the scheduler through the shared gate page.
 
 use std::sync::atomic::Ordering;
 
 use host_ipc::gate::{GpuGate, Grant, Mode};
 
-/// The interval, in ns, at which the streams are queried while no other VM wants the GPU.
+/// While no other VM wants the GPU, the worker checks its streams for finished calls at this
+/// interval, in ns.
 const SAMPLE: u64 = 1_000_000;
-/// How long a worker stays awake in Prepare mode, in ns.
+/// In Prepare mode, the reader polls without sleeping for this long, in ns, after the grant
+/// changed.
 const AWAKE: u64 = 2_000_000;
-/// If a window has had no new work for this long, in ns, it is idle, and the scheduler is notified.
-/// In a chain of launches the gaps are shorter, and notifying the scheduler takes microseconds.
+/// If no call has been in flight for this long, in ns, during the VM's window (its turn on the
+/// GPU), the worker notifies the scheduler that the window is idle. The pauses within a chain of
+/// launches are shorter than this.
 const IDLE: u64 = 20_000;
-/// If the depth is at most this, in ns, all calls in flight must fit in the depth. With a larger
-/// depth, the last call may exceed it, so that two calls of about the depth's length are in flight:
-/// one runs, and the other runs next.
+/// The scheduler sets a depth in the gate page, which limits the estimated time of the calls in
+/// flight in a stream. If the depth is at most this many ns, a call may begin only if its own time
+/// fits within the depth, too. With a larger depth, it may begin if the calls before it take less
+/// than the depth, so that one long call runs while the next is already queued.
 const TIGHT: u64 = 200_000;
-/// If there has been no progress for this long, in ns, the reader may sleep between looks.
+/// If the grant hasn't changed and no call has begun or finished for this long, in ns, the reader
+/// may sleep between checks of the streams.
 const PATIENCE: u64 = 2_000_000;
 const SHORTEST_SLEEP: u64 = 20_000;
 const LONGEST_SLEEP: u64 = 1_000_000;
-/// The minimum time, in ns, between two notifications that copies have begun while the gate is
-/// closed. While the scheduler knows of copies, it polls by itself.
+/// The minimum time, in ns, between two notifications to the scheduler that copies have begun while
+/// the gate is closed. While the scheduler knows of such copies, it polls without being notified.
 const COPY_BELL: u64 = 1_000_000;
 
-/// The result of a look at a GPU's streams.
+/// The state of one GPU's gated calls, found by checking its streams.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Observation {
-    /// The number of gated calls that have finished since the last look.
+    /// The number of gated calls found to have finished since the previous check.
     pub finished: u64,
-    /// The number of gated calls in flight.
+    /// The number of gated calls that are queued in the driver and haven't finished.
     pub flying: u64,
-    /// Whether any of them isn't waiting for a host function.
+    /// Whether any gated call in flight is in a stream that isn't waiting for a host function.
     pub running: bool,
-    /// The time since which the oldest call has been at the head of its stream; 0 if there is none.
+    /// The earliest time since which a call has been at the head of its stream, or 0 if there is no
+    /// such call or its time is unknown.
     pub oldest: u64,
-    /// Whether the gate is closed and only copies are in flight in some streams. The fields above
-    /// don't include these copies.
+    /// Whether some stream has only copies in flight while the gate is closed. The other fields
+    /// leave out the copies in flight in such streams.
     pub copying: bool,
 }
 
 impl Observation {
-    /// Adds calls that count as running because their streams can't be queried any more.
+    /// Adds calls that count as running because their stream can't be queried any more. `begun` is
+    /// the time since which the first of them has been running. It is set to `now` if it is unknown
+    /// (0), and cleared if call times aren't being measured (`timed`).
     pub(super) fn add_running(&mut self, calls: u32, begun: &mut u64, timed: bool, now: u64) {
         self.flying += u64::from(calls);
         self.running |= calls > 0;
@@ -57,39 +66,40 @@ impl Observation {
     }
 }
 
-/// Returns the earlier of two times; 0 means none.
+/// Returns the earlier of two times, where 0 means that there is no such time.
 pub(super) fn earlier(one: u64, other: u64) -> u64 {
     if one == 0 || other == 0 { one.max(other) } else { one.min(other) }
 }
 
-/// Whether the scheduler must be woken.
+/// Whether the scheduler must be woken through its bell, an eventfd.
 pub(super) type Ring = bool;
 
-/// The time at which the reader must look again.
+/// The time at which the reader must check the streams again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Again {
-    /// Only when something happens.
+    /// Not before something wakes the reader.
     Whenever,
-    /// Immediately.
+    /// Immediately, without sleeping.
     Now,
     /// After this many ns.
     In(u64),
 }
 
-/// The worker's side of one gate.
+/// The worker's state for one GPU's gate.
 #[derive(Debug)]
 pub(super) struct Device {
-    /// The last grant that was read, and its mode.
+    /// The encoded grant that was last read from the gate page, and its mode.
     word: u64,
     mode: Mode,
-    /// Whether work may be in flight. The gate page contains the same flag.
+    /// Whether gated calls may be in flight on the GPU. The gate page contains the same flag.
     active: bool,
-    /// Whether a call has begun since the grant last changed.
+    /// Whether a gated call has begun since the grant last changed.
     started: bool,
-    /// Whether a call has finished since the grant last changed, so that the GPU is working for
-    /// this VM.
+    /// Whether a gated call has finished since the grant last changed, so that the GPU is known to
+    /// be working for this VM.
     settled: bool,
-    /// The number of gated calls that are held, and whether the scheduler was notified.
+    /// The number of gated calls that the gate is holding back, and whether the scheduler has been
+    /// notified of them.
     held: u64,
     notified: bool,
     flying: u64,
@@ -98,19 +108,21 @@ pub(super) struct Device {
     stalled: bool,
     busy_ns: u64,
     busy: bool,
-    /// The time at which the first call began that no look has seen yet, and the total time for
-    /// which there have been such calls.
+    /// If a call has begun on the idle GPU since the last check of the streams, the time at which
+    /// the first one began. `begun_ns` is the total time from such a beginning to the next check.
     begun: Option<u64>,
     begun_ns: u64,
-    /// Whether copies are in flight while the gate is closed, the total time for which there
-    /// have been such copies, and the time at which the scheduler was last notified of them.
+    /// Whether copies are in flight while the gate is closed, the total time for which there have
+    /// been such copies and no other work, and the time at which the scheduler was last notified of
+    /// them.
     copying: bool,
     copied_ns: u64,
     copies_notified: u64,
     looked: u64,
-    /// The last time at which the grant changed, a call began, or a call finished.
+    /// The last time at which the grant changed, a gated call began, or a gated call finished.
     progress: u64,
-    /// The time since which no call has been in flight. Reset when the scheduler is notified.
+    /// The time at which the last call in flight in a window finished. Cleared when another call
+    /// begins or the scheduler has been notified that the window is idle.
     idle_since: Option<u64>,
 }
 
@@ -141,26 +153,28 @@ impl Device {
         }
     }
 
-    /// Returns the mode of the last grant that was read.
+    /// Returns the mode of the grant that was last read from the gate page.
     pub(super) fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// Returns whether work may be in flight.
+    /// Returns whether gated calls may be in flight on the GPU.
     pub(super) fn is_active(&self) -> bool {
         self.active
     }
 
-    /// Returns whether a gated call can run without further checks.
+    /// Returns whether a gated call can begin without further checks: the grant is unlimited, and
+    /// the gate page already says that calls may be in flight.
     #[inline]
     pub(super) fn is_wide(&self, page: &GpuGate) -> bool {
         const UNLIMITED: u64 = Mode::Unlimited as u64;
         self.active && page.grant.load(Ordering::Relaxed) & 0xff == UNLIMITED
     }
 
-    /// Reads the scheduler's grant. Returns whether it has changed.
+    /// Reads the scheduler's grant from the gate page. Returns whether it has changed.
     pub(super) fn read(&mut self, page: &GpuGate, now: u64) -> bool {
-        // Read after `held` was written: the scheduler writes the grant, then reads `held`.
+        // This read must come after the write of `held`, because the scheduler writes the grant
+        // first and reads `held` second.
         let word = page.grant.load(Ordering::SeqCst);
         if word == self.word {
             return false;
@@ -175,19 +189,20 @@ impl Device {
         true
     }
 
-    /// Returns whether time is kept now: always while other VMs want the GPU, otherwise
-    /// periodically.
+    /// Returns whether call times are being measured: always while other VMs want the GPU,
+    /// otherwise once per [`SAMPLE`].
     pub(super) fn is_timed(&self, now: u64) -> bool {
         self.mode != Mode::Unlimited || self.is_due(now)
     }
 
-    /// Returns the number of the current window if measurements from now on cover only this VM's
-    /// work.
+    /// Returns the current grant, encoded, if call times measured from now on include only this
+    /// VM's work. That's so in a window once one of this VM's calls has finished in it.
     pub(super) fn measures(&self) -> Option<u64> {
         (self.mode == Mode::Window && self.settled).then_some(self.word)
     }
 
-    /// Returns whether time is only kept periodically.
+    /// Returns whether call times are measured only once per [`SAMPLE`], because no other VM wants
+    /// the GPU.
     pub(super) fn is_sampled(&self) -> bool {
         self.mode == Mode::Unlimited
     }
@@ -196,13 +211,13 @@ impl Device {
         now.saturating_sub(self.looked) >= SAMPLE
     }
 
-    /// Returns whether a look at the streams is due.
+    /// Returns whether the streams must be checked for finished calls now.
     pub(super) fn wants_look(&self, now: u64) -> bool {
         (self.active || self.copying) && self.is_timed(now)
     }
 
-    /// Returns whether a call that takes `lasts` ns may begin behind `ahead` ns of estimated work
-    /// in its stream.
+    /// Returns whether the grant lets a call begin that takes an estimated `lasts` ns, in a stream
+    /// whose calls in flight take an estimated `ahead` ns (`None` if there are none).
     pub(super) fn lets_begin(
         &self,
         page: &GpuGate,
@@ -219,21 +234,23 @@ impl Device {
                     if depth > TIGHT { ahead < depth } else { ahead.saturating_add(lasts) <= depth }
                 });
                 let begins = now.saturating_add(ahead.unwrap_or(0));
-                // In each window at least one call may begin; otherwise a VM with a small share
+                // At least one call may begin in each window; otherwise a VM with a small share
                 // could never run a call.
                 fits && (!self.started || begins < page.until.load(Ordering::Relaxed))
             }
         }
     }
 
-    /// Returns whether a copy that takes `lasts` ns may begin while the gate is closed, behind
-    /// `ahead` ns of estimated work in its stream.
+    /// Returns whether a copy may begin while the gate is closed. The copy takes an estimated
+    /// `lasts` ns, and the calls in flight in its stream take an estimated `ahead` ns (`None` if
+    /// there are none).
     pub(super) fn lets_copy(&self, page: &GpuGate, ahead: Option<u64>, lasts: u64) -> bool {
         let depth = page.copies.load(Ordering::Relaxed);
         depth > 0 && ahead.is_none_or(|ahead| ahead.saturating_add(lasts) <= depth)
     }
 
-    /// Records that a copy has begun while the gate is closed.
+    /// Records that a copy has begun while the gate is closed. Returns whether to wake the
+    /// scheduler.
     pub(super) fn began_copy(&mut self, page: &GpuGate, now: u64) -> Ring {
         self.count_passed(page);
         self.progress = now;
@@ -256,15 +273,16 @@ impl Device {
         page.copying.store(u64::from(copying), Ordering::SeqCst);
     }
 
-    /// Prepares for beginning a call: declares that work may be in flight, then checks again
-    /// whether the call may begin. If not, returns in `Err` whether the scheduler must be notified.
+    /// Sets the flag in the gate page that calls may be in flight, before a call begins, and then
+    /// checks that the grant hasn't changed. If it has, the call must not begin, and `Err` contains
+    /// whether to wake the scheduler.
     pub(super) fn enter(&mut self, page: &GpuGate) -> Result<(), Ring> {
         if !self.active {
             page.active.store(1, Ordering::SeqCst);
             if page.grant.load(Ordering::SeqCst) != self.word {
                 page.active.store(0, Ordering::SeqCst);
-                // The scheduler may have seen `active`, and may now be waiting for work that
-                // doesn't exist.
+                // The scheduler may have seen the `active` flag, and may now be waiting for work
+                // that doesn't exist.
                 return Err(true);
             }
             self.active = true;
@@ -272,20 +290,21 @@ impl Device {
         Ok(())
     }
 
-    /// Counts a call that ran without further checks.
+    /// Counts a gated call that begins without the checks in [`Device::lets_begin`].
     #[inline]
     pub(super) fn count_passed(&mut self, page: &GpuGate) {
         self.queued += 1;
         page.queued.store(self.queued, Ordering::Relaxed);
     }
 
-    /// Records that a call has begun.
+    /// Records that a gated call has begun while the gate is open.
     pub(super) fn began(&mut self, page: &GpuGate, now: u64) {
         self.started = true;
         self.idle_since = None;
         self.progress = now;
         if !self.busy {
-            // Keep the first time, because many calls may begin before the next look.
+            // Keep the first time, because many calls may begin before the next check of the
+            // streams.
             self.begun.get_or_insert(now);
         }
         self.queued += 1;
@@ -293,7 +312,8 @@ impl Device {
         page.queued.store(self.queued, Ordering::Relaxed);
     }
 
-    /// Records the result of a look.
+    /// Records the result of a check of the streams, and updates the gate page. Returns whether to
+    /// wake the scheduler.
     pub(super) fn observe(&mut self, page: &GpuGate, seen: &Observation, now: u64) -> Ring {
         let timed = self.is_timed(now);
         self.finished += seen.finished;
@@ -323,12 +343,12 @@ impl Device {
             self.set_copying(page, seen.copying);
         }
         (self.busy, self.looked) = (seen.running, now);
-        // If time is only kept periodically, it isn't known when the call at the head began.
+        // Unless times are measured continuously, it isn't known when the oldest call began.
         let oldest = if self.is_sampled() { 0 } else { seen.oldest };
         page.oldest.store(oldest, Ordering::Relaxed);
         let stalled = seen.flying > 0 && !seen.running;
         let mut ring = false;
-        // Copies that began while the gate was closed are ordinary work once it is open.
+        // Copies that began while the gate was closed count as ordinary work once it is open.
         if seen.flying > 0 && self.mode.is_open() {
             ring = self.enter(page).is_err();
         }
@@ -349,13 +369,13 @@ impl Device {
         ring
     }
 
-    /// Records that a gated call is held.
+    /// Records that the gate is holding back another call.
     pub(super) fn hold(&mut self, page: &GpuGate) {
         self.held += 1;
         page.held.store(self.held, Ordering::SeqCst);
     }
 
-    /// Records that a gated call is no longer held.
+    /// Records that the gate has stopped holding back one call.
     pub(super) fn release(&mut self, page: &GpuGate) {
         self.held -= 1;
         page.held.store(self.held, Ordering::SeqCst);
@@ -364,14 +384,14 @@ impl Device {
         }
     }
 
-    /// Records that no call is held any more.
+    /// Records that the gate is no longer holding back any call.
     pub(super) fn release_all(&mut self, page: &GpuGate) {
         self.held = 0;
         self.notified = false;
         page.held.store(0, Ordering::SeqCst);
     }
 
-    /// Returns whether the scheduler must be notified that calls are held, or that the window is
+    /// Returns whether to wake the scheduler, because calls are being held back or the window is
     /// idle.
     pub(super) fn wants_bell(&mut self, page: &GpuGate, now: u64) -> Ring {
         let over = || now >= page.until.load(Ordering::Relaxed);
@@ -392,7 +412,7 @@ impl Device {
         ring
     }
 
-    /// Returns when the next look is due.
+    /// Returns when the streams must be checked again.
     pub(super) fn again(&self, now: u64) -> Again {
         let quiet = now.saturating_sub(self.progress);
         if self.mode == Mode::Prepare && quiet < AWAKE || self.idle_since.is_some() {

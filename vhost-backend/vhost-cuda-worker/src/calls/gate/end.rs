@@ -1,26 +1,26 @@
-//! The worker's access to the gate page.
+//! The worker's access to the gate page, the memory that it shares with the scheduler.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use host_ipc::gate::GateMap;
 
-/// A worker's access to the gate page.
+/// A worker's access to the gate page, the memory that it shares with the scheduler.
 #[derive(Clone)]
 pub struct GateEnd {
-    /// The page.
+    /// The mapped gate page.
     pub page: Arc<GateMap>,
-    /// Wakes the scheduler, if there is one.
+    /// The eventfd that wakes the scheduler. `None` without a scheduler.
     pub bell: Option<Arc<OwnedFd>>,
 }
 
 impl GateEnd {
-    /// Maps the page that came with the assignment.
+    /// Maps the gate page that the broker sent with the session's assignment.
     pub fn new(page: &OwnedFd, bell: OwnedFd) -> std::io::Result<Self> {
         Ok(Self { page: Arc::new(GateMap::map(page)?), bell: Some(Arc::new(bell)) })
     }
 
-    /// Creates a page without a scheduler. Its gates are open.
+    /// Creates a gate page without a scheduler. Its gates are always open.
     pub fn private() -> std::io::Result<Self> {
         Ok(Self { page: Arc::new(GateMap::private()?), bell: None })
     }

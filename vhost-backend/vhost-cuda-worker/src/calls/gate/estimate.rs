@@ -8,48 +8,51 @@ use crate::calls::id_map::IdMap;
 use crate::calls::memory::WINDOW;
 use crate::executor::Command;
 
-/// The maximum number of kinds with an estimate. When it is exceeded, all estimates are dropped.
+/// The maximum number of kinds of call with an estimate. When it is exceeded, all estimates are
+/// dropped.
 const MAX_KINDS: usize = 4096;
-/// The estimate for a kernel or graph that hasn't been measured yet, in ns.
+/// The estimate, in ns, for a kernel or graph whose time hasn't been measured yet.
 const UNKNOWN: u64 = 250_000;
-/// The logarithm of the size in bytes from which a copy to the device uses a copy engine: 64 KiB,
-/// with some margin for other drivers.
+/// The base-2 logarithm of the size in bytes from which copies to the device run on a copy engine:
+/// 64 KiB, which is larger than the measured limit, with a margin for other drivers.
 const ENGINE: u32 = 16;
-/// The minimum and the maximum estimate, in ns.
+/// The smallest and the largest possible estimate, in ns.
 const LEAST: u64 = 1_000;
 const MOST: u64 = 1 << 42;
 
-/// Calls that should take about the same time.
+/// Calls that should take about the same time on the GPU, and so share one estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::calls) enum Kind {
-    /// A function or kernel, by its id and the logarithm of its number of blocks.
+    /// Launches of a function or kernel, by its id and the base-2 logarithm of the number of
+    /// blocks.
     Kernel(FuncId, u32),
-    /// Copies between host and device, by the logarithm of their size.
+    /// Copies between host and device, by the base-2 logarithm of their size in bytes.
     HostCopy(HostPath, u32),
-    /// Copies within device memory, and memsets, by the logarithm of their size.
+    /// Memsets and copies within device memory, by the base-2 logarithm of their size in bytes.
     DeviceCopy(u32),
-    /// Any other gated call, by its number and its graph.
+    /// Any other gated call, by its opcode and the executable graph that it launches, if any.
     Other(u32, GraphExecId),
 }
 
-/// The path of a copy between host and device.
+/// The path that the bytes take in a copy between host and device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::calls) enum HostPath {
-    /// To the device, from bytes that came with the command.
+    /// To the device, from bytes in the command's own arguments.
     Inline,
-    /// To the device, from memory that the GPU reads directly.
+    /// To the device, from host memory that the GPU reads directly.
     In,
-    /// From the device, to memory that the GPU writes directly, or to the worker's memory.
+    /// From the device, to host memory that the GPU writes directly, or to the worker's memory.
     Out,
 }
 
-/// Returns the logarithm of a size, by which kinds are distinguished.
+/// Returns the base-2 logarithm of a size. Calls with the same logarithm share an estimate.
 fn size(value: u64) -> u32 {
     64 - value.leading_zeros()
 }
 
 impl Kind {
-    /// Returns the kind of a gated command. (A command that can't be decoded is refused elsewhere.)
+    /// Returns the kind of a gated command. A command that can't be decoded gets some kind, too; it
+    /// is refused elsewhere.
     pub(super) fn of(command: &Command<'_>) -> Self {
         let kernel = |f, x: u32, y: u32, z: u32| {
             let blocks = u64::from(x).saturating_mul(y.into()).saturating_mul(z.into());
@@ -94,8 +97,9 @@ impl Kind {
         kind.unwrap_or(other)
     }
 
-    /// Returns whether the call uses only a copy engine. The driver runs short copies to the device
-    /// (24 KiB on an H200), and all copies within the device, on the engine that runs kernels.
+    /// Returns whether calls of this kind use only a copy engine, and so leave the engine that runs
+    /// kernels free. The driver uses the kernel engine for short copies to the device (up to 24 KiB
+    /// on an H200) and for all copies within the device.
     pub(super) fn only_copies(self) -> bool {
         match self {
             Self::HostCopy(HostPath::In, bytes) => bytes > ENGINE,
@@ -105,29 +109,30 @@ impl Kind {
     }
 }
 
-/// The estimates, in ns.
+/// The estimated time of each kind of call, in ns.
 #[derive(Default)]
 pub(in crate::calls) struct Estimates {
     known: IdMap<Kind, u64>,
 }
 
 impl Estimates {
-    /// Returns the estimate for a kind, and whether it is based on a measurement or a known rate.
+    /// Returns the estimated time of a kind of call in ns, and whether that is based on a
+    /// measurement or on a known transfer rate.
     pub(super) fn of(&self, kind: Kind) -> (u64, bool) {
         match (self.known.get(&kind), kind) {
             (Some(ns), _) => (*ns, true),
-            // Assume 10 GB/s, and 5 us for starting the copy.
+            // Assume 10 GB/s, and 5 us to start the copy.
             (None, Kind::HostCopy(_, size)) => (5_000 + (1u64 << size.min(40)) / 10, true),
-            // Assume 1 TB/s, and 3 us for starting.
+            // Assume 1 TB/s, and 3 us to start the copy.
             (None, Kind::DeviceCopy(size)) => (3_000 + (1u64 << size.min(40)) / 1000, true),
             (None, _) => (UNKNOWN, false),
         }
     }
 
     /// Updates the estimates after calls that ran one after another took `took` ns in total.
-    /// `kinds` has each kind's estimate, and `expected` is the estimate for all calls. `alone` says
-    /// that the time includes nothing else, such as the context switch at the beginning of a window
-    /// or another VM's work.
+    /// `kinds` contains each kind among them with its estimate, and `expected` is the estimated
+    /// total time. `alone` says that `took` includes nothing else, such as the context switch at
+    /// the beginning of a window or another VM's work.
     pub(super) fn learn(&mut self, kinds: &[(Kind, u64)], expected: u64, took: u64, alone: bool) {
         if self.known.len() > MAX_KINDS {
             self.known.clear();
@@ -139,11 +144,12 @@ impl Estimates {
             let now = u64::try_from(part).unwrap_or(MOST).clamp(LEAST, MOST);
             let next = match measured {
                 false => now,
-                // A shorter time is always accepted: if the measurement includes other work, the
-                // call took even less.
+                // Always accept a shorter time: if the measurement includes other work, the call
+                // itself took even less.
                 true if now < before => before / 2 + now / 2,
                 true if !alone => before,
-                // Adapt to longer times faster, because long calls overrun the window.
+                // Adapt to longer times quickly, because calls that take longer than estimated
+                // overrun the window.
                 true if now > before * 2 => before / 2 + now / 2,
                 true => before - before / 8 + now / 8,
             };

@@ -1,11 +1,11 @@
-//! The commands that are queued in the driver, by stream.
+//! Tracks the commands that are queued in the driver, by stream.
 //!
 //! A channel of the GPU takes about a thousand commands, and queuing another one blocks the caller
 //! until the GPU has finished one. The ring reader must never block there, because the GPU may be
 //! waiting for something that arrives through the reader, such as the notification that a host
-//! function has run. So the reader counts the commands that it has queued, and the gate holds those
-//! that would be too many. While the VM shares the GPU, the reader also keeps account of time: the
-//! time between two marks (events) is the time that the commands between them took.
+//! function has run. So the reader counts the commands that it has queued, and the gate holds back
+//! those that don't fit. While the VM shares the GPU, the reader also measures times: it records
+//! events ("marks") in the streams, and the commands between two marks took the time between them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -24,45 +24,48 @@ use crate::calls::id_map::IdMap;
 use crate::calls::lock::lock;
 use host_ipc::gate;
 
-/// The number of bytes of pageable memory that count as one command, because the driver's staging
-/// memory is limited as well.
+/// A command counts once more for each of this many bytes of pageable memory that it copies,
+/// because the driver's staging memory is limited, too.
 const BYTES: usize = 4096;
 
-/// A command that is about to be queued.
+/// A command that is about to be queued in the driver.
 pub(in crate::calls) struct Queued {
     pub stream: CUstream,
     pub ctx: ContextId,
     /// The number of bytes of pageable memory that the driver copies for the command.
     pub bytes: usize,
-    /// Whether the command is gated.
+    /// Whether the API table says that the command is gated, which means that it uses the GPU.
     pub gated: bool,
 }
 
-/// The commands in the driver. The bodies of calls add commands; the gate does everything else.
+/// The commands queued in the driver. The bodies of calls only add commands; the gate does
+/// everything else.
 #[derive(Default)]
 pub(in crate::calls) struct InFlight {
-    /// Only the ring reader's thread locks this, so the driver may be called while it is locked.
+    /// Only the ring reader's thread locks this, so driver calls are allowed while it is locked.
     flight: Mutex<Flight>,
-    /// Whether a look is due. Read without the lock after each command.
+    /// Whether the streams must be marked or checked. It is read without the lock after each
+    /// command.
     due: AtomicBool,
 }
 
 impl InFlight {
-    /// Counts a command that is about to be queued. If the stream is new, `device` is called to get
-    /// the stream's GPU.
+    /// Counts a command that is about to be queued. If its stream isn't known yet, calls `device`
+    /// for the ordinal of the stream's GPU.
     pub(in crate::calls) fn add(&self, queued: Queued, device: impl FnOnce() -> usize) {
         if self.lock().add(queued, device) {
             self.due.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Removes a stream that is about to be destroyed. Its commands still run to completion.
+    /// Removes a stream that is about to be destroyed. Commands already queued in it still run to
+    /// completion.
     pub(in crate::calls) fn forget(&self, stream: CUstream, ctx: ContextId) {
         self.lock().forget(stream, ctx);
     }
 
-    /// Removes the streams of a context that is about to be destroyed. The caller must set the
-    /// returned flag once the context is destroyed; until then its work counts as running.
+    /// Removes the streams of a context that is about to be destroyed. The context's work counts as
+    /// running until the caller sets the returned flag, once the driver has destroyed the context.
     pub(in crate::calls) fn begin_end_of(&self, ctx: ContextId) -> Arc<AtomicBool> {
         self.lock().begin_end_of(ctx)
     }
@@ -71,49 +74,53 @@ impl InFlight {
         lock(&self.flight)
     }
 
-    /// Returns whether a look became due since the last call.
+    /// Returns whether [`InFlight::add`] has requested a check of the streams since the last call
+    /// of this function.
     #[inline]
     pub(super) fn take_due(&self) -> bool {
         self.due.load(Ordering::Relaxed) && self.due.swap(false, Ordering::Relaxed)
     }
 }
 
-/// The result of a look at all streams.
+/// The result of checking all streams for finished commands.
 pub(super) struct Look {
-    /// The observation for each GPU.
+    /// The state of each GPU's gated calls, indexed by ordinal.
     pub seen: Vec<Observation>,
-    /// Whether the driver has no room for more commands.
+    /// Whether so many commands are queued in the driver that no more may be added.
     pub full: bool,
-    /// Whether some stream has reached its limit, and whether the pace of such a stream is still
-    /// unknown.
+    /// Whether some stream has as many commands queued as its pace allows (see `Pace`), and whether
+    /// the pace of any such stream is still unknown.
     pub long: bool,
     pub hurry: bool,
 }
 
-/// The commands in the driver.
+/// The commands queued in the driver, by stream.
 #[derive(Default)]
 pub(super) struct Flight {
     streams: IdMap<Key, Stream>,
-    /// The number of commands in all streams.
+    /// The number of commands queued in all streams.
     total: u32,
     orphans: Vec<Orphan>,
     ending: Vec<Ending>,
-    /// The gated call that is about to be queued, if time is kept.
+    /// The gated call that is about to be queued, with its estimated time. `None` if call times
+    /// aren't being measured.
     expected: Option<Expected>,
-    /// The stream that had no timed work before the last call was queued in it.
+    /// The stream that the last call was queued in, if the stream had no call whose time is
+    /// measured before.
     fresh: Option<Key>,
-    /// The streams that need a mark.
+    /// The streams in which a mark must be recorded.
     due: Vec<Key>,
-    /// The GPUs for which a depth in time is kept, as bits. For all other GPUs, the pace of each
-    /// stream is kept.
+    /// The GPUs on which the gate limits the estimated time of calls in flight, as a bit mask of
+    /// ordinals. On all other GPUs, it limits the number of commands in a stream by the stream's
+    /// pace.
     timed: u32,
-    /// Whether some stream has reached its limit.
+    /// Whether some stream has as many commands queued as its pace allows.
     long: bool,
     estimates: Estimates,
 }
 
 impl Flight {
-    /// Counts a command. Returns whether a look is due.
+    /// Counts a command. Returns whether the streams must be marked or checked after the command.
     fn add(&mut self, queued: Queued, device: impl FnOnce() -> usize) -> bool {
         let Queued { stream: real, ctx, bytes, gated } = queued;
         let weight = bytes.div_ceil(BYTES).max(1) as u32;
@@ -133,14 +140,16 @@ impl Flight {
         added.wants_mark || added.is_long || crowded
     }
 
-    /// Records the kind of a gated call that is about to be queued, if time is kept.
+    /// Stores the kind of the gated call that is about to be queued, so that [`Flight::add`] can
+    /// count its estimated time.
     pub(super) fn expect(&mut self, kind: Kind, now: u64) {
         let (ns, known) = self.estimates.of(kind);
         self.expected = Some(Expected { kind, ns, known, now });
     }
 
-    /// Records that the driver has queued the expected call, or that the call was refused. The
-    /// call's time starts only now, because the driver may first have loaded code.
+    /// Records that the driver has queued the call given to [`Flight::expect`], or that the call
+    /// was refused. The call's time is measured only from now, because the driver may have spent
+    /// time on loading code before.
     pub(super) fn has_begun(&mut self, measures: Option<u64>) {
         self.expected = None;
         if let Some(key) = self.fresh.take()
@@ -150,18 +159,18 @@ impl Flight {
         }
     }
 
-    /// Returns the estimated time of a call, in ns.
+    /// Returns the estimated time of a call of this kind, in ns.
     pub(super) fn estimate(&self, kind: Kind) -> u64 {
         self.estimates.of(kind).0
     }
 
-    /// Returns the estimated time in ns of the calls in flight in a stream, or `None` if no gated
-    /// call is in flight.
+    /// Returns the estimated time of the calls in flight in a stream, in ns. Returns `None` if no
+    /// gated call is in flight there.
     pub(super) fn ahead(&self, key: Key) -> Option<u64> {
         self.streams.get(&key).and_then(Stream::estimated_ns)
     }
 
-    /// Returns whether a stream has reached its limit.
+    /// Returns whether a stream has as many commands queued as its pace allows.
     pub(super) fn is_long(&self, key: Key) -> bool {
         self.streams.get(&key).is_some_and(Stream::is_long)
     }
@@ -201,7 +210,8 @@ impl Flight {
         ended
     }
 
-    /// Marks the streams that need a mark. Returns whether a look at all streams is due.
+    /// Records marks in the streams that need one. Returns whether all streams must now be checked
+    /// for finished commands.
     pub(super) fn mark_due(&mut self, marks: &mut impl Marks) -> bool {
         for key in std::mem::take(&mut self.due) {
             if let Some(stream) = self.streams.get_mut(&key) {
@@ -211,23 +221,24 @@ impl Flight {
         self.long || self.total >= LIMIT || self.streams.values().any(Stream::needs_mark)
     }
 
-    /// Marks the end of a stream that is about to be destroyed, so that the end of its work is seen
-    /// after the stream is gone.
+    /// Records a mark behind all gated commands in a stream that is about to be destroyed. The mark
+    /// shows when those commands have finished, which the destroyed stream can't.
     pub(super) fn mark_end(&mut self, key: Key, marks: &mut impl Marks) {
         if let Some(stream) = self.streams.get_mut(&key) {
             stream.mark_end(marks);
         }
     }
 
-    /// Marks the commands before a copy if the copy takes long; see [`Stream::mark_before_copy`].
+    /// Records a mark before a copy that takes long; see [`Stream::mark_before_copy`].
     pub(super) fn mark_before_copy(&mut self, key: Key, kind: Kind, marks: &mut impl Marks) {
         if let Some(stream) = self.streams.get_mut(&key) {
             stream.mark_before_copy(self.estimates.of(kind).0, marks);
         }
     }
 
-    /// Marks streams with many commands, and removes the commands that have finished. `full` says
-    /// whether the driver had no room at the last look.
+    /// Records marks in streams with many unmarked commands, and removes the commands that have
+    /// finished. `full` is [`Look::full`] from the previous call, and `standing` contains the
+    /// streams that are waiting for a host function.
     pub(super) fn look(
         &mut self,
         gpus: &Gpus,
@@ -237,8 +248,8 @@ impl Flight {
         now: u64,
     ) -> Look {
         let mut seen = vec![Observation::default(); gpus.len()];
-        // While commands are held because the driver has no room, every stream is queried, because
-        // each of many streams may have a few finished commands.
+        // While commands are held back because the driver is full, query every stream: there may be
+        // many streams, each with a few finished commands.
         let crowded = full || self.long || self.total >= LIMIT;
         let timed_now = gpus.timed_now(now);
         let is_timed = |device: usize| timed_now >> device & 1 != 0;

@@ -1,4 +1,4 @@
-//! The worker's side of all GPUs' gates: the page, the bell, and the heartbeat.
+//! The gates of all GPUs, with the gate page, the scheduler's bell, and the heartbeat.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::executor::Pending;
 use host_ipc::eventfd::notify;
 use host_ipc::gate::{self, GpuGate, Mode};
 
-/// The gates of all GPUs.
+/// The gates of all GPUs. `device` in their methods is the worker's ordinal for a GPU.
 pub(super) struct Gpus {
     end: GateEnd,
     devices: Vec<Device>,
@@ -18,7 +18,8 @@ pub(super) struct Gpus {
 }
 
 impl Gpus {
-    /// Starts the heartbeat if there is a scheduler, and reads the grants.
+    /// Starts the heartbeat if there is a scheduler, and reads the scheduler's grants from the gate
+    /// page.
     pub(super) fn new(end: GateEnd, count: usize) -> Self {
         let beat = match end.bell {
             Some(_) => Beat::start(end.page.clone())
@@ -43,7 +44,7 @@ impl Gpus {
         &self.devices[device]
     }
 
-    /// Returns one GPU's gate and its part of the page.
+    /// Returns one GPU's gate and the part of the gate page for that GPU.
     #[inline]
     fn with_page(&mut self, device: usize) -> (&mut Device, &GpuGate) {
         (&mut self.devices[device], &self.end.page.gpus[device])
@@ -53,18 +54,18 @@ impl Gpus {
         self.devices.iter_mut().zip(&self.end.page.gpus)
     }
 
-    /// Counts a call of the session, for the operator.
+    /// Increments the number of calls in the session, which operators can read.
     #[inline]
     pub(super) fn count_call(&self) {
         gate::bump(&self.end.page.worker.calls, 1);
     }
 
-    /// Returns the result with which the scheduler has ended the session, or 0.
+    /// Returns the CUresult with which the scheduler has ended the session, or 0 if it hasn't.
     pub(super) fn verdict(&self) -> u32 {
         self.end.page.worker.verdict.load(Ordering::Relaxed) as u32
     }
 
-    /// Reads the grants. Returns whether any grant has changed.
+    /// Reads the scheduler's grants from the gate page. Returns whether any grant has changed.
     pub(super) fn read(&mut self, now: u64) -> bool {
         self.pairs().fold(false, |any, (device, page)| {
             let changed = device.read(page, now);
@@ -72,25 +73,26 @@ impl Gpus {
         })
     }
 
-    /// Reads the grant of one GPU, and returns its mode.
+    /// Reads the grant for one GPU from the gate page, and returns its mode.
     pub(super) fn read_mode(&mut self, device: usize, now: u64) -> Mode {
         let (device, page) = self.with_page(device);
         device.read(page, now);
         device.mode()
     }
 
-    /// Returns whether a gated call for a GPU can run without further checks.
+    /// Returns whether a gated call on this GPU can begin without further checks.
     #[inline]
     pub(super) fn is_wide(&self, device: usize) -> bool {
         self.devices[device].is_wide(&self.end.page.gpus[device])
     }
 
-    /// Returns the GPUs on which time is kept now, as bits.
+    /// Returns the GPUs on which call times are being measured, as a bit mask of ordinals.
     pub(super) fn timed_now(&self, now: u64) -> u32 {
         self.bits(|device| device.is_timed(now))
     }
 
-    /// Returns the GPUs on which a depth is kept, as bits.
+    /// Returns the GPUs on which the gate limits the estimated time of the calls in flight, as a
+    /// bit mask of ordinals.
     pub(super) fn with_depth(&self) -> u32 {
         self.bits(|device| !device.is_sampled())
     }
@@ -100,7 +102,7 @@ impl Gpus {
         self.devices.iter().enumerate().map(bit).sum()
     }
 
-    /// Returns whether a look at the streams is due.
+    /// Returns whether the streams must be checked for finished calls now.
     pub(super) fn wants_look(&self, now: u64) -> bool {
         self.devices.iter().any(|device| device.wants_look(now))
     }
@@ -128,7 +130,8 @@ impl Gpus {
         device.count_passed(page);
     }
 
-    /// Declares a GPU in use. Returns whether the gate was still open then.
+    /// Sets the flag in the gate page that calls may be in flight on this GPU. Returns `false` if
+    /// the grant has changed meanwhile, so that no call may begin.
     pub(super) fn enter(&mut self, device: usize) -> bool {
         let (device, page) = self.with_page(device);
         let was_active = device.is_active();
@@ -146,8 +149,8 @@ impl Gpus {
         }
     }
 
-    /// Records that a gated call has begun: either the gate is open, or the call is a copy that may
-    /// begin while it is closed.
+    /// Records that a gated call has begun: any call if the gate is open, or a copy that may begin
+    /// while the gate is closed.
     pub(super) fn began(&mut self, device: usize, now: u64) {
         let (device, page) = self.with_page(device);
         if device.mode().is_open() {
@@ -159,25 +162,25 @@ impl Gpus {
         }
     }
 
-    /// Records that a gated call is held.
+    /// Records that the gate is holding back another call for this GPU.
     pub(super) fn hold(&mut self, device: usize) {
         let (device, page) = self.with_page(device);
         device.hold(page);
         self.wake_heartbeat();
     }
 
-    /// Records that a gated call is no longer held.
+    /// Records that the gate has stopped holding back one call for this GPU.
     pub(super) fn release(&mut self, device: usize) {
         let (device, page) = self.with_page(device);
         device.release(page);
     }
 
-    /// Records that no call is held any more.
+    /// Records that the gates are no longer holding back any call.
     pub(super) fn release_all(&mut self) {
         self.pairs().for_each(|(device, page)| device.release_all(page));
     }
 
-    /// Records the result of a look at all streams.
+    /// Records the result of a check of all streams, and wakes the scheduler if necessary.
     pub(super) fn record_observations(&mut self, seen: &[Observation], now: u64) {
         let mut ring = false;
         for ((device, page), seen) in self.pairs().zip(seen) {
@@ -186,7 +189,8 @@ impl Gpus {
         self.ring(ring);
     }
 
-    /// Notifies the scheduler if it waits for something that has happened.
+    /// Wakes the scheduler if calls are being held back or the VM's window is idle, and it hasn't
+    /// been notified yet.
     pub(super) fn notify_scheduler(&mut self, now: u64) {
         let mut ring = false;
         for (device, page) in self.pairs() {
@@ -195,7 +199,7 @@ impl Gpus {
         self.ring(ring);
     }
 
-    /// Returns when the next look at the gates is due.
+    /// Returns when the streams must be checked again.
     pub(super) fn next_look(&self, now: u64) -> Pending {
         let again = self.devices.iter().map(|device| device.again(now));
         again.fold(Pending::Nothing, |soonest, again| match (soonest, again) {

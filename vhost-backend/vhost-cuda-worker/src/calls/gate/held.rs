@@ -1,4 +1,4 @@
-//! The commands that the gate holds.
+//! The commands that the gate is holding back.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,11 +11,11 @@ use super::order::{Accesses, Book, Number, Resource};
 use crate::executor::Command;
 use crate::reply::ReplyTo;
 
-/// The memory that a held command takes in addition to its arguments, in bytes: its entry in the
-/// list, and its entries in the lanes.
+/// The memory in bytes that a held command takes in addition to its arguments: its entry in the
+/// queue, and one in the lane of each resource that it uses.
 const HELD_BYTES: usize = size_of::<Held>() + 256;
 
-/// A held command.
+/// A command that the gate is holding back.
 pub(in crate::calls) struct Held {
     opcode: u32,
     thread: u32,
@@ -27,20 +27,20 @@ pub(in crate::calls) struct Held {
     needs: Needs,
 }
 
-/// The conditions for issuing a command whose turn has come.
+/// The conditions for issuing a held command that no other held command comes before.
 #[derive(Clone, Copy)]
 pub(super) enum Needs {
-    /// None.
+    /// No conditions.
     Nothing,
-    /// Room in the driver.
+    /// The driver must have room for another command.
     Room,
-    /// Room in the driver, and permission from the gate of a GPU, for a call of this kind in this
-    /// stream.
+    /// The driver must have room for another command, and the GPU's gate must let a call of this
+    /// kind begin in this stream.
     Gate { device: usize, kind: Kind, ctx: ContextId, stream: StreamId },
 }
 
 impl Held {
-    /// Copies a command.
+    /// Copies a command, so that the gate can keep it.
     pub(super) fn new(
         command: &Command<'_>,
         reply: ReplyTo,
@@ -64,18 +64,18 @@ impl Held {
         self.needs
     }
 
-    /// Returns the stream or event that the command destroys.
+    /// Returns the stream or event that the command destroys, if any.
     pub(super) fn ends(&self) -> Option<Resource> {
         self.ends
     }
 
-    /// Calls `run` with the command and its reply.
+    /// Calls `run` with the command and its reply channel.
     pub(in crate::calls) fn run_with(self, run: impl FnOnce(&Command<'_>, ReplyTo)) {
         let Self { opcode, thread, ctx, args, reply, .. } = self;
         run(&Command { opcode, thread, ctx, args: &args }, reply);
     }
 
-    /// Replies to the command without running it.
+    /// Replies with this CUresult, without running the command.
     pub(super) fn fail(self, result: u32) {
         self.reply.finish(result, &[]);
     }
@@ -89,16 +89,16 @@ impl Held {
     }
 }
 
-/// The held commands, in their order.
+/// The commands that the gate is holding back, in their order.
 #[derive(Default)]
 pub(super) struct HeldQueue {
     book: Book,
     commands: HashMap<Number, Held>,
-    /// The memory that the held commands take.
+    /// The memory that the held commands take, in bytes.
     bytes: usize,
-    /// The number of held frees, whose memory can't be allocated again yet.
+    /// The number of held commands that free memory. That memory can't be allocated again yet.
     frees: usize,
-    /// The streams and events for which a command that destroys them is held.
+    /// The streams and events that a held command will destroy.
     ended: HashSet<Resource>,
 }
 
@@ -108,36 +108,38 @@ impl HeldQueue {
         self.commands.is_empty()
     }
 
-    /// Returns the memory that the held commands take.
+    /// Returns the memory that the held commands take, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Returns whether any held command frees memory.
+    /// Returns whether any held command is a stream-ordered free.
     pub(super) fn holds_frees(&self) -> bool {
         self.frees > 0
     }
 
-    /// Returns whether a command uses a stream or an event that a held command destroys.
+    /// Returns whether any of these resources is a stream or event that a held command will
+    /// destroy.
     pub(super) fn uses_ended(&self, uses: &Accesses) -> bool {
         !self.ended.is_empty() && uses.iter().any(|(used, _)| self.ended.contains(&used))
     }
 
-    /// Returns whether a query of these resources would have to wait for held commands.
+    /// Returns whether a query of these resources must report unfinished work, because held
+    /// commands use them.
     pub(super) fn delays_query(&self, uses: &Accesses) -> bool {
         uses.iter().any(|(used, _)| match used {
-            // A command that waits for an event's recording doesn't make the recording unfinished.
+            // Held commands that only wait for an event don't make the event itself unfinished.
             Resource::Event(_) => self.book.holds_alone(used),
             used => self.book.holds(used),
         })
     }
 
-    /// Returns whether a command that arrives now need not wait for any held command.
+    /// Returns whether a command with these accesses need not wait for any held command.
     pub(super) fn lets_through(&self, uses: &Accesses) -> bool {
         self.book.lets_through(uses)
     }
 
-    /// Holds a command.
+    /// Adds a command at the end of the queue.
     pub(super) fn add(&mut self, held: Held) {
         self.bytes += held.bytes();
         self.frees += usize::from(held.is_free());
@@ -146,7 +148,7 @@ impl HeldQueue {
         self.commands.insert(number, held);
     }
 
-    /// Returns the first command after this number that need not wait for another command.
+    /// Returns the first command after number `after` that need not wait for another command.
     pub(super) fn next_ready(&self, after: Number) -> Option<Number> {
         self.book.next_ready(after)
     }
@@ -155,7 +157,8 @@ impl HeldQueue {
         self.commands.get(&number)
     }
 
-    /// Removes and returns a command that need not wait for another command.
+    /// Removes and returns a command that need not wait for another command. Its order no longer
+    /// holds other commands back.
     pub(super) fn take(&mut self, number: Number) -> Option<Held> {
         let held = self.commands.remove(&number)?;
         self.book.remove(number, &held.uses);
@@ -167,8 +170,8 @@ impl HeldQueue {
         Some(held)
     }
 
-    /// Replies to all held commands without running them. Streams and events that a held command
-    /// would have destroyed stay unusable.
+    /// Replies to all held commands without running them. A stream or event that a held command
+    /// would have destroyed stays unusable.
     pub(super) fn fail_all(&mut self, result: u32) {
         self.commands.drain().for_each(|(_, held)| held.fail(result));
         self.book = Book::default();

@@ -1,4 +1,4 @@
-//! The gate's view of the driver's streams and events.
+//! The gate's interface to streams and events in the driver.
 
 use cuda_api::sys::{CUevent, CUstream};
 
@@ -6,17 +6,18 @@ use protocol::ids::ContextId;
 
 use crate::calls::driver_handle::DriverHandle;
 
-/// Records marks, which are events, and queries whether marks have been reached.
+/// Records marks and queries whether the GPU has reached them. A mark is an event that shows when
+/// the commands before it have finished.
 pub(in crate::calls) trait Marks {
-    /// Records a mark in a stream of a context. Returns `None` if the driver refuses.
+    /// Records a mark in a stream of the context. Returns `None` if the driver refuses.
     fn record(&mut self, stream: CUstream, ctx: ContextId) -> Option<DriverHandle<CUevent>>;
 
-    /// Returns whether a mark has been reached, or its context has failed.
+    /// Returns true if the GPU has reached the mark, or if the mark's context has failed.
     fn is_reached(&self, mark: DriverHandle<CUevent>) -> bool;
 
-    /// Takes back a mark that has been reached.
+    /// Returns a mark that is no longer needed, so that its event can be reused.
     fn give_back(&mut self, ctx: ContextId, mark: DriverHandle<CUevent>);
 
-    /// Returns whether a stream is empty, or its context has failed.
+    /// Returns true if no work is left in the stream, or if the stream's context has failed.
     fn is_empty(&self, stream: DriverHandle<CUstream>) -> bool;
 }

@@ -1,21 +1,23 @@
-//! The gate: which of a session's commands may go to the driver now, and which are held.
+//! The gate decides which of a session's commands may go to the driver now, and which must wait.
 //!
 //! | module | contents |
 //! |---|---|
-//! | `session` | the gate of a session |
-//! | `admission` | the gate's decisions about a command |
+//! | `session` | the gate itself, one per session |
+//! | `admission` | the gate's decision about each command |
 //! | `pass` | permission to submit GPU work |
-//! | `gpus`, `device` | the gates of all GPUs; one of them |
-//! | `end`, `beat` | access to the gate page; the heartbeat |
-//! | `held`, `order` | the held commands; their order |
-//! | `used`, `named` | the resources that a command uses; the handles that its arguments contain |
-//! | `flight`, `stream` | the commands in the driver; those of one stream |
-//! | `marks` | the gate's view of the driver's streams and events |
-//! | `room`, `pace`, `estimate` | how many commands may be queued; how fast a stream is; how long calls take |
+//! | `gpus`, `device` | the gates of all GPUs; the gate of one GPU |
+//! | `end`, `beat` | access to the memory shared with the scheduler; the heartbeat |
+//! | `held`, `order` | the commands that are waiting; their order |
+//! | `used`, `named` | the resources that a command uses; the handles in its arguments |
+//! | `flight`, `stream` | the commands queued in the driver; those in one stream |
+//! | `marks` | the gate's interface to streams and events in the driver |
+//! | `room`, `pace`, `estimate` | how many commands may be queued; how fast a stream runs; how long
+//! calls take |
 //!
-//! While the VM has the GPU to itself, checking a command costs one read of the gate page.
-//! Otherwise gated calls wait here, each with its stream, and commands that must come after them
-//! wait behind them; everything else continues. docs/design/gate.md has the rules.
+//! While the VM has the GPU to itself, checking a command costs one read of the memory that the
+//! worker shares with the scheduler. Otherwise, calls that use the GPU wait here, in the order of
+//! their streams, and commands that must come after a waiting call wait behind it. All other
+//! commands run. docs/design/gate.md has the rules.
 
 mod admission;
 mod beat;

@@ -4,12 +4,12 @@ use protocol::ids::{ContextId, EventId, FuncId, StreamId};
 
 use crate::calls::id_map::Id;
 
-/// Handles of one kind.
+/// The handles of one kind in a command's arguments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::calls) struct Handles<K> {
     ids: [K; 2],
     len: usize,
-    /// Whether the command destroys the handle.
+    /// Whether the command destroys the object with this handle.
     pub(super) ends: bool,
 }
 

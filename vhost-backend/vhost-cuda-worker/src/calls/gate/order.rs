@@ -1,10 +1,12 @@
-//! The order in which held commands are issued, by the resources that they use.
+//! The order in which the commands that the gate holds back are issued, which depends on the
+//! resources that they use.
 //!
-//! Each resource (a stream, an event, a context, …) has a lane, and a command uses it in one of
-//! three ways. An `Exclusive` command comes after every command before it, a `Shared` one after
-//! every `Exclusive` one before it, and each holds back later commands by the same rule. A
-//! `Behind` command comes after every command before it, too, but holds none back. A command is
-//! ready when none that it must come after is still held.
+//! Each resource (a stream, an event, a context, …) has a lane, a queue of the held commands that
+//! use it. A command has one of three kinds of access to the resource. `Exclusive` comes after
+//! every earlier command in the lane. `Shared` comes after every earlier `Exclusive` command. Later
+//! commands follow these two by the same rules. `Behind` comes after every earlier `Exclusive` or
+//! `Shared` command, but later commands needn't wait for it. A command is ready when no command
+//! that it must come after is still held.
 
 use std::collections::BTreeSet;
 use std::collections::HashMap;
@@ -14,40 +16,42 @@ use protocol::ids::{ContextId, EventId, FuncId, StreamId};
 
 use crate::calls::id_map::{IdHasher, IdMap};
 
-/// The number of a held command. Later commands have larger numbers.
+/// The sequence number of a held command. Later commands have larger numbers.
 pub(super) type Number = u64;
 
-/// Something that commands use, and that determines their order.
+/// A resource that commands use. Commands that use the same resource may have to keep their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Resource {
-    /// A stream that the guest created, by its id.
+    /// A stream that the guest created.
     Stream(StreamId),
-    /// A guest thread's own default stream in a context.
+    /// A guest thread's per-thread default stream in a context.
     ThreadStream(u32, ContextId),
-    /// The legacy stream of a context, and the streams that wait for it.
+    /// The legacy default stream of a context, with which blocking streams synchronize.
     Legacy(ContextId),
-    /// An event.
+    /// An event that the guest created.
     Event(EventId),
-    /// A function or a kernel.
+    /// A function or a kernel that the guest loaded.
     Function(FuncId),
-    /// A whole context.
+    /// A context as a whole.
     Context(ContextId),
-    /// The whole session.
+    /// The session as a whole.
     Session,
 }
 
-/// How a command uses a resource.
+/// A command's kind of access to a resource, which determines its order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
-    /// After all commands before it.
+    /// The command comes after all earlier commands, and before all later ones.
     Exclusive,
-    /// After all exclusive commands before it.
+    /// The command comes after all earlier exclusive commands, and before all later ones that
+    /// aren't shared.
     Shared,
-    /// After all commands before it, without holding later commands back.
+    /// The command comes after all earlier commands of the other two kinds. Later commands needn't
+    /// wait for it.
     Behind,
 }
 
-/// The resources that a command uses.
+/// The resources that a command uses, each with the kind of access.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Accesses {
     list: [(Resource, Access); Self::MOST],
@@ -61,7 +65,7 @@ impl Accesses {
         Self { list: [(Resource::Session, Access::Behind); Self::MOST], len: 0 }
     }
 
-    /// Adds a resource. If the command already uses it, nothing changes.
+    /// Adds a resource. Changes nothing if the list already contains the resource.
     pub(super) fn add(&mut self, resource: Resource, access: Access) {
         if !self.iter().any(|(other, _)| other == resource) {
             self.list[self.len] = (resource, access);
@@ -74,13 +78,13 @@ impl Accesses {
     }
 }
 
-/// The commands that use one resource.
+/// The held commands that use one resource.
 #[derive(Default)]
 struct Lane {
-    /// The commands that this lane doesn't hold back.
+    /// The exclusive command, or the shared commands, that need not wait in this lane.
     alone: Option<Number>,
     beside: BTreeSet<Number>,
-    /// The commands that wait for others.
+    /// The commands that must wait in this lane, by their kind of access.
     waiting_alone: BTreeSet<Number>,
     waiting_beside: BTreeSet<Number>,
     waiting_after: BTreeSet<Number>,
@@ -91,7 +95,7 @@ impl Lane {
         self.holds_none() && self.waiting_after.is_empty()
     }
 
-    /// Returns whether the lane has no command that holds others back.
+    /// Returns whether a new command need not wait in this lane, whatever its kind of access.
     fn holds_none(&self) -> bool {
         self.beside.is_empty() && self.waiting_beside.is_empty() && self.holds_none_alone()
     }
@@ -100,7 +104,7 @@ impl Lane {
         self.alone.is_none() && self.waiting_alone.is_empty()
     }
 
-    /// Returns whether a command that arrives now need not wait in this lane.
+    /// Returns whether a new command with this kind of access need not wait in this lane.
     fn lets_through(&self, access: Access) -> bool {
         match access {
             Access::Shared => self.holds_none_alone(),
@@ -124,7 +128,7 @@ impl Lane {
         }
     }
 
-    /// Calls `go` for each command that this lane no longer holds back.
+    /// Calls `go` for each command that no longer has to wait in this lane.
     fn settle(&mut self, mut go: impl FnMut(Number)) {
         if self.alone.is_none() {
             let first_alone = self.waiting_alone.first().copied();
@@ -158,35 +162,35 @@ impl Lane {
     }
 }
 
-/// All held commands in their order.
+/// All held commands in their order, by the resources that they use.
 #[derive(Default)]
 pub(super) struct Book {
     lanes: HashMap<Resource, Lane, BuildHasherDefault<IdHasher>>,
-    /// For each waiting command, the number of lanes that hold it back.
+    /// The commands that must wait for others, each with the number of lanes in which it must wait.
     waiting: IdMap<Number, u32>,
     ready: BTreeSet<Number>,
     last: Number,
 }
 
 impl Book {
-    /// Returns whether a command that arrives now need not wait for any held command.
+    /// Returns whether a new command with these accesses need not wait for any held command.
     pub(super) fn lets_through(&self, uses: &Accesses) -> bool {
         uses.iter().all(|(resource, access)| {
             self.lanes.get(&resource).is_none_or(|lane| lane.lets_through(access))
         })
     }
 
-    /// Returns whether any held command uses a resource and holds others back.
+    /// Returns whether any held command has exclusive or shared access to a resource.
     pub(super) fn holds(&self, resource: Resource) -> bool {
         self.lanes.get(&resource).is_some_and(|lane| !lane.holds_none())
     }
 
-    /// Returns whether any held command uses a resource exclusively.
+    /// Returns whether any held command has exclusive access to a resource.
     pub(super) fn holds_alone(&self, resource: Resource) -> bool {
         self.lanes.get(&resource).is_some_and(|lane| !lane.holds_none_alone())
     }
 
-    /// Adds a command at the end.
+    /// Adds a command after all others, and returns its number.
     pub(super) fn add(&mut self, uses: &Accesses) -> Number {
         self.last += 1;
         let number = self.last;
@@ -194,7 +198,7 @@ impl Book {
         for (resource, access) in uses.iter() {
             let lane = self.lanes.entry(resource).or_default();
             lane.add(number, access);
-            // Adding a command can only release the command itself.
+            // Adding a command can only make this same command ready.
             lane.settle(|_| waits_for -= 1);
             if lane.is_empty() {
                 self.lanes.remove(&resource);
@@ -208,7 +212,7 @@ impl Book {
         number
     }
 
-    /// Removes a ready command that is being issued.
+    /// Removes a ready command that is about to be issued.
     pub(super) fn remove(&mut self, number: Number, uses: &Accesses) {
         self.ready.remove(&number);
         let Self { lanes, waiting, ready, .. } = self;
@@ -230,7 +234,7 @@ impl Book {
         }
     }
 
-    /// Returns the first command after this number that no other command holds back.
+    /// Returns the first ready command with a number above `after`.
     pub(super) fn next_ready(&self, after: Number) -> Option<Number> {
         self.ready.range(after + 1..).next().copied()
     }
@@ -303,8 +307,8 @@ mod tests {
     }
 
     proptest! {
-        /// Compares with the rule itself: a command is ready if it conflicts with no earlier
-        /// command that is still held.
+        /// Compares the lanes with the rule itself: a command is ready if it conflicts with no
+        /// earlier command that is still held.
         #[test]
         fn a_command_is_ready_exactly_when_it_conflicts_with_no_earlier_one(
             commands in prop::collection::vec((prop::collection::btree_map(0u64..4, 0u8..3, 1..4), any::<prop::sample::Index>(), 0usize..3), 1..60),

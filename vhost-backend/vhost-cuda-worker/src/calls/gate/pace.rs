@@ -1,36 +1,36 @@
-//! How many commands a stream may queue while no other VM wants the GPU.
+//! Limits how many commands a stream may queue while no other VM wants the GPU.
 //!
-//! The worker doesn't limit the estimated time of queued commands then, because that would make
-//! every call slower. But queued commands must drain before another VM's window, or before a new
-//! cap takes effect, and a thousand kernels that take a millisecond each would take a second. So
-//! the stream's pace is measured periodically, and the stream may queue about as many commands as
-//! finish within [`QUEUE`].
+//! In that case, the worker doesn't limit the estimated time of queued commands, because that would
+//! make every call slower. But queued commands must finish before another VM can use the GPU, or
+//! before a new cap takes effect, and a thousand kernels that take a millisecond each would need a
+//! second. So the worker measures periodically how fast the stream's commands finish (its pace),
+//! and the stream may queue about as many commands as finish within [`QUEUE`].
 
 use super::room::{LIMIT, MARK};
 
-/// The time that the queued commands of a stream may take, in ns.
+/// The time that the queued commands of a stream should take at most, in ns.
 const QUEUE: u64 = 20_000_000;
-/// The number of commands that may always be queued. It is enough for the next few kernels with
-/// their events.
+/// Even the slowest stream may queue this many commands. They are enough for the next few kernels
+/// with their events.
 const LEAST: u32 = 8;
-/// The number of commands that may be queued before the pace is known, and the number between two
-/// marks then.
+/// While the pace is unknown, a stream may queue this many commands, and is marked after every
+/// `FIRST_MARK` of them. A mark is an event that shows how many commands have finished.
 const FIRST: u32 = 32;
 const FIRST_MARK: u32 = 4;
-/// The time between two marks once the pace is known, in ns.
+/// The intended time between two marks once the pace is known, in ns.
 const BETWEEN: u64 = 1_000_000;
 
-/// A stream's pace.
+/// The measured speed of a stream.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pace {
-    /// The time that a command takes, in ns; `None` if not known.
+    /// The time per command in ns, or `None` if it hasn't been measured yet.
     each: Option<u64>,
-    /// The time at which the first unfinished command began to run.
+    /// The time from which the next measurement counts: the last progress or restart.
     since: u64,
 }
 
 impl Pace {
-    /// Returns the number of commands that may be queued.
+    /// Returns the number of commands that the stream may queue.
     pub fn limit(&self) -> u32 {
         match self.each {
             None => FIRST,
@@ -38,7 +38,7 @@ impl Pace {
         }
     }
 
-    /// Returns the number of commands after which the stream needs a mark.
+    /// Returns the number of commands after which the next mark must be recorded in the stream.
     pub fn mark(&self) -> u32 {
         match self.each {
             None => FIRST_MARK,
@@ -50,18 +50,18 @@ impl Pace {
         self.each.is_some()
     }
 
-    /// Restarts the measurement, because the stream was empty or was waiting for the host.
+    /// Begins a new measurement at `now`, because the stream was empty or was waiting for the host.
     pub fn restart(&mut self, now: u64) {
         self.since = now;
     }
 
-    /// Records that `ended` commands were found finished at `now`; they may have finished at any
-    /// time since the last look. `left` are still queued, and the next look that finds finished
-    /// commands will find at least the first `first` of them.
+    /// Records the result of a check of the stream at `now`. `ended` commands have finished since
+    /// the last check, and `left` are still queued. `first` is the number of commands up to the
+    /// next mark, so the next progress will be at least that many commands.
     pub fn observe(&mut self, ended: u32, first: u32, left: u32, now: u64) {
         let took = now.saturating_sub(self.since);
         if ended == 0 {
-            // The commands take at least this long.
+            // No command has finished, so each takes at least this long.
             let first = u64::from(first.max(1));
             let expected = self.each.map_or(QUEUE / 4, |each| 2 * each * first);
             if left > 0 && took > expected {
@@ -71,8 +71,8 @@ impl Pace {
         }
         let each = (took / u64::from(ended)).max(1);
         self.each = match self.each {
-            // The stream became empty. Its commands may have finished long ago, so allow more of
-            // them.
+            // The stream has become empty. Its commands may have finished long before this check,
+            // so use at most half of the old time per command.
             Some(before) if left == 0 => Some(each.min(before / 2).max(1)),
             Some(before) => Some((before + each) / 2),
             None => Some(each),

@@ -8,7 +8,7 @@
 pub struct Pass(());
 
 impl Pass {
-    /// Creates the pass for a command that the gate admits to the driver now.
+    /// Creates the pass for a command that the gate lets go to the driver.
     pub(in crate::calls::gate) const fn admitted() -> Self {
         Self(())
     }
@@ -19,8 +19,8 @@ impl Pass {
         Self(())
     }
 
-    /// Returns a pass for the rest of an admitted call that continues on the thread that mirrors
-    /// the guest thread.
+    /// Returns a pass for the rest of an admitted call, which continues as a job on the mirror (the
+    /// worker's thread that corresponds to the guest thread).
     pub(in crate::calls) const fn for_job(&self) -> Self {
         Self(())
     }

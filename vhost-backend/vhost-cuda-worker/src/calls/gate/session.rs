@@ -1,4 +1,4 @@
-//! The gate of a session.
+//! The gate of a session, which decides when each command may go to the driver.
 
 use std::time::Duration;
 
@@ -23,29 +23,30 @@ use crate::executor::{Command, Pending};
 use crate::reply::ReplyTo;
 use host_ipc::gate::{self, Mode};
 
-/// The maximum memory for held commands, in bytes. When it is exceeded, the reader takes no more
-/// commands from the ring.
+/// The maximum memory for commands that the gate is holding back, in bytes. When it is exceeded,
+/// the reader stops taking commands from the ring.
 const MAX_HELD: usize = 16 << 20;
-/// How long the reader may sleep before it checks again whether the driver has room.
+/// While commands are waiting for room in the driver, the reader may sleep this long before it
+/// checks again.
 const ROOM_CHECK: Duration = Duration::from_micros(50);
 
-/// Lists the handles that a command names, from its number and arguments.
+/// A function that extracts the handles in a command's arguments, given its opcode and arguments.
 pub(in crate::calls) type NameHandles = fn(u32, &[u8]) -> CuResult<Names>;
 
-/// Decides when each command of a session may go to the driver.
+/// Decides when each command of a session may go to the driver, and holds back the others.
 pub(in crate::calls) struct Gate {
     gpus: Gpus,
     held: HeldQueue,
     names: NameHandles,
-    /// The context of the last gated call that was admitted, and its GPU.
+    /// The context of the last gated call that was admitted, and the ordinal of its GPU.
     last: (ContextId, usize),
-    /// Whether the driver has no room for more commands.
+    /// Whether so many commands are queued in the driver that no more may be added.
     full: bool,
-    /// Whether some stream has reached its limit while no depth is kept, and whether the pace of
-    /// such a stream is still unknown.
+    /// Whether some stream has as many commands queued as its pace allows (see `Pace`), and whether
+    /// the pace of any such stream is still unknown.
     long: bool,
     hurry: bool,
-    /// The result that every call returns once the scheduler has ended the session; 0 before.
+    /// The CUresult that every call returns once the scheduler has ended the session, or 0 before.
     verdict: u32,
 }
 
@@ -63,7 +64,7 @@ impl Gate {
         }
     }
 
-    /// Decides whether a command that has arrived may run.
+    /// Decides whether a command that has just arrived may run now.
     #[inline]
     pub(in crate::calls) fn admit(
         &mut self,
@@ -83,7 +84,8 @@ impl Gate {
         if self.held.is_empty() {
             let goes = match rule.gated {
                 true => self.is_wide(command.ctx),
-                // Before a stream is destroyed, the work in it must be marked.
+                // Before a stream is destroyed, a mark must be recorded in it, so this needs the
+                // slow path.
                 false if command.opcode == api::CuStreamDestroyV2::OPCODE => false,
                 false => rule.order != Order::Stream || !self.full,
             };
@@ -97,7 +99,7 @@ impl Gate {
         self.admit_slowly(cx, events, command, rule, reply)
     }
 
-    /// Returns whether a gated call in a context can run without further checks.
+    /// Returns whether a gated call in this context can run without further checks.
     #[inline]
     fn is_wide(&self, ctx: ContextId) -> bool {
         let (last, device) = self.last;
@@ -151,20 +153,21 @@ impl Gate {
         Admission::Held
     }
 
-    /// Returns the resources that a command uses, or `None` if the gate need not order the command.
+    /// Returns the resources that a command uses, or `None` if its order doesn't matter.
     fn used_by(&self, cx: &Cx<'_>, command: &Command<'_>, order: Order) -> Option<Used> {
         let names = (self.names)(command.opcode, command.args).ok()?;
         Used::of(cx.shared, command, &names, order)
     }
 
-    /// Returns the GPU of a context.
+    /// Returns the ordinal of a context's GPU.
     fn device_of(&self, cx: &Cx<'_>, ctx: ContextId) -> Option<usize> {
         let device = lock(&cx.shared.tables).device_of(ctx)?;
         (device < self.gpus.len()).then_some(device)
     }
 
-    /// Returns the next held command that may go, after those that `cursor` has passed. Run the
-    /// command, then hand the ticket to [`Gate::ran`].
+    /// Returns the next held command that may go to the driver now, after the position of `cursor`,
+    /// and moves the cursor. The caller must run the command and then pass the ticket to
+    /// [`Gate::ran`].
     pub(in crate::calls) fn next(
         &mut self,
         cx: &Cx<'_>,
@@ -192,8 +195,8 @@ impl Gate {
         None
     }
 
-    /// Returns whether a command whose turn has come may go. If so, the GPU counts as in use from
-    /// now on.
+    /// Returns whether a command may go to the driver now, given that it needs to wait for no other
+    /// command. If so, the command's GPU counts as active from this call.
     fn may_go(&mut self, cx: &Cx<'_>, needs: Needs) -> bool {
         let Needs::Gate { device, kind, ctx, stream } = needs else {
             return matches!(needs, Needs::Nothing) || !self.full;
@@ -227,7 +230,7 @@ impl Gate {
         self.gpus.enter(device)
     }
 
-    /// Prepares the gate for a command that goes to the driver now.
+    /// Prepares the gate for a command that is about to go to the driver, and returns the ticket.
     fn issue(
         &mut self,
         cx: &Cx<'_>,
@@ -259,7 +262,7 @@ impl Gate {
         Ticket::admitted(After::Begun(device))
     }
 
-    /// Does the gate's next step after a command has run with a ticket.
+    /// Does the follow-up work after a command has run; `ticket` says what is necessary.
     #[inline]
     pub(in crate::calls) fn ran(&mut self, cx: &Cx<'_>, events: &mut EventPool, ticket: Ticket) {
         match ticket.after() {
@@ -275,7 +278,8 @@ impl Gate {
         }
     }
 
-    /// Marks the streams that need a mark, and looks at all streams if many commands are queued.
+    /// Records marks in the streams that need one. If many commands are queued, checks all streams
+    /// for finished ones.
     fn mark_due(&mut self, cx: &Cx<'_>, events: &mut EventPool) {
         let mut marks = PoolMarks { cx, pool: events };
         let crowded = cx.shared.flight.lock().mark_due(&mut marks);
@@ -284,7 +288,8 @@ impl Gate {
         }
     }
 
-    /// Reads the grants. If the scheduler has ended the session, all held commands fail.
+    /// Reads the scheduler's grants and verdict. If the scheduler has ended the session, fails all
+    /// held commands.
     pub(in crate::calls) fn read(&mut self, now: u64) -> GateChange {
         let changed = self.gpus.read(now);
         let verdict = self.gpus.verdict();
@@ -298,8 +303,8 @@ impl Gate {
         GateChange { ended, look }
     }
 
-    /// Looks at all streams: marks those with many commands, and records which commands have
-    /// finished.
+    /// Checks all streams: records marks in those with many commands, and removes the commands that
+    /// have finished.
     pub(in crate::calls) fn look(&mut self, cx: &Cx<'_>, events: &mut EventPool) {
         let mut flight = cx.shared.flight.lock();
         let now = gate::now();
@@ -311,8 +316,8 @@ impl Gate {
         self.gpus.record_observations(&look.seen, now);
     }
 
-    /// Notifies the scheduler if it waits for something that has happened. Returns when the next
-    /// look at the gate is due.
+    /// Wakes the scheduler if something has happened that it must know. Returns when the gate must
+    /// be polled again.
     pub(in crate::calls) fn notify_scheduler(&mut self, now: u64) -> Pending {
         self.gpus.notify_scheduler(now);
         let crowded = self.full || self.hurry;
@@ -323,26 +328,26 @@ impl Gate {
         }
     }
 
-    /// Returns whether so many commands are held that the reader must take no more.
+    /// Returns whether the held commands take so much memory that the reader must take no more.
     pub(in crate::calls) fn holds_too_much(&self) -> bool {
         self.held.bytes() > MAX_HELD
     }
 
-    /// Returns the result that every call returns once the scheduler has ended the session; 0
+    /// Returns the CUresult that every call returns once the scheduler has ended the session, or 0
     /// before.
     pub(in crate::calls) fn verdict(&self) -> u32 {
         self.verdict
     }
 }
 
-/// A position in the queue of held commands.
+/// A position in the queue of held commands, for [`Gate::next`].
 #[derive(Default)]
 pub(in crate::calls) struct Cursor(Number);
 
-/// The changes that [`Gate::read`] has found.
+/// The changes that [`Gate::read`] has found in the gate page.
 pub(in crate::calls) struct GateChange {
-    /// The result with which the scheduler has ended the session, if it has.
+    /// The CUresult with which the scheduler has just ended the session, if it has.
     pub ended: Option<u32>,
-    /// Whether a look at the streams is due.
+    /// Whether the streams must be checked for finished commands now.
     pub look: bool,
 }

@@ -1,4 +1,4 @@
-//! The part of the driver's queue that belongs to one stream.
+//! The commands that are queued in the driver in one stream.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -15,92 +15,96 @@ use super::pace::Pace;
 use super::room::MARK;
 use crate::calls::driver_handle::DriverHandle;
 
-/// While time is kept, a stream is marked when it has this much estimated work since the last mark,
-/// in ns.
+/// While call times are being measured, a stream is marked after this much estimated work, in ns. A
+/// mark is an event that shows when the commands before it have finished.
 const MARK_NS: u64 = 100_000;
 
-/// Identifies a stream: the address of its handle, and its context. (The handle of the legacy
-/// stream is the same in every context.)
+/// Identifies a stream by the address of its handle and by its context. The context is necessary
+/// because the legacy stream has the same handle in every context.
 pub(in crate::calls) type Key = (u64, ContextId);
 
 /// The streams that are waiting for a host function in the guest.
 pub(in crate::calls) type Standing = HashSet<Key>;
 
-/// A gated call that is about to be queued, while time is kept.
+/// A gated call that is about to be queued while call times are being measured.
 #[derive(Clone, Copy)]
 pub(super) struct Expected {
     pub kind: Kind,
     pub ns: u64,
-    /// Whether the estimate is based on a measurement.
+    /// Whether `ns`, the estimated time, is based on a measurement or on a known transfer rate.
     pub known: bool,
     pub now: u64,
 }
 
-/// The commands between two marks.
+/// The commands in a stream between two marks.
 #[derive(Default)]
 struct Segment {
-    /// The number of commands, as the channel counts them.
+    /// The number of commands. A command that copies much pageable memory counts as several.
     weight: u32,
-    /// The number of gated calls, and how many of them use only copy engines.
+    /// The number of gated calls. `copies` is the number of those that use only a copy engine.
     calls: u32,
     copies: u32,
-    /// The estimated time in ns, and the estimate for each kind of call.
+    /// The estimated time of the calls in ns, and the estimate for each kind among them.
     ns: u64,
     kinds: Vec<(Kind, u64)>,
 }
 
-/// The effects of adding a command to a stream.
+/// The consequences of adding a command to a stream.
 pub(super) struct Added {
-    /// Whether the stream needs a mark.
+    /// Whether a mark must be recorded in the stream.
     pub wants_mark: bool,
-    /// Whether the stream had no call whose time is kept.
+    /// Whether the command is the first one in the stream whose time is measured.
     pub was_idle: bool,
-    /// Whether the stream has reached its limit.
+    /// Whether the stream has as many commands queued as its pace allows.
     pub is_long: bool,
-    /// The commands since the last mark.
+    /// The number of commands since the last mark.
     pub since_mark: u32,
 }
 
-/// The state of the gate that a look at a stream depends on.
+/// The circumstances of a check of a stream for finished commands.
 #[derive(Clone, Copy)]
 pub(super) struct StreamLook<'a> {
     pub device: &'a Device,
-    /// Whether time is kept on the stream's GPU now.
+    /// Whether call times are being measured on the stream's GPU.
     pub timed: bool,
-    /// Whether the stream's pace is kept there, instead of a depth in time.
+    /// Whether the number of commands in the stream is limited by the stream's pace. Otherwise
+    /// their estimated time is limited.
     pub paced: bool,
-    /// Whether the driver has no room, or some stream has reached its limit.
+    /// Whether commands may be waiting for room, because the driver is full or some stream has as
+    /// many commands queued as its pace allows.
     pub crowded: bool,
     /// Whether the stream is waiting for a host function in the guest.
     pub stands: bool,
     pub now: u64,
 }
 
-/// The commands that one stream has queued in the driver.
+/// The commands that are queued in the driver in one stream.
 pub(super) struct Stream {
     real: DriverHandle<CUstream>,
     ctx: ContextId,
-    /// The worker's ordinal for the GPU.
+    /// The worker's ordinal for the stream's GPU.
     device: usize,
     /// The commands since the last mark.
     since: Segment,
     marks: VecDeque<(DriverHandle<CUevent>, Segment)>,
-    /// The number of all commands. While no depth is kept, also the number that may be queued, and
-    /// the number between two marks.
+    /// The number of all commands in the stream. `pace`, `limit` (the maximum number) and
+    /// `mark_after` (the number between two marks) apply only while the number is limited by the
+    /// stream's pace.
     weight: u32,
     pace: Pace,
     limit: u32,
     mark_after: u32,
-    /// Whether the stream has reached that limit.
+    /// Whether the number of commands has reached `limit`.
     long: bool,
-    /// The number of gated calls that haven't finished, how many of them only copy, and the
-    /// estimated time of all of them.
+    /// The number of gated calls that haven't finished, the number of those that use only a copy
+    /// engine, and the estimated time of all of them in ns.
     calls: u32,
     copies: u32,
     ns: u64,
-    /// The time since which the oldest gated call has been at the head of the stream; 0 if unknown.
+    /// The time since which the oldest gated call has been at the head of the stream, or 0 if
+    /// unknown.
     begun: u64,
-    /// The window in which that time covers only this VM's work.
+    /// The encoded grant under which the time since `begun` includes only this VM's work, if any.
     measures: Option<u64>,
 }
 
@@ -130,12 +134,13 @@ impl Stream {
         self.ctx
     }
 
-    /// Returns the worker's ordinal for the GPU.
+    /// Returns the worker's ordinal for the stream's GPU.
     pub(super) fn device(&self) -> usize {
         self.device
     }
 
-    /// Returns the number of commands, as the channel counts them.
+    /// Returns the number of commands in the stream. A command that copies much pageable memory
+    /// counts as several.
     pub(super) fn weight(&self) -> u32 {
         self.weight
     }
@@ -145,34 +150,37 @@ impl Stream {
         self.calls
     }
 
-    /// Returns the time since which the oldest gated call has been at the head of the stream; 0 if
-    /// unknown.
+    /// Returns the time since which the oldest gated call has been at the head of the stream, or 0
+    /// if unknown.
     pub(super) fn begun(&self) -> u64 {
         self.begun
     }
 
-    /// Returns whether the stream has reached its limit.
+    /// Returns whether the stream has as many commands queued as its pace allows.
     pub(super) fn is_long(&self) -> bool {
         self.long
     }
 
-    /// Returns whether the stream has reached its limit at a pace that isn't known yet.
+    /// Returns whether the stream has as many commands queued as is allowed while its pace is
+    /// unknown.
     pub(super) fn is_long_at_unknown_pace(&self) -> bool {
         self.long && !self.pace.is_known()
     }
 
-    /// Returns whether the stream needs a mark for its number of commands alone.
+    /// Returns whether so many commands were queued since the last mark that a new mark is
+    /// necessary.
     pub(super) fn needs_mark(&self) -> bool {
         self.since.weight >= MARK
     }
 
-    /// Returns the estimated time in ns of the calls in flight, or `None` if no gated call is in
-    /// flight.
+    /// Returns the estimated time of the gated calls that haven't finished, in ns. Returns `None`
+    /// if there are none.
     pub(super) fn estimated_ns(&self) -> Option<u64> {
         (self.calls > 0).then_some(self.ns)
     }
 
-    /// Counts a command that is about to be queued.
+    /// Counts a command that is about to be queued. `paced` says whether the number of commands is
+    /// limited by the stream's pace.
     pub(super) fn add(
         &mut self,
         weight: u32,
@@ -211,35 +219,38 @@ impl Stream {
         Added { wants_mark, was_idle, is_long, since_mark: self.since.weight }
     }
 
-    /// Records that the driver has queued the stream's first call.
+    /// Records that the driver has queued a call in the stream, which had none before. `measures`
+    /// is from [`Device::measures`].
     pub(super) fn begin(&mut self, measures: Option<u64>, now: u64) {
         (self.begun, self.measures) = (now, measures);
     }
 
-    /// Marks the end of the commands so far.
+    /// Records a mark behind the commands queued so far.
     pub(super) fn mark(&mut self, marks: &mut impl Marks) {
         if let Some(event) = marks.record(self.real.0, self.ctx) {
             self.marks.push_back((event, std::mem::take(&mut self.since)));
         }
     }
 
-    /// Marks the end of the commands so far if any of them is gated.
+    /// Records a mark behind the commands queued so far if any of those since the last mark is
+    /// gated.
     pub(super) fn mark_end(&mut self, marks: &mut impl Marks) {
         if self.since.calls > 0 {
             self.mark(marks);
         }
     }
 
-    /// Marks the commands before a copy if the copy takes long and they aren't all copies, so that
-    /// a handover doesn't wait for the copy.
+    /// Records a mark before a copy that takes long, unless only copies were queued since the last
+    /// mark. The mark shows when the kernels have finished, so that the GPU can be given to another
+    /// VM without waiting for the copy.
     pub(super) fn mark_before_copy(&mut self, copy_ns: u64, marks: &mut impl Marks) {
         if self.since.calls > self.since.copies && copy_ns >= MARK_NS {
             self.mark(marks);
         }
     }
 
-    /// Removes the commands that have finished, and adds the stream's state to its GPU's
-    /// observation. Returns the number of commands that have finished.
+    /// Removes the commands that have finished, and adds the stream's state to `seen`. Returns the
+    /// number of commands that have finished.
     pub(super) fn look(
         &mut self,
         look: StreamLook<'_>,
@@ -268,13 +279,15 @@ impl Stream {
                 retire(self, segment);
             }
         }
-        // A stream with few commands is queried only when its state matters.
+        // Without marks, only a query of the stream shows whether it's empty. Query it only if that
+        // matters.
         if (crowded || timed) && self.marks.is_empty() && self.since.weight > 0 {
             if marks.is_empty(self.real) {
                 let segment = std::mem::take(&mut self.since);
                 retire(self, segment);
             } else if timed && device.is_sampled() {
-                // Mark the stream, so that progress is seen even if the stream never becomes empty.
+                // Record a mark, so that progress can be seen even if the stream never becomes
+                // empty.
                 self.mark(marks);
             }
         }
@@ -284,13 +297,13 @@ impl Stream {
         if self.calls == 0 {
             return ended;
         }
-        // Copies behind a kernel become the only work once the kernel has finished.
+        // After a kernel has finished, only the copies behind it may be left.
         let beside = closed && self.only_copies();
         if !beside {
             seen.flying += u64::from(self.calls);
         }
         if stands {
-            // The GPU isn't executing this stream.
+            // While the stream waits for a host function, the GPU isn't executing it.
             (self.begun, self.measures) = (if timed { now } else { 0 }, measures);
             return ended;
         }
@@ -306,7 +319,8 @@ impl Stream {
         ended
     }
 
-    /// Removes commands that have finished.
+    /// Subtracts commands that have finished, and updates the estimates with the time that they
+    /// took.
     fn retire(
         &mut self,
         segment: Segment,
@@ -327,12 +341,13 @@ impl Stream {
         self.begun = if self.calls > 0 && look.timed { look.now } else { 0 };
     }
 
-    /// Returns whether only copies are in flight.
+    /// Returns whether all gated calls in flight use only a copy engine.
     fn only_copies(&self) -> bool {
         self.copies == self.calls
     }
 
-    /// Records how many commands have finished, while no depth is kept.
+    /// Updates the stream's pace and limit after `ended` commands have finished. `stands` says
+    /// whether the stream is waiting for a host function.
     fn keep_pace(&mut self, ended: u32, stands: bool, now: u64) {
         if stands {
             self.pace.restart(now);
@@ -341,25 +356,27 @@ impl Stream {
             self.pace.observe(ended, first, self.weight, now);
         }
         (self.limit, self.mark_after) = (self.pace.limit(), self.pace.mark());
-        // A stream that has reached its limit may queue again only once there is some room.
+        // After reaching its limit, a stream must fall an eighth below the limit before it may
+        // queue more.
         let room = if self.long { self.limit / 8 } else { 0 };
         self.long = self.weight >= self.limit - room;
     }
 }
 
-/// The work that was in flight when a stream was destroyed: its marks, and the number of gated
-/// calls before each.
+/// The work that was in flight in a stream when the stream was destroyed: its marks, and the number
+/// of gated calls before each mark.
 pub(super) struct Orphan {
     ctx: ContextId,
     device: usize,
     marks: VecDeque<(DriverHandle<CUevent>, u32)>,
-    /// The time since which the first call has been at the head of the stream; 0 if unknown.
+    /// The time since which the first of these calls has been at the head of the stream, or 0 if
+    /// unknown.
     begun: u64,
 }
 
 impl Orphan {
-    /// Returns the work in a stream that is no longer listed, or `None` if no marked work is in
-    /// flight.
+    /// Returns the work that is in flight in a stream that is about to be destroyed, or `None` if
+    /// the stream has no marks that the GPU hasn't reached.
     pub(super) fn of(stream: Stream) -> Option<Self> {
         let Stream { ctx, device, begun, marks, .. } = stream;
         let marks: VecDeque<_> =
@@ -371,13 +388,13 @@ impl Orphan {
         self.ctx
     }
 
-    /// Returns the worker's ordinal for the GPU.
+    /// Returns the worker's ordinal for the stream's GPU.
     pub(super) fn device(&self) -> usize {
         self.device
     }
 
-    /// Returns the time since which the first call has been at the head of the stream; 0 if
-    /// unknown.
+    /// Returns the time since which the first of these calls has been at the head of the stream, or
+    /// 0 if unknown.
     pub(super) fn begun(&self) -> u64 {
         self.begun
     }
@@ -387,8 +404,8 @@ impl Orphan {
         self.marks.iter().map(|(_, calls)| calls).sum()
     }
 
-    /// Removes the calls that have finished, and adds the others to the GPU's observation. Returns
-    /// whether any are left.
+    /// Removes the calls that have finished, and adds the others to the GPU's state in `seen`.
+    /// `timed` says whether call times are being measured. Returns whether any calls are left.
     pub(super) fn look(
         &mut self,
         timed: bool,
@@ -412,28 +429,30 @@ impl Orphan {
     }
 }
 
-/// The work in a context that is being destroyed. Its streams can't be queried any more: the work
-/// counts as running until the driver has destroyed the context.
+/// The work in a context that is being destroyed. Its streams can't be queried any more, so the
+/// work counts as running until the driver has destroyed the context.
 pub(super) struct Ending {
     device: usize,
     calls: u32,
     begun: u64,
-    /// Set once the context is destroyed.
+    /// Set to true once the driver has destroyed the context.
     ended: Arc<AtomicBool>,
 }
 
 impl Ending {
-    /// Creates an entry for work that counts as running until `ended` is set.
+    /// Creates an entry for `calls` calls that count as running until `ended` is set. `begun` is
+    /// the time since which the first of them has been running, or 0 if unknown.
     pub(super) fn new(device: usize, calls: u32, begun: u64, ended: Arc<AtomicBool>) -> Self {
         Self { device, calls, begun, ended }
     }
 
-    /// Returns the worker's ordinal for the GPU.
+    /// Returns the worker's ordinal for the context's GPU.
     pub(super) fn device(&self) -> usize {
         self.device
     }
 
-    /// Adds the work to the GPU's observation. Returns whether it is still running.
+    /// Adds the work to the GPU's state in `seen`. `timed` says whether call times are being
+    /// measured. Returns whether the work still counts as running.
     pub(super) fn look(&mut self, timed: bool, seen: &mut Observation, now: u64) -> bool {
         if self.ended.load(Ordering::Acquire) {
             seen.finished += u64::from(self.calls);

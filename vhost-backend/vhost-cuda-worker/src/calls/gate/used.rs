@@ -1,4 +1,4 @@
-//! The resources that a command uses, from the handles that it names.
+//! Determines the resources that a command uses, from the handles in its arguments.
 
 use protocol::calls as api;
 use protocol::codec::Call;
@@ -11,17 +11,18 @@ use crate::calls::handles::Tables;
 use crate::calls::{Shared, lock};
 use crate::executor::Command;
 
-/// The order of a call in the API table, and whether the call is gated.
+/// The properties of a call in the API table that matter to the gate: its order relative to other
+/// calls, and whether it is gated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rule {
     pub order: Order,
     pub gated: bool,
 }
 
-/// The number of rules. Calls with larger numbers are unknown.
+/// The number of opcodes with a rule. Larger opcodes are unknown.
 const NUMBERS: usize = 256;
 
-/// The rules, indexed by the number of the call.
+/// The rules, indexed by opcode.
 static RULES: [Rule; NUMBERS] = {
     let mut rules = [Rule { order: Order::None, gated: false }; NUMBERS];
     let mut i = 0;
@@ -42,17 +43,17 @@ impl Rule {
 /// The resources that a command uses, and the context and stream in which it would run.
 pub(super) struct Used {
     pub uses: Accesses,
-    /// The context whose GPU runs the command.
+    /// The context in which the command runs, which determines its GPU.
     pub ctx: ContextId,
-    /// The guest's id for the stream.
+    /// The guest's id for the command's stream, if it has one.
     pub stream: Option<StreamId>,
-    /// The stream or event that the command destroys.
+    /// The stream or event that the command destroys, if any.
     pub ends: Option<Resource>,
 }
 
 impl Used {
-    /// Returns the resources that a command uses, or `None` if the gate need not order the command
-    /// because it will fail or uses no resources.
+    /// Returns the resources that a command uses, or `None` if its order doesn't matter, because it
+    /// will fail or uses no resources.
     pub(super) fn of(
         shared: &Shared,
         command: &Command<'_>,
@@ -69,7 +70,7 @@ impl Used {
         match order {
             Order::None => return None,
             Order::Stream | Order::Pool => used.in_order(&tables, command, names)?,
-            // A query depends on the same resources that a wait would have to wait for.
+            // A query concerns the same resources that the corresponding wait would wait for.
             Order::Query | Order::Wait => {
                 for id in names.streams.iter() {
                     let stream = stream_resource(&tables, command, id)?.0;
@@ -97,7 +98,8 @@ impl Used {
         Some(used)
     }
 
-    /// Adds the resources of a command that keeps the order of its stream and event.
+    /// Adds the resources of a command that must keep its order relative to other commands with the
+    /// same stream or event.
     fn in_order(&mut self, tables: &Tables, command: &Command<'_>, names: &Names) -> Option<()> {
         for id in names.streams.iter() {
             let (stream, legacy) = stream_resource(tables, command, id)?;
@@ -117,8 +119,8 @@ impl Used {
             if self.stream.is_none() {
                 self.ctx = event.ctx;
             }
-            // Waits for the same recording may overtake each other, but must not overtake the next
-            // recording.
+            // Two commands that wait for the same event record may change places with each other,
+            // but not with a command that records the event again.
             let access = match command.opcode {
                 api::CuStreamWaitEvent::OPCODE => Access::Shared,
                 _ => Access::Exclusive,
@@ -140,8 +142,8 @@ impl Used {
     }
 }
 
-/// Returns the resource for a stream, and the context whose legacy stream it synchronizes with, if
-/// any.
+/// Returns the resource for a stream. If the stream synchronizes with the legacy stream, also
+/// returns the context of that legacy stream.
 fn stream_resource(
     tables: &Tables,
     command: &Command<'_>,
