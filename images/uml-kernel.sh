@@ -121,7 +121,8 @@ ms=$((($(date +%s%N) - start) / 1000000))
 grep -q 'virtio-cuda: guest' "$out/boot.log" ||
     die "the kernel did not run init; its console output is in $out/boot.log"
 
-# Building modules takes headers, scripts and symbols, but no sources or objects.
+# To build modules, only the headers, scripts, and symbols are needed. Remove the sources and
+# objects.
 log "trimming the build tree"
 find "$build" \( -path "$build/scripts" -o -path "$build/tools" \) -prune -o \
     -type f \( -name '*.c' -o -name '*.o' -o -name '*.a' -o -name '.*.cmd' -o -name '*.S' \) \

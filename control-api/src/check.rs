@@ -155,8 +155,9 @@ impl VmSpec {
     }
 }
 
-/// Checks a user or group ID for a VM's processes. 0 is root's ID. setuid() takes 4294967295 as -1
-/// and leaves the ID unchanged, which would also be root's.
+/// Checks a user or group ID for a VM's processes. Rejects 0, which is root's ID, and 4294967295,
+/// which the kernel takes as -1 (leave the ID unchanged), so that the processes would keep root's
+/// ID.
 fn check_id(field: &str, id: u32) -> Checked {
     range(field, id, 1, u32::MAX - 1).map_err(|error| match id {
         0 => ApiError::invalid(field, format!("{} (0 is root's)", error.message)),

@@ -1,5 +1,5 @@
-//! Descriptions of each setting's allowed values, for errors about values of the wrong type, which
-//! [`VmSpec::check`](crate::spec::VmSpec::check) never sees.
+//! Describes each setting's allowed values, for errors about values of the wrong type. Such a value
+//! fails to parse, so [`VmSpec::check`](crate::spec::VmSpec::check) never runs on it.
 
 use std::str::FromStr;
 
@@ -57,7 +57,8 @@ mod tests {
     use super::*;
     use crate::spec::VmSpec;
 
-    /// Errors about a wrong type and errors about a wrong range must give the same range.
+    /// An error about a value of the wrong type must give the same allowed range as an error about
+    /// a value out of range.
     #[test]
     fn the_words_agree_with_the_checks() {
         for (field, value) in [

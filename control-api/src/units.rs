@@ -145,8 +145,8 @@ pub fn parse_size(text: &str) -> Result<u64, BadUnit> {
     number.checked_mul(1 << shift).ok_or_else(bad)
 }
 
-/// Formats a size for people: exactly if it is a whole number of units (`512M`), otherwise in three
-/// digits (`1.50G`).
+/// Formats a size for people: exactly if it is a whole number of units (`512M`), otherwise with
+/// three significant digits (`1.50G`).
 pub fn format_size(bytes: u64) -> String {
     const NAMES: [(u32, &str); 4] = [(40, "T"), (30, "G"), (20, "M"), (10, "K")];
     let Some((shift, name)) = NAMES.into_iter().find(|(shift, _)| bytes >= 1 << shift) else {

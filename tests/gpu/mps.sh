@@ -36,7 +36,7 @@ mps_processes() { pgrep -c '^nvidia-cuda-mps' || true; }
 sms() { in_vm "$1" "$dist/programs/static/deviceinfo" | sed -n 's/.*multiprocessors: //p'; }
 before=$(mps_processes)
 total=$(sms native)
-# Use one block per multiprocessor, which leaves room for a block of another process.
+# Use one block per multiprocessor, so that a block from another process fits beside it.
 shape=(--blocks "$total" --threads 256)
 rate=$(in_vm native "$programs/saturate" --calibrate 1 "${shape[@]}") || exit 2
 saturate() { load "$1" "$2" saturate "${shape[@]}" --rate "$rate" --kernel-us 400 --seconds "$seconds"; }

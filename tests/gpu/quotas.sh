@@ -283,7 +283,7 @@ row_alone() {
     chain_calibrated
     declare -A sums
     for turn in 1 2 3 4; do
-        # The order is on, off, off, on, so that drift affects both.
+        # The order is on, off, off, on, so that a slow change in clock speed affects both equally.
         case $turn in 1 | 4) mode=on ;; *) mode=off ;; esac
         start_broker < <(echo 'warm_workers = 1'; echo "scheduler = \"$mode\""; vm a "$memory") || return 1
         for kind in 20us chain; do
@@ -323,7 +323,7 @@ launches_alone() {
     read -r ratio error < <(python3 - "$out/$row-launches-on.json" "$out/$row-launches-off.json" <<'END'
 import json, math, statistics, sys
 on, off = (json.load(open(path))["per_100ms"] for path in sys.argv[1:])
-# Skip the first 100 ms of a slot, which are its startup.
+# Skip the first 100 ms of each slot, in which the load is still starting.
 work = lambda bins, slot: sum(bins[5 * slot + 1:5 * slot + 5])
 slots = range(1, len(on) // 5 - 1, 2)
 logs = [math.log(2 * work(on, at) / (work(off, at - 1) + work(off, at + 1))) for at in slots]

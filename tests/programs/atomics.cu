@@ -31,7 +31,8 @@ __global__ void operate(Results *r, unsigned *tickets) {
     atomicDec(&r->down, 1000);
     atomicAdd(&r->wide_sum, 1ULL << 33);
     atomicMax(&r->wide_most, static_cast<unsigned long long>(mixed) << 20);
-    // Whole numbers, so that the order of additions doesn't affect the result.
+    // Add values whose floating-point sums are exact, so that the order of additions doesn't affect
+    // the result.
     atomicAdd(&r->float_sum, static_cast<float>(thread % 8));
     atomicAdd(&r->double_sum, thread * 0.25);
     if (thread == 5) {

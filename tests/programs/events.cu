@@ -1,5 +1,5 @@
-// Events: streams that wait for each other's events, event times in order, and queries of
-// unfinished work.
+// Events: streams that wait for each other's events, elapsed times between events, and queries of
+// events whose work hasn't finished.
 #include "check.h"
 
 constexpr int STREAMS = 4;

@@ -7,7 +7,8 @@
 #include <chrono>
 #include <thread>
 
-// The copies in one flood of commands: 24 MiB of pageable memory, which is sent with the commands.
+// Number of copies that `fill` queues, each of BYTES bytes: 24 MiB in total. They copy from
+// pageable memory, so the guest has to send the data along with the commands.
 constexpr int COPIES = 1536;
 constexpr size_t BYTES = 16 << 10;
 constexpr int ROUNDS = 3;
@@ -24,7 +25,8 @@ struct Order {
     int number;
 };
 
-// Waits until the launching thread has been blocked for a while or has nothing more to launch.
+// The host function: waits until the launching thread hasn't queued a copy for 100 ms, because it's
+// blocked or has nothing more to launch.
 static void stay(void *order) {
     const auto [flood, number] = *static_cast<Order *>(order);
     int before;
@@ -63,7 +65,7 @@ static int sum_of(int value) {
     return 4 * static_cast<unsigned char>(COPIES - 1 + value);
 }
 
-// Queues several host functions, each followed by a flood of commands.
+// Queues several host functions, each followed by the commands from `fill`.
 static void between_floods(const char *what) {
     cudaStream_t stream;
     unsigned char *data;
@@ -91,8 +93,8 @@ static void between_floods(const char *what) {
     CHECK(cudaStreamDestroy(stream));
 }
 
-// Launches a graph that begins with a host function, twice, each time followed by a flood of
-// commands.
+// Twice, launches a graph that begins with a host function and then queues the commands from
+// `fill`.
 static void behind_a_graph() {
     cudaStream_t stream;
     cudaGraph_t graph;
@@ -118,7 +120,7 @@ static void behind_a_graph() {
     fill(stream, flood, data, sum, 1);
     CHECK(cudaMemcpyAsync(&result, sum, sizeof result, cudaMemcpyDeviceToHost, stream));
     CHECK(cudaStreamSynchronize(stream));
-    // The second launch reads the data of the first flood.
+    // The second launch reads the data from the copies that were queued after the first launch.
     const int expected = 4 + 2 * sum_of(0) + sum_of(1);
     REQUIRE(flood.calls == 2 && flood.last == 7, "graph: %d calls", flood.calls.load());
     REQUIRE(result == expected, "graph: %d, not %d", result, expected);

@@ -46,7 +46,9 @@ static int look(size_t bytes) {
     return pass("leak");
 }
 
-// Runs in its own process, so that this process can get memory that it hasn't used before.
+// Runs `leak fill` in a child process and waits until the child exits. The driver then frees the
+// child's memory, so it can give the same physical memory to this process, which has never written
+// to it.
 static void fill_in_child() {
     const pid_t child = fork();
     REQUIRE(child >= 0, "fork");

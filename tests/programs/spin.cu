@@ -22,7 +22,8 @@ __global__ void step(unsigned *counter, unsigned rounds) {
 }
 
 __global__ void never_end(volatile unsigned *word) {
-    // Nothing ever writes this value, but the compiler can't know that, so the kernel doesn't stop.
+    // No thread ever writes this word, but the compiler can't know that, so it can't remove the
+    // loop, and the kernel never ends.
     while (*word != 0xffffffffu) {
     }
 }

@@ -59,7 +59,8 @@ static uint64_t work(int number) {
 }
 
 int main() {
-    // Make no CUDA calls before this, so that the threads race to initialize CUDA.
+    // Don't make any CUDA calls before this point, so that the threads initialize CUDA at the same
+    // time.
     uint64_t sums[HOST_THREADS];
     std::vector<std::thread> threads;
     for (int number = 0; number < HOST_THREADS; ++number) {

@@ -176,7 +176,8 @@ impl FrontEnd {
         self.push_at(queue, 0, chain);
     }
 
-    /// Like `push`, starting at index `head`, for several chains in flight.
+    /// Does the same as `push`, but writes the descriptors starting at index `head`, so that
+    /// several chains can be in flight at once.
     pub fn push_at(&mut self, queue: usize, head: u16, chain: &[Descriptor]) {
         let base = Self::queue_at(queue);
         for (i, d) in (u64::from(head)..).zip(chain) {

@@ -41,8 +41,8 @@ fn driver() -> String {
     std::env::var("VIRTIO_CUDA_DRIVER").unwrap_or_else(|_| "softgpu".into())
 }
 
-/// Returns the VM with enough memory for several sessions, and its quota in MiB. A context takes
-/// half a GiB on a GPU, and nothing on softgpu.
+/// Returns the test VM whose quota is large enough for several sessions, and that quota in MiB. A
+/// context takes half a GiB on a GPU, but no memory on softgpu.
 pub fn roomy(vm: Vm) -> (Vm, u64) {
     let (memory_max, mib) = if driver() == "softgpu" { ("2G", 2048) } else { ("8G", 8192) };
     (Vm { memory_max, ..vm }, mib)
@@ -61,12 +61,12 @@ impl Host {
         Self::start_with(&vms.iter().map(|vm| (*vm, "")).collect::<Vec<_>>())
     }
 
-    /// Like `start`, with additional configuration lines per VM.
+    /// Does the same as `start`, with additional configuration lines per VM.
     pub fn start_with(vms: &[(Vm, &str)]) -> Self {
         Self::start_in(&[], vms)
     }
 
-    /// Like `start_with`, with additional environment variables for `vcudad`.
+    /// Does the same as `start_with`, with additional environment variables for `vcudad`.
     pub fn start_in(env: &[(&str, &str)], vms: &[(Vm, &str)]) -> Self {
         static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -167,7 +167,7 @@ impl Host {
         self.command_in("static", vm, program, args)
     }
 
-    /// Like `command`, for a program in another directory.
+    /// Does the same as `command`, for a program in another directory.
     pub fn command_in(&self, folder: &str, vm: Vm, program: &str, args: &[&str]) -> Command {
         let mut command = Command::new(dist().join("programs").join(folder).join(program));
         command
@@ -197,8 +197,9 @@ impl Host {
         (child, String::from_utf8(line).unwrap())
     }
 
-    /// Like `memory`, but waits until the size of a context is known. The broker learns it from
-    /// NVML within a second or two after the first worker is ready.
+    /// Does the same as `memory`, but first waits until the broker has measured the size of a
+    /// context. The broker gets the size from NVML within a second or two after the first worker is
+    /// ready.
     pub fn settled_memory(&self, vm: Vm) -> (u64, u64) {
         let mut last = self.memory(vm);
         if driver() == "softgpu" {
@@ -219,7 +220,8 @@ impl Host {
         self.look(vm).unwrap_or_else(|output| panic!("{output:?}\n{}", self.log()))
     }
 
-    /// Like `memory`, but returns the program's output if it can't open the device.
+    /// Does the same as `memory`, but returns the program's output as an error if the program can't
+    /// open the device.
     pub fn look(&self, vm: Vm) -> Result<(u64, u64), Output> {
         let output = self.run(vm, "deviceinfo", &[]);
         let text = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -10,10 +10,11 @@ use serde_json::{Value, json};
 use virtio_cuda_tests::nvml::Nvml;
 use virtio_cuda_tests::{A, B, Host, Vm, eventually};
 
-/// A limit far longer than any step takes. A test that reaches it fails.
+/// Time limit for a step in a test, far longer than any step takes. If a step reaches it, the test
+/// fails.
 const NEVER: Duration = Duration::from_secs(60);
 
-/// The host's events, received by a watcher that is connected.
+/// A running `vcudactl events`, and the events that it has printed.
 struct Events {
     watcher: Child,
     heard: Receiver<Value>,

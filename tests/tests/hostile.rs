@@ -11,7 +11,7 @@ use virtio_cuda_tests::{A, B, Host};
 const RING: u64 = 64 << 10;
 const REGION: u64 = 4096 + RING + (256 << 10);
 
-/// A xorshift generator, which produces the same garbage in every run.
+/// A xorshift generator. It produces the same pseudorandom numbers in every run.
 struct Rubbish(u64);
 
 impl Rubbish {
@@ -78,7 +78,7 @@ fn garbage_on_the_control_queue_is_refused() {
     for len in 0..200 {
         let mut request = rubbish.bytes(len);
         if len >= 4 && len % 2 == 0 {
-            // Use a valid type, and garbage for the rest.
+            // Use a valid request type, followed by random bytes.
             request[..4].copy_from_slice(&(len as u32 % 7).to_le_bytes());
         }
         let status = guest.status(&request);
@@ -249,7 +249,7 @@ fn floods_are_bounded() {
     let output = host.run(B, "vectoradd", &[]);
     assert!(output.status.success(), "{output:?}\n{}", host.log());
     drop(guest);
-    // VM A can start sessions again once the workers of the flood are gone.
+    // VM A can start sessions again after the workers for the many sessions above have exited.
     let gone = virtio_cuda_tests::eventually(Duration::from_secs(60), || host.look(A).is_ok());
     assert!(gone, "{}", host.log());
     others_are_well(&host);

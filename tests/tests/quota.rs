@@ -1,4 +1,4 @@
-//! memory.max: the guest sees the quota as the device's memory, and the quota holds.
+//! Tests memory.max: the guest sees the quota as the device's memory size, and can't exceed it.
 
 use std::time::Duration;
 

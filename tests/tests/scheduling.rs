@@ -7,7 +7,8 @@ use std::time::Duration;
 use serde_json::Value;
 use virtio_cuda_tests::{A, B, Host, Vm, eventually};
 
-/// A limit far longer than any step takes. A test that reaches it fails.
+/// Time limit for a step in a test, far longer than any step takes. If a step reaches it, the test
+/// fails.
 const NEVER: Duration = Duration::from_secs(60);
 
 /// Returns a VM's statistics.

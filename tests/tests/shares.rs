@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use virtio_cuda_tests::{A, B, Host, Vm};
 
-/// The time from the start signal until work is counted.
+/// How long after the start signal the programs begin to count their work.
 const LEAD: Duration = Duration::from_secs(2);
 
 /// A program that saturates a VM's GPU for some seconds, beginning at a start time that it reads
@@ -56,7 +56,7 @@ impl<'h> Load<'h> {
     }
 }
 
-/// Makes loads start to count work at the same time. Returns that time.
+/// Makes all loads start to count work at the same time, and returns that time.
 fn start(loads: &mut [&mut Load<'_>]) -> SystemTime {
     let at = SystemTime::now() + LEAD;
     let nanoseconds = at.duration_since(UNIX_EPOCH).unwrap().as_nanos();

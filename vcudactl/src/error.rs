@@ -19,17 +19,18 @@ pub(crate) enum CtlError {
     /// The socket exists, but no process listens on it.
     #[error("{0}: connection refused: vcudad is not running; start it (systemctl start vcudad)")]
     NobodyListens(PathBuf),
-    /// The path refers to another kind of file.
+    /// The path refers to a file that isn't a socket.
     #[error("{0}: is not a socket: pass vcudad's control_socket to --socket")]
     NotASocket(PathBuf),
-    /// The socket's group is root's, which users must not join.
+    /// The user has no permission to connect, and can't be told to join the socket's group, because
+    /// that group is root's.
     #[error(
         "{0}: permission denied: the socket's group is root. Use sudo, or give the socket its own \
          group: groupadd virtio-cuda, or set control_group in vcudad's configuration; then \
          restart vcudad"
     )]
     OnlyRoot(PathBuf),
-    /// The user is not in the socket's group.
+    /// The user has no permission to connect, because the user isn't in the socket's group.
     #[error(
         "{path}: permission denied: join the socket's group (usermod -aG {group} USER, then log \
          in again), or use sudo"

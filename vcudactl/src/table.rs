@@ -93,7 +93,7 @@ pub(crate) fn timestamp(milliseconds: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// Formats a count in three digits with a suffix: `12.3k`.
+/// Formats a count with three significant digits and a suffix: `12.3k`.
 pub(crate) fn count(value: f64) -> String {
     let (value, name) = match value {
         value if value >= 999.5e6 => (value / 1e9, "G"),

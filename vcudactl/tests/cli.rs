@@ -157,7 +157,8 @@ fn without_permission_the_error_names_the_group() {
     let mode = std::fs::Permissions::from_mode(0o000);
     std::fs::set_permissions(&server.socket, mode).unwrap();
     if std::fs::metadata(&server.socket).unwrap().gid() == 0 {
-        // The error must not suggest joining root's group, which gives access to much more.
+        // The error must not suggest joining root's group, because its members can access much more
+        // than this socket.
         let (code, _, err) = support::vcudactl_as_nobody(&server.socket, &["vm", "ls"]);
         assert_eq!(code, 1, "{err}");
         assert!(err.contains("control_group") && !err.contains("usermod"), "{err}");

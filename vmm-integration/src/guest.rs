@@ -33,7 +33,7 @@ pub fn init(job: &Path) -> ! {
     mount_all();
     loopback_up();
     if let Err(why) = read_job(job).and_then(|job| work(&job)) {
-        // The line to the host may not be open, so write to the console.
+        // The serial line to the host may not be open, so write to the console.
         eprintln!("vcuda-run: {why}");
     }
     // SAFETY: these system calls take no pointers.
@@ -116,7 +116,7 @@ fn loopback_up() {
     }
 }
 
-/// Opens the line to the host in raw mode, so that every byte arrives unchanged.
+/// Opens the serial line to the host in raw mode, so that every byte arrives unchanged.
 fn open_channel(path: &Path) -> io::Result<File> {
     wait_until_there(path);
     let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOCTTY).open(path)?;
@@ -143,7 +143,8 @@ fn send(channel: &Channel, frame: &Frame) -> Result<(), String> {
 
 /// Runs the job and reports the result to the host.
 fn work(job: &Job) -> Result<(), String> {
-    // Load the modules first, because one of them may provide the line to the host.
+    // Load the modules first, because one of them may be the driver for the serial line to the
+    // host.
     let prepared = prepare(job);
     let file = open_channel(&job.channel)
         .map_err(|e| format!("cannot open the line to the host, {}: {e}", job.channel.display()))?;

@@ -29,7 +29,7 @@ pub struct Brought<'a> {
     pub modules: &'a [PathBuf],
 }
 
-/// What the guest already contains.
+/// The software that the guest already contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guest {
     /// Nothing. Programs and libraries come from the host.

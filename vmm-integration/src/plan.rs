@@ -44,7 +44,7 @@ fn modules(options: &Options, vmm: &str) -> Result<Vec<PathBuf>, RunError> {
 }
 
 /// Returns whether a module given without `uml=` or `qemu=` is for this kind of VM. If the options
-/// name a kernel for one kind of VM only, it's for that kind; otherwise, it's for both.
+/// name a kernel for one kind of VM only, the module is for that kind; otherwise, it's for both.
 fn is_for(options: &Options, vmm: &str) -> bool {
     let qemu = options.kernel.is_some() || options.initrd.is_some() || options.disk.is_some();
     let uml = options.uml_kernel.is_some();
@@ -55,7 +55,7 @@ fn wants_device(options: &Options) -> bool {
     options.socket.is_some() || options.start_device
 }
 
-/// Resolves `--vmm auto`.
+/// Chooses the kind of VM for `--vmm auto`.
 pub fn choose(options: &Options) -> Result<Vmm, RunError> {
     if options.vmm != Vmm::Auto {
         return Ok(options.vmm);

@@ -7,7 +7,7 @@ use std::process::{Child, Command};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
-/// The VMM's file descriptor for the line between the guest and vcuda-run.
+/// The VMM's file descriptor for the serial line between the guest and vcuda-run.
 pub const CHANNEL_FD: i32 = 3;
 
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
@@ -47,8 +47,9 @@ pub struct Owned {
 }
 
 impl Owned {
-    /// Starts `command`, with `channel` as its descriptor [`CHANNEL_FD`]. When it must end, it gets
-    /// SIGKILL; if `gentle` is given, it gets SIGTERM first, and SIGKILL only after that time.
+    /// Starts `command`, with `channel` as its descriptor [`CHANNEL_FD`]. To end the process, this
+    /// type sends SIGKILL. If `gentle` is given, it first sends SIGTERM, and sends SIGKILL if the
+    /// process is still running after that time.
     pub fn spawn(
         command: &mut Command,
         channel: Option<OwnedFd>,

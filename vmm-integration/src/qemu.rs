@@ -9,8 +9,8 @@ use crate::initramfs;
 use crate::options::Options;
 use crate::process::CHANNEL_FD;
 
-/// The guest's device for the line to the host: the first port of a virtio console, which is a
-/// hundred times as fast as an emulated serial port.
+/// The guest's device node for the serial line to the host: the first port of a virtio console,
+/// which is a hundred times as fast as an emulated serial port.
 pub const CHANNEL: &str = "/dev/vport0p1";
 /// QEMU's generic vhost-user device model. Users can create it since QEMU 10.2.
 pub const DEVICE: &str = "vhost-user-test-device-pci";

@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::error::RunError;
 use crate::process::CHANNEL_FD;
 
-/// The guest's device for the line to the host.
+/// The guest's device node for the serial line to the host.
 pub const CHANNEL: &str = "/dev/ttyS0";
 
 /// One guest under user-mode Linux.

@@ -12,7 +12,7 @@ use crate::error::RunError;
 use crate::frame::{Decoder, Frame};
 use crate::process::{self, Owned};
 
-/// How long a guest may take to power off after its command has exited.
+/// Maximum time for a guest to power off after its command has exited.
 const POWER_OFF_WAIT: Duration = Duration::from_secs(10);
 /// While the guest sends nothing, how often to check for signals and whether the VM has ended.
 const TICK: Duration = Duration::from_millis(100);
@@ -22,7 +22,8 @@ const TICK: Duration = Duration::from_millis(100);
 pub struct Launch {
     /// The kind of VM, for messages.
     pub vmm: &'static str,
-    /// The VMM and its arguments. The line to the guest is its descriptor [`process::CHANNEL_FD`].
+    /// The VMM and its arguments. The VMM's file descriptor [`process::CHANNEL_FD`] is the serial
+    /// line to the guest.
     pub command: Command,
     /// The log file for the guest's console.
     pub log: PathBuf,

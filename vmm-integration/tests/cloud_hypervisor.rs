@@ -83,8 +83,8 @@ impl Device {
     fn gone(&self, count: usize) {
         let disconnected = || self.log().matches("front end disconnected").count();
         self.until("end of a connection", || disconnected() == count);
-        // The device can accept the next front end when its threads have ended, which happens
-        // shortly after it logs that line.
+        // The device can accept the next front end after the threads that served this one have
+        // exited, which is shortly after the device logs the disconnection.
         std::thread::sleep(Duration::from_millis(300));
     }
 

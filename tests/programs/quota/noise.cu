@@ -48,7 +48,7 @@ int main(int argc, char **argv) {
                         full = true;
                     }
                 }
-                // Repeat the allocation several times, although it's refused.
+                // Repeat the refused allocation several times, to generate more load.
                 for (int more = 0; full && more < 20; ++more) {
                     void *memory;
                     if (cudaMalloc(&memory, block) == cudaSuccess) {
@@ -70,7 +70,8 @@ int main(int argc, char **argv) {
             unsigned *counter;
             cudaStream_t stream;
             cudaError_t result;
-            // Allow out-of-memory errors, because the allocators may hold all memory at the moment.
+            // Ignore out-of-memory errors, because the allocating threads may hold all memory at
+            // the moment.
             while ((result = cudaMalloc(&counter, sizeof *counter)) == cudaErrorMemoryAllocation) {
                 (void)cudaGetLastError();
                 usleep(1000);

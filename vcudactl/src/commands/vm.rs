@@ -165,7 +165,7 @@ fn list(vms: &[VmInfo], out: &mut dyn Write) -> io::Result<()> {
         let numbers: Vec<String> = gpus.iter().map(|gpu| gpu.gpu.to_string()).collect();
         let sum =
             |value: fn(&VmGpuStats) -> u64| gpus.iter().map(value).fold(0, u64::saturating_add);
-        // f64's `sum` of an empty list is -0.0.
+        // Don't use `Iterator::sum`: for an empty list, it returns -0.0.
         let share = gpus.iter().fold(0.0, |sum, gpu| sum + gpu.share_10s);
         let share = share / gpus.len().max(1) as f64;
         let compute = &vm.settings.compute;

@@ -98,7 +98,8 @@ impl TopState {
     /// Returns the sorted rows.
     pub(super) fn rows(&self) -> Vec<Row> {
         let Some(now) = &self.now else { return Vec::new() };
-        // A restart of vcudad resets the counters, so samples across it aren't comparable.
+        // A restart of vcudad resets the counters, so samples from before and after the restart
+        // can't be compared.
         let before = self
             .before
             .as_ref()

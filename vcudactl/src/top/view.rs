@@ -37,7 +37,8 @@ fn cut(text: &str, width: usize) -> String {
     text.chars().take(width - 1).chain(['~']).collect()
 }
 
-/// Returns a bar of `width` characters that is filled to `part`, with a mark at the promised part.
+/// Returns a bar of `width` characters. Its first `part` (0.0 to 1.0) is filled, and the character
+/// at `mark` (0.0 to 1.0) is a mark.
 fn bar(part: f64, width: usize, mark: Option<f64>) -> String {
     let place = |part: f64| (part.clamp(0.0, 1.0) * width as f64).round() as usize;
     let full = place(part);
@@ -55,7 +56,7 @@ fn ratio(part: u64, of: u64) -> f64 {
     if of == 0 { 0.0 } else { part as f64 / of as f64 }
 }
 
-/// Returns green, yellow from 80%, or red from 95%.
+/// Returns a bar's color: green below 80%, yellow from 80%, and red from 95%.
 fn fullness(part: f64) -> Style {
     Style::new().fg(match part {
         part if part < 0.8 => Color::Green,

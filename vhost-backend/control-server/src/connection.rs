@@ -61,7 +61,8 @@ pub(super) async fn serve<A: Accept>(listener: A, router: Router) {
         let mut stream = match listener.accept().await {
             Ok(stream) => stream,
             Err(error) => {
-                // The process is probably out of descriptors. Wait until some are closed.
+                // The process has probably reached its limit on open files. Wait until some have
+                // been closed.
                 tracing::warn!("cannot accept a control connection: {error}");
                 tokio::time::sleep(Duration::from_millis(200)).await;
                 continue;

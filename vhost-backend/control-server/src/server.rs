@@ -72,8 +72,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Returns the address on which `/metrics` is served. If port 0 was configured, it contains the
-    /// port that the kernel chose.
+    /// Returns the address on which `/metrics` is served. If port 0 was configured, the address
+    /// contains the port that the kernel chose.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
         self.metrics_address
     }

@@ -33,10 +33,11 @@ const CONTROL: usize = uapi::QUEUE_CONTROL as usize;
 const EVENT: usize = uapi::QUEUE_EVENT as usize;
 const COMMAND: usize = uapi::QUEUE_COMMAND as usize;
 
-// Event numbers, above those for the queues and the daemon itself.
+// Numbers that identify events in `handle_event`. They start above the numbers that the library
+// uses for the queues and for its own exit event.
 const MAILBOX: u16 = 8;
 const QUIT: u16 = 9;
-/// A queue still had chains after a batch.
+/// A queue still had chains after the device took [`BATCH`] of them.
 const MORE: u16 = 10;
 /// The first number for workers. Each worker has two: one for its stream and one for its wake
 /// eventfd.
@@ -195,7 +196,8 @@ impl Backend {
 
     fn queue(&self, state: &mut State, queue: usize) -> io::Result<()> {
         if state.queues.look(queue) && queue == CONTROL {
-            // Only a new driver starts at another index, so the old driver's sessions are orphaned.
+            // A queue continues at a different index only if a new driver has initialized it. The
+            // old driver is gone, so its sessions must end.
             state.machine.reset();
             state.queues.forget_all();
         }

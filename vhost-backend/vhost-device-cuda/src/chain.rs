@@ -8,12 +8,13 @@ use protocol::uapi::{QUERY_MAX, Resp};
 use virtio_queue::DescriptorChain;
 use vm_memory::{Bytes, GuestAddress, GuestMemoryMmap};
 
-/// According to the standard, a chain may have as many descriptors as its queue. We allow one more
-/// per page of its bytes, because Linux drivers build indirect tables longer than the queue when a
-/// buffer's pages aren't contiguous.
+/// Page size for the limit on a chain's descriptors. According to the virtio standard, a chain may
+/// have as many descriptors as its queue has entries. We allow one more for each page of data in
+/// the chain, because Linux drivers build indirect tables longer than the queue when a buffer's
+/// pages aren't contiguous.
 const PAGE: usize = protocol::windows::PAGE_BYTES as usize;
-/// Room for the longest response to any request except a command. The response to a command is at
-/// most as long as the longest request.
+/// Length of the longest response to any request except a command, in bytes. The response to a
+/// command is at most as long as the longest request.
 const ROOM: usize = size_of::<Resp>() + QUERY_MAX;
 
 /// A chain whose request has been read.
@@ -132,7 +133,7 @@ mod tests {
         let flags = VRING_DESC_F_INDIRECT as u16;
         let table = Descriptor::new(TABLE, 16 * u32::from(count), flags, 0);
         memory.write_obj(RawDescriptor::from(table), GuestAddress(0x1000)).unwrap();
-        // The first entry is head 0.
+        // The first entry in the avail ring is descriptor 0.
         memory.write_obj(1u16.to_le(), GuestAddress(0x2002)).unwrap();
         let mut queue = Queue::new(SIZE).unwrap();
         queue.set_desc_table_address(Some(0x1000), Some(0));

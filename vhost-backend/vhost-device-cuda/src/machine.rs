@@ -36,7 +36,7 @@ pub enum Effect {
         chain: ChainId,
         /// The status in the response header.
         status: Status,
-        /// The bytes after the header.
+        /// The bytes that follow the response header.
         body: Vec<u8>,
     },
     /// Query the broker about the VM's GPUs.
@@ -46,7 +46,8 @@ pub enum Effect {
     },
     /// Ask the broker for a worker.
     Start {
-        /// Identifies the worker from now on.
+        /// The number of this request. It also identifies the worker once the broker has started
+        /// it.
         request: RequestId,
         /// The session, for logs.
         session: u32,
@@ -66,7 +67,7 @@ pub enum Effect {
         request: RequestId,
         /// The message.
         message: DeviceToWorker,
-        /// The frame's body.
+        /// The bytes that follow the message.
         body: Vec<u8>,
     },
     /// Ring a worker's doorbell.
@@ -76,7 +77,7 @@ pub enum Effect {
     },
     /// Put an ENDED event into the event queue.
     Ended {
-        /// The guest's session ID.
+        /// The session's ID in the guest.
         session: u32,
         /// The session's number in logs.
         request: RequestId,
@@ -131,7 +132,7 @@ pub struct Machine {
     limits: Limits,
     epoch: Option<u64>,
     sessions: BTreeMap<u32, Session>,
-    /// Workers that haven't been reaped yet, whose sessions were ended by a HELLO or a reset.
+    /// Workers that haven't been reaped yet and whose sessions were ended by a HELLO or a reset.
     dying: HashMap<RequestId, ()>,
     /// HELLOs waiting until `dying` is empty.
     hellos: Vec<ChainId>,
@@ -559,7 +560,8 @@ impl Machine {
         self.sessions.contains_key(&session)
     }
 
-    /// Returns a worker's session, unless the driver has already given it up.
+    /// Returns the ID of the session that a worker serves, or `None` if the driver's HELLO, a
+    /// reset, or a disconnection has already ended that session.
     pub fn session_of(&self, request: RequestId) -> Option<u32> {
         self.sessions.iter().find(|(_, s)| s.request == request).map(|(id, _)| *id)
     }

@@ -116,7 +116,8 @@ impl Queues {
         true
     }
 
-    /// Handles a stopped queue by clearing the driver's earlier violation.
+    /// Handles a queue's stop: forgets that the driver violated the queue's rules, so that the
+    /// queue can be used again.
     pub(super) fn stopped(&mut self, queue: usize) {
         if let Some(queue) = self.queues.get_mut(queue) {
             queue.broken = false;

@@ -9,7 +9,7 @@ use protocol::uapi::{
 use host_ipc::messages::Limits;
 use protocol::windows::{PAGE_BYTES, PINNED, USER_END};
 
-/// A status code from the uAPI. As an error, it's never OK.
+/// A status code from the uAPI. When it's used as an error, its value is never OK.
 pub type Status = u32;
 
 /// A request on the control queue.

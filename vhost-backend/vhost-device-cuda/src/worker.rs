@@ -23,9 +23,9 @@ pub(super) struct WorkerLink {
     pub(super) wake: OwnedFd,
     incoming: Incoming,
     outgoing: Outgoing,
-    /// Slots whose files the worker has received.
+    /// Slots of the guest memory files that have already been sent to the worker.
     slots: HashSet<u32>,
-    /// Whether the stream is also being watched for room to write.
+    /// Whether the event loop is also watching the stream for room to write.
     pub(super) watched_for_room: bool,
 }
 

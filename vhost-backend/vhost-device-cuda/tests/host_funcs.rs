@@ -98,7 +98,8 @@ fn false_counts_from_the_guest_do_not_confuse_the_worker() {
         shared.host_sleeps.store(count as u32, Ordering::Release);
         bench.guest.doorbell(SESSION);
     }
-    // The session continues, because the worker keeps its own count.
+    // The session must continue, because the worker counts host functions itself instead of reading
+    // its counters back from the shared header.
     let bytesize = 64;
     bench.ring.send(&mut bench.guest, CTX, &CuMemAllocV2 { bytesize });
     bench.end();

@@ -1,4 +1,5 @@
-//! A worker that sends the broker a socket whose last close would block for an hour.
+//! A fake worker that attacks the broker: it sends the broker a socket for which the last close()
+//! blocks for an hour.
 //!
 //! A test copies this program into the directory with its `vcudad`, under the name
 //! `vhost-cuda-worker`. A link `real-worker` next to it handles the broker's probe of the driver.
